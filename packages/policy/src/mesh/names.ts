@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every name that contains the product's word or domain is derived here and nowhere else, so that a mesh called
+// otherwise takes the manifests written for it unchanged.
+
+export interface MeshNames {
+  readonly mesh: string
+  readonly domain: string
+  readonly securityGroup: string
+  readonly networkingGroup: string
+  readonly version: string
+  readonly rootNamespace: string
+  /** Namespace label that turns injection on, with the value `enabled`. */
+  readonly injectionLabel: string
+  /** Pod label that overrides it, `"true"` or `"false"`. */
+  readonly injectLabel: string
+  readonly dryRunAnnotation: string
+  readonly tokenAudience: string
+  /** Response header that carries the id of a refusal. */
+  readonly decisionHeader: string
+  /** ALPN protocols that mark a TLS connection as the mesh's own. */
+  readonly alpn: readonly string[]
+}
+
+const WORD = /^[a-z]([-a-z0-9]*[a-z0-9])?$/
+const DOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$/
+
+export function meshNames({ mesh = "merlon", domain = "merlon.dev" } = {}): MeshNames {
+  if (!WORD.test(mesh) || mesh.length > 40) throw new RangeError(`the mesh word \`${mesh}\` must be a DNS label of at most 40 characters`)
+  if (!DOMAIN.test(domain) || domain.length > 200) throw new RangeError(`the domain \`${domain}\` must be a DNS name with at least one dot`)
+  return {
+    mesh,
+    domain,
+    securityGroup: `security.${domain}`,
+    networkingGroup: `networking.${domain}`,
+    version: "v1alpha3",
+    rootNamespace: `${mesh}-system`,
+    injectionLabel: `${mesh}-injection`,
+    injectLabel: `sidecar.${domain}/inject`,
+    dryRunAnnotation: `${domain}/dry-run`,
+    tokenAudience: `${mesh}-ca`,
+    decisionHeader: `x-${mesh}-decision`,
+    alpn: [mesh, `${mesh}-http/1.1`, `${mesh}-h2`],
+  }
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a decision may look at, and nothing else. Whoever terminates the connection fills this in once; the evaluator
+// only reads. An attribute that the request does not have is absent, never an empty stand-in, because absence has a
+// meaning of its own for every rule.
+
+import type { IpAddress } from "./ip.js"
+import type { SpiffeId } from "./spiffe-id.js"
+
+/** Header lines by lower-case name, one entry per line as received. A plain `Map` satisfies it. */
+export interface HeaderLines {
+  get(lowerCaseName: string): readonly string[] | undefined
+}
+
+export interface HttpAttributes {
+  /** As received: methods are compared with regard to case. */
+  readonly method: string
+  /** `:authority` or `Host`, with its port if it has one. */
+  readonly host: string
+  /** Normalised (see `normalizePath`), without query. */
+  readonly path: string
+  readonly headers: HeaderLines
+}
+
+/** A claim value as JSON has it. */
+export type Claim = string | number | boolean | null | readonly Claim[] | { readonly [name: string]: Claim }
+
+/** What the token stage publishes for authorization once a signature has been checked. */
+export interface VerifiedToken {
+  /** Absent where the token has no string claim of that name. */
+  readonly issuer: string | undefined
+  readonly subject: string | undefined
+  /** `principalKey(issuer, subject)`, computed once per token; absent where either is. */
+  readonly principalKey: string | undefined
+  /** Space-delimited claims are lists here. Has no prototype, so `__proto__` is a name like any other. */
+  readonly claims: { readonly [name: string]: Claim }
+}
+
+export interface Attributes {
+  /** The identity of a peer that proved one by mTLS. */
+  readonly peer: SpiffeId | undefined
+  /** The TCP peer. */
+  readonly sourceIp: IpAddress
+  /** The client as told by trusted proxies; the TCP peer where none is trusted. */
+  readonly remoteIp: IpAddress
+  readonly destinationIp: IpAddress
+  /** The workload's own port, not the Service's. */
+  readonly destinationPort: number
+  readonly sni: string | undefined
+  /** Absent for a TCP connection, which is judged by its connection attributes alone. */
+  readonly http: HttpAttributes | undefined
+  readonly token: VerifiedToken | undefined
+}
+
+/** One string for the pair, so that a hash lookup decides. The length in front keeps `a` + `b/c` and `a/b` + `c` apart. */
+export function principalKey(issuer: string, subject: string): string {
+  return `${issuer.length}:${issuer}/${subject}`
+}
