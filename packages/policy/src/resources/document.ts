@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The documents as the rest of the system sees them: validated, normalised, immutable. `validate` is the only maker.
+
+import type { AuthorizationPolicySpec } from "./authorization-policy/definition.js"
+import type { MeshServiceSpec } from "./mesh-service/definition.js"
+import type { PeerAuthenticationSpec } from "./peer-authentication/definition.js"
+import type { RequestAuthenticationSpec } from "./request-authentication/definition.js"
+
+export type Kind = "RequestAuthentication" | "AuthorizationPolicy" | "PeerAuthentication" | "MeshService"
+
+/** Kubernetes object metadata: what we read is typed, the rest is carried along. */
+export interface Metadata {
+  readonly name: string
+  readonly namespace: string
+  readonly uid?: string
+  readonly resourceVersion?: string
+  readonly generation?: number
+  /** RFC 3339, as the API server writes it. */
+  readonly creationTimestamp?: string
+  readonly deletionTimestamp?: string
+  readonly labels?: { readonly [key: string]: string }
+  readonly annotations?: { readonly [key: string]: string }
+  readonly [other: string]: unknown
+}
+
+export interface StatusCondition {
+  readonly type: string
+  readonly status: "True" | "False" | "Unknown"
+  readonly reason: string
+  readonly message: string
+  readonly lastTransitionTime: string
+  readonly observedGeneration?: number
+}
+
+export interface Status {
+  readonly observedGeneration?: number
+  readonly conditions?: readonly StatusCondition[]
+}
+
+interface Document<K extends Kind, Spec> {
+  readonly apiVersion: string
+  readonly kind: K
+  readonly metadata: Metadata
+  readonly spec: Spec
+  readonly status?: Status
+}
+
+export interface RequestAuthentication extends Document<"RequestAuthentication", RequestAuthenticationSpec> {}
+export interface AuthorizationPolicy extends Document<"AuthorizationPolicy", AuthorizationPolicySpec> {}
+export interface PeerAuthentication extends Document<"PeerAuthentication", PeerAuthenticationSpec> {}
+export interface MeshService extends Document<"MeshService", MeshServiceSpec> {}
+
+export type PolicyDocument = RequestAuthentication | AuthorizationPolicy | PeerAuthentication | MeshService

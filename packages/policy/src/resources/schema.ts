@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words the four definitions are written in. A definition is a TypeBox value, hence JSON Schema: the types, the
+// validator, the CRDs and the reference pages are all read off it. Keys that start with `x-` are ours or Kubernetes'
+// and mean nothing to a JSON Schema validator.
+
+import Type, { type Static, type TSchema } from "typebox"
+
+/** A rule in CEL, as `x-kubernetes-validations` has it. */
+export interface CelRule {
+  readonly rule: string
+  readonly message: string
+}
+
+/** A field that people write in other meshes and that is refused here with a reason of its own. */
+export interface RefusedField {
+  readonly problem: string
+  readonly fix: string
+}
+
+/** What may stand beside the JSON Schema keywords of any node. */
+export interface Notes {
+  readonly description: string
+  /** The literal to report where the keyword of that name fails. */
+  readonly "x-problem"?: { readonly [keyword: string]: string }
+  /** What would be right, where the schema itself does not say it well. */
+  readonly "x-fix"?: string
+  readonly "x-refused"?: { readonly [field: string]: RefusedField }
+  /** The field is another spelling of the named one and is read as that. */
+  readonly "x-alias"?: string
+  readonly "x-kubernetes-validations"?: readonly CelRule[]
+}
+
+interface TextLimits {
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly pattern?: string
+  readonly default?: string
+}
+
+interface ListLimits {
+  readonly minItems?: number
+  readonly maxItems: number
+}
+
+/** Longest single value of a policy. Longer ones exist only in attacks; an inline key set has a limit of its own. */
+export const MAX_TEXT = 2048
+/** Most values in one list of a policy. */
+export const MAX_VALUES = 4096
+
+/** Properties, lists and records that nobody may change once a document has been validated. */
+export type Immutable<T> = T extends readonly (infer Item)[]
+  ? readonly Immutable<Item>[]
+  : T extends object
+    ? { readonly [Key in keyof T]: Immutable<T[Key]> }
+    : T
+
+export type TypeOf<Schema extends TSchema> = Immutable<Static<Schema>>
+
+export function text(notes: Notes & TextLimits) {
+  return Type.String({ maxLength: MAX_TEXT, ...notes })
+}
+
+export function flag(notes: Notes & { readonly default?: boolean }) {
+  return Type.Boolean({ ...notes })
+}
+
+export function whole(notes: Notes & { readonly minimum: number; readonly maximum: number; readonly format: "int32" }) {
+  return Type.Integer({ ...notes })
+}
+
+export function choice<const Values extends string[]>(
+  values: [...Values],
+  notes: Notes & { readonly default?: string },
+) {
+  return Type.Enum(values, { type: "string", ...notes })
+}
+
+export function list<Item extends TSchema>(item: Item, notes: Notes & ListLimits) {
+  return Type.Array(item, { ...notes })
+}
+
+/** An object with these fields and no others. */
+export function closed<Properties extends Record<string, TSchema>>(properties: Properties, notes: Notes) {
+  return Type.Object(properties, { additionalProperties: false, ...notes })
+}
+
+/** An object whose field names are the user's own. */
+export function record<Value extends TSchema>(
+  value: Value,
+  notes: Notes & { readonly minProperties?: number; readonly maxProperties: number },
+) {
+  // `additionalProperties` rather than TypeBox's `patternProperties`: a structural schema knows only the former.
+  return Type.Unsafe<Record<string, Static<Value>>>({ type: "object", additionalProperties: value, ...notes })
+}
+
+export const optional = Type.Optional
