@@ -25,8 +25,10 @@ const WORD = /^[a-z]([-a-z0-9]*[a-z0-9])?$/
 const DOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$/
 
 export function meshNames({ mesh = "merlon", domain = "merlon.dev" } = {}): MeshNames {
-  if (!WORD.test(mesh) || mesh.length > 40) throw new RangeError(`the mesh word \`${mesh}\` must be a DNS label of at most 40 characters`)
-  if (!DOMAIN.test(domain) || domain.length > 200) throw new RangeError(`the domain \`${domain}\` must be a DNS name with at least one dot`)
+  if (!WORD.test(mesh) || mesh.length > 40)
+    throw new RangeError(`the mesh word \`${mesh}\` must be a DNS label of at most 40 characters`)
+  if (!DOMAIN.test(domain) || domain.length > 200)
+    throw new RangeError(`the domain \`${domain}\` must be a DNS name with at least one dot`)
   return {
     mesh,
     domain,

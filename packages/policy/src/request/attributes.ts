@@ -16,8 +16,11 @@ export interface HttpAttributes {
   readonly method: string
   /** `:authority` or `Host`, with its port if it has one. */
   readonly host: string
+  readonly scheme: string
   /** Normalised (see `normalizePath`), without query. */
   readonly path: string
+  /** From the question mark on, as received; empty where there is none. */
+  readonly query: string
   readonly headers: HeaderLines
 }
 

@@ -3,6 +3,8 @@
 
 export interface SpiffeId {
   readonly uri: string
+  /** The form policies write: the URI without its scheme. */
+  readonly principal: string
   readonly trustDomain: string
   readonly namespace: string
   readonly serviceAccount: string
@@ -17,13 +19,14 @@ const MAX_LENGTH = 2048
 /** The identity, or undefined where the text is not one of ours: there is no half-valid identity. */
 export function parseSpiffeId(uri: string): SpiffeId | undefined {
   if (uri.length > MAX_LENGTH || !uri.startsWith("spiffe://")) return undefined
-  const parts = uri.slice("spiffe://".length).split("/")
+  const principal = uri.slice("spiffe://".length)
+  const parts = principal.split("/")
   if (parts.length !== 5) return undefined
   const [trustDomain, ns, namespace, sa, serviceAccount] = parts
   if (ns !== "ns" || sa !== "sa") return undefined
   if (trustDomain === undefined || namespace === undefined || serviceAccount === undefined) return undefined
   if (!TRUST_DOMAIN.test(trustDomain) || !SEGMENT.test(namespace) || !SEGMENT.test(serviceAccount)) return undefined
-  return { uri, trustDomain, namespace, serviceAccount }
+  return { uri, principal, trustDomain, namespace, serviceAccount }
 }
 
 export function spiffeId(trustDomain: string, namespace: string, serviceAccount: string): SpiffeId {

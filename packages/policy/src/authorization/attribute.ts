@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a field of a rule looks at. An attribute knows how to read itself from a request and how to file values so that
+// a request finds them; matching one field and indexing ten thousand rules are the same operation.
+
+import type { Attributes, Claim } from "../request/attributes.js"
+import { type IpAddress, parseCidr } from "../request/ip.js"
+import { CidrIndex } from "./index/cidr-index.js"
+import { PatternIndex } from "./index/pattern-index.js"
+import { PrincipalIndex } from "./index/principal-index.js"
+import { type PatternSyntax, parsePattern } from "./pattern.js"
+
+export interface AttributeIndex<V> {
+  /** What is filed under this value (as policies write it), made on first use. */
+  entry(value: string, create: () => V): V
+  /** Visits what is filed under every value the request's attribute matches until one visit says true. */
+  some(attributes: Attributes, visit: (filed: V) => boolean): boolean
+}
+
+export interface Attribute {
+  /** As conditions spell it. Two fields that look at the same thing share the attribute. */
+  readonly name: string
+  /** Means nothing on a TCP connection. */
+  readonly httpOnly: boolean
+  index<V>(): AttributeIndex<V>
+  /** What the request has, for people; undefined where it has none. */
+  show(attributes: Attributes): string | undefined
+}
+
+/** One text, or several of which one must match. What is not a string in a list never matches. */
+type Reading = string | readonly Claim[] | undefined
+
+interface TextOptions {
+  readonly syntax: PatternSyntax
+  readonly httpOnly?: boolean
+  readonly emptyIsPresent?: boolean
+  readonly ignoreCase?: boolean
+}
+
+export function textAttribute(
+  name: string,
+  options: TextOptions,
+  read: (attributes: Attributes) => Reading,
+): Attribute {
+  const { syntax, httpOnly = false, emptyIsPresent = false, ignoreCase = false } = options
+  return {
+    name,
+    httpOnly,
+    index<V>(): AttributeIndex<V> {
+      const index = new PatternIndex<V>(emptyIsPresent)
+      return {
+        entry: (value, create) => index.entry(parsePattern(ignoreCase ? value.toLowerCase() : value, syntax), create),
+        some(attributes, visit) {
+          const reading = read(attributes)
+          if (reading === undefined) return false
+          if (typeof reading === "string") return index.some(reading, visit)
+          for (const item of reading) if (typeof item === "string" && index.some(item, visit)) return true
+          return false
+        },
+      }
+    },
+    show(attributes) {
+      const reading = read(attributes)
+      return reading === undefined || typeof reading === "string" ? reading : JSON.stringify(reading)
+    },
+  }
+}
+
+export function addressAttribute(name: string, read: (attributes: Attributes) => IpAddress): Attribute {
+  return {
+    name,
+    httpOnly: false,
+    index<V>(): AttributeIndex<V> {
+      const index = new CidrIndex<V>()
+      return {
+        entry(value, create) {
+          const cidr = parseCidr(value)
+          // Validation refuses it; a program is never built around a value nobody can read.
+          if (cidr === undefined) throw new RangeError(`invalid address or block \`${value}\` for \`${name}\``)
+          return index.entry(cidr, create)
+        },
+        some: (attributes, visit) => index.some(read(attributes), visit),
+      }
+    },
+    show: attributes => read(attributes).text,
+  }
+}
+
+export const requestPrincipal: Attribute = {
+  name: "request.auth.principal",
+  httpOnly: true,
+  index<V>(): AttributeIndex<V> {
+    const index = new PrincipalIndex<V>()
+    return {
+      entry: (value, create) => index.entry(value, create),
+      some({ token }, visit) {
+        if (token?.issuer === undefined || token.subject === undefined) return false
+        return index.some(token.issuer, token.subject, visit)
+      },
+    }
+  },
+  show: ({ token }) => (token === undefined ? undefined : `${token.issuer ?? ""}/${token.subject ?? ""}`),
+}

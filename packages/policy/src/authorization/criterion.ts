@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// One field of a rule: the attribute must match one of the values, or with a `not` field, none of them. An attribute
+// the request does not have matches nothing, so a positive field fails and a negative one holds.
+
+import type { Attributes } from "../request/attributes.js"
+import type { Attribute, AttributeIndex } from "./attribute.js"
+
+const found = (): boolean => true
+
+export class Criterion {
+  readonly #values: AttributeIndex<true>
+
+  constructor(
+    /** Where it stands in the rule, as `from[0].source.principals`. */
+    readonly field: string,
+    readonly attribute: Attribute,
+    readonly negated: boolean,
+    /** As compiled: trust domains expanded, bare service accounts qualified. */
+    readonly values: readonly string[],
+  ) {
+    this.#values = attribute.index()
+    for (const value of values) this.#values.entry(value, () => true)
+  }
+
+  holds(attributes: Attributes): boolean {
+    return this.#values.some(attributes, found) !== this.negated
+  }
+}
+
+/** Criteria that must all hold. Empty holds always. */
+export type Clause = readonly Criterion[]
+
+export function clauseHolds(clause: Clause, attributes: Attributes): boolean {
+  for (const criterion of clause) if (!criterion.holds(attributes)) return false
+  return true
+}

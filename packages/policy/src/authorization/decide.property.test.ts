@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+import fc from "fast-check"
+import { expect, it } from "vitest"
+import { meshConfig } from "../mesh/config.js"
+import { compile, decide, explain } from "../program.js"
+import { policies, requests } from "./testing/arbitraries.js"
+import { naiveAudit, naiveDecide } from "./testing/oracle.js"
+import { workload } from "./testing/requests.js"
+
+const mesh = meshConfig({ trustDomainAliases: ["old.td"] })
+const runs = { numRuns: 4_000 }
+
+it("decides as the naive evaluator does", () => {
+  const seen = new Map<string, number>()
+  fc.assert(
+    fc.property(policies, fc.array(requests, { minLength: 1, maxLength: 5 }), (documents, attributes) => {
+      const program = compile(documents, workload, mesh)
+      const enforced = documents.filter(({ spec }) => spec.enforcement !== "Shadow")
+      for (const request of attributes) {
+        const decision = decide(program, request)
+        const { verdict, stage, rule } = decision
+        expect({ verdict, stage, rule: rule?.id }).toEqual(naiveDecide(enforced, request, mesh))
+        expect(decision.audit?.id).toBe(naiveAudit(enforced, request, mesh))
+        if (enforced.length < documents.length) {
+          const { verdict, stage, rule } = decision.shadow ?? {}
+          expect({ verdict, stage, rule: rule?.id }).toEqual(naiveDecide(documents, request, mesh))
+        } else expect(decision.shadow).toBeUndefined()
+        const outcome = `${stage}/${verdict}`
+        seen.set(outcome, (seen.get(outcome) ?? 0) + 1)
+      }
+    }),
+    runs,
+  )
+  // Were one of these rare, agreeing would mean little.
+  for (const outcome of ["deny/deny", "allow/allow", "allow/deny", "default/allow"]) {
+    expect(seen.get(outcome) ?? 0, outcome).toBeGreaterThan(500)
+  }
+})
+
+it("explains what it decides", () => {
+  fc.assert(
+    fc.property(policies, requests, (documents, request) => {
+      const program = compile(documents, workload, mesh)
+      const { verdict, stage, policy, rule, audit, shadow, nearest } = decide(program, request)
+      const { policies: traced, protocol, ...explained } = explain(program, request)
+      expect(explained).toEqual({ verdict, stage, policy, rule, audit, shadow, nearest })
+      expect(traced.length).toBe(documents.length)
+      expect(protocol).toBe(request.http === undefined ? "tcp" : "http")
+    }),
+    runs,
+  )
+})
+
+it("names for every ALLOW miss a field that really fails", () => {
+  fc.assert(
+    fc.property(policies, requests, (documents, request) => {
+      const program = compile(documents, workload, mesh)
+      const { nearest } = decide(program, request)
+      if (nearest === undefined) return
+      const trace = explain(program, request).policies.flatMap(({ rules }) => rules)
+      const rule = trace.find(({ rule }) => rule.id === nearest.rule.id)
+      const criteria = [...(rule?.from ?? []), ...(rule?.to ?? []), ...(rule ? [rule.when] : [])].flatMap(
+        clause => clause.criteria,
+      )
+      expect(criteria.find(({ field }) => field === nearest.failed.field)?.holds).toBe(false)
+    }),
+    runs,
+  )
+})

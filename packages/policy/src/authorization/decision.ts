@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What authorization says about one request, with its evidence. A decision is a value: whoever logs, explains or
+// answers reads the same one.
+
+import type { NearMiss } from "./nearest.js"
+import type { PolicyRef, RuleRef } from "./rule.js"
+
+/** `default`: no ALLOW policy applies, so whatever no DENY rule refused is let through. */
+export type AuthorizationStage = "deny" | "allow" | "default"
+
+export interface Verdict {
+  readonly verdict: "allow" | "deny"
+  /** The stage that settled it. */
+  readonly stage: AuthorizationStage
+  /** The policy that settled it; for an ALLOW miss the nearest one, absent in stage `default`. */
+  readonly policy: PolicyRef | undefined
+  /** The rule that matched; absent where none did. */
+  readonly rule: RuleRef | undefined
+}
+
+export interface Decision extends Verdict {
+  /** The first AUDIT rule that matched. */
+  readonly audit: RuleRef | undefined
+  /** What the verdict would be with every Shadow policy enforced; absent where no Shadow policy applies. */
+  readonly shadow: Verdict | undefined
+  /** For an ALLOW miss: the rule that came nearest and what failed first. Found when asked for, not before. */
+  readonly nearest: NearMiss | undefined
+}
+
+/** As response flags and logs of other meshes spell it. Never part of a reply. */
+export function responseDetails({ verdict, rule }: Verdict): string | undefined {
+  if (verdict === "allow") return undefined
+  return `rbac_access_denied_matched_policy[${rule === undefined ? "none" : rule.id}]`
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Authorization over one pool of policies: AUDIT marks, any DENY match refuses, and once an ALLOW policy is in the pool
+// only what an ALLOW rule matches is let through. Rules stand in the order of their ids, so the rule reported is the
+// first by id, whatever the order in which policies arrived.
+
+import type { Attributes } from "../request/attributes.js"
+import { compareText } from "../selection/workload.js"
+import type { AuthorizationStage, Verdict } from "./decision.js"
+import { FirstMatch } from "./first-match.js"
+import { type NearMiss, nearestMiss } from "./nearest.js"
+import type { CompiledRule, PolicyRef, RuleRef } from "./rule.js"
+
+export type Action = "ALLOW" | "DENY" | "AUDIT"
+
+export interface CompiledPolicy {
+  readonly ref: PolicyRef
+  readonly action: Action
+  /** Evaluated and reported, never acted upon. */
+  readonly shadow: boolean
+  readonly rules: readonly CompiledRule[]
+}
+
+/** Rules looked at for the nearest one. A refused peer chooses how often we look, so the work has a bound. */
+const NEAREST_LIMIT = 256
+
+export class Engine {
+  readonly #audit: FirstMatch<CompiledRule> | undefined
+  readonly #deny: FirstMatch<CompiledRule> | undefined
+  readonly #allow: FirstMatch<CompiledRule> | undefined
+  readonly #allowRules: readonly CompiledRule[]
+  readonly #firstAllowPolicy: PolicyRef | undefined
+
+  constructor(policies: readonly CompiledPolicy[]) {
+    this.#audit = firstMatch(rulesOf(policies, "AUDIT"))
+    this.#deny = firstMatch(rulesOf(policies, "DENY"))
+    this.#allowRules = rulesOf(policies, "ALLOW")
+    this.#firstAllowPolicy = policies.find(({ action }) => action === "ALLOW")?.ref
+    // An ALLOW policy without rules allows nothing: it counts although it has nothing to match.
+    if (this.#firstAllowPolicy !== undefined) this.#allow = new FirstMatch(this.#allowRules)
+  }
+
+  audit(attributes: Attributes): RuleRef | undefined {
+    return this.#audit?.find(attributes)?.ref
+  }
+
+  verdict(attributes: Attributes): Verdict {
+    const denied = this.#deny?.find(attributes)
+    if (denied !== undefined) return settled("deny", "deny", denied.ref)
+    if (this.#allow === undefined) return DEFAULT
+    const allowed = this.#allow.find(attributes)
+    if (allowed !== undefined) return settled("allow", "allow", allowed.ref)
+    return { verdict: "deny", stage: "allow", policy: this.#firstAllowPolicy, rule: undefined }
+  }
+
+  /** The ALLOW rule nearest to a request that none matched: those that share a value with it first, then in order. */
+  nearest(attributes: Attributes): NearMiss | undefined {
+    if (this.#allowRules.length <= NEAREST_LIMIT) return nearestMiss(this.#allowRules, attributes)
+    const related = this.#allow?.reachable(attributes, NEAREST_LIMIT) ?? []
+    const others = this.#allowRules.slice(0, NEAREST_LIMIT - related.length)
+    return nearestMiss(new Set([...related, ...others]), attributes)
+  }
+}
+
+const DEFAULT: Verdict = { verdict: "allow", stage: "default", policy: undefined, rule: undefined }
+
+function settled(verdict: Verdict["verdict"], stage: AuthorizationStage, rule: RuleRef): Verdict {
+  return { verdict, stage, policy: rule.policy, rule }
+}
+
+function firstMatch(rules: readonly CompiledRule[]): FirstMatch<CompiledRule> | undefined {
+  return rules.length === 0 ? undefined : new FirstMatch(rules)
+}
+
+function rulesOf(policies: readonly CompiledPolicy[], action: Action): readonly CompiledRule[] {
+  const rules = policies.filter(policy => policy.action === action).flatMap(policy => policy.rules)
+  return rules.sort((a, b) => compareText(a.ref.id, b.ref.id))
+}

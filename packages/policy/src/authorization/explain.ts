@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// The complete account of a decision: every policy, every rule, every field, what it wanted and what the request had.
+// It walks all rules in plain order and draws its own verdict from what it saw, so that a fault in the index would show
+// as a disagreement with `decide` instead of being explained away.
+
+import type { Attributes } from "../request/attributes.js"
+import { compareText } from "../selection/workload.js"
+import type { Authorization } from "./authorization.js"
+import type { Clause, Criterion } from "./criterion.js"
+import type { Decision, Verdict } from "./decision.js"
+import type { Action, CompiledPolicy } from "./engine.js"
+import { type FailedCriterion, type NearMiss, nearestMiss } from "./nearest.js"
+import type { CompiledRule, PolicyRef, RuleRef } from "./rule.js"
+
+export interface CriterionTrace extends FailedCriterion {
+  readonly holds: boolean
+}
+
+export interface ClauseTrace {
+  readonly holds: boolean
+  readonly criteria: readonly CriterionTrace[]
+}
+
+export interface RuleTrace {
+  readonly rule: RuleRef
+  readonly matched: boolean
+  readonly from: readonly ClauseTrace[]
+  readonly to: readonly ClauseTrace[]
+  readonly when: ClauseTrace
+}
+
+export interface PolicyTrace {
+  readonly policy: PolicyRef
+  readonly action: Action
+  readonly shadow: boolean
+  readonly matched: boolean
+  /** On a TCP connection ALLOW rules with HTTP fields are not here: they cannot match. */
+  readonly rules: readonly RuleTrace[]
+}
+
+export interface Trace extends Decision {
+  readonly protocol: "http" | "tcp"
+  /** In the order in which they are asked: AUDIT, DENY, ALLOW. */
+  readonly policies: readonly PolicyTrace[]
+}
+
+const ORDER: Readonly<Record<Action, number>> = { AUDIT: 0, DENY: 1, ALLOW: 2 }
+
+export function explainAuthorization(authorization: Authorization, attributes: Attributes): Trace {
+  const compiled = authorization.policies(attributes)
+  const policies = compiled
+    .map(policy => tracePolicy(policy, attributes))
+    .sort((a, b) => ORDER[a.action] - ORDER[b.action])
+  const enforced = policies.filter(({ shadow }) => !shadow)
+  const verdict = conclude(enforced)
+  const missed = verdict.verdict === "deny" && verdict.rule === undefined
+  const nearest = missed ? nearestAllow(compiled, attributes) : undefined
+  return {
+    ...verdict,
+    policy: nearest?.rule.policy ?? verdict.policy,
+    nearest,
+    audit: firstMatched(enforced, "AUDIT"),
+    shadow: enforced.length === policies.length ? undefined : conclude(policies),
+    protocol: attributes.http === undefined ? "tcp" : "http",
+    policies,
+  }
+}
+
+function conclude(policies: readonly PolicyTrace[]): Verdict {
+  const denied = firstMatched(policies, "DENY")
+  if (denied !== undefined) return { verdict: "deny", stage: "deny", policy: denied.policy, rule: denied }
+  const allow = policies.find(({ action }) => action === "ALLOW")
+  if (allow === undefined) return { verdict: "allow", stage: "default", policy: undefined, rule: undefined }
+  const allowed = firstMatched(policies, "ALLOW")
+  if (allowed === undefined) return { verdict: "deny", stage: "allow", policy: allow.policy, rule: undefined }
+  return { verdict: "allow", stage: "allow", policy: allowed.policy, rule: allowed }
+}
+
+function firstMatched(policies: readonly PolicyTrace[], action: Action): RuleRef | undefined {
+  const matched = policies
+    .filter(policy => policy.action === action)
+    .flatMap(({ rules }) => rules.filter(rule => rule.matched).map(({ rule }) => rule))
+  return matched.sort(byId)[0]
+}
+
+function nearestAllow(policies: readonly CompiledPolicy[], attributes: Attributes): NearMiss | undefined {
+  const rules = policies.filter(({ action, shadow }) => action === "ALLOW" && !shadow).flatMap(({ rules }) => rules)
+  return nearestMiss(
+    [...rules].sort((a, b) => byId(a.ref, b.ref)),
+    attributes,
+  )
+}
+
+const byId = (a: RuleRef, b: RuleRef): number => compareText(a.id, b.id)
+
+function tracePolicy({ ref, action, shadow, rules }: CompiledPolicy, attributes: Attributes): PolicyTrace {
+  const traces = rules.map(rule => traceRule(rule, attributes))
+  return { policy: ref, action, shadow, matched: traces.some(({ matched }) => matched), rules: traces }
+}
+
+function traceRule(rule: CompiledRule, attributes: Attributes): RuleTrace {
+  const from = rule.from.map(clause => traceClause(clause, attributes))
+  const to = rule.to.map(clause => traceClause(clause, attributes))
+  const when = traceClause(rule.when, attributes)
+  return { rule: rule.ref, matched: some(from) && some(to) && when.holds, from, to, when }
+}
+
+const some = (clauses: readonly ClauseTrace[]): boolean => clauses.length === 0 || clauses.some(({ holds }) => holds)
+
+function traceClause(clause: Clause, attributes: Attributes): ClauseTrace {
+  const criteria = clause.map(criterion => traceCriterion(criterion, attributes))
+  return { holds: criteria.every(({ holds }) => holds), criteria }
+}
+
+function traceCriterion(criterion: Criterion, attributes: Attributes): CriterionTrace {
+  const { field, attribute, negated, values } = criterion
+  return {
+    field,
+    attribute: attribute.name,
+    negated,
+    values,
+    actual: attribute.show(attributes),
+    holds: criterion.holds(attributes),
+  }
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Address blocks by prefix length: a lookup is one hash probe per distinct length, however many blocks there are.
+
+import type { Cidr, IpAddress } from "../../request/ip.js"
+
+interface Level<V> {
+  readonly bits: number
+  readonly blocks: Map<number | string, V>
+}
+
+export class CidrIndex<V> {
+  readonly #v4: Level<V>[] = []
+  readonly #v6: Level<V>[] = []
+
+  /** The value kept for exactly this block, made on first use. */
+  entry({ address, bits }: Cidr, create: () => V): V {
+    const levels = address.family === 4 ? this.#v4 : this.#v6
+    let level = levels.find(candidate => candidate.bits === bits)
+    if (level === undefined) {
+      level = { bits, blocks: new Map() }
+      levels.push(level)
+    }
+    const key = blockKey(address, bits)
+    const existing = level.blocks.get(key)
+    if (existing !== undefined) return existing
+    const created = create()
+    level.blocks.set(key, created)
+    return created
+  }
+
+  /** Visits the value of every block that holds the address until one visit says true. */
+  some(address: IpAddress, visit: (value: V) => boolean): boolean {
+    for (const level of address.family === 4 ? this.#v4 : this.#v6) {
+      const value = level.blocks.get(blockKey(address, level.bits))
+      if (value !== undefined && visit(value)) return true
+    }
+    return false
+  }
+}
+
+function blockKey({ family, words }: IpAddress, bits: number): number | string {
+  if (family === 4) return masked(words[3], bits)
+  const [a, b, c, d] = words
+  return `${masked(a, bits)},${masked(b, bits - 32)},${masked(c, bits - 64)},${masked(d, bits - 96)}`
+}
+
+function masked(word: number, bits: number): number {
+  if (bits <= 0) return 0
+  return bits >= 32 ? word : (word & (-1 << (32 - bits))) >>> 0
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Values by the pattern they were filed under. Asking with a text visits what is filed under every pattern that the
+// text matches, without looking at the patterns it does not.
+
+import { matchesStars, type Pattern } from "../pattern.js"
+import { RadixTree } from "./radix-tree.js"
+import { TemplateTrie } from "./template-trie.js"
+
+export class PatternIndex<V> {
+  readonly #exact = new Map<string, V>()
+  #prefixes: RadixTree<V> | undefined
+  #suffixes: RadixTree<V> | undefined
+  #templates: TemplateTrie<V> | undefined
+  #stars: { readonly pieces: readonly string[]; readonly value: V }[] | undefined
+  #present: V | undefined
+  readonly #emptyIsPresent: boolean
+
+  /** `emptyIsPresent`: whether `*` takes an empty text, as it does for headers and not for other strings. */
+  constructor(emptyIsPresent: boolean) {
+    this.#emptyIsPresent = emptyIsPresent
+  }
+
+  /** The value filed under this pattern, made on first use. */
+  entry(pattern: Pattern, create: () => V): V {
+    switch (pattern.kind) {
+      case "exact": {
+        const existing = this.#exact.get(pattern.text)
+        if (existing !== undefined) return existing
+        const created = create()
+        this.#exact.set(pattern.text, created)
+        return created
+      }
+      case "prefix":
+        this.#prefixes ??= new RadixTree("prefixes")
+        return this.#prefixes.entry(pattern.text, create)
+      case "suffix":
+        this.#suffixes ??= new RadixTree("suffixes")
+        return this.#suffixes.entry(pattern.text, create)
+      case "template":
+        this.#templates ??= new TemplateTrie()
+        return this.#templates.entry(pattern.template, create)
+      case "stars": {
+        this.#stars ??= []
+        const same = this.#stars.find(({ pieces }) => pieces.join("*") === pattern.pieces.join("*"))
+        if (same !== undefined) return same.value
+        const value = create()
+        this.#stars.push({ pieces: pattern.pieces, value })
+        return value
+      }
+      case "present":
+        this.#present ??= create()
+        return this.#present
+    }
+  }
+
+  /** Visits what is filed under every pattern the text matches until one visit says true. */
+  some(text: string, visit: (value: V) => boolean): boolean {
+    const exact = this.#exact.get(text)
+    if (exact !== undefined && visit(exact)) return true
+    if (this.#present !== undefined && (text !== "" || this.#emptyIsPresent) && visit(this.#present)) return true
+    if (this.#prefixes?.some(text, visit)) return true
+    if (this.#templates?.some(text, visit)) return true
+    if (this.#suffixes?.some(text, visit)) return true
+    if (this.#stars !== undefined) {
+      for (const { pieces, value } of this.#stars) if (matchesStars(pieces, text) && visit(value)) return true
+    }
+    return false
+  }
+}

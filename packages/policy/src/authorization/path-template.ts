@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Path templates: `{*}` stands for exactly one non-empty segment, `{**}` for any text including `/` and nothing at all.
+// The same reading serves validation, the index and the explanation.
+
+export type TemplateSegment = { readonly literal: string } | "one"
+
+export interface PathTemplate {
+  /** Segments after the leading slash, up to `{**}` or the end. */
+  readonly head: readonly TemplateSegment[]
+  /** What must follow the text that `{**}` stands for; undefined where the template has no `{**}`. */
+  readonly tail: string | undefined
+}
+
+export type TemplateFault =
+  | "no leading slash"
+  | "{**} is not the last operator"
+  | "Contains '{' or '}' beyond a supported path template"
+  | `Contains segment ${string} with invalid string literal`
+
+export const isTemplate = (path: string): boolean => path.includes("{*}") || path.includes("{**}")
+
+/** RFC 3986 section 3.3 `pchar`, plus `*`: what an operator may stand for within one segment. */
+const SEGMENT = /^[A-Za-z0-9\-._~%!$&'()+,;:@=*]+$/
+const ANY_SEGMENTS = /^[A-Za-z0-9\-._~%!$&'()+,;:@=*/]*$/
+const LITERAL = /^[A-Za-z0-9\-._~%!$&'()+,;:@=]+$/
+
+export const isOneSegment = (text: string): boolean => SEGMENT.test(text)
+export const areSegments = (text: string): boolean => ANY_SEGMENTS.test(text)
+
+export function parseTemplate(path: string): PathTemplate | TemplateFault {
+  if (!path.startsWith("/")) return "no leading slash"
+  const segments = path.slice(1).split("/")
+  const head: TemplateSegment[] = []
+  const rest: string[] = []
+  let many = false
+  for (const [index, segment] of segments.entries()) {
+    if (segment === "{*}" || segment === "{**}") {
+      if (many) return "{**} is not the last operator"
+      if (segment === "{*}") head.push("one")
+      else many = true
+      continue
+    }
+    if (segment.includes("{") || segment.includes("}")) return "Contains '{' or '}' beyond a supported path template"
+    const trailing = segment === "" && index === segments.length - 1
+    if (!trailing && !LITERAL.test(segment)) return `Contains segment ${segment} with invalid string literal`
+    if (many) rest.push(segment)
+    else head.push({ literal: segment })
+  }
+  return { head, tail: many ? rest.map(segment => `/${segment}`).join("") : undefined }
+}

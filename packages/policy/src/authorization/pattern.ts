@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ways a value written in a policy can match a text: exactly, by prefix (`v*`), by suffix (`*v`), by being there
+// at all (`*`), by path template, or by stars anywhere (namespaces only).
+
+import { isTemplate, type PathTemplate, parseTemplate } from "./path-template.js"
+
+export type Pattern =
+  | { readonly kind: "exact" | "prefix" | "suffix"; readonly text: string }
+  | { readonly kind: "present" }
+  | { readonly kind: "template"; readonly template: PathTemplate }
+  | { readonly kind: "stars"; readonly pieces: readonly string[] }
+
+/** How the values of one attribute are read. */
+export type PatternSyntax = "literal" | "wildcard" | "path" | "stars"
+
+export function parsePattern(value: string, syntax: PatternSyntax): Pattern {
+  switch (syntax) {
+    case "literal":
+      return { kind: "exact", text: value }
+    case "path":
+      return isTemplate(value) ? templatePattern(value) : wildcardPattern(value)
+    case "wildcard":
+      return wildcardPattern(value)
+    case "stars":
+      return starsPattern(value)
+  }
+}
+
+// A leading star is looked at first, so `*v*` is a suffix match on the literal `v*`.
+function wildcardPattern(value: string): Pattern {
+  if (value === "*") return { kind: "present" }
+  if (value.startsWith("*")) return { kind: "suffix", text: value.slice(1) }
+  if (value.endsWith("*")) return { kind: "prefix", text: value.slice(0, -1) }
+  return { kind: "exact", text: value }
+}
+
+function templatePattern(value: string): Pattern {
+  const template = parseTemplate(value)
+  // Validation refuses such a path. Should one get here all the same, refusing to compile keeps the last good program.
+  if (typeof template === "string") throw new RangeError(`invalid path template \`${value}\`: ${template}`)
+  return { kind: "template", template }
+}
+
+function starsPattern(value: string): Pattern {
+  const pieces = value.split("*")
+  const [first = "", last = ""] = pieces
+  if (pieces.length === 1) return { kind: "exact", text: value }
+  if (pieces.every(piece => piece === "")) return { kind: "present" }
+  if (pieces.length === 2 && last === "") return { kind: "prefix", text: first }
+  if (pieces.length === 2 && first === "") return { kind: "suffix", text: last }
+  return { kind: "stars", pieces }
+}
+
+/** Leftmost placement of each piece is enough: a later placement only leaves less room for the next one. */
+export function matchesStars(pieces: readonly string[], text: string): boolean {
+  const first = pieces[0] ?? ""
+  const last = pieces.at(-1) ?? ""
+  if (text.length < first.length + last.length || !text.startsWith(first) || !text.endsWith(last)) return false
+  const end = text.length - last.length
+  let position = first.length
+  for (const piece of pieces.slice(1, -1)) {
+    const found = text.indexOf(piece, position)
+    if (found < 0 || found + piece.length > end) return false
+    position = found + piece.length
+  }
+  return true
+}

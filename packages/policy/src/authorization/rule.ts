@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// A rule made ready for judging: matches when some `from`, some `to` and every `when` does.
+
+import type { MeshConfig } from "../mesh/config.js"
+import type { Attributes } from "../request/attributes.js"
+import type { Condition, Operation, Rule, Source } from "../resources/authorization-policy/definition.js"
+import type { Attribute } from "./attribute.js"
+import { conditionAttribute, operationFields, sourceFields } from "./attributes.js"
+import { type Clause, Criterion, clauseHolds } from "./criterion.js"
+import { type Candidate, FirstMatch, type Need } from "./first-match.js"
+import { expandPrincipal, expandTrustDomain } from "./trust-domains.js"
+
+export interface PolicyRef {
+  readonly namespace: string
+  readonly name: string
+}
+
+export interface RuleRef {
+  readonly policy: PolicyRef
+  /** Position in the policy's `rules`. */
+  readonly rule: number
+  /** `ns[…]-policy[…]-rule[…]`, as logs and dashboards of other meshes know it. */
+  readonly id: string
+}
+
+export interface RuleParts {
+  /** Alternatives; none means any caller. */
+  readonly from: readonly Clause[]
+  /** Alternatives; none means any operation. */
+  readonly to: readonly Clause[]
+  readonly when: Clause
+}
+
+export class CompiledRule implements Candidate, RuleParts {
+  readonly from: readonly Clause[]
+  readonly to: readonly Clause[]
+  readonly when: Clause
+  readonly needs: readonly Need[]
+  readonly #from: AnyClause
+  readonly #to: AnyClause
+
+  constructor(
+    readonly ref: RuleRef,
+    { from, to, when }: RuleParts,
+  ) {
+    this.from = from
+    this.to = to
+    this.when = when
+    this.#from = new AnyClause(from)
+    this.#to = new AnyClause(to)
+    this.needs = [...sharedNeeds(from), ...sharedNeeds(to), ...needsOf(when)]
+  }
+
+  holds(attributes: Attributes): boolean {
+    return this.#to.holds(attributes) && this.#from.holds(attributes) && clauseHolds(this.when, attributes)
+  }
+
+  /** The rule's `from`, `to` and `when` as seen on a TCP connection, where HTTP fields mean nothing. */
+  tcp(action: "ALLOW" | "DENY" | "AUDIT"): CompiledRule | undefined {
+    const clauses = [...this.from, ...this.to, this.when]
+    if (!clauses.some(clause => clause.some(isHttpOnly))) return this
+    // Fail closed in both directions: an ALLOW rule that cannot be checked admits nobody, a DENY rule widens.
+    if (action === "ALLOW") return undefined
+    const connection = (clause: Clause): Clause => clause.filter(criterion => !isHttpOnly(criterion))
+    return new CompiledRule(this.ref, {
+      from: this.from.map(connection),
+      to: this.to.map(connection),
+      when: connection(this.when),
+    })
+  }
+}
+
+const isHttpOnly = ({ attribute }: Criterion): boolean => attribute.httpOnly
+
+/** Alternatives of which one must hold; from a handful on they are indexed like rules. */
+class AnyClause {
+  readonly #clauses: readonly Clause[]
+  readonly #index: FirstMatch<ClauseCandidate> | undefined
+
+  constructor(clauses: readonly Clause[]) {
+    this.#clauses = clauses
+    if (clauses.length > 8) this.#index = new FirstMatch(clauses.map(clause => new ClauseCandidate(clause)))
+  }
+
+  holds(attributes: Attributes): boolean {
+    if (this.#index !== undefined) return this.#index.find(attributes) !== undefined
+    if (this.#clauses.length === 0) return true
+    for (const clause of this.#clauses) if (clauseHolds(clause, attributes)) return true
+    return false
+  }
+}
+
+class ClauseCandidate implements Candidate {
+  readonly needs: readonly Need[]
+
+  constructor(readonly clause: Clause) {
+    this.needs = needsOf(clause)
+  }
+
+  holds(attributes: Attributes): boolean {
+    return clauseHolds(this.clause, attributes)
+  }
+}
+
+const needsOf = (clause: Clause): readonly Need[] => clause.filter(({ negated }) => !negated)
+
+/** What every alternative needs: an attribute on which only some insist does not rule the others out. */
+function sharedNeeds(clauses: readonly Clause[]): readonly Need[] {
+  const [first, ...others] = clauses.map(needsOf)
+  const shared: Need[] = []
+  for (const { attribute, values } of first ?? []) {
+    const same = others.map(needs => needs.find(need => need.attribute.name === attribute.name))
+    const all = same.flatMap(need => need?.values ?? [])
+    if (!same.includes(undefined)) shared.push({ attribute, values: [...new Set([...values, ...all])] })
+  }
+  return shared
+}
+
+export function compileRule(policy: PolicyRef, index: number, rule: Rule, mesh: MeshConfig): CompiledRule {
+  const { namespace, name } = policy
+  const ref = { policy, rule: index, id: `ns[${namespace}]-policy[${name}]-rule[${index}]` }
+  const domains = [mesh.trustDomain, ...mesh.trustDomainAliases]
+  const values: ValueReader = (attribute, written) => compiledValues(attribute, written, namespace, domains)
+  return new CompiledRule(ref, {
+    from: (rule.from ?? []).map(({ source }, i) => fieldsClause(`from[${i}].source`, source, sourceFields, values)),
+    to: (rule.to ?? []).map(({ operation }, i) =>
+      fieldsClause(`to[${i}].operation`, operation, operationFields, values),
+    ),
+    when: (rule.when ?? []).flatMap((condition, i) => conditionClause(`when[${i}]`, condition, values)),
+  })
+}
+
+type ValueReader = (attribute: Attribute, written: readonly string[]) => readonly string[]
+
+function fieldsClause(
+  at: string,
+  written: Source | Operation | undefined,
+  fields: Readonly<Record<string, Attribute>>,
+  read: ValueReader,
+): Clause {
+  const lists: { readonly [field: string]: readonly string[] | undefined } = written ?? {}
+  const criteria: Criterion[] = []
+  for (const [field, attribute] of Object.entries(fields)) {
+    const negative = `not${field.charAt(0).toUpperCase()}${field.slice(1)}`
+    for (const [spelled, negated] of [
+      [field, false],
+      [negative, true],
+    ] as const) {
+      const values = lists[spelled]
+      if (values === undefined || values.length === 0) continue
+      criteria.push(new Criterion(`${at}.${spelled}`, attribute, negated, read(attribute, values)))
+    }
+  }
+  return criteria
+}
+
+function conditionClause(at: string, { key, values = [], notValues = [] }: Condition, read: ValueReader): Clause {
+  const attribute = conditionAttribute(key)
+  // Validation refuses unknown keys; a program is never built around a condition nobody can check.
+  if (attribute === undefined) throw new RangeError(`unknown attribute \`${key}\` at ${at}.key`)
+  const criteria: Criterion[] = []
+  if (values.length > 0) criteria.push(new Criterion(`${at}.values`, attribute, false, read(attribute, values)))
+  if (notValues.length > 0) criteria.push(new Criterion(`${at}.notValues`, attribute, true, read(attribute, notValues)))
+  return criteria
+}
+
+function compiledValues(
+  { name }: Attribute,
+  written: readonly string[],
+  namespace: string,
+  domains: readonly string[],
+): readonly string[] {
+  switch (name) {
+    case "source.principal":
+      return written.flatMap(value => expandPrincipal(value, domains))
+    case "source.trustDomain":
+      return written.flatMap(value => expandTrustDomain(value, domains))
+    case "source.serviceAccount":
+      return written.map(value => (value.includes("/") ? value : `${namespace}/${value}`))
+    case "destination.port":
+      return written.map(value => String(Number(value)))
+    default:
+      return written
+  }
+}

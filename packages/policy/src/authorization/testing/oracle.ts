@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// The second evaluator: reads the documents as they are written, tries every rule in turn and knows no index, no
+// compiling and no caching. It shares no matching code with the first one, only the parsers of addresses.
+
+import type { MeshConfig } from "../../mesh/config.js"
+import type { Attributes, Claim } from "../../request/attributes.js"
+import { type IpAddress, parseCidr } from "../../request/ip.js"
+import type { Condition, Operation, Rule, Source } from "../../resources/authorization-policy/definition.js"
+import type { AuthorizationPolicy } from "../../resources/document.js"
+
+export interface NaiveVerdict {
+  readonly verdict: "allow" | "deny"
+  readonly stage: "deny" | "allow" | "default"
+  readonly rule: string | undefined
+}
+
+type Values = readonly string[] | undefined
+
+export function naiveDecide(
+  policies: readonly AuthorizationPolicy[],
+  attributes: Attributes,
+  mesh: MeshConfig,
+): NaiveVerdict {
+  const of = (action: string) => policies.filter(({ spec }) => (spec.action ?? "ALLOW") === action)
+  const denied = matches(of("DENY"), "DENY", attributes, mesh)
+  if (denied !== undefined) return { verdict: "deny", stage: "deny", rule: denied }
+  if (of("ALLOW").length === 0) return { verdict: "allow", stage: "default", rule: undefined }
+  const allowed = matches(of("ALLOW"), "ALLOW", attributes, mesh)
+  return { verdict: allowed === undefined ? "deny" : "allow", stage: "allow", rule: allowed }
+}
+
+/** Compared by its result alone: the smallest id among all rules that match. */
+export function naiveAudit(policies: readonly AuthorizationPolicy[], attributes: Attributes, mesh: MeshConfig) {
+  const audits = policies.filter(({ spec }) => spec.action === "AUDIT")
+  return matches(audits, "AUDIT", attributes, mesh)
+}
+
+function matches(
+  policies: readonly AuthorizationPolicy[],
+  action: string,
+  attributes: Attributes,
+  mesh: MeshConfig,
+): string | undefined {
+  const ids: string[] = []
+  for (const { metadata, spec } of policies) {
+    for (const [index, rule] of (spec.rules ?? []).entries()) {
+      if (action === "ALLOW" && attributes.http === undefined && usesHttp(rule)) continue
+      if (ruleMatches(rule, metadata.namespace, attributes, mesh)) {
+        ids.push(`ns[${metadata.namespace}]-policy[${metadata.name}]-rule[${index}]`)
+      }
+    }
+  }
+  return ids.sort()[0]
+}
+
+const HTTP_FIELDS = [
+  "requestPrincipals",
+  "notRequestPrincipals",
+  "hosts",
+  "notHosts",
+  "methods",
+  "notMethods",
+  "paths",
+  "notPaths",
+]
+
+function usesHttp({ from = [], to = [], when = [] }: Rule): boolean {
+  const fields = [...from.map(({ source }) => source), ...to.map(({ operation }) => operation)]
+  const named = fields.some(field =>
+    Object.entries(field ?? {}).some(([name, list]) => HTTP_FIELDS.includes(name) && list.length > 0),
+  )
+  return named || when.some(({ key }) => key.startsWith("request."))
+}
+
+function ruleMatches(
+  { from = [], to = [], when = [] }: Rule,
+  namespace: string,
+  a: Attributes,
+  mesh: MeshConfig,
+): boolean {
+  const fromOk = from.length === 0 || from.some(({ source }) => sourceMatches(source ?? {}, namespace, a, mesh))
+  const toOk = to.length === 0 || to.some(({ operation }) => operationMatches(operation ?? {}, a))
+  return fromOk && toOk && when.every(condition => conditionMatches(condition, namespace, a, mesh))
+}
+
+function sourceMatches(s: Source, namespace: string, a: Attributes, mesh: MeshConfig): boolean {
+  return (
+    both(s.principals, s.notPrincipals, value => principal(value, a, mesh)) &&
+    both(s.namespaces, s.notNamespaces, value => peerNamespace(value, a)) &&
+    both(s.serviceAccounts, s.notServiceAccounts, value => serviceAccount(value, namespace, a)) &&
+    both(s.trustDomains, s.notTrustDomains, value => trustDomain(value, a, mesh)) &&
+    both(s.ipBlocks, s.notIpBlocks, value => inBlock(value, a.sourceIp)) &&
+    both(s.remoteIpBlocks, s.notRemoteIpBlocks, value => inBlock(value, a.remoteIp)) &&
+    (a.http === undefined || both(s.requestPrincipals, s.notRequestPrincipals, value => requestPrincipal(value, a)))
+  )
+}
+
+function operationMatches(o: Operation, a: Attributes): boolean {
+  const { http } = a
+  if (!both(o.ports, o.notPorts, value => Number(value) === a.destinationPort)) return false
+  if (http === undefined) return true
+  return (
+    both(o.hosts, o.notHosts, value => text(value.toLowerCase(), http.host.toLowerCase(), true)) &&
+    both(o.methods, o.notMethods, value => text(value, http.method, true)) &&
+    both(o.paths, o.notPaths, value => path(value, http.path))
+  )
+}
+
+function conditionMatches(c: Condition, namespace: string, a: Attributes, mesh: MeshConfig): boolean {
+  if (c.key.startsWith("request.") && a.http === undefined) return true
+  return both(c.values, c.notValues, value => conditionValue(c.key, value, namespace, a, mesh))
+}
+
+function conditionValue(key: string, value: string, namespace: string, a: Attributes, mesh: MeshConfig): boolean {
+  const anyOf = (found: Claim | undefined): boolean =>
+    typeof found === "string"
+      ? text(value, found, false)
+      : Array.isArray(found) && found.some(item => typeof item === "string" && text(value, item, false))
+  switch (key) {
+    case "source.ip":
+      return inBlock(value, a.sourceIp)
+    case "remote.ip":
+      return inBlock(value, a.remoteIp)
+    case "destination.ip":
+      return inBlock(value, a.destinationIp)
+    case "destination.port":
+      return Number(value) === a.destinationPort
+    case "connection.sni":
+      return a.sni !== undefined && text(value, a.sni, false)
+    case "source.principal":
+      return principal(value, a, mesh)
+    case "source.namespace":
+      return peerNamespace(value, a)
+    case "source.serviceAccount":
+      return serviceAccount(value, namespace, a)
+    case "source.trustDomain":
+      return trustDomain(value, a, mesh)
+    case "request.auth.principal":
+      return requestPrincipal(value, a)
+    case "request.auth.audiences":
+      return anyOf(a.token?.claims.aud)
+    case "request.auth.presenter":
+      return typeof a.token?.claims.azp === "string" && anyOf(a.token.claims.azp)
+  }
+  const header = /^request\.headers\[(.+)\]$/.exec(key)?.[1]
+  if (header !== undefined)
+    return (a.http?.headers.get(header.toLowerCase()) ?? []).some(line => text(value, line, true))
+  const inner = /^request\.auth\.claims\[(.+)\]$/.exec(key)?.[1] ?? ""
+  let claim: Claim | undefined = a.token?.claims
+  for (const segment of inner.split("][")) {
+    claim =
+      typeof claim === "object" && claim !== null && !Array.isArray(claim)
+        ? (claim as Record<string, Claim>)[segment]
+        : undefined
+  }
+  return anyOf(claim)
+}
+
+function both(values: Values, notValues: Values, test: (value: string) => boolean): boolean {
+  const positive = values === undefined || values.length === 0 || values.some(test)
+  const negative = notValues === undefined || notValues.length === 0 || !notValues.some(test)
+  return positive && negative
+}
+
+function text(pattern: string, value: string, emptyIsPresent: boolean): boolean {
+  if (pattern === "*") return emptyIsPresent || value.length > 0
+  if (pattern[0] === "*") return value.slice(-(pattern.length - 1)) === pattern.slice(1)
+  if (pattern[pattern.length - 1] === "*") return value.slice(0, pattern.length - 1) === pattern.slice(0, -1)
+  return value === pattern
+}
+
+const escaped = (literal: string): string => literal.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
+
+function path(pattern: string, value: string): boolean {
+  if (!pattern.includes("{*}") && !pattern.includes("{**}")) return text(pattern, value, false)
+  const pchar = "[A-Za-z0-9\\-._~%!$&'()+,;:@=*"
+  const expression = pattern
+    .split(/(\{\*\*?\})/)
+    .map(piece => (piece === "{*}" ? `${pchar}]+` : piece === "{**}" ? `${pchar}/]*` : escaped(piece)))
+    .join("")
+  return new RegExp(`^${expression}$`).test(value)
+}
+
+function principal(value: string, { peer }: Attributes, mesh: MeshConfig): boolean {
+  if (peer === undefined) return false
+  const domains = [mesh.trustDomain, ...mesh.trustDomainAliases]
+  const [domain, ...rest] = value.split("/")
+  const ours = rest.length === 4 && (domain === "cluster.local" || domains.includes(domain ?? ""))
+  const written = ours ? domains.map(known => [known, ...rest].join("/")) : [value]
+  return written.some(pattern => text(pattern, peer.uri.replace("spiffe://", ""), false))
+}
+
+function peerNamespace(value: string, { peer }: Attributes): boolean {
+  return peer !== undefined && new RegExp(`^${value.split("*").map(escaped).join(".*")}$`).test(peer.namespace)
+}
+
+function serviceAccount(value: string, namespace: string, { peer }: Attributes): boolean {
+  const qualified = value.includes("/") ? value : `${namespace}/${value}`
+  return peer !== undefined && qualified === `${peer.namespace}/${peer.serviceAccount}`
+}
+
+function trustDomain(value: string, { peer }: Attributes, mesh: MeshConfig): boolean {
+  const domains = [mesh.trustDomain, ...mesh.trustDomainAliases]
+  const written = domains.includes(value) ? domains : [value]
+  return peer !== undefined && written.some(pattern => text(pattern, peer.trustDomain, false))
+}
+
+function inBlock(value: string, address: IpAddress): boolean {
+  const block = parseCidr(value)
+  if (block === undefined || block.address.family !== address.family) return false
+  const bits = ({ family, words }: IpAddress): string =>
+    words
+      .map(word => word.toString(2).padStart(32, "0"))
+      .join("")
+      .slice(family === 4 ? 96 : 0)
+  return bits(block.address).slice(0, block.bits) === bits(address).slice(0, block.bits)
+}
+
+function requestPrincipal(value: string, { token }: Attributes): boolean {
+  const { issuer, subject } = token ?? {}
+  if (issuer === undefined || subject === undefined) return false
+  const slash = value.lastIndexOf("/")
+  const [iss, sub] = slash < 0 ? [value, ""] : [value.slice(0, slash), value.slice(slash + 1)]
+  if (value === "*") return issuer !== "" && subject !== ""
+  if (value.startsWith("*")) {
+    if (slash < 0) return issuer !== "" && text(value, subject, false)
+    return text(iss, issuer, false) && subject === sub
+  }
+  if (value.endsWith("*")) {
+    if (slash < 0) return text(value, issuer, false) && subject !== ""
+    return issuer === iss && text(sub, subject, false)
+  }
+  return issuer === iss && subject === sub
+}

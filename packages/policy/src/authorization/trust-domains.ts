@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// A mesh that was renamed, or merged with another, lists its other trust domains as aliases; a principal written for
+// one of them then means the same workload under each of them.
+
+/** What policies written for no mesh in particular say; always a pointer to the local one. */
+const LOCAL = "cluster.local"
+
+/** All principals a written one stands for. `domains` is the mesh's own trust domain, then its aliases. */
+export function expandPrincipal(value: string, domains: readonly string[]): readonly string[] {
+  const parts = value.split("/")
+  const [domain, ...rest] = parts
+  if (parts.length !== 5 || domain === undefined || domain === "*") return [value]
+  if (domain !== LOCAL && !domains.some(known => sameDomain(domain, known))) return [value]
+  const expanded = domains.map(known =>
+    // A pattern that covers the domain already says what is meant; substituting would only narrow it.
+    domain.startsWith("*") && sameDomain(domain, known) ? value : [known, ...rest].join("/"),
+  )
+  return [...new Set(expanded)]
+}
+
+export function expandTrustDomain(value: string, domains: readonly string[]): readonly string[] {
+  return domains.includes(value) ? domains : [value]
+}
+
+function sameDomain(written: string, known: string): boolean {
+  return matchesEnd(written, known) || matchesEnd(known, written)
+}
+
+function matchesEnd(pattern: string, text: string): boolean {
+  if (pattern.startsWith("*")) return text.endsWith(pattern.slice(1))
+  if (pattern.endsWith("*")) return text.startsWith(pattern.slice(0, -1))
+  return pattern === text
+}

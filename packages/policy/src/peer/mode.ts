@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which connections a workload's port takes. Mesh, namespace and workload scope each have at most one say, that of
+// their oldest policy; the narrowest scope that says something wins. The answer carries the reason for it: who won,
+// who was asked before, and who is not asked at all because an older policy of the same scope stands in front.
+
+import type { PolicyRef } from "../authorization/rule.js"
+import type { MeshConfig } from "../mesh/config.js"
+import type { PeerAuthentication, PolicyDocument } from "../resources/document.js"
+import { isShadow } from "../selection/shadow.js"
+import { byAge, hasLabels, selects, type Workload } from "../selection/workload.js"
+
+export type EffectiveMode = "DISABLE" | "PERMISSIVE" | "STRICT"
+export type PeerScope = "mesh" | "namespace" | "workload"
+
+export interface ScopeSay {
+  readonly scope: PeerScope
+  readonly policy: PolicyRef
+  /** UNSET where it leaves the question to the wider scope. */
+  readonly mode: EffectiveMode | "UNSET"
+}
+
+export interface Loser {
+  readonly policy: PolicyRef
+  /** The older policy of the same scope that is asked instead; absent where the policy is asked nowhere. */
+  readonly supersededBy: PolicyRef | undefined
+  readonly reason: string
+}
+
+export interface ModeResolution {
+  readonly mode: EffectiveMode
+  /** What settled it; absent where no policy says anything and the default holds. */
+  readonly winner: (ScopeSay & { readonly port: boolean }) | undefined
+  /** All that were asked, widest scope first. */
+  readonly asked: readonly ScopeSay[]
+  readonly losers: readonly Loser[]
+  /** The mode with Shadow policies enforced; absent where none applies. */
+  readonly shadow: EffectiveMode | undefined
+}
+
+export const DEFAULT_MODE: EffectiveMode = "PERMISSIVE"
+
+/** The scope in which the policy speaks for the workload; undefined where it does not. */
+export function peerScope(policy: PeerAuthentication, workload: Workload, mesh: MeshConfig): PeerScope | undefined {
+  const { namespace } = policy.metadata
+  const selective = hasLabels(policy.spec.selector)
+  if (namespace === mesh.names.rootNamespace && !selective) return "mesh"
+  // In the root namespace a selector is ignored by design: it would be neither mesh-wide nor anybody's own.
+  if (namespace !== workload.namespace || namespace === mesh.names.rootNamespace) return undefined
+  if (!selective) return "namespace"
+  return selects(policy.spec.selector, workload) ? "workload" : undefined
+}
+
+/** The modes of a workload's ports, by the PeerAuthentications among the documents. */
+export class PeerModes {
+  readonly #enforced: Resolver
+  readonly #promoted: Resolver | undefined
+
+  constructor(documents: Iterable<PolicyDocument>, workload: Workload, mesh: MeshConfig) {
+    const policies: PeerAuthentication[] = []
+    for (const document of documents) {
+      if (document.kind === "PeerAuthentication" && isAsked(document, workload, mesh)) policies.push(document)
+    }
+    policies.sort(byAge)
+    const enforced = policies.filter(policy => !isShadow(policy, mesh))
+    this.#enforced = new Resolver(enforced, workload, mesh)
+    if (enforced.length < policies.length) this.#promoted = new Resolver(policies, workload, mesh)
+  }
+
+  /** `port` is the workload's own port, never the Service's. */
+  resolve(port: number): ModeResolution {
+    return { ...this.#enforced.resolve(port), shadow: this.#promoted?.resolve(port).mode }
+  }
+}
+
+function isAsked(policy: PeerAuthentication, workload: Workload, mesh: MeshConfig): boolean {
+  const ignored = policy.metadata.namespace === mesh.names.rootNamespace && hasLabels(policy.spec.selector)
+  return peerScope(policy, workload, mesh) !== undefined || (ignored && selects(policy.spec.selector, workload))
+}
+
+class Resolver {
+  readonly #scopes = new Map<PeerScope, PeerAuthentication>()
+  readonly #losers: Loser[] = []
+
+  constructor(oldestFirst: readonly PeerAuthentication[], workload: Workload, mesh: MeshConfig) {
+    for (const policy of oldestFirst) {
+      const scope = peerScope(policy, workload, mesh)
+      const older = scope && this.#scopes.get(scope)
+      if (scope === undefined) {
+        const reason = "a selector in the root namespace is ignored; move the policy into the workload's namespace"
+        this.#losers.push({ policy: refOf(policy), supersededBy: undefined, reason })
+      } else if (older === undefined) {
+        this.#scopes.set(scope, policy)
+      } else {
+        const reason = `an older policy of the same ${scope} scope wins; port maps are not merged`
+        this.#losers.push({ policy: refOf(policy), supersededBy: refOf(older), reason })
+      }
+    }
+  }
+
+  resolve(port: number): Omit<ModeResolution, "shadow"> {
+    const asked: ScopeSay[] = []
+    let winner: ModeResolution["winner"]
+    for (const scope of ["mesh", "namespace", "workload"] as const) {
+      const policy = this.#scopes.get(scope)
+      if (policy === undefined) continue
+      const base = policy.spec.mtls?.mode ?? "UNSET"
+      const say = { scope, policy: refOf(policy), mode: base }
+      asked.push(say)
+      if (base !== "UNSET") winner = { ...say, mode: base, port: false }
+      const ports = policy.spec.portLevelMtls ?? {}
+      const own = scope === "workload" && Object.hasOwn(ports, String(port)) ? ports[String(port)]?.mode : undefined
+      if (own !== undefined && own !== "UNSET") winner = { ...say, mode: own, port: true }
+    }
+    const mode = winner === undefined || winner.mode === "UNSET" ? DEFAULT_MODE : winner.mode
+    return { mode, winner, asked, losers: this.#losers }
+  }
+}
+
+function refOf({ metadata: { namespace, name } }: PeerAuthentication): PolicyRef {
+  return { namespace, name }
+}

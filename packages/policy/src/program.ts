@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The three functions everything else calls: `compile` the documents for one workload, `decide` a request, `explain` it
+// in full. The proxy, the admission webhook, the command line and the console share them, so an explanation is true.
+
+import { Authorization } from "./authorization/authorization.js"
+import type { Decision } from "./authorization/decision.js"
+import { explainAuthorization, type Trace } from "./authorization/explain.js"
+import type { MeshConfig } from "./mesh/config.js"
+import { PeerModes } from "./peer/mode.js"
+import type { Attributes } from "./request/attributes.js"
+import type { PolicyDocument } from "./resources/document.js"
+import { select } from "./selection/select.js"
+import type { Workload } from "./selection/workload.js"
+
+export interface Program {
+  readonly workload: Workload
+  readonly mesh: MeshConfig
+  readonly authorization: Authorization
+  readonly peers: PeerModes
+}
+
+/** Documents that do not select the workload are left aside. Throws where a document was not validated. */
+export function compile(documents: readonly PolicyDocument[], workload: Workload, mesh: MeshConfig): Program {
+  return {
+    workload,
+    mesh,
+    authorization: new Authorization(select("AuthorizationPolicy", documents, workload, mesh), mesh),
+    peers: new PeerModes(documents, workload, mesh),
+  }
+}
+
+export function decide(program: Program, attributes: Attributes): Decision {
+  return program.authorization.decide(attributes)
+}
+
+export function explain(program: Program, attributes: Attributes): Trace {
+  return explainAuthorization(program.authorization, attributes)
+}

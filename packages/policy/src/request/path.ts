@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// One spelling per path, so that a rule and the application cannot disagree about what was asked for. The result is
+// what rules match and what is forwarded. Normalising twice changes nothing: a path whose decoding yields further
+// escapes to decode has no canonical form and is refused.
+
+import type { PathNormalization } from "../mesh/config.js"
+
+export interface Target {
+  readonly path: string
+  /** From the question mark on, untouched; empty where there is none. */
+  readonly query: string
+}
+
+/** The target of a request in origin form (or `*`), or undefined where it must be answered with 400. */
+export function normalizeTarget(target: string, mode: PathNormalization): Target | undefined {
+  // A fragment never belongs in a request target (RFC 9112 section 3.2), and readers differ on where to cut it.
+  if (target.includes("#") || hasControlCharacter(target)) return undefined
+  const question = target.indexOf("?")
+  const path = question < 0 ? target : target.slice(0, question)
+  const query = question < 0 ? "" : target.slice(question)
+  if (path === "*") return { path, query }
+  if (path.charCodeAt(0) !== SLASH) return undefined
+  const normalized = normalizePath(path, mode)
+  return normalized === undefined ? undefined : { path: normalized, query }
+}
+
+const SLASH = 0x2f
+const UNRESERVED = /%(?:2[dDeE]|3[0-9]|4[1-9a-fA-F]|5[0-9aA]|5[fF]|6[1-9a-fA-F]|7[0-9aA]|7[eE])/g
+const SLASHES = /%(?:2[fF]|5[cC])/g
+const TOUCHED = /[%\\]|\/\.|\/\//
+
+/** The path alone: must begin with a slash. */
+export function normalizePath(path: string, mode: PathNormalization): string | undefined {
+  if (mode === "NONE" || !TOUCHED.test(path)) return path
+  if (path.includes("%00")) return undefined
+  const decodeSlashes = mode === "DECODE_AND_MERGE_SLASHES"
+  const decoded = decode(path, decodeSlashes)
+  if (decoded.includes("%") && (decode(decoded, decodeSlashes) !== decoded || decoded.includes("%00"))) return undefined
+  const resolved = removeDotSegments(decoded.replaceAll("\\", "/"))
+  return mode === "BASE" ? resolved : resolved.replace(/\/{2,}/g, "/")
+}
+
+function decode(path: string, decodeSlashes: boolean): string {
+  const slashes = decodeSlashes ? path.replace(SLASHES, decodeEscape) : path
+  return slashes.replace(UNRESERVED, decodeEscape)
+}
+
+const decodeEscape = (escape: string): string => String.fromCharCode(Number.parseInt(escape.slice(1), 16))
+
+// RFC 3986 section 5.2.4. An empty segment is a segment: `/a//..` is `/a/`.
+function removeDotSegments(path: string): string {
+  const kept: string[] = []
+  const segments = path.slice(1).split("/")
+  for (const [index, segment] of segments.entries()) {
+    const last = index === segments.length - 1
+    if (segment !== "." && segment !== "..") {
+      kept.push(segment)
+      continue
+    }
+    if (segment === "..") kept.pop()
+    if (last) kept.push("")
+  }
+  return `/${kept.join("/")}`
+}
+
+function hasControlCharacter(text: string): boolean {
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (code <= 0x20 || code === 0x7f) return true
+  }
+  return false
+}

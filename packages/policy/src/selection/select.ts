@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which policies apply to a workload: those of the root namespace and of its own, as far as their selector agrees,
+// oldest first. Nothing overrides anything here; what several policies mean together is for each kind to say.
+
+import type { MeshConfig } from "../mesh/config.js"
+import type { AuthorizationPolicy, PolicyDocument, RequestAuthentication } from "../resources/document.js"
+import { byAge, selects, type Workload } from "./workload.js"
+
+export type SelectedKind = RequestAuthentication | AuthorizationPolicy
+
+export function applies(policy: SelectedKind, workload: Workload, mesh: MeshConfig): boolean {
+  const { namespace } = policy.metadata
+  if (namespace !== workload.namespace && namespace !== mesh.names.rootNamespace) return false
+  return selects(policy.spec.selector, workload)
+}
+
+export function select<K extends SelectedKind["kind"]>(
+  kind: K,
+  documents: Iterable<PolicyDocument>,
+  workload: Workload,
+  mesh: MeshConfig,
+): readonly Extract<SelectedKind, { kind: K }>[] {
+  const selected: Extract<SelectedKind, { kind: K }>[] = []
+  for (const document of documents) {
+    if (document.kind !== kind) continue
+    const policy = document as Extract<SelectedKind, { kind: K }> // by its kind
+    if (applies(policy, workload, mesh)) selected.push(policy)
+  }
+  return selected.sort(byAge)
+}

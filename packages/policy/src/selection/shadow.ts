@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// A policy in shadow is evaluated and reported but never acted upon. Two spellings: `spec.enforcement: Shadow`, and for
+// AuthorizationPolicy the annotation `<domain>/dry-run` that policies written for other meshes carry.
+
+import type { MeshConfig } from "../mesh/config.js"
+import type { AuthorizationPolicy, PeerAuthentication, RequestAuthentication } from "../resources/document.js"
+
+/** What Go's `strconv.ParseBool` takes for true; admission refuses every other spelling but those of false. */
+const TRUE = new Set(["1", "t", "T", "TRUE", "true", "True"])
+
+type Security = AuthorizationPolicy | PeerAuthentication | RequestAuthentication
+
+export function isShadow(
+  { kind, metadata, spec }: Pick<Security, "kind" | "metadata" | "spec">,
+  mesh: MeshConfig,
+): boolean {
+  if (spec.enforcement === "Shadow") return true
+  if (kind !== "AuthorizationPolicy") return false
+  return TRUE.has(metadata.annotations?.[mesh.names.dryRunAnnotation] ?? "")
+}

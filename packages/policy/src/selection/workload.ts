@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a policy selects: a workload in a namespace, known by its labels.
+
+import type { WorkloadSelector } from "../resources/common.js"
+import type { Metadata } from "../resources/document.js"
+
+export interface Workload {
+  readonly namespace: string
+  readonly name: string
+  readonly labels: { readonly [key: string]: string }
+}
+
+/** An absent or empty selector selects every workload in scope. */
+export function selects(selector: WorkloadSelector | undefined, workload: Workload): boolean {
+  for (const [key, value] of Object.entries(selector?.matchLabels ?? {})) {
+    if (!Object.hasOwn(workload.labels, key) || workload.labels[key] !== value) return false
+  }
+  return true
+}
+
+export function hasLabels(selector: WorkloadSelector | undefined): boolean {
+  return Object.keys(selector?.matchLabels ?? {}).length > 0
+}
+
+/** Older first; timestamps count whole seconds, so name and namespace break the tie. */
+export function byAge(a: { readonly metadata: Metadata }, b: { readonly metadata: Metadata }): number {
+  const age = created(a.metadata) - created(b.metadata)
+  if (age !== 0) return age
+  return compareText(a.metadata.name, b.metadata.name) || compareText(a.metadata.namespace, b.metadata.namespace)
+}
+
+// A document that no server has stored yet has no age: it is the newest.
+function created({ creationTimestamp }: Metadata): number {
+  const time = creationTimestamp === undefined ? Number.NaN : Date.parse(creationTimestamp)
+  return Number.isNaN(time) ? Number.MAX_SAFE_INTEGER : time
+}
+
+export function compareText(a: string, b: string): number {
+  if (a === b) return 0
+  return a < b ? -1 : 1
+}
