@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The signature algorithms of RFC 7518 section 3.1 and RFC 8037 section 3.1 that need no shared secret. What is not in
+// this table does not exist for us: `none` and the HMAC family have no row, so no key can ever be tried with them.
+
+import { constants } from "node:crypto"
+
+export type Curve = "P-256" | "P-384" | "P-521"
+
+export type Algorithm =
+  | { readonly name: string; readonly kty: "RSA"; readonly hash: string; readonly padding: number }
+  | {
+      readonly name: string
+      readonly kty: "EC"
+      readonly hash: string
+      readonly curve: Curve
+      readonly signatureBytes: number
+    }
+  | { readonly name: string; readonly kty: "OKP"; readonly signatureBytes: number }
+
+const PKCS1 = constants.RSA_PKCS1_PADDING
+const PSS = constants.RSA_PKCS1_PSS_PADDING
+
+const ROWS: readonly Algorithm[] = [
+  { name: "RS256", kty: "RSA", hash: "sha256", padding: PKCS1 },
+  { name: "RS384", kty: "RSA", hash: "sha384", padding: PKCS1 },
+  { name: "RS512", kty: "RSA", hash: "sha512", padding: PKCS1 },
+  { name: "PS256", kty: "RSA", hash: "sha256", padding: PSS },
+  { name: "PS384", kty: "RSA", hash: "sha384", padding: PSS },
+  { name: "PS512", kty: "RSA", hash: "sha512", padding: PSS },
+  // RFC 7518 section 3.4: hash and curve go together, and the signature is r and s side by side.
+  { name: "ES256", kty: "EC", hash: "sha256", curve: "P-256", signatureBytes: 64 },
+  { name: "ES384", kty: "EC", hash: "sha384", curve: "P-384", signatureBytes: 96 },
+  { name: "ES512", kty: "EC", hash: "sha512", curve: "P-521", signatureBytes: 132 },
+  { name: "EdDSA", kty: "OKP", signatureBytes: 64 },
+]
+
+const ALGORITHMS: ReadonlyMap<string, Algorithm> = new Map(ROWS.map(row => [row.name, row]))
+
+/** Names are compared with regard to case (RFC 7515 section 4.1.1). */
+export function findAlgorithm(name: string): Algorithm | undefined {
+  return ALGORITHMS.get(name)
+}

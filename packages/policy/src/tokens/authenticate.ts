@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// The token stage: a request in, a decision with its evidence out. Pure and synchronous; the clock is an argument, the
+// memory only saves work and never changes an answer. A CORS preflight cannot carry a token and goes through, but output
+// headers that it forges are scrubbed as everywhere. Rules in shadow are judged and reported, nothing more.
+
+import type { VerifiedToken } from "../request/attributes.js"
+import { NO_EDITS, type RequestEdits } from "./edits.js"
+import { type Evaluation, evaluate } from "./evaluate.js"
+import { faultStatus, faultText, type TokenFault } from "./faults.js"
+import type { TokenRequest } from "./finder.js"
+import type { TokenMemory } from "./memory.js"
+import type { TokenProgram } from "./program.js"
+import { challengeFor } from "./reply.js"
+import type { TokenRuleRef } from "./rule.js"
+import { editsFor, scrub } from "./strip.js"
+
+interface Findings {
+  /** The rule that accepted or refused; undefined where there was no token to judge. */
+  readonly by: TokenRuleRef | undefined
+  /** Ids (see `keySetId`) of fetched key sets that lack the key a token names: perhaps the issuer has rotated. */
+  readonly unknownKeys: readonly string[]
+  /** What would have happened were the policies in shadow enforced; undefined where there are none. */
+  readonly shadow: ShadowOutcome | undefined
+}
+
+export interface ShadowOutcome {
+  readonly outcome: "pass" | "reject"
+  readonly fault: TokenFault | undefined
+  readonly by: TokenRuleRef | undefined
+}
+
+export interface Authenticated extends Findings {
+  readonly outcome: "pass"
+  readonly token: VerifiedToken | undefined
+  readonly edits: RequestEdits
+}
+
+export interface Unauthenticated extends Findings {
+  readonly outcome: "reject"
+  readonly fault: TokenFault
+  readonly status: 401 | 403
+  readonly body: string
+  /** For `WWW-Authenticate`. */
+  readonly challenge: string
+}
+
+export type Authentication = Authenticated | Unauthenticated
+
+const NONE: readonly never[] = Object.freeze([])
+
+const UNTOUCHED: Authenticated = Object.freeze(passed(undefined, undefined, NO_EDITS, NONE, undefined))
+
+/** `now` in seconds since the epoch. Without a memory every signature is checked. */
+export function authenticate(
+  program: TokenProgram,
+  request: TokenRequest,
+  now: number,
+  memory: TokenMemory | undefined,
+): Authentication {
+  if (program.rules.length === 0 && program.shadow === undefined) return UNTOUCHED
+  if (isPreflight(request)) {
+    const edits = scrub(program.outputs, request)
+    return edits === NO_EDITS ? UNTOUCHED : passed(undefined, undefined, edits, NONE, undefined)
+  }
+  const { fault, by, view, spots, unknownKeys } = evaluate(program, request, now, memory)
+  const shadowed = program.shadow === undefined ? undefined : evaluate(program.shadow, request, now, memory)
+  const shadow = shadowed === undefined ? undefined : shadowOutcome(shadowed)
+  const missed = shadowed === undefined ? unknownKeys : union(unknownKeys, shadowed.unknownKeys)
+  if (fault === undefined) {
+    return passed(view?.verified, by?.ref, editsFor(program.outputs, spots, request), missed, shadow)
+  }
+  return {
+    outcome: "reject",
+    fault,
+    status: faultStatus(fault),
+    body: faultText(fault),
+    challenge: challengeFor(fault, request),
+    by: by?.ref,
+    unknownKeys: missed,
+    shadow,
+  }
+}
+
+function passed(
+  token: VerifiedToken | undefined,
+  by: TokenRuleRef | undefined,
+  edits: RequestEdits,
+  unknownKeys: readonly string[],
+  shadow: ShadowOutcome | undefined,
+): Authenticated {
+  return { outcome: "pass", token, edits, by, unknownKeys, shadow }
+}
+
+// Fetch section 3.3.2: all three make a preflight; any one missing, and the token is judged.
+function isPreflight({ method, headers }: TokenRequest): boolean {
+  return method === "OPTIONS" && hasText(headers.get("origin")) && hasText(headers.get("access-control-request-method"))
+}
+
+function hasText(lines: readonly string[] | undefined): boolean {
+  return lines?.some(line => line.trim() !== "") ?? false
+}
+
+function shadowOutcome({ fault, by }: Evaluation): ShadowOutcome {
+  return { outcome: fault === undefined ? "pass" : "reject", fault, by: by?.ref }
+}
+
+function union(a: readonly string[], b: readonly string[]): readonly string[] {
+  return b.length === 0 ? a : [...new Set([...a, ...b])]
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Strict base64url (RFC 4648 section 5, RFC 7515 section 2): one text per byte string and no other. Node's own decoder
+// skips what it does not know and drops surplus bits, which would let two different texts carry one signature.
+
+const ALPHABET = /^[A-Za-z0-9_-]*$/
+// RFC 4648 section 3.5: the bits of the last character that belong to no byte must be zero.
+const LAST_OF_TWO = /[AQgw]$/
+const LAST_OF_THREE = /[AEIMQUYcgkosw048]$/
+
+/** The bytes, or undefined where the text is not the canonical, unpadded encoding of any. */
+export function decodeBase64url(text: string): Buffer | undefined {
+  if (!ALPHABET.test(text)) return undefined
+  const surplus = text.length % 4
+  if (surplus === 1) return undefined
+  if (surplus === 2 && !LAST_OF_TWO.test(text)) return undefined
+  if (surplus === 3 && !LAST_OF_THREE.test(text)) return undefined
+  return Buffer.from(text, "base64url")
+}
+
+/** As above, but the exact padding to a multiple of four may be there. */
+export function decodePaddedBase64url(text: string): Buffer | undefined {
+  if (!text.endsWith("=")) return decodeBase64url(text)
+  const bare = text.endsWith("==") ? text.slice(0, -2) : text.slice(0, -1)
+  return text.length % 4 === 0 ? decodeBase64url(bare) : undefined
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// A claim as the value of a request header. The issuer signed the claim, but a person may have chosen it (a display
+// name, say), so a value that could end the header line is not written at all.
+
+import type { Claim } from "../request/attributes.js"
+import type { JsonObject } from "./json-object.js"
+
+/** The claim at a dotted path through nested objects. A name that itself contains a dot cannot be reached. */
+export function claimAt(claims: JsonObject, path: readonly string[]): Claim | undefined {
+  let claim: Claim | undefined = claims
+  for (const name of path) {
+    if (!isObject(claim)) return undefined
+    claim = claim[name]
+  }
+  return claim
+}
+
+/** undefined where there is nothing to write: no claim, null, an empty string, or one that no header can hold. */
+export function headerValue(claim: Claim | undefined): string | undefined {
+  if (claim === undefined || claim === null) return undefined
+  if (typeof claim === "string") return claim === "" ? undefined : fieldValue(claim)
+  if (typeof claim === "boolean") return String(claim)
+  if (typeof claim === "number") return numberText(claim)
+  return Buffer.from(JSON.stringify(claim)).toString("base64")
+}
+
+// Fail closed, RFC 9110 section 5.5: control characters have no place in a field value. Other characters travel as their
+// UTF-8 bytes, one character per byte, as header values are held everywhere.
+function fieldValue(text: string): string | undefined {
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if ((code < 0x20 && code !== 0x09) || code === 0x7f) return undefined
+  }
+  return Buffer.from(text, "utf8").toString("latin1")
+}
+
+/** Whole numbers that an unsigned 64 bit integer holds as digits, others with six decimals as C prints them. */
+function numberText(value: number): string | undefined {
+  if (!Number.isFinite(value)) return undefined
+  if (Number.isInteger(value) && value >= 0 && value < 2 ** 64) return BigInt(value).toString()
+  return Math.abs(value) < 1e21 ? value.toFixed(6) : `${BigInt(value)}.000000`
+}
+
+function isObject(claim: Claim | undefined): claim is JsonObject {
+  return typeof claim === "object" && claim !== null && !Array.isArray(claim)
+}

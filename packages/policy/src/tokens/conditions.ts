@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a signature does not prove: that the token is meant for this rule, now, here. Checked on every use of a token,
+// remembered or not, because each of these can change while the signature stays good. Order: issuer, time, audience.
+
+import type { TokenFault } from "./faults.js"
+import type { Token } from "./token.js"
+
+export interface TokenConditions {
+  /** undefined accepts every issuer that signs with the rule's keys. */
+  readonly issuer: string | undefined
+  /** Scrubbed; undefined accepts every audience and none. */
+  readonly audiences: ReadonlySet<string> | undefined
+  readonly requireExpiration: boolean
+}
+
+export const CLOCK_SKEW_SECONDS = 60
+
+/** Byte for byte (RFC 7519 section 4.1.1): a missing issuer is no issuer's. */
+export function isIssuerOf(rule: TokenConditions, token: Token): boolean {
+  return rule.issuer === undefined || token.issuer === rule.issuer
+}
+
+/** The first condition that does not hold at `now` (seconds since the epoch); the issuer is checked before any key work. */
+export function checkConditions(rule: TokenConditions, token: Token, now: number): TokenFault | undefined {
+  const { notBefore, issuedAt, expiresAt } = token
+  // INVARIANT: each comparison is written so that a clock that is not a number refuses.
+  if (notBefore !== undefined && !(now + CLOCK_SKEW_SECONDS >= notBefore)) return "JwtNotYetValid"
+  if (issuedAt !== undefined && !(now + CLOCK_SKEW_SECONDS >= issuedAt)) return "JwtNotYetValid"
+  if (expiresAt === undefined) {
+    if (rule.requireExpiration) return "JwtExpRequired"
+  } else if (!(now <= expiresAt + CLOCK_SKEW_SECONDS)) {
+    return "JwtExpired"
+  }
+  return rule.audiences === undefined || isMeantFor(rule.audiences, token) ? undefined : "JwtAudienceNotAllowed"
+}
+
+function isMeantFor(allowed: ReadonlySet<string>, token: Token): boolean {
+  for (const audience of token.audiences) if (allowed.has(audience)) return true
+  return false
+}

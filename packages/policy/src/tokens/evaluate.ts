@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// The judgement over all rules and all tokens of a request.
+//  - A rule is missing (it finds no token), ok (ALL tokens it finds verify for it) or at fault (its first failing one,
+//    from the last collected to the first).
+//  - The request passes if ANY rule is ok or ALL are missing, AND EVERY spot with a token is accepted by ANY rule that
+//    looks there; and no rule with `presence: REQUIRED` is missing.
+//  - The reason given: the first rule at fault, unless that is only an unknown issuer; then the last rule at fault for
+//    another reason; then the unknown issuer. That is what Envoy's walk over "P1 or … or Pn or all of them" amounts to.
+//    Where some rule is ok, only faults at spots that nobody accepts count.
+//  - A rule looks at a token's issuer before its keys: a token of another rule's issuer costs no key work and does not
+//    hide the fault that the right rule finds. Then signature, time, audience.
+
+import { checkConditions, isIssuerOf } from "./conditions.js"
+import type { TokenFault } from "./faults.js"
+import type { Found, Spot, TokenRequest } from "./finder.js"
+import type { TokenMemory } from "./memory.js"
+import type { TokenRules } from "./program.js"
+import { readToken, TokenReading } from "./reading.js"
+import type { TokenRule } from "./rule.js"
+import { isUnknownKid } from "./signature.js"
+import type { TokenView } from "./view.js"
+
+export interface Evaluation {
+  /** undefined passes. */
+  readonly fault: TokenFault | undefined
+  /** The rule that accepted, or the one whose fault is reported. */
+  readonly by: TokenRule | undefined
+  /** What the first rule that is ok sees in its first token. */
+  readonly view: TokenView | undefined
+  readonly spots: readonly Spot[]
+  /** Ids of key sets that lack the key a token names. */
+  readonly unknownKeys: readonly string[]
+}
+
+interface Rejection {
+  readonly rule: TokenRule
+  readonly spot: Spot
+  readonly fault: TokenFault
+}
+
+const NONE: readonly never[] = Object.freeze([])
+
+export function evaluate(
+  { rules, finder }: TokenRules,
+  request: TokenRequest,
+  now: number,
+  memory: TokenMemory | undefined,
+): Evaluation {
+  const { spots, bySlot } = finder.find(request)
+  let accepting: TokenRule | undefined
+  let view: TokenView | undefined
+  let required: TokenRule | undefined
+  let rejections: Rejection[] | undefined
+  let unknownKeys: string[] | undefined
+
+  for (const rule of rules) {
+    let missing = true
+    let failed = false
+    let first: TokenView | undefined
+    for (let at = rule.slots.length - 1; at >= 0; at--) {
+      const found = bySlot[rule.slots[at] ?? -1]
+      if (found === undefined) continue
+      missing = false
+      for (let index = found.length - 1; index >= 0; index--) {
+        const candidate = found[index]
+        if (candidate === undefined) continue
+        const verdict = judge(rule, candidate, now, memory)
+        if (typeof verdict === "string") {
+          failed = true
+          rejections ??= []
+          rejections.push({ rule, spot: candidate.spot, fault: verdict })
+          if (lacksKey(rule, candidate)) unknownKeys = withId(unknownKeys, rule.keySetId)
+        } else {
+          first = verdict
+          if (candidate.spot.by === undefined) {
+            candidate.spot.by = rule
+            candidate.spot.view = verdict
+          }
+        }
+      }
+    }
+    if (missing && rule.required) required ??= rule
+    if (!failed && first !== undefined && accepting === undefined) {
+      accepting = rule
+      view = first
+    }
+  }
+
+  const keys = unknownKeys ?? NONE
+  if (rejections !== undefined) {
+    const chosen = choose(rejections, accepting !== undefined)
+    if (chosen !== undefined) {
+      return { fault: chosen.fault, by: chosen.rule, view: undefined, spots, unknownKeys: keys }
+    }
+  }
+  if (required !== undefined) return { fault: "JwtMissing", by: required, view: undefined, spots, unknownKeys: keys }
+  return { fault: undefined, by: accepting, view, spots, unknownKeys: keys }
+}
+
+/** The view of an accepted token, or why this rule does not accept it. */
+function judge(rule: TokenRule, found: Found, now: number, memory: TokenMemory | undefined): TokenView | TokenFault {
+  const reading = readingOf(found, memory)
+  if (typeof reading === "string") return reading
+  const { token } = reading
+  if (!isIssuerOf(rule, token)) return "JwtUnknownIssuer"
+  if (typeof rule.keys === "string") return rule.keys
+  const forged = reading.signatureFault(rule.keys)
+  if (forged !== undefined) return forged
+  const unfit = checkConditions(rule, token, now)
+  if (unfit === "JwtExpired") {
+    memory?.forget(reading)
+  } else if (!found.remembered) {
+    memory?.remember(reading)
+    found.remembered = true
+  }
+  return unfit ?? reading.view(rule.profile)
+}
+
+function readingOf(found: Found, memory: TokenMemory | undefined): TokenReading | TokenFault {
+  if (found.reading !== undefined) return found.reading
+  const known = memory?.recall(found.text)
+  found.remembered = known !== undefined
+  found.reading = known ?? readToken(found.text)
+  return found.reading
+}
+
+/** undefined where the request may pass all the same, because some rule is ok and another accepts every token. */
+function choose(rejections: readonly Rejection[], accepted: boolean): Rejection | undefined {
+  let first: Rejection | undefined
+  let telling: Rejection | undefined
+  let rule: TokenRule | undefined
+  for (const rejection of rejections) {
+    if (accepted && rejection.spot.by !== undefined) continue
+    // Only the first fault of a rule is its status.
+    if (rejection.rule === rule) continue
+    rule = rejection.rule
+    first ??= rejection
+    if (rejection.fault !== "JwtUnknownIssuer") telling = rejection
+  }
+  return first?.fault === "JwtUnknownIssuer" ? (telling ?? first) : first
+}
+
+function lacksKey(rule: TokenRule, { reading }: Found): boolean {
+  if (rule.keySetId === undefined || typeof rule.keys === "string" || !(reading instanceof TokenReading)) return false
+  return isIssuerOf(rule, reading.token) && isUnknownKid(reading.token.kid, rule.keys)
+}
+
+function withId(ids: string[] | undefined, id: string | undefined): string[] {
+  const list = ids ?? []
+  if (id !== undefined && !list.includes(id)) list.push(id)
+  return list
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every way in which a token can be refused: code, HTTP status and the literal body that clients compare. The texts are
+// a published contract, so this table is the only place where they are written. The one status other than 401 is an
+// audience mismatch, 403.
+
+const TABLE = {
+  JwtMissing: [401, "Jwt is missing"],
+  JwtBadFormat: [401, "Jwt is not in the form of Header.Payload.Signature with two dots and 3 sections"],
+  JwtHeaderBadBase64: [401, "Jwt header is an invalid Base64url encoded"],
+  JwtHeaderBadJson: [401, "Jwt header is an invalid JSON"],
+  JwtHeaderBadAlg: [401, "Jwt header [alg] field is required and must be a string"],
+  JwtHeaderAlgNotSupported: [401, "Jwt header [alg] is not supported"],
+  JwtHeaderBadKid: [401, "Jwt header [kid] field is not a string"],
+  JwtPayloadBadBase64: [401, "Jwt payload is an invalid Base64url encoded"],
+  JwtPayloadBadJson: [401, "Jwt payload is an invalid JSON"],
+  JwtIssNotString: [401, "Jwt payload [iss] field is not a string"],
+  JwtSubNotString: [401, "Jwt payload [sub] field is not a string"],
+  JwtJtiNotString: [401, "Jwt payload [jti] field is not a string"],
+  JwtIatNotInteger: [401, "Jwt payload [iat] field is not an integer"],
+  JwtIatOutOfRange: [401, "Jwt payload [iat] field is not a positive 64 bit integer"],
+  JwtNbfNotInteger: [401, "Jwt payload [nbf] field is not an integer"],
+  JwtNbfOutOfRange: [401, "Jwt payload [nbf] field is not a positive 64 bit integer"],
+  JwtExpNotInteger: [401, "Jwt payload [exp] field is not an integer"],
+  JwtExpOutOfRange: [401, "Jwt payload [exp] field is not a positive 64 bit integer"],
+  JwtAudNotStringOrList: [401, "Jwt payload [aud] field is not a string or string list"],
+  JwtSignatureBadBase64: [401, "Jwt signature is an invalid Base64url encoded"],
+  JwtUnknownIssuer: [401, "Jwt issuer is not configured"],
+  JwtNotYetValid: [401, "Jwt not yet valid"],
+  JwtExpired: [401, "Jwt is expired"],
+  // Ours: only a rule with `requireExpiration` gives it.
+  JwtExpRequired: [401, "Jwt payload [exp] field is required"],
+  JwtAudienceNotAllowed: [403, "Audiences in Jwt are not allowed"],
+  JwksKidAlgMismatch: [401, "Jwks doesn't have key to match kid or alg from Jwt"],
+  JwtVerificationFail: [401, "Jwt verification fails"],
+  JwtEd25519SignatureWrongLength: [401, "Jwt ED25519 signature is wrong length"],
+  JwksNoValidKeys: [401, "Jwks doesn't have any valid public key"],
+  JwksFetchFail: [401, "Jwks remote fetch is failed"],
+} as const satisfies Record<string, readonly [401 | 403, string]>
+
+export type TokenFault = keyof typeof TABLE
+
+export const TOKEN_FAULTS = Object.freeze(Object.keys(TABLE)) as readonly TokenFault[] // the keys are exactly the union
+
+export function faultStatus(fault: TokenFault): 401 | 403 {
+  return TABLE[fault][0]
+}
+
+export function faultText(fault: TokenFault): string {
+  return TABLE[fault][1]
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// JSON text that a stranger wrote, as deeply frozen values without a prototype: `__proto__` and `constructor` are names
+// like any other, and what is remembered cannot be changed by who reads it. Of members with one name the last counts
+// (RFC 8259 section 4, as JSON.parse). Nesting is bounded because whoever reads the value may recurse.
+
+import type { Claim } from "../request/attributes.js"
+
+export interface JsonObject {
+  readonly [name: string]: Claim
+}
+
+const MAX_DEPTH = 32
+
+// `fatal`: RFC 8259 section 8.1 wants UTF-8, and a lenient decoder would map different bytes to one claim.
+// `ignoreBOM` keeps a byte order mark in the text, where JSON.parse refuses it.
+const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
+
+/** The object that the bytes spell, or undefined where they spell anything else. */
+export function parseJsonObject(bytes: Uint8Array): JsonObject | undefined {
+  let value: unknown
+  try {
+    value = JSON.parse(utf8.decode(bytes))
+  } catch {
+    return undefined
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined
+  return safeObject(value, MAX_DEPTH)
+}
+
+function safeValue(value: unknown, depth: number): Claim | undefined {
+  if (typeof value !== "object" || value === null) return value as Claim // JSON.parse yields no other scalars
+  return Array.isArray(value) ? safeList(value, depth) : safeObject(value, depth)
+}
+
+function safeList(items: readonly unknown[], depth: number): Claim | undefined {
+  if (depth === 0) return undefined
+  const list: Claim[] = []
+  for (const item of items) {
+    const safe = safeValue(item, depth - 1)
+    if (safe === undefined) return undefined
+    list.push(safe)
+  }
+  return Object.freeze(list)
+}
+
+function safeObject(members: object, depth: number): JsonObject | undefined {
+  if (depth === 0) return undefined
+  const object: Record<string, Claim> = Object.create(null)
+  for (const [name, member] of Object.entries(members)) {
+    const safe = safeValue(member, depth - 1)
+    if (safe === undefined) return undefined
+    object[name] = safe
+  }
+  return Object.freeze(object)
+}

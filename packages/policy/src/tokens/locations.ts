@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a rule looks for its token. A rule that names no place looks at `Authorization: Bearer` and the query parameter
+// `access_token`. A header's prefix must stand at the start of the value. On the two headers that carry credentials a
+// prefix of the form of an authentication scheme is compared without regard to case (RFC 9110 section 11.1), also when
+// it is configured; every other prefix is compared exactly.
+
+import type { JwtRule } from "../resources/request-authentication/definition.js"
+
+export interface HeaderLocation {
+  readonly kind: "header"
+  /** Lower case. */
+  readonly name: string
+  /** "" takes the whole value. */
+  readonly prefix: string
+  /** Whether the prefix is an authentication scheme. */
+  readonly scheme: boolean
+}
+
+export type Location = HeaderLocation | { readonly kind: "param" | "cookie"; readonly name: string }
+
+const CREDENTIALS: ReadonlySet<string> = new Set(["authorization", "proxy-authorization"])
+const SCHEME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+ *$/
+
+const DEFAULTS: readonly Location[] = [
+  headerLocation("authorization", "Bearer "),
+  { kind: "param", name: "access_token" },
+]
+
+/** In the order in which tokens are collected: headers by name and prefix, then parameters, then cookies, each sorted. */
+export function locationsOf({ fromHeaders = [], fromParams = [], fromCookies = [] }: JwtRule): readonly Location[] {
+  if (fromHeaders.length + fromParams.length + fromCookies.length === 0) return DEFAULTS
+  const headers = new Map<string, HeaderLocation>()
+  for (const { name, prefix = "" } of fromHeaders)
+    headers.set(name.toLowerCase() + prefix, headerLocation(name, prefix))
+  return [
+    ...[...headers].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, location]) => location),
+    ...sorted(fromParams).map((name): Location => ({ kind: "param", name })),
+    ...sorted(fromCookies).map((name): Location => ({ kind: "cookie", name })),
+  ]
+}
+
+function headerLocation(name: string, prefix: string): HeaderLocation {
+  const lower = name.toLowerCase()
+  return { kind: "header", name: lower, prefix, scheme: CREDENTIALS.has(lower) && SCHEME.test(prefix) }
+}
+
+/** What the header line holds for this location; undefined where the prefix is not there, which is no error. */
+export function tokenIn(line: string, { prefix, scheme }: HeaderLocation): string | undefined {
+  const value = trimmed(line)
+  if (prefix === "") return value
+  if (!value.startsWith(prefix)) {
+    if (!scheme || value.slice(0, prefix.length).toLowerCase() !== prefix.toLowerCase()) return undefined
+  }
+  for (let at = prefix.length; at < value.length; at++)
+    if (isTokenCharacter(value.charCodeAt(at))) return value.slice(at)
+  // Nothing in it can be a token: the whole value is taken, and refused as one.
+  return value
+}
+
+// RFC 9110 section 5.5: blanks around a field value are no part of it. HTTP/2 does not always have them removed.
+function trimmed(line: string): string {
+  return isBlank(line.charCodeAt(0)) || isBlank(line.charCodeAt(line.length - 1)) ? line.trim() : line
+}
+
+function isBlank(code: number): boolean {
+  return code === 0x20 || code === 0x09
+}
+
+/** Letters, digits, `-`, `_` and `.`. */
+function isTokenCharacter(code: number): boolean {
+  if (code >= 0x61) return code <= 0x7a
+  if (code >= 0x41) return code <= 0x5a || code === 0x5f
+  return (code >= 0x30 && code <= 0x39) || code === 0x2d || code === 0x2e
+}
+
+function sorted(names: readonly string[]): readonly string[] {
+  return [...new Set(names)].sort()
+}

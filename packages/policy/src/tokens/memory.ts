@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tokens whose signature was good for some key set, so that it is checked once and not per request. Bounded in number
+// and bytes, least recently used goes first. A text that no key set signed is never kept: a stranger could choose any
+// number of those. Issuer, time and audience are checked again on every use by whoever asks (see `evaluate.ts`).
+
+import { LRUCache } from "lru-cache"
+import type { TokenReading } from "./reading.js"
+
+export interface MemoryLimits {
+  readonly entries: number
+  readonly bytes: number
+}
+
+const DEFAULT_LIMITS: MemoryLimits = { entries: 20_000, bytes: 64 * 1024 * 1024 }
+
+// Hashing a whole token costs more than everything else on the way, so the map goes by the last characters, which are
+// the end of the signature: 144 bits that no two honest tokens share. INVARIANT: the whole text is compared before an
+// entry is believed; two tokens with one tail displace each other and nothing worse.
+const TAIL = 24
+
+// Parsed claims, signature and views, by measurement about ten times the text.
+const BYTES_PER_ENTRY = 2048
+const BYTES_PER_CHARACTER = 10
+
+export class TokenMemory {
+  readonly #readings: LRUCache<string, TokenReading>
+
+  constructor({ entries, bytes }: Partial<MemoryLimits> = {}) {
+    this.#readings = new LRUCache({
+      max: entries ?? DEFAULT_LIMITS.entries,
+      maxSize: bytes ?? DEFAULT_LIMITS.bytes,
+      sizeCalculation: ({ text }) => BYTES_PER_ENTRY + BYTES_PER_CHARACTER * text.length,
+    })
+  }
+
+  get size(): number {
+    return this.#readings.size
+  }
+
+  recall(text: string): TokenReading | undefined {
+    const reading = this.#readings.get(text.slice(-TAIL))
+    return reading !== undefined && reading.text === text ? reading : undefined
+  }
+
+  /** Only for a reading that some key set has signed. */
+  remember(reading: TokenReading): void {
+    this.#readings.set(reading.text.slice(-TAIL), reading)
+  }
+
+  /** For a token past its expiry, which nobody will accept again. */
+  forget(reading: TokenReading): void {
+    this.#readings.delete(reading.text.slice(-TAIL))
+  }
+
+  clear(): void {
+    this.#readings.clear()
+  }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules of all RequestAuthentications of a workload, compiled: one list, nothing overrides anything, in the order of
+// issuer bytes, then age of the policy, then position. Keys are resolved here, so that evaluating needs no look-up; a
+// changed key set means compiling again. A policy in shadow is judged together with the enforced ones, in a program of
+// its own: that is what would happen if it were enforced.
+
+import type { RequestAuthentication } from "../resources/document.js"
+import type { JwtRule } from "../resources/request-authentication/definition.js"
+import { byAge } from "../selection/workload.js"
+import { allowedAudiences } from "./audience.js"
+import { type Finder, finderOf } from "./finder.js"
+import { type KeySet, parseKeySet } from "./key-set.js"
+import { type Location, locationsOf } from "./locations.js"
+import type { TokenRule, TokenRuleRef } from "./rule.js"
+import { outputHeaders, viewProfile } from "./view.js"
+
+export interface TokenRules {
+  readonly rules: readonly TokenRule[]
+  readonly finder: Finder
+  /** Every header that some rule writes, lower case. */
+  readonly outputs: readonly string[]
+}
+
+export interface TokenProgram extends TokenRules {
+  /** All rules, those in shadow included; undefined where none is. */
+  readonly shadow: TokenRules | undefined
+}
+
+/** The keys last fetched for a rule; undefined where there never were any. */
+export type KeySetLookup = (rule: JwtRule) => KeySet | undefined
+
+/** Names the key set of a rule that does not bring its own: the same for the same issuer and URI. */
+export function keySetId({ issuer, jwksUri }: Pick<JwtRule, "issuer" | "jwksUri">): string {
+  return JSON.stringify([issuer ?? "", jwksUri ?? ""])
+}
+
+export function compileTokenRules(policies: readonly RequestAuthentication[], keySets: KeySetLookup): TokenProgram {
+  const enforced = policies.filter(({ spec }) => spec.enforcement !== "Shadow")
+  const shadow = enforced.length < policies.length ? compile(policies, keySets) : undefined
+  return { ...compile(enforced, keySets), shadow }
+}
+
+interface Source {
+  readonly ref: TokenRuleRef
+  readonly rule: JwtRule
+  readonly issuer: Buffer
+  readonly locations: readonly Location[]
+}
+
+function compile(policies: readonly RequestAuthentication[], keySets: KeySetLookup): TokenRules {
+  // The sort is stable, so age and position decide among rules of one issuer.
+  const sources = [...policies].sort(byAge).flatMap(sourcesOf)
+  sources.sort((a, b) => Buffer.compare(a.issuer, b.issuer))
+  const finder = finderOf(sources.flatMap(({ locations }) => locations))
+  const rules = sources.map(({ ref, rule, locations }, order): TokenRule => {
+    return {
+      ref,
+      order,
+      issuer: rule.issuer === "" ? undefined : rule.issuer,
+      audiences: allowedAudiences(rule.audiences ?? []),
+      requireExpiration: rule.requireExpiration ?? false,
+      keys: rule.jwks === undefined ? (keySets(rule) ?? "JwksFetchFail") : inlineKeys(rule.jwks),
+      keySetId: rule.jwks === undefined ? keySetId(rule) : undefined,
+      slots: locations.map(location => finder.slotOf(location)),
+      forward: rule.forwardOriginalToken ?? false,
+      required: rule.presence === "REQUIRED",
+      profile: viewProfile(rule),
+    }
+  })
+  return { rules, finder, outputs: [...new Set(rules.flatMap(({ profile }) => outputHeaders(profile)))] }
+}
+
+function sourcesOf({ metadata, spec }: RequestAuthentication): Source[] {
+  const policy = Object.freeze({ namespace: metadata.namespace, name: metadata.name })
+  return (spec.jwtRules ?? []).map((rule, index) => ({
+    ref: Object.freeze({ policy, rule: index }),
+    rule,
+    issuer: Buffer.from(rule.issuer ?? ""),
+    locations: locationsOf(rule),
+  }))
+}
+
+function inlineKeys(jwks: string): KeySet | "JwksNoValidKeys" {
+  const result = parseKeySet(jwks)
+  return result.ok ? result.keySet : "JwksNoValidKeys"
+}

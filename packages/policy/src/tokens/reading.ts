@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// One token text with what is known about it for good: how it parses, which key sets signed it, what rules see in it.
+// All of that is a pure function of the text and a key set's content, so it may be kept as long as one likes. Whether the
+// token is valid for a rule at this moment is never written down here.
+
+import type { TokenFault } from "./faults.js"
+import type { KeySet } from "./key-set.js"
+import { checkSignature, type SignatureFault } from "./signature.js"
+import { MAX_TOKEN_CHARACTERS, parseToken, type Token } from "./token.js"
+import { type TokenView, type ViewProfile, viewOf } from "./view.js"
+
+// Several rules may look at one token; a workload with more key sets or profiles than this only computes again.
+const MAX_VERDICTS = 8
+const MAX_VIEWS = 4
+
+export class TokenReading {
+  readonly #verdicts: { readonly revision: string; readonly fault: SignatureFault | undefined }[] = []
+  readonly #views: { readonly profile: string; readonly view: TokenView }[] = []
+
+  constructor(
+    readonly text: string,
+    readonly token: Token,
+  ) {}
+
+  /** INVARIANT: an answer holds for the revision it was computed with, so a changed or withdrawn set asks anew. */
+  signatureFault(keySet: KeySet): SignatureFault | undefined {
+    for (const verdict of this.#verdicts) if (verdict.revision === keySet.revision) return verdict.fault
+    const fault = checkSignature(this.token, keySet)
+    if (this.#verdicts.length === MAX_VERDICTS) this.#verdicts.shift()
+    this.#verdicts.push({ revision: keySet.revision, fault })
+    return fault
+  }
+
+  view(profile: ViewProfile): TokenView {
+    for (const known of this.#views) if (known.profile === profile.id) return known.view
+    const view = viewOf(this.token, profile)
+    if (this.#views.length === MAX_VIEWS) this.#views.shift()
+    this.#views.push({ profile: profile.id, view })
+    return view
+  }
+}
+
+/** The text, read for the first time, or why it is no token. */
+export function readToken(text: string): TokenReading | TokenFault {
+  if (text.length > MAX_TOKEN_CHARACTERS) return "JwtBadFormat"
+  // A text cut out of a request keeps the whole request's bytes alive; a reading may outlive it by hours. The copy is by
+  // UTF-8, which maps no two texts to one that could be a token.
+  const own = Buffer.from(text, "utf8").toString("utf8")
+  const token = parseToken(own)
+  return typeof token === "string" ? token : new TokenReading(own, token)
+}

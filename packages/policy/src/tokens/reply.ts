@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a refused token is told to the caller: challenge, gRPC status and the detail that goes to the access log.
+
+import { faultText, type TokenFault } from "./faults.js"
+import type { TokenRequest } from "./finder.js"
+
+const MAX_PATH = 256
+
+/** The value of `WWW-Authenticate` (RFC 6750 section 3): a missing token is no error, so it gets no error code. */
+export function challengeFor(fault: TokenFault, { scheme, host, target }: TokenRequest): string {
+  const realm = quotable(`${scheme}://${host}${target.slice(0, MAX_PATH)}`)
+  return fault === "JwtMissing" ? `Bearer realm="${realm}"` : `Bearer realm="${realm}", error="invalid_token"`
+}
+
+/** UNAUTHENTICATED or PERMISSION_DENIED, sent with HTTP 200 where the request speaks gRPC. */
+export function grpcStatus(status: 401 | 403): 16 | 7 {
+  return status === 401 ? 16 : 7
+}
+
+/** For the access log, as proxies write it: `jwt_authn_access_denied{Jwt_is_expired}`. */
+export function responseDetail(fault: TokenFault): string {
+  return `jwt_authn_access_denied{${faultText(fault).replaceAll(" ", "_")}}`
+}
+
+// RFC 9110 section 5.6.4: in a quoted string two characters are escaped; what could end the header line is left out.
+function quotable(text: string): string {
+  return text.replace(/[^\x20-\x7e]/g, "").replace(/["\\]/g, "\\$&")
+}

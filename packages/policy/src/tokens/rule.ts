@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// One rule of a RequestAuthentication, compiled: everything that evaluating it needs, resolved and looked up beforehand.
+
+import type { TokenConditions } from "./conditions.js"
+import type { KeySet } from "./key-set.js"
+import type { ViewProfile } from "./view.js"
+
+/** Where a decision comes from. */
+export interface TokenRuleRef {
+  readonly policy: { readonly namespace: string; readonly name: string }
+  /** Position in the policy's `jwtRules`. */
+  readonly rule: number
+}
+
+export interface TokenRule extends TokenConditions {
+  readonly ref: TokenRuleRef
+  /** Position in the program. */
+  readonly order: number
+  /** The keys, or why there are none. Without keys every token of the rule is refused; no token still passes. */
+  readonly keys: KeySet | "JwksFetchFail" | "JwksNoValidKeys"
+  /** undefined where the keys stand in the policy itself: asking for them again would bring nothing. */
+  readonly keySetId: string | undefined
+  /** Indices into what the finder finds, in collection order. */
+  readonly slots: readonly number[]
+  readonly forward: boolean
+  readonly required: boolean
+  readonly profile: ViewProfile
+}

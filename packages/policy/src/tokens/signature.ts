@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Is this signature of any key in the set? The key decides what a signature may be, never the token alone: a key is
+// tried only with an algorithm of its own type and curve, so a public key is never taken for a shared secret and an
+// RSA header never meets a curve (RFC 8725 section 3.1).
+
+import { constants, verify } from "node:crypto"
+import type { Algorithm } from "./algorithms.js"
+import type { TokenFault } from "./faults.js"
+import type { KeySet } from "./key-set.js"
+import type { PublicKey } from "./public-key.js"
+
+export type SignatureFault = Extract<
+  TokenFault,
+  "JwksKidAlgMismatch" | "JwtVerificationFail" | "JwtEd25519SignatureWrongLength"
+>
+
+export interface Signed {
+  readonly algorithm: Algorithm
+  /** "" where the header has none. */
+  readonly kid: string
+  /** Header and payload as sent, with the dot between them (RFC 7515 section 5.2 step 8). */
+  readonly signingInput: string
+  readonly signature: Uint8Array
+}
+
+/** undefined where some key of the set made the signature. */
+export function checkSignature(signed: Signed, keySet: KeySet): SignatureFault | undefined {
+  let input: Buffer | undefined
+  for (const key of keySet.keys) {
+    if (!fits(key, signed)) continue
+    if (key.kty === "OKP" && signed.signature.length !== 64) return "JwtEd25519SignatureWrongLength"
+    input ??= Buffer.from(signed.signingInput, "latin1")
+    if (isSignedBy(key, signed.algorithm, input, signed.signature)) return undefined
+  }
+  // `input` exists exactly where some key was tried.
+  return input === undefined ? "JwksKidAlgMismatch" : "JwtVerificationFail"
+}
+
+/** The token names a key that the set does not have: perhaps the issuer has rotated and the set is old. */
+export function isUnknownKid(kid: string, keySet: KeySet): boolean {
+  return kid !== "" && !keySet.keys.some(key => key.kid === kid)
+}
+
+function fits(key: PublicKey, { algorithm, kid }: Signed): boolean {
+  if (kid !== "" && key.kid !== "" && key.kid !== kid) return false
+  if (key.alg !== "" && key.alg !== algorithm.name) return false
+  if (key.kty !== algorithm.kty) return false
+  return algorithm.kty !== "EC" || algorithm.curve === key.curve
+}
+
+function isSignedBy(key: PublicKey, algorithm: Algorithm, input: Buffer, signature: Uint8Array): boolean {
+  try {
+    switch (algorithm.kty) {
+      case "RSA": {
+        const { hash, padding } = algorithm
+        if (padding === constants.RSA_PKCS1_PADDING) return verify(hash, input, { key: key.key, padding }, signature)
+        // RFC 7518 section 3.5: the salt is as long as the hash.
+        const saltLength = constants.RSA_PSS_SALTLEN_DIGEST
+        return verify(hash, input, { key: key.key, padding, saltLength }, signature)
+      }
+      case "EC":
+        if (signature.length !== algorithm.signatureBytes) return false
+        return verify(algorithm.hash, input, { key: key.key, dsaEncoding: "ieee-p1363" }, signature)
+      case "OKP":
+        return verify(null, input, key.key, signature)
+      default:
+        return algorithm satisfies never
+    }
+  } catch {
+    // Fail closed: OpenSSL throws on some malformed signatures instead of saying no.
+    return false
+  }
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// From an accepted request to what the application may see of it: output headers of callers removed, tokens taken out
+// unless the accepting rule forwards them, output headers written. Of a parameter or cookie that is there twice only the
+// first was verified, so the others never reach the application, forwarded or not.
+
+import { withoutCookies } from "./cookies.js"
+import { NO_EDITS, type RequestEdits, removalOf } from "./edits.js"
+import type { Spot, TokenRequest } from "./finder.js"
+import { withoutParameters } from "./query.js"
+
+type Names = Set<string>
+
+/** Only the callers' output headers go: for a request in which no token was found or looked for. */
+export function scrub(outputs: readonly string[], { headers }: TokenRequest): RequestEdits {
+  const present = outputs.filter(name => headers.get(name) !== undefined)
+  return present.length === 0 ? NO_EDITS : removalOf(...present)
+}
+
+export function editsFor(outputs: readonly string[], spots: readonly Spot[], request: TokenRequest): RequestEdits {
+  const only = spots[0]
+  if (only === undefined) return scrub(outputs, request)
+  // The common case, without allocation: one token in a header, and nobody writes headers.
+  if (spots.length === 1 && outputs.length === 0 && only.removal !== undefined) {
+    return only.by?.forward === true ? NO_EDITS : only.removal
+  }
+
+  const removed: Names = new Set(scrub(outputs, request).removeHeaders)
+  const params = { all: new Set<string>(), repeats: new Set<string>() }
+  const cookies = { all: new Set<string>(), repeats: new Set<string>() }
+  for (const { kind, name, by } of spots) {
+    const forward = by?.forward === true
+    if (kind === "param") (forward ? params.repeats : params.all).add(name)
+    else if (kind === "cookie") (forward ? cookies.repeats : cookies.all).add(name)
+    else if (!forward) removed.add(name)
+  }
+
+  const target = withoutParameters(request.target, params.all, params.repeats)
+  const cookie = cookieEdit(cookies.all, cookies.repeats, removed, request)
+  return {
+    removeHeaders: [...removed],
+    setHeaders: headersFrom(spots),
+    target: target === request.target ? undefined : target,
+    cookie,
+  }
+}
+
+function cookieEdit(all: Names, repeats: Names, removed: Names, { headers }: TokenRequest): string | undefined {
+  const lines = headers.get("cookie")
+  if (all.size + repeats.size === 0 || lines === undefined || removed.has("cookie")) return undefined
+  const kept = withoutCookies(lines, all, repeats)
+  if (kept === "") removed.add("cookie")
+  return kept === "" || kept === lines.join("; ") ? undefined : kept
+}
+
+/** Where two rules write one header, the first in rule order does, from its first token. */
+function headersFrom(spots: readonly Spot[]): RequestEdits["setHeaders"] {
+  const headers = new Map<string, readonly [string, string]>()
+  const inOrder = [...spots].sort((a, b) => (a.by?.order ?? 0) - (b.by?.order ?? 0))
+  for (const { view } of inOrder) {
+    for (const header of view?.headers ?? []) if (!headers.has(header[0])) headers.set(header[0], header)
+  }
+  return [...headers.values()]
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// A signed token in compact form (RFC 7515 section 7.1), read but not believed: format, algorithm and claim types only.
+// Three non-empty sections, canonical base64url, JSON objects. Exact padding is tolerated in the header, as Envoy does;
+// nowhere else. `crit`, `typ` and `cty` are ignored. The text is bounded before anything is decoded.
+
+import type { Claim } from "../request/attributes.js"
+import { findAlgorithm } from "./algorithms.js"
+import { scrubAudience } from "./audience.js"
+import { decodeBase64url, decodePaddedBase64url } from "./base64url.js"
+import type { TokenFault } from "./faults.js"
+import { type JsonObject, parseJsonObject } from "./json-object.js"
+import type { Signed } from "./signature.js"
+
+export interface Token extends Signed {
+  /** The middle section exactly as sent. */
+  readonly payload: string
+  readonly claims: JsonObject
+  readonly issuer: string | undefined
+  readonly subject: string | undefined
+  /** Seconds since the epoch; absent where the token has none. */
+  readonly issuedAt: number | undefined
+  readonly notBefore: number | undefined
+  /** Absent also where it is 0, which stands for "never" in the tokens of some issuers. */
+  readonly expiresAt: number | undefined
+  /** Scrubbed, as they are compared. */
+  readonly audiences: readonly string[]
+}
+
+export const MAX_TOKEN_CHARACTERS = 64 * 1024
+const TWO_TO_64 = 2 ** 64
+
+/** The token that the text spells, or the first fault in the order of the sections. */
+export function parseToken(text: string): Token | TokenFault {
+  if (text.length > MAX_TOKEN_CHARACTERS) return "JwtBadFormat"
+  const first = text.indexOf(".")
+  const second = text.indexOf(".", first + 1)
+  // Also the five sections of an encrypted token, and an unsecured one, whose last section is empty.
+  if (first < 1 || second < first + 2 || second === text.length - 1 || text.includes(".", second + 1)) {
+    return "JwtBadFormat"
+  }
+
+  const headerBytes = decodePaddedBase64url(text.slice(0, first))
+  if (headerBytes === undefined) return "JwtHeaderBadBase64"
+  const header = parseJsonObject(headerBytes)
+  if (header === undefined) return "JwtHeaderBadJson"
+  if (typeof header.alg !== "string") return "JwtHeaderBadAlg"
+  const algorithm = findAlgorithm(header.alg)
+  if (algorithm === undefined) return "JwtHeaderAlgNotSupported"
+  const kid = header.kid ?? ""
+  if (typeof kid !== "string" || header.kid === null) return "JwtHeaderBadKid"
+
+  const payload = text.slice(first + 1, second)
+  const payloadBytes = decodeBase64url(payload)
+  if (payloadBytes === undefined) return "JwtPayloadBadBase64"
+  const claims = parseJsonObject(payloadBytes)
+  if (claims === undefined) return "JwtPayloadBadJson"
+  const fault = checkTypes(claims)
+  if (fault !== undefined) return fault
+
+  const signature = decodeBase64url(text.slice(second + 1))
+  if (signature === undefined) return "JwtSignatureBadBase64"
+
+  return {
+    algorithm,
+    kid,
+    signingInput: text.slice(0, second),
+    signature,
+    payload,
+    claims,
+    issuer: stringOf(claims.iss),
+    subject: stringOf(claims.sub),
+    issuedAt: numberOf(claims.iat),
+    notBefore: numberOf(claims.nbf),
+    expiresAt: numberOf(claims.exp) || undefined,
+    audiences: audiencesOf(claims.aud).map(scrubAudience),
+  }
+}
+
+function checkTypes({ iss, sub, iat, nbf, exp, jti, aud }: JsonObject): TokenFault | undefined {
+  if (iss !== undefined && typeof iss !== "string") return "JwtIssNotString"
+  if (sub !== undefined && typeof sub !== "string") return "JwtSubNotString"
+  if (iat !== undefined && typeof iat !== "number") return "JwtIatNotInteger"
+  if (iat !== undefined && !isDate(iat)) return "JwtIatOutOfRange"
+  if (nbf !== undefined && typeof nbf !== "number") return "JwtNbfNotInteger"
+  if (nbf !== undefined && !isDate(nbf)) return "JwtNbfOutOfRange"
+  if (exp !== undefined && typeof exp !== "number") return "JwtExpNotInteger"
+  if (exp !== undefined && !isDate(exp)) return "JwtExpOutOfRange"
+  if (jti !== undefined && typeof jti !== "string") return "JwtJtiNotString"
+  if (aud === undefined || typeof aud === "string") return undefined
+  if (Array.isArray(aud) && aud.every(item => typeof item === "string")) return undefined
+  return "JwtAudNotStringOrList"
+}
+
+// RFC 7519 section 2 lets a NumericDate have a fraction. A literal such as 1e999 is read as infinite and refused here.
+function isDate(value: number): boolean {
+  return value >= 0 && value < TWO_TO_64
+}
+
+function stringOf(claim: Claim | undefined): string | undefined {
+  return typeof claim === "string" ? claim : undefined
+}
+
+function numberOf(claim: Claim | undefined): number | undefined {
+  return typeof claim === "number" ? claim : undefined
+}
+
+function audiencesOf(claim: Claim | undefined): readonly string[] {
+  if (typeof claim === "string") return [claim]
+  return Array.isArray(claim) ? claim.filter(item => typeof item === "string") : []
+}

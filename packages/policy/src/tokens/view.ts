@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a rule makes of a token it accepts: the token as authorization sees it, and the headers the application gets.
+// It depends on the token and on three fields of the rule, and on nothing that changes between two requests, so it is
+// computed once and shared; everything in it is frozen.
+
+import { type Claim, principalKey, type VerifiedToken } from "../request/attributes.js"
+import type { JwtRule } from "../resources/request-authentication/definition.js"
+import { claimAt, headerValue } from "./claim-header.js"
+import type { JsonObject } from "./json-object.js"
+import type { Token } from "./token.js"
+
+export interface TokenView {
+  readonly verified: VerifiedToken
+  readonly headers: readonly (readonly [name: string, value: string])[]
+}
+
+export interface ViewProfile {
+  /** INVARIANT: profiles of equal id give equal views of every token. */
+  readonly id: string
+  readonly delimited: ReadonlySet<string>
+  /** Lower case; "" where there is none. */
+  readonly payloadHeader: string
+  readonly claimHeaders: readonly { readonly header: string; readonly path: readonly string[] }[]
+}
+
+export function viewProfile(rule: JwtRule): ViewProfile {
+  const delimited = new Set(["scope", "permission", ...(rule.spaceDelimitedClaims ?? [])])
+  const payloadHeader = rule.outputPayloadToHeader?.toLowerCase() ?? ""
+  const claimHeaders = (rule.outputClaimToHeaders ?? []).map(({ header, claim }) => ({
+    header: header.toLowerCase(),
+    path: claim.split("."),
+  }))
+  const id = JSON.stringify([[...delimited].sort(), payloadHeader, claimHeaders])
+  return { id, delimited, payloadHeader, claimHeaders }
+}
+
+/** Every header the rule may write: what a caller sends under these names is never believed. */
+export function outputHeaders({ payloadHeader, claimHeaders }: ViewProfile): readonly string[] {
+  const names = claimHeaders.map(({ header }) => header)
+  return payloadHeader === "" ? names : [payloadHeader, ...names]
+}
+
+export function viewOf(token: Token, profile: ViewProfile): TokenView {
+  const { issuer, subject, claims } = token
+  const verified: VerifiedToken = Object.freeze({
+    issuer,
+    subject,
+    principalKey: issuer === undefined || subject === undefined ? undefined : principalKey(issuer, subject),
+    claims: splitDelimited(claims, profile.delimited),
+  })
+  return Object.freeze({ verified, headers: headersOf(token, profile) })
+}
+
+function splitDelimited(claims: JsonObject, delimited: ReadonlySet<string>): JsonObject {
+  const result: Record<string, Claim> = Object.create(null)
+  for (const [name, claim] of Object.entries(claims)) {
+    result[name] = typeof claim === "string" && delimited.has(name) ? partsOf(claim) : claim
+  }
+  return Object.freeze(result)
+}
+
+/** A blank text has no parts and stays a text. */
+function partsOf(text: string): Claim {
+  const parts = text.split(" ").filter(part => part !== "")
+  return parts.length === 0 ? text : Object.freeze(parts)
+}
+
+function headersOf({ payload, claims }: Token, profile: ViewProfile): TokenView["headers"] {
+  const headers: (readonly [string, string])[] = []
+  if (profile.payloadHeader !== "") headers.push(Object.freeze([profile.payloadHeader, payload] as const))
+  for (const { header, path } of profile.claimHeaders) {
+    const value = headerValue(claimAt(claims, path))
+    if (value !== undefined) headers.push(Object.freeze([header, value] as const))
+  }
+  return Object.freeze(headers)
+}
