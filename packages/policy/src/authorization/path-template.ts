@@ -20,12 +20,27 @@ export type TemplateFault =
 export const isTemplate = (path: string): boolean => path.includes("{*}") || path.includes("{**}")
 
 /** RFC 3986 section 3.3 `pchar`, plus `*`: what an operator may stand for within one segment. */
-const SEGMENT = /^[A-Za-z0-9\-._~%!$&'()+,;:@=*]+$/
-const ANY_SEGMENTS = /^[A-Za-z0-9\-._~%!$&'()+,;:@=*/]*$/
+const SEGMENT_CHARACTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~%!$&'()+,;:@=*"
 const LITERAL = /^[A-Za-z0-9\-._~%!$&'()+,;:@=]+$/
+const SLASH = 0x2f
 
-export const isOneSegment = (text: string): boolean => SEGMENT.test(text)
-export const areSegments = (text: string): boolean => ANY_SEGMENTS.test(text)
+const inSegment = new Uint8Array(128)
+for (const character of SEGMENT_CHARACTERS) inSegment[character.charCodeAt(0)] = 1
+
+/** Whether `{*}` may stand for this part of the path. */
+export function isOneSegment(path: string, from: number, to: number): boolean {
+  for (let i = from; i < to; i++) if (inSegment[path.charCodeAt(i)] !== 1) return false
+  return from < to
+}
+
+/** Whether `{**}` may stand for this part of the path. */
+export function areSegments(path: string, from: number, to: number): boolean {
+  for (let i = from; i < to; i++) {
+    const code = path.charCodeAt(i)
+    if (code !== SLASH && inSegment[code] !== 1) return false
+  }
+  return true
+}
 
 export function parseTemplate(path: string): PathTemplate | TemplateFault {
   if (!path.startsWith("/")) return "no leading slash"

@@ -158,6 +158,8 @@ function conditionClause(at: string, { key, values = [], notValues = [] }: Condi
   const attribute = conditionAttribute(key)
   // Validation refuses unknown keys; a program is never built around a condition nobody can check.
   if (attribute === undefined) throw new RangeError(`unknown attribute \`${key}\` at ${at}.key`)
+  // Likewise a condition that asks for nothing: as a criterion it would hold for everyone.
+  if (values.length + notValues.length === 0) throw new RangeError(`neither values nor notValues at ${at}`)
   const criteria: Criterion[] = []
   if (values.length > 0) criteria.push(new Criterion(`${at}.values`, attribute, false, read(attribute, values)))
   if (notValues.length > 0) criteria.push(new Criterion(`${at}.notValues`, attribute, true, read(attribute, notValues)))

@@ -45,7 +45,7 @@ function decode(path: string, decodeSlashes: boolean): string {
   return slashes.replace(UNRESERVED, decodeEscape)
 }
 
-const decodeEscape = (escape: string): string => String.fromCharCode(Number.parseInt(escape.slice(1), 16))
+const decodeEscape = (triplet: string): string => String.fromCharCode(Number.parseInt(triplet.slice(1), 16))
 
 // RFC 3986 section 5.2.4. An empty segment is a segment: `/a//..` is `/a/`.
 function removeDotSegments(path: string): string {

@@ -7,7 +7,7 @@ import { RadixTree } from "./radix-tree.js"
 import { TemplateTrie } from "./template-trie.js"
 
 export class PatternIndex<V> {
-  readonly #exact = new Map<string, V>()
+  readonly #exact = new ExactTexts<V>()
   #prefixes: RadixTree<V> | undefined
   #suffixes: RadixTree<V> | undefined
   #templates: TemplateTrie<V> | undefined
@@ -23,13 +23,8 @@ export class PatternIndex<V> {
   /** The value filed under this pattern, made on first use. */
   entry(pattern: Pattern, create: () => V): V {
     switch (pattern.kind) {
-      case "exact": {
-        const existing = this.#exact.get(pattern.text)
-        if (existing !== undefined) return existing
-        const created = create()
-        this.#exact.set(pattern.text, created)
-        return created
-      }
+      case "exact":
+        return this.#exact.entry(pattern.text, create)
       case "prefix":
         this.#prefixes ??= new RadixTree("prefixes")
         return this.#prefixes.entry(pattern.text, create)
@@ -65,5 +60,34 @@ export class PatternIndex<V> {
       for (const { pieces, value } of this.#stars) if (matchesStars(pieces, text) && visit(value)) return true
     }
     return false
+  }
+}
+
+/** Most fields list one value: comparing with it is cheaper than hashing a text that is new with each request. */
+class ExactTexts<V> {
+  #onlyText: string | undefined
+  #onlyValue: V | undefined
+  #more: Map<string, V> | undefined
+
+  entry(text: string, create: () => V): V {
+    const existing = this.get(text)
+    if (existing !== undefined) return existing
+    const created = create()
+    if (this.#more !== undefined) this.#more.set(text, created)
+    else if (this.#onlyText === undefined || this.#onlyValue === undefined) {
+      this.#onlyText = text
+      this.#onlyValue = created
+    } else {
+      this.#more = new Map([
+        [this.#onlyText, this.#onlyValue],
+        [text, created],
+      ])
+    }
+    return created
+  }
+
+  get(text: string): V | undefined {
+    if (this.#more !== undefined) return this.#more.get(text)
+    return this.#onlyText === text ? this.#onlyValue : undefined
   }
 }

@@ -6,12 +6,17 @@ interface Node<V> {
   /** The characters between the parent and here, in the direction of the walk. */
   label: string
   value: V | undefined
-  readonly children: Map<number, Node<V>>
+  children: Children<V>
 }
+
+/** By first character. Most nodes have one child or none, which need no map. */
+type Children<V> = Node<V> | Map<number, Node<V>> | undefined
+
+const node = <V>(label: string, value?: V): Node<V> => ({ label, value, children: undefined })
 
 export class RadixTree<V> {
   readonly #backwards: boolean
-  readonly #root: Node<V> = { label: "", value: undefined, children: new Map() }
+  readonly #root = node<V>("")
 
   constructor(direction: "prefixes" | "suffixes") {
     this.#backwards = direction === "suffixes"
@@ -20,32 +25,32 @@ export class RadixTree<V> {
   /** The value kept for exactly this key, made on first use. */
   entry(key: string, create: () => V): V {
     const text = this.#backwards ? reversed(key) : key
-    let node = this.#root
+    let at = this.#root
     let position = 0
     while (position < text.length) {
-      const child = node.children.get(text.charCodeAt(position))
+      const child = childAt(at, text.charCodeAt(position))
       if (child === undefined) {
-        const leaf: Node<V> = { label: text.slice(position), value: create(), children: new Map() }
-        node.children.set(text.charCodeAt(position), leaf)
-        return leaf.value as V // just created
+        const value = create()
+        adopt(at, node(text.slice(position), value))
+        return value
       }
       const shared = commonLength(child.label, text, position)
-      node = shared < child.label.length ? split(node, child, shared) : child
+      at = shared < child.label.length ? split(at, child, shared) : child
       position += shared
     }
-    node.value ??= create()
-    return node.value
+    at.value ??= create()
+    return at.value
   }
 
   /** Visits the value of every key that is a prefix (suffix) of the text until one visit says true. */
   some(text: string, visit: (value: V) => boolean): boolean {
     const length = text.length
-    let node = this.#root
+    let at = this.#root
     let position = 0
     for (;;) {
-      if (node.value !== undefined && visit(node.value)) return true
+      if (at.value !== undefined && visit(at.value)) return true
       if (position >= length) return false
-      const next = node.children.get(text.charCodeAt(this.#backwards ? length - 1 - position : position))
+      const next = childAt(at, text.charCodeAt(this.#backwards ? length - 1 - position : position))
       if (next === undefined) return false
       const { label } = next
       if (position + label.length > length) return false
@@ -55,16 +60,35 @@ export class RadixTree<V> {
         }
       } else if (label.length > 1 && !text.startsWith(label, position)) return false
       position += label.length
-      node = next
+      at = next
     }
   }
 }
 
-function split<V>(parent: Node<V>, child: Node<V>, at: number): Node<V> {
-  const middle: Node<V> = { label: child.label.slice(0, at), value: undefined, children: new Map() }
-  parent.children.set(middle.label.charCodeAt(0), middle)
-  child.label = child.label.slice(at)
-  middle.children.set(child.label.charCodeAt(0), child)
+function childAt<V>({ children }: Node<V>, code: number): Node<V> | undefined {
+  if (children === undefined || children instanceof Map) return children?.get(code)
+  return children.label.charCodeAt(0) === code ? children : undefined
+}
+
+/** Puts the child in the place of the one that began with the same character, if there was one. */
+function adopt<V>(parent: Node<V>, child: Node<V>): void {
+  const code = child.label.charCodeAt(0)
+  const { children } = parent
+  if (children instanceof Map) children.set(code, child)
+  else if (children === undefined || children.label.charCodeAt(0) === code) parent.children = child
+  else {
+    parent.children = new Map([
+      [children.label.charCodeAt(0), children],
+      [code, child],
+    ])
+  }
+}
+
+function split<V>(parent: Node<V>, child: Node<V>, length: number): Node<V> {
+  const middle = node<V>(child.label.slice(0, length))
+  adopt(parent, middle)
+  child.label = child.label.slice(length)
+  adopt(middle, child)
   return middle
 }
 

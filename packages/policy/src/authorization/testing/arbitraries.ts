@@ -87,7 +87,9 @@ const operation: fc.Arbitrary<Operation> = merged(
 )
 
 const keyed = (keys: fc.Arbitrary<string>, values: fc.Arbitrary<string>): fc.Arbitrary<Condition> =>
-  fc.record({ key: keys, values: some(values), notValues: some(values) }, { requiredKeys: ["key"] })
+  fc
+    .record({ key: keys, values: some(values), notValues: some(values) }, { requiredKeys: ["key"] })
+    .filter(condition => condition.values !== undefined || condition.notValues !== undefined)
 
 const condition: fc.Arbitrary<Condition> = fc.oneof(
   keyed(
@@ -131,12 +133,29 @@ const narrowRule: fc.Arbitrary<Rule> = fc.oneof(
   texts.map(value => ({ when: [{ key: "request.auth.claims[groups]", values: [value] }] })),
 )
 
+/** Alternatives that do not ask about the same attribute, which an index must not split by either. */
+const alternatives: fc.Arbitrary<Rule> = fc
+  .array(
+    fc.oneof(
+      principals.map(value => ({ principals: [value] })),
+      namespaces.map(value => ({ namespaces: [value] })),
+    ),
+    {
+      minLength: 1,
+      maxLength: 12,
+    },
+  )
+  .map(sources => ({ from: sources.map(source => ({ source })) }))
+
 export const policies: fc.Arbitrary<readonly AuthorizationPolicy[]> = fc
   .array(
     fc.record({
       action: pick("ALLOW", "DENY", "AUDIT"),
-      enforcement: fc.option(pick("Enforce", "Shadow"), { nil: "Enforce", freq: 3 }),
-      rules: fc.oneof(fc.array(rule, { maxLength: 3 }), fc.array(narrowRule, { maxLength: 20, size: "max" })),
+      enforcement: fc.option(pick("Enforce", "Shadow"), { nil: "Enforce" as const, freq: 3 }),
+      rules: fc.oneof(
+        fc.array(rule, { maxLength: 3 }),
+        fc.array(fc.oneof(rule, alternatives, narrowRule), { maxLength: 20, size: "max" }),
+      ),
     }),
     { maxLength: 4 },
   )

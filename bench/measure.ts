@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// CPU time, not wall time: machines are shared and noisy. The median over rounds is what one unlucky round cannot move.
+
+export interface Measured {
+  readonly nanoseconds: number
+}
+
+interface Work<T> {
+  /** Operations in one `run`. */
+  readonly batch: number
+  /** Made anew for each round and not counted. */
+  readonly prepare: () => T
+  readonly run: (prepared: T) => void
+}
+
+const WARM_UP_MS = 300
+const MEASURE_MS = 700
+
+export function measure<T>({ batch, prepare, run }: Work<T>): Measured {
+  const rounds: number[] = []
+  const started = performance.now()
+  for (;;) {
+    const elapsed = performance.now() - started
+    if (elapsed > WARM_UP_MS + MEASURE_MS && rounds.length >= 20) break
+    const prepared = prepare()
+    const before = process.cpuUsage()
+    run(prepared)
+    const { user, system } = process.cpuUsage(before)
+    if (elapsed > WARM_UP_MS) rounds.push(((user + system) * 1_000) / batch)
+  }
+  rounds.sort((a, b) => a - b)
+  return { nanoseconds: Math.round(rounds[Math.floor(rounds.length / 2)] ?? Number.NaN) }
+}
+
+export function ratio(ours: number | undefined, theirs: number | undefined): number {
+  return ours === undefined || theirs === undefined ? Number.NaN : Number((ours / theirs).toPrecision(2))
+}
+
+export function table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
+  const cells = [
+    head,
+    ...rows.map(row => row.map(cell => (typeof cell === "number" ? cell.toLocaleString("en") : cell))),
+  ]
+  const widths = head.map((_, column) => Math.max(...cells.map(row => (row[column] ?? "").length)))
+  return cells.map(row => row.map((cell, column) => cell.padStart(widths[column] ?? 0)).join("  ")).join("\n")
+}
