@@ -11,8 +11,8 @@ export interface CelRule {
   readonly message: string
 }
 
-/** A field that people write in other meshes and that is refused here with a reason of its own. */
-export interface RefusedField {
+/** A field or value that people write in other meshes and that is refused here with a reason of its own. */
+export interface Refused {
   readonly problem: string
   readonly fix: string
 }
@@ -20,11 +20,14 @@ export interface RefusedField {
 /** What may stand beside the JSON Schema keywords of any node. */
 export interface Notes {
   readonly description: string
-  /** The literal to report where the keyword of that name fails. */
+  /**
+   * The literal to report where the keyword of that name fails; `null` stands for a null value. `{rule}` becomes the
+   * number of the rule it was found in.
+   */
   readonly "x-problem"?: { readonly [keyword: string]: string }
   /** What would be right, where the schema itself does not say it well. */
   readonly "x-fix"?: string
-  readonly "x-refused"?: { readonly [field: string]: RefusedField }
+  readonly "x-refused"?: { readonly [fieldOrValue: string]: Refused }
   /** The field is another spelling of the named one and is read as that. */
   readonly "x-alias"?: string
   readonly "x-kubernetes-validations"?: readonly CelRule[]

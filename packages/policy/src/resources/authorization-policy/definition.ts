@@ -61,6 +61,7 @@ export const source = closed(
   },
   {
     description: "A caller: all the given fields must match, each by any of its values.",
+    "x-problem": { null: "`from.source` must not be nil, found at rule {rule}" },
     "x-kubernetes-validations": [
       {
         rule: "(has(self.serviceAccounts) || has(self.notServiceAccounts)) ? (!has(self.principals) && !has(self.notPrincipals) && !has(self.namespaces) && !has(self.notNamespaces)) : true",
@@ -83,7 +84,10 @@ export const operation = closed(
     ),
     notPaths: optional(values("Paths that do not match.", "NotPaths")),
   },
-  { description: "What is asked for: all the given fields must match, each by any of its values." },
+  {
+    description: "What is asked for: all the given fields must match, each by any of its values.",
+    "x-problem": { null: "`to.operation` must not be nil, found at rule {rule}" },
+  },
 )
 
 export const condition = closed(
@@ -101,9 +105,23 @@ export const condition = closed(
   { description: "A further condition on one attribute." },
 )
 
-const from = closed({ source: optional(source) }, { description: "One alternative for the caller." })
+const from = closed(
+  { source: optional(source) },
+  {
+    description: "One alternative for the caller.",
+    "x-problem": { null: "`from` must not be nil, found at rule {rule}" },
+    "x-fix": "name a caller, or remove the entry",
+  },
+)
 
-const to = closed({ operation: optional(operation) }, { description: "One alternative for the operation." })
+const to = closed(
+  { operation: optional(operation) },
+  {
+    description: "One alternative for the operation.",
+    "x-problem": { null: "`to` must not be nil, found at rule {rule}" },
+    "x-fix": "name an operation, or remove the entry",
+  },
+)
 
 export const rule = closed(
   {
@@ -115,13 +133,23 @@ export const rule = closed(
     ),
     when: optional(list(condition, { description: "Conditions, all of which must hold.", maxItems: 512 })),
   },
-  { description: "Matches where `from`, `to` and `when` all do. `{}` matches everything." },
+  {
+    description: "Matches where `from`, `to` and `when` all do. `{}` matches everything.",
+    "x-problem": { null: "`rule` must not be nil, found at rule {rule}" },
+    "x-fix": "write `{}` for a rule that matches everything, or remove the entry",
+  },
 )
 
 export const action = choice(["ALLOW", "DENY", "AUDIT"], {
   description:
     "What a match means. Any DENY match refuses; otherwise, once some ALLOW policy applies to a workload, only what one of them matches is let through. AUDIT marks.",
   default: "ALLOW",
+  "x-refused": {
+    CUSTOM: {
+      problem: "action `CUSTOM` is not supported yet: there are no external authorizers",
+      fix: "use `ALLOW`, `DENY` or `AUDIT`",
+    },
+  },
 })
 
 export const authorizationPolicySpec = closed(

@@ -10,6 +10,12 @@ const MAX_WEIGHT = 2_147_483_647
 export const clientTlsMode = choice(["DISABLE", "DUBBO_MUTUAL"], {
   description:
     "`DUBBO_MUTUAL` calls with the workload's certificate and checks the server's identity; `DISABLE` calls in plaintext.",
+  "x-refused": {
+    MUTUAL: {
+      problem: "mode `MUTUAL` is not supported: it would need certificates of your own",
+      fix: "write `DUBBO_MUTUAL` for mutual TLS with the mesh's certificates",
+    },
+  },
 })
 
 const trafficPolicy = closed(

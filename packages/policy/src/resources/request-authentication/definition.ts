@@ -3,10 +3,9 @@
 // fine unless the rule says `presence: REQUIRED`.
 
 import { enforcement, selector, targetReferences } from "../common.js"
+import { FIELD_NAME } from "../header-name.js"
 import { choice, closed, flag, list, optional, type TypeOf, text } from "../schema.js"
 
-/** RFC 9110 section 5.1: a field name is a token. */
-const FIELD_NAME = "^[-!#$%&'*+.^_`|~0-9A-Za-z]+$"
 /** Names that are written to requests are kept to what every server reads the same way. */
 const OUTPUT_NAME = "^[-_A-Za-z0-9]+$"
 
@@ -29,7 +28,7 @@ const fromHeader = closed(
   },
   {
     description: "One header that may carry the token.",
-    "x-problem": { type: "location header name must be non-null" },
+    "x-problem": { null: "location header name must be non-null" },
   },
 )
 
@@ -53,7 +52,7 @@ const outputClaim = closed(
   },
   {
     description: "One claim and the header it goes to.",
-    "x-problem": { type: "outputClaimToHeaders must not be null" },
+    "x-problem": { null: "outputClaimToHeaders must not be null" },
   },
 )
 

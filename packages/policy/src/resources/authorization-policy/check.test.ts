@@ -1,0 +1,480 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, it } from "vitest"
+import { expectClean, expectFault, expectWarning, judge, type Refusal } from "../testing/documents.js"
+
+const KIND = "AuthorizationPolicy"
+const source = (fields: object) => ({ rules: [{ from: [{ source: fields }] }] })
+const operation = (fields: object) => ({ rules: [{ to: [{ operation: fields }] }] })
+const when = (condition: unknown) => ({ rules: [{ when: [condition] }] })
+const SOURCE = "spec.rules[0].from[0].source"
+const OPERATION = "spec.rules[0].to[0].operation"
+const KEY = "spec.rules[0].when[0].key"
+const DENY_SENTENCE =
+  "DENY action without `rules` is meaningless as it will never be triggered, add an empty rule `{}` if you want it be triggered for every request"
+
+describe("an AuthorizationPolicy is refused", () => {
+  const refusals: readonly Refusal[] = [
+    ["DENY without rules", { action: "DENY" }, "spec.rules", DENY_SENTENCE],
+    ["DENY with an empty list of rules", { action: "DENY", rules: [] }, "spec.rules", DENY_SENTENCE],
+    ["action CUSTOM", { action: "CUSTOM", rules: [{}] }, "spec.action", "action `CUSTOM` is not supported yet"],
+    ["a misspelt action", { action: "ALOW" }, "spec.action", "did you mean `ALLOW`?"],
+    ["a lower-case action", { action: "deny", rules: [{}] }, "spec.action", "did you mean `DENY`?"],
+    ["an action that is nothing like one", { action: "REJECT" }, "spec.action", "use `ALLOW`, `DENY` or `AUDIT`"],
+    [
+      "a provider",
+      { provider: { name: "x" } },
+      "spec.provider",
+      "`provider` must not be with non CUSTOM action, found ALLOW",
+    ],
+    ["a provider with CUSTOM", { action: "CUSTOM", provider: { name: "x" } }, "spec.provider", "not supported"],
+    ["targetRef", { targetRef: { kind: "Gateway", name: "g" } }, "spec.targetRef", "`targetRef` is not supported yet"],
+    ["targetRefs", { targetRefs: [] }, "spec.targetRefs", "select the workloads by `selector.matchLabels`"],
+    ["a null rule", { rules: [{}, null] }, "spec.rules[1]", "`rule` must not be nil, found at rule 1"],
+    ["an empty `from`", { rules: [{ from: [] }] }, "spec.rules[0].from", "`from` must not be empty, found at rule 0"],
+    [
+      "a null `from`",
+      { rules: [{ from: [null] }] },
+      "spec.rules[0].from[0]",
+      "`from` must not be nil, found at rule 0",
+    ],
+    [
+      "no source",
+      { rules: [{ from: [{}] }] },
+      "spec.rules[0].from[0]",
+      "`from.source` must not be nil, found at rule 0",
+    ],
+    [
+      "a null source",
+      { rules: [{ from: [{ source: null }] }] },
+      SOURCE,
+      "`from.source` must not be nil, found at rule 0",
+    ],
+    [
+      "an empty source",
+      { rules: [{}, { from: [{ source: {} }] }] },
+      "spec.rules[1].from[0].source",
+      "`from.source` must not be empty, found at rule 1",
+    ],
+    ["a source of empty lists", source({ principals: [] }), SOURCE, "`from.source` must not be empty, found at rule 0"],
+    ["an empty `to`", { rules: [{ to: [] }] }, "spec.rules[0].to", "`to` must not be empty, found at rule 0"],
+    ["a null `to`", { rules: [{ to: [null] }] }, "spec.rules[0].to[0]", "`to` must not be nil, found at rule 0"],
+    [
+      "no operation",
+      { rules: [{ to: [{}] }] },
+      "spec.rules[0].to[0]",
+      "`to.operation` must not be nil, found at rule 0",
+    ],
+    [
+      "an empty operation",
+      { rules: [{ to: [{ operation: {} }] }] },
+      OPERATION,
+      "`to.operation` must not be empty, found at rule 0",
+    ],
+    [
+      "serviceAccounts with principals",
+      source({ serviceAccounts: ["a"], principals: ["*"] }),
+      SOURCE,
+      "cannot set serviceAccounts with namespaces or principals, found at rule 0",
+    ],
+    [
+      "notServiceAccounts with namespaces",
+      source({ notServiceAccounts: ["a"], namespaces: ["x"] }),
+      SOURCE,
+      "cannot set serviceAccounts with namespaces or principals, found at rule 0",
+    ],
+    [
+      "serviceAccounts with notPrincipals",
+      source({ serviceAccounts: ["a"], notPrincipals: ["*"] }),
+      SOURCE,
+      "cannot set serviceAccounts",
+    ],
+    [
+      "17 service accounts",
+      source({ serviceAccounts: Array.from({ length: 17 }, (_, n) => `a${n}`) }),
+      `${SOURCE}.serviceAccounts`,
+      "may not have more than 16 values",
+    ],
+    [
+      "an empty service account",
+      source({ serviceAccounts: [""] }),
+      `${SOURCE}.serviceAccounts[0]`,
+      "empty value not allowed, found in ServiceAccounts",
+    ],
+    [
+      "a wildcard service account",
+      source({ serviceAccounts: ["foo/*"] }),
+      `${SOURCE}.serviceAccounts[0]`,
+      "wildcard not allowed, found in ServiceAccounts",
+    ],
+    [
+      "a service account with two slashes",
+      source({ serviceAccounts: ["a/b/c"] }),
+      `${SOURCE}.serviceAccounts[0]`,
+      "expected format 'serviceAccount' or 'namespace/serviceAccount', found `a/b/c`",
+    ],
+    [
+      "a service account with an empty part",
+      source({ serviceAccounts: ["/b"] }),
+      `${SOURCE}.serviceAccounts[0]`,
+      "expected format 'serviceAccount'",
+    ],
+    [
+      "a service account of 321 characters",
+      source({ serviceAccounts: ["a".repeat(321)] }),
+      `${SOURCE}.serviceAccounts[0]`,
+      "may not have more than 320 characters",
+    ],
+    [
+      "a trust domain with two stars",
+      source({ trustDomains: ["*a*"] }),
+      `${SOURCE}.trustDomains[0]`,
+      "only one wildcard at either end",
+    ],
+    [
+      "a trust domain with a star inside",
+      source({ trustDomains: ["a*b"] }),
+      `${SOURCE}.trustDomains[0]`,
+      "found `a*b` in TrustDomains",
+    ],
+    [
+      "a trust domain with a slash",
+      source({ notTrustDomains: ["td/ns"] }),
+      `${SOURCE}.notTrustDomains[0]`,
+      "found `td/ns` in NotTrustDomains",
+    ],
+    [
+      "an empty principal",
+      source({ principals: ["a/ns/b/sa/c", ""] }),
+      `${SOURCE}.principals[1]`,
+      "empty value not allowed, found in Principals",
+    ],
+    [
+      "an empty notNamespaces value",
+      source({ notNamespaces: [""] }),
+      `${SOURCE}.notNamespaces[0]`,
+      "empty value not allowed, found in NotNamespaces",
+    ],
+    ["an empty path", operation({ paths: [""] }), `${OPERATION}.paths[0]`, "empty value not allowed, found in Paths"],
+    [
+      "an empty condition value",
+      when({ key: "source.ip", values: [""] }),
+      "spec.rules[0].when[0].values[0]",
+      "empty value not allowed, found in Values",
+    ],
+    ["a bad address", source({ ipBlocks: ["1.2.3"] }), `${SOURCE}.ipBlocks[0]`, "bad IP address (1.2.3)"],
+    [
+      "a bad block",
+      source({ remoteIpBlocks: ["1.2.3.4/33"] }),
+      `${SOURCE}.remoteIpBlocks[0]`,
+      "bad CIDR range (1.2.3.4/33)",
+    ],
+    ["a bad negative block", source({ notIpBlocks: ["x/8"] }), `${SOURCE}.notIpBlocks[0]`, "bad CIDR range (x/8)"],
+    ["a port out of range", operation({ ports: ["65536"] }), `${OPERATION}.ports[0]`, "bad port (65536)"],
+    ["a named port", operation({ notPorts: ["http"] }), `${OPERATION}.notPorts[0]`, "bad port (http)"],
+    ["a negative port", operation({ ports: ["-1"] }), `${OPERATION}.ports[0]`, "bad port (-1)"],
+    ["a port that is a number", operation({ ports: [80] }), `${OPERATION}.ports[0]`, 'put it in quotes: `"80"`'],
+    ["a list that is text", operation({ methods: "GET" }), `${OPERATION}.methods`, 'write a list: `["GET"]`'],
+    [
+      "an object that is a list",
+      { rules: [{ from: [{ source: [{ principals: ["*"] }] }] }] },
+      SOURCE,
+      "remove the `-`",
+    ],
+    [
+      "an operator inside a segment",
+      operation({ paths: ["/foo/a{*}"] }),
+      `${OPERATION}.paths[0]`,
+      "invalid or unsupported path foo/a{*}, found in Paths. Contains '{' or '}' beyond a supported path template",
+    ],
+    [
+      "an operator after `{**}`",
+      operation({ notPaths: ["/{**}/{*}/"] }),
+      `${OPERATION}.notPaths[0]`,
+      "invalid or unsupported path {**}/{*}, found in NotPaths. {**} is not the last operator",
+    ],
+    [
+      "braces without operator",
+      operation({ paths: ["/foo/{id}"] }),
+      `${OPERATION}.paths[0]`,
+      "found in Paths. Contains '{' or '}' beyond a supported path template",
+    ],
+    [
+      "a literal segment with a star",
+      operation({ paths: ["/foo*/{*}"] }),
+      `${OPERATION}.paths[0]`,
+      "found in Paths. Contains segment foo* with invalid string literal",
+    ],
+    [
+      "an empty segment in a template",
+      operation({ paths: ["/a//{*}"] }),
+      `${OPERATION}.paths[0]`,
+      "Contains segment  with invalid string literal",
+    ],
+    [
+      "a template without leading slash",
+      operation({ paths: ["foo/{*}"] }),
+      `${OPERATION}.paths[0]`,
+      "A path template must begin with `/`",
+    ],
+    [
+      "`spiffe://` in principals",
+      source({ principals: ["spiffe://td/ns/a/sa/b"] }),
+      `${SOURCE}.principals[0]`,
+      "write `td/ns/a/sa/b`",
+    ],
+    [
+      "`spiffe://` in source.principal",
+      when({ key: "source.principal", values: ["spiffe://td/ns/a/sa/b"] }),
+      "spec.rules[0].when[0].values[0]",
+      "never matches",
+    ],
+    ["a condition without key", when({ values: ["a"] }), KEY, "`key` is missing"],
+    ["an empty key", when({ key: "", values: ["a"] }), KEY, "`key` must not be empty"],
+    [
+      "a condition without values",
+      when({ key: "source.ip" }),
+      "spec.rules[0].when[0]",
+      "at least one of `values` or `notValues` must be set for key source.ip",
+    ],
+    [
+      "a condition with empty values",
+      when({ key: "source.ip", values: [], notValues: [] }),
+      "spec.rules[0].when[0]",
+      "at least one of `values` or `notValues`",
+    ],
+    [
+      "a bad value of a condition",
+      when({ key: "source.ip", values: ["x"] }),
+      "spec.rules[0].when[0].values[0]",
+      "invalid `value` for `key` source.ip: bad IP address (x)",
+    ],
+    [
+      "a bad notValue of a condition",
+      when({ key: "destination.port", notValues: ["x"] }),
+      "spec.rules[0].when[0].notValues[0]",
+      "invalid `notValue` for `key` destination.port: bad port (x)",
+    ],
+    [
+      "an unknown key",
+      when({ key: "source.ipp", values: ["a"] }),
+      KEY,
+      "unknown attribute: source.ipp; did you mean `source.ip`?",
+    ],
+    [
+      "a nearly right header key",
+      when({ key: "request.header[x]", values: ["a"] }),
+      KEY,
+      "did you mean `request.headers[x]`?",
+    ],
+    [
+      "a header key without brackets",
+      when({ key: "request.headers", values: ["a"] }),
+      KEY,
+      "bad key (request.headers): should have format a[b]",
+    ],
+    [
+      "a claims key without closing bracket",
+      when({ key: "request.auth.claims[a", values: ["a"] }),
+      KEY,
+      "bad key (request.auth.claims[a): should have format a[b]",
+    ],
+    [
+      "a claims key with an empty step",
+      when({ key: "request.auth.claims[a][]", values: ["a"] }),
+      KEY,
+      "should have format a[b]",
+    ],
+    ["an impossible header name", when({ key: "request.headers[a b]", values: ["a"] }), KEY, "not a valid header name"],
+    [
+      "an experimental key",
+      when({ key: "experimental.envoy.filters.a[b]", values: ["a"] }),
+      KEY,
+      "the attribute experimental.envoy.filters.a[b] is not supported",
+    ],
+    [
+      "destination.namespace",
+      when({ key: "destination.namespace", values: ["a"] }),
+      KEY,
+      "attribute destination.namespace is replaced by the metadata.namespace",
+    ],
+    [
+      "destination.labels",
+      when({ key: "destination.labels[app]", values: ["a"] }),
+      KEY,
+      "attribute destination.labels[app] is replaced by the workload selector",
+    ],
+    [
+      "destination.name",
+      when({ key: "destination.name", values: ["a"] }),
+      KEY,
+      "deprecated attribute destination.name: only supported in v1alpha1",
+    ],
+    [
+      "a misspelt field",
+      source({ requestPrincipal: ["*"] }),
+      `${SOURCE}.requestPrincipal`,
+      "unknown field `requestPrincipal`; did you mean `requestPrincipals`?",
+    ],
+    [
+      "a field at the wrong level",
+      { rules: [{ paths: ["/x"] }] },
+      "spec.rules[0].paths",
+      "`paths` belongs to `spec.rules[].to[].operation`",
+    ],
+    [
+      "matchExpressions",
+      { selector: { matchExpressions: [] } },
+      "spec.selector.matchExpressions",
+      "`matchExpressions` is not supported",
+    ],
+    ["an unknown enforcement", { enforcement: "shadow" }, "spec.enforcement", "did you mean `Shadow`?"],
+    [
+      "513 rules",
+      { rules: Array.from({ length: 513 }, () => ({})) },
+      "spec.rules",
+      "may not have more than 512 values",
+    ],
+    [
+      "513 alternatives",
+      { rules: [{ from: Array.from({ length: 513 }, () => ({ source: { principals: ["*"] } })) }] },
+      "spec.rules[0].from",
+      "may not have more than 512 values",
+    ],
+  ]
+  it.each(refusals)("with %s", (_, spec, path, message) => {
+    expectFault(judge(KIND, spec), path, message)
+  })
+})
+
+describe("an AuthorizationPolicy is accepted", () => {
+  const accepted: readonly (readonly [string, unknown])[] = [
+    ["with nothing: allow nothing", {}],
+    ["with one empty rule: allow all", { rules: [{}] }],
+    ["denying all", { action: "DENY", rules: [{}] }],
+    ["auditing without rules", { action: "AUDIT" }],
+    [
+      "with every source field",
+      source({
+        requestPrincipals: ["*", "iss/*", "iss/sub*", "*/sub", "*x/sub", "*x", "x*"],
+        notRequestPrincipals: ["i/s"],
+        principals: ["*", "td/ns/a/sa/b", "td/ns/a/*", "*/sa/b"],
+        namespaces: ["a", "a*b*"],
+        trustDomains: ["*", "a*", "*a"],
+        ipBlocks: ["10.0.0.1", "10.0.0.0/8", "2001:db8::/32"],
+        remoteIpBlocks: ["::1"],
+      }),
+    ],
+    [
+      "with service accounts",
+      source({ serviceAccounts: ["a", "ns/a"], notServiceAccounts: ["b"], trustDomains: ["td"] }),
+    ],
+    [
+      "with every operation field",
+      operation({
+        hosts: ["a.com", "a.com:*", "*.a.com", "*"],
+        ports: ["0", "80", "65535"],
+        methods: ["GET", "*"],
+        paths: ["/a", "/a*", "*.html", "*", "/a/{*}", "/a/{**}/", "/a/{*}/b/{**}"],
+        notPaths: ["/x"],
+      }),
+    ],
+    [
+      "with every attribute",
+      {
+        rules: [
+          { when: ["source.ip", "remote.ip", "destination.ip"].map(key => ({ key, values: ["10.0.0.0/8"] })) },
+          {
+            when: [
+              "source.namespace",
+              "source.serviceAccount",
+              "source.trustDomain",
+              "request.auth.audiences",
+              "request.auth.presenter",
+              "connection.sni",
+              "request.auth.claims[a]",
+              "request.auth.claims[a][b]",
+              "request.auth.claims[example.com/x]",
+              "request.headers[X-A]",
+              "request.headers[:authority]",
+            ].map(key => ({ key, notValues: ["a"] })),
+          },
+        ],
+      },
+    ],
+    ["in shadow", { enforcement: "Shadow", selector: { matchLabels: { app: "web" } } }],
+  ]
+  it.each(accepted)("%s", (_, spec) => {
+    expectClean(judge(KIND, spec))
+  })
+})
+
+describe("an AuthorizationPolicy is accepted with a warning", () => {
+  const tcp = "will deny all traffic to TCP ports under its scope"
+  const warned: readonly Refusal[] = [
+    ["a selector without labels", { selector: {} }, "spec.selector", "workload selector specified without labels"],
+    ["a lower-case method", operation({ methods: ["get"] }), `${OPERATION}.methods[0]`, "write `GET`"],
+    ["a star in the middle of a path", operation({ paths: ["/a/*/b"] }), `${OPERATION}.paths[0]`, "taken literally"],
+    ["a star at both ends", operation({ hosts: ["*a*"] }), `${OPERATION}.hosts[0]`, "taken literally"],
+    [
+      "a star in the middle of a claim value",
+      when({ key: "request.auth.claims[a]", values: ["a*b"] }),
+      "spec.rules[0].when[0].values[0]",
+      "taken literally",
+    ],
+    [
+      "`*x/*` in requestPrincipals",
+      source({ requestPrincipals: ["*x/*"] }),
+      `${SOURCE}.requestPrincipals[0]`,
+      "taken literally",
+    ],
+    [
+      "an issuer alone in requestPrincipals",
+      source({ requestPrincipals: ["issuer"] }),
+      `${SOURCE}.requestPrincipals[0]`,
+      "write `issuer/*`",
+    ],
+    [
+      "a principal that is no identity",
+      source({ principals: ["foo/sleep"] }),
+      `${SOURCE}.principals[0]`,
+      "never matches",
+    ],
+    ["a namespace with a slash", source({ namespaces: ["a/b"] }), `${SOURCE}.namespaces[0]`, "never matches"],
+    ["a path without slash", operation({ paths: ["admin"] }), `${OPERATION}.paths[0]`, "write `/admin`"],
+    ["a path with a query", operation({ paths: ["/a?b=c"] }), `${OPERATION}.paths[0]`, "without query"],
+    ["a host with a scheme", operation({ hosts: ["http://a"] }), `${OPERATION}.hosts[0]`, "write the host alone"],
+    [
+      "an empty list beside another field",
+      source({ principals: [], namespaces: ["a"] }),
+      `${SOURCE}.principals`,
+      "the list is empty",
+    ],
+    [
+      "a label no workload can have",
+      { selector: { matchLabels: { "a b": "c" } } },
+      "spec.selector.matchLabels[a b]",
+      "no workload can have the label",
+    ],
+    ["DENY by path without port", { action: "DENY", ...operation({ paths: ["/x"] }) }, "spec.rules[0]", tcp],
+    ["DENY by token only", { action: "DENY", ...source({ notRequestPrincipals: ["*"] }) }, "spec.rules[0]", tcp],
+    ["DENY by trust domain only", { action: "DENY", ...source({ trustDomains: ["x"] }) }, "spec.rules[0]", tcp],
+    [
+      "DENY by header only",
+      { action: "DENY", ...when({ key: "request.headers[a]", values: ["b"] }) },
+      "spec.rules[0]",
+      tcp,
+    ],
+  ]
+  it.each(warned)("%s", (_, spec, path, message) => {
+    expectWarning(judge(KIND, spec), path, message)
+  })
+
+  it.each([
+    ["a port", { action: "DENY", ...operation({ paths: ["/x"], ports: ["80"] }) }],
+    ["a peer", { action: "DENY", ...source({ notPrincipals: ["*"] }) }],
+    ["a connection attribute", { action: "DENY", ...when({ key: "source.ip", values: ["10.0.0.1"] }) }],
+    ["another action", operation({ paths: ["/x"] })],
+  ])("and none about TCP with %s", (_, spec) => {
+    expectClean(judge(KIND, spec))
+  })
+})

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it } from "vitest"
+import { parseConditionKey } from "./condition-key.js"
+
+describe("a condition key", () => {
+  it.each([
+    ["source.ip", { attribute: "source.ip" }],
+    ["request.headers[X-Tier]", { attribute: "request.headers", name: "x-tier" }],
+    ["request.headers[:authority]", { attribute: "request.headers", name: ":authority" }],
+    ["request.auth.claims[a]", { attribute: "request.auth.claims", path: ["a"] }],
+    ["request.auth.claims[a][b]", { attribute: "request.auth.claims", path: ["a", "b"] }],
+    ["request.auth.claims[example.com/x]", { attribute: "request.auth.claims", path: ["example.com/x"] }],
+    ["request.auth.claims[a[b]]", { attribute: "request.auth.claims", path: ["a[b]"] }],
+    ["request.auth.claims[a]x[b]", { attribute: "request.auth.claims", path: ["a]x[b"] }],
+  ])("`%s` is read", (key, expected) => {
+    expect(parseConditionKey(key)).toEqual(expected)
+  })
+
+  it.each([
+    "",
+    "source",
+    "request.headers[]",
+    "request.headers[:foo]",
+    "request.auth.claims",
+    "__proto__",
+    "constructor",
+  ])("`%s` is refused", key => {
+    expect(parseConditionKey(key)).toHaveProperty("problem")
+  })
+})

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// A value together with its place, for checks that must go on after the first fault. Reading a value of the wrong type
+// gives nothing rather than an error: the structural check has reported it already.
+
+import { type Fault, type FaultCode, finding, type Path, type Warning, type WarningCode } from "./fault.js"
+
+/** More than this helps nobody, and a hostile document must not make us write a book. */
+export const MAX_FINDINGS = 100
+
+export class Report {
+  readonly #faults: Fault[] = []
+  readonly #warnings: Warning[] = []
+  readonly #seen = new Set<string>()
+  #faultCount = 0
+  #warningCount = 0
+
+  fault(code: FaultCode, at: Path, problem: string, fix: string): void {
+    if (this.#faults.length >= MAX_FINDINGS) {
+      this.#faultCount++
+      return
+    }
+    const fault = finding(code, at, problem, fix)
+    if (this.#seen.has(fault.message)) return
+    this.#seen.add(fault.message)
+    this.#faultCount++
+    this.#faults.push(fault)
+  }
+
+  warn(code: WarningCode, at: Path, problem: string, fix: string): void {
+    if (++this.#warningCount <= MAX_FINDINGS) this.#warnings.push(finding(code, at, problem, fix))
+  }
+
+  get faults(): readonly Fault[] {
+    const hidden = this.#faultCount - this.#faults.length
+    if (hidden === 0) return this.#faults
+    return [...this.#faults, finding("more-faults", [], `${hidden} more faults are not listed`, "mend these first")]
+  }
+
+  get warnings(): readonly Warning[] {
+    const hidden = this.#warningCount - this.#warnings.length
+    if (hidden === 0) return this.#warnings
+    return [
+      ...this.#warnings,
+      finding("more-warnings", [], `${hidden} more warnings are not listed`, "see to these first"),
+    ]
+  }
+}
+
+export class Field {
+  constructor(
+    readonly value: unknown,
+    readonly at: Path,
+    private readonly report: Report,
+  ) {}
+
+  /** The field of that name; one that is absent has the value undefined. */
+  field(name: string): Field {
+    const own = isObject(this.value) && Object.hasOwn(this.value, name) ? this.value[name] : undefined
+    return new Field(own, [...this.at, name], this.report)
+  }
+
+  get present(): boolean {
+    return this.value !== undefined && this.value !== null
+  }
+
+  get text(): string | undefined {
+    return typeof this.value === "string" ? this.value : undefined
+  }
+
+  get items(): readonly Field[] {
+    if (!Array.isArray(this.value)) return []
+    return this.value.map((item: unknown, index) => new Field(item, [...this.at, index], this.report))
+  }
+
+  get entries(): readonly (readonly [string, Field])[] {
+    if (!isObject(this.value)) return []
+    return Object.entries(this.value).map(([name, value]) => [name, new Field(value, [...this.at, name], this.report)])
+  }
+
+  fault(code: FaultCode, problem: string, fix: string): void {
+    this.report.fault(code, this.at, problem, fix)
+  }
+
+  warn(code: WarningCode, problem: string, fix: string): void {
+    this.report.warn(code, this.at, problem, fix)
+  }
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+}

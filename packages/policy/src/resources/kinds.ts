@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// The four kinds in one table: how they are called, what they contain, how they are checked and told. Everything that
+// treats all kinds alike reads this table and nothing else.
+
+import type { TSchema } from "typebox"
+import type { MeshNames } from "../mesh/names.js"
+import { checkAuthorizationPolicy } from "./authorization-policy/check.js"
+import { authorizationPolicySpec } from "./authorization-policy/definition.js"
+import type { Kind } from "./document.js"
+import type { Field } from "./field.js"
+import { checkMeshService } from "./mesh-service/check.js"
+import { meshServiceSpec } from "./mesh-service/definition.js"
+import { checkPeerAuthentication } from "./peer-authentication/check.js"
+import { peerAuthenticationSpec } from "./peer-authentication/definition.js"
+import { checkRequestAuthentication } from "./request-authentication/check.js"
+import { requestAuthenticationSpec } from "./request-authentication/definition.js"
+
+export interface PrinterColumn {
+  readonly name: string
+  readonly type: "string" | "date"
+  readonly jsonPath: string
+  readonly description: string
+  /** 1 shows the column in wide output only. */
+  readonly priority?: number
+}
+
+export interface KindDefinition {
+  readonly kind: Kind
+  readonly plural: string
+  readonly singular: string
+  readonly shortName: string
+  readonly group: "security" | "networking"
+  readonly summary: string
+  readonly spec: TSchema
+  readonly columns: readonly PrinterColumn[]
+  /** Whether a document that leaves out `spec` means something. */
+  readonly specOptional: boolean
+  readonly check: (spec: Field, document: Field, names: MeshNames) => void
+}
+
+const ENFORCEMENT: PrinterColumn = {
+  name: "Enforcement",
+  type: "string",
+  jsonPath: ".spec.enforcement",
+  description: "Enforce, or Shadow to observe only.",
+  priority: 1,
+}
+
+export const KINDS: readonly KindDefinition[] = [
+  {
+    kind: "RequestAuthentication",
+    plural: "requestauthentications",
+    singular: "requestauthentication",
+    shortName: "ra",
+    group: "security",
+    summary:
+      "Says which tokens count. A token that stands where a rule looks must be valid; to require one, use `presence: REQUIRED` or an AuthorizationPolicy.",
+    spec: requestAuthenticationSpec,
+    specOptional: true,
+    check: checkRequestAuthentication,
+    columns: [
+      {
+        name: "Issuers",
+        type: "string",
+        jsonPath: ".spec.jwtRules[*].issuer",
+        description: "The issuers whose tokens count.",
+      },
+      ENFORCEMENT,
+      {
+        name: "Keys",
+        type: "string",
+        jsonPath: '.status.conditions[?(@.type=="JwksReady")].status',
+        description: "Whether the keys of every issuer are there.",
+      },
+    ],
+  },
+  {
+    kind: "AuthorizationPolicy",
+    plural: "authorizationpolicies",
+    singular: "authorizationpolicy",
+    shortName: "ap",
+    group: "security",
+    summary:
+      "Says who may do what. Any DENY match refuses; once some ALLOW policy applies to a workload, only what one of them matches is let through.",
+    spec: authorizationPolicySpec,
+    specOptional: true,
+    check: checkAuthorizationPolicy,
+    columns: [
+      { name: "Action", type: "string", jsonPath: ".spec.action", description: "What a match means." },
+      ENFORCEMENT,
+    ],
+  },
+  {
+    kind: "PeerAuthentication",
+    plural: "peerauthentications",
+    singular: "peerauthentication",
+    shortName: "pa",
+    group: "security",
+    summary: "Says whether workloads take mutual TLS, plaintext or both. The narrowest scope that says something wins.",
+    spec: peerAuthenticationSpec,
+    specOptional: true,
+    check: checkPeerAuthentication,
+    columns: [
+      { name: "Mode", type: "string", jsonPath: ".spec.mtls.mode", description: "The mode of all ports not named." },
+      ENFORCEMENT,
+    ],
+  },
+  {
+    kind: "MeshService",
+    plural: "meshservices",
+    singular: "meshservice",
+    shortName: "ms",
+    group: "networking",
+    summary: "Says how callers reach a host: by which destinations, in which shares, with which TLS mode.",
+    spec: meshServiceSpec,
+    specOptional: false,
+    check: checkMeshService,
+    columns: [
+      { name: "Hosts", type: "string", jsonPath: ".spec.hosts", description: "The hosts governed." },
+      {
+        name: "TLS",
+        type: "string",
+        jsonPath: ".spec.trafficPolicy.tls.mode",
+        description: "How callers connect unless a destination says otherwise.",
+      },
+    ],
+  },
+]
+
+export function apiVersionOf(definition: KindDefinition, names: MeshNames): string {
+  const group = definition.group === "security" ? names.securityGroup : names.networkingGroup
+  return `${group}/${names.version}`
+}

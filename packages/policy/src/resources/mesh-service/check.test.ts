@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, it } from "vitest"
+import { expectClean, expectFault, expectWarning, judge, type Refusal } from "../testing/documents.js"
+
+const KIND = "MeshService"
+const split = (...service: readonly object[]) => ({ hosts: ["web"], routes: [{ service }] })
+const v1 = { host: "web", name: "v1", labels: { version: "v1" } }
+const v2 = { host: "web", name: "v2", labels: { version: "v2" } }
+const rule = (fields: object) => ({ hosts: ["web"], rules: [fields] })
+const match = (fields: object) => rule({ match: [fields], route: [{ service: [{ host: "web" }] }] })
+const MATCH = "spec.rules[0].match[0]"
+
+describe("a MeshService is refused", () => {
+  const refusals: readonly Refusal[] = [
+    ["without hosts", {}, "spec.hosts", "name at least one host"],
+    ["with an empty list of hosts", { hosts: [] }, "spec.hosts", "name at least one host"],
+    ["with an empty host", { hosts: [""] }, "spec.hosts[0]", "must not be empty"],
+    ["with a wildcard host", { hosts: ["*.foo"] }, "spec.hosts[0]", "wildcards are not supported in hosts"],
+    ["with a URL as host", { hosts: ["http://web"] }, "spec.hosts[0]", "without scheme and port"],
+    [
+      "with mode MUTUAL",
+      { hosts: ["web"], trafficPolicy: { tls: { mode: "MUTUAL" } } },
+      "spec.trafficPolicy.tls.mode",
+      "write `DUBBO_MUTUAL`",
+    ],
+    [
+      "with mode MUTUAL for one destination",
+      split({ ...v1, trafficPolicy: { tls: { mode: "MUTUAL" } } }),
+      "spec.routes[0].service[0].trafficPolicy.tls.mode",
+      "write `DUBBO_MUTUAL`",
+    ],
+    [
+      "with an unknown mode",
+      { hosts: ["web"], trafficPolicy: { tls: { mode: "DUBO_MUTUAL" } } },
+      "spec.trafficPolicy.tls.mode",
+      "did you mean `DUBBO_MUTUAL`?",
+    ],
+    [
+      "with another traffic policy",
+      { hosts: ["web"], trafficPolicy: { loadBalancer: {} } },
+      "spec.trafficPolicy.loadBalancer",
+      "unknown field `loadBalancer`",
+    ],
+    ["with a destination without host", split({ name: "v1" }), "spec.routes[0].service[0].host", "`host` is missing"],
+    [
+      "with a negative weight",
+      split({ ...v1, weight: -1 }),
+      "spec.routes[0].service[0].weight",
+      "`-1` is out of range",
+    ],
+    [
+      "with a fraction as weight",
+      split({ ...v1, weight: 0.5 }),
+      "spec.routes[0].service[0].weight",
+      "`0.5` is a number, not a whole number",
+    ],
+    [
+      "with a weight in quotes",
+      split({ ...v1, weight: "50" }),
+      "spec.routes[0].service[0].weight",
+      "not a whole number",
+    ],
+    ["with all weights zero", split({ ...v1, weight: 0 }, { ...v2, weight: 0 }), "spec.routes", "all weights are zero"],
+    [
+      "with weights on some destinations only",
+      split({ ...v1, weight: 80 }, v2),
+      "spec.routes[0].service[1].weight",
+      "give every destination a weight, or none",
+    ],
+    [
+      "with two definitions of a subset",
+      split(v1, { ...v2, name: "v1" }),
+      "spec.routes[0].service[1].name",
+      "defined twice with different labels",
+    ],
+    [
+      "with a subset without name",
+      split({ host: "web", labels: { a: "b" } }),
+      "spec.routes[0].service[0]",
+      "needs a `name`",
+    ],
+    [
+      "with a subset without labels",
+      split({ host: "web", name: "v1", labels: {} }),
+      "spec.routes[0].service[0].labels",
+      "a subset without labels",
+    ],
+    [
+      "with a wildcard label",
+      split({ ...v1, labels: { a: "*" } }),
+      "spec.routes[0].service[0].labels.a",
+      "wildcard is not supported",
+    ],
+    [
+      "with a port of both kinds",
+      split({ ...v1, port: { name: "http", number: 80 } }),
+      "spec.routes[0].service[0].port",
+      "exactly one of name or number",
+    ],
+    [
+      "with a port of neither kind",
+      split({ ...v1, port: {} }),
+      "spec.routes[0].service[0].port",
+      "exactly one of name or number",
+    ],
+    [
+      "with port 0",
+      split({ ...v1, port: { number: 0 } }),
+      "spec.routes[0].service[0].port.number",
+      "write a whole number from 1 to 65535",
+    ],
+    ["with a match port out of range", match({ port: 65536 }), `${MATCH}.port`, "out of range"],
+    [
+      "with two matchers",
+      match({ uri: { exact: "/a", prefix: "/b" } }),
+      `${MATCH}.uri`,
+      "exactly one of exact, prefix or regex must be set, found exact and prefix",
+    ],
+    ["with an empty matcher", match({ method: {} }), `${MATCH}.method`, "found none"],
+    [
+      "with a bad expression",
+      match({ headers: { a: { regex: "(" } } }),
+      `${MATCH}.headers.a.regex`,
+      "is not an RE2 expression",
+    ],
+    [
+      "with a backreference, which RE2 lacks",
+      match({ uri: { regex: "(a)\\1" } }),
+      `${MATCH}.uri.regex`,
+      "is not an RE2 expression",
+    ],
+    [
+      "with an impossible header name",
+      match({ headers: { "a b": { exact: "x" } } }),
+      `${MATCH}.headers[a b]`,
+      "not a valid header name",
+    ],
+    [
+      "with text instead of a matcher",
+      match({ uri: "/a" }),
+      `${MATCH}.uri`,
+      "write an object with `exact`, `prefix` and `regex`",
+    ],
+    ["with a rule without destination", rule({ match: [] }), "spec.rules[0]", "the rule has no destination"],
+    ["with routes without destination", { hosts: ["web"], routes: [{}] }, "spec.routes", "there is no destination"],
+    [
+      "with enforcement, which it lacks",
+      { hosts: ["web"], enforcement: "Shadow" },
+      "spec.enforcement",
+      "unknown field `enforcement`",
+    ],
+    ["with a misspelt field", { hosts: ["web"], route: [] }, "spec.route", "did you mean `routes`?"],
+  ]
+  it.each(refusals)("%s", (_, spec, path, message) => {
+    expectFault(judge(KIND, spec), path, message)
+  })
+})
+
+describe("a MeshService is accepted", () => {
+  it.each([
+    ["with hosts alone", { hosts: ["web", "web.foo.svc.cluster.local", "10.0.0.1"] }],
+    ["with equal shares", split(v1, v2)],
+    ["with weights", split({ ...v1, weight: 100 }, { ...v2, weight: 0 })],
+    [
+      "with weights over several entries",
+      { hosts: ["web"], routes: [{ service: [{ ...v1, weight: 30 }] }, { service: [{ ...v2, weight: 70 }] }] },
+    ],
+    [
+      "with every match",
+      match({
+        uri: { prefix: "/" },
+        method: { exact: "GET" },
+        host: { regex: "a|b" },
+        headers: { a: { exact: "" } },
+        queryParams: { q: { prefix: "x" } },
+        port: 80,
+      }),
+    ],
+    [
+      "with the fallback of a rule",
+      rule({ routes: [{ service: [{ host: "web", name: "web-v2", port: { number: 80 } }] }] }),
+    ],
+    [
+      "with TLS",
+      {
+        hosts: ["web"],
+        trafficPolicy: { tls: { mode: "DUBBO_MUTUAL" } },
+        routes: [{ service: [{ ...v1, trafficPolicy: { tls: { mode: "DISABLE" } } }] }],
+      },
+    ],
+  ])("%s", (_, spec) => {
+    expectClean(judge(KIND, spec))
+  })
+
+  it("with a warning where weights do not add up to 100", () => {
+    expectWarning(
+      judge(KIND, split({ ...v1, weight: 1 }, { ...v2, weight: 2 })),
+      "spec.routes",
+      "the weights add up to 3, not to 100",
+    )
+  })
+})

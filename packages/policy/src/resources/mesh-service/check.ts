@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a MeshService must satisfy beyond its schema: hosts that can be called, matches that say something, and weights
+// that are a split.
+
+import { RE2JS } from "re2js"
+import { parseIp } from "../../request/ip.js"
+import { shown } from "../fault.js"
+import { type Field, isObject } from "../field.js"
+import { isMatchableHeader } from "../header-name.js"
+import { checkLabels } from "../labels.js"
+
+const HOST = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$/i
+const MATCHERS = ["exact", "prefix", "regex"]
+
+export function checkMeshService(spec: Field): void {
+  for (const host of spec.field("hosts").items) checkHost(host)
+  const subsets: Subsets = new Map()
+  for (const rule of spec.field("rules").items) checkRule(rule, subsets)
+  checkSplit(spec.field("routes"), subsets)
+}
+
+type Subsets = Map<string, string>
+
+function checkRule(rule: Field, subsets: Subsets): void {
+  for (const match of rule.field("match").items) checkMatch(match)
+  const matched = checkSplit(rule.field("route"), subsets)
+  const fallback = checkSplit(rule.field("routes"), subsets)
+  if (isObject(rule.value) && matched + fallback === 0) {
+    rule.fault(
+      "missing-field",
+      "the rule has no destination",
+      "add `route: [{service: [{host: ...}]}]`, or remove the rule",
+    )
+  }
+}
+
+function checkMatch(match: Field): void {
+  for (const name of ["uri", "method", "host"]) checkMatcher(match.field(name))
+  for (const [name, matcher] of match.field("headers").entries) {
+    if (!isMatchableHeader(name)) {
+      matcher.fault(
+        "bad-value",
+        `\`${shown(name)}\` is not a valid header name`,
+        "write a header name such as `x-tier`",
+      )
+    }
+    checkMatcher(matcher)
+  }
+  for (const [, matcher] of match.field("queryParams").entries) checkMatcher(matcher)
+}
+
+function checkMatcher(matcher: Field): void {
+  if (!isObject(matcher.value)) return
+  const given = MATCHERS.filter(name => matcher.field(name).present)
+  if (given.length !== 1) {
+    matcher.fault(
+      given.length === 0 ? "missing-field" : "conflict",
+      `exactly one of exact, prefix or regex must be set, found ${given.length === 0 ? "none" : given.join(" and ")}`,
+      given.length === 0 ? "add one, or remove the field to match anything" : "keep one of them",
+    )
+  }
+  const regex = matcher.field("regex")
+  if (regex.text === undefined || regex.text.length > 1024) return
+  try {
+    RE2JS.compile(regex.text)
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    regex.fault(
+      "bad-value",
+      `\`${shown(regex.text)}\` is not an RE2 expression: ${shown(reason)}`,
+      "see https://github.com/google/re2/wiki/Syntax",
+    )
+  }
+}
+
+/** The entries of a list of routes are one weighted split. Returns how many destinations it has. */
+function checkSplit(routes: Field, subsets: Subsets): number {
+  const destinations = routes.items.flatMap(route => route.field("service").items)
+  for (const destination of destinations) checkDestination(destination, subsets)
+  if (
+    Array.isArray(routes.value) &&
+    routes.value.length > 0 &&
+    destinations.length === 0 &&
+    routes.items.every(item => isObject(item.value))
+  ) {
+    routes.fault("missing-field", "there is no destination", "add `service: [{host: ...}]`, or remove the field")
+  }
+  checkWeights(routes, destinations)
+  return destinations.length
+}
+
+function checkWeights(routes: Field, destinations: readonly Field[]): void {
+  const weights = destinations.map(destination => destination.field("weight"))
+  const given = weights.filter(weight => weight.present)
+  if (given.length === 0 || given.some(weight => typeof weight.value !== "number")) return
+  if (given.length < weights.length) {
+    const missing = weights.find(weight => !weight.present)
+    missing?.fault(
+      "missing-field",
+      "some destinations of the split have a weight and this one has none",
+      "give every destination a weight, or none",
+    )
+    return
+  }
+  const sum = given.reduce((total, weight) => total + Number(weight.value), 0)
+  if (sum === 0) {
+    routes.fault(
+      "bad-value",
+      "all weights are zero, so no request could be routed",
+      "give one destination a positive weight",
+    )
+  } else if (sum !== 100) {
+    routes.warn(
+      "weight-sum",
+      `the weights add up to ${sum}, not to 100`,
+      "they are taken as proportional shares; make them add up to 100 if they are meant as percentages",
+    )
+  }
+}
+
+function checkDestination(destination: Field, subsets: Subsets): void {
+  checkHost(destination.field("host"))
+  const name = destination.field("name")
+  const labels = destination.field("labels")
+  checkLabels(labels, "labels")
+  const named = labels.entries.length > 0
+  if (name.text !== undefined && name.text !== "" && !HOST.test(name.text)) {
+    name.fault(
+      "bad-value",
+      `\`${shown(name.text)}\` is not a valid ${named ? "subset" : "Service"} name`,
+      "use letters, digits, `-` and `.`",
+    )
+  }
+  if (labels.present && isObject(labels.value) && !named) {
+    labels.fault(
+      "empty-value",
+      "a subset without labels has no endpoints of its own",
+      "add a label or remove the field",
+    )
+  }
+  if (named && !name.present) {
+    destination.fault(
+      "missing-field",
+      "a destination with `labels` is a subset and needs a `name`",
+      "add `name`, for example `v1`",
+    )
+  }
+  if (named && name.text !== undefined) checkSubset(destination, name, labels, subsets)
+  const port = destination.field("port")
+  if (isObject(port.value) && port.field("name").present === port.field("number").present) {
+    port.fault(
+      "conflict",
+      "exactly one of name or number must be set",
+      "name the Service port by `number` or by `name`",
+    )
+  }
+}
+
+/** Of two definitions of one subset only one could count. */
+function checkSubset(destination: Field, name: Field, labels: Field, subsets: Subsets): void {
+  const id = JSON.stringify([destination.field("host").value, name.text])
+  const definition = labels.entries
+    .map(([key, { value }]) => JSON.stringify([key, value]))
+    .sort((a, b) => (a < b ? -1 : 1))
+    .join()
+  const earlier = subsets.get(id)
+  if (earlier !== undefined && earlier !== definition) {
+    name.fault(
+      "conflict",
+      `the subset \`${shown(name.text ?? "")}\` is defined twice with different labels`,
+      "give the subsets different names",
+    )
+  }
+  subsets.set(id, earlier ?? definition)
+}
+
+function checkHost(host: Field): void {
+  const text = host.text
+  if (text === undefined || text === "") return
+  if (text.includes("*")) {
+    host.fault("bad-value", `wildcards are not supported in hosts, found \`${shown(text)}\``, "write the host in full")
+  } else if (!HOST.test(text) && parseIp(text) === undefined) {
+    host.fault(
+      "bad-value",
+      `\`${shown(text)}\` is not a valid host`,
+      "write a DNS name such as `web.shop.svc.cluster.local`, without scheme and port",
+    )
+  }
+}

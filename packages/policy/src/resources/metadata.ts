@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks of what every Kubernetes object has: its name, its namespace, labels, annotations. Fields we do not read are
+// carried along untouched.
+
+import type { MeshNames } from "../mesh/names.js"
+import { shown } from "./fault.js"
+import { type Field, isObject } from "./field.js"
+import { nearest } from "./nearest.js"
+
+const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/
+const DNS_SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/
+
+/** Kubernetes `ObjectMeta`. */
+const KNOWN = [
+  "name",
+  "namespace",
+  "labels",
+  "annotations",
+  "uid",
+  "resourceVersion",
+  "generation",
+  "creationTimestamp",
+  "deletionTimestamp",
+  "deletionGracePeriodSeconds",
+  "finalizers",
+  "generateName",
+  "managedFields",
+  "ownerReferences",
+  "selfLink",
+]
+
+/** Go's `strconv.ParseBool`. */
+const TRUE = new Set(["1", "t", "T", "TRUE", "true", "True"])
+const FALSE = new Set(["0", "f", "F", "FALSE", "false", "False"])
+
+export function checkMetadata(metadata: Field): void {
+  if (!isObject(metadata.value)) {
+    if (!metadata.present) metadata.fault("missing-field", "`metadata` is missing", "add `metadata` with a `name`")
+    else metadata.fault("wrong-type", "`metadata` must be an object", "write `metadata: {name: ...}`")
+    return
+  }
+  checkName(metadata.field("name"), "name", "a DNS name of lower-case letters, digits, `-` and `.`", isSubdomain)
+  const namespace = metadata.field("namespace")
+  if (namespace.present) checkName(namespace, "namespace", "a DNS label of lower-case letters, digits and `-`", isLabel)
+  checkTexts(metadata.field("labels"))
+  checkTexts(metadata.field("annotations"))
+  for (const name of ["uid", "resourceVersion", "creationTimestamp", "deletionTimestamp"]) {
+    const field = metadata.field(name)
+    if (field.present && field.text === undefined)
+      field.fault("wrong-type", `\`${name}\` must be text`, "put it in quotes")
+  }
+  const generation = metadata.field("generation")
+  if (generation.present && !Number.isSafeInteger(generation.value)) {
+    generation.fault("wrong-type", "`generation` must be a whole number", "leave it to the API server")
+  }
+  for (const [name, field] of metadata.entries) {
+    if (KNOWN.includes(name)) continue
+    const near = nearest(name, KNOWN)
+    field.warn(
+      "unknown-metadata",
+      `unknown metadata field \`${shown(name)}\``,
+      near === undefined ? "remove it" : `did you mean \`${near}\`?`,
+    )
+  }
+}
+
+function checkName(field: Field, word: string, form: string, valid: (text: string) => boolean): void {
+  if (!field.present || field.value === "") {
+    field.fault("missing-field", `\`${word}\` is missing`, `write ${form}`)
+  } else if (field.text === undefined) {
+    field.fault(
+      "wrong-type",
+      `\`${word}\` must be text`,
+      `put it in quotes: \`"${shown(JSON.stringify(field.value) ?? "")}"\``,
+    )
+  } else if (!valid(field.text)) {
+    field.fault("bad-value", `\`${shown(field.text)}\` is not a valid ${word}`, `write ${form}`)
+  }
+}
+
+function isSubdomain(text: string): boolean {
+  return text.length <= 253 && DNS_SUBDOMAIN.test(text)
+}
+
+function isLabel(text: string): boolean {
+  return DNS_LABEL.test(text)
+}
+
+function checkTexts(record: Field): void {
+  if (record.present && !isObject(record.value)) {
+    record.fault("wrong-type", "must be an object of texts", "write one `key: value` per line")
+  }
+  for (const [, field] of record.entries) {
+    if (field.text !== undefined) continue
+    const written = typeof field.value === "object" ? "" : `: \`"${shown(JSON.stringify(field.value) ?? "")}"\``
+    field.fault("wrong-type", "the value must be text", `put it in quotes${written}`)
+  }
+}
+
+/** Whether the annotation asks for shadow mode; undefined where its value says neither yes nor no. */
+export function parseDryRun(value: string): boolean | undefined {
+  if (TRUE.has(value)) return true
+  return FALSE.has(value) ? false : undefined
+}
+
+/** Only an AuthorizationPolicy that allows or denies can be tried out by annotation. */
+export function checkDryRun(document: Field, names: MeshNames): void {
+  const metadata = document.field("metadata")
+  const annotation = names.dryRunAnnotation
+  const field = metadata.field("annotations").field(annotation)
+  if (field.text === undefined) return
+  const name = `${metadata.field("namespace").text ?? "default"}/${metadata.field("name").text ?? ""}`
+  if (document.field("kind").value !== "AuthorizationPolicy") {
+    field.fault(
+      "not-supported",
+      `${shown(name)} has unsupported annotation ${annotation}, please remove the annotation`,
+      "use `spec.enforcement: Shadow` where the kind has it",
+    )
+    return
+  }
+  if (parseDryRun(field.text) === undefined) {
+    field.fault(
+      "bad-value",
+      `${shown(name)} has annotation ${annotation} with invalid value (${shown(field.text)})`,
+      'write `"true"` or `"false"`',
+    )
+  }
+  const action = document.field("spec").field("action").text ?? "ALLOW"
+  if (action !== "ALLOW" && action !== "DENY") {
+    field.fault(
+      "not-supported",
+      `the annotation ${annotation} currently only supports action ALLOW/DENY, found action ${shown(action)} in ${shown(name)}`,
+      "remove the annotation",
+    )
+  }
+}

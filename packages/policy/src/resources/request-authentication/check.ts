@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a RequestAuthentication must satisfy beyond its schema: where keys come from, that they can verify something, and
+// that what is written to requests cannot change what a request is.
+
+import { parseDuration } from "../duration.js"
+import { shown } from "../fault.js"
+import type { Field } from "../field.js"
+import { checkSelector } from "../labels.js"
+import { checkInlineKeys } from "./inline-keys.js"
+
+const MILLISECOND = 1_000_000n
+const MAX_TIMEOUT = 3_600_000n * MILLISECOND
+
+/** Headers that say where a message ends or where it goes; a claim must never be able to write them. */
+const FRAMING = new Set([
+  "connection",
+  "content-length",
+  "expect",
+  "host",
+  "keep-alive",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+])
+
+export function checkRequestAuthentication(spec: Field): void {
+  checkSelector(spec.field("selector"))
+  for (const rule of spec.field("jwtRules").items) checkRule(rule)
+}
+
+function checkRule(rule: Field): void {
+  const uris = [rule.field("jwksUri"), rule.field("jwks_uri")].filter(field => field.present)
+  const jwks = rule.field("jwks")
+  checkKeyOrigin(rule, uris, jwks)
+  for (const uri of uris) checkUri(uri)
+  if (jwks.text !== undefined) checkInlineKeys(jwks, jwks.text)
+  checkTimeout(rule.field("timeout"))
+  checkOutputHeader(rule.field("outputPayloadToHeader"))
+  for (const output of rule.field("outputClaimToHeaders").items) checkOutputHeader(output.field("header"))
+}
+
+function checkKeyOrigin(rule: Field, uris: readonly Field[], jwks: Field): void {
+  const issuer = rule.field("issuer")
+  if (jwks.present && uris.length > 0) {
+    jwks.fault("conflict", "only one of jwks or jwksUri can be set", "remove one of the two")
+  }
+  if (uris.length > 1) {
+    uris[1]?.fault("conflict", "`jwks_uri` is another spelling of `jwksUri`, and both are set", "remove `jwks_uri`")
+  }
+  const keysGiven = jwks.present || uris.length > 0
+  if (!issuer.present) {
+    if (keysGiven) {
+      rule.warn(
+        "any-issuer",
+        "without `issuer` a token of any issuer is accepted that these keys sign",
+        "add `issuer` exactly as it stands in the tokens' `iss` claim",
+      )
+    } else if (typeof rule.value === "object" && rule.value !== null) {
+      rule.fault(
+        "missing-field",
+        "issuer or jwksUri must be non-empty string",
+        "add `issuer`, and `jwksUri` or `jwks` unless the issuer publishes its keys by OpenID discovery",
+      )
+    }
+    return
+  }
+  const name = issuer.text
+  if (name !== undefined && name !== "" && !keysGiven && !/^https?:\/\//.test(name)) {
+    issuer.warn(
+      "no-discovery",
+      `the issuer \`${shown(name)}\` is no URL, so its keys cannot be found by OpenID discovery`,
+      "add `jwksUri` or `jwks`",
+    )
+  }
+}
+
+function checkUri(field: Field): void {
+  const text = field.text
+  if (text === undefined || text === "") return
+  const url = parseUrl(text)
+  if (url === undefined) {
+    const hasScheme = /^https?:\/\//.test(text)
+    field.fault(
+      "bad-value",
+      hasScheme
+        ? `\`${shown(text)}\` is not a valid URL`
+        : `\`${shown(text)}\` is not an absolute URL: url must have scheme http:// or https://`,
+      "write an absolute URL such as `https://issuer.example/.well-known/jwks.json`",
+    )
+    return
+  }
+  const scheme = url.protocol.slice(0, -1)
+  if (scheme !== "http" && scheme !== "https") {
+    field.fault(
+      "bad-value",
+      `URI scheme "${shown(scheme)}" is not supported: url must have scheme http:// or https://`,
+      "use an http or https URL",
+    )
+  } else if (!/^https?:\/\/[^/\\]/.test(text)) {
+    // The URL parser mends `HTTPS:host`; the CRD, and whoever reads the policy, would not.
+    field.fault("bad-value", "url must have scheme http:// or https://", "spell the scheme `http://` or `https://`")
+  } else if (url.username !== "" || url.password !== "") {
+    field.fault("not-supported", "credentials in a URL are not supported", "remove the part before `@`")
+  }
+}
+
+function parseUrl(text: string): URL | undefined {
+  // The parser drops blanks and line breaks silently; a URL with them is a mistake.
+  if (/[\s\p{Cc}]/u.test(text)) return undefined
+  return URL.canParse(text) ? new URL(text) : undefined
+}
+
+function checkTimeout(field: Field): void {
+  const text = field.text
+  if (text === undefined || text === "") return
+  const duration = parseDuration(text)
+  if (duration === undefined) {
+    field.fault(
+      "bad-value",
+      `\`${shown(text)}\` is not a valid duration: must be a valid duration greater than 1ms`,
+      "write a duration such as `500ms` or `5s`",
+    )
+  } else if (duration < MILLISECOND) {
+    field.fault("bad-value", "duration must be greater than 1ms", "write a duration such as `500ms` or `5s`")
+  } else if (duration % MILLISECOND !== 0n) {
+    field.fault("bad-value", "only durations to ms precision are supported", "round it to whole milliseconds")
+  } else if (duration > MAX_TIMEOUT) {
+    field.fault("bad-value", "a timeout of more than an hour is not supported", "write a duration such as `5s`")
+  }
+}
+
+function checkOutputHeader(field: Field): void {
+  const name = field.text?.toLowerCase()
+  if (name === undefined || !FRAMING.has(name)) return
+  field.fault(
+    "bad-value",
+    `the header \`${name}\` belongs to HTTP itself and cannot carry a claim`,
+    "write another header, such as `x-jwt-payload`",
+  )
+}

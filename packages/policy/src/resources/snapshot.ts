@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// A private copy of a foreign value, taken before anything is checked, so that what was checked is what is used. Only
+// JSON survives it; depth, size and number of values are bounded, and with them the work of everything that follows.
+// INVARIANT: no object of a copy has a prototype, so `constructor` is a name like any other.
+
+import type { Path } from "./fault.js"
+import { isObject, type Report } from "./field.js"
+
+export const LIMITS = {
+  /** Our deepest field stands at 12; managed fields of the API server go somewhat deeper. */
+  depth: 40,
+  values: 100_000,
+  /** Keys and texts together; an API server stores no object larger than about 1.5 MiB. */
+  characters: 2_097_152,
+} as const
+
+class TooLarge extends Error {
+  constructor(
+    readonly problem: string,
+    readonly at: Path,
+  ) {
+    super(problem)
+  }
+}
+
+/** The copy, or undefined where a limit was exceeded. Values that are not JSON are reported and left out. */
+export function snapshot(value: unknown, report: Report): unknown {
+  const path: (string | number)[] = []
+  let values = 0
+  let characters = 0
+
+  const spend = (text: string): void => {
+    characters += text.length
+    if (characters > LIMITS.characters) {
+      throw new TooLarge(`the document has more than ${LIMITS.characters} characters`, [])
+    }
+  }
+
+  const copy = (original: unknown): unknown => {
+    if (++values > LIMITS.values) throw new TooLarge(`the document has more than ${LIMITS.values} values`, [])
+    if (path.length > LIMITS.depth) {
+      throw new TooLarge(`the document is nested more than ${LIMITS.depth} deep`, path.slice(0, 8))
+    }
+    if (typeof original === "string") spend(original)
+    if (original === null || typeof original === "string" || typeof original === "boolean") return original
+    if (typeof original === "number" && Number.isFinite(original)) return original
+    if (Array.isArray(original)) return original.map((item: unknown, index) => step(index, item))
+    if (isObject(original)) return copyObject(original)
+    report.fault(
+      "wrong-type",
+      [...path],
+      `is a ${typeof original}, which JSON does not have`,
+      "write text, a number, true or false",
+    )
+    return undefined
+  }
+
+  const copyObject = (original: Record<string, unknown>): unknown => {
+    const result: Record<string, unknown> = Object.create(null)
+    for (const key of Object.keys(original)) {
+      spend(key)
+      if (key === "__proto__") {
+        // Fail closed: harmless in our copy, yet a trap for every later reader that copies it once more.
+        report.fault("unknown-field", [...path, key], "unknown field `__proto__`", "remove it")
+        continue
+      }
+      result[key] = step(key, original[key])
+    }
+    return result
+  }
+
+  const step = (name: string | number, item: unknown): unknown => {
+    path.push(name)
+    const result = copy(item)
+    path.pop()
+    return result
+  }
+
+  try {
+    return copy(value)
+  } catch (error) {
+    if (!(error instanceof TooLarge)) throw error
+    report.fault("too-large", error.at, error.problem, "split the policy into smaller ones")
+    return undefined
+  }
+}

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Documents for tests: a valid shell around a spec, and the two questions tables ask of a validation.
+
+import { expect } from "vitest"
+import { meshNames } from "../../mesh/names.js"
+import type { Kind } from "../document.js"
+import { type Validation, validate } from "../validate.js"
+
+export const NAMES = meshNames()
+
+export function documentOf(kind: Kind, spec: unknown, metadata: object = {}): Record<string, unknown> {
+  const group = kind === "MeshService" ? NAMES.networkingGroup : NAMES.securityGroup
+  return { apiVersion: `${group}/v1alpha3`, kind, metadata: { name: "p", namespace: "foo", ...metadata }, spec }
+}
+
+/** What is wrong with it: path and a part of the message. */
+export type Refusal = readonly [what: string, spec: unknown, path: string, message: string]
+
+export function expectFault(validation: Validation, path: string, message: string): void {
+  const found = validation.faults.map(fault => `${fault.path} | ${fault.message}`)
+  expect(found.join("\n")).toContain(message)
+  expect(
+    validation.faults
+      .filter(fault => fault.path === path)
+      .map(fault => fault.message)
+      .join("\n"),
+  ).toContain(message)
+  expect(validation.document).toBeUndefined()
+}
+
+export function expectWarning(validation: Validation, path: string, message: string): void {
+  expect(validation.faults).toEqual([])
+  expect(validation.document).toBeDefined()
+  const found = validation.warnings.filter(warning => warning.path === path).map(warning => warning.message)
+  expect(found.join("\n")).toContain(message)
+}
+
+export function expectClean(validation: Validation): void {
+  expect(validation.faults).toEqual([])
+  expect(validation.warnings).toEqual([])
+  expect(validation.document).toBeDefined()
+}
+
+export function judge(kind: Kind, spec: unknown, metadata: object = {}): Validation {
+  return validate(documentOf(kind, spec, metadata), NAMES)
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one way from a foreign value to a policy document. Every fault is reported at once, with its place and what would
+// be right; warnings are told apart. Bounded work for any input.
+
+import type { MeshNames } from "../mesh/names.js"
+import { checkCharacters } from "./characters.js"
+import type { PolicyDocument } from "./document.js"
+import { type Fault, shown, type Warning } from "./fault.js"
+import { Field, isObject, Report } from "./field.js"
+import { apiVersionOf, KINDS, type KindDefinition } from "./kinds.js"
+import { checkDryRun, checkMetadata } from "./metadata.js"
+import { nearest } from "./nearest.js"
+import { snapshot } from "./snapshot.js"
+import { checkStructure, listed } from "./structure.js"
+
+export interface Validation {
+  /** Only where there is no fault. */
+  readonly document?: PolicyDocument
+  readonly faults: readonly Fault[]
+  readonly warnings: readonly Warning[]
+}
+
+export interface ValidateOptions {
+  /** Namespace of a document that names none; `default` if absent. */
+  readonly namespace?: string
+}
+
+const TOP_LEVEL = ["apiVersion", "kind", "metadata", "spec", "status"]
+
+export function validate(value: unknown, names: MeshNames, options: ValidateOptions = {}): Validation {
+  const report = new Report()
+  const copy = snapshot(value, report)
+  const document = new Field(copy, [], report)
+  if (!isObject(copy)) {
+    if (report.faults.length === 0) {
+      document.fault("wrong-type", "a document must be an object", "write `apiVersion`, `kind`, `metadata` and `spec`")
+    }
+    return { faults: report.faults, warnings: report.warnings }
+  }
+  completeNamespace(copy, options.namespace ?? "default")
+  checkTopLevel(document)
+  const definition = checkKind(document, names)
+  checkMetadata(document.field("metadata"))
+  checkDryRun(document, names)
+  if (definition !== undefined) checkSpec(definition, copy, document, names, report)
+  const { faults, warnings } = report
+  if (faults.length > 0) return { faults, warnings }
+  normalize(copy)
+  // The copy has just been held against the schema that the type is read off.
+  return { document: copy as unknown as PolicyDocument, faults, warnings }
+}
+
+/** Tools print `creationTimestamp: null` for objects that do not exist yet; it means absence. */
+function completeNamespace(copy: Record<string, unknown>, namespace: string): void {
+  const { metadata, status } = copy
+  if (status === null) delete copy.status
+  if (!isObject(metadata)) return
+  for (const name of Object.keys(metadata)) if (metadata[name] === null) delete metadata[name]
+  metadata.namespace ??= namespace
+}
+
+function checkTopLevel(document: Field): void {
+  for (const [name, field] of document.entries) {
+    if (TOP_LEVEL.includes(name)) continue
+    const near = nearest(name, TOP_LEVEL)
+    field.fault(
+      "unknown-field",
+      `unknown field \`${shown(name)}\``,
+      near === undefined ? `known here are ${listed(TOP_LEVEL)}` : `did you mean \`${near}\`?`,
+    )
+  }
+  const status = document.field("status")
+  if (status.present && !isObject(status.value)) {
+    status.fault("wrong-type", "`status` must be an object", "remove it: the control plane writes it")
+  }
+}
+
+function checkKind(document: Field, names: MeshNames): KindDefinition | undefined {
+  const kind = document.field("kind")
+  const apiVersion = document.field("apiVersion")
+  const known = KINDS.map(definition => definition.kind)
+  if (!kind.present) {
+    kind.fault("missing-field", "`kind` is missing", `write one of ${listed(known)}`)
+    return undefined
+  }
+  const definition = KINDS.find(candidate => candidate.kind === kind.value)
+  if (definition === undefined) {
+    const near = nearest(kind.text ?? "", known)
+    kind.fault(
+      "unknown-kind",
+      `unknown kind \`${shown(kind.text ?? typeof kind.value)}\``,
+      near === undefined ? `known are ${listed(known)}` : `did you mean \`${near}\`?`,
+    )
+    return undefined
+  }
+  const right = apiVersionOf(definition, names)
+  if (!apiVersion.present) {
+    apiVersion.fault("missing-field", "`apiVersion` is missing", `write \`${right}\``)
+  } else if (apiVersion.value !== right) {
+    const written = shown(apiVersion.text ?? typeof apiVersion.value)
+    apiVersion.fault("unknown-kind", `\`${definition.kind}\` is not served under \`${written}\``, `write \`${right}\``)
+  }
+  return definition
+}
+
+function checkSpec(
+  definition: KindDefinition,
+  copy: Record<string, unknown>,
+  document: Field,
+  names: MeshNames,
+  report: Report,
+): void {
+  if (copy.spec === undefined || copy.spec === null) {
+    const spec = document.field("spec")
+    if (!definition.specOptional) {
+      spec.fault("missing-field", "`spec` is missing", "add `spec` with `hosts`")
+      return
+    }
+    spec.warn("no-spec", "`spec` is missing and read as empty", "write `spec: {}` if that is meant")
+    copy.spec = Object.create(null)
+  }
+  const spec = document.field("spec")
+  checkStructure(definition.spec, spec.value, ["spec"], report)
+  if (!isObject(spec.value)) return
+  checkCharacters(spec)
+  definition.check(spec, document, names)
+}
+
+/** `jwks_uri` is read as `jwksUri`; nobody behind this point knows of the alias. */
+function normalize(copy: Record<string, unknown>): void {
+  if (copy.kind !== "RequestAuthentication" || !isObject(copy.spec) || !Array.isArray(copy.spec.jwtRules)) return
+  for (const rule of copy.spec.jwtRules as unknown[]) {
+    if (!isObject(rule) || rule.jwks_uri === undefined) continue
+    rule.jwksUri = rule.jwks_uri
+    delete rule.jwks_uri
+  }
+}
