@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// A foreign issuer for tests: keys and signatures come from jose, not from the code under test. Key pairs are made once
+// per algorithm and test file, RSA ones being slow. The clock stands still at `NOW`.
+
+import { CompactSign, exportJWK, generateKeyPair, type JWK } from "jose"
+
+export const NOW = 1_800_000_000
+export const ISSUER = "https://issuer.example.com"
+export const ALGORITHMS = [
+  "RS256",
+  "RS384",
+  "RS512",
+  "PS256",
+  "PS384",
+  "PS512",
+  "ES256",
+  "ES384",
+  "ES512",
+  "EdDSA",
+] as const
+export type AlgorithmName = (typeof ALGORITHMS)[number]
+
+export interface Signer {
+  readonly alg: string
+  readonly kid: string
+  /** The public key, as an issuer publishes it. */
+  readonly jwk: JWK
+  /** Claims are completed with issuer, subject and an hour of life; `undefined` takes one away. */
+  sign(claims?: Record<string, unknown>, header?: Record<string, unknown>): Promise<string>
+  /** Any bytes at all as payload. */
+  signBytes(payload: Uint8Array, header?: Record<string, unknown>): Promise<string>
+}
+
+const signers = new Map<string, Promise<Signer>>()
+
+/** The same pair for the same algorithm and kid. */
+export function signer(alg: AlgorithmName = "ES256", kid = "k1"): Promise<Signer> {
+  const known = signers.get(`${alg} ${kid}`)
+  if (known !== undefined) return known
+  const made = makeSigner(alg, kid)
+  signers.set(`${alg} ${kid}`, made)
+  return made
+}
+
+/** A new pair on every call: another key under the same name. */
+export async function makeSigner(alg: AlgorithmName, kid: string): Promise<Signer> {
+  const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true })
+  const jwk: JWK = { ...(await exportJWK(publicKey)), kid }
+  const signBytes = (payload: Uint8Array, header: Record<string, unknown> = {}) =>
+    new CompactSign(payload).setProtectedHeader({ alg, kid, ...header }).sign(privateKey)
+  return {
+    alg,
+    kid,
+    jwk,
+    signBytes,
+    sign: (claims = {}, header = {}) =>
+      signBytes(Buffer.from(JSON.stringify({ iss: ISSUER, sub: "alice", exp: NOW + 3600, ...claims })), header),
+  }
+}
+
+export function jwks(...keys: readonly object[]): string {
+  return JSON.stringify({ keys })
+}
+
+export function encode(value: unknown): string {
+  return Buffer.from(typeof value === "string" ? value : JSON.stringify(value)).toString("base64url")
+}

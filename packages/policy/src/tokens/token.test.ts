@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+import fc from "fast-check"
+import { describe, expect, it } from "vitest"
+import { TOKEN_FAULTS } from "./faults.js"
+import { encode } from "./testing/issuer.js"
+import { MAX_TOKEN_CHARACTERS, parseToken } from "./token.js"
+
+const HEADER = encode({ alg: "ES256", kid: "k" })
+const PAYLOAD = encode({ iss: "i" })
+
+function fault(text: string): string {
+  const token = parseToken(text)
+  return typeof token === "string" ? token : "token"
+}
+
+describe("the three sections", () => {
+  it.each([
+    "",
+    ".",
+    "..",
+    "...",
+    "abc",
+    "a.b",
+    `${HEADER}.${PAYLOAD}.`,
+    `${HEADER}..AAAA`,
+    `.${PAYLOAD}.AAAA`,
+    `..${HEADER}.${PAYLOAD}.AAAA`,
+    `${HEADER}.${PAYLOAD}.AAAA.`,
+    `${HEADER}.${PAYLOAD}.AAAA.AAAA.AAAA`,
+    `${HEADER}.${PAYLOAD}.${"A".repeat(MAX_TOKEN_CHARACTERS)}`,
+  ])("rejects %.60j as no token at all", text => {
+    expect(fault(text)).toBe("JwtBadFormat")
+  })
+
+  it("reads what it is", () => {
+    const token = parseToken(`${HEADER}.${PAYLOAD}.AAAA`)
+    expect(token).toMatchObject({ kid: "k", issuer: "i", payload: PAYLOAD, signingInput: `${HEADER}.${PAYLOAD}` })
+  })
+
+  it.each([
+    [`${HEADER}!.${PAYLOAD}.AAAA`, "JwtHeaderBadBase64"],
+    [`A.${PAYLOAD}.AAAA`, "JwtHeaderBadBase64"],
+    [`${encode("[]")}.${PAYLOAD}.AAAA`, "JwtHeaderBadJson"],
+    [`${encode("{")}.${PAYLOAD}.AAAA`, "JwtHeaderBadJson"],
+    [`${encode({})}.${PAYLOAD}.AAAA`, "JwtHeaderBadAlg"],
+    [`${encode({ alg: 1 })}.${PAYLOAD}.AAAA`, "JwtHeaderBadAlg"],
+    [`${encode({ alg: ["ES256"] })}.${PAYLOAD}.AAAA`, "JwtHeaderBadAlg"],
+    [`${encode({ alg: "none" })}.${PAYLOAD}.AAAA`, "JwtHeaderAlgNotSupported"],
+    [`${encode({ alg: "toString" })}.${PAYLOAD}.AAAA`, "JwtHeaderAlgNotSupported"],
+    [`${encode({ alg: "ES256", kid: 1 })}.${PAYLOAD}.AAAA`, "JwtHeaderBadKid"],
+    [`${encode({ alg: "ES256", kid: null })}.${PAYLOAD}.AAAA`, "JwtHeaderBadKid"],
+    [`${HEADER}.${PAYLOAD}*.AAAA`, "JwtPayloadBadBase64"],
+    [`${HEADER}.AAA=.AAAA`, "JwtPayloadBadBase64"],
+    [`${HEADER}.${encode("null")}.AAAA`, "JwtPayloadBadJson"],
+    [`${HEADER}.${encode("x")}.AAAA`, "JwtPayloadBadJson"],
+    [`${HEADER}.${PAYLOAD}.AAA=`, "JwtSignatureBadBase64"],
+    [`${HEADER}.${PAYLOAD}.AB`, "JwtSignatureBadBase64"],
+    [`${HEADER}.${PAYLOAD}.A A`, "JwtSignatureBadBase64"],
+  ])("rejects %.60s as %s", (text, expected) => {
+    expect(fault(text)).toBe(expected)
+  })
+
+  it("tolerates exact padding in the header, and ignores `crit`, `typ` and `cty`", () => {
+    const header = Buffer.from(JSON.stringify({ alg: "ES256", typ: 1, cty: {}, crit: ["x"] }))
+    for (const text of [
+      header,
+      Buffer.concat([header, Buffer.from(" ")]),
+      Buffer.concat([header, Buffer.from("  ")]),
+    ]) {
+      const padded = text.toString("base64").replaceAll("+", "-").replaceAll("/", "_")
+      expect(fault(`${padded}.${PAYLOAD}.AAAA`)).toBe("token")
+    }
+  })
+})
+
+describe("claim types", () => {
+  it.each([
+    ['{"iss":1}', "JwtIssNotString"],
+    ['{"iss":null}', "JwtIssNotString"],
+    ['{"sub":["a"]}', "JwtSubNotString"],
+    ['{"jti":7}', "JwtJtiNotString"],
+    ['{"exp":"1"}', "JwtExpNotInteger"],
+    ['{"exp":null}', "JwtExpNotInteger"],
+    ['{"exp":-1}', "JwtExpOutOfRange"],
+    ['{"exp":18446744073709551616}', "JwtExpOutOfRange"],
+    ['{"exp":1e999}', "JwtExpOutOfRange"],
+    ['{"nbf":true}', "JwtNbfNotInteger"],
+    ['{"nbf":-0.5}', "JwtNbfOutOfRange"],
+    ['{"iat":{}}', "JwtIatNotInteger"],
+    ['{"iat":1e20}', "JwtIatOutOfRange"],
+    ['{"aud":1}', "JwtAudNotStringOrList"],
+    ['{"aud":null}', "JwtAudNotStringOrList"],
+    ['{"aud":["a",1]}', "JwtAudNotStringOrList"],
+    ['{"aud":{"0":"a"}}', "JwtAudNotStringOrList"],
+    ["{}", "token"],
+    ['{"exp":0,"iat":0.5,"nbf":1e19,"aud":[],"iss":"","sub":"","jti":""}', "token"],
+    ['{"exp":-1,"exp":1}', "token"],
+  ])("takes %s for %s", (payload, expected) => {
+    expect(fault(`${HEADER}.${encode(payload)}.AAAA`)).toBe(expected)
+  })
+
+  it("scrubs audiences", () => {
+    const token = parseToken(`${HEADER}.${encode({ aud: ["https://a.com/", "http://b", "c//", "ftp://d/"] })}.AAAA`)
+    expect(token).toMatchObject({ audiences: ["a.com", "b", "c/", "ftp://d"] })
+  })
+})
+
+it("answers any bytes with a token or a fault of the table, and never throws", () => {
+  const known = new Set<string>(TOKEN_FAULTS)
+  const section = fc.oneof(
+    fc.string(),
+    fc.string({ unit: "binary" }),
+    fc.json().map(encode),
+    fc.uint8Array().map(bytes => Buffer.from(bytes).toString("base64url")),
+    fc.constantFrom(HEADER, PAYLOAD, "AAAA"),
+  )
+  fc.assert(
+    fc.property(fc.array(section, { maxLength: 5 }), sections => {
+      const result = parseToken(sections.join("."))
+      expect(typeof result !== "string" || known.has(result)).toBe(true)
+    }),
+    { numRuns: 2000 },
+  )
+})
