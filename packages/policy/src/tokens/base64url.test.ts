@@ -14,7 +14,7 @@ describe("strict base64url", () => {
   })
 
   it("has no second text for any byte string", () => {
-    const alphabet = fc.constantFrom(..."ABCDQRghwxyz0189-_+/= .\n\u0141")
+    const alphabet = fc.constantFrom(...Array.from("ABCDQRghwxyz0189-_+/= .\n\u0141"))
     fc.assert(
       fc.property(fc.array(alphabet, { maxLength: 12 }), characters => {
         const text = characters.join("")

@@ -5,8 +5,7 @@ import type { RequestAuthentication } from "../../resources/document.js"
 import type { JwtRule, RequestAuthenticationSpec } from "../../resources/request-authentication/definition.js"
 import { type Authentication, authenticate } from "../authenticate.js"
 import type { TokenRequest } from "../finder.js"
-import type { KeySet } from "../key-set.js"
-import { parseKeySet } from "../key-set.js"
+import { type KeySet, parseKeySet } from "../key-set.js"
 import type { TokenMemory } from "../memory.js"
 import { compileTokenRules, type TokenProgram } from "../program.js"
 import { NOW } from "./issuer.js"
@@ -56,7 +55,7 @@ export function bearer(token: string): TokenRequest {
 export function run(
   compiled: TokenProgram,
   parts: RequestParts,
-  { now = NOW, memory = undefined }: { readonly now?: number; readonly memory?: TokenMemory | undefined } = {},
+  { now = NOW, memory }: { readonly now?: number; readonly memory?: TokenMemory | undefined } = {},
 ): Authentication {
   return authenticate(compiled, request(parts), now, memory)
 }
