@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Policy documents from a file: YAML or JSON, any number of documents, Kubernetes lists expanded. Every fault and
+// warning says line and column. Bounded work for any text.
+
+import type { MeshNames } from "../mesh/names.js"
+import type { Fault, Path, Warning } from "./fault.js"
+import { isObject } from "./field.js"
+import { KINDS } from "./kinds.js"
+import { type ValidateOptions, type Validation, validate } from "./validate.js"
+import { parseYaml, type YamlDocument } from "./yaml-text.js"
+
+export interface ReadOptions extends ValidateOptions {
+  /** Longest text that is looked at, in characters; 1 Mi if absent. */
+  readonly maxCharacters?: number
+}
+
+export interface ReadDocument extends Validation {
+  /** What was written, for documents of other kinds; undefined where the text could not be read. */
+  readonly value: unknown
+}
+
+export function readDocuments(text: string, names: MeshNames, options: ReadOptions = {}): readonly ReadDocument[] {
+  return parseYaml(text, options.maxCharacters).flatMap((document): readonly ReadDocument[] => {
+    if (document.faults.length > 0) return [{ value: undefined, faults: document.faults, warnings: [] }]
+    return itemsOf(document.value).map(({ value, at }) => {
+      const validation = validate(value, names, options)
+      return {
+        ...validation,
+        value,
+        faults: validation.faults.map(fault => placed(fault, document, at)),
+        warnings: validation.warnings.map(warning => placed(warning, document, at)),
+      }
+    })
+  })
+}
+
+function itemsOf(value: unknown): readonly { readonly value: unknown; readonly at: Path }[] {
+  if (!isObject(value) || !isList(value.kind) || !Array.isArray(value.items)) return [{ value, at: [] }]
+  return value.items.map((item: unknown, index) => ({ value: item, at: ["items", index] }))
+}
+
+function isList(kind: unknown): boolean {
+  return kind === "List" || KINDS.some(definition => kind === `${definition.kind}List`)
+}
+
+function placed<Found extends Fault | Warning>(found: Found, document: YamlDocument, base: Path): Found {
+  const wanted = found.code === "unknown-field" || found.code === "unknown-metadata" ? "key" : "value"
+  return { ...found, position: document.locate([...base, ...found.at], wanted) }
+}
