@@ -21,7 +21,7 @@ export interface CompiledPolicy {
 }
 
 /** Rules looked at for the nearest one. A refused peer chooses how often we look, so the work has a bound. */
-const NEAREST_LIMIT = 256
+const NEAREST_LIMIT = 128
 
 export class Engine {
   readonly #audit: FirstMatch<CompiledRule> | undefined

@@ -36,8 +36,9 @@ export class CompiledRule implements Candidate, RuleParts {
   readonly to: readonly Clause[]
   readonly when: Clause
   readonly needs: readonly Need[]
-  readonly #from: AnyClause
-  readonly #to: AnyClause
+  // A list with one alternative is no choice: its criteria must hold like any condition.
+  readonly #always: Clause
+  readonly #choices: readonly AnyClause[]
 
   constructor(
     readonly ref: RuleRef,
@@ -46,13 +47,16 @@ export class CompiledRule implements Candidate, RuleParts {
     this.from = from
     this.to = to
     this.when = when
-    this.#from = new AnyClause(from)
-    this.#to = new AnyClause(to)
+    const lists = [to, from]
+    this.#always = [...lists.filter(list => list.length === 1).flat(2), ...when]
+    this.#choices = lists.filter(list => list.length > 1).map(list => new AnyClause(list))
     this.needs = [...sharedNeeds(from), ...sharedNeeds(to), ...needsOf(when)]
   }
 
   holds(attributes: Attributes): boolean {
-    return this.#to.holds(attributes) && this.#from.holds(attributes) && clauseHolds(this.when, attributes)
+    if (!clauseHolds(this.#always, attributes)) return false
+    for (const choice of this.#choices) if (!choice.holds(attributes)) return false
+    return true
   }
 
   /** The rule's `from`, `to` and `when` as seen on a TCP connection, where HTTP fields mean nothing. */
@@ -84,7 +88,6 @@ class AnyClause {
 
   holds(attributes: Attributes): boolean {
     if (this.#index !== undefined) return this.#index.find(attributes) !== undefined
-    if (this.#clauses.length === 0) return true
     for (const clause of this.#clauses) if (clauseHolds(clause, attributes)) return true
     return false
   }

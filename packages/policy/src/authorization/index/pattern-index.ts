@@ -7,7 +7,10 @@ import { RadixTree } from "./radix-tree.js"
 import { TemplateTrie } from "./template-trie.js"
 
 export class PatternIndex<V> {
-  readonly #exact = new ExactTexts<V>()
+  // Most fields list one value: comparing with it is cheaper than hashing a text that is new with each request.
+  #onlyText: string | undefined
+  #onlyValue: V | undefined
+  #exact: Map<string, V> | undefined
   #prefixes: RadixTree<V> | undefined
   #suffixes: RadixTree<V> | undefined
   #templates: TemplateTrie<V> | undefined
@@ -21,10 +24,10 @@ export class PatternIndex<V> {
   }
 
   /** The value filed under this pattern, made on first use. */
-  entry(pattern: Pattern, create: () => V): V {
+  file(pattern: Pattern, create: () => V): V {
     switch (pattern.kind) {
       case "exact":
-        return this.#exact.entry(pattern.text, create)
+        return this.#exactEntry(pattern.text, create)
       case "prefix":
         this.#prefixes ??= new RadixTree("prefixes")
         return this.#prefixes.entry(pattern.text, create)
@@ -49,8 +52,8 @@ export class PatternIndex<V> {
   }
 
   /** Visits what is filed under every pattern the text matches until one visit says true. */
-  some(text: string, visit: (value: V) => boolean): boolean {
-    const exact = this.#exact.get(text)
+  match(text: string, visit: (value: V) => boolean): boolean {
+    const exact = this.#exactly(text)
     if (exact !== undefined && visit(exact)) return true
     if (this.#present !== undefined && (text !== "" || this.#emptyIsPresent) && visit(this.#present)) return true
     if (this.#prefixes?.some(text, visit)) return true
@@ -61,33 +64,26 @@ export class PatternIndex<V> {
     }
     return false
   }
-}
 
-/** Most fields list one value: comparing with it is cheaper than hashing a text that is new with each request. */
-class ExactTexts<V> {
-  #onlyText: string | undefined
-  #onlyValue: V | undefined
-  #more: Map<string, V> | undefined
+  #exactly(text: string): V | undefined {
+    if (this.#exact !== undefined) return this.#exact.get(text)
+    return this.#onlyText === text ? this.#onlyValue : undefined
+  }
 
-  entry(text: string, create: () => V): V {
-    const existing = this.get(text)
+  #exactEntry(text: string, create: () => V): V {
+    const existing = this.#exactly(text)
     if (existing !== undefined) return existing
     const created = create()
-    if (this.#more !== undefined) this.#more.set(text, created)
+    if (this.#exact !== undefined) this.#exact.set(text, created)
     else if (this.#onlyText === undefined || this.#onlyValue === undefined) {
       this.#onlyText = text
       this.#onlyValue = created
     } else {
-      this.#more = new Map([
+      this.#exact = new Map([
         [this.#onlyText, this.#onlyValue],
         [text, created],
       ])
     }
     return created
-  }
-
-  get(text: string): V | undefined {
-    if (this.#more !== undefined) return this.#more.get(text)
-    return this.#onlyText === text ? this.#onlyValue : undefined
   }
 }

@@ -37,10 +37,10 @@ export class PrincipalIndex<V> {
 
   entry(value: string, create: () => V): V {
     const { issuer, subject } = parsePrincipal(value)
-    return this.#issuers.entry(issuer, () => new PatternIndex<V>(false)).entry(subject, create)
+    return this.#issuers.file(issuer, () => new PatternIndex<V>(false)).file(subject, create)
   }
 
   some(issuer: string, subject: string, visit: (value: V) => boolean): boolean {
-    return this.#issuers.some(issuer, subjects => subjects.some(subject, visit))
+    return this.#issuers.match(issuer, subjects => subjects.match(subject, visit))
   }
 }

@@ -9,8 +9,8 @@ interface Node<V> {
   children: Children<V>
 }
 
-/** By first character. Most nodes have one child or none, which need no map. */
-type Children<V> = Node<V> | Map<number, Node<V>> | undefined
+/** By first character. Most nodes have one child or none, which need no table. */
+type Children<V> = Node<V> | CharacterTable<Node<V>> | undefined
 
 const node = <V>(label: string, value?: V): Node<V> => ({ label, value, children: undefined })
 
@@ -66,7 +66,7 @@ export class RadixTree<V> {
 }
 
 function childAt<V>({ children }: Node<V>, code: number): Node<V> | undefined {
-  if (children === undefined || children instanceof Map) return children?.get(code)
+  if (children === undefined || children instanceof CharacterTable) return children?.get(code)
   return children.label.charCodeAt(0) === code ? children : undefined
 }
 
@@ -74,13 +74,12 @@ function childAt<V>({ children }: Node<V>, code: number): Node<V> | undefined {
 function adopt<V>(parent: Node<V>, child: Node<V>): void {
   const code = child.label.charCodeAt(0)
   const { children } = parent
-  if (children instanceof Map) children.set(code, child)
+  if (children instanceof CharacterTable) children.set(code, child)
   else if (children === undefined || children.label.charCodeAt(0) === code) parent.children = child
   else {
-    parent.children = new Map([
-      [children.label.charCodeAt(0), children],
-      [code, child],
-    ])
+    parent.children = new CharacterTable()
+    parent.children.set(children.label.charCodeAt(0), children)
+    parent.children.set(code, child)
   }
 }
 
@@ -90,6 +89,30 @@ function split<V>(parent: Node<V>, child: Node<V>, length: number): Node<V> {
   child.label = child.label.slice(length)
   adopt(middle, child)
   return middle
+}
+
+/** An array from the lowest to the highest character in use, as long as that is short; few cache lines per step. */
+class CharacterTable<V> {
+  #lowest = 0
+  #dense: (V | undefined)[] | undefined = []
+  #sparse: Map<number, V> | undefined
+
+  get(code: number): V | undefined {
+    return this.#dense === undefined ? this.#sparse?.get(code) : this.#dense[code - this.#lowest]
+  }
+
+  set(code: number, value: V): void {
+    const codes = new Map(this.#sparse)
+    for (const [offset, existing] of (this.#dense ?? []).entries()) {
+      if (existing !== undefined) codes.set(this.#lowest + offset, existing)
+    }
+    codes.set(code, value)
+    this.#lowest = Math.min(...codes.keys())
+    const width = Math.max(...codes.keys()) - this.#lowest + 1
+    this.#dense =
+      width > 128 ? undefined : Array.from({ length: width }, (_, offset) => codes.get(this.#lowest + offset))
+    this.#sparse = this.#dense === undefined ? codes : undefined
+  }
 }
 
 function commonLength(label: string, text: string, from: number): number {

@@ -1,0 +1,500 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it, test } from "vitest"
+import { meshConfig } from "../mesh/config.js"
+import { compile, decide, explain } from "../program.js"
+import type { Condition, Operation, Rule, Source } from "../resources/authorization-policy/definition.js"
+import type { AuthorizationPolicy } from "../resources/document.js"
+import { responseDetails } from "./decision.js"
+import { describeNearMiss } from "./nearest.js"
+import { type Asked, allow, deny, httpRequest, mesh, policy, tcpConnection, workload } from "./testing/requests.js"
+
+const verdict = (policies: readonly AuthorizationPolicy[], asked: Asked): string =>
+  decide(compile(policies, workload, mesh), httpRequest(asked)).verdict
+
+const from = (source: Source): Rule => ({ from: [{ source }] })
+const to = (operation: Operation): Rule => ({ to: [{ operation }] })
+const when = (key: string, condition: Omit<Condition, "key">): Rule => ({ when: [{ key, ...condition }] })
+
+/** Whether an ALLOW policy of this one rule lets the request through. */
+const matches = (rule: Rule, asked: Asked): boolean => verdict([allow(rule)], asked) === "allow"
+
+describe("several policies together", () => {
+  const everything: Rule = {}
+  const allowNothing = policy("nothing", {})
+  const ok = policy("ok", { rules: [to({ paths: ["/ok"] })] })
+  const admin = deny(to({ paths: ["/allow/admin"] }))
+  const wide = allow(to({ paths: ["/allow*"] }))
+  const denyAll = deny(everything)
+  const audit = policy("audit", { action: "AUDIT" })
+
+  test.each<[string, AuthorizationPolicy[], string, string]>([
+    ["no policy allows", [], "/any", "allow"],
+    ["ALLOW without rules refuses", [allowNothing], "/any", "deny"],
+    ["ALLOW with an empty rule allows", [allow(everything)], "/any", "allow"],
+    ["another ALLOW policy can allow beside one that allows nothing", [allowNothing, ok], "/ok", "allow"],
+    ["what matches no ALLOW rule is refused", [allowNothing, ok], "/no", "deny"],
+    ["DENY with an empty rule refuses", [denyAll], "/any", "deny"],
+    ["no ALLOW overrides a DENY", [denyAll, allow(everything)], "/any", "deny"],
+    ["DENY without rules has no effect", [deny()], "/any", "allow"],
+    ["AUDIT without rules has no effect", [audit], "/any", "allow"],
+    ["DENY wins where both match", [admin, wide], "/allow/admin?x=1", "deny"],
+    ["ALLOW counts where DENY does not match", [admin, wide], "/allow", "allow"],
+  ])("%s", (_, policies, target, expected) => {
+    expect(verdict(policies, { target })).toBe(expected)
+  })
+
+  it("selects by namespace and labels", () => {
+    const elsewhere = policy("elsewhere", {}, "bar")
+    const root = policy("root", { action: "DENY", rules: [to({ paths: ["/global-deny*"] })] }, "merlon-system")
+    const other = policy("other", { selector: { matchLabels: { app: "httpbin", foo: "bar" } } })
+    const own = policy("own", { selector: { matchLabels: { app: "httpbin" } } })
+    const rootSelected = policy("root-own", { selector: { matchLabels: { app: "httpbin" } } }, "merlon-system")
+    expect(verdict([elsewhere], {})).toBe("allow")
+    expect(verdict([root], { target: "/global-deny/x" })).toBe("deny")
+    expect(verdict([other], {})).toBe("allow")
+    expect(verdict([own], {})).toBe("deny")
+    expect(verdict([rootSelected], {})).toBe("deny")
+  })
+})
+
+describe("decision vectors", () => {
+  test.each<[Rule, Asked, boolean]>([
+    [to({ paths: ["/public*"] }), { target: "/public/../private" }, false],
+    [to({ paths: ["/public*"] }), { target: "/public/%2E%2E/private" }, false],
+    [to({ paths: ["/public*"] }), { target: "/public" }, true],
+    [to({ paths: ["/public*"] }), { target: "/publicity" }, true],
+    [to({ paths: ["/deny*"], notPaths: ["/deny/allow"] }), { target: "/deny" }, true],
+    [to({ paths: ["/deny*"], notPaths: ["/deny/allow"] }), { target: "/deny/allow" }, false],
+    [to({ hosts: ["*.suffix.a.com"] }), { host: "DENY.SUFFIX.A.COM" }, true],
+    [to({ notMethods: ["PUT"] }), { method: "PUT" }, false],
+    [to({ notMethods: ["PUT"] }), { method: "GET" }, true],
+    [from({ notRequestPrincipals: ["i/s"] }), {}, true],
+    [from({ notRequestPrincipals: ["i/s"] }), { claims: { iss: "i", sub: "s" } }, false],
+    [
+      when("request.auth.claims[nested][key1]", { values: ["valueB"] }),
+      { claims: { nested: { key1: ["valueA", "valueB"] } } },
+      true,
+    ],
+  ])("%j of %j: %s", (rule, asked, expected) => {
+    expect(matches(rule, asked)).toBe(expected)
+  })
+})
+
+describe("the boolean structure of a rule", () => {
+  const source = { principals: ["cluster.local/ns/foo/sa/a"], ipBlocks: ["10.0.0.0/8"] }
+  const peer = "cluster.local/ns/foo/sa/a"
+
+  it("ands the fields of a source and ors its values", () => {
+    expect(matches(from(source), { peer, from: "10.1.1.1" })).toBe(true)
+    expect(matches(from(source), { peer, from: "11.1.1.1" })).toBe(false)
+    expect(matches(from({ principals: ["x", peer] }), { peer })).toBe(true)
+  })
+
+  it("ors the alternatives of from and to, and ands from, to and when", () => {
+    const rule: Rule = {
+      from: [{ source: { principals: ["x"] } }, { source: { principals: [peer] } }],
+      to: [{ operation: { methods: ["PUT"] } }, { operation: { paths: ["/a"] } }],
+      when: [
+        { key: "destination.port", values: ["8080"] },
+        { key: "request.headers[x-tier]", values: ["gold"] },
+      ],
+    }
+    const headers = { "x-tier": ["gold"] }
+    expect(matches(rule, { peer, target: "/a", headers })).toBe(true)
+    expect(matches(rule, { target: "/a", headers })).toBe(false)
+    expect(matches(rule, { peer, target: "/b", headers })).toBe(false)
+    expect(matches(rule, { peer, target: "/a" })).toBe(false)
+  })
+
+  it("wants a value to match and no other to, where a condition says both", () => {
+    const rule = when("request.headers[x]", { values: ["v*"], notValues: ["v2"] })
+    expect(matches(rule, { headers: { x: ["v1"] } })).toBe(true)
+    expect(matches(rule, { headers: { x: ["v2"] } })).toBe(false)
+    expect(matches(rule, { headers: { x: ["v1", "v2"] } })).toBe(false)
+  })
+
+  it("finds one of many alternatives", () => {
+    const many: Rule = { from: Array.from({ length: 300 }, (_, n) => ({ source: { namespaces: [`ns-${n}`] } })) }
+    expect(matches(many, { peer: "cluster.local/ns/ns-299/sa/x" })).toBe(true)
+    expect(matches(many, { peer: "cluster.local/ns/ns-300/sa/x" })).toBe(false)
+  })
+})
+
+describe("values of a string", () => {
+  const header = (pattern: string, ...lines: string[]) =>
+    matches(
+      when("request.headers[X-Test]", { values: [pattern] }),
+      lines.length === 0 ? {} : { headers: { "x-test": lines } },
+    )
+  const claim = (pattern: string, value: string) =>
+    matches(when("request.auth.claims[c]", { values: [pattern] }), { claims: { c: value } })
+
+  test.each([
+    ["v", "v", true],
+    ["v", "V", false],
+    ["v*", "v", true],
+    ["v*", "vx", true],
+    ["v*", "xv", false],
+    ["*v", "xv", true],
+    ["*v", "v", true],
+    ["*v", "vx", false],
+    ["a*b", "a*b", true],
+    ["a*b", "axb", false],
+    ["*v*", "xv*", true],
+    ["*v*", "xvx", false],
+    ["*", "x", true],
+  ])("%s and %s: %s", (pattern, value, expected) => {
+    expect([claim(pattern, value), header(pattern, value)]).toEqual([expected, expected])
+  })
+
+  it("takes `*` for present and not empty, but for a header for present", () => {
+    expect([claim("*", ""), header("*", ""), header("*")]).toEqual([false, true, false])
+  })
+
+  it("tests each line of a header alone", () => {
+    expect([header("b", "a", "b"), header("a, b", "a", "b")]).toEqual([true, false])
+  })
+})
+
+describe("fields", () => {
+  const peer = "cluster.local/ns/foo/sa/sleep"
+  test.each<[string, Rule, Asked, boolean]>([
+    ["a principal", from({ principals: [peer] }), { peer }, true],
+    ["a principal by prefix", from({ principals: ["cluster.local/ns/foo/*"] }), { peer }, true],
+    ["a principal by suffix", from({ principals: ["*/sa/sleep"] }), { peer }, true],
+    ["any principal", from({ principals: ["*"] }), { peer }, true],
+    ["any principal, plaintext", from({ principals: ["*"] }), {}, false],
+    ["a principal written with its scheme", from({ principals: [`spiffe://${peer}`] }), { peer }, false],
+    ["no principal", from({ notPrincipals: ["*"] }), { peer }, false],
+    ["no principal, plaintext", from({ notPrincipals: ["*"] }), {}, true],
+    ["a namespace", from({ namespaces: ["foo"] }), { peer }, true],
+    ["a namespace by stars", from({ namespaces: ["f*o"] }), { peer }, true],
+    ["a namespace across a slash", from({ namespaces: ["foo*sleep"] }), { peer }, false],
+    ["another namespace", from({ namespaces: ["fo"] }), { peer }, false],
+    ["a service account of the policy's namespace", from({ serviceAccounts: ["sleep"] }), { peer }, true],
+    ["a service account by namespace", from({ serviceAccounts: ["foo/sleep"] }), { peer }, true],
+    [
+      "a service account in any trust domain",
+      from({ serviceAccounts: ["sleep"] }),
+      { peer: "x.td/ns/foo/sa/sleep" },
+      true,
+    ],
+    ["a service account elsewhere", from({ serviceAccounts: ["bar/sleep"] }), { peer }, false],
+    ["a trust domain", from({ trustDomains: ["cluster.local"] }), { peer }, true],
+    ["a trust domain by suffix", from({ trustDomains: ["*.local"] }), { peer }, true],
+    ["another trust domain", from({ trustDomains: ["other"] }), { peer }, false],
+    ["a block of the peer", from({ ipBlocks: ["10.0.0.0/8"] }), { from: "10.2.3.4" }, true],
+    ["an address of the peer", from({ ipBlocks: ["10.2.3.4"] }), { from: "10.2.3.5" }, false],
+    ["a mapped address of the peer", from({ ipBlocks: ["10.0.0.0/8"] }), { from: "::ffff:10.2.3.4" }, true],
+    ["a block of the other family", from({ ipBlocks: ["::/0"] }), { from: "10.2.3.4" }, false],
+    ["the client behind trusted proxies", from({ remoteIpBlocks: ["8.8.8.0/24"] }), { remote: "8.8.8.8" }, true],
+    ["the peer is not the client", from({ ipBlocks: ["8.8.8.0/24"] }), { remote: "8.8.8.8" }, false],
+    ["a host with its port", to({ hosts: ["a.com"] }), { host: "a.com:80" }, false],
+    ["a host with any port", to({ hosts: ["a.com:*"] }), { host: "a.com:80" }, true],
+    ["a port of the workload", to({ ports: ["8080"] }), { port: 8080 }, true],
+    ["another port", to({ ports: ["80"] }), { port: 8080 }, false],
+    ["a method, with regard to case", to({ methods: ["get"] }), { method: "GET" }, false],
+    ["a path without its query", to({ paths: ["/a"] }), { target: "/a?b" }, true],
+    ["an SNI", when("connection.sni", { values: ["*.foo"] }), { sni: "httpbin.foo" }, true],
+    ["no SNI", when("connection.sni", { values: ["*"] }), {}, false],
+    ["a destination", when("destination.ip", { values: ["10.0.0.0/24"] }), { to: "10.0.0.7" }, true],
+    [
+      "an audience among several",
+      when("request.auth.audiences", { values: ["b"] }),
+      { claims: { aud: ["a", "b"] } },
+      true,
+    ],
+    ["a presenter", when("request.auth.presenter", { values: ["app"] }), { claims: { azp: "app" } }, true],
+    [
+      "a presenter that is a list",
+      when("request.auth.presenter", { values: ["app"] }),
+      { claims: { azp: ["app"] } },
+      false,
+    ],
+    ["the host as a header", when("request.headers[:authority]", { values: ["a.com"] }), { host: "a.com" }, true],
+    ["the target as a header", when("request.headers[:path]", { values: ["/a?b"] }), { target: "/a?b" }, true],
+    [
+      "a header in any case",
+      when("request.headers[User-Agent]", { values: ["curl*"] }),
+      { headers: { "user-agent": ["curl/8"] } },
+      true,
+    ],
+  ])("%s", (_, rule, asked, expected) => {
+    expect(matches(rule, asked)).toBe(expected)
+  })
+})
+
+describe("claims", () => {
+  const claims = {
+    s: "x",
+    list: ["a", "b"],
+    mixed: [1, "b"],
+    empty: "",
+    emptyList: [],
+    blank: [""],
+    n: 1,
+    t: true,
+    z: null,
+    o: { p: { q: "deep" } },
+    "example.com/x": "slashed",
+    "a[b]c": "odd",
+  }
+  test.each<[string, string, boolean]>([
+    ["s", "x", true],
+    ["list", "b", true],
+    ["list", "c", false],
+    ["mixed", "b", true],
+    ["mixed", "1", false],
+    ["empty", "*", false],
+    ["emptyList", "*", false],
+    ["blank", "*", false],
+    ["list", "*", true],
+    ["n", "1", false],
+    ["n", "*", false],
+    ["t", "true", false],
+    ["z", "*", false],
+    ["o", "*", false],
+    ["o][p][q", "deep", true],
+    ["o][p", "*", false],
+    ["o][p][q][r", "*", false],
+    ["example.com/x", "slashed", true],
+    ["a[b]c", "odd", true],
+    ["constructor", "*", false],
+    ["__proto__", "*", false],
+    ["missing", "*", false],
+  ])("[%s] and %s: %s", (name, value, expected) => {
+    expect(matches(when(`request.auth.claims[${name}]`, { values: [value] }), { claims })).toBe(expected)
+  })
+
+  it("has none without a token", () => {
+    expect(matches(when("request.auth.claims[s]", { values: ["*"] }), {})).toBe(false)
+  })
+})
+
+describe("request principals", () => {
+  const a = "https://a.com"
+  test.each<[string, string, string, boolean]>([
+    ["*", "i", "s", true],
+    ["*", "", "s", false],
+    ["*", "i", "", false],
+    ["i/s", "i", "s", true],
+    ["i/s", "i", "t", false],
+    ["i/*", "i", "s", true],
+    ["i/*", "i", "", false],
+    ["i/*", "j", "s", false],
+    ["i/s*", "i", "sub", true],
+    ["i/s*", "i", "us", false],
+    ["*/s", "any", "s", true],
+    ["*/s", "", "s", false],
+    ["*x/s", "aax", "s", true],
+    ["*x/s", "xaa", "s", false],
+    ["*x", "i", "aax", true],
+    ["*x", "i", "xaa", false],
+    ["x*", "xaa", "s", true],
+    ["x*", "aax", "s", false],
+    ["x", "x", "", true],
+    ["x", "x", "s", false],
+    [`${a}/*`, a, "s", true],
+    [`${a}/*`, `${a}/b`, "s", false],
+    ["*x/*", "aax", "*", true],
+    ["*x/*", "aax", "s", false],
+    ["i/a/b", "i/a", "b", true],
+    ["i/a/b", "i", "a/b", false],
+  ])("%s of issuer %s and subject %s: %s", (pattern, iss, sub, expected) => {
+    expect(matches(from({ requestPrincipals: [pattern] }), { claims: { iss, sub } })).toBe(expected)
+  })
+
+  it("needs both claims to be strings", () => {
+    expect(matches(from({ requestPrincipals: ["*"] }), { claims: { iss: "i" } })).toBe(false)
+    expect(matches(from({ requestPrincipals: ["*"] }), { claims: { iss: "i", sub: 7 } })).toBe(false)
+  })
+})
+
+describe("path templates", () => {
+  test.each<[string, string, boolean]>([
+    ["/foo/{*}", "/foo/bar", true],
+    ["/foo/{*}", "/foo/bar/baz", false],
+    ["/foo/{*}", "/foo/", false],
+    ["/foo/{*}", "/foo", false],
+    ["/foo/{**}/", "/foo/bar/", true],
+    ["/foo/{**}/", "/foo/bar/baz.txt/", true],
+    ["/foo/{**}/", "/foo//", true],
+    ["/foo/{**}/", "/foo/bar", false],
+    ["/foo/{**}/", "/foo/", false],
+    ["/allow/admin/{**}", "/allow/admin/", true],
+    ["/allow/admin/{**}", "/allow/admin/x/y.txt", true],
+    ["/allow/admin/{**}", "/allow/admin", false],
+    ["/allow/admin/{**}", "/allow/user/", false],
+    ["/foo/{*}/bar/{**}", "/foo/buzz/bar/", true],
+    ["/foo/{*}/bar/{**}", "/foo/buzz/bar/bat/f.txt", true],
+    ["/foo/{*}/bar/{**}", "/foo/bar/bat.txt", false],
+    ["/foo/{*}/bar/{**}", "/foo//bar/bat.txt", false],
+    ["/store/{**}/cart", "/store//cart", true],
+    ["/store/{**}/cart", "/store/a/b/cart", true],
+    ["/store/{**}/cart", "/store/cart", false],
+    ["/{*}", "/a|b", false],
+    ["/{**}", "/a/ä", false],
+    ["/{*}/", "/a/", true],
+  ])("%s and %s: %s", (template, target, expected) => {
+    expect(matches(to({ paths: [template] }), { target })).toBe(expected)
+  })
+})
+
+describe("on a TCP connection", () => {
+  const decideTcp = (policies: readonly AuthorizationPolicy[], asked: Asked = {}) =>
+    decide(compile(policies, workload, mesh), tcpConnection(asked))
+  const peer = "cluster.local/ns/foo/sa/a"
+
+  it("judges by connection attributes", () => {
+    const rules = allow({ ...from({ principals: [peer] }), ...to({ ports: ["8080"] }) })
+    expect(decideTcp([rules], { peer }).verdict).toBe("allow")
+    expect(decideTcp([rules], {}).verdict).toBe("deny")
+  })
+
+  it("drops an ALLOW rule with an HTTP field whole, and still refuses what is left unmatched", () => {
+    const rule: Rule = { to: [{ operation: { methods: ["GET"] } }, { operation: { ports: ["8080"] } }] }
+    expect(decideTcp([allow(rule)]).verdict).toBe("deny")
+  })
+
+  it("widens a DENY rule by dropping its HTTP fields", () => {
+    expect(decideTcp([deny(to({ paths: ["/admin"] }))]).verdict).toBe("deny")
+    const onPort = deny(to({ paths: ["/admin"], ports: ["80"] }))
+    expect(decideTcp([onPort], { port: 80 }).verdict).toBe("deny")
+    expect(decideTcp([onPort], { port: 81 }).verdict).toBe("allow")
+    expect(decideTcp([deny(when("request.auth.claims[a]", { notValues: ["b"] }))]).verdict).toBe("deny")
+  })
+})
+
+describe("the evidence", () => {
+  const peer = "cluster.local/ns/foo/sa/a"
+  const asked = { peer, target: "/admin", claims: { iss: "i", sub: "s", groups: ["g2"] } }
+  const rules: Rule[] = [
+    to({ paths: ["/public"], methods: ["PUT"] }),
+    { ...from({ principals: [peer] }), ...when("request.auth.claims[groups]", { values: ["g1"] }) },
+  ]
+
+  it("names stage, policy and rule", () => {
+    const program = compile([deny(to({ paths: ["/x"] }), to({ paths: ["/admin"] }))], workload, mesh)
+    const decision = decide(program, httpRequest(asked))
+    expect(decision).toMatchObject({ verdict: "deny", stage: "deny", policy: { namespace: "foo", name: "deny" } })
+    expect(decision.rule).toMatchObject({ rule: 1, id: "ns[foo]-policy[deny]-rule[1]" })
+    expect(responseDetails(decision)).toBe("rbac_access_denied_matched_policy[ns[foo]-policy[deny]-rule[1]]")
+  })
+
+  it("reports the smallest rule id that matches, however the policies arrived", () => {
+    const b = policy("b", { action: "DENY", rules: [{}] })
+    const a = policy("a", { action: "DENY", rules: [to({ paths: ["/no"] }), {}] })
+    const decision = decide(compile([b, a], workload, mesh), httpRequest())
+    expect(decision.rule?.id).toBe("ns[foo]-policy[a]-rule[1]")
+  })
+
+  it("names for an ALLOW miss the nearest rule and its first failing condition", () => {
+    const decision = decide(compile([allow(...rules)], workload, mesh), httpRequest(asked))
+    expect(responseDetails(decision)).toBe("rbac_access_denied_matched_policy[none]")
+    expect(decision.nearest).toEqual({
+      rule: { policy: { namespace: "foo", name: "allow" }, rule: 1, id: "ns[foo]-policy[allow]-rule[1]" },
+      failed: {
+        field: "when[0].values",
+        attribute: "request.auth.claims[groups]",
+        negated: false,
+        values: ["g1"],
+        actual: '["g2"]',
+      },
+    })
+    expect(decision.nearest && describeNearMiss(decision.nearest)).toBe(
+      'nearest rule foo/allow rules[1]: when[0].values wants one of g1, the request has ["g2"]',
+    )
+    expect(JSON.parse(JSON.stringify(decision)).nearest.rule.rule).toBe(1)
+  })
+
+  it("names the policy that allows nothing where there is no rule to be near", () => {
+    const decision = decide(compile([policy("nothing", {})], workload, mesh), httpRequest())
+    expect([decision.policy?.name, decision.nearest]).toEqual(["nothing", undefined])
+  })
+
+  it("looks for the nearest rule among those that share a value with the request, however many there are", () => {
+    const many = Array.from(
+      { length: 400 },
+      (_, n): Rule => ({
+        ...from({ principals: [`cluster.local/ns/foo/sa/s${n}`] }),
+        ...to({ paths: [`/p${n}`], methods: ["GET"] }),
+      }),
+    )
+    const program = compile([allow(...many)], workload, mesh)
+    const decision = decide(program, httpRequest({ peer: "cluster.local/ns/foo/sa/s399", target: "/other" }))
+    expect(decision.nearest?.rule.rule).toBe(399)
+    expect(decision.nearest?.failed.field).toBe("to[0].operation.paths")
+  })
+
+  it("marks what an AUDIT rule matches and lets it through", () => {
+    const audit = policy("audit", { action: "AUDIT", rules: [to({ paths: ["/admin"] })] })
+    const decision = decide(compile([audit], workload, mesh), httpRequest(asked))
+    expect([decision.verdict, decision.audit?.id]).toEqual(["allow", "ns[foo]-policy[audit]-rule[0]"])
+  })
+
+  it("traces every field of every rule", () => {
+    const trace = explain(compile([allow(...rules), deny(to({ paths: ["/x"] }))], workload, mesh), httpRequest(asked))
+    expect(trace.policies.map(({ action, matched }) => [action, matched])).toEqual([
+      ["DENY", false],
+      ["ALLOW", false],
+    ])
+    const [, second] = trace.policies[1]?.rules ?? []
+    expect(second?.from[0]?.criteria[0]).toMatchObject({
+      field: "from[0].source.principals",
+      actual: peer,
+      holds: true,
+    })
+    expect(second?.when).toMatchObject({ holds: false })
+  })
+})
+
+describe("a policy in shadow", () => {
+  const denyAll = { action: "DENY", rules: [{}] } as const
+
+  test.each<[string, AuthorizationPolicy]>([
+    ["by its enforcement", policy("p", { ...denyAll, enforcement: "Shadow" })],
+    ["by annotation", annotated("true")],
+    ["by annotation T", annotated("T")],
+  ])("never changes the outcome and says what it would do (%s)", (_, shadow) => {
+    const decision = decide(compile([shadow], workload, mesh), httpRequest())
+    expect([decision.verdict, decision.stage]).toEqual(["allow", "default"])
+    expect(decision.shadow).toMatchObject({ verdict: "deny", rule: { id: "ns[foo]-policy[p]-rule[0]" } })
+  })
+
+  it("is enforced where the annotation says false", () => {
+    expect(decide(compile([annotated("false")], workload, mesh), httpRequest()).verdict).toBe("deny")
+  })
+
+  it("does not count as an ALLOW policy", () => {
+    const decision = decide(compile([policy("p", { enforcement: "Shadow" })], workload, mesh), httpRequest())
+    expect([decision.verdict, decision.shadow?.verdict]).toEqual(["allow", "deny"])
+  })
+
+  it("is judged together with the enforced ones", () => {
+    const shadow = policy("s", { enforcement: "Shadow", rules: [to({ paths: ["/new"] })] })
+    const decision = decide(compile([policy("e", {}), shadow], workload, mesh), httpRequest({ target: "/new" }))
+    expect([decision.verdict, decision.shadow?.verdict]).toEqual(["deny", "allow"])
+  })
+
+  function annotated(value: string): AuthorizationPolicy {
+    const document = policy("p", denyAll)
+    return { ...document, metadata: { ...document.metadata, annotations: { "merlon.dev/dry-run": value } } }
+  }
+})
+
+it("reads a principal of the mesh under each of its trust domains", () => {
+  const aliased = meshConfig({ trustDomain: "new.td", trustDomainAliases: ["old.td"] })
+  const program = compile([allow(from({ principals: ["old.td/ns/foo/sa/a"] }))], workload, aliased)
+  const of = (peer: string) => decide(program, httpRequest({ peer })).verdict
+  expect(["new.td", "old.td", "other.td"].map(td => of(`${td}/ns/foo/sa/a`))).toEqual(["allow", "allow", "deny"])
+})
+
+it("refuses to compile what no validation would let pass", () => {
+  const unreadable: Rule[] = [
+    when("no.such.key", { values: ["x"] }),
+    when("source.ip", { values: ["not-an-address"] }),
+    when("source.ip", {}),
+    to({ paths: ["foo/{*}"] }),
+  ]
+  for (const rule of unreadable) expect(() => compile([allow(rule)], workload, mesh)).toThrow(RangeError)
+})
