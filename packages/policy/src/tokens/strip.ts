@@ -12,19 +12,27 @@ type Names = Set<string>
 
 /** Only the callers' output headers go: for a request in which no token was found or looked for. */
 export function scrub(outputs: readonly string[], { headers }: TokenRequest): RequestEdits {
-  const present = outputs.filter(name => headers.get(name) !== undefined)
-  return present.length === 0 ? NO_EDITS : removalOf(...present)
+  let present: string[] | undefined
+  for (const name of outputs) {
+    if (headers.get(name) === undefined) continue
+    present ??= []
+    present.push(name)
+  }
+  return present === undefined ? NO_EDITS : removalOf(...present)
 }
 
 export function editsFor(outputs: readonly string[], spots: readonly Spot[], request: TokenRequest): RequestEdits {
+  const scrubbed = scrub(outputs, request)
   const only = spots[0]
-  if (only === undefined) return scrub(outputs, request)
-  // The common case, without allocation: one token in a header, and nobody writes headers.
-  if (spots.length === 1 && outputs.length === 0 && only.removal !== undefined) {
-    return only.by?.forward === true ? NO_EDITS : only.removal
+  if (only === undefined) return scrubbed
+  // The common case, almost without allocation: one token, in a header, and no forged output header.
+  if (spots.length === 1 && only.removal !== undefined && scrubbed === NO_EDITS) {
+    const taken = only.by?.forward === true ? NO_EDITS : only.removal
+    const setHeaders = only.view?.headers ?? []
+    return setHeaders.length === 0 ? taken : { ...taken, setHeaders }
   }
 
-  const removed: Names = new Set(scrub(outputs, request).removeHeaders)
+  const removed: Names = new Set(scrubbed.removeHeaders)
   const params = { all: new Set<string>(), repeats: new Set<string>() }
   const cookies = { all: new Set<string>(), repeats: new Set<string>() }
   for (const { kind, name, by } of spots) {

@@ -65,12 +65,13 @@ function partsOf(text: string): Claim {
   return parts.length === 0 ? text : Object.freeze(parts)
 }
 
-function headersOf({ payload, claims }: Token, profile: ViewProfile): TokenView["headers"] {
-  const headers: (readonly [string, string])[] = []
-  if (profile.payloadHeader !== "") headers.push(Object.freeze([profile.payloadHeader, payload] as const))
-  for (const { header, path } of profile.claimHeaders) {
-    const value = headerValue(claimAt(claims, path))
-    if (value !== undefined) headers.push(Object.freeze([header, value] as const))
+/** One line each: where two claims go to one header, the first does. */
+function headersOf({ payload, claims }: Token, { payloadHeader, claimHeaders }: ViewProfile): TokenView["headers"] {
+  const headers = new Map<string, readonly [string, string]>()
+  if (payloadHeader !== "") headers.set(payloadHeader, Object.freeze([payloadHeader, payload] as const))
+  for (const { header, path } of claimHeaders) {
+    const value = headers.has(header) ? undefined : headerValue(claimAt(claims, path))
+    if (value !== undefined) headers.set(header, Object.freeze([header, value] as const))
   }
-  return Object.freeze(headers)
+  return Object.freeze([...headers.values()])
 }
