@@ -11,19 +11,30 @@ import type { Attributes } from "./request/attributes.js"
 import type { PolicyDocument } from "./resources/document.js"
 import { select } from "./selection/select.js"
 import type { Workload } from "./selection/workload.js"
+import { compileTokenRules, type KeySetLookup, type TokenProgram } from "./tokens/program.js"
 
 export interface Program {
   readonly workload: Workload
   readonly mesh: MeshConfig
+  readonly tokens: TokenProgram
   readonly authorization: Authorization
   readonly peers: PeerModes
 }
 
-/** Documents that do not select the workload are left aside. Throws where a document was not validated. */
-export function compile(documents: readonly PolicyDocument[], workload: Workload, mesh: MeshConfig): Program {
+/**
+ * Documents that do not select the workload are left aside. Throws where a document was not validated. Without key sets
+ * only rules with inline keys can verify a token; those of the others are refused.
+ */
+export function compile(
+  documents: readonly PolicyDocument[],
+  workload: Workload,
+  mesh: MeshConfig,
+  keySets: KeySetLookup = () => undefined,
+): Program {
   return {
     workload,
     mesh,
+    tokens: compileTokenRules(select("RequestAuthentication", documents, workload, mesh), keySets),
     authorization: new Authorization(select("AuthorizationPolicy", documents, workload, mesh), mesh),
     peers: new PeerModes(documents, workload, mesh),
   }

@@ -54,6 +54,8 @@ export function peerScope(policy: PeerAuthentication, workload: Workload, mesh: 
 export class PeerModes {
   readonly #enforced: Resolver
   readonly #promoted: Resolver | undefined
+  /** Asked with each request, answered from the same few ports. */
+  readonly #resolved = new Map<number, ModeResolution>()
 
   constructor(documents: Iterable<PolicyDocument>, workload: Workload, mesh: MeshConfig) {
     const policies: PeerAuthentication[] = []
@@ -68,7 +70,12 @@ export class PeerModes {
 
   /** `port` is the workload's own port, never the Service's. */
   resolve(port: number): ModeResolution {
-    return { ...this.#enforced.resolve(port), shadow: this.#promoted?.resolve(port).mode }
+    let resolution = this.#resolved.get(port)
+    if (resolution === undefined) {
+      resolution = { ...this.#enforced.resolve(port), shadow: this.#promoted?.resolve(port).mode }
+      this.#resolved.set(port, resolution)
+    }
+    return resolution
   }
 }
 

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+import { generateKeyPairSync } from "node:crypto"
+import { SignJWT } from "jose"
+import { beforeAll, describe, expect, it, test } from "vitest"
+import { ip, mesh, policy, workload } from "./authorization/testing/requests.js"
+import { type HttpRequest, type Judgement, judge } from "./judge.js"
+import { compile } from "./program.js"
+import { parseSpiffeId } from "./request/spiffe-id.js"
+import type { PolicyDocument } from "./resources/document.js"
+import type { MtlsMode } from "./resources/peer-authentication/definition.js"
+import type { JwtRule } from "./resources/request-authentication/definition.js"
+
+const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" })
+const jwks = JSON.stringify({ keys: [{ ...publicKey.export({ format: "jwk" }), kid: "k" }] })
+const NOW = 1_800_000_000
+const ISSUER = "issuer@example.com"
+
+const tokens: Record<string, string> = {}
+beforeAll(async () => {
+  const mint = (claims: object) =>
+    new SignJWT({ ...claims }).setProtectedHeader({ alg: "ES256", kid: "k" }).sign(privateKey)
+  tokens.valid = await mint({ iss: ISSUER, sub: ISSUER, exp: NOW + 60, groups: ["group1", "group2"] })
+  tokens.other = await mint({ iss: ISSUER, sub: "other", exp: NOW + 60 })
+  tokens.expired = await mint({ iss: ISSUER, sub: ISSUER, exp: NOW - 61 })
+  tokens.audience = await mint({ iss: ISSUER, sub: ISSUER, aud: "b" })
+})
+
+const meta = (name: string, namespace = "foo") => ({ name, namespace, creationTimestamp: "2026-01-01T00:00:00Z" })
+const apiVersion = "security.merlon.dev/v1alpha3"
+
+const requestAuthentication = (rule: Partial<JwtRule> = {}): PolicyDocument => ({
+  apiVersion,
+  kind: "RequestAuthentication",
+  metadata: meta("jwt"),
+  spec: { jwtRules: [{ issuer: ISSUER, jwks, ...rule }] },
+})
+const peers = (mode: MtlsMode): PolicyDocument => ({
+  apiVersion,
+  kind: "PeerAuthentication",
+  metadata: meta("peers", "merlon-system"),
+  spec: { mtls: { mode } },
+})
+const requirePrincipal = policy("require", {
+  rules: [{ from: [{ source: { requestPrincipals: [`${ISSUER}/${ISSUER}`] } }] }],
+})
+const requireGroup = policy("group", {
+  rules: [
+    {
+      from: [{ source: { requestPrincipals: ["*"] } }],
+      when: [{ key: "request.auth.claims[groups]", values: ["group1"] }],
+    },
+  ],
+})
+
+interface Asked extends Partial<HttpRequest> {
+  readonly token?: string
+  readonly mtls?: boolean
+}
+
+function ask(documents: readonly PolicyDocument[], { token, mtls = false, ...request }: Asked = {}): Judgement {
+  const bearer = token === undefined ? [] : [["authorization", [`Bearer ${tokens[token] ?? token}`]] as const]
+  return judge(
+    compile(documents, workload, mesh),
+    {
+      peer: mtls ? parseSpiffeId("spiffe://cluster.local/ns/app/sa/consumer") : undefined,
+      sourceIp: ip("10.0.0.9"),
+      destinationIp: ip("10.0.0.1"),
+      destinationPort: 8080,
+      sni: undefined,
+    },
+    {
+      method: "GET",
+      scheme: "http",
+      host: "httpbin.foo:8000",
+      target: "/headers",
+      headers: new Map(bearer),
+      ...request,
+    },
+    NOW,
+  )
+}
+
+const outcome = (judgement: Judgement): string => {
+  if (judgement.verdict === "allow") return "pass"
+  return judgement.reply === undefined ? "closed" : `${judgement.reply.status} ${judgement.reply.body}`.trim()
+}
+
+describe("every stage, in order", () => {
+  const jwt = requestAuthentication()
+  test.each<[string, PolicyDocument[], Asked, string]>([
+    ["nothing applies", [], {}, "pass"],
+    ["a valid token", [jwt], { token: "valid" }, "pass"],
+    ["no token", [jwt], {}, "pass"],
+    [
+      "an invalid token",
+      [jwt],
+      { token: "abc" },
+      "401 Jwt is not in the form of Header.Payload.Signature with two dots and 3 sections",
+    ],
+    ["an expired token", [jwt], { token: "expired" }, "401 Jwt is expired"],
+    [
+      "another audience",
+      [requestAuthentication({ audiences: ["a"] })],
+      { token: "audience" },
+      "403 Audiences in Jwt are not allowed",
+    ],
+    ["a required token", [requestAuthentication({ presence: "REQUIRED" })], {}, "401 Jwt is missing"],
+    ["the principal that is required", [jwt, requirePrincipal], { token: "valid" }, "pass"],
+    ["no principal where one is required", [jwt, requirePrincipal], {}, "403 RBAC: access denied"],
+    ["another principal", [jwt, requirePrincipal], { token: "other" }, "403 RBAC: access denied"],
+    [
+      "a bad token is told before a missing permission",
+      [jwt, requirePrincipal],
+      { token: "expired" },
+      "401 Jwt is expired",
+    ],
+    ["the group that is required", [jwt, requireGroup], { token: "valid" }, "pass"],
+    ["no group", [jwt, requireGroup], { token: "other" }, "403 RBAC: access denied"],
+    ["plaintext under STRICT", [peers("STRICT"), jwt], { token: "valid" }, "closed"],
+    ["mTLS under STRICT", [peers("STRICT"), jwt], { mtls: true }, "pass"],
+    ["plaintext under PERMISSIVE", [peers("PERMISSIVE")], {}, "pass"],
+    ["mTLS under DISABLE", [peers("DISABLE")], { mtls: true }, "closed"],
+    ["a target without canonical form", [], { target: "/a%00" }, "400"],
+    ["a fragment", [], { target: "/a#b" }, "400"],
+  ])("%s", (_, documents, asked, expected) => {
+    expect(outcome(ask(documents, asked))).toBe(expected)
+  })
+})
+
+it("forwards the normalised target without the token it verified", () => {
+  const judgement = ask([requestAuthentication()], { target: `/a/../headers?access_token=${tokens.valid}&a=1` })
+  expect(judgement).toMatchObject({ verdict: "allow", target: "/headers?a=1" })
+  expect(ask([], { target: "/x/%2e%2E/y?q" })).toMatchObject({ target: "/y?q" })
+})
+
+it("challenges a missing token without naming an error, and a bad one with it", () => {
+  const challenge = (judgement: Judgement) => (judgement.verdict === "deny" ? judgement.reply?.challenge : undefined)
+  const required = [requestAuthentication({ presence: "REQUIRED" })]
+  expect(challenge(ask(required))).toBe('Bearer realm="http://httpbin.foo:8000/headers"')
+  expect(challenge(ask(required, { token: "expired" }))).toBe(
+    'Bearer realm="http://httpbin.foo:8000/headers", error="invalid_token"',
+  )
+})
+
+it("carries the evidence of each stage", () => {
+  expect(ask([requestAuthentication(), requirePrincipal], { token: "other" })).toMatchObject({
+    stage: "allow",
+    authentication: { by: { policy: { name: "jwt" }, rule: 0 } },
+    decision: { nearest: { failed: { actual: `${ISSUER}/other` } } },
+  })
+  expect(ask([peers("STRICT")])).toMatchObject({ stage: "transport", mode: "STRICT" })
+})

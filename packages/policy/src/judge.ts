@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// One HTTP request through every stage, in the order that is fixed: transport, path, token, authorization. Whoever
+// answers for a request (the proxy, a policy test, an explanation) calls this, so that none of them can leave a stage
+// out or ask them in another order.
+
+import type { AuthorizationStage, Decision } from "./authorization/decision.js"
+import type { EffectiveMode } from "./peer/mode.js"
+import { decide, type Program } from "./program.js"
+import type { Attributes, HeaderLines } from "./request/attributes.js"
+import type { IpAddress } from "./request/ip.js"
+import { normalizeTarget } from "./request/path.js"
+import { remoteAddress } from "./request/remote-address.js"
+import type { SpiffeId } from "./request/spiffe-id.js"
+import { type Authentication, authenticate } from "./tokens/authenticate.js"
+import type { RequestEdits } from "./tokens/edits.js"
+import type { TokenMemory } from "./tokens/memory.js"
+
+/** What is known once a connection is accepted, and stays so for all its requests. */
+export interface Connection {
+  /** The identity proved by mTLS; undefined on a plaintext connection. */
+  readonly peer: SpiffeId | undefined
+  readonly sourceIp: IpAddress
+  readonly destinationIp: IpAddress
+  /** The workload's own port. */
+  readonly destinationPort: number
+  readonly sni: string | undefined
+}
+
+export interface HttpRequest {
+  readonly method: string
+  readonly scheme: string
+  readonly host: string
+  /** In origin form, as received. */
+  readonly target: string
+  readonly headers: HeaderLines
+}
+
+/** What the caller gets. No reply means that the connection is closed without one. */
+export interface Reply {
+  readonly status: 400 | 401 | 403
+  readonly body: string
+  /** For `WWW-Authenticate`. */
+  readonly challenge: string | undefined
+}
+
+export type Judgement =
+  | { readonly verdict: "deny"; readonly stage: "transport"; readonly mode: EffectiveMode; readonly reply: undefined }
+  | { readonly verdict: "deny"; readonly stage: "path"; readonly reply: Reply }
+  | {
+      readonly verdict: "deny"
+      readonly stage: "token"
+      readonly authentication: Extract<Authentication, { outcome: "reject" }>
+      readonly reply: Reply
+    }
+  | ({ readonly verdict: "deny"; readonly stage: AuthorizationStage; readonly reply: Reply } & Judged)
+  | ({
+      readonly verdict: "allow"
+      readonly stage: AuthorizationStage
+      /** What to ask the application for: normalised, and without tokens that are not to be forwarded. */
+      readonly target: string
+      readonly edits: Omit<RequestEdits, "target">
+    } & Judged)
+
+/** The evidence of a request that reached authorization. */
+interface Judged {
+  readonly attributes: Attributes
+  readonly authentication: Extract<Authentication, { outcome: "pass" }>
+  readonly decision: Decision
+}
+
+const BAD_REQUEST: Reply = { status: 400, body: "", challenge: undefined }
+const FORBIDDEN: Reply = { status: 403, body: "RBAC: access denied", challenge: undefined }
+
+/** `now` in seconds since the epoch. Without a memory every signature is checked. */
+export function judge(
+  program: Program,
+  connection: Connection,
+  request: HttpRequest,
+  now: number,
+  memory?: TokenMemory,
+): Judgement {
+  const mode = refusedByMode(program, connection)
+  if (mode !== undefined) return { verdict: "deny", stage: "transport", mode, reply: undefined }
+
+  const target = normalizeTarget(request.target, program.mesh.pathNormalization)
+  if (target === undefined) return { verdict: "deny", stage: "path", reply: BAD_REQUEST }
+
+  const { method, scheme, host, headers } = request
+  const normalized = { method, scheme, host, headers, target: target.path + target.query }
+  const authentication = authenticate(program.tokens, normalized, now, memory)
+  if (authentication.outcome === "reject") {
+    const { status, body, challenge } = authentication
+    return { verdict: "deny", stage: "token", authentication, reply: { status, body, challenge } }
+  }
+
+  const { peer, sourceIp, destinationIp, destinationPort, sni } = connection
+  const remoteIp = remoteAddress(sourceIp, headers.get("x-forwarded-for"), program.mesh.numTrustedProxies)
+  const http = { method, scheme, host, path: target.path, query: target.query, headers }
+  const { token, edits } = authentication
+  const attributes = { peer, sourceIp, remoteIp, destinationIp, destinationPort, sni, http, token }
+  const decision = decide(program, attributes)
+  const { stage } = decision
+  if (decision.verdict !== "allow") {
+    return { verdict: "deny", stage, reply: FORBIDDEN, attributes, authentication, decision }
+  }
+  const forwarded = edits.target ?? normalized.target
+  return { verdict: "allow", stage, target: forwarded, edits, attributes, authentication, decision }
+}
+
+/** The mode of the port where it does not take this connection: STRICT wants an identity, DISABLE speaks no TLS. */
+export function refusedByMode(program: Program, { peer, destinationPort }: Connection): EffectiveMode | undefined {
+  const { mode } = program.peers.resolve(destinationPort)
+  const refused = peer === undefined ? "STRICT" : "DISABLE"
+  return mode === refused ? mode : undefined
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who the client is, where proxies in front of us are believed. Each of them appended the address it saw, so the client
+// is as many entries from the right as there are trusted proxies; everything further left is the client's own claim.
+
+import { type IpAddress, parseIp } from "./ip.js"
+
+export function remoteAddress(
+  peer: IpAddress,
+  forwardedFor: readonly string[] | undefined,
+  numTrustedProxies: number,
+): IpAddress {
+  if (numTrustedProxies <= 0 || forwardedFor === undefined) return peer
+  const entries = forwardedFor.flatMap(line => line.split(","))
+  const client = entries[entries.length - numTrustedProxies]
+  // Too short a list, or something that is no address, was not written by our proxies: believe the socket.
+  return (client === undefined ? undefined : parseIp(client.trim())) ?? peer
+}
