@@ -88,6 +88,20 @@ describe("output headers", () => {
     expect(result).toMatchObject({ removeHeaders: ["x-jwt"], setHeaders: [["x-jwt", payload]] })
   })
 
+  it("never touch what frames or routes the message", () => {
+    const outputClaimToHeaders = [
+      { header: "Content-Length", claim: "sub" },
+      { header: "x-sub", claim: "sub" },
+      { header: "x-sub", claim: "iss" },
+    ]
+    const rules = [{ outputPayloadToHeader: "Transfer-Encoding", outputClaimToHeaders }]
+    const framing = { "content-length": "5", "transfer-encoding": "chunked" }
+    expect(edits(rules, bearing(valid, framing))).toMatchObject({
+      removeHeaders: ["authorization"],
+      setHeaders: [["x-sub", "alice"]],
+    })
+  })
+
   it("come from the first accepting rule, one line each", async () => {
     const bob = await issuer.sign({ sub: "bob" })
     const output = { outputClaimToHeaders: [{ header: "x-sub", claim: "sub" }] }

@@ -23,13 +23,28 @@ export interface ViewProfile {
   readonly claimHeaders: readonly { readonly header: string; readonly path: readonly string[] }[]
 }
 
+// Fail closed, RFC 9110 sections 7.2 and 7.6.1, RFC 9112 section 6: these decide where a message goes and where it ends.
+// Written from a claim or scrubbed, they would let a request be read as another.
+const FRAMING: ReadonlySet<string> = new Set([
+  "connection",
+  "content-length",
+  "expect",
+  "host",
+  "keep-alive",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+])
+
 export function viewProfile(rule: JwtRule): ViewProfile {
   const delimited = new Set(["scope", "permission", ...(rule.spaceDelimitedClaims ?? [])])
-  const payloadHeader = rule.outputPayloadToHeader?.toLowerCase() ?? ""
-  const claimHeaders = (rule.outputClaimToHeaders ?? []).map(({ header, claim }) => ({
-    header: header.toLowerCase(),
-    path: claim.split("."),
-  }))
+  const payloadName = rule.outputPayloadToHeader?.toLowerCase() ?? ""
+  const payloadHeader = FRAMING.has(payloadName) ? "" : payloadName
+  const claimHeaders = (rule.outputClaimToHeaders ?? [])
+    .map(({ header, claim }) => ({ header: header.toLowerCase(), path: claim.split(".") }))
+    .filter(({ header }) => !FRAMING.has(header))
   const id = JSON.stringify([[...delimited].sort(), payloadHeader, claimHeaders])
   return { id, delimited, payloadHeader, claimHeaders }
 }
