@@ -14,6 +14,10 @@ export interface MeshNames {
   /** Pod label that overrides it, `"true"` or `"false"`. */
   readonly injectLabel: string
   readonly dryRunAnnotation: string
+  /** `kubectl get <category>` lists every kind of ours. */
+  readonly category: string
+  /** The same for the security kinds alone. */
+  readonly policyCategory: string
   readonly tokenAudience: string
   /** Response header that carries the id of a refusal. */
   readonly decisionHeader: string
@@ -39,6 +43,8 @@ export function meshNames({ mesh = "merlon", domain = "merlon.dev" } = {}): Mesh
     injectionLabel: `${mesh}-injection`,
     injectLabel: `sidecar.${domain}/inject`,
     dryRunAnnotation: `${domain}/dry-run`,
+    category: mesh,
+    policyCategory: `${mesh}-policy`,
     tokenAudience: `${mesh}-ca`,
     decisionHeader: `x-${mesh}-decision`,
     alpn: [mesh, `${mesh}-http/1.1`, `${mesh}-h2`],

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, describe as group, it } from "vitest"
+import { meshConfig } from "../mesh/config.js"
 import { describe } from "./describe.js"
 import type { Kind } from "./document.js"
 import { judge } from "./testing/documents.js"
@@ -51,7 +52,7 @@ const cases: readonly (readonly [Kind, unknown, string])[] = [
         { to: [{ operation: { paths: ["/1", "/2", "/3", "/4", "/5"] } }] },
       ],
     },
-    "allows any request when `request.auth.claims[groups]` is `a` and is not `b`; or paths `/1` or `/2` or `/3` or 2 more others",
+    "allows any request when `request.auth.claims[groups]` is `a` and is not `b`; or paths `/1` or `/2` or `/3` or 2 more",
   ],
   ["AuthorizationPolicy", { enforcement: "Shadow", rules: [{}] }, "observes without enforcing: allows every request"],
   ["PeerAuthentication", {}, "inherits the mode of the wider scope"],
@@ -89,6 +90,11 @@ group("a document is told in one sentence", () => {
   it.each(cases)("%s %j", (kind, spec, sentence) => {
     const { document, faults } = judge(kind, spec)
     expect(faults).toEqual([])
-    expect(document && describe(document)).toBe(sentence)
+    expect(document && describe(document, meshConfig())).toBe(sentence)
+  })
+
+  it("with the dry-run annotation", () => {
+    const { document } = judge("AuthorizationPolicy", {}, { annotations: { "merlon.dev/dry-run": "true" } })
+    expect(document && describe(document, meshConfig())).toMatch(/^observes without enforcing: allows nothing/)
   })
 })

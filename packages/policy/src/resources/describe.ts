@@ -2,6 +2,8 @@
 // What a policy does, in one plain sentence, for the status of the resource and for lists people read. Long lists are
 // cut short: the sentence is to be read, the document has the rest.
 
+import type { MeshConfig } from "../mesh/config.js"
+import { isShadow } from "../selection/shadow.js"
 import type { Condition, Operation, Rule, Source } from "./authorization-policy/definition.js"
 import type {
   AuthorizationPolicy,
@@ -16,10 +18,11 @@ import type { JwtRule } from "./request-authentication/definition.js"
 
 const MAX_LISTED = 3
 
-export function describe(document: PolicyDocument): string {
+export function describe(document: PolicyDocument, mesh: MeshConfig): string {
   const sentence = sentenceOf(document)
-  const shadow = document.kind !== "MeshService" && document.spec.enforcement === "Shadow"
-  return shadow ? `observes without enforcing: ${sentence}` : sentence
+  return document.kind !== "MeshService" && isShadow(document, mesh)
+    ? `observes without enforcing: ${sentence}`
+    : sentence
 }
 
 function sentenceOf(document: PolicyDocument): string {
@@ -61,7 +64,7 @@ function describeAuthorization({ spec: { action = "ALLOW", rules = [] } }: Autho
   const [verb, none] = VERBS[action]
   if (rules.length === 0) return `${verb} ${none}`
   if (rules.some(isUnconditional)) return `${verb} every request`
-  return `${verb} ${cut(rules.map(describeRule), "; or ", "rule")}`
+  return `${verb} ${cut(rules.map(describeRule), "; or ")}`
 }
 
 function isUnconditional(rule: Rule): boolean {
@@ -71,7 +74,7 @@ function isUnconditional(rule: Rule): boolean {
 function describeRule({ from = [], to = [], when = [] }: Rule): string {
   const what = to.length === 0 ? "any request" : either(to.map(({ operation }) => describeOperation(operation ?? {})))
   const who = from.length === 0 ? "" : ` from ${either(from.map(({ source }) => describeSource(source ?? {})))}`
-  const conditions = when.length === 0 ? "" : ` when ${cut(when.map(describeCondition), " and ", "condition")}`
+  const conditions = when.length === 0 ? "" : ` when ${cut(when.map(describeCondition), " and ")}`
   return what + who + conditions
 }
 
@@ -129,7 +132,7 @@ function describePeers({ spec: { mtls, portLevelMtls = {} } }: PeerAuthenticatio
     ([port, { mode }]) => `at port ${shown(port)} ${MODES[mode ?? "UNSET"]}`,
   )
   const general = MODES[mtls?.mode ?? "UNSET"]
-  return ports.length === 0 ? general : `${general}; ${cut(ports, "; ", "port")}`
+  return ports.length === 0 ? general : `${general}; ${cut(ports, "; ")}`
 }
 
 function describeRoutes({ spec }: MeshService): string {
@@ -141,7 +144,7 @@ function describeRoutes({ spec }: MeshService): string {
     parts.push(`routes requests to ${hosts} by ${rules.length} ${rules.length === 1 ? "rule" : "rules"}`)
   if (destinations.length > 0)
     parts.push(
-      `${rules.length > 0 ? "the rest" : `splits requests to ${hosts}`} over ${cut(destinations.map(shareOf), ", ", "destination")}`,
+      `${rules.length > 0 ? "the rest" : `splits requests to ${hosts}`} over ${cut(destinations.map(shareOf), ", ")}`,
     )
   if (parts.length === 0) parts.push(`sends requests to ${hosts} where they are addressed`)
   const mode = spec.trafficPolicy?.tls?.mode
@@ -166,13 +169,12 @@ function listOf(values: readonly string[]): string {
 }
 
 function either(items: readonly string[]): string {
-  return cut(items, " or ", "other")
+  return cut(items, " or ")
 }
 
-function cut(items: readonly string[], joint: string, noun: string): string {
+function cut(items: readonly string[], joint: string): string {
   const hidden = items.length - MAX_LISTED
-  if (hidden <= 0) return items.join(joint)
-  return `${items.slice(0, MAX_LISTED).join(joint)}${joint}${hidden} more ${noun}${hidden === 1 ? "" : "s"}`
+  return hidden <= 0 ? items.join(joint) : `${items.slice(0, MAX_LISTED).join(joint)}${joint}${hidden} more`
 }
 
 function words(parts: readonly (string | undefined)[]): string {

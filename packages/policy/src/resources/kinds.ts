@@ -6,14 +6,18 @@ import type { TSchema } from "typebox"
 import type { MeshNames } from "../mesh/names.js"
 import { checkAuthorizationPolicy } from "./authorization-policy/check.js"
 import { authorizationPolicySpec } from "./authorization-policy/definition.js"
+import { authorizationPolicyExample } from "./authorization-policy/example.js"
 import type { Kind } from "./document.js"
 import type { Field } from "./field.js"
 import { checkMeshService } from "./mesh-service/check.js"
 import { meshServiceSpec } from "./mesh-service/definition.js"
+import { meshServiceExample } from "./mesh-service/example.js"
 import { checkPeerAuthentication } from "./peer-authentication/check.js"
 import { peerAuthenticationSpec } from "./peer-authentication/definition.js"
+import { peerAuthenticationExample } from "./peer-authentication/example.js"
 import { checkRequestAuthentication } from "./request-authentication/check.js"
 import { requestAuthenticationSpec } from "./request-authentication/definition.js"
+import { requestAuthenticationExample } from "./request-authentication/example.js"
 
 export interface PrinterColumn {
   readonly name: string
@@ -32,6 +36,8 @@ export interface KindDefinition {
   readonly group: "security" | "networking"
   readonly summary: string
   readonly spec: TSchema
+  /** A document that validates, below `apiVersion` and `kind`. */
+  readonly example: string
   readonly columns: readonly PrinterColumn[]
   /** Whether a document that leaves out `spec` means something. */
   readonly specOptional: boolean
@@ -56,14 +62,15 @@ export const KINDS: readonly KindDefinition[] = [
     summary:
       "Says which tokens count. A token that stands where a rule looks must be valid; to require one, use `presence: REQUIRED` or an AuthorizationPolicy.",
     spec: requestAuthenticationSpec,
+    example: requestAuthenticationExample,
     specOptional: true,
     check: checkRequestAuthentication,
     columns: [
       {
-        name: "Issuers",
+        name: "Issuer",
         type: "string",
-        jsonPath: ".spec.jwtRules[*].issuer",
-        description: "The issuers whose tokens count.",
+        jsonPath: ".spec.jwtRules[0].issuer",
+        description: "The first issuer whose tokens count.",
       },
       ENFORCEMENT,
       {
@@ -83,6 +90,7 @@ export const KINDS: readonly KindDefinition[] = [
     summary:
       "Says who may do what. Any DENY match refuses; once some ALLOW policy applies to a workload, only what one of them matches is let through.",
     spec: authorizationPolicySpec,
+    example: authorizationPolicyExample,
     specOptional: true,
     check: checkAuthorizationPolicy,
     columns: [
@@ -98,6 +106,7 @@ export const KINDS: readonly KindDefinition[] = [
     group: "security",
     summary: "Says whether workloads take mutual TLS, plaintext or both. The narrowest scope that says something wins.",
     spec: peerAuthenticationSpec,
+    example: peerAuthenticationExample,
     specOptional: true,
     check: checkPeerAuthentication,
     columns: [
@@ -113,6 +122,7 @@ export const KINDS: readonly KindDefinition[] = [
     group: "networking",
     summary: "Says how callers reach a host: by which destinations, in which shares, with which TLS mode.",
     spec: meshServiceSpec,
+    example: meshServiceExample,
     specOptional: false,
     check: checkMeshService,
     columns: [

@@ -171,6 +171,7 @@ describe("an AuthorizationPolicy is refused", () => {
     ["a bad negative block", source({ notIpBlocks: ["x/8"] }), `${SOURCE}.notIpBlocks[0]`, "bad CIDR range (x/8)"],
     ["a port out of range", operation({ ports: ["65536"] }), `${OPERATION}.ports[0]`, "bad port (65536)"],
     ["a named port", operation({ notPorts: ["http"] }), `${OPERATION}.notPorts[0]`, "bad port (http)"],
+    ["a port with a leading zero", operation({ ports: ["080"] }), `${OPERATION}.ports[0]`, "bad port (080)"],
     ["a negative port", operation({ ports: ["-1"] }), `${OPERATION}.ports[0]`, "bad port (-1)"],
     ["a port that is a number", operation({ ports: [80] }), `${OPERATION}.ports[0]`, 'put it in quotes: `"80"`'],
     ["a list that is text", operation({ methods: "GET" }), `${OPERATION}.methods`, 'write a list: `["GET"]`'],

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from "vitest"
-import { parseConditionKey } from "./condition-key.js"
+import { conditionAttribute, plainConditions } from "../../authorization/attributes.js"
+import { PLAIN_ATTRIBUTES, parseConditionKey } from "./condition-key.js"
 
 describe("a condition key", () => {
   it.each([
@@ -26,5 +27,16 @@ describe("a condition key", () => {
     "constructor",
   ])("`%s` is refused", key => {
     expect(parseConditionKey(key)).toHaveProperty("problem")
+  })
+
+  it("is known to the evaluator exactly where it is accepted", () => {
+    expect([...PLAIN_ATTRIBUTES].sort()).toEqual([...plainConditions.keys()].sort())
+    for (const key of ["request.headers[a]", "request.auth.claims[a][b]", "request.auth.claims[a[b]]", "source.ip"]) {
+      expect(conditionAttribute(key)).toBeDefined()
+    }
+    for (const key of ["request.headers", "request.headers[]", "request.auth.claims[a", "source.ips", ""]) {
+      expect(parseConditionKey(key)).toHaveProperty("problem")
+      expect(conditionAttribute(key)).toBeUndefined()
+    }
   })
 })

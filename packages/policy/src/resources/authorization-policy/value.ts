@@ -117,7 +117,7 @@ const ADDRESS: ValueCheck = value => {
 }
 
 const PORT: ValueCheck = value =>
-  /^\d{1,5}$/.test(value) && Number(value) <= 65_535
+  /^(0|[1-9]\d{0,4})$/.test(value) && Number(value) <= 65_535
     ? undefined
     : fault(
         "bad-value",

@@ -118,6 +118,16 @@ const route = closed(
   { description: "Destinations." },
 )
 
+/** The entries of a list of routes are one split, so weights are looked at across them. */
+const NOT_ALL_ZERO = {
+  rule: "!self.exists(r, has(r.service) && r.service.size() > 0) || self.exists(r, has(r.service) && r.service.exists(s, !has(s.weight) || s.weight > 0))",
+  message: "all weights are zero",
+}
+
+function routes(description: string) {
+  return list(route, { description, maxItems: 16, "x-kubernetes-validations": [NOT_ALL_ZERO] })
+}
+
 const meshRule = closed(
   {
     match: optional(
@@ -126,12 +136,8 @@ const meshRule = closed(
         maxItems: 32,
       }),
     ),
-    route: optional(
-      list(route, { description: "Where a matching request goes; the entries form one weighted split.", maxItems: 16 }),
-    ),
-    routes: optional(
-      list(route, { description: "Where a request goes that no rule's `match` holds for.", maxItems: 16 }),
-    ),
+    route: optional(routes("Where a matching request goes; the entries form one weighted split.")),
+    routes: optional(routes("Where a request goes that no rule's `match` holds for.")),
   },
   { description: "Rules are tried in order; the first whose `match` holds routes the request." },
 )
@@ -149,12 +155,7 @@ export const meshServiceSpec = closed(
     ),
     trafficPolicy: optional(trafficPolicy),
     rules: optional(list(meshRule, { description: "Routes by match.", maxItems: 64 })),
-    routes: optional(
-      list(route, {
-        description: "Where every other request goes; the entries form one weighted split.",
-        maxItems: 16,
-      }),
-    ),
+    routes: optional(routes("Where every other request goes; the entries form one weighted split.")),
   },
   { description: "How callers reach the hosts." },
 )

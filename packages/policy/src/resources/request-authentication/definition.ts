@@ -200,7 +200,7 @@ export const requestAuthenticationSpec = closed(
     selector: optional(selector),
     enforcement: optional(enforcement),
     jwtRules: optional(
-      list(jwtRule, { description: "The issuers whose tokens count. None makes the policy a no-op.", maxItems: 1024 }),
+      list(jwtRule, { description: "The issuers whose tokens count. None makes the policy a no-op.", maxItems: 4096 }),
     ),
   },
   { description: "Which tokens count, for which workloads.", "x-refused": targetReferences },

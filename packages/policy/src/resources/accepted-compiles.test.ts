@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+import fc from "fast-check"
+import { expect, describe as group, it } from "vitest"
+import { meshConfig } from "../mesh/config.js"
+import { compile } from "../program.js"
+import { describe } from "./describe.js"
+import { KINDS } from "./kinds.js"
+import { arbitrarySpec } from "./testing/arbitrary.js"
+import { documentOf, NAMES } from "./testing/documents.js"
+import { validate } from "./validate.js"
+
+// `compile` throws on what was not validated; so what validates must compile, whatever it is.
+group("whatever validate() accepts can be compiled and told", () => {
+  const mesh = meshConfig()
+  const workload = { namespace: "foo", name: "w", labels: { a: "a", app: "web" } }
+  it.each(KINDS.map(definition => [definition.kind, definition] as const))("%s", (kind, definition) => {
+    let accepted = 0
+    fc.assert(
+      fc.property(arbitrarySpec(definition), spec => {
+        // Without selector, so that the policy is not left aside.
+        const selected = { ...(spec as object), ...(kind === "PeerAuthentication" ? {} : { selector: undefined }) }
+        const { document } = validate(documentOf(kind, JSON.parse(JSON.stringify(selected))), NAMES)
+        if (document === undefined) return
+        accepted++
+        compile([document], workload, mesh)
+        expect(describe(document, mesh)).not.toContain("undefined")
+      }),
+      { numRuns: 2_000 },
+    )
+    expect(accepted).toBeGreaterThan(50)
+  })
+})

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+import fc from "fast-check"
+import { describe, expect, it } from "vitest"
+import { meshNames } from "../mesh/names.js"
+import { customResourceDefinitions, type JsonSchema } from "./crd.js"
+import type { Kind } from "./document.js"
+import { isObject } from "./field.js"
+import { KINDS } from "./kinds.js"
+import { arbitrarySpec } from "./testing/arbitrary.js"
+import { crdValidator } from "./testing/crd-validator.js"
+import { documentOf, NAMES } from "./testing/documents.js"
+import { validate } from "./validate.js"
+
+const CRDS = customResourceDefinitions(NAMES)
+const validators = new Map(CRDS.map(crd => [crd.spec.names.kind, crdValidator(crd)]))
+const refusedByCrd = (kind: Kind, document: unknown) => validators.get(kind)?.(document) ?? ["no such kind"]
+
+function nodesOf(schema: JsonSchema): readonly JsonSchema[] {
+  const properties = isObject(schema.properties) ? Object.values(schema.properties) : []
+  return [schema, ...[...properties, schema.items, schema.additionalProperties].filter(isObject).flatMap(nodesOf)]
+}
+
+describe("the CRDs", () => {
+  it("are called as people call them", () => {
+    expect(CRDS.map(crd => [crd.metadata.name, crd.spec.names.shortNames[0], crd.spec.names.categories])).toEqual([
+      ["requestauthentications.security.merlon.dev", "ra", ["merlon", "merlon-policy"]],
+      ["authorizationpolicies.security.merlon.dev", "ap", ["merlon", "merlon-policy"]],
+      ["peerauthentications.security.merlon.dev", "pa", ["merlon", "merlon-policy"]],
+      ["meshservices.networking.merlon.dev", "ms", ["merlon"]],
+    ])
+    const dubbo = customResourceDefinitions(meshNames({ mesh: "dubbo", domain: "dubbo.apache.org" }))
+    expect(dubbo[3]?.metadata.name).toBe("meshservices.networking.dubbo.apache.org")
+  })
+
+  // apiextensions-apiserver: "structural schema" and its forbidden keywords.
+  it.each(CRDS.map(crd => [crd.spec.names.kind, crd] as const))("%s has a structural schema", (_, crd) => {
+    for (const node of nodesOf(crd.spec.versions[0].schema.openAPIV3Schema)) {
+      expect(node.type, JSON.stringify(node)).toBeTypeOf("string")
+      expect(node.additionalProperties).not.toBe(false)
+      expect(isObject(node.properties) && isObject(node.additionalProperties)).toBe(false)
+      for (const keyword of [
+        "$ref",
+        "patternProperties",
+        "const",
+        "uniqueItems",
+        "definitions",
+        "anyOf",
+        "oneOf",
+        "allOf",
+        "~kind",
+        "~optional",
+      ]) {
+        expect(node).not.toHaveProperty([keyword])
+      }
+      if (Array.isArray(node.required))
+        for (const name of node.required) expect(node.properties).toHaveProperty([String(name)])
+      for (const keyword of Object.keys(node)) expect(keyword).not.toMatch(/^x-(?!kubernetes-)/)
+    }
+  })
+
+  // The estimate of CEL's cost multiplies by the largest size of every list around a rule.
+  it.each(CRDS.map(crd => [crd.spec.names.kind, crd] as const))("%s bounds every list around a CEL rule", (_, crd) => {
+    const hasRules = (node: JsonSchema) => nodesOf(node).some(inner => inner["x-kubernetes-validations"] !== undefined)
+    for (const node of nodesOf(crd.spec.versions[0].schema.openAPIV3Schema)) {
+      if (node.type === "array" && hasRules(node)) expect(node.maxItems).toBeTypeOf("number")
+      if (isObject(node.additionalProperties) && hasRules(node)) expect(node.maxProperties).toBeTypeOf("number")
+      if (node.type === "string" && hasRules(node)) expect(node.maxLength).toBeTypeOf("number")
+    }
+  })
+
+  it("keep unknown fields for admission to refuse", () => {
+    const document = documentOf("AuthorizationPolicy", { rules: [{ form: [] }] })
+    expect(refusedByCrd("AuthorizationPolicy", document)).toEqual([])
+    expect(validate(document, NAMES).faults).toHaveLength(1)
+  })
+})
+
+describe("the CEL rules and validate() refuse alike", () => {
+  const labels = (matchLabels: unknown) => ({ selector: { matchLabels } })
+  const split = (...weights: readonly number[]) => ({
+    hosts: ["a"],
+    routes: [{ service: weights.map((weight, n) => ({ host: "a", name: `v${n}`, labels: { v: `${n}` }, weight })) }],
+  })
+  const table = [
+    ["PeerAuthentication", labels({ "a*": "b" }), "wildcard not allowed in label key match"],
+    ["PeerAuthentication", labels({ a: "b*" }), "wildcard not allowed in label value match"],
+    ["PeerAuthentication", labels({ "": "b" }), "key must not be empty"],
+    ["PeerAuthentication", { portLevelMtls: { 80: {} } }, "portLevelMtls requires selector"],
+    ["PeerAuthentication", { ...labels({}), portLevelMtls: { 80: {} } }, "portLevelMtls requires selector"],
+    ["PeerAuthentication", { ...labels({ a: "b" }), portLevelMtls: { 0: {} } }, "port must be between 1-65535"],
+    ["PeerAuthentication", { ...labels({ a: "b" }), portLevelMtls: { 65536: {} } }, "port must be between 1-65535"],
+    ["PeerAuthentication", { ...labels({ a: "b" }), portLevelMtls: { http: {} } }, "port must be between 1-65535"],
+    [
+      "RequestAuthentication",
+      { jwtRules: [{ issuer: "a", jwks: "x", jwksUri: "https://a" }] },
+      "only one of jwks or jwksUri can be set",
+    ],
+    [
+      "RequestAuthentication",
+      { jwtRules: [{ issuer: "a", jwks_uri: "https://a", jwksUri: "https://a" }] },
+      "only one of jwks or jwksUri can be set",
+    ],
+    ["RequestAuthentication", { jwtRules: [{}] }, "issuer or jwksUri must be non-empty string"],
+    [
+      "RequestAuthentication",
+      { jwtRules: [{ issuer: "a", jwksUri: "ftp://a" }] },
+      "url must have scheme http:// or https://",
+    ],
+    [
+      "RequestAuthentication",
+      { jwtRules: [{ issuer: "a", jwksUri: "/a" }] },
+      "url must have scheme http:// or https://",
+    ],
+    [
+      "RequestAuthentication",
+      { jwtRules: [{ issuer: "a", timeout: "0s" }] },
+      "must be a valid duration greater than 1ms",
+    ],
+    [
+      "RequestAuthentication",
+      { jwtRules: [{ issuer: "a", timeout: "soon" }] },
+      "must be a valid duration greater than 1ms",
+    ],
+    ["AuthorizationPolicy", { action: "DENY" }, "DENY action without `rules` is meaningless"],
+    ["AuthorizationPolicy", { action: "DENY", rules: [] }, "DENY action without `rules` is meaningless"],
+    [
+      "AuthorizationPolicy",
+      { rules: [{ from: [{ source: { serviceAccounts: ["a"], namespaces: ["b"] } }] }] },
+      "Cannot set serviceAccounts with namespaces or principals",
+    ],
+    [
+      "AuthorizationPolicy",
+      { rules: [{ from: [{ source: { notServiceAccounts: ["a"], notPrincipals: ["*"] } }] }] },
+      "Cannot set serviceAccounts with namespaces or principals",
+    ],
+    [
+      "MeshService",
+      { hosts: ["a"], rules: [{ match: [{ uri: {} }], ...{ route: [{ service: [{ host: "a" }] }] } }] },
+      "exactly one of exact, prefix or regex must be set",
+    ],
+    [
+      "MeshService",
+      {
+        hosts: ["a"],
+        rules: [{ match: [{ headers: { a: { exact: "a", regex: "b" } } }], route: [{ service: [{ host: "a" }] }] }],
+      },
+      "exactly one of exact, prefix or regex must be set",
+    ],
+    [
+      "MeshService",
+      { hosts: ["a"], routes: [{ service: [{ host: "a", port: {} }] }] },
+      "exactly one of name or number must be set",
+    ],
+    ["MeshService", split(0, 0), "all weights are zero"],
+  ] as const
+  it.each(table)("%s %j", (kind, spec, message) => {
+    const document = documentOf(kind, spec)
+    expect(refusedByCrd(kind, document).join("\n")).toContain(message)
+    expect(validate(document, NAMES).faults).not.toEqual([])
+  })
+
+  it("and all of them are in that table", () => {
+    const messages = CRDS.flatMap(crd => nodesOf(crd.spec.versions[0].schema.openAPIV3Schema))
+      .flatMap(node => (node["x-kubernetes-validations"] ?? []) as readonly { message: string }[])
+      .map(({ message }) => message)
+    expect(messages.length).toBeGreaterThan(0)
+    for (const message of messages)
+      expect(
+        table.some(([, , part]) => message.startsWith(part)),
+        message,
+      ).toBe(true)
+  })
+})
+
+describe("whatever validate() accepts, the API server takes", () => {
+  it.each(KINDS.map(definition => [definition.kind, definition] as const))("%s", (kind, definition) => {
+    let accepted = 0
+    fc.assert(
+      fc.property(arbitrarySpec(definition), spec => {
+        const document = documentOf(kind, spec)
+        if (validate(document, NAMES).faults.length > 0) return
+        accepted++
+        expect(refusedByCrd(kind, document)).toEqual([])
+      }),
+      { numRuns: 2_000 },
+    )
+    // A property that is never tried proves nothing.
+    expect(accepted).toBeGreaterThan(50)
+  })
+})

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+import { readdirSync, readFileSync } from "node:fs"
+import { fileURLToPath } from "node:url"
+import { describe, expect, it } from "vitest"
+import { parse } from "yaml"
+import { customResourceDefinitions } from "./crd.js"
+import { generatedFiles } from "./generated-files.js"
+import { KINDS } from "./kinds.js"
+import { readDocuments } from "./read.js"
+import { exampleDocument } from "./reference.js"
+import { crdValidator } from "./testing/crd-validator.js"
+import { NAMES } from "./testing/documents.js"
+
+const ROOT = fileURLToPath(new URL("../../../../", import.meta.url))
+const FILES = generatedFiles(NAMES)
+
+describe("the generated files", () => {
+  it.each([...FILES])("%s is up to date (`npm run generate`)", (path, text) => {
+    expect(readFileSync(ROOT + path, "utf8")).toBe(text)
+  })
+
+  it.each(["deploy/crds", "docs/reference"])("are all there is in %s", folder => {
+    const expected = [...FILES.keys()]
+      .filter(path => path.startsWith(folder))
+      .map(path => path.slice(folder.length + 1))
+    expect(readdirSync(ROOT + folder).sort()).toEqual(expected.sort())
+  })
+
+  it("hold the CRDs unchanged", () => {
+    for (const crd of customResourceDefinitions(NAMES)) {
+      const text = FILES.get(`deploy/crds/${crd.spec.names.plural}.yaml`) ?? ""
+      expect(parse(text)).toEqual(JSON.parse(JSON.stringify(crd)))
+      expect(text).not.toMatch(/[&*]a\d/)
+    }
+  })
+})
+
+describe("the example", () => {
+  it.each(KINDS.map((definition, index) => [definition.kind, definition, index] as const))(
+    "of %s validates without a warning, and the API server takes it",
+    (_, definition, index) => {
+      const [read] = readDocuments(exampleDocument(definition, NAMES), NAMES)
+      expect(read?.faults).toEqual([])
+      expect(read?.warnings).toEqual([])
+      const crd = customResourceDefinitions(NAMES)[index]
+      expect(crd && crdValidator(crd)(JSON.parse(JSON.stringify(read?.document)))).toEqual([])
+    },
+  )
+})

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an API server does with a document and a CRD, as far as our schemas go: OpenAPI keywords by ajv, CEL rules by a
+// CEL implementation that is not Kubernetes' own. A rule that fails to evaluate refuses, as there.
+
+import { type CelInput, run } from "@bufbuild/cel"
+import { Ajv } from "ajv"
+import type { CustomResourceDefinition, JsonSchema } from "../crd.js"
+import { isObject } from "../field.js"
+
+const ajv = new Ajv({ allErrors: true, strict: false, validateFormats: false })
+
+/** What it would be refused for; empty where the API server would take it. */
+export function crdValidator(crd: CustomResourceDefinition): (document: unknown) => readonly string[] {
+  const schema = crd.spec.versions[0].schema.openAPIV3Schema
+  const validator = ajv.compile({ ...schema })
+  return document => {
+    const refusals: string[] = []
+    if (!validator(document))
+      refusals.push(...(validator.errors ?? []).map(error => `${error.instancePath} ${error.message}`))
+    // Kubernetes evaluates CEL only on what is structurally right.
+    else evaluate(schema, document, refusals)
+    return refusals
+  }
+}
+
+function evaluate(schema: JsonSchema, value: unknown, refusals: string[]): void {
+  const rules = (schema["x-kubernetes-validations"] ?? []) as readonly { rule: string; message: string }[]
+  for (const { rule, message } of rules) if (!holds(rule, celValue(value))) refusals.push(message)
+  if (Array.isArray(value) && isObject(schema.items)) for (const item of value) evaluate(schema.items, item, refusals)
+  if (!isObject(value)) return
+  for (const [name, child] of Object.entries(value)) {
+    const property = isObject(schema.properties) ? schema.properties[name] : schema.additionalProperties
+    if (isObject(property)) evaluate(property, child, refusals)
+  }
+}
+
+function holds(rule: string, self: CelInput): boolean {
+  try {
+    return run(rule, { self }) === true
+  } catch {
+    return false
+  }
+}
+
+function celValue(value: unknown): CelInput {
+  if (Array.isArray(value)) return value.map(celValue)
+  if (isObject(value)) return new Map(Object.entries(value).map(([name, child]) => [name, celValue(child)]))
+  if (typeof value === "number" && Number.isInteger(value)) return BigInt(value)
+  return value as CelInput // what is left of JSON is a CEL input as it is
+}
