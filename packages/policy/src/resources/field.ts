@@ -15,8 +15,8 @@ export class Report {
   #warningCount = 0
 
   fault(code: FaultCode, at: Path, problem: string, fix: string): void {
-    if (this.#faults.length >= MAX_FINDINGS) {
-      this.#faultCount++
+    if (this.full) {
+      this.countFault()
       return
     }
     const fault = finding(code, at, problem, fix)
@@ -24,6 +24,15 @@ export class Report {
     this.#seen.add(fault.message)
     this.#faultCount++
     this.#faults.push(fault)
+  }
+
+  /** Whether further faults are counted only, so that finding words for them is wasted. */
+  get full(): boolean {
+    return this.#faults.length >= MAX_FINDINGS
+  }
+
+  countFault(): void {
+    this.#faultCount++
   }
 
   warn(code: WarningCode, at: Path, problem: string, fix: string): void {

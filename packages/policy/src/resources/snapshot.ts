@@ -44,7 +44,7 @@ export function snapshot(value: unknown, report: Report): unknown {
     if (typeof original === "string") spend(original)
     if (original === null || typeof original === "string" || typeof original === "boolean") return original
     if (typeof original === "number" && Number.isFinite(original)) return original
-    if (Array.isArray(original)) return original.map((item: unknown, index) => step(index, item))
+    if (Array.isArray(original)) return copyList(original)
     if (isObject(original)) return copyObject(original)
     report.fault(
       "wrong-type",
@@ -53,6 +53,12 @@ export function snapshot(value: unknown, report: Report): unknown {
       "write text, a number, true or false",
     )
     return undefined
+  }
+
+  const copyList = (original: readonly unknown[]): unknown => {
+    // A list may claim to be longer than what is in it.
+    if (original.length > LIMITS.values) throw new TooLarge(`the document has more than ${LIMITS.values} values`, [])
+    return Array.from(original, (item, index) => step(index, item))
   }
 
   const copyObject = (original: Record<string, unknown>): unknown => {

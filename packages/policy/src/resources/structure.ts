@@ -21,6 +21,10 @@ export function checkStructure(schema: TSchema, value: unknown, base: Path, repo
   validators.set(schema, validator)
   if (validator(value)) return
   for (const error of validator.errors ?? []) {
+    if (report.full) {
+      report.countFault()
+      continue
+    }
     const at = [...base, ...resolve(error.instancePath, value)]
     // ajv is told to be verbose, so that the failing node comes with the error.
     const node = (error.parentSchema ?? {}) as SchemaNode

@@ -130,6 +130,15 @@ describe("a MeshService is refused", () => {
       "is not an RE2 expression",
     ],
     [
+      "with too many expressions",
+      rule({
+        match: Array.from({ length: 32 }, () => ({ uri: { regex: "a".repeat(1024) }, host: { regex: "b" } })),
+        route: [{ service: [{ host: "web" }] }],
+      }),
+      "spec.rules[0].match[31].host.regex",
+      "the expressions have more than 32768 characters together",
+    ],
+    [
       "with an impossible header name",
       match({ headers: { "a b": { exact: "x" } } }),
       `${MATCH}.headers[a b]`,

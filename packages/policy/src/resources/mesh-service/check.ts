@@ -12,19 +12,28 @@ import { checkLabels } from "../labels.js"
 const HOST = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$/i
 const MATCHERS = ["exact", "prefix", "regex"]
 
-export function checkMeshService(spec: Field): void {
-  for (const host of spec.field("hosts").items) checkHost(host)
-  const subsets: Subsets = new Map()
-  for (const rule of spec.field("rules").items) checkRule(rule, subsets)
-  checkSplit(spec.field("routes"), subsets)
+/** What is remembered across the rules of one document. */
+interface Seen {
+  /** Labels by host and name of the subset. */
+  readonly subsets: Map<string, string>
+  /** Characters of all expressions so far: compiling them is the dearest check there is. */
+  expressions: number
 }
 
-type Subsets = Map<string, string>
+const MAX_EXPRESSION = 1024
+const MAX_EXPRESSIONS = 32_768
 
-function checkRule(rule: Field, subsets: Subsets): void {
-  for (const match of rule.field("match").items) checkMatch(match)
-  const matched = checkSplit(rule.field("route"), subsets)
-  const fallback = checkSplit(rule.field("routes"), subsets)
+export function checkMeshService(spec: Field): void {
+  for (const host of spec.field("hosts").items) checkHost(host)
+  const seen: Seen = { subsets: new Map(), expressions: 0 }
+  for (const rule of spec.field("rules").items) checkRule(rule, seen)
+  checkSplit(spec.field("routes"), seen)
+}
+
+function checkRule(rule: Field, seen: Seen): void {
+  for (const match of rule.field("match").items) checkMatch(match, seen)
+  const matched = checkSplit(rule.field("route"), seen)
+  const fallback = checkSplit(rule.field("routes"), seen)
   if (isObject(rule.value) && matched + fallback === 0) {
     rule.fault(
       "missing-field",
@@ -34,8 +43,8 @@ function checkRule(rule: Field, subsets: Subsets): void {
   }
 }
 
-function checkMatch(match: Field): void {
-  for (const name of ["uri", "method", "host"]) checkMatcher(match.field(name))
+function checkMatch(match: Field, seen: Seen): void {
+  for (const name of ["uri", "method", "host"]) checkMatcher(match.field(name), seen)
   for (const [name, matcher] of match.field("headers").entries) {
     if (!isMatchableHeader(name)) {
       matcher.fault(
@@ -44,12 +53,12 @@ function checkMatch(match: Field): void {
         "write a header name such as `x-tier`",
       )
     }
-    checkMatcher(matcher)
+    checkMatcher(matcher, seen)
   }
-  for (const [, matcher] of match.field("queryParams").entries) checkMatcher(matcher)
+  for (const [, matcher] of match.field("queryParams").entries) checkMatcher(matcher, seen)
 }
 
-function checkMatcher(matcher: Field): void {
+function checkMatcher(matcher: Field, seen: Seen): void {
   if (!isObject(matcher.value)) return
   const given = MATCHERS.filter(name => matcher.field(name).present)
   if (given.length !== 1) {
@@ -60,7 +69,16 @@ function checkMatcher(matcher: Field): void {
     )
   }
   const regex = matcher.field("regex")
-  if (regex.text === undefined || regex.text.length > 1024) return
+  if (regex.text === undefined || regex.text.length > MAX_EXPRESSION) return
+  seen.expressions += regex.text.length
+  if (seen.expressions > MAX_EXPRESSIONS) {
+    regex.fault(
+      "too-large",
+      `the expressions have more than ${MAX_EXPRESSIONS} characters together`,
+      "use `exact` or `prefix`, or split the MeshService",
+    )
+    return
+  }
   try {
     RE2JS.compile(regex.text)
   } catch (error) {
@@ -74,9 +92,9 @@ function checkMatcher(matcher: Field): void {
 }
 
 /** The entries of a list of routes are one weighted split. Returns how many destinations it has. */
-function checkSplit(routes: Field, subsets: Subsets): number {
+function checkSplit(routes: Field, seen: Seen): number {
   const destinations = routes.items.flatMap(route => route.field("service").items)
-  for (const destination of destinations) checkDestination(destination, subsets)
+  for (const destination of destinations) checkDestination(destination, seen)
   if (
     Array.isArray(routes.value) &&
     routes.value.length > 0 &&
@@ -118,7 +136,7 @@ function checkWeights(routes: Field, destinations: readonly Field[]): void {
   }
 }
 
-function checkDestination(destination: Field, subsets: Subsets): void {
+function checkDestination(destination: Field, seen: Seen): void {
   checkHost(destination.field("host"))
   const name = destination.field("name")
   const labels = destination.field("labels")
@@ -145,7 +163,7 @@ function checkDestination(destination: Field, subsets: Subsets): void {
       "add `name`, for example `v1`",
     )
   }
-  if (named && name.text !== undefined) checkSubset(destination, name, labels, subsets)
+  if (named && name.text !== undefined) checkSubset(destination, name, labels, seen)
   const port = destination.field("port")
   if (isObject(port.value) && port.field("name").present === port.field("number").present) {
     port.fault(
@@ -157,13 +175,13 @@ function checkDestination(destination: Field, subsets: Subsets): void {
 }
 
 /** Of two definitions of one subset only one could count. */
-function checkSubset(destination: Field, name: Field, labels: Field, subsets: Subsets): void {
+function checkSubset(destination: Field, name: Field, labels: Field, seen: Seen): void {
   const id = JSON.stringify([destination.field("host").value, name.text])
   const definition = labels.entries
     .map(([key, { value }]) => JSON.stringify([key, value]))
     .sort((a, b) => (a < b ? -1 : 1))
     .join()
-  const earlier = subsets.get(id)
+  const earlier = seen.subsets.get(id)
   if (earlier !== undefined && earlier !== definition) {
     name.fault(
       "conflict",
@@ -171,7 +189,7 @@ function checkSubset(destination: Field, name: Field, labels: Field, subsets: Su
       "give the subsets different names",
     )
   }
-  subsets.set(id, earlier ?? definition)
+  seen.subsets.set(id, earlier ?? definition)
 }
 
 function checkHost(host: Field): void {

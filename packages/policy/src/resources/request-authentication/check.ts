@@ -6,6 +6,7 @@ import { parseDuration } from "../duration.js"
 import { shown } from "../fault.js"
 import type { Field } from "../field.js"
 import { checkSelector } from "../labels.js"
+import { MAX_JWKS } from "./definition.js"
 import { checkInlineKeys } from "./inline-keys.js"
 
 const MILLISECOND = 1_000_000n
@@ -35,7 +36,7 @@ function checkRule(rule: Field): void {
   const jwks = rule.field("jwks")
   checkKeyOrigin(rule, uris, jwks)
   for (const uri of uris) checkUri(uri)
-  if (jwks.text !== undefined) checkInlineKeys(jwks, jwks.text)
+  if (jwks.text !== undefined && jwks.text.length <= MAX_JWKS) checkInlineKeys(jwks, jwks.text)
   checkTimeout(rule.field("timeout"))
   checkOutputHeader(rule.field("outputPayloadToHeader"))
   for (const output of rule.field("outputClaimToHeaders").items) checkOutputHeader(output.field("header"))

@@ -6,6 +6,8 @@ import { enforcement, selector, targetReferences } from "../common.js"
 import { FIELD_NAME } from "../header-name.js"
 import { choice, closed, flag, list, optional, type TypeOf, text } from "../schema.js"
 
+/** As much as is read of a key set that is fetched. */
+export const MAX_JWKS = 262_144
 /** Names that are written to requests are kept to what every server reads the same way. */
 const OUTPUT_NAME = "^[-_A-Za-z0-9]+$"
 
@@ -98,7 +100,7 @@ export const jwtRule = closed(
     jwks: optional(
       text({
         description: "The issuer's public keys, as the text of a JSON Web Key Set. Excludes `jwksUri`.",
-        maxLength: 262_144,
+        maxLength: MAX_JWKS,
         "x-fix": "write the key set as text, for example `jwks: '{\"keys\":[...]}'`",
       }),
     ),

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+import fc from "fast-check"
+import { describe, expect, it } from "vitest"
+import type { Kind } from "./document.js"
+import { readDocuments } from "./read.js"
+import { documentOf, NAMES } from "./testing/documents.js"
+import { validate } from "./validate.js"
+
+const kinds: readonly Kind[] = ["RequestAuthentication", "AuthorizationPolicy", "PeerAuthentication", "MeshService"]
+
+/** Pieces that mean something to a YAML parser, in an order that hardly does. */
+const pieces = fc.constantFrom(
+  ...[
+    "---\n",
+    "...\n",
+    "- ",
+    "? ",
+    ": ",
+    "[",
+    "]",
+    "{",
+    "}",
+    ",",
+    "&a ",
+    "*a ",
+    "!t ",
+    "!!map ",
+    "|\n",
+    ">\n",
+    "#",
+    "%YAML 1.1\n",
+  ],
+  ...[
+    "\n",
+    "\r\n",
+    "\t",
+    "  ",
+    '"',
+    "'",
+    "\\",
+    "\u0000",
+    "\ufeff",
+    "\ud800",
+    "\u2028",
+    "a",
+    "1",
+    "null",
+    "<<",
+    "__proto__",
+  ],
+  ...[
+    "apiVersion: security.merlon.dev/v1alpha3\n",
+    "kind: AuthorizationPolicy\n",
+    "metadata: {name: a}\n",
+    "spec:\n",
+    "rules:\n",
+  ],
+)
+
+describe("whatever comes in, a result comes out", () => {
+  it("of validating any value", () => {
+    fc.assert(
+      fc.property(
+        fc.anything({
+          withBigInt: true,
+          withDate: true,
+          withMap: true,
+          withNullPrototype: true,
+          withSparseArray: true,
+        }),
+        value => {
+          expect(validate(value, NAMES).document).toBeUndefined()
+        },
+      ),
+    )
+  })
+
+  it("of validating any spec", () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...kinds), fc.object({ withNullPrototype: true }), (kind, spec) => {
+        const { document, faults } = validate(documentOf(kind, spec), NAMES)
+        expect(document === undefined).toBe(faults.length > 0)
+      }),
+    )
+  })
+
+  it("of reading any text", () => {
+    fc.assert(
+      fc.property(fc.array(fc.oneof(pieces, fc.string({ unit: "binary", maxLength: 5 })), { maxLength: 60 }), parts => {
+        for (const { document, faults } of readDocuments(parts.join(""), NAMES)) {
+          expect(document === undefined).toBe(faults.length > 0)
+          for (const { position } of faults) expect(position?.line).toBeGreaterThan(0)
+        }
+      }),
+      { numRuns: 2_000 },
+    )
+  })
+})
