@@ -4,8 +4,7 @@
 import { mkdirSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { meshNames } from "../packages/policy/src/mesh/names.js"
-import { generatedFiles } from "../packages/policy/src/resources/generated-files.js"
+import { generatedFiles, meshNames } from "@merlon/policy"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
 

@@ -3,11 +3,12 @@
 // a request finds them; matching one field and indexing ten thousand rules are the same operation.
 
 import type { Attributes, Claim } from "../request/attributes.js"
-import { type IpAddress, parseCidr } from "../request/ip.js"
+import { cidrCovers, type IpAddress, parseCidr } from "../request/ip.js"
 import { CidrIndex } from "./index/cidr-index.js"
 import { PatternIndex } from "./index/pattern-index.js"
-import { PrincipalIndex } from "./index/principal-index.js"
-import { type PatternSyntax, parsePattern } from "./pattern.js"
+import { PrincipalIndex, parsePrincipal } from "./index/principal-index.js"
+import { type Pattern, type PatternSyntax, parsePattern } from "./pattern.js"
+import { patternCovers } from "./pattern-covers.js"
 
 export interface AttributeIndex<V> {
   /** What is filed under this value (as policies write it), made on first use. */
@@ -24,6 +25,8 @@ export interface Attribute {
   index<V>(): AttributeIndex<V>
   /** What the request has, for people; undefined where it has none. */
   show(attributes: Attributes): string | undefined
+  /** Whether all that `narrow` matches is certain to be matched by `wide`. */
+  covers(wide: string, narrow: string): boolean
 }
 
 /** One text, or several of which one must match. What is not a string in a list never matches. */
@@ -37,11 +40,15 @@ interface TextOptions {
   readonly ignoreCase?: boolean
 }
 
+const textPattern = (value: string, { ignoreCase, syntax }: TextOptions): Pattern =>
+  parsePattern(ignoreCase ? value.toLowerCase() : value, syntax)
+
 export function textAttribute(
   name: string,
   options: TextOptions,
   read: (attributes: Attributes) => Reading,
 ): Attribute {
+  const pattern = (value: string) => textPattern(value, options)
   return {
     name,
     httpOnly: options.httpOnly ?? false,
@@ -50,6 +57,7 @@ export function textAttribute(
       const reading = read(attributes)
       return reading === undefined || typeof reading === "string" ? reading : JSON.stringify(reading)
     },
+    covers: (wide, narrow) => patternCovers(pattern(wide), pattern(narrow)),
   }
 }
 
@@ -65,8 +73,7 @@ class TextIndex<V> extends PatternIndex<V> implements AttributeIndex<V> {
   }
 
   entry(value: string, create: () => V): V {
-    const { ignoreCase, syntax } = this.#options
-    return this.file(parsePattern(ignoreCase ? value.toLowerCase() : value, syntax), create)
+    return this.file(textPattern(value, this.#options), create)
   }
 
   some(attributes: Attributes, visit: (filed: V) => boolean): boolean {
@@ -95,6 +102,10 @@ export function addressAttribute(name: string, read: (attributes: Attributes) =>
       }
     },
     show: attributes => read(attributes).text,
+    covers(wide, narrow) {
+      const [outer, inner] = [parseCidr(wide), parseCidr(narrow)]
+      return outer !== undefined && inner !== undefined && cidrCovers(outer, inner)
+    },
   }
 }
 
@@ -112,4 +123,8 @@ export const requestPrincipal: Attribute = {
     }
   },
   show: ({ token }) => (token === undefined ? undefined : `${token.issuer ?? ""}/${token.subject ?? ""}`),
+  covers(wide, narrow) {
+    const [outer, inner] = [parsePrincipal(wide), parsePrincipal(narrow)]
+    return patternCovers(outer.issuer, inner.issuer) && patternCovers(outer.subject, inner.subject)
+  },
 }

@@ -32,8 +32,6 @@ export interface VerifiedToken {
   /** Absent where the token has no string claim of that name. */
   readonly issuer: string | undefined
   readonly subject: string | undefined
-  /** `principalKey(issuer, subject)`, computed once per token; absent where either is. */
-  readonly principalKey: string | undefined
   /** Space-delimited claims are lists here. Has no prototype, so `__proto__` is a name like any other. */
   readonly claims: { readonly [name: string]: Claim }
 }
@@ -52,9 +50,4 @@ export interface Attributes {
   /** Absent for a TCP connection, which is judged by its connection attributes alone. */
   readonly http: HttpAttributes | undefined
   readonly token: VerifiedToken | undefined
-}
-
-/** One string for the pair, so that a hash lookup decides. The length in front keeps `a` + `b/c` and `a/b` + `c` apart. */
-export function principalKey(issuer: string, subject: string): string {
-  return `${issuer.length}:${issuer}/${subject}`
 }

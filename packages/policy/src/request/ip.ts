@@ -40,6 +40,22 @@ export function parseCidr(text: string): Cidr | undefined {
   return { address, bits }
 }
 
+/** Whether every address of `inner` is one of `outer`. */
+export function cidrCovers(outer: Cidr, inner: Cidr): boolean {
+  if (outer.address.family !== inner.address.family || outer.bits > inner.bits) return false
+  const bits = outer.address.family === 4 ? outer.bits + 96 : outer.bits
+  return outer.address.words.every(
+    (word, index) =>
+      maskedWord(word, bits - 32 * index) === maskedWord(inner.address.words[index] ?? 0, bits - 32 * index),
+  )
+}
+
+/** The word with all but its first bits cleared. */
+export function maskedWord(word: number, bits: number): number {
+  if (bits <= 0) return 0
+  return bits >= 32 ? word : (word & (-1 << (32 - bits))) >>> 0
+}
+
 function parseIpv4(text: string): number | undefined {
   // A leading zero is refused: some readers take it for octal, and a policy must mean one thing.
   const match = /^(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})\.(0|[1-9]\d{0,2})$/.exec(text)

@@ -190,8 +190,8 @@ describe("what authorization sees", () => {
   })
 
   it("has a principal only of issuer and subject", async () => {
-    expect((await published({ sub: undefined })).principalKey).toBeUndefined()
-    expect((await published({})).principalKey).toBe(`${ISSUER.length}:${ISSUER}/alice`)
+    expect(await published({ sub: undefined })).toMatchObject({ issuer: ISSUER, subject: undefined })
+    expect(await published({})).toMatchObject({ issuer: ISSUER, subject: "alice" })
   })
 
   it("is frozen and without prototypes", async () => {

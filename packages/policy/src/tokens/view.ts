@@ -3,7 +3,7 @@
 // It depends on the token and on three fields of the rule, and on nothing that changes between two requests, so it is
 // computed once and shared; everything in it is frozen.
 
-import { type Claim, principalKey, type VerifiedToken } from "../request/attributes.js"
+import type { Claim, VerifiedToken } from "../request/attributes.js"
 import type { JwtRule } from "../resources/request-authentication/definition.js"
 import { claimAt, headerValue } from "./claim-header.js"
 import type { JsonObject } from "./json-object.js"
@@ -60,7 +60,6 @@ export function viewOf(token: Token, profile: ViewProfile): TokenView {
   const verified: VerifiedToken = Object.freeze({
     issuer,
     subject,
-    principalKey: issuer === undefined || subject === undefined ? undefined : principalKey(issuer, subject),
     claims: splitDelimited(claims, profile.delimited),
   })
   return Object.freeze({ verified, headers: headersOf(token, profile) })

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Address blocks by prefix length: a lookup is one hash probe per distinct length, however many blocks there are.
 
-import type { Cidr, IpAddress } from "../../request/ip.js"
+import { type Cidr, type IpAddress, maskedWord } from "../../request/ip.js"
 
 interface Level<V> {
   readonly bits: number
@@ -39,12 +39,7 @@ export class CidrIndex<V> {
 }
 
 function blockKey({ family, words }: IpAddress, bits: number): number | string {
-  if (family === 4) return masked(words[3], bits)
+  if (family === 4) return maskedWord(words[3], bits)
   const [a, b, c, d] = words
-  return `${masked(a, bits)},${masked(b, bits - 32)},${masked(c, bits - 64)},${masked(d, bits - 96)}`
-}
-
-function masked(word: number, bits: number): number {
-  if (bits <= 0) return 0
-  return bits >= 32 ? word : (word & (-1 << (32 - bits))) >>> 0
+  return `${maskedWord(a, bits)},${maskedWord(b, bits - 32)},${maskedWord(c, bits - 64)},${maskedWord(d, bits - 96)}`
 }

@@ -2,7 +2,7 @@
 // Short spellings of requests and policies, so that a table of cases reads as sentences.
 
 import { type MeshConfig, meshConfig } from "../../mesh/config.js"
-import { type Attributes, type Claim, principalKey } from "../../request/attributes.js"
+import type { Attributes, Claim } from "../../request/attributes.js"
 import { type IpAddress, parseIp } from "../../request/ip.js"
 import { normalizeTarget } from "../../request/path.js"
 import { parseSpiffeId } from "../../request/spiffe-id.js"
@@ -66,8 +66,7 @@ export function tcpConnection(asked: Asked = {}): Attributes {
 function verifiedToken(claims: { readonly [name: string]: Claim }): NonNullable<Attributes["token"]> {
   const issuer = typeof claims.iss === "string" ? claims.iss : undefined
   const subject = typeof claims.sub === "string" ? claims.sub : undefined
-  const key = issuer === undefined || subject === undefined ? undefined : principalKey(issuer, subject)
-  return { issuer, subject, principalKey: key, claims }
+  return { issuer, subject, claims }
 }
 
 export function policy(name: string, spec: AuthorizationPolicySpec, namespace = "foo"): AuthorizationPolicy {

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+import fc from "fast-check"
+import { describe, expect, it, test } from "vitest"
+import { policies, requests } from "../authorization/testing/arbitraries.js"
+import { policy } from "../authorization/testing/requests.js"
+import { meshConfig } from "../mesh/config.js"
+import { compile, decide } from "../program.js"
+import type { AuthorizationPolicySpec, Rule } from "../resources/authorization-policy/definition.js"
+import type {
+  AuthorizationPolicy,
+  PeerAuthentication,
+  PolicyDocument,
+  RequestAuthentication,
+} from "../resources/document.js"
+import type { PeerAuthenticationSpec } from "../resources/peer-authentication/definition.js"
+import type { JwtRule } from "../resources/request-authentication/definition.js"
+import { analyze } from "./analyze.js"
+
+const mesh = meshConfig()
+const apiVersion = "security.merlon.dev/v1alpha3"
+const meta = (name: string, namespace: string, second = 0) => ({
+  name,
+  namespace,
+  creationTimestamp: `2026-01-01T00:00:0${second}Z`,
+})
+const jwt = (rule: Partial<JwtRule> = {}, namespace = "foo"): RequestAuthentication => ({
+  apiVersion,
+  kind: "RequestAuthentication",
+  metadata: meta("jwt", namespace),
+  spec: { jwtRules: [{ issuer: "https://issuer.example", ...rule }] },
+})
+const anyIssuer: RequestAuthentication = { ...jwt(), spec: { jwtRules: [{ jwksUri: "https://issuer.example/keys" }] } }
+const peers = (name: string, spec: PeerAuthenticationSpec, second: number, namespace = "foo"): PeerAuthentication => ({
+  apiVersion,
+  kind: "PeerAuthentication",
+  metadata: meta(name, namespace, second),
+  spec,
+})
+const allow = (...rules: Rule[]) => policy("allow", { rules })
+const deny = (...rules: Rule[]) => policy("deny", { action: "DENY", rules })
+const workloads = [
+  { namespace: "foo", name: "httpbin-1", labels: { app: "httpbin" }, ports: [8080] },
+  { namespace: "bar", name: "web-1", labels: { app: "web" }, ports: [80] },
+]
+
+const found = (documents: readonly PolicyDocument[]) =>
+  analyze(documents, mesh, workloads).map(({ code, name, path }) => `${code} ${name} ${path}`.trim())
+
+const principals = (...values: string[]) => ({ source: { principals: values } })
+const peer = "cluster.local/ns/foo/sa/a"
+
+describe("analyze finds", () => {
+  test.each<[string, PolicyDocument[], string[]]>([
+    [
+      "what a `not` field takes away",
+      [allow({ from: [{ source: { principals: [peer], notPrincipals: ["cluster.local/ns/foo/*"] } }] })],
+      ["rule-never-matches allow spec.rules[0].from[0]"],
+    ],
+    [
+      "fields that want different values of one attribute",
+      [allow({ from: [principals(peer)], when: [{ key: "source.principal", values: ["cluster.local/ns/x/sa/y"] }] })],
+      ["rule-never-matches allow spec.rules[0].from[0]"],
+    ],
+    [
+      "an address outside the block another condition wants",
+      [
+        allow({
+          when: [
+            { key: "source.ip", values: ["10.0.0.0/8"] },
+            { key: "source.ip", values: ["192.168.1.1"] },
+          ],
+        }),
+      ],
+      ["rule-never-matches allow spec.rules[0].when"],
+    ],
+    [
+      "a path that normalisation never leaves",
+      [allow({ to: [{ operation: { paths: ["/a/../b"] } }] })],
+      ["rule-never-matches allow spec.rules[0].to[0]"],
+    ],
+    [
+      "a path with a query",
+      [allow({ to: [{ operation: { paths: ["/a?b=c"] } }] })],
+      ["rule-never-matches allow spec.rules[0].to[0]"],
+    ],
+    [
+      "a Service's port in place of the workload's",
+      [allow({ to: [{ operation: { ports: ["8000"] } }] })],
+      ["rule-never-matches allow spec.rules[0].to[0]"],
+    ],
+    [
+      "a rule that a DENY rule takes everything from",
+      [
+        allow({ to: [{ operation: { paths: ["/admin/x"], ports: ["8080"] } }] }),
+        deny({ to: [{ operation: { paths: ["/admin*"], ports: ["8080"] } }] }),
+      ],
+      ["shadowed-by-deny allow spec.rules[0]"],
+    ],
+    [
+      "a rule within another",
+      [
+        allow(
+          { to: [{ operation: { paths: ["/a*"] } }] },
+          { to: [{ operation: { paths: ["/a/b"], methods: ["GET"] } }] },
+        ),
+      ],
+      ["redundant-rule allow spec.rules[1]"],
+    ],
+    [
+      "the later of two equal rules",
+      [allow({ from: [principals(peer)] }, { from: [principals(peer)] })],
+      ["redundant-rule allow spec.rules[1]"],
+    ],
+    [
+      "a selector that selects nothing",
+      [policy("typo", { selector: { matchLabels: { app: "htpbin" } }, rules: [{}] })],
+      ["selector-selects-nothing typo spec.selector.matchLabels"],
+    ],
+    [
+      "a rule that needs a token where none is verified",
+      [allow({ from: [{ source: { requestPrincipals: ["*"] } }] })],
+      ["no-token-possible allow spec.rules[0].from[0].source.requestPrincipals"],
+    ],
+    [
+      "the same where tokens are verified elsewhere only",
+      [jwt({}, "bar"), allow({ when: [{ key: "request.auth.claims[groups]", values: ["g"] }] })],
+      ["no-token-possible allow spec.rules[0].when[0].values", "token-not-required jwt spec.jwtRules"],
+    ],
+    [
+      "an issuer nobody configures",
+      [jwt(), allow({ from: [{ source: { requestPrincipals: ["https://issuer.exmple/alice"] } }] })],
+      ["unknown-issuer allow spec.rules[0].from[0].source.requestPrincipals"],
+    ],
+    [
+      "a foreign trust domain",
+      [allow({ from: [principals("other.td/ns/foo/sa/a")] })],
+      ["unknown-trust-domain allow spec.rules[0].from[0].source.principals"],
+    ],
+    [
+      "a `not` field that admits callers without identity",
+      [allow({ from: [{ source: { notPrincipals: [peer] } }] })],
+      ["admits-anonymous allow spec.rules[0].from[0].source.notPrincipals"],
+    ],
+    [
+      "a `not` field that admits callers without token",
+      [jwt(), allow({ from: [principals("*")], when: [{ key: "request.auth.claims[role]", notValues: ["guest"] }] })],
+      ["admits-anonymous allow spec.rules[0].when[0].notValues"],
+    ],
+    [
+      "a DENY rule that widens on TCP",
+      [deny({ to: [{ operation: { paths: ["/admin"] } }] })],
+      ["deny-widens-on-tcp deny spec.rules[0]"],
+    ],
+    [
+      "a host without port",
+      [allow({ to: [{ operation: { hosts: ["a.example"] } }] })],
+      ["host-without-port allow spec.rules[0].to[0].operation.hosts"],
+    ],
+    [
+      "a rule cut in two by a dash",
+      [allow({ from: [principals(peer)] }, { to: [{ operation: { methods: ["GET"] } }] })],
+      ["stray-dash allow spec.rules[1]"],
+    ],
+    [
+      "a source cut in two by a dash",
+      [allow({ from: [principals(peer), { source: { ipBlocks: ["10.0.0.0/8"] } }] })],
+      ["either-is-enough allow spec.rules[0].from[1]"],
+    ],
+    [
+      "a PeerAuthentication behind an older one",
+      [peers("old", { mtls: { mode: "STRICT" } }, 1), peers("new", { mtls: { mode: "PERMISSIVE" } }, 2)],
+      ["superseded new"],
+    ],
+    [
+      "a selector in the root namespace",
+      [peers("root", { selector: { matchLabels: { app: "httpbin" } } }, 1, "merlon-system")],
+      ["ignored-selector root spec.selector"],
+    ],
+    ["a policy that allows nothing", [policy("nothing", {})], ["allows-nothing nothing spec"]],
+    ["tokens that nobody requires", [jwt()], ["token-not-required jwt spec.jwtRules"]],
+  ])("%s", (_, documents, expected) => {
+    expect(found(documents)).toEqual(expected)
+  })
+})
+
+describe("analyze is silent about", () => {
+  const spec: AuthorizationPolicySpec = {
+    rules: [{ from: [{ source: { requestPrincipals: ["https://issuer.example/*"] } }] }],
+  }
+  test.each<[string, PolicyDocument[]]>([
+    ["an issuer whose tokens are required", [jwt(), policy("p", spec)]],
+    [
+      "a rule without issuer, which takes any",
+      [anyIssuer, policy("p", { rules: [{ from: [{ source: { requestPrincipals: ["x/y"] } }] }] })],
+    ],
+    ["a required token", [jwt({ presence: "REQUIRED" })]],
+    ["the idiom that denies plaintext", [deny({ from: [{ source: { notPrincipals: ["*"] } }] })]],
+    ["a host with any port beside it", [allow({ to: [{ operation: { hosts: ["a.example", "a.example:*"] } }] })]],
+    ["a DENY rule that names its port", [deny({ to: [{ operation: { paths: ["/admin"], ports: ["8080"] } }] })]],
+    [
+      "a claim that may hold both values",
+      [
+        jwt(),
+        allow({
+          from: [{ source: { requestPrincipals: ["*"] } }],
+          when: ["a", "b"].map(value => ({ key: "request.auth.claims[groups]", values: [value] })),
+        }),
+      ],
+    ],
+    [
+      "PeerAuthentications of different scopes",
+      [peers("ns", {}, 1), peers("w", { selector: { matchLabels: { app: "httpbin" } } }, 2)],
+    ],
+    [
+      "rules for different callers",
+      [
+        allow(
+          { from: [principals(peer)] },
+          { from: [principals("cluster.local/ns/foo/sa/b")], to: [{ operation: { methods: ["GET"] } }] },
+        ),
+      ],
+    ],
+  ])("%s", (_, documents) => {
+    expect(found(documents)).toEqual([])
+  })
+})
+
+it("says where, why and how to fix it, worst first", () => {
+  const findings = analyze(
+    [
+      policy("typo", {
+        selector: { matchLabels: { app: "htpbin" } },
+        rules: [{ from: [{ source: { requestPrincipals: ["*"] } }] }],
+      }),
+    ],
+    mesh,
+    workloads,
+  )
+  expect(findings.map(({ severity }) => severity)).toEqual(["error", "warning"])
+  expect(findings[1]).toMatchObject({
+    kind: "AuthorizationPolicy",
+    namespace: "foo",
+    why: "no workload in `foo` has the labels `app=htpbin`",
+    fix: "the nearest workload has `app=httpbin` (`foo/httpbin-1`)",
+  })
+})
+
+it("leaves out what it cannot know without workloads", () => {
+  const typo = policy("typo", { selector: { matchLabels: { app: "htpbin" } }, rules: [{}] })
+  expect(analyze([typo], mesh)).toEqual([])
+})
+
+it("is done in bounded work on sets too large to compare", () => {
+  const rules = Array.from({ length: 500 }, (_, n): Rule => ({ to: [{ operation: { paths: [`/p${n}`] } }] }))
+  const many = Array.from({ length: 6 }, (_, n) => policy(`p${n}`, { rules }, `ns-${n}`))
+  expect(analyze(many, mesh).some(({ code }) => code === "analysis-limited")).toBe(true)
+})
+
+it("never calls a rule dead whose removal changes a verdict", () => {
+  const workload = { namespace: "foo", name: "w", labels: {} }
+  const dead = new Map<string, number>()
+  fc.assert(
+    fc.property(policies, fc.array(requests, { minLength: 10, maxLength: 10 }), (documents, attributes) => {
+      const program = compile(documents, workload, mesh)
+      for (const { code, name, path } of analyze(documents, mesh)) {
+        const rule = /^spec\.rules\[(\d+)\](\.when)?$/.exec(path)?.[1]
+        if (rule === undefined || !["rule-never-matches", "shadowed-by-deny", "redundant-rule"].includes(code)) continue
+        dead.set(code, (dead.get(code) ?? 0) + 1)
+        const without = compile(
+          documents.map(document => withoutRule(document, name, Number(rule))),
+          workload,
+          mesh,
+        )
+        for (const request of attributes) {
+          if (request.http === undefined) continue
+          const [before, after] = [decide(program, request), decide(without, request)]
+          expect([after.verdict, after.shadow?.verdict]).toEqual([before.verdict, before.shadow?.verdict])
+        }
+      }
+    }),
+    { numRuns: 1_500 },
+  )
+  expect([...dead.keys()].sort()).toEqual(["redundant-rule", "rule-never-matches", "shadowed-by-deny"])
+})
+
+function withoutRule(document: AuthorizationPolicy, name: string, index: number): AuthorizationPolicy {
+  if (document.metadata.name !== name) return document
+  return { ...document, spec: { ...document.spec, rules: (document.spec.rules ?? []).filter((_, at) => at !== index) } }
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Alternatives that no request can match: a value that a `not` field of the same alternative takes away, two fields
+// that want different values of one attribute, a path that normalisation never leaves behind.
+
+import type { Clause, Criterion } from "../../authorization/criterion.js"
+import { parsePrincipal } from "../../authorization/index/principal-index.js"
+import { isTemplate } from "../../authorization/path-template.js"
+import type { MeshConfig } from "../../mesh/config.js"
+import { normalizePath } from "../../request/path.js"
+import { type AnalysisFinding, analysisFinding } from "../finding.js"
+import type { AnalysedRule, PolicySet } from "../policy-set.js"
+
+export function contradictions(set: PolicySet): readonly AnalysisFinding[] {
+  return set.rules.flatMap(rule => ruleContradictions(rule, set))
+}
+
+function ruleContradictions(rule: AnalysedRule, set: PolicySet): AnalysisFinding[] {
+  const { from, to, when } = rule.compiled
+  const found: AnalysisFinding[] = []
+  const report = (at: string, why: string | undefined): void => {
+    if (why === undefined) return
+    const fix = "remove the contradiction, or the alternative if it is not needed"
+    found.push(analysisFinding("rule-never-matches", rule.policy, at === "" ? rule.at : `${rule.at}.${at}`, why, fix))
+  }
+  const alone = contradiction(when, set, rule)
+  report("when", alone)
+  if (alone !== undefined) return found
+  for (const [index, clause] of from.entries()) report(`from[${index}]`, contradiction([...clause, ...when], set, rule))
+  for (const [index, clause] of to.entries()) report(`to[${index}]`, contradiction([...clause, ...when], set, rule))
+  return found
+}
+
+function contradiction(clause: Clause, set: PolicySet, rule: AnalysedRule): string | undefined {
+  for (const wanted of clause) {
+    if (wanted.negated) continue
+    for (const other of clause) {
+      if (other === wanted || other.attribute.name !== wanted.attribute.name) continue
+      if (other.negated && takenAway(wanted, other)) {
+        return `\`${wanted.field}\` wants only what \`${other.field}\` excludes, so this can never match`
+      }
+      if (!other.negated && isSingle(wanted) && apart(wanted, other)) {
+        return `\`${wanted.field}\` and \`${other.field}\` want different values of the same attribute, so this can never match`
+      }
+    }
+    const impossible = wanted.values.every(value => neverMatches(wanted, value, set.mesh))
+    if (impossible) return `no request can match \`${wanted.field}\` (${listed(wanted.values)})`
+    const unserved = unservedPorts(wanted, set, rule)
+    if (unserved !== undefined) return unserved
+  }
+  return undefined
+}
+
+function takenAway(wanted: Criterion, excluded: Criterion): boolean {
+  return wanted.values.every(value => excluded.values.some(wide => wanted.attribute.covers(wide, value)))
+}
+
+function apart(a: Criterion, b: Criterion): boolean {
+  const meet = (x: string, y: string): boolean =>
+    a.attribute.covers(x, y) || a.attribute.covers(y, x) || (!isPlain(x) && !isPlain(y))
+  return !a.values.some(x => b.values.some(y => meet(x, y)))
+}
+
+const isPlain = (value: string): boolean => !value.includes("*") && !value.includes("{")
+
+/** Headers and claims may carry several values at once, and then satisfy two fields that want different ones. */
+function isSingle({ attribute: { name } }: Criterion): boolean {
+  return (
+    !name.startsWith("request.headers[") &&
+    !name.startsWith("request.auth.claims[") &&
+    name !== "request.auth.audiences"
+  )
+}
+
+function neverMatches({ attribute: { name } }: Criterion, value: string, mesh: MeshConfig): boolean {
+  if (name === "request.auth.principal") {
+    const { subject } = parsePrincipal(value)
+    return subject.kind === "exact" && (subject.text === "" || subject.text === "*")
+  }
+  if (name !== "path" || isTemplate(value) || value.startsWith("*")) return false
+  if (/[?#]/.test(value) || !value.startsWith("/")) return true
+  const exact = !value.endsWith("*")
+  return exact && normalizePath(value, mesh.pathNormalization) !== value
+}
+
+function unservedPorts(
+  { attribute, values, field }: Criterion,
+  set: PolicySet,
+  { scope }: AnalysedRule,
+): string | undefined {
+  if (attribute.name !== "destination.port" || set.workloads === undefined) return undefined
+  const reached = set.reached(scope)
+  const ports = reached.flatMap(workload => workload.ports ?? [])
+  const known = reached.length > 0 && reached.every(workload => workload.ports !== undefined)
+  if (!known || values.some(value => ports.includes(Number(value)))) return undefined
+  return `no selected workload has one of the ports in \`${field}\` (${listed(values)}); they have ${listed([...new Set(ports)].map(String))}, and the Service's port is not meant`
+}
+
+function listed(values: readonly string[]): string {
+  const shown = values.slice(0, 3).map(value => `\`${value}\``)
+  return values.length > 3 ? `${shown.join(", ")}, …` : shown.join(", ")
+}

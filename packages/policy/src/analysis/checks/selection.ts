@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Policies that reach nobody, or not whom they seem to: selectors without workloads, PeerAuthentications behind an older
+// one, selectors in the root namespace, and the policy that turns a whole scope to default-deny.
+
+import { PeerModes } from "../../peer/mode.js"
+import { editDistance } from "../../resources/nearest.js"
+import { hasLabels } from "../../selection/workload.js"
+import { type AnalysisFinding, analysisFinding } from "../finding.js"
+import type { KnownWorkload, PolicySet, Scope } from "../policy-set.js"
+
+export function unselected(set: PolicySet): readonly AnalysisFinding[] {
+  if (set.workloads === undefined) return []
+  const policies = [...set.authorizationPolicies, ...set.requestAuthentications, ...set.peerAuthentications]
+  return policies.flatMap(policy => {
+    const scope = set.scopeOf(policy)
+    if (!hasLabels(policy.spec.selector) || set.reached(scope).length > 0) return []
+    const nearest = nearestLabels(scope, set.workloads ?? [])
+    const fix =
+      nearest === undefined
+        ? "no workload runs in its scope; deploy it, or remove the policy"
+        : `the nearest workload has ${nearest}`
+    const why = `no workload ${scope.namespace === undefined ? "of the mesh" : `in \`${scope.namespace}\``} has the labels ${labelText(scope.labels)}`
+    return [analysisFinding("selector-selects-nothing", policy, "spec.selector.matchLabels", why, fix)]
+  })
+}
+
+/** The labels, under the selector's own keys first, of the workload that misses the selector by least. */
+export function nearestLabels(scope: Scope, workloads: readonly KnownWorkload[]): string | undefined {
+  let best: KnownWorkload | undefined
+  let least = Number.POSITIVE_INFINITY
+  for (const workload of workloads) {
+    if (scope.namespace !== undefined && workload.namespace !== scope.namespace) continue
+    let distance = 0
+    for (const [key, value] of Object.entries(scope.labels)) {
+      const has = workload.labels[key]
+      distance += has === undefined ? key.length + value.length : editDistance(value, has)
+    }
+    if (distance >= least) continue
+    least = distance
+    best = workload
+  }
+  if (best === undefined) return undefined
+  return `${labelText(best.labels)} (\`${best.namespace}/${best.name}\`)`
+}
+
+function labelText(labels: { readonly [key: string]: string }): string {
+  const pairs = Object.entries(labels).map(([key, value]) => `${key}=${value}`)
+  return pairs.length === 0 ? "no labels" : `\`${pairs.join(",")}\``
+}
+
+export function peerPrecedence(set: PolicySet): readonly AnalysisFinding[] {
+  const found: AnalysisFinding[] = []
+  const rootNamespace = set.mesh.names.rootNamespace
+  for (const policy of set.peerAuthentications) {
+    const { namespace, name } = policy.metadata
+    if (namespace === rootNamespace && hasLabels(policy.spec.selector)) {
+      const why = "in the root namespace a PeerAuthentication with a selector is ignored"
+      const fix = "move it into the workload's namespace, or remove the selector to make it mesh-wide"
+      found.push(analysisFinding("ignored-selector", policy, "spec.selector", why, fix))
+      continue
+    }
+    // The policy's own selector describes a workload that it certainly selects.
+    const labels = policy.spec.selector?.matchLabels ?? {}
+    const { losers } = new PeerModes(set.peerAuthentications, { namespace, name: "", labels }, set.mesh).resolve(0)
+    const older = losers.find(({ policy: loser }) => loser.name === name && loser.namespace === namespace)?.supersededBy
+    if (older === undefined) continue
+    const why = `\`${older.namespace}/${older.name}\` is older and of the same scope, so this policy is not asked; port maps are not merged`
+    found.push(analysisFinding("superseded", policy, "", why, "merge the two policies into one"))
+  }
+  return found
+}
+
+export function allowsNothing(set: PolicySet): readonly AnalysisFinding[] {
+  return set.authorizationPolicies.flatMap(policy => {
+    const { action = "ALLOW", rules = [] } = policy.spec
+    if (action !== "ALLOW" || rules.length > 0) return []
+    const reached =
+      set.workloads === undefined
+        ? "every workload in its scope"
+        : `${set.reached(set.scopeOf(policy)).length} workloads`
+    const why = `an ALLOW policy without rules allows nothing: it turns ${reached} to default-deny`
+    return [analysisFinding("allows-nothing", policy, "spec", why, "if all is to be allowed, write `rules: [{}]`")]
+  })
+}

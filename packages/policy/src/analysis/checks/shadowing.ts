@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules that make no difference: an ALLOW rule behind a DENY rule that takes everything first, and a rule that another
+// rule of the same action covers.
+
+import { type AnalysisFinding, analysisFinding } from "../finding.js"
+import { type AnalysedRule, type PolicySet, scopeContains } from "../policy-set.js"
+import { ruleCovers } from "../rule-covers.js"
+
+/** Comparing is quadratic; beyond this many pairs the answer would keep people waiting. */
+const MAX_PAIRS = 4_000_000
+
+export function shadowing(set: PolicySet): readonly AnalysisFinding[] {
+  const found: AnalysisFinding[] = []
+  let pairs = 0
+  for (const [position, rule] of set.rules.entries()) {
+    for (const [otherPosition, other] of set.rules.entries()) {
+      if (++pairs > MAX_PAIRS) return [...found, limited(rule)]
+      if (rule === other || !mayShadow(other, rule) || !ruleCovers(other.compiled, rule.compiled)) continue
+      if (other.action === "DENY" && rule.action === "ALLOW") found.push(behindDeny(rule, other))
+      // Of two equal rules the later one is the one to remove.
+      else if (otherPosition < position || !ruleCovers(rule.compiled, other.compiled))
+        found.push(redundant(rule, other))
+      else continue
+      break
+    }
+  }
+  return found
+}
+
+function mayShadow(wide: AnalysedRule, narrow: AnalysedRule): boolean {
+  if (wide.shadow && !narrow.shadow) return false
+  const decides = wide.action === narrow.action || (wide.action === "DENY" && narrow.action === "ALLOW")
+  return decides && scopeContains(wide.scope, narrow.scope)
+}
+
+function behindDeny(rule: AnalysedRule, other: AnalysedRule): AnalysisFinding {
+  return analysisFinding(
+    "shadowed-by-deny",
+    rule.policy,
+    rule.at,
+    `the DENY rule ${nameOf(other)} refuses everything this rule would allow`,
+    "narrow the DENY rule, or remove this one",
+  )
+}
+
+function redundant(rule: AnalysedRule, other: AnalysedRule): AnalysisFinding {
+  const why = `${nameOf(other)} already matches everything this rule matches`
+  return analysisFinding("redundant-rule", rule.policy, rule.at, why, "remove one of the two")
+}
+
+function limited(rule: AnalysedRule): AnalysisFinding {
+  const why = "the set has too many rules to compare them all with each other; the rest was not compared"
+  return analysisFinding("analysis-limited", rule.policy, rule.at, why, "analyse one namespace at a time")
+}
+
+const nameOf = ({ policy: { metadata }, index }: AnalysedRule): string =>
+  `\`${metadata.namespace}/${metadata.name}\` rules[${index}]`

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether one pattern is certain to match everything another matches. Where that is not plain to see the answer is no:
+// an analysis built on it may miss a finding, never invent one.
+
+import { TemplateTrie } from "./index/template-trie.js"
+import type { PathTemplate } from "./path-template.js"
+import { matchesStars, type Pattern } from "./pattern.js"
+
+export function patternCovers(wide: Pattern, narrow: Pattern): boolean {
+  switch (wide.kind) {
+    case "present":
+      return narrow.kind !== "exact" || narrow.text !== ""
+    case "exact":
+      return narrow.kind === "exact" && narrow.text === wide.text
+    case "prefix":
+      return beginning(narrow).startsWith(wide.text)
+    case "suffix":
+      return ending(narrow).endsWith(wide.text)
+    case "template":
+      if (narrow.kind === "exact") return matchesTemplate(wide.template, narrow.text)
+      return narrow.kind === "template" && JSON.stringify(wide.template) === JSON.stringify(narrow.template)
+    case "stars":
+      if (narrow.kind === "exact") return matchesStars(wide.pieces, narrow.text)
+      return narrow.kind === "stars" && wide.pieces.join("*") === narrow.pieces.join("*")
+  }
+}
+
+/** What every text the pattern matches begins with. */
+function beginning(pattern: Pattern): string {
+  switch (pattern.kind) {
+    case "exact":
+    case "prefix":
+      return pattern.text
+    case "template": {
+      const operator = pattern.template.head.indexOf("one")
+      const literals = operator < 0 ? pattern.template.head : pattern.template.head.slice(0, operator)
+      const text = literals.map(segment => (segment === "one" ? "" : `/${segment.literal}`)).join("")
+      return operator < 0 && pattern.template.tail === undefined ? text : `${text}/`
+    }
+    case "stars":
+      return pattern.pieces[0] ?? ""
+    case "suffix":
+    case "present":
+      return ""
+  }
+}
+
+/** What every text the pattern matches ends with. */
+function ending(pattern: Pattern): string {
+  switch (pattern.kind) {
+    case "exact":
+    case "suffix":
+      return pattern.text
+    case "template":
+      return pattern.template.tail ?? ""
+    case "stars":
+      return pattern.pieces.at(-1) ?? ""
+    case "prefix":
+    case "present":
+      return ""
+  }
+}
+
+function matchesTemplate(template: PathTemplate, path: string): boolean {
+  const trie = new TemplateTrie<true>()
+  trie.entry(template, () => true)
+  return trie.some(path, () => true)
+}
