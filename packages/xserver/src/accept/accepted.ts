@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// A connection that has passed the transport stage: bytes in clear, attributes fixed. The handlers of HTTP/1.1, HTTP/2
+// and TCP begin here.
+
+import type { Socket } from "node:net"
+import type { TLSSocket } from "node:tls"
+import type { Connection } from "@merlon/policy"
+import type { ApplicationPort } from "../config/application-port.js"
+
+export interface Accepted {
+  readonly socket: Socket | TLSSocket
+  /** Bytes that deciding took and that the handler must read first; often empty. */
+  readonly head: Buffer
+  readonly connection: Connection
+  /** Details of the peer's certificate for `x-forwarded-client-cert`; absent on plaintext. */
+  readonly certificate: PeerCertificate | undefined
+  readonly port: ApplicationPort
+}
+
+export interface PeerCertificate {
+  readonly uri: string
+  /** SHA-256 of the certificate in hex. */
+  readonly fingerprint: string
+  readonly subject: string
+  /** Upper-case hex, as revocations name it. */
+  readonly serial: string
+  readonly dns: readonly string[]
+}
+
+/** Handlers own the socket from here on and never throw. */
+export type ConnectionHandler = (accepted: Accepted) => void

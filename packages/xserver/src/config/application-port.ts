@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// One port of the application and the listener that stands in front of it.
+
+export interface ApplicationPort {
+  /** Where xserver listens. */
+  readonly listen: { readonly host: string; readonly port: number }
+  /** The workload's own port: what policies and port-level modes name. */
+  readonly port: number
+  /** Where the application answers; usually loopback and the same port. */
+  readonly upstream: { readonly host: string; readonly port: number }
+  /** Undeclared (`auto`): the first bytes tell. */
+  readonly protocol: "http" | "tcp" | "auto"
+  /** What the application speaks towards us where the port carries HTTP. */
+  readonly upstreamProtocol: "http/1.1" | "h2c"
+  /** Names of the Services of this workload, for SNI: a TLS connection for one of them is the mesh's. */
+  readonly serviceNames: readonly string[]
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every handler asks before it forwards anything. The gate holds the program in force; swapping it is one
+// assignment, so a request is judged by one program from beginning to end, and none starts under the old one after the
+// swap.
+
+import {
+  type Connection,
+  decide,
+  type HttpRequest,
+  type Judgement,
+  judge,
+  type Program,
+  TokenMemory,
+} from "@merlon/policy"
+import type { TcpJudgement } from "../observe/meters.js"
+import { newDecisionId } from "./decision-id.js"
+
+export interface Admission<J> {
+  readonly judgement: J
+  /** Goes into the decision header of a refusal; undefined where the request is let through. */
+  readonly decisionId: string | undefined
+}
+
+export interface GateOptions {
+  /** Seconds since the epoch. */
+  readonly now?: () => number
+  readonly memory?: TokenMemory
+  /** Key sets that lack the key a token names; asked for at most as often as the receiver allows. */
+  readonly onUnknownKeys?: (keySetIds: readonly string[]) => void
+}
+
+export class Gate {
+  #program: Program
+  readonly #now: () => number
+  readonly #memory: TokenMemory
+  readonly #onUnknownKeys: (keySetIds: readonly string[]) => void
+
+  constructor(program: Program, options: GateOptions = {}) {
+    this.#program = program
+    this.#now = options.now ?? (() => Date.now() / 1_000)
+    this.#memory = options.memory ?? new TokenMemory()
+    this.#onUnknownKeys = options.onUnknownKeys ?? (() => undefined)
+  }
+
+  get program(): Program {
+    return this.#program
+  }
+
+  swap(program: Program): void {
+    this.#program = program
+  }
+
+  admit(connection: Connection, request: HttpRequest): Admission<Judgement> {
+    const judgement = judge(this.#program, connection, request, this.#now(), this.#memory)
+    if ("authentication" in judgement && judgement.authentication.unknownKeys.length > 0) {
+      this.#onUnknownKeys(judgement.authentication.unknownKeys)
+    }
+    return { judgement, decisionId: judgement.verdict === "allow" ? undefined : newDecisionId() }
+  }
+
+  /** For a connection that carries no HTTP. Its mode has been checked where it was accepted. */
+  admitTcp(connection: Connection): Admission<TcpJudgement> {
+    const { peer, sourceIp, destinationIp, destinationPort, sni } = connection
+    const decision = decide(this.#program, {
+      peer,
+      sourceIp,
+      remoteIp: sourceIp,
+      destinationIp,
+      destinationPort,
+      sni,
+      http: undefined,
+      token: undefined,
+    })
+    const { verdict, stage } = decision
+    return { judgement: { verdict, stage, decision }, decisionId: verdict === "allow" ? undefined : newDecisionId() }
+  }
+}

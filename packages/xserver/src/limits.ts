@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything a peer could make us spend, with the most we are willing to. Each is a flag, and each refusal by one of
+// them is counted under its name.
+
+export interface Limits {
+  /** Connections open at once on one listener; further ones are closed as they come. */
+  readonly connections: number
+  /** Bytes of request line and headers together. */
+  readonly headerBytes: number
+  /** Header lines of one message. */
+  readonly headerLines: number
+  /** Requests on one connection that wait for their turn (HTTP/1.1 pipelining). */
+  readonly pipelinedRequests: number
+  /** Streams open at once on one HTTP/2 connection. */
+  readonly streams: number
+  /** Requests waiting for a connection to the application. */
+  readonly pendingRequests: number
+  /** Connections to the application. */
+  readonly upstreamConnections: number
+  /** For the first bytes of a connection. */
+  readonly sniffTimeoutMs: number
+  readonly handshakeTimeoutMs: number
+  /** From the first byte of a request to the end of its headers. */
+  readonly headerTimeoutMs: number
+  /** Without a byte of the body in either direction. */
+  readonly bodyIdleTimeoutMs: number
+  /** Between two requests of a connection. */
+  readonly keepAliveTimeoutMs: number
+  /** TCP and upgraded connections without a byte in either direction. */
+  readonly tunnelIdleTimeoutMs: number
+  readonly connectTimeoutMs: number
+  /** From the end of the request to the first byte of the response; 0 waits for ever. */
+  readonly responseTimeoutMs: number
+  /** What a drain waits for requests in flight. */
+  readonly drainTimeoutMs: number
+}
+
+export const DEFAULT_LIMITS: Limits = {
+  connections: 20_000,
+  headerBytes: 64 * 1024,
+  headerLines: 200,
+  pipelinedRequests: 16,
+  streams: 128,
+  pendingRequests: 1_024,
+  upstreamConnections: 1_024,
+  sniffTimeoutMs: 10_000,
+  handshakeTimeoutMs: 10_000,
+  headerTimeoutMs: 15_000,
+  bodyIdleTimeoutMs: 60_000,
+  keepAliveTimeoutMs: 75_000,
+  tunnelIdleTimeoutMs: 3_600_000,
+  connectTimeoutMs: 5_000,
+  responseTimeoutMs: 0,
+  drainTimeoutMs: 30_000,
+}
+
+export type LimitName = keyof Limits

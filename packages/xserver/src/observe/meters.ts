@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the data path reports. An interface, so that handlers know nothing of registries, label sets or log formats.
+
+import type { Judgement } from "@merlon/policy"
+import type { LimitName } from "../limits.js"
+
+/** Why a TLS connection was not accepted: a closed set, for a label. */
+export type TlsFailure =
+  | "no-certificate"
+  | "expired"
+  | "not-yet-valid"
+  | "untrusted"
+  | "bad-identity"
+  | "wrong-trust-domain"
+  | "revoked"
+  | "protocol"
+  | "timeout"
+  | "not-tls"
+  | "tls-not-accepted"
+  | "other"
+
+export type UpstreamFailure = "connect" | "connect-timeout" | "reset" | "protocol" | "response-timeout" | "pending-full"
+
+/** One request, or one TCP connection, when it is over. */
+export interface RequestRecord {
+  readonly protocol: "http/1.1" | "http/1.0" | "h2" | "tcp"
+  /** Undefined where the message could not be read and was never judged. */
+  readonly judgement: Judgement | TcpJudgement | undefined
+  /** The id in the decision header; undefined where the request was allowed. */
+  readonly decisionId: string | undefined
+  readonly requestId: string | undefined
+  readonly method: string
+  readonly host: string
+  /** As received, without query: queries carry tokens. */
+  readonly path: string
+  /** 0 where the connection was closed without a reply. */
+  readonly status: number
+  readonly bytesReceived: number
+  readonly bytesSent: number
+  readonly durationMs: number
+  readonly peer: string | undefined
+  readonly source: string
+  readonly port: number
+  readonly upstreamFailure: UpstreamFailure | undefined
+}
+
+export interface TcpJudgement {
+  readonly verdict: "allow" | "deny"
+  readonly stage: "deny" | "allow" | "default"
+  readonly decision: import("@merlon/policy").Decision
+}
+
+export interface Meters {
+  connectionOpened(port: number): void
+  connectionClosed(port: number): void
+  tlsFailed(failure: TlsFailure): void
+  limitHit(limit: LimitName): void
+  requestDone(record: RequestRecord): void
+}
