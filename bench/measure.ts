@@ -39,7 +39,7 @@ export function ratio(ours: number | undefined, theirs: number | undefined): num
 export function table(head: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
   const cells = [
     head,
-    ...rows.map(row => row.map(cell => (typeof cell === "number" ? cell.toLocaleString("en") : cell))),
+    ...rows.map(row => row.map(cell => (Number.isInteger(cell) ? cell.toLocaleString("en") : String(cell)))),
   ]
   const widths = head.map((_, column) => Math.max(...cells.map(row => (row[column] ?? "").length)))
   return cells.map(row => row.map((cell, column) => cell.padStart(widths[column] ?? 0)).join("  ")).join("\n")

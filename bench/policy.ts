@@ -7,6 +7,7 @@ import { type Attributes, type AuthorizationPolicy, compile, decide, meshConfig,
 import { naiveDecide } from "../packages/policy/src/authorization/testing/oracle.js"
 import { type Asked, httpRequest, policy, workload } from "../packages/policy/src/authorization/testing/requests.js"
 import { type Measured, measure, ratio, table } from "./measure.js"
+import { tokenCosts } from "./policy-tokens.js"
 
 const mesh = meshConfig()
 const SIZES = [1, 10, 100, 1_000, 10_000]
@@ -121,9 +122,10 @@ const growth = {
   hit: ratio(of(10_000)?.hit, of(10)?.hit),
   miss: ratio(of(10_000)?.miss, of(10)?.miss),
 }
+const tokens = await tokenCosts()
 
 if (process.argv.includes("--json")) {
-  console.log(JSON.stringify({ unit: "ns of CPU per decision", rows, growthFrom10To10000: growth }))
+  console.log(JSON.stringify({ unit: "ns of CPU", decisions: rows, growthFrom10To10000: growth, tokens }))
 } else {
   console.log("One decision, in nanoseconds of CPU (naive: the evaluator our tests compare with)\n")
   console.log(
@@ -142,4 +144,17 @@ if (process.argv.includes("--json")) {
     ),
   )
   console.log(`\n10,000 rules cost ${growth.hit} times what 10 rules cost on a hit, ${growth.miss} times on a miss`)
+  console.log("\nOne token, in nanoseconds of CPU: remembered, and with its signature checked\n")
+  console.log(
+    table(
+      ["algorithm", "bytes", "remembered", "checked", "ratio"],
+      tokens.map(({ algorithm, bytes, remembered, checked }) => [
+        algorithm,
+        bytes,
+        remembered,
+        checked,
+        ratio(remembered, checked),
+      ]),
+    ),
+  )
 }

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// The house has floors: a package imports only those below it, names them in its package.json, and enters by the front
+// door. This reads the imports of every source file and says which ones break that.
+
+/** Each package with the packages of ours it may import. */
+export const FLOORS: Readonly<Record<string, readonly string[]>> = {
+  policy: [],
+  cluster: [],
+  identity: ["policy"],
+  xds: ["identity", "policy"],
+  control: ["xds", "identity", "policy"],
+  xserver: ["xds", "identity", "policy"],
+  xclient: ["xds", "identity", "policy"],
+  console: ["policy"],
+  cli: ["control", "cluster", "xserver", "xclient", "console", "xds", "identity", "policy"],
+}
+
+export interface SourceFile {
+  /** From the root of the repository, as `packages/policy/src/index.ts`. */
+  readonly path: string
+  readonly text: string
+}
+
+export interface Manifest {
+  readonly dependencies: readonly string[]
+  readonly devDependencies: readonly string[]
+}
+
+const IMPORT = /(?:^|[\s;])(?:import|export)\s(?:[^"';]*?\sfrom\s)?["']([^"']+)["']|\bimport\(\s*["']([^"']+)["']\s*\)/g
+const SCOPE = "@merlon/"
+
+export function importsOf(text: string): readonly string[] {
+  return [...text.matchAll(IMPORT)].map(match => match[1] ?? match[2] ?? "")
+}
+
+export function breaches({ path, text }: SourceFile, manifest: Manifest): readonly string[] {
+  const home = /^packages\/([^/]+)\//.exec(path)?.[1]
+  if (home === undefined) return []
+  const allowed = FLOORS[home]
+  if (allowed === undefined) return [`${path}: the package \`${home}\` has no floor; add it to FLOORS`]
+  return importsOf(text).flatMap(specifier => breach(path, home, allowed, specifier, manifest) ?? [])
+}
+
+function breach(
+  path: string,
+  home: string,
+  allowed: readonly string[],
+  specifier: string,
+  { dependencies, devDependencies }: Manifest,
+): string | undefined {
+  if (specifier.startsWith(".")) {
+    const resolved = new URL(specifier, `file:///${path}`).pathname.slice(1)
+    return resolved.startsWith(`packages/${home}/`) ? undefined : `${path}: \`${specifier}\` leaves its package`
+  }
+  if (specifier.startsWith("node:")) return undefined
+  const name = specifier
+    .split("/")
+    .slice(0, specifier.startsWith("@") ? 2 : 1)
+    .join("/")
+  if (specifier.startsWith(SCOPE)) {
+    const floor = name.slice(SCOPE.length)
+    if (!allowed.includes(floor)) return `${path}: \`${home}\` must not import \`${floor}\``
+    if (specifier !== name) return `${path}: \`${specifier}\` goes past the index of \`${floor}\``
+  }
+  const isTest = /\.test\.ts$|\/testing\//.test(path)
+  if (dependencies.includes(name) || (isTest && devDependencies.includes(name))) return undefined
+  return `${path}: \`${name}\` is not in the package's package.json`
+}
