@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The cluster's own papers, made on first start and kept in its data folder: a certificate authority, the serving
+// certificate, an administrator's client certificate and the key that signs service-account tokens. Keys are 0600.
+
+import "reflect-metadata"
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+  webcrypto,
+} from "node:crypto"
+import { existsSync } from "node:fs"
+import { mkdir, readFile, rename, writeFile } from "node:fs/promises"
+import { isIP } from "node:net"
+import { join } from "node:path"
+import * as x509 from "@peculiar/x509"
+
+const YEAR = 365 * 24 * 3600 * 1000
+const CA_LIFE = 10 * YEAR
+const CERTIFICATE_LIFE = YEAR
+/** Certificates are renewed on start when less than this is left. */
+const RENEW_BEFORE = 60 * 24 * 3600 * 1000
+const EC = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const
+
+export interface Papers {
+  caCertificate: string
+  serverCertificate: string
+  serverKey: string
+  adminCertificate: string
+  adminKey: string
+  tokenKey: KeyObject
+  tokenKeyId: string
+}
+
+interface Authority {
+  certificate: x509.X509Certificate
+  keys: webcrypto.CryptoKeyPair
+  pem: string
+}
+
+async function writePrivate(path: string, text: string): Promise<void> {
+  // Written aside and renamed, so that a crash never leaves half a key.
+  await writeFile(`${path}.new`, text, { mode: 0o600 })
+  await rename(`${path}.new`, path)
+}
+
+async function exportKey(key: webcrypto.CryptoKey): Promise<string> {
+  const der = Buffer.from(await webcrypto.subtle.exportKey("pkcs8", key))
+  return createPrivateKey({ key: der, format: "der", type: "pkcs8" }).export({ type: "pkcs8", format: "pem" }) as string
+}
+
+async function importKey(pem: string): Promise<webcrypto.CryptoKeyPair> {
+  const privateDer = createPrivateKey(pem).export({ type: "pkcs8", format: "der" })
+  const publicDer = createPublicKey(pem).export({ type: "spki", format: "der" })
+  return {
+    privateKey: await webcrypto.subtle.importKey("pkcs8", privateDer, EC, true, ["sign"]),
+    publicKey: await webcrypto.subtle.importKey("spki", publicDer, EC, true, ["verify"]),
+  }
+}
+
+async function authority(folder: string, now: number): Promise<Authority> {
+  const certificatePath = join(folder, "ca.crt")
+  const keyPath = join(folder, "ca.key")
+  if (existsSync(certificatePath) && existsSync(keyPath)) {
+    const pem = await readFile(certificatePath, "utf8")
+    return { certificate: new x509.X509Certificate(pem), keys: await importKey(await readFile(keyPath, "utf8")), pem }
+  }
+  const keys = await webcrypto.subtle.generateKey(EC, true, ["sign", "verify"])
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
+    serialNumber: randomBytes(15).toString("hex"),
+    name: "CN=merlon-cluster-ca",
+    notBefore: new Date(now - 3600_000),
+    notAfter: new Date(now + CA_LIFE),
+    signingAlgorithm: EC,
+    keys,
+    extensions: [
+      new x509.BasicConstraintsExtension(true, undefined, true),
+      new x509.KeyUsagesExtension(
+        x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign | x509.KeyUsageFlags.digitalSignature,
+        true,
+      ),
+      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
+    ],
+  })
+  const pem = `${certificate.toString("pem")}\n`
+  await writePrivate(keyPath, await exportKey(keys.privateKey))
+  await writeFile(certificatePath, pem)
+  return { certificate, keys, pem }
+}
+
+async function issue(
+  ca: Authority,
+  folder: string,
+  file: string,
+  subject: string,
+  usage: string,
+  names: readonly string[],
+  now: number,
+): Promise<{ certificate: string; key: string }> {
+  const certificatePath = join(folder, `${file}.crt`)
+  const keyPath = join(folder, `${file}.key`)
+  if (existsSync(certificatePath) && existsSync(keyPath)) {
+    const pem = await readFile(certificatePath, "utf8")
+    const known = new x509.X509Certificate(pem)
+    const sans = known.getExtension(x509.SubjectAlternativeNameExtension)?.names.items.map(item => item.value) ?? []
+    const issued =
+      known.issuer === ca.certificate.subject &&
+      (await known.verify({ publicKey: ca.keys.publicKey, date: new Date(now) }))
+    if (issued && known.notAfter.getTime() - now > RENEW_BEFORE && names.every(name => sans.includes(name)))
+      return { certificate: pem, key: await readFile(keyPath, "utf8") }
+  }
+  const keys = await webcrypto.subtle.generateKey(EC, true, ["sign", "verify"])
+  const extensions: x509.Extension[] = [
+    new x509.BasicConstraintsExtension(false, undefined, true),
+    new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+    new x509.ExtendedKeyUsageExtension([usage]),
+    await x509.AuthorityKeyIdentifierExtension.create(ca.keys.publicKey),
+  ]
+  if (names.length > 0)
+    extensions.push(
+      new x509.SubjectAlternativeNameExtension(names.map(value => ({ type: isIP(value) === 0 ? "dns" : "ip", value }))),
+    )
+  const certificate = await x509.X509CertificateGenerator.create({
+    serialNumber: randomBytes(15).toString("hex"),
+    subject,
+    issuer: ca.certificate.subject,
+    notBefore: new Date(now - 3600_000),
+    notAfter: new Date(now + CERTIFICATE_LIFE),
+    signingAlgorithm: EC,
+    publicKey: keys.publicKey,
+    signingKey: ca.keys.privateKey,
+    extensions,
+  })
+  const pem = `${certificate.toString("pem")}\n`
+  const key = await exportKey(keys.privateKey)
+  await writePrivate(keyPath, key)
+  await writeFile(certificatePath, pem)
+  return { certificate: pem, key }
+}
+
+async function tokenKey(folder: string): Promise<KeyObject> {
+  const path = join(folder, "service-accounts.key")
+  if (!existsSync(path)) {
+    const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 })
+    await writePrivate(path, privateKey.export({ type: "pkcs8", format: "pem" }) as string)
+  }
+  return createPrivateKey(await readFile(path, "utf8"))
+}
+
+export async function loadPapers(folder: string, hosts: readonly string[], now: number): Promise<Papers> {
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const ca = await authority(folder, now)
+  const names = [
+    ...new Set([
+      "localhost",
+      "127.0.0.1",
+      "::1",
+      "kubernetes",
+      "kubernetes.default",
+      "kubernetes.default.svc",
+      "kubernetes.default.svc.cluster.local",
+      "10.0.0.1",
+      ...hosts,
+    ]),
+  ]
+  const server = await issue(ca, folder, "server", "CN=merlon-cluster", x509.ExtendedKeyUsage.serverAuth, names, now)
+  const admin = await issue(
+    ca,
+    folder,
+    "admin",
+    "CN=admin, O=system:masters",
+    x509.ExtendedKeyUsage.clientAuth,
+    [],
+    now,
+  )
+  const key = await tokenKey(folder)
+  const spki = createPublicKey(key).export({ type: "spki", format: "der" })
+  return {
+    caCertificate: ca.pem,
+    serverCertificate: server.certificate,
+    serverKey: server.key,
+    adminCertificate: admin.certificate,
+    adminKey: admin.key,
+    tokenKey: key,
+    tokenKeyId: createHash("sha256").update(spki).digest("base64url"),
+  }
+}
+
+/** A kubeconfig for the administrator, with everything inside. */
+export function kubeconfig(papers: Papers, server: string): string {
+  const base64 = (text: string): string => Buffer.from(text).toString("base64")
+  return `apiVersion: v1
+kind: Config
+clusters:
+- name: merlon
+  cluster:
+    server: ${server}
+    certificate-authority-data: ${base64(papers.caCertificate)}
+users:
+- name: admin
+  user:
+    client-certificate-data: ${base64(papers.adminCertificate)}
+    client-key-data: ${base64(papers.adminKey)}
+contexts:
+- name: merlon
+  context:
+    cluster: merlon
+    user: admin
+current-context: merlon
+`
+}
+
+export async function writeKubeconfig(path: string, text: string): Promise<void> {
+  await writePrivate(path, text)
+}

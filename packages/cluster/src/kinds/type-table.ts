@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The types of built-in kinds, resolved from the generated table: each struct with its fields in Go's order, and for
+// every field what decoding, defaulting, patching, applying and documenting need to know. Resolution is lazy, since
+// types such as JSONSchemaProps contain themselves.
+
+import { rawTypes } from "./generated/types.js"
+
+export interface RawField {
+  j: string
+  t: string
+  o?: number
+  p?: number
+  d?: string
+  ps?: string
+  pk?: string
+  lt?: string
+  lk?: string[]
+  st?: string
+  def?: string
+  req?: number
+}
+
+export interface RawTypeDef {
+  go: string
+  d?: string
+  f?: RawField[]
+  u?: string
+  st?: string
+}
+
+export type Special =
+  | "Time"
+  | "MicroTime"
+  | "Duration"
+  | "FieldsV1"
+  | "RawExtension"
+  | "IntOrString"
+  | "Quantity"
+  | "JSON"
+  | "SchemaOrArray"
+  | "SchemaOrBool"
+  | "SchemaOrStrings"
+
+export type TypeNode =
+  | { kind: "string" | "bool" | "int32" | "int64" | "float" | "bytes" | "any"; go: string }
+  | { kind: "pointer"; go: string; elem: TypeNode }
+  | { kind: "list"; go: string; elem: TypeNode; named: boolean }
+  | { kind: "map"; go: string; elem: TypeNode }
+  | { kind: "special"; go: string; special: Special; name: string }
+  | StructNode
+
+export interface StructNode {
+  kind: "struct"
+  go: string
+  /** Full name as OpenAPI spells it, such as io.k8s.api.core.v1.Pod. */
+  name: string
+  /** Go's bare type name, as unmarshalling errors spell it. */
+  short: string
+  doc: string
+  atomic: boolean
+  readonly fields: readonly FieldDef[]
+  readonly byName: ReadonlyMap<string, FieldDef>
+}
+
+export interface FieldDef {
+  name: string
+  readonly type: TypeNode
+  typeText: string
+  omitEmpty: boolean
+  omitZero: boolean
+  wire: number
+  doc: string
+  patchStrategy: readonly string[]
+  patchMergeKey: string
+  listType: string
+  listMapKeys: readonly string[]
+  atomic: boolean
+  declaredDefault: string | undefined
+  required: boolean
+}
+
+const META = "io.k8s.apimachinery.pkg.apis.meta.v1"
+const CRD = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1"
+const specials: Record<string, Special> = {
+  [`${META}.Time`]: "Time",
+  [`${META}.MicroTime`]: "MicroTime",
+  [`${META}.Duration`]: "Duration",
+  [`${META}.FieldsV1`]: "FieldsV1",
+  "io.k8s.apimachinery.pkg.runtime.RawExtension": "RawExtension",
+  "io.k8s.apimachinery.pkg.util.intstr.IntOrString": "IntOrString",
+  "io.k8s.apimachinery.pkg.api.resource.Quantity": "Quantity",
+  [`${CRD}.JSON`]: "JSON",
+  [`${CRD}.JSONSchemaPropsOrArray`]: "SchemaOrArray",
+  [`${CRD}.JSONSchemaPropsOrBool`]: "SchemaOrBool",
+  [`${CRD}.JSONSchemaPropsOrStringArray`]: "SchemaOrStrings",
+}
+
+const structs = new Map<string, TypeNode>()
+
+export function typeNamed(name: string): StructNode {
+  const node = namedType(name)
+  if (node.kind !== "struct") throw new Error(`type ${name} is no struct`)
+  return node
+}
+
+export function knownType(name: string): boolean {
+  return Object.hasOwn(rawTypes, name)
+}
+
+export function typeNames(): string[] {
+  return Object.keys(rawTypes)
+}
+
+export const objectMetaType = (): StructNode => typeNamed(`${META}.ObjectMeta`)
+export const schemaPropsType = (): StructNode => typeNamed(`${CRD}.JSONSchemaProps`)
+
+function namedType(name: string): TypeNode {
+  const known = structs.get(name)
+  if (known !== undefined) return known
+  const raw = rawTypes[name]
+  if (raw === undefined) return { kind: "any", go: "interface {}" }
+  const special = specials[name]
+  const node: TypeNode =
+    special !== undefined
+      ? { kind: "special", go: raw.go, special, name }
+      : raw.f !== undefined
+        ? new Struct(name, raw)
+        : rename(resolveType(raw.u ?? "any"), raw.go)
+  structs.set(name, node)
+  return node
+}
+
+function rename(node: TypeNode, go: string): TypeNode {
+  if (node.kind === "struct" || node.kind === "special") return node
+  return node.kind === "list" ? { ...node, go, named: true } : { ...node, go }
+}
+
+export function resolveType(text: string): TypeNode {
+  if (text.startsWith("*")) {
+    const elem = resolveType(text.slice(1))
+    return { kind: "pointer", go: elem.go, elem }
+  }
+  if (text.startsWith("[]")) {
+    const elem = resolveType(text.slice(2))
+    return { kind: "list", go: `[]${elem.go}`, elem, named: false }
+  }
+  if (text.startsWith("map[string]")) {
+    const elem = resolveType(text.slice("map[string]".length))
+    return { kind: "map", go: `map[string]${elem.go}`, elem }
+  }
+  if (text.startsWith("@")) return namedType(text.slice(1))
+  switch (text) {
+    case "string":
+    case "bool":
+    case "int32":
+    case "int64":
+      return { kind: text, go: text }
+    case "int":
+    case "uint32":
+      return { kind: "int64", go: text }
+    case "bytes":
+      return { kind: "bytes", go: "[]uint8" }
+    case "float64":
+    case "float32":
+      return { kind: "float", go: text }
+    default:
+      return { kind: "any", go: "interface {}" }
+  }
+}
+
+class Struct implements StructNode {
+  readonly kind = "struct"
+  readonly go: string
+  readonly short: string
+  readonly doc: string
+  readonly atomic: boolean
+  #fields: readonly FieldDef[] | undefined
+  #byName: ReadonlyMap<string, FieldDef> | undefined
+
+  constructor(
+    readonly name: string,
+    readonly raw: RawTypeDef,
+  ) {
+    this.go = raw.go
+    this.short = raw.go.slice(raw.go.indexOf(".") + 1)
+    this.doc = raw.d ?? ""
+    this.atomic = raw.st === "atomic"
+  }
+
+  get fields(): readonly FieldDef[] {
+    this.#fields ??= (this.raw.f ?? []).flatMap(expand)
+    return this.#fields
+  }
+
+  get byName(): ReadonlyMap<string, FieldDef> {
+    this.#byName ??= new Map(this.fields.map(field => [field.name, field]))
+    return this.#byName
+  }
+}
+
+class Field implements FieldDef {
+  readonly name: string
+  readonly typeText: string
+  readonly omitEmpty: boolean
+  readonly omitZero: boolean
+  readonly wire: number
+  readonly doc: string
+  readonly patchStrategy: readonly string[]
+  readonly patchMergeKey: string
+  readonly listType: string
+  readonly listMapKeys: readonly string[]
+  readonly atomic: boolean
+  readonly declaredDefault: string | undefined
+  readonly required: boolean
+  #type: TypeNode | undefined
+
+  constructor(raw: RawField) {
+    this.name = raw.j
+    this.typeText = raw.t
+    this.omitEmpty = ((raw.o ?? 0) & 1) === 1
+    this.omitZero = ((raw.o ?? 0) & 2) === 2
+    this.wire = raw.p ?? 0
+    this.doc = raw.d ?? ""
+    this.patchStrategy = raw.ps === undefined ? [] : raw.ps.split(",")
+    this.patchMergeKey = raw.pk ?? ""
+    this.listType = raw.lt ?? ""
+    this.listMapKeys = raw.lk ?? []
+    this.atomic = raw.st === "atomic"
+    this.declaredDefault = raw.def
+    this.required = raw.req === 1
+  }
+
+  get type(): TypeNode {
+    this.#type ??= resolveType(this.typeText)
+    return this.#type
+  }
+}
+
+/** Inlined structs give their fields to the outer one; on the wire they stay a message of their own. */
+export interface InlineWire {
+  wire: number
+  fields: readonly FieldDef[]
+}
+
+function expand(raw: RawField): FieldDef[] {
+  if (raw.j !== "") return [new Field(raw)]
+  const inner = resolveType(raw.t.replace(/^\*/, ""))
+  return inner.kind === "struct" ? [...inner.fields] : []
+}
+
+/** The protobuf view of a struct: inlined structs with a number are messages, TypeMeta has none. */
+export function wireFields(node: StructNode): Map<number, FieldDef | StructNode> {
+  const out = new Map<number, FieldDef | StructNode>()
+  for (const raw of rawTypes[node.name]?.f ?? []) {
+    if (raw.j !== "") {
+      const field = node.byName.get(raw.j)
+      if (field !== undefined && field.wire > 0) out.set(field.wire, field)
+      continue
+    }
+    const inner = resolveType(raw.t.replace(/^\*/, ""))
+    if (inner.kind === "struct" && raw.p !== undefined) out.set(raw.p, inner)
+  }
+  return out
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Keeps managedFields true: an update gives changed fields to its manager, an apply claims what it states, meets
+// conflicts with other owners, and removes what its manager stated before and no one else owns.
+
+import { ApiError } from "../../meta/status.js"
+import { asObject, equal, type Json, type JsonObject } from "../../value.js"
+import type { ApplyType } from "./apply-type.js"
+import { FieldSet } from "./field-set.js"
+import {
+  decodeManaged,
+  encodeManaged,
+  isReset,
+  type ManagedFields,
+  type Owner,
+  ownerKey,
+  strip,
+} from "./managed-fields.js"
+import { compare, merge, removeItems, toFieldSet, validateTyped, withNamedFields } from "./typed.js"
+
+export interface FieldManagement {
+  type: ApplyType
+  /** The empty object of the kind, against which a creation is compared. */
+  empty: JsonObject
+  owner: Owner
+  now: string
+  /** Keeps only what the endpoint may change, such as `status`. */
+  allowed(set: FieldSet): FieldSet
+}
+
+function withManaged(object: JsonObject, managed: ManagedFields): JsonObject {
+  const { managedFields: _, ...meta } = asObject(object.metadata)
+  const entries = encodeManaged(managed)
+  return { ...object, metadata: entries.length === 0 ? meta : { ...meta, managedFields: entries } }
+}
+
+function withoutManaged(object: JsonObject): JsonObject {
+  const { managedFields: _, ...meta } = asObject(object.metadata)
+  return { ...object, metadata: meta }
+}
+
+/** The new object with its managedFields; only the timestamps of an unchanged object stay as they were. */
+export function trackUpdate(live: JsonObject | undefined, next: JsonObject, how: FieldManagement): JsonObject {
+  const liveEntries = asObject(live?.metadata).managedFields
+  const sent = asObject(next.metadata).managedFields
+  let managed: ManagedFields
+  if (how.owner.subresource === "" && sent !== undefined && isReset(sent)) managed = new Map()
+  else {
+    const own = how.owner.subresource === "" ? decodeManaged(sent) : undefined
+    managed = own !== undefined && own.size > 0 ? own : (decodeManaged(liveEntries) ?? new Map())
+  }
+  const before = withoutManaged(live ?? how.empty)
+  const after = withoutManaged(next)
+  const changes = compare(how.type, before, after)
+  const touched = changes.modified.union(changes.added)
+  for (const [key, entry] of managed) {
+    if (key === ownerKey(how.owner)) continue
+    entry.set = entry.set.difference(touched).difference(changes.removed)
+  }
+  const mine = managed.get(ownerKey(how.owner))
+  const set = how.allowed(strip((mine?.set ?? new FieldSet()).difference(changes.removed).union(touched)))
+  const time = mine?.set.equals(set) ? mine.time : how.now
+  managed.set(ownerKey(how.owner), { owner: how.owner, set, time })
+  return keepTimestamps(live, withManaged(next, managed))
+}
+
+function keepTimestamps(live: JsonObject | undefined, next: JsonObject): JsonObject {
+  if (live === undefined) return next
+  const timeless = (object: JsonObject): JsonObject => {
+    const meta = asObject(object.metadata)
+    const entries = Array.isArray(meta.managedFields)
+      ? meta.managedFields.map(entry => ({ ...asObject(entry), time: null }))
+      : []
+    return { ...object, metadata: { ...meta, managedFields: entries } }
+  }
+  return equal(timeless(live), timeless(next)) ? withManagedEntries(next, asObject(live.metadata).managedFields) : next
+}
+
+function withManagedEntries(object: JsonObject, entries: Json | undefined): JsonObject {
+  return {
+    ...object,
+    metadata: { ...asObject(object.metadata), ...(entries === undefined ? {} : { managedFields: entries }) },
+  }
+}
+
+/** The result of a server-side apply. The configuration must name its kind; live is undefined when it creates. */
+export function applyConfiguration(
+  live: JsonObject | undefined,
+  config: JsonObject,
+  how: FieldManagement,
+  force: boolean,
+  title: string,
+): JsonObject {
+  const problems = validateTyped(how.type, config)
+  if (problems.length > 0) {
+    const text = problems.length === 1 ? problems[0] : `errors:\n${problems.map(line => `  ${line}`).join("\n")}`
+    throw new ApiError(500, "", `failed to create typed patch object (${title}): ${text}`)
+  }
+  const base = live === undefined ? how.empty : withoutManaged(live)
+  const managed = decodeManaged(asObject(live?.metadata).managedFields) ?? new Map()
+  const key = ownerKey(how.owner)
+  const last = managed.get(key)
+  const merged = merge(how.type, base, config) as JsonObject
+  const set = how.allowed(strip(toFieldSet(how.type, config)))
+  managed.set(key, { owner: how.owner, set, time: last?.set.equals(set) ? last.time : how.now })
+  const next = prune(how.type, merged, managed, last?.set)
+  const changes = compare(how.type, base, next)
+  const touched = changes.modified.union(changes.added)
+  const conflicts: [Owner, FieldSet][] = []
+  for (const [other, entry] of managed) {
+    if (other === key) continue
+    const clash = entry.set.intersection(touched)
+    if (!clash.isEmpty()) conflicts.push([entry.owner, clash])
+  }
+  if (conflicts.length > 0 && !force) throw conflictError(conflicts)
+  for (const [other, entry] of managed) {
+    if (other !== key) entry.set = entry.set.difference(touched).difference(changes.removed)
+  }
+  return keepTimestamps(live, withManaged(next, managed))
+}
+
+function prune(type: ApplyType, merged: JsonObject, managed: ManagedFields, last: FieldSet | undefined): JsonObject {
+  if (last === undefined || last.isEmpty()) return merged
+  const named = (set: FieldSet): FieldSet => withNamedFields(type, set)
+  const mergedSet = named(toFieldSet(type, merged))
+  let pruned = removeItems(type, merged, named(last)) as JsonObject
+  // What any manager owns, the applying one included, comes back.
+  let owned = new FieldSet()
+  for (const { set } of managed.values()) owned = owned.union(set)
+  pruned = removeItems(
+    type,
+    merged,
+    mergedSet.difference(named(toFieldSet(type, pruned)).union(named(owned))),
+  ) as JsonObject
+  // So does what the manager never owned.
+  const dangling = mergedSet.difference(named(toFieldSet(type, pruned))).intersection(named(last))
+  return removeItems(type, merged, dangling) as JsonObject
+}
+
+function printOwner(owner: Owner): string {
+  const name =
+    owner.subresource === ""
+      ? JSON.stringify(owner.manager)
+      : `${JSON.stringify(owner.manager)} with subresource ${JSON.stringify(owner.subresource)}`
+  return owner.operation === "Update" ? `${name} using ${owner.apiVersion}` : name
+}
+
+function conflictError(conflicts: [Owner, FieldSet][]): ApiError {
+  const found = conflicts
+    .map(([owner, set]): [string, string[]] => [printOwner(owner), set.paths()])
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+  const causes = found.flatMap(([owner, paths]) =>
+    paths.map((field): JsonObject => ({ reason: "FieldManagerConflict", message: `conflict with ${owner}`, field })),
+  )
+  const lines = found.map(([owner, paths]) =>
+    paths.length === 1
+      ? `conflict with ${owner}: ${paths[0]}`
+      : `conflicts with ${owner}:\n${paths.map(path => `- ${path}`).join("\n")}`,
+  )
+  const head = `Apply failed with ${causes.length} conflict${causes.length === 1 ? "" : "s"}: `
+  return new ApiError(409, "Conflict", head + lines.join("\n"), { causes })
+}

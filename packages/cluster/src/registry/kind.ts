@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the registry needs to know about a kind of object, whether built in or defined by a CRD: how it is decoded,
+// stored, prepared, validated, selected and applied. One implementation per sort of kind.
+
+import type { ResourceInfo } from "../kinds/resource-table.js"
+import type { FieldError } from "../meta/field-error.js"
+import type { MetaRules } from "../meta/object-meta.js"
+import type { GroupResource } from "../meta/status.js"
+import type { ApplyType } from "../patch/apply/apply-type.js"
+import type { Json, JsonObject } from "../value.js"
+
+export interface DecodedObject {
+  object: JsonObject
+  /** Paths that are not in the schema, in the order they are reported. */
+  unknown: string[]
+}
+
+export interface Column {
+  name: string
+  type: string
+  format: string
+  description: string
+  priority: number
+  /** The cell of an object. */
+  cell(object: JsonObject, now: number): Json
+}
+
+export interface ValidationContext {
+  warn(text: string): void
+}
+
+export interface Kind {
+  info: ResourceInfo
+  builtin: boolean
+  meta: MetaRules
+  /** Checks the types of a document and brings it into shape; throws DecodeError. Defaults included. */
+  decode(value: Json): DecodedObject
+  /** The document in the requested version, from what is stored. */
+  fromStored(stored: JsonObject): JsonObject
+  toStored(object: JsonObject): JsonObject
+  hasStatus: boolean
+  scale?: ScalePaths
+  prepareForCreate(object: JsonObject): void
+  prepareForUpdate(object: JsonObject, old: JsonObject): void
+  validate(object: JsonObject, context: ValidationContext): FieldError[]
+  validateUpdate(object: JsonObject, old: JsonObject, context: ValidationContext): FieldError[]
+  /** The value of a selectable field; undefined when the kind does not offer it. */
+  field(object: JsonObject, path: string): string | undefined
+  selectable(path: string): boolean
+  unsupportedField(path: string): string
+  applyType: ApplyType
+  empty: JsonObject
+  columns: readonly Column[]
+  /** Shown to every caller of the version. */
+  deprecation: string | undefined
+}
+
+export interface ScalePaths {
+  spec: readonly string[]
+  status: readonly string[]
+  selector: readonly string[] | undefined
+}
+
+export function groupResource(info: ResourceInfo): GroupResource {
+  return { group: info.group, resource: info.plural }
+}
+
+export function groupKind(info: ResourceInfo): GroupResource {
+  return { group: info.group, resource: info.kind }
+}
+
+export function keyOf(info: ResourceInfo, namespace: string, name: string): string {
+  return info.namespaced ? `${info.prefix}${namespace}/${name}` : `${info.prefix}${name}`
+}
+
+export function prefixOf(info: ResourceInfo, namespace: string): string {
+  return info.namespaced && namespace !== "" ? `${info.prefix}${namespace}/` : info.prefix
+}

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Lists and watches. A list is one consistent revision, in pages if asked; a watch begins exactly where a list ended
+// and turns changes of matching into ADDED and DELETED.
+
+import { metaOf } from "../meta/object-meta.js"
+import { ApiError, badRequest, expired, internal, resourceVersionTooLarge } from "../meta/status.js"
+import { matchesFields } from "../selectors/field.js"
+import { matchesLabels } from "../selectors/label.js"
+import { CompactedError, type Entry, FutureRevisionError, type Watch } from "../store/store.js"
+import { asObject, asString, type JsonObject } from "../value.js"
+import { type Kind, prefixOf } from "./kind.js"
+import type { ListOptions } from "./list-options.js"
+import { type Registry, withRevision } from "./registry.js"
+
+export interface Listed {
+  objects: JsonObject[]
+  revision: number
+  continue: string
+  remaining: number | undefined
+}
+
+const TOO_OLD =
+  "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list."
+
+export function parseRevision(text: string): number | string {
+  if (text === "") return 0
+  return /^\d+$/.test(text)
+    ? Number(text)
+    : `resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`
+}
+
+function matches(kind: Kind, object: JsonObject, options: ListOptions): boolean {
+  return (
+    (options.labels.length === 0 || matchesLabels(options.labels, asObject(metaOf(object).labels))) &&
+    (options.fields.length === 0 || matchesFields(options.fields, path => kind.field(object, path) ?? ""))
+  )
+}
+
+/** Continue tokens are Kubernetes': base64 of the revision and the key to go on after. */
+function encodeContinue(revision: number, start: string): string {
+  return Buffer.from(JSON.stringify({ v: "meta.k8s.io/v1", rv: revision, start: `${start}\0` })).toString("base64url")
+}
+
+function decodeContinue(token: string): { rv: number; start: string } {
+  try {
+    const parsed = JSON.parse(Buffer.from(token, "base64url").toString()) as {
+      v?: unknown
+      rv?: unknown
+      start?: unknown
+    }
+    if (parsed.v === "meta.k8s.io/v1" && typeof parsed.rv === "number" && typeof parsed.start === "string")
+      return { rv: parsed.rv, start: parsed.start.replace(/^\//, "").replace(/\0$/, "") }
+  } catch {
+    // Falls through to the refusal below: a token that cannot be read is a bad request.
+  }
+  throw badRequest("continue key is not valid: invalid character in token")
+}
+
+export async function list(registry: Registry, kind: Kind, namespace: string, options: ListOptions): Promise<Listed> {
+  const prefix = prefixOf(kind.info, namespace)
+  const asked = parseRevision(options.resourceVersion)
+  if (typeof asked === "string") throw badRequest(`invalid resource version: ${asked}`)
+  let revision: number | undefined
+  let after: string | undefined
+  if (options.continue !== "") {
+    const token = decodeContinue(options.continue)
+    after = prefix + token.start
+    if (token.rv > 0) revision = token.rv
+  } else {
+    if (asked > registry.store.revision())
+      throw resourceVersionTooLarge(options.resourceVersion, registry.store.revision())
+    if (options.resourceVersionMatch === "Exact") revision = asked
+  }
+  try {
+    return await page(registry, kind, prefix, options, revision, after)
+  } catch (error) {
+    if (error instanceof FutureRevisionError) throw resourceVersionTooLarge(`${revision}`, error.current)
+    if (!(error instanceof CompactedError)) throw error
+    if (after === undefined) throw expired("The resourceVersion for the provided list is too old.")
+    throw new ApiError(410, "Expired", TOO_OLD, undefined, {
+      metadata: { continue: encodeContinue(-1, after.slice(prefix.length)) },
+    })
+  }
+}
+
+async function page(
+  registry: Registry,
+  kind: Kind,
+  prefix: string,
+  options: ListOptions,
+  revision: number | undefined,
+  after: string | undefined,
+): Promise<Listed> {
+  const selective = options.labels.length > 0 || options.fields.length > 0
+  const request = { prefix, ...(revision === undefined ? {} : { revision }), ...(after === undefined ? {} : { after }) }
+  if (!selective) {
+    const found = await registry.store.range({ ...request, limit: options.limit })
+    const last = found.entries.at(-1)
+    return {
+      objects: found.entries.map(entry => registry.present(kind, entry)),
+      revision: found.revision,
+      continue:
+        found.remaining > 0 && last !== undefined ? encodeContinue(found.revision, last.key.slice(prefix.length)) : "",
+      remaining: found.remaining > 0 ? found.remaining : undefined,
+    }
+  }
+  const found = await registry.store.range(request)
+  const objects: JsonObject[] = []
+  let last: Entry | undefined
+  for (const entry of found.entries) {
+    const object = registry.present(kind, entry)
+    if (!matches(kind, object, options)) continue
+    if (options.limit > 0 && objects.length === options.limit && last !== undefined)
+      return {
+        objects,
+        revision: found.revision,
+        continue: encodeContinue(found.revision, last.key.slice(prefix.length)),
+        remaining: undefined,
+      }
+    objects.push(object)
+    last = entry
+  }
+  return { objects, revision: found.revision, continue: "", remaining: undefined }
+}
+
+export interface WatchEvent {
+  type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR"
+  object: JsonObject
+}
+
+export interface WatchHandle extends Watch {
+  /** The revision up to which everything has been delivered. */
+  bookmark(initialEventsEnd?: boolean): WatchEvent
+}
+
+/** Delivers matching changes in order. Initial state comes first where the options ask for it. */
+export async function watch(
+  registry: Registry,
+  kind: Kind,
+  namespace: string,
+  options: ListOptions,
+  emit: (event: WatchEvent) => void,
+): Promise<WatchHandle> {
+  const prefix = prefixOf(kind.info, namespace)
+  const asked = parseRevision(options.resourceVersion)
+  if (typeof asked === "string") throw internal(asked)
+  const store = registry.store
+  let from = asked
+  let seen = asked
+  const bookmark = (initialEventsEnd = false): WatchEvent => {
+    const meta: JsonObject = { resourceVersion: `${Math.max(seen, store.revision())}` }
+    if (initialEventsEnd) meta.annotations = { "k8s.io/initial-events-end": "true" }
+    return { type: "BOOKMARK", object: { ...kind.empty, metadata: meta } }
+  }
+  const initial = options.sendInitialEvents ?? asked === 0
+  if (initial || options.sendInitialEvents === false) {
+    const { entries, revision } = await store.range({ prefix })
+    from = Math.max(asked, revision)
+    // Kubernetes sends no initial events at all when their end could not be marked.
+    const silent = options.sendInitialEvents === true && !options.allowWatchBookmarks
+    if (initial && !silent)
+      for (const entry of entries) {
+        const object = registry.present(kind, entry)
+        if (matches(kind, object, options)) emit({ type: "ADDED", object })
+      }
+    seen = from
+    if (options.sendInitialEvents === true && options.allowWatchBookmarks) emit(bookmark(true))
+  }
+  try {
+    const handle = store.watch(prefix, from, event => {
+      seen = event.revision
+      const before = event.previous === undefined ? undefined : registry.present(kind, event.previous)
+      const after = event.entry === undefined ? undefined : registry.present(kind, event.entry)
+      const matched = before !== undefined && matches(kind, before, options)
+      const matching = after !== undefined && matches(kind, after, options)
+      if (matching) emit({ type: matched ? "MODIFIED" : "ADDED", object: after })
+      else if (matched) emit({ type: "DELETED", object: withRevision(before, event.revision) })
+    })
+    return { close: () => handle.close(), bookmark }
+  } catch (error) {
+    if (!(error instanceof CompactedError)) throw error
+    const status = new ApiError(
+      410,
+      "Expired",
+      `too old resource version: ${asString(options.resourceVersion)} (${error.current})`,
+    )
+    emit({ type: "ERROR", object: status.toStatus() })
+    return { close: () => undefined, bookmark }
+  }
+}

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Creating, replacing and reading objects with Kubernetes' semantics: admission, preparation, validation, optimistic
+// concurrency, generation, managed fields. Deletion stands in deletion.ts, lists and watches in reading.ts.
+
+import { randomUUID } from "node:crypto"
+import { type FieldError, invalid } from "../meta/field-error.js"
+import { isDeleting, metaOf, validateMeta, validateMetaUpdate } from "../meta/object-meta.js"
+import {
+  type ApiError,
+  alreadyExists,
+  conflict,
+  forbiddenError,
+  internal,
+  invalidError,
+  modified,
+  notFound,
+} from "../meta/status.js"
+import { type FieldManagement, trackUpdate } from "../patch/apply/field-manager.js"
+import { FieldSet } from "../patch/apply/field-set.js"
+import type { Entry, Store } from "../store/store.js"
+import { asObject, asString, asStrings, clone, dig, equal, type JsonObject } from "../value.js"
+import { now } from "../wire/go-time.js"
+import { stringify } from "../wire/json.js"
+import type { Catalog } from "./catalog.js"
+import type { AdmissionRequest, RequestContext } from "./context.js"
+import { groupKind, groupResource, type Kind, keyOf } from "./kind.js"
+import { allocateAddresses, normalizeAddresses } from "./service-addresses.js"
+
+export interface Admission {
+  mutate(kind: Kind, request: AdmissionRequest, context: RequestContext): Promise<JsonObject>
+  validate(kind: Kind, request: AdmissionRequest, context: RequestContext): Promise<void>
+}
+
+export interface UpdateRequest {
+  kind: Kind
+  context: RequestContext
+  /** The object as it should become; called again when somebody else was faster. Returns its options for admission. */
+  transform(current: JsonObject | undefined): Promise<JsonObject> | JsonObject
+  options: JsonObject
+  /** Create the object when it is missing. */
+  create: "never" | "allowed"
+  /** managedFields are already right, as after an apply. */
+  tracked: boolean
+  /** The caller's own resourceVersion must match; otherwise a lost race is tried again. */
+  exact: boolean
+}
+
+export interface Written {
+  object: JsonObject
+  created: boolean
+}
+
+const MAX_ATTEMPTS = 20
+const RANDOM = "bcdfghjklmnpqrstvwxz2456789"
+/** Kinds whose status endpoint may also change labels and annotations. */
+const metaThroughStatus = new Set([
+  "Pod",
+  "Node",
+  "Namespace",
+  "Service",
+  "PersistentVolume",
+  "PersistentVolumeClaim",
+  "ResourceQuota",
+])
+
+export class Registry {
+  constructor(
+    readonly store: Store,
+    readonly catalog: Catalog,
+    readonly admission: Admission,
+    readonly clock: () => number,
+  ) {}
+
+  /** The document in the kind's version, with its resourceVersion. */
+  present(kind: Kind, entry: Entry): JsonObject {
+    const object = kind.fromStored(entry.object)
+    return withRevision(object, entry.modRevision)
+  }
+
+  async find(kind: Kind, namespace: string, name: string): Promise<Entry | undefined> {
+    return this.store.get(keyOf(kind.info, namespace, name))
+  }
+
+  async get(kind: Kind, namespace: string, name: string): Promise<JsonObject> {
+    const entry = await this.find(kind, namespace, name)
+    if (entry === undefined) throw notFound(groupResource(kind.info), name)
+    return this.present(kind, entry)
+  }
+
+  async checkNamespace(kind: Kind, context: RequestContext, name: string): Promise<void> {
+    if (!kind.info.namespaced) return
+    const namespaces = this.catalog.builtin("", "v1", "namespaces")
+    const entry = await this.find(namespaces, "", context.namespace)
+    if (entry === undefined) throw notFound({ group: "", resource: "namespaces" }, context.namespace)
+    if (isDeleting(entry.object))
+      throw forbiddenError(
+        groupResource(kind.info),
+        name,
+        `unable to create new content in namespace ${context.namespace} because it is being terminated`,
+        [
+          {
+            reason: "NamespaceTerminating",
+            message: `namespace ${context.namespace} is being terminated`,
+            field: "metadata.namespace",
+          },
+        ],
+      )
+  }
+
+  management(kind: Kind, context: RequestContext, operation: "Apply" | "Update"): FieldManagement {
+    const status = FieldSet.fromJson({ "f:status": {} })
+    return {
+      type: kind.applyType,
+      empty: kind.empty,
+      owner: {
+        manager: context.fieldManager,
+        operation,
+        apiVersion: kind.info.apiVersion,
+        subresource: context.subresource,
+      },
+      now: now(this.clock),
+      allowed: set => {
+        if (context.subresource === "status") {
+          const kept = new FieldSet()
+          const keep = metaThroughStatus.has(kind.info.kind) ? ["f:status", "f:metadata"] : ["f:status"]
+          for (const element of keep) {
+            if (set.members.has(element)) kept.members.add(element)
+            const child = set.children.get(element)
+            if (child !== undefined) kept.children.set(element, child)
+          }
+          return kept
+        }
+        return kind.hasStatus && context.subresource === "" ? set.recursiveDifference(status) : set
+      },
+    }
+  }
+
+  async create(
+    kind: Kind,
+    object: JsonObject,
+    context: RequestContext,
+    options: JsonObject,
+    tracked = false,
+  ): Promise<JsonObject> {
+    const draft = clone(object)
+    const meta = metaOf(draft)
+    draft.metadata = meta
+    if (kind.info.namespaced) meta.namespace = context.namespace
+    if (asString(meta.name) === "" && asString(meta.generateName) !== "")
+      meta.name = this.#generateName(asString(meta.generateName))
+    await this.checkNamespace(kind, context, asString(meta.name))
+    const managed = tracked ? draft : trackUpdate(undefined, draft, this.management(kind, context, "Update"))
+    const mutated = clone(
+      await this.admission.mutate(kind, { operation: "CREATE", object: managed, oldObject: null, options }, context),
+    )
+    const own = metaOf(mutated)
+    for (const key of ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"]) delete own[key]
+    own.uid = randomUUID()
+    own.creationTimestamp = now(this.clock)
+    kind.prepareForCreate(mutated)
+    if (kind.info.kind === "Service") normalizeAddresses(asObject(mutated.spec))
+    const errors = [...validateMeta(metaOf(mutated), kind.meta), ...kind.validate(mutated, context)]
+    if (errors.length > 0)
+      throw invalidError({ group: kind.info.group, resource: asString(mutated.kind) }, asString(own.name), errors)
+    const key = keyOf(kind.info, context.namespace, asString(own.name))
+    await this.#allocate(kind, mutated, key)
+    await this.admission.validate(kind, { operation: "CREATE", object: mutated, oldObject: null, options }, context)
+    const revision = asString(own.resourceVersion)
+    if (revision !== "" && revision !== "0")
+      throw internal("resourceVersion should not be set on objects to be created")
+    const stored = storedForm(kind, mutated)
+    const existing = await this.store.get(key)
+    if (existing !== undefined) throw this.#exists(kind, existing, asString(own.name))
+    if (context.dryRun) return withoutRevision(kind.fromStored(stored))
+    const written = await this.store.commit([{ key, modRevision: 0 }], [{ key, value: stringify(stored) }])
+    if (written === undefined) throw this.#exists(kind, await this.store.get(key), asString(own.name))
+    return withRevision(kind.fromStored(stored), written)
+  }
+
+  #exists(kind: Kind, entry: Entry | undefined, name: string): ApiError {
+    const deleting = entry !== undefined && isDeleting(entry.object)
+    return alreadyExists(groupResource(kind.info), name, deleting ? "object is being deleted: " : "")
+  }
+
+  #generateName(base: string): string {
+    let suffix = ""
+    for (let i = 0; i < 5; i++) suffix += RANDOM[Math.floor(Math.random() * RANDOM.length)]
+    return `${base.slice(0, 58)}${suffix}`
+  }
+
+  async #allocate(kind: Kind, object: JsonObject, key: string): Promise<void> {
+    if (kind.info.kind !== "Service" || kind.info.group !== "") return
+    const { entries } = await this.store.range({ prefix: kind.info.prefix })
+    const errors = allocateAddresses(object, key, entries, Math.random)
+    if (errors.length > 0) throw invalidError(groupKind(kind.info), asString(dig(object, "metadata", "name")), errors)
+  }
+
+  async update(request: UpdateRequest): Promise<Written> {
+    const { kind, context } = request
+    const key = keyOf(kind.info, context.namespace, context.name)
+    for (let attempt = 0; ; attempt++) {
+      const entry = await this.store.get(key)
+      if (entry === undefined) {
+        if (request.create === "never") throw notFound(groupResource(kind.info), context.name)
+        const object = await request.transform(undefined)
+        return {
+          object: await this.create(
+            kind,
+            object,
+            context,
+            { ...request.options, kind: "CreateOptions" },
+            request.tracked,
+          ),
+          created: true,
+        }
+      }
+      const done = await this.#replace(request, key, entry)
+      if (done !== undefined) return { object: done, created: false }
+      if (request.exact || attempt >= MAX_ATTEMPTS) throw modified(groupResource(kind.info), context.name)
+    }
+  }
+
+  /** undefined when somebody else changed the object in between. */
+  async #replace(request: UpdateRequest, key: string, entry: Entry): Promise<JsonObject | undefined> {
+    const { kind, context } = request
+    const gr = groupResource(kind.info)
+    const current = this.present(kind, entry)
+    const wanted = clone(await request.transform(current))
+    const meta = metaOf(wanted)
+    wanted.metadata = meta
+    const uid = asString(meta.uid)
+    if (uid !== "" && uid !== asString(metaOf(current).uid) && request.exact)
+      throw conflict(
+        gr,
+        context.name,
+        `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${asString(metaOf(current).uid)}`,
+      )
+    const version = asString(meta.resourceVersion)
+    if (version === "" || version === "0") {
+      if (!kind.info.traits.unconditionalUpdate)
+        throw invalidError(gr, context.name, [
+          { ...invalid("metadata.resourceVersion", 0, "must be specified for an update") },
+        ])
+    } else if (version !== `${entry.modRevision}`) throw modified(gr, context.name)
+    meta.resourceVersion = `${entry.modRevision}`
+    const managed = request.tracked ? wanted : trackUpdate(current, wanted, this.management(kind, context, "Update"))
+    const mutated = clone(
+      await this.admission.mutate(
+        kind,
+        { operation: "UPDATE", object: managed, oldObject: current, options: request.options },
+        context,
+      ),
+    )
+    const old = clone(current)
+    this.#prepareUpdate(kind, mutated, old, context)
+    const errors = this.#updateErrors(kind, mutated, old, context)
+    if (errors.length > 0)
+      throw invalidError(
+        { group: kind.info.group, resource: asString(mutated.kind) },
+        asString(metaOf(mutated).name),
+        errors,
+      )
+    await this.#allocate(kind, mutated, key)
+    await this.admission.validate(
+      kind,
+      { operation: "UPDATE", object: mutated, oldObject: current, options: request.options },
+      context,
+    )
+    const stored = storedForm(kind, mutated)
+    if (equal(stored, entry.object)) return current
+    if (finished(kind, stored)) {
+      if (context.dryRun) return withRevision(kind.fromStored(stored), entry.modRevision)
+      const gone = await this.store.commit([{ key, modRevision: entry.modRevision }], [{ key, delete: true }])
+      return gone === undefined ? undefined : withRevision(kind.fromStored(stored), entry.modRevision)
+    }
+    if (context.dryRun) return withRevision(kind.fromStored(stored), entry.modRevision)
+    const revision = await this.store.commit(
+      [{ key, modRevision: entry.modRevision }],
+      [{ key, value: stringify(stored) }],
+    )
+    return revision === undefined ? undefined : withRevision(kind.fromStored(stored), revision)
+  }
+
+  #prepareUpdate(kind: Kind, object: JsonObject, old: JsonObject, context: RequestContext): void {
+    const meta = metaOf(object)
+    const before = metaOf(old)
+    object.metadata = meta
+    const keep = (key: string): void => {
+      if (before[key] === undefined) delete meta[key]
+      else meta[key] = before[key]
+    }
+    keep("generation")
+    if (context.subresource === "status") {
+      for (const key of Object.keys(object))
+        if (!["kind", "apiVersion", "metadata", "status"].includes(key)) delete object[key]
+      for (const [key, value] of Object.entries(old)) if (key !== "status" && key !== "metadata") object[key] = value
+      if (metaThroughStatus.has(kind.info.kind)) keep("ownerReferences")
+      else for (const key of ["labels", "annotations", "finalizers", "ownerReferences"]) keep(key)
+    } else if (context.subresource !== "finalize" && context.subresource !== "binding")
+      kind.prepareForUpdate(object, old)
+    if (kind.info.kind === "Service") normalizeAddresses(asObject(object.spec))
+    if (asString(meta.uid) === "") keep("uid")
+    keep("creationTimestamp")
+    if (before.deletionTimestamp !== undefined) keep("deletionTimestamp")
+    if (before.deletionGracePeriodSeconds !== undefined && meta.deletionGracePeriodSeconds === undefined)
+      keep("deletionGracePeriodSeconds")
+  }
+
+  #updateErrors(kind: Kind, object: JsonObject, old: JsonObject, context: RequestContext): FieldError[] {
+    const meta = validateMetaUpdate(metaOf(object), metaOf(old), kind.meta.strictFinalizers)
+    // Custom resources are checked by the generic and by their own strategy; clients see both causes.
+    const twice = kind.builtin ? meta : [...meta, ...meta]
+    if (!kind.builtin && object.kind !== kind.info.kind) return kind.validateUpdate(object, old, context)
+    if (context.subresource === "status" && kind.builtin) return twice
+    return [...twice, ...kind.validateUpdate(object, old, context)]
+  }
+}
+
+/** Nothing holds an object any more that is being deleted: removing the last finalizer removes it. */
+export function finished(kind: Kind, object: JsonObject): boolean {
+  if (!isDeleting(object)) return false
+  const meta = metaOf(object)
+  if (asStrings(meta.finalizers).length > 0) return false
+  if (kind.info.kind === "Namespace" && kind.info.group === "")
+    return asStrings(dig(object, "spec", "finalizers")).length === 0
+  const grace = meta.deletionGracePeriodSeconds
+  return grace === undefined || grace === 0
+}
+
+function storedForm(kind: Kind, object: JsonObject): JsonObject {
+  const { resourceVersion: _, ...meta } = metaOf(object)
+  return kind.toStored({ ...object, metadata: meta })
+}
+
+export function withRevision(object: JsonObject, revision: number): JsonObject {
+  const { name, generateName, namespace, selfLink, uid, resourceVersion: _, ...rest } = metaOf(object)
+  const meta: JsonObject = {}
+  // Go's order of ObjectMeta; error messages quote whole objects.
+  if (name !== undefined) meta.name = name
+  if (generateName !== undefined) meta.generateName = generateName
+  if (namespace !== undefined) meta.namespace = namespace
+  if (selfLink !== undefined) meta.selfLink = selfLink
+  if (uid !== undefined) meta.uid = uid
+  meta.resourceVersion = `${revision}`
+  return { ...object, metadata: { ...meta, ...rest } }
+}
+
+function withoutRevision(object: JsonObject): JsonObject {
+  const { resourceVersion: _, ...meta } = metaOf(object)
+  return { ...object, metadata: meta }
+}

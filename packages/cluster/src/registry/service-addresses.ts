@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Cluster IPs and node ports: kept when asked for and free, otherwise picked at random. What is taken is read from the
+// stored Services, so nothing can leak.
+
+import { isIPv4 } from "node:net"
+import { type FieldError, invalid } from "../meta/field-error.js"
+import type { Entry } from "../store/store.js"
+import { asArray, asObject, asString, asStrings, isEmpty, type JsonObject } from "../value.js"
+
+const NODE_PORTS = { first: 30000, last: 32767 }
+/** 10.0.0.0/16; single addresses that people ask for by hand mostly lie in its lower half. */
+const RANGE = { base: ipNumber("10.0.0.0"), size: 65536, randomFrom: 32768 }
+
+function ipNumber(ip: string): number {
+  return ip.split(".").reduce((sum, part) => sum * 256 + Number(part), 0)
+}
+
+function ipText(value: number): string {
+  return [24, 16, 8, 0].map(shift => Math.floor(value / 2 ** shift) % 256).join(".")
+}
+
+export function normalizeAddresses(spec: JsonObject): void {
+  const ip = asString(spec.clusterIP)
+  const all = asStrings(spec.clusterIPs)
+  if (ip !== "" && all.length === 0) spec.clusterIPs = [ip]
+  else if (ip === "" && all[0] !== undefined) spec.clusterIP = all[0]
+}
+
+export function allocateAddresses(
+  service: JsonObject,
+  key: string,
+  services: readonly Entry[],
+  random: () => number,
+): FieldError[] {
+  const spec = asObject(service.spec)
+  const type = asString(spec.type)
+  if (type === "ExternalName") {
+    for (const name of ["clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"])
+      delete spec[name]
+    return []
+  }
+  const others = services.filter(entry => entry.key !== key).map(entry => asObject(entry.object.spec))
+  if (spec.clusterIP === "None") {
+    const dual = isEmpty(spec.selector)
+    if (isEmpty(spec.ipFamilies)) spec.ipFamilies = dual ? ["IPv4", "IPv6"] : ["IPv4"]
+    if (isEmpty(spec.ipFamilyPolicy)) spec.ipFamilyPolicy = dual ? "RequireDualStack" : "SingleStack"
+  } else {
+    const taken = new Set(others.flatMap(other => asStrings(other.clusterIPs)))
+    const asked = asString(spec.clusterIP)
+    if (asked !== "") {
+      const offset = isIPv4(asked) ? ipNumber(asked) - RANGE.base : -1
+      const refuse = (why: string): FieldError[] => [
+        invalid("spec.clusterIPs", [asked], `failed to allocate IP ${asked}: ${why}`),
+      ]
+      if (offset < 1 || offset >= RANGE.size - 1) return refuse("the provided network does not match the current range")
+      if (taken.has(asked)) return refuse("provided IP is already allocated")
+    } else {
+      let ip = ""
+      do ip = ipText(RANGE.base + RANGE.randomFrom + Math.floor(random() * (RANGE.size - RANGE.randomFrom - 1)))
+      while (taken.has(ip))
+      spec.clusterIP = ip
+    }
+    spec.clusterIPs = [asString(spec.clusterIP)]
+    if (isEmpty(spec.ipFamilies)) spec.ipFamilies = ["IPv4"]
+    if (isEmpty(spec.ipFamilyPolicy)) spec.ipFamilyPolicy = "SingleStack"
+  }
+  return type === "NodePort" || (type === "LoadBalancer" && spec.allocateLoadBalancerNodePorts !== false)
+    ? allocatePorts(spec, others, random)
+    : []
+}
+
+function allocatePorts(spec: JsonObject, others: readonly JsonObject[], random: () => number): FieldError[] {
+  const taken = new Set(others.flatMap(other => asArray(other.ports).map(port => asObject(port).nodePort)))
+  const errors: FieldError[] = []
+  for (const [i, item] of asArray(spec.ports).entries()) {
+    const port = asObject(item)
+    const asked = port.nodePort
+    if (typeof asked === "number" && asked > 0) {
+      if (asked < NODE_PORTS.first || asked > NODE_PORTS.last)
+        errors.push(
+          invalid(
+            `spec.ports[${i}].nodePort`,
+            asked,
+            `provided port is not in the valid range. The range of valid ports is ${NODE_PORTS.first}-${NODE_PORTS.last}`,
+          ),
+        )
+      else if (taken.has(asked))
+        errors.push(invalid(`spec.ports[${i}].nodePort`, asked, "provided port is already allocated"))
+    } else {
+      let number = 0
+      do number = NODE_PORTS.first + Math.floor(random() * (NODE_PORTS.last - NODE_PORTS.first + 1))
+      while (taken.has(number))
+      port.nodePort = number
+    }
+    taken.add(port.nodePort)
+  }
+  return errors
+}

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The embedded store: LevelDB holds the newest version of each key (`k`), the log of changes by revision (`l`) and one
+// record about itself (`m`). Writers that wait at the same time share one synced batch. A change reaches memory and
+// watchers only after it is on disk, so nobody ever sees what a crash could take back.
+
+import { ClassicLevel } from "classic-level"
+import { ClusterError } from "../../errors.js"
+import {
+  CompactedError,
+  type Compare,
+  Entry,
+  FutureRevisionError,
+  type RangeRequest,
+  type RangeResult,
+  type Store,
+  type StoreEvent,
+  type Watch,
+  type Write,
+} from "../store.js"
+import { KeySpace } from "./key-space.js"
+
+const FORMAT = 1
+/** Changes kept for watchers and continued lists, whatever their age. */
+const MAX_LOG = 100_000
+
+interface Meta {
+  format: number
+  revision: number
+  compacted: number
+}
+
+interface LogRecord {
+  k: string
+  /** Value, create revision. Absent: deleted. */
+  v?: string
+  c?: number
+  /** Previous value, create revision, modification revision. */
+  pv?: string
+  pc?: number
+  pm?: number
+}
+
+interface Pending {
+  compares: readonly Compare[]
+  writes: readonly Write[]
+  resolve(revision: number | undefined): void
+  reject(error: unknown): void
+}
+
+interface Watcher {
+  prefix: string
+  after: number
+  listener(event: StoreEvent): void
+}
+
+const logKey = (revision: number): string => `l${revision.toString(16).padStart(14, "0")}`
+
+export async function openEmbeddedStore(folder: string): Promise<Store> {
+  const db = new ClassicLevel<string, string>(folder, { keyEncoding: "utf8", valueEncoding: "utf8" })
+  try {
+    await db.open()
+  } catch (error) {
+    throw new ClusterError("STORE_LOCKED", `cannot open the store in \`${folder}\`: ${describe(error)}`, {
+      cause: error,
+    })
+  }
+  const text = await db.get("m")
+  const meta: Meta = text === undefined ? { format: FORMAT, revision: 1, compacted: 0 } : (JSON.parse(text) as Meta)
+  if (meta.format !== FORMAT) {
+    await db.close()
+    throw new ClusterError(
+      "STORE_FORMAT",
+      `the store in \`${folder}\` has format ${meta.format}, this version reads format ${FORMAT}; use the version that wrote it to export its objects`,
+    )
+  }
+  const keys = new KeySpace()
+  for await (const [key, value] of db.iterator({ gte: "k", lt: "l" })) {
+    const [create, mod] = value.split(" ", 2).map(Number)
+    keys.load(new Entry(key.slice(1), value.slice(value.indexOf("{")), create ?? 0, mod ?? 0))
+  }
+  const log: StoreEvent[] = []
+  for await (const [key, value] of db.iterator({ gt: logKey(meta.compacted), lt: "m" }))
+    log.push(fromRecord(Number.parseInt(key.slice(1), 16), JSON.parse(value) as LogRecord))
+  return new EmbeddedStore(db, meta, keys, log)
+}
+
+function describe(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
+  return cause instanceof Error ? cause.message : String(cause)
+}
+
+function fromRecord(revision: number, record: LogRecord): StoreEvent {
+  const event: StoreEvent = { revision, key: record.k }
+  if (record.v !== undefined) event.entry = new Entry(record.k, record.v, record.c ?? revision, revision)
+  if (record.pv !== undefined) event.previous = new Entry(record.k, record.pv, record.pc ?? 0, record.pm ?? 0)
+  return event
+}
+
+function toRecord(event: StoreEvent): string {
+  const record: LogRecord = { k: event.key }
+  if (event.entry !== undefined) {
+    record.v = event.entry.value
+    record.c = event.entry.createRevision
+  }
+  if (event.previous !== undefined) {
+    record.pv = event.previous.value
+    record.pc = event.previous.createRevision
+    record.pm = event.previous.modRevision
+  }
+  return JSON.stringify(record)
+}
+
+class EmbeddedStore implements Store {
+  readonly #watchers = new Set<Watcher>()
+  #queue: Pending[] = []
+  #flushing: Promise<void> | undefined
+  #turn: Promise<void> = Promise.resolve()
+  #closed = false
+  #failed: ClusterError | undefined
+  /** Index in the log before which everything is compacted. */
+  #log: StoreEvent[]
+
+  constructor(
+    readonly db: ClassicLevel<string, string>,
+    readonly meta: Meta,
+    readonly keys: KeySpace,
+    log: StoreEvent[],
+  ) {
+    this.#log = log
+  }
+
+  revision(): number {
+    return this.meta.revision
+  }
+
+  compactedRevision(): number {
+    return this.meta.compacted
+  }
+
+  async get(key: string): Promise<Entry | undefined> {
+    return this.keys.get(key)
+  }
+
+  async range({ prefix, revision, limit, after }: RangeRequest): Promise<RangeResult> {
+    const at = revision ?? this.meta.revision
+    if (at > this.meta.revision) throw new FutureRevisionError(this.meta.revision)
+    let entries = this.keys.range(prefix)
+    if (at < this.meta.revision) entries = this.#asOf(entries, prefix, at)
+    if (after !== undefined) entries = entries.filter(entry => entry.key > after)
+    const taken = limit === undefined || limit === 0 ? entries : entries.slice(0, limit)
+    return { entries: taken, revision: at, remaining: entries.length - taken.length }
+  }
+
+  /** Undoes what happened after the revision, newest change first. */
+  #asOf(entries: Entry[], prefix: string, revision: number): Entry[] {
+    if (revision < this.meta.compacted) throw new CompactedError(revision, this.meta.revision)
+    const state = new Map(entries.map(entry => [entry.key, entry]))
+    for (let i = this.#log.length - 1; i >= 0; i--) {
+      const event = this.#log[i]
+      if (event === undefined || event.revision <= revision) break
+      if (!event.key.startsWith(prefix)) continue
+      if (event.previous === undefined) state.delete(event.key)
+      else state.set(event.key, event.previous)
+    }
+    return [...state.values()].sort((a, b) => (a.key < b.key ? -1 : 1))
+  }
+
+  commit(compares: readonly Compare[], writes: readonly Write[]): Promise<number | undefined> {
+    return new Promise((resolve, reject) => {
+      if (this.#closed) {
+        reject(new ClusterError("STORE_CLOSED", "the store is closed"))
+        return
+      }
+      if (this.#failed !== undefined) {
+        reject(this.#failed)
+        return
+      }
+      this.#queue.push({ compares, writes, resolve, reject })
+      this.#flushing ??= this.#flush()
+    })
+  }
+
+  async #flush(): Promise<void> {
+    // Let everyone who is ready to write in this turn join the batch.
+    await Promise.resolve()
+    while (this.#queue.length > 0) {
+      const batch = this.#queue
+      this.#queue = []
+      const overlay = new Map<string, Entry | undefined>()
+      const events: StoreEvent[] = []
+      const answers: [Pending, number | undefined][] = []
+      let revision = this.meta.revision
+      const current = (key: string): Entry | undefined => (overlay.has(key) ? overlay.get(key) : this.keys.get(key))
+      for (const pending of batch) {
+        if (!pending.compares.every(({ key, modRevision }) => (current(key)?.modRevision ?? 0) === modRevision)) {
+          answers.push([pending, undefined])
+          continue
+        }
+        for (const write of pending.writes) {
+          const previous = current(write.key)
+          if ("delete" in write && previous === undefined) continue
+          revision++
+          const event: StoreEvent = { revision, key: write.key }
+          if (previous !== undefined) event.previous = previous
+          if ("value" in write)
+            event.entry = new Entry(write.key, write.value, previous?.createRevision ?? revision, revision)
+          overlay.set(write.key, event.entry)
+          events.push(event)
+        }
+        answers.push([pending, revision])
+      }
+      try {
+        await this.#exclusive(async () => {
+          await this.#persist(events, overlay, revision)
+          this.#apply(events, overlay, revision)
+        })
+      } catch (error) {
+        // Fail closed: what did not reach the disk is neither visible nor acknowledged. It may have reached it in part,
+        // so its revisions must not be given out again: no further write until the store is opened anew.
+        this.#failed = new ClusterError(
+          "STORE_CLOSED",
+          `a write failed, the store must be opened anew: ${describe(error)}`,
+          { cause: error },
+        )
+        for (const { reject } of [...batch, ...this.#queue]) reject(this.#failed)
+        this.#queue = []
+        break
+      }
+      for (const [pending, answer] of answers) pending.resolve(answer)
+      if (this.#log.length > MAX_LOG) await this.#trim()
+    }
+    // In the same turn as the last look at the queue: a writer who comes after it must start the next flush.
+    this.#flushing = undefined
+  }
+
+  async #trim(): Promise<void> {
+    // A disk that fails here fails the next write too, and that one has someone to tell.
+    await this.compact(this.#log[this.#log.length >> 1]?.revision ?? 0).catch(() => undefined)
+  }
+
+  #apply(events: StoreEvent[], overlay: Map<string, Entry | undefined>, revision: number): void {
+    this.meta.revision = revision
+    for (const [key, entry] of overlay) {
+      if (entry === undefined) this.keys.delete(key)
+      else this.keys.put(entry)
+    }
+    for (const event of events) this.#publish(event)
+  }
+
+  /** Commits and compactions both rewrite the record about the store, so they take turns. */
+  #exclusive(work: () => Promise<void>): Promise<void> {
+    const done = this.#turn.then(work)
+    this.#turn = done.catch(() => undefined)
+    return done
+  }
+
+  async #persist(events: StoreEvent[], overlay: Map<string, Entry | undefined>, revision: number): Promise<void> {
+    if (events.length === 0) return
+    const batch = this.db.batch()
+    for (const event of events) batch.put(logKey(event.revision), toRecord(event))
+    for (const [key, entry] of overlay) {
+      if (entry === undefined) batch.del(`k${key}`)
+      else batch.put(`k${key}`, `${entry.createRevision} ${entry.modRevision} ${entry.value}`)
+    }
+    batch.put("m", JSON.stringify({ ...this.meta, revision }))
+    await batch.write({ sync: true })
+  }
+
+  #publish(event: StoreEvent): void {
+    this.#log.push(event)
+    for (const watcher of this.#watchers) {
+      // Someone who came in the middle of a batch may have been told of this change already.
+      if (event.revision <= watcher.after || !event.key.startsWith(watcher.prefix)) continue
+      try {
+        watcher.listener(event)
+      } catch (error) {
+        // The write stands whatever its audience does: a listener's fault is the process's, not the writer's.
+        queueMicrotask(() => {
+          throw error
+        })
+      }
+    }
+  }
+
+  watch(prefix: string, after: number, listener: (event: StoreEvent) => void): Watch {
+    if (after < this.meta.compacted) throw new CompactedError(after, this.meta.revision)
+    if (after < this.meta.revision) {
+      let low = 0
+      let high = this.#log.length
+      while (low < high) {
+        const middle = (low + high) >>> 1
+        if ((this.#log[middle]?.revision ?? 0) <= after) low = middle + 1
+        else high = middle
+      }
+      for (const event of this.#log.slice(low)) if (event.key.startsWith(prefix)) listener(event)
+    }
+    const watcher: Watcher = { prefix, after: Math.max(after, this.#log.at(-1)?.revision ?? 0), listener }
+    this.#watchers.add(watcher)
+    return { close: () => this.#watchers.delete(watcher) }
+  }
+
+  async compact(revision: number): Promise<void> {
+    const upTo = Math.min(revision, this.meta.revision)
+    if (upTo <= this.meta.compacted) return
+    this.meta.compacted = upTo
+    const keep = this.#log.findIndex(event => event.revision > upTo)
+    this.#log = keep < 0 ? [] : this.#log.slice(keep)
+    await this.#exclusive(async () => {
+      await this.db.put("m", JSON.stringify(this.meta), { sync: true })
+      await this.db.clear({ gte: "l", lte: logKey(upTo) })
+    })
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    await this.#flushing
+    await this.#turn
+    await this.db.close()
+  }
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What the API server asks of a store: a sorted key space with one monotonic revision, compare-and-write, reads at a
+// past revision and a gapless watch. Embedded (LevelDB) and etcd stand behind this interface.
+
+import type { JsonObject } from "../value.js"
+import { parseTrusted } from "../wire/json.js"
+
+/** One version of one key. Shared between readers and never changed. */
+export class Entry {
+  #object: JsonObject | undefined
+
+  constructor(
+    readonly key: string,
+    readonly value: string,
+    readonly createRevision: number,
+    readonly modRevision: number,
+  ) {}
+
+  /** The stored document, parsed once. */
+  get object(): JsonObject {
+    // The store holds only documents this server wrote, and they are objects.
+    this.#object ??= parseTrusted(this.value) as JsonObject
+    return this.#object
+  }
+}
+
+export interface StoreEvent {
+  revision: number
+  key: string
+  /** Absent when the key was deleted. */
+  entry?: Entry
+  previous?: Entry
+}
+
+export interface Compare {
+  key: string
+  /** The version that must stand; 0: the key must not exist. */
+  modRevision: number
+}
+
+export type Write = { key: string; value: string } | { key: string; delete: true }
+
+export interface RangeRequest {
+  prefix: string
+  /** Read as of this revision; the newest when left out. */
+  revision?: number
+  limit?: number
+  /** Only keys after this one. */
+  after?: string
+}
+
+export interface RangeResult {
+  entries: Entry[]
+  revision: number
+  /** How many keys of the range follow the last entry. */
+  remaining: number
+}
+
+export interface Watch {
+  close(): void
+}
+
+export interface Store {
+  get(key: string): Promise<Entry | undefined>
+  range(request: RangeRequest): Promise<RangeResult>
+  /** All compares hold and everything is written durably, or nothing is and undefined comes back. */
+  commit(compares: readonly Compare[], writes: readonly Write[]): Promise<number | undefined>
+  /** Events after the revision, in order, without gap or repetition; throws CompactedError if they are forgotten. */
+  watch(prefix: string, after: number, listener: (event: StoreEvent) => void): Watch
+  revision(): number
+  compactedRevision(): number
+  /** Forgets history up to and including the revision. */
+  compact(revision: number): Promise<void>
+  close(): Promise<void>
+}
+
+export class CompactedError extends Error {
+  constructor(
+    readonly asked: number,
+    readonly current: number,
+  ) {
+    super(`revision ${asked} is compacted`)
+  }
+}
+
+/** A read at a revision that does not exist yet. */
+export class FutureRevisionError extends Error {
+  constructor(readonly current: number) {
+    super(`revision is in the future, current is ${current}`)
+  }
+}

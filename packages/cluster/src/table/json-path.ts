@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The simple JSON paths of printer columns: fields, quoted fields, indexes, wildcards and filters on equality.
+// What does not exist gives no results.
+
+import { getKey, isObject, type Json } from "../value.js"
+
+const step =
+  /\.([A-Za-z0-9_\-/]+(?:\\\.[A-Za-z0-9_\-/]+)*)|\['((?:[^'\\]|\\.)*)'\]|\[(-?\d+)\]|(\[\*\]|\.\*)|\[\?\(@\.([A-Za-z0-9_.]+)\s*==\s*["']([^"']*)["']\)\]/y
+
+export function evaluatePath(root: Json, path: string): Json[] {
+  let nodes: Json[] = [root]
+  step.lastIndex = 0
+  while (step.lastIndex < path.length) {
+    const match = step.exec(path)
+    if (match === null) return []
+    const [, field, quoted, index, wildcard, filterPath, filterValue] = match
+    const name = field?.replaceAll("\\.", ".") ?? quoted
+    nodes = nodes.flatMap(node => {
+      if (name !== undefined) {
+        const value = isObject(node) ? getKey(node, name) : undefined
+        return value === undefined ? [] : [value]
+      }
+      if (index !== undefined) {
+        const value = Array.isArray(node) ? node.at(Number(index)) : undefined
+        return value === undefined ? [] : [value]
+      }
+      if (wildcard !== undefined) return Array.isArray(node) ? node : isObject(node) ? Object.values(node) : []
+      if (filterPath !== undefined)
+        return Array.isArray(node)
+          ? node.filter(item => `${evaluatePath(item, `.${filterPath}`)[0] as string}` === filterValue)
+          : []
+      return []
+    })
+  }
+  return nodes
+}

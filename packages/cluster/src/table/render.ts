@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The Table form of an object, a list or a watch event, and the metadata-only forms. Which one a client gets is
+// decided by its Accept header.
+
+import { metaOf } from "../meta/object-meta.js"
+import type { Kind } from "../registry/kind.js"
+import type { Json, JsonObject } from "../value.js"
+import { hasOwnTable } from "./builtin-columns.js"
+
+export type IncludeObject = "None" | "Metadata" | "Object"
+
+export function partialMetadata(object: JsonObject, version = "v1"): JsonObject {
+  return { kind: "PartialObjectMetadata", apiVersion: `meta.k8s.io/${version}`, metadata: metaOf(object) }
+}
+
+export interface TableParts {
+  objects: readonly JsonObject[]
+  metadata: JsonObject
+  includeObject: IncludeObject
+  withColumns: boolean
+  version: string
+  isList: boolean
+  now: number
+}
+
+export function renderTable(kind: Kind, parts: TableParts): JsonObject {
+  const rows = parts.objects.map((object): JsonObject => {
+    const cells: Json[] = kind.columns.map(column => column.cell(object, parts.now))
+    const attached =
+      parts.includeObject === "None"
+        ? null
+        : parts.includeObject === "Object"
+          ? object
+          : partialMetadata(object, parts.version)
+    return { cells, object: attached }
+  })
+  const empty = rows.length === 0 && kind.builtin && !hasOwnTable(kind.info.kind)
+  return {
+    kind: "Table",
+    apiVersion: `meta.k8s.io/${parts.version}`,
+    metadata: parts.metadata,
+    columnDefinitions: parts.withColumns
+      ? kind.columns.map(
+          ({ name, type, format, description, priority }): JsonObject => ({
+            name,
+            type,
+            format,
+            description,
+            priority,
+          }),
+        )
+      : null,
+    rows: empty ? null : rows,
+  }
+}
