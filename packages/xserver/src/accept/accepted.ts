@@ -25,6 +25,8 @@ export interface PeerCertificate {
   /** Upper-case hex, as revocations name it. */
   readonly serial: string
   readonly dns: readonly string[]
+  /** Our own identity on this connection. */
+  readonly by: string | undefined
 }
 
 /** Handlers own the socket from here on and never throw. */

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every connection that a handler owns, so that a change of mode, a revocation or the end of the process reaches those
+// that stand open. Handlers of all protocols register here and say what draining means for them.
+
+import type { SpiffeId } from "@merlon/policy"
+
+/** Why a connection is to end: its mode no longer takes it, or the process goes. */
+export type DrainReason = "mode" | "shutdown"
+
+export interface LiveConnection {
+  /** The workload's own port. */
+  readonly port: number
+  /** Without an identity proved by us: clear text, or TLS that only the application can read. */
+  readonly plaintext: boolean
+  readonly peer: SpiffeId | undefined
+  /** Of the peer's certificate, as revocations name it. */
+  readonly serial: string | undefined
+  /** Takes no further request: an idle connection closes at once, a busy one after what it is busy with. */
+  drain(reason: DrainReason): void
+  /** Ends now, whatever it does. */
+  destroy(): void
+}
+
+export class Connections {
+  readonly #live = new Set<LiveConnection>()
+
+  get size(): number {
+    return this.#live.size
+  }
+
+  /** Returns what removes it again; to be called when it has closed. */
+  add(connection: LiveConnection): () => void {
+    this.#live.add(connection)
+    return () => {
+      this.#live.delete(connection)
+    }
+  }
+
+  /** After a port has become STRICT. */
+  drainPlaintext(port: number): void {
+    this.#each(connection => connection.plaintext && connection.port === port, drainByMode)
+  }
+
+  /** After a port has become DISABLE: its mode takes no identities. */
+  drainEncrypted(port: number): void {
+    this.#each(connection => !connection.plaintext && connection.port === port, drainByMode)
+  }
+
+  drainAll(): void {
+    this.#each(
+      () => true,
+      connection => connection.drain("shutdown"),
+    )
+  }
+
+  destroyAll(): void {
+    this.#each(() => true, end)
+  }
+
+  /** Ends what a revoked identity has open; `uri` is its SPIFFE id. */
+  closeIdentity(uri: string): void {
+    this.#each(connection => connection.peer?.uri === uri, end)
+  }
+
+  /** Ends every connection the predicate names. */
+  closeWhere(named: (connection: LiveConnection) => boolean): void {
+    this.#each(named, end)
+  }
+
+  // A copy, because those that end leave the set while we walk it.
+  #each(chosen: (connection: LiveConnection) => boolean, act: (connection: LiveConnection) => void): void {
+    for (const connection of [...this.#live]) if (chosen(connection)) act(connection)
+  }
+}
+
+function drainByMode(connection: LiveConnection): void {
+  connection.drain("mode")
+}
+
+function end(connection: LiveConnection): void {
+  connection.destroy()
+}

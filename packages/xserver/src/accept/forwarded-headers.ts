@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the application is told about the connection a request came over. Only the gate speaks under these names, so
+// whatever a peer wrote under them is removed first; what is set is the same for all requests of a connection.
+
+import { randomUUID } from "node:crypto"
+import type { Accepted, PeerCertificate } from "./accepted.js"
+
+/** Lower-case names that are removed from every request before ours are set. */
+export const OWN_HEADERS: readonly string[] = ["x-forwarded-client-cert", "x-forwarded-proto"]
+
+export const REQUEST_ID_HEADER = "x-request-id"
+
+/** Lower-case names with their values, to be computed once per connection. */
+export function connectionHeaders({ certificate }: Accepted): readonly (readonly [name: string, value: string])[] {
+  const scheme = ["x-forwarded-proto", certificate === undefined ? "http" : "https"] as const
+  return certificate === undefined ? [scheme] : [scheme, ["x-forwarded-client-cert", forwardedCertificate(certificate)]]
+}
+
+/** The caller's id where it can be written into a log line as it is, a new one otherwise. */
+export function requestId(lines: readonly string[] | undefined): string {
+  const given = lines?.length === 1 ? lines[0] : undefined
+  return given !== undefined && /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID()
+}
+
+/** One element of `x-forwarded-client-cert`, in the form Envoy writes. */
+export function forwardedCertificate({ by, fingerprint, subject, uri, dns }: PeerCertificate): string {
+  const parts = by === undefined ? [] : [`By=${by}`]
+  parts.push(`Hash=${fingerprint}`, `Subject="${quotable(subject)}"`, `URI=${uri}`)
+  // A name that would need quoting is no host name; leaving it out cannot be mistaken for anything else.
+  for (const name of dns) if (/^[A-Za-z0-9*._-]+$/.test(name)) parts.push(`DNS=${name}`)
+  return parts.join(";")
+}
+
+// A subject is the peer's own text: nothing in it may end the quotes, the element or the header line.
+function quotable(text: string): string {
+  return text
+    .replaceAll("\n", ",")
+    .replace(/[^\x20-\x7e]/g, "?")
+    .replace(/["\\]/g, "\\$&")
+}
