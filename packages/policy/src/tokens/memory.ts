@@ -25,6 +25,9 @@ const BYTES_PER_CHARACTER = 10
 
 export class TokenMemory {
   readonly #readings: LRUCache<string, TokenReading>
+  /** Lookups that found the token and those that did not, for metrics. */
+  hits = 0
+  misses = 0
 
   constructor({ entries, bytes }: Partial<MemoryLimits> = {}) {
     this.#readings = new LRUCache({
@@ -40,7 +43,12 @@ export class TokenMemory {
 
   recall(text: string): TokenReading | undefined {
     const reading = this.#readings.get(text.slice(-TAIL))
-    return reading !== undefined && reading.text === text ? reading : undefined
+    if (reading === undefined || reading.text !== text) {
+      this.misses++
+      return undefined
+    }
+    this.hits++
+    return reading
   }
 
   /** Only for a reading that some key set has signed. */

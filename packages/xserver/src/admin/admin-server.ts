@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// For the operator, on loopback only: what is enforced, what was decided and why, and how much is logged. A browser page
+// from elsewhere must not reach it, so a request has to name the loopback address it came to.
+
+import { createServer, type Server } from "node:http"
+import type { Decisions } from "../observe/decisions.js"
+
+export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+export interface AdminSources {
+  configDump(): unknown
+  readonly decisions: Pick<Decisions, "list" | "find">
+  logLevel(): string
+  setLogLevel(level: LogLevel): void
+}
+
+interface Answer {
+  readonly status: number
+  readonly body: unknown
+}
+
+export function adminServer(sources: AdminSources): Server {
+  return createServer({ requestTimeout: 10_000, headersTimeout: 5_000, maxHeaderSize: 8_192 }, (asked, reply) => {
+    asked.resume()
+    const host = asked.headers.host ?? ""
+    const url = new URL(asked.url ?? "/", "http://admin")
+    const { status, body } = isLoopback(host)
+      ? answer(asked.method ?? "", url, sources)
+      : { status: 403, body: { error: "the Host header must name a loopback address" } }
+    reply.writeHead(status, { "content-type": "application/json", "cache-control": "no-store" })
+    reply.end(`${JSON.stringify(body, undefined, 2)}\n`)
+  })
+}
+
+// DNS rebinding: a page under another name that resolves to 127.0.0.1 sends that name.
+function isLoopback(host: string): boolean {
+  return /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/.test(host)
+}
+
+function answer(method: string, url: URL, sources: AdminSources): Answer {
+  const [, first = "", second] = url.pathname.split("/")
+  if (first === "loglevel" && (method === "POST" || method === "PUT")) return setLogLevel(url, sources)
+  if (method !== "GET") return { status: 405, body: { error: "only GET, and POST for /loglevel" } }
+  switch (first) {
+    case "config_dump":
+      return { status: 200, body: sources.configDump() }
+    case "decisions": {
+      if (second === undefined) return { status: 200, body: sources.decisions.list() }
+      const found = sources.decisions.find(second)
+      const error = `no decision \`${second}\` among the last; they are kept in memory and only a thousand of them`
+      return found === undefined ? { status: 404, body: { error } } : { status: 200, body: found }
+    }
+    case "loglevel":
+      return { status: 200, body: { level: sources.logLevel() } }
+    default:
+      return { status: 404, body: { error: "try /config_dump, /decisions, /decisions/ID or /loglevel" } }
+  }
+}
+
+function setLogLevel(url: URL, sources: AdminSources): Answer {
+  const level = LOG_LEVELS.find(candidate => candidate === url.searchParams.get("level"))
+  if (level === undefined) return { status: 400, body: { error: `?level= must be one of ${LOG_LEVELS.join(", ")}` } }
+  sources.setLogLevel(level)
+  return { status: 200, body: { level } }
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything one xserver enforces, as one value: whole or not at all. It comes from a file or from the control plane,
+// and the last one that was good is kept on disk.
+
+import type { MeshConfig, PolicyDocument, Program, Workload } from "@merlon/policy"
+import { compile, type KeySet, keySetId, parseKeySet } from "@merlon/policy"
+import type { ApplicationPort } from "./application-port.js"
+import type { Probe } from "./probe.js"
+
+export interface TlsMaterial {
+  readonly certificateChain: string
+  readonly privateKey: string
+  readonly trustBundle: string
+}
+
+export interface Revocations {
+  /** SPIFFE ids. */
+  readonly identities: readonly string[]
+  /** Serial numbers in upper-case hex. */
+  readonly serials: readonly string[]
+}
+
+export interface Configuration {
+  /** Grows with each change; what a proxy acknowledges. */
+  readonly revision: number
+  readonly mesh: MeshConfig
+  readonly workload: Workload & { readonly serviceAccount: string }
+  readonly ports: readonly ApplicationPort[]
+  readonly policies: readonly PolicyDocument[]
+  /** JWKS text by key set id (see `keySetId`), for rules that do not bring their own. */
+  readonly keySets: { readonly [id: string]: string }
+  /** Absent where the workload has no identity: it then takes plaintext only. */
+  readonly tls: TlsMaterial | undefined
+  readonly revocations: Revocations
+  /** Probes of the kubelet that xserver answers on the application's behalf, by path. */
+  readonly probes: { readonly [path: string]: Probe }
+}
+
+/** Throws where something in it cannot be used; whoever applies it then keeps what is in force. */
+export function compileConfiguration(configuration: Configuration): Program {
+  const { policies, workload, mesh } = configuration
+  const parsed = new Map<string, KeySet | undefined>()
+  return compile(policies, workload, mesh, rule => {
+    const id = keySetId(rule)
+    if (!parsed.has(id)) parsed.set(id, usableKeys(configuration.keySets[id]))
+    return parsed.get(id)
+  })
+}
+
+// Keys that cannot be read are no keys: tokens of the rule are then refused, requests without one still pass.
+function usableKeys(jwks: string | undefined): KeySet | undefined {
+  if (jwks === undefined) return undefined
+  const result = parseKeySet(jwks)
+  return result.ok ? result.keySet : undefined
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// A kubelet probe as the pod declared it, before injection pointed it at xserver. The kubelet has no identity, so under
+// STRICT it could not ask the application itself.
+
+export interface Probe {
+  readonly kind: "http" | "tcp"
+  readonly port: number
+  /** Of an http probe, with its query. */
+  readonly path: string
+  readonly headers: { readonly [name: string]: string }
+  readonly timeoutMs: number
+}

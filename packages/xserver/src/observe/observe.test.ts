@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+import { compile, judge, meshConfig, meshNames, type Program, parseIp, readDocuments } from "@merlon/policy"
+import { describe, expect, it } from "vitest"
+import { AccessLog } from "./access-log.js"
+import { Decisions } from "./decisions.js"
+import type { RequestRecord } from "./meters.js"
+import { Metrics } from "./metrics.js"
+
+const workload = { namespace: "foo", name: "httpbin-1", labels: {} }
+const address = parseIp("127.0.0.1")
+
+function programOf(spec: string): Program {
+  const text = `apiVersion: security.merlon.dev/v1alpha3\nkind: AuthorizationPolicy\nmetadata: { name: p, namespace: foo }\nspec: ${spec}\n`
+  return compile(
+    readDocuments(text, meshNames()).flatMap(({ document }) => document ?? []),
+    workload,
+    meshConfig(),
+  )
+}
+
+function record(
+  program: Program,
+  headers: Record<string, string[]> = {},
+  changes: Partial<RequestRecord> = {},
+): RequestRecord {
+  if (address === undefined) throw new Error("no address")
+  const judgement = judge(
+    program,
+    { peer: undefined, sourceIp: address, destinationIp: address, destinationPort: 8080, sni: undefined },
+    { method: "GET", scheme: "http", host: "h", target: "/a?secret=1", headers: new Map(Object.entries(headers)) },
+    0,
+  )
+  return {
+    protocol: "http/1.1",
+    judgement,
+    decisionId: judgement.verdict === "deny" ? "abc" : undefined,
+    requestId: "r",
+    method: "GET",
+    host: "h",
+    path: "/a",
+    status: judgement.verdict === "deny" ? 403 : 200,
+    bytesReceived: 1,
+    bytesSent: 2,
+    durationMs: 1.23456,
+    peer: undefined,
+    source: "127.0.0.1",
+    port: 8080,
+    upstreamFailure: undefined,
+    ...changes,
+  }
+}
+
+const refusing = programOf(
+  '{ rules: [{ to: [{ operation: { paths: ["/b"] } }], when: [{ key: "request.headers[x-tier]", values: ["gold"] }] }] }',
+)
+const open = programOf("{ rules: [{}] }")
+
+describe("the access log", () => {
+  const lines = (format: "json" | "text", ...records: RequestRecord[]): string => {
+    let text = ""
+    const write = (chunk: string): boolean => {
+      text += chunk
+      return true
+    }
+    const log = new AccessLog(format, { writableLength: 0, write })
+    for (const each of records) log.write(each)
+    log.flush()
+    return text
+  }
+
+  it("says in JSON what was decided and why, and no query", () => {
+    const line = JSON.parse(lines("json", record(refusing)))
+    expect(line).toMatchObject({ verdict: "deny", stage: "allow", status: 403, decisionId: "abc", path: "/a" })
+    expect(line.reason).toContain(
+      "nearest rule foo/p rules[0]: to[0].operation.paths wants one of /b, the request has /a",
+    )
+    expect(line.details).toBe("rbac_access_denied_matched_policy[none]")
+    expect(JSON.stringify(line)).not.toContain("secret")
+  })
+
+  it("writes one line per request for people", () => {
+    const text = lines("text", record(open), record(refusing))
+    expect(
+      text
+        .trimEnd()
+        .split("\n")
+        .map(line => line.split(" ").slice(1, 5).join(" ")),
+    ).toEqual(["allow GET /a 200", "DENY  GET /a".trimEnd()])
+  })
+
+  it("loses lines rather than memory where nobody reads them", () => {
+    const log = new AccessLog("json", { writableLength: 5 * 1024 * 1024, write: () => false })
+    log.write(record(open))
+    expect(log.dropped).toBe(1)
+  })
+
+  it("says what Shadow policies would have done", () => {
+    const shadow = programOf("{ action: DENY, enforcement: Shadow, rules: [{}] }")
+    expect(JSON.parse(lines("json", record(shadow))).shadow).toBe("would be refused by foo/p rules[0]")
+  })
+})
+
+describe("the last decisions", () => {
+  it("explain a refusal by its id, with the headers that rules ask about and no others", () => {
+    const decisions = new Decisions()
+    decisions.add(record(refusing, { "x-tier": ["iron"], authorization: ["Bearer secret"] }), refusing)
+    const found = decisions.find("abc")
+    expect(found?.explanation?.policies[0]?.rules[0]?.when.criteria[0]).toMatchObject({
+      actual: '["iron"]',
+      holds: false,
+    })
+    expect(JSON.stringify(found)).not.toContain("Bearer")
+  })
+
+  it("are a thousand, newest first", () => {
+    const decisions = new Decisions()
+    for (let n = 0; n < 1_200; n++) decisions.add(record(open, {}, { method: `M${n}` }), open)
+    const listed = decisions.list()
+    expect([listed.length, listed[0]?.method, listed.at(-1)?.method]).toEqual([1_000, "M1199", "M200"])
+  })
+})
+
+describe("metrics", () => {
+  it("count by verdict, stage and policy, and forget policies that are gone", async () => {
+    const metrics = new Metrics("merlon", { tokenHits: () => 3, tokenMisses: () => 1 })
+    metrics.requestDone(record(open), "PERMISSIVE")
+    metrics.limitHit("connections")
+    metrics.tlsFailed("expired")
+    const text = await metrics.registry.metrics()
+    expect(text).toContain('merlon_xserver_requests_total{verdict="allow",stage="allow",policy="foo/p",code="2xx"} 1')
+    expect(text).toContain('merlon_xserver_plaintext_requests_total{mode="PERMISSIVE"} 1')
+    expect(text).toContain('merlon_xserver_limits_hit_total{limit="connections"} 1')
+    expect(text).toContain('merlon_xserver_tls_failures_total{reason="expired"} 1')
+    expect(text).toContain("merlon_xserver_token_memory_hits 3")
+    metrics.configurationApplied(2, new Set(), undefined)
+    expect(await metrics.registry.metrics()).not.toContain("foo/p")
+  })
+})

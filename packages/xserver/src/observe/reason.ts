@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why a request ended as it did, in the words of logs and of people. Never part of a reply.
+
+import { describeNearMiss, faultText, responseDetail, responseDetails } from "@merlon/policy"
+import type { RequestRecord } from "./meters.js"
+
+export type Judged = NonNullable<RequestRecord["judgement"]>
+
+/** One sentence for the log; undefined for what was simply let through. */
+export function reasonOf(judgement: Judged | undefined): string | undefined {
+  if (judgement === undefined) return "the message could not be read"
+  if (judgement.verdict === "allow") return undefined
+  switch (judgement.stage) {
+    case "transport":
+      return `the port's mode is ${judgement.mode}`
+    case "path":
+      return "the request target has no canonical form"
+    case "token": {
+      const { fault, by } = judgement.authentication
+      const rule = by === undefined ? "" : ` (${by.policy.namespace}/${by.policy.name} jwtRules[${by.rule}])`
+      return `${faultText(fault)}${rule}`
+    }
+    default: {
+      const { rule, policy, nearest } = judgement.decision
+      if (rule !== undefined) return `denied by ${rule.policy.namespace}/${rule.policy.name} rules[${rule.rule}]`
+      if (nearest !== undefined) return `no ALLOW rule matches; ${describeNearMiss(nearest)}`
+      return policy === undefined
+        ? "no ALLOW rule matches"
+        : `no ALLOW rule matches; ${policy.namespace}/${policy.name} allows nothing`
+    }
+  }
+}
+
+/** As proxies of other meshes spell it in `response_code_details`. */
+export function detailsOf(judgement: Judged | undefined): string | undefined {
+  if (judgement === undefined || judgement.verdict === "allow") return undefined
+  if (judgement.stage === "token") return responseDetail(judgement.authentication.fault)
+  return "decision" in judgement ? responseDetails(judgement.decision) : undefined
+}
+
+/** The policy that settled a request, for a label: `namespace/name`, or empty. */
+export function policyOf(judgement: Judged | undefined): string {
+  if (judgement === undefined) return ""
+  if (judgement.stage === "token") {
+    const policy = judgement.authentication.by?.policy
+    return policy === undefined ? "" : `${policy.namespace}/${policy.name}`
+  }
+  // Of an ALLOW miss the nearest policy is not asked for here: finding it costs more than counting is worth.
+  const policy = "decision" in judgement ? judgement.decision.rule?.policy : undefined
+  return policy === undefined ? "" : `${policy.namespace}/${policy.name}`
+}
+
+/** What Shadow policies would have made of it, where that differs from what happened. */
+export function shadowOf(judgement: Judged | undefined): string | undefined {
+  if (judgement === undefined) return undefined
+  const authentication = "authentication" in judgement ? judgement.authentication.shadow : undefined
+  if (authentication?.outcome === "reject" && judgement.stage !== "token") {
+    return `would be refused: ${authentication.fault === undefined ? "token" : faultText(authentication.fault)}`
+  }
+  const shadow = "decision" in judgement ? judgement.decision.shadow : undefined
+  if (shadow === undefined || shadow.verdict === judgement.verdict) return undefined
+  const by =
+    shadow.rule === undefined
+      ? ""
+      : ` by ${shadow.rule.policy.namespace}/${shadow.rule.policy.name} rules[${shadow.rule.rule}]`
+  return `would be ${shadow.verdict === "deny" ? "refused" : "allowed"}${by}`
+}
