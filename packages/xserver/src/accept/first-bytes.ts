@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the first bytes of a connection make of it, by the port's mode and declared protocol: one pure function that is
+// the table of semantics 5.3. It is asked again from the beginning whenever more bytes have come, so that it always
+// answers by the mode in force.
+
+import type { EffectiveMode } from "@merlon/policy"
+import { type ClientHelloResult, parseClientHello } from "./client-hello.js"
+import { detectHttp, isPreface } from "./detect-http.js"
+
+export type Protocol = "http1" | "http2" | "tcp"
+
+export type Verdict =
+  /** Not enough to tell; worth asking again once there are so many bytes in all. */
+  | { readonly kind: "more"; readonly bytes: number }
+  /** A handshake with us, with a client certificate. */
+  | { readonly kind: "terminate" }
+  | { readonly kind: "plaintext"; readonly protocol: Protocol }
+  | { readonly kind: "close"; readonly failure: "not-tls" | "tls-not-accepted" | "protocol" }
+
+export interface PortFacts {
+  readonly mode: EffectiveMode
+  readonly protocol: "http" | "tcp" | "auto"
+  /** ALPN protocols that mark a connection as the mesh's own. */
+  readonly meshAlpn: readonly string[]
+  /** Lower-case. */
+  readonly serviceNames: ReadonlySet<string>
+}
+
+const HANDSHAKE_RECORD = 22
+const TERMINATE: Verdict = { kind: "terminate" }
+const TCP: Verdict = { kind: "plaintext", protocol: "tcp" }
+const NOT_TLS: Verdict = { kind: "close", failure: "not-tls" }
+
+export function judgeFirstBytes(bytes: Buffer, facts: PortFacts): Verdict {
+  const { mode, protocol } = facts
+  // Nothing that could come would change how these bytes travel, so a server that speaks first need not wait.
+  if (protocol === "tcp" && mode === "DISABLE") return TCP
+  if (bytes.length === 0) return { kind: "more", bytes: 1 }
+  if (bytes[0] === HANDSHAKE_RECORD) return judgeTls(bytes, facts)
+  // Fail closed: a STRICT port takes nothing that is not TLS, and says nothing about it.
+  if (mode === "STRICT") return NOT_TLS
+  if (protocol === "tcp") return TCP
+  const looks = protocol === "http" ? isPreface(bytes) : detectHttp(bytes)
+  if (looks === "more") return { kind: "more", bytes: bytes.length + 1 }
+  return { kind: "plaintext", protocol: looks }
+}
+
+/** The same question without its bytes, once the time for them is over; undefined where the connection is to close. */
+export function judgeSilence(bytes: Buffer, { mode, protocol }: PortFacts): Protocol | undefined {
+  // A STRICT port is still owed a handshake, and an HTTP port a request: those that send nothing lose the connection.
+  if (mode === "STRICT" || protocol === "http") return undefined
+  // Half a handshake is neither the mesh's nor the application's.
+  if (bytes[0] === HANDSHAKE_RECORD && mode !== "DISABLE") return undefined
+  // The server speaks first, or the client in pieces: nothing HTTP would do.
+  return "tcp"
+}
+
+/** Inside a terminated connection there is no further mode to ask, only what the bytes are. */
+export function judgeDecrypted(bytes: Buffer, protocol: "http" | "auto"): Protocol | "more" {
+  if (bytes.length === 0) return "more"
+  return protocol === "http" ? isPreface(bytes) : detectHttp(bytes)
+}
+
+function judgeTls(bytes: Buffer, { mode, protocol, meshAlpn, serviceNames }: PortFacts): Verdict {
+  if (mode === "DISABLE") {
+    // TLS on a port that was told to speak HTTP in clear would only upset the parser; elsewhere it is the application's.
+    return protocol === "http" ? { kind: "close", failure: "tls-not-accepted" } : TCP
+  }
+  // STRICT leaves nothing to the application, and on an HTTP port only we could make sense of it.
+  if (mode === "STRICT" || protocol === "http") return TERMINATE
+  const hello = parseClientHello(bytes)
+  switch (hello.kind) {
+    case "more":
+      return { kind: "more", bytes: hello.bytes }
+    case "hello":
+      return isMeshes(hello, meshAlpn, serviceNames) ? TERMINATE : TCP
+    case "not-a-hello":
+      return TCP
+    case "too-long":
+      // Fail closed: whoever hides the extensions behind so much padding means no good to either reader.
+      return { kind: "close", failure: "protocol" }
+  }
+}
+
+function isMeshes(
+  { alpn, serverName }: Extract<ClientHelloResult, { kind: "hello" }>,
+  meshAlpn: readonly string[],
+  serviceNames: ReadonlySet<string>,
+): boolean {
+  if (alpn.some(name => meshAlpn.includes(name))) return true
+  return serverName !== undefined && serviceNames.has(serverName.toLowerCase().replace(/\.$/, ""))
+}

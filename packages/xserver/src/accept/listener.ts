@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+// One port of the application, seen from outside: accept, look at the first bytes, hand over. The mode is read when the
+// bytes are there, never earlier, so that no connection is let in by a mode that no longer holds.
+
+import { createServer, type Server, type Socket } from "node:net"
+import type { TLSSocket } from "node:tls"
+import { type Connection, type EffectiveMode, parseIp, refusedByMode } from "@merlon/policy"
+import type { ApplicationPort } from "../config/application-port.js"
+import type { Gate } from "../enforcement/gate.js"
+import type { Limits } from "../limits.js"
+import type { Meters } from "../observe/meters.js"
+import type { Accepted, ConnectionHandler, PeerCertificate } from "./accepted.js"
+import { agreedProtocol, chooseAlpn } from "./alpn.js"
+import type { Connections } from "./connections.js"
+import { judgeDecrypted, judgeFirstBytes, judgeSilence, type PortFacts, type Protocol } from "./first-bytes.js"
+import { identifyPeer } from "./peer-identity.js"
+import { Sniff } from "./sniff.js"
+import { Terminator } from "./terminator.js"
+import type { LoadedMaterial, TransportSecurity } from "./transport-security.js"
+
+export type Handlers = { readonly [protocol in Protocol]: ConnectionHandler }
+
+export interface ListenerOptions {
+  readonly port: ApplicationPort
+  readonly gate: Gate
+  readonly security: TransportSecurity
+  readonly connections: Connections
+  readonly handlers: Handlers
+  readonly limits: Limits
+  readonly meters: Meters
+}
+
+export class Listener {
+  readonly #options: ListenerOptions
+  readonly #server: Server
+  readonly #terminator: Terminator
+  /** Connections of which not enough is known yet. */
+  readonly #undecided = new Set<Sniff>()
+  readonly #open = new Set<Socket>()
+  readonly #serviceNames: ReadonlySet<string>
+
+  constructor(options: ListenerOptions) {
+    const { port, security, limits, meters, gate } = options
+    this.#options = options
+    this.#serviceNames = new Set(port.serviceNames.map(name => name.toLowerCase().replace(/\.$/, "")))
+    this.#terminator = new Terminator({
+      security,
+      handshakeTimeoutMs: limits.handshakeTimeoutMs,
+      chooseAlpn: offered => chooseAlpn(offered, port.protocol, gate.program.mesh.names),
+      onSecure: (socket, material) => this.#secured(socket, material),
+      onFailure: failure => meters.tlsFailed(failure),
+    })
+    // Half-open: a peer that has said all it wants to say still gets its answer.
+    this.#server = createServer({ allowHalfOpen: true, noDelay: true, keepAlive: true }, socket => this.#accept(socket))
+    this.#server.maxConnections = limits.connections
+    this.#server.on("drop", () => meters.limitHit("connections"))
+  }
+
+  /** The port actually listened on, which matters where port 0 asked for any. */
+  get address(): { readonly host: string; readonly port: number } {
+    const bound = this.#server.address()
+    const { host, port } = this.#options.port.listen
+    return bound !== null && typeof bound === "object" ? { host: bound.address, port: bound.port } : { host, port }
+  }
+
+  listen(): Promise<void> {
+    const { host, port } = this.#options.port.listen
+    return new Promise((resolve, reject) => {
+      this.#server.once("error", reject)
+      this.#server.listen({ host, port, backlog: 1_024 }, () => {
+        this.#server.off("error", reject)
+        // Out of descriptors, say: the listener goes on, the connection that could not be taken is lost.
+        this.#server.on("error", () => this.#options.meters.limitHit("connections"))
+        resolve()
+      })
+    })
+  }
+
+  /** Takes no further connection and drops those that have not said anything yet; open ones go on. */
+  stopAccepting(): void {
+    this.#server.close()
+    for (const sniff of [...this.#undecided]) if (sniff.bytes.length === 0) sniff.socket.destroy()
+  }
+
+  /** Ends everything at once. */
+  destroy(): void {
+    this.#server.close()
+    for (const socket of [...this.#open]) socket.destroy()
+  }
+
+  /** To be called after the mode has changed: nothing that the new one does not take stays open. */
+  enforceMode(): void {
+    const { connections, port } = this.#options
+    for (const sniff of [...this.#undecided]) sniff.reconsider()
+    const { mode } = this.#facts()
+    if (mode === "STRICT") connections.drainPlaintext(port.port)
+    if (mode === "DISABLE") connections.drainEncrypted(port.port)
+  }
+
+  #facts(): PortFacts {
+    const { gate, port } = this.#options
+    const mode: EffectiveMode = gate.program.peers.resolve(port.port).mode
+    const meshAlpn = gate.program.mesh.names.alpn
+    return { mode, protocol: port.protocol, meshAlpn, serviceNames: this.#serviceNames }
+  }
+
+  #accept(socket: Socket): void {
+    const { meters, port } = this.#options
+    meters.connectionOpened(port.port)
+    this.#open.add(socket)
+    socket.on("error", ignore)
+    socket.once("close", () => {
+      this.#open.delete(socket)
+      meters.connectionClosed(port.port)
+    })
+    this.#sniff(socket, this.#judgePlain, bytes => {
+      const protocol = judgeSilence(bytes, this.#facts())
+      if (protocol !== undefined) this.#handPlaintext(socket, bytes, protocol)
+      else this.#tooSlow(socket)
+    })
+  }
+
+  /** Answers how many bytes to ask again with; undefined once it is decided. */
+  readonly #judgePlain = (socket: Socket, bytes: Buffer): number | undefined => {
+    const { meters } = this.#options
+    const verdict = judgeFirstBytes(bytes, this.#facts())
+    switch (verdict.kind) {
+      case "more":
+        return verdict.bytes
+      case "close":
+        meters.tlsFailed(verdict.failure)
+        socket.destroy()
+        return undefined
+      case "plaintext":
+        this.#handPlaintext(socket, bytes, verdict.protocol)
+        return undefined
+      case "terminate":
+        socket.pause()
+        socket.unshift(bytes)
+        this.#terminator.terminate(socket)
+        return undefined
+    }
+  }
+
+  #handPlaintext(socket: Socket, head: Buffer, protocol: Protocol): void {
+    this.#hand(socket, head, protocol, undefined, undefined)
+  }
+
+  #secured(socket: TLSSocket, material: LoadedMaterial): void {
+    const { gate, meters, port } = this.#options
+    const { mesh } = gate.program
+    const identified = identifyPeer(socket.getPeerX509Certificate(), {
+      mesh,
+      // The revocations of now, not those of the handshake's beginning.
+      revoked: this.#options.security.current?.revoked ?? material.revoked,
+      by: material.identity,
+      now: Date.now(),
+    })
+    if (!identified.ok) {
+      meters.tlsFailed(identified.failure)
+      socket.destroy()
+      return
+    }
+    const { peer, certificate } = identified
+    const hand = (head: Buffer, protocol: Protocol) => this.#hand(socket, head, protocol, peer, certificate)
+    const declared = port.protocol
+    const agreed = declared === "tcp" ? "tcp" : agreedProtocol(socket.alpnProtocol, mesh.names)
+    if (declared === "tcp" || agreed !== undefined) {
+      hand(EMPTY, agreed ?? "tcp")
+      return
+    }
+    const judge = (_: Socket, bytes: Buffer): number | undefined => {
+      const protocol = judgeDecrypted(bytes, declared)
+      if (protocol === "more") return bytes.length + 1
+      hand(bytes, protocol)
+      return undefined
+    }
+    this.#sniff(socket, judge, bytes => (declared === "auto" ? hand(bytes, "tcp") : this.#tooSlow(socket)))
+  }
+
+  #sniff<S extends Socket>(
+    socket: S,
+    judge: (socket: S, bytes: Buffer) => number | undefined,
+    silent: (bytes: Buffer) => void,
+  ): void {
+    const { sniffTimeoutMs } = this.#options.limits
+    const sniff = new Sniff(
+      socket,
+      sniffTimeoutMs,
+      bytes => judge(socket, bytes),
+      silent,
+      () => {
+        this.#undecided.delete(sniff)
+      },
+    )
+    this.#undecided.add(sniff)
+    sniff.start()
+  }
+
+  #tooSlow(socket: Socket): void {
+    this.#options.meters.limitHit("sniffTimeoutMs")
+    socket.destroy()
+  }
+
+  #hand(
+    socket: Socket | TLSSocket,
+    head: Buffer,
+    protocol: Protocol,
+    peer: Connection["peer"],
+    certificate: PeerCertificate | undefined,
+  ): void {
+    const { gate, handlers, meters, port } = this.#options
+    const sourceIp = parseIp(withoutZone(socket.remoteAddress))
+    const destinationIp = parseIp(withoutZone(socket.localAddress))
+    // A peer that has gone has no address any more, and without one no policy can be asked.
+    if (sourceIp === undefined || destinationIp === undefined) {
+      socket.destroy()
+      return
+    }
+    const sni = certificate === undefined ? undefined : serverName(socket)
+    const connection: Connection = { peer, sourceIp, destinationIp, destinationPort: port.port, sni }
+    // The mode may have changed during a handshake.
+    if (refusedByMode(gate.program, connection) !== undefined) {
+      meters.tlsFailed(peer === undefined ? "not-tls" : "tls-not-accepted")
+      socket.destroy()
+      return
+    }
+    const accepted: Accepted = { socket, head, connection, certificate, port }
+    handlers[protocol](accepted)
+  }
+}
+
+const EMPTY = Buffer.alloc(0)
+
+function serverName(socket: Socket | TLSSocket): string | undefined {
+  const name: unknown = "servername" in socket ? socket.servername : undefined
+  return typeof name === "string" && name !== "" ? name : undefined
+}
+
+// RFC 4007 section 11: link-local peers carry the interface, which no policy can name.
+function withoutZone(address: string | undefined): string {
+  return address?.split("%")[0] ?? ""
+}
+
+// A socket between two owners must not end the process; whoever owns it next listens for itself.
+function ignore(): void {}

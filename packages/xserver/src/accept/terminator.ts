@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// The handshakes of one port. A `tls.Server` that never listens takes the sockets that the listener has looked at; there
+// is one per material, so that a swap leaves nothing of the old one behind, least of all its session tickets.
+
+import { constants } from "node:crypto"
+import type { Socket } from "node:net"
+import { createServer, type Server, type TLSSocket } from "node:tls"
+import type { TlsFailure } from "../observe/meters.js"
+import { tlsFailureOf } from "./tls-failure.js"
+import type { LoadedMaterial, TransportSecurity } from "./transport-security.js"
+
+export interface TerminatorOptions {
+  readonly security: TransportSecurity
+  readonly handshakeTimeoutMs: number
+  /** Which of the protocols the client offers is taken; asked only where it offers some. */
+  readonly chooseAlpn: (offered: readonly string[]) => string | undefined
+  /** The chain has been verified by the material's bundle; who the peer is has not been looked at. */
+  readonly onSecure: (socket: TLSSocket, material: LoadedMaterial) => void
+  readonly onFailure: (failure: TlsFailure) => void
+}
+
+// Semantics 5.4; those of TLS 1.3 are OpenSSL's own.
+const CIPHERS = [
+  "TLS_AES_256_GCM_SHA384",
+  "TLS_CHACHA20_POLY1305_SHA256",
+  "TLS_AES_128_GCM_SHA256",
+  "ECDHE-ECDSA-AES256-GCM-SHA384",
+  "ECDHE-RSA-AES256-GCM-SHA384",
+  "ECDHE-ECDSA-AES128-GCM-SHA256",
+  "ECDHE-RSA-AES128-GCM-SHA256",
+  "AES256-GCM-SHA384",
+  "AES128-GCM-SHA256",
+].join(":")
+
+/** How long a session may be resumed without its chain being looked at again. */
+const SESSION_TIMEOUT_S = 300
+
+export class Terminator {
+  readonly #options: TerminatorOptions
+  #server: { readonly material: LoadedMaterial; readonly tls: Server } | undefined
+
+  constructor(options: TerminatorOptions) {
+    this.#options = options
+  }
+
+  /** Takes a socket whose first bytes have been put back. */
+  terminate(socket: Socket): void {
+    const material = this.#options.security.current
+    if (material === undefined) {
+      // Fail closed: without a certificate of our own nobody can prove anything to us.
+      this.#options.onFailure("tls-not-accepted")
+      socket.destroy()
+      return
+    }
+    if (this.#server?.material !== material) this.#server = { material, tls: this.#create(material) }
+    // Documented for this use: sockets that come from elsewhere are injected by their event.
+    this.#server.tls.emit("connection", socket)
+  }
+
+  #create(material: LoadedMaterial): Server {
+    const { handshakeTimeoutMs, chooseAlpn, onSecure, onFailure } = this.#options
+    const tls = createServer({
+      cert: material.certificateChain,
+      key: material.privateKey,
+      ca: material.trustBundle,
+      requestCert: true,
+      rejectUnauthorized: true,
+      minVersion: "TLSv1.2",
+      maxVersion: "TLSv1.3",
+      ciphers: CIPHERS,
+      honorCipherOrder: true,
+      // A renegotiation could bring another certificate than the one that was judged, and costs us more than the peer.
+      secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+      handshakeTimeout: handshakeTimeoutMs,
+      sessionTimeout: SESSION_TIMEOUT_S,
+      ticketKeys: material.ticketKeys,
+      ALPNCallback: ({ protocols }) => chooseAlpn(protocols),
+    })
+    tls.on("secureConnection", socket => {
+      socket.on("error", ignore)
+      // INVARIANT: `rejectUnauthorized` has seen to this already. Fail closed should that ever change.
+      if (socket.authorized) {
+        onSecure(socket, material)
+        return
+      }
+      onFailure("untrusted")
+      socket.destroy()
+    })
+    tls.on("tlsClientError", (error, socket) => {
+      onFailure(tlsFailureOf(error, socket.authorizationError))
+      socket.destroy()
+    })
+    return tls
+  }
+}
+
+// A socket between two owners must not end the process; whoever owns it next listens for itself.
+function ignore(): void {}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why a handshake failed, from the many words of OpenSSL and Node to the few of a metric's label.
+
+import type { TlsFailure } from "../observe/meters.js"
+
+/** `verification` is what Node reports about the chain (`authorizationError`), where it got so far. */
+export function tlsFailureOf(error: Error, verification: unknown): TlsFailure {
+  if (verification !== undefined && verification !== null) return verificationFailure(String(verification))
+  const code = "code" in error ? String(error.code) : ""
+  if (code === "ERR_TLS_HANDSHAKE_TIMEOUT") return "timeout"
+  if (code === "ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE") return "no-certificate"
+  return code.startsWith("ERR_SSL_") || code.startsWith("ERR_TLS_") ? "protocol" : "other"
+}
+
+function verificationFailure(code: string): TlsFailure {
+  switch (code) {
+    case "CERT_HAS_EXPIRED":
+      return "expired"
+    case "CERT_NOT_YET_VALID":
+      return "not-yet-valid"
+    default:
+      // An issuer that is not in the bundle, a broken signature, a wrong purpose: nobody we trust vouches for it.
+      return "untrusted"
+  }
+}

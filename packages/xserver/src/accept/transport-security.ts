@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// The certificate, the trust bundle and the revocations in force, for all listeners. Swapping them is one assignment:
+// handshakes that begin afterwards use the new ones, sessions begun under the old ones cannot be resumed, and what a
+// revoked identity has open is closed.
+
+import { createPrivateKey, randomBytes, X509Certificate } from "node:crypto"
+import { createSecureContext } from "node:tls"
+import { parseSpiffeId } from "@merlon/policy"
+import type { Revocations, TlsMaterial } from "../config/configuration.js"
+import type { Connections } from "./connections.js"
+import { subjectAltNames } from "./subject-alt-names.js"
+
+export interface LoadedMaterial extends TlsMaterial {
+  /** Our own SPIFFE id. */
+  readonly identity: string
+  /** Seals session tickets; new with each material, so that no session outlives what it was granted under. */
+  readonly ticketKeys: Buffer
+  readonly revoked: RevocationSet
+}
+
+export interface RevocationSet {
+  readonly identities: ReadonlySet<string>
+  readonly serials: ReadonlySet<string>
+}
+
+export class MaterialError extends Error {
+  override readonly name = "MaterialError"
+}
+
+const NO_REVOCATIONS: Revocations = { identities: [], serials: [] }
+
+export class TransportSecurity {
+  readonly #connections: Connections
+  #current: LoadedMaterial | undefined
+
+  constructor(connections: Connections) {
+    this.#connections = connections
+  }
+
+  /** Undefined where the workload has no identity: TLS is then refused. */
+  get current(): LoadedMaterial | undefined {
+    return this.#current
+  }
+
+  /** Throws a MaterialError where it cannot be used; what was in force then stays so. */
+  swap(material: TlsMaterial | undefined, revocations: Revocations = NO_REVOCATIONS): void {
+    const revoked = revocationSet(revocations)
+    this.#current = material && loadMaterial(material, revoked)
+    this.#connections.closeWhere(({ peer, serial }) => peer !== undefined && isRevoked(revoked, peer.uri, serial))
+  }
+}
+
+export function isRevoked({ identities, serials }: RevocationSet, uri: string, serial: string | undefined): boolean {
+  return identities.has(uri) || (serial !== undefined && serials.has(canonicalSerial(serial)))
+}
+
+/** Everything that would make a handshake fail later is found here, before anything is replaced. */
+export function loadMaterial(material: TlsMaterial, revoked: RevocationSet): LoadedMaterial {
+  const { certificateChain, privateKey, trustBundle } = material
+  // INVARIANT: an empty bundle never reaches node:tls, which would take it for "trust every public authority".
+  const roots = certificatesIn(trustBundle, "the trust bundle")
+  const [leaf] = certificatesIn(certificateChain, "the certificate chain")
+  if (roots.length === 0) throw new MaterialError("the trust bundle holds no certificate")
+  if (leaf === undefined) throw new MaterialError("the certificate chain holds no certificate")
+  try {
+    if (!leaf.checkPrivateKey(createPrivateKey(privateKey))) throw new MaterialError("the private key is another one's")
+    createSecureContext({ cert: certificateChain, key: privateKey, ca: trustBundle })
+  } catch (error) {
+    if (error instanceof MaterialError) throw error
+    throw new MaterialError(`the certificate or its key cannot be used: ${messageOf(error)}`)
+  }
+  const uris = subjectAltNames(leaf.raw)?.uris ?? []
+  const identity = uris.length === 1 && uris[0] !== undefined ? parseSpiffeId(uris[0]) : undefined
+  if (identity === undefined) throw new MaterialError("the certificate names no single SPIFFE identity")
+  return { ...material, identity: identity.uri, ticketKeys: randomBytes(48), revoked }
+}
+
+function certificatesIn(pem: string, what: string): readonly X509Certificate[] {
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? []
+  try {
+    return blocks.map(block => new X509Certificate(block))
+  } catch (error) {
+    throw new MaterialError(`${what} cannot be read: ${messageOf(error)}`)
+  }
+}
+
+function revocationSet({ identities, serials }: Revocations): RevocationSet {
+  return { identities: new Set(identities), serials: new Set(serials.map(canonicalSerial)) }
+}
+
+// Tools print serial numbers with colons, in either case, and with or without leading zeros.
+function canonicalSerial(serial: string): string {
+  return serial.replaceAll(":", "").toUpperCase().replace(/^0+/, "")
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
