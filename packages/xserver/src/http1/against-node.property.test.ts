@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// Node's parser is what most applications behind us are made of. We may refuse more than it does; we never accept what
+// it refuses, and where both accept, both see the same messages.
+import fc from "fast-check"
+import { describe, expect, it } from "vitest"
+import { mutated, requestText, responseText } from "./testing/messages.js"
+import { nodeReadsRequests, nodeReadsResponse } from "./testing/node-parser.js"
+import { cutAt, everyByte, readRequests, readResponses } from "./testing/read-messages.js"
+
+const RUNS = Number(process.env.FUZZ_RUNS ?? 1_000)
+
+async function agreeOnRequests(text: string): Promise<boolean> {
+  const bytes = Buffer.from(text, "latin1")
+  const ours = readRequests([bytes])
+  const node = await nodeReadsRequests(bytes)
+  for (const [index, { head, body }] of ours.messages.entries()) {
+    const theirs = node.messages[index]
+    expect(theirs, `accepted what Node refuses (${node.error})`).toBeDefined()
+    expect({ method: head.method, body: body.toString("latin1") }).toEqual({
+      method: theirs?.method,
+      body: theirs?.body.toString("latin1"),
+    })
+    expect(
+      theirs?.url.endsWith(head.target) || head.target === "*" || head.target.startsWith("/?") || head.target === "/",
+    ).toBe(true)
+    expect(head.headers.size * 2).toBe(theirs?.rawHeaders.length)
+  }
+  return ours.fault === undefined
+}
+
+describe("requests", () => {
+  it("are read as Node reads them, where they are well formed", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(requestText, { minLength: 1, maxLength: 3 }), async texts => {
+        expect(await agreeOnRequests(texts.join(""))).toBe(true)
+        expect(readRequests([Buffer.from(texts.join(""), "latin1")]).messages.length).toBe(texts.length)
+      }),
+      { numRuns: RUNS },
+    )
+  })
+
+  it("are never accepted where Node refuses them, nor framed otherwise, however they are spoiled", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.tuple(mutated(requestText), requestText), async ([spoiled, next]) => {
+        await agreeOnRequests(spoiled + next)
+      }),
+      { numRuns: 2 * RUNS },
+    )
+  })
+
+  it("mean the same wherever they are cut", () => {
+    fc.assert(
+      fc.property(mutated(requestText), fc.array(fc.nat(400), { maxLength: 6 }), (text, cuts) => {
+        const bytes = Buffer.from(text, "latin1")
+        const whole = readRequests([bytes])
+        const summary = summarise(whole)
+        expect(summarise(readRequests(everyByte(bytes)))).toEqual(summary)
+        expect(summarise(readRequests(cutAt(bytes, cuts)))).toEqual(summary)
+      }),
+      { numRuns: RUNS },
+    )
+  })
+})
+
+describe("responses", () => {
+  const methods = fc.constantFrom("GET", "HEAD", "POST")
+
+  it("are read as Node reads them, however they are spoiled", async () => {
+    await fc.assert(
+      fc.asyncProperty(mutated(responseText), methods, async (text, method) => {
+        const bytes = Buffer.from(text, "latin1")
+        const ours = readResponses([bytes], method)
+        const node = await nodeReadsResponse(bytes, method)
+        const first = ours.messages[0]
+        if (first !== undefined && first.head.status >= 200) {
+          expect(node.status, `accepted what Node refuses (${node.error})`).toBe(first.head.status)
+          expect(node.body.toString("latin1")).toBe(first.body.toString("latin1"))
+          expect(node.complete).toBe(true)
+        }
+        if (
+          ours.pending?.head?.framing.kind === "close" &&
+          ours.messages.length === 0 &&
+          ours.pending.head.status >= 200
+        ) {
+          expect(node.body.toString("latin1")).toBe(ours.pending.body.toString("latin1"))
+        }
+      }),
+      { numRuns: RUNS },
+    )
+  })
+
+  it("mean the same wherever they are cut", () => {
+    fc.assert(
+      fc.property(mutated(responseText), methods, (text, method) => {
+        const bytes = Buffer.from(text, "latin1")
+        expect(summarise(readResponses(everyByte(bytes), method))).toEqual(summarise(readResponses([bytes], method)))
+      }),
+      { numRuns: RUNS },
+    )
+  })
+})
+
+function summarise({ messages, fault, pending }: ReturnType<typeof readRequests> | ReturnType<typeof readResponses>) {
+  return {
+    fault,
+    pending: pending && { head: pending.head?.headers.text, body: pending.body.toString("latin1") },
+    messages: messages.map(({ head, body, trailers }) => [head.headers.text, body.toString("latin1"), trailers?.text]),
+  }
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads a body of any framing out of bytes that come in pieces: `read` steps to the next stretch of content, without a
+// copy and without a callback. One reader per connection and direction, started anew for each message.
+
+import { ChunkedDecoder } from "./chunked-decoder.js"
+import type { HttpFault } from "./fault.js"
+import type { Framing } from "./framing.js"
+import type { HeaderBlock } from "./header-block.js"
+import { STEP, type Step } from "./step.js"
+
+export class BodyReader {
+  readonly #chunked: ChunkedDecoder
+  #kind: Framing["kind"] = "none"
+  #remaining = 0
+  start = 0
+  end = 0
+  /** Where to go on reading. */
+  next = 0
+
+  constructor(maxTrailerBytes: number, maxTrailerLines: number) {
+    this.#chunked = new ChunkedDecoder(maxTrailerBytes, maxTrailerLines)
+  }
+
+  begin(framing: Framing): void {
+    this.#kind = framing.kind
+    this.#remaining = framing.kind === "length" ? framing.length : 0
+    if (framing.kind === "chunked") this.#chunked.begin()
+  }
+
+  get trailers(): HeaderBlock | undefined {
+    return this.#kind === "chunked" ? this.#chunked.trailers : undefined
+  }
+
+  get fault(): HttpFault {
+    return this.#chunked.fault
+  }
+
+  /** Bytes of content still to come, as far as they are known. */
+  get remaining(): number {
+    if (this.#kind === "length") return this.#remaining
+    return this.#kind === "none" ? 0 : Number.POSITIVE_INFINITY
+  }
+
+  read(bytes: Buffer, from: number, to: number): Step {
+    switch (this.#kind) {
+      case "none":
+        this.next = from
+        return STEP.done
+      case "length":
+        return this.#readLength(from, to)
+      case "chunked": {
+        const step = this.#chunked.read(bytes, from, to)
+        this.start = this.#chunked.start
+        this.end = this.#chunked.end
+        this.next = this.#chunked.next
+        return step
+      }
+      case "close":
+        this.start = from
+        this.end = to
+        this.next = to
+        return from < to ? STEP.data : STEP.more
+    }
+  }
+
+  #readLength(from: number, to: number): Step {
+    if (this.#remaining === 0) {
+      this.next = from
+      return STEP.done
+    }
+    if (from === to) {
+      this.next = from
+      return STEP.more
+    }
+    const end = Math.min(to, from + this.#remaining)
+    this.#remaining -= end - from
+    this.start = from
+    this.end = end
+    this.next = end
+    return STEP.data
+  }
+}

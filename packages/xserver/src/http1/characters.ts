@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The character classes of RFC 9110 section 5 and RFC 9112 as tables: one look-up per byte, and one place to read what
+// a name, a value or a target may hold.
+
+export const HT = 0x09
+export const LF = 0x0a
+export const CR = 0x0d
+export const SP = 0x20
+export const COLON = 0x3a
+
+/** `token` (RFC 9110 section 5.6.2): methods, field names, the names and plain values of chunk extensions. */
+export const TOKEN = table(byte => /[!#$%&'*+\-.^_`|~0-9A-Za-z]/.test(String.fromCharCode(byte)))
+
+/** What a field value may hold (RFC 9110 section 5.5): no control character but the tab. */
+export const FIELD = table(byte => byte === HT || (byte >= SP && byte !== 0x7f))
+
+/** What a request target may hold: visible ASCII. Bytes above it are not allowed in a URI, and readers differ on them. */
+export const VISIBLE = table(byte => byte > SP && byte < 0x7f)
+
+const NOT_HEX = 0xff
+
+/** The value of a hexadecimal digit, or something above fifteen. */
+export const HEX = Uint8Array.from({ length: 256 }, (_, byte) => {
+  const digit = String.fromCharCode(byte)
+  return /[0-9a-fA-F]/.test(digit) ? Number.parseInt(digit, 16) : NOT_HEX
+})
+
+function table(has: (byte: number) => boolean): Uint8Array {
+  return Uint8Array.from({ length: 256 }, (_, byte) => (has(byte) ? 1 : 0))
+}

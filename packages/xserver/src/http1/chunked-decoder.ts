@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// The chunked coding (RFC 9112 section 7.1) as a state machine over bytes in pieces. Sizes are hexadecimal digits and
+// nothing else; extensions must be well formed and are then forgotten; lines end in CRLF; the trailer section is read
+// like headers. Anything else is a fault, because chunk syntax is where readers have disagreed most.
+
+import { CR, FIELD, HEX, LF, TOKEN } from "./characters.js"
+import type { HttpFault } from "./fault.js"
+import { FIELD_KIND } from "./field-kind.js"
+import { HeadScanner } from "./head-scanner.js"
+import { type HeaderBlock, parseHeaderLines } from "./header-block.js"
+import { STEP, type Step } from "./step.js"
+
+/** Digits of a size, leading zeros included. Twelve hold 256 TB, and are exact in a double. */
+const MAX_SIZE_DIGITS = 12
+/** Bytes of extensions of one body: nobody uses them, and they cost the reader as much as content. */
+const MAX_EXTENSION_BYTES = 1_024
+
+const SEMICOLON = 0x3b
+const EQUALS = 0x3d
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+
+/**
+ * `size` digits of a size, at least one seen where `#digits` says so; `name` and `value` an extension's, `quoted` and
+ * `closed` inside and after a quoted value; `sizeEnd` the LF of the size line; `data` content; `dataCr` and `dataLf` the
+ * line end after it; `trailers` everything after the last chunk.
+ */
+type State = "size" | "name" | "value" | "quoted" | "closed" | "sizeEnd" | "data" | "dataCr" | "dataLf" | "trailers"
+
+export class ChunkedDecoder {
+  readonly #maxTrailerLines: number
+  readonly #scanner: HeadScanner
+  #state: State = "size"
+  #digits = 0
+  #size = 0
+  #extensionBytes = 0
+  /** Bytes of the current name or value of an extension: neither may be empty. */
+  #part = 0
+  #begun = false
+  start = 0
+  end = 0
+  next = 0
+  fault: HttpFault = "bad-chunk"
+  trailers: HeaderBlock | undefined
+
+  constructor(maxTrailerBytes: number, maxTrailerLines: number) {
+    this.#maxTrailerLines = maxTrailerLines
+    this.#scanner = new HeadScanner(maxTrailerBytes)
+  }
+
+  begin(): void {
+    this.#state = "size"
+    this.#digits = 0
+    this.#size = 0
+    this.#extensionBytes = 0
+    this.#begun = false
+    this.trailers = undefined
+    this.#scanner.reset()
+  }
+
+  read(bytes: Buffer, from: number, to: number): Step {
+    let at = from
+    while (at < to) {
+      if (this.#state === "data") return this.#content(at, to)
+      if (this.#state === "trailers") return this.#trailerSection(bytes, at, to)
+      if (!this.#syntax(bytes[at] ?? 0)) return this.#refuse("bad-chunk")
+      at++
+    }
+    this.next = at
+    return STEP.more
+  }
+
+  #content(at: number, to: number): Step {
+    const end = Math.min(to, at + this.#size)
+    this.#size -= end - at
+    if (this.#size === 0) this.#state = "dataCr"
+    this.start = at
+    this.end = end
+    this.next = end
+    return STEP.data
+  }
+
+  #trailerSection(bytes: Buffer, at: number, to: number): Step {
+    // Almost always there are none, and the section is the empty line alone.
+    if (!this.#begun && bytes[at] === CR && at + 1 < to && bytes[at + 1] === LF) {
+      this.next = at + 2
+      return STEP.done
+    }
+    this.#begun = true
+    const after = this.#scanner.scan(bytes, at, to)
+    if (after === -2) return this.#refuse(this.#scanner.fault)
+    if (after === -1) {
+      this.next = to
+      return STEP.more
+    }
+    const trailers = parseHeaderLines(this.#scanner.text, 0, this.#maxTrailerLines)
+    if (typeof trailers === "string") return this.#refuse(trailers)
+    if (!allowed(trailers)) return this.#refuse("bad-trailer")
+    this.trailers = trailers.size === 0 ? undefined : trailers
+    this.next = after
+    return STEP.done
+  }
+
+  /** One byte of anything that is not content; false where it must not stand here. */
+  #syntax(byte: number): boolean {
+    switch (this.#state) {
+      case "size":
+        return this.#sizeByte(byte)
+      case "name":
+        return TOKEN[byte] === 1 ? this.#count() : byte === EQUALS ? this.#partTo("value") : this.#extensionEnd(byte)
+      case "value":
+        if (byte === QUOTE && this.#part === 0) return this.#to("quoted")
+        return TOKEN[byte] === 1 ? this.#count() : this.#extensionEnd(byte)
+      case "quoted":
+        // A quoted pair is allowed by the grammar and sent by nobody; readers have got it wrong.
+        if (byte === QUOTE) return this.#to("closed")
+        return FIELD[byte] === 1 && byte !== BACKSLASH && this.#count()
+      case "closed":
+        this.#part = 1
+        return this.#extensionEnd(byte)
+      case "sizeEnd":
+        return byte === LF && this.#sizeLineEnd()
+      case "dataCr":
+        return byte === CR && this.#to("dataLf")
+      case "dataLf":
+        this.#digits = 0
+        return byte === LF && this.#to("size")
+      case "data":
+      case "trailers":
+        return false
+    }
+  }
+
+  #sizeByte(byte: number): boolean {
+    const digit = HEX[byte] ?? 0xff
+    if (digit <= 15) {
+      this.#size = this.#digits === 0 ? digit : this.#size * 16 + digit
+      this.#digits++
+      return this.#digits <= MAX_SIZE_DIGITS
+    }
+    if (this.#digits === 0) return false
+    if (byte === CR) return this.#to("sizeEnd")
+    this.#part = 0
+    return byte === SEMICOLON && this.#to("name")
+  }
+
+  #extensionEnd(byte: number): boolean {
+    if (this.#part === 0) return false
+    if (byte === CR) return this.#to("sizeEnd")
+    return byte === SEMICOLON && this.#partTo("name")
+  }
+
+  #sizeLineEnd(): boolean {
+    return this.#to(this.#size === 0 ? "trailers" : "data")
+  }
+
+  #count(): boolean {
+    this.#part++
+    this.#extensionBytes++
+    return this.#extensionBytes <= MAX_EXTENSION_BYTES
+  }
+
+  #partTo(state: State): boolean {
+    if (this.#part === 0) return false
+    this.#part = 0
+    return this.#to(state)
+  }
+
+  #to(state: State): boolean {
+    this.#state = state
+    return true
+  }
+
+  #refuse(fault: HttpFault): Step {
+    this.fault = fault
+    return STEP.fault
+  }
+}
+
+/** RFC 9110 section 6.5.1: what frames or routes a message has no business after it. */
+function allowed(trailers: HeaderBlock): boolean {
+  for (let index = 0; index < trailers.size; index++) {
+    const kind = trailers.kind(index)
+    if (kind >= FIELD_KIND.host && kind <= FIELD_KIND.upgrade) return false
+  }
+  return true
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it, test } from "vitest"
+import { lastChunk } from "./chunk.js"
+import { everyByte, readRequests, readResponses } from "./testing/read-messages.js"
+
+const bytes = (text: string): Buffer => Buffer.from(text, "latin1")
+const requests = (text: string) => readRequests([bytes(text)])
+const responses = (text: string, method = "GET") => readResponses([bytes(text)], method)
+
+describe("a request", () => {
+  it("keeps its header lines as they came and finds them by lower-case name", () => {
+    const { headers } =
+      requests("GET / HTTP/1.1\r\nHost: a\r\nX-Two:  1 \t\r\nx-two:2\r\nX_: \xe9\r\n\r\n").messages[0]?.head ?? {}
+    expect(headers?.get("x-two")).toEqual(["1", "2"])
+    expect(headers?.get("x_")).toEqual(["\xe9"])
+    expect(headers?.get("X-Two")).toBeUndefined()
+    headers?.remove(["x-two"])
+    expect(headers?.get("x-two")).toBeUndefined()
+    expect(headers?.get("x_")).toEqual(["\xe9"])
+    expect(headers?.get("host")).toEqual(["a"])
+  })
+
+  test.each([
+    ["GET /a?b HTTP/1.1\r\nHost: h:1\r\n", "/a?b", "h:1"],
+    ["GET http://x:2/a?b HTTP/1.1\r\nHost: h\r\n", "/a?b", "x:2"],
+    ["GET HTTPS://x?b HTTP/1.1\r\nHost: h\r\n", "/?b", "x"],
+    ["GET http://x HTTP/1.1\r\nHost: h\r\n", "/", "x"],
+    ["OPTIONS * HTTP/1.1\r\nHost: h\r\n", "*", "h"],
+    ["OPTIONS http://x HTTP/1.1\r\nHost: h\r\n", "*", "x"],
+    ["GET / HTTP/1.0\r\n", "/", ""],
+    ["GET / HTTP/1.1\r\nHost:\r\n", "/", ""],
+    ["GET / HTTP/1.1\r\nHost: [::1]:80\r\n", "/", "[::1]:80"],
+  ])("%j asks for %s at %s", (head, target, host) => {
+    expect(requests(`${head}\r\n`).messages[0]?.head).toMatchObject({ target, host })
+  })
+
+  test.each([
+    ["HTTP/1.1", "", true],
+    ["HTTP/1.1", "Connection: close\r\n", false],
+    ["HTTP/1.1", "Connection: x, CLOSE\r\n", false],
+    ["HTTP/1.1", "Connection: closed\r\n", true],
+    ["HTTP/1.0", "", false],
+    ["HTTP/1.0", "Connection: Keep-Alive\r\n", true],
+    ["HTTP/1.0", "Connection: keep-alive, close\r\n", false],
+  ])("of %s with %j stays open: %s", (version, header, keepAlive) => {
+    expect(requests(`GET / ${version}\r\nHost: a\r\n${header}\r\n`).messages[0]?.head.keepAlive).toBe(keepAlive)
+  })
+
+  test.each([
+    ["HTTP/1.1", "Connection: Upgrade\r\nUpgrade: websocket\r\n", "websocket"],
+    ["HTTP/1.1", "Upgrade: websocket\r\n", undefined],
+    ["HTTP/1.0", "Connection: Upgrade\r\nUpgrade: websocket\r\n", undefined],
+  ])("of %s with %j asks for %s", (version, headers, upgrade) => {
+    expect(requests(`GET / ${version}\r\nHost: a\r\n${headers}\r\n`).messages[0]?.head.upgrade).toBe(upgrade)
+  })
+
+  it("may have extensions and trailers", () => {
+    const text =
+      'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: Chunked\r\n\r\n5;a;b=c;d="e f"\r\nhello\r\n00A\r\n0123456789\r\n0;z\r\nX-Sum: 1\r\n\r\n'
+    for (const pieces of [[bytes(text)], everyByte(bytes(text))]) {
+      const [message] = readRequests(pieces).messages
+      expect(message?.body.toString()).toBe("hello0123456789")
+      expect(message?.trailers?.get("x-sum")).toEqual(["1"])
+      expect(lastChunk(message?.trailers, () => true)).toBe("0\r\nX-Sum: 1\r\n\r\n")
+      expect(lastChunk(message?.trailers, name => name !== "x-sum")).toBe("0\r\n\r\n")
+    }
+  })
+
+  it("is refused with too large a head or too many lines", () => {
+    const large = bytes(`GET / HTTP/1.1\r\nHost: a\r\nX: ${"y".repeat(1_000)}\r\n\r\n`)
+    expect(readRequests([large], large.length).fault).toBeUndefined()
+    expect(readRequests([large], large.length - 1).fault).toBe("head-too-large")
+    expect(readRequests(everyByte(large), large.length - 1).fault).toBe("head-too-large")
+    expect(requests(`GET / HTTP/1.1\r\nHost: a\r\n${"X: y\r\n".repeat(200)}\r\n`).fault).toBe("too-many-headers")
+  })
+})
+
+describe("a response", () => {
+  const body = "5\r\nhello\r\n0\r\n\r\n"
+  test.each([
+    ["GET", "200 OK\r\nContent-Length: 5\r\n\r\nhello", "hello"],
+    ["GET", `200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${body}`, "hello"],
+    ["HEAD", "200 OK\r\nContent-Length: 5\r\n\r\n", ""],
+    ["HEAD", "200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", ""],
+    ["GET", "204 No Content\r\n\r\n", ""],
+    ["GET", "304 Not Modified\r\nContent-Length: 5\r\n\r\n", ""],
+    ["GET", "100 Continue\r\n\r\n", ""],
+    ["GET", "200\r\nContent-Length: 0\r\n\r\n", ""],
+  ])("to %s of %j ends where it should", (method, text, expected) => {
+    const result = responses(`HTTP/1.1 ${text}`, method)
+    expect(result.messages.map(message => message.body.toString())).toEqual([expected])
+    expect(result.pending).toBeUndefined()
+  })
+
+  it("without a length ends with the connection", () => {
+    expect(responses("HTTP/1.1 200 OK\r\n\r\nhel").pending?.head).toMatchObject({
+      framing: { kind: "close" },
+      keepAlive: false,
+    })
+  })
+
+  test.each([
+    ["HTTP/1.1 200 OK\nContent-Length: 0\r\n\r\n", "bad-line-end"],
+    ["HTTP/1.1 2000 OK\r\n\r\n", "bad-status-line"],
+    ["HTTP/1.1 099 OK\r\n\r\n", "bad-status-line"],
+    ["HTTP/2.0 200 OK\r\n\r\n", "bad-status-line"],
+    ["ICY 200 OK\r\n\r\n", "bad-status-line"],
+    ["HTTP/1.1 200 O\0K\r\n\r\n", "bad-status-line"],
+    ["HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", "two-lengths"],
+    ["HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", "length-and-encoding"],
+    ["HTTP/1.1 204 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", "length-and-encoding"],
+    ["HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "bad-encoding"],
+    ["HTTP/1.1 200 OK\r\nX: a\r\n b\r\n\r\n", "folded-header"],
+  ])("%j is refused: %s", (text, fault) => {
+    expect(responses(text).fault).toBe(fault)
+  })
+})

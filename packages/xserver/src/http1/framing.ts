@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a message's body ends (RFC 9112 section 6.3), from the headers alone and in one way only. Whatever two readers
+// could take differently is a fault: both lengths, repeated lengths, lengths that are not plain digits, codings other
+// than `chunked`.
+
+import type { HttpFault } from "./fault.js"
+import { FIELD_KIND } from "./field-kind.js"
+import type { HeaderBlock } from "./header-block.js"
+
+export type Framing =
+  | { readonly kind: "none" }
+  | { readonly kind: "length"; readonly length: number }
+  | { readonly kind: "chunked" }
+  /** Responses alone: the body ends with the connection. */
+  | { readonly kind: "close" }
+
+export const NO_BODY: Framing = Object.freeze({ kind: "none" })
+export const CHUNKED: Framing = Object.freeze({ kind: "chunked" })
+export const UNTIL_CLOSE: Framing = Object.freeze({ kind: "close" })
+
+/** Fifteen digits are exact in a double, and enough for a petabyte. */
+const LENGTH = /^[0-9]{1,15}$/
+
+/** What the headers say, or undefined where they say nothing. */
+function declared(headers: HeaderBlock, minorVersion: number): Framing | undefined | HttpFault {
+  let length: string | undefined
+  let encoding: string | undefined
+  for (let index = 0; index < headers.size; index++) {
+    const kind = headers.kind(index)
+    if (kind === FIELD_KIND.contentLength) {
+      if (length !== undefined) return "two-lengths"
+      length = headers.value(index)
+      if (!LENGTH.test(length)) return "bad-length"
+    } else if (kind === FIELD_KIND.transferEncoding) {
+      if (encoding !== undefined) return "bad-encoding"
+      encoding = headers.value(index)
+    }
+  }
+  if (encoding !== undefined) {
+    if (length !== undefined) return "length-and-encoding"
+    // RFC 9112 section 6.1: HTTP/1.0 knows no transfer codings, so who put one there meant to confuse somebody.
+    if (minorVersion === 0 || encoding.toLowerCase() !== "chunked") return "bad-encoding"
+    return CHUNKED
+  }
+  return length === undefined ? undefined : { kind: "length", length: Number(length) }
+}
+
+export function requestFraming(headers: HeaderBlock, minorVersion: number): Framing | HttpFault {
+  return declared(headers, minorVersion) ?? NO_BODY
+}
+
+/** `method` is that of the request this answers. */
+export function responseFraming(
+  headers: HeaderBlock,
+  minorVersion: number,
+  status: number,
+  method: string,
+): Framing | HttpFault {
+  const framing = declared(headers, minorVersion)
+  if (typeof framing === "string") return framing
+  if (method === "HEAD" || status < 200 || status === 204 || status === 304) return NO_BODY
+  return framing ?? UNTIL_CLOSE
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds where a head (or a trailer section) ends in bytes that come in pieces of any size. Each byte is looked at once;
+// nothing is copied while a head comes in one piece. A line that ends in anything but CRLF is told as soon as it is
+// seen, so that nobody waits for an end which another reader has already found (RFC 9112 section 2.2).
+
+import { CR, LF } from "./characters.js"
+import type { HttpFault } from "./fault.js"
+
+const FIRST_CAPACITY = 1_024
+
+export class HeadScanner {
+  readonly #maxBytes: number
+  #kept: Buffer | undefined
+  #length = 0
+  #afterCr = false
+  #lineEmpty = true
+  #text = ""
+  #fault: HttpFault = "bad-line-end"
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+  }
+
+  /** The whole head with the empty line that ends it, once `scan` has found it. */
+  get text(): string {
+    return this.#text
+  }
+
+  get fault(): HttpFault {
+    return this.#fault
+  }
+
+  /** Whether some of a head has come, but not its end. */
+  get begun(): boolean {
+    return this.#length > 0
+  }
+
+  /** Where the bytes after the head begin; -1 where more is needed, -2 where there is a fault. */
+  scan(bytes: Buffer, from: number, to: number): number {
+    const limit = Math.min(to, from + this.#maxBytes - this.#length)
+    let afterCr = this.#afterCr
+    let lineEmpty = this.#lineEmpty
+    for (let at = from; at < limit; at++) {
+      const byte = bytes[at]
+      if (byte === LF) {
+        if (!afterCr) return this.#refuse("bad-line-end")
+        if (lineEmpty) return this.#finish(bytes, from, at + 1)
+        afterCr = false
+        lineEmpty = true
+      } else if (afterCr) {
+        return this.#refuse("bad-line-end")
+      } else if (byte === CR) {
+        afterCr = true
+      } else {
+        lineEmpty = false
+      }
+    }
+    if (limit < to) return this.#refuse("head-too-large")
+    this.#afterCr = afterCr
+    this.#lineEmpty = lineEmpty
+    this.#keep(bytes, from, to)
+    return -1
+  }
+
+  reset(): void {
+    this.#kept = undefined
+    this.#length = 0
+    this.#afterCr = false
+    this.#lineEmpty = true
+  }
+
+  #finish(bytes: Buffer, from: number, end: number): number {
+    if (this.#kept === undefined) {
+      this.#text = bytes.toString("latin1", from, end)
+    } else {
+      this.#keep(bytes, from, end)
+      this.#text = this.#kept.toString("latin1", 0, this.#length)
+    }
+    this.reset()
+    return end
+  }
+
+  #refuse(fault: HttpFault): number {
+    this.#fault = fault
+    return -2
+  }
+
+  #keep(bytes: Buffer, from: number, to: number): void {
+    const needed = this.#length + to - from
+    if (this.#kept === undefined || this.#kept.length < needed) {
+      // Doubling, so that a head sent byte by byte costs no more than its size.
+      const larger = Buffer.allocUnsafeSlow(Math.max(FIRST_CAPACITY, 2 * needed))
+      this.#kept?.copy(larger, 0, 0, this.#length)
+      this.#kept = larger
+    }
+    bytes.copy(this.#kept, this.#length, from, to)
+    this.#length = needed
+  }
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// The header lines of one message, parsed once and kept as the text they came in: forwarding copies whole stretches of
+// it, and a value becomes a string only when somebody asks. Bytes are latin1 characters throughout, so what is written
+// is what was read.
+
+import type { HeaderLines } from "@merlon/policy"
+import { COLON, CR, FIELD, HT, LF, SP, TOKEN } from "./characters.js"
+import type { HttpFault } from "./fault.js"
+import { FIELD_KIND, type FieldKind, fieldName } from "./field-kind.js"
+
+/** Of each line: where it begins, where its value begins and ends, where the next line begins. */
+const SPAN = 4
+
+export class HeaderBlock implements HeaderLines {
+  readonly text: string
+  readonly #names: string[] = []
+  readonly #kinds: FieldKind[] = []
+  readonly #spans: number[] = []
+
+  constructor(text: string) {
+    this.text = text
+  }
+
+  get size(): number {
+    return this.#names.length
+  }
+
+  add(start: number, nameEnd: number, valueStart: number, valueEnd: number, end: number): FieldKind {
+    const { lower, kind } = fieldName(this.text.slice(start, nameEnd))
+    this.#names.push(lower)
+    this.#kinds.push(kind)
+    this.#spans.push(start, valueStart, valueEnd, end)
+    return kind
+  }
+
+  /** In lower case. */
+  name(index: number): string {
+    return this.#names[index] ?? ""
+  }
+
+  kind(index: number): FieldKind {
+    return this.#kinds[index] ?? FIELD_KIND.plain
+  }
+
+  value(index: number): string {
+    return this.text.slice(this.#spans[index * SPAN + 1], this.#spans[index * SPAN + 2])
+  }
+
+  lineStart(index: number): number {
+    return this.#spans[index * SPAN] ?? 0
+  }
+
+  lineEnd(index: number): number {
+    return this.#spans[index * SPAN + 3] ?? 0
+  }
+
+  get(lowerCaseName: string): readonly string[] | undefined {
+    let found: string[] | undefined
+    for (let index = 0; index < this.#names.length; index++) {
+      if (this.#names[index] !== lowerCaseName) continue
+      if (found === undefined) found = [this.value(index)]
+      else found.push(this.value(index))
+    }
+    return found
+  }
+
+  /** Takes the lines of these names out, as if they had not been sent. */
+  remove(lowerCaseNames: readonly string[]): void {
+    let kept = 0
+    for (let index = 0; index < this.#names.length; index++) {
+      if (lowerCaseNames.includes(this.name(index))) continue
+      this.#names[kept] = this.name(index)
+      this.#kinds[kept] = this.kind(index)
+      for (let part = 0; part < SPAN; part++) {
+        this.#spans[kept * SPAN + part] = this.#spans[index * SPAN + part] ?? 0
+      }
+      kept++
+    }
+    this.#names.length = kept
+    this.#kinds.length = kept
+    this.#spans.length = kept * SPAN
+  }
+}
+
+/** From the first header line on; the text ends with the empty line. */
+export function parseHeaderLines(text: string, start: number, maxLines: number): HeaderBlock | HttpFault {
+  const block = new HeaderBlock(text)
+  let at = start
+  while (text.charCodeAt(at) !== CR) {
+    if (block.size === maxLines) return "too-many-headers"
+    const lineStart = at
+    while (TOKEN[text.charCodeAt(at)] === 1) at++
+    const nameEnd = at
+    const after = text.charCodeAt(at)
+    // RFC 9112 section 5.2: a line that begins with white space continues the one before it, for those who still read so.
+    if (nameEnd === lineStart && (after === SP || after === HT)) return "folded-header"
+    // RFC 9112 section 5.1: no white space before the colon, however harmless it looks.
+    if (nameEnd === lineStart || after !== COLON) return "bad-header-name"
+    at++
+    let character = text.charCodeAt(at)
+    while (character === SP || character === HT) character = text.charCodeAt(++at)
+    const valueStart = at
+    let valueEnd = at
+    while (FIELD[character] === 1) {
+      at++
+      if (character !== SP && character !== HT) valueEnd = at
+      character = text.charCodeAt(at)
+    }
+    if (character !== CR || text.charCodeAt(at + 1) !== LF) return "bad-header-value"
+    at += 2
+    block.add(lineStart, nameEnd, valueStart, valueEnd, at)
+  }
+  return block
+}

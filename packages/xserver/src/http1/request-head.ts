@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// A request's line and headers, read strictly (RFC 9112): a value that is safe to forward and means one thing, or the
+// fault for which it is refused. Never throws.
+
+import { METHODS } from "node:http"
+import { CR, LF } from "./characters.js"
+import type { HttpFault } from "./fault.js"
+import { FIELD_KIND } from "./field-kind.js"
+import { type Framing, requestFraming } from "./framing.js"
+import { type HeaderBlock, parseHeaderLines } from "./header-block.js"
+import { isHost, parseTarget } from "./target.js"
+
+export interface RequestHead {
+  readonly method: string
+  /** In origin form, or `*`; as written otherwise. */
+  readonly target: string
+  /** Empty where an HTTP/1.0 client named none. */
+  readonly host: string
+  /** 0 or 1, of HTTP/1. */
+  readonly minorVersion: number
+  readonly headers: HeaderBlock
+  readonly framing: Framing
+  /** Whether the client wants to go on using the connection (RFC 9112 section 9.3). */
+  readonly keepAlive: boolean
+  /** The protocols it would rather speak, where it asked properly. */
+  readonly upgrade: string | undefined
+  readonly expectsContinue: boolean
+}
+
+// The methods Node's parser knows. One it does not know would be an error at most applications anyway, and here it
+// would let bytes that are no HTTP get as far as a policy.
+const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS)
+
+export function parseRequestHead(text: string, maxLines: number): RequestHead | HttpFault {
+  const methodEnd = text.indexOf(" ")
+  const lineEnd = text.indexOf("\r\n")
+  const targetEnd = text.indexOf(" ", methodEnd + 1)
+  if (methodEnd <= 0 || targetEnd < 0 || targetEnd > lineEnd || targetEnd === methodEnd + 1) return "bad-request-line"
+  const minorVersion = parseVersion(text, targetEnd + 1)
+  if (minorVersion === undefined) return "bad-request-line"
+  if (minorVersion < 0) return "bad-version"
+  const method = text.slice(0, methodEnd)
+  if (!KNOWN_METHODS.has(method)) return "unknown-method"
+  if (method === "CONNECT") return "connect-refused"
+  const target = parseTarget(method, text.slice(methodEnd + 1, targetEnd))
+  if (target === undefined) return "bad-target"
+  const headers = parseHeaderLines(text, lineEnd + 2, maxLines)
+  if (typeof headers === "string") return headers
+  const framing = requestFraming(headers, minorVersion)
+  if (typeof framing === "string") return framing
+  const seen = lookThrough(headers, minorVersion)
+  if (typeof seen === "string") return seen
+  return {
+    method,
+    target: target.target,
+    host: target.host ?? seen.host,
+    minorVersion,
+    headers,
+    framing,
+    keepAlive: minorVersion === 1 ? !seen.close : seen.keepAlive && !seen.close,
+    upgrade: seen.upgradeNamed && minorVersion === 1 ? seen.upgrade : undefined,
+    // RFC 9110 section 10.1.1: an expectation of an HTTP/1.0 client is ignored.
+    expectsContinue: seen.expectsContinue && minorVersion === 1,
+  }
+}
+
+/** The minor version of HTTP/1; -1 for another version, undefined for something that is none. */
+function parseVersion(text: string, at: number): number | undefined {
+  const ends = text.charCodeAt(at + 8) === CR && text.charCodeAt(at + 9) === LF
+  if (!ends || !text.startsWith("HTTP/", at)) return undefined
+  if (text.startsWith("1.1", at + 5)) return 1
+  if (text.startsWith("1.0", at + 5)) return 0
+  return /^[0-9]\.[0-9]$/.test(text.slice(at + 5, at + 8)) ? -1 : undefined
+}
+
+interface Seen {
+  host: string
+  close: boolean
+  keepAlive: boolean
+  upgradeNamed: boolean
+  upgrade: string | undefined
+  expectsContinue: boolean
+}
+
+function lookThrough(headers: HeaderBlock, minorVersion: number): Seen | HttpFault {
+  const seen: Seen = {
+    host: "",
+    close: false,
+    keepAlive: false,
+    upgradeNamed: false,
+    upgrade: undefined,
+    expectsContinue: false,
+  }
+  let hosts = 0
+  for (let index = 0; index < headers.size; index++) {
+    const kind = headers.kind(index)
+    if (kind === FIELD_KIND.plain) continue
+    if (kind === FIELD_KIND.host) {
+      seen.host = headers.value(index)
+      if (++hosts > 1) return "two-hosts"
+      if (!isHost(seen.host)) return "bad-host"
+    } else if (kind === FIELD_KIND.connection) {
+      const options = headers.value(index).toLowerCase()
+      if (hasOption(options, "close")) seen.close = true
+      if (hasOption(options, "keep-alive")) seen.keepAlive = true
+      if (hasOption(options, "upgrade")) seen.upgradeNamed = true
+    } else if (kind === FIELD_KIND.upgrade) {
+      seen.upgrade = seen.upgrade === undefined ? headers.value(index) : `${seen.upgrade}, ${headers.value(index)}`
+    } else if (kind === FIELD_KIND.expect) {
+      seen.expectsContinue = headers.value(index).toLowerCase() === "100-continue"
+    }
+  }
+  // RFC 9112 section 3.2: 400 to an HTTP/1.1 request without Host, also where the target names the host.
+  return hosts === 0 && minorVersion === 1 ? "no-host" : seen
+}
+
+/** Whether a comma-separated list in lower case has the option. */
+export function hasOption(list: string, option: string): boolean {
+  if (list === option) return true
+  return list.includes(option) && list.split(",").some(entry => entry.trim() === option)
+}

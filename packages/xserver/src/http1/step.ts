@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a reader of bodies says after each step.
+
+export const STEP = {
+  /** Content lies between `start` and `end`. */
+  data: 0,
+  /** The piece is used up. */
+  more: 1,
+  /** The body is complete; what follows `next` belongs to the next message. */
+  done: 2,
+  fault: 3,
+} as const
+
+export type Step = (typeof STEP)[keyof typeof STEP]

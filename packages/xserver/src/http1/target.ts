@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The request target in its forms (RFC 9112 section 3.2), reduced to a host and the origin form that policies and the
+// application see. A host in the target wins over the Host header, as section 3.2.2 demands of both of us.
+
+import { VISIBLE } from "./characters.js"
+
+export interface RequestTarget {
+  /** In origin form, or `*`. */
+  readonly target: string
+  /** Undefined where the target names none and the Host header counts. */
+  readonly host: string | undefined
+}
+
+/** Undefined where the target is none of the forms the method may have. */
+export function parseTarget(method: string, written: string): RequestTarget | undefined {
+  for (let at = 0; at < written.length; at++) {
+    if (VISIBLE[written.charCodeAt(at)] !== 1) return undefined
+  }
+  if (written.startsWith("/")) return { target: written, host: undefined }
+  if (written === "*") return method === "OPTIONS" ? { target: written, host: undefined } : undefined
+  const scheme = /^https?:\/\//i.exec(written)
+  if (scheme === null) return undefined
+  const rest = written.slice(scheme[0].length)
+  const end = rest.search(/[/?#]/)
+  const host = end < 0 ? rest : rest.slice(0, end)
+  // RFC 9110 section 4.2.1: an http URI without a host is invalid. User names are refused by `isHost`.
+  if (host === "" || !isHost(host)) return undefined
+  const path = end < 0 ? "" : rest.slice(end)
+  if (path.startsWith("/")) return { target: path, host }
+  // RFC 9112 section 3.2.4: OPTIONS without a path is about the server as a whole.
+  if (path === "" && method === "OPTIONS") return { target: "*", host }
+  return { target: `/${path}`, host }
+}
+
+const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9\-._~!$&'()*+;=%]*)(?::[0-9]{0,5})?$/
+
+/** `uri-host [ ":" port ]`. Without a comma, which is allowed in a name but would look like two hosts. */
+export function isHost(value: string): boolean {
+  return HOST.test(value)
+}

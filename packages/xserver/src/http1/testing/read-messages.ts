@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The codec as a connection uses it, over bytes in pieces: every complete message, and how it ended.
+
+import { BodyReader } from "../body-reader.js"
+import type { HttpFault } from "../fault.js"
+import type { Framing } from "../framing.js"
+import { HeadScanner } from "../head-scanner.js"
+import type { HeaderBlock } from "../header-block.js"
+import { parseRequestHead } from "../request-head.js"
+import { parseResponseHead } from "../response-head.js"
+import { STEP } from "../step.js"
+
+export interface ReadMessage<Head> {
+  readonly head: Head
+  readonly body: Buffer
+  readonly trailers: HeaderBlock | undefined
+}
+
+export interface ReadResult<Head> {
+  readonly messages: readonly ReadMessage<Head>[]
+  readonly fault: HttpFault | undefined
+  /** Whether the last message was still coming, and how much of its body had come. */
+  readonly pending: { readonly head: Head | undefined; readonly body: Buffer } | undefined
+}
+
+const MAX_BYTES = 64 * 1024
+const MAX_LINES = 200
+
+export const readRequests = (pieces: readonly Buffer[], maxBytes = MAX_BYTES) =>
+  readMessages(pieces, text => parseRequestHead(text, MAX_LINES), maxBytes)
+export const readResponses = (pieces: readonly Buffer[], method: string) =>
+  readMessages(pieces, text => parseResponseHead(text, method, MAX_LINES), MAX_BYTES)
+
+function readMessages<Head extends { readonly framing: Framing; readonly keepAlive: boolean }>(
+  pieces: readonly Buffer[],
+  parse: (text: string) => Head | HttpFault,
+  maxBytes: number,
+): ReadResult<Head> {
+  const scanner = new HeadScanner(maxBytes)
+  const reader = new BodyReader(maxBytes, MAX_LINES)
+  const messages: ReadMessage<Head>[] = []
+  let head: Head | undefined
+  let body: Buffer[] = []
+  for (const piece of pieces) {
+    let at = 0
+    // Once more at the end of a piece: a body may be complete without a further byte.
+    while (at < piece.length || head !== undefined) {
+      if (head === undefined) {
+        const after = scanner.scan(piece, at, piece.length)
+        if (after === -1) break
+        if (after === -2) return { messages, fault: scanner.fault, pending: undefined }
+        const parsed = parse(scanner.text)
+        if (typeof parsed === "string") return { messages, fault: parsed, pending: undefined }
+        head = parsed
+        reader.begin(parsed.framing)
+        at = after
+        continue
+      }
+      const step = reader.read(piece, at, piece.length)
+      if (step === STEP.fault) return { messages, fault: reader.fault, pending: undefined }
+      at = reader.next
+      if (step === STEP.more) break
+      if (step === STEP.data) body.push(Buffer.from(piece.subarray(reader.start, reader.end)))
+      else {
+        messages.push({ head, body: Buffer.concat(body), trailers: reader.trailers })
+        // What follows on a connection that was to be closed is nobody's message.
+        if (!head.keepAlive) return { messages, fault: undefined, pending: undefined }
+        head = undefined
+        body = []
+      }
+    }
+  }
+  const unfinished = head !== undefined || scanner.begun
+  return { messages, fault: undefined, pending: unfinished ? { head, body: Buffer.concat(body) } : undefined }
+}
+
+export function cutAt(bytes: Buffer, cuts: readonly number[]): Buffer[] {
+  const places = [0, ...[...cuts].sort((a, b) => a - b).filter(cut => cut < bytes.length), bytes.length]
+  return places.slice(1).map((place, index) => bytes.subarray(places[index], place))
+}
+
+export const everyByte = (bytes: Buffer): Buffer[] => Array.from(bytes, (_, at) => bytes.subarray(at, at + 1))
