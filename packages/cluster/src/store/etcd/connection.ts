@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The way to an etcd cluster: one channel per endpoint, the next one tried when one fails, TLS and log-in by name or
+// client certificate. Every call ends by a deadline. Nothing is sent twice here but by whoever says it may be.
+
+import {
+  type ChannelCredentials,
+  type ChannelOptions,
+  Client,
+  type ClientDuplexStream,
+  credentials,
+  Metadata,
+} from "@grpc/grpc-js"
+import { ClusterError } from "../../errors.js"
+import { isPassing, isServiceError, isStaleToken } from "./failure.js"
+import { decodeText, decodeWatch, encodeAuthenticate, type WatchResponse } from "./messages.js"
+
+export interface EtcdOptions {
+  /** `http://host:2379`, `https://host:2379` or `host:2379`; the first that answers is used. */
+  endpoints: readonly string[]
+  /** PEM. A certificate and key of its own where etcd asks for one. */
+  tls?: { ca?: Buffer; certificate?: Buffer; key?: Buffer }
+  /** Log-in where etcd's own authentication is on. */
+  user?: { name: string; password: string }
+  /** Everything lives under this key. Default `/merlon`. */
+  prefix?: string
+  /** How long a call may take, connecting included. Default 5 s. */
+  timeoutMs?: number
+}
+
+const DEFAULT_TIMEOUT_MS = 5_000
+/** etcd refuses pings more often than every 5 s; a dead peer is noticed after both together. */
+const KEEPALIVE_MS = 10_000
+const KEEPALIVE_TIMEOUT_MS = 5_000
+const RETRY_MS = 100
+
+const channelOptions: ChannelOptions = {
+  "grpc.keepalive_time_ms": KEEPALIVE_MS,
+  "grpc.keepalive_timeout_ms": KEEPALIVE_TIMEOUT_MS,
+  "grpc.keepalive_permit_without_calls": 1,
+  "grpc.max_receive_message_length": -1,
+  "grpc.max_send_message_length": -1,
+  // A retry below us could write twice.
+  "grpc.enable_retries": 0,
+  "grpc.initial_reconnect_backoff_ms": RETRY_MS,
+  "grpc.max_reconnect_backoff_ms": 2_000,
+}
+
+export class Connection {
+  readonly timeoutMs: number
+  readonly #clients: Client[]
+  readonly #user: EtcdOptions["user"]
+  #current = 0
+  #token: string | undefined
+  #closed = false
+
+  constructor(options: EtcdOptions) {
+    if (options.endpoints.length === 0) throw new ClusterError("FLAG_INVALID", "etcd needs at least one endpoint")
+    this.timeoutMs = options.timeoutMs ?? DEFAULT_TIMEOUT_MS
+    this.#user = options.user
+    this.#clients = options.endpoints.map(endpoint => {
+      const { address, secure } = parseEndpoint(endpoint)
+      return new Client(address, secure ? tls(options.tls) : credentials.createInsecure(), channelOptions)
+    })
+  }
+
+  /** Sent once. A failure leaves open whether etcd acted on it, unless etcd itself refused. */
+  async once<T>(
+    method: string,
+    request: Buffer,
+    decode: (data: Uint8Array) => T,
+    timeoutMs = this.timeoutMs,
+  ): Promise<T> {
+    const deadline = Date.now() + timeoutMs
+    // Endpoints are tried until one is connected: before the request has left, trying again is harmless.
+    const client = await this.#connected(deadline)
+    try {
+      return await this.#unary(client, method, request, decode, deadline)
+    } catch (error) {
+      if (isPassing(error)) this.#next()
+      if (!isStaleToken(error) || this.#user === undefined) throw error
+      // Refused before it was looked at, so a second time is the first time.
+      this.#token = undefined
+      return await this.#unary(client, method, request, decode, deadline)
+    }
+  }
+
+  /** For requests that change nothing: tried on every endpoint until the deadline. */
+  async repeatedly<T>(method: string, request: Buffer, decode: (data: Uint8Array) => T): Promise<T> {
+    const deadline = Date.now() + this.timeoutMs
+    // An endpoint that is connected and silent must leave time for the others.
+    const share = this.timeoutMs / this.#clients.length
+    for (;;) {
+      try {
+        return await this.once(method, request, decode, Math.min(share, deadline - Date.now()))
+      } catch (error) {
+        if (!isPassing(error) || Date.now() + RETRY_MS > deadline || this.#closed) throw error
+        await new Promise(resolve => setTimeout(resolve, RETRY_MS))
+      }
+    }
+  }
+
+  async watch(): Promise<ClientDuplexStream<Buffer, WatchResponse>> {
+    const client = await this.#connected(Date.now() + this.timeoutMs)
+    const metadata = await this.#metadata(client, Date.now() + this.timeoutMs)
+    // A member cut off from its peers must say so instead of staying silent.
+    metadata.set("hasleader", "true")
+    return client.makeBidiStreamRequest("/etcdserverpb.Watch/Watch", data => data, decodeWatch, metadata)
+  }
+
+  /** The endpoint in use has failed somebody; the next call goes to another. */
+  failed(error: unknown): void {
+    if (isStaleToken(error)) this.#token = undefined
+    else this.#next()
+  }
+
+  close(): void {
+    this.#closed = true
+    for (const client of this.#clients) client.close()
+  }
+
+  #next(): void {
+    this.#current = (this.#current + 1) % this.#clients.length
+  }
+
+  async #connected(deadline: number): Promise<Client> {
+    const share = Math.max(RETRY_MS, this.timeoutMs / this.#clients.length)
+    for (;;) {
+      if (this.#closed) throw new ClusterError("STORE_CLOSED", "the store is closed")
+      const client = this.#clients[this.#current] ?? this.#clients[0]
+      if (client === undefined) throw new ClusterError("FLAG_INVALID", "etcd needs at least one endpoint")
+      const until = Math.min(deadline, Date.now() + share)
+      const error = await new Promise<Error | undefined>(resolve => client.waitForReady(until, resolve))
+      if (error === undefined) return client
+      this.#next()
+      if (Date.now() >= deadline)
+        throw new ClusterError("STORE_UNREACHABLE", "etcd cannot be reached", { cause: error })
+    }
+  }
+
+  async #unary<T>(
+    client: Client,
+    method: string,
+    request: Buffer,
+    decode: (data: Uint8Array) => T,
+    deadline: number,
+  ): Promise<T> {
+    return await call(client, method, request, decode, await this.#metadata(client, deadline), deadline)
+  }
+
+  async #metadata(client: Client, deadline: number): Promise<Metadata> {
+    const metadata = new Metadata()
+    if (this.#user === undefined) return metadata
+    this.#token ??= await this.#logIn(client, this.#user, deadline)
+    metadata.set("token", this.#token)
+    return metadata
+  }
+
+  async #logIn(client: Client, user: { name: string; password: string }, deadline: number): Promise<string> {
+    const request = encodeAuthenticate(user.name, user.password)
+    try {
+      return await call(client, "/etcdserverpb.Auth/Authenticate", request, decodeText, new Metadata(), deadline)
+    } catch (error) {
+      if (!isServiceError(error) || isPassing(error)) throw error
+      throw new ClusterError("STORE_REFUSED", `etcd refused the log-in of \`${user.name}\`: ${error.details}`, {
+        cause: error,
+      })
+    }
+  }
+}
+
+function call<T>(
+  client: Client,
+  method: string,
+  request: Buffer,
+  decode: (data: Uint8Array) => T,
+  metadata: Metadata,
+  deadline: number,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    client.makeUnaryRequest(
+      method,
+      (data: Buffer) => data,
+      decode,
+      request,
+      metadata,
+      { deadline },
+      (error, value?: T) => {
+        if (error !== null) reject(error)
+        else if (value === undefined) reject(new Error("etcd answered with nothing"))
+        else resolve(value)
+      },
+    )
+  })
+}
+
+export function parseEndpoint(endpoint: string): { address: string; secure: boolean } {
+  const match = /^(?:(https?):\/\/)?([^/\s]+:\d+)\/?$/.exec(endpoint)
+  const address = match?.[2]
+  if (address === undefined)
+    throw new ClusterError("FLAG_INVALID", `\`${endpoint}\` is no etcd endpoint; write https://host:2379`)
+  return { address, secure: match?.[1] === "https" }
+}
+
+function tls(files: EtcdOptions["tls"]): ChannelCredentials {
+  return credentials.createSsl(files?.ca ?? null, files?.key ?? null, files?.certificate ?? null)
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a failed call to etcd means: whether it certainly did nothing, whether another try may help, and how to say it.
+// For a write the difference between "did not happen" and "nobody knows" is everything.
+
+import { type ServiceError, status } from "@grpc/grpc-js"
+import { ClusterError } from "../../errors.js"
+
+/** etcd's own words, the same since 3.0 and the only way it tells these two apart from other OUT_OF_RANGE answers. */
+const COMPACTED = "required revision has been compacted"
+const FUTURE = "required revision is a future revision"
+
+export function isServiceError(error: unknown): error is ServiceError {
+  return error instanceof Error && "code" in error && typeof error.code === "number" && "details" in error
+}
+
+export function isCompacted(error: unknown): boolean {
+  return isServiceError(error) && error.details.includes(COMPACTED)
+}
+
+export function isFuture(error: unknown): boolean {
+  return isServiceError(error) && error.details.includes(FUTURE)
+}
+
+/** The token is unknown to this member or has expired; logging in again helps. */
+export function isStaleToken(error: unknown): boolean {
+  return isServiceError(error) && error.code === status.UNAUTHENTICATED
+}
+
+/** The member or the way to it is at fault, so that the same read may succeed elsewhere or later. */
+export function isPassing(error: unknown): boolean {
+  if (!isServiceError(error)) return false
+  switch (error.code) {
+    case status.UNAVAILABLE:
+    case status.DEADLINE_EXCEEDED:
+    case status.CANCELLED:
+    case status.INTERNAL:
+    case status.UNKNOWN:
+    case status.ABORTED:
+      return true
+    default:
+      return false
+  }
+}
+
+/** etcd judged the request and refused it: certainly nothing was written. */
+function isRefusal(error: ServiceError): boolean {
+  switch (error.code) {
+    case status.INVALID_ARGUMENT:
+    case status.PERMISSION_DENIED:
+    case status.UNAUTHENTICATED:
+    case status.FAILED_PRECONDITION:
+    case status.RESOURCE_EXHAUSTED:
+    case status.UNIMPLEMENTED:
+      return true
+    default:
+      return false
+  }
+}
+
+export function readFailure(error: unknown): unknown {
+  if (!isServiceError(error)) return error
+  if (isRefusal(error)) return refused(error)
+  return new ClusterError("STORE_UNREACHABLE", `etcd does not answer: ${error.details}`, { cause: error })
+}
+
+export function writeFailure(error: unknown): unknown {
+  if (!isServiceError(error)) return error
+  if (isRefusal(error)) return refused(error)
+  // Fail closed: the write may have happened. Whoever asked must look before trying again.
+  return new ClusterError("STORE_UNCERTAIN", `etcd did not say whether the write happened: ${error.details}`, {
+    cause: error,
+  })
+}
+
+function refused(error: ServiceError): ClusterError {
+  return new ClusterError("STORE_REFUSED", `etcd refused: ${error.details}`, { cause: error })
+}

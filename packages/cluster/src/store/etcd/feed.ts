@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Keeps one etcd watch open for as long as the store lives. After a lost connection it goes on, on the next endpoint,
+// right after the last revision the replica has; answers arrive in order, so nothing is missed and nothing comes twice.
+
+import type { ClientDuplexStream } from "@grpc/grpc-js"
+import type { Connection } from "./connection.js"
+import type { KeyNames } from "./key-names.js"
+import { encodeWatchCreate, type KeyValue, type WatchResponse } from "./messages.js"
+import type { Change, Replica } from "./replica.js"
+
+const MIN_PAUSE_MS = 20
+const MAX_PAUSE_MS = 2_000
+
+/** etcd no longer has the history between what the replica knows and this revision. */
+class HistoryLost extends Error {}
+
+export interface WholeState {
+  state: KeyValue[]
+  revision: number
+}
+
+export class Feed {
+  #stream: ClientDuplexStream<Buffer, WatchResponse> | undefined
+  #closed = false
+  #wake: (() => void) | undefined
+  readonly #done: Promise<void>
+
+  constructor(
+    readonly connection: Connection,
+    readonly names: KeyNames,
+    readonly replica: Replica,
+    readonly readAll: () => Promise<WholeState>,
+  ) {
+    this.#done = this.#run()
+  }
+
+  /** etcd has just answered somebody: no reason to rest any longer. */
+  hurry(): void {
+    this.#wake?.()
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#stream?.cancel()
+    this.#wake?.()
+    await this.#done
+  }
+
+  async #run(): Promise<void> {
+    let pause = MIN_PAUSE_MS
+    while (!this.#closed) {
+      const before = this.replica.revision
+      try {
+        await this.#session()
+      } catch (error) {
+        if (this.#closed) return
+        if (error instanceof HistoryLost) await this.#catchUp()
+        else this.connection.failed(error)
+      }
+      pause = this.replica.revision > before ? MIN_PAUSE_MS : Math.min(pause * 2, MAX_PAUSE_MS)
+      await this.#rest(pause)
+    }
+  }
+
+  async #catchUp(): Promise<void> {
+    try {
+      const { state, revision } = await this.readAll()
+      this.replica.catchUp(state, revision)
+    } catch {
+      // etcd is away again: the next session finds the history still lost and comes back here.
+    }
+  }
+
+  /** Ends only by throwing: a watch has no natural end. */
+  async #session(): Promise<never> {
+    const stream = await this.connection.watch()
+    this.#stream = stream
+    try {
+      return await new Promise<never>((_, reject) => {
+        stream.on("error", reject)
+        stream.on("end", () => reject(new Error("etcd ended the watch")))
+        stream.on("data", (response: WatchResponse) => {
+          if (response.canceled) reject(refusal(response))
+          else if (!response.created) this.#take(response)
+        })
+        stream.write(encodeWatchCreate({ ...this.names.all, startRevision: this.replica.revision + 1 }))
+        if (this.#closed) reject(new Error("closed"))
+      })
+    } finally {
+      // What still arrives belongs to a session that is over; a second one would apply it again.
+      stream.removeAllListeners("data")
+      stream.on("error", () => undefined)
+      stream.cancel()
+      this.#stream = undefined
+    }
+  }
+
+  #take({ events, revision }: WatchResponse): void {
+    const changes: Change[] = []
+    let last = events.length === 0 ? revision : 0
+    for (const { deleted, kv } of events) {
+      // The answer's own revision may be ahead of its events: etcd sends a long history in several answers.
+      last = kv.modRevision
+      const key = this.names.fromEtcd(kv.key)
+      if (key === undefined) continue
+      changes.push(deleted ? { revision: last, key } : { revision: last, key, kv: { ...kv, key } })
+    }
+    this.replica.apply(changes, last)
+  }
+
+  #rest(ms: number): Promise<void> {
+    return new Promise(resolve => {
+      const timer = setTimeout(resolve, ms)
+      this.#wake = () => {
+        clearTimeout(timer)
+        this.#wake = undefined
+        resolve()
+      }
+      if (this.#closed) this.#wake()
+    })
+  }
+}
+
+function refusal({ compactRevision, cancelReason }: WatchResponse): Error {
+  return compactRevision > 0 ? new HistoryLost() : new Error(cancelReason)
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where things stand in etcd: documents under `<prefix>/data`, the format marker and a key that is written only to be
+// seen beside them. One range covers all of it, so one watch does too.
+
+export class KeyNames {
+  readonly format: string
+  readonly tick: string
+  readonly all: { key: string; rangeEnd: string }
+  readonly #data: string
+
+  constructor(prefix: string) {
+    const root = prefix.replace(/\/+$/, "")
+    this.format = `${root}/format`
+    this.tick = `${root}/tick`
+    this.#data = `${root}/data`
+    this.all = { key: `${root}/`, rangeEnd: afterPrefix(`${root}/`) }
+  }
+
+  toEtcd(key: string): string {
+    return this.#data + key
+  }
+
+  /** Undefined for a key that is no document. */
+  fromEtcd(name: string): string | undefined {
+    return name.startsWith(this.#data) ? name.slice(this.#data.length) : undefined
+  }
+
+  range(prefix: string, after: string | undefined): { key: string; rangeEnd: string } {
+    const start = this.toEtcd(prefix)
+    const rangeEnd = afterPrefix(start)
+    if (after === undefined || after < prefix) return { key: start, rangeEnd }
+    return { key: `${this.toEtcd(after)}\0`, rangeEnd }
+  }
+}
+
+/** The first key after all that begin with the prefix. Names here are ASCII, so the last character can be raised. */
+function afterPrefix(prefix: string): string {
+  const last = prefix.length - 1
+  return prefix.slice(0, last) + String.fromCharCode(prefix.charCodeAt(last) + 1)
+}

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What only the etcd store promises: several servers over one state, and the truth about writes when the way to etcd
+// breaks. The common promises are in ../conformance.test.ts.
+
+import { afterEach, describe, expect, it } from "vitest"
+import { CompactedError, type Store, type StoreEvent } from "../store.js"
+import { EtcdProcess, etcdAvailable } from "../testing/etcd-process.js"
+import { Gate } from "../testing/gate.js"
+import { until } from "../testing/until.js"
+import { type EtcdOptions, openEtcdStore } from "./open.js"
+
+const put = (key: string, n: number): { key: string; value: string } => ({ key, value: JSON.stringify({ n }) })
+const numbers = (events: StoreEvent[]): unknown[] => events.map(({ entry }) => entry?.object.n)
+
+describe.skipIf(!etcdAvailable())("etcd store and the way to etcd", () => {
+  const cleanUps: (() => Promise<void>)[] = []
+  afterEach(async () => {
+    for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()
+  })
+
+  const etcd = async (flags: readonly string[] = []): Promise<EtcdProcess> => {
+    const server = await EtcdProcess.start({ flags })
+    cleanUps.push(() => server.stop())
+    return server
+  }
+  const gateTo = async (server: EtcdProcess): Promise<Gate> => {
+    const gate = await Gate.to(server.port)
+    cleanUps.push(() => gate.close())
+    return gate
+  }
+  const open = async (endpoints: readonly string[], options: Partial<EtcdOptions> = {}): Promise<Store> => {
+    const store = await openEtcdStore({ endpoints, ...options })
+    cleanUps.push(() => store.close())
+    return store
+  }
+
+  it("shows each server what the others wrote, at once to readers and in order to watchers", async () => {
+    const server = await etcd()
+    const one = await open([server.endpoint])
+    const two = await open([server.endpoint])
+    const events: StoreEvent[] = []
+    two.watch("/", two.revision(), event => events.push(event))
+    for (let n = 0; n < 20; n++) {
+      const revision = await one.commit([], [put("/a", n)])
+      expect(await two.get("/a")).toMatchObject({ object: { n }, modRevision: revision })
+      expect((await two.range({ prefix: "/" })).entries[0]).toMatchObject({ object: { n } })
+      expect(await two.commit([{ key: "/a", modRevision: (revision ?? 0) - 1 }], [put("/a", -1)])).toBeUndefined()
+    }
+    expect(numbers(events)).toEqual(Array.from({ length: 20 }, (_, n) => n))
+  })
+
+  it("keeps to its prefix", async () => {
+    const server = await etcd()
+    const one = await open([server.endpoint], { prefix: "/one" })
+    const other = await open([server.endpoint], { prefix: "/on" })
+    const heard: StoreEvent[] = []
+    other.watch("", other.revision(), event => heard.push(event))
+    await one.commit([], [put("/a", 1)])
+    await other.commit([], [put("/b", 1)])
+    expect((await other.range({ prefix: "" })).entries.map(({ key }) => key)).toEqual(["/b"])
+    expect(heard.map(({ key }) => key)).toEqual(["/b"])
+  })
+
+  it("lists and watches without a seam when others write to the same etcd", async () => {
+    const server = await etcd()
+    const store = await open([server.endpoint])
+    await store.commit([], [put("/a", 1)])
+    await server.put("/foreign", "x")
+    const { entries, revision } = await store.range({ prefix: "/" })
+    expect(entries.map(({ key }) => key)).toEqual(["/a"])
+    const events: StoreEvent[] = []
+    store.watch("/", revision, event => events.push(event))
+    await store.commit([], [put("/a", 2)])
+    expect(numbers(events)).toEqual([2])
+  })
+
+  it("learns of progress where only others write, so that bookmarks go on", async () => {
+    const server = await etcd(["--experimental-watch-progress-notify-interval", "50ms"])
+    const store = await open([server.endpoint])
+    const before = store.revision()
+    await server.put("/foreign", "x")
+    await until(() => store.revision() > before)
+  })
+
+  it("resumes its watch after every cut without gap or repetition", async () => {
+    const server = await etcd()
+    const gate = await gateTo(server)
+    const writer = await open([server.endpoint])
+    const reader = await open([gate.endpoint])
+    const events: StoreEvent[] = []
+    reader.watch("/", reader.revision(), event => events.push(event))
+    for (let n = 0; n < 200; n++) {
+      await writer.commit([], [put(`/${n % 3}`, n), put("/both", n)])
+      if (n % 20 === 0) gate.cut()
+      if (n % 50 === 0) await until(() => numbers(events).includes(n))
+    }
+    await until(() => reader.revision() >= writer.revision())
+    expect(numbers(events)).toEqual(Array.from({ length: 200 }, (_, n) => [n, n]).flat())
+  })
+
+  it("reports a write whose answer was lost as uncertain, and writes it once", async () => {
+    const server = await etcd()
+    const gate = await gateTo(server)
+    const direct = await open([server.endpoint])
+    const store = await open([gate.endpoint])
+    const events: StoreEvent[] = []
+    direct.watch("/", direct.revision(), event => events.push(event))
+    gate.muteAnswers = true
+    const outcome = store.commit([], [put("/a", 1)]).then(
+      () => "done",
+      error => error.code,
+    )
+    await until(() => events.length > 0)
+    gate.cut()
+    gate.muteAnswers = false
+    expect(await outcome).toBe("STORE_UNCERTAIN")
+    expect(await store.commit([{ key: "/a", modRevision: 0 }], [put("/a", 2)])).toBeUndefined()
+    expect(await store.get("/a")).toMatchObject({ object: { n: 1 } })
+    expect(numbers(events)).toEqual([1])
+  })
+
+  it("lets nobody wait for ever on a connection that went silent", async () => {
+    const server = await etcd()
+    const gate = await gateTo(server)
+    const store = await open([gate.endpoint], { timeoutMs: 300 })
+    gate.silent = true
+    await expect(store.commit([], [put("/a", 1)])).rejects.toMatchObject({ code: "STORE_UNCERTAIN" })
+    await expect(store.get("/a")).rejects.toMatchObject({ code: "STORE_UNREACHABLE" })
+    await expect(store.range({ prefix: "/" })).rejects.toMatchObject({ code: "STORE_UNREACHABLE" })
+  })
+
+  it("says that nothing was written where there was no connection, and works again when there is", async () => {
+    const server = await etcd()
+    const store = await open([server.endpoint], { timeoutMs: 300 })
+    const events: StoreEvent[] = []
+    store.watch("/", store.revision(), event => events.push(event))
+    await server.kill()
+    const refused = new Set<string>()
+    // The first call may still find the dying connection.
+    for (let n = 0; n < 3; n++) refused.add(await store.commit([], [put("/a", n)]).then(String, error => error.code))
+    expect(refused).toContain("STORE_UNREACHABLE")
+    await expect(store.get("/a")).rejects.toMatchObject({ code: "STORE_UNREACHABLE" })
+    await server.launch()
+    await until(() =>
+      store.commit([], [put("/a", 7)]).then(
+        () => true,
+        () => false,
+      ),
+    )
+    await until(() => numbers(events).at(-1) === 7)
+  })
+
+  it("does not open without etcd, and says so", async () => {
+    const server = await etcd()
+    await server.kill()
+    await expect(open([server.endpoint], { timeoutMs: 300 })).rejects.toMatchObject({ code: "STORE_UNREACHABLE" })
+    await expect(open([])).rejects.toMatchObject({ code: "FLAG_INVALID" })
+    await expect(open(["etcd"])).rejects.toMatchObject({ code: "FLAG_INVALID" })
+  })
+
+  it("goes over to the next endpoint, readers and watchers alike", async () => {
+    const server = await etcd()
+    const first = await gateTo(server)
+    const second = await gateTo(server)
+    const writer = await open([server.endpoint])
+    const store = await open([first.endpoint, second.endpoint])
+    const events: StoreEvent[] = []
+    store.watch("/", store.revision(), event => events.push(event))
+    await writer.commit([], [put("/a", 1)])
+    await first.close()
+    await writer.commit([], [put("/a", 2)])
+    expect(await store.get("/a")).toMatchObject({ object: { n: 2 } })
+    await until(() => events.length === 2)
+    await first.open()
+    await second.close()
+    await writer.commit([], [put("/a", 3)])
+    await until(() => events.length === 3)
+    first.silent = true
+    await second.open()
+    expect(await store.get("/a")).toMatchObject({ object: { n: 3 } })
+    expect(numbers(events)).toEqual([1, 2, 3])
+  })
+
+  it("brings watchers to the present where history was compacted while it was away", async () => {
+    const server = await etcd()
+    const gate = await gateTo(server)
+    const writer = await open([server.endpoint])
+    const store = await open([gate.endpoint])
+    await writer.commit([], [put("/same", 0), put("/changed", 0), put("/gone", 0), put("/again", 0)])
+    await until(() => store.revision() >= writer.revision())
+    const before = store.revision()
+    const events: StoreEvent[] = []
+    store.watch("/", before, event => events.push(event))
+    await gate.close()
+    await writer.commit([], [{ key: "/again", delete: true }])
+    for (let n = 1; n <= 3; n++) await writer.commit([], [put("/changed", n)])
+    await writer.commit([], [{ key: "/gone", delete: true }, put("/new", 1)])
+    await writer.commit([], [put("/again", 1)])
+    await writer.compact(writer.revision())
+    await gate.open()
+    await until(() => store.revision() >= writer.revision())
+    expect(events.map(({ key, entry, previous }) => [key, previous?.object.n, entry?.object.n])).toEqual([
+      ["/changed", 0, 3],
+      ["/new", undefined, 1],
+      ["/again", 0, undefined],
+      ["/again", undefined, 1],
+      ["/gone", 0, undefined],
+    ])
+    expect(() => store.watch("/", before, () => undefined)).toThrow(CompactedError)
+    await writer.commit([], [put("/same", 1)])
+    await until(() => events.at(-1)?.key === "/same")
+  })
+
+  it("tells what etcd refuses from what went wrong on the way", async () => {
+    const server = await etcd()
+    const store = await open([server.endpoint])
+    const big = { key: "/big", value: JSON.stringify({ text: "x".repeat(3_000_000) }) }
+    await expect(store.commit([], [big])).rejects.toMatchObject({ code: "STORE_REFUSED" })
+    const many = Array.from({ length: 129 }, (_, n) => put(`/${n}`, n))
+    await expect(store.commit([], many)).rejects.toMatchObject({ code: "STORE_REFUSED" })
+    expect((await store.range({ prefix: "" })).entries).toEqual([])
+  })
+})

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The etcd store, for several API servers over one state. Writes are etcd transactions and are acknowledged once etcd
+// has them on a majority of disks. Reads ask etcd how far it is and are answered from the replica where that is as far,
+// by etcd itself where not: a read never misses what anybody was told is written.
+
+import { ClusterError } from "../../errors.js"
+import {
+  CompactedError,
+  type Compare,
+  type Entry,
+  FutureRevisionError,
+  type RangeRequest,
+  type RangeResult,
+  type Store,
+  type StoreEvent,
+  type Watch,
+  type Write,
+} from "../store.js"
+import { Connection, type EtcdOptions } from "./connection.js"
+import { isCompacted, isFuture, readFailure, writeFailure } from "./failure.js"
+import { Feed, type WholeState } from "./feed.js"
+import { forgottenRevision } from "./forgotten-revision.js"
+import { KeyNames } from "./key-names.js"
+import {
+  decodeRange,
+  decodeTxn,
+  type RangeRequest as EtcdRange,
+  encodeCompaction,
+  encodeRange,
+  encodeTxn,
+  type KeyValue,
+  type RangeResponse,
+  type TxnRequest,
+  type TxnResponse,
+} from "./messages.js"
+import { Replica } from "./replica.js"
+
+export type { EtcdOptions } from "./connection.js"
+
+const FORMAT = "1"
+const DEFAULT_PREFIX = "/merlon"
+/** Changes before the start that are read again, so that watchers can resume across a restart of this process. */
+const HISTORY = 10_000
+const PAGE = 1_000
+/** The feed is usually a millisecond behind; longer, and somebody else writes to the same etcd. */
+const PATIENCE_MS = 50
+
+export async function openEtcdStore(options: EtcdOptions): Promise<Store> {
+  const names = new KeyNames(options.prefix ?? DEFAULT_PREFIX)
+  const calls = new Calls(new Connection(options), names)
+  try {
+    await checkFormat(calls)
+    return await EtcdStore.start(calls)
+  } catch (error) {
+    calls.connection.close()
+    throw error
+  }
+}
+
+async function checkFormat({ names, txn, range }: Calls): Promise<void> {
+  // Only the first server ever writes the marker; of several at once, one.
+  const made = await txn({
+    compares: [{ key: names.format, modRevision: 0 }],
+    success: [{ key: names.format, value: FORMAT }],
+  })
+  if (made.succeeded) return
+  const format = (await range({ key: names.format })).kvs[0]?.value
+  if (format === FORMAT) return
+  throw new ClusterError(
+    "STORE_FORMAT",
+    `the store in etcd under \`${names.all.key}\` has format ${format}, this version reads format ${FORMAT}; use the version that wrote it to export its objects`,
+  )
+}
+
+class Calls {
+  constructor(
+    readonly connection: Connection,
+    readonly names: KeyNames,
+  ) {}
+
+  readonly range = async (request: EtcdRange): Promise<RangeResponse> =>
+    await this.connection.repeatedly("/etcdserverpb.KV/Range", encodeRange(request), decodeRange)
+
+  /** Never repeated: see `writeFailure`. */
+  readonly txn = async (request: TxnRequest): Promise<TxnResponse> => {
+    try {
+      return await this.connection.once("/etcdserverpb.KV/Txn", encodeTxn(request), decodeTxn)
+    } catch (error) {
+      throw writeFailure(error)
+    }
+  }
+
+  /** Everything in the range as of one revision, in pages that neither side has to hold as one message. */
+  async readAll(range: { key: string; rangeEnd: string }, revision?: number): Promise<WholeState> {
+    const state: KeyValue[] = []
+    let { key } = range
+    let at = revision
+    for (;;) {
+      const page = await this.range({ ...range, key, limit: PAGE, ...(at === undefined ? {} : { revision: at }) })
+      at ??= page.revision
+      for (const kv of page.kvs) {
+        const name = this.names.fromEtcd(kv.key)
+        if (name !== undefined) state.push({ ...kv, key: name })
+      }
+      const last = page.kvs.at(-1)
+      if (!page.more || last === undefined) return { state, revision: at }
+      key = `${last.key}\0`
+    }
+  }
+}
+
+class EtcdStore implements Store {
+  #closed = false
+
+  private constructor(
+    readonly calls: Calls,
+    readonly replica: Replica,
+    readonly feed: Feed,
+  ) {}
+
+  static async start(calls: Calls): Promise<EtcdStore> {
+    const { connection, names } = calls
+    // A change of our own that the feed must bring, so that we know when it has caught up.
+    const tick = await calls.txn({ compares: [], success: [{ key: names.tick, value: new Date().toISOString() }] })
+    const base = Math.max(await forgottenRevision(connection, names), tick.revision - HISTORY, 1)
+    const replica = new Replica()
+    try {
+      replica.load((await calls.readAll(names.all, base)).state, base)
+    } catch (error) {
+      if (!isCompacted(error)) throw readFailure(error)
+      // Compacted between the two questions: without history, then.
+      const { state, revision } = await calls.readAll(names.all)
+      replica.load(state, revision)
+    }
+    const feed = new Feed(connection, names, replica, () => calls.readAll(names.all))
+    const store = new EtcdStore(calls, replica, feed)
+    if (await replica.reach(tick.revision, connection.timeoutMs)) return store
+    await store.close()
+    throw new ClusterError("STORE_UNREACHABLE", "etcd answers but its watch does not deliver")
+  }
+
+  revision(): number {
+    return this.replica.revision
+  }
+
+  compactedRevision(): number {
+    return this.replica.floor
+  }
+
+  async get(key: string): Promise<Entry | undefined> {
+    this.#mustBeOpen()
+    try {
+      const { kvs } = await this.calls.range({ key: this.calls.names.toEtcd(key) })
+      return kvs[0] === undefined ? undefined : this.replica.share({ ...kvs[0], key })
+    } catch (error) {
+      throw readFailure(error)
+    }
+  }
+
+  async range(request: RangeRequest): Promise<RangeResult> {
+    this.#mustBeOpen()
+    try {
+      if (request.revision !== undefined) return await this.#rangeInEtcd(request)
+      const { revision } = await this.calls.range({ key: this.calls.names.format, keysOnly: true })
+      if (!(await this.replica.reach(revision, PATIENCE_MS))) return await this.#rangeInEtcd(request)
+      return this.#rangeHere(request)
+    } catch (error) {
+      if (isCompacted(error)) throw new CompactedError(request.revision ?? 0, this.replica.revision)
+      if (isFuture(error)) throw new FutureRevisionError(this.replica.revision)
+      throw readFailure(error)
+    }
+  }
+
+  #rangeHere({ prefix, limit, after }: RangeRequest): RangeResult {
+    let entries = this.replica.range(prefix)
+    if (after !== undefined) entries = entries.filter(({ key }) => key > after)
+    const taken = limit === undefined || limit === 0 ? entries : entries.slice(0, limit)
+    return { entries: taken, revision: this.replica.revision, remaining: entries.length - taken.length }
+  }
+
+  async #rangeInEtcd({ prefix, revision, limit, after }: RangeRequest): Promise<RangeResult> {
+    // What this server has forgotten it must not answer again, or one client would see two truths about the same token.
+    if (revision !== undefined && revision < this.replica.floor)
+      throw new CompactedError(revision, this.replica.revision)
+    const range = this.calls.names.range(prefix, after)
+    if (limit === undefined || limit === 0) {
+      const whole = await this.calls.readAll(range, revision)
+      return { entries: whole.state.map(kv => this.replica.share(kv)), revision: whole.revision, remaining: 0 }
+    }
+    const page = await this.calls.range({ ...range, limit, ...(revision === undefined ? {} : { revision }) })
+    const entries: Entry[] = []
+    for (const kv of page.kvs) {
+      const key = this.calls.names.fromEtcd(kv.key)
+      if (key !== undefined) entries.push(this.replica.share({ ...kv, key }))
+    }
+    return { entries, revision: revision ?? page.revision, remaining: page.count - page.kvs.length }
+  }
+
+  async commit(compares: readonly Compare[], writes: readonly Write[]): Promise<number | undefined> {
+    this.#mustBeOpen()
+    const { names } = this.calls
+    const { succeeded, changed, revision } = await this.calls.txn({
+      compares: compares.map(({ key, modRevision }) => ({ key: names.toEtcd(key), modRevision })),
+      success: writes.map(write => ({ ...write, key: names.toEtcd(write.key) })),
+    })
+    this.feed.hurry()
+    if (!succeeded) return undefined
+    // So that `revision()` and lists of this server include it. It is durable in any case, and said so in any case.
+    await this.replica.reach(revision, changed ? this.calls.connection.timeoutMs : PATIENCE_MS)
+    return revision
+  }
+
+  watch(prefix: string, after: number, listener: (event: StoreEvent) => void): Watch {
+    return this.replica.watch(prefix, after, listener)
+  }
+
+  async compact(revision: number): Promise<void> {
+    this.#mustBeOpen()
+    const upTo = Math.min(revision, this.replica.revision)
+    if (upTo <= this.replica.floor) return
+    try {
+      await this.calls.connection.repeatedly("/etcdserverpb.KV/Compact", encodeCompaction(upTo), () => true)
+    } catch (error) {
+      // Another server has compacted as far or farther.
+      if (!isCompacted(error)) throw readFailure(error)
+    }
+    this.replica.forget(upTo)
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    await this.feed.close()
+    this.replica.close()
+    this.calls.connection.close()
+  }
+
+  #mustBeOpen(): void {
+    if (this.#closed) throw new ClusterError("STORE_CLOSED", "the store is closed")
+  }
+}

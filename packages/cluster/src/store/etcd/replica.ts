@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What this process knows of etcd's contents: the newest version of every key and the changes that led there, fed by one
+// watch. Local watchers and lists are served from here, so etcd carries one watch per server however many clients watch.
+// INVARIANT: everything up to `revision` has been applied and told to every watcher, and nothing beyond it.
+
+import { KeySpace } from "../embedded/key-space.js"
+import { CompactedError, Entry, type StoreEvent, type Watch } from "../store.js"
+import type { KeyValue } from "./messages.js"
+
+/** Changes kept for watchers that resume, whatever their age. */
+const MAX_LOG = 100_000
+
+export interface Change {
+  revision: number
+  key: string
+  /** Absent: deleted. */
+  kv?: KeyValue
+}
+
+interface Watcher {
+  prefix: string
+  after: number
+  listener(event: StoreEvent): void
+}
+
+interface Waiter {
+  revision: number
+  resolve(reached: boolean): void
+}
+
+export class Replica {
+  #keys = new KeySpace()
+  #log: StoreEvent[] = []
+  #revision = 0
+  #floor = 0
+  #waiters: Waiter[] = []
+  #closed = false
+  readonly #watchers = new Set<Watcher>()
+
+  get revision(): number {
+    return this.#revision
+  }
+
+  /** History up to and including this revision is not known here. */
+  get floor(): number {
+    return this.#floor
+  }
+
+  /** Starts from a whole state. */
+  load(entries: readonly KeyValue[], revision: number): void {
+    this.#keys = new KeySpace()
+    for (const kv of entries) this.#keys.put(toEntry(kv))
+    this.#revision = revision
+    this.#floor = revision
+    this.#log = []
+  }
+
+  get(key: string): Entry | undefined {
+    return this.#keys.get(key)
+  }
+
+  range(prefix: string): Entry[] {
+    return this.#keys.range(prefix)
+  }
+
+  /** The version kept here where it is the same one, so that its document is parsed once. */
+  share(kv: KeyValue): Entry {
+    const known = this.#keys.get(kv.key)
+    return known?.modRevision === kv.modRevision ? known : toEntry(kv)
+  }
+
+  /** Changes in order, then the revision up to which there are no others. What was applied before is ignored. */
+  apply(changes: readonly Change[], upTo: number): void {
+    const before = this.#revision
+    const events: StoreEvent[] = []
+    for (const { revision, key, kv } of changes) {
+      if (revision <= before) continue
+      const previous = this.#keys.get(key)
+      if (kv === undefined && previous === undefined) continue
+      const event: StoreEvent = { revision, key }
+      if (previous !== undefined) event.previous = previous
+      if (kv === undefined) this.#keys.delete(key)
+      else {
+        event.entry = toEntry(kv)
+        this.#keys.put(event.entry)
+      }
+      events.push(event)
+    }
+    this.#revision = Math.max(before, upTo)
+    this.#tell(events)
+    if (this.#log.length > MAX_LOG) this.forget(this.#log[this.#log.length >> 1]?.revision ?? 0)
+    const waiting = this.#waiters
+    this.#waiters = waiting.filter(({ revision }) => revision > this.#revision)
+    for (const waiter of waiting) if (waiter.revision <= this.#revision) waiter.resolve(true)
+  }
+
+  /**
+   * The changes since are forgotten by etcd: what differs from the whole state at the revision is told as one change per
+   * key. Watchers end where etcd is, in order and without repetition; what came and went in between they never learn.
+   */
+  catchUp(state: readonly KeyValue[], revision: number): void {
+    const changes: Change[] = []
+    const present = new Set<string>()
+    for (const kv of state) {
+      present.add(kv.key)
+      const known = this.#keys.get(kv.key)
+      if (known?.modRevision === kv.modRevision) continue
+      // Deleted and made again: two lives of one name must not look like one.
+      if (known !== undefined && known.createRevision !== kv.createRevision)
+        changes.push({ revision: kv.modRevision, key: kv.key })
+      changes.push({ revision: kv.modRevision, key: kv.key, kv })
+    }
+    for (const { key } of this.#keys.range("")) if (!present.has(key)) changes.push({ revision, key })
+    changes.sort((a, b) => a.revision - b.revision)
+    this.apply(changes, revision)
+    this.forget(revision)
+  }
+
+  watch(prefix: string, after: number, listener: (event: StoreEvent) => void): Watch {
+    if (after < this.#floor) throw new CompactedError(after, this.#revision)
+    for (const event of this.#log.slice(this.#firstAfter(after))) if (event.key.startsWith(prefix)) listener(event)
+    const watcher: Watcher = { prefix, after, listener }
+    this.#watchers.add(watcher)
+    return { close: () => this.#watchers.delete(watcher) }
+  }
+
+  #tell(events: readonly StoreEvent[]): void {
+    this.#log.push(...events)
+    // Whoever begins to watch while this goes on has all of it from the log, so only those who were here are told.
+    const audience = [...this.#watchers]
+    for (const event of events)
+      for (const watcher of audience) {
+        if (event.revision <= watcher.after || !event.key.startsWith(watcher.prefix)) continue
+        if (!this.#watchers.has(watcher)) continue
+        try {
+          watcher.listener(event)
+        } catch (error) {
+          // A listener's fault is the process's; the other listeners must not miss the change for it.
+          queueMicrotask(() => {
+            throw error
+          })
+        }
+      }
+  }
+
+  #firstAfter(revision: number): number {
+    let low = 0
+    let high = this.#log.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if ((this.#log[middle]?.revision ?? 0) <= revision) low = middle + 1
+      else high = middle
+    }
+    return low
+  }
+
+  forget(revision: number): void {
+    const upTo = Math.min(revision, this.#revision)
+    if (upTo <= this.#floor) return
+    this.#floor = upTo
+    this.#log = this.#log.slice(this.#firstAfter(upTo))
+  }
+
+  /** True once everything up to the revision is applied, false if that took too long. */
+  reach(revision: number, timeoutMs: number): Promise<boolean> {
+    if (revision <= this.#revision) return Promise.resolve(true)
+    if (this.#closed) return Promise.resolve(false)
+    return new Promise(resolve => {
+      const waiter: Waiter = {
+        revision,
+        resolve: reached => {
+          clearTimeout(timer)
+          resolve(reached)
+        },
+      }
+      const timer = setTimeout(() => {
+        this.#waiters = this.#waiters.filter(other => other !== waiter)
+        resolve(false)
+      }, timeoutMs)
+      this.#waiters.push(waiter)
+    })
+  }
+
+  /** Nobody hears anything any more, and nobody waits. */
+  close(): void {
+    this.#closed = true
+    this.#watchers.clear()
+    for (const waiter of this.#waiters) waiter.resolve(false)
+    this.#waiters = []
+  }
+}
+
+function toEntry({ key, value, createRevision, modRevision }: KeyValue): Entry {
+  return new Entry(key, value, createRevision, modRevision)
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every store the behavioural suite runs on, behind one way of opening, reopening and throwing away.
+
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { ClassicLevel } from "classic-level"
+import { openEmbeddedStore } from "../embedded/open.js"
+import { openEtcdStore } from "../etcd/open.js"
+import type { Store } from "../store.js"
+import { EtcdProcess, etcdAvailable } from "./etcd-process.js"
+
+/** A place for one store's data. */
+export interface Place {
+  open(): Promise<Store>
+  /** Makes it look as if another version had written it. */
+  setFormat(format: number): Promise<void>
+  remove(): Promise<void>
+}
+
+export interface Engine {
+  readonly name: string
+  /** Why it cannot run here. */
+  readonly skip?: string
+  start(): Promise<void>
+  stop(): Promise<void>
+  /** Empty data, apart from all other places. */
+  place(): Promise<Place>
+}
+
+const embedded: Engine = {
+  name: "embedded",
+  start: async () => undefined,
+  stop: async () => undefined,
+  place: async () => {
+    const folder = mkdtempSync(join(tmpdir(), "merlon-store-"))
+    return {
+      open: () => openEmbeddedStore(folder),
+      setFormat: async format => {
+        const db = new ClassicLevel<string, string>(folder)
+        await db.put("m", JSON.stringify({ format, revision: 1, compacted: 0 }))
+        await db.close()
+      },
+      remove: async () => rmSync(folder, { recursive: true, force: true }),
+    }
+  },
+}
+
+function etcd(): Engine {
+  let server: EtcdProcess | undefined
+  let places = 0
+  return {
+    name: "etcd",
+    ...(etcdAvailable() ? {} : { skip: "no `etcd` on PATH" }),
+    start: async () => {
+      server = await EtcdProcess.start()
+    },
+    stop: async () => {
+      await server?.stop()
+    },
+    place: async () => {
+      if (server === undefined) throw new Error("etcd is not started")
+      const running = server
+      // One etcd, a prefix per place: that others write beside us is part of what is tested.
+      const prefix = `/merlon-test-${++places}`
+      return {
+        open: () => openEtcdStore({ endpoints: [running.endpoint], prefix }),
+        setFormat: format => running.put(`${prefix}/format`, `${format}`),
+        remove: async () => undefined,
+      }
+    },
+  }
+}
+
+export const engines: readonly Engine[] = [embedded, etcd()]

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The store as one would explain it on a napkin: every state there ever was, kept whole. Slow and obviously right; the
+// real stores are compared with it after random histories.
+
+import type { Compare, Entry, StoreEvent, Write } from "../store.js"
+
+export interface Told {
+  key: string
+  value: string | undefined
+  previous: string | undefined
+}
+
+/** The state after one commit. */
+interface Moment {
+  revision: number
+  values: ReadonlyMap<string, string>
+  told: readonly Told[]
+}
+
+export class Model {
+  readonly moments: Moment[]
+  compacted: number
+  /** Learnt from the store: which numbers it gives is its own affair, that they stand still is not. */
+  readonly #versions = new Map<string, number>()
+
+  constructor(revision: number, compacted: number) {
+    this.moments = [{ revision, values: new Map(), told: [] }]
+    this.compacted = compacted
+  }
+
+  get now(): Moment {
+    return this.moments.at(-1) ?? { revision: 0, values: new Map(), told: [] }
+  }
+
+  version(key: string): number {
+    return this.#versions.get(key) ?? 0
+  }
+
+  admits(compares: readonly Compare[]): boolean {
+    return compares.every(({ key, modRevision }) => this.version(key) === modRevision)
+  }
+
+  /** What the writes amount to: deleting what is not there is nothing. */
+  effects(writes: readonly Write[]): Told[] {
+    return writes
+      .map(write => ({
+        key: write.key,
+        value: "value" in write ? write.value : undefined,
+        previous: this.now.values.get(write.key),
+      }))
+      .filter(({ value, previous }) => value !== undefined || previous !== undefined)
+  }
+
+  commit(told: readonly Told[], revision: number, written: ReadonlyMap<string, Entry | undefined>): void {
+    const values = new Map(this.now.values)
+    for (const { key, value } of told) {
+      if (value === undefined) {
+        values.delete(key)
+        this.#versions.delete(key)
+      } else {
+        values.set(key, value)
+        this.#versions.set(key, written.get(key)?.modRevision ?? -1)
+      }
+    }
+    this.moments.push({ revision, values, told })
+  }
+
+  range(moment: Moment, prefix: string, after: string | undefined): [string, string][] {
+    return [...moment.values]
+      .filter(([key]) => key.startsWith(prefix) && (after === undefined || key > after))
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+  }
+
+  eventsAfter(revision: number, prefix: string): Told[] {
+    return this.moments
+      .filter(moment => moment.revision > revision)
+      .flatMap(moment => moment.told)
+      .filter(({ key }) => key.startsWith(prefix))
+  }
+}
+
+export function asTold(event: StoreEvent): Told {
+  return { key: event.key, value: event.entry?.value, previous: event.previous?.value }
+}
