@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Stores under SIGKILL: writers and a watcher at work, the process killed again and again. After every restart what was
+// acknowledged is there, the revision has not gone back, and the watcher goes on without loss or repetition.
+
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { describe, expect, it } from "vitest"
+import { EtcdProcess, etcdAvailable } from "../../packages/cluster/src/store/testing/etcd-process.js"
+import { bundle } from "./support/bundle.js"
+import { Ledger } from "./support/ledger.js"
+import { Died, StoreClient, StoreFailure, storeServer } from "./support/store-client.js"
+import type { Place } from "./support/store-server.js"
+
+const ROUNDS = 50
+const WRITERS = 6
+const KEYS_PER_WRITER = 5
+const ROUND_MS = 120
+const LIMIT_MS = 240_000
+
+describe("a store whose process is killed", () => {
+  it(
+    `loses nothing it acknowledged, in ${ROUNDS} kills (embedded)`,
+    async () => {
+      const folder = mkdtempSync(join(tmpdir(), "merlon-crash-"))
+      const ledger = await crash({ folder }, async client => client.kill())
+      expect(ledger.acknowledgements).toBeGreaterThan(ROUNDS)
+      rmSync(folder, { recursive: true, force: true })
+    },
+    LIMIT_MS,
+  )
+
+  it.skipIf(!etcdAvailable())(
+    `loses nothing it acknowledged, in ${ROUNDS} kills of it, of etcd or of both (etcd)`,
+    async () => {
+      const etcd = await EtcdProcess.start()
+      try {
+        const ledger = await crash({ endpoint: etcd.endpoint, timeoutMs: 2_000 }, async (client, round) => {
+          if (round % 3 > 0) await etcd.kill()
+          // In every third round the store outlives its etcd and must tell its writers the truth about what it knows.
+          if (round % 3 === 1) await pause(ROUND_MS)
+          await client.kill()
+          if (round % 3 > 0) await etcd.launch()
+        })
+        expect(ledger.acknowledgements).toBeGreaterThan(ROUNDS)
+      } finally {
+        await etcd.stop()
+      }
+    },
+    LIMIT_MS,
+  )
+})
+
+async function crash(place: Place, strike: (client: StoreClient, round: number) => Promise<void>): Promise<Ledger> {
+  let ledger: Ledger | undefined
+  // Loaded while its predecessor still works, so that a round costs no start-up.
+  const program = await bundle(storeServer)
+  let standby = new StoreClient(program)
+  for (let round = 0; round <= ROUNDS; round++) {
+    const client = standby
+    const { revision } = await client.call<{ revision: number }>({ do: "open", place })
+    ledger ??= new Ledger(revision, true)
+    const book = ledger
+    client.listener = event => book.see(event)
+    await client.call({ do: "watch", prefix: "/w/", after: book.lastSeen })
+    const found = await client.call<{ revision: number; entries: [string, string][] }>({ do: "range", prefix: "/w/" })
+    book.check(new Map(found.entries), found.revision)
+    if (round === ROUNDS) {
+      await client.kill()
+      break
+    }
+    standby = new StoreClient(program)
+    const writers = Array.from({ length: WRITERS }, (_, writer) => write(client, book, writer, round))
+    if (round % 10 === 9) await client.call({ do: "compact", revision: Math.max(1, book.lastSeen - 100) })
+    await pause(ROUND_MS)
+    await strike(client, round)
+    await Promise.all(writers)
+  }
+  if (ledger === undefined) throw new Error("no round was played")
+  return ledger
+}
+
+async function write(client: StoreClient, ledger: Ledger, writer: number, round: number): Promise<void> {
+  for (let n = 0; ; n++) {
+    const id = `${writer}.${round}.${n}`
+    const key = `/w/${writer}/${n % KEYS_PER_WRITER}`
+    // A deletion of what is not there is no change, so only what was just written is deleted.
+    const deletes = n % 7 === 6
+    const target = deletes ? `/w/${writer}/${(n - 1) % KEYS_PER_WRITER}` : key
+    ledger.ask(id, target, deletes)
+    try {
+      const value = JSON.stringify({ id, padding: "x".repeat(200) })
+      const { revision } = await client.call<{ revision: number }>({
+        do: "commit",
+        writes: [deletes ? { key: target, delete: true } : { key, value }],
+      })
+      ledger.acknowledge(id, revision)
+    } catch (error) {
+      if (error instanceof Died) return
+      if (!(error instanceof StoreFailure)) throw error
+      if (error.code === "STORE_UNREACHABLE") ledger.refuse(id)
+      // After anything uncertain the next deletion might hit what is not there: begin anew.
+      n = -1
+      round += 0.001
+    }
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise(resolve => setTimeout(resolve, ms))
+}
