@@ -5,7 +5,9 @@ import type { TlsFailure } from "../observe/meters.js"
 
 /** `verification` is what Node reports about the chain (`authorizationError`), where it got so far. */
 export function tlsFailureOf(error: Error, verification: unknown): TlsFailure {
-  if (verification !== undefined && verification !== null) return verificationFailure(String(verification))
+  // The types say Error, the runtime says code: either way it is there only where the chain did not verify.
+  if (verification instanceof Error) return "untrusted"
+  if (typeof verification === "string") return verificationFailure(verification)
   const code = "code" in error ? String(error.code) : ""
   if (code === "ERR_TLS_HANDSHAKE_TIMEOUT") return "timeout"
   if (code === "ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE") return "no-certificate"

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every kind of client against every mode, on an HTTP port and on a TCP port: what it gets, and how its failure is
+// counted. Semantics 5.3 with Merlon's choice 16, as one table.
+
+import { once } from "node:events"
+import { connect as connectTcp, type Socket } from "node:net"
+import { type ConnectionOptions, connect as connectTls } from "node:tls"
+import type { EffectiveMode } from "@merlon/policy"
+import { afterAll, beforeAll, describe, expect, test } from "vitest"
+import type { ConnectionHandler } from "./accepted.js"
+import { Authority, GOOD_ID } from "./testing/certificates.js"
+import { type Rig, startEcho, startRig } from "./testing/rig.js"
+
+type PortKind = "http" | "tcp"
+
+const HOUR = 3_600_000
+const REVOKED_ID = "spiffe://cluster.local/ns/shop/sa/revoked"
+const authority = new Authority()
+const stranger = new Authority("Somebody else's")
+
+/** A peer of the mesh with this certificate. */
+function meshPeer({ certificate, privateKey }: ReturnType<Authority["issue"]>): ConnectionOptions {
+  return { cert: certificate, key: privateKey, ALPNProtocols: ["merlon"] }
+}
+
+const TLS_CLIENTS = {
+  "the application's own TLS": {},
+  "mesh mTLS, good": meshPeer(authority.issue()),
+  "mesh mTLS, expired": meshPeer(
+    authority.issue({ notBefore: new Date(Date.now() - 9 * HOUR), notAfter: new Date(Date.now() - HOUR) }),
+  ),
+  "mesh mTLS, wrong CA": meshPeer(stranger.issue()),
+  "mesh mTLS, wrong trust domain": meshPeer(authority.issue({ uris: ["spiffe://evil.example/ns/shop/sa/frontend"] })),
+  "mesh mTLS, revoked": meshPeer(authority.issue({ uris: [REVOKED_ID] })),
+  "mesh mTLS, no certificate": { ALPNProtocols: ["merlon"] },
+} satisfies Record<string, ConnectionOptions>
+
+const CLIENTS = ["plaintext HTTP", "plain TCP", ...Object.keys(TLS_CLIENTS)] as const
+
+/** `closed, <failure>`; `http <peer>`; `400`; `tcp` and `app-tls` for bytes that came back from the application. */
+const EXPECTED: Record<EffectiveMode, Record<PortKind, Record<string, string>>> = {
+  PERMISSIVE: {
+    http: {
+      "plaintext HTTP": "http plaintext",
+      "plain TCP": "400",
+      "the application's own TLS": "closed, no-certificate",
+      "mesh mTLS, good": `http ${GOOD_ID}`,
+      "mesh mTLS, expired": "closed, expired",
+      "mesh mTLS, wrong CA": "closed, untrusted",
+      "mesh mTLS, wrong trust domain": "closed, wrong-trust-domain",
+      "mesh mTLS, revoked": "closed, revoked",
+      "mesh mTLS, no certificate": "closed, no-certificate",
+    },
+    tcp: {
+      "plaintext HTTP": "tcp",
+      "plain TCP": "tcp",
+      "the application's own TLS": "app-tls",
+      "mesh mTLS, good": `tcp ${GOOD_ID}`,
+      "mesh mTLS, expired": "closed, expired",
+      "mesh mTLS, wrong CA": "closed, untrusted",
+      "mesh mTLS, wrong trust domain": "closed, wrong-trust-domain",
+      "mesh mTLS, revoked": "closed, revoked",
+      "mesh mTLS, no certificate": "closed, no-certificate",
+    },
+  },
+  STRICT: {
+    http: {
+      "plaintext HTTP": "closed, not-tls",
+      "plain TCP": "closed, not-tls",
+      "the application's own TLS": "closed, no-certificate",
+      "mesh mTLS, good": `http ${GOOD_ID}`,
+      "mesh mTLS, expired": "closed, expired",
+      "mesh mTLS, wrong CA": "closed, untrusted",
+      "mesh mTLS, wrong trust domain": "closed, wrong-trust-domain",
+      "mesh mTLS, revoked": "closed, revoked",
+      "mesh mTLS, no certificate": "closed, no-certificate",
+    },
+    tcp: {
+      "plaintext HTTP": "closed, not-tls",
+      "plain TCP": "closed, not-tls",
+      "the application's own TLS": "closed, no-certificate",
+      "mesh mTLS, good": `tcp ${GOOD_ID}`,
+      "mesh mTLS, expired": "closed, expired",
+      "mesh mTLS, wrong CA": "closed, untrusted",
+      "mesh mTLS, wrong trust domain": "closed, wrong-trust-domain",
+      "mesh mTLS, revoked": "closed, revoked",
+      "mesh mTLS, no certificate": "closed, no-certificate",
+    },
+  },
+  DISABLE: {
+    http: {
+      "plaintext HTTP": "http plaintext",
+      "plain TCP": "400",
+      ...Object.fromEntries(Object.keys(TLS_CLIENTS).map(client => [client, "closed, tls-not-accepted"])),
+    },
+    tcp: {
+      "plaintext HTTP": "tcp",
+      "plain TCP": "tcp",
+      // The application's TLS answers all of them, whatever they hold: the gate does not look.
+      ...Object.fromEntries(Object.keys(TLS_CLIENTS).map(client => [client, "app-tls"])),
+    },
+  },
+}
+
+/** Says who it thinks is there. */
+const nameThePeer: ConnectionHandler = ({ socket, head, connection }) => {
+  const answer = (bytes: Buffer) => {
+    const http = bytes.toString("latin1").startsWith("GET / HTTP/1.1\r\n")
+    const body = `http ${connection.peer?.uri ?? "plaintext"}`
+    socket.end(http ? `HTTP/1.1 200 OK\r\n\r\n${body}` : "HTTP/1.1 400 Bad Request\r\n\r\n")
+  }
+  if (head.length > 0) answer(head)
+  else socket.once("data", answer)
+}
+
+/** What comes back; empty where the connection was closed without a byte. */
+async function answerTo(socket: Socket): Promise<string> {
+  const chunks: Buffer[] = []
+  socket.on("error", () => undefined)
+  socket.on("data", chunk => {
+    chunks.push(chunk)
+    const text = Buffer.concat(chunks).toString("latin1")
+    // Whoever echoes goes on for ever.
+    if (/^(echo|app-tls):./s.test(text)) socket.destroy()
+  })
+  await once(socket, "close").catch(() => undefined)
+  return Buffer.concat(chunks).toString("latin1")
+}
+
+function open(client: string, port: number, payload: string): Socket {
+  const target = { host: "127.0.0.1", port }
+  if (!(client in TLS_CLIENTS)) {
+    const socket = connectTcp(target)
+    socket.write(payload)
+    return socket
+  }
+  const options = TLS_CLIENTS[client as keyof typeof TLS_CLIENTS]
+  const socket = connectTls({ ...target, ...options, rejectUnauthorized: false })
+  socket.write(payload)
+  return socket
+}
+
+describe.each<EffectiveMode>(["PERMISSIVE", "STRICT", "DISABLE"])("in mode %s", mode => {
+  describe.each<PortKind>(["http", "tcp"])("on a port that speaks %s", protocol => {
+    let rig: Rig
+    let echo: Awaited<ReturnType<typeof startEcho>>
+
+    beforeAll(async () => {
+      echo = await startEcho()
+      const upstream = { host: "127.0.0.1", port: echo.port }
+      rig = await startRig({ mode, authority, port: { protocol, upstream }, handlers: () => ({ http1: nameThePeer }) })
+      rig.security.swap(authority.material(), { identities: [REVOKED_ID], serials: [] })
+    })
+    afterAll(async () => {
+      await rig.stop()
+      echo.close()
+    })
+
+    test.each(CLIENTS)("%s", async client => {
+      const payload =
+        protocol === "http" && client !== "plain TCP" ? "GET / HTTP/1.1\r\nHost: a\r\n\r\n" : "\x01hello\r\n\r\n"
+      const [failures, records] = [rig.meters.failures.length, rig.meters.records.length]
+      const answer = await answerTo(open(client, rig.port, payload))
+      const expected = EXPECTED[mode][protocol][client] ?? ""
+      if (expected.startsWith("closed")) {
+        expect(answer).toBe("")
+        await rig.meters.until(meters => meters.failures.length > failures)
+        expect(`closed, ${rig.meters.failures.slice(failures).join()}`).toBe(expected)
+      } else if (expected.startsWith("http")) {
+        expect(answer).toBe(`HTTP/1.1 200 OK\r\n\r\n${expected}`)
+      } else if (expected === "400") {
+        expect(answer).toMatch(/^HTTP\/1\.1 400 /)
+      } else {
+        expect(answer).toMatch(expected === "app-tls" ? /^app-tls:/ : /^echo:/)
+        await rig.meters.until(meters => meters.records.length > records)
+        const peer = rig.meters.records.at(-1)?.peer
+        expect(peer === undefined ? answer.split(":")[0]?.replace("echo", "tcp") : `tcp ${peer}`).toBe(expected)
+      }
+      if (!expected.startsWith("closed")) expect(rig.meters.failures.length).toBe(failures)
+      await rig.meters.until(meters => meters.open === 0)
+    })
+  })
+})

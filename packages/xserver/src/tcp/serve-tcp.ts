@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// TCP through the gate: judged once by what is known of the connection, then bytes in both directions as they come, each
+// direction ending by itself. A refusal is a closed connection to which nothing was written.
+
+import { connect, type Socket } from "node:net"
+import type { Accepted, ConnectionHandler } from "../accept/accepted.js"
+import type { Connections } from "../accept/connections.js"
+import type { Admission, Gate } from "../enforcement/gate.js"
+import type { Limits } from "../limits.js"
+import type { Meters, TcpJudgement, UpstreamFailure } from "../observe/meters.js"
+
+export interface TcpOptions {
+  readonly gate: Gate
+  readonly connections: Connections
+  readonly limits: Limits
+  readonly meters: Meters
+}
+
+export function serveTcp(options: TcpOptions): ConnectionHandler {
+  return accepted => {
+    new Tunnel(accepted, options).open()
+  }
+}
+
+class Tunnel {
+  readonly #accepted: Accepted
+  readonly #options: TcpOptions
+  readonly #client: Socket
+  readonly #started = performance.now()
+  /** What it was judged by. */
+  readonly #program: Gate["program"]
+  #upstream: Socket | undefined
+  #admission: Admission<TcpJudgement>
+  #failure: UpstreamFailure | undefined
+
+  constructor(accepted: Accepted, options: TcpOptions) {
+    this.#accepted = accepted
+    this.#options = options
+    this.#client = accepted.socket
+    this.#program = options.gate.program
+    // The connection has all its attributes before its first byte, so it is judged before it: a server that speaks
+    // first then says nothing to those who are refused.
+    this.#admission = options.gate.admitTcp(accepted.connection)
+  }
+
+  open(): void {
+    const { connections } = this.#options
+    const { connection, certificate, port } = this.#accepted
+    const client = this.#client
+    const { peer } = connection
+    const remove = connections.add({
+      port: port.port,
+      plaintext: peer === undefined,
+      peer,
+      serial: certificate?.serial,
+      // A tunnel is one request without an end. A mode that does not take it ends it; a process that goes waits for it.
+      drain: reason => {
+        if (reason === "mode") this.#destroy()
+      },
+      destroy: () => this.#destroy(),
+    })
+    client.on("error", () => this.#destroy())
+    client.once("close", () => {
+      remove()
+      this.#upstream?.destroy()
+      this.#report()
+    })
+    if (this.#admission.judgement.verdict === "deny") this.#refuse()
+    else this.#connect()
+  }
+
+  #connect(): void {
+    const { limits } = this.#options
+    const { port, head } = this.#accepted
+    const client = this.#client
+    const upstream = connect({ ...port.upstream, allowHalfOpen: true, noDelay: true })
+    this.#upstream = upstream
+    const timer = setTimeout(() => this.#fail("connect-timeout"), limits.connectTimeoutMs)
+    upstream.on("error", () => this.#fail(upstream.connecting || upstream.pending ? "connect" : "reset"))
+    upstream.once("close", () => {
+      clearTimeout(timer)
+      // Both directions have ended; what the client has not read yet is still on its way.
+      if (!client.writableEnded) this.#destroy()
+    })
+    upstream.once("connect", () => {
+      clearTimeout(timer)
+      client.setTimeout(limits.tunnelIdleTimeoutMs, () => {
+        this.#options.meters.limitHit("tunnelIdleTimeoutMs")
+        this.#destroy()
+      })
+      if (head.length > 0) upstream.write(head)
+      if (head.length === 0) client.once("data", () => this.#judgeAgain())
+      upstream.pipe(client)
+      if (client.readableEnded) upstream.end()
+      else client.pipe(upstream)
+    })
+  }
+
+  // Policies may have changed while nothing was said; the first bytes are judged by those in force.
+  #judgeAgain(): void {
+    const { gate } = this.#options
+    if (gate.program === this.#program) return
+    this.#admission = gate.admitTcp(this.#accepted.connection)
+    if (this.#admission.judgement.verdict === "deny") this.#refuse()
+  }
+
+  #refuse(): void {
+    this.#upstream?.destroy()
+    // Only a plain socket can be reset; with TLS the same is done by leaving out the closing alert.
+    if ("encrypted" in this.#client) this.#client.destroy()
+    else this.#client.resetAndDestroy()
+  }
+
+  #fail(failure: UpstreamFailure): void {
+    this.#failure ??= failure
+    this.#upstream?.destroy()
+    this.#refuse()
+  }
+
+  #destroy(): void {
+    this.#upstream?.destroy()
+    this.#client.destroy()
+  }
+
+  #report(): void {
+    const { connection, port } = this.#accepted
+    const { judgement, decisionId } = this.#admission
+    this.#options.meters.requestDone({
+      protocol: "tcp",
+      judgement,
+      decisionId,
+      requestId: undefined,
+      method: "",
+      host: connection.sni ?? "",
+      path: "",
+      status: 0,
+      bytesReceived: this.#upstream?.bytesWritten ?? 0,
+      bytesSent: this.#upstream?.bytesRead ?? 0,
+      durationMs: performance.now() - this.#started,
+      peer: connection.peer?.uri,
+      source: connection.sourceIp.text,
+      port: port.port,
+      upstreamFailure: this.#failure,
+    })
+  }
+}
