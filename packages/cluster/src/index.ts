@@ -1,2 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-export {}
+//
+// A Kubernetes-compatible API server for one machine, or several on a shared store.
+
+export { type Cluster, type ClusterOptions, startCluster } from "./cluster.js"
+export { ClusterError, type ClusterErrorCode, clusterErrors } from "./errors.js"
+export { defaultLimits, type Limits } from "./http/limits.js"
+export type { Compare, Entry, RangeRequest, RangeResult, Store, StoreEvent, Watch, Write } from "./store/store.js"

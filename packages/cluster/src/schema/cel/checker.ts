@@ -111,7 +111,6 @@ class Checker {
 
   check(expr: Expr | undefined, scope: ReadonlyMap<string, StaticType>): StaticType {
     if (expr === undefined) return DYN
-    this.cost += this.#factor
     const kind = expr.exprKind
     switch (kind.case) {
       case "constExpr":
@@ -163,6 +162,8 @@ class Checker {
         inner.set(accuVar, accumulator)
         const before = this.#factor
         this.#factor = Math.min(before * Math.max(size, 1), 1e300)
+        // Only iterations count: nested loops over unbounded lists are what must be stopped.
+        this.cost += this.#factor
         this.check(loopCondition, inner)
         const step = this.check(loopStep, inner)
         this.#factor = before

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Puts the cluster together: store, registry, controllers and server, started in order and stopped in reverse. This is
+// the only place where the parts meet.
+
+import { mkdir } from "node:fs/promises"
+import type { AddressInfo } from "node:net"
+import { hostname } from "node:os"
+import { join } from "node:path"
+import { AdmissionChain } from "./admission/admission.js"
+import { closeAgents } from "./admission/client.js"
+import { kubeconfig, loadPapers, type Papers, writeKubeconfig } from "./auth/pki.js"
+import { Rbac } from "./auth/rbac.js"
+import { Tokens } from "./auth/tokens.js"
+import { bootstrap } from "./bootstrap.js"
+import { RoleAggregator } from "./controllers/aggregation.js"
+import { CrdController } from "./controllers/crds.js"
+import { GarbageCollector } from "./controllers/garbage.js"
+import { NamespaceController } from "./controllers/namespaces.js"
+import { ClusterError } from "./errors.js"
+import { defaultLimits, type Limits } from "./http/limits.js"
+import { ApiServer } from "./http/server.js"
+import { OpenApi } from "./openapi/documents.js"
+import { Catalog } from "./registry/catalog.js"
+import { Registry } from "./registry/registry.js"
+import { openEmbeddedStore } from "./store/embedded/open.js"
+import type { Store } from "./store/store.js"
+
+export interface ClusterOptions {
+  /** Everything the cluster keeps lives here: store, keys, kubeconfig. */
+  dataDir: string
+  host?: string
+  /** 0 picks a free port. */
+  port?: number
+  /** Further names and addresses the serving certificate is good for. */
+  names?: readonly string[]
+  limits?: Partial<Limits>
+  clock?: () => number
+  /** A store of the caller's own; the embedded one when left out. It is closed with the cluster. */
+  store?: Store
+  /** Called for failures that are not the client's. */
+  log?(error: unknown, request: string): void
+}
+
+export interface Cluster {
+  url: string
+  port: number
+  kubeconfigPath: string
+  caCertificate: string
+  /** Makes the server forget all history before now. */
+  compact(): Promise<void>
+  revision(): number
+  close(): Promise<void>
+}
+
+const DEFAULT_PORT = 7443
+/** History older than this is forgotten, as kube-apiserver does. */
+const COMPACT_EVERY_MS = 5 * 60_000
+const CLOSE_GRACE_MS = 2000
+
+export async function startCluster(options: ClusterOptions): Promise<Cluster> {
+  const clock = options.clock ?? Date.now
+  const host = options.host ?? "127.0.0.1"
+  await mkdir(options.dataDir, { recursive: true, mode: 0o700 })
+  const names = [hostname(), ...(host === "0.0.0.0" || host === "::" ? [] : [host]), ...(options.names ?? [])]
+  const papers = await loadPapers(join(options.dataDir, "pki"), names, clock())
+  const store = options.store ?? (await openEmbeddedStore(join(options.dataDir, "store")))
+  try {
+    return await assemble(options, papers, store, host, clock)
+  } catch (error) {
+    await store.close()
+    throw error
+  }
+}
+
+async function assemble(
+  options: ClusterOptions,
+  papers: Papers,
+  store: Store,
+  host: string,
+  clock: () => number,
+): Promise<Cluster> {
+  const catalog = new Catalog()
+  const rbac = new Rbac(store, catalog)
+  const registry = new Registry(store, catalog, new AdmissionChain(store, catalog, rbac), clock)
+  const tokens = new Tokens(papers, store, catalog, clock)
+  const first = store.revision() <= 1
+  await bootstrap(registry)
+  const aggregator = new RoleAggregator(registry)
+  await aggregator.start()
+  // Nothing before the first start can be watched.
+  if (first) await store.compact(store.revision())
+  await catalog.follow(store)
+  const controllers = [new CrdController(registry), new NamespaceController(registry), new GarbageCollector(registry)]
+  for (const controller of controllers) await controller.start()
+  let ready = false
+  let address = ""
+  const server = new ApiServer({
+    papers,
+    tokens,
+    rbac,
+    resources: { registry, reviews: { rbac, tokens, registry } },
+    paths: { catalog, store, tokens, openapi: new OpenApi(catalog), address: () => address, ready: () => ready },
+    limits: { ...defaultLimits, ...options.limits },
+    clock,
+    log: options.log ?? (() => undefined),
+  })
+  const port = await listen(server, host, options.port ?? DEFAULT_PORT)
+  const shown = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host
+  address = `${shown.includes(":") ? `[${shown}]` : shown}:${port}`
+  const url = `https://${address}`
+  const kubeconfigPath = join(options.dataDir, "kubeconfig")
+  await writeKubeconfig(kubeconfigPath, kubeconfig(papers, url))
+  ready = true
+  let earlier = store.revision()
+  const compaction = setInterval(() => {
+    const upTo = earlier
+    earlier = store.revision()
+    // A failed compaction costs only space and is repeated next time.
+    store.compact(upTo).catch((error: unknown) => options.log?.(error, "compaction"))
+  }, COMPACT_EVERY_MS)
+  compaction.unref()
+  return {
+    url,
+    port,
+    kubeconfigPath,
+    caCertificate: papers.caCertificate,
+    compact: () => store.compact(store.revision()),
+    revision: () => store.revision(),
+    async close() {
+      ready = false
+      clearInterval(compaction)
+      await server.close(CLOSE_GRACE_MS)
+      for (const controller of [...controllers, aggregator]) await controller.close()
+      catalog.close()
+      await closeAgents()
+      await store.close()
+    },
+  }
+}
+
+function listen(server: ApiServer, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.server.once("error", error =>
+      reject(
+        new ClusterError("LISTEN_FAILED", `cannot listen on \`${host}:${port}\`: ${error.message}`, { cause: error }),
+      ),
+    )
+    server.server.listen(port, host, () => resolve((server.server.address() as AddressInfo).port))
+  })
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Content negotiation: which of JSON, YAML and protobuf the client takes, and whether it wants the object itself, a
+// Table or only metadata. Clauses are tried in the client's order.
+
+export type Media = "application/json" | "application/yaml" | "application/vnd.kubernetes.protobuf"
+
+export interface Accepted {
+  media: Media
+  /** `as`, with its version. */
+  as?: { kind: string; group: string; version: string }
+  pretty: boolean
+}
+
+interface Clause {
+  type: string
+  params: ReadonlyMap<string, string>
+  q: number
+}
+
+const aliases: Record<string, Media> = {
+  "application/json": "application/json",
+  "application/yaml": "application/yaml",
+  "application/vnd.kubernetes.protobuf": "application/vnd.kubernetes.protobuf",
+  "application/*": "application/json",
+  "*/*": "application/json",
+}
+
+function clauses(header: string): Clause[] {
+  return header
+    .split(",")
+    .map(text => {
+      const [type = "", ...params] = text.split(";").map(part => part.trim())
+      const map = new Map(
+        params.map(
+          param => [param.slice(0, param.indexOf("=")).toLowerCase(), param.slice(param.indexOf("=") + 1)] as const,
+        ),
+      )
+      const q = Number(map.get("q") ?? "1")
+      return { type: type.toLowerCase(), params: map, q: Number.isNaN(q) ? 1 : q }
+    })
+    .filter(clause => clause.type !== "" && clause.q > 0)
+    .sort((a, b) => b.q - a.q)
+}
+
+export interface Offer {
+  media: readonly Media[]
+  /** `kind.version.group` forms that can be made here. */
+  forms: ReadonlySet<string>
+}
+
+/** undefined when nothing the client takes can be offered. */
+export function negotiate(header: string | undefined, offer: Offer): Accepted | undefined {
+  if (header === undefined || header.trim() === "")
+    return { media: offer.media[0] ?? "application/json", pretty: false }
+  for (const { type, params } of clauses(header)) {
+    const media = Object.hasOwn(aliases, type) ? aliases[type] : undefined
+    if (media === undefined || !offer.media.includes(media)) continue
+    const pretty = params.get("pretty") === "1" || params.get("pretty") === "true"
+    const kind = params.get("as")
+    if (kind === undefined) return { media, pretty }
+    const group = params.get("g") ?? ""
+    const version = params.get("v") ?? ""
+    if (offer.forms.has(`${kind}.${version}.${group}`)) return { media, as: { kind, group, version }, pretty }
+  }
+  return undefined
+}
+
+export const ALL_MEDIA: readonly Media[] = [
+  "application/json",
+  "application/yaml",
+  "application/vnd.kubernetes.protobuf",
+]
+export const objectForms: ReadonlySet<string> = new Set(
+  ["Table", "PartialObjectMetadata", "PartialObjectMetadataList"].flatMap(kind =>
+    ["v1", "v1beta1"].map(version => `${kind}.${version}.meta.k8s.io`),
+  ),
+)
+export const noForms: ReadonlySet<string> = new Set()

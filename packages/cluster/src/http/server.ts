@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The HTTPS server: one readable way from the socket to the handler. Limits first (they protect everything after
+// them), then who asks, for whom, whether they may, and only then what is asked for. TLS only.
+
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { createServer, type Server } from "node:https"
+import type { Duplex } from "node:stream"
+import type { TLSSocket } from "node:tls"
+import { anonymous, authenticate } from "../auth/authenticate.js"
+import { impersonate, readImpersonation } from "../auth/impersonate.js"
+import type { Papers } from "../auth/pki.js"
+import type { Attributes, Rbac } from "../auth/rbac.js"
+import type { Tokens } from "../auth/tokens.js"
+import { ApiError, forbiddenError, internalError, methodNotAllowed, methodNotSupported } from "../meta/status.js"
+import type { User } from "../registry/context.js"
+import { stringify } from "../wire/json.js"
+import { Exchange } from "./exchange.js"
+import { InFlight, type Limits } from "./limits.js"
+import { handlePath, type PathServices } from "./path-handlers.js"
+import { type PathRequest, parseRequest, type ResourceRequest } from "./request-info.js"
+import { handleResource, type ResourceServices } from "./resource-handler.js"
+
+export interface ServerServices {
+  papers: Papers
+  tokens: Tokens
+  rbac: Rbac
+  resources: Omit<ResourceServices, "admitWatch">
+  paths: Omit<PathServices, "metrics">
+  limits: Limits
+  clock: () => number
+  log(error: unknown, request: string): void
+}
+
+export class ApiServer {
+  readonly server: Server
+  readonly inFlight: InFlight
+  readonly #open = new Set<() => void>()
+  readonly #sockets = new Set<Duplex>()
+  #requests = 0
+
+  constructor(readonly services: ServerServices) {
+    const { papers, limits } = services
+    this.inFlight = new InFlight(limits)
+    this.server = createServer(
+      {
+        cert: papers.serverCertificate,
+        key: papers.serverKey,
+        ca: papers.caCertificate,
+        requestCert: true,
+        // Nobody is refused at the handshake: without a certificate a token may speak, or the caller is anonymous.
+        rejectUnauthorized: false,
+        minVersion: "TLSv1.2",
+        maxHeaderSize: limits.maxHeaderSize,
+        headersTimeout: limits.headersTimeout,
+        requestTimeout: limits.requestTimeout,
+        keepAliveTimeout: 120_000,
+      },
+      (request, response) => void this.#serve(request, response),
+    )
+    this.server.maxConnections = limits.maxConnections
+    this.server.on("clientError", (error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket) =>
+      this.#malformed(error, socket as TLSSocket),
+    )
+    this.server.on("connection", socket => {
+      this.#sockets.add(socket)
+      socket.on("close", () => this.#sockets.delete(socket))
+    })
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    this.#requests++
+    const method = request.method ?? "GET"
+    const target = request.url ?? "/"
+    const mark = target.indexOf("?")
+    const rawPath = mark < 0 ? target : target.slice(0, mark)
+    const query = new URLSearchParams(mark < 0 ? "" : target.slice(mark + 1))
+    const refuse = new Exchange(request, response, method, rawPath, query, anonymous, this.services.clock)
+    let exchange = refuse
+    try {
+      const info = parseRequest(method, rawPath, query)
+      const watching = info.kind === "resource" && info.verb === "watch"
+      // Long-lived streams have a limit of their own and do not use up the places of short requests.
+      const leave = watching ? () => undefined : this.inFlight.enter(method !== "GET" && method !== "HEAD")
+      response.on("close", leave)
+      let user: User = await authenticate(request, this.services.tokens)
+      const wanted = readImpersonation(request.headers, request.rawHeaders)
+      if (wanted !== undefined) user = await impersonate(user, wanted, this.services.rbac)
+      exchange = new Exchange(request, response, method, rawPath, query, user, this.services.clock)
+      await this.#authorize(exchange, info)
+      await this.#dispatch(exchange, info)
+    } catch (error) {
+      this.#fail(exchange, error)
+    }
+  }
+
+  async #authorize(exchange: Exchange, info: ResourceRequest | PathRequest): Promise<void> {
+    const attributes = attributesOf(info, exchange.query)
+    const { allowed } = await this.services.rbac.authorize(exchange.user, attributes)
+    if (allowed) return
+    const who = `User ${JSON.stringify(exchange.user.name)}`
+    if (!("resource" in attributes))
+      throw forbiddenError(
+        { group: "", resource: "" },
+        "",
+        `${who} cannot ${attributes.verb} path ${JSON.stringify(attributes.path)}`,
+      )
+    const title =
+      attributes.subresource === "" ? attributes.resource : `${attributes.resource}/${attributes.subresource}`
+    const scope =
+      attributes.namespace === "" ? "at the cluster scope" : `in the namespace ${JSON.stringify(attributes.namespace)}`
+    const name = info.kind === "resource" ? info.name : ""
+    throw forbiddenError(
+      { group: attributes.group, resource: attributes.resource },
+      name,
+      `${who} cannot ${attributes.verb} resource ${JSON.stringify(title)} in API group ${JSON.stringify(attributes.group)} ${scope}`,
+    )
+  }
+
+  async #dispatch(exchange: Exchange, info: ResourceRequest | PathRequest): Promise<void> {
+    const found =
+      info.kind === "path"
+        ? await handlePath(exchange, { ...this.services.paths, metrics: () => this.#metrics() })
+        : await handleResource(exchange, info, {
+            ...this.services.resources,
+            admitWatch: (own, close) => this.#admitWatch(own, close),
+          })
+    if (!found) exchange.notFoundText()
+  }
+
+  #admitWatch(exchange: Exchange, close: () => void): void {
+    const leave = this.inFlight.watch(exchange.user.name)
+    this.#open.add(close)
+    exchange.response.on("close", () => {
+      leave()
+      this.#open.delete(close)
+    })
+  }
+
+  #fail(exchange: Exchange, error: unknown): void {
+    if (exchange.response.headersSent) {
+      exchange.response.destroy()
+      return
+    }
+    // A body that was not read to its end cannot be followed by another request.
+    if (!exchange.request.complete) exchange.response.setHeader("Connection", "close")
+    if (error instanceof ApiError) {
+      exchange.fail(error)
+      return
+    }
+    this.services.log(error, `${exchange.method} ${exchange.path}`)
+    exchange.fail(internalError(error instanceof Error ? error.message : String(error)))
+  }
+
+  /** Node refuses unknown methods before any handler; Kubernetes answers them with 405. */
+  #malformed(error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: TLSSocket): void {
+    if (!socket.writable) {
+      socket.destroy()
+      return
+    }
+    const line = error.rawPacket?.toString("latin1").split("\r\n", 1)[0] ?? ""
+    const [, path = "/"] = line.split(" ")
+    if (error.code === "HPE_INVALID_METHOD" && /^[A-Z]+ \S+ HTTP\/1\.[01]$/.test(line)) {
+      const info = parseRequest("", path.split("?")[0] ?? "/", new URLSearchParams())
+      const custom = info.kind === "resource" && !this.services.resources.registry.catalog.isBuiltinGroup(info.group)
+      const status = (
+        info.kind === "resource" && custom
+          ? methodNotSupported({ group: info.group, resource: info.resource }, "")
+          : methodNotAllowed()
+      ).toStatus()
+      const body = `${stringify(status)}\n`
+      socket.end(
+        `HTTP/1.1 405 Method Not Allowed\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
+      )
+      return
+    }
+    const status =
+      error.code === "HPE_HEADER_OVERFLOW"
+        ? "431 Request Header Fields Too Large"
+        : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
+          ? "408 Request Timeout"
+          : "400 Bad Request"
+    socket.end(`HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n${status}`)
+  }
+
+  #metrics(): string {
+    const { reads, writes, watches } = this.inFlight.counts
+    const gauge = (name: string, help: string, value: number, type = "gauge"): string =>
+      `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${name} ${value}\n`
+    return [
+      gauge("merlon_cluster_requests_total", "Requests served.", this.#requests, "counter"),
+      gauge("merlon_cluster_reads_in_flight", "Reads being served.", reads),
+      gauge("merlon_cluster_writes_in_flight", "Writes being served.", writes),
+      gauge("merlon_cluster_watches", "Watches open.", watches),
+      gauge("merlon_cluster_store_revision", "Newest revision of the store.", this.services.paths.store.revision()),
+      gauge("process_resident_memory_bytes", "Resident memory.", process.memoryUsage.rss()),
+    ].join("")
+  }
+
+  /** Ends watches, lets short requests finish, then closes what is left. */
+  async close(graceMs: number): Promise<void> {
+    const closed = new Promise<void>(resolve => this.server.close(() => resolve()))
+    for (const end of this.#open) end()
+    this.server.closeIdleConnections()
+    const timer = setTimeout(() => {
+      for (const socket of this.#sockets) socket.destroy()
+    }, graceMs)
+    await closed
+    clearTimeout(timer)
+  }
+}
+
+function attributesOf(info: ResourceRequest | PathRequest, query: URLSearchParams): Attributes {
+  if (info.kind === "path") return { path: info.path, verb: info.verb }
+  let name = info.name
+  if (name === "" && (info.verb === "list" || info.verb === "watch" || info.verb === "deletecollection")) {
+    // A list that can only return one object is judged like a get of it.
+    const match = /^metadata\.name==?([^,=!]+)$/.exec(query.get("fieldSelector") ?? "")
+    if (match?.[1] !== undefined) name = match[1]
+  }
+  return {
+    verb: info.verb,
+    group: info.group,
+    version: info.version,
+    resource: info.resource,
+    subresource: info.subresource,
+    namespace: info.namespace,
+    name,
+  }
+}

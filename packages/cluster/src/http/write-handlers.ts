@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// POST, PUT, PATCH and DELETE on objects and collections: from the body to the registry and back.
+
+import { builtinResources } from "../kinds/resource-table.js"
+import { type StructNode, typeNamed } from "../kinds/type-table.js"
+import { metaOf } from "../meta/object-meta.js"
+import { ApiError, badRequest, unsupportedMediaType } from "../meta/status.js"
+import { applyConfiguration } from "../patch/apply/field-manager.js"
+import type { RequestContext } from "../registry/context.js"
+import { deleteObject } from "../registry/deletion.js"
+import type { Kind } from "../registry/kind.js"
+import { parseListOptions } from "../registry/list-options.js"
+import { list } from "../registry/reading.js"
+import type { Registry } from "../registry/registry.js"
+import { asString, isObject, type JsonObject } from "../value.js"
+import { JsonSyntaxError } from "../wire/json.js"
+import { YamlSyntaxError } from "../wire/yaml.js"
+import { decodeBody, mediaType, parseBody, readBody, typedBody } from "./body.js"
+import type { Exchange } from "./exchange.js"
+import { deleteOptions, type WriteOptions, writeOptions } from "./options.js"
+import { applyPatch, parsePatch, patchTypes } from "./patch-body.js"
+import { acceptObject, sendList, sendObject } from "./read-handlers.js"
+
+export interface Target {
+  kind: Kind
+  namespace: string
+  name: string
+  subresource: string
+}
+
+export function contextOf(
+  exchange: Exchange,
+  target: Target,
+  options: Pick<WriteOptions, "dryRun" | "fieldManager" | "fieldValidation">,
+): RequestContext {
+  return {
+    user: exchange.user,
+    namespace: target.namespace,
+    name: target.name,
+    subresource: target.subresource,
+    dryRun: options.dryRun,
+    fieldManager: options.fieldManager,
+    fieldValidation: options.fieldValidation,
+    warn: text => exchange.warn(text),
+    now: exchange.now,
+    signal: undefined,
+  }
+}
+
+export function typeOf(kind: Kind): StructNode | undefined {
+  return kind.builtin
+    ? builtinResources.find(info => info.apiVersion === kind.info.apiVersion && info.plural === kind.info.plural)?.type
+    : undefined
+}
+
+function expectedOf(kind: Kind): { kind: string; apiVersion: string; builtin: boolean; type: StructNode | undefined } {
+  return { kind: kind.info.kind, apiVersion: kind.info.apiVersion, builtin: kind.builtin, type: typeOf(kind) }
+}
+
+/** The object's own namespace and name must be those of the path, or left out. */
+export function checkPlace(object: JsonObject, target: Target): void {
+  const meta = metaOf(object)
+  const namespace = asString(meta.namespace)
+  const expected = target.kind.info.namespaced ? target.namespace : ""
+  if (namespace !== "" && namespace !== expected)
+    throw badRequest("the namespace of the provided object does not match the namespace sent on the request")
+  const name = asString(meta.name)
+  if (target.name !== "" && name !== "" && name !== target.name)
+    throw badRequest(`the name of the object (${name}) does not match the name on the URL (${target.name})`)
+  if (target.name !== "" && name === "") meta.name = target.name
+  if (expected !== "") meta.namespace = expected
+  object.metadata = meta
+}
+
+export async function handleCreate(exchange: Exchange, registry: Registry, target: Target): Promise<void> {
+  const accepted = acceptObject(exchange, target.kind)
+  const options = writeOptions("CreateOptions", exchange.query, exchange.request, false)
+  const context = contextOf(exchange, target, options)
+  const body = await readBody(exchange.request)
+  const parsed = decodeBody(body, mediaType(exchange.request), expectedOf(target.kind))
+  const object = typedBody(target.kind, parsed, context)
+  checkPlace(object, { ...target, name: "" })
+  sendObject(
+    exchange,
+    target.kind,
+    await registry.create(target.kind, object, context, options.document),
+    accepted,
+    201,
+  )
+}
+
+export async function handleUpdate(exchange: Exchange, registry: Registry, target: Target): Promise<void> {
+  const accepted = acceptObject(exchange, target.kind)
+  const options = writeOptions("UpdateOptions", exchange.query, exchange.request, false)
+  const context = contextOf(exchange, target, options)
+  const body = await readBody(exchange.request)
+  const parsed = decodeBody(body, mediaType(exchange.request), expectedOf(target.kind))
+  const object = typedBody(target.kind, parsed, context)
+  checkPlace(object, target)
+  const version = asString(metaOf(object).resourceVersion)
+  const written = await registry.update({
+    kind: target.kind,
+    context,
+    transform: () => object,
+    options: options.document,
+    create: target.subresource === "" && target.kind.info.traits.createOnUpdate ? "allowed" : "never",
+    tracked: false,
+    exact: version !== "" || asString(metaOf(object).uid) !== "",
+  })
+  sendObject(exchange, target.kind, written.object, accepted, written.created ? 201 : 200)
+}
+
+export async function handlePatch(exchange: Exchange, registry: Registry, target: Target): Promise<void> {
+  const { kind } = target
+  const media = mediaType(exchange.request)
+  const type = Object.hasOwn(patchTypes, media) ? patchTypes[media] : undefined
+  if (type === undefined || (type === "strategic" && !kind.builtin)) {
+    if (kind.builtin) throw new ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
+    throw unsupportedMediaType(
+      "the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml",
+    )
+  }
+  const accepted = acceptObject(exchange, kind)
+  const options = writeOptions("PatchOptions", exchange.query, exchange.request, type === "apply")
+  const context = contextOf(exchange, target, options)
+  const body = await readBody(exchange.request)
+  if (type === "apply") {
+    const config = applyBody(body)
+    const written = await registry.update({
+      kind,
+      context,
+      transform: current => applied(registry, target, current, config, options, context),
+      options: options.document,
+      create: target.subresource === "" ? "allowed" : "never",
+      tracked: true,
+      exact: false,
+    })
+    sendObject(exchange, kind, written.object, accepted, written.created ? 201 : 200)
+    return
+  }
+  const patch = parsePatch(type, body)
+  const own = typeOf(kind)
+  const written = await registry.update({
+    kind,
+    context,
+    transform: current => {
+      const object = applyPatch(kind, own, current ?? {}, patch, context)
+      checkPlace(object, target)
+      return object
+    },
+    options: options.document,
+    create: "never",
+    tracked: false,
+    exact: false,
+  })
+  sendObject(exchange, kind, written.object, accepted)
+}
+
+function applyBody(body: Buffer): JsonObject {
+  try {
+    const { value } = parseBody(body, "application/yaml")
+    if (isObject(value)) return value
+  } catch (error) {
+    if (!(error instanceof YamlSyntaxError) && !(error instanceof JsonSyntaxError)) throw error
+    throw badRequest(`error decoding YAML: ${error.message}`)
+  }
+  throw badRequest("error decoding YAML: json: cannot unmarshal into Go value of type map[string]interface {}")
+}
+
+function applied(
+  registry: Registry,
+  target: Target,
+  current: JsonObject | undefined,
+  config: JsonObject,
+  options: WriteOptions,
+  context: RequestContext,
+): JsonObject {
+  const { kind } = target
+  const { group, version } = kind.info
+  if (asString(config.apiVersion) !== kind.info.apiVersion || asString(config.kind) !== kind.info.kind) {
+    if (asString(config.kind) === "") throw badRequest("invalid object type: /, Kind=")
+    throw badRequest(
+      `Incorrect version specified in apply patch. Specified patch version: ${asString(config.apiVersion)}, expected: ${kind.info.apiVersion}`,
+    )
+  }
+  const meta = metaOf(config)
+  if (meta.managedFields !== undefined && meta.managedFields !== null)
+    throw badRequest("metadata.managedFields must be nil")
+  const named = { ...config, metadata: { ...meta, name: asString(meta.name) || target.name } }
+  const title = `${asString(meta.namespace)}/${asString(named.metadata.name)}; ${group}/${version}, Kind=${kind.info.kind}`
+  const merged = applyConfiguration(current, named, registry.management(kind, context, "Apply"), options.force, title)
+  const { object } = kind.decode(merged)
+  // Decoding shapes metadata as well, but managedFields are ours and stay.
+  const managed = metaOf(merged).managedFields
+  if (managed !== undefined) metaOf(object).managedFields = managed
+  if (current !== undefined && asString(meta.resourceVersion) === "")
+    metaOf(object).resourceVersion = asString(metaOf(current).resourceVersion)
+  checkPlace(object, target)
+  return object
+}
+
+const SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
+
+async function deleteBody(exchange: Exchange, kind: Kind): Promise<JsonObject | undefined> {
+  const body = await readBody(exchange.request)
+  if (body.length === 0) return undefined
+  const media = mediaType(exchange.request)
+  const type = typeNamed("io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions")
+  if (media === "application/vnd.kubernetes.protobuf")
+    return decodeBody(body, media, { kind: "DeleteOptions", apiVersion: "v1", builtin: true, type }).value as JsonObject
+  if (media !== "application/json" && media !== "application/yaml")
+    throw unsupportedMediaType(
+      "the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf",
+    )
+  try {
+    const { value } = parseBody(body, media)
+    if (!isObject(value)) return undefined
+    const given = asString(value.kind)
+    const version = asString(value.apiVersion)
+    if (given !== "" && given !== "DeleteOptions")
+      throw badRequest(
+        `no kind ${JSON.stringify(given)} is registered for version ${JSON.stringify(version)} in scheme ${JSON.stringify(SCHEME)}`,
+      )
+    if (
+      version !== "" &&
+      version !== "v1" &&
+      version !== "meta.k8s.io/v1" &&
+      version !== kind.info.apiVersion &&
+      kind.builtin
+    )
+      throw badRequest(
+        `no kind "DeleteOptions" is registered for version ${JSON.stringify(version)} in scheme ${JSON.stringify(SCHEME)}`,
+      )
+    return value
+  } catch (error) {
+    if (error instanceof JsonSyntaxError)
+      throw badRequest(`couldn't get version/kind; json parse error: ${error.message}`)
+    if (error instanceof YamlSyntaxError) throw badRequest(error.message)
+    throw error
+  }
+}
+
+export async function handleDelete(exchange: Exchange, registry: Registry, target: Target): Promise<void> {
+  const accepted = acceptObject(exchange, target.kind)
+  const { options, dryRun, document } = deleteOptions(await deleteBody(exchange, target.kind), exchange.query)
+  const context = contextOf(exchange, target, { dryRun, fieldManager: "", fieldValidation: "Ignore" })
+  const { answer } = await deleteObject(registry, target.kind, context, options, document)
+  sendObject(exchange, target.kind, answer, accepted)
+}
+
+export async function handleDeleteCollection(exchange: Exchange, registry: Registry, target: Target): Promise<void> {
+  const accepted = acceptObject(exchange, target.kind)
+  const selection = parseListOptions(exchange.query, target.kind)
+  const { options, dryRun, document } = deleteOptions(await deleteBody(exchange, target.kind), exchange.query)
+  const found = await list(registry, target.kind, target.namespace, selection)
+  for (const object of found.objects) {
+    const meta = metaOf(object)
+    const place = { ...target, namespace: asString(meta.namespace), name: asString(meta.name) }
+    const context = contextOf(exchange, place, { dryRun, fieldManager: "", fieldValidation: "Ignore" })
+    try {
+      await deleteObject(registry, target.kind, context, options, document)
+    } catch (error) {
+      // Somebody else may have deleted it meanwhile, which is what was wanted.
+      if (!(error instanceof ApiError) || error.code !== 404) throw error
+    }
+  }
+  sendList(exchange, target.kind, { ...found, remaining: undefined, continue: "" }, accepted)
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The cluster as a program of its own: `node main.js --data DIR [--listen HOST] [--port N] [--name NAME]...`. Prints one
+// line of JSON when it serves; SIGTERM and SIGINT stop it cleanly.
+
+import { parseArgs } from "node:util"
+import { startCluster } from "./cluster.js"
+import { ClusterError } from "./errors.js"
+
+async function main(): Promise<void> {
+  const { values } = parseArgs({
+    options: {
+      data: { type: "string", default: ".merlon/cluster" },
+      listen: { type: "string", default: "127.0.0.1" },
+      port: { type: "string", default: "7443" },
+      name: { type: "string", multiple: true, default: [] },
+    },
+  })
+  const port = Number(values.port)
+  if (!Number.isInteger(port) || port < 0 || port > 65535)
+    throw new ClusterError("FLAG_INVALID", `\`--port ${values.port}\` is no port number, use 0 to 65535`)
+  const cluster = await startCluster({
+    dataDir: values.data,
+    host: values.listen,
+    port,
+    names: values.name,
+    log: (error, request) =>
+      console.error(
+        JSON.stringify({
+          level: "error",
+          request,
+          error: error instanceof Error ? (error.stack ?? error.message) : String(error),
+        }),
+      ),
+  })
+  console.log(JSON.stringify({ ready: true, url: cluster.url, kubeconfig: cluster.kubeconfigPath, pid: process.pid }))
+  let stopping = false
+  const stop = (): void => {
+    if (stopping) return
+    stopping = true
+    cluster.close().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        console.error(error)
+        process.exit(1)
+      },
+    )
+  }
+  process.on("SIGTERM", stop)
+  process.on("SIGINT", stop)
+}
+
+main().catch((error: unknown) => {
+  console.error(error instanceof ClusterError ? `${error.code}: ${error.message}` : error)
+  process.exit(1)
+})

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// YAML bodies and answers. A body is read as JSON data with 64-bit integers; duplicate keys are reported by line.
+// Errors are worded as the Go library words them where clients are known to look.
+
+import { isMap, isScalar, LineCounter, parseDocument, stringify as print, visit } from "yaml"
+import { type Json, sorted } from "../value.js"
+
+export class YamlSyntaxError extends Error {}
+
+export interface ParsedYaml {
+  value: Json
+  /** One sentence per repeated key. */
+  duplicates: string[]
+}
+
+export function parseYaml(text: string): ParsedYaml {
+  const lines = new LineCounter()
+  const document = parseDocument(text, {
+    uniqueKeys: false,
+    intAsBigInt: true,
+    lineCounter: lines,
+    maxAliasCount: 100,
+  } as never)
+  const [error] = document.errors
+  if (error !== undefined) throw new YamlSyntaxError(wording(error.code, error.message, error.linePos?.[0].line ?? 1))
+  const duplicates: string[] = []
+  visit(document, {
+    Map(_, map) {
+      if (!isMap(map)) return
+      const seen = new Set<unknown>()
+      for (const { key } of map.items) {
+        if (!isScalar(key)) continue
+        if (seen.has(key.value))
+          duplicates.push(
+            `  line ${lines.linePos(key.range?.[0] ?? 0).line}: key ${JSON.stringify(key.value)} already set in map`,
+          )
+        seen.add(key.value)
+      }
+    },
+  })
+  return { value: narrow(document.toJS({ maxAliasCount: 100 })), duplicates }
+}
+
+function wording(code: string, message: string, line: number): string {
+  const at = line > 1 ? `line ${line}: ` : ""
+  if (/^Nested mappings are not allowed/.test(message))
+    return `yaml: ${at}mapping values are not allowed in this context`
+  if (code === "BAD_SCALAR_START") return `yaml: ${at}found character that cannot start any token`
+  if (/Flow (sequence|map)/.test(message)) return `yaml: line ${line}: did not find expected node content`
+  return `yaml: ${at}${message.split("\n")[0]}`
+}
+
+/** Integers come as bigints; most are small. Keys are strings in JSON. */
+function narrow(value: unknown): Json {
+  if (typeof value === "bigint")
+    return value >= BigInt(Number.MIN_SAFE_INTEGER) && value <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(value) : value
+  if (Array.isArray(value)) return value.map(narrow)
+  if (value instanceof Date) return value.toISOString()
+  if (typeof value === "object" && value !== null)
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, narrow(item)]))
+  return value === undefined ? null : (value as Json)
+}
+
+export function printYaml(value: Json): string {
+  return print(sorted(value), { lineWidth: 0, indentSeq: false, aliasDuplicateObjects: false })
+}
