@@ -44,8 +44,8 @@ interface LogRecord {
 interface Pending {
   compares: readonly Compare[]
   writes: readonly Write[]
-  resolve(revision: number | undefined): void
-  reject(error: unknown): void
+  resolve: (revision: number | undefined) => void
+  reject: (error: unknown) => void
 }
 
 interface Watcher {
