@@ -103,7 +103,7 @@ async function assemble(
     paths: { catalog, store, tokens, openapi: new OpenApi(catalog), address: () => address, ready: () => ready },
     limits: { ...defaultLimits, ...options.limits },
     clock,
-    log: options.log ?? (() => undefined),
+    log: (error, request) => options.log?.(error, request),
   })
   const port = await listen(server, host, options.port ?? DEFAULT_PORT)
   const shown = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host

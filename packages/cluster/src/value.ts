@@ -24,6 +24,11 @@ export function asString(value: Json | undefined): string {
   return typeof value === "string" ? value : ""
 }
 
+/** A scalar as text; nothing for objects and lists, which have no text of their own. */
+export function scalarText(value: Json | undefined): string {
+  return value === undefined || value === null || typeof value === "object" ? "" : String(value)
+}
+
 export function asStrings(value: Json | undefined): string[] {
   return asArray(value).filter((item): item is string => typeof item === "string")
 }

@@ -68,7 +68,7 @@ function checkBound(policy: JsonObject, binding: JsonObject, call: AdmissionCall
   const named = new Map<string, CelBinding>()
   for (const item of asArray(spec.variables).map(asObject)) {
     const outcome = compileCel(asString(item.expression), CONDITION_VARIABLES)({ ...variables, variables: named })
-    if ("value" in outcome) named.set(asString(item.name), outcome.value as CelBinding)
+    if ("value" in outcome) named.set(asString(item.name), outcome.value)
   }
   for (const item of asArray(spec.validations).map(asObject)) {
     const expression = asString(item.expression)

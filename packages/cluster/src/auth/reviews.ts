@@ -10,7 +10,7 @@ import { userInfo } from "../registry/context.js"
 import { keyOf } from "../registry/kind.js"
 import type { Registry } from "../registry/registry.js"
 import { asObject, asString, asStrings, dig, isObject, type Json, type JsonObject } from "../value.js"
-import { printTime } from "../wire/go-time.js"
+import { now, printTime } from "../wire/go-time.js"
 import type { Attributes, Rbac } from "./rbac.js"
 import { type BoundObject, ISSUER, type Tokens } from "./tokens.js"
 
@@ -32,7 +32,11 @@ export async function answerReview(
 ): Promise<JsonObject> {
   switch (kind) {
     case "SelfSubjectReview":
-      return { ...withoutSpec(review), status: { userInfo: userInfo(context.user) } }
+      return {
+        ...withoutSpec(review),
+        metadata: { creationTimestamp: now(context.now) },
+        status: { userInfo: userInfo(context.user) },
+      }
     case "TokenReview":
       return tokenReview(services.tokens, review)
     case "SelfSubjectAccessReview":
@@ -132,7 +136,7 @@ async function rulesReview(rbac: Rbac, review: JsonObject, user: User): Promise<
   const nonResourceRules = rules
     .filter(rule => rule.nonResourceURLs.length > 0)
     .map((rule): JsonObject => ({ verbs: list(rule.verbs), nonResourceURLs: list(rule.nonResourceURLs) }))
-  return { ...review, spec: {}, status: { resourceRules, nonResourceRules, incomplete: false } }
+  return { ...review, metadata: {}, spec: {}, status: { resourceRules, nonResourceRules, incomplete: false } }
 }
 
 const TOKEN_REQUEST = { group: "authentication.k8s.io", resource: "TokenRequest" }
@@ -174,9 +178,11 @@ export async function tokenRequest(
     kind: "TokenRequest",
     apiVersion: "authentication.k8s.io/v1",
     metadata: {
+      ...meta,
       name: context.name,
       namespace: context.namespace,
-      creationTimestamp: printTime({ micros: BigInt(Math.floor(context.now())) * 1000n }),
+      uid: dig(account, "metadata", "uid") ?? "",
+      creationTimestamp: now(context.now),
     },
     spec: {
       audiences: wanted,

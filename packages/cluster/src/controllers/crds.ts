@@ -4,6 +4,7 @@
 
 import { builtinResources } from "../kinds/resource-table.js"
 import { isDeleting, metaOf } from "../meta/object-meta.js"
+import { trackUpdate } from "../patch/apply/field-manager.js"
 import { CRD_CLEANUP, withCondition } from "../registry/deletion.js"
 import type { Registry } from "../registry/registry.js"
 import { isCondition } from "../schema/crd.js"
@@ -74,8 +75,26 @@ export class CrdController {
       status.acceptedNames = { plural: asString(names.plural), kind: "" }
     }
     crd.status = status
+    const next = this.#tracked(entry.object, crd)
     if (!equal(crd.status, entry.object.status ?? null))
-      await this.registry.store.commit([{ key, modRevision: entry.modRevision }], [{ key, value: stringify(crd) }])
+      await this.registry.store.commit([{ key, modRevision: entry.modRevision }], [{ key, value: stringify(next) }])
+  }
+
+  /** The server's own writes are owned by kube-apiserver, as in Kubernetes. */
+  #tracked(before: JsonObject, after: JsonObject): JsonObject {
+    const kind = this.registry.catalog.builtin("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+    return trackUpdate(before, after, {
+      type: kind.applyType,
+      empty: kind.empty,
+      owner: {
+        manager: "kube-apiserver",
+        operation: "Update",
+        apiVersion: kind.info.apiVersion,
+        subresource: "status",
+      },
+      now: now(this.registry.clock),
+      allowed: set => set,
+    })
   }
 
   async #conflict(key: string, crd: JsonObject): Promise<{ reason: string; message: string } | undefined> {

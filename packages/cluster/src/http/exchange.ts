@@ -48,8 +48,9 @@ export class Exchange {
 
   warningHeaders(): void {
     if (this.#warnings.length === 0) return
-    const total = this.#warnings.reduce((sum, text) => sum + [...text].length, 0)
-    const cut = (text: string): string => (total > TOTAL_WARNINGS ? [...text].slice(0, ITEM_WARNING).join("") : text)
+    const total = this.#warnings.reduce((sum, text) => sum + Array.from(text).length, 0)
+    const cut = (text: string): string =>
+      total > TOTAL_WARNINGS ? Array.from(text).slice(0, ITEM_WARNING).join("") : text
     this.response.setHeader(
       "Warning",
       this.#warnings.map(text => `299 - ${latin1(quoted(cut(text)))}`),
@@ -95,7 +96,8 @@ export class Exchange {
 const anyForm: ReadonlySet<string> = { has: () => true } as unknown as ReadonlySet<string>
 
 function quoted(text: string): string {
-  return `"${text.replace(/[\u0000-\u001f\u007f]/g, " ").replace(/["\\]/g, match => `\\${match}`)}"`
+  const plain = Array.from(text, c => ((c.codePointAt(0) ?? 0) < 32 || c === "\x7f" ? " " : c)).join("")
+  return `"${plain.replace(/["\\]/g, match => `\\${match}`)}"`
 }
 
 /** Header bytes are UTF-8; Node takes them one character per byte. */

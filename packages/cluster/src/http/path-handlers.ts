@@ -14,7 +14,7 @@ import {
   apiVersions,
   groupVersions,
 } from "../discovery/documents.js"
-import { methodNotAllowed, notAcceptable, unknownResource } from "../meta/status.js"
+import { ApiError, methodNotAllowed, unknownResource } from "../meta/status.js"
 import type { OpenApi } from "../openapi/documents.js"
 import type { Catalog } from "../registry/catalog.js"
 import type { Store } from "../store/store.js"
@@ -137,7 +137,11 @@ function documentOf(
   if (path === "/openapi/v3") return cached(() => services.openapi.index(), TEXT)
   if (path.startsWith("/openapi/v3/")) {
     const found = services.openapi.v3(path.slice("/openapi/v3/".length))
-    return found === undefined ? undefined : cached(() => found)
+    if (found !== undefined) return cached(() => found)
+    return () => {
+      exchange.response.statusCode = 404
+      exchange.response.end()
+    }
   }
   if (path === "/.well-known/openid-configuration")
     return plain({
@@ -151,7 +155,12 @@ function documentOf(
     return () => {
       const accept = exchange.request.headers.accept ?? "*/*"
       if (!/application\/jwk-set\+json|\*\/\*/.test(accept))
-        throw notAcceptable("only the following media types are accepted: application/jwk-set+json")
+        throw new ApiError(
+          406,
+          "NotAcceptable",
+          "406: Not Acceptable\n\nAvailable representations: application/jwk-set+json",
+          {},
+        )
       exchange.sendText(200, stringify(services.tokens.publicJwks()), "application/jwk-set+json")
     }
   return undefined

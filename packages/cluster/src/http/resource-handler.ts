@@ -16,6 +16,7 @@ import { writeOptions } from "./options.js"
 import { handleGet, handleList } from "./read-handlers.js"
 import type { ResourceRequest } from "./request-info.js"
 import { handleSubresource } from "./subresources.js"
+import { trackReview } from "./track-review.js"
 import { handleWatch } from "./watch-handler.js"
 import {
   contextOf,
@@ -175,6 +176,9 @@ async function handleCustom(
   }
 }
 
+/** These answers are made anew and carry nothing of the request's metadata. */
+const UNTRACKED = new Set(["SelfSubjectReview", "SelfSubjectRulesReview"])
+
 async function handleVirtual(
   exchange: Exchange,
   resource: BuiltinResource,
@@ -205,7 +209,8 @@ async function handleVirtual(
   const sent = asString(dig(review, "metadata", "namespace"))
   if (resource.namespaced && sent !== "" && sent !== info.namespace)
     throw badRequest("the namespace of the provided object does not match the namespace sent on the request")
-  const answer = await answerReview(services.reviews, resource.kind, review, context)
+  const tracked = UNTRACKED.has(resource.kind) ? review : trackReview(resource, review, context)
+  const answer = await answerReview(services.reviews, resource.kind, tracked, context)
   const { kind: _k, apiVersion: _a, ...rest } = answer
   exchange.send(201, {
     kind: resource.kind,

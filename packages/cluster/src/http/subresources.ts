@@ -5,6 +5,7 @@
 
 import { type ReviewServices, tokenRequest } from "../auth/reviews.js"
 import { DecodeError, decode } from "../kinds/codec.js"
+import { applyTypeDefaults } from "../kinds/defaults.js"
 import { typeNamed } from "../kinds/type-table.js"
 import { ruleOf } from "../kinds/validation/by-kind.js"
 import { metaOf } from "../meta/object-meta.js"
@@ -20,6 +21,7 @@ import type { Exchange } from "./exchange.js"
 import { noForms } from "./negotiate.js"
 import { deleteOptions, writeOptions } from "./options.js"
 import { applyPatch, parsePatch, patchTypes } from "./patch-body.js"
+import { trackReview } from "./track-review.js"
 import { contextOf, type Target } from "./write-handlers.js"
 
 const SCALE = "io.k8s.api.autoscaling.v1.Scale"
@@ -57,18 +59,20 @@ export async function handleSubresource(
   switch (`${kind.info.plural}/${subresource}`) {
     case "serviceaccounts/token": {
       if (exchange.method !== "POST") throw methodNotAllowed()
-      const request = await bodyAs(
+      const type = typeNamed("io.k8s.api.authentication.v1.TokenRequest")
+      const request = await bodyAs(exchange, "TokenRequest", "authentication.k8s.io/v1", type.name)
+      applyTypeDefaults(type, request)
+      const context = contextOf(
         exchange,
-        "TokenRequest",
-        "authentication.k8s.io/v1",
-        "io.k8s.api.authentication.v1.TokenRequest",
+        target,
+        writeOptions("CreateOptions", exchange.query, exchange.request, false),
       )
       exchange.send(
         201,
         await tokenRequest(
           services,
-          request,
-          contextOf(exchange, target, writeOptions("CreateOptions", exchange.query, exchange.request, false)),
+          trackReview({ apiVersion: "authentication.k8s.io/v1", type }, request, context),
+          context,
         ),
       )
       return true

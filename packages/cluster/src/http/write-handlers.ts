@@ -131,7 +131,7 @@ export async function handlePatch(exchange: Exchange, registry: Registry, target
       kind,
       context,
       transform: current => applied(registry, target, current, config, options, context),
-      options: options.document,
+      options: asUpdate(options.document),
       create: target.subresource === "" ? "allowed" : "never",
       tracked: true,
       exact: false,
@@ -149,12 +149,18 @@ export async function handlePatch(exchange: Exchange, registry: Registry, target
       checkPlace(object, target)
       return object
     },
-    options: options.document,
+    options: asUpdate(options.document),
     create: "never",
     tracked: false,
     exact: false,
   })
   sendObject(exchange, kind, written.object, accepted)
+}
+
+/** Admission sees a patch as the update it amounts to. */
+function asUpdate(options: JsonObject): JsonObject {
+  const { force: _, ...rest } = options
+  return { ...rest, kind: "UpdateOptions" }
 }
 
 function applyBody(body: Buffer): JsonObject {

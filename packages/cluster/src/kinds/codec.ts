@@ -12,6 +12,8 @@ import { type FieldDef, type StructNode, schemaPropsType, type TypeNode } from "
 export class DecodeError extends Error {}
 
 export interface DecodeIssues {
+  /** Empty lists stay, as in a Go slice that was never stored. */
+  keepEmpty?: boolean
   /** In document order, as the strict decoder reports them. */
   unknown: string[]
 }
@@ -84,6 +86,7 @@ function omitted(field: FieldDef, value: Json): boolean {
     case "bool":
       return value === false
     case "list":
+      return value === null || (Array.isArray(value) && value.length === 0)
     case "map":
       return value === null
     case "int32":
@@ -131,7 +134,7 @@ function decodeNode(node: TypeNode, value: Json, place: Place, issues: DecodeIss
     case "list": {
       if (value === null) return null
       if (!Array.isArray(value)) mismatch(value, node.go, place)
-      if (value.length === 0) return null
+      if (value.length === 0) return issues.keepEmpty === true ? [] : null
       return value.map((item, i) => decodeNode(node.elem, item, { ...place, path: `${place.path}[${i}]` }, issues))
     }
     case "map": {

@@ -47,6 +47,12 @@ const byType: Record<string, Default> = {
   [`${CORE}Container`]: containerDefaults,
   [`${CORE}EphemeralContainer`]: containerDefaults,
   [`${CORE}PodSpec`]: spec => {
+    // The deprecated name is kept in step with the current one.
+    const account = asString(spec.serviceAccountName) || asString(spec.serviceAccount)
+    if (account !== "") {
+      spec.serviceAccountName = account
+      spec.serviceAccount = account
+    }
     setIfEmpty(spec, "dnsPolicy", "ClusterFirst")
     setIfEmpty(spec, "restartPolicy", "Always")
     setIfAbsent(spec, "securityContext", {})

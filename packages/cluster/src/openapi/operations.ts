@@ -119,7 +119,8 @@ function media(custom: boolean): string[] {
   return custom ? MEDIA : ["application/json", "application/vnd.kubernetes.protobuf", "application/yaml"]
 }
 
-function codes(action: string): [string, string][] {
+function codes(action: string, custom: boolean): [string, string][] {
+  if (action === "patch" && custom) return [["200", "OK"]]
   if (action === "post")
     return [
       ["200", "OK"],
@@ -165,7 +166,7 @@ function v3(spec: OperationSpec): JsonObject {
         : { content: content(types, spec.body), required: true }
   }
   const responses: JsonObject = {}
-  for (const [code, text] of codes(spec.action))
+  for (const [code, text] of codes(spec.action, spec.custom))
     responses[code] = {
       description: text,
       content: content(spec.action === "patch" && spec.custom ? MEDIA : media(spec.custom), spec.answer),
@@ -190,7 +191,8 @@ function v2(spec: OperationSpec): JsonObject {
   if (spec.body !== undefined)
     parameters.unshift({ name: "body", in: "body", required: spec.action !== "delete", schema: { $ref: spec.body } })
   const responses: JsonObject = {}
-  for (const [code, text] of codes(spec.action)) responses[code] = { description: text, schema: { $ref: spec.answer } }
+  for (const [code, text] of codes(spec.action, spec.custom))
+    responses[code] = { description: text, schema: { $ref: spec.answer } }
   responses["401"] = { description: "Unauthorized" }
   return {
     description: spec.description,

@@ -5,7 +5,7 @@
 
 import { type FieldDef, knownType, type StructNode, type TypeNode, typeNamed } from "../kinds/type-table.js"
 import type { CustomKind } from "../registry/custom-kind.js"
-import { asArray, asObject, asString, type Json, type JsonObject } from "../value.js"
+import { asArray, asObject, asString, isObject, type Json, type JsonObject } from "../value.js"
 
 export type Flavour = "v2" | "v3"
 
@@ -90,7 +90,6 @@ export class SchemaWriter {
     const inner = this.node(node)
     if (this.flavour === "v2") return inner
     if (inner.$ref !== undefined && node.kind === "struct") return { default: {}, allOf: [inner] }
-    if (node.kind === "string") return { ...inner, default: "" }
     return inner
   }
 
@@ -186,7 +185,7 @@ const LIST_META =
 
 export function customSchema(kind: CustomKind, writer: SchemaWriter): JsonObject {
   const raw = kind.schema?.raw ?? { type: "object", "x-kubernetes-preserve-unknown-fields": true }
-  const own = asObject(writer.flavour === "v2" ? toV2(raw, true) : raw)
+  const own = asObject(writer.flavour === "v2" ? toV2(raw, true) : toV3(raw))
   const meta = writer.reference(`${META}.ObjectMeta`)
   const properties: JsonObject = {
     ...asObject(own.properties),
@@ -234,6 +233,22 @@ export function customListSchema(kind: CustomKind, writer: SchemaWriter): JsonOb
     "x-kubernetes-group-version-kind": [gvk(kind.info.group, kind.info.version, kind.info.listKind)],
     ...selectable(kind),
   }
+}
+
+/** An int-or-string says so in terms every reader understands. */
+function toV3(schema: JsonObject): JsonObject {
+  const out: JsonObject = { ...schema }
+  if (isObject(schema.properties))
+    out.properties = Object.fromEntries(
+      Object.entries(schema.properties).map(([name, inner]) => [name, toV3(asObject(inner))]),
+    )
+  for (const key of ["items", "additionalProperties"]) {
+    const inner = schema[key]
+    if (isObject(inner)) out[key] = toV3(inner)
+  }
+  if (schema["x-kubernetes-int-or-string"] === true && schema.anyOf === undefined && schema.allOf === undefined)
+    out.anyOf = [{ type: "integer" }, { type: "string" }]
+  return out
 }
 
 /** What swagger cannot express goes: defaults, junctors, nullable, preserved unknown fields. */

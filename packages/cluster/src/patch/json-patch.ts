@@ -105,13 +105,17 @@ function edit(document: Json, path: string, op: string, change: (parent: Contain
     node = child
   }
   change(node, last)
-  return Array.isArray(root) ? root : resort(root)
+  if (!Array.isArray(node)) resort(node)
+  return root
 }
 
-function resort(object: JsonObject): JsonObject {
-  const out: JsonObject = {}
-  for (const key of Object.keys(object).sort()) setKey(out, key, object[key] ?? null)
-  return out
+/** Sorted again in place, since the change may have added a key. */
+function resort(object: JsonObject): void {
+  const entries = Object.keys(object)
+    .sort()
+    .map((key): [string, Json] => [key, object[key] ?? null])
+  for (const [key] of entries) delete object[key]
+  for (const [key, value] of entries) setKey(object, key, value)
 }
 
 function insert(parent: Container, key: string, value: Json, op: string, path: string): void {

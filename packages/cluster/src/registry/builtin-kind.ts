@@ -104,10 +104,13 @@ export function builtinKind(info: BuiltinResource): Kind {
     meta: { namespaced: info.namespaced, name: nameCheckOf(kind), strictFinalizers: true },
     decode(value) {
       const unknown: string[] = []
-      const object = decode(type, value, { unknown })
+      const object = decode(type, value, { unknown, keepEmpty: true })
       applyTypeDefaults(type, object)
       if (kind === "CustomResourceDefinition") crdDefaults(object)
-      return { object: ordered(normalize(object)), unknown }
+      return {
+        object: ordered({ ...decode(type, object, { unknown: [], keepEmpty: true }), kind, apiVersion }),
+        unknown,
+      }
     },
     fromStored(stored) {
       return conversion === undefined ? stored : ordered(normalize(conversion.from(own(stored))))

@@ -20,8 +20,8 @@ export interface RequestContext {
   fieldManager: string
   fieldValidation: "Strict" | "Warn" | "Ignore"
   /** Shown as HTTP Warning headers, each once. */
-  warn(text: string): void
-  now(): number
+  warn: (text: string) => void
+  now: () => number
   signal: AbortSignal | undefined
 }
 

@@ -150,7 +150,10 @@ function customKind(crd: JsonObject, version: JsonObject): CustomKind {
         if (old.status !== undefined) object.status = old.status
         else delete object.status
       }
-      const body = ({ metadata: _, ...rest }: JsonObject): JsonObject => rest
+      const body = (whole: JsonObject): JsonObject => {
+        const { metadata: _, ...rest } = whole
+        return rest
+      }
       if (!equal(body(object), body(old))) raiseGeneration(object, old)
     },
     validate(object, context) {

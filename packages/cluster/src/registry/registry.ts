@@ -161,8 +161,7 @@ export class Registry {
     kind.prepareForCreate(mutated)
     if (kind.info.kind === "Service") normalizeAddresses(asObject(mutated.spec))
     const errors = [...validateMeta(metaOf(mutated), kind.meta), ...kind.validate(mutated, context)]
-    if (errors.length > 0)
-      throw invalidError({ group: kind.info.group, resource: asString(mutated.kind) }, asString(own.name), errors)
+    if (errors.length > 0) throw invalidError(invalidKind(kind, mutated), asString(own.name), errors)
     const key = keyOf(kind.info, context.namespace, asString(own.name))
     await this.#allocate(kind, mutated, key)
     await this.admission.validate(kind, { operation: "CREATE", object: mutated, oldObject: null, options }, context)
@@ -255,12 +254,7 @@ export class Registry {
     const old = clone(current)
     this.#prepareUpdate(kind, mutated, old, context)
     const errors = this.#updateErrors(kind, mutated, old, context)
-    if (errors.length > 0)
-      throw invalidError(
-        { group: kind.info.group, resource: asString(mutated.kind) },
-        asString(metaOf(mutated).name),
-        errors,
-      )
+    if (errors.length > 0) throw invalidError(invalidKind(kind, mutated), asString(metaOf(mutated).name), errors)
     await this.#allocate(kind, mutated, key)
     await this.admission.validate(
       kind,
@@ -283,10 +277,11 @@ export class Registry {
   }
 
   #prepareUpdate(kind: Kind, object: JsonObject, old: JsonObject, context: RequestContext): void {
-    const meta = metaOf(object)
     const before = metaOf(old)
-    object.metadata = meta
+    object.metadata = metaOf(object)
+    // Preparing may replace the metadata, so it is looked up each time.
     const keep = (key: string): void => {
+      const meta = metaOf(object)
       if (before[key] === undefined) delete meta[key]
       else meta[key] = before[key]
     }
@@ -300,10 +295,10 @@ export class Registry {
     } else if (context.subresource !== "finalize" && context.subresource !== "binding")
       kind.prepareForUpdate(object, old)
     if (kind.info.kind === "Service") normalizeAddresses(asObject(object.spec))
-    if (asString(meta.uid) === "") keep("uid")
+    if (asString(metaOf(object).uid) === "") keep("uid")
     keep("creationTimestamp")
     if (before.deletionTimestamp !== undefined) keep("deletionTimestamp")
-    if (before.deletionGracePeriodSeconds !== undefined && meta.deletionGracePeriodSeconds === undefined)
+    if (before.deletionGracePeriodSeconds !== undefined && metaOf(object).deletionGracePeriodSeconds === undefined)
       keep("deletionGracePeriodSeconds")
   }
 
@@ -312,7 +307,7 @@ export class Registry {
     // Custom resources are checked by the generic and by their own strategy; clients see both causes.
     const twice = kind.builtin ? meta : [...meta, ...meta]
     if (!kind.builtin && object.kind !== kind.info.kind) return kind.validateUpdate(object, old, context)
-    if (context.subresource === "status" && kind.builtin) return twice
+    if (kind.builtin && ["status", "binding", "finalize"].includes(context.subresource)) return twice
     return [...twice, ...kind.validateUpdate(object, old, context)]
   }
 }
@@ -326,6 +321,11 @@ export function finished(kind: Kind, object: JsonObject): boolean {
     return asStrings(dig(object, "spec", "finalizers")).length === 0
   const grace = meta.deletionGracePeriodSeconds
   return grace === undefined || grace === 0
+}
+
+/** Refusals name the kind the client sent; events are refused by the core group whoever serves them. */
+function invalidKind(kind: Kind, object: JsonObject): { group: string; resource: string } {
+  return { group: kind.builtin && kind.info.kind === "Event" ? "" : kind.info.group, resource: asString(object.kind) }
 }
 
 function storedForm(kind: Kind, object: JsonObject): JsonObject {

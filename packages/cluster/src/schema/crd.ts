@@ -29,6 +29,11 @@ export function crdDefaults(crd: JsonObject): void {
   spec.names = names
   if (!isObject(spec.conversion)) spec.conversion = { strategy: "None" }
   crd.spec = spec
+  const storage = storageVersion(crd)
+  const status = asObject(crd.status)
+  // The storage version always counts as stored, whatever a client writes.
+  if (storage !== "" && asArray(status.storedVersions).length === 0)
+    crd.status = { ...status, storedVersions: [storage] }
 }
 
 export function validateCrd(crd: JsonObject): FieldError[] {

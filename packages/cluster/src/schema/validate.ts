@@ -67,7 +67,7 @@ function checkType(schema: Schema, value: Json): string | undefined {
 
 function strings(schema: Schema, value: string, path: string, say: (text: string) => string): FieldError[] {
   const { maxLength, minLength } = schema.raw
-  const length = [...value].length
+  const length = Array.from(value).length
   const errors: FieldError[] = []
   if (isNumber(maxLength) && length > maxLength) errors.push(tooLong(fieldOf(path), Number(maxLength)))
   if (isNumber(minLength) && length < minLength)

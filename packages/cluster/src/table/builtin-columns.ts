@@ -7,7 +7,17 @@ import { knownType, typeNamed } from "../kinds/type-table.js"
 import type { Column } from "../registry/kind.js"
 import { isCondition } from "../schema/crd.js"
 import { printSelector, selectorFromObject } from "../selectors/label.js"
-import { asArray, asObject, asString, asStrings, dig, isNumber, type Json, type JsonObject } from "../value.js"
+import {
+  asArray,
+  asObject,
+  asString,
+  asStrings,
+  dig,
+  isNumber,
+  type Json,
+  type JsonObject,
+  scalarText,
+} from "../value.js"
 import {
   endpointSliceEndpoints,
   endpointSlicePorts,
@@ -129,14 +139,15 @@ const binding = (kind: string, title: string): Column[] => [
   column(
     "Role",
     "string",
-    doc(`io.k8s.api.rbac.v1.${kind}`, "roleRef"),
+    doc(`io.k8s.api.rbac.v1.${kind}`, "roleRef").replace(" This field is immutable.", ""),
     object => `${asString(dig(object, "roleRef", "kind"))}/${asString(dig(object, "roleRef", "name"))}`,
   ),
   age(),
   ...subjects(title),
 ]
 
-const ready: Cell = object => `${dig(object, "status", "readyReplicas") ?? 0}/${dig(object, "spec", "replicas") ?? 0}`
+const ready: Cell = object =>
+  `${scalarText(dig(object, "status", "readyReplicas") ?? 0)}/${scalarText(dig(object, "spec", "replicas") ?? 0)}`
 
 const tables: Record<string, () => Column[]> = {
   Pod: () => [

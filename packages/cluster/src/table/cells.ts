@@ -2,7 +2,17 @@
 //
 // Cells that need more than one field: the status of a pod, the ports of a service, the endpoints of a slice.
 
-import { asArray, asObject, asString, asStrings, dig, isNumber, isObject, type JsonObject } from "../value.js"
+import {
+  asArray,
+  asObject,
+  asString,
+  asStrings,
+  dig,
+  isNumber,
+  isObject,
+  type JsonObject,
+  scalarText,
+} from "../value.js"
 
 function statuses(pod: JsonObject): JsonObject[] {
   return asArray(dig(pod, "status", "containerStatuses")).map(asObject)
@@ -20,7 +30,7 @@ export function podStatus(pod: JsonObject): string {
     const waiting = asString(dig(status, "state", "waiting", "reason"))
     const terminated = dig(status, "state", "terminated")
     if (waiting !== "") reason = waiting
-    else if (isObject(terminated)) reason = asString(terminated.reason) || `ExitCode:${terminated.exitCode}`
+    else if (isObject(terminated)) reason = asString(terminated.reason) || `ExitCode:${scalarText(terminated.exitCode)}`
   }
   return reason
 }
@@ -43,7 +53,7 @@ export function externalIps(service: JsonObject): string {
 export function servicePorts(service: JsonObject): string {
   const ports = asArray(dig(service, "spec", "ports")).map(item => {
     const port = asObject(item)
-    return `${port.port}${port.nodePort ? `:${port.nodePort}` : ""}/${asString(port.protocol)}`
+    return `${scalarText(port.port)}${port.nodePort ? `:${scalarText(port.nodePort)}` : ""}/${asString(port.protocol)}`
   })
   return ports.length === 0 ? "<none>" : ports.join(",")
 }
@@ -81,7 +91,7 @@ function shorten(items: string[], most: number): string {
 export function endpointsCell(endpoints: JsonObject): string {
   const pairs = asArray(endpoints.subsets).flatMap(item => {
     const subset = asObject(item)
-    const ports = asArray(subset.ports).map(port => `${asObject(port).port}`)
+    const ports = asArray(subset.ports).map(port => scalarText(asObject(port).port))
     return asArray(subset.addresses).flatMap(address =>
       ports.length === 0
         ? [asString(asObject(address).ip)]
@@ -92,7 +102,9 @@ export function endpointsCell(endpoints: JsonObject): string {
 }
 
 export function endpointSlicePorts(slice: JsonObject): string {
-  const ports = asArray(slice.ports).map(item => (isNumber(asObject(item).port) ? `${asObject(item).port}` : "*"))
+  const ports = asArray(slice.ports).map(item =>
+    isNumber(asObject(item).port) ? scalarText(asObject(item).port) : "*",
+  )
   return ports.length === 0 ? "<unset>" : shorten(ports, 3)
 }
 

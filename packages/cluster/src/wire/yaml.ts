@@ -63,5 +63,7 @@ function narrow(value: unknown): Json {
 }
 
 export function printYaml(value: Json): string {
-  return print(sorted(value), { lineWidth: 0, indentSeq: false, aliasDuplicateObjects: false })
+  const text = print(sorted(value), { version: "1.1", lineWidth: 0, indentSeq: false, aliasDuplicateObjects: false })
+  // Go's printer leaves the key of a set member itself plain.
+  return text.replace(/^(\s*)"\.":/gm, "$1.:")
 }

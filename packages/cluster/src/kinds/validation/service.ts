@@ -6,7 +6,17 @@ import { isIP } from "node:net"
 import { duplicate, type FieldError, forbidden, invalid, notSupported, required } from "../../meta/field-error.js"
 import { labelErrors, portErrors, portNameErrors, subdomainErrors } from "../../meta/names.js"
 import { validateLabels } from "../../meta/object-meta.js"
-import { asArray, asObject, asString, asStrings, equal, isEmpty, isNumber, type JsonObject } from "../../value.js"
+import {
+  asArray,
+  asObject,
+  asString,
+  asStrings,
+  equal,
+  isEmpty,
+  isNumber,
+  type JsonObject,
+  scalarText,
+} from "../../value.js"
 
 const BAD_IP = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"
 const PROTOCOLS = ["SCTP", "TCP", "UDP"]
@@ -40,7 +50,7 @@ export function validateService(service: JsonObject): FieldError[] {
   else if (!types.includes(type)) errors.push(notSupported("spec.type", type, types))
   const seen = new Set<string>()
   for (const [i, port] of ports.entries()) {
-    const key = `${asString(port.protocol)}/${port.port}`
+    const key = `${asString(port.protocol)}/${scalarText(port.port)}`
     if (seen.has(key))
       errors.push(
         duplicate(`spec.ports[${i}]`, {

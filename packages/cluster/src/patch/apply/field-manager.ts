@@ -39,28 +39,29 @@ function withoutManaged(object: JsonObject): JsonObject {
   return { ...object, metadata: meta }
 }
 
-/** The new object with its managedFields; only the timestamps of an unchanged object stay as they were. */
+/** The new object with its managedFields; the timestamps of an unchanged object stay as they were. */
 export function trackUpdate(live: JsonObject | undefined, next: JsonObject, how: FieldManagement): JsonObject {
   const liveEntries = asObject(live?.metadata).managedFields
   const sent = asObject(next.metadata).managedFields
-  let managed: ManagedFields
-  if (how.owner.subresource === "" && sent !== undefined && isReset(sent)) managed = new Map()
-  else {
-    const own = how.owner.subresource === "" ? decodeManaged(sent) : undefined
-    managed = own !== undefined && own.size > 0 ? own : (decodeManaged(liveEntries) ?? new Map())
-  }
+  const main = how.owner.subresource === ""
+  const reset = main && sent !== undefined && isReset(sent)
+  const own = main && !reset ? decodeManaged(sent) : undefined
+  const managed: ManagedFields = reset
+    ? new Map()
+    : own !== undefined && own.size > 0
+      ? own
+      : (decodeManaged(liveEntries) ?? new Map())
+  // An object that nobody tracks, because it was reset or is older than tracking, stays so until somebody applies.
+  if (live !== undefined && managed.size === 0) return withManaged(next, managed)
   const before = withoutManaged(live ?? how.empty)
-  const after = withoutManaged(next)
-  const changes = compare(how.type, before, after)
-  const touched = changes.modified.union(changes.added)
-  for (const [key, entry] of managed) {
-    if (key === ownerKey(how.owner)) continue
-    entry.set = entry.set.difference(touched).difference(changes.removed)
-  }
-  const mine = managed.get(ownerKey(how.owner))
-  const set = how.allowed(strip((mine?.set ?? new FieldSet()).difference(changes.removed).union(touched)))
-  const time = mine?.set.equals(set) ? mine.time : how.now
-  managed.set(ownerKey(how.owner), { owner: how.owner, set, time })
+  const changes = compare(how.type, before, withoutManaged(next))
+  const touched = how.allowed(changes.modified.union(changes.added))
+  const removed = how.allowed(changes.removed)
+  const key = ownerKey(how.owner)
+  for (const entry of managed.values()) entry.set = entry.set.difference(touched).difference(removed)
+  const taken = strip(touched)
+  if (!taken.isEmpty())
+    managed.set(key, { owner: how.owner, set: taken.union(managed.get(key)?.set ?? new FieldSet()), time: how.now })
   return keepTimestamps(live, withManaged(next, managed))
 }
 
@@ -102,10 +103,13 @@ export function applyConfiguration(
   const last = managed.get(key)
   const merged = merge(how.type, base, config) as JsonObject
   const set = how.allowed(strip(toFieldSet(how.type, config)))
-  managed.set(key, { owner: how.owner, set, time: last?.set.equals(set) ? last.time : how.now })
+  managed.set(key, { owner: how.owner, set, time: last?.time ?? "" })
   const next = prune(how.type, merged, managed, last?.set)
   const changes = compare(how.type, base, next)
   const touched = changes.modified.union(changes.added)
+  // Only an apply that changes the object is dated.
+  if (live === undefined || !touched.isEmpty() || !changes.removed.isEmpty())
+    managed.set(key, { owner: how.owner, set, time: how.now })
   const conflicts: [Owner, FieldSet][] = []
   for (const [other, entry] of managed) {
     if (other === key) continue

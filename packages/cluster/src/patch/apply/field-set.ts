@@ -40,11 +40,10 @@ export class FieldSet {
   }
 
   insert(path: readonly PathElement[]): void {
-    let set: FieldSet = this
-    path.forEach((element, i) => {
-      if (i === path.length - 1) set.members.add(element)
-      else set = set.descend(element)
-    })
+    const [element, ...rest] = path
+    if (element === undefined) return
+    if (rest.length === 0) this.members.add(element)
+    else this.descend(element).insert(rest)
   }
 
   descend(element: PathElement): FieldSet {

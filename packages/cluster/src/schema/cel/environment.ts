@@ -64,7 +64,7 @@ const functions: CelFunc[] = [
   }),
   celMethod("sum", anyList, [], DYN, function () {
     return items(this).reduce<bigint | number>(
-      (total, item) => ((total as bigint) + (item as bigint)) as bigint,
+      (total, item) => (total as bigint) + (item as bigint),
       items(this).some(item => typeof item === "number") ? 0 : 0n,
     )
   }),
@@ -110,8 +110,8 @@ export function compileCel(expression: string, variables: readonly string[]): Pr
   })
   const run = plan(env, parse(expression))
   const program: Program = bindings => {
-    const result = run(bindings as never)
-    return isCelError(result) ? { error: wording(result.message) } : { value: result as CelValue }
+    const result = run(bindings)
+    return isCelError(result) ? { error: wording(result.message) } : { value: result }
   }
   if (programs.size >= MAX_PROGRAMS) programs.clear()
   programs.set(key, program)
