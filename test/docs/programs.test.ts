@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { meshNames, readDocuments } from "@merlon/policy"
+import { readConfigurationFile } from "@merlon/xserver"
 import { expect, it } from "vitest"
 import { files, readText } from "../architecture/tree.js"
 import { blocks } from "./blocks.js"
@@ -43,4 +44,15 @@ it.each(of("yaml"))("the document at $where is valid", ({ text }) => {
   const read = readDocuments(text, meshNames())
   expect(read.length).toBeGreaterThan(0)
   expect(read.flatMap(({ faults }) => faults.map(({ message }) => message))).toEqual([])
+})
+
+it.each(of("yml"))("the configuration of xserver at $where is read", ({ text }) => {
+  const folder = scratch()
+  try {
+    const file = join(folder, "config.yaml")
+    writeFileSync(file, text)
+    expect(readConfigurationFile(file, 1).configuration.ports.length).toBeGreaterThan(0)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
 })

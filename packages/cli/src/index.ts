@@ -1,2 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-export {}
+// Nothing imports the hands; this names what they are made of, for tests.
+
+export { xserverCommand } from "./commands/xserver.js"

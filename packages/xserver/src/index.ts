@@ -1,5 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public face of the gate.
 
+export { LOG_LEVELS, type LogLevel } from "./admin/admin-server.js"
+export type { ApplicationPort } from "./config/application-port.js"
+export type { Configuration, Revocations, TlsMaterial } from "./config/configuration.js"
+export { readConfigurationFile } from "./config/file.js"
+export { ConfigurationError } from "./config/reader.js"
 export { Gate, type GateOptions } from "./enforcement/gate.js"
 export { DEFAULT_LIMITS, type LimitName, type Limits } from "./limits.js"
+export type { AccessLogFormat } from "./observe/access-log.js"
+export type { DataPath } from "./process/data-path.js"
+export { type DataPathOptions, LocalDataPath } from "./process/local-data-path.js"
+export { runWorker } from "./process/worker.js"
+export { WorkerPool } from "./process/worker-pool.js"
+export { type Address, Xserver, type XserverOptions } from "./process/xserver.js"

@@ -3,14 +3,17 @@
 // from elsewhere must not reach it, so a request has to name the loopback address it came to.
 
 import { createServer, type Server } from "node:http"
-import type { Decisions } from "../observe/decisions.js"
+import type { DecisionSummary } from "../observe/decisions.js"
 
 export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
 export interface AdminSources {
   configDump(): unknown
-  readonly decisions: Pick<Decisions, "list" | "find">
+  readonly decisions: {
+    list(): Promise<readonly DecisionSummary[]>
+    find(id: string): Promise<DecisionSummary | undefined>
+  }
   logLevel(): string
   setLogLevel(level: LogLevel): void
 }
@@ -25,20 +28,25 @@ export function adminServer(sources: AdminSources): Server {
     asked.resume()
     const host = asked.headers.host ?? ""
     const url = new URL(asked.url ?? "/", "http://admin")
-    const { status, body } = isLoopback(host)
-      ? answer(asked.method ?? "", url, sources)
-      : { status: 403, body: { error: "the Host header must name a loopback address" } }
-    reply.writeHead(status, { "content-type": "application/json", "cache-control": "no-store" })
-    reply.end(`${JSON.stringify(body, undefined, 2)}\n`)
+    const answered = isLoopback(host) ? answer(asked.method ?? "", url, sources) : Promise.resolve(FOREIGN)
+    answered
+      .catch(() => ({ status: 500, body: { error: "internal error" } }))
+      .then(({ status, body }) => {
+        reply.writeHead(status, { "content-type": "application/json", "cache-control": "no-store" })
+        reply.end(`${JSON.stringify(body, undefined, 2)}\n`)
+      })
+      .catch(() => reply.destroy())
   })
 }
+
+const FOREIGN: Answer = { status: 403, body: { error: "the Host header must name a loopback address" } }
 
 // DNS rebinding: a page under another name that resolves to 127.0.0.1 sends that name.
 function isLoopback(host: string): boolean {
   return /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/.test(host)
 }
 
-function answer(method: string, url: URL, sources: AdminSources): Answer {
+async function answer(method: string, url: URL, sources: AdminSources): Promise<Answer> {
   const [, first = "", second] = url.pathname.split("/")
   if (first === "loglevel" && (method === "POST" || method === "PUT")) return setLogLevel(url, sources)
   if (method !== "GET") return { status: 405, body: { error: "only GET, and POST for /loglevel" } }
@@ -46,8 +54,8 @@ function answer(method: string, url: URL, sources: AdminSources): Answer {
     case "config_dump":
       return { status: 200, body: sources.configDump() }
     case "decisions": {
-      if (second === undefined) return { status: 200, body: sources.decisions.list() }
-      const found = sources.decisions.find(second)
+      if (second === undefined) return { status: 200, body: await sources.decisions.list() }
+      const found = await sources.decisions.find(second)
       const error = `no decision \`${second}\` among the last; they are kept in memory and only a thousand of them`
       return found === undefined ? { status: 404, body: { error } } : { status: 200, body: found }
     }

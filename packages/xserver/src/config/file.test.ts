@@ -42,7 +42,7 @@ revocations: { serials: ["0a:ff"] }
 probes: { /app-health/httpbin/readyz: { port: 8080, path: /ready } }
 `,
     )
-    const configuration = readConfigurationFile(path, 7)
+    const { configuration, files } = readConfigurationFile(path, 7)
     expect(configuration).toMatchObject({
       revision: 7,
       workload: { namespace: "foo", serviceAccount: "default" },
@@ -52,6 +52,8 @@ probes: { /app-health/httpbin/readyz: { port: 8080, path: /ready } }
       probes: { "/app-health/httpbin/readyz": { kind: "http", timeoutMs: 1_000 } },
     })
     expect(configuration.policies.map(({ metadata }) => metadata.name)).toEqual(["nothing"])
+    const names = ["full.yaml", "policies.yaml", "keys.json", "cert.pem", "key.pem", "roots.pem"]
+    expect(files).toEqual(names.map(name => join(folder, name)))
     expect(Object.values(configuration.keySets)).toEqual(['{"keys":[]}'])
     expect(compileConfiguration(configuration).workload.name).toBe("httpbin-1")
   })
@@ -97,7 +99,7 @@ describe("the last good state", () => {
       `${BASE}
 mesh: { name: dubbo, domain: dubbo.apache.org }`,
     )
-    const configuration = readConfigurationFile(path, 3)
+    const { configuration } = readConfigurationFile(path, 3)
     saveState(state, configuration)
     expect(loadState(state)).toEqual(configuration)
     expect(statSync(join(state, "last-good.json")).mode & 0o777).toBe(0o600)

@@ -20,9 +20,19 @@ import type { Configuration, TlsMaterial } from "./configuration.js"
 import type { Probe } from "./probe.js"
 import { ConfigurationError, Reader } from "./reader.js"
 
-export function readConfigurationFile(path: string, revision: number): Configuration {
+export interface ReadConfiguration {
+  readonly configuration: Configuration
+  /** Every file that was read, for whoever watches them. */
+  readonly files: readonly string[]
+}
+
+export function readConfigurationFile(path: string, revision: number): ReadConfiguration {
   const folder = dirname(resolve(path))
-  const file = (name: string): string => readText(resolve(folder, name))
+  const files = [resolve(path)]
+  const file = (name: string): string => {
+    files.push(resolve(folder, name))
+    return readText(resolve(folder, name))
+  }
   const root = Reader.of(parseYaml(readText(path), path), "")
   const mesh = root.child("mesh", readMesh)
   const configuration: Configuration = {
@@ -49,7 +59,7 @@ export function readConfigurationFile(path: string, revision: number): Configura
   }
   root.end()
   if (configuration.ports.length === 0) throw new ConfigurationError("ports: at least one port is needed")
-  return configuration
+  return { configuration, files }
 }
 
 function readMesh(mesh: Reader): MeshConfig {

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The figures as a picture for the docs: one group of bars per kind of work, CPU per request.
+
+import type { Row } from "../proxy.js"
+
+const WIDTH = 860
+const LABEL = 150
+const BAR = 14
+const COLORS: Readonly<Record<string, string>> = {
+  xserver: "#1d6f5c",
+  HAProxy: "#8aa6c1",
+  nginx: "#c1b58a",
+  "node:http": "#c18a8a",
+}
+
+export function chart(rows: readonly Row[]): string {
+  const largest = Math.max(...rows.map(row => row.cpuMicroseconds))
+  const scenarios = [...new Set(rows.map(row => row.scenario))]
+  const parts: string[] = []
+  let y = 30
+  for (const scenario of scenarios) {
+    parts.push(`<text x="${LABEL - 8}" y="${y + BAR - 2}" text-anchor="end" font-weight="600">${scenario}</text>`)
+    for (const row of rows.filter(each => each.scenario === scenario)) {
+      const width = Math.max(2, ((WIDTH - LABEL - 170) * row.cpuMicroseconds) / largest)
+      const color = COLORS[row.proxy] ?? "#888"
+      parts.push(`<rect x="${LABEL}" y="${y}" width="${width.toFixed(1)}" height="${BAR - 2}" fill="${color}"/>`)
+      parts.push(
+        `<text x="${(LABEL + width + 6).toFixed(1)}" y="${y + BAR - 3}">${row.cpuMicroseconds} µs ${row.proxy}</text>`,
+      )
+      y += BAR
+    }
+    y += 12
+  }
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${y}" viewBox="0 0 ${WIDTH} ${y}" font-family="system-ui, sans-serif" font-size="11" fill="#333">
+<rect width="100%" height="100%" fill="#fff"/>
+<text x="${LABEL}" y="18" font-size="13" font-weight="600">CPU per request, one thread, the same work in the same run</text>
+${parts.join("\n")}
+</svg>
+`
+}

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Certificates, keys, tokens and policies that every proxy of the benchmark is given alike.
+
+import { generateKeyPairSync } from "node:crypto"
+import { mkdtempSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { SignJWT } from "jose"
+import { Authority, GOOD_ID, OWN_ID } from "../../packages/xserver/src/accept/testing/certificates.js"
+
+export const ISSUER = "https://issuer.example"
+export const MAX_TOKENS = 10_000
+
+export interface Material {
+  readonly folder: string
+  readonly tokens: readonly string[]
+}
+
+export async function makeMaterial(): Promise<Material> {
+  const folder = mkdtempSync(join(tmpdir(), "merlon-bench-"))
+  const put = (name: string, text: string): void => writeFileSync(join(folder, name), text, { mode: 0o600 })
+  const authority = new Authority()
+  const server = authority.issue({ uris: [OWN_ID] })
+  const client = authority.issue({ uris: [GOOD_ID] })
+  put("ca.pem", authority.certificate)
+  put("server.pem", server.certificate)
+  put("server.key", server.privateKey)
+  put("server-both.pem", server.certificate + server.privateKey)
+  put("client.pem", client.certificate)
+  put("client.key", client.privateKey)
+
+  const { publicKey, privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 })
+  put("jwt.pub.pem", publicKey.export({ type: "spki", format: "pem" }).toString())
+  const jwk = { ...publicKey.export({ format: "jwk" }), kid: "key-1", alg: "RS256" }
+  put("request-authentication.json", JSON.stringify(requestAuthentication(JSON.stringify({ keys: [jwk] }))))
+  put("rule.json", JSON.stringify(authorizationPolicies(0)))
+  for (const rules of [10, 10_000]) put(`rules-${rules}.json`, JSON.stringify(authorizationPolicies(rules)))
+
+  const now = Math.floor(Date.now() / 1_000)
+  const mint = (n: number): Promise<string> =>
+    new SignJWT({ groups: ["group1", "group2"], n })
+      .setProtectedHeader({ alg: "RS256", kid: "key-1" })
+      .setIssuer(ISSUER)
+      .setSubject("alice")
+      .setExpirationTime(now + 24 * 3_600)
+      .sign(privateKey)
+  const tokens: string[] = []
+  for (let n = 0; n < MAX_TOKENS; n++) tokens.push(await mint(n))
+  return { folder, tokens }
+}
+
+const document = (kind: string, name: string, spec: unknown): unknown => ({
+  apiVersion: "security.merlon.dev/v1alpha3",
+  kind,
+  metadata: { name, namespace: "bench" },
+  spec,
+})
+
+const requestAuthentication = (jwks: string): unknown =>
+  document("RequestAuthentication", "jwt", { jwtRules: [{ issuer: ISSUER, jwks }] })
+
+/** The rule that matches, behind so many that do not. */
+function authorizationPolicies(others: number): unknown {
+  const rules: unknown[] = Array.from({ length: others }, (_, n) => ({
+    from: [{ source: { requestPrincipals: [`${ISSUER}/user-${n}`] } }],
+    to: [{ operation: { paths: [`/service-${n}*`] } }],
+  }))
+  rules.push({
+    from: [{ source: { requestPrincipals: [`${ISSUER}/alice`] } }],
+    when: [{ key: "request.auth.claims[groups]", values: ["group1"] }],
+  })
+  const policies: unknown[] = []
+  for (let n = 0; n < rules.length; n += 500) {
+    policies.push(document("AuthorizationPolicy", `rules-${n}`, { rules: rules.slice(n, n + 500) }))
+  }
+  return { apiVersion: "v1", kind: "List", items: policies }
+}

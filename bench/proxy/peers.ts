@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// The proxies that are compared, each set up to do the same work on one thread.
+
+import { type ChildProcess, execFileSync, spawn } from "node:child_process"
+import { readFileSync, writeFileSync } from "node:fs"
+import { createServer } from "node:net"
+import { join } from "node:path"
+import { ISSUER } from "./material.js"
+
+export type Work = "plain" | "jwt" | "mtls" | "mtls-jwt" | "h2"
+
+export interface Peer {
+  readonly name: string
+  can(work: Work): boolean
+  /** Starts it for one kind of work and answers where it listens. */
+  start(work: Work, upstream: number, folder: string, rules?: 10 | 10_000): Promise<Running>
+}
+
+export interface Running {
+  readonly port: number
+  readonly process: ChildProcess
+}
+
+const TSX = ["node_modules/tsx/dist/cli.mjs"]
+
+export const xserver: Peer = {
+  name: "xserver",
+  can: () => true,
+  async start(work, upstream, folder, rules) {
+    const [port, admin, health] = [await freePort(), await freePort(), await freePort()]
+    const jwt = work.includes("jwt")
+    const policies = jwt
+      ? ["request-authentication.json", rules === undefined ? "rule.json" : `rules-${rules}.json`]
+      : []
+    const mode = work.includes("mtls") ? "STRICT" : "PERMISSIVE"
+    const file = join(folder, `xserver-${port}.yaml`)
+    writeFileSync(
+      file,
+      JSON.stringify({
+        workload: { namespace: "bench", name: "bench", labels: {} },
+        ports: [{ port: 8080, protocol: "http", listen: { host: "127.0.0.1", port }, upstream: { port: upstream } }],
+        policyFiles: policies,
+        policies: [
+          {
+            apiVersion: "security.merlon.dev/v1alpha3",
+            kind: "PeerAuthentication",
+            metadata: { name: "mode", namespace: "bench" },
+            spec: { mtls: { mode } },
+          },
+        ],
+        tls: { certificateChain: "server.pem", privateKey: "server.key", trustBundle: "ca.pem" },
+      }),
+    )
+    const args = ["packages/cli/dist/merlond.js", "xserver", "--config-file", file, "--access-log", "off"]
+    const child = spawn("node", [...args, "--admin", `127.0.0.1:${admin}`, "--health", `127.0.0.1:${health}`], {
+      stdio: ["ignore", "ignore", "inherit"],
+    })
+    return ready(child, port)
+  },
+}
+
+export const haproxy: Peer = {
+  name: "HAProxy",
+  can: () => installed("haproxy"),
+  async start(work, upstream, folder) {
+    const port = await freePort()
+    const tls = work.includes("mtls")
+      ? ` ssl crt ${folder}/server-both.pem ca-file ${folder}/ca.pem verify required`
+      : ""
+    const h2 = work === "h2" ? " proto h2" : ""
+    const checks = work.includes("jwt")
+      ? `
+  http-request set-var(txn.bearer) http_auth_bearer
+  http-request set-var(txn.alg) var(txn.bearer),jwt_header_query('$.alg')
+  http-request deny unless { var(txn.alg) -m str RS256 }
+  http-request deny unless { var(txn.bearer),jwt_verify(txn.alg,"${folder}/jwt.pub.pem") -m int 1 }
+  http-request deny unless { var(txn.bearer),jwt_payload_query('$.iss') -m str ${ISSUER} }
+  http-request deny unless { var(txn.bearer),jwt_payload_query('$.sub') -m str alice }
+  http-request set-var(txn.exp) var(txn.bearer),jwt_payload_query('$.exp','int')
+  http-request set-var(txn.now) date()
+  http-request deny if { var(txn.exp),sub(txn.now) -m int lt 0 }
+  http-request deny unless { var(txn.bearer),jwt_payload_query('$.groups') -m sub "group1" }
+  http-request del-header authorization`
+      : ""
+    const file = join(folder, `haproxy-${port}.cfg`)
+    writeFileSync(
+      file,
+      `global
+  nbthread 1
+  maxconn 4096
+defaults
+  mode http
+  timeout client 30s
+  timeout server 30s
+  timeout connect 5s
+frontend in
+  bind 127.0.0.1:${port}${tls}${h2}${checks}
+  default_backend app
+backend app
+  http-reuse always
+  server app 127.0.0.1:${upstream}
+`,
+    )
+    return ready(spawn("haproxy", ["-f", file, "-db"], { stdio: "ignore" }), port)
+  },
+}
+
+export const nginx: Peer = {
+  name: "nginx",
+  can: work => !work.includes("jwt") && installed("nginx"),
+  async start(work, upstream, folder) {
+    const port = await freePort()
+    const tls = work === "mtls"
+    const extra = tls
+      ? `ssl_certificate ${folder}/server.pem; ssl_certificate_key ${folder}/server.key; ssl_client_certificate ${folder}/ca.pem; ssl_verify_client on;`
+      : ""
+    const file = join(folder, `nginx-${port}.conf`)
+    writeFileSync(
+      file,
+      `daemon off; master_process off; worker_processes 1; pid ${folder}/nginx-${port}.pid; error_log /dev/null;
+events { worker_connections 4096; }
+http {
+  access_log off;
+  client_body_temp_path ${folder}/nginx-body; proxy_temp_path ${folder}/nginx-proxy;
+  fastcgi_temp_path ${folder}/nginx-f; uwsgi_temp_path ${folder}/nginx-u; scgi_temp_path ${folder}/nginx-s;
+  upstream app { server 127.0.0.1:${upstream}; keepalive 64; }
+  server {
+    listen 127.0.0.1:${port}${tls ? " ssl" : ""}${work === "h2" ? " http2" : ""}; keepalive_requests 10000000; ${extra}
+    location / { proxy_pass http://app; proxy_http_version 1.1; proxy_set_header Connection ""; }
+  }
+}
+`,
+    )
+    return ready(spawn("nginx", ["-c", file], { stdio: "ignore" }), port)
+  },
+}
+
+export const nodeHttp: Peer = {
+  name: "node:http",
+  can: work => work !== "h2",
+  async start(work, upstream, folder) {
+    const port = await freePort()
+    const args = [...TSX, "bench/proxy/node-proxy.ts", String(upstream), String(port), work, folder]
+    return ready(spawn("node", args, { stdio: "ignore" }), port)
+  },
+}
+
+export const PEERS: readonly Peer[] = [xserver, haproxy, nginx, nodeHttp]
+
+function installed(program: string): boolean {
+  try {
+    execFileSync("which", [program])
+    return true
+  } catch {
+    return false
+  }
+}
+
+export function freePort(): Promise<number> {
+  return new Promise(resolve => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const address = server.address()
+      const port = typeof address === "object" ? (address?.port ?? 0) : 0
+      server.close(() => resolve(port))
+    })
+  })
+}
+
+async function ready(child: ChildProcess, port: number): Promise<Running> {
+  for (let tries = 0; tries < 200; tries++) {
+    if (child.exitCode !== null) throw new Error(`${child.spawnargs.join(" ")} ended with ${child.exitCode}`)
+    if (await accepts(port)) return { port, process: child }
+    await new Promise(resolve => setTimeout(resolve, 50))
+  }
+  throw new Error(`${child.spawnfile} does not accept connections`)
+}
+
+async function accepts(port: number): Promise<boolean> {
+  const { connect } = await import("node:net")
+  return new Promise(resolve => {
+    const socket = connect({ host: "127.0.0.1", port }, () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.on("error", () => resolve(false))
+  })
+}
+
+/** Processor time of a process and its children in microseconds, and resident memory in bytes. */
+export function usage(pid: number): { readonly cpuMicroseconds: number; readonly residentBytes: number } {
+  let ticks = 0
+  let pages = 0
+  for (const each of [pid, ...children(pid)]) {
+    const fields = readFileSync(`/proc/${each}/stat`, "utf8").split(") ")[1]?.split(" ") ?? []
+    ticks += Number(fields[11]) + Number(fields[12])
+    pages += Number(fields[21])
+  }
+  return { cpuMicroseconds: ticks * 10_000, residentBytes: pages * 4_096 }
+}
+
+function children(pid: number): readonly number[] {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim()
+  return text === "" ? [] : text.split(" ").flatMap(child => [Number(child), ...children(Number(child))])
+}

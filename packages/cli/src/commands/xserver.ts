@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// `merlond xserver`: the inbound proxy of one workload.
+
+import { fileURLToPath } from "node:url"
+import {
+  type AccessLogFormat,
+  type Address,
+  DEFAULT_LIMITS,
+  type Limits,
+  LOG_LEVELS,
+  LocalDataPath,
+  WorkerPool,
+  Xserver,
+} from "@merlon/xserver"
+import { Command, InvalidArgumentError, Option } from "commander"
+import { pino } from "pino"
+
+interface Flags {
+  readonly configFile: string
+  readonly state?: string
+  readonly workers: number
+  readonly admin: Address
+  readonly health: Address
+  readonly accessLog: AccessLogFormat
+  readonly logLevel: string
+  readonly limit: Limits
+}
+
+export function xserverCommand(): Command {
+  const option = (flags: string, description: string, env: string): Option => new Option(flags, description).env(env)
+  return new Command("xserver")
+    .description("stand in front of a workload and enforce its policies")
+    .addOption(
+      option(
+        "--config-file <file>",
+        "YAML with workload, ports, policies, certificates",
+        "MERLON_XSERVER_CONFIG_FILE",
+      ).makeOptionMandatory(),
+    )
+    .addOption(
+      option("--state <folder>", "keep the last good configuration here and start from it", "MERLON_XSERVER_STATE"),
+    )
+    .addOption(
+      option("--workers <n>", "processes that share the work", "MERLON_XSERVER_WORKERS").argParser(workers).default(1),
+    )
+    .addOption(
+      option("--admin <host:port>", "config dump, decisions, log level", "MERLON_XSERVER_ADMIN")
+        .argParser(address)
+        .default({ host: "127.0.0.1", port: 15_000 }, "127.0.0.1:15000"),
+    )
+    .addOption(
+      option("--health <host:port>", "readiness, liveness, metrics, probes", "MERLON_XSERVER_HEALTH")
+        .argParser(address)
+        .default({ host: "0.0.0.0", port: 15_021 }, "0.0.0.0:15021"),
+    )
+    .addOption(
+      option("--access-log <format>", "one line per request on standard output", "MERLON_XSERVER_ACCESS_LOG")
+        .choices(["json", "text", "off"])
+        .default("json"),
+    )
+    .addOption(
+      option("--log-level <level>", "of the log on standard error", "MERLON_XSERVER_LOG_LEVEL")
+        .choices([...LOG_LEVELS])
+        .default("info"),
+    )
+    .addOption(
+      new Option("--limit <name=value>", "change a limit; may be given several times")
+        .argParser(limit)
+        .default(DEFAULT_LIMITS, "see below"),
+    )
+    .addHelpText(
+      "after",
+      () =>
+        `\nLimits:\n${Object.entries(DEFAULT_LIMITS)
+          .map(([name, value]) => `  ${name.padEnd(22)} ${value}`)
+          .join("\n")}`,
+    )
+    .action((flags: Flags) => run(flags))
+}
+
+async function run(flags: Flags): Promise<void> {
+  const logger = pino({ level: flags.logLevel, base: null }, pino.destination({ dest: 2, sync: true }))
+  const entry = { exec: fileURLToPath(new URL("../merlond.js", import.meta.url)), args: [] }
+  const xserver = await Xserver.start({
+    configFile: flags.configFile,
+    state: flags.state,
+    admin: flags.admin,
+    health: flags.health,
+    logger,
+    makeDataPath(mesh) {
+      const options = { mesh, limits: flags.limit, accessLog: flags.accessLog }
+      return flags.workers === 1 ? new LocalDataPath(options) : new WorkerPool(options, flags.workers, entry)
+    },
+  })
+  process.on("SIGHUP", () => xserver.reload())
+  const stop = (signal: string): void => {
+    logger.info({ signal }, "draining")
+    xserver.stop().then(
+      () => process.exit(0),
+      () => process.exit(1),
+    )
+  }
+  process.once("SIGTERM", () => stop("SIGTERM"))
+  process.once("SIGINT", () => stop("SIGINT"))
+}
+
+function workers(text: string): number {
+  const count = Number(text)
+  if (!Number.isInteger(count) || count < 1 || count > 256)
+    throw new InvalidArgumentError("must be a whole number from 1 to 256")
+  return count
+}
+
+function address(text: string): Address {
+  const match = /^(.+):(\d{1,5})$/.exec(text)
+  const port = Number(match?.[2])
+  if (match?.[1] === undefined || port > 65_535)
+    throw new InvalidArgumentError("must have the form HOST:PORT, as 127.0.0.1:15000")
+  return { host: match[1].replace(/^\[(.*)\]$/, "$1"), port }
+}
+
+function limit(text: string, limits: Limits): Limits {
+  const [name = "", value = ""] = text.split("=")
+  const number = Number(value)
+  if (!Object.hasOwn(DEFAULT_LIMITS, name)) {
+    throw new InvalidArgumentError(`there is no limit \`${name}\`; they are ${Object.keys(DEFAULT_LIMITS).join(", ")}`)
+  }
+  if (value === "" || !Number.isInteger(number) || number < 0)
+    throw new InvalidArgumentError("the value must be a whole number")
+  return { ...limits, [name]: number }
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// What enforces a configuration: in this process, or in several workers. Applying is over when no request starts under
+// the old configuration any more, wherever it is enforced; only then may it be acknowledged.
+
+import type { MetricObjectWithValues, MetricValue } from "prom-client"
+import type { Configuration } from "../config/configuration.js"
+import type { DecisionSummary } from "../observe/decisions.js"
+
+export interface DataPath {
+  /** Rejects where the configuration cannot be used; what was in force stays in force. */
+  apply(configuration: Configuration): Promise<void>
+  metrics(): Promise<readonly MetricObjectWithValues<MetricValue<string>>[][]>
+  decisions(): Promise<readonly DecisionSummary[]>
+  decision(id: string): Promise<DecisionSummary | undefined>
+  /** Takes no new connection, lets requests in flight end, then closes. */
+  drain(): Promise<void>
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// The data path in this process: listeners, handlers and everything they share. Applying a configuration builds all that
+// can fail before it replaces anything; the replacing itself is a few assignments.
+
+import { X509Certificate } from "node:crypto"
+import { type Program, TokenMemory } from "@merlon/policy"
+import type { MetricObjectWithValues, MetricValue } from "prom-client"
+import { Connections } from "../accept/connections.js"
+import { Listener } from "../accept/listener.js"
+import { TransportSecurity } from "../accept/transport-security.js"
+import type { ApplicationPort } from "../config/application-port.js"
+import { type Configuration, compileConfiguration } from "../config/configuration.js"
+import { Gate } from "../enforcement/gate.js"
+import { Deadlines } from "../http1/deadlines.js"
+import type { Limits } from "../limits.js"
+import { AccessLog, type AccessLogFormat } from "../observe/access-log.js"
+import { type DecisionSummary, Decisions } from "../observe/decisions.js"
+import type { Meters, RequestRecord } from "../observe/meters.js"
+import { Metrics } from "../observe/metrics.js"
+import type { DataPath } from "./data-path.js"
+import { type Handling, handlersFor } from "./handlers.js"
+
+export interface DataPathOptions {
+  readonly mesh: string
+  readonly limits: Limits
+  readonly accessLog: AccessLogFormat
+}
+
+export class LocalDataPath implements DataPath {
+  readonly #options: DataPathOptions
+  readonly #now: () => number
+  readonly #connections = new Connections()
+  readonly #security = new TransportSecurity(this.#connections)
+  readonly #memory = new TokenMemory()
+  readonly #deadlines: Deadlines
+  readonly #metrics: Metrics
+  readonly #decisions = new Decisions()
+  readonly #accessLog: AccessLog | undefined
+  readonly #listeners = new Map<string, { readonly listener: Listener; readonly handling: Handling }>()
+  #gate: Gate | undefined
+  #applying: Promise<void> = Promise.resolve()
+
+  /** `now` in seconds since the epoch. */
+  constructor(options: DataPathOptions, now: () => number = () => Date.now() / 1_000) {
+    this.#options = options
+    this.#now = now
+    this.#deadlines = new Deadlines(options.limits)
+    this.#metrics = new Metrics(options.mesh, {
+      tokenHits: () => this.#memory.hits,
+      tokenMisses: () => this.#memory.misses,
+    })
+    if (options.accessLog !== "off") this.#accessLog = new AccessLog(options.accessLog, process.stdout)
+  }
+
+  /** Where each workload port is listened for, which matters where port 0 asked for any. */
+  addresses(): readonly { readonly host: string; readonly port: number }[] {
+    return [...this.#listeners.values()].map(({ listener }) => listener.address)
+  }
+
+  apply(configuration: Configuration): Promise<void> {
+    // One after the other: two changes at once could leave the modes of one with the certificate of the other.
+    const applied = this.#applying.then(() => this.#apply(configuration))
+    this.#applying = applied.catch(() => undefined)
+    return applied.catch((error: unknown) => {
+      this.#metrics.configurationRejected()
+      throw error
+    })
+  }
+
+  metrics(): Promise<readonly MetricObjectWithValues<MetricValue<string>>[][]> {
+    return this.#metrics.registry.getMetricsAsJSON().then(metrics => [metrics])
+  }
+
+  async decisions(): Promise<readonly DecisionSummary[]> {
+    return this.#decisions.list()
+  }
+
+  async decision(id: string): Promise<DecisionSummary | undefined> {
+    return this.#decisions.find(id)
+  }
+
+  async drain(): Promise<void> {
+    for (const { listener } of this.#listeners.values()) listener.stopAccepting()
+    this.#connections.drainAll()
+    const end = Date.now() + this.#options.limits.drainTimeoutMs
+    while (this.#connections.size > 0 && Date.now() < end) await new Promise(resolve => setTimeout(resolve, 20))
+    this.#connections.destroyAll()
+    for (const { listener, handling } of this.#listeners.values()) {
+      listener.destroy()
+      handling.close()
+    }
+    this.#accessLog?.flush()
+  }
+
+  async #apply(configuration: Configuration): Promise<void> {
+    const { tls, revocations, ports, policies, revision } = configuration
+    const program = compileConfiguration(configuration)
+    // Throws where the certificate cannot be used, and only then replaces the one in force.
+    this.#security.swap(tls, revocations)
+    if (this.#gate === undefined) this.#gate = new Gate(program, { memory: this.#memory, now: this.#now })
+    else this.#gate.swap(program)
+    for (const { listener } of this.#listeners.values()) listener.enforceMode()
+    await this.#listen(ports, this.#gate)
+    const names = new Set(policies.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`))
+    this.#metrics.configurationApplied(revision, names, tls && expiryOf(tls.certificateChain))
+  }
+
+  async #listen(ports: readonly ApplicationPort[], gate: Gate): Promise<void> {
+    const wanted = new Map(ports.map(port => [JSON.stringify(port), port]))
+    for (const [key, { listener, handling }] of this.#listeners) {
+      if (wanted.has(key)) continue
+      listener.stopAccepting()
+      listener.destroy()
+      handling.close()
+      this.#listeners.delete(key)
+    }
+    for (const [key, port] of wanted) {
+      if (this.#listeners.has(key)) continue
+      const meters = this.#meters(gate)
+      const { limits } = this.#options
+      const connections = this.#connections
+      const handling = handlersFor(port, { gate, meters, limits, connections, deadlines: this.#deadlines })
+      const { handlers } = handling
+      const listener = new Listener({ port, gate, security: this.#security, connections, handlers, limits, meters })
+      await listener.listen()
+      this.#listeners.set(key, { listener, handling })
+    }
+  }
+
+  #meters(gate: Gate): Meters {
+    const metrics = this.#metrics
+    return {
+      connectionOpened: port => metrics.connectionOpened(port),
+      connectionClosed: port => metrics.connectionClosed(port),
+      tlsFailed: failure => metrics.tlsFailed(failure),
+      limitHit: limit => metrics.limitHit(limit),
+      requestDone: record => this.#requestDone(record, gate.program),
+    }
+  }
+
+  #requestDone(record: RequestRecord, program: Program): void {
+    this.#metrics.requestDone(record, program.peers.resolve(record.port).mode)
+    this.#decisions.add(record, program)
+    this.#accessLog?.write(record)
+  }
+}
+
+function expiryOf(certificateChain: string): number {
+  return Date.parse(new X509Certificate(certificateChain).validTo) / 1_000
+}

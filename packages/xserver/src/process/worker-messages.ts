@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What primary and workers say to each other. Every question carries a number, and its answer the same one.
+
+import type { Configuration } from "../config/configuration.js"
+import type { DataPathOptions } from "./local-data-path.js"
+
+export type Question =
+  | { readonly ask: "start"; readonly options: DataPathOptions }
+  | { readonly ask: "apply"; readonly configuration: Configuration }
+  | { readonly ask: "metrics" }
+  | { readonly ask: "decisions" }
+  | { readonly ask: "decision"; readonly id: string }
+  | { readonly ask: "drain" }
+
+export interface Asked {
+  readonly number: number
+  readonly question: Question
+}
+
+/** Said once, when the worker listens: what was sent to it before that is lost. */
+export const HELLO = "hello"
+
+export type Answered =
+  | typeof HELLO
+  | { readonly number: number; readonly answer: unknown }
+  | { readonly number: number; readonly error: string }

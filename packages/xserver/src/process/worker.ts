@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// One of several processes that share the listeners. It knows nothing but what the primary tells it and ends with it.
+
+import type { DataPath } from "./data-path.js"
+import { LocalDataPath } from "./local-data-path.js"
+import { type Answered, type Asked, HELLO, type Question } from "./worker-messages.js"
+
+export function runWorker(): void {
+  let path: DataPath | undefined
+  const answer = (question: Question): Promise<unknown> => {
+    if (question.ask === "start") {
+      path = new LocalDataPath(question.options)
+      return Promise.resolve(undefined)
+    }
+    if (path === undefined) return Promise.reject(new Error("the worker was not started"))
+    return ask(path, question)
+  }
+  process.on("message", (message: Asked) => {
+    answer(message.question).then(
+      result => reply({ number: message.number, answer: result }),
+      (error: unknown) =>
+        reply({ number: message.number, error: error instanceof Error ? error.message : String(error) }),
+    )
+  })
+  // Signals go to the whole process group; the primary alone decides what they mean.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined)
+  process.on("disconnect", () => process.exit(0))
+  reply(HELLO)
+}
+
+async function ask(path: DataPath, question: Exclude<Question, { ask: "start" }>): Promise<unknown> {
+  switch (question.ask) {
+    case "apply":
+      return path.apply(question.configuration)
+    case "metrics":
+      return path.metrics()
+    case "decisions":
+      return path.decisions()
+    case "decision":
+      return path.decision(question.id)
+    case "drain":
+      return path.drain()
+  }
+}
+
+function reply(message: Answered): void {
+  process.send?.(message)
+}

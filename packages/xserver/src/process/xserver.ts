@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// One xserver from start to end: takes configurations from its source, has them enforced, keeps the last good one, tells
+// the platform whether it is ready, and drains when it is told to stop.
+
+import { once } from "node:events"
+import type { Server } from "node:http"
+import type { AddressInfo } from "node:net"
+import type { Logger } from "pino"
+import { AggregatorRegistry } from "prom-client"
+import { adminServer, type LogLevel } from "../admin/admin-server.js"
+import { healthServer } from "../admin/health-server.js"
+import type { Configuration } from "../config/configuration.js"
+import { loadState, saveState } from "../config/state.js"
+import type { DataPath } from "./data-path.js"
+import { type FileSource, followFile } from "./file-source.js"
+
+export interface Address {
+  readonly host: string
+  readonly port: number
+}
+
+export interface XserverOptions {
+  readonly configFile: string
+  /** Where the last good configuration is kept; nowhere if absent. */
+  readonly state: string | undefined
+  readonly admin: Address
+  readonly health: Address
+  readonly logger: Logger
+  /** Made with the first configuration, because metrics carry the mesh's name. */
+  readonly makeDataPath: (mesh: string) => DataPath
+}
+
+type Phase = "starting" | "enforcing" | "draining"
+
+export class Xserver {
+  readonly #options: XserverOptions
+  readonly #servers: Server[] = []
+  #source: FileSource | undefined
+  #path: DataPath | undefined
+  #inForce: Configuration | undefined
+  #phase: Phase = "starting"
+  #pending: Promise<void> = Promise.resolve()
+
+  private constructor(options: XserverOptions) {
+    this.#options = options
+  }
+
+  /** Resolves when a configuration is enforced. Rejects where there is none: neither a readable one nor a last good one. */
+  static async start(options: XserverOptions): Promise<Xserver> {
+    const xserver = new Xserver(options)
+    try {
+      await xserver.#start()
+      return xserver
+    } catch (error) {
+      await xserver.stop()
+      throw error
+    }
+  }
+
+  get dataPath(): DataPath | undefined {
+    return this.#path
+  }
+
+  /** Ports of the admin and health servers, in this order. */
+  get ports(): readonly number[] {
+    return this.#servers.map(server => (server.address() as AddressInfo | null)?.port ?? 0) // TCP servers have this form
+  }
+
+  reload(): void {
+    this.#source?.reload()
+  }
+
+  /** Not ready at once, then no new connections, then whatever is in flight, then the end. */
+  async stop(): Promise<void> {
+    this.#phase = "draining"
+    this.#source?.close()
+    await this.#pending
+    await this.#path?.drain()
+    for (const server of this.#servers) {
+      server.close()
+      server.closeAllConnections()
+    }
+  }
+
+  async #start(): Promise<void> {
+    await this.#serveOperations()
+    let failure: unknown
+    this.#source = followFile(
+      this.#options.configFile,
+      configuration => this.#take(configuration),
+      error => {
+        failure = error
+        this.#refused(error)
+      },
+    )
+    this.#source.reload()
+    await this.#pending
+    if (this.#inForce !== undefined) return
+    const lastGood = this.#options.state === undefined ? undefined : loadState(this.#options.state)
+    if (lastGood === undefined) throw failure ?? new Error("the configuration could not be applied")
+    this.#options.logger.warn({ revision: lastGood.revision }, "enforcing the last good configuration")
+    this.#take(lastGood)
+    await this.#pending
+    if (this.#inForce === undefined) throw failure ?? new Error("the last good configuration could not be applied")
+  }
+
+  #take(configuration: Configuration): void {
+    this.#pending = this.#pending.then(() => this.#apply(configuration)).catch((error: unknown) => this.#refused(error))
+  }
+
+  async #apply(configuration: Configuration): Promise<void> {
+    const { logger, state, makeDataPath } = this.#options
+    this.#path ??= makeDataPath(configuration.mesh.names.mesh)
+    await this.#path.apply(configuration)
+    this.#inForce = configuration
+    if (this.#phase === "starting") this.#phase = "enforcing"
+    logger.info(
+      { revision: configuration.revision, policies: configuration.policies.length },
+      "enforcing configuration",
+    )
+    if (state !== undefined) saveState(state, configuration)
+  }
+
+  #refused(error: unknown): void {
+    const kept = this.#inForce === undefined ? "none is in force" : `revision ${this.#inForce.revision} stays in force`
+    this.#options.logger.error(
+      { error: error instanceof Error ? error.message : String(error) },
+      `configuration refused; ${kept}`,
+    )
+  }
+
+  async #serveOperations(): Promise<void> {
+    const { admin, health, logger } = this.#options
+    this.#servers.push(
+      adminServer({
+        configDump: () => this.#configDump(),
+        decisions: {
+          list: async () => (await this.#path?.decisions()) ?? [],
+          find: async id => this.#path?.decision(id),
+        },
+        logLevel: () => logger.level,
+        setLogLevel: (level: LogLevel) => {
+          logger.level = level
+        },
+      }),
+      healthServer({
+        notReady: () => (this.#phase === "enforcing" ? undefined : this.#phase),
+        metrics: () => this.#metrics(),
+        probe: path => {
+          const probes = this.#inForce?.probes ?? {}
+          return Object.hasOwn(probes, path) ? probes[path] : undefined
+        },
+      }),
+    )
+    for (const [index, { host, port }] of [admin, health].entries()) {
+      const server = this.#servers[index]
+      server?.listen({ host, port })
+      if (server !== undefined) await once(server, "listening")
+    }
+  }
+
+  async #metrics(): Promise<{ type: string; text: string }> {
+    const registry = AggregatorRegistry.aggregate([...((await this.#path?.metrics()) ?? [])])
+    return { type: registry.contentType, text: await registry.metrics() }
+  }
+
+  // The key never leaves the process by this way.
+  #configDump(): unknown {
+    if (this.#inForce === undefined) return { phase: this.#phase }
+    const { tls, ...configuration } = this.#inForce
+    const shown = tls && { certificateChain: tls.certificateChain, trustBundle: tls.trustBundle }
+    return { phase: this.#phase, configuration: { ...configuration, tls: shown } }
+  }
+}

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// A real `merlond xserver` process with a configuration of its own in a folder of its own.
+
+import { type ChildProcess, spawn } from "node:child_process"
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { type AddressInfo, createServer } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+export interface Settings {
+  readonly upstream: number
+  readonly policies?: readonly object[]
+  readonly tls?: { readonly certificateChain: string; readonly privateKey: string; readonly trustBundle: string }
+  readonly protocol?: "http" | "tcp" | "auto"
+  readonly more?: object
+  readonly args?: readonly string[]
+}
+
+export class XserverProcess {
+  readonly folder = mkdtempSync(join(tmpdir(), "merlon-xserver-"))
+  port = 0
+  admin = 0
+  health = 0
+  stderr = ""
+  stdout = ""
+  #settings: Settings
+  #child: ChildProcess | undefined
+
+  private constructor(settings: Settings) {
+    this.#settings = settings
+  }
+
+  static async start(settings: Settings): Promise<XserverProcess> {
+    const xserver = new XserverProcess(settings)
+    ;[xserver.port, xserver.admin, xserver.health] = await Promise.all([freePort(), freePort(), freePort()])
+    xserver.configure(settings)
+    await xserver.run()
+    return xserver
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`
+  }
+
+  get pid(): number {
+    return this.#child?.pid ?? 0
+  }
+
+  /** Starts the process and waits until it is ready. */
+  async run(): Promise<void> {
+    this.launch()
+    await until(async () => {
+      if (this.#child?.exitCode !== null) throw new Error(`xserver ended: ${this.stderr}`)
+      return (await this.ready()) === 200
+    })
+  }
+
+  launch(): void {
+    const args = [
+      ...["packages/cli/dist/merlond.js", "xserver", "--config-file", join(this.folder, "config.yaml")],
+      ...[
+        "--state",
+        join(this.folder, "state"),
+        "--admin",
+        `127.0.0.1:${this.admin}`,
+        "--health",
+        `127.0.0.1:${this.health}`,
+      ],
+      ...(this.#settings.args ?? []),
+    ]
+    const child = spawn("node", args, { stdio: ["ignore", "pipe", "pipe"] })
+    child.stderr.on("data", chunk => {
+      this.stderr += chunk
+    })
+    child.stdout.on("data", chunk => {
+      this.stdout += chunk
+    })
+    this.#child = child
+  }
+
+  /** Replaces the configuration file; the process follows it by itself. */
+  configure(changes: Partial<Settings>): void {
+    this.#settings = { ...this.#settings, ...changes }
+    const { upstream, policies = [], tls, protocol = "http", more = {} } = this.#settings
+    for (const [name, text] of Object.entries(tls ?? {})) writeFileSync(join(this.folder, `${name}.pem`), text)
+    const files = Object.fromEntries(Object.keys(tls ?? {}).map(name => [name, `${name}.pem`]))
+    this.write(
+      JSON.stringify({
+        workload: { namespace: "foo", name: "httpbin-1", labels: { app: "httpbin" } },
+        ports: [{ port: 8080, protocol, listen: { host: "127.0.0.1", port: this.port }, upstream: { port: upstream } }],
+        policies,
+        ...(tls === undefined ? {} : { tls: files }),
+        ...more,
+      }),
+    )
+  }
+
+  write(text: string): void {
+    const file = join(this.folder, "config.yaml")
+    writeFileSync(`${file}.new`, text)
+    renameSync(`${file}.new`, file)
+  }
+
+  /** Waits until as many configurations have been taken as enforced, or refused. */
+  async applied(count: number, what = "enforcing configuration"): Promise<void> {
+    await until(async () => this.stderr.split(what).length - 1 >= count)
+  }
+
+  ready(): Promise<number> {
+    return status(`http://127.0.0.1:${this.health}/healthz/ready`)
+  }
+
+  async adminJson(path: string): Promise<{ status: number; body: never }> {
+    const response = await fetch(`http://127.0.0.1:${this.admin}${path}`)
+    return { status: response.status, body: (await response.json()) as never } // tests say what they expect
+  }
+
+  async metrics(): Promise<string> {
+    return (await fetch(`http://127.0.0.1:${this.health}/metrics`)).text()
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#child?.kill(name)
+  }
+
+  exit(): Promise<number | null> {
+    const child = this.#child
+    if (child === undefined || child.exitCode !== null) return Promise.resolve(child?.exitCode ?? null)
+    return new Promise(resolve => child.once("exit", code => resolve(code)))
+  }
+
+  async kill(): Promise<void> {
+    this.signal("SIGKILL")
+    await this.exit()
+  }
+
+  async remove(): Promise<void> {
+    if (this.#child?.exitCode === null && this.#child.signalCode === null) await this.kill()
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+}
+
+async function status(url: string): Promise<number> {
+  try {
+    return (await fetch(url)).status
+  } catch {
+    return 0
+  }
+}
+
+/** Tests wait for what happens, never for a time. */
+export async function until(holds: () => Promise<boolean>): Promise<void> {
+  const end = Date.now() + 20_000
+  while (!(await holds())) {
+    if (Date.now() > end) throw new Error("what was waited for did not happen")
+    await new Promise(resolve => setTimeout(resolve, 25))
+  }
+}
+
+export function freePort(): Promise<number> {
+  return new Promise(resolve => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as AddressInfo
+      server.close(() => resolve(port))
+    })
+  })
+}
+
+export const document = (kind: string, name: string, spec: object, namespace = "foo"): object => ({
+  apiVersion: "security.merlon.dev/v1alpha3",
+  kind,
+  metadata: { name, namespace, creationTimestamp: "2026-01-01T00:00:00Z" },
+  spec,
+})
+
+export const mode = (value: string): object => document("PeerAuthentication", "mode", { mtls: { mode: value } })
