@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// An application that speaks HTTP/1.1: the pool that the HTTP/1.1 path uses, with bodies framed for it.
+
+import { chunkStart } from "../../http1/chunk.js"
+import { FIELD_KIND } from "../../http1/field-kind.js"
+import { removeNominated } from "../../http1/forward-request.js"
+import type { HeaderBlock } from "../../http1/header-block.js"
+import type { UpstreamExchange } from "../../upstream/exchange.js"
+import type { Upstream } from "../../upstream/upstream.js"
+import type {
+  Application,
+  ApplicationCall,
+  ApplicationListener,
+  ApplicationRequest,
+  HeaderList,
+} from "./application.js"
+
+export class Http1Application implements Application {
+  readonly #upstream: Upstream
+
+  constructor(upstream: Upstream) {
+    this.#upstream = upstream
+  }
+
+  send({ method, head, body }: ApplicationRequest, listener: ApplicationListener): ApplicationCall {
+    const request = { method, head, hasBody: body !== "none", upgrade: false }
+    const exchange = this.#upstream.send(request, {
+      onInformational: ({ status, headers }) => listener.onInformational(status, listOf(headers)),
+      onResponse: ({ status, headers, framing }) => {
+        removeNominated(headers)
+        const [ended, trailers] = [framing.kind === "none", framing.kind === "chunked"]
+        listener.onResponse({ status, headers: listOf(headers), ended, trailers })
+      },
+      // The pool reads into one buffer again and again; what waits in a stream must be its own.
+      onContent: (bytes, from, to) => listener.onContent(Buffer.from(bytes.subarray(from, to))),
+      onEnd: trailers => listener.onEnd(trailers === undefined ? [] : listOf(trailers)),
+      onFailure: failure => listener.onFailure(failure),
+      onPause: () => undefined,
+      onWritable: () => listener.onWritable(),
+    })
+    exchange.flush()
+    return new Http1Call(exchange, body === "chunked")
+  }
+
+  close(): void {
+    this.#upstream.close()
+  }
+}
+
+class Http1Call implements ApplicationCall {
+  readonly #exchange: UpstreamExchange
+  readonly #chunked: boolean
+
+  constructor(exchange: UpstreamExchange, chunked: boolean) {
+    this.#exchange = exchange
+    this.#chunked = chunked
+  }
+
+  write(chunk: Buffer): boolean {
+    const exchange = this.#exchange
+    // An empty chunk would end the body (RFC 9112 section 7.1).
+    if (chunk.length > 0) {
+      if (this.#chunked) exchange.text(chunkStart(chunk.length))
+      exchange.bytes(chunk, 0, chunk.length, false)
+      if (this.#chunked) exchange.text("\r\n")
+      exchange.flush()
+    }
+    return !exchange.full
+  }
+
+  end(trailers: HeaderList): void {
+    if (this.#chunked) {
+      this.#exchange.text(`0\r\n${trailers.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n`)
+    }
+    this.#exchange.flush()
+    this.#exchange.end()
+  }
+
+  pause(): void {
+    this.#exchange.pause()
+  }
+
+  resume(): void {
+    this.#exchange.resume()
+  }
+
+  abort(): void {
+    this.#exchange.abort()
+  }
+}
+
+function listOf(headers: HeaderBlock): HeaderList {
+  const list: (readonly [string, string])[] = []
+  for (let index = 0; index < headers.size; index++) {
+    const kind = headers.kind(index)
+    const ofHop =
+      kind === FIELD_KIND.connection ||
+      kind === FIELD_KIND.hop ||
+      kind === FIELD_KIND.te ||
+      kind === FIELD_KIND.transferEncoding ||
+      kind === FIELD_KIND.upgrade
+    if (!ofHop) list.push([headers.name(index), headers.value(index)])
+  }
+  return list
+}

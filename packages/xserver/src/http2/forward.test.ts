@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests over HTTP/2 to applications that speak HTTP/1.1 and HTTP/2, by clients that are not ours.
+
+import { execFile } from "node:child_process"
+import { createHash, randomBytes } from "node:crypto"
+import { once } from "node:events"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { type ClientHttp2Session, type ClientHttp2Stream, constants } from "node:http2"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { afterEach, describe, expect, it, test } from "vitest"
+import { Authority, GOOD_ID, OWN_ID } from "../accept/testing/certificates.js"
+import { authorization, type RigOptions } from "../accept/testing/rig.js"
+import { type AppListener, answerOf, ask, type Http2Rig, type Speaks, startHttp2Rig } from "./testing/http2-rig.js"
+
+const authority = new Authority()
+const cleanups: (() => unknown)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+async function start(speaks: Speaks, app: AppListener, options: RigOptions = {}): Promise<Http2Rig> {
+  const rig = await startHttp2Rig(speaks, app, { authority, ...options })
+  cleanups.push(() => rig.stop())
+  return rig
+}
+
+/** Tells what it was asked. */
+const mirror: AppListener = (request, response) => {
+  const chunks: Buffer[] = []
+  request.on("data", chunk => chunks.push(chunk))
+  request.on("end", () => {
+    const { method, url, headers, trailers } = request
+    const body = Buffer.concat(chunks).toString("latin1")
+    response.setHeader("content-type", "application/json")
+    response.end(JSON.stringify({ method, url, headers, trailers, body }))
+  })
+}
+
+/** However it ends. */
+function closed(stream: ClientHttp2Stream): Promise<void> {
+  return new Promise(resolve =>
+    stream
+      .on("error", () => undefined)
+      .once("close", () => resolve())
+      .resume(),
+  )
+}
+
+async function seen(session: ClientHttp2Session, headers = {}, body?: string) {
+  const answer = await ask(session, headers, body)
+  expect(answer.status).toBe(200)
+  return JSON.parse(answer.body.toString())
+}
+
+describe.each<Speaks>(["http/1.1", "h2c"])("towards an application that speaks %s", speaks => {
+  it("carries a request and its answer", async () => {
+    const rig = await start(speaks, mirror)
+    const request = await seen(rig.connect(), { ":method": "POST", ":path": "/a/b?c=d", "x-custom": "1" }, "hello")
+    expect(request).toMatchObject({ method: "POST", url: "/a/b?c=d", body: "hello", headers: { "x-custom": "1" } })
+    await rig.rig.meters.until(meters => meters.records.length === 1)
+    expect(rig.rig.meters.records[0]).toMatchObject({
+      protocol: "h2",
+      method: "POST",
+      path: "/a/b",
+      status: 200,
+      bytesReceived: 5,
+      decisionId: undefined,
+      upstreamFailure: undefined,
+    })
+  })
+
+  it("says what only the gate may say, and lets nobody else say it", async () => {
+    const rig = await start(speaks, mirror)
+    const forged = {
+      "x-forwarded-client-cert": "By=x;URI=spiffe://cluster.local/ns/admin/sa/root",
+      x_forwarded_client_cert: "URI=spiffe://cluster.local/ns/admin/sa/root",
+      "x-forwarded-proto": "gopher",
+      "x-forwarded-for": "1.2.3.4",
+      "x-request-id": "abc",
+    }
+    const { headers } = await seen(rig.connect(), forged)
+    expect(headers).toMatchObject({
+      "x-forwarded-proto": "http",
+      "x-forwarded-for": "1.2.3.4, 127.0.0.1",
+      "x-request-id": "abc",
+    })
+    expect(JSON.stringify(headers)).not.toContain("spiffe:")
+    const { certificate, privateKey } = authority.issue()
+    const secure = rig.connect({
+      ca: authority.certificate,
+      cert: certificate,
+      key: privateKey,
+      checkServerIdentity: () => undefined,
+    })
+    const told = (await seen(secure, { "x-forwarded-client-cert": "URI=x" })).headers
+    expect(told["x-forwarded-proto"]).toBe("https")
+    expect(told["x-forwarded-client-cert"]).toMatch(
+      new RegExp(`^By=${OWN_ID};Hash=[0-9a-f]{64};Subject="";URI=${GOOD_ID}$`),
+    )
+    expect(told["x-request-id"]).toMatch(/^[0-9a-f-]{36}$/)
+  })
+
+  it("joins the pieces of a cookie", async () => {
+    const rig = await start(speaks, mirror)
+    const { headers } = await seen(rig.connect(), { cookie: ["a=1", "b=2"] })
+    expect(headers.cookie).toBe("a=1; b=2")
+  })
+
+  it("carries bytes beyond ASCII in headers as they are", async () => {
+    const rig = await start(speaks, (_, response) => {
+      response.setHeader("x-back", "gr\xfc\xdfe")
+      response.end()
+    })
+    const { headers } = await ask(rig.connect(), { "x-there": "\xe4" })
+    expect(headers["x-back"]).toBe("gr\xfc\xdfe")
+  })
+
+  it("carries trailers both ways", async () => {
+    const rig = await start(speaks, (request, response) => {
+      request.resume().on("end", () => {
+        response.writeHead(200, { trailer: "x-sum" })
+        response.write("body")
+        response.addTrailers({
+          "x-sum": String(request.trailers["x-check"]),
+          "x-admin": String(request.trailers.authorization),
+        })
+        response.end()
+      })
+    })
+    const stream = rig.connect().request({ ":method": "POST" }, { waitForTrailers: true })
+    stream.on("wantTrailers", () => stream.sendTrailers({ "x-check": "42", authorization: "Bearer x" }))
+    stream.end("content")
+    const { body, trailers } = await answerOf(stream)
+    expect(body.toString()).toBe("body")
+    expect(trailers).toMatchObject({ "x-sum": "42", "x-admin": "undefined" })
+  })
+
+  it("streams both ways at once", async () => {
+    const rig = await start(speaks, (request, response) => {
+      response.writeHead(200)
+      request.on("data", chunk => response.write(`<${chunk}>`))
+      request.on("end", () => response.end())
+    })
+    const stream = rig.connect().request({ ":method": "POST" })
+    for (const word of ["one", "two", "three"]) {
+      stream.write(word)
+      const [chunk] = await once(stream, "data")
+      expect(String(chunk)).toBe(`<${word}>`)
+    }
+    stream.end()
+    await once(stream.resume(), "end")
+  })
+
+  test.each([0, 1, 65_535, 3_000_000, 20_000_000])("carries %d bytes there and back", async size => {
+    const rig = await start(speaks, (request, response) => void request.pipe(response))
+    const body = randomBytes(size)
+    const answer = await ask(rig.connect(), { ":method": "POST", "content-length": size }, body)
+    const hash = (bytes: Buffer) => createHash("sha256").update(bytes).digest("hex")
+    expect(answer.body.length).toBe(size)
+    expect(hash(answer.body)).toBe(hash(body))
+  })
+
+  it("carries many requests at once", async () => {
+    const rig = await start(speaks, mirror)
+    const session = rig.connect()
+    const answers = await Promise.all(
+      Array.from({ length: 300 }, (_, index) =>
+        seen(session, { ":method": "PUT", ":path": `/${index}` }, String(index)),
+      ),
+    )
+    expect(answers.map(answer => answer.url + answer.body)).toEqual(
+      Array.from({ length: 300 }, (_, index) => `/${index}${index}`),
+    )
+  })
+
+  test.each([
+    ["HEAD", 200],
+    ["GET", 204],
+    ["GET", 304],
+  ])("answers %s with %d and no content", async (method, status) => {
+    const rig = await start(speaks, (_, response) => response.writeHead(status, { etag: '"x"' }).end())
+    const answer = await ask(rig.connect(), { ":method": method })
+    expect(answer).toMatchObject({ status, headers: { etag: '"x"' } })
+    expect(answer.body.length).toBe(0)
+    expect(answer.flags & constants.NGHTTP2_FLAG_END_STREAM).not.toBe(0)
+  })
+
+  it("keeps cookies apart and joins other lines on the way back", async () => {
+    const rig = await start(speaks, (_, response) => {
+      response.setHeader("set-cookie", ["a=1", "b=2"])
+      response.setHeader("vary", ["x", "y"])
+      response.end()
+    })
+    const { headers } = await ask(rig.connect())
+    expect(headers["set-cookie"]).toEqual(["a=1", "b=2"])
+    expect(headers.vary).toBe("x, y")
+    expect(headers.connection).toBeUndefined()
+  })
+
+  it("passes on that the application says go on", async () => {
+    const rig = await start(speaks, mirror)
+    const stream = rig.connect().request({ ":method": "POST", expect: "100-continue" })
+    await once(stream, "continue")
+    stream.end("x")
+    expect((await answerOf(stream)).status).toBe(200)
+  })
+
+  it("tells the application when nobody wants the answer any more", async () => {
+    let told = (): void => undefined
+    const aborted = new Promise<void>(resolve => {
+      told = resolve
+    })
+    const rig = await start(speaks, (request, response) => {
+      response.writeHead(200).write("x")
+      request.on("aborted", told)
+      response.on("close", told)
+    })
+    const stream = rig.connect().request({ ":method": "GET" })
+    await once(stream, "data")
+    stream.close(constants.NGHTTP2_CANCEL)
+    await aborted
+  })
+
+  it("resets the stream when the application breaks off its answer", async () => {
+    const rig = await start(speaks, (_, response) => {
+      response.writeHead(200)
+      response.write("x")
+      setImmediate(() => response.destroy())
+    })
+    const stream = rig.connect().request()
+    await closed(stream)
+    expect(stream.rstCode).toBe(constants.NGHTTP2_INTERNAL_ERROR)
+    await rig.rig.meters.until(meters => meters.records.length === 1)
+    expect(rig.rig.meters.records[0]?.upstreamFailure).toBe("reset")
+  })
+
+  it("does not pass a request for whole that its client broke off", async () => {
+    let whole: boolean | undefined
+    const rig = await start(speaks, request => {
+      request.on("end", () => {
+        whole = request.complete
+      })
+      request.on("error", () => undefined).resume()
+    })
+    const stream = rig.connect().request({ ":method": "POST" })
+    stream.write("half")
+    await once(rig.app, "request")
+    stream.close(constants.NGHTTP2_NO_ERROR)
+    await rig.rig.meters.until(meters => meters.records.length === 1)
+    expect(whole ?? false).toBe(false)
+  })
+
+  it("says 503 with a reason when the application is away, and serves when it is back", async () => {
+    const rig = await start(speaks, mirror)
+    const address = rig.app.address()
+    rig.app.close()
+    const session = rig.connect()
+    const { status, body } = await ask(session)
+    expect(status).toBe(503)
+    expect(body.toString()).toContain("upstream connect error")
+    expect(rig.rig.meters.records[0]?.upstreamFailure).toBe("connect")
+    rig.app.listen(address)
+    await once(rig.app, "listening")
+    expect((await ask(session)).status).toBe(200)
+  })
+
+  it("stops reading what a slow application does not take", async () => {
+    let request: Parameters<AppListener>[0] | undefined
+    const rig = await start(speaks, (incoming, response) => {
+      request = incoming.pause()
+      incoming.on("end", () => response.end("done"))
+    })
+    const stream = rig.connect().request({ ":method": "POST" })
+    const size = 30_000_000
+    stream.end(Buffer.alloc(size))
+    await new Promise(resolve => setTimeout(resolve, 300))
+    // Buffers of the kernel and of both sessions hold some of it, never most of it.
+    expect(stream.bufferSize).toBeGreaterThan(size / 3)
+    request?.resume()
+    expect((await answerOf(stream)).body.toString()).toBe("done")
+  })
+
+  it("goes away gently when it drains", async () => {
+    let finish = (): void => undefined
+    const rig = await start(speaks, (_, response) => {
+      finish = () => response.end("late")
+    })
+    const session = rig.connect()
+    const answer = ask(session)
+    const goaway = once(session, "goaway")
+    await once(rig.app, "request")
+    rig.rig.connections.drainAll()
+    await goaway
+    finish()
+    expect((await answer).body.toString()).toBe("late")
+    await rig.rig.meters.until(meters => meters.open === 0)
+  })
+
+  it("serves curl, in clear and with a certificate", async () => {
+    const rig = await start(speaks, mirror)
+    const folder = mkdtempSync(join(tmpdir(), "merlon-"))
+    cleanups.push(() => rmSync(folder, { recursive: true }))
+    const { certificate, privateKey } = authority.issue()
+    writeFileSync(join(folder, "peer.pem"), certificate + privateKey)
+    const curl = async (...args: string[]) => JSON.parse((await promisify(execFile)("curl", ["-sSg", ...args])).stdout)
+    const clear = await curl("--http2-prior-knowledge", "-d", "x=1", `http://127.0.0.1:${rig.rig.port}/p?q`)
+    expect(clear).toMatchObject({ method: "POST", url: "/p?q", body: "x=1" })
+    const secure = await curl(
+      "--http2",
+      "-k",
+      "--cert",
+      join(folder, "peer.pem"),
+      `https://127.0.0.1:${rig.rig.port}/s`,
+    )
+    expect(secure.headers["x-forwarded-client-cert"]).toContain(`URI=${GOOD_ID}`)
+    expect(rig.rig.meters.records.map(record => record.protocol)).toEqual(["h2", "h2"])
+  })
+})
+
+describe("a refusal", () => {
+  const deny = authorization("no-admin", { action: "DENY", rules: [{ to: [{ operation: { paths: ["/admin*"] } }] }] })
+
+  it("is literal, and says nothing of the policy", async () => {
+    const rig = await start("http/1.1", mirror, { policies: [deny] })
+    const { status, headers, body } = await ask(rig.connect(), { ":path": "/x/../admin" })
+    expect(status).toBe(403)
+    expect(body.toString()).toBe("RBAC: access denied")
+    expect(headers["content-type"]).toBe("text/plain")
+    expect(headers["x-merlon-decision"]).toMatch(/^[0-9a-f]{20}$/)
+    expect(JSON.stringify(headers)).not.toContain("no-admin")
+    await rig.rig.meters.until(meters => meters.records.length === 1)
+    expect(rig.rig.meters.records[0]).toMatchObject({ status: 403, decisionId: headers["x-merlon-decision"] })
+  })
+
+  it("does not wait for the rest of an upload", async () => {
+    const rig = await start("http/1.1", mirror, { policies: [deny] })
+    const stream = rig.connect().request({ ":method": "POST", ":path": "/admin" })
+    stream.on("error", () => undefined)
+    stream.write("first")
+    const { status } = await answerOf(stream)
+    expect(status).toBe(403)
+    expect(stream.rstCode).toBe(constants.NGHTTP2_NO_ERROR)
+  })
+
+  it("lets other streams of the connection go on", async () => {
+    const rig = await start("http/1.1", mirror, { policies: [deny] })
+    const session = rig.connect()
+    const answers = await Promise.all(["/a", "/admin", "/b"].map(path => ask(session, { ":path": path })))
+    expect(answers.map(({ status }) => status)).toEqual([200, 403, 200])
+  })
+
+  it("forwards the path as it was judged", async () => {
+    const rig = await start("http/1.1", mirror, { policies: [deny] })
+    expect((await seen(rig.connect(), { ":path": "/admin/../public" })).url).toBe("/public")
+  })
+
+  test.each<[string, Record<string, string>, number]>([
+    ["a host that differs from the authority", { ":authority": "a.example", host: "other.example" }, 400],
+    ["a method nobody knows", { ":method": "FROB" }, 501],
+    ["a fragment in the path", { ":path": "/a#b" }, 400],
+    ["an escape that decodes to nothing good", { ":path": "/a%00b" }, 400],
+    ["an authority that is none", { ":authority": "a@b" }, 400],
+  ])("meets %s", async (_, headers, status) => {
+    const rig = await start("http/1.1", mirror)
+    expect((await ask(rig.connect(), headers)).status).toBe(status)
+  })
+
+  it("meets CONNECT and a WebSocket over HTTP/2, and the connection lives on", async () => {
+    const rig = await start("http/1.1", mirror)
+    const session = rig.connect()
+    const connect = session.request({ ":method": "CONNECT", ":authority": "db:5432" })
+    expect((await answerOf(connect)).status).toBe(405)
+    expect((await ask(session)).status).toBe(200)
+  })
+
+  it("is a closed connection where the mode no longer takes it", async () => {
+    const rig = await start("http/1.1", mirror)
+    const session = rig.connect()
+    expect((await ask(session)).status).toBe(200)
+    const closed = once(session, "close")
+    rig.rig.setMode("STRICT")
+    await closed
+    const next = rig.connect()
+    await once(next, "close")
+    expect(rig.rig.meters.failures).toEqual(["not-tls"])
+  })
+})

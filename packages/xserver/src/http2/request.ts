@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// A request of an HTTP/2 stream as the same value that the HTTP/1.1 codec makes of one, so that both are judged and
+// forwarded by the same code. Every name and value goes through the strict header parser: what HTTP/2 can frame and
+// HTTP/1.1 cannot must not become a second request behind the first (RFC 9113 section 10.3).
+
+import { METHODS } from "node:http"
+import type { HttpFault } from "../http1/fault.js"
+import { FIELD_KIND } from "../http1/field-kind.js"
+import { CHUNKED, NO_BODY, requestFraming } from "../http1/framing.js"
+import { parseHeaderLines } from "../http1/header-block.js"
+import type { RequestHead } from "../http1/request-head.js"
+import { isHost, parseTarget } from "../http1/target.js"
+
+const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS)
+
+/** `raw` is names and values in turn; `ended` where the headers end the stream. */
+export function readRequest(raw: readonly string[], ended: boolean, maxLines: number): RequestHead | HttpFault {
+  const pseudo = new Map<string, string>()
+  const cookies: string[] = []
+  let host: string | undefined
+  let text = ""
+  for (let index = 0; index + 1 < raw.length; index += 2) {
+    const name = raw[index] ?? ""
+    const value = raw[index + 1] ?? ""
+    if (name.startsWith(":")) {
+      // RFC 9113 section 8.3: each at most once. nghttp2 sees to it; fail closed should it not.
+      if (pseudo.has(name)) return "bad-request-line"
+      pseudo.set(name, value)
+    } else if (name === "cookie") {
+      cookies.push(value)
+    } else if (name === "host") {
+      if (host !== undefined) return "two-hosts"
+      host = value
+    } else {
+      text += `${name}: ${value}\r\n`
+    }
+  }
+  const method = pseudo.get(":method") ?? ""
+  const path = pseudo.get(":path") ?? ""
+  if (!KNOWN_METHODS.has(method)) return "unknown-method"
+  // With `:protocol` it would be a WebSocket (RFC 8441), which we never offer to carry in this way.
+  if (method === "CONNECT" || pseudo.has(":protocol")) return "connect-refused"
+  const authority = pseudo.get(":authority") ?? host
+  if (authority === undefined || authority === "") return "no-host"
+  // RFC 9113 section 8.3.1: a Host that differs from the authority makes the request malformed.
+  if (host !== undefined && host.toLowerCase() !== authority.toLowerCase()) return "two-hosts"
+  if (!isHost(authority)) return "bad-host"
+  const target = parseTarget(method, path)
+  if (target === undefined || target.host !== undefined) return "bad-target"
+
+  // RFC 9113 section 8.2.3: the pieces of a cookie are one header again for everybody behind us.
+  const cookie = cookies.length === 0 ? "" : `cookie: ${cookies.join("; ")}\r\n`
+  const headers = parseHeaderLines(`host: ${authority}\r\n${cookie}${text}\r\n`, 0, maxLines + 1)
+  if (typeof headers === "string") return headers
+  for (let index = 0; index < headers.size; index++) {
+    const kind = headers.kind(index)
+    // RFC 9113 section 8.2.2: a message with headers about the connection is malformed.
+    const ofConnection =
+      kind === FIELD_KIND.connection || kind === FIELD_KIND.transferEncoding || kind === FIELD_KIND.upgrade
+    if (ofConnection) return "bad-header-name"
+  }
+  const declared = requestFraming(headers, 1)
+  if (typeof declared === "string") return declared
+  const unsized = declared.kind === "none" ? CHUNKED : declared
+  const expect = headers.get("expect")?.[0]?.toLowerCase()
+  return {
+    method,
+    target: target.target,
+    host: authority,
+    minorVersion: 1,
+    headers,
+    framing: ended ? (declared.kind === "length" ? declared : NO_BODY) : unsized,
+    keepAlive: true,
+    upgrade: undefined,
+    expectsContinue: expect === "100-continue",
+  }
+}
+
+/** gRPC has its own way of being refused. */
+export function isGrpc({ headers }: RequestHead): boolean {
+  return headers.get("content-type")?.[0]?.toLowerCase().startsWith("application/grpc") ?? false
+}

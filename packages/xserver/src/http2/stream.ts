@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: Apache-2.0
+// One request of an HTTP/2 connection, from its headers to its record: read, judge, refuse or forward, carry the bytes.
+// The stream is ours from the first header to `close`, which comes once and last, whatever happened.
+
+import { constants, type ServerHttp2Stream } from "node:http2"
+import type { Judgement } from "@merlon/policy"
+import { REQUEST_ID_HEADER, requestId } from "../accept/forwarded-headers.js"
+import type { Admission } from "../enforcement/gate.js"
+import type { Expiring } from "../http1/deadlines.js"
+import { keepsRequestTrailer, requestHeadText } from "../http1/forward-request.js"
+import { keepsResponseTrailer } from "../http1/forward-response.js"
+import type { RequestHead } from "../http1/request-head.js"
+import type { UpstreamFailure } from "../observe/meters.js"
+import type {
+  ApplicationCall,
+  ApplicationListener,
+  ApplicationResponse,
+  HeaderList,
+} from "./application/application.js"
+import { headerObject } from "./header-object.js"
+import { failureReply, faultReply, grpcReply, plainReply, type StreamReply } from "./reply.js"
+import { isGrpc, readRequest } from "./request.js"
+import type { Session } from "./session.js"
+
+const { NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR, NGHTTP2_REFUSED_STREAM } = constants
+
+type Allowed = Extract<Judgement, { verdict: "allow" }>
+
+export class StreamExchange implements ApplicationListener, Expiring {
+  readonly #stream: ServerHttp2Stream
+  readonly #session: Session
+  readonly #started = performance.now()
+  #head: RequestHead | undefined
+  #grpc = false
+  #admission: Admission<Judgement> | undefined
+  #requestId: string | undefined
+  #call: ApplicationCall | undefined
+  #requestEnded: boolean
+  #trailersIn: HeaderList = []
+  #trailersOut: HeaderList = []
+  #status = 0
+  #received = 0
+  #sent = 0
+  #failure: UpstreamFailure | undefined
+  /** The client does not take what there is for it. */
+  #stalled = false
+  /** Whether ending the stream early was our decision. */
+  #ours = false
+  deadline = 0
+
+  constructor(stream: ServerHttp2Stream, session: Session, ended: boolean) {
+    this.#stream = stream
+    this.#session = session
+    this.#requestEnded = ended
+  }
+
+  begin(raw: readonly string[]): void {
+    const stream = this.#stream
+    stream.on("error", ignore)
+    stream.once("close", () => this.#onClose())
+    const { gate, limits, accepted } = this.#session
+    const head = readRequest(raw, this.#requestEnded, limits.headerLines)
+    if (typeof head === "string") {
+      this.#reply(faultReply(head))
+      return
+    }
+    this.#head = head
+    this.#grpc = isGrpc(head)
+    this.#requestId = requestId(head.headers.get(REQUEST_ID_HEADER))
+    const { method, host, target, headers } = head
+    const scheme = accepted.certificate === undefined ? "http" : "https"
+    this.#admission = gate.admit(accepted.connection, { method, scheme, host, target, headers })
+    const { judgement, decisionId } = this.#admission
+    if (judgement.verdict === "allow") {
+      this.#forward(head, judgement, this.#requestId)
+    } else if (judgement.reply === undefined) {
+      // The mode no longer takes this connection. The client may try again on another one, with a certificate.
+      this.#reset(NGHTTP2_REFUSED_STREAM)
+      this.#session.drain()
+    } else {
+      this.#refuse(judgement.reply, decisionId)
+    }
+  }
+
+  onInformational(status: number, headers: HeaderList): void {
+    if (!this.#stream.headersSent && !this.#stream.destroyed) {
+      this.#stream.additionalHeaders(headerObject([[":status", String(status)], ...headers]))
+    }
+  }
+
+  onResponse({ status, headers, ended, trailers }: ApplicationResponse): void {
+    const stream = this.#stream
+    if (stream.destroyed || stream.headersSent) return
+    const list = status === 204 ? headers.filter(([name]) => name !== "content-length") : headers
+    // RFC 9110 sections 9.3.2 and 15: these have no content, whatever the headers say.
+    const empty = ended || this.#head?.method === "HEAD" || status === 204 || status === 304
+    // The date is the application's to give; the option is documented, but the types do not know it.
+    const options = { endStream: empty, waitForTrailers: trailers && !empty, sendDate: false }
+    try {
+      stream.respond(headerObject([[":status", String(status)], ...list]), options)
+    } catch {
+      // Headers that HTTP/2 has no room for. Fail closed: a response cut down to what fits would be another one.
+      this.#call?.abort()
+      this.onFailure("protocol")
+      return
+    }
+    this.#status = status
+    stream.once("wantTrailers", () => stream.sendTrailers(headerObject(this.#trailersOut)))
+    this.#touch()
+  }
+
+  onContent(bytes: Buffer): void {
+    if (this.#stream.destroyed || this.#stream.writableEnded) return
+    this.#sent += bytes.length
+    if (!this.#stream.write(bytes)) {
+      this.#call?.pause()
+      this.#stall()
+    } else {
+      this.#touch()
+    }
+  }
+
+  onEnd(trailers: HeaderList): void {
+    this.#trailersOut = trailers.filter(([name]) => keepsResponseTrailer(name))
+    if (this.#stream.destroyed) return
+    this.#stream.end()
+    // What is left waits for the client alone.
+    this.#stall()
+  }
+
+  onFailure(failure: UpstreamFailure): void {
+    this.#failure = failure
+    if (this.#stream.headersSent) this.#reset(NGHTTP2_INTERNAL_ERROR)
+    else this.#reply(failureReply(failure))
+  }
+
+  onWritable(): void {
+    this.#stream.resume()
+  }
+
+  expire(): void {
+    this.#session.meters.limitHit(this.#grpc && !this.#stalled ? "tunnelIdleTimeoutMs" : "bodyIdleTimeoutMs")
+    this.#call?.abort()
+    if (this.#stream.headersSent) this.#reset(NGHTTP2_CANCEL)
+    else this.#reply({ status: 408, body: "request timeout", headers: [] })
+  }
+
+  #forward(head: RequestHead, { target, edits }: Allowed, id: string): void {
+    const stream = this.#stream
+    const { application, forwarded, deadlines } = this.#session
+    const text = requestHeadText({ head, target, edits, requestId: id, upgrade: undefined }, forwarded)
+    const { kind } = head.framing
+    const body = this.#requestEnded ? "none" : kind === "chunked" ? "chunked" : "length"
+    const call = application.send({ method: head.method, head: text, body }, this)
+    this.#call = call
+    deadlines.watch(this)
+    this.#touch()
+    stream.on("drain", () => {
+      this.#stalled = false
+      this.#touch()
+      call.resume()
+    })
+    if (this.#requestEnded) return
+    stream.on("trailers", (_, __, raw?: readonly string[]) => {
+      this.#trailersIn = pairs(raw ?? []).filter(([name]) => keepsRequestTrailer(name, edits))
+    })
+    stream.on("data", (chunk: Buffer) => {
+      this.#received += chunk.length
+      if (!this.#stalled) this.#touch()
+      if (!call.write(chunk)) stream.pause()
+    })
+    stream.once("end", () => {
+      this.#requestEnded = true
+      if (!this.#stalled) this.#touch()
+      // A stream that was reset ends too, but what it carried is not a whole request: `close` gives it up.
+      if (!stream.closed) call.end(this.#trailersIn)
+    })
+  }
+
+  #refuse(
+    reply: { status: number; body: string; challenge: string | undefined },
+    decisionId: string | undefined,
+  ): void {
+    const { decisionHeader } = this.#session.gate.program.mesh.names
+    const headers: (readonly [string, string])[] = []
+    if (reply.challenge !== undefined) headers.push(["www-authenticate", reply.challenge])
+    if (decisionId !== undefined) headers.push([decisionHeader, decisionId])
+    this.#reply({ status: reply.status, body: reply.body, headers })
+  }
+
+  #reply(reply: StreamReply): void {
+    const stream = this.#stream
+    if (stream.destroyed || stream.headersSent) return
+    const bodiless = this.#grpc || reply.body === "" || this.#head?.method === "HEAD"
+    const headers = headerObject(this.#grpc ? grpcReply(reply) : plainReply(reply))
+    this.#status = this.#grpc ? 200 : reply.status
+    this.#ours = true
+    if (!bodiless) this.#sent += Buffer.byteLength(reply.body)
+    stream.once("finish", () => this.#stopListening())
+    stream.respond(headers, { endStream: bodiless })
+    if (!bodiless) stream.end(reply.body)
+  }
+
+  // RFC 9113 section 8.1: the answer is complete, and the rest of the request is of no interest.
+  #stopListening(): void {
+    if (!this.#requestEnded && !this.#stream.destroyed) this.#stream.close(NGHTTP2_NO_ERROR)
+  }
+
+  #reset(code: number): void {
+    this.#ours = true
+    if (!this.#stream.closed) this.#stream.close(code)
+  }
+
+  #stall(): void {
+    if (this.#stalled) return
+    this.#stalled = true
+    this.deadline = this.#session.deadlines.after(this.#session.limits.bodyIdleTimeoutMs)
+  }
+
+  /** A byte has moved, or the one to wait for has changed. Who only waits for the application is not hurried. */
+  #touch(): void {
+    const { deadlines, limits } = this.#session
+    if (this.#grpc) this.deadline = deadlines.after(limits.tunnelIdleTimeoutMs)
+    else this.deadline = this.#requestEnded ? 0 : deadlines.after(limits.bodyIdleTimeoutMs)
+  }
+
+  #onClose(): void {
+    const { rstCode } = this.#stream
+    this.#session.deadlines.unwatch(this)
+    this.#call?.abort()
+    const cancelled = rstCode !== undefined && rstCode !== NGHTTP2_NO_ERROR && !this.#ours
+    this.#report()
+    this.#session.closed(cancelled)
+  }
+
+  #report(): void {
+    const { accepted, meters } = this.#session
+    const { connection, port } = accepted
+    const target = this.#head?.target ?? ""
+    meters.requestDone({
+      protocol: "h2",
+      judgement: this.#admission?.judgement,
+      decisionId: this.#admission?.decisionId,
+      requestId: this.#requestId,
+      method: this.#head?.method ?? "",
+      host: this.#head?.host ?? "",
+      path: target.split("?", 1)[0] ?? "",
+      status: this.#status,
+      bytesReceived: this.#received,
+      bytesSent: this.#sent,
+      durationMs: performance.now() - this.#started,
+      peer: connection.peer?.uri,
+      source: connection.sourceIp.text,
+      port: port.port,
+      upstreamFailure: this.#failure,
+    })
+  }
+}
+
+function pairs(raw: readonly string[]): HeaderList {
+  const list: (readonly [string, string])[] = []
+  for (let index = 0; index + 1 < raw.length; index += 2) list.push([raw[index] ?? "", raw[index + 1] ?? ""])
+  return list
+}
+
+function ignore(): void {}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// A rig whose HTTP/2 handler stands in front of a real application, and clients that are not ours.
+
+import { once } from "node:events"
+import { createServer as createHttp1, type RequestListener } from "node:http"
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  type ClientSessionOptions,
+  connect,
+  createServer as createHttp2,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders,
+  type SecureClientSessionOptions,
+  type ServerHttp2Stream,
+} from "node:http2"
+import type { Server } from "node:net"
+import { listening, type Rig, type RigOptions, startRig } from "../../accept/testing/rig.js"
+import { Deadlines } from "../../http1/deadlines.js"
+import { DEFAULT_LIMITS } from "../../limits.js"
+import { Upstream } from "../../upstream/upstream.js"
+import { H2cApplication } from "../application/h2c.js"
+import { Http1Application } from "../application/http1.js"
+import { serveHttp2 } from "../serve-http2.js"
+
+export type Speaks = "http/1.1" | "h2c"
+
+/** What an application does, in both protocols: the compatible API of node:http2 takes the same listener. */
+export type AppListener = RequestListener
+
+export class Http2Rig {
+  readonly rig: Rig
+  readonly app: Server
+  readonly #sessions = new Set<ClientHttp2Session>()
+
+  constructor(rig: Rig, app: Server) {
+    this.rig = rig
+    this.app = app
+  }
+
+  connect(options: ClientSessionOptions | SecureClientSessionOptions = {}): ClientHttp2Session {
+    const scheme = "ca" in options ? "https" : "http"
+    const session = connect(`${scheme}://127.0.0.1:${this.rig.port}`, { maxSessionMemory: 1_000, ...options })
+    session.on("error", () => undefined)
+    this.#sessions.add(session)
+    return session
+  }
+
+  async stop(): Promise<void> {
+    for (const session of this.#sessions) session.destroy()
+    await this.rig.stop()
+    this.app.close()
+    if ("closeAllConnections" in this.app && typeof this.app.closeAllConnections === "function") {
+      this.app.closeAllConnections()
+    }
+  }
+}
+
+export async function startHttp2Rig(
+  speaks: Speaks,
+  app: AppListener | ((stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void),
+  options: RigOptions & { readonly raw?: boolean } = {},
+): Promise<Http2Rig> {
+  const server = speaks === "h2c" ? createHttp2() : createHttp1()
+  server.on(options.raw === true ? "stream" : "request", app)
+  const port = await listening(server)
+  const limits = { ...DEFAULT_LIMITS, ...options.limits }
+  const deadlines = new Deadlines(limits)
+  const address = { host: "127.0.0.1", port }
+  const rig = await startRig({
+    ...options,
+    handlers: ({ parts }) => {
+      const shared = { limits, deadlines, meters: parts.meters, address }
+      const application = speaks === "h2c" ? new H2cApplication(shared) : new Http1Application(new Upstream(shared))
+      return { http2: serveHttp2({ ...parts, deadlines, application }) }
+    },
+  })
+  return new Http2Rig(rig, server)
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+  readonly body: Buffer
+  readonly trailers: IncomingHttpHeaders
+  /** Of the frame that carried the headers. */
+  readonly flags: number
+}
+
+export async function answerOf(stream: ClientHttp2Stream): Promise<Answer> {
+  let trailers: IncomingHttpHeaders = {}
+  stream.on("trailers", received => {
+    trailers = received
+  })
+  const [headers, flags]: [IncomingHttpHeaders, number] = await once(stream, "response").then(([first, second]) => [
+    first,
+    second,
+  ])
+  const chunks: Buffer[] = []
+  for await (const chunk of stream) chunks.push(chunk)
+  return { status: Number(headers[":status"]), headers, body: Buffer.concat(chunks), trailers, flags }
+}
+
+export function ask(
+  session: ClientHttp2Session,
+  headers: OutgoingHttpHeaders = {},
+  body?: string | Buffer,
+): Promise<Answer> {
+  const stream = session.request(headers, { endStream: body === undefined })
+  if (body !== undefined) stream.end(body)
+  return answerOf(stream)
+}
