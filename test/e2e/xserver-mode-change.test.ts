@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// PERMISSIVE becomes STRICT while callers of both kinds keep calling: no mTLS request fails, and once the change is
+// acknowledged no plaintext request succeeds any more. And back again.
+
+import http from "node:http"
+import https from "node:https"
+import { afterAll, beforeAll, expect, it } from "vitest"
+import { Authority, GOOD_ID } from "../../packages/xserver/src/accept/testing/certificates.js"
+import { type Application, startApplication } from "./support/application.js"
+import { mode, XserverProcess } from "./support/xserver.js"
+
+interface Call {
+  readonly started: number
+  readonly status: number
+}
+
+let application: Application
+let xserver: XserverProcess
+const authority = new Authority()
+const client = authority.issue({ uris: [GOOD_ID] })
+
+beforeAll(async () => {
+  application = await startApplication()
+  xserver = await XserverProcess.start({
+    upstream: application.port,
+    policies: [mode("PERMISSIVE")],
+    tls: authority.material(),
+  })
+})
+afterAll(async () => {
+  await xserver.remove()
+  await application.close()
+})
+
+const plainAgent = new http.Agent({ keepAlive: true, maxSockets: 8 })
+const mtlsAgent = new https.Agent({
+  keepAlive: true,
+  maxSockets: 8,
+  cert: client.certificate,
+  key: client.privateKey,
+  ca: authority.certificate,
+  // The server's name is its SPIFFE id, not the address we dial.
+  checkServerIdentity: () => undefined,
+})
+
+function call(secure: boolean): Promise<Call> {
+  const started = performance.now()
+  const options = { host: "127.0.0.1", port: xserver.port, path: "/get" }
+  return new Promise(resolve => {
+    const done = (status: number): void => resolve({ started, status })
+    const onResponse = (response: http.IncomingMessage): void => {
+      response.resume()
+      response.on("end", () => done(response.statusCode ?? 0))
+      response.on("error", () => done(0))
+    }
+    const request = secure
+      ? https.request({ ...options, agent: mtlsAgent }, onResponse)
+      : http.request({ ...options, agent: plainAgent }, onResponse)
+    request.on("error", () => done(0))
+    request.end()
+  })
+}
+
+function keepCalling(secure: boolean): { stop(): Promise<readonly Call[]> } {
+  const calls: Call[] = []
+  let running = true
+  const callers = Array.from({ length: 8 }, async () => {
+    while (running) calls.push(await call(secure))
+  })
+  return {
+    async stop() {
+      running = false
+      await Promise.all(callers)
+      return calls
+    },
+  }
+}
+
+const pause = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms))
+
+it("holds for every request under load, in both directions", async () => {
+  const plain = keepCalling(false)
+  const secure = keepCalling(true)
+  await pause(700)
+  xserver.configure({ policies: [mode("STRICT")] })
+  await xserver.applied(2)
+  const strictFrom = performance.now()
+  await pause(700)
+  const strictUntil = performance.now()
+  xserver.configure({ policies: [mode("PERMISSIVE")] })
+  await xserver.applied(3)
+  const openFrom = performance.now()
+  await pause(500)
+  const [plainCalls, secureCalls] = await Promise.all([plain.stop(), secure.stop()])
+
+  expect(secureCalls.length).toBeGreaterThan(100)
+  expect(secureCalls.filter(({ status }) => status !== 200)).toEqual([])
+  const during = plainCalls.filter(({ started }) => started > strictFrom && started < strictUntil)
+  expect(during.length).toBeGreaterThan(50)
+  expect(during.filter(({ status }) => status !== 0)).toEqual([])
+  const before = plainCalls.filter(({ started }) => started < strictFrom - 700)
+  expect(before.every(({ status }) => status === 200)).toBe(true)
+  expect(plainCalls.some(({ started, status }) => started > openFrom && status === 200)).toBe(true)
+})
+
+it("a certificate that is revoked ends what stands open and gets no further", async () => {
+  expect((await call(true)).status).toBe(200)
+  xserver.configure({ more: { revocations: { identities: [GOOD_ID] } } })
+  await xserver.applied(4)
+  expect((await call(true)).status).toBe(0)
+  expect(await xserver.metrics()).toContain('tls_failures_total{reason="revoked"}')
+})
