@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a real kube-apiserver answered, recorded, against this server: every case, over TLS, headers and managed fields
+// included. Deliberate differences are named with a reason; a case on that list must still fail, or the list is stale.
+
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { loadPapers, type Papers } from "./auth/pki.js"
+import { type Cluster, startCluster } from "./cluster.js"
+import { loadDifferences, loadThemes } from "./testing/oracle/case.js"
+import { OracleClient } from "./testing/oracle/client.js"
+import { installFixtures, type Replay, runCase } from "./testing/oracle/runner.js"
+import { OracleWebhooks } from "./testing/oracle/webhooks.js"
+
+const differences = loadDifferences()
+let folder: string
+let cluster: Cluster
+let replay: Replay
+/** Time stands still within a case: the order of managedFields depends on whole seconds, and the recording was quick. */
+let time = Date.now()
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "oracle-"))
+  cluster = await startCluster({ dataDir: join(folder, "cluster"), port: 0, clock: () => time })
+  const own: Papers = await loadPapers(join(folder, "cluster", "pki"), [], Date.now())
+  const hooks = await loadPapers(join(folder, "webhooks"), [], Date.now())
+  const client = new OracleClient({
+    url: cluster.url,
+    ca: own.caCertificate,
+    cert: own.adminCertificate,
+    key: own.adminKey,
+  })
+  const webhooks = new OracleWebhooks(hooks.serverCertificate, hooks.serverKey)
+  await webhooks.start()
+  replay = {
+    client,
+    webhooks,
+    caBundle: Buffer.from(hooks.caCertificate).toString("base64"),
+    compact: () => cluster.compact(),
+  }
+  await installFixtures(replay)
+})
+
+afterAll(async () => {
+  replay.client.close()
+  await replay.webhooks.close()
+  await cluster.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+for (const [theme, cases] of loadThemes())
+  describe(theme, () => {
+    for (const oracle of cases) {
+      const reason = differences[`${theme}: ${oracle.name}`]
+      if (reason === undefined)
+        it(oracle.name, async () => {
+          time = Date.now()
+          expect(await runCase(oracle, replay)).toEqual([])
+        })
+      else
+        it(`differs on purpose: ${oracle.name}`, async () => {
+          expect(await runCase(oracle, replay)).not.toEqual([])
+        })
+    }
+  })
