@@ -10,11 +10,18 @@ import { CHUNKED, NO_BODY, requestFraming } from "../http1/framing.js"
 import { parseHeaderLines } from "../http1/header-block.js"
 import type { RequestHead } from "../http1/request-head.js"
 import { isHost, parseTarget } from "../http1/target.js"
+import type { Limits } from "../limits.js"
 
 const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS)
 
 /** `raw` is names and values in turn; `ended` where the headers end the stream. */
-export function readRequest(raw: readonly string[], ended: boolean, maxLines: number): RequestHead | HttpFault {
+export function readRequest(
+  raw: readonly string[],
+  ended: boolean,
+  { headerBytes, headerLines }: Pick<Limits, "headerBytes" | "headerLines">,
+): RequestHead | HttpFault {
+  // Node holds to what we announced only once the peer has acknowledged it.
+  if (raw.reduce((sum, text) => sum + text.length + 2, 0) > headerBytes) return "head-too-large"
   const pseudo = new Map<string, string>()
   const cookies: string[] = []
   let host: string | undefined
@@ -50,7 +57,7 @@ export function readRequest(raw: readonly string[], ended: boolean, maxLines: nu
 
   // RFC 9113 section 8.2.3: the pieces of a cookie are one header again for everybody behind us.
   const cookie = cookies.length === 0 ? "" : `cookie: ${cookies.join("; ")}\r\n`
-  const headers = parseHeaderLines(`host: ${authority}\r\n${cookie}${text}\r\n`, 0, maxLines + 1)
+  const headers = parseHeaderLines(`host: ${authority}\r\n${cookie}${text}\r\n`, 0, headerLines + 1)
   if (typeof headers === "string") return headers
   for (let index = 0; index < headers.size; index++) {
     const kind = headers.kind(index)

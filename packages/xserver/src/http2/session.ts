@@ -4,7 +4,7 @@
 
 import { constants, performServerHandshake, type ServerHttp2Session } from "node:http2"
 import type { Accepted } from "../accept/accepted.js"
-import { connectionHeaders } from "../accept/forwarded-headers.js"
+import { connectionHeaders, OWN_HEADERS } from "../accept/forwarded-headers.js"
 import type { Gate } from "../enforcement/gate.js"
 import type { Deadlines, Expiring } from "../http1/deadlines.js"
 import type { ForwardedConnection } from "../http1/forward-request.js"
@@ -27,6 +27,8 @@ const RESETS_PER_SECOND = 20
 const SETTINGS_BURST = 100
 const SETTINGS_PER_SECOND = 1
 const INVALID_FRAMES = 100
+/** For the last frames of a connection that ends. */
+const LINGER_MS = 1_000
 
 export class Session implements Expiring {
   readonly accepted: Accepted
@@ -36,11 +38,15 @@ export class Session implements Expiring {
   readonly deadlines: Deadlines
   readonly application: Application
   readonly forwarded: ForwardedConnection
+  /** What a rule reads under the gate's own names, whatever the client wrote there. */
+  readonly standIns: ReadonlyMap<string, readonly string[]>
   readonly #options: Http2Options
   readonly #resets = new ResetBudget(RESET_BURST, RESETS_PER_SECOND, performance.now())
   readonly #settings = new ResetBudget(SETTINGS_BURST, SETTINGS_PER_SECOND, performance.now())
   #http2: ServerHttp2Session | undefined
   #streams = 0
+  /** Asked whether it is still there, and not answered yet. */
+  #pinged = false
   deadline = 0
 
   constructor(accepted: Accepted, options: Http2Options) {
@@ -51,8 +57,15 @@ export class Session implements Expiring {
     this.deadlines = options.deadlines
     this.application = options.application
     this.#options = options
-    const lines = connectionHeaders(accepted).map(([name, value]) => `${name}: ${value}\r\n`)
-    this.forwarded = { lines: lines.join(""), address: accepted.connection.sourceIp.text }
+    const headers = connectionHeaders(accepted)
+    this.forwarded = {
+      lines: headers.map(([name, value]) => `${name}: ${value}\r\n`).join(""),
+      // An IPv4 client of a dual-stack listener is an IPv4 client.
+      address: accepted.connection.sourceIp.text.replace(/^::ffff:(?=\d+\.)/i, ""),
+    }
+    const standIns = new Map<string, readonly string[]>(OWN_HEADERS.map(name => [name, []]))
+    for (const [name, value] of headers) standIns.set(name, [value])
+    this.standIns = standIns
   }
 
   open(): void {
@@ -85,7 +98,7 @@ export class Session implements Expiring {
     })
     http2.on("stream", (stream, _, flags, raw?: readonly string[]) => {
       this.#streams++
-      this.deadline = 0
+      this.#alive()
       new StreamExchange(stream, this, (flags & NGHTTP2_FLAG_END_STREAM) !== 0).begin(raw ?? [])
     })
     http2.on("remoteSettings", () => {
@@ -107,9 +120,21 @@ export class Session implements Expiring {
     if (this.#http2?.closed === false) this.#http2.close()
   }
 
-  /** Without a stream for too long. */
+  /**
+   * Without a stream for too long: it drains, and ends if that does not end it. With streams it must show that it is
+   * still there: after some frames nghttp2 gives a session up without telling anybody, and reads no more.
+   */
   expire(): void {
-    this.drain()
+    const { deadlines, limits } = this
+    if (this.#streams === 0 && this.#http2?.closed === false) {
+      this.drain()
+      this.deadline = deadlines.after(Math.min(limits.keepAliveTimeoutMs, LINGER_MS))
+    } else if (this.#streams === 0 || this.#pinged || this.#http2?.ping(() => this.#alive()) !== true) {
+      this.#http2?.destroy()
+    } else {
+      this.#pinged = true
+      this.deadline = deadlines.after(limits.bodyIdleTimeoutMs)
+    }
   }
 
   /** For streams: one is over; `cancelled` where the peer brought that about. */
@@ -121,6 +146,11 @@ export class Session implements Expiring {
 
   #rest(): void {
     if (this.#streams === 0) this.deadline = this.deadlines.after(this.limits.keepAliveTimeoutMs)
+  }
+
+  #alive(): void {
+    this.#pinged = false
+    if (this.#streams > 0) this.deadline = this.deadlines.after(this.limits.bodyIdleTimeoutMs)
   }
 
   // Fail closed: a peer that only makes work loses its connection, with everything on it.

@@ -3,8 +3,9 @@
 // The stream is ours from the first header to `close`, which comes once and last, whatever happened.
 
 import { constants, type ServerHttp2Stream } from "node:http2"
-import type { Judgement } from "@merlon/policy"
+import type { Judgement, Reply } from "@merlon/policy"
 import { REQUEST_ID_HEADER, requestId } from "../accept/forwarded-headers.js"
+import { newDecisionId } from "../enforcement/decision-id.js"
 import type { Admission } from "../enforcement/gate.js"
 import type { Expiring } from "../http1/deadlines.js"
 import { keepsRequestTrailer, requestHeadText } from "../http1/forward-request.js"
@@ -22,7 +23,8 @@ import { failureReply, faultReply, grpcReply, plainReply, type StreamReply } fro
 import { isGrpc, readRequest } from "./request.js"
 import type { Session } from "./session.js"
 
-const { NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR, NGHTTP2_REFUSED_STREAM } = constants
+const { NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR, NGHTTP2_PROTOCOL_ERROR, NGHTTP2_REFUSED_STREAM } =
+  constants
 
 type Allowed = Extract<Judgement, { verdict: "allow" }>
 
@@ -33,6 +35,7 @@ export class StreamExchange implements ApplicationListener, Expiring {
   #head: RequestHead | undefined
   #grpc = false
   #admission: Admission<Judgement> | undefined
+  #faultId: string | undefined
   #requestId: string | undefined
   #call: ApplicationCall | undefined
   #requestEnded: boolean
@@ -58,12 +61,16 @@ export class StreamExchange implements ApplicationListener, Expiring {
     const stream = this.#stream
     stream.on("error", ignore)
     stream.once("close", () => this.#onClose())
-    const { gate, limits, accepted } = this.#session
-    const head = readRequest(raw, this.#requestEnded, limits.headerLines)
+    const { gate, limits, accepted, meters } = this.#session
+    const head = readRequest(raw, this.#requestEnded, limits)
     if (typeof head === "string") {
-      this.#reply(faultReply(head))
+      if (head === "head-too-large") meters.limitHit("headerBytes")
+      if (head === "too-many-headers") meters.limitHit("headerLines")
+      this.#faultId = newDecisionId()
+      this.#reply(this.#named(faultReply(head), this.#faultId))
       return
     }
+    head.headers.standIns = this.#session.standIns
     this.#head = head
     this.#grpc = isGrpc(head)
     this.#requestId = requestId(head.headers.get(REQUEST_ID_HEADER))
@@ -149,8 +156,8 @@ export class StreamExchange implements ApplicationListener, Expiring {
     const stream = this.#stream
     const { application, forwarded, deadlines } = this.#session
     const text = requestHeadText({ head, target, edits, requestId: id, upgrade: undefined }, forwarded)
-    const { kind } = head.framing
-    const body = this.#requestEnded ? "none" : kind === "chunked" ? "chunked" : "length"
+    const { framing } = head
+    const body = this.#requestEnded ? "none" : framing.kind === "chunked" ? "chunked" : "length"
     const call = application.send({ method: head.method, head: text, body }, this)
     this.#call = call
     deadlines.watch(this)
@@ -166,6 +173,12 @@ export class StreamExchange implements ApplicationListener, Expiring {
     })
     stream.on("data", (chunk: Buffer) => {
       this.#received += chunk.length
+      if (framing.kind === "length" && this.#received > framing.length) {
+        // INVARIANT: nghttp2 has counted already. Fail closed: the rest would be the next request on the connection.
+        call.abort()
+        this.#reset(NGHTTP2_PROTOCOL_ERROR)
+        return
+      }
       if (!this.#stalled) this.#touch()
       if (!call.write(chunk)) stream.pause()
     })
@@ -177,15 +190,14 @@ export class StreamExchange implements ApplicationListener, Expiring {
     })
   }
 
-  #refuse(
-    reply: { status: number; body: string; challenge: string | undefined },
-    decisionId: string | undefined,
-  ): void {
+  #refuse({ status, body, challenge }: Reply, decisionId: string | undefined): void {
+    const headers: HeaderList = challenge === undefined ? [] : [["www-authenticate", challenge]]
+    this.#reply(this.#named({ status, body, headers }, decisionId))
+  }
+
+  #named(reply: StreamReply, decisionId: string | undefined): StreamReply {
     const { decisionHeader } = this.#session.gate.program.mesh.names
-    const headers: (readonly [string, string])[] = []
-    if (reply.challenge !== undefined) headers.push(["www-authenticate", reply.challenge])
-    if (decisionId !== undefined) headers.push([decisionHeader, decisionId])
-    this.#reply({ status: reply.status, body: reply.body, headers })
+    return decisionId === undefined ? reply : { ...reply, headers: [...reply.headers, [decisionHeader, decisionId]] }
   }
 
   #reply(reply: StreamReply): void {
@@ -240,7 +252,7 @@ export class StreamExchange implements ApplicationListener, Expiring {
     meters.requestDone({
       protocol: "h2",
       judgement: this.#admission?.judgement,
-      decisionId: this.#admission?.decisionId,
+      decisionId: this.#faultId ?? this.#admission?.decisionId,
       requestId: this.#requestId,
       method: this.#head?.method ?? "",
       host: this.#head?.host ?? "",
