@@ -81,9 +81,10 @@ async function assemble(
   clock: () => number,
 ): Promise<Cluster> {
   const catalog = new Catalog()
-  const rbac = new Rbac(store, catalog)
-  const registry = new Registry(store, catalog, new AdmissionChain(store, catalog, rbac), clock)
-  const tokens = new Tokens(papers, store, catalog, clock)
+  const recent = store.recent()
+  const rbac = new Rbac(recent, catalog)
+  const registry = new Registry(store, catalog, new AdmissionChain(recent, catalog, rbac), clock)
+  const tokens = new Tokens(papers, recent, catalog, clock)
   const first = store.revision() <= 1
   await bootstrap(registry)
   const aggregator = new RoleAggregator(registry)

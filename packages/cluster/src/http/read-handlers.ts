@@ -75,7 +75,7 @@ export async function handleGet(
   const accepted = acceptObject(exchange, kind)
   const asked = parseRevision(exchange.query.get("resourceVersion") ?? "")
   if (typeof asked === "string") throw internal(asked)
-  if (asked > registry.store.revision()) throw resourceVersionTooLarge(`${asked}`, registry.store.revision())
+  if (!(await registry.store.reached(asked))) throw resourceVersionTooLarge(`${asked}`, registry.store.revision())
   sendObject(exchange, kind, await registry.get(kind, namespace, name), accepted)
 }
 

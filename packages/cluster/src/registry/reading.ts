@@ -68,7 +68,7 @@ export async function list(registry: Registry, kind: Kind, namespace: string, op
     after = prefix + token.start
     if (token.rv > 0) revision = token.rv
   } else {
-    if (asked > registry.store.revision())
+    if (!(await registry.store.reached(asked)))
       throw resourceVersionTooLarge(options.resourceVersion, registry.store.revision())
     if (options.resourceVersionMatch === "Exact") revision = asked
   }

@@ -154,6 +154,24 @@ function suite(engine: Engine): void {
     })
   })
 
+  it("shows this process's own writes in recent reads", async () => {
+    await fresh()
+    const recent = store.recent()
+    for (let n = 0; n < 10; n++) {
+      await write(put("/a", n))
+      expect(await recent.get("/a")).toMatchObject({ object: { n } })
+      expect((await recent.range({ prefix: "/" })).entries.map(({ object }) => object)).toEqual([{ n }])
+    }
+  })
+
+  it("knows which revisions there are", async () => {
+    await fresh()
+    const made = await write(put("/a", 1))
+    expect(await store.reached(1)).toBe(true)
+    expect(await store.reached(made)).toBe(true)
+    expect(await store.reached(made + 1000)).toBe(false)
+  })
+
   describe("range", () => {
     it("is sorted, holds to its prefix and pages with limit and after", async () => {
       await fresh()

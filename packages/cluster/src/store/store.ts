@@ -62,6 +62,11 @@ export interface Watch {
 }
 
 export interface Store {
+  /**
+   * The same store for decisions that Kubernetes, too, takes from a cache (roles, webhooks, accounts): its reads ask
+   * nobody and show this process's own writes at once, other servers' a moment later. A key it does not know it looks up.
+   */
+  recent(): Store
   get(key: string): Promise<Entry | undefined>
   range(request: RangeRequest): Promise<RangeResult>
   /** All compares hold and everything is written durably, or nothing is and undefined comes back. */
@@ -69,6 +74,8 @@ export interface Store {
   /** Events after the revision, in order, without gap or repetition; throws CompactedError if they are forgotten. */
   watch(prefix: string, after: number, listener: (event: StoreEvent) => void): Watch
   revision(): number
+  /** Whether there is such a revision yet; where only another server knows it, waits a moment to catch up. */
+  reached(revision: number): Promise<boolean>
   compactedRevision(): number
   /** Forgets history up to and including the revision. */
   compact(revision: number): Promise<void>

@@ -130,8 +130,17 @@ class EmbeddedStore implements Store {
     this.#log = log
   }
 
+  /** There are no other servers. */
+  recent(): Store {
+    return this
+  }
+
   revision(): number {
     return this.meta.revision
+  }
+
+  async reached(revision: number): Promise<boolean> {
+    return revision <= this.meta.revision
   }
 
   compactedRevision(): number {

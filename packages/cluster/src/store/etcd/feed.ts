@@ -4,9 +4,10 @@
 // right after the last revision the replica has; answers arrive in order, so nothing is missed and nothing comes twice.
 
 import type { ClientDuplexStream } from "@grpc/grpc-js"
+import type { WholeState } from "./calls.js"
 import type { Connection } from "./connection.js"
 import type { KeyNames } from "./key-names.js"
-import { encodeWatchCreate, type KeyValue, type WatchResponse } from "./messages.js"
+import { encodeWatchCreate, type WatchResponse } from "./messages.js"
 import type { Change, Replica } from "./replica.js"
 
 const MIN_PAUSE_MS = 20
@@ -14,11 +15,6 @@ const MAX_PAUSE_MS = 2_000
 
 /** etcd no longer has the history between what the replica knows and this revision. */
 class HistoryLost extends Error {}
-
-export interface WholeState {
-  state: KeyValue[]
-  revision: number
-}
 
 export class Feed {
   #stream: ClientDuplexStream<Buffer, WatchResponse> | undefined

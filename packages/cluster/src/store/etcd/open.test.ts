@@ -45,9 +45,27 @@ describe.skipIf(!etcdAvailable())("etcd store and the way to etcd", () => {
       const revision = await one.commit([], [put("/a", n)])
       expect(await two.get("/a")).toMatchObject({ object: { n }, modRevision: revision })
       expect((await two.range({ prefix: "/" })).entries[0]).toMatchObject({ object: { n } })
+      expect(await one.reached(revision ?? 0)).toBe(true)
+      expect(await two.reached(revision ?? 0)).toBe(true)
       expect(await two.commit([{ key: "/a", modRevision: (revision ?? 0) - 1 }], [put("/a", -1)])).toBeUndefined()
     }
     expect(numbers(events)).toEqual(Array.from({ length: 20 }, (_, n) => n))
+  })
+
+  it("answers recent reads by itself, with its own writes at once and never blind to a new key", async () => {
+    const server = await etcd()
+    const gate = await gateTo(server)
+    const one = await open([server.endpoint])
+    const two = await open([gate.endpoint])
+    const recent = two.recent()
+    await two.commit([], [put("/a", 1)])
+    expect(await recent.get("/a")).toBe(await two.get("/a"))
+    await one.commit([], [put("/b", 1)])
+    expect(await recent.get("/b")).toMatchObject({ object: { n: 1 } })
+    await until(async () => (await recent.range({ prefix: "/" })).entries.length === 2)
+    gate.silent = true
+    expect(await recent.get("/a")).toMatchObject({ object: { n: 1 } })
+    expect((await recent.range({ prefix: "/b" })).entries).toHaveLength(1)
   })
 
   it("keeps to its prefix", async () => {

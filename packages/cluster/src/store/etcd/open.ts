@@ -17,23 +17,13 @@ import {
   type Watch,
   type Write,
 } from "../store.js"
+import { Calls } from "./calls.js"
 import { Connection, type EtcdOptions } from "./connection.js"
-import { isCompacted, isFuture, readFailure, writeFailure } from "./failure.js"
-import { Feed, type WholeState } from "./feed.js"
+import { isCompacted, isFuture, readFailure } from "./failure.js"
+import { Feed } from "./feed.js"
 import { forgottenRevision } from "./forgotten-revision.js"
 import { KeyNames } from "./key-names.js"
-import {
-  decodeRange,
-  decodeTxn,
-  type RangeRequest as EtcdRange,
-  encodeCompaction,
-  encodeRange,
-  encodeTxn,
-  type KeyValue,
-  type RangeResponse,
-  type TxnRequest,
-  type TxnResponse,
-} from "./messages.js"
+import { encodeCompaction } from "./messages.js"
 import { Replica } from "./replica.js"
 
 export type { EtcdOptions } from "./connection.js"
@@ -42,7 +32,6 @@ const FORMAT = "1"
 const DEFAULT_PREFIX = "/merlon"
 /** Changes before the start that are read again, so that watchers can resume across a restart of this process. */
 const HISTORY = 10_000
-const PAGE = 1_000
 /** The feed is usually a millisecond behind; longer, and somebody else writes to the same etcd. */
 const PATIENCE_MS = 50
 
@@ -71,43 +60,6 @@ async function checkFormat({ names, txn, range }: Calls): Promise<void> {
     "STORE_FORMAT",
     `the store in etcd under \`${names.all.key}\` has format ${format}, this version reads format ${FORMAT}; use the version that wrote it to export its objects`,
   )
-}
-
-class Calls {
-  constructor(
-    readonly connection: Connection,
-    readonly names: KeyNames,
-  ) {}
-
-  readonly range = async (request: EtcdRange): Promise<RangeResponse> =>
-    await this.connection.repeatedly("/etcdserverpb.KV/Range", encodeRange(request), decodeRange)
-
-  /** Never repeated: see `writeFailure`. */
-  readonly txn = async (request: TxnRequest): Promise<TxnResponse> => {
-    try {
-      return await this.connection.once("/etcdserverpb.KV/Txn", encodeTxn(request), decodeTxn)
-    } catch (error) {
-      throw writeFailure(error)
-    }
-  }
-
-  /** Everything in the range as of one revision, in pages that neither side has to hold as one message. */
-  async readAll(range: { key: string; rangeEnd: string }, revision?: number): Promise<WholeState> {
-    const state: KeyValue[] = []
-    let { key } = range
-    let at = revision
-    for (;;) {
-      const page = await this.range({ ...range, key, limit: PAGE, ...(at === undefined ? {} : { revision: at }) })
-      at ??= page.revision
-      for (const kv of page.kvs) {
-        const name = this.names.fromEtcd(kv.key)
-        if (name !== undefined) state.push({ ...kv, key: name })
-      }
-      const last = page.kvs.at(-1)
-      if (!page.more || last === undefined) return { state, revision: at }
-      key = `${last.key}\0`
-    }
-  }
 }
 
 class EtcdStore implements Store {
@@ -140,8 +92,43 @@ class EtcdStore implements Store {
     throw new ClusterError("STORE_UNREACHABLE", "etcd answers but its watch does not deliver")
   }
 
+  recent(): Store {
+    return {
+      recent() {
+        return this
+      },
+      // What is not here may have been made through another server a moment ago, and its maker may rely on it.
+      get: async key => this.replica.get(key) ?? (await this.get(key)),
+      range: async request => (request.revision === undefined ? this.#rangeHere(request) : await this.range(request)),
+      commit: (compares, writes) => this.commit(compares, writes),
+      watch: (prefix, after, listener) => this.watch(prefix, after, listener),
+      revision: () => this.revision(),
+      reached: revision => this.reached(revision),
+      compactedRevision: () => this.compactedRevision(),
+      compact: revision => this.compact(revision),
+      close: () => this.close(),
+    }
+  }
+
   revision(): number {
     return this.replica.revision
+  }
+
+  async reached(revision: number): Promise<boolean> {
+    if (revision <= this.replica.revision) return true
+    this.#mustBeOpen()
+    try {
+      if (revision > (await this.#newestRevision())) return false
+    } catch (error) {
+      throw readFailure(error)
+    }
+    await this.replica.reach(revision, PATIENCE_MS)
+    return true
+  }
+
+  /** As a majority has it now: nobody has been told of anything later. */
+  async #newestRevision(): Promise<number> {
+    return (await this.calls.range({ key: this.calls.names.format, keysOnly: true })).revision
   }
 
   compactedRevision(): number {
@@ -162,8 +149,8 @@ class EtcdStore implements Store {
     this.#mustBeOpen()
     try {
       if (request.revision !== undefined) return await this.#rangeInEtcd(request)
-      const { revision } = await this.calls.range({ key: this.calls.names.format, keysOnly: true })
-      if (!(await this.replica.reach(revision, PATIENCE_MS))) return await this.#rangeInEtcd(request)
+      const caughtUp = await this.replica.reach(await this.#newestRevision(), PATIENCE_MS)
+      if (!caughtUp) return await this.#rangeInEtcd(request)
       return this.#rangeHere(request)
     } catch (error) {
       if (isCompacted(error)) throw new CompactedError(request.revision ?? 0, this.replica.revision)
