@@ -258,6 +258,18 @@ describe.each(["TLSv1.2", "TLSv1.3"] as const)("a session of %s", version => {
     expect(again.isSessionReused()).toBe(false)
   })
 
+  it("survives a configuration that brings the same material", async () => {
+    const rig = await rigWith(naming())
+    const material = authority.material()
+    rig.security.swap(material)
+    const peer = authority.issue()
+    const ticket = await session(rig, peer)
+    rig.security.swap({ ...material }, { identities: [], serials: [] })
+    const again = secure(rig, { ...options, session: ticket }, peer)
+    await firstLine(again)
+    expect(again.isSessionReused()).toBe(true)
+  })
+
   it("does not carry an identity past its authority", async () => {
     const rig = await rigWith(naming())
     const peer = authority.issue()
@@ -325,6 +337,20 @@ describe("material", () => {
     await closed(revoked)
     kept.write("b\n")
     expect(await firstLine(kept)).toBe("b")
+  })
+})
+
+describe("many who only hold a place", () => {
+  it.each([
+    ["say nothing", ""],
+    ["never finish their handshake", "\x16\x03\x01"],
+  ])("and %s leave others their turn, and are gone in time", async (_, text) => {
+    const rig = await rigWith({ ...naming(), limits: { sniffTimeoutMs: 2_000, handshakeTimeoutMs: 2_000 } })
+    const crowd = Array.from({ length: 1_000 }, () => plain(rig, text))
+    await rig.meters.until(meters => meters.opened === crowd.length)
+    expect(await firstLine(secure(rig, { ALPNProtocols: ["h2"] }))).toBe(`http2 ${GOOD_ID} -`)
+    expect(await firstLine(plain(rig, "GET / HTTP/1.1\r\n"))).toMatch(/^http1 /)
+    await rig.meters.until(meters => meters.open === 2)
   })
 })
 

@@ -28,6 +28,7 @@ export class MaterialError extends Error {
 }
 
 const NO_REVOCATIONS: Revocations = { identities: [], serials: [] }
+const TICKET_KEY_BYTES = 48
 
 export class TransportSecurity {
   readonly #connections: Connections
@@ -42,10 +43,19 @@ export class TransportSecurity {
     return this.#current
   }
 
-  /** Throws a MaterialError where it cannot be used; what was in force then stays so. */
-  swap(material: TlsMaterial | undefined, revocations: Revocations = NO_REVOCATIONS): void {
+  /**
+   * Throws a MaterialError where it cannot be used; what was in force then stays so. Processes that share a port may
+   * share fresh ticket keys, so that each resumes the sessions of the others.
+   */
+  swap(
+    material: TlsMaterial | undefined,
+    revocations: Revocations = NO_REVOCATIONS,
+    ticketKeys: Buffer = randomBytes(TICKET_KEY_BYTES),
+  ): void {
     const revoked = revocationSet(revocations)
-    this.#current = material && loadMaterial(material, revoked)
+    // A change of policy brings the same material again, which is no reason for every peer to shake hands anew.
+    if (isSame(this.#current, material, revoked)) return
+    this.#current = material && loadMaterial(material, revoked, ticketKeys)
     this.#connections.closeWhere(({ peer, serial }) => peer !== undefined && isRevoked(revoked, peer.uri, serial))
   }
 }
@@ -55,7 +65,7 @@ export function isRevoked({ identities, serials }: RevocationSet, uri: string, s
 }
 
 /** Everything that would make a handshake fail later is found here, before anything is replaced. */
-export function loadMaterial(material: TlsMaterial, revoked: RevocationSet): LoadedMaterial {
+function loadMaterial(material: TlsMaterial, revoked: RevocationSet, ticketKeys: Buffer): LoadedMaterial {
   const { certificateChain, privateKey, trustBundle } = material
   // INVARIANT: an empty bundle never reaches node:tls, which would take it for "trust every public authority".
   const roots = certificatesIn(trustBundle, "the trust bundle")
@@ -72,7 +82,24 @@ export function loadMaterial(material: TlsMaterial, revoked: RevocationSet): Loa
   const uris = subjectAltNames(leaf.raw)?.uris ?? []
   const identity = uris.length === 1 && uris[0] !== undefined ? parseSpiffeId(uris[0]) : undefined
   if (identity === undefined) throw new MaterialError("the certificate names no single SPIFFE identity")
-  return { ...material, identity: identity.uri, ticketKeys: randomBytes(48), revoked }
+  return { ...material, identity: identity.uri, ticketKeys, revoked }
+}
+
+function isSame(
+  current: LoadedMaterial | undefined,
+  material: TlsMaterial | undefined,
+  { identities, serials }: RevocationSet,
+): boolean {
+  if (current === undefined || material === undefined) return false
+  const { certificateChain, privateKey, trustBundle, revoked } = current
+  if (certificateChain !== material.certificateChain || privateKey !== material.privateKey) return false
+  return (
+    trustBundle === material.trustBundle && equal(revoked.identities, identities) && equal(revoked.serials, serials)
+  )
+}
+
+function equal(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
+  return a.size === b.size && [...a].every(entry => b.has(entry))
 }
 
 function certificatesIn(pem: string, what: string): readonly X509Certificate[] {

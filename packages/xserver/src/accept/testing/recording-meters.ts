@@ -10,10 +10,13 @@ export class RecordingMeters implements Meters {
   readonly limits: LimitName[] = []
   readonly records: RequestRecord[] = []
   open = 0
+  /** All that ever were. */
+  opened = 0
   readonly #events = new EventEmitter()
 
   connectionOpened(): void {
     this.open++
+    this.opened++
     this.#events.emit("change")
   }
 
