@@ -10,6 +10,7 @@ import { Authority, GOOD_ID, OWN_ID } from "../../packages/xserver/src/accept/te
 
 export const ISSUER = "https://issuer.example"
 export const MAX_TOKENS = 10_000
+const RULES_PER_POLICY = 500
 
 export interface Material {
   readonly folder: string
@@ -33,12 +34,14 @@ export async function makeMaterial(): Promise<Material> {
   put("jwt.pub.pem", publicKey.export({ type: "spki", format: "pem" }).toString())
   const jwk = { ...publicKey.export({ format: "jwk" }), kid: "key-1", alg: "RS256" }
   put("request-authentication.json", JSON.stringify(requestAuthentication(JSON.stringify({ keys: [jwk] }))))
-  put("rule.json", JSON.stringify(authorizationPolicies(0)))
-  for (const rules of [10, 10_000]) put(`rules-${rules}.json`, JSON.stringify(authorizationPolicies(rules)))
+  for (const rules of [0, 10, 10_000]) {
+    for (const [n, policy] of authorizationPolicies(rules).entries())
+      put(`rules-${rules}-${n}.json`, JSON.stringify(policy))
+  }
 
   const now = Math.floor(Date.now() / 1_000)
   const mint = (n: number): Promise<string> =>
-    new SignJWT({ groups: ["group1", "group2"], n })
+    new SignJWT({ role: "group1", n })
       .setProtectedHeader({ alg: "RS256", kid: "key-1" })
       .setIssuer(ISSUER)
       .setSubject("alice")
@@ -60,18 +63,23 @@ const requestAuthentication = (jwks: string): unknown =>
   document("RequestAuthentication", "jwt", { jwtRules: [{ issuer: ISSUER, jwks }] })
 
 /** The rule that matches, behind so many that do not. */
-function authorizationPolicies(others: number): unknown {
+function authorizationPolicies(others: number): readonly unknown[] {
   const rules: unknown[] = Array.from({ length: others }, (_, n) => ({
     from: [{ source: { requestPrincipals: [`${ISSUER}/user-${n}`] } }],
     to: [{ operation: { paths: [`/service-${n}*`] } }],
   }))
   rules.push({
     from: [{ source: { requestPrincipals: [`${ISSUER}/alice`] } }],
-    when: [{ key: "request.auth.claims[groups]", values: ["group1"] }],
+    when: [{ key: "request.auth.claims[role]", values: ["group1"] }],
   })
   const policies: unknown[] = []
-  for (let n = 0; n < rules.length; n += 500) {
-    policies.push(document("AuthorizationPolicy", `rules-${n}`, { rules: rules.slice(n, n + 500) }))
+  for (let n = 0; n < rules.length; n += RULES_PER_POLICY) {
+    policies.push(document("AuthorizationPolicy", `rules-${n}`, { rules: rules.slice(n, n + RULES_PER_POLICY) }))
   }
-  return { apiVersion: "v1", kind: "List", items: policies }
+  return policies
+}
+
+/** Files that `makeMaterial` has written for so many rules. */
+export function ruleFiles(rules: number): readonly string[] {
+  return Array.from({ length: Math.ceil((rules + 1) / RULES_PER_POLICY) }, (_, n) => `rules-${rules}-${n}.json`)
 }

@@ -23,7 +23,7 @@ async function forward(request: http.IncomingMessage, response: http.ServerRespo
   if (key !== undefined) {
     const token = (request.headers.authorization ?? "").replace(/^Bearer /, "")
     const { payload } = await jwtVerify(token, key, { issuer: "https://issuer.example" })
-    if (!Array.isArray(payload.groups) || !payload.groups.includes("group1")) throw new Error("no group")
+    if (payload.role !== "group1") throw new Error("no role")
   }
   const { method, url, headers } = request
   const outgoing = http.request(

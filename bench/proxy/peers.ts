@@ -5,7 +5,7 @@ import { type ChildProcess, execFileSync, spawn } from "node:child_process"
 import { readFileSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
 import { join } from "node:path"
-import { ISSUER } from "./material.js"
+import { ISSUER, ruleFiles } from "./material.js"
 
 export type Work = "plain" | "jwt" | "mtls" | "mtls-jwt" | "h2"
 
@@ -29,9 +29,7 @@ export const xserver: Peer = {
   async start(work, upstream, folder, rules) {
     const [port, admin, health] = [await freePort(), await freePort(), await freePort()]
     const jwt = work.includes("jwt")
-    const policies = jwt
-      ? ["request-authentication.json", rules === undefined ? "rule.json" : `rules-${rules}.json`]
-      : []
+    const policies = jwt ? ["request-authentication.json", ...ruleFiles(rules ?? 0)] : []
     const mode = work.includes("mtls") ? "STRICT" : "PERMISSIVE"
     const file = join(folder, `xserver-${port}.yaml`)
     writeFileSync(
@@ -79,7 +77,7 @@ export const haproxy: Peer = {
   http-request set-var(txn.exp) var(txn.bearer),jwt_payload_query('$.exp','int')
   http-request set-var(txn.now) date()
   http-request deny if { var(txn.exp),sub(txn.now) -m int lt 0 }
-  http-request deny unless { var(txn.bearer),jwt_payload_query('$.groups') -m sub "group1" }
+  http-request deny unless { var(txn.bearer),jwt_payload_query('$.role') -m str group1 }
   http-request del-header authorization`
       : ""
     const file = join(folder, `haproxy-${port}.cfg`)

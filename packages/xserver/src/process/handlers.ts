@@ -8,6 +8,9 @@ import type { ApplicationPort } from "../config/application-port.js"
 import type { Gate } from "../enforcement/gate.js"
 import type { Deadlines } from "../http1/deadlines.js"
 import { serveHttp1 } from "../http1/serve.js"
+import { H2cApplication } from "../http2/application/h2c.js"
+import { Http1Application } from "../http2/application/http1.js"
+import { serveHttp2 } from "../http2/serve-http2.js"
 import type { Limits } from "../limits.js"
 import type { Meters } from "../observe/meters.js"
 import { serveTcp } from "../tcp/serve-tcp.js"
@@ -30,12 +33,19 @@ export interface Handling {
 export function handlersFor(port: ApplicationPort, services: HandlerServices): Handling {
   const { limits, meters, deadlines } = services
   const upstream = new Upstream({ address: port.upstream, limits, meters, deadlines })
+  const application =
+    port.upstreamProtocol === "h2c"
+      ? new H2cApplication({ address: port.upstream, limits, meters, deadlines })
+      : new Http1Application(upstream)
   return {
     handlers: {
       http1: serveHttp1({ ...services, upstreamFor: () => upstream }),
-      http2: accepted => accepted.socket.destroy(),
+      http2: serveHttp2({ ...services, application }),
       tcp: serveTcp(services),
     },
-    close: () => upstream.close(),
+    close() {
+      upstream.close()
+      application.close()
+    },
   }
 }
