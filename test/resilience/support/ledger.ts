@@ -24,12 +24,13 @@ export class Ledger {
   readonly #asked = new Map<string, Asked>()
   readonly #acknowledged = new Map<number, Asked>()
   readonly #unseen = new Set<number>()
+  readonly #open = new Set<Asked>()
+  readonly #promised = new Set<Asked>()
   readonly #state = new Map<string, string>()
   #pending: Seen[] = []
   #lastSeen: number
   #highest = 0
   acknowledgements = 0
-  uncertain = 0
   events = 0
 
   constructor(
@@ -46,8 +47,9 @@ export class Ledger {
   }
 
   ask(id: string, key: string, deletes = false): void {
-    this.#asked.set(id, { id, key, deletes, outcome: "open" })
-    this.uncertain++
+    const asked: Asked = { id, key, deletes, outcome: "open" }
+    this.#asked.set(id, asked)
+    this.#open.add(asked)
   }
 
   acknowledge(id: string, revision: number): void {
@@ -57,6 +59,14 @@ export class Ledger {
     this.#acknowledged.set(revision, asked)
     this.#unseen.add(revision)
     this.#highest = Math.max(this.#highest, revision)
+    this.acknowledgements++
+  }
+
+  /** For answers that do not name the revision, as Kubernetes' to a deletion. */
+  acknowledgeUnnumbered(id: string): void {
+    const asked = this.#asked.get(id)
+    if (asked?.outcome !== "open") throw new Error(`${id} was answered twice or never asked`)
+    this.#promised.add(asked)
     this.acknowledgements++
   }
 
@@ -84,6 +94,9 @@ export class Ledger {
       const { id, key } = this.#acknowledged.get(missing) ?? {}
       throw new Error(`${id} of ${key} was acknowledged at ${missing}, but no watcher was told`)
     }
+    for (const { id, key } of this.#promised)
+      throw new Error(`${id} of ${key} was acknowledged, but no watcher was told`)
+    this.#expire()
     for (const key of new Set([...state.keys(), ...this.#state.keys()]))
       if (state.get(key) !== this.#state.get(key))
         throw new Error(`${key} is ${state.get(key)}, but by what watchers were told it is ${this.#state.get(key)}`)
@@ -93,7 +106,7 @@ export class Ledger {
     const asked = this.#asked.get(id)
     if (asked?.outcome !== "open") throw new Error(`${id} was answered twice or never asked`)
     asked.outcome = outcome
-    this.uncertain--
+    this.#open.delete(asked)
     return asked
   }
 
@@ -115,14 +128,21 @@ export class Ledger {
     if (acknowledged === undefined && asked.outcome !== "open")
       throw new Error(`${where} is ${asked.id}, which was ${asked.outcome === "refused" ? "refused" : "told already"}`)
     if (acknowledged === undefined) asked.outcome = { revision }
+    this.#open.delete(asked)
+    this.#promised.delete(asked)
     this.#unseen.delete(revision)
     if (id === undefined) this.#state.delete(key)
     else this.#state.set(key, id)
   }
 
+  /** Whoever could still have carried out these is dead, and a later write has been seen: now or never. */
+  #expire(): void {
+    for (const asked of this.#open) if (asked.outcome === "open") asked.outcome = "refused"
+    this.#open.clear()
+  }
+
   #openDeletion(key: string): Asked | undefined {
-    for (const asked of this.#asked.values())
-      if (asked.deletes && asked.key === key && asked.outcome === "open") return asked
+    for (const asked of this.#open) if (asked.deletes && asked.key === key && asked.outcome === "open") return asked
     return undefined
   }
 }

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The API server under SIGKILL, seen from outside: writers and a watcher over HTTPS while the process is killed again
+// and again. What was answered is there, the revision never goes back, the watcher resumes without loss or repetition.
+// On the embedded store, on etcd, and on etcd with two servers of which one is killed while the other goes on.
+
+import { cpSync, mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterEach, beforeAll, describe, expect, it } from "vitest"
+import { EtcdProcess, etcdAvailable } from "../../packages/cluster/src/store/testing/etcd-process.js"
+import { until } from "../../packages/cluster/src/store/testing/until.js"
+import { bundle } from "./support/bundle.js"
+import { ClusterProcess, clusterServer } from "./support/cluster-process.js"
+import { ConfigMapWriter, check, follow, NAMESPACE } from "./support/config-map-writer.js"
+import { Ledger } from "./support/ledger.js"
+
+const KILLS = 50
+const WRITERS = 6
+const ROUND_MS = 100
+const LIMIT_MS = 240_000
+
+const processes: ClusterProcess[] = []
+
+function spawnServer(program: string): ClusterProcess {
+  const process = new ClusterProcess(program)
+  processes.push(process)
+  return process
+}
+
+const pause = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms))
+
+describe("an API server that is killed", () => {
+  let program: string
+  let folder: string
+  let etcd: EtcdProcess | undefined
+
+  beforeAll(async () => {
+    program = await bundle(clusterServer)
+  })
+  afterEach(async () => {
+    // Also after a failure nothing may be left running.
+    for (const process of processes.splice(0)) await process.kill()
+    await etcd?.stop()
+    etcd = undefined
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  it(
+    `loses nothing it acknowledged, in ${KILLS} kills (embedded)`,
+    async () => {
+      folder = mkdtempSync(join(tmpdir(), "merlon-crash-"))
+      await oneServer(program, KILLS, { dataDir: join(folder, "data") })
+    },
+    LIMIT_MS,
+  )
+
+  it.skipIf(!etcdAvailable())(
+    `loses nothing it acknowledged, in ${KILLS} kills (etcd)`,
+    async () => {
+      folder = mkdtempSync(join(tmpdir(), "merlon-crash-"))
+      etcd = await EtcdProcess.start()
+      await oneServer(program, KILLS, { dataDir: join(folder, "data"), etcd: etcd.endpoint })
+    },
+    LIMIT_MS,
+  )
+
+  it.skipIf(!etcdAvailable())(
+    "is replaced by the other one at once, with nothing lost (two servers on etcd)",
+    async () => {
+      folder = mkdtempSync(join(tmpdir(), "merlon-crash-"))
+      etcd = await EtcdProcess.start()
+      await twoServers(program, KILLS / 2, folder, etcd.endpoint)
+    },
+    LIMIT_MS,
+  )
+})
+
+async function firstStart(server: ClusterProcess): Promise<Ledger> {
+  const made = await server.ask("POST", "/api/v1/namespaces", { metadata: { name: NAMESPACE } })
+  expect(made.status).toBe(201)
+  return new Ledger(Number(made.body.metadata?.resourceVersion), false)
+}
+
+async function oneServer(program: string, kills: number, order: { dataDir: string; etcd?: string }): Promise<void> {
+  let ledger: Ledger | undefined
+  let standby = spawnServer(program)
+  for (let round = 0; round <= kills; round++) {
+    const server = standby
+    await server.serve(order)
+    ledger ??= await firstStart(server)
+    const book = ledger
+    const watch = await follow(server, book)
+    const marker = await new ConfigMapWriter(book, 1_000 + round).mark(server)
+    await until(() => book.lastSeen >= marker)
+    await check(server, book)
+    if (round < kills) standby = spawnServer(program)
+    let going = true
+    const writers = Array.from({ length: WRITERS }, (_, n) =>
+      new ConfigMapWriter(book, n).run(
+        () => [server],
+        () => going,
+      ),
+    )
+    const before = book.acknowledgements
+    await until(() => book.acknowledgements > before + WRITERS)
+    await pause(ROUND_MS * Math.random())
+    await server.kill()
+    going = false
+    await Promise.all([...writers, watch.ended])
+  }
+  expect(ledger?.acknowledgements).toBeGreaterThan(kills * WRITERS)
+}
+
+async function twoServers(program: string, kills: number, folder: string, etcd: string): Promise<void> {
+  const folders = ["one", "two"].map(name => join(folder, name))
+  const start = async (which: number, process: ClusterProcess): Promise<ClusterProcess> => {
+    await process.serve({ dataDir: folders[which] ?? "", etcd })
+    return process
+  }
+  let survivor = await start(0, spawnServer(program))
+  // Servers of one cluster show the same papers.
+  cpSync(join(folders[0] ?? "", "pki"), join(folders[1] ?? "", "pki"), { recursive: true })
+  let other = await start(1, spawnServer(program))
+  const ledger = await firstStart(survivor)
+  let watch = await follow(other, ledger)
+  for (let round = 0; round < kills; round++) {
+    const standby = spawnServer(program)
+    let up: readonly ClusterProcess[] = [survivor, other]
+    let going = true
+    const writers = Array.from({ length: WRITERS }, (_, n) =>
+      new ConfigMapWriter(ledger, n).run(
+        () => up,
+        () => going,
+      ),
+    )
+    const sofar = ledger.acknowledgements
+    await until(() => ledger.acknowledgements > sofar + WRITERS)
+    await pause(ROUND_MS * Math.random())
+    // The watcher's server is the one that goes; it resumes on the one that stays.
+    await other.kill()
+    await watch.ended
+    up = [survivor]
+    watch = await follow(survivor, ledger)
+    const before = ledger.acknowledgements
+    await until(() => ledger.acknowledgements > before + WRITERS)
+    going = false
+    await Promise.all(writers)
+    const marker = await new ConfigMapWriter(ledger, 1_000 + round).mark(survivor)
+    await until(() => ledger.lastSeen >= marker)
+    await check(survivor, ledger)
+    const restarted = await start((round + 1) % 2, standby)
+    other = survivor
+    survivor = restarted
+  }
+  await Promise.all([survivor.kill(), other.kill()])
+}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Starts, asks and kills an API server process, as a client that knows only HTTP: requests with the administrator's
+// certificate, and a watch that ends when the server does.
+
+import { type ChildProcessByStdio, spawn } from "node:child_process"
+import { readFileSync } from "node:fs"
+import type { IncomingMessage } from "node:http"
+import { Agent, request } from "node:https"
+import { createInterface } from "node:readline"
+import type { Readable, Writable } from "node:stream"
+import { parse } from "yaml"
+import type { Order } from "./cluster-server.js"
+
+export const clusterServer = new URL("./cluster-server.ts", import.meta.url)
+
+export interface Answer {
+  status: number
+  body: KubernetesObject
+}
+
+export interface KubernetesObject {
+  kind?: string
+  message?: string
+  metadata?: { name?: string; resourceVersion?: string }
+  data?: Record<string, string>
+  items?: KubernetesObject[]
+}
+
+export interface WatchLine {
+  type: string
+  object: KubernetesObject
+}
+
+export class ClusterProcess {
+  readonly #child: ChildProcessByStdio<Writable, Readable, null>
+  readonly #gone: Promise<void>
+  #agent: Agent | undefined
+  url = ""
+
+  /** The bundled server program. */
+  constructor(program: string) {
+    this.#child = spawn(process.execPath, [program], { stdio: ["pipe", "pipe", "inherit"] })
+    this.#child.stdin.on("error", () => undefined)
+    this.#gone = new Promise(resolve => this.#child.once("close", () => resolve()))
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0
+  }
+
+  async serve(order: Order): Promise<void> {
+    const said = new Promise<string>((resolve, reject) => {
+      createInterface({ input: this.#child.stdout }).once("line", resolve)
+      this.#child.once("close", () => reject(new Error("the server ended before it served")))
+    })
+    this.#child.stdin.write(`${JSON.stringify(order)}\n`)
+    const { url, kubeconfig } = JSON.parse(await said) as { url: string; kubeconfig: string }
+    this.url = url
+    this.#agent = new Agent({ keepAlive: true, ...papers(kubeconfig) })
+  }
+
+  async ask(method: string, path: string, body?: unknown): Promise<Answer> {
+    const response = await this.#send(method, path, body)
+    let text = ""
+    for await (const chunk of response) text += String(chunk)
+    if (!response.complete) throw new Error("the answer broke off")
+    return { status: response.statusCode ?? 0, body: JSON.parse(text) as KubernetesObject }
+  }
+
+  /** Each whole line to the listener, until the server or the caller ends it. */
+  async watch(path: string, listener: (line: WatchLine) => void): Promise<{ close(): void; ended: Promise<void> }> {
+    const response = await this.#send("GET", path)
+    if (response.statusCode !== 200) throw new Error(`watch answered ${response.statusCode}`)
+    let rest = ""
+    response.setEncoding("utf8")
+    response.on("data", (chunk: string) => {
+      const lines = (rest + chunk).split("\n")
+      rest = lines.pop() ?? ""
+      for (const line of lines) listener(JSON.parse(line) as WatchLine)
+    })
+    response.on("error", () => undefined)
+    return { close: () => response.destroy(), ended: new Promise(resolve => response.once("close", () => resolve())) }
+  }
+
+  async kill(): Promise<void> {
+    this.#child.kill("SIGKILL")
+    await this.#gone
+    this.#agent?.destroy()
+  }
+
+  #send(method: string, path: string, body?: unknown): Promise<IncomingMessage> {
+    const agent = this.#agent
+    if (agent === undefined) throw new Error("the server does not serve yet")
+    return new Promise((resolve, reject) => {
+      const headers = body === undefined ? {} : { "content-type": "application/json" }
+      const sent = request(`${this.url}${path}`, { method, agent, headers }, resolve)
+      sent.once("error", reject)
+      sent.end(body === undefined ? undefined : JSON.stringify(body))
+    })
+  }
+}
+
+interface Kubeconfig {
+  clusters: { cluster: { "certificate-authority-data": string } }[]
+  users: { user: { "client-certificate-data": string; "client-key-data": string } }[]
+}
+
+export function papers(kubeconfig: string): { ca: Buffer; cert: Buffer; key: Buffer } {
+  const { clusters, users } = parse(readFileSync(kubeconfig, "utf8")) as Kubeconfig
+  const decode = (text: string | undefined): Buffer => Buffer.from(text ?? "", "base64")
+  return {
+    ca: decode(clusters[0]?.cluster["certificate-authority-data"]),
+    cert: decode(users[0]?.user["client-certificate-data"]),
+    key: decode(users[0]?.user["client-key-data"]),
+  }
+}

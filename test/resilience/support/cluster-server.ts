@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The real API server as a process that can be killed. Started ahead of time, it waits for one line that says where its
+// data is, then serves and says where.
+
+import { createInterface } from "node:readline"
+import { startCluster } from "../../../packages/cluster/src/cluster.js"
+import { openEtcdStore } from "../../../packages/cluster/src/store/etcd/open.js"
+
+export interface Order {
+  dataDir: string
+  /** The embedded store where left out. */
+  etcd?: string
+}
+
+createInterface({ input: process.stdin }).once("line", line => {
+  serve(JSON.parse(line) as Order).catch((error: unknown) => {
+    console.error(error)
+    process.exit(1)
+  })
+})
+
+async function serve({ dataDir, etcd }: Order): Promise<void> {
+  const store = etcd === undefined ? {} : { store: await openEtcdStore({ endpoints: [etcd], timeoutMs: 2_000 }) }
+  const cluster = await startCluster({ dataDir, port: 0, ...store })
+  process.stdout.write(`${JSON.stringify({ url: cluster.url, kubeconfig: cluster.kubeconfigPath })}\n`)
+}

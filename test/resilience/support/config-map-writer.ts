@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Writers of the HTTP crash test: each creates, replaces and deletes ConfigMaps of its own through whichever server is
+// up, and tells the ledger what it asked and what it was answered. Also the watcher and the list they are held against.
+
+import type { ClusterProcess, KubernetesObject, WatchLine } from "./cluster-process.js"
+import type { Ledger } from "./ledger.js"
+
+export const NAMESPACE = "crash"
+const PATH = `/api/v1/namespaces/${NAMESPACE}/configmaps`
+const NAMES_PER_WRITER = 4
+
+export class ConfigMapWriter {
+  #n = 0
+
+  constructor(
+    readonly ledger: Ledger,
+    readonly writer: number,
+  ) {}
+
+  /** Until told to stop. Whatever a server does not answer stays an open question. */
+  async run(servers: () => readonly ClusterProcess[], going: () => boolean): Promise<void> {
+    while (going()) {
+      const up = servers()
+      const server = up[(this.writer + this.#n) % up.length]
+      if (server === undefined) return
+      const n = this.#n++
+      const name = `w-${this.writer}-${n % NAMES_PER_WRITER}`
+      if (n % 5 === 4) await this.#attempt(server, name, "DELETE")
+      else if (!(await this.#attempt(server, name, "PUT"))) await this.#attempt(server, name, "POST")
+    }
+  }
+
+  /** A change everybody must see: whoever has seen it has seen everything before. */
+  async mark(server: ClusterProcess): Promise<number> {
+    for (;;) {
+      const name = `w-marker-${this.writer}`
+      const revision = (await this.#attempt(server, name, "PUT")) || (await this.#attempt(server, name, "POST"))
+      if (revision > 0) return revision
+      await new Promise(resolve => setTimeout(resolve, 20))
+    }
+  }
+
+  /** The revision of the change; 0 where there was none or nobody knows. */
+  async #attempt(server: ClusterProcess, name: string, method: "PUT" | "POST" | "DELETE"): Promise<number> {
+    const id = `${this.writer}.${this.#n}.${method}.${crypto.randomUUID()}`
+    const body = { apiVersion: "v1", kind: "ConfigMap", metadata: { name, namespace: NAMESPACE }, data: { id } }
+    const path = method === "POST" ? PATH : `${PATH}/${name}`
+    this.ledger.ask(id, name, method === "DELETE")
+    try {
+      const answer = await server.ask(method, path, method === "DELETE" ? undefined : body)
+      if (answer.status >= 400 && answer.status < 500) this.ledger.refuse(id)
+      if (answer.status >= 300) return 0
+      if (method === "DELETE") {
+        this.ledger.acknowledgeUnnumbered(id)
+        return 0
+      }
+      const revision = Number(answer.body.metadata?.resourceVersion)
+      this.ledger.acknowledge(id, revision)
+      return revision
+    } catch {
+      // The connection broke: asked, never answered.
+      await new Promise(resolve => setTimeout(resolve, 5))
+      return 0
+    }
+  }
+}
+
+export async function follow(server: ClusterProcess, ledger: Ledger): Promise<{ close(): void; ended: Promise<void> }> {
+  const query = `watch=1&allowWatchBookmarks=true&resourceVersion=${ledger.lastSeen}`
+  return await server.watch(`${PATH}?${query}`, ({ type, object }: WatchLine) => {
+    if (type === "ERROR") throw new Error(`the watch from ${ledger.lastSeen} was refused: ${object.message}`)
+    const name = object.metadata?.name ?? ""
+    if (type === "BOOKMARK" || !name.startsWith("w-")) return
+    const seen = { revision: Number(object.metadata?.resourceVersion), key: name }
+    ledger.see(type === "DELETED" ? seen : { ...seen, id: object.data?.id ?? "" })
+  })
+}
+
+export async function check(server: ClusterProcess, ledger: Ledger): Promise<void> {
+  const { status, body } = await server.ask("GET", PATH)
+  if (status !== 200) throw new Error(`the list answered ${status}: ${body.message}`)
+  const state = new Map<string, string>()
+  for (const { metadata, data } of body.items ?? ([] as KubernetesObject[]))
+    if (metadata?.name?.startsWith("w-") === true) state.set(metadata.name, data?.id ?? "")
+  ledger.check(state, Number(body.metadata?.resourceVersion))
+}
