@@ -55,6 +55,7 @@ export class ApiServer {
         headersTimeout: limits.headersTimeout,
         requestTimeout: limits.requestTimeout,
         keepAliveTimeout: 120_000,
+        connectionsCheckingInterval: 1000,
       },
       (request, response) => void this.#serve(request, response),
     )

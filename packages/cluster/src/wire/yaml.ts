@@ -39,7 +39,13 @@ export function parseYaml(text: string): ParsedYaml {
       }
     },
   })
-  return { value: narrow(document.toJS({ maxAliasCount: 100 })), duplicates }
+  try {
+    return { value: narrow(document.toJS({ maxAliasCount: 100 })), duplicates }
+  } catch (error) {
+    // Aliases of aliases can stand for more than memory holds; the library counts them and gives up.
+    if (error instanceof ReferenceError) throw new YamlSyntaxError("yaml: document contains excessive aliasing")
+    throw error
+  }
 }
 
 function wording(code: string, message: string, line: number): string {

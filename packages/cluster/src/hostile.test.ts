@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What hostile or broken clients send costs them an answer and the server nothing: oversized and endless bodies,
+// nonsense on the wire, slow readers, too many watches, forged and foreign credentials.
+
+import { mkdtemp, rm } from "node:fs/promises"
+import { request } from "node:https"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { connect, type TLSSocket } from "node:tls"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { loadPapers, type Papers } from "./auth/pki.js"
+import { type Cluster, startCluster } from "./cluster.js"
+import { OracleClient } from "./testing/oracle/client.js"
+
+let folder: string
+let cluster: Cluster
+let papers: Papers
+let client: OracleClient
+const maps = "/api/v1/namespaces/default/configmaps"
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "hostile-"))
+  cluster = await startCluster({
+    dataDir: join(folder, "cluster"),
+    port: 0,
+    limits: { watchesPerUser: 5, headersTimeout: 1000, requestTimeout: 2000 },
+  })
+  papers = await loadPapers(join(folder, "cluster", "pki"), [], Date.now())
+  client = new OracleClient({
+    url: cluster.url,
+    ca: papers.caCertificate,
+    cert: papers.adminCertificate,
+    key: papers.adminKey,
+  })
+})
+
+afterAll(async () => {
+  client.close()
+  await cluster.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const raw = (text: string, options: object = {}): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const socket = connect(
+      {
+        host: "127.0.0.1",
+        port: cluster.port,
+        ca: papers.caCertificate,
+        cert: papers.adminCertificate,
+        key: papers.adminKey,
+        ...options,
+      },
+      () => socket.write(text),
+    )
+    let answer = ""
+    socket.on("data", (chunk: Buffer) => (answer += chunk.toString()))
+    socket.on("error", reject)
+    socket.on("close", () => resolve(answer))
+  })
+
+describe("bodies", () => {
+  it("refuses a body over the limit before reading it", async () => {
+    const answer = await raw(
+      `POST ${maps} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 99999999\r\n\r\n`,
+    )
+    expect(answer).toMatch(/^HTTP\/1\.1 413/)
+    expect(answer).toMatch("Request entity too large: limit is 3145728")
+  })
+
+  it("stops reading an endless chunked body", async () => {
+    const answer = await new Promise<number>(resolve => {
+      const outgoing = request(
+        `${cluster.url}${maps}`,
+        {
+          method: "POST",
+          ca: papers.caCertificate,
+          cert: papers.adminCertificate,
+          key: papers.adminKey,
+          headers: { "Content-Type": "application/json" },
+        },
+        response => {
+          resolve(response.statusCode ?? 0)
+          outgoing.destroy()
+        },
+      )
+      outgoing.on("error", () => resolve(413))
+      const chunk = "x".repeat(1 << 16)
+      const more = (): void => {
+        while (!outgoing.destroyed && outgoing.write(chunk));
+        if (!outgoing.destroyed) outgoing.once("drain", more)
+      }
+      more()
+    })
+    expect(answer).toBe(413)
+  })
+
+  it.each([
+    ["nesting", `${"[".repeat(50_000)}`],
+    ["nested objects", `{"a":`.repeat(20_000)],
+    ["a huge exponent", '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","generation":1e999999}}'],
+    ["a lone surrogate", '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"\\ud800"}}'],
+    [
+      "a prototype",
+      '{"__proto__":{"polluted":true},"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"__proto__"}}',
+    ],
+    ["bytes that are no UTF-8", "\xff\xfe\xfd"],
+  ])("answers %s with a 4xx", async (_, rawBody) => {
+    const { status } = await client.send({ method: "POST", path: maps, rawBody })
+    expect(status).toBeGreaterThanOrEqual(400)
+    expect(status).toBeLessThan(500)
+    expect(({} as { polluted?: boolean }).polluted).toBeUndefined()
+  })
+
+  it("refuses YAML that unfolds into a bomb", async () => {
+    const lines = [
+      "a0: &a0 [x,x,x,x,x,x,x,x,x]",
+      ...Array.from({ length: 9 }, (_, i) => `a${i + 1}: &a${i + 1} [${Array(9).fill(`*a${i}`).join(",")}]`),
+    ]
+    const { status } = await client.send({
+      method: "POST",
+      path: maps,
+      headers: { "Content-Type": "application/yaml" },
+      rawBody: lines.join("\n"),
+    })
+    expect(status).toBe(400)
+  })
+
+  it("refuses protobuf that ends early or nests for ever", async () => {
+    for (const bytes of [
+      Buffer.from("k8s\0\x0a\xff\xff\xff\xff\x0f", "latin1"),
+      Buffer.concat([Buffer.from("k8s\0", "latin1"), Buffer.from([0x12, 0x7f])]),
+    ]) {
+      const { status } = await client.send({
+        method: "POST",
+        path: maps,
+        headers: { "Content-Type": "application/vnd.kubernetes.protobuf" },
+        bodyBase64: bytes.toString("base64"),
+      })
+      expect(status).toBe(400)
+    }
+  })
+})
+
+describe("connections", () => {
+  it("answers nonsense with 400 and closes", async () => {
+    expect(await raw("GET / HTTP/1.1\r\nbad header\r\n\r\n")).toMatch(/^HTTP\/1\.1 400/)
+  })
+
+  it("closes a connection whose request never arrives", async () => {
+    const answer = await raw("GET /api HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+    expect(answer === "" || /^HTTP\/1\.1 408/.test(answer)).toBe(true)
+  }, 60_000)
+
+  it("limits the watches of one user", async () => {
+    const sockets: TLSSocket[] = []
+    const open = (): Promise<string> =>
+      new Promise(resolve => {
+        const socket = connect(
+          {
+            host: "127.0.0.1",
+            port: cluster.port,
+            ca: papers.caCertificate,
+            cert: papers.adminCertificate,
+            key: papers.adminKey,
+          },
+          () => socket.write(`GET ${maps}?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n`),
+        )
+        sockets.push(socket)
+        socket.on("data", (chunk: Buffer) => resolve(chunk.toString()))
+      })
+    for (let i = 0; i < 5; i++) expect(await open()).toMatch(/^HTTP\/1\.1 200/)
+    const refused = await open()
+    expect(refused).toMatch(/^HTTP\/1\.1 429/)
+    expect(refused).toMatch(/retry-after: 5/i)
+    for (const socket of sockets) socket.destroy()
+  })
+
+  it("drops a watcher that does not read", async () => {
+    const socket = connect(
+      {
+        host: "127.0.0.1",
+        port: cluster.port,
+        ca: papers.caCertificate,
+        cert: papers.adminCertificate,
+        key: papers.adminKey,
+      },
+      () => {
+        socket.write(`GET ${maps}?watch=1&timeoutSeconds=600 HTTP/1.1\r\nHost: x\r\n\r\n`)
+        socket.pause()
+      },
+    )
+    let closed = false
+    socket.on("close", () => (closed = true))
+    socket.on("error", () => undefined)
+    await new Promise(resolve => setTimeout(resolve, 300))
+    const data = { k: "x".repeat(900_000) }
+    await client.send({ method: "POST", path: maps, body: { metadata: { name: "big" }, data } })
+    for (let i = 0; i < 40; i++)
+      await client.send({
+        method: "PATCH",
+        path: `${maps}/big`,
+        headers: { "Content-Type": "application/merge-patch+json" },
+        body: { metadata: { labels: { n: `${i}` } } },
+      })
+    socket.resume()
+    for (let i = 0; i < 100 && !closed; i++) await new Promise(resolve => setTimeout(resolve, 50))
+    expect(closed).toBe(true)
+    expect((await client.send({ method: "GET", path: "/readyz" })).status).toBe(200)
+  })
+})
+
+describe("credentials", () => {
+  it("refuses a certificate of a foreign authority", async () => {
+    const foreign = await loadPapers(join(folder, "foreign"), [], Date.now())
+    const answer = await raw("GET /api HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", {
+      cert: foreign.adminCertificate,
+      key: foreign.adminKey,
+    })
+    expect(answer).toMatch(/^HTTP\/1\.1 401/)
+  })
+
+  it.each([
+    "x",
+    "a.b.c",
+    `${Buffer.from('{"alg":"none"}').toString("base64url")}.${Buffer.from('{"sub":"system:masters"}').toString("base64url")}.`,
+  ])("refuses the token %s", async bearer => {
+    expect((await client.send({ method: "GET", path: "/api", user: { bearer } })).status).toBe(401)
+  })
+
+  it("speaks TLS only", async () => {
+    const { connect: plain } = await import("node:net")
+    const answer = await new Promise<string>(resolve => {
+      const socket = plain(cluster.port, "127.0.0.1", () => socket.write("GET /api HTTP/1.1\r\nHost: x\r\n\r\n"))
+      let text = ""
+      socket.on("data", (chunk: Buffer) => (text += chunk.toString()))
+      socket.on("close", () => resolve(text))
+      socket.on("error", () => resolve(text))
+    })
+    expect(answer).not.toMatch(/200 OK|APIVersions/)
+  })
+})

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A foreign informer (@kubernetes/client-node) against this server, across a restart: it keeps its cache true, misses
+// nothing and sees nothing twice that matters.
+
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { CoreV1Api, KubeConfig, makeInformer, type V1ConfigMap } from "@kubernetes/client-node"
+import { afterAll, beforeAll, expect, it } from "vitest"
+import { type Cluster, startCluster } from "./cluster.js"
+
+let folder: string
+let cluster: Cluster
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "informer-"))
+  cluster = await startCluster({ dataDir: folder, port: 0 })
+})
+
+afterAll(async () => {
+  await cluster.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+async function until(check: () => boolean, what: string): Promise<void> {
+  for (let i = 0; i < 200; i++) {
+    if (check()) return
+    await new Promise(resolve => setTimeout(resolve, 50))
+  }
+  throw new Error(`never happened: ${what}`)
+}
+
+it("keeps the cache of an informer true across a restart of the server", async () => {
+  const config = new KubeConfig()
+  config.loadFromFile(cluster.kubeconfigPath)
+  const api = config.makeApiClient(CoreV1Api)
+  const namespace = "default"
+  const create = (name: string): Promise<V1ConfigMap> =>
+    api.createNamespacedConfigMap({ namespace, body: { metadata: { name } } })
+  const known = new Map<string, string>()
+  const informer = makeInformer<V1ConfigMap>(config, `/api/v1/namespaces/${namespace}/configmaps`, () =>
+    api.listNamespacedConfigMap({ namespace }),
+  )
+  const remember = (map: V1ConfigMap): void => void known.set(map.metadata?.name ?? "", map.data?.k ?? "")
+  informer.on("add", remember)
+  informer.on("update", remember)
+  informer.on("delete", map => void known.delete(map.metadata?.name ?? ""))
+  let stopped = false
+  informer.on("error", () => {
+    // Its own advice: start again after an error.
+    if (!stopped) setTimeout(() => void informer.start().catch(() => undefined), 200)
+  })
+  await informer.start()
+  await create("a")
+  await create("b")
+  await until(() => known.has("a") && known.has("b"), "both are seen")
+  const { port } = cluster
+  const before = cluster.revision()
+  await cluster.close()
+  cluster = await startCluster({ dataDir: folder, port })
+  expect(cluster.revision()).toBeGreaterThanOrEqual(before)
+  await create("c")
+  await api.deleteNamespacedConfigMap({ name: "a", namespace })
+  await api.replaceNamespacedConfigMap({ name: "b", namespace, body: { metadata: { name: "b" }, data: { k: "2" } } })
+  await until(() => known.has("c") && !known.has("a") && known.get("b") === "2", "the cache is true again")
+  stopped = true
+  await informer.stop()
+})

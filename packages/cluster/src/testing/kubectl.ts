@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Runs the real kubectl against a server. `KUBECTL` names another binary; without any on the PATH the suites that need
+// it are skipped.
+
+import { spawn, spawnSync } from "node:child_process"
+
+export interface Ran {
+  code: number
+  out: string
+  err: string
+}
+
+const binary = process.env.KUBECTL ?? "kubectl"
+
+export function kubectlAvailable(): boolean {
+  return spawnSync(binary, ["version", "--client"], { stdio: "ignore" }).status === 0
+}
+
+export function kubectl(kubeconfig: string, home: string) {
+  return (args: string, input?: string): Promise<Ran> =>
+    new Promise((resolve, reject) => {
+      // A cache of its own, so that discovery is read from this server.
+      const child = spawn(binary, split(args), { env: { ...process.env, KUBECONFIG: kubeconfig, HOME: home } })
+      let out = ""
+      let err = ""
+      child.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()))
+      child.stderr.on("data", (chunk: Buffer) => (err += chunk.toString()))
+      child.on("error", reject)
+      child.on("close", code => resolve({ code: code ?? -1, out, err }))
+      child.stdin.end(input ?? "")
+    })
+}
+
+/** Words, with single quotes around those that hold spaces. */
+function split(line: string): string[] {
+  return [...line.matchAll(/'([^']*)'|(\S+)/g)].map(match => match[1] ?? match[2] ?? "")
+}
