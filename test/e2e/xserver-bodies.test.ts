@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bodies of every size through the real process, in every framing, bit for bit, with curl at the other end.
+
+import { execFile } from "node:child_process"
+import { createHash, randomBytes } from "node:crypto"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { Authority, GOOD_ID } from "../../packages/xserver/src/accept/testing/certificates.js"
+import { type Application, type Seen, startApplication } from "./support/application.js"
+import { XserverProcess } from "./support/xserver.js"
+
+const run = promisify(execFile)
+const folder = mkdtempSync(join(tmpdir(), "merlon-bodies-"))
+const authority = new Authority()
+const client = authority.issue({ uris: [GOOD_ID] })
+let application: Application
+let xserver: XserverProcess
+
+beforeAll(async () => {
+  application = await startApplication()
+  xserver = await XserverProcess.start({
+    upstream: application.port,
+    tls: authority.material(),
+    args: ["--access-log", "off"],
+  })
+  writeFileSync(join(folder, "client.pem"), client.certificate)
+  writeFileSync(join(folder, "client.key"), client.privateKey)
+})
+afterAll(async () => {
+  await xserver.remove()
+  await application.close()
+  rmSync(folder, { recursive: true })
+})
+
+const sha256 = (bytes: Buffer): string => createHash("sha256").update(bytes).digest("hex")
+const mtls = (): string[] => ["-k", "--cert", join(folder, "client.pem"), "--key", join(folder, "client.key")]
+
+const WAYS: readonly { name: string; scheme: string; args: () => readonly string[]; upload?: readonly string[] }[] = [
+  { name: "HTTP/1.1 with a length", scheme: "http", args: () => ["--http1.1"] },
+  {
+    name: "HTTP/1.1 in chunks",
+    scheme: "http",
+    args: () => ["--http1.1"],
+    upload: ["-H", "Transfer-Encoding: chunked"],
+  },
+  { name: "HTTP/1.1 without waiting for 100", scheme: "http", args: () => ["--http1.1"], upload: ["-H", "Expect:"] },
+  { name: "HTTP/1.1 over mTLS", scheme: "https", args: () => ["--http1.1", ...mtls()] },
+  { name: "HTTP/2 with prior knowledge", scheme: "http", args: () => ["--http2-prior-knowledge"] },
+  { name: "HTTP/2 over mTLS", scheme: "https", args: () => ["--http2", ...mtls()] },
+]
+const SIZES = [0, 1, 65_535, 65_536, 1_000_003, 100 * 1024 * 1024]
+
+describe.each(WAYS)("$name", ({ scheme, args, upload = [] }) => {
+  it.each(SIZES)("carries %d bytes there and back", async size => {
+    const body = randomBytes(size)
+    const file = join(folder, "body")
+    writeFileSync(file, body)
+    const url = `${scheme}://127.0.0.1:${xserver.port}`
+    const common = ["-sS", "--fail", "--max-time", "60", ...args()]
+    const { stdout } = await run("curl", [...common, ...upload, "--data-binary", `@${file}`, `${url}/anything`])
+    const seen: Seen = JSON.parse(stdout)
+    expect([seen.bytes, seen.sha256]).toEqual([size, sha256(body)])
+
+    const back = join(folder, "back")
+    await run("curl", [...common, "-o", back, `${url}/bytes/${size}`])
+    const received = size === 0 ? Buffer.alloc(0) : readFileSync(back)
+    expect(sha256(received)).toBe(sha256(Buffer.alloc(size, "0123456789")))
+  })
+})
