@@ -41,6 +41,10 @@ export class BodyReader {
     return this.#kind === "none" ? 0 : Number.POSITIVE_INFINITY
   }
 
+  get endsWithConnection(): boolean {
+    return this.#kind === "close"
+  }
+
   read(bytes: Buffer, from: number, to: number): Step {
     switch (this.#kind) {
       case "none":

@@ -30,10 +30,11 @@ function declared(headers: HeaderBlock, minorVersion: number): Framing | undefin
     if (kind === FIELD_KIND.contentLength) {
       if (length !== undefined) return "two-lengths"
       length = headers.value(index)
-      if (!LENGTH.test(length)) return "bad-length"
+      if (!LENGTH.test(length) || hasTab(headers, index)) return "bad-length"
     } else if (kind === FIELD_KIND.transferEncoding) {
       if (encoding !== undefined) return "bad-encoding"
       encoding = headers.value(index)
+      if (hasTab(headers, index)) return "bad-encoding"
     }
   }
   if (encoding !== undefined) {
@@ -43,6 +44,12 @@ function declared(headers: HeaderBlock, minorVersion: number): Framing | undefin
     return CHUNKED
   }
   return length === undefined ? undefined : { kind: "length", length: Number(length) }
+}
+
+// White space around a value may be a tab (RFC 9110 section 5.6.3), but Node's parser, for one, does not find `chunked`
+// before a tab. Nobody writes these two headers so.
+function hasTab(headers: HeaderBlock, index: number): boolean {
+  return headers.line(index).includes("\t")
 }
 
 export function requestFraming(headers: HeaderBlock, minorVersion: number): Framing | HttpFault {

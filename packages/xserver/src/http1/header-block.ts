@@ -16,6 +16,9 @@ export class HeaderBlock implements HeaderLines {
   readonly #names: string[] = []
   readonly #kinds: FieldKind[] = []
   readonly #spans: number[] = []
+  #present = 0
+  /** Lines that are read in place of whatever was sent under their names; an empty list reads as none. */
+  standIns: HeaderLines | undefined
 
   constructor(text: string) {
     this.text = text
@@ -30,7 +33,13 @@ export class HeaderBlock implements HeaderLines {
     this.#names.push(lower)
     this.#kinds.push(kind)
     this.#spans.push(start, valueStart, valueEnd, end)
+    this.#present |= 1 << kind
     return kind
+  }
+
+  /** Whether there was a line of the kind. */
+  has(kind: FieldKind): boolean {
+    return (this.#present & (1 << kind)) !== 0
   }
 
   /** In lower case. */
@@ -46,6 +55,11 @@ export class HeaderBlock implements HeaderLines {
     return this.text.slice(this.#spans[index * SPAN + 1], this.#spans[index * SPAN + 2])
   }
 
+  /** As it was sent, with its name, white space and line end. */
+  line(index: number): string {
+    return this.text.slice(this.lineStart(index), this.lineEnd(index))
+  }
+
   lineStart(index: number): number {
     return this.#spans[index * SPAN] ?? 0
   }
@@ -55,6 +69,8 @@ export class HeaderBlock implements HeaderLines {
   }
 
   get(lowerCaseName: string): readonly string[] | undefined {
+    const standIn = this.standIns?.get(lowerCaseName)
+    if (standIn !== undefined) return standIn.length === 0 ? undefined : standIn
     let found: string[] | undefined
     for (let index = 0; index < this.#names.length; index++) {
       if (this.#names[index] !== lowerCaseName) continue

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// Peers that break off, go away, stall or talk nonsense: nobody else is harmed, nothing is left behind, and half a
+// message never looks like a whole one.
+import { once } from "node:events"
+import type { Socket } from "node:net"
+import { afterEach, describe, expect, it, test } from "vitest"
+import { eventually, Rig, type RigOptions } from "./testing/rig.js"
+
+let rig: Rig
+afterEach(() => rig.stop())
+
+const start = async (options: RigOptions = {}): Promise<void> => {
+  rig = await Rig.start(options)
+}
+
+const GET = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+/** Writes this whenever a request has come. */
+const answering = (text: string) => (socket: Socket) => socket.on("data", () => socket.write(text, "latin1"))
+const idle = () => eventually(() => rig.connections.size === 0 && rig.upstream.connections === 0)
+
+describe("a malformed request", () => {
+  test.each([
+    ["GET / HTTP/1.1\r\n\r\n", 400],
+    ["GET / HTTP/1.1\nHost: a\n\n", 400],
+    ["POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400],
+    ["POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400],
+    ["CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n", 405],
+    ["BREW / HTTP/1.1\r\nHost: a\r\n\r\n", 501],
+    ["GET / HTTP/1.9\r\nHost: a\r\n\r\n", 505],
+  ])("%j gets %i, a decision id and the end of the connection", async (text, status) => {
+    await start({ application: (incoming, reply) => incoming.resume().on("end", () => reply.end("x")) })
+    const client = await rig.client()
+    const received = await client.send(`${text}${GET}`).all()
+    expect(received).toMatch(new RegExp(`^HTTP/1.1 ${status} [\\s\\S]*x-merlon-decision: [0-9a-f]{20}\r\n`))
+    expect(received).toMatch(/connection: close\r\n/)
+    expect(received.split("HTTP/1.1 ").length).toBe(2)
+    expect(rig.meters.records).toMatchObject([{ status, decisionId: expect.stringMatching(/^[0-9a-f]{20}$/) }])
+    client.socket.end()
+    await eventually(() => rig.connections.size === 0)
+  })
+
+  it("gets 431 where its head is too large, and the limit is counted", async () => {
+    await start({ limits: { headerBytes: 1_000, headerLines: 5 } })
+    const large = await rig.client()
+    expect(await large.send(`GET / HTTP/1.1\r\nHost: a\r\nX: ${"y".repeat(2_000)}`).all()).toMatch(/^HTTP\/1.1 431 /)
+    const many = await rig.client()
+    expect(await many.send(`GET / HTTP/1.1\r\nHost: a\r\n${"X: y\r\n".repeat(5)}\r\n`).all()).toMatch(/^HTTP\/1.1 431 /)
+    expect(rig.meters.limits).toEqual(["headerBytes", "headerLines"])
+  })
+
+  it("does not disturb an answer that was already asked for", async () => {
+    await start({ raw: answering(OK) })
+    const client = await rig.client()
+    const received = await client.send(`${GET}GARBAGE\r\n\r\n`).all()
+    expect(received).toMatch(/^HTTP\/1.1 200 OK[\s\S]*okHTTP\/1.1 400 /)
+  })
+})
+
+describe("a slow client", () => {
+  it("gets 408 where its headers take too long", async () => {
+    await start({ limits: { headerTimeoutMs: 40 } })
+    const client = await rig.client()
+    expect(await client.send("GET / HTTP/1.1\r\nHost:").all()).toMatch(/^HTTP\/1.1 408 /)
+    expect(rig.meters.limits).toEqual(["headerTimeoutMs"])
+  })
+
+  it("gets 408 where its content stops coming", async () => {
+    await start({ limits: { bodyIdleTimeoutMs: 40 }, application: incoming => incoming.resume() })
+    const client = await rig.client()
+    client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n12345")
+    expect(await client.all()).toMatch(/^HTTP\/1.1 408 [\s\S]*connection: close/)
+    expect(rig.meters.limits).toEqual(["bodyIdleTimeoutMs"])
+    client.socket.end()
+    await idle()
+  })
+
+  it("loses its connection where it says nothing for long", async () => {
+    await start({ limits: { keepAliveTimeoutMs: 40 }, raw: answering(OK) })
+    const client = await rig.client()
+    client.send(GET)
+    expect(await client.response()).toMatch(/ok$/)
+    expect(await client.all()).toBe("")
+    expect(rig.meters.limits).toEqual([])
+  })
+
+  it("loses its connection where it never says anything", async () => {
+    await start({ limits: { headerTimeoutMs: 40 }, hand: "untouched" })
+    const client = await rig.client()
+    expect(await client.all()).toBe("")
+  })
+})
+
+describe("a client that goes", () => {
+  it("takes its request with it, before the response", async () => {
+    let aborted = false
+    await start({
+      application: incoming => {
+        incoming.socket.on("close", () => {
+          aborted = true
+        })
+      },
+    })
+    const client = await rig.client()
+    client.send(GET)
+    await eventually(() => rig.upstream.connections === 1)
+    client.socket.resetAndDestroy()
+    await eventually(() => aborted)
+    await idle()
+    expect(rig.meters.records).toMatchObject([{ status: 0 }])
+  })
+
+  it("takes its request with it, in the middle of its content", async () => {
+    let aborted = false
+    await start({
+      application: incoming => {
+        incoming.resume().on("error", () => undefined)
+        incoming.on("close", () => {
+          aborted = !incoming.complete
+        })
+      },
+    })
+    const client = await rig.client()
+    client.send("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n")
+    await eventually(() => rig.upstream.connections === 1)
+    client.socket.end()
+    await eventually(() => aborted)
+    await idle()
+  })
+
+  it("takes its request with it, in the middle of the response", async () => {
+    let aborted = false
+    await start({
+      application: (_, reply) => {
+        const timer = setInterval(() => reply.write("x"), 1)
+        reply.on("close", () => {
+          clearInterval(timer)
+          aborted = true
+        })
+      },
+    })
+    const client = await rig.client()
+    client.send(GET)
+    await client.until(({ received }) => received.includes("\r\n\r\n"))
+    client.socket.destroy()
+    await eventually(() => aborted)
+    await idle()
+    expect(rig.meters.records).toMatchObject([{ status: 200 }])
+  })
+
+  it("still gets its response where it has only ended its side", async () => {
+    await start({ application: (_, reply) => setTimeout(() => reply.end("late"), 20) })
+    const client = await rig.client()
+    client.send(`${GET}${GET}`)
+    client.socket.end()
+    const received = await client.all()
+    expect(received.match(/late/g)?.length).toBe(2)
+    expect(rig.meters.records.map(record => record.status)).toEqual([200, 200])
+    await eventually(() => rig.connections.size === 0)
+  })
+})
+
+describe("an application", () => {
+  it("that is down is told as 503, and found again when it is up", async () => {
+    await start({ raw: answering(OK) })
+    const address = rig.application.address()
+    await rig.stopApplication()
+    const client = await rig.client()
+    const refused = await client.send(GET).response()
+    expect(refused).toMatch(/^HTTP\/1.1 503 Service Unavailable\r\ncontent-type: text\/plain\r\n/)
+    expect(refused).toMatch(/upstream connect error: the application accepts no connection$/)
+    expect(refused).not.toMatch(/x-merlon-decision|connection: close/)
+    expect(rig.meters.records).toMatchObject([{ status: 503, upstreamFailure: "connect" }])
+    rig.application.listen(address)
+    await once(rig.application, "listening")
+    expect(await client.send(GET).response()).toMatch(/ok$/)
+  })
+
+  test.each([
+    ["HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx", 502, "protocol"],
+    ["HTTP/1.1 200 OK\nContent-Length: 1\n\nx", 502, "protocol"],
+    ["HTTP/1.1 101 Switching Protocols\r\n\r\n", 502, "protocol"],
+    ["nonsense\r\n\r\n", 502, "protocol"],
+  ])("that answers %j is told as %i", async (text, status, upstreamFailure) => {
+    await start({ raw: answering(text) })
+    const client = await rig.client()
+    expect(await client.send(GET).response()).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+    expect(rig.meters.records).toMatchObject([{ status, upstreamFailure }])
+    await eventually(() => rig.upstream.connections === 0)
+  })
+
+  it("that hangs up before it answers is told as 503", async () => {
+    await start({ raw: socket => socket.on("data", () => socket.destroy()) })
+    const client = await rig.client()
+    expect(await client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\n\r\nx").response()).toMatch(
+      /^HTTP\/1.1 503 /,
+    )
+    expect(rig.meters.records).toMatchObject([{ status: 503, upstreamFailure: "reset" }])
+  })
+
+  it("that does not answer in time is told as 504", async () => {
+    await start({ raw: socket => socket.resume(), limits: { responseTimeoutMs: 40 } })
+    const client = await rig.client()
+    expect(await client.send(GET).response()).toMatch(/^HTTP\/1.1 504 /)
+    expect(rig.meters.records).toMatchObject([{ status: 504, upstreamFailure: "response-timeout" }])
+    expect(rig.meters.limits).toEqual(["responseTimeoutMs"])
+    await eventually(() => rig.upstream.connections === 0)
+  })
+
+  test.each([
+    ["a length", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"],
+    ["chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n"],
+    ["a malformed chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\nzz\r\n"],
+  ])("that breaks off content with %s leaves it visibly incomplete", async (_, text) => {
+    await start({ raw: socket => socket.on("data", () => socket.end(text)) })
+    const client = await rig.client()
+    const received = await client.send(GET).all()
+    expect(received).toMatch(/half(\r\n)?$/)
+    await client.until(({ closed, ended }) => closed || ended)
+    client.socket.destroy()
+    await idle()
+  })
+
+  it("that ends content with its connection may do so", async () => {
+    await start({ raw: socket => socket.on("data", () => socket.end("HTTP/1.0 200 OK\r\n\r\nwhole")) })
+    const client = await rig.client()
+    client.send(GET)
+    await client.until(({ received }) => received.endsWith("0\r\n\r\n"))
+    expect(client.received).toMatch(/transfer-encoding: chunked\r\n\r\n5\r\nwhole\r\n0\r\n\r\n$/)
+  })
+
+  it("that stops in the middle of a response is given up", async () => {
+    await start({
+      raw: answering("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"),
+      limits: { bodyIdleTimeoutMs: 40 },
+    })
+    const client = await rig.client()
+    expect(await client.send(GET).all()).toMatch(/half$/)
+    await idle()
+    expect(rig.meters.limits).toEqual(["bodyIdleTimeoutMs"])
+  })
+
+  it("that sends more than it was asked for does not answer the next request with it", async () => {
+    await start({ raw: answering(`${OK}HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil`) })
+    const client = await rig.client()
+    for (let round = 0; round < 3; round++) expect(await client.send(GET).response()).toMatch(/ok$/)
+  })
+
+  it("that answers before the content has come ends the connection, after its answer", async () => {
+    await start({ application: (_, reply) => reply.writeHead(413).end("too much") })
+    const client = await rig.client()
+    client.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\nx")
+    await client.until(({ ended }) => ended)
+    expect(client.received).toMatch(/^HTTP\/1.1 413 [\s\S]*connection: close\r\n/)
+    expect(client.received).toMatch(/too much/)
+    client.send("y".repeat(100_000))
+    client.socket.end()
+    await idle()
+  })
+})

@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: Apache-2.0
+// One HTTP/1.1 connection of a client: reads requests one after the other, gives each to an exchange, keeps what comes
+// too early, and watches the time. The phases below are all there is to know about where it stands.
+
+import type { Accepted } from "../accept/accepted.js"
+import type { DrainReason, LiveConnection } from "../accept/connections.js"
+import { connectionHeaders, OWN_HEADERS } from "../accept/forwarded-headers.js"
+import { newDecisionId } from "../enforcement/decision-id.js"
+import { BodyReader } from "./body-reader.js"
+import type { Expiring } from "./deadlines.js"
+import { Exchange } from "./exchange.js"
+import { HTTP_FAULTS, type HttpFault } from "./fault.js"
+import type { ForwardedConnection } from "./forward-request.js"
+import { HeadScanner } from "./head-scanner.js"
+import { localReplyText, UPSTREAM_REPLIES } from "./local-reply.js"
+import { Outbox } from "./outbox.js"
+import { parseRequestHead } from "./request-head.js"
+import type { Http1Services } from "./serve.js"
+import { STEP } from "./step.js"
+import { openWire, type Wire, type WireUser } from "./wire.js"
+
+/**
+ * `head`: waits for a request or reads its head. `body`: reads the content of the request in hand. `waiting`: has it
+ * all, and the response is not over. `discard`: the response is over, and the rest of a small request is read past.
+ * `tunnel`: switched to another protocol, bytes pass. `linger`: has said all, and reads on for a moment so that the last
+ * words are not lost with a reset (RFC 9112 section 9.6). `closed`: gone.
+ */
+type Phase = "head" | "body" | "waiting" | "discard" | "tunnel" | "linger" | "closed"
+
+/** Content of a refused request up to this size is read past; beyond it the connection ends. */
+const MAX_DISCARD = 64 * 1024
+const LINGER_MS = 1_000
+/** How soon the kernel asks a half-closed peer whether it is still there. */
+const PROBE_AFTER_MS = 10_000
+
+export class Downstream implements WireUser, Expiring, LiveConnection {
+  readonly services: Http1Services
+  readonly accepted: Accepted
+  readonly forwarded: ForwardedConnection
+  readonly standIns: ReadonlyMap<string, readonly string[]>
+  readonly outbox: Outbox
+  readonly #wire: Wire
+  readonly #scanner: HeadScanner
+  readonly #reader: BodyReader
+  readonly #leave: () => void
+  #phase: Phase = "head"
+  #exchange: Exchange | undefined
+  /** Came before its turn. */
+  #backlog: Buffer | undefined
+  #paused = true
+  #peerEnded = false
+  #draining = false
+  deadline = 0
+
+  constructor(services: Http1Services, accepted: Accepted) {
+    const { limits, deadlines, connections } = services
+    this.services = services
+    this.accepted = accepted
+    const headers = connectionHeaders(accepted)
+    const { text } = accepted.connection.sourceIp
+    this.forwarded = {
+      lines: headers.map(([name, value]) => `${name}: ${value}\r\n`).join(""),
+      // An IPv4 client of a dual-stack listener is an IPv4 client.
+      address: text.replace(/^::ffff:(?=\d+\.)/i, ""),
+    }
+    const standIns = new Map<string, readonly string[]>(OWN_HEADERS.map(name => [name, []]))
+    for (const [name, value] of headers) standIns.set(name, [value])
+    this.standIns = standIns
+    this.#scanner = new HeadScanner(limits.headerBytes)
+    this.#reader = new BodyReader(limits.headerBytes, limits.headerLines)
+    this.#wire = openWire(accepted.socket, this)
+    this.outbox = new Outbox(this.#wire.socket)
+    this.#leave = connections.add(this)
+    this.deadline = deadlines.after(limits.headerTimeoutMs)
+    deadlines.watch(this)
+  }
+
+  get port(): number {
+    return this.accepted.port.port
+  }
+
+  get plaintext(): boolean {
+    return this.accepted.certificate === undefined
+  }
+
+  get peer(): Accepted["connection"]["peer"] {
+    return this.accepted.connection.peer
+  }
+
+  get serial(): string | undefined {
+    return this.accepted.certificate?.serial
+  }
+
+  start(): void {
+    const { head, socket } = this.accepted
+    if (head.length > 0) this.#feed(head, 0, head.length, false)
+    if (socket.destroyed) this.onClose()
+    else if (socket.readableEnded) this.onEnd()
+    else this.resumeReading()
+  }
+
+  drain(_reason: DrainReason): void {
+    this.#draining = true
+    if (this.#phase === "head" && !this.#scanner.begun) this.#close()
+  }
+
+  destroy(): void {
+    this.#wire.socket.destroy()
+  }
+
+  // From the wire.
+
+  onBytes(bytes: Buffer, length: number): void {
+    this.#feed(bytes, 0, length, this.#wire.shared)
+  }
+
+  onEnd(): void {
+    this.#peerEnded = true
+    switch (this.#phase) {
+      case "head":
+        if (this.#scanner.begun) this.destroy()
+        else this.#close()
+        return
+      case "waiting":
+        // It may have gone for good, which only a probe can tell before the response is written.
+        this.#wire.socket.setKeepAlive(true, PROBE_AFTER_MS)
+        return
+      case "tunnel":
+        this.#exchange?.tunnelEnd()
+        return
+      case "body":
+      case "discard":
+      case "linger":
+        this.destroy()
+        return
+      case "closed":
+    }
+  }
+
+  onDrain(): void {
+    this.#exchange?.drained()
+  }
+
+  onClose(): void {
+    if (this.#phase === "closed") return
+    this.#phase = "closed"
+    this.services.deadlines.unwatch(this)
+    this.#leave()
+    this.#exchange?.abort()
+    this.#exchange = undefined
+  }
+
+  // From the exchange.
+
+  /** Whether the connection may carry another request, for all that is not the request's own. */
+  get mayGoOn(): boolean {
+    if (this.#draining || this.#phase === "closed") return false
+    return !this.#peerEnded || this.#backlog !== undefined
+  }
+
+  /** Whether the rest of the request in hand is so little that it can be read past. */
+  get canFinishRequest(): boolean {
+    if (this.#exchange === undefined || this.#exchange.requestDone) return true
+    // RFC 9110 section 10.1.1: who awaits 100 may or may not send the content after another answer.
+    return !this.#exchange.head.expectsContinue && this.#reader.remaining <= MAX_DISCARD
+  }
+
+  /** Something moved. */
+  touch(): void {
+    const { deadlines, limits } = this.services
+    const limit = this.#phase === "tunnel" ? limits.tunnelIdleTimeoutMs : limits.bodyIdleTimeoutMs
+    this.deadline = deadlines.after(limit)
+  }
+
+  resumeReading(): void {
+    if (!this.#paused) return
+    this.#paused = false
+    this.#wire.socket.resume()
+  }
+
+  exchangeOver(keepAlive: boolean): void {
+    const requestDone = this.#exchange?.requestDone ?? true
+    this.#exchange = undefined
+    if (!keepAlive || this.#draining) {
+      this.#close()
+      return
+    }
+    this.resumeReading()
+    if (requestDone) {
+      this.#awaitHead()
+      if (this.#backlog !== undefined) this.#feedBacklog()
+    } else {
+      this.#phase = "discard"
+      this.touch()
+    }
+  }
+
+  beginTunnel(): void {
+    this.#phase = "tunnel"
+    this.touch()
+    this.resumeReading()
+    const early = this.#backlog
+    this.#backlog = undefined
+    if (early !== undefined) this.#feed(early, 0, early.length, false)
+    if (this.#peerEnded) this.#exchange?.tunnelEnd()
+  }
+
+  /** The application has said all it wants to. */
+  endTunnel(): void {
+    this.outbox.flush()
+    this.#wire.socket.end()
+  }
+
+  decisionLine(id: string | undefined): string {
+    return id === undefined ? "" : `${this.services.gate.program.mesh.names.decisionHeader}: ${id}\r\n`
+  }
+
+  // Time.
+
+  expire(): void {
+    const { meters } = this.services
+    switch (this.#phase) {
+      case "head":
+        if (this.#scanner.begun) this.#tooSlow()
+        else this.#close()
+        return
+      case "body":
+        this.#stalled()
+        return
+      case "waiting":
+      case "discard":
+        meters.limitHit("bodyIdleTimeoutMs")
+        this.destroy()
+        return
+      case "tunnel":
+        meters.limitHit("tunnelIdleTimeoutMs")
+        this.destroy()
+        return
+      case "linger":
+        this.destroy()
+        return
+      case "closed":
+    }
+  }
+
+  #tooSlow(): void {
+    this.services.meters.limitHit("headerTimeoutMs")
+    this.#answerUnread(408, "the request's headers took too long")
+  }
+
+  #stalled(): void {
+    this.services.meters.limitHit("bodyIdleTimeoutMs")
+    const exchange = this.#exchange
+    if (exchange === undefined || exchange.responseStarted) {
+      this.destroy()
+      return
+    }
+    this.#draining = true
+    // Either the client does not send, or the application does not take it.
+    if (exchange.full) exchange.reply(UPSTREAM_REPLIES["response-timeout"])
+    else exchange.reply({ status: 408, body: "the request's content took too long", lines: "" })
+  }
+
+  // Reading.
+
+  #feed(bytes: Buffer, from: number, to: number, shared: boolean): void {
+    let at = from
+    while (at >= 0) at = this.#step(bytes, at, to, shared)
+    const exchange = this.#exchange
+    if (exchange === undefined) return
+    exchange.flush()
+    if (exchange.full && (this.#phase === "body" || this.#phase === "tunnel")) this.#pauseReading()
+  }
+
+  /** Where to go on; -1 once there is nothing to go on with. */
+  #step(bytes: Buffer, at: number, to: number, shared: boolean): number {
+    switch (this.#phase) {
+      case "head":
+        return at < to ? this.#readHead(bytes, at, to) : -1
+      case "body":
+        return this.#readBody(bytes, at, to, shared)
+      case "waiting":
+        if (at < to) this.#keep(bytes, at, to, shared)
+        return -1
+      case "discard":
+        return this.#discard(bytes, at, to)
+      case "tunnel":
+        this.#exchange?.content(bytes, at, to, shared)
+        this.touch()
+        return -1
+      case "linger":
+      case "closed":
+        return -1
+    }
+  }
+
+  #readHead(bytes: Buffer, at: number, to: number): number {
+    const { limits, deadlines } = this.services
+    const fresh = !this.#scanner.begun
+    const after = this.#scanner.scan(bytes, at, to)
+    if (after === -1) {
+      if (fresh) this.deadline = deadlines.after(limits.headerTimeoutMs)
+      return -1
+    }
+    const head = after === -2 ? this.#scanner.fault : parseRequestHead(this.#scanner.text, limits.headerLines)
+    if (typeof head === "string") {
+      this.#malformed(head)
+      return -1
+    }
+    const exchange = new Exchange(this, head)
+    this.#exchange = exchange
+    this.#reader.begin(head.framing)
+    switch (exchange.begin()) {
+      case "forwarded":
+        this.#phase = "body"
+        if (head.framing.kind !== "none") this.touch()
+        return after
+      case "refused":
+        return this.#refuse(exchange, bytes, after, to)
+      case "closed":
+        // The mode no longer takes this connection: it ends as if it had never been accepted.
+        exchange.abort()
+        this.#exchange = undefined
+        this.destroy()
+        return -1
+    }
+  }
+
+  #readBody(bytes: Buffer, at: number, to: number, shared: boolean): number {
+    const exchange = this.#exchange
+    if (exchange === undefined) return -1
+    const step = this.#reader.read(bytes, at, to)
+    if (step === STEP.data) {
+      exchange.content(bytes, this.#reader.start, this.#reader.end, shared)
+      this.touch()
+      return this.#reader.next
+    }
+    if (step === STEP.done) {
+      this.#phase = "waiting"
+      if (!exchange.responseStarted) this.deadline = 0
+      exchange.requestEnd(this.#reader.trailers)
+      return this.#reader.next
+    }
+    if (step === STEP.fault) {
+      // The application has been given half a request; it must not take it for a whole one.
+      if (exchange.responseStarted) this.destroy()
+      else exchange.refuseContent(this.#reader.fault)
+    }
+    return -1
+  }
+
+  /** Answers a request that is not forwarded, after what is here of its content. */
+  #refuse(exchange: Exchange, bytes: Buffer, from: number, to: number): number {
+    const next = this.#skip(bytes, from, to)
+    if (next >= 0) exchange.markRequestDone()
+    exchange.refuse()
+    return next
+  }
+
+  #discard(bytes: Buffer, at: number, to: number): number {
+    const next = this.#skip(bytes, at, to)
+    if (next < 0) {
+      this.touch()
+      return -1
+    }
+    this.#awaitHead()
+    return next
+  }
+
+  /** Where the request ends; -1 where it does not end here. */
+  #skip(bytes: Buffer, from: number, to: number): number {
+    let at = from
+    for (;;) {
+      const step = this.#reader.read(bytes, at, to)
+      at = this.#reader.next
+      if (step === STEP.done) return at
+      if (step !== STEP.data) return -1
+    }
+  }
+
+  #keep(bytes: Buffer, from: number, to: number, shared: boolean): void {
+    const { limits, meters } = this.services
+    const view = bytes.subarray(from, to)
+    const part = shared ? Buffer.from(view) : view
+    const backlog = this.#backlog === undefined ? part : Buffer.concat([this.#backlog, part])
+    this.#backlog = backlog
+    // Whoever sends ahead without end waits in the kernel, not here.
+    if (backlog.length < limits.headerBytes && countHeads(backlog) < limits.pipelinedRequests) return
+    meters.limitHit("pipelinedRequests")
+    this.#pauseReading()
+  }
+
+  #feedBacklog(): void {
+    const backlog = this.#backlog
+    if (backlog === undefined) return
+    this.#backlog = undefined
+    this.#feed(backlog, 0, backlog.length, false)
+  }
+
+  #pauseReading(): void {
+    if (this.#paused) return
+    this.#paused = true
+    this.#wire.socket.pause()
+  }
+
+  #awaitHead(): void {
+    const { deadlines, limits } = this.services
+    this.#phase = "head"
+    this.deadline = deadlines.after(limits.keepAliveTimeoutMs)
+    if (this.#draining || (this.#peerEnded && this.#backlog === undefined)) this.#close()
+  }
+
+  #malformed(fault: HttpFault): void {
+    const { meters } = this.services
+    if (fault === "head-too-large") meters.limitHit("headerBytes")
+    if (fault === "too-many-headers") meters.limitHit("headerLines")
+    const { status, text } = HTTP_FAULTS[fault]
+    this.#answerUnread(status, text)
+  }
+
+  /** Answers something that could not be read as a request, and ends: where the next would begin nobody knows. */
+  #answerUnread(status: number, body: string): void {
+    const { meters } = this.services
+    const decisionId = newDecisionId()
+    const lines = this.decisionLine(decisionId)
+    this.outbox.text(localReplyText({ status, body, lines }, "", "connection: close\r\n"))
+    meters.requestDone({
+      protocol: "http/1.1",
+      judgement: undefined,
+      decisionId,
+      requestId: undefined,
+      method: "",
+      host: "",
+      path: "",
+      status,
+      bytesReceived: 0,
+      bytesSent: 0,
+      durationMs: 0,
+      peer: this.peer?.uri,
+      source: this.accepted.connection.sourceIp.text,
+      port: this.port,
+      upstreamFailure: undefined,
+    })
+    this.#close()
+  }
+
+  #close(): void {
+    if (this.#phase === "closed") return
+    this.#phase = "linger"
+    this.#backlog = undefined
+    this.deadline = this.services.deadlines.after(LINGER_MS)
+    this.outbox.flush()
+    this.#wire.socket.end()
+    this.resumeReading()
+  }
+}
+
+const HEAD_END = Buffer.from("\r\n\r\n")
+
+/** How many requests wait, at least where they have no content. */
+function countHeads(bytes: Buffer): number {
+  let count = 0
+  for (let at = bytes.indexOf(HEAD_END); at >= 0; at = bytes.indexOf(HEAD_END, at + HEAD_END.length)) count++
+  return count
+}

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+// One request of a client and its response: judged, then forwarded in both directions as it comes, or answered here.
+// Knows messages; the connection that carries them knows sockets, order and time.
+
+import type { HttpRequest } from "@merlon/policy"
+import { requestId } from "../accept/forwarded-headers.js"
+import { newDecisionId } from "../enforcement/decision-id.js"
+import type { Admission } from "../enforcement/gate.js"
+import type { RequestRecord, UpstreamFailure } from "../observe/meters.js"
+import type { UpstreamExchange, UpstreamListener } from "../upstream/exchange.js"
+import { chunkStart, lastChunk } from "./chunk.js"
+import type { Downstream } from "./downstream.js"
+import { HTTP_FAULTS, type HttpFault } from "./fault.js"
+import { FIELD_KIND } from "./field-kind.js"
+import {
+  forwardedUpgrade,
+  type HeaderEdits,
+  keepsRequestTrailer,
+  removeNominated,
+  requestHeadText,
+} from "./forward-request.js"
+import { connectionLine, framingFor, keepsResponseTrailer, responseHeadText } from "./forward-response.js"
+import type { Framing } from "./framing.js"
+import type { HeaderBlock } from "./header-block.js"
+import { type LocalReply, localReplyText, UPSTREAM_REPLIES } from "./local-reply.js"
+import type { RequestHead } from "./request-head.js"
+import type { ResponseHead } from "./response-head.js"
+
+/** `forwarded` to the application, `refused` with a reply yet to be written, `closed` without one. */
+export type Beginning = "forwarded" | "refused" | "closed"
+
+const NO_EDITS: HeaderEdits = { removeHeaders: [], setHeaders: [], cookie: undefined }
+
+export class Exchange implements UpstreamListener {
+  readonly head: RequestHead
+  readonly #downstream: Downstream
+  readonly #startedAt = performance.now()
+  #admission: Admission<NonNullable<RequestRecord["judgement"]>> | undefined
+  #refusal: LocalReply | undefined
+  #decisionId: string | undefined
+  #edits = NO_EDITS
+  #requestId: string | undefined
+  #call: UpstreamExchange | undefined
+  #requestDone = false
+  #responseStarted = false
+  #framing: Framing["kind"] = "none"
+  #keepAlive = false
+  #status = 0
+  #bytesReceived = 0
+  #bytesSent = 0
+  #failure: UpstreamFailure | undefined
+  #over = false
+
+  constructor(downstream: Downstream, head: RequestHead) {
+    this.#downstream = downstream
+    this.head = head
+  }
+
+  get requestDone(): boolean {
+    return this.#requestDone
+  }
+
+  get responseStarted(): boolean {
+    return this.#responseStarted
+  }
+
+  /** Whether more of the request must wait. */
+  get full(): boolean {
+    return this.#call?.full ?? false
+  }
+
+  begin(): Beginning {
+    const { head } = this
+    const { services, accepted, forwarded, standIns } = this.#downstream
+    removeNominated(head.headers)
+    // What a rule reads under the gate's own names is what the application will read there.
+    head.headers.standIns = standIns
+    const scheme = accepted.certificate === undefined ? "http" : "https"
+    const request: HttpRequest = {
+      method: head.method,
+      scheme,
+      host: head.host,
+      target: head.target,
+      headers: head.headers,
+    }
+    const admission = services.gate.admit(accepted.connection, request)
+    const { judgement, decisionId } = admission
+    this.#admission = admission
+    if (judgement.verdict === "deny") {
+      if (judgement.reply === undefined) return "closed"
+      const { status, body, challenge } = judgement.reply
+      const asked = challenge === undefined ? "" : `www-authenticate: ${challenge}\r\n`
+      this.#refusal = { status, body, lines: this.#downstream.decisionLine(decisionId) + asked }
+      return "refused"
+    }
+    const upgrade = forwardedUpgrade(head)
+    this.#edits = judgement.edits
+    this.#requestId = requestId(head.headers.has(FIELD_KIND.requestId) ? head.headers.get("x-request-id") : undefined)
+    const { target, edits } = judgement
+    const text = requestHeadText({ head, target, edits, requestId: this.#requestId, upgrade }, forwarded)
+    const hasBody = head.framing.kind === "chunked" || (head.framing.kind === "length" && head.framing.length > 0)
+    this.#call = services
+      .upstreamFor(accepted.port)
+      .send({ method: head.method, head: text, hasBody, upgrade: upgrade !== undefined }, this)
+    return "forwarded"
+  }
+
+  // The request, as the client sends it.
+
+  content(bytes: Buffer, from: number, to: number, shared: boolean): void {
+    const call = this.#call
+    this.#bytesReceived += to - from
+    if (call === undefined) return
+    if (this.head.framing.kind !== "chunked" || this.#status === 101) {
+      call.bytes(bytes, from, to, shared)
+      return
+    }
+    call.text(chunkStart(to - from))
+    call.bytes(bytes, from, to, shared)
+    call.text("\r\n")
+  }
+
+  requestEnd(trailers: HeaderBlock | undefined): void {
+    this.#requestDone = true
+    if (this.head.framing.kind === "chunked") {
+      this.#call?.text(lastChunk(trailers, name => keepsRequestTrailer(name, this.#edits)))
+    }
+    this.#call?.end()
+  }
+
+  /** All that came at once has been told. */
+  flush(): void {
+    this.#call?.flush()
+  }
+
+  /** After an upgrade: the client has said all it wants to. */
+  tunnelEnd(): void {
+    this.#requestDone = true
+    this.#call?.end()
+    if (this.#framing === "none") this.#tunnelOver()
+  }
+
+  // The response, as the application sends it.
+
+  onInformational(response: ResponseHead): void {
+    // RFC 9110 section 15.2: HTTP/1.0 has no such responses, and `100` only answers who asked.
+    if (this.head.minorVersion === 0 || (response.status === 100 && !this.head.expectsContinue)) return
+    this.#downstream.outbox.text(responseHeadText(response, this.head, "none", ""))
+  }
+
+  onResponse(response: ResponseHead): void {
+    const downstream = this.#downstream
+    this.#status = response.status
+    this.#responseStarted = true
+    if (response.status === 101) {
+      this.#framing = "close"
+      // From here on the client sends again, until it ends its side.
+      this.#requestDone = false
+      downstream.outbox.text(responseHeadText(response, this.head, "none", "connection: upgrade\r\n"))
+      downstream.beginTunnel()
+      return
+    }
+    this.#framing = framingFor(response, this.head)
+    // Where the client still sends, it cannot know when to begin its next request; so there is none.
+    this.#keepAlive = this.head.keepAlive && this.#requestDone && downstream.mayGoOn && this.#framing !== "close"
+    const connection = connectionLine(this.#keepAlive, this.head.minorVersion)
+    downstream.outbox.text(responseHeadText(response, this.head, this.#framing, connection))
+    downstream.touch()
+  }
+
+  onContent(bytes: Buffer, from: number, to: number): void {
+    const { outbox } = this.#downstream
+    this.#bytesSent += to - from
+    if (this.#framing === "chunked") {
+      outbox.text(chunkStart(to - from))
+      outbox.bytes(bytes, from, to, true)
+      outbox.text("\r\n")
+    } else {
+      outbox.bytes(bytes, from, to, true)
+    }
+    this.#downstream.touch()
+  }
+
+  onPause(): void {
+    if (this.#over) return
+    const { outbox } = this.#downstream
+    outbox.flush()
+    if (outbox.full) this.#call?.pause()
+  }
+
+  onEnd(trailers: HeaderBlock | undefined): void {
+    const { outbox } = this.#downstream
+    if (this.#status === 101) {
+      this.#framing = "none"
+      this.#downstream.endTunnel()
+      if (this.#requestDone) this.#tunnelOver()
+      return
+    }
+    if (this.#framing === "chunked") outbox.text(lastChunk(trailers, keepsResponseTrailer))
+    outbox.flush()
+    this.#finish()
+    this.#downstream.exchangeOver(this.#keepAlive && this.#requestDone)
+  }
+
+  onFailure(failure: UpstreamFailure): void {
+    this.#call = undefined
+    this.#failure = failure
+    if (this.#responseStarted) {
+      // Half a response must not look like a whole one: it goes as far as it came, and breaks off.
+      this.#downstream.outbox.flush()
+      this.#finish()
+      this.#downstream.destroy()
+      return
+    }
+    this.reply(UPSTREAM_REPLIES[failure])
+  }
+
+  onWritable(): void {
+    if (!this.full) this.#downstream.resumeReading()
+  }
+
+  /** The client has taken what was waiting. */
+  drained(): void {
+    this.#call?.resume()
+  }
+
+  // Other ways to end.
+
+  /** Writes the refusal that `begin` found. */
+  refuse(): void {
+    if (this.#refusal !== undefined) this.reply(this.#refusal)
+  }
+
+  /** Answers here, instead of the application. */
+  reply(reply: LocalReply): void {
+    const downstream = this.#downstream
+    this.#call?.abort()
+    this.#call = undefined
+    this.#status = reply.status
+    const keepAlive = this.head.keepAlive && downstream.mayGoOn && downstream.canFinishRequest
+    const connection = connectionLine(keepAlive, this.head.minorVersion)
+    downstream.outbox.text(localReplyText(reply, this.head.method, connection))
+    downstream.outbox.flush()
+    this.#finish()
+    downstream.exchangeOver(keepAlive)
+  }
+
+  /** The client's connection has gone, or must go. */
+  abort(): void {
+    this.#call?.abort()
+    this.#call = undefined
+    this.#finish()
+  }
+
+  /** For a request that is answered here and has been read to its end. */
+  markRequestDone(): void {
+    this.#requestDone = true
+  }
+
+  /** The content turned out to be malformed on the way. */
+  refuseContent(fault: HttpFault): void {
+    const { status, text } = HTTP_FAULTS[fault]
+    this.#decisionId = newDecisionId()
+    this.reply({ status, body: text, lines: this.#downstream.decisionLine(this.#decisionId) })
+  }
+
+  #tunnelOver(): void {
+    this.#finish()
+    this.#downstream.exchangeOver(false)
+  }
+
+  #finish(): void {
+    if (this.#over) return
+    this.#over = true
+    const { services, accepted } = this.#downstream
+    const { head } = this
+    const query = head.target.indexOf("?")
+    services.meters.requestDone({
+      protocol: head.minorVersion === 1 ? "http/1.1" : "http/1.0",
+      judgement: this.#admission?.judgement,
+      decisionId: this.#decisionId ?? this.#admission?.decisionId,
+      requestId: this.#requestId,
+      method: head.method,
+      host: head.host,
+      path: query < 0 ? head.target : head.target.slice(0, query),
+      status: this.#status,
+      bytesReceived: this.#bytesReceived,
+      bytesSent: this.#bytesSent,
+      durationMs: performance.now() - this.#startedAt,
+      peer: accepted.connection.peer?.uri,
+      source: accepted.connection.sourceIp.text,
+      port: accepted.port.port,
+      upstreamFailure: this.#failure,
+    })
+  }
+}

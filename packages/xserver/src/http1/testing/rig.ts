@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// An application, the handler in front of it, and the sockets in between, all real. The listener is the plainest there
+// can be, so that what is tested is the handler.
+
+import { EventEmitter, once } from "node:events"
+import { createServer as createHttpServer, type Server as HttpServer, type RequestListener } from "node:http"
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net"
+import { compile, type MeshConfig, meshConfig, type PolicyDocument, parseIp, parseSpiffeId } from "@merlon/policy"
+import type { Accepted, PeerCertificate } from "../../accept/accepted.js"
+import { Connections } from "../../accept/connections.js"
+import { RecordingMeters } from "../../accept/testing/recording-meters.js"
+import type { ApplicationPort } from "../../config/application-port.js"
+import { Gate } from "../../enforcement/gate.js"
+import { DEFAULT_LIMITS, type Limits } from "../../limits.js"
+import { Upstream } from "../../upstream/upstream.js"
+import { Deadlines } from "../deadlines.js"
+import { serveHttp1 } from "../serve.js"
+
+export const WORKLOAD = { namespace: "foo", name: "app-1", labels: { app: "app" } } as const
+
+export interface RigOptions {
+  readonly application?: RequestListener
+  /** Instead of an HTTP application: whatever does this with its connections. */
+  readonly raw?: (socket: Socket) => void
+  readonly documents?: readonly PolicyDocument[]
+  readonly mesh?: Partial<MeshConfig>
+  readonly limits?: Partial<Limits>
+  /** As if the peer had proved this. */
+  readonly certificate?: PeerCertificate
+  /** How the connections are handed over; reading a first piece, as sniffing does, where nothing is said. */
+  readonly hand?: "with-head" | "untouched"
+}
+
+export class Rig {
+  readonly meters = new RecordingMeters()
+  readonly connections = new Connections()
+  readonly gate: Gate
+  readonly #sockets = new Set<Socket>()
+  readonly #application: HttpServer | Server
+  readonly #front: Server
+  readonly #mesh: MeshConfig
+  #upstream: Upstream | undefined
+
+  private constructor(options: RigOptions) {
+    this.#mesh = meshConfig(options.mesh)
+    this.gate = new Gate(compile(options.documents ?? [], WORKLOAD, this.#mesh))
+    const raw = options.raw
+    this.#application = raw
+      ? createServer({ allowHalfOpen: true }, socket => {
+          socket.on("error", () => undefined)
+          raw(socket)
+        })
+      : createHttpServer({ keepAliveTimeout: 60_000 }, options.application)
+    this.#application.on("connection", socket => this.#track(socket))
+    this.#front = createServer({ allowHalfOpen: true, noDelay: true })
+    this.#front.on("connection", socket => this.#track(socket))
+  }
+
+  static async start(options: RigOptions = {}): Promise<Rig> {
+    const rig = new Rig(options)
+    await rig.#listen(options)
+    return rig
+  }
+
+  get port(): number {
+    return portOf(this.#front)
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.port}`
+  }
+
+  get upstream(): Upstream {
+    if (this.#upstream === undefined) throw new Error("not started")
+    return this.#upstream
+  }
+
+  get application(): HttpServer | Server {
+    return this.#application
+  }
+
+  enforce(...documents: PolicyDocument[]): void {
+    this.gate.swap(compile(documents, WORKLOAD, this.#mesh))
+  }
+
+  /** A client without manners of its own. */
+  async client(): Promise<RawClient> {
+    const socket = connect({ port: this.port, host: "127.0.0.1", allowHalfOpen: true, noDelay: true })
+    this.#track(socket)
+    await once(socket, "connect")
+    return new RawClient(socket)
+  }
+
+  async stop(): Promise<void> {
+    this.#upstream?.close()
+    for (const socket of this.#sockets) socket.destroy()
+    await Promise.all([this.#front, this.#application].map(server => new Promise(done => server.close(done))))
+  }
+
+  /** Stops the application alone, and everything it has open. */
+  async stopApplication(): Promise<void> {
+    if (this.#application.listening) {
+      const closed = new Promise(done => this.#application.close(done))
+      if ("closeAllConnections" in this.#application) this.#application.closeAllConnections()
+      await closed
+    }
+  }
+
+  async #listen(options: RigOptions): Promise<void> {
+    this.#application.listen(0, "127.0.0.1")
+    await once(this.#application, "listening")
+    const limits = { ...DEFAULT_LIMITS, ...options.limits }
+    const deadlines = new Deadlines(limits)
+    const { meters, connections, gate } = this
+    const address = { host: "127.0.0.1", port: portOf(this.#application) }
+    const upstream = new Upstream({ address, limits, meters, deadlines })
+    this.#upstream = upstream
+    const handle = serveHttp1({ gate, meters, limits, connections, deadlines, upstreamFor: () => upstream })
+    const port: ApplicationPort = {
+      listen: { host: "127.0.0.1", port: 0 },
+      port: 8080,
+      upstream: address,
+      protocol: "http",
+      upstreamProtocol: "http/1.1",
+      serviceNames: [],
+    }
+    this.#front.on("connection", socket => {
+      const hand = (head: Buffer) => handle(acceptedOf(socket, head, port, options.certificate))
+      if (options.hand === "untouched") hand(Buffer.alloc(0))
+      else
+        socket.once("data", head => {
+          socket.pause()
+          hand(head)
+        })
+    })
+    this.#front.listen(0, "127.0.0.1")
+    await once(this.#front, "listening")
+  }
+
+  #track(socket: Socket): void {
+    this.#sockets.add(socket)
+    socket.on("error", () => undefined)
+    socket.on("close", () => this.#sockets.delete(socket))
+  }
+}
+
+function acceptedOf(socket: Socket, head: Buffer, port: ApplicationPort, certificate?: PeerCertificate): Accepted {
+  const loopback = parseIp("127.0.0.1")
+  if (loopback === undefined) throw new Error("no loopback")
+  const peer = certificate && parseSpiffeId(certificate.uri)
+  const connection = { peer, sourceIp: loopback, destinationIp: loopback, destinationPort: port.port, sni: undefined }
+  return { socket, head, connection, certificate, port }
+}
+
+function portOf(server: Server | HttpServer): number {
+  const address = server.address()
+  return isAddress(address) ? address.port : 0
+}
+
+const isAddress = (address: string | AddressInfo | null): address is AddressInfo =>
+  typeof address === "object" && address !== null
+
+/** Resolves once it holds; the test's own time limit is the only one. */
+export async function eventually(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise(resolve => setTimeout(resolve, 1))
+}
+
+export class RawClient {
+  readonly socket: Socket
+  readonly #events = new EventEmitter()
+  #received = Buffer.alloc(0)
+  ended = false
+  closed = false
+
+  constructor(socket: Socket) {
+    this.socket = socket
+    socket.on("data", chunk => {
+      this.#received = Buffer.concat([this.#received, chunk])
+      this.#events.emit("change")
+    })
+    socket.on("end", () => {
+      this.ended = true
+      this.#events.emit("change")
+    })
+    socket.on("close", () => {
+      this.closed = true
+      this.#events.emit("change")
+    })
+  }
+
+  get received(): string {
+    return this.#received.toString("latin1")
+  }
+
+  send(text: string): this {
+    this.socket.write(text, "latin1")
+    return this
+  }
+
+  /** Resolves once it holds; the test's own time limit is the only one. */
+  async until(holds: (client: this) => boolean): Promise<void> {
+    while (!holds(this)) await once(this.#events, "change")
+  }
+
+  /** Everything until the other side has ended. */
+  async all(): Promise<string> {
+    await this.until(client => client.ended || client.closed)
+    return this.received
+  }
+
+  /** The next whole response with a Content-Length, taken out. */
+  async response(): Promise<string> {
+    let end = -1
+    await this.until(({ received }) => {
+      const head = received.indexOf("\r\n\r\n")
+      const length = Number(/content-length: (\d+)/i.exec(received.slice(0, head))?.[1] ?? 0)
+      end = head + 4 + length
+      return head >= 0 && received.length >= end
+    })
+    const text = this.received.slice(0, end)
+    this.#received = this.#received.subarray(end)
+    return text
+  }
+}

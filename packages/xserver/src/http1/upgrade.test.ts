@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+import { once } from "node:events"
+import { createServer } from "node:http"
+import type { Socket } from "node:net"
+import { afterEach, expect, it, test } from "vitest"
+import { WebSocket, WebSocketServer } from "ws"
+import { eventually, Rig, type RigOptions } from "./testing/rig.js"
+
+let rig: Rig
+afterEach(() => rig.stop())
+
+const start = async (options: RigOptions = {}): Promise<void> => {
+  rig = await Rig.start(options)
+}
+
+const UPGRADE = "GET /chat HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"
+const SWITCH = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"
+
+/** Switches, then does this. */
+const switching = (then: (socket: Socket) => void) => (socket: Socket) =>
+  socket.once("data", () => {
+    socket.write(SWITCH)
+    then(socket)
+  })
+
+it("lets WebSockets talk both ways", async () => {
+  await start()
+  const sockets = new WebSocketServer({ noServer: true })
+  rig.application.on("upgrade", (incoming, socket, head) => {
+    sockets.handleUpgrade(incoming, socket, head, peer =>
+      peer.on("message", (data, binary) => peer.send(data, { binary })),
+    )
+  })
+  const client = new WebSocket(`ws://127.0.0.1:${rig.port}/chat`)
+  await once(client, "open")
+  for (const size of [1, 1_000, 100_000, 3_000_000]) {
+    const sent = Buffer.alloc(size, size % 251)
+    client.send(sent)
+    const [received] = await once(client, "message")
+    expect(Buffer.compare(sent, received)).toBe(0)
+  }
+  client.close(1000, "bye")
+  const [code] = await once(client, "close")
+  expect(code).toBe(1000)
+  await eventually(() => rig.connections.size === 0 && rig.upstream.connections === 0)
+  expect(rig.meters.records).toMatchObject([{ status: 101, path: "/chat" }])
+  expect(rig.meters.records[0]?.bytesReceived).toBeGreaterThan(3_000_000)
+})
+
+it("passes on what the client sent ahead of the switch, and what came with it", async () => {
+  await start({
+    raw: switching(socket => {
+      socket.write("hello")
+      socket.on("data", data => socket.write(`<${data.toString()}>`))
+    }),
+  })
+  const client = await rig.client()
+  client.send(`${UPGRADE}early`)
+  await client.until(({ received }) => received.includes("<early>"))
+  expect(client.received).toMatch(
+    /^HTTP\/1.1 101 Switching Protocols\r\nUpgrade: x\r\nconnection: upgrade\r\n\r\nhello<early>$/,
+  )
+})
+
+it("lets either side end first", async () => {
+  await start({
+    raw: switching(socket => {
+      let text = ""
+      socket.on("data", data => {
+        text += data.toString()
+      })
+      socket.on("end", () => socket.end(`got ${text}`))
+    }),
+  })
+  const client = await rig.client()
+  client.send(UPGRADE)
+  await client.until(({ received }) => received.includes("101"))
+  client.send("abc")
+  client.socket.end()
+  expect(await client.all()).toMatch(/got abc$/)
+  await eventually(() => rig.connections.size === 0 && rig.upstream.connections === 0)
+})
+
+it("lets the application end first", async () => {
+  let text = ""
+  await start({
+    raw: switching(socket => {
+      socket.end("bye")
+      socket.on("data", data => {
+        text += data.toString()
+      })
+    }),
+  })
+  const client = await rig.client()
+  client.send(UPGRADE)
+  expect(await client.all()).toMatch(/bye$/)
+  client.send("still here")
+  await eventually(() => text === "still here")
+  client.socket.end()
+  await eventually(() => rig.connections.size === 0 && rig.upstream.connections === 0)
+})
+
+it("ends a tunnel through which nothing goes", async () => {
+  await start({ raw: switching(() => undefined), limits: { tunnelIdleTimeoutMs: 40 } })
+  const client = await rig.client()
+  expect(await client.send(UPGRADE).all()).toMatch(/101/)
+  expect(rig.meters.limits).toEqual(["tunnelIdleTimeoutMs"])
+  await eventually(() => rig.upstream.connections === 0)
+})
+
+it("takes what follows a declined switch for the next request", async () => {
+  const application = createServer((incoming, reply) => reply.end(incoming.url))
+  await start({ application: (incoming, reply) => application.emit("request", incoming, reply) })
+  const client = await rig.client()
+  client.send(`${UPGRADE}GET /next HTTP/1.1\r\nHost: a\r\n\r\n`)
+  expect(await client.response()).toMatch(/\/chat$/)
+  expect(await client.response()).toMatch(/\/next$/)
+})
+
+test.each(["h2c", "HTTP/2.0", "TLS/1.0", "websocket, h2c"])("never asks to switch to %s", async protocol => {
+  let seen = ""
+  await start({
+    raw: socket =>
+      socket.on("data", data => {
+        seen = data.toString()
+        socket.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+      }),
+  })
+  const client = await rig.client()
+  client.send(
+    `GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: ${protocol}\r\nHTTP2-Settings: AA\r\n\r\n`,
+  )
+  await client.response()
+  expect(seen.toLowerCase()).not.toMatch(/upgrade|http2-settings/)
+})

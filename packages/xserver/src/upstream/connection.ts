@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// One connection to the application: at most one request at a time, responses read with the strict codec. Bytes arrive
+// in one buffer that all connections share, which is what makes reading cheap.
+
+import { connect, type Socket } from "node:net"
+import { BodyReader } from "../http1/body-reader.js"
+import type { Expiring } from "../http1/deadlines.js"
+import { UNTIL_CLOSE } from "../http1/framing.js"
+import { HeadScanner } from "../http1/head-scanner.js"
+import { Outbox } from "../http1/outbox.js"
+import { parseResponseHead, type ResponseHead } from "../http1/response-head.js"
+import { STEP } from "../http1/step.js"
+import type { UpstreamFailure } from "../observe/meters.js"
+import type { UpstreamExchange } from "./exchange.js"
+import type { Upstream } from "./upstream.js"
+
+// INVARIANT: read and used up within one callback; nothing keeps a view of it.
+const SHARED = Buffer.allocUnsafeSlow(64 * 1024)
+
+/** `head` waits for a response's head, `body` reads one, `tunnel` passes bytes on after 101. */
+type Phase = "head" | "body" | "tunnel"
+
+export class UpstreamConnection implements Expiring {
+  readonly outbox: Outbox
+  readonly #upstream: Upstream
+  readonly #socket: Socket
+  readonly #scanner: HeadScanner
+  readonly #reader: BodyReader
+  #exchange: UpstreamExchange | undefined
+  #phase: Phase = "head"
+  #connected = false
+  #timedOut = false
+  /** Requests before this one: an idle connection may have been closed by the application while we wrote. */
+  #reused = false
+  #keepAlive = false
+  #paused = false
+  /** Whether a byte of the response has come. */
+  #answered = false
+  /** After an upgrade: the application has said all it wants to. */
+  #readEnded = false
+  deadline = 0
+
+  constructor(upstream: Upstream) {
+    const { address, limits, deadlines } = upstream
+    this.#upstream = upstream
+    this.#scanner = new HeadScanner(limits.headerBytes)
+    this.#reader = new BodyReader(limits.headerBytes, limits.headerLines)
+    this.#socket = connect({
+      host: address.host,
+      port: address.port,
+      noDelay: true,
+      allowHalfOpen: true,
+      onread: {
+        buffer: SHARED,
+        callback: length => {
+          this.#read(length)
+          return true
+        },
+      },
+    })
+    this.outbox = new Outbox(this.#socket)
+    this.#socket.on("connect", () => this.#onConnect())
+    this.#socket.on("drain", () => this.#exchange?.listener.onWritable())
+    this.#socket.on("end", () => this.#onEnd())
+    // The reason is of no use to anybody; `close` follows.
+    this.#socket.on("error", () => undefined)
+    this.#socket.on("close", () => this.#onClose())
+    this.deadline = deadlines.after(limits.connectTimeoutMs)
+    deadlines.watch(this)
+  }
+
+  begin(exchange: UpstreamExchange): void {
+    this.#exchange = exchange
+    this.#phase = "head"
+    this.#answered = false
+    if (this.#connected) this.deadline = 0
+    // The last response may have ended while its client was slow.
+    if (this.#paused) this.resume()
+    exchange.attach(this)
+  }
+
+  requestEnded(): void {
+    if (this.#phase === "tunnel") {
+      this.outbox.flush()
+      if (this.#readEnded) this.#finishTunnel()
+      else this.#socket.end()
+      return
+    }
+    if (this.#connected && !this.#answered) this.#awaitResponse()
+  }
+
+  pause(): void {
+    this.#paused = true
+    this.#socket.pause()
+  }
+
+  resume(): void {
+    this.#paused = false
+    this.#socket.resume()
+  }
+
+  destroy(): void {
+    this.#exchange = undefined
+    this.#socket.destroy()
+  }
+
+  expire(): void {
+    const exchange = this.#exchange
+    this.#timedOut = true
+    if (exchange === undefined) {
+      this.#socket.destroy()
+      return
+    }
+    const { meters } = this.#upstream
+    meters.limitHit(this.#connected ? "responseTimeoutMs" : "connectTimeoutMs")
+    this.#fail(this.#connected ? "response-timeout" : "connect-timeout")
+  }
+
+  #awaitResponse(): void {
+    this.deadline = this.#upstream.deadlines.after(this.#upstream.limits.responseTimeoutMs)
+  }
+
+  #onConnect(): void {
+    this.#connected = true
+    this.deadline = 0
+    if (this.#exchange?.ended === true) this.#awaitResponse()
+    this.#exchange?.listener.onWritable()
+  }
+
+  #read(length: number): void {
+    let at = 0
+    const { listener } = this.#exchange ?? {}
+    // Bytes nobody asked for: whatever they are, the next response must not be read out of them.
+    if (listener === undefined) {
+      this.#socket.destroy()
+      return
+    }
+    if (!this.#answered) {
+      this.#answered = true
+      this.deadline = 0
+    }
+    while (this.#exchange !== undefined && (at < length || this.#phase === "body")) {
+      const next = this.#phase === "head" ? this.#readHead(at, length) : this.#readContent(at, length)
+      if (next < 0) break
+      at = next
+    }
+    listener.onPause()
+  }
+
+  /** Where to go on; -1 where there is nothing to go on with. */
+  #readHead(at: number, length: number): number {
+    const exchange = this.#exchange
+    if (exchange === undefined) return -1
+    const after = this.#scanner.scan(SHARED, at, length)
+    if (after === -1) return -1
+    if (after === -2) return this.#malformed()
+    const head = parseResponseHead(this.#scanner.text, exchange.request.method, this.#upstream.limits.headerLines)
+    if (typeof head === "string") return this.#malformed()
+    if (head.status === 101) return this.#upgrade(exchange, head, after)
+    if (head.status < 200) {
+      exchange.listener.onInformational(head)
+      return after
+    }
+    this.#keepAlive = head.keepAlive
+    this.#upstream.noteIdleHint(head.headers)
+    this.#phase = "body"
+    this.#reader.begin(head.framing)
+    exchange.listener.onResponse(head)
+    return after
+  }
+
+  #upgrade(exchange: UpstreamExchange, head: ResponseHead, after: number): number {
+    // RFC 9110 section 15.2.2: only who asked for another protocol may be switched to one.
+    if (!exchange.request.upgrade) return this.#malformed()
+    this.#phase = "tunnel"
+    this.#reader.begin(UNTIL_CLOSE)
+    exchange.ended = false
+    exchange.listener.onResponse(head)
+    return after
+  }
+
+  #readContent(at: number, length: number): number {
+    const exchange = this.#exchange
+    if (exchange === undefined) return -1
+    const step = this.#reader.read(SHARED, at, length)
+    if (step === STEP.data) {
+      exchange.listener.onContent(SHARED, this.#reader.start, this.#reader.end)
+      return this.#reader.next
+    }
+    if (step === STEP.more) return -1
+    if (step === STEP.fault) return this.#malformed()
+    const extra = this.#reader.next < length
+    this.#finish(exchange, !extra)
+    exchange.listener.onEnd(this.#reader.trailers)
+    return -1
+  }
+
+  /** The response is complete: the connection is free for the next request, or done for. */
+  #finish(exchange: UpstreamExchange, clean: boolean): void {
+    this.#exchange = undefined
+    exchange.finish()
+    this.#reused = true
+    // A request that was not read to its end would be read as the next one.
+    if (clean && this.#keepAlive && exchange.ended && !this.#socket.destroyed) {
+      this.deadline = this.#upstream.idleDeadline()
+      this.#upstream.release(this)
+    } else {
+      this.#socket.destroy()
+    }
+  }
+
+  #onEnd(): void {
+    const exchange = this.#exchange
+    if (this.#phase === "tunnel" && exchange !== undefined) {
+      this.#readEnded = true
+      exchange.listener.onEnd(undefined)
+      if (exchange.ended) this.#finishTunnel()
+      return
+    }
+    // Other content says itself where it ends: a connection that ends before it cut it short.
+    if (exchange !== undefined && this.#phase === "body" && this.#reader.endsWithConnection) {
+      this.#finish(exchange, false)
+      exchange.listener.onEnd(undefined)
+      exchange.listener.onPause()
+      return
+    }
+    this.#socket.destroy()
+  }
+
+  #finishTunnel(): void {
+    this.#exchange?.finish()
+    this.#exchange = undefined
+    this.#socket.end()
+    this.#socket.destroySoon()
+  }
+
+  #onClose(): void {
+    this.#upstream.deadlines.unwatch(this)
+    this.#upstream.closed(this)
+    this.#fail(this.#connected ? "reset" : "connect")
+  }
+
+  #malformed(): number {
+    this.#fail("protocol")
+    return -1
+  }
+
+  #fail(failure: UpstreamFailure): void {
+    const exchange = this.#exchange
+    this.#exchange = undefined
+    this.#socket.destroy()
+    if (exchange === undefined) return
+    const untouched = failure === "reset" && this.#reused && !this.#answered && !this.#timedOut
+    if (untouched && exchange.takeRetry()) {
+      this.#upstream.again(exchange)
+      return
+    }
+    exchange.finish()
+    exchange.listener.onFailure(failure)
+  }
+}

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// The application behind one port: connections that are kept and reused, and a bounded queue before them. The most
+// recently used connection goes first, so that those not needed grow old and are closed.
+
+import type { Deadlines, Expiring } from "../http1/deadlines.js"
+import { FIELD_KIND } from "../http1/field-kind.js"
+import type { HeaderBlock } from "../http1/header-block.js"
+import type { Limits } from "../limits.js"
+import type { Meters } from "../observe/meters.js"
+import { UpstreamConnection } from "./connection.js"
+import { UpstreamExchange, type UpstreamListener, type UpstreamRequest } from "./exchange.js"
+
+export interface UpstreamOptions {
+  readonly address: { readonly host: string; readonly port: number }
+  readonly limits: Limits
+  readonly meters: Meters
+  readonly deadlines: Deadlines
+}
+
+/** How much earlier than the application says it will we close an idle connection, so as not to meet it closing. */
+const IDLE_MARGIN_MS = 1_000
+
+export class Upstream implements Expiring {
+  readonly address: UpstreamOptions["address"]
+  readonly limits: Limits
+  readonly meters: Meters
+  readonly deadlines: Deadlines
+  readonly #open = new Set<UpstreamConnection>()
+  readonly #idle: UpstreamConnection[] = []
+  readonly #queue: UpstreamExchange[] = []
+  #idleMs: number
+  #idleHint = ""
+  #closing = false
+  /** Of the request that has waited longest. */
+  deadline = 0
+
+  constructor({ address, limits, meters, deadlines }: UpstreamOptions) {
+    this.address = address
+    this.limits = limits
+    this.meters = meters
+    this.deadlines = deadlines
+    this.#idleMs = limits.keepAliveTimeoutMs
+  }
+
+  get connections(): number {
+    return this.#open.size
+  }
+
+  get idleConnections(): number {
+    return this.#idle.length
+  }
+
+  send(request: UpstreamRequest, listener: UpstreamListener): UpstreamExchange {
+    const exchange = new UpstreamExchange(this, request, listener)
+    this.#place(exchange)
+    return exchange
+  }
+
+  /** Idle connections end now, the others after their response. */
+  close(): void {
+    this.#closing = true
+    for (const connection of this.#idle) connection.destroy()
+    this.#idle.length = 0
+  }
+
+  // What follows is for connections and exchanges.
+
+  release(connection: UpstreamConnection): void {
+    const next = this.#queue.shift()
+    if (next === undefined) {
+      if (this.#closing) connection.destroy()
+      else this.#idle.push(connection)
+      return
+    }
+    this.#setDeadline()
+    connection.begin(next)
+    connection.outbox.flush()
+    next.listener.onWritable()
+  }
+
+  closed(connection: UpstreamConnection): void {
+    this.#open.delete(connection)
+    const index = this.#idle.indexOf(connection)
+    if (index >= 0) this.#idle.splice(index, 1)
+    const next = this.#queue.shift()
+    if (next === undefined) return
+    this.#setDeadline()
+    this.#place(next)
+    next.flush()
+    next.listener.onWritable()
+  }
+
+  /** A request whose connection had gone before it could be read. */
+  again(exchange: UpstreamExchange): void {
+    // Not an idle one, which may be as stale as the last.
+    if (this.#open.size < this.limits.upstreamConnections) this.#connect(exchange)
+    else this.#wait(exchange)
+    exchange.flush()
+  }
+
+  forget(exchange: UpstreamExchange): void {
+    const index = this.#queue.indexOf(exchange)
+    if (index >= 0) this.#queue.splice(index, 1)
+    this.#setDeadline()
+  }
+
+  idleDeadline(): number {
+    return this.deadlines.after(this.#idleMs)
+  }
+
+  /** `Keep-Alive: timeout=5` says when the application will close; the same with every response, so it is read once. */
+  noteIdleHint(headers: HeaderBlock): void {
+    for (let index = 0; index < headers.size; index++) {
+      if (headers.kind(index) !== FIELD_KIND.hop || headers.name(index) !== "keep-alive") continue
+      const hint = headers.value(index)
+      if (hint === this.#idleHint) return
+      this.#idleHint = hint
+      const seconds = /(?:^|[,;\s])timeout=(\d{1,6})/i.exec(hint)?.[1]
+      const theirs = seconds === undefined ? Number.POSITIVE_INFINITY : Number(seconds) * 1_000 - IDLE_MARGIN_MS
+      this.#idleMs = Math.max(1, Math.min(this.limits.keepAliveTimeoutMs, theirs))
+      return
+    }
+  }
+
+  /** The request that has waited longest has waited too long. */
+  expire(): void {
+    const exchange = this.#queue.shift()
+    this.#setDeadline()
+    if (exchange !== undefined) this.#refuse(exchange)
+  }
+
+  #place(exchange: UpstreamExchange): void {
+    const connection = this.#idle.pop()
+    if (connection !== undefined) connection.begin(exchange)
+    else if (this.#open.size < this.limits.upstreamConnections) this.#connect(exchange)
+    else if (this.#queue.length < this.limits.pendingRequests) this.#wait(exchange)
+    // Not now: whoever sends does not hold the exchange yet.
+    else process.nextTick(() => this.#refuse(exchange))
+  }
+
+  #connect(exchange: UpstreamExchange): void {
+    const connection = new UpstreamConnection(this)
+    this.#open.add(connection)
+    connection.begin(exchange)
+  }
+
+  #wait(exchange: UpstreamExchange): void {
+    exchange.deadline = this.deadlines.after(this.limits.connectTimeoutMs)
+    this.#queue.push(exchange)
+    this.#setDeadline()
+  }
+
+  #refuse(exchange: UpstreamExchange): void {
+    if (exchange.over) return
+    this.meters.limitHit("pendingRequests")
+    exchange.finish()
+    exchange.listener.onFailure("pending-full")
+  }
+
+  #setDeadline(): void {
+    const oldest = this.#queue[0]
+    this.deadline = oldest?.deadline ?? 0
+    if (oldest === undefined) this.deadlines.unwatch(this)
+    else this.deadlines.watch(this)
+  }
+}
