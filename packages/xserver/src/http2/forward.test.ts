@@ -162,6 +162,19 @@ describe.each<Speaks>(["http/1.1", "h2c"])("towards an application that speaks %
     expect(hash(answer.body)).toBe(hash(body))
   })
 
+  it("keeps its connection to the application", async () => {
+    const rig = await start(speaks, mirror)
+    let connections = 0
+    rig.app.on(speaks === "h2c" ? "session" : "connection", () => connections++)
+    const session = rig.connect()
+    for (let index = 0; index < 10; index++) {
+      await seen(session)
+      await seen(session, { ":method": "POST" }, "unsized")
+      await seen(session, { ":method": "POST", "content-length": "5" }, "sized")
+    }
+    expect(connections).toBe(1)
+  })
+
   it("carries many requests at once", async () => {
     const rig = await start(speaks, mirror)
     const session = rig.connect()

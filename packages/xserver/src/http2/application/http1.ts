@@ -39,6 +39,8 @@ export class Http1Application implements Application {
       onWritable: () => listener.onWritable(),
     })
     exchange.flush()
+    // Only a request known to be complete leaves its connection for the next one.
+    if (body === "none") exchange.end()
     return new Http1Call(exchange, body === "chunked")
   }
 
