@@ -9,7 +9,10 @@ import type { HeaderBlock } from "./header-block.js"
 import { STEP, type Step } from "./step.js"
 
 export class BodyReader {
-  readonly #chunked: ChunkedDecoder
+  readonly #maxTrailerBytes: number
+  readonly #maxTrailerLines: number
+  /** Made when first needed: most connections never are chunked, and there are many of them. */
+  #chunked: ChunkedDecoder | undefined
   #kind: Framing["kind"] = "none"
   #remaining = 0
   start = 0
@@ -18,21 +21,22 @@ export class BodyReader {
   next = 0
 
   constructor(maxTrailerBytes: number, maxTrailerLines: number) {
-    this.#chunked = new ChunkedDecoder(maxTrailerBytes, maxTrailerLines)
+    this.#maxTrailerBytes = maxTrailerBytes
+    this.#maxTrailerLines = maxTrailerLines
   }
 
   begin(framing: Framing): void {
     this.#kind = framing.kind
     this.#remaining = framing.kind === "length" ? framing.length : 0
-    if (framing.kind === "chunked") this.#chunked.begin()
+    if (framing.kind === "chunked") this.#decoder().begin()
   }
 
   get trailers(): HeaderBlock | undefined {
-    return this.#kind === "chunked" ? this.#chunked.trailers : undefined
+    return this.#kind === "chunked" ? this.#chunked?.trailers : undefined
   }
 
   get fault(): HttpFault {
-    return this.#chunked.fault
+    return this.#chunked?.fault ?? "bad-chunk"
   }
 
   /** Bytes of content still to come, as far as they are known. */
@@ -53,10 +57,11 @@ export class BodyReader {
       case "length":
         return this.#readLength(from, to)
       case "chunked": {
-        const step = this.#chunked.read(bytes, from, to)
-        this.start = this.#chunked.start
-        this.end = this.#chunked.end
-        this.next = this.#chunked.next
+        const decoder = this.#decoder()
+        const step = decoder.read(bytes, from, to)
+        this.start = decoder.start
+        this.end = decoder.end
+        this.next = decoder.next
         return step
       }
       case "close":
@@ -65,6 +70,11 @@ export class BodyReader {
         this.next = to
         return from < to ? STEP.data : STEP.more
     }
+  }
+
+  #decoder(): ChunkedDecoder {
+    this.#chunked ??= new ChunkedDecoder(this.#maxTrailerBytes, this.#maxTrailerLines)
+    return this.#chunked
   }
 
   #readLength(from: number, to: number): Step {

@@ -29,6 +29,11 @@ export class Deadlines {
     this.#tickMs = Math.min(MAX_TICK_MS, Math.max(MIN_TICK_MS, Math.floor(shortest / 8)))
   }
 
+  /** As of the last tick. */
+  get now(): number {
+    return this.#now
+  }
+
   /** A deadline so far from now; none where there is no limit. */
   after(limitMs: number): number {
     // The clock is as old as the last tick, so one tick is added: late by that much, never early.

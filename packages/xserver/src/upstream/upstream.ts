@@ -122,11 +122,14 @@ export class Upstream implements Expiring {
     }
   }
 
-  /** The request that has waited longest has waited too long. */
+  /** The request that has waited longest has waited too long, and perhaps others with it. */
   expire(): void {
-    const exchange = this.#queue.shift()
+    const { now } = this.deadlines
+    while ((this.#queue[0]?.deadline ?? Number.POSITIVE_INFINITY) <= now) {
+      const exchange = this.#queue.shift()
+      if (exchange !== undefined) this.#refuse(exchange)
+    }
     this.#setDeadline()
-    if (exchange !== undefined) this.#refuse(exchange)
   }
 
   #place(exchange: UpstreamExchange): void {

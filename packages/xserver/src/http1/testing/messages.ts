@@ -74,6 +74,7 @@ const mutation = fc.oneof(
   fc.record({ kind: fc.constant("delete" as const), at: fc.nat(), count: fc.integer({ min: 1, max: 4 }) }),
   fc.record({ kind: fc.constant("replace" as const), at: fc.nat(), byte: fc.integer({ min: 0, max: 255 }) }),
   fc.record({ kind: fc.constant("insertLine" as const), at: fc.nat(), text: fc.constantFrom(...SPOILERS) }),
+  fc.record({ kind: fc.constant("older" as const), at: fc.nat(), keepAlive: fc.boolean() }),
 )
 
 type Mutation = typeof mutation extends fc.Arbitrary<infer T> ? T : never
@@ -87,6 +88,8 @@ function mutate(text: string, change: Mutation): string {
       return text.slice(0, at) + text.slice(at + change.count)
     case "replace":
       return text.slice(0, at) + String.fromCharCode(change.byte) + text.slice(at + 1)
+    case "older":
+      return text.replace(/HTTP\/1\.1(.*)\r\n/, `HTTP/1.0$1\r\n${change.keepAlive ? "Connection: keep-alive\r\n" : ""}`)
     case "insertLine": {
       const line = text.indexOf("\r\n", at)
       return line < 0 ? text : text.slice(0, line + 2) + change.text + text.slice(line + 2)

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// End to end: whatever a client sends, a Node application behind the gate sees the requests that were judged and let
+// through, in that order, and no others.
+import fc from "fast-check"
+import { afterAll, beforeAll, expect, it } from "vitest"
+import { mutated, requestText } from "./testing/messages.js"
+import { eventually, Rig } from "./testing/rig.js"
+
+let rig: Rig
+const seen: string[] = []
+
+beforeAll(async () => {
+  rig = await Rig.start({
+    application: (incoming, reply) => {
+      seen.push(`${incoming.method} ${incoming.url}`)
+      incoming
+        .on("error", () => undefined)
+        .resume()
+        .on("end", () => reply.end("x"))
+    },
+  })
+})
+afterAll(() => rig.stop())
+
+it("lets through what was judged, and nothing inside it", async () => {
+  const texts = fc.array(mutated(requestText), { minLength: 1, maxLength: 3 })
+  await fc.assert(
+    fc.asyncProperty(texts, async ([...parts]) => {
+      seen.length = 0
+      rig.meters.records.length = 0
+      const client = await rig.client()
+      client.send(parts.join(""))
+      client.socket.end()
+      await client.until(({ ended, closed }) => ended || closed)
+      await eventually(() => rig.connections.size === 0)
+      const allowed = rig.meters.records.flatMap(({ judgement, method }) =>
+        judgement?.verdict === "allow" && "target" in judgement ? [`${method} ${judgement.target}`] : [],
+      )
+      // One that broke off may have been given up before the application saw it.
+      expect(allowed.slice(0, seen.length)).toEqual(seen)
+    }),
+    { numRuns: 200 },
+  )
+})
