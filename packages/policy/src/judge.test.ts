@@ -133,6 +133,71 @@ it("forwards the normalised target without the token it verified", () => {
   expect(ask([], { target: "/x/%2e%2E/y?q" })).toMatchObject({ target: "/y?q" })
 })
 
+describe("authorization sees what the application will see", () => {
+  const named = requestAuthentication({ outputClaimToHeaders: [{ header: "X-Sub", claim: "sub" }] })
+  const byHeader = (key: string, value: string, action: "ALLOW" | "DENY" = "ALLOW") =>
+    policy("by-header", { action, rules: [{ when: [{ key: `request.headers[${key}]`, values: [value] }] }] })
+  const forged = (...lines: (readonly [string, readonly string[]])[]) => ({ headers: new Map(lines) })
+  const bearer = (): readonly [string, readonly string[]] => ["authorization", [`Bearer ${tokens.other}`]]
+
+  test.each<[string, PolicyDocument[], () => Asked, string]>([
+    ["a claim that was written to a header", [named, byHeader("x-sub", ISSUER)], () => ({ token: "valid" }), "pass"],
+    [
+      "no output header of a caller without token",
+      [named, byHeader("x-sub", ISSUER)],
+      () => forged(["x-sub", [ISSUER]]),
+      "403 RBAC: access denied",
+    ],
+    [
+      "no output header of a caller with another token",
+      [named, byHeader("x-sub", ISSUER)],
+      () => forged(["x-sub", [ISSUER]], bearer()),
+      "403 RBAC: access denied",
+    ],
+    [
+      "no output header of a preflight",
+      [named, byHeader("x-sub", ISSUER)],
+      () => ({
+        method: "OPTIONS",
+        ...forged(["x-sub", [ISSUER]], ["origin", ["http://a"]], ["access-control-request-method", ["GET"]]),
+      }),
+      "403 RBAC: access denied",
+    ],
+    [
+      "no token that was taken out",
+      [requestAuthentication(), byHeader("authorization", "*", "DENY")],
+      () => ({ token: "valid" }),
+      "pass",
+    ],
+    [
+      "a token that is forwarded",
+      [requestAuthentication({ forwardOriginalToken: true }), byHeader("authorization", "*", "DENY")],
+      () => ({ token: "valid" }),
+      "403 RBAC: access denied",
+    ],
+    [
+      "the target without its token",
+      [requestAuthentication(), byHeader(":path", "/headers?a=1")],
+      () => ({ target: `/headers?access_token=${tokens.valid}&a=1` }),
+      "pass",
+    ],
+    [
+      "the cookies without their token",
+      [requestAuthentication({ fromCookies: ["t"] }), byHeader("cookie", "a=1")],
+      () => forged(["cookie", [`t=${tokens.valid}; a=1`]]),
+      "pass",
+    ],
+    [
+      "a header that nobody touches",
+      [named, byHeader("x-tier", "gold")],
+      () => forged(["x-tier", ["gold"]], bearer()),
+      "pass",
+    ],
+  ])("%s", (_, documents, asked, expected) => {
+    expect(outcome(ask(documents, asked()))).toBe(expected)
+  })
+})
+
 it("challenges a missing token without naming an error, and a bad one with it", () => {
   const challenge = (judgement: Judgement) => (judgement.verdict === "deny" ? judgement.reply?.challenge : undefined)
   const required = [requestAuthentication({ presence: "REQUIRED" })]

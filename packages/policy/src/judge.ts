@@ -12,7 +12,7 @@ import { normalizeTarget } from "./request/path.js"
 import { remoteAddress } from "./request/remote-address.js"
 import type { SpiffeId } from "./request/spiffe-id.js"
 import { type Authentication, authenticate } from "./tokens/authenticate.js"
-import type { RequestEdits } from "./tokens/edits.js"
+import { editedHeaders, type RequestEdits } from "./tokens/edits.js"
 import type { TokenMemory } from "./tokens/memory.js"
 
 /** What is known once a connection is accepted, and stays so for all its requests. */
@@ -95,15 +95,17 @@ export function judge(
 
   const { peer, sourceIp, destinationIp, destinationPort, sni } = connection
   const remoteIp = remoteAddress(sourceIp, headers.get("x-forwarded-for"), program.mesh.numTrustedProxies)
-  const http = { method, scheme, host, path: target.path, query: target.query, headers }
   const { token, edits } = authentication
+  const forwarded = edits.target ?? normalized.target
+  const query = forwarded.slice(target.path.length)
+  // What the application will see is what is judged: no token that was taken out, no output header that was forged.
+  const http = { method, scheme, host, path: target.path, query, headers: editedHeaders(headers, edits) }
   const attributes = { peer, sourceIp, remoteIp, destinationIp, destinationPort, sni, http, token }
   const decision = decide(program, attributes)
   const { stage } = decision
   if (decision.verdict !== "allow") {
     return { verdict: "deny", stage, reply: FORBIDDEN, attributes, authentication, decision }
   }
-  const forwarded = edits.target ?? normalized.target
   return { verdict: "allow", stage, target: forwarded, edits, attributes, authentication, decision }
 }
 
