@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the first of many candidates that holds for a request without trying them all. A tree splits the candidates by
-// the attribute that separates them best; a request follows only the branches it matches and tries what it finds there.
+// Finds the first of many candidates that holds for a request without trying them all. A tree files each candidate by
+// the attribute that separates it best; a request follows only the branches it matches and tries what it finds there.
 // The tree only ever leaves out candidates that cannot hold: each one found is still checked in full.
 
 import type { Attributes } from "../request/attributes.js"
 import type { Attribute, AttributeIndex } from "./attribute.js"
 
 export interface Candidate {
-  /** Positive values of which one must match for the candidate to hold, by attribute. Used for splitting only. */
+  /** Positive values of which one must match for the candidate to hold, by attribute. Used for filing only. */
   readonly needs: readonly Need[]
   holds(attributes: Attributes): boolean
 }
@@ -22,145 +22,187 @@ interface Numbered<C> {
   readonly candidate: C
 }
 
-/** A leaf lists its candidates in order; once split they hang below `branches`, and below `rest` what has no such need. */
 interface Tree<C> {
+  /** Candidates that are not worth filing further, in order. */
   leaf: Numbered<C>[]
-  branches: AttributeIndex<Tree<C>> | undefined
-  rest: Tree<C> | undefined
+  branches: readonly AttributeIndex<Tree<C>>[]
+  /** The last search that came by. */
+  visited: number
 }
 
-const tree = <C>(leaf: Numbered<C>[] = []): Tree<C> => ({ leaf, branches: undefined, rest: undefined })
+const NONE: readonly never[] = []
 
-/** Up to here trying each costs less than asking the tree. */
+const tree = <C>(leaf: Numbered<C>[] = []): Tree<C> => ({ leaf, branches: NONE, visited: 0 })
+
+/** Up to here trying each costs less than asking an index. */
 const LEAF_SIZE = 4
-/** Filed entries per value written, over the whole tree: many-valued rules must not multiply from level to level. */
-const ENTRIES_PER_VALUE = 8
+/** Values looked at while the tree grows, per value written: rules of many values must not multiply level by level. */
+const WORK_PER_VALUE = 8
 
 export class FirstMatch<C extends Candidate> {
   readonly #root: Tree<C>
   // State of the search under way, kept here so that a search allocates nothing.
   #best: Numbered<C> | undefined
   #attributes: Attributes | undefined
+  #search = 0
+  #searches = 0
   readonly #visit = (below: Tree<C>): boolean => {
-    this.#search(below)
+    // A header of many lines leads to one branch again and again; the caller must not multiply our work with it.
+    if (below.visited !== this.#search) this.#try(below)
     return false
   }
 
   constructor(candidates: readonly C[]) {
-    let values = 0
-    for (const { needs } of candidates) for (const need of needs) values += need.values.length
     this.#root = tree(candidates.map((candidate, ordinal) => ({ ordinal, candidate })))
-    grow(this.#root, new Set(), { entries: values * ENTRIES_PER_VALUE })
+    let work = 0
+    for (const candidate of candidates) work += workOn(candidate)
+    grow(this.#root, new Set(), { work: work * WORK_PER_VALUE })
   }
 
   find(attributes: Attributes): C | undefined {
+    // Whoever reads attributes might throw, or ask again meanwhile: a search around this one finds its state unharmed.
+    const best = this.#best
+    const around = this.#attributes
+    const search = this.#search
     this.#best = undefined
     this.#attributes = attributes
-    this.#search(this.#root)
-    this.#attributes = undefined
-    return (this.#best as Numbered<C> | undefined)?.candidate // set inside #search, which the compiler does not see
+    this.#search = ++this.#searches
+    try {
+      this.#try(this.#root)
+      return (this.#best as Numbered<C> | undefined)?.candidate // set inside #try, which the compiler does not see
+    } finally {
+      this.#best = best
+      this.#attributes = around
+      this.#search = search
+    }
   }
 
   /** Candidates that share a value with the request, or need none, whether they hold or not; at most `limit`. */
   reachable(attributes: Attributes, limit: number): readonly C[] {
     const found = new Set<C>()
-    const visit = (from: Tree<C>): boolean => {
-      for (let at: Tree<C> | undefined = from; at !== undefined; at = at.rest) {
-        for (const { candidate } of at.leaf) {
-          if (found.size >= limit) return true
-          found.add(candidate)
-        }
-        if (at.branches?.some(attributes, visit)) return true
+    const visited = new Set<Tree<C>>()
+    const visit = (at: Tree<C>): boolean => {
+      if (visited.has(at)) return false
+      visited.add(at)
+      for (const { candidate } of at.leaf) {
+        if (found.size >= limit) return true
+        found.add(candidate)
       }
-      return false
+      return at.branches.some(branch => branch.some(attributes, visit))
     }
     visit(this.#root)
     return [...found]
   }
 
-  #search(from: Tree<C>): void {
+  #try(at: Tree<C>): void {
     const attributes = this.#attributes
     if (attributes === undefined) return
-    for (let at: Tree<C> | undefined = from; at !== undefined; at = at.rest) {
-      at.branches?.some(attributes, this.#visit)
-      for (const numbered of at.leaf) {
-        // Leaves are in order: nothing behind this one can be earlier than what was found.
-        if (this.#best !== undefined && numbered.ordinal >= this.#best.ordinal) break
-        if (!numbered.candidate.holds(attributes)) continue
-        this.#best = numbered
-        break
-      }
+    at.visited = this.#search
+    for (const branch of at.branches) branch.some(attributes, this.#visit)
+    for (const numbered of at.leaf) {
+      // Leaves are in order: nothing behind this one can be earlier than what was found.
+      if (this.#best !== undefined && numbered.ordinal >= this.#best.ordinal) return
+      if (!numbered.candidate.holds(attributes)) continue
+      this.#best = numbered
+      return
     }
   }
 }
 
-function grow<C extends Candidate>(from: Tree<C>, used: ReadonlySet<string>, budget: { entries: number }): void {
-  for (let at: Tree<C> | undefined = from; at !== undefined; at = at.rest) {
-    if (at.leaf.length <= LEAF_SIZE) return
-    const split = bestSplit(at.leaf, used)
-    if (split === undefined || split.entries > budget.entries) return
-    budget.entries -= split.entries
+interface Budget {
+  work: number
+}
 
-    const { attribute } = split
-    const branches = attribute.index<Tree<C>>()
-    const rest = tree<C>()
-    const below = new Set<Tree<C>>()
-    for (const numbered of at.leaf) {
-      const need = selectiveNeed(numbered.candidate, attribute.name)
-      if (need === undefined) rest.leaf.push(numbered)
-      for (const value of need?.values ?? []) {
-        const branch = branches.entry(value, tree)
-        below.add(branch)
-        if (branch.leaf.at(-1) !== numbered) branch.leaf.push(numbered)
-      }
+interface Branches<C> {
+  readonly index: AttributeIndex<Tree<C>>
+  /** The attributes that have separated what hangs here already. */
+  readonly used: ReadonlySet<string>
+}
+
+/** Files what the leaf holds below branches, as far as that is worth it, and goes on there. */
+function grow<C extends Candidate>(at: Tree<C>, used: ReadonlySet<string>, budget: Budget): void {
+  if (at.leaf.length <= LEAF_SIZE || budget.work <= 0) return
+  const ranks = rankedAttributes(at.leaf, used, budget)
+  const kept: Numbered<C>[] = []
+  const branches = new Map<string, Branches<C>>()
+  const below = new Map<Tree<C>, ReadonlySet<string>>()
+  for (const numbered of at.leaf) {
+    const need = bestNeed(numbered.candidate, ranks)
+    if (need === undefined) {
+      kept.push(numbered)
+      continue
     }
-    at.leaf = []
-    at.branches = branches
-    at.rest = rest
-    const usedBelow = new Set(used).add(attribute.name)
-    for (const branch of below) grow(branch, usedBelow, budget)
+    const { name } = need.attribute
+    const filing = branches.get(name) ?? { index: need.attribute.index(), used: new Set(used).add(name) }
+    branches.set(name, filing)
+    for (const value of need.values) {
+      const branch = filing.index.entry(value, tree)
+      if (branch.leaf.at(-1) !== numbered) branch.leaf.push(numbered)
+      below.set(branch, filing.used)
+    }
   }
+  at.leaf = kept
+  at.branches = [...branches.values()].map(({ index }) => index)
+  for (const [branch, usedBelow] of below) grow(branch, usedBelow, budget)
 }
 
 // `*` matches nearly every request, so filing under it separates nothing.
-function selectiveNeed(candidate: Candidate, attribute: string): Need | undefined {
-  return candidate.needs.find(need => need.attribute.name === attribute && !need.values.includes("*"))
-}
+const isSelective = ({ values }: Need): boolean => !values.includes("*")
 
-interface Split {
-  readonly attribute: Attribute
-  readonly entries: number
-}
-
-function bestSplit(candidates: readonly Numbered<Candidate>[], used: ReadonlySet<string>): Split | undefined {
-  const tallies = new Map<
-    string,
-    { attribute: Attribute; filed: number; entries: number; sizes: Map<string, number> }
-  >()
-  for (const { candidate } of candidates) {
-    const seen = new Set<string>()
-    for (const { attribute, values } of candidate.needs) {
-      if (used.has(attribute.name) || seen.has(attribute.name) || values.includes("*")) continue
-      seen.add(attribute.name)
-      const tally = tallies.get(attribute.name) ?? { attribute, filed: 0, entries: 0, sizes: new Map<string, number>() }
-      tallies.set(attribute.name, tally)
-      tally.filed++
-      tally.entries += values.length
-      for (const value of values) tally.sizes.set(value, (tally.sizes.get(value) ?? 0) + 1)
-    }
+/** The need under the attribute of lowest rank: most candidates then share few indices. */
+function bestNeed({ needs }: Candidate, ranks: ReadonlyMap<string, number>): Need | undefined {
+  let best: Need | undefined
+  let lowest = Number.POSITIVE_INFINITY
+  for (const need of needs) {
+    const rank = ranks.get(need.attribute.name)
+    if (rank === undefined || rank >= lowest || !isSelective(need)) continue
+    lowest = rank
+    best = need
   }
-  let best: Split | undefined
-  let bestCost = candidates.length / 2
-  for (const { attribute, filed, entries, sizes } of tallies.values()) {
+  return best
+}
+
+/** What looking at the candidate once costs. */
+function workOn({ needs }: Candidate): number {
+  let work = 1
+  for (const { values } of needs) work += values.length
+  return work
+}
+
+interface Tally {
+  filed: number
+  entries: number
+  readonly sizes: Map<string, number>
+}
+
+/** The attributes that separate the candidates better than trying half of them would, best first, with their rank. */
+function rankedAttributes(
+  candidates: readonly Numbered<Candidate>[],
+  used: ReadonlySet<string>,
+  budget: Budget,
+): ReadonlyMap<string, number> {
+  const tallies = new Map<string, Tally>()
+  for (const { candidate } of candidates) {
+    budget.work -= workOn(candidate)
+    for (const need of candidate.needs) if (!used.has(need.attribute.name) && isSelective(need)) count(tallies, need)
+  }
+  const costs: (readonly [name: string, cost: number])[] = []
+  for (const [name, { filed, entries, sizes }] of tallies) {
     let squares = 0
     for (const size of sizes.values()) squares += size * size
     // What a request still has to try: the bucket it falls into, weighted by size, and a share of the unfiled, which
-    // the next attribute down the tree will split further.
+    // another attribute will separate.
     const cost = squares / entries + (candidates.length - filed) / 2
-    if (cost < bestCost) {
-      bestCost = cost
-      best = { attribute, entries }
-    }
+    if (cost < candidates.length / 2) costs.push([name, cost])
   }
-  return best
+  costs.sort(([, a], [, b]) => a - b)
+  return new Map(costs.map(([name], rank) => [name, rank]))
+}
+
+function count(tallies: Map<string, Tally>, { attribute, values }: Need): void {
+  const tally = tallies.get(attribute.name) ?? { filed: 0, entries: 0, sizes: new Map<string, number>() }
+  tallies.set(attribute.name, tally)
+  tally.filed++
+  tally.entries += values.length
+  for (const value of values) tally.sizes.set(value, (tally.sizes.get(value) ?? 0) + 1)
 }

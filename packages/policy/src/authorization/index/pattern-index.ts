@@ -14,7 +14,8 @@ export class PatternIndex<V> {
   #prefixes: RadixTree<V> | undefined
   #suffixes: RadixTree<V> | undefined
   #templates: TemplateTrie<V> | undefined
-  #stars: { readonly pieces: readonly string[]; readonly value: V }[] | undefined
+  /** By what the text must begin with, then by the pattern as written. */
+  #stars: RadixTree<Map<string, { readonly pieces: readonly string[]; readonly value: V }>> | undefined
   #present: V | undefined
   readonly #emptyIsPresent: boolean
 
@@ -38,11 +39,11 @@ export class PatternIndex<V> {
         this.#templates ??= new TemplateTrie()
         return this.#templates.entry(pattern.template, create)
       case "stars": {
-        this.#stars ??= []
-        const same = this.#stars.find(({ pieces }) => pieces.join("*") === pattern.pieces.join("*"))
-        if (same !== undefined) return same.value
-        const value = create()
-        this.#stars.push({ pieces: pattern.pieces, value })
+        this.#stars ??= new RadixTree("prefixes")
+        const alike = this.#stars.entry(pattern.pieces[0] ?? "", () => new Map())
+        const written = pattern.pieces.join("*")
+        const value = alike.get(written)?.value ?? create()
+        alike.set(written, { pieces: pattern.pieces, value })
         return value
       }
       case "present":
@@ -59,10 +60,7 @@ export class PatternIndex<V> {
     if (this.#prefixes?.some(text, visit)) return true
     if (this.#templates?.some(text, visit)) return true
     if (this.#suffixes?.some(text, visit)) return true
-    if (this.#stars !== undefined) {
-      for (const { pieces, value } of this.#stars) if (matchesStars(pieces, text) && visit(value)) return true
-    }
-    return false
+    return this.#stars?.some(text, alike => someStars(alike.values(), text, visit)) ?? false
   }
 
   #exactly(text: string): V | undefined {
@@ -86,4 +84,13 @@ export class PatternIndex<V> {
     }
     return created
   }
+}
+
+function someStars<V>(
+  patterns: Iterable<{ readonly pieces: readonly string[]; readonly value: V }>,
+  text: string,
+  visit: (value: V) => boolean,
+): boolean {
+  for (const { pieces, value } of patterns) if (matchesStars(pieces, text) && visit(value)) return true
+  return false
 }

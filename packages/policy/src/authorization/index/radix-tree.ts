@@ -91,6 +91,8 @@ function split<V>(parent: Node<V>, child: Node<V>, length: number): Node<V> {
   return middle
 }
 
+const MAX_WIDTH = 128
+
 /** An array from the lowest to the highest character in use, as long as that is short; few cache lines per step. */
 class CharacterTable<V> {
   #lowest = 0
@@ -102,15 +104,21 @@ class CharacterTable<V> {
   }
 
   set(code: number, value: V): void {
-    const codes = new Map(this.#sparse)
-    for (const [offset, existing] of (this.#dense ?? []).entries()) {
+    if (this.#dense === undefined) this.#sparse?.set(code, value)
+    else if (this.#dense[code - this.#lowest] !== undefined) this.#dense[code - this.#lowest] = value
+    else this.#rebuild(this.#dense, code, value)
+  }
+
+  /** At most once for each of the few characters that a dense table holds. */
+  #rebuild(dense: readonly (V | undefined)[], code: number, value: V): void {
+    const codes = new Map([[code, value]])
+    for (const [offset, existing] of dense.entries()) {
       if (existing !== undefined) codes.set(this.#lowest + offset, existing)
     }
-    codes.set(code, value)
     this.#lowest = Math.min(...codes.keys())
     const width = Math.max(...codes.keys()) - this.#lowest + 1
     this.#dense =
-      width > 128 ? undefined : Array.from({ length: width }, (_, offset) => codes.get(this.#lowest + offset))
+      width > MAX_WIDTH ? undefined : Array.from({ length: width }, (_, offset) => codes.get(this.#lowest + offset))
     this.#sparse = this.#dense === undefined ? codes : undefined
   }
 }

@@ -2,6 +2,7 @@
 // Path templates by segment, so that templates which share a beginning are walked once and a path is cut once.
 
 import { areSegments, isOneSegment, type PathTemplate } from "../path-template.js"
+import { RadixTree } from "./radix-tree.js"
 
 interface Node<V> {
   literal: { readonly segment: string; readonly node: Node<V> } | undefined
@@ -10,8 +11,14 @@ interface Node<V> {
   one: Node<V> | undefined
   /** A template ends here. */
   end: V | undefined
-  /** Templates that go on with `{**}` from here, by what must follow it. */
-  readonly many: { readonly tail: string; readonly value: V }[]
+  /** Templates that go on with `{**}` from here, by what must follow it; most nodes have one, which needs no tree. */
+  many: Many<V> | undefined
+  manyMore: RadixTree<Many<V>> | undefined
+}
+
+interface Many<V> {
+  readonly tail: string
+  readonly value: V
 }
 
 const node = <V>(): Node<V> => ({
@@ -19,7 +26,8 @@ const node = <V>(): Node<V> => ({
   literals: undefined,
   one: undefined,
   end: undefined,
-  many: [],
+  many: undefined,
+  manyMore: undefined,
 })
 
 export class TemplateTrie<V> {
@@ -39,11 +47,10 @@ export class TemplateTrie<V> {
       at.end ??= create()
       return at.end
     }
-    const existing = at.many.find(many => many.tail === tail)
-    if (existing !== undefined) return existing.value
-    const value = create()
-    at.many.push({ tail, value })
-    return value
+    at.many ??= { tail, value: create() }
+    if (at.many.tail === tail) return at.many.value
+    at.manyMore ??= new RadixTree("suffixes")
+    return at.manyMore.entry(tail, () => ({ tail, value: create() })).value
   }
 
   /** Visits the value of every template that the whole path matches until one visit says true. */
@@ -66,11 +73,9 @@ function literalNode<V>(at: Node<V>, segment: string): Node<V> {
 }
 
 function walk<V>(at: Node<V>, path: string, from: number, visit: (value: V) => boolean): boolean {
-  for (const { tail, value } of at.many) {
-    const end = path.length - tail.length
-    if (end >= from && path.endsWith(tail) && areSegments(path, from, end) && visit(value)) return true
-  }
-  const { literal, literals, one } = at
+  const { many, manyMore, literal, literals, one } = at
+  if (many !== undefined && path.endsWith(many.tail) && fills(many, path, from) && visit(many.value)) return true
+  if (manyMore?.some(path, more => fills(more, path, from) && visit(more.value))) return true
   if (literal === undefined && one === undefined) return false
   const slash = path.indexOf("/", from)
   const end = slash < 0 ? path.length : slash
@@ -81,6 +86,12 @@ function walk<V>(at: Node<V>, path: string, from: number, visit: (value: V) => b
     if (further !== undefined && step(further, path, slash, visit)) return true
   }
   return one !== undefined && isOneSegment(path, from, end) && step(one, path, slash, visit)
+}
+
+/** Whether `{**}` may stand for what lies between here and the tail. */
+function fills({ tail }: Many<unknown>, path: string, from: number): boolean {
+  const end = path.length - tail.length
+  return end >= from && areSegments(path, from, end)
 }
 
 function step<V>(to: Node<V>, path: string, slash: number, visit: (value: V) => boolean): boolean {
