@@ -38,6 +38,9 @@ export class PolicySet {
   readonly requestAuthentications: readonly RequestAuthentication[]
   readonly peerAuthentications: readonly PeerAuthentication[]
   readonly rules: readonly AnalysedRule[]
+  readonly #scopes = new Map<PolicyDocument, Scope>()
+  readonly #reached = new Map<Scope, readonly KnownWorkload[]>()
+  readonly #ports = new Map<Scope, ReadonlySet<number> | undefined>()
 
   constructor(
     documents: readonly PolicyDocument[],
@@ -51,32 +54,53 @@ export class PolicySet {
     this.rules = this.authorizationPolicies.flatMap(policy => this.#rulesOf(policy))
   }
 
-  scopeOf({ metadata, spec }: Exclude<PolicyDocument, { kind: "MeshService" }>): Scope {
+  /** The same object for the same policy. */
+  scopeOf(policy: Exclude<PolicyDocument, { kind: "MeshService" }>): Scope {
+    const { metadata, spec } = policy
     const namespace = metadata.namespace === this.mesh.names.rootNamespace ? undefined : metadata.namespace
-    return { namespace, labels: spec.selector?.matchLabels ?? {} }
+    return remembered(this.#scopes, policy, () => ({ namespace, labels: spec.selector?.matchLabels ?? {} }))
   }
 
   reached(scope: Scope): readonly KnownWorkload[] {
-    return (this.workloads ?? []).filter(
-      workload =>
-        (scope.namespace === undefined || scope.namespace === workload.namespace) &&
-        selects({ matchLabels: scope.labels }, workload),
+    const { namespace, labels } = scope
+    return remembered(this.#reached, scope, () =>
+      (this.workloads ?? []).filter(
+        workload =>
+          (namespace === undefined || namespace === workload.namespace) && selects({ matchLabels: labels }, workload),
+      ),
     )
+  }
+
+  /** The ports of all workloads in scope; undefined where there are none or some are not known. */
+  portsOf(scope: Scope): ReadonlySet<number> | undefined {
+    return remembered(this.#ports, scope, () => {
+      const reached = this.reached(scope)
+      if (reached.length === 0 || reached.some(({ ports }) => ports === undefined)) return undefined
+      return new Set(reached.flatMap(({ ports }) => ports ?? []))
+    })
   }
 
   #rulesOf(policy: AuthorizationPolicy): readonly AnalysedRule[] {
     const { metadata, spec } = policy
     const ref = { namespace: metadata.namespace, name: metadata.name }
+    const shadow = isShadow(policy, this.mesh)
+    const scope = this.scopeOf(policy)
     return (spec.rules ?? []).map((rule, index) => ({
       policy,
       index,
       at: `spec.rules[${index}]`,
       compiled: compileRule(ref, index, rule, this.mesh),
       action: spec.action ?? "ALLOW",
-      shadow: isShadow(policy, this.mesh),
-      scope: this.scopeOf(policy),
+      shadow,
+      scope,
     }))
   }
+}
+
+/** What was made for the key before, or is made now. */
+export function remembered<K, V>(known: Map<K, V>, key: K, make: () => V): V {
+  if (!known.has(key)) known.set(key, make())
+  return known.get(key) as V // just set, where it was not there
 }
 
 /** Whether everything `inner` reaches is reached by `outer` too. */

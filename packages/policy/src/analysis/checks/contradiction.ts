@@ -3,18 +3,24 @@
 // that want different values of one attribute, a path that normalisation never leaves behind.
 
 import type { Clause, Criterion } from "../../authorization/criterion.js"
-import { parsePrincipal } from "../../authorization/index/principal-index.js"
 import { isTemplate } from "../../authorization/path-template.js"
 import type { MeshConfig } from "../../mesh/config.js"
 import { normalizePath } from "../../request/path.js"
 import { type AnalysisFinding, analysisFinding } from "../finding.js"
 import type { AnalysedRule, PolicySet } from "../policy-set.js"
+import { limited, Work } from "../work.js"
 
 export function contradictions(set: PolicySet): readonly AnalysisFinding[] {
-  return set.rules.flatMap(rule => ruleContradictions(rule, set))
+  const found: AnalysisFinding[] = []
+  const work = new Work()
+  for (const rule of set.rules) {
+    found.push(...ruleContradictions(rule, set, work))
+    if (work.exhausted) return [...found, limited(rule.policy, rule.at)]
+  }
+  return found
 }
 
-function ruleContradictions(rule: AnalysedRule, set: PolicySet): AnalysisFinding[] {
+function ruleContradictions(rule: AnalysedRule, set: PolicySet, work: Work): AnalysisFinding[] {
   const { from, to, when } = rule.compiled
   const found: AnalysisFinding[] = []
   const report = (at: string, why: string | undefined): void => {
@@ -22,19 +28,24 @@ function ruleContradictions(rule: AnalysedRule, set: PolicySet): AnalysisFinding
     const fix = "remove the contradiction, or the alternative if it is not needed"
     found.push(analysisFinding("rule-never-matches", rule.policy, at === "" ? rule.at : `${rule.at}.${at}`, why, fix))
   }
-  const alone = contradiction(when, set, rule)
+  const alone = contradiction(when, set, rule, work)
   report("when", alone)
   if (alone !== undefined) return found
-  for (const [index, clause] of from.entries()) report(`from[${index}]`, contradiction([...clause, ...when], set, rule))
-  for (const [index, clause] of to.entries()) report(`to[${index}]`, contradiction([...clause, ...when], set, rule))
+  for (const [index, clause] of from.entries())
+    report(`from[${index}]`, contradiction([...clause, ...when], set, rule, work))
+  for (const [index, clause] of to.entries())
+    report(`to[${index}]`, contradiction([...clause, ...when], set, rule, work))
   return found
 }
 
-function contradiction(clause: Clause, set: PolicySet, rule: AnalysedRule): string | undefined {
+/** Undefined also where the work is used up: a contradiction that was not seen is no finding. */
+function contradiction(clause: Clause, set: PolicySet, rule: AnalysedRule, work: Work): string | undefined {
   for (const wanted of clause) {
     if (wanted.negated) continue
     for (const other of clause) {
+      if (!work.spend(1)) return undefined
       if (other === wanted || other.attribute.name !== wanted.attribute.name) continue
+      if (!work.spend(wanted.values.length * other.values.length)) return undefined
       if (other.negated && takenAway(wanted, other)) {
         return `\`${wanted.field}\` wants only what \`${other.field}\` excludes, so this can never match`
       }
@@ -72,10 +83,6 @@ function isSingle({ attribute: { name } }: Criterion): boolean {
 }
 
 function neverMatches({ attribute: { name } }: Criterion, value: string, mesh: MeshConfig): boolean {
-  if (name === "request.auth.principal") {
-    const { subject } = parsePrincipal(value)
-    return subject.kind === "exact" && (subject.text === "" || subject.text === "*")
-  }
   if (name !== "path" || isTemplate(value) || value.startsWith("*")) return false
   if (/[?#]/.test(value) || !value.startsWith("/")) return true
   const exact = !value.endsWith("*")
@@ -88,11 +95,9 @@ function unservedPorts(
   { scope }: AnalysedRule,
 ): string | undefined {
   if (attribute.name !== "destination.port" || set.workloads === undefined) return undefined
-  const reached = set.reached(scope)
-  const ports = reached.flatMap(workload => workload.ports ?? [])
-  const known = reached.length > 0 && reached.every(workload => workload.ports !== undefined)
-  if (!known || values.some(value => ports.includes(Number(value)))) return undefined
-  return `no selected workload has one of the ports in \`${field}\` (${listed(values)}); they have ${listed([...new Set(ports)].map(String))}, and the Service's port is not meant`
+  const ports = set.portsOf(scope)
+  if (ports === undefined || values.some(value => ports.has(Number(value)))) return undefined
+  return `no selected workload has one of the ports in \`${field}\` (${listed(values)}); they have ${listed([...ports].map(String))}, and the Service's port is not meant`
 }
 
 function listed(values: readonly string[]): string {

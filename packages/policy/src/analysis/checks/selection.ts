@@ -2,11 +2,14 @@
 // Policies that reach nobody, or not whom they seem to: selectors without workloads, PeerAuthentications behind an older
 // one, selectors in the root namespace, and the policy that turns a whole scope to default-deny.
 
-import { PeerModes } from "../../peer/mode.js"
+import { peerScope } from "../../peer/mode.js"
+import type { PeerAuthentication } from "../../resources/document.js"
 import { editDistance } from "../../resources/nearest.js"
+import { isShadow } from "../../selection/shadow.js"
 import { hasLabels } from "../../selection/workload.js"
 import { type AnalysisFinding, analysisFinding } from "../finding.js"
-import type { KnownWorkload, PolicySet, Scope } from "../policy-set.js"
+import { type KnownWorkload, type PolicySet, remembered, type Scope } from "../policy-set.js"
+import { limited, Work } from "../work.js"
 
 export function unselected(set: PolicySet): readonly AnalysisFinding[] {
   if (set.workloads === undefined) return []
@@ -50,7 +53,10 @@ function labelText(labels: { readonly [key: string]: string }): string {
 
 export function peerPrecedence(set: PolicySet): readonly AnalysisFinding[] {
   const found: AnalysisFinding[] = []
+  const work = new Work()
   const rootNamespace = set.mesh.names.rootNamespace
+  // By namespace: a policy can only stand behind one of its own scope, and no scope spans two of them.
+  const enforced = new Map<string, PeerAuthentication[]>()
   for (const policy of set.peerAuthentications) {
     const { namespace, name } = policy.metadata
     if (namespace === rootNamespace && hasLabels(policy.spec.selector)) {
@@ -59,12 +65,16 @@ export function peerPrecedence(set: PolicySet): readonly AnalysisFinding[] {
       found.push(analysisFinding("ignored-selector", policy, "spec.selector", why, fix))
       continue
     }
-    // The policy's own selector describes a workload that it certainly selects.
-    const labels = policy.spec.selector?.matchLabels ?? {}
-    const { losers } = new PeerModes(set.peerAuthentications, { namespace, name: "", labels }, set.mesh).resolve(0)
-    const older = losers.find(({ policy: loser }) => loser.name === name && loser.namespace === namespace)?.supersededBy
+    if (isShadow(policy, set.mesh)) continue
+    const neighbours = remembered(enforced, namespace, () => [])
+    // The policy's own selector describes a workload that it certainly selects. Neighbours come oldest first.
+    const workload = { namespace, name, labels: policy.spec.selector?.matchLabels ?? {} }
+    const scope = peerScope(policy, workload, set.mesh)
+    const older = neighbours.find(other => work.spend(1) && peerScope(other, workload, set.mesh) === scope)
+    if (work.exhausted) return [...found, limited(policy, "")]
+    neighbours.push(policy)
     if (older === undefined) continue
-    const why = `\`${older.namespace}/${older.name}\` is older and of the same scope, so this policy is not asked; port maps are not merged`
+    const why = `\`${older.metadata.namespace}/${older.metadata.name}\` is older and of the same scope, so this policy is not asked; port maps are not merged`
     found.push(analysisFinding("superseded", policy, "", why, "merge the two policies into one"))
   }
   return found

@@ -5,20 +5,18 @@
 import { type AnalysisFinding, analysisFinding } from "../finding.js"
 import { type AnalysedRule, type PolicySet, scopeContains } from "../policy-set.js"
 import { ruleCovers } from "../rule-covers.js"
-
-/** Comparing is quadratic; beyond this many pairs the answer would keep people waiting. */
-const MAX_PAIRS = 4_000_000
+import { limited, Work } from "../work.js"
 
 export function shadowing(set: PolicySet): readonly AnalysisFinding[] {
   const found: AnalysisFinding[] = []
-  let pairs = 0
+  const work = new Work()
   for (const [position, rule] of set.rules.entries()) {
     for (const [otherPosition, other] of set.rules.entries()) {
-      if (++pairs > MAX_PAIRS) return [...found, limited(rule)]
-      if (rule === other || !mayShadow(other, rule) || !ruleCovers(other.compiled, rule.compiled)) continue
+      if (!work.spend(1)) return [...found, limited(rule.policy, rule.at)]
+      if (rule === other || !mayShadow(other, rule) || !ruleCovers(other.compiled, rule.compiled, work)) continue
       if (other.action === "DENY" && rule.action === "ALLOW") found.push(behindDeny(rule, other))
       // Of two equal rules the later one is the one to remove.
-      else if (otherPosition < position || !ruleCovers(rule.compiled, other.compiled))
+      else if (otherPosition < position || !ruleCovers(rule.compiled, other.compiled, work))
         found.push(redundant(rule, other))
       else continue
       break
@@ -46,11 +44,6 @@ function behindDeny(rule: AnalysedRule, other: AnalysedRule): AnalysisFinding {
 function redundant(rule: AnalysedRule, other: AnalysedRule): AnalysisFinding {
   const why = `${nameOf(other)} already matches everything this rule matches`
   return analysisFinding("redundant-rule", rule.policy, rule.at, why, "remove one of the two")
-}
-
-function limited(rule: AnalysedRule): AnalysisFinding {
-  const why = "the set has too many rules to compare them all with each other; the rest was not compared"
-  return analysisFinding("analysis-limited", rule.policy, rule.at, why, "analyse one namespace at a time")
 }
 
 const nameOf = ({ policy: { metadata }, index }: AnalysedRule): string =>

@@ -9,7 +9,7 @@ import { nearest } from "../../resources/nearest.js"
 import { applies } from "../../selection/select.js"
 import { isShadow } from "../../selection/shadow.js"
 import { type AnalysisFinding, analysisFinding } from "../finding.js"
-import { type AnalysedRule, type PolicySet, scopesMeet } from "../policy-set.js"
+import { type AnalysedRule, type PolicySet, remembered, type Scope, scopesMeet } from "../policy-set.js"
 
 const aboutToken = ({ attribute }: Criterion): boolean => attribute.name.startsWith("request.auth.")
 
@@ -18,11 +18,13 @@ function criteria({ compiled }: AnalysedRule): readonly Criterion[] {
 }
 
 export function tokensMissing(set: PolicySet): readonly AnalysisFinding[] {
+  const verifying = verifiers(set)
+  const bare = new Map<Scope, string | undefined>()
   return set.rules.flatMap(rule => {
     const about = criteria(rule).filter(aboutToken)
     const [first] = about
     if (first === undefined) return []
-    const without = withoutTokens(rule, set)
+    const without = remembered(bare, rule.scope, () => withoutTokens(rule, set, verifying))
     if (without === undefined) return []
     const effect =
       rule.action === "ALLOW"
@@ -37,8 +39,11 @@ export function tokensMissing(set: PolicySet): readonly AnalysisFinding[] {
 }
 
 /** Whom the rule reaches without any token being verified there; undefined where there is nobody. */
-function withoutTokens({ policy, scope }: AnalysedRule, set: PolicySet): string | undefined {
-  const verifying = verifiers(set)
+function withoutTokens(
+  { policy, scope }: AnalysedRule,
+  set: PolicySet,
+  verifying: readonly RequestAuthentication[],
+): string | undefined {
   const reached = set.workloads === undefined ? [] : set.reached(scope)
   if (reached.length === 0) {
     return verifying.some(verifier => scopesMeet(set.scopeOf(verifier), scope))
@@ -54,28 +59,49 @@ function withoutTokens({ policy, scope }: AnalysedRule, set: PolicySet): string 
 const verifiers = (set: PolicySet): readonly RequestAuthentication[] =>
   set.requestAuthentications.filter(policy => !isShadow(policy, set.mesh) && (policy.spec.jwtRules ?? []).length > 0)
 
+/** Issuers that a misspelt one is compared with, and misspelt ones that are compared at all. */
+const MAX_COMPARED = 100
+
 export function unknownIssuers(set: PolicySet): readonly AnalysisFinding[] {
+  const verifying = verifiers(set)
+  const known = new Map<Scope, ReadonlySet<string> | undefined>()
+  const fixes = new Map<string, string>()
   return set.rules.flatMap(rule => {
-    const rules = verifiers(set)
-      .filter(verifier => scopesMeet(set.scopeOf(verifier), rule.scope))
-      .flatMap(({ spec }) => spec.jwtRules ?? [])
-    const issuers = rules.flatMap(({ issuer }) => issuer ?? [])
-    // A rule without issuer takes tokens of any, and no rule at all is another finding.
-    if (rules.length === 0 || issuers.length < rules.length) return []
-    return criteria(rule)
-      .filter(({ attribute }) => attribute.name === "request.auth.principal")
-      .flatMap(({ field, values }) => values.map(value => ({ field, value, issuer: parsePrincipal(value).issuer })))
-      .flatMap(({ field, value, issuer }) => {
-        if (issuer.kind !== "exact" || issuers.includes(issuer.text)) return []
-        const meant = nearest(issuer.text, issuers)
+    const principals = criteria(rule).filter(({ attribute }) => attribute.name === "request.auth.principal")
+    if (principals.length === 0) return []
+    const issuers = remembered(known, rule.scope, () => issuersFor(rule.scope, set, verifying))
+    if (issuers === undefined) return []
+    return principals.flatMap(({ field, values }) =>
+      values.flatMap(value => {
+        const { issuer } = parsePrincipal(value)
+        if (issuer.kind !== "exact" || issuers.has(issuer.text)) return []
         const why = `no RequestAuthentication in scope has the issuer \`${issuer.text}\` of \`${value}\``
-        const fix =
-          meant === undefined
-            ? `the issuers are ${issuers.map(known => `\`${known}\``).join(", ")}`
-            : `did you mean \`${meant}\`?`
+        const near = fixes.size < MAX_COMPARED ? [...issuers].slice(0, MAX_COMPARED) : []
+        const fix = remembered(fixes, issuer.text, () => issuerFix(issuer.text, near, issuers))
         return [analysisFinding("unknown-issuer", rule.policy, `${rule.at}.${field}`, why, fix)]
-      })
+      }),
+    )
   })
+}
+
+/** Undefined where any issuer may come: a rule without issuer takes tokens of all. No rule at all is another finding. */
+function issuersFor(
+  scope: Scope,
+  set: PolicySet,
+  verifying: readonly RequestAuthentication[],
+): ReadonlySet<string> | undefined {
+  const rules = verifying
+    .filter(verifier => scopesMeet(set.scopeOf(verifier), scope))
+    .flatMap(({ spec }) => spec.jwtRules ?? [])
+  const issuers = rules.flatMap(({ issuer }) => issuer ?? [])
+  return rules.length === 0 || issuers.length < rules.length ? undefined : new Set(issuers)
+}
+
+function issuerFix(issuer: string, near: readonly string[], issuers: ReadonlySet<string>): string {
+  const meant = nearest(issuer, near)
+  if (meant !== undefined) return `did you mean \`${meant}\`?`
+  const shown = [...issuers].slice(0, 3).map(known => `\`${known}\``)
+  return `the issuers are ${shown.join(", ")}${issuers.size > shown.length ? ", …" : ""}`
 }
 
 export function tokensNotRequired(set: PolicySet): readonly AnalysisFinding[] {

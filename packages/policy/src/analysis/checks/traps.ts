@@ -31,14 +31,18 @@ export function anonymous(set: PolicySet): readonly AnalysisFinding[] {
     })
 }
 
+const isPort = ({ attribute }: Criterion): boolean => attribute.name === "destination.port"
+
 export function widensOnTcp(set: PolicySet): readonly AnalysisFinding[] {
   return set.rules
     .filter(({ action }) => action === "DENY")
     .flatMap(rule => {
       const { from, to, when } = rule.compiled
       const http = [...from.flat(), ...to.flat(), ...when].find(({ attribute }) => attribute.httpOnly)
-      const port = [...to.flat(), ...when].some(({ attribute }) => attribute.name === "destination.port")
-      if (http === undefined || port) return []
+      // One alternative without a port is enough to reach every TCP port.
+      const alternatives: readonly Clause[] = to.length === 0 ? [[]] : to
+      const bound = alternatives.every(alternative => [...alternative, ...when].some(isPort))
+      if (http === undefined || bound) return []
       const why = `on TCP ports \`${http.field}\` counts as matched, so the rule refuses more there than it says`
       const fix = "name the HTTP ports it is meant for: `to: [{operation: {ports: [...]}}]`"
       return [analysisFinding("deny-widens-on-tcp", rule.policy, rule.at, why, fix)]
@@ -49,8 +53,9 @@ export function hostsWithoutPort(set: PolicySet): readonly AnalysisFinding[] {
   return set.rules.flatMap(rule =>
     rule.compiled.to.flat().flatMap(({ attribute, field, values }) => {
       if (attribute.name !== "host") return []
+      const written = new Set(values)
       return values
-        .filter(host => !host.includes("*") && !/:\d+$/.test(host) && !values.includes(`${host}:*`))
+        .filter(host => !host.includes("*") && !/:\d+$/.test(host) && !written.has(`${host}:*`))
         .map(host => {
           const why = `the port is part of the host: \`${host}\` does not match \`${host}:8080\``
           return analysisFinding(
