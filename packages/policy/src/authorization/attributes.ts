@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every attribute a rule can name, by the fields of `source` and `operation` and by condition key. This table is the
-// whole vocabulary: validation, compiling and explaining read it, so none of them knows a key the others do not.
+// Every attribute a rule can name, by the fields of `source` and `operation` and by condition key. Keys are read by the
+// same parser as in validation, and the compiler insists on an attribute for each, so neither knows one the other does not.
 
 import type { Attributes, Claim } from "../request/attributes.js"
+import { type PlainAttribute, parseConditionKey } from "../resources/authorization-policy/condition-key.js"
 import { type Attribute, addressAttribute, requestPrincipal, textAttribute } from "./attribute.js"
 
 const wildcard = { syntax: "wildcard" } as const
@@ -51,36 +52,33 @@ export const operationFields = {
 } as const satisfies Record<string, Attribute>
 
 /** Condition keys that stand alone. */
-export const plainConditions: ReadonlyMap<string, Attribute> = new Map(
-  [
-    sourceIp,
-    remoteIp,
-    namespace,
-    principal,
-    serviceAccount,
-    trustDomain,
-    requestPrincipal,
-    audiences,
-    presenter,
-    destinationIp,
-    destinationPort,
-    sni,
-  ].map(attribute => [attribute.name, attribute]),
-)
-
-/** Condition keys that take a name in brackets. */
-export const bracketConditions = ["request.headers", "request.auth.claims"] as const
+const plainConditions: Readonly<Record<PlainAttribute, Attribute>> = {
+  "source.ip": sourceIp,
+  "remote.ip": remoteIp,
+  "source.namespace": namespace,
+  "source.principal": principal,
+  "source.serviceAccount": serviceAccount,
+  "source.trustDomain": trustDomain,
+  "request.auth.principal": requestPrincipal,
+  "request.auth.audiences": audiences,
+  "request.auth.presenter": presenter,
+  "destination.ip": destinationIp,
+  "destination.port": destinationPort,
+  "connection.sni": sni,
+}
 
 /** The attribute of a condition key, or undefined where there is no such key. */
 export function conditionAttribute(key: string): Attribute | undefined {
-  const plain = plainConditions.get(key)
-  if (plain !== undefined) return plain
-  for (const base of bracketConditions) {
-    if (!key.startsWith(`${base}[`) || !key.endsWith("]") || key.length < base.length + 3) continue
-    const inner = key.slice(base.length + 1, -1)
-    return base === "request.headers" ? header(inner.toLowerCase()) : claim(key, claimPath(inner))
+  const parsed = parseConditionKey(key)
+  if ("problem" in parsed) return undefined
+  switch (parsed.attribute) {
+    case "request.headers":
+      return header(parsed.name)
+    case "request.auth.claims":
+      return claim(key, parsed.path)
+    default:
+      return plainConditions[parsed.attribute]
   }
-  return undefined
 }
 
 function header(name: string): Attribute {
@@ -88,6 +86,8 @@ function header(name: string): Attribute {
     if (http === undefined) return undefined
     switch (name) {
       case ":authority":
+      // HTTP/2 has `:authority` in place of `Host`; a rule must not hold or fail by the version a caller speaks.
+      case "host":
         return http.host
       case ":method":
         return http.method
@@ -99,13 +99,6 @@ function header(name: string): Attribute {
         return http.headers.get(name)
     }
   })
-}
-
-/** Irregular brackets make the whole inner text one name, as the systems whose policies we read do. */
-function claimPath(inner: string): readonly string[] {
-  const segments = inner.split("][")
-  const regular = segments.every(segment => segment !== "" && !segment.includes("[") && !segment.includes("]"))
-  return regular ? segments : [inner]
 }
 
 function claim(name: string, claimSegments: readonly string[]): Attribute {

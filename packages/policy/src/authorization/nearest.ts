@@ -3,6 +3,7 @@
 // the order a person reads the rule. The first such rule wins a tie.
 
 import type { Attributes } from "../request/attributes.js"
+import { shown } from "../resources/fault.js"
 import type { Clause, Criterion } from "./criterion.js"
 import type { CompiledRule, RuleParts, RuleRef } from "./rule.js"
 
@@ -61,10 +62,10 @@ function describeFailure({ field, attribute, negated, values }: Criterion, attri
   return { field, attribute: attribute.name, negated, values, actual: attribute.show(attributes) }
 }
 
-/** The near miss as one sentence for a log line. */
+/** The near miss as one sentence for a log line: what a caller wrote is kept short and cannot begin another line. */
 export function describeNearMiss({ rule, failed }: NearMiss): string {
   const { policy } = rule
-  const wanted = `${failed.negated ? "none of" : "one of"} ${failed.values.slice(0, 3).join(", ")}${failed.values.length > 3 ? ", …" : ""}`
-  const had = failed.actual === undefined ? "has none" : `has ${failed.actual}`
+  const wanted = `${failed.negated ? "none of" : "one of"} ${failed.values.slice(0, 3).map(shown).join(", ")}${failed.values.length > 3 ? ", …" : ""}`
+  const had = failed.actual === undefined ? "has none" : `has ${shown(failed.actual)}`
   return `nearest rule ${policy.namespace}/${policy.name} rules[${rule.rule}]: ${failed.field} wants ${wanted}, the request ${had}`
 }

@@ -3,6 +3,7 @@
 // carried along untouched.
 
 import type { MeshNames } from "../mesh/names.js"
+import { parseDryRun } from "./dry-run.js"
 import { shown } from "./fault.js"
 import { type Field, isObject } from "./field.js"
 import { nearest } from "./nearest.js"
@@ -28,10 +29,6 @@ const KNOWN = [
   "ownerReferences",
   "selfLink",
 ]
-
-/** Go's `strconv.ParseBool`. */
-const TRUE = new Set(["1", "t", "T", "TRUE", "true", "True"])
-const FALSE = new Set(["0", "f", "F", "FALSE", "false", "False"])
 
 export function checkMetadata(metadata: Field): void {
   if (!isObject(metadata.value)) {
@@ -95,12 +92,6 @@ function checkTexts(record: Field): void {
     const written = typeof field.value === "object" ? "" : `: \`"${shown(JSON.stringify(field.value) ?? "")}"\``
     field.fault("wrong-type", "the value must be text", `put it in quotes${written}`)
   }
-}
-
-/** Whether the annotation asks for shadow mode; undefined where its value says neither yes nor no. */
-export function parseDryRun(value: string): boolean | undefined {
-  if (TRUE.has(value)) return true
-  return FALSE.has(value) ? false : undefined
 }
 
 /** Only an AuthorizationPolicy that allows or denies can be tried out by annotation. */

@@ -4,9 +4,7 @@
 
 import type { MeshConfig } from "../mesh/config.js"
 import type { AuthorizationPolicy, PeerAuthentication, RequestAuthentication } from "../resources/document.js"
-
-/** What Go's `strconv.ParseBool` takes for true; admission refuses every other spelling but those of false. */
-const TRUE = new Set(["1", "t", "T", "TRUE", "true", "True"])
+import { parseDryRun } from "../resources/dry-run.js"
 
 type Security = AuthorizationPolicy | PeerAuthentication | RequestAuthentication
 
@@ -16,5 +14,6 @@ export function isShadow(
 ): boolean {
   if (spec.enforcement === "Shadow") return true
   if (kind !== "AuthorizationPolicy") return false
-  return TRUE.has(metadata.annotations?.[mesh.names.dryRunAnnotation] ?? "")
+  const annotation = metadata.annotations?.[mesh.names.dryRunAnnotation]
+  return annotation !== undefined && parseDryRun(annotation) === true
 }

@@ -56,7 +56,7 @@ function compile(policies: readonly RequestAuthentication[], keySets: KeySetLook
     return {
       ref,
       order,
-      issuer: rule.issuer === "" ? undefined : rule.issuer,
+      issuer: rule.issuer,
       audiences: allowedAudiences(rule.audiences ?? []),
       requireExpiration: rule.requireExpiration ?? false,
       keys: rule.jwks === undefined ? (keySets(rule) ?? "JwksFetchFail") : inlineKeys(rule.jwks),

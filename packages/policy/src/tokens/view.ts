@@ -4,6 +4,7 @@
 // computed once and shared; everything in it is frozen.
 
 import type { Claim, VerifiedToken } from "../request/attributes.js"
+import { FRAMING_HEADERS } from "../resources/header-name.js"
 import type { JwtRule } from "../resources/request-authentication/definition.js"
 import { claimAt, headerValue } from "./claim-header.js"
 import type { JsonObject } from "./json-object.js"
@@ -23,28 +24,14 @@ export interface ViewProfile {
   readonly claimHeaders: readonly { readonly header: string; readonly path: readonly string[] }[]
 }
 
-// Fail closed, RFC 9110 sections 7.2 and 7.6.1, RFC 9112 section 6: these decide where a message goes and where it ends.
-// Written from a claim or scrubbed, they would let a request be read as another.
-const FRAMING: ReadonlySet<string> = new Set([
-  "connection",
-  "content-length",
-  "expect",
-  "host",
-  "keep-alive",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-])
-
 export function viewProfile(rule: JwtRule): ViewProfile {
   const delimited = new Set(["scope", "permission", ...(rule.spaceDelimitedClaims ?? [])])
   const payloadName = rule.outputPayloadToHeader?.toLowerCase() ?? ""
-  const payloadHeader = FRAMING.has(payloadName) ? "" : payloadName
+  // Fail closed: validation refuses headers that belong to HTTP itself; should one get here, it is not written.
+  const payloadHeader = FRAMING_HEADERS.has(payloadName) ? "" : payloadName
   const claimHeaders = (rule.outputClaimToHeaders ?? [])
     .map(({ header, claim }) => ({ header: header.toLowerCase(), path: claim.split(".") }))
-    .filter(({ header }) => !FRAMING.has(header))
+    .filter(({ header }) => !FRAMING_HEADERS.has(header))
   const id = JSON.stringify([[...delimited].sort(), payloadHeader, claimHeaders])
   return { id, delimited, payloadHeader, claimHeaders }
 }

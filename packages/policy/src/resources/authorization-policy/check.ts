@@ -5,6 +5,7 @@
 import { shown } from "../fault.js"
 import { type Field, isObject } from "../field.js"
 import { checkSelector } from "../labels.js"
+import { MAX_TEXT } from "../schema.js"
 import { parseConditionKey } from "./condition-key.js"
 import { checkTcpReach } from "./tcp-reach.js"
 import { ATTRIBUTE_CHECKS, FIELD_CHECKS, type ValueCheck } from "./value.js"
@@ -118,7 +119,8 @@ function warnIfEmpty(list: Field): void {
 
 function applyTo(list: Field, check: (value: string) => ReturnType<ValueCheck>, prefix = ""): void {
   for (const item of list.items) {
-    if (item.text === undefined || item.text === "") continue
+    // What is empty or too long has been reported as such, and costs no further look.
+    if (item.text === undefined || item.text === "" || item.text.length > MAX_TEXT) continue
     const found = check(item.text)
     if (found?.severity === "fault") item.fault(found.code, prefix + found.problem, found.fix)
     else if (found !== undefined) item.warn(found.code, found.problem, found.fix)
@@ -145,6 +147,8 @@ function checkCondition(condition: Field): void {
     return
   }
   const check = ATTRIBUTE_CHECKS[parsed.attribute]
+  warnIfEmpty(values)
+  warnIfEmpty(notValues)
   applyTo(values, value => check(value, "Values"), `invalid \`value\` for \`key\` ${shown(text)}: `)
   applyTo(notValues, value => check(value, "NotValues"), `invalid \`notValue\` for \`key\` ${shown(text)}: `)
 }

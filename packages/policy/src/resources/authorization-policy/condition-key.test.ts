@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from "vitest"
-import { conditionAttribute, plainConditions } from "../../authorization/attributes.js"
+import { conditionAttribute } from "../../authorization/attributes.js"
 import { PLAIN_ATTRIBUTES, parseConditionKey } from "./condition-key.js"
 
 describe("a condition key", () => {
@@ -30,7 +30,7 @@ describe("a condition key", () => {
   })
 
   it("is known to the evaluator exactly where it is accepted", () => {
-    expect([...PLAIN_ATTRIBUTES].sort()).toEqual([...plainConditions.keys()].sort())
+    for (const key of PLAIN_ATTRIBUTES) expect(conditionAttribute(key)?.name).toBe(key)
     for (const key of ["request.headers[a]", "request.auth.claims[a][b]", "request.auth.claims[a[b]]", "source.ip"]) {
       expect(conditionAttribute(key)).toBeDefined()
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The attribute that a condition's `key` names, or what is wrong with the key. The evaluator has a table of its own;
-// a test holds the two together.
+// The attribute that a condition's `key` names, or what is wrong with the key. Validation and the evaluator both read
+// keys with this.
 
 import { isMatchableHeader } from "../header-name.js"
 import { nearest } from "../nearest.js"

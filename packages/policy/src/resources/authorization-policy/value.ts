@@ -51,10 +51,10 @@ const REQUEST_PRINCIPAL: ValueCheck = value => {
   }
   const issuer = value.slice(0, slash)
   const subject = value.slice(slash + 1)
-  const issuerStar = issuer.startsWith("*")
-  const literal =
-    issuer.slice(issuerStar ? 1 : 0).includes("*") || hasLiteralStar(subject, issuerStar && issuer !== "*")
-  return literal ? starWarning(value) : undefined
+  // A star is a wildcard at the start of the issuer or, only where there is none, at the end of the subject.
+  const wild = issuer.startsWith("*")
+  const literal = wild ? issuer.slice(1) + subject : issuer + subject.slice(0, -1)
+  return literal.includes("*") ? starWarning(value) : undefined
 }
 
 const NAMESPACE: ValueCheck = value =>
@@ -165,7 +165,7 @@ const PATH: ValueCheck = (value, found) => {
 
 function templateFault(value: string, found: string): ValueFinding | undefined {
   // Printed without its outer slashes, as the meshes that have templates print it.
-  const prefix = `invalid or unsupported path ${shown(value.replace(/^\/+|\/+$/g, ""))}, found in ${found}. `
+  const prefix = `invalid or unsupported path ${shown(withoutOuterSlashes(value))}, found in ${found}. `
   const fix =
     "use `{*}` for one segment or `{**}` for any number, each between slashes, nothing after `{**}` but literals"
   if (!isTemplate(value))
@@ -178,15 +178,18 @@ function templateFault(value: string, found: string): ValueFinding | undefined {
   return undefined
 }
 
-/** `*` counts at one end only; with one at both ends the second is a literal. */
-function literalStar(value: string): ValueFinding | undefined {
-  return hasLiteralStar(value, false) ? starWarning(value) : undefined
+// Not by an expression: `/+$` would look at every run of slashes once from each of its slashes.
+function withoutOuterSlashes(path: string): string {
+  let [from, to] = [0, path.length]
+  while (from < to && path[from] === "/") from++
+  while (from < to && path[to - 1] === "/") to--
+  return path.slice(from, to)
 }
 
-function hasLiteralStar(value: string, all: boolean): boolean {
-  if (all) return value.includes("*")
-  if (value.startsWith("*")) return value.slice(1).includes("*")
-  return value.slice(0, -1).includes("*")
+/** `*` counts at one end only; with one at both ends the second is a literal. */
+function literalStar(value: string): ValueFinding | undefined {
+  const literal = value.startsWith("*") ? value.slice(1) : value.slice(0, -1)
+  return literal.includes("*") ? starWarning(value) : undefined
 }
 
 function starWarning(value: string): ValueFinding {

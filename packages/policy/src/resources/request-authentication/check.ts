@@ -5,26 +5,13 @@
 import { parseDuration } from "../duration.js"
 import { shown } from "../fault.js"
 import type { Field } from "../field.js"
+import { FRAMING_HEADERS } from "../header-name.js"
 import { checkSelector } from "../labels.js"
 import { MAX_JWKS } from "./definition.js"
 import { checkInlineKeys } from "./inline-keys.js"
 
 const MILLISECOND = 1_000_000n
 const MAX_TIMEOUT = 3_600_000n * MILLISECOND
-
-/** Headers that say where a message ends or where it goes; a claim must never be able to write them. */
-const FRAMING = new Set([
-  "connection",
-  "content-length",
-  "expect",
-  "host",
-  "keep-alive",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-])
 
 export function checkRequestAuthentication(spec: Field): void {
   checkSelector(spec.field("selector"))
@@ -134,7 +121,7 @@ function checkTimeout(field: Field): void {
 
 function checkOutputHeader(field: Field): void {
   const name = field.text?.toLowerCase()
-  if (name === undefined || !FRAMING.has(name)) return
+  if (name === undefined || !FRAMING_HEADERS.has(name)) return
   field.fault(
     "bad-value",
     `the header \`${name}\` belongs to HTTP itself and cannot carry a claim`,

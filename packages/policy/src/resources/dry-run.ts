@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+// The value of the dry-run annotation, spelled as Go's `strconv.ParseBool` takes it.
+
+const TRUE: ReadonlySet<string> = new Set(["1", "t", "T", "TRUE", "true", "True"])
+const FALSE: ReadonlySet<string> = new Set(["0", "f", "F", "FALSE", "false", "False"])
+
+/** Whether the annotation asks for shadow mode; undefined where its value says neither yes nor no. */
+export function parseDryRun(value: string): boolean | undefined {
+  if (TRUE.has(value)) return true
+  return FALSE.has(value) ? false : undefined
+}
