@@ -4,7 +4,7 @@
 
 import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from "node:http2"
 import type { Expiring } from "../../http1/deadlines.js"
-import { FIELD_KIND, fieldName } from "../../http1/field-kind.js"
+import { FIELD_KIND, type FieldKind, fieldName } from "../../http1/field-kind.js"
 import { parseHeaderLines } from "../../http1/header-block.js"
 import type { UpstreamFailure } from "../../observe/meters.js"
 import { headerObject } from "../header-object.js"
@@ -12,6 +12,14 @@ import type { ApplicationCall, ApplicationListener, ApplicationRequest, HeaderLi
 import type { H2cApplication, H2cSession } from "./h2c.js"
 
 const { NGHTTP2_CANCEL, NGHTTP2_REFUSED_STREAM, NGHTTP2_FLAG_END_STREAM } = constants
+
+/** RFC 9113 section 8.2.2. */
+const NOT_IN_HTTP2: ReadonlySet<FieldKind> = new Set([
+  FIELD_KIND.connection,
+  FIELD_KIND.hop,
+  FIELD_KIND.transferEncoding,
+  FIELD_KIND.upgrade,
+])
 
 export class H2cCall implements ApplicationCall, Expiring {
   readonly #application: H2cApplication
@@ -70,16 +78,16 @@ export class H2cCall implements ApplicationCall, Expiring {
   #open(): void {
     const session = this.#application.session()
     if (session === undefined) {
+      this.#application.options.meters.limitHit("pendingRequests")
       // Not now: whoever sends does not hold the call yet.
-      process.nextTick(() => {
-        this.#application.options.meters.limitHit("pendingRequests")
-        this.#fail("pending-full")
-      })
+      process.nextTick(() => this.#fail("pending-full"))
       return
     }
-    const { body, head } = this.#request
-    const hasBody = body !== "none"
-    const stream = session.http2.request(requestHeaders(head), { endStream: !hasBody, waitForTrailers: hasBody })
+    const stream = this.#ask(session)
+    if (stream === undefined) {
+      process.nextTick(() => this.#fail("protocol"))
+      return
+    }
     this.#stream = stream
     session.enter()
     const ended = watchEnd(stream)
@@ -108,6 +116,17 @@ export class H2cCall implements ApplicationCall, Expiring {
       session.leave()
       this.#onClose(stream, session)
     })
+  }
+
+  #ask({ http2 }: H2cSession): ClientHttp2Stream | undefined {
+    const { body, head } = this.#request
+    const hasBody = body !== "none"
+    try {
+      return http2.request(requestHeaders(head), { endStream: !hasBody, waitForTrailers: hasBody })
+    } catch {
+      // A session that ended this very moment, or a header it has no room for: nothing has been sent.
+      return undefined
+    }
   }
 
   #awaitResponse(): void {
@@ -180,8 +199,7 @@ function requestHeaders(head: string): ReturnType<typeof headerObject> {
     const kind = block.kind(index)
     const value = block.value(index)
     if (kind === FIELD_KIND.host) list.push([":authority", value])
-    else if (kind !== FIELD_KIND.connection && kind !== FIELD_KIND.transferEncoding)
-      list.push([block.name(index), value])
+    else if (!NOT_IN_HTTP2.has(kind)) list.push([block.name(index), value])
   }
   return headerObject(list)
 }
@@ -191,7 +209,7 @@ function responseHeaders(headers: IncomingHttpHeaders): HeaderList {
   for (const [name, value] of Object.entries(headers)) {
     if (value === undefined || name.startsWith(":")) continue
     const { kind } = fieldName(name)
-    if (kind === FIELD_KIND.connection || kind === FIELD_KIND.hop || kind === FIELD_KIND.transferEncoding) continue
+    if (NOT_IN_HTTP2.has(kind)) continue
     for (const one of Array.isArray(value) ? value : [value]) list.push([name, String(one)])
   }
   return list
