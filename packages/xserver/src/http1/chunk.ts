@@ -10,12 +10,16 @@ export function chunkStart(size: number): string {
 
 export const LAST_CHUNK = "0\r\n\r\n"
 
-/** The end of a body with the trailers for which `keep` holds, by lower-case name. */
-export function lastChunk(trailers: HeaderBlock | undefined, keep: (name: string) => boolean): string {
-  if (trailers === undefined) return LAST_CHUNK
-  let text = "0\r\n"
-  for (let index = 0; index < trailers.size; index++) {
-    if (keep(trailers.name(index))) text += trailers.text.slice(trailers.lineStart(index), trailers.lineEnd(index))
+/** The end of a body with these header lines after it. */
+export function lastChunk(trailerLines: string): string {
+  return trailerLines === "" ? LAST_CHUNK : `0\r\n${trailerLines}\r\n`
+}
+
+/** The lines for which `keep` holds, by lower-case name, as they came. */
+export function trailerLines(trailers: HeaderBlock | undefined, keep: (name: string) => boolean): string {
+  let lines = ""
+  for (let index = 0; index < (trailers?.size ?? 0); index++) {
+    if (trailers !== undefined && keep(trailers.name(index))) lines += trailers.line(index)
   }
-  return `${text}\r\n`
+  return lines
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it, test } from "vitest"
-import { lastChunk } from "./chunk.js"
+import { lastChunk, trailerLines } from "./chunk.js"
 import { everyByte, readRequests, readResponses } from "./testing/read-messages.js"
 
 const bytes = (text: string): Buffer => Buffer.from(text, "latin1")
@@ -61,8 +61,8 @@ describe("a request", () => {
       const [message] = readRequests(pieces).messages
       expect(message?.body.toString()).toBe("hello0123456789")
       expect(message?.trailers?.get("x-sum")).toEqual(["1"])
-      expect(lastChunk(message?.trailers, () => true)).toBe("0\r\nX-Sum: 1\r\n\r\n")
-      expect(lastChunk(message?.trailers, name => name !== "x-sum")).toBe("0\r\n\r\n")
+      expect(lastChunk(trailerLines(message?.trailers, () => true))).toBe("0\r\nX-Sum: 1\r\n\r\n")
+      expect(lastChunk(trailerLines(message?.trailers, name => name !== "x-sum"))).toBe("0\r\n\r\n")
     }
   })
 

@@ -7,8 +7,8 @@ import { requestId } from "../accept/forwarded-headers.js"
 import { newDecisionId } from "../enforcement/decision-id.js"
 import type { Admission } from "../enforcement/gate.js"
 import type { RequestRecord, UpstreamFailure } from "../observe/meters.js"
-import type { UpstreamExchange, UpstreamListener } from "../upstream/exchange.js"
-import { chunkStart, lastChunk } from "./chunk.js"
+import type { UpstreamCall, UpstreamListener } from "../upstream/exchange.js"
+import { chunkStart, lastChunk, trailerLines } from "./chunk.js"
 import type { Downstream } from "./downstream.js"
 import { HTTP_FAULTS, type HttpFault } from "./fault.js"
 import { FIELD_KIND } from "./field-kind.js"
@@ -40,7 +40,7 @@ export class Exchange implements UpstreamListener {
   #decisionId: string | undefined
   #edits = NO_EDITS
   #requestId: string | undefined
-  #call: UpstreamExchange | undefined
+  #call: UpstreamCall | undefined
   #requestDone = false
   #responseStarted = false
   #framing: Framing["kind"] = "none"
@@ -93,39 +93,33 @@ export class Exchange implements UpstreamListener {
       this.#refusal = { status, body, lines: this.#downstream.decisionLine(decisionId) + asked }
       return "refused"
     }
-    const upgrade = forwardedUpgrade(head)
+    const upstream = services.upstreamFor(accepted.port)
+    const upgrade = upstream.upgrades ? forwardedUpgrade(head) : undefined
     this.#edits = judgement.edits
     this.#requestId = requestId(head.headers.has(FIELD_KIND.requestId) ? head.headers.get("x-request-id") : undefined)
     const { target, edits } = judgement
     const text = requestHeadText({ head, target, edits, requestId: this.#requestId, upgrade }, forwarded)
-    const hasBody = head.framing.kind === "chunked" || (head.framing.kind === "length" && head.framing.length > 0)
-    this.#call = services
-      .upstreamFor(accepted.port)
-      .send({ method: head.method, head: text, hasBody, upgrade: upgrade !== undefined }, this)
+    const chunked = head.framing.kind === "chunked"
+    const hasBody = chunked || (head.framing.kind === "length" && head.framing.length > 0)
+    this.#call = upstream.send(
+      { method: head.method, head: text, hasBody, chunked, upgrade: upgrade !== undefined },
+      this,
+    )
     return "forwarded"
   }
 
   // The request, as the client sends it.
 
   content(bytes: Buffer, from: number, to: number, shared: boolean): void {
-    const call = this.#call
     this.#bytesReceived += to - from
-    if (call === undefined) return
-    if (this.head.framing.kind !== "chunked" || this.#status === 101) {
-      call.bytes(bytes, from, to, shared)
-      return
-    }
-    call.text(chunkStart(to - from))
-    call.bytes(bytes, from, to, shared)
-    call.text("\r\n")
+    this.#call?.content(bytes, from, to, shared)
   }
 
   requestEnd(trailers: HeaderBlock | undefined): void {
     this.#requestDone = true
-    if (this.head.framing.kind === "chunked") {
-      this.#call?.text(lastChunk(trailers, name => keepsRequestTrailer(name, this.#edits)))
-    }
-    this.#call?.end()
+    this.#call?.finishRequest(
+      trailers === undefined ? "" : trailerLines(trailers, name => keepsRequestTrailer(name, this.#edits)),
+    )
   }
 
   /** All that came at once has been told. */
@@ -136,7 +130,7 @@ export class Exchange implements UpstreamListener {
   /** After an upgrade: the client has said all it wants to. */
   tunnelEnd(): void {
     this.#requestDone = true
-    this.#call?.end()
+    this.#call?.finishRequest("")
     if (this.#framing === "none") this.#tunnelOver()
   }
 
@@ -196,7 +190,7 @@ export class Exchange implements UpstreamListener {
       if (this.#requestDone) this.#tunnelOver()
       return
     }
-    if (this.#framing === "chunked") outbox.text(lastChunk(trailers, keepsResponseTrailer))
+    if (this.#framing === "chunked") outbox.text(lastChunk(trailerLines(trailers, keepsResponseTrailer)))
     outbox.flush()
     this.#finish()
     this.#downstream.exchangeOver(this.#keepAlive && this.#requestDone)

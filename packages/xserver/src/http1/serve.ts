@@ -7,7 +7,7 @@ import type { ApplicationPort } from "../config/application-port.js"
 import type { Gate } from "../enforcement/gate.js"
 import type { Limits } from "../limits.js"
 import type { Meters } from "../observe/meters.js"
-import type { Upstream } from "../upstream/upstream.js"
+import type { UpstreamTarget } from "../upstream/exchange.js"
 import type { Deadlines } from "./deadlines.js"
 import { Downstream } from "./downstream.js"
 
@@ -18,7 +18,7 @@ export interface Http1Services {
   readonly connections: Connections
   /** One for the whole process; the upstreams use the same. */
   readonly deadlines: Deadlines
-  upstreamFor(port: ApplicationPort): Upstream
+  upstreamFor(port: ApplicationPort): UpstreamTarget
 }
 
 export function serveHttp1(services: Http1Services): ConnectionHandler {

@@ -69,13 +69,16 @@ export class UpstreamConnection implements Expiring {
     deadlines.watch(this)
   }
 
+  /** False from the moment it is known to end, which is before it has closed. */
+  get usable(): boolean {
+    return !this.#socket.destroyed && !this.#socket.readableEnded
+  }
+
   begin(exchange: UpstreamExchange): void {
     this.#exchange = exchange
     this.#phase = "head"
     this.#answered = false
     if (this.#connected) this.deadline = 0
-    // The last response may have ended while its client was slow.
-    if (this.#paused) this.resume()
     exchange.attach(this)
   }
 
@@ -200,6 +203,8 @@ export class UpstreamConnection implements Expiring {
     this.#exchange = undefined
     exchange.finish()
     this.#reused = true
+    // The response may have ended while its client was slow, and who does not read does not see the other side close.
+    if (this.#paused) this.resume()
     // A request that was not read to its end would be read as the next one.
     if (clean && this.#keepAlive && exchange.ended && !this.#socket.destroyed) {
       this.deadline = this.#upstream.idleDeadline()

@@ -3,6 +3,7 @@
 // up. It may have to wait for a connection and may move to another one before anything has come back; the forwarder
 // sees neither.
 
+import { chunkStart } from "../http1/chunk.js"
 import type { HeaderBlock } from "../http1/header-block.js"
 import type { ResponseHead } from "../http1/response-head.js"
 import type { UpstreamFailure } from "../observe/meters.js"
@@ -14,6 +15,8 @@ export interface UpstreamRequest {
   /** Request line and headers as they are to be written, with the empty line. */
   readonly head: string
   readonly hasBody: boolean
+  /** Whether `content` is to be framed in chunks. */
+  readonly chunked?: boolean
   /** Whether 101 is a possible answer. After it content is raw, both ways, until each side has ended. */
   readonly upgrade: boolean
 }
@@ -33,12 +36,35 @@ export interface UpstreamListener {
   onWritable(): void
 }
 
+/** One request on its way, whichever protocol the application speaks. */
+export interface UpstreamCall {
+  /** `shared` bytes may be overwritten once this returns. */
+  content(bytes: Buffer, from: number, to: number, shared: boolean): void
+  /** The request is complete, with these header lines after its content. Where it was switched, our side has ended. */
+  finishRequest(trailerLines: string): void
+  /** What was written may go. */
+  flush(): void
+  /** Whether the forwarder is to wait for `onWritable`. */
+  readonly full: boolean
+  pause(): void
+  resume(): void
+  /** Nobody wants the response any more. No call follows. */
+  abort(): void
+}
+
+/** What an HTTP/1.1 connection needs to know of the application. */
+export interface UpstreamTarget {
+  /** Whether its connections can be switched to another protocol. */
+  readonly upgrades: boolean
+  send(request: UpstreamRequest, listener: UpstreamListener): UpstreamCall
+}
+
 // RFC 9110 section 9.2.2.
 const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"])
 
 type Part = string | Buffer
 
-export class UpstreamExchange {
+export class UpstreamExchange implements UpstreamCall {
   readonly request: UpstreamRequest
   readonly listener: UpstreamListener
   readonly #upstream: Upstream
@@ -69,6 +95,21 @@ export class UpstreamExchange {
     else if (!this.#over) this.#waiting.push(shared ? Buffer.from(bytes.subarray(from, to)) : bytes.subarray(from, to))
   }
 
+  content(bytes: Buffer, from: number, to: number, shared: boolean): void {
+    if (this.request.chunked !== true) {
+      this.bytes(bytes, from, to, shared)
+      return
+    }
+    this.text(chunkStart(to - from))
+    this.bytes(bytes, from, to, shared)
+    this.text("\r\n")
+  }
+
+  finishRequest(trailerLines: string): void {
+    if (this.request.chunked === true) this.text(`0\r\n${trailerLines}\r\n`)
+    this.end()
+  }
+
   flush(): void {
     this.#connection?.outbox.flush()
   }
@@ -80,7 +121,6 @@ export class UpstreamExchange {
     this.#connection?.requestEnded()
   }
 
-  /** Whether the forwarder is to wait for `onWritable`. */
   get full(): boolean {
     return this.#connection === undefined ? !this.#over : this.#connection.outbox.full
   }
@@ -93,7 +133,6 @@ export class UpstreamExchange {
     this.#connection?.resume()
   }
 
-  /** Nobody wants the response any more. No call follows. */
   abort(): void {
     if (this.#over) return
     this.finish()

@@ -8,7 +8,7 @@ import type { HeaderBlock } from "../http1/header-block.js"
 import type { Limits } from "../limits.js"
 import type { Meters } from "../observe/meters.js"
 import { UpstreamConnection } from "./connection.js"
-import { UpstreamExchange, type UpstreamListener, type UpstreamRequest } from "./exchange.js"
+import { UpstreamExchange, type UpstreamListener, type UpstreamRequest, type UpstreamTarget } from "./exchange.js"
 
 export interface UpstreamOptions {
   readonly address: { readonly host: string; readonly port: number }
@@ -20,7 +20,8 @@ export interface UpstreamOptions {
 /** How much earlier than the application says it will we close an idle connection, so as not to meet it closing. */
 const IDLE_MARGIN_MS = 1_000
 
-export class Upstream implements Expiring {
+export class Upstream implements UpstreamTarget, Expiring {
+  readonly upgrades = true
   readonly address: UpstreamOptions["address"]
   readonly limits: Limits
   readonly meters: Meters
@@ -133,12 +134,18 @@ export class Upstream implements Expiring {
   }
 
   #place(exchange: UpstreamExchange): void {
-    const connection = this.#idle.pop()
+    const connection = this.#takeIdle()
     if (connection !== undefined) connection.begin(exchange)
     else if (this.#open.size < this.limits.upstreamConnections) this.#connect(exchange)
     else if (this.#queue.length < this.limits.pendingRequests) this.#wait(exchange)
     // Not now: whoever sends does not hold the exchange yet.
     else process.nextTick(() => this.#refuse(exchange))
+  }
+
+  #takeIdle(): UpstreamConnection | undefined {
+    let connection = this.#idle.pop()
+    while (connection !== undefined && !connection.usable) connection = this.#idle.pop()
+    return connection
   }
 
   #connect(exchange: UpstreamExchange): void {

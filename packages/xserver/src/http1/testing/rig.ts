@@ -11,7 +11,9 @@ import { Connections } from "../../accept/connections.js"
 import { RecordingMeters } from "../../accept/testing/recording-meters.js"
 import type { ApplicationPort } from "../../config/application-port.js"
 import { Gate } from "../../enforcement/gate.js"
+import { H2cApplication } from "../../http2/application/h2c.js"
 import { DEFAULT_LIMITS, type Limits } from "../../limits.js"
+import { ApplicationUpstream } from "../../upstream/application-upstream.js"
 import { Upstream } from "../../upstream/upstream.js"
 import { Deadlines } from "../deadlines.js"
 import { serveHttp1 } from "../serve.js"
@@ -22,6 +24,8 @@ export interface RigOptions {
   readonly application?: RequestListener
   /** Instead of an HTTP application: whatever does this with its connections. */
   readonly raw?: (socket: Socket) => void
+  /** Instead of either: the port of an application that speaks HTTP/2 in clear. */
+  readonly h2c?: number
   readonly documents?: readonly PolicyDocument[]
   readonly mesh?: Partial<MeshConfig>
   readonly limits?: Partial<Limits>
@@ -115,7 +119,14 @@ export class Rig {
     const address = { host: "127.0.0.1", port: portOf(this.#application) }
     const upstream = new Upstream({ address, limits, meters, deadlines })
     this.#upstream = upstream
-    const handle = serveHttp1({ gate, meters, limits, connections, deadlines, upstreamFor: () => upstream })
+    const target =
+      options.h2c === undefined
+        ? upstream
+        : new ApplicationUpstream(
+            new H2cApplication({ address: { ...address, port: options.h2c }, limits, meters, deadlines }),
+            limits,
+          )
+    const handle = serveHttp1({ gate, meters, limits, connections, deadlines, upstreamFor: () => target })
     const port: ApplicationPort = {
       listen: { host: "127.0.0.1", port: 0 },
       port: 8080,
