@@ -45,18 +45,18 @@ interface FanOut {
 
 type Result = Writes & Lists & FanOut
 
-async function writes({ load, pids }: Target): Promise<Writes> {
-  let next = 0
-  const until = async (end: number): Promise<void> => {
-    await Promise.all(
-      Array.from({ length: WRITERS }, async () => {
-        while (next < end) await load.create(`bench-${String(next++).padStart(6, "0")}`, VALUE_BYTES)
-      }),
-    )
-  }
-  await until(WARM_UP)
-  const cost = meter(pids)
-  await until(OBJECTS)
+async function fill({ load }: Target, from: number, to: number): Promise<void> {
+  let next = from
+  await Promise.all(
+    Array.from({ length: WRITERS }, async () => {
+      while (next < to) await load.create(`bench-${String(next++).padStart(6, "0")}`, VALUE_BYTES)
+    }),
+  )
+}
+
+async function writes(target: Target): Promise<Writes> {
+  const cost = meter(target.pids)
+  await fill(target, WARM_UP, OBJECTS)
   const { seconds, cpuUs } = cost()
   const count = OBJECTS - WARM_UP
   return { writesPerSecond: Math.round(count / seconds), cpuPerWriteUs: Math.round(cpuUs / count) }
@@ -74,9 +74,12 @@ async function lists({ load, pids }: Target): Promise<Lists> {
   }
 }
 
-async function fanOut({ load, pids, server }: Target): Promise<FanOut> {
+async function fanOut(target: Target): Promise<FanOut> {
+  const { load, pids, server } = target
+  await target.settle()
   const before = residentKilobytes(server)
   const watchers = await load.watch(WATCHERS)
+  await target.settle()
   const kilobytesPerWatcher = Number(((residentKilobytes(server) - before) / WATCHERS).toFixed(1))
   const cost = meter(pids)
   for (let i = 0; i < CHANGES; i++) await load.create(`change-${i}`, VALUE_BYTES)
@@ -102,7 +105,10 @@ const results = new Map<string, Result>()
 for await (const target of targets()) {
   try {
     if (!values.json) console.log(`measuring ${target.name}`)
-    results.set(target.name, { ...(await writes(target)), ...(await lists(target)), ...(await fanOut(target)) })
+    await fill(target, 0, WARM_UP)
+    // Watchers first: after the rest their memory would disappear in what garbage left behind.
+    const fanned = await fanOut(target)
+    results.set(target.name, { ...(await writes(target)), ...(await lists(target)), ...fanned })
   } finally {
     await target.stop()
   }

@@ -21,6 +21,8 @@ export interface Target {
   server: number
   /** The server and what it needs to store: CPU is counted for all of them. */
   pids: readonly number[]
+  /** Before memory is read, as far as the server lets itself be asked. */
+  settle(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -30,7 +32,7 @@ const TOKEN = "bench"
 export async function* targets(): AsyncGenerator<Target> {
   const program = await bundle(clusterServer)
   yield await ours("embedded", program, undefined)
-  if (etcdAvailable()) yield await ours("etcd", program, await EtcdProcess.start())
+  if (etcdAvailable()) yield await ours("etcd", program, await EtcdProcess.start({ patient: true }))
   const assets = process.env.KUBEBUILDER_ASSETS
   if (assets !== undefined && assets !== "") yield await kubernetes(assets)
 }
@@ -43,6 +45,7 @@ async function ours(name: string, program: string, etcd: EtcdProcess | undefined
     name,
     load: new Load(server.url, agent(papers(join(dataDir, "kubeconfig"))), {}),
     server: server.pid,
+    settle: () => server.collectGarbage(),
     pids: [server.pid, ...(etcd?.pid === undefined ? [] : [etcd.pid])],
     stop: async () => {
       await server.kill()
@@ -55,7 +58,7 @@ async function ours(name: string, program: string, etcd: EtcdProcess | undefined
 /** The flags envtest gives it. */
 async function kubernetes(assets: string): Promise<Target> {
   const folder = mkdtempSync(join(tmpdir(), "merlon-bench-"))
-  const etcd = await EtcdProcess.start({ binary: join(assets, "etcd") })
+  const etcd = await EtcdProcess.start({ binary: join(assets, "etcd"), patient: true })
   const port = await freePort()
   const keys = join(folder, "sa.key")
   const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 })
@@ -92,6 +95,7 @@ async function kubernetes(assets: string): Promise<Target> {
     name: "kube-apiserver",
     load,
     server: pid,
+    settle: async () => undefined,
     pids: [pid, etcd.pid ?? 0],
     stop: async () => {
       const gone = new Promise(resolve => child.once("exit", resolve))

@@ -16,8 +16,9 @@ import { ConfigMapWriter, check, follow, NAMESPACE } from "./support/config-map-
 import { Ledger } from "./support/ledger.js"
 
 const KILLS = 50
+const KILLS_OF_TWO = 20
 const WRITERS = 6
-const ROUND_MS = 100
+const ROUND_MS = 60
 const LIMIT_MS = 240_000
 
 const processes: ClusterProcess[] = []
@@ -70,7 +71,7 @@ describe("an API server that is killed", () => {
     async () => {
       folder = mkdtempSync(join(tmpdir(), "merlon-crash-"))
       etcd = await EtcdProcess.start()
-      await twoServers(program, KILLS / 2, folder, etcd.endpoint)
+      await twoServers(program, KILLS_OF_TWO, folder, etcd.endpoint)
     },
     LIMIT_MS,
   )

@@ -16,7 +16,7 @@ import type { Place } from "./support/store-server.js"
 const ROUNDS = 50
 const WRITERS = 6
 const KEYS_PER_WRITER = 5
-const ROUND_MS = 120
+const ROUND_MS = 60
 const LIMIT_MS = 240_000
 
 describe("a store whose process is killed", () => {

@@ -19,7 +19,7 @@ export async function bundle(program: URL): Promise<string> {
     format: "esm",
     target: "node20",
     packages: "external",
-    sourcemap: "inline",
+    minifyWhitespace: true,
     logLevel: "warning",
   })
   return outfile

@@ -7,7 +7,7 @@ import { type ChildProcessByStdio, spawn } from "node:child_process"
 import { readFileSync } from "node:fs"
 import type { IncomingMessage } from "node:http"
 import { Agent, request } from "node:https"
-import { createInterface } from "node:readline"
+import { createInterface, type Interface } from "node:readline"
 import type { Readable, Writable } from "node:stream"
 import { parse } from "yaml"
 import type { Order } from "./cluster-server.js"
@@ -34,14 +34,16 @@ export interface WatchLine {
 
 export class ClusterProcess {
   readonly #child: ChildProcessByStdio<Writable, Readable, null>
+  readonly #lines: Interface
   readonly #gone: Promise<void>
   #agent: Agent | undefined
   url = ""
 
   /** The bundled server program. */
   constructor(program: string) {
-    this.#child = spawn(process.execPath, [program], { stdio: ["pipe", "pipe", "inherit"] })
+    this.#child = spawn(process.execPath, ["--expose-gc", program], { stdio: ["pipe", "pipe", "inherit"] })
     this.#child.stdin.on("error", () => undefined)
+    this.#lines = createInterface({ input: this.#child.stdout })
     this.#gone = new Promise(resolve => this.#child.once("close", () => resolve()))
   }
 
@@ -50,14 +52,15 @@ export class ClusterProcess {
   }
 
   async serve(order: Order): Promise<void> {
-    const said = new Promise<string>((resolve, reject) => {
-      createInterface({ input: this.#child.stdout }).once("line", resolve)
-      this.#child.once("close", () => reject(new Error("the server ended before it served")))
-    })
-    this.#child.stdin.write(`${JSON.stringify(order)}\n`)
-    const { url, kubeconfig } = JSON.parse(await said) as { url: string; kubeconfig: string }
+    const said = await this.#say(JSON.stringify(order))
+    const { url, kubeconfig } = JSON.parse(said) as { url: string; kubeconfig: string }
     this.url = url
     this.#agent = new Agent({ keepAlive: true, ...papers(kubeconfig) })
+  }
+
+  /** So that memory can be compared. */
+  async collectGarbage(): Promise<void> {
+    await this.#say("collect")
   }
 
   async ask(method: string, path: string, body?: unknown): Promise<Answer> {
@@ -87,6 +90,14 @@ export class ClusterProcess {
     this.#child.kill("SIGKILL")
     await this.#gone
     this.#agent?.destroy()
+  }
+
+  #say(line: string): Promise<string> {
+    return new Promise((resolve, reject) => {
+      this.#lines.once("line", resolve)
+      this.#child.once("close", () => reject(new Error("the server ended before it answered")))
+      this.#child.stdin.write(`${line}\n`)
+    })
   }
 
   #send(method: string, path: string, body?: unknown): Promise<IncomingMessage> {

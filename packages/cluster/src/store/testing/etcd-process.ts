@@ -16,6 +16,8 @@ export interface EtcdProcessOptions {
   /** `https` and the certificate flags where TLS is tested. */
   scheme?: "http" | "https"
   flags?: readonly string[]
+  /** etcd's own timing, for measurements: a quick election costs it CPU all the time. */
+  patient?: boolean
 }
 
 /** False where etcd is not installed; throws in CI. */
@@ -60,7 +62,7 @@ export class EtcdProcess {
         ...["--listen-client-urls", this.endpoint, "--advertise-client-urls", this.endpoint],
         ...["--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", `one=${peer}`],
         // A single member elects itself; the default second of waiting would be paid after every kill.
-        ...["--heartbeat-interval", "10", "--election-timeout", "50"],
+        ...(this.options.patient === true ? [] : ["--heartbeat-interval", "10", "--election-timeout", "50"]),
         ...(this.options.flags ?? []),
       ],
       { stdio: ["ignore", "ignore", "pipe"], env: etcdEnvironment() },
