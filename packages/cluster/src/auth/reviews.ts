@@ -67,6 +67,7 @@ function withoutSpec(review: JsonObject): JsonObject {
 async function tokenReview(tokens: Tokens, review: JsonObject): Promise<JsonObject> {
   const spec = asObject(review.spec)
   const audiences = asStrings(spec.audiences)
+  if (asString(spec.token) === "") throw badRequest("token is required for TokenReview in authentication")
   const result = await tokens.check(asString(spec.token), audiences.length > 0 ? audiences : [ISSUER])
   const status: JsonObject =
     "error" in result

@@ -3,7 +3,7 @@
 // Service-account tokens: signed JWTs (RS256) with audience, expiry and the object they are bound to. A token is good
 // only while its account, and the Pod or Secret it is bound to, still exist with the same uid.
 
-import { createPublicKey, randomUUID, sign, verify } from "node:crypto"
+import { createPublicKey, type KeyObject, randomUUID, sign, verify } from "node:crypto"
 import type { Catalog } from "../registry/catalog.js"
 import type { User } from "../registry/context.js"
 import { keyOf } from "../registry/kind.js"
@@ -32,12 +32,16 @@ export interface TokenClaims {
 export type TokenResult = { user: User; audiences: string[] } | { error: string }
 
 export class Tokens {
+  readonly #publicKey: KeyObject
+
   constructor(
     readonly papers: Papers,
     readonly store: Store,
     readonly catalog: Catalog,
     readonly clock: () => number,
-  ) {}
+  ) {
+    this.#publicKey = createPublicKey(papers.tokenKey)
+  }
 
   issue(claims: TokenClaims): { token: string; expires: number } {
     const now = Math.floor(this.clock() / 1000)
@@ -110,14 +114,7 @@ export class Tokens {
       const header = JSON.parse(Buffer.from(head, "base64url").toString()) as JsonObject
       // Only our own algorithm and key: the header must not choose how it is verified.
       if (header.alg !== "RS256" || header.kid !== this.papers.tokenKeyId) return undefined
-      if (
-        !verify(
-          "sha256",
-          Buffer.from(`${head}.${body}`),
-          createPublicKey(this.papers.tokenKey),
-          Buffer.from(signature, "base64url"),
-        )
-      )
+      if (!verify("sha256", Buffer.from(`${head}.${body}`), this.#publicKey, Buffer.from(signature, "base64url")))
         return undefined
       const payload = JSON.parse(Buffer.from(body, "base64url").toString()) as JsonObject
       return payload.iss === ISSUER ? payload : undefined
@@ -149,7 +146,7 @@ export class Tokens {
   }
 
   publicJwks(): JsonObject {
-    const jwk = createPublicKey(this.papers.tokenKey).export({ format: "jwk" })
+    const jwk = this.#publicKey.export({ format: "jwk" })
     return {
       keys: [{ use: "sig", kty: "RSA", kid: this.papers.tokenKeyId, alg: "RS256", n: jwk.n ?? "", e: jwk.e ?? "" }],
     }

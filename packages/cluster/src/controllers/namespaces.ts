@@ -3,9 +3,12 @@
 // Empties namespaces that are being deleted, and lets them go once nothing is left inside.
 
 import { isDeleting, metaOf } from "../meta/object-meta.js"
+import { qualified } from "../meta/status.js"
+import { withCondition } from "../registry/deletion.js"
 import type { Registry } from "../registry/registry.js"
-import type { Watch } from "../store/store.js"
-import { asObject, asStrings, clone } from "../value.js"
+import type { Entry, Watch } from "../store/store.js"
+import { asObject, asStrings, clone, equal } from "../value.js"
+import { now } from "../wire/go-time.js"
 import { stringify } from "../wire/json.js"
 import { deleteStored } from "./delete-stored.js"
 import { WorkQueue } from "./work-queue.js"
@@ -45,10 +48,15 @@ export class NamespaceController {
       ),
     ]
     let left = 0
+    const remaining: Entry[] = []
     for (const prefix of prefixes)
       for (const object of (await store.range({ prefix })).entries)
-        if (!(await deleteStored(store, object, this.registry.clock))) left++
+        if (!(await deleteStored(store, object, this.registry.clock))) {
+          left++
+          remaining.push(object)
+        }
     if (left > 0) {
+      await this.#report(key, entry, remaining)
       this.#queue.addLater(key, RETRY_MS)
       return
     }
@@ -62,6 +70,58 @@ export class NamespaceController {
       [held ? { key, value: stringify(next) } : { key, delete: true }],
     )
     if (done === undefined) this.#queue.add(key)
+  }
+
+  /** Tells whoever looks at a namespace that does not go what still holds it. */
+  async #report(key: string, entry: Entry, remaining: readonly Entry[]): Promise<void> {
+    const time = now(this.registry.clock)
+    let status = asObject(clone(entry.object).status)
+    const say = (type: string, value: string, reason: string, message: string): void => {
+      status = withCondition(status, type, reason, message, time, value)
+    }
+    const resources = new Map<string, number>()
+    const finalizers = new Map<string, number>()
+    for (const { key: held, object } of remaining) {
+      const kind = this.registry.catalog.kinds().find(({ info }) => held.startsWith(info.prefix))
+      const title = kind === undefined ? "objects" : qualified({ group: kind.info.group, resource: kind.info.plural })
+      resources.set(title, (resources.get(title) ?? 0) + 1)
+      for (const name of asStrings(metaOf(object).finalizers)) finalizers.set(name, (finalizers.get(name) ?? 0) + 1)
+    }
+    const list = (counts: Map<string, number>, text: (name: string, count: number) => string): string =>
+      [...counts]
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([name, count]) => text(name, count))
+        .join(", ")
+    say("NamespaceDeletionDiscoveryFailure", "False", "ResourcesDiscovered", "All resources successfully discovered")
+    say(
+      "NamespaceDeletionGroupVersionParsingFailure",
+      "False",
+      "ParsedGroupVersions",
+      "All legacy kube types successfully parsed",
+    )
+    say(
+      "NamespaceDeletionContentFailure",
+      "False",
+      "ContentDeleted",
+      "All content successfully deleted, may be waiting on finalization",
+    )
+    say(
+      "NamespaceContentRemaining",
+      "True",
+      "SomeResourcesRemain",
+      `Some resources are remaining: ${list(resources, (name, count) => `${name}${name.includes(".") ? "" : "."} has ${count} resource instances`)}`,
+    )
+    say(
+      "NamespaceFinalizersRemaining",
+      "True",
+      "SomeFinalizersRemain",
+      `Some content in the namespace has finalizers remaining: ${list(finalizers, (name, count) => `${name} in ${count} resource instances`)}`,
+    )
+    if (!equal(status, asObject(entry.object.status)))
+      await this.registry.store.commit(
+        [{ key, modRevision: entry.modRevision }],
+        [{ key, value: stringify({ ...entry.object, status }) }],
+      )
   }
 
   async close(): Promise<void> {

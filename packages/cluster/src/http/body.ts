@@ -190,7 +190,7 @@ export function strictIssues(duplicates: readonly string[], unknown: readonly st
 
 export function complain(
   issues: readonly string[],
-  context: RequestContext,
+  context: Pick<RequestContext, "fieldValidation" | "warn">,
   refuse: (issues: readonly string[]) => void,
 ): void {
   if (issues.length === 0 || context.fieldValidation === "Ignore") return

@@ -9,7 +9,7 @@ import type { User } from "../registry/context.js"
 import type { Json, JsonObject } from "../value.js"
 import { stringify } from "../wire/json.js"
 import { printYaml } from "../wire/yaml.js"
-import { type Accepted, ALL_MEDIA, type Media, negotiate } from "./negotiate.js"
+import { type Accepted, ALL_MEDIA, type Forms, type Media, negotiate } from "./negotiate.js"
 
 /** Beyond this many characters in all, each warning is cut to ITEM. */
 const TOTAL_WARNINGS = 4096
@@ -33,7 +33,7 @@ export class Exchange {
   }
 
   /** Picks a form of answer, or refuses in the words of whoever serves the path. */
-  accept(forms: ReadonlySet<string>, media: readonly Media[], builtin: boolean): Accepted {
+  accept(forms: Forms, media: readonly Media[], builtin: boolean): Accepted {
     const accepted = negotiate(this.request.headers.accept, { media, forms })
     if (accepted !== undefined) return this.query.has("pretty") ? { ...accepted, pretty: true } : accepted
     if (builtin && negotiate(this.request.headers.accept, { media: ALL_MEDIA, forms: anyForm }) === undefined)
@@ -93,7 +93,7 @@ export class Exchange {
   }
 }
 
-const anyForm: ReadonlySet<string> = { has: () => true } as unknown as ReadonlySet<string>
+const anyForm: Forms = { has: () => true }
 
 function quoted(text: string): string {
   const plain = Array.from(text, c => ((c.codePointAt(0) ?? 0) < 32 || c === "\x7f" ? " " : c)).join("")

@@ -43,10 +43,15 @@ function clauses(header: string): Clause[] {
     .sort((a, b) => b.q - a.q)
 }
 
+/** Which forms can be made; a set, or anything that answers like one. */
+export interface Forms {
+  has(form: string): boolean
+}
+
 export interface Offer {
   media: readonly Media[]
   /** `kind.version.group` forms that can be made here. */
-  forms: ReadonlySet<string>
+  forms: Forms
 }
 
 /** undefined when nothing the client takes can be offered. */

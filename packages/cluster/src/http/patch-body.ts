@@ -80,13 +80,19 @@ function unknownOperationFields(operations: readonly Json[]): string[] {
   )
 }
 
+/** What patching needs of a kind. */
+export interface Patchable {
+  info: Pick<Kind["info"], "kind" | "apiVersion">
+  decode: Kind["decode"]
+}
+
 /** The patched object, read back into its kind. */
 export function applyPatch(
-  kind: Kind,
+  kind: Patchable,
   type: StructNode | undefined,
   current: JsonObject,
   patch: Patch,
-  context: RequestContext,
+  context: Pick<RequestContext, "fieldValidation" | "warn">,
 ): JsonObject {
   // Built-in kinds print in Go's order, custom resources sorted; refusals quote the result.
   const base =

@@ -7,7 +7,7 @@ import { answerReview, type ReviewServices } from "../auth/reviews.js"
 import { DecodeError, decode } from "../kinds/codec.js"
 import type { BuiltinResource } from "../kinds/resource-table.js"
 import { badRequest, methodNotAllowed, methodNotSupported, notFound, unknownResource } from "../meta/status.js"
-import { groupResource, type Kind } from "../registry/kind.js"
+import { groupResource } from "../registry/kind.js"
 import type { Registry } from "../registry/registry.js"
 import { asObject, asString, dig } from "../value.js"
 import { decodeBody, mediaType, readBody } from "./body.js"
@@ -204,7 +204,7 @@ async function handleVirtual(
       )
     throw error
   }
-  const target = { kind: { info: resource } as unknown as Kind, namespace: info.namespace, name: "", subresource: "" }
+  const target = { namespace: info.namespace, name: "", subresource: "" }
   const context = contextOf(exchange, target, writeOptions("CreateOptions", exchange.query, exchange.request, false))
   const sent = asString(dig(review, "metadata", "namespace"))
   if (resource.namespaced && sent !== "" && sent !== info.namespace)

@@ -20,7 +20,7 @@ import { decodeBody, mediaType, readBody } from "./body.js"
 import type { Exchange } from "./exchange.js"
 import { noForms } from "./negotiate.js"
 import { deleteOptions, writeOptions } from "./options.js"
-import { applyPatch, parsePatch, patchTypes } from "./patch-body.js"
+import { applyPatch, type Patchable, parsePatch, patchTypes } from "./patch-body.js"
 import { trackReview } from "./track-review.js"
 import { contextOf, type Target } from "./write-handlers.js"
 
@@ -186,15 +186,15 @@ async function scaleChange(exchange: Exchange): Promise<(current: JsonObject) =>
   if (type === undefined || type === "apply")
     throw new ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
   const patch = parsePatch(type, await readBody(exchange.request))
-  const kind = {
+  const scale: Patchable = {
     info: { kind: "Scale", apiVersion: "autoscaling/v1" },
-    decode: (value: JsonObject) => ({
+    decode: value => ({
       object: { ...decode(typeNamed(SCALE), value), kind: "Scale", apiVersion: "autoscaling/v1" },
       unknown: [],
     }),
   }
-  const silent = { fieldValidation: "Ignore" } as never
-  return current => applyPatch(kind as never, typeNamed(SCALE), current, patch, silent)
+  const silent = { fieldValidation: "Ignore" as const, warn: () => undefined }
+  return current => applyPatch(scale, typeNamed(SCALE), current, patch, silent)
 }
 
 function setPath(object: JsonObject, path: readonly string[], value: NonNullable<ReturnType<typeof dig>>): void {

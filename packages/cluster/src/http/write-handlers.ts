@@ -16,7 +16,7 @@ import type { Registry } from "../registry/registry.js"
 import { asString, isObject, type JsonObject } from "../value.js"
 import { JsonSyntaxError } from "../wire/json.js"
 import { YamlSyntaxError } from "../wire/yaml.js"
-import { decodeBody, mediaType, parseBody, readBody, typedBody } from "./body.js"
+import { complain, decodeBody, mediaType, parseBody, readBody, typedBody } from "./body.js"
 import type { Exchange } from "./exchange.js"
 import { deleteOptions, type WriteOptions, writeOptions } from "./options.js"
 import { applyPatch, parsePatch, patchTypes } from "./patch-body.js"
@@ -31,7 +31,7 @@ export interface Target {
 
 export function contextOf(
   exchange: Exchange,
-  target: Target,
+  target: Pick<Target, "namespace" | "name" | "subresource">,
   options: Pick<WriteOptions, "dryRun" | "fieldManager" | "fieldValidation">,
 ): RequestContext {
   return {
@@ -126,7 +126,7 @@ export async function handlePatch(exchange: Exchange, registry: Registry, target
   const context = contextOf(exchange, target, options)
   const body = await readBody(exchange.request)
   if (type === "apply") {
-    const config = applyBody(body)
+    const config = applyBody(body, context)
     const written = await registry.update({
       kind,
       context,
@@ -163,15 +163,22 @@ function asUpdate(options: JsonObject): JsonObject {
   return { ...rest, kind: "UpdateOptions" }
 }
 
-function applyBody(body: Buffer): JsonObject {
+function applyBody(body: Buffer, context: RequestContext): JsonObject {
+  let parsed: ReturnType<typeof parseBody>
   try {
-    const { value } = parseBody(body, "application/yaml")
-    if (isObject(value)) return value
+    parsed = parseBody(body, "application/yaml")
   } catch (error) {
     if (!(error instanceof YamlSyntaxError) && !(error instanceof JsonSyntaxError)) throw error
-    throw badRequest(`error decoding YAML: ${error.message}`)
+    throw badRequest(`error decoding patch: error converting YAML to JSON: ${error.message}`)
   }
-  throw badRequest("error decoding YAML: json: cannot unmarshal into Go value of type map[string]interface {}")
+  if (!isObject(parsed.value))
+    throw badRequest(
+      `error decoding patch: json: cannot unmarshal ${Array.isArray(parsed.value) ? "array" : "string"} into Go value of type map[string]interface {}`,
+    )
+  complain(parsed.duplicates, context, issues => {
+    throw badRequest(`error strict decoding patch: error converting YAML to JSON: ${issues.join(", ")}`)
+  })
+  return parsed.value
 }
 
 function applied(
@@ -184,17 +191,18 @@ function applied(
 ): JsonObject {
   const { kind } = target
   const { group, version } = kind.info
-  if (asString(config.apiVersion) !== kind.info.apiVersion || asString(config.kind) !== kind.info.kind) {
-    if (asString(config.kind) === "") throw badRequest("invalid object type: /, Kind=")
+  if (asString(config.apiVersion) !== kind.info.apiVersion)
     throw badRequest(
       `Incorrect version specified in apply patch. Specified patch version: ${asString(config.apiVersion)}, expected: ${kind.info.apiVersion}`,
     )
-  }
   const meta = metaOf(config)
   if (meta.managedFields !== undefined && meta.managedFields !== null)
     throw badRequest("metadata.managedFields must be nil")
   const named = { ...config, metadata: { ...meta, name: asString(meta.name) || target.name } }
-  const title = `${asString(meta.namespace)}/${asString(named.metadata.name)}; ${group}/${version}, Kind=${kind.info.kind}`
+  const gvk = `${group}/${version}, Kind=${asString(config.kind)}`
+  const title = `${asString(meta.namespace)}/${asString(named.metadata.name)}; ${gvk}`
+  if (asString(config.kind) !== kind.info.kind)
+    throw new ApiError(500, "", `failed to create typed patch object (${title}): no corresponding type for ${gvk}`)
   const merged = applyConfiguration(current, named, registry.management(kind, context, "Apply"), options.force, title)
   const { object } = kind.decode(merged)
   // Decoding shapes metadata as well, but managedFields are ours and stay.

@@ -3,51 +3,90 @@
 // JSON patch (RFC 6902) with the liberties of the library Kubernetes uses: replace of a missing member adds it, copy
 // from a missing member sets null, a pointer's text before the first slash is ignored. Stops at the first failure.
 
-import { asString, equal, getKey, isObject, type Json, type JsonObject, setKey } from "../value.js"
+import { asString, clone, equal, getKey, isObject, type Json, type JsonObject, setKey } from "../value.js"
+import { stringify } from "../wire/json.js"
 
 export class JsonPatchError extends Error {}
 
 const MISSING = "missing value"
+/** What copy operations may add in all; without it a short patch could double a document again and again. */
+const MAX_COPIED = 3 * 1024 * 1024
 
 type Container = JsonObject | Json[]
 
 /** Applies all operations or throws; the target is not changed. */
 export function jsonPatch(target: Json, operations: readonly Json[]): Json {
-  let document = target
+  const draft = new Draft(target)
   for (const item of operations) {
     if (!isObject(item)) throw new JsonPatchError("Unexpected kind: unknown")
-    document = applyOne(document, item)
+    apply(draft, item)
   }
-  return document
+  return draft.finish()
 }
 
-function applyOne(document: Json, operation: JsonObject): Json {
+/** A document in the making: containers are copied the first time they are touched, and only then. */
+class Draft {
+  readonly #own = new Set<Container>()
+  #copied = 0
+
+  constructor(public root: Json) {}
+
+  own(node: Json | undefined, op: string, path: string): Container {
+    if (typeof node !== "object" || node === null)
+      throw new JsonPatchError(`error in ${op} for path: '${path}': ${MISSING}`)
+    if (this.#own.has(node)) return node
+    const copy: Container = Array.isArray(node) ? [...node] : copyObject(node)
+    this.#own.add(copy)
+    return copy
+  }
+
+  /** A value that stands in two places must not be changed in both. */
+  copyOf(value: Json): Json {
+    this.#copied += stringify(value).length
+    if (this.#copied > MAX_COPIED)
+      throw new JsonPatchError(
+        `Unable to complete the copy, the accumulated size increase of copy is ${this.#copied}, exceeding the limit ${MAX_COPIED}`,
+      )
+    return clone(value)
+  }
+
+  /** Touched objects are printed sorted by Go, and refusals quote them. */
+  finish(): Json {
+    for (const container of this.#own) if (!Array.isArray(container)) resort(container)
+    return this.root
+  }
+}
+
+function apply(draft: Draft, operation: JsonObject): void {
   const op = asString(operation.op)
   const path = asString(operation.path)
+  const from = asString(operation.from)
   const value = getKey(operation, "value") ?? null
   switch (op) {
     case "add":
-      return edit(document, path, op, (parent, key) => insert(parent, key, value, op, path))
+      edit(draft, path, op, (parent, key) => insert(parent, key, value, op, path))
+      return
     case "replace":
-      if (path === "") return value
-      return edit(document, path, op, (parent, key) => replace(parent, key, value, path))
+      if (path === "") draft.root = value
+      else edit(draft, path, op, (parent, key) => replace(parent, key, value, path))
+      return
     case "remove":
-      return edit(document, path, op, (parent, key) => remove(parent, key, path))
-    case "test": {
-      const found = lookup(document, path)
-      if (!equal(found ?? null, value)) throw new JsonPatchError(`testing value ${path} failed`)
-      return document
-    }
+      edit(draft, path, op, (parent, key) => remove(parent, key, path))
+      return
+    case "test":
+      if (!equal(lookup(draft.root, path) ?? null, value)) throw new JsonPatchError(`testing value ${path} failed`)
+      return
     case "move": {
-      const from = asString(operation.from)
-      const moved = lookup(document, from)
+      const moved = lookup(draft.root, from)
       if (moved === undefined) throw new JsonPatchError(`error in move for path: '${from}': ${MISSING}`)
-      const without = edit(document, from, "remove", (parent, key) => remove(parent, key, from))
-      return edit(without, path, op, (parent, key) => insert(parent, key, moved, op, path))
+      edit(draft, from, "remove", (parent, key) => remove(parent, key, from))
+      edit(draft, path, op, (parent, key) => insert(parent, key, moved, op, path))
+      return
     }
     case "copy": {
-      const copied = lookup(document, asString(operation.from)) ?? null
-      return edit(document, path, op, (parent, key) => insert(parent, key, copied, op, path))
+      const copied = draft.copyOf(lookup(draft.root, from) ?? null)
+      edit(draft, path, op, (parent, key) => insert(parent, key, copied, op, path))
+      return
     }
     default:
       throw new JsonPatchError(`Unexpected kind: ${op === "" ? "unknown" : op}`)
@@ -78,35 +117,32 @@ function index(key: string, length: number, negative: boolean): number | undefin
   return at
 }
 
-/** Copies the containers along the path, in Go's sorted order, and lets the change work on the last one. */
-function edit(document: Json, path: string, op: string, change: (parent: Container, key: string) => void): Json {
+/** Makes the containers along the path the draft's own and lets the change work on the last one. */
+function edit(draft: Draft, path: string, op: string, change: (parent: Container, key: string) => void): void {
   const keys = segments(path)
   const last = keys.pop()
   if (last === undefined) throw new JsonPatchError(`error in ${op} for path: '${path}': ${MISSING}`)
-  const copy = (node: Json | undefined): Container => {
-    if (Array.isArray(node)) return [...node]
-    if (!isObject(node)) throw new JsonPatchError(`error in ${op} for path: '${path}': ${MISSING}`)
-    const out: JsonObject = {}
-    for (const key of Object.keys(node).sort()) setKey(out, key, node[key] ?? null)
-    return out
-  }
-  const root = copy(document)
-  let node: Container = root
+  let node = draft.own(draft.root, op, path)
+  draft.root = node
   for (const key of keys) {
     let child: Container
     if (Array.isArray(node)) {
       const at = index(key, node.length, true)
-      child = copy(at === undefined ? undefined : node[at])
+      child = draft.own(at === undefined ? undefined : node[at], op, path)
       node[at ?? 0] = child
     } else {
-      child = copy(getKey(node, key))
+      child = draft.own(getKey(node, key), op, path)
       setKey(node, key, child)
     }
     node = child
   }
   change(node, last)
-  if (!Array.isArray(node)) resort(node)
-  return root
+}
+
+function copyObject(object: JsonObject): JsonObject {
+  const out: JsonObject = {}
+  for (const key of Object.keys(object)) setKey(out, key, object[key] ?? null)
+  return out
 }
 
 /** Sorted again in place, since the change may have added a key. */

@@ -8,7 +8,8 @@ import { ApiError, badRequest, expired, internal, resourceVersionTooLarge } from
 import { matchesFields } from "../selectors/field.js"
 import { matchesLabels } from "../selectors/label.js"
 import { CompactedError, type Entry, FutureRevisionError, type Watch } from "../store/store.js"
-import { asObject, asString, type JsonObject } from "../value.js"
+import { asObject, asString, type Json, type JsonObject, scalarText } from "../value.js"
+import { JsonSyntaxError, parseJson } from "../wire/json.js"
 import { type Kind, prefixOf } from "./kind.js"
 import type { ListOptions } from "./list-options.js"
 import { type Registry, withRevision } from "./registry.js"
@@ -43,18 +44,26 @@ function encodeContinue(revision: number, start: string): string {
 }
 
 function decodeContinue(token: string): { rv: number; start: string } {
-  try {
-    const parsed = JSON.parse(Buffer.from(token, "base64url").toString()) as {
-      v?: unknown
-      rv?: unknown
-      start?: unknown
-    }
-    if (parsed.v === "meta.k8s.io/v1" && typeof parsed.rv === "number" && typeof parsed.start === "string")
-      return { rv: parsed.rv, start: parsed.start.replace(/^\//, "").replace(/\0$/, "") }
-  } catch {
-    // Falls through to the refusal below: a token that cannot be read is a bad request.
+  const refuse = (why: string): never => {
+    throw badRequest(`invalid continue token: ${why}`)
   }
-  throw badRequest("continue key is not valid: invalid character in token")
+  const bad = /[^A-Za-z0-9_-]/.exec(token)
+  if (bad !== null) return refuse(`continue key is not valid: illegal base64 data at input byte ${bad.index}`)
+  let value: Json
+  try {
+    value = parseJson(Buffer.from(token, "base64url").toString()).value
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error
+    return refuse(`continue key is not valid: ${error.message}`)
+  }
+  const { v, rv, start } = asObject(value)
+  if (v !== "meta.k8s.io/v1") return refuse(`server does not recognize this encoded version ${scalarText(v)}`)
+  if (typeof rv !== "number" || rv === 0)
+    return refuse("incorrect encoded start resourceVersion (version meta.k8s.io/v1)")
+  if (typeof start !== "string" || start === "") return refuse("encoded start key empty (version meta.k8s.io/v1)")
+  // A start key must stay below the prefix of the list.
+  if (start.split("/").some(part => part === ".." || part === ".")) return refuse(`continue key is not valid: ${start}`)
+  return { rv, start: start.replace(/^\//, "").replace(/\0$/, "") }
 }
 
 export async function list(registry: Registry, kind: Kind, namespace: string, options: ListOptions): Promise<Listed> {

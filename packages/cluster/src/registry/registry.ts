@@ -72,10 +72,16 @@ export class Registry {
     readonly clock: () => number,
   ) {}
 
-  /** The document in the kind's version, with its resourceVersion. */
+  /** Many lists and watchers read the same version of an object; it is brought into form once for all of them. */
+  readonly #presented = new WeakMap<Entry, { kind: Kind; object: JsonObject }>()
+
+  /** The document in the kind's version, with its resourceVersion. Shared: whoever changes it clones it first. */
   present(kind: Kind, entry: Entry): JsonObject {
-    const object = kind.fromStored(entry.object)
-    return withRevision(object, entry.modRevision)
+    const known = this.#presented.get(entry)
+    if (known?.kind === kind) return known.object
+    const object = withRevision(kind.fromStored(entry.object), entry.modRevision)
+    this.#presented.set(entry, { kind, object })
+    return object
   }
 
   async find(kind: Kind, namespace: string, name: string): Promise<Entry | undefined> {

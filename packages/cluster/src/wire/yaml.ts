@@ -5,6 +5,7 @@
 
 import { isMap, isScalar, LineCounter, parseDocument, stringify as print, visit } from "yaml"
 import { type Json, sorted } from "../value.js"
+import { JsonSyntaxError, parseJson } from "./json.js"
 
 export class YamlSyntaxError extends Error {}
 
@@ -15,13 +16,10 @@ export interface ParsedYaml {
 }
 
 export function parseYaml(text: string): ParsedYaml {
+  const json = text.startsWith("{") ? asJson(text) : undefined
+  if (json !== undefined) return json
   const lines = new LineCounter()
-  const document = parseDocument(text, {
-    uniqueKeys: false,
-    intAsBigInt: true,
-    lineCounter: lines,
-    maxAliasCount: 100,
-  } as never)
+  const document = parseDocument(text, { uniqueKeys: false, intAsBigInt: true, lineCounter: lines })
   const [error] = document.errors
   if (error !== undefined) throw new YamlSyntaxError(wording(error.code, error.message, error.linePos?.[0].line ?? 1))
   const duplicates: string[] = []
@@ -44,6 +42,17 @@ export function parseYaml(text: string): ParsedYaml {
   } catch (error) {
     // Aliases of aliases can stand for more than memory holds; the library counts them and gives up.
     if (error instanceof ReferenceError) throw new YamlSyntaxError("yaml: document contains excessive aliasing")
+    throw error
+  }
+}
+
+/** Most YAML bodies are JSON, which is read a hundred times faster. */
+function asJson(text: string): ParsedYaml | undefined {
+  try {
+    const { value, duplicates } = parseJson(text)
+    return duplicates.length === 0 ? { value, duplicates } : undefined
+  } catch (error) {
+    if (error instanceof JsonSyntaxError) return undefined
     throw error
   }
 }

@@ -3,7 +3,7 @@
 // Which rules hold for which built-in kind. Kinds that are not listed are plain documents: only their types and
 // metadata are checked.
 
-import { type FieldError, invalid, required } from "../../meta/field-error.js"
+import { type FieldError, forbidden, invalid, notSupported, required } from "../../meta/field-error.js"
 import { labelErrors, type NameCheckLike, pathSegmentErrors, subdomainErrors } from "../../meta/names.js"
 import { validateCrd, validateCrdUpdate } from "../../schema/crd.js"
 import { matchesLabels, selectorFromObject } from "../../selectors/label.js"
@@ -70,19 +70,28 @@ function validateWorkload(object: JsonObject): FieldError[] {
   if (isNumber(spec.replicas) && spec.replicas < 0)
     errors.push(invalid("spec.replicas", spec.replicas, "must be greater than or equal to 0"))
   const selector = selectorFromObject(spec.selector)
-  if (selector === undefined) errors.push(required("spec.selector"))
+  const labels = dig(template, "metadata", "labels") ?? null
+  const unmatched = invalid("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")
+  if (selector === undefined) errors.push(required("spec.selector"), unmatched)
   else if (selector.length === 0)
     errors.push(invalid("spec.selector", asObject(spec.selector), "empty selector is invalid for deployment"))
-  else if (!matchesLabels(selector, asObject(dig(template, "metadata", "labels"))))
-    errors.push(
-      invalid(
-        "spec.template.metadata.labels",
-        asObject(dig(template, "metadata", "labels")),
-        "`selector` does not match template `labels`",
-      ),
-    )
+  else if (!matchesLabels(selector, asObject(labels))) errors.push(unmatched)
   errors.push(...validatePodTemplate(template, "spec.template"))
-  return errors
+  const restart = asString(dig(template, "spec", "restartPolicy"))
+  if (["OnFailure", "Never"].includes(restart))
+    errors.push(notSupported("spec.template.spec.restartPolicy", restart, ["Always"]))
+  return [...errors, ...validateStrategy(object)]
+}
+
+function validateStrategy(object: JsonObject): FieldError[] {
+  if (object.kind !== "Deployment") return []
+  const strategy = asObject(dig(object, "spec", "strategy"))
+  const type = asString(strategy.type)
+  if (type !== "Recreate" && type !== "RollingUpdate")
+    return [notSupported("spec.strategy.type", type, ["Recreate", "RollingUpdate"])]
+  if (type === "Recreate" && strategy.rollingUpdate !== undefined)
+    return [forbidden("spec.strategy.rollingUpdate", "may not be specified when strategy `type` is 'Recreate'")]
+  return []
 }
 
 function workloadUpdate(object: JsonObject, old: JsonObject): FieldError[] {

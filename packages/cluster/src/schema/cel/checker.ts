@@ -4,8 +4,9 @@
 // bool, and loops nested over unbounded lists. What it cannot know it lets pass; evaluation then reports it.
 
 import { parse } from "@bufbuild/cel"
-import { isNumber } from "../../value.js"
+import { isNumber, type Json } from "../../value.js"
 import type { Schema } from "../structural.js"
+import { isKnownFunction } from "./environment.js"
 import { escapeName } from "./values.js"
 
 type Parsed = ReturnType<typeof parse>
@@ -64,8 +65,8 @@ export function typeOfSchema(schema: Schema, root = false): StaticType {
   }
 }
 
-function bound(limit: unknown): number {
-  return isNumber(limit as never) ? Number(limit) : UNBOUNDED
+function bound(limit: Json | undefined): number {
+  return isNumber(limit) ? Number(limit) : UNBOUNDED
 }
 
 /** Throws CelCheckError with the compiler's message, caret included. */
@@ -130,6 +131,10 @@ class Checker {
       case "callExpr": {
         const target = kind.value.target === undefined ? undefined : this.check(kind.value.target, scope)
         const args = kind.value.args.map(arg => this.check(arg, scope))
+        const name = kind.value.function
+        // Better refused when the rule is written than failing on every object later.
+        if (/^[a-zA-Z]\w*$/.test(name) && !isKnownFunction(name))
+          this.fail(expr, `undeclared reference to '${name}' (in container '')`)
         return callType(kind.value.function, target, args)
       }
       case "listExpr": {

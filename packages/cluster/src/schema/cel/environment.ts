@@ -93,6 +93,13 @@ const functions: CelFunc[] = [
   }),
 ]
 
+const library = celEnv({ funcs: [...strings, ...functions] })
+
+/** Whether a rule may call it; macros are expanded before anybody asks. */
+export function isKnownFunction(name: string): boolean {
+  return library.funcs.find(name) !== undefined
+}
+
 export type Outcome = { value: CelValue } | { error: string }
 export type Program = (bindings: Record<string, CelBinding>) => Outcome
 
