@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cluster as a program of its own: `node main.js --data DIR [--listen HOST] [--port N] [--name NAME]...`. Prints one
-// line of JSON when it serves; SIGTERM and SIGINT stop it cleanly.
+// The cluster as a program of its own: `node main.js --data DIR [--listen HOST] [--port N] [--name NAME]...`, with
+// `--etcd URL...` on an etcd that several may share (copy DIR/pki to each of them). Prints one line of JSON when it
+// serves; SIGTERM and SIGINT stop it cleanly.
 
 import { parseArgs } from "node:util"
 import { startCluster } from "./cluster.js"
 import { ClusterError } from "./errors.js"
+import { etcdFlags, etcdOptions } from "./store/etcd/flags.js"
+import { openEtcdStore } from "./store/etcd/open.js"
 
 async function main(): Promise<void> {
   const { values } = parseArgs({
@@ -14,12 +17,15 @@ async function main(): Promise<void> {
       listen: { type: "string", default: "127.0.0.1" },
       port: { type: "string", default: "7443" },
       name: { type: "string", multiple: true, default: [] },
+      ...etcdFlags,
     },
   })
   const port = Number(values.port)
   if (!Number.isInteger(port) || port < 0 || port > 65535)
     throw new ClusterError("FLAG_INVALID", `\`--port ${values.port}\` is no port number, use 0 to 65535`)
+  const etcd = etcdOptions(values, process.env)
   const cluster = await startCluster({
+    ...(etcd === undefined ? {} : { store: await openEtcdStore(etcd) }),
     dataDir: values.data,
     host: values.listen,
     port,
