@@ -5,6 +5,7 @@
 import cluster from "node:cluster"
 import { runWorker } from "@merlon/xserver"
 import { Command } from "commander"
+import { clusterCommand } from "./commands/cluster.js"
 import { xserverCommand } from "./commands/xserver.js"
 import { describeError } from "./describe-error.js"
 
@@ -12,6 +13,7 @@ async function main(): Promise<void> {
   const program = new Command("merlond")
     .description("mesh security policy: what runs on machines and in pods")
     .showHelpAfterError("(merlond COMMAND --help explains)")
+    .addCommand(clusterCommand())
     .addCommand(xserverCommand())
   await program.parseAsync()
 }

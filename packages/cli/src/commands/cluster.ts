@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// `merlond cluster`: the Kubernetes-compatible API server by itself, on its embedded store or on etcd.
+
+import { readFileSync } from "node:fs"
+import { type Cluster, type EtcdOptions, openEtcdStore, type Store, startCluster } from "@merlon/cluster"
+import { Command, InvalidArgumentError, Option } from "commander"
+import { pino } from "pino"
+
+interface Flags {
+  readonly data: string
+  readonly listen: string
+  readonly port: number
+  readonly name: readonly string[]
+  readonly etcd: readonly string[]
+  readonly etcdPrefix: string
+  readonly etcdCa?: string
+  readonly etcdCert?: string
+  readonly etcdKey?: string
+}
+
+const several = (value: string, before: readonly string[]): readonly string[] => [...before, value]
+
+export function clusterCommand(): Command {
+  const option = (flags: string, description: string, env: string): Option => new Option(flags, description).env(env)
+  return new Command("cluster")
+    .description("serve the Kubernetes API where there is no Kubernetes")
+    .addOption(
+      option("--data <folder>", "store, keys and kubeconfig", "MERLON_CLUSTER_DATA").default(".merlon/cluster"),
+    )
+    .addOption(option("--listen <host>", "address to listen on", "MERLON_CLUSTER_LISTEN").default("127.0.0.1"))
+    .addOption(
+      option("--port <n>", "port to listen on, 0 for any", "MERLON_CLUSTER_PORT").argParser(port).default(7443),
+    )
+    .addOption(
+      new Option("--name <name>", "further name of the serving certificate; may be given several times")
+        .argParser(several)
+        .default([], "none"),
+    )
+    .addOption(
+      new Option("--etcd <endpoint>", "keep the objects in etcd; may be given several times")
+        .argParser(several)
+        .default([], "the embedded store"),
+    )
+    .addOption(
+      option("--etcd-prefix <key>", "everything in etcd lives under this key", "MERLON_ETCD_PREFIX").default("/merlon"),
+    )
+    .addOption(option("--etcd-ca <file>", "authority of etcd's certificate", "MERLON_ETCD_CA"))
+    .addOption(option("--etcd-cert <file>", "our certificate towards etcd", "MERLON_ETCD_CERT"))
+    .addOption(option("--etcd-key <file>", "its key", "MERLON_ETCD_KEY"))
+    .action((flags: Flags) => run(flags))
+}
+
+async function run(flags: Flags): Promise<void> {
+  const logger = pino({ base: null }, pino.destination({ dest: 2, sync: true }))
+  const store = flags.etcd.length === 0 ? undefined : await etcdStore(flags)
+  const cluster = await startCluster({
+    dataDir: flags.data,
+    host: flags.listen,
+    port: flags.port,
+    names: flags.name,
+    ...(store === undefined ? {} : { store }),
+    log: (error, request) =>
+      logger.error({ request, error: error instanceof Error ? error.message : String(error) }, "failed"),
+  })
+  process.stdout.write(`serving ${cluster.url}\nexport KUBECONFIG=${cluster.kubeconfigPath}\n`)
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => stop(cluster))
+}
+
+function etcdStore({ etcd, etcdPrefix, etcdCa, etcdCert, etcdKey }: Flags): Promise<Store> {
+  if ((etcdCert === undefined) !== (etcdKey === undefined)) {
+    throw new InvalidArgumentError("--etcd-cert and --etcd-key belong together: give both or neither")
+  }
+  const tls: NonNullable<EtcdOptions["tls"]> = {
+    ...(etcdCa === undefined ? {} : { ca: readFileSync(etcdCa) }),
+    ...(etcdCert === undefined ? {} : { certificate: readFileSync(etcdCert) }),
+    ...(etcdKey === undefined ? {} : { key: readFileSync(etcdKey) }),
+  }
+  return openEtcdStore({ endpoints: etcd, prefix: etcdPrefix, ...(Object.keys(tls).length === 0 ? {} : { tls }) })
+}
+
+function stop(cluster: Cluster): void {
+  cluster.close().then(
+    () => process.exit(0),
+    () => process.exit(1),
+  )
+}
+
+function port(text: string): number {
+  const number = Number(text)
+  if (!Number.isInteger(number) || number < 0 || number > 65_535)
+    throw new InvalidArgumentError("must be a whole number from 0 to 65535")
+  return number
+}
