@@ -7,7 +7,7 @@ import type { Attributes } from "../request/attributes.js"
 import type { AuthorizationPolicy } from "../resources/document.js"
 import { isShadow } from "../selection/shadow.js"
 import type { Decision, Verdict } from "./decision.js"
-import { type CompiledPolicy, Engine } from "./engine.js"
+import { type Action, type CompiledPolicy, Engine } from "./engine.js"
 import type { NearMiss } from "./nearest.js"
 import { type CompiledRule, compileRule, type RuleRef } from "./rule.js"
 
@@ -80,11 +80,16 @@ class PooledDecision implements Decision {
   }
 }
 
+const ACTIONS: readonly Action[] = ["ALLOW", "DENY", "AUDIT"]
+
 function compilePolicy({ metadata, spec, kind }: AuthorizationPolicy, mesh: MeshConfig): CompiledPolicy {
   const ref = { namespace: metadata.namespace, name: metadata.name }
+  const action = spec.action ?? "ALLOW"
+  // Validation refuses other actions; a policy that no pool asks would neither deny nor turn its scope to default-deny.
+  if (!ACTIONS.includes(action)) throw new RangeError(`unknown action \`${action}\` of ${ref.namespace}/${ref.name}`)
   return {
     ref,
-    action: spec.action ?? "ALLOW",
+    action,
     shadow: isShadow({ kind, metadata, spec }, mesh),
     rules: (spec.rules ?? []).map((rule, index) => compileRule(ref, index, rule, mesh)),
   }

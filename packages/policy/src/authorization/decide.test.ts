@@ -2,7 +2,7 @@
 import { describe, expect, it, test } from "vitest"
 import { meshConfig } from "../mesh/config.js"
 import { compile, decide, explain } from "../program.js"
-import type { Rule } from "../resources/authorization-policy/definition.js"
+import type { Operation, Rule, Source } from "../resources/authorization-policy/definition.js"
 import type { AuthorizationPolicy } from "../resources/document.js"
 import { responseDetails } from "./decision.js"
 import { describeNearMiss } from "./nearest.js"
@@ -269,6 +269,11 @@ it("refuses to compile what no validation would let pass", () => {
     when("source.ip", { values: ["not-an-address"] }),
     when("source.ip", {}),
     to({ paths: ["foo/{*}"] }),
+    from({ names: ["x"] } as Source),
+    to({ notnMethods: ["GET"] } as Operation),
+    to({ constructor: ["GET"] } as unknown as Operation),
   ]
   for (const rule of unreadable) expect(() => compile([allow(rule)], workload, mesh)).toThrow(RangeError)
+  const custom = policy("custom", { action: "CUSTOM" as "DENY", rules: [{}] })
+  expect(() => compile([custom], workload, mesh)).toThrow("unknown action `CUSTOM` of foo/custom")
 })

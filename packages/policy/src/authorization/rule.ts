@@ -142,6 +142,10 @@ function fieldsClause(
   read: ValueReader,
 ): Clause {
   const lists: { readonly [field: string]: readonly string[] | undefined } = written ?? {}
+  for (const field of Object.keys(lists)) {
+    // Validation refuses unknown fields; one that were left out would widen the rule.
+    if (!Object.hasOwn(fields, positive(field))) throw new RangeError(`unknown field \`${field}\` at ${at}`)
+  }
   const criteria: Criterion[] = []
   for (const [field, attribute] of Object.entries(fields)) {
     const negative = `not${field.charAt(0).toUpperCase()}${field.slice(1)}`
@@ -155,6 +159,10 @@ function fieldsClause(
     }
   }
   return criteria
+}
+
+function positive(field: string): string {
+  return field.startsWith("not") ? `${field.charAt(3).toLowerCase()}${field.slice(4)}` : field
 }
 
 function conditionClause(at: string, { key, values = [], notValues = [] }: Condition, read: ValueReader): Clause {

@@ -32,7 +32,6 @@ const TOUCHED = /[%\\]|\/\.|\/\//
 /** The path alone: must begin with a slash. */
 export function normalizePath(path: string, mode: PathNormalization): string | undefined {
   if (mode === "NONE" || !TOUCHED.test(path)) return path
-  if (path.includes("%00")) return undefined
   const decodeSlashes = mode === "DECODE_AND_MERGE_SLASHES"
   const decoded = decode(path, decodeSlashes)
   if (decoded.includes("%") && (decode(decoded, decodeSlashes) !== decoded || decoded.includes("%00"))) return undefined

@@ -56,7 +56,7 @@ function reportDifference(error: ErrorObject, node: SchemaNode, root: TSchema, a
         "wrong-type",
         at,
         literal ?? wrongType(data, node),
-        missesQuotes(data, node) ?? fix ?? rightType(data, node),
+        missesQuotes(data, node) ?? (misspelt(data, node) ? undefined : fix) ?? rightType(data, node),
       )
       return
     case "enum": {
@@ -150,6 +150,11 @@ function missesQuotes(data: unknown, node: SchemaNode): string | undefined {
   return node.type === "string" && typeof data !== "object" ? `put it in quotes: \`"${written(data)}"\`` : undefined
 }
 
+/** One value where a list of such is wanted, or a number in quotes: how to spell it says more than what to write. */
+function misspelt(data: unknown, node: SchemaNode): boolean {
+  return data !== null && typeof data !== "object" && node.type !== "object"
+}
+
 function rightType(data: unknown, node: SchemaNode): string {
   if (data === null) return "give it a value or remove the field"
   const scalar = typeof data !== "object"
@@ -187,7 +192,7 @@ export function listed(words: readonly string[], joint = "and"): string {
 }
 
 /** Where in the schema an object has a field of exactly that name: people often put the right field one level off. */
-function placeOf(name: string, schema: TSchema): string | undefined {
+export function placeOf(name: string, schema: TSchema): string | undefined {
   const search = (node: SchemaNode, path: string): string | undefined => {
     const properties = propertiesOf(node)
     if (own(properties, name) !== undefined) return path

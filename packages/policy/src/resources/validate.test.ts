@@ -36,6 +36,7 @@ describe("a document is refused", () => {
       "data",
       "known here are `apiVersion`, `kind`, `metadata`, `spec` and `status`",
     ],
+    ["with a field of the spec", { ...valid, rules: [] }, "rules", "`rules` belongs to `spec`"],
     [
       "without metadata",
       { apiVersion: valid.apiVersion, kind: valid.kind, spec: {} },

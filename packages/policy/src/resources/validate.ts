@@ -11,7 +11,7 @@ import { apiVersionOf, KINDS, type KindDefinition } from "./kinds.js"
 import { checkDryRun, checkMetadata } from "./metadata.js"
 import { nearest } from "./nearest.js"
 import { snapshot } from "./snapshot.js"
-import { checkStructure, listed } from "./structure.js"
+import { checkStructure, listed, placeOf } from "./structure.js"
 
 export interface Validation {
   /** Only where there is no fault. */
@@ -60,19 +60,26 @@ function completeNamespace(copy: Record<string, unknown>, namespace: string): vo
 }
 
 function checkTopLevel(document: Field): void {
+  const definition = definitionOf(document.field("kind"))
   for (const [name, field] of document.entries) {
     if (TOP_LEVEL.includes(name)) continue
-    const near = nearest(name, TOP_LEVEL)
-    field.fault(
-      "unknown-field",
-      `unknown field \`${shown(name)}\``,
-      near === undefined ? `known here are ${listed(TOP_LEVEL)}` : `did you mean \`${near}\`?`,
-    )
+    field.fault("unknown-field", `unknown field \`${shown(name)}\``, suggestTopLevel(name, definition))
   }
   const status = document.field("status")
   if (status.present && !isObject(status.value)) {
     status.fault("wrong-type", "`status` must be an object", "remove it: the control plane writes it")
   }
+}
+
+function definitionOf(kind: Field): KindDefinition | undefined {
+  return KINDS.find(candidate => candidate.kind === kind.value)
+}
+
+function suggestTopLevel(name: string, definition: KindDefinition | undefined): string {
+  const inside = definition && placeOf(name, definition.spec)
+  if (inside !== undefined) return `\`${name}\` belongs to \`${inside}\``
+  const near = nearest(name, TOP_LEVEL)
+  return near === undefined ? `known here are ${listed(TOP_LEVEL)}` : `did you mean \`${near}\`?`
 }
 
 function checkKind(document: Field, names: MeshNames): KindDefinition | undefined {
@@ -83,7 +90,7 @@ function checkKind(document: Field, names: MeshNames): KindDefinition | undefine
     kind.fault("missing-field", "`kind` is missing", `write one of ${listed(known)}`)
     return undefined
   }
-  const definition = KINDS.find(candidate => candidate.kind === kind.value)
+  const definition = definitionOf(kind)
   if (definition === undefined) {
     const near = nearest(kind.text ?? "", known)
     kind.fault(

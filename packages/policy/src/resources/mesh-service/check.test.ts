@@ -13,6 +13,8 @@ const MATCH = "spec.rules[0].match[0]"
 describe("a MeshService is refused", () => {
   const refusals: readonly Refusal[] = [
     ["without hosts", {}, "spec.hosts", "name at least one host"],
+    ["with one host in place of a list", { hosts: "web" }, "spec.hosts", 'write a list: `["web"]`'],
+    ["with a weight in quotes", split({ ...v1, weight: "50" }), "spec.routes[0].service[0].weight", "without quotes"],
     ["with an empty list of hosts", { hosts: [] }, "spec.hosts", "name at least one host"],
     ["with an empty host", { hosts: [""] }, "spec.hosts[0]", "must not be empty"],
     ["with a wildcard host", { hosts: ["*.foo"] }, "spec.hosts[0]", "wildcards are not supported in hosts"],
