@@ -15,6 +15,9 @@ async function agreeOnRequests(text: string): Promise<boolean> {
   const node = await nodeReadsRequests(bytes)
   for (const [index, { head, body }] of ours.messages.entries()) {
     const theirs = node.messages[index]
+    // Whether a connection goes on is between each client and us; Node does not find an HTTP/1.0 client's `keep-alive`
+    // after two spaces, and reads nothing further.
+    if (node.error === "HPE_CLOSED_CONNECTION" && ours.messages[index - 1]?.head.minorVersion === 0) break
     expect(theirs, `accepted what Node refuses (${node.error})`).toBeDefined()
     expect({ method: head.method, body: body.toString("latin1") }).toEqual({
       method: theirs?.method,

@@ -161,6 +161,22 @@ describe("a client that goes", () => {
   })
 })
 
+describe("a client that has ended its side", () => {
+  test.each(["GET /b HTTP/1.1\r\nHost", "POST /b HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\n\r\nab"])(
+    "is not waited for where it left %j unfinished",
+    async unfinished => {
+      await start({
+        application: (incoming, reply) => incoming.resume().on("end", () => setTimeout(() => reply.end("late"), 20)),
+      })
+      const client = await rig.client()
+      client.send(`${GET}${unfinished}`)
+      client.socket.end()
+      expect(await client.all()).toMatch(/late$/)
+      await eventually(() => rig.connections.size === 0)
+    },
+  )
+})
+
 describe("an application", () => {
   it("that is down is told as 503, and found again when it is up", async () => {
     await start({ raw: answering(OK) })

@@ -129,9 +129,13 @@ export class Downstream implements WireUser, Expiring, LiveConnection {
         this.#exchange?.tunnelEnd()
         return
       case "body":
-      case "discard":
-      case "linger":
         this.destroy()
+        return
+      case "discard":
+        this.#close()
+        return
+      case "linger":
+        if (this.#wire.socket.writableFinished) this.destroy()
         return
       case "closed":
     }
@@ -188,7 +192,7 @@ export class Downstream implements WireUser, Expiring, LiveConnection {
     this.resumeReading()
     if (requestDone) {
       this.#awaitHead()
-      if (this.#backlog !== undefined) this.#feedBacklog()
+      this.#feedBacklog()
     } else {
       this.#phase = "discard"
       this.touch()
@@ -395,6 +399,8 @@ export class Downstream implements WireUser, Expiring, LiveConnection {
     if (backlog === undefined) return
     this.#backlog = undefined
     this.#feed(backlog, 0, backlog.length, false)
+    // What is still missing will not come.
+    if (this.#peerEnded) this.onEnd()
   }
 
   #pauseReading(): void {
@@ -445,12 +451,18 @@ export class Downstream implements WireUser, Expiring, LiveConnection {
   }
 
   #close(): void {
-    if (this.#phase === "closed") return
+    if (this.#phase === "closed" || this.#phase === "linger") return
+    const { socket } = this.#wire
+    const { deadlines, limits } = this.services
     this.#phase = "linger"
     this.#backlog = undefined
-    this.deadline = this.services.deadlines.after(LINGER_MS)
+    this.deadline = deadlines.after(limits.bodyIdleTimeoutMs)
     this.outbox.flush()
-    this.#wire.socket.end()
+    socket.end(() => {
+      // Only now has everything left; a client that reads slowly has had its time until here.
+      this.deadline = deadlines.after(LINGER_MS)
+      if (this.#peerEnded) socket.destroy()
+    })
     this.resumeReading()
   }
 }
