@@ -3,7 +3,8 @@
 // everybody else is served.
 
 import { once } from "node:events"
-import type { IncomingMessage } from "node:http"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { Duplex } from "node:stream"
 import fc from "fast-check"
 import { afterEach, describe, expect, it, test } from "vitest"
 import type { RigOptions } from "../accept/testing/rig.js"
@@ -296,6 +297,59 @@ describe("does not become another request:", () => {
     client.send(frame(FRAME.data, END_STREAM, 1, Buffer.from("okGET /well HTTP/1.1\r\nhost: a\r\n\r\n")))
     expect(await client.frame(resetOf(1))).toBeDefined()
     await isWell(stage)
+  })
+})
+
+// Where HTTP/2 is spoken, Node's own `destroy` leaves the other side waiting once the request has ended.
+function breakOff(response: ServerResponse): void {
+  const stream: unknown = Reflect.get(response, "stream")
+  if (stream instanceof Duplex && "close" in stream && typeof stream.close === "function") stream.close(2)
+  else response.destroy()
+}
+
+describe.each<Speaks>(["http/1.1", "h2c"])("with an application that speaks %s", speaks => {
+  it("survives ends at any moment, of the client's side and of the application's", async () => {
+    const app: AppListener = (request, response) => {
+      const [, when = "0", how = ""] = request.url?.split("/") ?? []
+      request.on("error", () => undefined).resume()
+      response.on("error", () => undefined)
+      const act = (): void => {
+        if (how === "break") breakOff(response)
+        else if (how === "half") response.write("half", () => breakOff(response))
+        else response.end(Buffer.alloc(100_000))
+      }
+      if (when === "0") act()
+      else setTimeout(act, Number(when))
+    }
+    const rig = await startHttp2Rig(speaks, app)
+    cleanups.push(() => rig.stop())
+    const session = rig.connect()
+    const moment = fc.integer({ min: 0, max: 6 })
+    const end = fc.constantFrom("break", "half", "whole")
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(moment, end, moment, fc.boolean()), { maxLength: 30 }), async plan => {
+        await Promise.all(
+          plan.map(async ([when, how, cancel, upload]) => {
+            const stream = session.request({ ":method": upload ? "POST" : "GET", ":path": `/${when}/${how}` })
+            const over = new Promise(resolve =>
+              stream
+                .on("error", () => undefined)
+                .once("close", resolve)
+                .resume(),
+            )
+            if (upload) stream.write(Buffer.alloc(50_000))
+            // Few enough that the connection is not taken for an attack.
+            if (cancel === 0) setTimeout(() => stream.close(8), when)
+            else if (upload) stream.end()
+            await over
+          }),
+        )
+      }),
+      { numRuns: 20 },
+    )
+    expect((await ask(rig.connect(), { ":path": "/0/whole" })).body.length).toBe(100_000)
+    session.destroy()
+    await rig.rig.meters.until(meters => meters.open <= 1)
   })
 })
 

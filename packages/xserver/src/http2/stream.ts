@@ -60,7 +60,13 @@ export class StreamExchange implements ApplicationListener, Expiring {
   begin(raw: readonly string[]): void {
     const stream = this.#stream
     stream.on("error", ignore)
+    // Taken back in the same breath: not worth a judgement, and the application need not hear of it.
+    if (this.#gone) {
+      this.#session.closed(true)
+      return
+    }
     stream.once("close", () => this.#onClose())
+    stream.once("finish", () => this.#stopListening())
     const { gate, limits, accepted, meters } = this.#session
     const head = readRequest(raw, this.#requestEnded, limits)
     if (typeof head === "string") {
@@ -90,14 +96,14 @@ export class StreamExchange implements ApplicationListener, Expiring {
   }
 
   onInformational(status: number, headers: HeaderList): void {
-    if (!this.#stream.headersSent && !this.#stream.destroyed) {
+    if (!this.#stream.headersSent && !this.#gone) {
       this.#stream.additionalHeaders(headerObject([[":status", String(status)], ...headers]))
     }
   }
 
   onResponse({ status, headers, ended, trailers }: ApplicationResponse): void {
     const stream = this.#stream
-    if (stream.destroyed || stream.headersSent) return
+    if (this.#gone || stream.headersSent) return
     const list = status === 204 ? headers.filter(([name]) => name !== "content-length") : headers
     // RFC 9110 sections 9.3.2 and 15: these have no content, whatever the headers say.
     const empty = ended || this.#head?.method === "HEAD" || status === 204 || status === 304
@@ -112,12 +118,14 @@ export class StreamExchange implements ApplicationListener, Expiring {
       return
     }
     this.#status = status
-    stream.once("wantTrailers", () => stream.sendTrailers(headerObject(this.#trailersOut)))
+    stream.once("wantTrailers", () => {
+      if (!this.#gone) stream.sendTrailers(headerObject(this.#trailersOut))
+    })
     this.#touch()
   }
 
   onContent(bytes: Buffer): void {
-    if (this.#stream.destroyed || this.#stream.writableEnded) return
+    if (this.#gone || this.#stream.writableEnded) return
     this.#sent += bytes.length
     if (!this.#stream.write(bytes)) {
       this.#call?.pause()
@@ -129,7 +137,8 @@ export class StreamExchange implements ApplicationListener, Expiring {
 
   onEnd(trailers: HeaderList): void {
     this.#trailersOut = trailers.filter(([name]) => keepsResponseTrailer(name))
-    if (this.#stream.destroyed) return
+    this.#letGo()
+    if (this.#gone) return
     this.#stream.end()
     // What is left waits for the client alone.
     this.#stall()
@@ -137,6 +146,7 @@ export class StreamExchange implements ApplicationListener, Expiring {
 
   onFailure(failure: UpstreamFailure): void {
     this.#failure = failure
+    this.#letGo()
     if (this.#stream.headersSent) this.#reset(NGHTTP2_INTERNAL_ERROR)
     else this.#reply(failureReply(failure))
   }
@@ -148,6 +158,7 @@ export class StreamExchange implements ApplicationListener, Expiring {
   expire(): void {
     this.#session.meters.limitHit(this.#grpc && !this.#stalled ? "tunnelIdleTimeoutMs" : "bodyIdleTimeoutMs")
     this.#call?.abort()
+    this.#letGo()
     if (this.#stream.headersSent) this.#reset(NGHTTP2_CANCEL)
     else this.#reply({ status: 408, body: "request timeout", headers: [] })
   }
@@ -173,9 +184,11 @@ export class StreamExchange implements ApplicationListener, Expiring {
     })
     stream.on("data", (chunk: Buffer) => {
       this.#received += chunk.length
+      if (this.#call === undefined) return
       if (framing.kind === "length" && this.#received > framing.length) {
         // INVARIANT: nghttp2 has counted already. Fail closed: the rest would be the next request on the connection.
         call.abort()
+        this.#letGo()
         this.#reset(NGHTTP2_PROTOCOL_ERROR)
         return
       }
@@ -186,8 +199,14 @@ export class StreamExchange implements ApplicationListener, Expiring {
       this.#requestEnded = true
       if (!this.#stalled) this.#touch()
       // A stream that was reset ends too, but what it carried is not a whole request: `close` gives it up.
-      if (!stream.closed) call.end(this.#trailersIn)
+      if (!stream.closed && this.#call !== undefined) call.end(this.#trailersIn)
     })
+  }
+
+  /** The application has nothing more to do with it. A stream that is not read to its end is never closed. */
+  #letGo(): void {
+    this.#call = undefined
+    this.#stream.resume()
   }
 
   #refuse({ status, body, challenge }: Reply, decisionId: string | undefined): void {
@@ -202,25 +221,29 @@ export class StreamExchange implements ApplicationListener, Expiring {
 
   #reply(reply: StreamReply): void {
     const stream = this.#stream
-    if (stream.destroyed || stream.headersSent) return
+    if (this.#gone || stream.headersSent) return
     const bodiless = this.#grpc || reply.body === "" || this.#head?.method === "HEAD"
     const headers = headerObject(this.#grpc ? grpcReply(reply) : plainReply(reply))
     this.#status = this.#grpc ? 200 : reply.status
     this.#ours = true
     if (!bodiless) this.#sent += Buffer.byteLength(reply.body)
-    stream.once("finish", () => this.#stopListening())
     stream.respond(headers, { endStream: bodiless })
     if (!bodiless) stream.end(reply.body)
   }
 
   // RFC 9113 section 8.1: the answer is complete, and the rest of the request is of no interest.
   #stopListening(): void {
-    if (!this.#requestEnded && !this.#stream.destroyed) this.#stream.close(NGHTTP2_NO_ERROR)
+    if (!this.#requestEnded && !this.#gone) this.#stream.close(NGHTTP2_NO_ERROR)
   }
 
   #reset(code: number): void {
     this.#ours = true
-    if (!this.#stream.closed) this.#stream.close(code)
+    if (!this.#gone) this.#stream.close(code)
+  }
+
+  /** Nothing can be said on the stream any more, though its `close` may be yet to come. */
+  get #gone(): boolean {
+    return this.#stream.closed || this.#stream.destroyed
   }
 
   #stall(): void {

@@ -99,7 +99,9 @@ export class H2cCall implements ApplicationCall, Expiring {
     stream.on("trailers", headers => {
       this.#trailersIn = responseHeaders(headers)
     })
-    stream.on("wantTrailers", () => stream.sendTrailers(headerObject(this.#trailersOut)))
+    stream.on("wantTrailers", () => {
+      if (!stream.closed && !stream.destroyed) stream.sendTrailers(headerObject(this.#trailersOut))
+    })
     stream.on("data", (chunk: Buffer) => {
       if (!this.#over) this.#listener.onContent(chunk)
     })

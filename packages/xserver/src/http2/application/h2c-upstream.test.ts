@@ -145,7 +145,9 @@ describe("a response is framed for HTTP/1.1", () => {
   })
 
   it("as a failure where the application breaks off", async () => {
-    const upstream = await start((_, response) => void response.stream.close(2))
+    const upstream = await start((_, response) => {
+      response.stream.close(2)
+    })
     await expect(exchange(upstream, get, () => undefined)).rejects.toThrow("reset")
   })
 })
