@@ -388,6 +388,26 @@ describe("a refusal", () => {
     expect((await ask(session)).status).toBe(200)
   })
 
+  it("is no answer at all where the mode has changed a moment ago; what is under way goes on", async () => {
+    let finish = (): void => undefined
+    const rig = await start("http/1.1", (_, response) => {
+      finish = () => response.end("late")
+    })
+    const strict = await start("http/1.1", mirror, { mode: "STRICT" })
+    const session = rig.connect()
+    const busy = ask(session)
+    await once(rig.app, "request")
+    // The gate knows, the listener does not yet.
+    rig.rig.gate.swap(strict.rig.gate.program)
+    const refused = session.request()
+    await closed(refused)
+    expect(refused.rstCode).toBe(constants.NGHTTP2_REFUSED_STREAM)
+    finish()
+    expect((await busy).body.toString()).toBe("late")
+    await rig.rig.meters.until(meters => meters.open === 0)
+    expect(rig.rig.meters.records.map(({ status }) => status).sort()).toEqual([0, 200])
+  })
+
   it("is a closed connection where the mode no longer takes it", async () => {
     const rig = await start("http/1.1", mirror)
     const session = rig.connect()
