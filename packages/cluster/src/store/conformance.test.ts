@@ -187,6 +187,25 @@ function suite(engine: Engine): void {
       expect(keysOf(await store.range({ prefix: "/b/", after: "/z" }))).toEqual([])
     })
 
+    it("has one order for all scripts, before and after it is opened again", async () => {
+      await fresh()
+      const names = ["/r/a", "/r/é", "/r/ｚ", "/r/😀"]
+      for (const key of [...names].reverse()) await write(put(key, 1))
+      expect(keysOf(await store.range({ prefix: "/r/" }))).toEqual(names)
+      await reopen()
+      expect(keysOf(await store.range({ prefix: "/r/" }))).toEqual(names)
+      const page = await store.range({ prefix: "/r/", limit: 3 })
+      const rest = await store.range({
+        prefix: "/r/",
+        limit: 3,
+        after: page.entries.at(-1)?.key ?? "",
+        revision: page.revision,
+      })
+      expect([...keysOf(page), ...keysOf(rest)]).toEqual(names)
+      await write({ key: "/r/😀", delete: true })
+      expect(keysOf(await store.range({ prefix: "/r/" }))).toEqual(names.slice(0, 3))
+    })
+
     it("reads the past as it was", async () => {
       await fresh()
       const first = await write(put("/a", 1))

@@ -3,6 +3,7 @@
 // The newest version of every key, in memory and sorted, so that reads never touch the disk.
 // Keys are found by binary search; a prefix is a contiguous run.
 
+import { compareKeys } from "../key-order.js"
 import type { Entry } from "../store.js"
 
 export class KeySpace {
@@ -44,7 +45,7 @@ export class KeySpace {
     let high = this.#keys.length
     while (low < high) {
       const middle = (low + high) >>> 1
-      if ((this.#keys[middle] ?? "") < key) low = middle + 1
+      if (compareKeys(this.#keys[middle] ?? "", key) < 0) low = middle + 1
       else high = middle
     }
     return low

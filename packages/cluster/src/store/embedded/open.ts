@@ -6,6 +6,7 @@
 
 import { ClassicLevel } from "classic-level"
 import { ClusterError } from "../../errors.js"
+import { compareKeys } from "../key-order.js"
 import {
   CompactedError,
   type Compare,
@@ -156,7 +157,7 @@ class EmbeddedStore implements Store {
     if (at > this.meta.revision) throw new FutureRevisionError(this.meta.revision)
     let entries = this.keys.range(prefix)
     if (at < this.meta.revision) entries = this.#asOf(entries, prefix, at)
-    if (after !== undefined) entries = entries.filter(entry => entry.key > after)
+    if (after !== undefined) entries = entries.filter(entry => compareKeys(entry.key, after) > 0)
     const taken = limit === undefined || limit === 0 ? entries : entries.slice(0, limit)
     return { entries: taken, revision: at, remaining: entries.length - taken.length }
   }
@@ -172,7 +173,7 @@ class EmbeddedStore implements Store {
       if (event.previous === undefined) state.delete(event.key)
       else state.set(event.key, event.previous)
     }
-    return [...state.values()].sort((a, b) => (a.key < b.key ? -1 : 1))
+    return [...state.values()].sort((a, b) => compareKeys(a.key, b.key))
   }
 
   commit(compares: readonly Compare[], writes: readonly Write[]): Promise<number | undefined> {

@@ -3,6 +3,8 @@
 // Where things stand in etcd: documents under `<prefix>/data`, the format marker and a key that is written only to be
 // seen beside them. One range covers all of it, so one watch does too.
 
+import { compareKeys } from "../key-order.js"
+
 export class KeyNames {
   readonly format: string
   readonly tick: string
@@ -29,12 +31,12 @@ export class KeyNames {
   range(prefix: string, after: string | undefined): { key: string; rangeEnd: string } {
     const start = this.toEtcd(prefix)
     const rangeEnd = afterPrefix(start)
-    if (after === undefined || after < prefix) return { key: start, rangeEnd }
+    if (after === undefined || compareKeys(after, prefix) < 0) return { key: start, rangeEnd }
     return { key: `${this.toEtcd(after)}\0`, rangeEnd }
   }
 }
 
-/** The first key after all that begin with the prefix. Names here are ASCII, so the last character can be raised. */
+/** The first key after all that begin with the prefix. Prefixes end in ASCII, so the last character can be raised. */
 function afterPrefix(prefix: string): string {
   const last = prefix.length - 1
   return prefix.slice(0, last) + String.fromCharCode(prefix.charCodeAt(last) + 1)

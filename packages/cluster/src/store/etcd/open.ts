@@ -5,6 +5,7 @@
 // by etcd itself where not: a read never misses what anybody was told is written.
 
 import { ClusterError } from "../../errors.js"
+import { compareKeys } from "../key-order.js"
 import {
   CompactedError,
   type Compare,
@@ -161,7 +162,7 @@ class EtcdStore implements Store {
 
   #rangeHere({ prefix, limit, after }: RangeRequest): RangeResult {
     let entries = this.replica.range(prefix)
-    if (after !== undefined) entries = entries.filter(({ key }) => key > after)
+    if (after !== undefined) entries = entries.filter(({ key }) => compareKeys(key, after) > 0)
     const taken = limit === undefined || limit === 0 ? entries : entries.slice(0, limit)
     return { entries: taken, revision: this.replica.revision, remaining: entries.length - taken.length }
   }

@@ -8,7 +8,7 @@ import { CompactedError, type Compare, type Store, type StoreEvent, type Watch, 
 import type { Place } from "./engines.js"
 import { asTold, Model } from "./model.js"
 
-const KEYS = ["/a", "/a/", "/a/1", "/a/10", "/a/2", "/ab/1", "/b/x", "/b/y/z"]
+const KEYS = ["/a", "/a/", "/a/1", "/a/10", "/a/2", "/ab/1", "/b/x", "/b/y/z", "/b/ｚ", "/b/😀", "/b/😀/1"]
 const PREFIXES = ["", "/", "/a", "/a/", "/a/1", "/b/", "/none/"]
 
 export type Step =

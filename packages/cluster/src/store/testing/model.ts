@@ -68,8 +68,11 @@ export class Model {
 
   range(moment: Moment, prefix: string, after: string | undefined): [string, string][] {
     return [...moment.values]
-      .filter(([key]) => key.startsWith(prefix) && (after === undefined || key > after))
-      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .filter(
+        ([key]) =>
+          key.startsWith(prefix) && (after === undefined || Buffer.compare(Buffer.from(key), Buffer.from(after)) > 0),
+      )
+      .sort(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
   }
 
   eventsAfter(revision: number, prefix: string): Told[] {
