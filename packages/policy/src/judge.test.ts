@@ -4,6 +4,7 @@ import { SignJWT } from "jose"
 import { beforeAll, describe, expect, it, test } from "vitest"
 import { ip, mesh, policy, workload } from "./authorization/testing/requests.js"
 import { type HttpRequest, type Judgement, judge } from "./judge.js"
+import { meshConfig } from "./mesh/config.js"
 import { compile } from "./program.js"
 import { parseSpiffeId } from "./request/spiffe-id.js"
 import type { PolicyDocument } from "./resources/document.js"
@@ -57,10 +58,14 @@ interface Asked extends Partial<HttpRequest> {
   readonly mtls?: boolean
 }
 
-function ask(documents: readonly PolicyDocument[], { token, mtls = false, ...request }: Asked = {}): Judgement {
+function ask(
+  documents: readonly PolicyDocument[],
+  { token, mtls = false, ...request }: Asked = {},
+  config = mesh,
+): Judgement {
   const bearer = token === undefined ? [] : [["authorization", [`Bearer ${tokens[token] ?? token}`]] as const]
   return judge(
-    compile(documents, workload, mesh),
+    compile(documents, workload, config),
     {
       peer: mtls ? parseSpiffeId("spiffe://cluster.local/ns/app/sa/consumer") : undefined,
       sourceIp: ip("10.0.0.9"),
@@ -205,6 +210,13 @@ it("challenges a missing token without naming an error, and a bad one with it", 
   expect(challenge(ask(required, { token: "expired" }))).toBe(
     'Bearer realm="http://httpbin.foo:8000/headers", error="invalid_token"',
   )
+})
+
+it("takes the client from trusted proxies only, and from what they sent, not from what is forwarded", () => {
+  const byClient = policy("client", { rules: [{ from: [{ source: { remoteIpBlocks: ["203.0.113.7"] } }] }] })
+  const headers = new Map([["x-forwarded-for", ["203.0.113.7"]]])
+  expect(outcome(ask([byClient], { headers }))).toBe("403 RBAC: access denied")
+  expect(outcome(ask([byClient], { headers }, meshConfig({ numTrustedProxies: 1 })))).toBe("pass")
 })
 
 it("carries the evidence of each stage", () => {

@@ -107,6 +107,26 @@ describe("the boolean structure of a rule", () => {
     expect(matches(rule, { headers: { x: ["v1", "v2"] } })).toBe(false)
   })
 
+  it("is found among many by any of its alternatives, also where they ask about different things", () => {
+    const rules = Array.from(
+      { length: 50 },
+      (_, n): Rule => ({
+        from: [{ source: { principals: [`cluster.local/ns/foo/sa/s${n}`] } }, { source: { namespaces: [`ns-${n}`] } }],
+      }),
+    )
+    const found = (peer: string) => decide(compile([deny(...rules)], workload, mesh), httpRequest({ peer })).rule?.rule
+    expect(found("cluster.local/ns/foo/sa/s42")).toBe(42)
+    expect(found("cluster.local/ns/ns-43/sa/x")).toBe(43)
+  })
+
+  it("is found among many by what it does not want", () => {
+    const rules = Array.from({ length: 50 }, (_, n): Rule => to({ notPaths: [`/p${n}`] }))
+    const found = (target: string) => decide(compile([deny(...rules)], workload, mesh), httpRequest({ target })).rule
+    expect(found("/other")?.rule).toBe(0)
+    // Ids are ordered as texts: `rule[10]` comes before `rule[1]`.
+    expect(found("/p0")?.rule).toBe(10)
+  })
+
   it("finds one of many alternatives", () => {
     const many: Rule = { from: Array.from({ length: 300 }, (_, n) => ({ source: { namespaces: [`ns-${n}`] } })) }
     expect(matches(many, { peer: "cluster.local/ns/ns-299/sa/x" })).toBe(true)

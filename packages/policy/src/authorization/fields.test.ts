@@ -53,6 +53,8 @@ describe("fields", () => {
     ["no principal, plaintext", from({ notPrincipals: ["*"] }), {}, true],
     ["a namespace", from({ namespaces: ["foo"] }), { peer }, true],
     ["a namespace by stars", from({ namespaces: ["f*o"] }), { peer }, true],
+    ["a namespace whose pieces would overlap", from({ namespaces: ["f*oo*o"] }), { peer }, false],
+    ["a namespace that ends before it has begun", from({ namespaces: ["fo*oo"] }), { peer }, false],
     ["a namespace across a slash", from({ namespaces: ["foo*sleep"] }), { peer }, false],
     ["another namespace", from({ namespaces: ["fo"] }), { peer }, false],
     ["a service account of the policy's namespace", from({ serviceAccounts: ["sleep"] }), { peer }, true],

@@ -21,6 +21,8 @@ test.each([
   "spiffe://cluster.local/ns/foo/sa/",
   "spiffe://cluster.local/ns/foo/sa/a/b",
   "spiffe://cluster.local/sa/foo/ns/a",
+  "spiffe://cluster.local/ns/foo/user/a",
+  "spiffe://cluster.local/namespace/foo/sa/a",
   "spiffe:///ns/foo/sa/a",
   "spiffe://Cluster.local/ns/foo/sa/a",
   "spiffe://cluster.local/ns/../sa/a",
