@@ -14,7 +14,8 @@ export type Verdict =
   | { readonly kind: "more"; readonly bytes: number }
   /** A handshake with us, with a client certificate. */
   | { readonly kind: "terminate" }
-  | { readonly kind: "plaintext"; readonly protocol: Protocol }
+  /** `sni` where it is TLS that only the application can read. */
+  | { readonly kind: "plaintext"; readonly protocol: Protocol; readonly sni?: string | undefined }
   | { readonly kind: "close"; readonly failure: "not-tls" | "tls-not-accepted" | "protocol" }
 
 export interface PortFacts {
@@ -73,7 +74,8 @@ function judgeTls(bytes: Buffer, { mode, protocol, meshAlpn, serviceNames }: Por
     case "more":
       return { kind: "more", bytes: hello.bytes }
     case "hello":
-      return isMeshes(hello, meshAlpn, serviceNames) ? TERMINATE : TCP
+      if (isMeshes(hello, meshAlpn, serviceNames)) return TERMINATE
+      return { kind: "plaintext", protocol: "tcp", sni: hello.serverName }
     case "not-a-hello":
       return TCP
     case "too-long":

@@ -132,7 +132,7 @@ export class Listener {
         socket.destroy()
         return undefined
       case "plaintext":
-        this.#handPlaintext(socket, bytes, verdict.protocol)
+        this.#handPlaintext(socket, bytes, verdict.protocol, verdict.sni)
         return undefined
       case "terminate":
         socket.pause()
@@ -142,8 +142,8 @@ export class Listener {
     }
   }
 
-  #handPlaintext(socket: Socket, head: Buffer, protocol: Protocol): void {
-    this.#hand(socket, head, protocol, undefined, undefined)
+  #handPlaintext(socket: Socket, head: Buffer, protocol: Protocol, sni?: string | undefined): void {
+    this.#hand(socket, head, protocol, undefined, undefined, sni)
   }
 
   #secured(socket: TLSSocket, material: LoadedMaterial): void {
@@ -162,7 +162,8 @@ export class Listener {
       return
     }
     const { peer, certificate } = identified
-    const hand = (head: Buffer, protocol: Protocol) => this.#hand(socket, head, protocol, peer, certificate)
+    const sni = serverName(socket)
+    const hand = (head: Buffer, protocol: Protocol) => this.#hand(socket, head, protocol, peer, certificate, sni)
     const declared = port.protocol
     const agreed = declared === "tcp" ? "tcp" : agreedProtocol(socket.alpnProtocol, mesh.names)
     if (declared === "tcp" || agreed !== undefined) {
@@ -208,6 +209,7 @@ export class Listener {
     protocol: Protocol,
     peer: Connection["peer"],
     certificate: PeerCertificate | undefined,
+    sni: string | undefined,
   ): void {
     const { gate, handlers, meters, port } = this.#options
     const sourceIp = parseIp(withoutZone(socket.remoteAddress))
@@ -217,7 +219,6 @@ export class Listener {
       socket.destroy()
       return
     }
-    const sni = certificate === undefined ? undefined : serverName(socket)
     const connection: Connection = { peer, sourceIp, destinationIp, destinationPort: port.port, sni }
     // The mode may have changed during a handshake.
     if (refusedByMode(gate.program, connection) !== undefined) {
@@ -232,8 +233,9 @@ export class Listener {
 
 const EMPTY = Buffer.alloc(0)
 
-function serverName(socket: Socket | TLSSocket): string | undefined {
-  const name: unknown = "servername" in socket ? socket.servername : undefined
+function serverName(socket: TLSSocket): string | undefined {
+  // `servername` is missing from the types of the class, and `false` at run time where the client named none.
+  const name: unknown = Reflect.get(socket, "servername")
   return typeof name === "string" && name !== "" ? name : undefined
 }
 

@@ -6,7 +6,7 @@ import { connect, createServer, type Server, type Socket } from "node:net"
 import { connect as connectTls } from "node:tls"
 import { afterEach, describe, expect, it } from "vitest"
 import { Authority, GOOD_ID } from "../accept/testing/certificates.js"
-import { authorization, listening, type Rig, type RigOptions, startRig } from "../accept/testing/rig.js"
+import { authorization, listening, type Rig, type RigOptions, startEcho, startRig } from "../accept/testing/rig.js"
 
 const authority = new Authority()
 const cleanups: (() => unknown)[] = []
@@ -147,6 +147,27 @@ it("asks for the identity of a peer that proved one", async () => {
   cleanups.push(() => peer.destroy())
   peer.write("x")
   expect(String((await once(peer, "data"))[0])).toBe("x")
+})
+
+it("asks for the server name of TLS that only the application can read", async () => {
+  const echo = await startEcho(authority)
+  cleanups.push(() => echo.close())
+  const allow = authorization("by-name", {
+    action: "ALLOW",
+    rules: [{ when: [{ key: "connection.sni", values: ["app.example"] }] }],
+  })
+  const port = { protocol: "tcp", upstream: { host: "127.0.0.1", port: echo.port } } as const
+  const rig = await startRig({ authority, policies: [allow], port })
+  cleanups.push(() => rig.stop())
+  const answers = ["app.example", "other.example"].map(async servername => {
+    const socket = connectTls({ host: "127.0.0.1", port: rig.port, servername, ca: authority.certificate })
+    cleanups.push(() => socket.destroy())
+    socket.on("error", () => undefined).write("x")
+    return new Promise(resolve => {
+      socket.once("data", data => resolve(String(data))).once("close", () => resolve("closed"))
+    })
+  })
+  expect(await Promise.all(answers)).toEqual([expect.stringMatching(/^app-tls:/), "closed"])
 })
 
 it("judges the first bytes by the policies in force when they come", async () => {
