@@ -14,7 +14,8 @@ import { serveHttp2 } from "../http2/serve-http2.js"
 import type { Limits } from "../limits.js"
 import type { Meters } from "../observe/meters.js"
 import { serveTcp } from "../tcp/serve-tcp.js"
-import { Upstream } from "../upstream/upstream.js"
+import { ApplicationUpstream } from "../upstream/application-upstream.js"
+import { Upstream, type UpstreamOptions } from "../upstream/upstream.js"
 
 export interface HandlerServices {
   readonly gate: Gate
@@ -32,20 +33,26 @@ export interface Handling {
 
 export function handlersFor(port: ApplicationPort, services: HandlerServices): Handling {
   const { limits, meters, deadlines } = services
-  const upstream = new Upstream({ address: port.upstream, limits, meters, deadlines })
-  const application =
-    port.upstreamProtocol === "h2c"
-      ? new H2cApplication({ address: port.upstream, limits, meters, deadlines })
-      : new Http1Application(upstream)
+  const options = { address: port.upstream, limits, meters, deadlines }
+  const { upstream, application } =
+    port.upstreamProtocol === "h2c" ? http2Application(options) : http1Application(options)
   return {
     handlers: {
       http1: serveHttp1({ ...services, upstreamFor: () => upstream }),
       http2: serveHttp2({ ...services, application }),
       tcp: serveTcp(services),
     },
-    close() {
-      upstream.close()
-      application.close()
-    },
+    close: () => application.close(),
   }
+}
+
+/** Callers of either version reach the application, whichever it speaks. */
+function http1Application(options: UpstreamOptions) {
+  const upstream = new Upstream(options)
+  return { upstream, application: new Http1Application(upstream) }
+}
+
+function http2Application(options: UpstreamOptions) {
+  const application = new H2cApplication(options)
+  return { upstream: new ApplicationUpstream(application, options.limits), application }
 }
