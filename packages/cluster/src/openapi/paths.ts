@@ -58,9 +58,16 @@ export function definitionsFor(catalog: Catalog, only: GroupVersion | undefined,
       writer.referenced.add(entry.list)
       kinds.set(entry.list, [gvk(entry.info.group, entry.info.version, entry.info.listKind)])
     }
-    for (const sub of entry.info.subresources) if (sub.type !== "") writer.referenced.add(sub.type)
+    for (const sub of entry.info.subresources) {
+      if (sub.type === "") continue
+      writer.referenced.add(sub.type)
+      // Kinds of their own, such as Scale; the others are listed with their resource.
+      if (sub.responseGroup !== undefined)
+        kinds.set(sub.type, [gvk(sub.responseGroup, sub.responseVersion ?? "v1", sub.kind)])
+    }
   }
   for (const name of COMMON) writer.referenced.add(name)
+  kinds.set(COMMON[2] ?? "", [gvk("", "v1", "Status")])
   const pending = [...writer.referenced]
   for (let name = pending.pop(); name !== undefined; name = pending.pop()) {
     if (out.has(name)) continue

@@ -3,7 +3,7 @@
 // CustomResourceDefinitions as documents: defaults, validation on create and update, and what their names conflict
 // with. Serving them is the registry's business.
 
-import { type FieldError, invalid, notSupported, required } from "../meta/field-error.js"
+import { type FieldError, forbidden, invalid, notSupported, required } from "../meta/field-error.js"
 import { dns1035Errors, subdomainErrors } from "../meta/names.js"
 import { asArray, asObject, asString, asStrings, dig, equal, isObject, type Json, type JsonObject } from "../value.js"
 import { checkSchema } from "./schema-checks.js"
@@ -53,6 +53,7 @@ export function validateCrd(crd: JsonObject): FieldError[] {
     errors.push(notSupported("spec.scope", scope, ["Cluster", "Namespaced"]))
   errors.push(...validateVersions(crd))
   errors.push(...validateNames(asObject(spec.names), "spec.names"))
+  errors.push(...validateConversion(crd))
   errors.push(...validateStored(crd))
   if (
     /(^|\.)(k8s\.io|kubernetes\.io)$/.test(group) &&
@@ -130,6 +131,9 @@ function validateVersions(crd: JsonObject): FieldError[] {
       for (const [c, column] of asArray(version.additionalPrinterColumns).entries())
         errors.push(...validateColumn(asObject(column), `${path}[${c}]`))
     }
+    const sharedSub = shared(versions, "subresources")
+    if (!(sharedSub && i > 0))
+      errors.push(...validateScale(version, sharedSub ? "spec.subresources" : `spec.versions[${i}].subresources`))
     if (!(sharedFields && i > 0)) {
       const path = sharedFields ? "spec.selectableFields" : `spec.versions[${i}].selectableFields`
       for (const [f, field] of asArray(version.selectableFields).entries())
@@ -137,6 +141,32 @@ function validateVersions(crd: JsonObject): FieldError[] {
     }
   })
   return errors
+}
+
+function validateScale(version: JsonObject, path: string): FieldError[] {
+  const scale = dig(version, "subresources", "scale")
+  if (!isObject(scale)) return []
+  const errors: FieldError[] = []
+  for (const [key, under] of [
+    ["specReplicasPath", ".spec."],
+    ["statusReplicasPath", ".status."],
+  ] as const) {
+    const text = asString(scale[key])
+    if (text === "") errors.push(required(`${path}.scale.${key}`))
+    else if (!text.startsWith("."))
+      errors.push(invalid(`${path}.scale.${key}`, text, "must be a simple json path starting with ."))
+    else if (!text.startsWith(under))
+      errors.push(invalid(`${path}.scale.${key}`, text, `should be a json path under ${under.slice(0, -1)}`))
+  }
+  return errors
+}
+
+/** Conversion by webhook is not served; a CRD that needs it would be served wrongly, so it is refused. */
+function validateConversion(crd: JsonObject): FieldError[] {
+  const strategy = asString(dig(crd, "spec", "conversion", "strategy"))
+  if (strategy === "" || strategy === "None") return []
+  if (strategy !== "Webhook") return [notSupported("spec.conversion.strategy", strategy, ["None", "Webhook"])]
+  return [forbidden("spec.conversion.strategy", "conversion by webhook is not supported by this server, use None")]
 }
 
 function validateColumn(column: JsonObject, path: string): FieldError[] {

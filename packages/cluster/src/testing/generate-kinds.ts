@@ -137,7 +137,7 @@ function parseFile(text: string, packagePath: string, types: Map<string, TypeDef
       continue
     }
     if (current === undefined) {
-      const struct = /^type ([A-Z]\w*) struct \{(\})?$/.exec(line)
+      const struct = /^type ([A-Z]\w*) struct ?\{(\})?$/.exec(line)
       const named = /^type ([A-Z]\w*) (=\s*)?([\w.[\]*]+)$/.exec(line)
       if (struct?.[1] !== undefined) {
         const def: TypeDef = { go: `${short}.${struct[1]}`, d: description(comments), f: [] }

@@ -19793,6 +19793,11 @@ export const rawTypes: Record<string, RawTypeDef> = {
    }
   ]
  },
+ "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceSubresourceStatus": {
+  "go": "v1.CustomResourceSubresourceStatus",
+  "d": "CustomResourceSubresourceStatus defines how to serve the status subresource for CustomResources. Status is represented by the `.status` JSON path inside of a CustomResource. When set, * exposes a /status subresource for the custom resource * PUT requests to the /status subresource take a custom resource object, and ignore changes to anything except the status stanza * PUT/POST/PATCH requests to the custom resource ignore changes to the status stanza",
+  "f": []
+ },
  "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceSubresources": {
   "go": "v1.CustomResourceSubresources",
   "d": "CustomResourceSubresources defines the status and scale subresources for CustomResources.",
