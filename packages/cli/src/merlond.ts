@@ -1,27 +1,40 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: Apache-2.0
-// The program that runs on machines and in pods. What people type is merlonctl.
+// The program that runs on machines and in pods. What people type is merlonctl. Only the command that is asked for is
+// loaded: a proxy must not carry an API server around, nor wait for one to be read.
 
 import cluster from "node:cluster"
-import { runWorker } from "@merlon/xserver"
 import { Command } from "commander"
-import { clusterCommand } from "./commands/cluster.js"
-import { xserverCommand } from "./commands/xserver.js"
 import { describeError } from "./describe-error.js"
+
+const COMMANDS: Readonly<Record<string, { readonly summary: string; load(): Promise<Command> }>> = {
+  cluster: {
+    summary: "serve the Kubernetes API where there is no Kubernetes",
+    load: async () => (await import("./commands/cluster.js")).clusterCommand(),
+  },
+  xserver: {
+    summary: "stand in front of a workload and enforce its policies",
+    load: async () => (await import("./commands/xserver.js")).xserverCommand(),
+  },
+}
 
 async function main(): Promise<void> {
   const program = new Command("merlond")
     .description("mesh security policy: what runs on machines and in pods")
     .showHelpAfterError("(merlond COMMAND --help explains)")
-    .addCommand(clusterCommand())
-    .addCommand(xserverCommand())
+  const asked = process.argv[2] ?? ""
+  for (const [name, { summary, load }] of Object.entries(COMMANDS)) {
+    program.addCommand(name === asked ? await load() : new Command(name).description(summary))
+  }
   await program.parseAsync()
 }
 
-if (cluster.isWorker) runWorker()
-else {
-  main().catch((error: unknown) => {
-    process.stderr.write(`merlond: ${describeError(error)}\n`)
-    process.exit(1)
-  })
+async function run(): Promise<void> {
+  if (cluster.isWorker) (await import("@merlon/xserver")).runWorker()
+  else await main()
 }
+
+run().catch((error: unknown) => {
+  process.stderr.write(`merlond: ${describeError(error)}\n`)
+  process.exit(1)
+})
