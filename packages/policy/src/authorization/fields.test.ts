@@ -182,6 +182,8 @@ describe("claims", () => {
     ["emptyList", "*", false],
     ["blank", "*", false],
     ["list", "*", true],
+    ["list][0", "a", false],
+    ["list][length", "*", false],
     ["n", "1", false],
     ["n", "*", false],
     ["t", "true", false],

@@ -56,6 +56,11 @@ describe("finding the first of many candidates", () => {
     expect(first.find(httpRequest())).toBe(candidates[20])
   })
 
+  it("prefers an earlier one that is filed nowhere to a later one that a branch leads to", () => {
+    const candidates = [new Counted([]), ...many(20, n => new Counted([header("a", `v${n}`)]))]
+    expect(new FirstMatch(candidates).find(httpRequest({ headers: { a: ["v3"] } }))).toBe(candidates[0])
+  })
+
   it("tries each only once, however many lines of a header lead to it", () => {
     const candidates = many(50, n => new Counted([header("a", `v${n % 5}*`)], () => false))
     const lines = Array.from({ length: 200 }, (_, n) => `v1${n}`)

@@ -10,6 +10,8 @@ describe("expandPrincipal", () => {
     [["td1"], of("cluster.local"), [of("td1")]],
     [["td2", "foo-td1", "cluster.local"], of("*-td1"), [of("td2"), of("*-td1"), of("cluster.local")]],
     [["td1", "td2"], of("some-td"), [of("some-td")]],
+    [["td2", "td1"], "td1/ns/foo/*", ["td1/ns/foo/*"]],
+    [["td2", "td1"], `${of("td1")}/more`, [`${of("td1")}/more`]],
     [["td1", "td2"], "*", ["*"]],
     [["td1", "td2"], of("*"), [of("*")]],
     [["td1", "td2"], "*sa/zzz", ["*sa/zzz"]],

@@ -44,6 +44,11 @@ describe("the effective mode", () => {
     ["ignores other labels", [peer("foo", "w", { selector: { matchLabels: { app: "x" } }, ...strict })], "PERMISSIVE"],
     ["ignores a selector in the root namespace", [peer(ROOT, "m", { selector, ...strict })], "PERMISSIVE"],
     ["takes an empty selector for none", [peer(ROOT, "m", { selector: { matchLabels: {} }, ...strict })], "STRICT"],
+    [
+      "takes modes by port from a workload policy only",
+      [peer("foo", "n", { ...disable, portLevelMtls: { "8080": { mode: "STRICT" } } })],
+      "DISABLE",
+    ],
     ["follows the oldest of a scope", [peer("foo", "young", disable, 9), peer("foo", "old", strict, 5)], "STRICT"],
     ["breaks a tie of age by name", [peer("foo", "b", disable, 7), peer("foo", "a", strict, 7)], "STRICT"],
   ])("%s", (_, policies, mode) => {

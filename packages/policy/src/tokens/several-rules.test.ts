@@ -102,6 +102,13 @@ describe("one rule with several tokens", () => {
 describe("rules at different places", () => {
   const pair = () => program({ ...one, ...at("x") }, { ...two, ...at("y") })
 
+  it("write one header from the token of the first rule by issuer, wherever its token stands", () => {
+    const output = { outputClaimToHeaders: [{ header: "x-sub", claim: "sub" }] }
+    const rules = program({ ...one, ...output, fromParams: ["p"] }, { ...two, ...output, ...at("x") })
+    const result = run(rules, { target: `/?p=${tokenOne}`, headers: { x: tokenTwo } })
+    expect(result).toMatchObject({ outcome: "pass", edits: { setHeaders: [["x-sub", "one"]] } })
+  })
+
   it("pass two valid tokens, and the first rule by issuer is the principal", () => {
     expect(verdict(run(pair(), { headers: { x: tokenOne, y: tokenTwo } }))).toBe("pass as one")
     expect(verdict(run(pair(), { headers: { y: tokenTwo } }))).toBe("pass as two")
