@@ -12,6 +12,8 @@ export interface Limits {
   /** Milliseconds for headers and for the whole request to arrive. */
   headersTimeout: number
   requestTimeout: number
+  /** Milliseconds without progress after which an answer that nobody takes is dropped. */
+  responseTimeout: number
   maxHeaderSize: number
   maxConnections: number
 }
@@ -22,6 +24,7 @@ export const defaultLimits: Limits = {
   watchesPerUser: 2000,
   headersTimeout: 10_000,
   requestTimeout: 60_000,
+  responseTimeout: 60_000,
   maxHeaderSize: 64 * 1024,
   maxConnections: 10_000,
 }

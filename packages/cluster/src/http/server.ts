@@ -5,6 +5,7 @@
 
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { createServer, type Server } from "node:https"
+import { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import type { TLSSocket } from "node:tls"
 import { anonymous, authenticate } from "../auth/authenticate.js"
@@ -20,6 +21,8 @@ import { InFlight, type Limits } from "./limits.js"
 import { handlePath, type PathServices } from "./path-handlers.js"
 import { type PathRequest, parseRequest, type ResourceRequest } from "./request-info.js"
 import { handleResource, type ResourceServices } from "./resource-handler.js"
+
+const TCP_KEEPALIVE_MS = 30_000
 
 export interface ServerServices {
   papers: Papers
@@ -65,6 +68,8 @@ export class ApiServer {
     )
     this.server.on("connection", socket => {
       this.#sockets.add(socket)
+      // A peer that vanished behind a quiet watch is found out.
+      if (socket instanceof Socket) socket.setKeepAlive(true, TCP_KEEPALIVE_MS)
       socket.on("close", () => this.#sockets.delete(socket))
     })
   }
@@ -84,6 +89,8 @@ export class ApiServer {
       // Long-lived streams have a limit of their own and do not use up the places of short requests.
       const leave = watching ? () => undefined : this.inFlight.enter(method !== "GET" && method !== "HEAD")
       response.on("close", leave)
+      // Whoever stops taking an answer gives up its place; quiet watches are long-lived by nature.
+      if (!watching) response.setTimeout(this.services.limits.responseTimeout, () => response.destroy())
       let user: User = await authenticate(request, this.services.tokens)
       const wanted = readImpersonation(request.headers, request.rawHeaders)
       if (wanted !== undefined) user = await impersonate(user, wanted, this.services.rbac)

@@ -42,23 +42,24 @@ function validateLease(lease: JsonObject): FieldError[] {
   return errors
 }
 
-/** Events are stored as core/v1; those sent through events.k8s.io must be complete. */
+/** Those sent through events.k8s.io must be complete; older ones only once they name a time. */
 function validateEvent(event: JsonObject): FieldError[] {
   const namespace = asString(dig(event, "metadata", "namespace"))
-  const involved = asObject(event.involvedObject ?? event.regarding)
-  const own = asString(involved.namespace)
+  const own = asString(asObject(event.involvedObject ?? event.regarding).namespace)
   const modern = event.apiVersion === "events.k8s.io/v1"
-  if (modern && isEmpty(event.eventTime)) return [required("eventTime")]
-  if (own === "" && namespace !== "default" && namespace !== "kube-system" && asString(involved.kind) !== "")
-    return [invalid("involvedObject.namespace", own, "does not match event.namespace")]
-  if (own !== "" && own !== namespace)
-    return [invalid("involvedObject.namespace", own, "does not match event.namespace")]
   const errors: FieldError[] = []
-  if (modern) {
-    for (const key of ["reportingController", "reportingInstance", "action", "reason"])
+  // Objects without a namespace have their events in `default`.
+  if (own === "" ? namespace !== "" && namespace !== "default" : own !== namespace)
+    errors.push(invalid("involvedObject.namespace", own, "does not match event.namespace"))
+  if (!isEmpty(event.eventTime)) {
+    const controller = modern ? "reportingController" : "reportingComponent"
+    for (const key of [controller, "reportingInstance", "action", "reason"])
       if (isEmpty(event[key])) errors.push(required(key))
-    if (!["Normal", "Warning"].includes(asString(event.type)))
-      errors.push(invalid("type", asString(event.type), "has invalid value: "))
+  }
+  if (modern) {
+    if (isEmpty(event.eventTime)) errors.push(required("eventTime"))
+    const type = asString(event.type)
+    if (type !== "Normal" && type !== "Warning") errors.push(invalid("type", "", `has invalid value: ${type}`))
   }
   return errors
 }
