@@ -142,7 +142,7 @@ export class Listener {
     }
   }
 
-  #handPlaintext(socket: Socket, head: Buffer, protocol: Protocol, sni?: string | undefined): void {
+  #handPlaintext(socket: Socket, head: Buffer, protocol: Protocol, sni?: string): void {
     this.#hand(socket, head, protocol, undefined, undefined, sni)
   }
 

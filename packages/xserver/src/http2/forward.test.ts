@@ -405,7 +405,7 @@ describe("a refusal", () => {
     finish()
     expect((await busy).body.toString()).toBe("late")
     await rig.rig.meters.until(meters => meters.open === 0)
-    expect(rig.rig.meters.records.map(({ status }) => status).sort()).toEqual([0, 200])
+    expect(new Set(rig.rig.meters.records.map(({ status }) => status))).toEqual(new Set([0, 200]))
   })
 
   it("is a closed connection where the mode no longer takes it", async () => {

@@ -11,6 +11,7 @@ import { parseHeaderLines } from "../http1/header-block.js"
 import type { RequestHead } from "../http1/request-head.js"
 import { isHost, parseTarget } from "../http1/target.js"
 import type { Limits } from "../limits.js"
+import type { HeaderList } from "./application/application.js"
 
 const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS)
 
@@ -26,6 +27,7 @@ export function readRequest(
   const cookies: string[] = []
   let host: string | undefined
   let text = ""
+  let lines = 1
   for (let index = 0; index + 1 < raw.length; index += 2) {
     const name = raw[index] ?? ""
     const value = raw[index + 1] ?? ""
@@ -40,6 +42,7 @@ export function readRequest(
       host = value
     } else {
       text += `${name}: ${value}\r\n`
+      lines++
     }
   }
   const method = pseudo.get(":method") ?? ""
@@ -59,6 +62,8 @@ export function readRequest(
   const cookie = cookies.length === 0 ? "" : `cookie: ${cookies.join("; ")}\r\n`
   const headers = parseHeaderLines(`host: ${authority}\r\n${cookie}${text}\r\n`, 0, headerLines + 1)
   if (typeof headers === "string") return headers
+  // INVARIANT: nghttp2 lets no line break through. Fail closed: more or fewer lines than there were headers is one.
+  if (headers.size !== lines + (cookies.length === 0 ? 0 : 1)) return "bad-header-value"
   for (let index = 0; index < headers.size; index++) {
     const kind = headers.kind(index)
     // RFC 9113 section 8.2.2: a message with headers about the connection is malformed.
@@ -81,6 +86,18 @@ export function readRequest(
     upgrade: undefined,
     expectsContinue: expect === "100-continue",
   }
+}
+
+/** Header lines after the content; those that HTTP/1.1 could not write are left out. */
+export function readTrailers(raw: readonly string[]): HeaderList {
+  const list: (readonly [string, string])[] = []
+  for (let index = 0; index + 1 < raw.length; index += 2) {
+    const name = raw[index] ?? ""
+    const value = raw[index + 1] ?? ""
+    const line = parseHeaderLines(`${name}: ${value}\r\n\r\n`, 0, 1)
+    if (typeof line !== "string" && line.size === 1 && line.value(0) === value.trim()) list.push([name, value])
+  }
+  return list
 }
 
 /** gRPC has its own way of being refused. */

@@ -20,7 +20,7 @@ import type {
 } from "./application/application.js"
 import { headerObject } from "./header-object.js"
 import { failureReply, faultReply, grpcReply, plainReply, type StreamReply } from "./reply.js"
-import { isGrpc, readRequest } from "./request.js"
+import { isGrpc, readRequest, readTrailers } from "./request.js"
 import type { Session } from "./session.js"
 
 const { NGHTTP2_CANCEL, NGHTTP2_INTERNAL_ERROR, NGHTTP2_NO_ERROR, NGHTTP2_PROTOCOL_ERROR, NGHTTP2_REFUSED_STREAM } =
@@ -180,7 +180,7 @@ export class StreamExchange implements ApplicationListener, Expiring {
     })
     if (this.#requestEnded) return
     stream.on("trailers", (_, __, raw?: readonly string[]) => {
-      this.#trailersIn = pairs(raw ?? []).filter(([name]) => keepsRequestTrailer(name, edits))
+      this.#trailersIn = readTrailers(raw ?? []).filter(([name]) => keepsRequestTrailer(name, edits))
     })
     stream.on("data", (chunk: Buffer) => {
       this.#received += chunk.length
@@ -290,12 +290,6 @@ export class StreamExchange implements ApplicationListener, Expiring {
       upstreamFailure: this.#failure,
     })
   }
-}
-
-function pairs(raw: readonly string[]): HeaderList {
-  const list: (readonly [string, string])[] = []
-  for (let index = 0; index + 1 < raw.length; index += 2) list.push([raw[index] ?? "", raw[index + 1] ?? ""])
-  return list
 }
 
 function ignore(): void {}

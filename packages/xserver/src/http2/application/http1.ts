@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // An application that speaks HTTP/1.1: the pool that the HTTP/1.1 path uses, with bodies framed for it.
 
-import { chunkStart } from "../../http1/chunk.js"
 import { FIELD_KIND } from "../../http1/field-kind.js"
 import { removeNominated } from "../../http1/forward-request.js"
 import type { HeaderBlock } from "../../http1/header-block.js"
-import type { UpstreamExchange } from "../../upstream/exchange.js"
+import type { UpstreamCall } from "../../upstream/exchange.js"
 import type { Upstream } from "../../upstream/upstream.js"
 import type {
   Application,
@@ -23,8 +22,8 @@ export class Http1Application implements Application {
   }
 
   send({ method, head, body }: ApplicationRequest, listener: ApplicationListener): ApplicationCall {
-    const request = { method, head, hasBody: body !== "none", upgrade: false }
-    const exchange = this.#upstream.send(request, {
+    const request = { method, head, hasBody: body !== "none", chunked: body === "chunked", upgrade: false }
+    const call = this.#upstream.send(request, {
       onInformational: ({ status, headers }) => listener.onInformational(status, listOf(headers)),
       onResponse: ({ status, headers, framing }) => {
         removeNominated(headers)
@@ -38,10 +37,10 @@ export class Http1Application implements Application {
       onPause: () => undefined,
       onWritable: () => listener.onWritable(),
     })
-    exchange.flush()
+    call.flush()
     // Only a request known to be complete leaves its connection for the next one.
-    if (body === "none") exchange.end()
-    return new Http1Call(exchange, body === "chunked")
+    if (body === "none") call.finishRequest("")
+    return new Http1Call(call)
   }
 
   close(): void {
@@ -50,44 +49,36 @@ export class Http1Application implements Application {
 }
 
 class Http1Call implements ApplicationCall {
-  readonly #exchange: UpstreamExchange
-  readonly #chunked: boolean
+  readonly #call: UpstreamCall
 
-  constructor(exchange: UpstreamExchange, chunked: boolean) {
-    this.#exchange = exchange
-    this.#chunked = chunked
+  constructor(call: UpstreamCall) {
+    this.#call = call
   }
 
   write(chunk: Buffer): boolean {
-    const exchange = this.#exchange
     // An empty chunk would end the body (RFC 9112 section 7.1).
     if (chunk.length > 0) {
-      if (this.#chunked) exchange.text(chunkStart(chunk.length))
-      exchange.bytes(chunk, 0, chunk.length, false)
-      if (this.#chunked) exchange.text("\r\n")
-      exchange.flush()
+      this.#call.content(chunk, 0, chunk.length, false)
+      this.#call.flush()
     }
-    return !exchange.full
+    return !this.#call.full
   }
 
   end(trailers: HeaderList): void {
-    if (this.#chunked) {
-      this.#exchange.text(`0\r\n${trailers.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n`)
-    }
-    this.#exchange.flush()
-    this.#exchange.end()
+    this.#call.finishRequest(trailers.map(([name, value]) => `${name}: ${value}\r\n`).join(""))
+    this.#call.flush()
   }
 
   pause(): void {
-    this.#exchange.pause()
+    this.#call.pause()
   }
 
   resume(): void {
-    this.#exchange.resume()
+    this.#call.resume()
   }
 
   abort(): void {
-    this.#exchange.abort()
+    this.#call.abort()
   }
 }
 
