@@ -3,6 +3,7 @@
 // One plain JavaScript file of a TypeScript program and its dependencies, so that a process that is killed a hundred
 // times starts quickly: most of a start is finding and compiling modules.
 
+import { renameSync } from "node:fs"
 import { basename, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { build } from "esbuild"
@@ -11,10 +12,11 @@ const CACHE = fileURLToPath(new URL("../../../node_modules/.cache/merlon-resilie
 
 export async function bundle(program: URL): Promise<string> {
   const source = fileURLToPath(program)
-  const outfile = join(CACHE, `${basename(source, ".ts")}.${process.pid}.mjs`)
+  const outfile = join(CACHE, `${basename(source, ".ts")}.mjs`)
+  const fresh = `${outfile}.${process.pid}`
   await build({
     entryPoints: [source],
-    outfile,
+    outfile: fresh,
     bundle: true,
     platform: "node",
     format: "esm",
@@ -26,5 +28,7 @@ export async function bundle(program: URL): Promise<string> {
     minifyWhitespace: true,
     logLevel: "warning",
   })
+  // Whole or not at all, for whoever bundles the same at the same time.
+  renameSync(fresh, outfile)
   return outfile
 }

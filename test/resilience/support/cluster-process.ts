@@ -58,9 +58,12 @@ export class ClusterProcess {
     this.#agent = new Agent({ keepAlive: true, ...papers(kubeconfig) })
   }
 
-  /** So that memory can be compared. */
+  /** So that memory can be compared: several times with pauses, because pages go back to the system later. */
   async collectGarbage(): Promise<void> {
-    await this.#say("collect")
+    for (let i = 0; i < 4; i++) {
+      await this.#say("collect")
+      await new Promise(resolve => setTimeout(resolve, 250))
+    }
   }
 
   async ask(method: string, path: string, body?: unknown): Promise<Answer> {

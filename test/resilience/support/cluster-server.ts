@@ -15,6 +15,9 @@ export interface Order {
 
 const lines = createInterface({ input: process.stdin })
 
+// Whoever started this is gone.
+lines.once("close", () => process.exit(0))
+
 lines.once("line", line => {
   serve(JSON.parse(line) as Order).catch((error: unknown) => {
     console.error(error)

@@ -55,7 +55,12 @@ const say = (message: unknown): void => {
   process.stdout.write(`${JSON.stringify(message)}\n`)
 }
 
-createInterface({ input: process.stdin }).on("line", line => {
+const lines = createInterface({ input: process.stdin })
+
+// Whoever started this is gone.
+lines.once("close", () => process.exit(0))
+
+lines.on("line", line => {
   const { call, request } = JSON.parse(line) as { call: number; request: Request }
   serve(request).then(
     answer => say({ call, answer }),

@@ -68,6 +68,9 @@ export class EtcdProcess {
       { stdio: ["ignore", "ignore", "pipe"], env: etcdEnvironment() },
     )
     this.#child = child
+    const end = (): void => void child.kill("SIGKILL")
+    process.once("exit", end)
+    child.once("exit", () => process.off("exit", end))
     let said = ""
     child.stderr?.on("data", data => {
       said += String(data)
