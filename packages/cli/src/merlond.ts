@@ -7,7 +7,7 @@ import cluster from "node:cluster"
 import { Command } from "commander"
 import { describeError } from "./describe-error.js"
 
-const COMMANDS: Readonly<Record<string, { readonly summary: string; load(): Promise<Command> }>> = {
+const COMMANDS: Readonly<Record<string, { readonly summary: string; readonly load: () => Promise<Command> }>> = {
   cluster: {
     summary: "serve the Kubernetes API where there is no Kubernetes",
     load: async () => (await import("./commands/cluster.js")).clusterCommand(),
