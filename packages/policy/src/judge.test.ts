@@ -219,6 +219,18 @@ it("takes the client from trusted proxies only, and from what they sent, not fro
   expect(outcome(ask([byClient], { headers }, meshConfig({ numTrustedProxies: 1 })))).toBe("pass")
 })
 
+it("refuses what it cannot judge, and judges the next", () => {
+  const broken = {
+    get(): never {
+      throw new Error("no headers")
+    },
+  }
+  const documents = [requestAuthentication(), requirePrincipal]
+  expect(outcome(ask(documents, { headers: broken }))).toBe("500")
+  expect(ask(documents, { headers: broken })).toMatchObject({ verdict: "deny", stage: "internal" })
+  expect(outcome(ask(documents, { token: "valid" }))).toBe("pass")
+})
+
 it("carries the evidence of each stage", () => {
   expect(ask([requestAuthentication(), requirePrincipal], { token: "other" })).toMatchObject({
     stage: "allow",

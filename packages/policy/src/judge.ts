@@ -37,7 +37,7 @@ export interface HttpRequest {
 
 /** What the caller gets. No reply means that the connection is closed without one. */
 export interface Reply {
-  readonly status: 400 | 401 | 403
+  readonly status: 400 | 401 | 403 | 500
   readonly body: string
   /** For `WWW-Authenticate`. */
   readonly challenge: string | undefined
@@ -46,6 +46,7 @@ export interface Reply {
 export type Judgement =
   | { readonly verdict: "deny"; readonly stage: "transport"; readonly mode: EffectiveMode; readonly reply: undefined }
   | { readonly verdict: "deny"; readonly stage: "path"; readonly reply: Reply }
+  | { readonly verdict: "deny"; readonly stage: "internal"; readonly error: unknown; readonly reply: Reply }
   | {
       readonly verdict: "deny"
       readonly stage: "token"
@@ -69,6 +70,7 @@ interface Judged {
 }
 
 const BAD_REQUEST: Reply = { status: 400, body: "", challenge: undefined }
+const INTERNAL_ERROR: Reply = { status: 500, body: "", challenge: undefined }
 const FORBIDDEN: Reply = { status: 403, body: "RBAC: access denied", challenge: undefined }
 
 /** `now` in seconds since the epoch. Without a memory every signature is checked. */
@@ -78,6 +80,21 @@ export function judge(
   request: HttpRequest,
   now: number,
   memory?: TokenMemory,
+): Judgement {
+  try {
+    return throughStages(program, connection, request, now, memory)
+  } catch (error) {
+    // Fail closed: a request that cannot be judged is refused, and the next one is judged all the same.
+    return { verdict: "deny", stage: "internal", error, reply: INTERNAL_ERROR }
+  }
+}
+
+function throughStages(
+  program: Program,
+  connection: Connection,
+  request: HttpRequest,
+  now: number,
+  memory: TokenMemory | undefined,
 ): Judgement {
   const mode = refusedByMode(program, connection)
   if (mode !== undefined) return { verdict: "deny", stage: "transport", mode, reply: undefined }

@@ -15,6 +15,8 @@ export function reasonOf(judgement: Judged | undefined): string | undefined {
       return `the port's mode is ${judgement.mode}`
     case "path":
       return "the request target has no canonical form"
+    case "internal":
+      return `judging failed: ${judgement.error instanceof Error ? judgement.error.message : String(judgement.error)}`
     case "token": {
       const { fault, by } = judgement.authentication
       const rule = by === undefined ? "" : ` (${by.policy.namespace}/${by.policy.name} jwtRules[${by.rule}])`
