@@ -40,10 +40,9 @@ describe("validateSchema", () => {
     [{ type: "string", format: "nobody-knows" }, "x", []],
   ])("%j takes %j: %j", (schema, value, expected) => expect(errors(schema, value)).toEqual(expected))
 
+  // An engine that backtracks would not come back from this one.
   it("matches patterns in linear time", () => {
-    const start = performance.now()
-    errors({ type: "string", pattern: "^(a+)+$" }, `${"a".repeat(5000)}b`)
-    expect(performance.now() - start).toBeLessThan(1000)
+    expect(errors({ type: "string", pattern: "^(a+)+$" }, `${"a".repeat(5000)}b`)).toHaveLength(1)
   })
 
   it("forgives what did not change", () => {
