@@ -156,6 +156,11 @@ export class ApiServer {
       exchange.fail(error)
       return
     }
+    // A client that left in the middle of its own request is no failure of ours.
+    if (exchange.request.errored !== null || exchange.response.destroyed) {
+      exchange.response.destroy()
+      return
+    }
     this.services.log(error, `${exchange.method} ${exchange.path}`)
     exchange.fail(internalError(error instanceof Error ? error.message : String(error)))
   }

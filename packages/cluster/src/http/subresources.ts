@@ -100,6 +100,16 @@ export async function handleSubresource(
       if (exchange.method !== "GET") throw methodNotAllowed()
       await handleLog(exchange, registry, target)
       return true
+    case "pods/exec":
+    case "pods/attach":
+    case "pods/portforward": {
+      // Nothing runs here, so there is nothing to reach into; the refusal is the one of a pod without a node.
+      const pod = await registry.get(kind, target.namespace, target.name)
+      const node = asString(dig(pod, "spec", "nodeName"))
+      throw node === ""
+        ? badRequest(`pod ${target.name} does not have a host assigned`)
+        : notFound({ group: "", resource: "pods" }, node)
+    }
     case "namespaces/finalize":
       if (exchange.method !== "PUT") throw methodNotAllowed()
       await handleFinalize(exchange, registry, target)

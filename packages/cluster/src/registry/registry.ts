@@ -4,6 +4,7 @@
 // concurrency, generation, managed fields. Deletion stands in deletion.ts, lists and watches in reading.ts.
 
 import { randomUUID } from "node:crypto"
+import { setTimeout as sleep } from "node:timers/promises"
 import { type FieldError, invalid } from "../meta/field-error.js"
 import { isDeleting, metaOf, validateMeta, validateMetaUpdate } from "../meta/object-meta.js"
 import {
@@ -51,7 +52,8 @@ export interface Written {
   created: boolean
 }
 
-const MAX_ATTEMPTS = 20
+/** Everybody who writes the same object at once is served in turn; only a storm beyond this is refused. */
+const MAX_ATTEMPTS = 500
 const RANDOM = "bcdfghjklmnpqrstvwxz2456789"
 /** Kinds whose status endpoint may also change labels and annotations. */
 const metaThroughStatus = new Set([
@@ -223,6 +225,8 @@ export class Registry {
       const done = await this.#replace(request, key, entry)
       if (done !== undefined) return { object: done, created: false }
       if (request.exact || attempt >= MAX_ATTEMPTS) throw modified(groupResource(kind.info), context.name)
+      // Writers of one object step aside at random, or all but one of them would try in vain each time.
+      await sleep(Math.random() * Math.min(attempt * 4, 100))
     }
   }
 

@@ -3,21 +3,10 @@
 // What `kubectl get` shows of built-in kinds: column by column, with the documentation of the field it comes from.
 // Kinds without columns of their own show their name and when they were created.
 
-import { knownType, typeNamed } from "../kinds/type-table.js"
 import type { Column } from "../registry/kind.js"
 import { isCondition } from "../schema/crd.js"
 import { printSelector, selectorFromObject } from "../selectors/label.js"
-import {
-  asArray,
-  asObject,
-  asString,
-  asStrings,
-  dig,
-  isNumber,
-  type Json,
-  type JsonObject,
-  scalarText,
-} from "../value.js"
+import { asArray, asObject, asString, asStrings, dig, isNumber, scalarText } from "../value.js"
 import {
   endpointSliceEndpoints,
   endpointSlicePorts,
@@ -31,88 +20,25 @@ import {
   podStatus,
   servicePorts,
 } from "./cells.js"
+import {
+  APPS,
+  age,
+  type Cell,
+  CORE,
+  column,
+  containers,
+  count,
+  doc,
+  labels,
+  orNone,
+  selector,
+  size,
+  template,
+  text,
+} from "./column-parts.js"
 import { metaDoc, nameColumn } from "./custom-columns.js"
+import { documentTables } from "./document-columns.js"
 import { ageOf } from "./duration.js"
-
-type Cell = Column["cell"]
-
-function doc(type: string, field: string): string {
-  return knownType(type) ? (typeNamed(type).byName.get(field)?.doc ?? "") : ""
-}
-
-const CORE = "io.k8s.api.core.v1."
-const APPS = "io.k8s.api.apps.v1."
-
-function column(name: string, type: string, description: string, cell: Cell, priority = 0, format = ""): Column {
-  return { name, type, format, description, priority, cell }
-}
-
-const text =
-  (...path: string[]): Cell =>
-  object =>
-    asString(dig(object, ...path))
-const orNone =
-  (...path: string[]): Cell =>
-  object =>
-    asString(dig(object, ...path)) || "<none>"
-const count =
-  (...path: string[]): Cell =>
-  object => {
-    const value = dig(object, ...path)
-    return isNumber(value) ? value : 0
-  }
-const size =
-  (...path: string[]): Cell =>
-  object => {
-    const value = dig(object, ...path)
-    return Array.isArray(value) ? value.length : Object.keys(asObject(value)).length
-  }
-
-const age = (): Column =>
-  column("Age", "string", metaDoc("creationTimestamp"), (object, now) =>
-    ageOf(dig(object, "metadata", "creationTimestamp"), now),
-  )
-
-const containers = (of: (object: JsonObject) => Json | undefined): Column[] => [
-  column(
-    "Containers",
-    "string",
-    "Names of each container in the template.",
-    o =>
-      asArray(dig(of(o), "spec", "containers"))
-        .map(c => asString(asObject(c).name))
-        .join(","),
-    1,
-  ),
-  column(
-    "Images",
-    "string",
-    "Images referenced by each container in the template.",
-    o =>
-      asArray(dig(of(o), "spec", "containers"))
-        .map(c => asString(asObject(c).image))
-        .join(","),
-    1,
-  ),
-]
-const template = (object: JsonObject): Json | undefined => dig(object, "spec", "template")
-
-function labels(value: Json | undefined): string {
-  const entries = Object.entries(asObject(value)).map(([key, item]) => `${key}=${asString(item)}`)
-  return entries.length === 0 ? "<none>" : entries.sort().join(",")
-}
-
-const selector = (type: string): Column =>
-  column(
-    "Selector",
-    "string",
-    doc(type, "selector"),
-    object => {
-      const parsed = selectorFromObject(dig(object, "spec", "selector"))
-      return parsed === undefined || parsed.length === 0 ? "<none>" : printSelector(parsed)
-    },
-    1,
-  )
 
 const subjects = (binding: string): Column[] =>
   (["User", "Group", "ServiceAccount"] as const).map(kind =>
@@ -150,6 +76,7 @@ const ready: Cell = object =>
   `${scalarText(dig(object, "status", "readyReplicas") ?? 0)}/${scalarText(dig(object, "spec", "replicas") ?? 0)}`
 
 const tables: Record<string, () => Column[]> = {
+  ...documentTables,
   Pod: () => [
     nameColumn(),
     column("Ready", "string", "The aggregate readiness state of this pod for accepting traffic.", podReady),
