@@ -54,21 +54,26 @@ export interface Offer {
   forms: Forms
 }
 
-/** undefined when nothing the client takes can be offered. */
+/**
+ * undefined when nothing the client takes can be offered. Protobuf is for clients that take nothing else: those that
+ * prefer it take JSON as well, and every answer we give is JSON at heart.
+ */
 export function negotiate(header: string | undefined, offer: Offer): Accepted | undefined {
   if (header === undefined || header.trim() === "")
     return { media: offer.media[0] ?? "application/json", pretty: false }
+  const candidates: Accepted[] = []
   for (const { type, params } of clauses(header)) {
     const media = Object.hasOwn(aliases, type) ? aliases[type] : undefined
     if (media === undefined || !offer.media.includes(media)) continue
     const pretty = params.get("pretty") === "1" || params.get("pretty") === "true"
     const kind = params.get("as")
-    if (kind === undefined) return { media, pretty }
     const group = params.get("g") ?? ""
     const version = params.get("v") ?? ""
-    if (offer.forms.has(`${kind}.${version}.${group}`)) return { media, as: { kind, group, version }, pretty }
+    if (kind === undefined) candidates.push({ media, pretty })
+    else if (offer.forms.has(`${kind}.${version}.${group}`))
+      candidates.push({ media, as: { kind, group, version }, pretty })
   }
-  return undefined
+  return candidates.find(({ media }) => media !== "application/vnd.kubernetes.protobuf") ?? candidates[0]
 }
 
 export const ALL_MEDIA: readonly Media[] = [
