@@ -3,14 +3,12 @@
 // The servers that are measured, each started alone: ours on the embedded store, ours on etcd, and kube-apiserver where
 // KUBEBUILDER_ASSETS names a folder with it and its etcd.
 
-import { type ChildProcess, spawn } from "node:child_process"
-import { generateKeyPairSync } from "node:crypto"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdtempSync, rmSync } from "node:fs"
 import { Agent, type AgentOptions } from "node:https"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { EtcdProcess, etcdAvailable } from "../../packages/cluster/src/store/testing/etcd-process.js"
-import { freePort } from "../../packages/cluster/src/store/testing/free-port.js"
+import { startKubernetes } from "../../test/kubernetes/kube-apiserver.js"
 import { bundle } from "../../test/resilience/support/bundle.js"
 import { ClusterProcess, clusterServer, papers } from "../../test/resilience/support/cluster-process.js"
 import { Load } from "./load.js"
@@ -27,7 +25,6 @@ export interface Target {
 }
 
 const CONNECTIONS = 32
-const TOKEN = "bench"
 
 export async function* targets(): AsyncGenerator<Target> {
   const program = await bundle(clusterServer)
@@ -55,55 +52,16 @@ async function ours(name: string, program: string, etcd: EtcdProcess | undefined
   }
 }
 
-/** The flags envtest gives it. */
 async function kubernetes(assets: string): Promise<Target> {
-  const folder = mkdtempSync(join(tmpdir(), "merlon-bench-"))
-  const etcd = await EtcdProcess.start({ binary: join(assets, "etcd"), patient: true })
-  const port = await freePort()
-  const keys = join(folder, "sa.key")
-  const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 })
-  writeFileSync(keys, privateKey.export({ type: "pkcs1", format: "pem" }), { mode: 0o600 })
-  writeFileSync(join(folder, "tokens.csv"), `${TOKEN},admin,admin,system:masters\n`, { mode: 0o600 })
-  const child: ChildProcess = spawn(
-    join(assets, "kube-apiserver"),
-    [
-      ...[
-        `--etcd-servers=${etcd.endpoint}`,
-        `--secure-port=${port}`,
-        "--bind-address=127.0.0.1",
-        `--cert-dir=${folder}`,
-      ],
-      ...[
-        "--service-cluster-ip-range=10.0.0.0/24",
-        "--authorization-mode=RBAC",
-        "--disable-admission-plugins=ServiceAccount",
-      ],
-      ...["--service-account-issuer=https://localhost/", `--service-account-key-file=${keys}`],
-      ...[`--service-account-signing-key-file=${keys}`, `--token-auth-file=${join(folder, "tokens.csv")}`],
-    ],
-    { stdio: "ignore" },
-  )
-  // The server signs its own certificate here, and nobody but this process is asked to believe it.
-  const options = agent({ rejectUnauthorized: false })
-  const load = new Load(`https://127.0.0.1:${port}`, options, { authorization: `Bearer ${TOKEN}` })
-  while (!(await load.ready())) {
-    if (child.exitCode !== null) throw new Error(`kube-apiserver ended with ${child.exitCode}`)
-    await new Promise(resolve => setTimeout(resolve, 100))
-  }
-  const pid = child.pid ?? 0
+  const server = await startKubernetes(assets)
+  const { url, token, pid, etcdPid } = server
   return {
     name: "kube-apiserver",
-    load,
+    load: new Load(url, agent({ rejectUnauthorized: false }), { authorization: `Bearer ${token}` }),
     server: pid,
     settle: async () => undefined,
-    pids: [pid, etcd.pid ?? 0],
-    stop: async () => {
-      const gone = new Promise(resolve => child.once("exit", resolve))
-      child.kill("SIGKILL")
-      await gone
-      await etcd.stop()
-      rmSync(folder, { recursive: true, force: true })
-    },
+    pids: [pid, etcdPid],
+    stop: () => server.stop(),
   }
 }
 

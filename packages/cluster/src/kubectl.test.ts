@@ -8,7 +8,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Cluster, startCluster } from "./cluster.js"
-import { kubectl, kubectlAvailable, type Ran } from "./testing/kubectl.js"
+import { kubectl, kubectlAvailable } from "./testing/kubectl.js"
 import { loadFixtures } from "./testing/oracle/case.js"
 import { stringify } from "./wire/json.js"
 
@@ -33,7 +33,7 @@ spec:
 describe.skipIf(!kubectlAvailable())("kubectl", () => {
   let folder: string
   let cluster: Cluster | undefined
-  let k: (args: string, input?: string) => Promise<Ran>
+  let k: ReturnType<typeof kubectl>
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "kubectl-"))
@@ -188,14 +188,22 @@ describe.skipIf(!kubectlAvailable())("kubectl", () => {
     await refuses("wait ap/one -n kubectl --for=condition=Enforced --timeout=1s", /timed out waiting for the condition/)
     const waiting = k("wait ap/one -n kubectl --for=condition=Enforced --timeout=20s")
     await new Promise(resolve => setTimeout(resolve, 500))
-    const status =
-      '{"status":{"conditions":[{"type":"Enforced","status":"True","reason":"All","message":"all","lastTransitionTime":"2026-01-01T00:00:00Z"}]}}'
-    await k(`get --raw /apis/security.merlon.dev/v1alpha3/namespaces/kubectl/authorizationpolicies/one/status`)
-    await says(`patch ap one -n kubectl --subresource=status --type merge -p '${status}'`, "patched")
+    // Written as every kubectl can; newer ones have `patch --subresource`.
+    const condition = { type: "Enforced", status: "True", reason: "All", message: "all" }
+    const conditions = [{ ...condition, lastTransitionTime: "2026-01-01T00:00:00Z" }]
+    const object = JSON.parse((await k("get ap one -n kubectl -o json")).out)
+    const path = "/apis/security.merlon.dev/v1alpha3/namespaces/kubectl/authorizationpolicies/one/status"
+    await says(`replace --raw ${path} -f -`, '"Enforced"', JSON.stringify({ ...object, status: { conditions } }))
     expect((await waiting).out).toMatch("condition met")
-    const watching = k("get ap -n kubectl -w --request-timeout=3s -o name")
+    const seen: string[] = []
+    await new Promise<void>((resolve, reject) => {
+      const watching = k("get ap -n kubectl -w --request-timeout=20s -o name --output-watch-events", undefined, so => {
+        if (seen.push(so) === 1) resolve()
+      })
+      watching.then(({ err }) => reject(new Error(`the watch ended: ${err}`)), reject)
+    })
     await says("delete ap one -n kubectl", /"one" deleted/)
-    expect((await watching).out).toMatch(/one/)
+    await expect.poll(() => seen.at(-1), { timeout: 15_000 }).toMatch(/one[\s\S]*one/)
     await refuses("delete ap one -n kubectl", /NotFound/)
     await says("delete ap one -n kubectl --ignore-not-found", /^$/)
   })

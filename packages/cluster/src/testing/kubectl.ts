@@ -18,13 +18,16 @@ export function kubectlAvailable(): boolean {
 }
 
 export function kubectl(kubeconfig: string, home: string) {
-  return (args: string, input?: string): Promise<Ran> =>
+  return (args: string, input?: string, onOutput?: (so: string) => void): Promise<Ran> =>
     new Promise((resolve, reject) => {
       // A cache of its own, so that discovery is read from this server.
       const child = spawn(binary, split(args), { env: { ...process.env, KUBECONFIG: kubeconfig, HOME: home } })
       let out = ""
       let err = ""
-      child.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()))
+      child.stdout.on("data", (chunk: Buffer) => {
+        out += chunk.toString()
+        onOutput?.(out)
+      })
       child.stderr.on("data", (chunk: Buffer) => (err += chunk.toString()))
       child.on("error", reject)
       child.on("close", code => resolve({ code: code ?? -1, out, err }))

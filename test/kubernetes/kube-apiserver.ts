@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// A real kube-apiserver with its etcd, from the folder that envtest calls KUBEBUILDER_ASSETS, with the flags envtest
+// gives it. Nobody but whoever started it is asked to believe its certificate.
+
+import { type ChildProcess, spawn } from "node:child_process"
+import { generateKeyPairSync } from "node:crypto"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { request } from "node:https"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { EtcdProcess } from "../../packages/cluster/src/store/testing/etcd-process.js"
+import { freePort } from "../../packages/cluster/src/store/testing/free-port.js"
+
+const TOKEN = "administrator"
+
+export interface Kubernetes {
+  readonly url: string
+  readonly token: string
+  readonly kubeconfigPath: string
+  readonly pid: number
+  readonly etcdPid: number
+  stop(): Promise<void>
+}
+
+export async function startKubernetes(assets: string): Promise<Kubernetes> {
+  const folder = mkdtempSync(join(tmpdir(), "merlon-kubernetes-"))
+  const put = (name: string, text: string): string => {
+    const file = join(folder, name)
+    writeFileSync(file, text, { mode: 0o600 })
+    return file
+  }
+  const etcd = await EtcdProcess.start({ binary: join(assets, "etcd"), patient: true })
+  const port = await freePort()
+  const url = `https://127.0.0.1:${port}`
+  const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 })
+  const keys = put("sa.key", privateKey.export({ type: "pkcs1", format: "pem" }).toString())
+  const flags = [
+    `--etcd-servers=${etcd.endpoint}`,
+    `--secure-port=${port}`,
+    "--bind-address=127.0.0.1",
+    `--cert-dir=${folder}`,
+    "--service-cluster-ip-range=10.0.0.0/24",
+    "--authorization-mode=RBAC",
+    "--disable-admission-plugins=ServiceAccount",
+    "--service-account-issuer=https://localhost/",
+    `--service-account-key-file=${keys}`,
+    `--service-account-signing-key-file=${keys}`,
+    `--token-auth-file=${put("tokens.csv", `${TOKEN},admin,admin,system:masters\n`)}`,
+  ]
+  const child = spawn(join(assets, "kube-apiserver"), flags, { stdio: "ignore" })
+  await ready(child, url)
+  return {
+    url,
+    token: TOKEN,
+    kubeconfigPath: put("kubeconfig", JSON.stringify(kubeconfig(url))),
+    pid: child.pid ?? 0,
+    etcdPid: etcd.pid ?? 0,
+    async stop() {
+      const gone = new Promise(resolve => child.once("exit", resolve))
+      child.kill("SIGKILL")
+      await gone
+      await etcd.stop()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+const kubeconfig = (server: string): object => ({
+  apiVersion: "v1",
+  kind: "Config",
+  clusters: [{ name: "c", cluster: { server, "insecure-skip-tls-verify": true } }],
+  users: [{ name: "u", user: { token: TOKEN } }],
+  contexts: [{ name: "c", context: { cluster: "c", user: "u" } }],
+  "current-context": "c",
+})
+
+async function ready(child: ChildProcess, url: string): Promise<void> {
+  while (!(await answers(`${url}/readyz`))) {
+    if (child.exitCode !== null) throw new Error(`kube-apiserver ended with ${child.exitCode}`)
+    await new Promise(resolve => setTimeout(resolve, 200))
+  }
+}
+
+function answers(url: string): Promise<boolean> {
+  return new Promise(resolve => {
+    const asked = request(
+      url,
+      { rejectUnauthorized: false, headers: { authorization: `Bearer ${TOKEN}` } },
+      response => {
+        response.resume()
+        resolve(response.statusCode === 200)
+      },
+    )
+    asked.on("error", () => resolve(false))
+    asked.end()
+  })
+}
