@@ -17,6 +17,9 @@ const INFO: JsonObject = { title: "Kubernetes", version: "v1.37.0" }
 export class OpenApi {
   #generation = -1
   readonly #cache = new Map<string, unknown>()
+  /** Documents of built-in groups never change. */
+  readonly #builtin = new Map<string, JsonObject>()
+  readonly #hashes = new WeakMap<JsonObject, string>()
 
   constructor(readonly catalog: Catalog) {}
 
@@ -83,8 +86,11 @@ export class OpenApi {
   }
 
   #groupVersion(group: string, version: string): JsonObject {
-    return this.#cached(`v3 ${group}/${version}`, () => {
-      const builtin = this.catalog.isBuiltinGroup(group)
+    const builtin = this.catalog.isBuiltinGroup(group)
+    const key = `v3 ${group}/${version}`
+    const known = this.#builtin.get(key)
+    if (known !== undefined) return known
+    const document = this.#cached(key, () => {
       const components: JsonObject = { schemas: definitionsFor(this.catalog, { group, version }, "v3") }
       if (builtin)
         components.securitySchemes = {
@@ -102,6 +108,17 @@ export class OpenApi {
         components,
       }
     })
+    if (builtin) this.#builtin.set(key, document)
+    return document
+  }
+
+  #hash(document: JsonObject): string {
+    let hash = this.#hashes.get(document)
+    if (hash === undefined) {
+      hash = createHash("sha256").update(stringify(document)).digest("hex").toUpperCase()
+      this.#hashes.set(document, hash)
+    }
+    return hash
   }
 
   #otherPaths(): string[] {
@@ -124,10 +141,7 @@ export class OpenApi {
       ].sort()
       const paths = Object.fromEntries(
         all.map(path => {
-          const hash = createHash("sha256")
-            .update(stringify(this.v3(path) ?? {}))
-            .digest("hex")
-            .toUpperCase()
+          const hash = this.#hash(this.v3(path) ?? {})
           return [path, { serverRelativeURL: `/openapi/v3/${path}?hash=${hash}` }]
         }),
       )
