@@ -16,6 +16,7 @@ interface Flags {
   readonly etcdCa?: string
   readonly etcdCert?: string
   readonly etcdKey?: string
+  readonly etcdUser?: string
 }
 
 const several = (value: string, before: readonly string[]): readonly string[] => [...before, value]
@@ -47,6 +48,7 @@ export function clusterCommand(): Command {
     .addOption(option("--etcd-ca <file>", "authority of etcd's certificate", "MERLON_ETCD_CA"))
     .addOption(option("--etcd-cert <file>", "our certificate towards etcd", "MERLON_ETCD_CERT"))
     .addOption(option("--etcd-key <file>", "its key", "MERLON_ETCD_KEY"))
+    .addOption(option("--etcd-user <name>", "log in to etcd; the password is MERLON_ETCD_PASSWORD", "MERLON_ETCD_USER"))
     .action((flags: Flags) => run(flags))
 }
 
@@ -66,7 +68,7 @@ async function run(flags: Flags): Promise<void> {
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => stop(cluster))
 }
 
-function etcdStore({ etcd, etcdPrefix, etcdCa, etcdCert, etcdKey }: Flags): Promise<Store> {
+function etcdStore({ etcd, etcdPrefix, etcdCa, etcdCert, etcdKey, etcdUser }: Flags): Promise<Store> {
   if ((etcdCert === undefined) !== (etcdKey === undefined)) {
     throw new InvalidArgumentError("--etcd-cert and --etcd-key belong together: give both or neither")
   }
@@ -75,7 +77,13 @@ function etcdStore({ etcd, etcdPrefix, etcdCa, etcdCert, etcdKey }: Flags): Prom
     ...(etcdCert === undefined ? {} : { certificate: readFileSync(etcdCert) }),
     ...(etcdKey === undefined ? {} : { key: readFileSync(etcdKey) }),
   }
-  return openEtcdStore({ endpoints: etcd, prefix: etcdPrefix, ...(Object.keys(tls).length === 0 ? {} : { tls }) })
+  const password = process.env.MERLON_ETCD_PASSWORD ?? ""
+  return openEtcdStore({
+    endpoints: etcd,
+    prefix: etcdPrefix,
+    ...(Object.keys(tls).length === 0 ? {} : { tls }),
+    ...(etcdUser === undefined ? {} : { user: { name: etcdUser, password } }),
+  })
 }
 
 function stop(cluster: Cluster): void {
