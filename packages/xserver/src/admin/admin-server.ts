@@ -2,7 +2,7 @@
 // For the operator, on loopback only: what is enforced, what was decided and why, and how much is logged. A browser page
 // from elsewhere must not reach it, so a request has to name the loopback address it came to.
 
-import { createServer, type Server } from "node:http"
+import { createServer, type IncomingMessage, type Server } from "node:http"
 import type { DecisionSummary } from "../observe/decisions.js"
 
 export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const
@@ -26,10 +26,7 @@ interface Answer {
 export function adminServer(sources: AdminSources): Server {
   return createServer({ requestTimeout: 10_000, headersTimeout: 5_000, maxHeaderSize: 8_192 }, (asked, reply) => {
     asked.resume()
-    const host = asked.headers.host ?? ""
-    const url = new URL(asked.url ?? "/", "http://admin")
-    const answered = isLoopback(host) ? answer(asked.method ?? "", url, sources) : Promise.resolve(FOREIGN)
-    answered
+    answer(asked, sources)
       .catch(() => ({ status: 500, body: { error: "internal error" } }))
       .then(({ status, body }) => {
         reply.writeHead(status, { "content-type": "application/json", "cache-control": "no-store" })
@@ -39,14 +36,30 @@ export function adminServer(sources: AdminSources): Server {
   })
 }
 
+const BASE = "http://admin"
 const FOREIGN: Answer = { status: 403, body: { error: "the Host header must name a loopback address" } }
+const FROM_A_PAGE: Answer = { status: 403, body: { error: "pages of a browser may not ask" } }
 
 // DNS rebinding: a page under another name that resolves to 127.0.0.1 sends that name.
 function isLoopback(host: string): boolean {
   return /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/.test(host)
 }
 
-async function answer(method: string, url: URL, sources: AdminSources): Promise<Answer> {
+// A page may send a form anywhere, and need not read the answer to have changed something. Browsers then say who asks.
+function isOfPage({ origin, "sec-fetch-site": site = "none" }: IncomingMessage["headers"]): boolean {
+  return origin !== undefined || site !== "none"
+}
+
+// Whatever is wrong with a request must end in its own reply: thrown out of the server it would end the process.
+async function answer(asked: IncomingMessage, sources: AdminSources): Promise<Answer> {
+  const { headers, method = "", url = "/" } = asked
+  if (!isLoopback(headers.host ?? "")) return FOREIGN
+  if (isOfPage(headers)) return FROM_A_PAGE
+  if (!URL.canParse(url, BASE)) return { status: 400, body: { error: "the request target is no path" } }
+  return answerTo(method, new URL(url, BASE), sources)
+}
+
+async function answerTo(method: string, url: URL, sources: AdminSources): Promise<Answer> {
   const [, first = "", second] = url.pathname.split("/")
   if (first === "loglevel" && (method === "POST" || method === "PUT")) return setLogLevel(url, sources)
   if (method !== "GET") return { status: 405, body: { error: "only GET, and POST for /loglevel" } }

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+import { once } from "node:events"
+import { request } from "node:http"
+import type { AddressInfo } from "node:net"
+import { afterAll, beforeAll, beforeEach, expect, it, test } from "vitest"
+import { adminServer } from "./admin-server.js"
+
+let level = "info"
+const server = adminServer({
+  configDump: () => ({ phase: "enforcing" }),
+  decisions: { list: async () => [], find: async () => undefined },
+  logLevel: () => level,
+  setLogLevel: wanted => {
+    level = wanted
+  },
+})
+beforeAll(async () => {
+  server.listen(0, "127.0.0.1")
+  await once(server, "listening")
+})
+beforeEach(() => {
+  level = "info"
+})
+afterAll(() => {
+  server.close()
+})
+
+function ask(path: string, headers: Record<string, string> = {}, method = "GET"): Promise<number> {
+  const { port } = server.address() as AddressInfo // a TCP server has this form
+  return new Promise((resolve, reject) => {
+    const options = { host: "127.0.0.1", port, path, method, headers, agent: false }
+    request(options, response => resolve(response.resume().statusCode ?? 0))
+      .on("error", reject)
+      .end()
+  })
+}
+
+test.each(["//", "http://[", "//[::1"])("answers the target %s instead of falling over it", async target => {
+  expect(await ask(target)).toBe(400)
+  expect(await ask(target, { host: "evil.example" })).toBe(403)
+  expect(await ask("/config_dump")).toBe(200)
+})
+
+it("changes the log level for the operator", async () => {
+  expect(await ask("/loglevel?level=debug", {}, "POST")).toBe(200)
+  expect(level).toBe("debug")
+})
+
+test.each<Record<string, string>>([
+  { origin: "https://evil.example" },
+  { origin: "null" },
+  { "sec-fetch-site": "cross-site" },
+  { "sec-fetch-site": "same-site" },
+])("takes nothing from a page in a browser: %o", async headers => {
+  expect(await ask("/loglevel?level=silent", headers, "POST")).toBe(403)
+  expect(level).toBe("info")
+})
