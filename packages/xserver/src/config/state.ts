@@ -2,7 +2,7 @@
 // The last configuration that was good, kept on disk with the key in it readable by its owner only. It is written to a
 // new file and renamed into place, so that a crash leaves either the old one or the new one.
 
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from "node:fs"
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { meshConfig, meshNames, validate } from "@merlon/policy"
 import type { Configuration } from "./configuration.js"
@@ -16,9 +16,11 @@ export function saveState(folder: string, configuration: Configuration): void {
   const { names, ...settings } = mesh
   const state = { version: VERSION, ...rest, mesh: { ...settings, mesh: names.mesh, domain: names.domain } }
   const temporary = join(folder, `${NAME}.${process.pid}.new`)
-  const file = openSync(temporary, "w", 0o600)
+  // Made anew, never taken over: what lies there may be readable by others, or a link to somewhere else.
+  rmSync(temporary, { force: true })
+  const file = openSync(temporary, "wx", 0o600)
   try {
-    writeSync(file, JSON.stringify(state))
+    writeFileSync(file, JSON.stringify(state))
     fsyncSync(file)
   } finally {
     closeSync(file)
