@@ -50,6 +50,8 @@ export class Downstream implements WireUser, Expiring, LiveConnection {
   #paused = true
   #peerEnded = false
   #draining = false
+  /** The mode no longer takes what passes here; a request in flight may end, a tunnel would not. */
+  #unwelcome = false
   deadline = 0
 
   constructor(services: Http1Services, accepted: Accepted) {
@@ -99,8 +101,12 @@ export class Downstream implements WireUser, Expiring, LiveConnection {
     else this.resumeReading()
   }
 
-  drain(_reason: DrainReason): void {
+  drain(reason: DrainReason): void {
     this.#draining = true
+    if (reason === "mode") {
+      this.#unwelcome = true
+      if (this.#phase === "tunnel") this.destroy()
+    }
     if (this.#phase === "head" && !this.#scanner.begun) this.#close()
   }
 
@@ -201,6 +207,11 @@ export class Downstream implements WireUser, Expiring, LiveConnection {
 
   beginTunnel(): void {
     this.#phase = "tunnel"
+    // Fail closed: asked for under the old mode, it would live on under the new one.
+    if (this.#unwelcome) {
+      this.destroy()
+      return
+    }
     this.touch()
     this.resumeReading()
     const early = this.#backlog

@@ -108,6 +108,35 @@ it("ends a tunnel through which nothing goes", async () => {
   await eventually(() => rig.upstream.connections === 0)
 })
 
+it("ends a tunnel that the mode no longer takes, and leaves it alone where the process goes", async () => {
+  await start({ raw: switching(socket => socket.on("data", data => socket.write(data))) })
+  const client = await rig.client()
+  client.send(UPGRADE)
+  await client.until(({ received }) => received.includes("101"))
+  rig.connections.drainAll()
+  client.send("still here")
+  await client.until(({ received }) => received.includes("still here"))
+  rig.connections.drainPlaintext(8080)
+  await eventually(() => rig.connections.size === 0 && rig.upstream.connections === 0)
+})
+
+it("switches nobody whom the mode no longer takes when the application agrees", async () => {
+  let application: Socket | undefined
+  await start({
+    raw: socket =>
+      socket.once("data", () => {
+        application = socket
+      }),
+  })
+  const client = await rig.client()
+  client.send(UPGRADE)
+  await eventually(() => application !== undefined)
+  rig.connections.drainPlaintext(8080)
+  application?.write(`${SWITCH}hello`)
+  expect(await client.all()).not.toContain("hello")
+  await eventually(() => rig.connections.size === 0 && rig.upstream.connections === 0)
+})
+
 it("takes what follows a declined switch for the next request", async () => {
   const application = createServer((incoming, reply) => reply.end(incoming.url))
   await start({ application: (incoming, reply) => application.emit("request", incoming, reply) })
