@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from "vitest"
+import { missingOptionals } from "./lock-file.js"
 import { files, readText, sourceFiles } from "./tree.js"
 
 const CEILING = 500
@@ -35,4 +36,8 @@ it("pins every dependency exactly", () => {
     return all.filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(String(version))).map(([name]) => `${path}: ${name}`)
   })
   expect(loose).toEqual([])
+})
+
+it("locks the packages of every platform, or `npm ci` would refuse the lock (`npm run lock` mends it)", () => {
+  expect(missingOptionals(JSON.parse(readText("package-lock.json")))).toEqual([])
 })
