@@ -13,14 +13,25 @@ import { type Answered, HELLO, type Question } from "./worker-messages.js"
 const MAX_LISTED = 1_000
 /** A worker that dies at once must not keep the machine busy with forking. */
 const RESPAWN_MS = 1_000
+/** A worker that answers nothing for so long serves nobody either, and keeps everybody else from changing. */
+const ANSWER_MS = 30_000
+const APPLY_ATTEMPTS = 3
 
 interface Waiting {
   resolve(value: unknown): void
   reject(error: Error): void
+  readonly timer: NodeJS.Timeout
+}
+
+class WorkerGone extends Error {
+  constructor() {
+    super("the worker has ended")
+  }
 }
 
 export class WorkerPool implements DataPath {
   readonly #options: DataPathOptions
+  readonly #answerMs: number
   readonly #workers = new Set<WorkerHandle>()
   /** What every worker is to enforce, from the moment it is asked of them: a worker that starts meanwhile gets it too. */
   #wanted: Configuration | undefined
@@ -30,8 +41,10 @@ export class WorkerPool implements DataPath {
     options: DataPathOptions,
     count: number,
     entry: { readonly exec: string; readonly args: readonly string[] },
+    answerMs = ANSWER_MS,
   ) {
     this.#options = options
+    this.#answerMs = answerMs
     cluster.setupPrimary({ exec: entry.exec, args: [...entry.args], serialization: "advanced" })
     for (let n = 0; n < count; n++) this.#spawn()
   }
@@ -40,9 +53,11 @@ export class WorkerPool implements DataPath {
     const before = this.#wanted
     this.#wanted = configuration
     try {
-      await this.#all({ ask: "apply", configuration })
+      await this.#enforce(configuration)
     } catch (error) {
       this.#wanted = before
+      // Some may have taken what another refused, and all must enforce the same.
+      if (before !== undefined) await this.#enforce(before).catch(() => undefined)
       throw error
     }
   }
@@ -67,8 +82,25 @@ export class WorkerPool implements DataPath {
 
   async drain(): Promise<void> {
     this.#closing = true
-    await Promise.allSettled([...this.#workers].map(worker => worker.ask({ ask: "drain" })))
+    const patience = this.#options.limits.drainTimeoutMs + this.#answerMs
+    await Promise.allSettled([...this.#workers].map(worker => worker.ask({ ask: "drain" }, patience)))
     for (const worker of this.#workers) worker.end()
+  }
+
+  /**
+   * A worker that dies meanwhile refuses nothing: it serves nobody, and its successor begins with what is wanted. Where
+   * all die nobody enforces it yet, so their successors are asked; what kills those too cannot be used.
+   */
+  async #enforce(configuration: Configuration): Promise<void> {
+    for (let attempt = 0; attempt < APPLY_ATTEMPTS; attempt++) {
+      if (attempt > 0) await new Promise(resolve => setTimeout(resolve, 2 * RESPAWN_MS))
+      const asked = [...this.#workers].map(worker => worker.ask({ ask: "apply", configuration }))
+      const outcomes = await Promise.allSettled(asked)
+      const refused = outcomes.find(outcome => outcome.status === "rejected" && !(outcome.reason instanceof WorkerGone))
+      if (refused?.status === "rejected") throw refused.reason
+      if (outcomes.some(outcome => outcome.status === "fulfilled")) return
+    }
+    throw new WorkerGone()
   }
 
   async #all<T = unknown>(question: Question): Promise<readonly T[]> {
@@ -77,7 +109,7 @@ export class WorkerPool implements DataPath {
   }
 
   #spawn(): void {
-    const handle = new WorkerHandle(cluster.fork())
+    const handle = new WorkerHandle(cluster.fork(), this.#answerMs)
     this.#workers.add(handle)
     handle.onExit(() => {
       this.#workers.delete(handle)
@@ -93,40 +125,58 @@ export class WorkerPool implements DataPath {
 
 class WorkerHandle {
   readonly #worker: Worker
+  readonly #answerMs: number
   readonly #waiting = new Map<number, Waiting>()
   readonly #listening: Promise<void>
+  readonly #gone: Promise<void>
   #number = 0
 
-  constructor(worker: Worker) {
+  constructor(worker: Worker, answerMs: number) {
     this.#worker = worker
+    this.#answerMs = answerMs
     this.#listening = new Promise(resolve => worker.once("message", () => resolve()))
+    this.#gone = new Promise(resolve => {
+      worker.once("exit", () => resolve())
+      // Either it could not be started, and there will be no `exit`, or it went away as we wrote to it.
+      worker.on("error", () => {
+        if (worker.process.pid === undefined) resolve()
+      })
+    })
     worker.on("message", (message: Answered) => {
       if (message === HELLO) return
-      const waiting = this.#waiting.get(message.number)
-      this.#waiting.delete(message.number)
+      const waiting = this.#take(message.number)
       if ("error" in message) waiting?.reject(new Error(message.error))
       else waiting?.resolve(message.answer)
     })
     this.onExit(() => {
-      for (const waiting of this.#waiting.values()) waiting.reject(new Error("the worker has ended"))
-      this.#waiting.clear()
+      for (const number of [...this.#waiting.keys()]) this.#take(number)?.reject(new WorkerGone())
     })
   }
 
-  ask(question: Question): Promise<unknown> {
+  /** Who does not answer in time is ended. */
+  ask(question: Question, patienceMs = this.#answerMs): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      if (this.#worker.isDead() || !this.#worker.isConnected()) return reject(new Error("the worker has ended"))
+      if (this.#worker.isDead() || !this.#worker.isConnected()) return reject(new WorkerGone())
       const number = ++this.#number
-      this.#waiting.set(number, { resolve, reject })
-      this.#listening.then(() => this.#worker.send({ number, question })).catch(reject)
+      const timer = setTimeout(() => this.end(), patienceMs)
+      this.#waiting.set(number, { resolve, reject, timer })
+      // With a callback, or a worker that has just died would end us too; that it has is told by its exit.
+      this.#listening.then(() => this.#worker.send({ number, question }, () => undefined)).catch(reject)
     })
   }
 
   onExit(listener: () => void): void {
-    this.#worker.once("exit", listener)
+    void this.#gone.then(listener)
   }
 
   end(): void {
-    this.#worker.kill("SIGKILL")
+    this.#worker.process.kill("SIGKILL")
+  }
+
+  #take(number: number): Waiting | undefined {
+    const waiting = this.#waiting.get(number)
+    this.#waiting.delete(number)
+    clearTimeout(waiting?.timer)
+    return waiting
   }
 }

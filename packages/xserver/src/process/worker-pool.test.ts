@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pool with real processes that speak its protocol and misbehave on request: what a worker does with a
+// configuration stands in the name of its workload.
+
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { meshConfig } from "@merlon/policy"
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest"
+import type { Configuration } from "../config/configuration.js"
+import { DEFAULT_LIMITS } from "../limits.js"
+import { WorkerPool } from "./worker-pool.js"
+
+const WORKER = `
+let revision = 0
+process.on("message", ({ number, question }) => {
+  const answer = value => process.send({ number, answer: value })
+  if (question.ask === "decisions") return answer([{ time: String(process.pid), id: String(revision) }])
+  if (question.ask !== "apply") return answer([])
+  const { revision: wanted, workload: { name, namespace } } = question.configuration
+  const meant = namespace === "all" || namespace === String(process.pid)
+  if (meant && name === "dies") return process.exit(1)
+  if (meant && name === "refuses") return process.send({ number, error: "refused" })
+  revision = wanted
+  answer()
+})
+process.on("disconnect", () => process.exit(0))
+process.send("hello")
+`
+
+let folder = ""
+let pool: WorkerPool
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "merlon-pool-"))
+  writeFileSync(join(folder, "worker.cjs"), WORKER)
+})
+afterEach(() => pool.drain())
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const configuration = (revision: number, does = "works", who = "all"): Configuration => ({
+  revision,
+  mesh: meshConfig(),
+  workload: { namespace: who, name: does, serviceAccount: "default", labels: {} },
+  ports: [],
+  policies: [],
+  keySets: {},
+  tls: undefined,
+  revocations: { identities: [], serials: [] },
+  probes: {},
+})
+
+/** Two workers that enforce the first revision. */
+async function start(answerMs?: number): Promise<void> {
+  const options = { mesh: "merlon", limits: DEFAULT_LIMITS, accessLog: "off" } as const
+  pool = new WorkerPool(options, 2, { exec: join(folder, "worker.cjs"), args: [] }, answerMs)
+  await pool.apply(configuration(1))
+}
+
+const processes = async () => (await pool.decisions()).map(({ time }) => Number(time))
+const revisions = async () => (await pool.decisions()).map(({ id }) => Number(id))
+
+/** Dead ones are replaced by and by. */
+async function untilBothEnforce(revision: number): Promise<void> {
+  for (;;) {
+    const seen = await revisions().catch(() => [])
+    if (seen.length === 2 && seen.every(each => each === revision)) return
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+}
+
+it("applies a configuration although a worker dies of it, and its successor begins with it", async () => {
+  await start()
+  const [victim = 0] = await processes()
+  await pool.apply(configuration(2, "dies", String(victim)))
+  await untilBothEnforce(2)
+})
+
+it("goes back to what was in force everywhere where one worker refuses", async () => {
+  await start()
+  const [stubborn = 0] = await processes()
+  await expect(pool.apply(configuration(2, "refuses", String(stubborn)))).rejects.toThrow("refused")
+  expect(await revisions()).toEqual([1, 1])
+})
+
+it("refuses what all workers die of, and goes on with what was in force", { timeout: 30_000 }, async () => {
+  await start()
+  await expect(pool.apply(configuration(2, "dies"))).rejects.toThrow("the worker has ended")
+  await untilBothEnforce(1)
+})
+
+it("survives writing to a worker that has just been killed", async () => {
+  await start()
+  const [victim = 0] = await processes()
+  process.kill(victim, "SIGKILL")
+  // Dead, and not yet known to be.
+  while (!readFileSync(`/proc/${victim}/stat`, "latin1").includes(") Z "));
+  await pool.apply(configuration(2))
+  await untilBothEnforce(2)
+})
+
+it("does not wait for ever for a worker that is stuck", async () => {
+  await start(200)
+  const [stuck = 0] = await processes()
+  process.kill(stuck, "SIGSTOP")
+  await pool.apply(configuration(2))
+  await untilBothEnforce(2)
+  expect(await processes()).not.toContain(stuck)
+})
