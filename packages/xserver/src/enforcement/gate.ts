@@ -34,6 +34,8 @@ export class Gate {
   readonly #now: () => number
   readonly #memory: TokenMemory
   readonly #onUnknownKeys: (keySetIds: readonly string[]) => void
+  /** Of refusals, which are explained when they are over; another program may be in force by then. */
+  readonly #refusedBy = new WeakMap<Judgement | TcpJudgement, Program>()
 
   constructor(program: Program, options: GateOptions = {}) {
     this.#program = program
@@ -55,7 +57,7 @@ export class Gate {
     if ("authentication" in judgement && judgement.authentication.unknownKeys.length > 0) {
       this.#onUnknownKeys(judgement.authentication.unknownKeys)
     }
-    return { judgement, decisionId: judgement.verdict === "allow" ? undefined : newDecisionId() }
+    return this.#admission(judgement)
   }
 
   /** For a connection that carries no HTTP. Its mode has been checked where it was accepted. */
@@ -72,6 +74,17 @@ export class Gate {
       token: undefined,
     })
     const { verdict, stage } = decision
-    return { judgement: { verdict, stage, decision }, decisionId: verdict === "allow" ? undefined : newDecisionId() }
+    return this.#admission({ verdict, stage, decision })
+  }
+
+  /** The program that refused; undefined for what was let through. */
+  refusedBy(judgement: Judgement | TcpJudgement): Program | undefined {
+    return this.#refusedBy.get(judgement)
+  }
+
+  #admission<J extends Judgement | TcpJudgement>(judgement: J): Admission<J> {
+    if (judgement.verdict === "allow") return { judgement, decisionId: undefined }
+    this.#refusedBy.set(judgement, this.#program)
+    return { judgement, decisionId: newDecisionId() }
   }
 }

@@ -23,14 +23,18 @@ export interface DecisionSummary {
   readonly explanation: Trace | undefined
 }
 
+// INVARIANT: holds nothing of the message but copies of bounded length, and no program: a judgement would keep alive
+// the request's headers and the program it was judged by, a piece of a text the whole text.
 interface Kept {
   readonly time: number
-  readonly record: RequestRecord
+  readonly summary: Omit<DecisionSummary, "time" | "explanation">
   // A program that is no longer in force may go: a thousand refusals must not keep a thousand programs alive.
   readonly evidence: { readonly program: WeakRef<Program>; readonly attributes: Attributes } | undefined
 }
 
 const CAPACITY = 1_000
+/** What the peer chose is kept up to this length; an explanation needs all of it, so beyond it there is none. */
+const MAX_TEXT = 2_048
 /** Headers are the peer's choice, so what is kept of them has a bound. */
 const MAX_HEADER_CHARACTERS = 4_096
 
@@ -38,13 +42,9 @@ export class Decisions {
   readonly #kept: (Kept | undefined)[] = new Array(CAPACITY)
   #next = 0
 
-  add(record: RequestRecord, program: Program): void {
-    const { judgement } = record
-    const refused = judgement?.verdict === "deny" && "attributes" in judgement
-    const evidence = refused
-      ? { program: new WeakRef(program), attributes: withBoundedHeaders(judgement.attributes, program) }
-      : undefined
-    this.#kept[this.#next] = { time: Date.now(), record: refused ? record : summaryOnly(record), evidence }
+  /** `program` is the one that refused, where there was one. */
+  add(record: RequestRecord, program: Program | undefined): void {
+    this.#kept[this.#next] = { time: Date.now(), summary: summaryOf(record), evidence: evidenceOf(record, program) }
     this.#next = (this.#next + 1) % CAPACITY
   }
 
@@ -55,43 +55,68 @@ export class Decisions {
   }
 
   find(id: string): DecisionSummary | undefined {
-    const kept = this.#kept.find(candidate => candidate?.record.decisionId === id)
+    const kept = this.#kept.find(candidate => candidate?.summary.id === id)
     return kept && describe(kept)
   }
 }
 
-function describe({ time, record, evidence }: Kept): DecisionSummary {
-  const { judgement, decisionId, protocol, method, path, status, peer, source } = record
+function describe({ time, summary, evidence }: Kept): DecisionSummary {
   const program = evidence?.program.deref()
   return {
     time: new Date(time).toISOString(),
+    ...summary,
+    explanation: evidence && program && explain(program, evidence.attributes),
+  }
+}
+
+function summaryOf(record: RequestRecord): Kept["summary"] {
+  const { judgement, decisionId, protocol, method, path, status, peer, source } = record
+  const reason = reasonOf(judgement)
+  return {
     id: decisionId,
     verdict: judgement?.verdict ?? "deny",
     stage: judgement?.stage,
     protocol,
     method,
-    path,
+    path: path.length > MAX_TEXT ? `${copy(path.slice(0, MAX_TEXT))}…` : copy(path),
     status,
     peer,
     source,
-    reason: reasonOf(judgement),
+    reason: reason && copy(reason),
     shadow: shadowOf(judgement),
-    explanation: evidence && program && explain(program, evidence.attributes),
   }
 }
 
-// What was allowed keeps no attributes alive: a thousand requests' headers would be the peers' to size.
-function summaryOnly(record: RequestRecord): RequestRecord {
-  const { judgement } = record
-  if (judgement === undefined || !("attributes" in judgement)) return record
-  const { verdict, stage, decision } = judgement
-  return verdict === "allow" ? { ...record, judgement: { verdict, stage, decision } } : record
+function evidenceOf({ judgement }: RequestRecord, program: Program | undefined): Kept["evidence"] {
+  if (program === undefined || judgement?.verdict !== "deny" || !("attributes" in judgement)) return undefined
+  const attributes = bounded(judgement.attributes, program)
+  return attributes && { program: new WeakRef(program), attributes }
 }
 
-/** Only headers that some rule asks about matter to an explanation. */
-function withBoundedHeaders(attributes: Attributes, program: Program): Attributes {
+/** Copies, with the headers that some rule asks about: only those matter to an explanation. */
+function bounded(attributes: Attributes, program: Program): Attributes | undefined {
   const { http } = attributes
   if (http === undefined) return attributes
+  const { host, path, query } = http
+  if (host.length + path.length + query.length > MAX_TEXT) return undefined
+  let left = MAX_HEADER_CHARACTERS
+  const headers = new Map<string, readonly string[]>()
+  for (const name of askedHeaders(program, attributes)) {
+    const lines = http.headers.get(name)
+    const size = (lines ?? []).reduce((sum, line) => sum + line.length, 0)
+    if (lines === undefined || size > left) continue
+    left -= size
+    headers.set(name, lines.map(copy))
+  }
+  return { ...attributes, http: { ...http, host: copy(host), path: copy(path), query: copy(query), headers } }
+}
+
+// Found once per program: whoever is refused must not make us walk through all rules each time.
+const ASKED = new WeakMap<Program, ReadonlySet<string>>()
+
+function askedHeaders(program: Program, attributes: Attributes): ReadonlySet<string> {
+  const known = ASKED.get(program)
+  if (known !== undefined) return known
   const asked = new Set<string>()
   for (const policy of program.authorization.policies(attributes)) {
     for (const { from, to, when } of policy.rules) {
@@ -101,14 +126,11 @@ function withBoundedHeaders(attributes: Attributes, program: Program): Attribute
       }
     }
   }
-  let left = MAX_HEADER_CHARACTERS
-  const headers = new Map<string, readonly string[]>()
-  for (const name of asked) {
-    const lines = http.headers.get(name)
-    const size = (lines ?? []).reduce((sum, line) => sum + line.length, 0)
-    if (lines === undefined || size > left) continue
-    left -= size
-    headers.set(name, lines)
-  }
-  return { ...attributes, http: { ...http, headers } }
+  ASKED.set(program, asked)
+  return asked
+}
+
+/** A text of its own: V8 lets a piece share the text it was cut from, which here is a whole head. */
+function copy(text: string): string {
+  return Buffer.from(text).toString()
 }

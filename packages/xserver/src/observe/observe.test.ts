@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+import { setFlagsFromString } from "node:v8"
+import { runInNewContext } from "node:vm"
 import { compile, judge, meshConfig, meshNames, type Program, parseIp, readDocuments } from "@merlon/policy"
 import { describe, expect, it } from "vitest"
 import { AccessLog } from "./access-log.js"
@@ -49,6 +51,9 @@ function record(
     ...changes,
   }
 }
+
+setFlagsFromString("--expose-gc")
+const collectGarbage: () => void = runInNewContext("gc")
 
 const refusing = programOf(
   '{ rules: [{ to: [{ operation: { paths: ["/b"] } }], when: [{ key: "request.headers[x-tier]", values: ["gold"] }] }] }',
@@ -110,6 +115,32 @@ describe("the last decisions", () => {
       holds: false,
     })
     expect(JSON.stringify(found)).not.toContain("Bearer")
+  })
+
+  it("keep neither the request nor the program alive", async () => {
+    const decisions = new Decisions()
+    const add = (): readonly WeakRef<object>[] => {
+      const program = programOf('{ rules: [{ to: [{ operation: { paths: ["/b"] } }] }] }')
+      const refused = record(program, { "x-long": ["a".repeat(60_000)] })
+      decisions.add(refused, program)
+      return [new WeakRef(program), new WeakRef(refused), new WeakRef(refused.judgement ?? {})]
+    }
+    const added = add()
+    await new Promise(resolve => setImmediate(resolve))
+    collectGarbage()
+    expect(added.map(reference => reference.deref())).toEqual([undefined, undefined, undefined])
+    expect(decisions.find("abc")?.reason).toContain("nearest rule foo/p")
+  })
+
+  it("keep no more of a long path than a log line would show, and explain nothing by half of it", () => {
+    const decisions = new Decisions()
+    const long = `/${"a".repeat(60_000)}`
+    const judged = record(refusing, {}, { path: long }).judgement
+    if (judged === undefined || !("attributes" in judged) || judged.attributes.http === undefined) throw new Error("?")
+    const attributes = { ...judged.attributes, http: { ...judged.attributes.http, path: long } }
+    decisions.add(record(refusing, {}, { path: long, judgement: { ...judged, attributes } }), refusing)
+    expect(decisions.find("abc")?.path.length).toBeLessThan(3_000)
+    expect(decisions.find("abc")?.explanation).toBeUndefined()
   })
 
   it("are a thousand, newest first", () => {

@@ -3,7 +3,7 @@
 // can fail before it replaces anything; the replacing itself is a few assignments.
 
 import { X509Certificate } from "node:crypto"
-import { type Program, TokenMemory } from "@merlon/policy"
+import { TokenMemory } from "@merlon/policy"
 import type { MetricObjectWithValues, MetricValue } from "prom-client"
 import { Connections } from "../accept/connections.js"
 import { Listener } from "../accept/listener.js"
@@ -134,13 +134,13 @@ export class LocalDataPath implements DataPath {
       connectionClosed: port => metrics.connectionClosed(port),
       tlsFailed: failure => metrics.tlsFailed(failure),
       limitHit: limit => metrics.limitHit(limit),
-      requestDone: record => this.#requestDone(record, gate.program),
+      requestDone: record => this.#requestDone(record, gate),
     }
   }
 
-  #requestDone(record: RequestRecord, program: Program): void {
-    this.#metrics.requestDone(record, program.peers.resolve(record.port).mode)
-    this.#decisions.add(record, program)
+  #requestDone(record: RequestRecord, gate: Gate): void {
+    this.#metrics.requestDone(record, gate.program.peers.resolve(record.port).mode)
+    this.#decisions.add(record, record.judgement && gate.refusedBy(record.judgement))
     this.#accessLog?.write(record)
   }
 }

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+import { compile, meshConfig, type PolicyDocument, parseIp } from "@merlon/policy"
+import { expect, it } from "vitest"
+import { Gate } from "./gate.js"
+
+const workload = { namespace: "foo", name: "httpbin-1", labels: {} }
+const closed: PolicyDocument = {
+  apiVersion: "security.merlon.dev/v1alpha3",
+  kind: "AuthorizationPolicy",
+  metadata: { name: "closed", namespace: "foo" },
+  spec: { action: "DENY", rules: [{}] },
+}
+const programOf = (...documents: PolicyDocument[]) => compile(documents, workload, meshConfig())
+
+const address = parseIp("127.0.0.1")
+if (address === undefined) throw new Error("no address")
+const connection = { peer: undefined, sourceIp: address, destinationIp: address, destinationPort: 1, sni: undefined }
+const request = { method: "GET", scheme: "http", host: "h", target: "/", headers: new Map() }
+
+it("knows by which program it refused, whichever is in force when somebody asks", () => {
+  const refusing = programOf(closed)
+  const gate = new Gate(refusing)
+  const http = gate.admit(connection, request)
+  const tcp = gate.admitTcp(connection)
+  gate.swap(programOf())
+  expect(gate.refusedBy(http.judgement)).toBe(refusing)
+  expect(gate.refusedBy(tcp.judgement)).toBe(refusing)
+  const allowed = gate.admit(connection, request)
+  expect([allowed.judgement.verdict, gate.refusedBy(allowed.judgement)]).toEqual(["allow", undefined])
+})
