@@ -50,12 +50,15 @@ function ask(probe: Probe): Promise<number> {
 
 function askHttp({ port, path, headers, timeoutMs }: Probe): Promise<number> {
   return new Promise(resolve => {
-    const outgoing = request({ host: "127.0.0.1", port, path, headers, timeout: timeoutMs, agent: false }, response => {
+    // For all of it, also for an answer that never ends: probes come for ever.
+    const signal = AbortSignal.timeout(timeoutMs)
+    const outgoing = request({ host: "127.0.0.1", port, path, headers, signal, agent: false }, response => {
       response.resume()
       resolve(response.statusCode ?? 502)
     })
-    outgoing.on("timeout", () => outgoing.destroy(new Error("timeout")))
     outgoing.on("error", () => resolve(503))
+    // Without an error where the application switched protocols, which nobody asked for.
+    outgoing.on("close", () => resolve(503))
     outgoing.end()
   })
 }
