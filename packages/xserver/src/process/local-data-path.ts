@@ -3,7 +3,7 @@
 // can fail before it replaces anything; the replacing itself is a few assignments.
 
 import { X509Certificate } from "node:crypto"
-import { TokenMemory } from "@merlon/policy"
+import { type Program, TokenMemory } from "@merlon/policy"
 import type { MetricObjectWithValues, MetricValue } from "prom-client"
 import { Connections } from "../accept/connections.js"
 import { Listener } from "../accept/listener.js"
@@ -38,6 +38,9 @@ export class LocalDataPath implements DataPath {
   readonly #accessLog: AccessLog | undefined
   readonly #listeners = new Map<string, { readonly listener: Listener; readonly handling: Handling }>()
   #gate: Gate | undefined
+  /** What is enforced, to go back to. */
+  #inForce: { readonly configuration: Configuration; readonly program: Program } | undefined
+  #closed = false
   #applying: Promise<void> = Promise.resolve()
 
   /** `now` in seconds since the epoch. */
@@ -80,6 +83,8 @@ export class LocalDataPath implements DataPath {
   }
 
   async drain(): Promise<void> {
+    this.#closed = true
+    await this.#applying
     for (const { listener } of this.#listeners.values()) listener.stopAccepting()
     this.#connections.drainAll()
     const end = Date.now() + this.#options.limits.drainTimeoutMs
@@ -93,16 +98,29 @@ export class LocalDataPath implements DataPath {
   }
 
   async #apply(configuration: Configuration): Promise<void> {
-    const { tls, revocations, ports, policies, revision } = configuration
+    if (this.#closed) throw new Error("the data path is closed")
+    const { policies, revision, tls } = configuration
     const program = compileConfiguration(configuration)
+    const before = this.#inForce
+    try {
+      await this.#enforce(configuration, program)
+    } catch (error) {
+      // A port could not be opened. Whole or not at all: the policies must not be of another configuration than the ports.
+      if (before !== undefined) await this.#enforce(before.configuration, before.program)
+      throw error
+    }
+    this.#inForce = { configuration, program }
+    const names = new Set(policies.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`))
+    this.#metrics.configurationApplied(revision, names, tls && expiryOf(tls.certificateChain))
+  }
+
+  async #enforce({ tls, revocations, ports }: Configuration, program: Program): Promise<void> {
     // Throws where the certificate cannot be used, and only then replaces the one in force.
     this.#security.swap(tls, revocations)
     if (this.#gate === undefined) this.#gate = new Gate(program, { memory: this.#memory, now: this.#now })
     else this.#gate.swap(program)
     for (const { listener } of this.#listeners.values()) listener.enforceMode()
     await this.#listen(ports, this.#gate)
-    const names = new Set(policies.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`))
-    this.#metrics.configurationApplied(revision, names, tls && expiryOf(tls.certificateChain))
   }
 
   async #listen(ports: readonly ApplicationPort[], gate: Gate): Promise<void> {

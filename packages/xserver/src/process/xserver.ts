@@ -67,7 +67,7 @@ export class Xserver {
   }
 
   reload(): void {
-    this.#source?.reload()
+    if (this.#phase !== "draining") this.#source?.reload()
   }
 
   /** Not ready at once, then no new connections, then whatever is in flight, then the end. */
@@ -118,15 +118,21 @@ export class Xserver {
       { revision: configuration.revision, policies: configuration.policies.length },
       "enforcing configuration",
     )
-    if (state !== undefined) saveState(state, configuration)
+    if (state !== undefined) this.#keep(state, configuration)
+  }
+
+  // A full disk makes a restart worse, not what is enforced.
+  #keep(folder: string, configuration: Configuration): void {
+    try {
+      saveState(folder, configuration)
+    } catch (error) {
+      this.#options.logger.error({ error: messageOf(error) }, "the configuration in force could not be kept")
+    }
   }
 
   #refused(error: unknown): void {
     const kept = this.#inForce === undefined ? "none is in force" : `revision ${this.#inForce.revision} stays in force`
-    this.#options.logger.error(
-      { error: error instanceof Error ? error.message : String(error) },
-      `configuration refused; ${kept}`,
-    )
+    this.#options.logger.error({ error: messageOf(error) }, `configuration refused; ${kept}`)
   }
 
   async #serveOperations(): Promise<void> {
@@ -155,7 +161,10 @@ export class Xserver {
     for (const [index, { host, port }] of [admin, health].entries()) {
       const server = this.#servers[index]
       server?.listen({ host, port })
-      if (server !== undefined) await once(server, "listening")
+      if (server === undefined) continue
+      await once(server, "listening")
+      // Out of descriptors, say: whoever asked has to ask again, and the traffic goes on.
+      server.on("error", (error: unknown) => logger.warn({ error: messageOf(error) }, "a connection was not accepted"))
     }
   }
 
@@ -171,4 +180,8 @@ export class Xserver {
     const shown = tls && { certificateChain: tls.certificateChain, trustBundle: tls.trustBundle }
     return { phase: this.#phase, configuration: { ...configuration, tls: shown } }
   }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
