@@ -12,7 +12,7 @@ if (assets === "") {
 const kubernetes = await startKubernetes(assets)
 const suite = spawn("npx", ["vitest", "run", "packages/cluster/src/kubectl.test.ts"], {
   stdio: "inherit",
-  env: { ...process.env, CLUSTER_KUBECONFIG: kubernetes.kubeconfigPath },
+  env: { ...process.env, CLUSTER_KUBECONFIG: kubernetes.kubeconfigPath, CLUSTER_CONTROLLERS: "none" },
 })
 const code = await new Promise<number>(resolve => suite.once("exit", status => resolve(status ?? 1)))
 await kubernetes.stop()
