@@ -65,6 +65,22 @@ describe("a refusal", () => {
   })
 })
 
+describe("the access log", () => {
+  it.each(["1", "2"])("is missed by nobody but its reader, with %s workers", async workers => {
+    const xserver = await start([], { args: ["--workers", workers] })
+    const children = childrenOf(xserver.pid)
+    xserver.stopReading()
+    for (let n = 0; n < 10; n++) {
+      expect((await fetch(`${xserver.url}/x`, { headers: { connection: "close" } })).status).toBe(200)
+      // Longer than lines are gathered.
+      await new Promise(resolve => setTimeout(resolve, 120))
+    }
+    expect(childrenOf(xserver.pid)).toEqual(children)
+    xserver.signal("SIGTERM")
+    expect(await xserver.exit()).toBe(0)
+  })
+})
+
 describe("a change", () => {
   it("is enforced when the file changes, and an unusable one changes nothing", async () => {
     const xserver = await start()

@@ -119,6 +119,11 @@ export class XserverProcess {
     return (await fetch(`http://127.0.0.1:${this.health}/metrics`)).text()
   }
 
+  /** Nobody takes the access log any more. */
+  stopReading(): void {
+    this.#child?.stdout?.destroy()
+  }
+
   signal(name: NodeJS.Signals): void {
     this.#child?.kill(name)
   }

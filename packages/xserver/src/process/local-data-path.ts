@@ -52,7 +52,11 @@ export class LocalDataPath implements DataPath {
       tokenHits: () => this.#memory.hits,
       tokenMisses: () => this.#memory.misses,
     })
-    if (options.accessLog !== "off") this.#accessLog = new AccessLog(options.accessLog, process.stdout)
+    if (options.accessLog !== "off") {
+      this.#accessLog = new AccessLog(options.accessLog, process.stdout)
+      // Whoever read the log has gone, which is no reason to let nobody through.
+      process.stdout.on("error", () => undefined)
+    }
   }
 
   /** Where each workload port is listened for, which matters where port 0 asked for any. */
