@@ -166,6 +166,16 @@ describe("probes and admin", () => {
   })
 })
 
+describe("the admin port", () => {
+  it("is opened to this machine only", async () => {
+    const elsewhere = await XserverProcess.create({ upstream: application.port, args: ["--admin", "0.0.0.0:15000"] })
+    running.push(elsewhere)
+    elsewhere.launch()
+    expect(await elsewhere.exit()).toBe(1)
+    expect(elsewhere.stderr).toContain("must be a loopback address")
+  })
+})
+
 describe("several workers", () => {
   it("enforce together, count together, and replace one that dies", async () => {
     const xserver = await start([onlyReports], { args: ["--workers", "2"] })

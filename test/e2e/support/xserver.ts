@@ -31,10 +31,16 @@ export class XserverProcess {
   }
 
   static async start(settings: Settings): Promise<XserverProcess> {
+    const xserver = await XserverProcess.create(settings)
+    await xserver.run()
+    return xserver
+  }
+
+  /** With its configuration in place, and not running yet. */
+  static async create(settings: Settings): Promise<XserverProcess> {
     const xserver = new XserverProcess(settings)
     ;[xserver.port, xserver.admin, xserver.health] = await Promise.all([freePort(), freePort(), freePort()])
     xserver.configure(settings)
-    await xserver.run()
     return xserver
   }
 

@@ -45,7 +45,7 @@ export function xserverCommand(): Command {
     )
     .addOption(
       option("--admin <host:port>", "config dump, decisions, log level", "MERLON_XSERVER_ADMIN")
-        .argParser(address)
+        .argParser(loopback)
         .default({ host: "127.0.0.1", port: 15_000 }, "127.0.0.1:15000"),
     )
     .addOption(
@@ -117,6 +117,14 @@ function address(text: string): Address {
   if (match?.[1] === undefined || port > 65_535)
     throw new InvalidArgumentError("must have the form HOST:PORT, as 127.0.0.1:15000")
   return { host: match[1].replace(/^\[(.*)\]$/, "$1"), port }
+}
+
+// Whoever reaches it reads every policy and decision; it asks for no proof of who that is.
+function loopback(text: string): Address {
+  const result = address(text)
+  if (!/^(localhost|127\.\d+\.\d+\.\d+|::1)$/.test(result.host))
+    throw new InvalidArgumentError("must be a loopback address, as 127.0.0.1:15000")
+  return result
 }
 
 function limit(text: string, limits: Limits): Limits {
