@@ -5,7 +5,7 @@
 
 import { randomUUID } from "node:crypto"
 import { checkEscalation } from "../auth/escalation.js"
-import type { Rbac } from "../auth/rbac.js"
+import { notAllowed, type Rbac } from "../auth/rbac.js"
 import { ApiError, forbiddenError, internalError } from "../meta/status.js"
 import { JsonPatchError, jsonPatch } from "../patch/json-patch.js"
 import type { Catalog } from "../registry/catalog.js"
@@ -33,6 +33,14 @@ export class AdmissionChain implements Admission {
     readonly catalog: Catalog,
     readonly rbac: Rbac,
   ) {}
+
+  async authorizeCreate(kind: Kind, context: RequestContext): Promise<void> {
+    const { group, version, plural } = kind.info
+    const { namespace, name, subresource } = context
+    const attributes = { verb: "create", group, version, resource: plural, subresource, namespace, name }
+    if (!(await this.rbac.authorize(context.user, attributes)).allowed)
+      throw notAllowed(context.user, attributes, context.name)
+  }
 
   async mutate(kind: Kind, request: AdmissionRequest, context: RequestContext): Promise<JsonObject> {
     if (request.operation === "CREATE") this.#refuseTerminating(kind, request)
@@ -192,7 +200,7 @@ export class AdmissionChain implements Admission {
     const name = JSON.stringify(asString(hook.name))
     const status = verdict.status
     const message = asString(status.message) || asString(status.reason)
-    const code = typeof status.code === "number" && status.code >= 400 ? status.code : 400
+    const code = isErrorCode(status.code) ? status.code : 400
     const details = isObject(status.details) ? { details: status.details } : {}
     const text =
       message === ""
@@ -200,6 +208,11 @@ export class AdmissionChain implements Admission {
         : `admission webhook ${name} denied the request: ${message}`
     throw new ApiError(code, asString(status.reason), text, undefined, details)
   }
+}
+
+/** Fail closed: a webhook chooses among refusals, never a status that HTTP cannot carry. */
+function isErrorCode(code: Json | undefined): code is number {
+  return typeof code === "number" && Number.isInteger(code) && code >= 400 && code < 600
 }
 
 /** The `request` of an AdmissionReview. */

@@ -3,11 +3,16 @@
 // Nobody grants through RBAC objects what they do not hold themselves, unless they may `escalate` the role or `bind`
 // to it. Checked whenever a role or binding is written.
 
-import { forbiddenError } from "../meta/status.js"
+import { forbiddenError, notFound } from "../meta/status.js"
 import type { RequestContext } from "../registry/context.js"
 import { groupResource, type Kind } from "../registry/kind.js"
-import { asObject, asString, dig, equal, type JsonObject } from "../value.js"
+import { asObject, asString, dig, equal, isObject, type JsonObject } from "../value.js"
 import { printRule, type Rbac, type Rule, rulesOf, uncovered } from "./rbac.js"
+
+const everything: Rule[] = [
+  { verbs: ["*"], apiGroups: ["*"], resources: ["*"], resourceNames: [], nonResourceURLs: [] },
+  { verbs: ["*"], apiGroups: [], resources: [], resourceNames: [], nonResourceURLs: ["*"] },
+]
 
 const GROUP = "rbac.authorization.k8s.io"
 
@@ -33,10 +38,19 @@ export async function checkEscalation(
         name: target,
       })
     ).allowed
+  const held = (await rbac.bound(context.user, namespace)).flatMap(({ rules }) => rules)
   let wanted: Rule[]
   if (kind.info.kind === "Role" || kind.info.kind === "ClusterRole") {
-    if (old !== null && equal(object.rules ?? null, old.rules ?? null)) return
+    const sameAggregation = equal(object.aggregationRule ?? null, old?.aggregationRule ?? null)
+    if (old !== null && sameAggregation && equal(object.rules ?? null, old.rules ?? null)) return
     if (await may("escalate", kind.info.plural, name)) return
+    // Whatever is labelled later flows into such a role, so its author must already hold all there is.
+    if (isObject(object.aggregationRule) && uncovered(held, everything).length > 0)
+      throw forbiddenError(
+        groupResource(kind.info),
+        name,
+        "must have cluster-admin privileges to use the aggregationRule",
+      )
     wanted = rulesOf(object)
   } else {
     const ref = asObject(object.roleRef)
@@ -46,10 +60,13 @@ export async function checkEscalation(
       equal(object.subjects ?? null, old.subjects ?? null)
     )
       return
-    if (await may("bind", ref.kind === "ClusterRole" ? "clusterroles" : "roles", asString(ref.name))) return
-    wanted = rulesOf(await rbac.role(asString(ref.kind), asString(ref.name), namespace))
+    const plural = ref.kind === "ClusterRole" ? "clusterroles" : "roles"
+    if (await may("bind", plural, asString(ref.name))) return
+    const role = await rbac.role(asString(ref.kind), asString(ref.name), namespace)
+    // Fail closed: nobody can tell what a role to come will grant.
+    if (role === undefined) throw notFound({ group: GROUP, resource: plural }, asString(ref.name))
+    wanted = rulesOf(role)
   }
-  const held = (await rbac.bound(context.user, namespace)).flatMap(({ rules }) => rules)
   const missing = uncovered(held, wanted)
   if (missing.length === 0) return
   const groups = context.user.groups.map(group => JSON.stringify(group)).join(" ")

@@ -26,20 +26,29 @@ export function readImpersonation(
   raw: readonly string[],
 ): ImpersonationHeaders | undefined {
   const groups: string[] = []
-  const extra: Record<string, string[]> = {}
+  const extra = new Map<string, string[]>()
   for (let i = 0; i + 1 < raw.length; i += 2) {
     const name = (raw[i] ?? "").toLowerCase()
     const value = raw[i + 1] ?? ""
     if (name === "impersonate-group") groups.push(value)
     else if (name.startsWith(EXTRA)) {
-      const key = decodeURIComponent(name.slice(EXTRA.length)).toLowerCase()
-      extra[key] = [...(extra[key] ?? []), value]
+      const key = unescaped(name.slice(EXTRA.length)).toLowerCase()
+      extra.set(key, [...(extra.get(key) ?? []), value])
     }
   }
   const user = list(headers["impersonate-user"])[0] ?? ""
   const uid = list(headers["impersonate-uid"])[0] ?? ""
-  if (user === "" && groups.length === 0 && uid === "" && Object.keys(extra).length === 0) return undefined
-  return { user, groups, uid, extra }
+  if (user === "" && groups.length === 0 && uid === "" && extra.size === 0) return undefined
+  return { user, groups, uid, extra: Object.fromEntries(extra) }
+}
+
+function unescaped(key: string): string {
+  try {
+    return decodeURIComponent(key)
+  } catch {
+    // As in Kubernetes, a key that is not well escaped means itself.
+    return key
+  }
 }
 
 export async function impersonate(caller: User, wanted: ImpersonationHeaders, rbac: Rbac): Promise<User> {

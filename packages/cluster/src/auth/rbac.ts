@@ -3,6 +3,7 @@
 // Role-based access control: a request is allowed when ANY rule of ANY role bound to its user allows it; nothing is
 // ever denied explicitly. The decision names the binding that allowed it.
 
+import { type ApiError, forbiddenError } from "../meta/status.js"
 import type { Catalog } from "../registry/catalog.js"
 import type { User } from "../registry/context.js"
 import { keyOf, prefixOf } from "../registry/kind.js"
@@ -40,6 +41,26 @@ interface Bound {
 }
 
 const GROUP = "rbac.authorization.k8s.io"
+
+/** The refusal of a request that no rule allows. */
+export function notAllowed(user: User, attributes: Attributes, name: string): ApiError {
+  const who = `User ${JSON.stringify(user.name)}`
+  const { verb } = attributes
+  if (!isResource(attributes))
+    return forbiddenError(
+      { group: "", resource: "" },
+      "",
+      `${who} cannot ${verb} path ${JSON.stringify(attributes.path)}`,
+    )
+  const { group, resource, subresource, namespace } = attributes
+  const title = subresource === "" ? resource : `${resource}/${subresource}`
+  const scope = namespace === "" ? "at the cluster scope" : `in the namespace ${JSON.stringify(namespace)}`
+  return forbiddenError(
+    { group, resource },
+    name,
+    `${who} cannot ${verb} resource ${JSON.stringify(title)} in API group ${JSON.stringify(group)} ${scope}`,
+  )
+}
 
 export function isResource(attributes: Attributes): attributes is ResourceAttributes {
   return "resource" in attributes

@@ -13,6 +13,8 @@ import type { Papers } from "./pki.js"
 
 export const ISSUER = "https://kubernetes.default.svc"
 const CLOCK_SKEW = 0
+/** How long the token of something that is being deleted stays good, for an orderly end. */
+const DELETED_LEEWAY_MS = 60_000
 
 export interface BoundObject {
   kind: "pod" | "secret" | "node"
@@ -131,7 +133,8 @@ export class Tokens {
     }
     const found = await find("serviceaccounts", account)
     if (found === undefined) return `serviceaccounts "${asString(account.name)}" not found`
-    if (dig(found, "metadata", "uid") !== account.uid) return "service account token has been invalidated"
+    if (dig(found, "metadata", "uid") !== account.uid || this.#ended(found))
+      return "service account token has been invalidated"
     for (const [claim, plural] of [
       ["pod", "pods"],
       ["secret", "secrets"],
@@ -139,10 +142,16 @@ export class Tokens {
       const ref = claims[claim]
       if (!isObject(ref)) continue
       const bound = await find(plural, ref)
-      if (bound === undefined || dig(bound, "metadata", "uid") !== ref.uid)
+      if (bound === undefined || dig(bound, "metadata", "uid") !== ref.uid || this.#ended(bound))
         return "service account token has been invalidated"
     }
     return undefined
+  }
+
+  /** Deleted for a while, though a finalizer still holds it. */
+  #ended(object: JsonObject): boolean {
+    const time = Date.parse(asString(dig(object, "metadata", "deletionTimestamp")))
+    return time < this.clock() - DELETED_LEEWAY_MS
   }
 
   publicJwks(): JsonObject {

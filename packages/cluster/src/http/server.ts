@@ -11,9 +11,9 @@ import type { TLSSocket } from "node:tls"
 import { anonymous, authenticate } from "../auth/authenticate.js"
 import { impersonate, readImpersonation } from "../auth/impersonate.js"
 import type { Papers } from "../auth/pki.js"
-import type { Attributes, Rbac } from "../auth/rbac.js"
+import { type Attributes, notAllowed, type Rbac } from "../auth/rbac.js"
 import type { Tokens } from "../auth/tokens.js"
-import { ApiError, forbiddenError, internalError, methodNotAllowed, methodNotSupported } from "../meta/status.js"
+import { ApiError, internalError, methodNotAllowed, methodNotSupported } from "../meta/status.js"
 import type { User } from "../registry/context.js"
 import { stringify } from "../wire/json.js"
 import { Exchange } from "./exchange.js"
@@ -98,31 +98,20 @@ export class ApiServer {
       await this.#authorize(exchange, info)
       await this.#dispatch(exchange, info)
     } catch (error) {
-      this.#fail(exchange, error)
+      try {
+        this.#fail(exchange, error)
+      } catch (fault) {
+        // Nobody waits for this promise: an answer that cannot be sent must cost its connection, not the process.
+        this.services.log(fault, `${method} ${rawPath}`)
+        response.destroy()
+      }
     }
   }
 
   async #authorize(exchange: Exchange, info: ResourceRequest | PathRequest): Promise<void> {
     const attributes = attributesOf(info, exchange.query)
     const { allowed } = await this.services.rbac.authorize(exchange.user, attributes)
-    if (allowed) return
-    const who = `User ${JSON.stringify(exchange.user.name)}`
-    if (!("resource" in attributes))
-      throw forbiddenError(
-        { group: "", resource: "" },
-        "",
-        `${who} cannot ${attributes.verb} path ${JSON.stringify(attributes.path)}`,
-      )
-    const title =
-      attributes.subresource === "" ? attributes.resource : `${attributes.resource}/${attributes.subresource}`
-    const scope =
-      attributes.namespace === "" ? "at the cluster scope" : `in the namespace ${JSON.stringify(attributes.namespace)}`
-    const name = info.kind === "resource" ? info.name : ""
-    throw forbiddenError(
-      { group: attributes.group, resource: attributes.resource },
-      name,
-      `${who} cannot ${attributes.verb} resource ${JSON.stringify(title)} in API group ${JSON.stringify(attributes.group)} ${scope}`,
-    )
+    if (!allowed) throw notAllowed(exchange.user, attributes, info.kind === "resource" ? info.name : "")
   }
 
   async #dispatch(exchange: Exchange, info: ResourceRequest | PathRequest): Promise<void> {

@@ -14,7 +14,19 @@ import { deleteObject } from "../registry/deletion.js"
 import type { Kind } from "../registry/kind.js"
 import type { Registry } from "../registry/registry.js"
 import { printSelector, selectorFromObject } from "../selectors/label.js"
-import { asArray, asObject, asString, asStrings, clone, dig, isNumber, isObject, type JsonObject } from "../value.js"
+import {
+  asArray,
+  asObject,
+  asString,
+  asStrings,
+  clone,
+  dig,
+  getKey,
+  isNumber,
+  isObject,
+  type JsonObject,
+  setKey,
+} from "../value.js"
 import { now } from "../wire/go-time.js"
 import { decodeBody, mediaType, readBody } from "./body.js"
 import type { Exchange } from "./exchange.js"
@@ -210,11 +222,11 @@ async function scaleChange(exchange: Exchange): Promise<(current: JsonObject) =>
 function setPath(object: JsonObject, path: readonly string[], value: NonNullable<ReturnType<typeof dig>>): void {
   let node = object
   for (const key of path.slice(0, -1)) {
-    const child = asObject(node[key])
-    node[key] = child
+    const child = asObject(getKey(node, key))
+    setKey(node, key, child)
     node = child
   }
-  node[path.at(-1) ?? ""] = value
+  setKey(node, path.at(-1) ?? "", value)
 }
 
 async function handleBinding(exchange: Exchange, registry: Registry, target: Target): Promise<void> {

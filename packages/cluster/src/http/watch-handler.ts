@@ -3,6 +3,7 @@
 // Streams a watch: one JSON document per line until the time is up, the client leaves or the server stops. A client
 // that does not read what it is sent is dropped, so that it never costs more than MAX_PENDING bytes.
 
+import type { ServerResponse } from "node:http"
 import { metaOf } from "../meta/object-meta.js"
 import type { Kind } from "../registry/kind.js"
 import { parseListOptions } from "../registry/list-options.js"
@@ -17,6 +18,7 @@ import { acceptObject, includeObject } from "./read-handlers.js"
 
 /** What may wait in memory for one slow watcher. */
 export const MAX_PENDING = 8 * 1024 * 1024
+const STALLED = 60_000
 const BOOKMARK_EVERY = 60_000
 const BOOKMARK_BEFORE_END = 2000
 const DEFAULT_TIMEOUT = { least: 1800, more: 1800 }
@@ -70,19 +72,40 @@ export async function handleWatch(
   }
   response.on("close", end)
   onClose(end)
-  handle = await watch(registry, kind, namespace, options, emit)
+  timers.push(setTimeout(end, timeout))
+  try {
+    handle = await watch(registry, kind, namespace, options, emit, () => drained(response))
+  } catch (error) {
+    for (const timer of timers) clearTimeout(timer)
+    throw error
+  }
   if (ended) {
     handle.close()
     return
   }
   if (!response.headersSent) start(exchange)
-  timers.push(setTimeout(end, timeout))
   if (!options.allowWatchBookmarks) return
   const bookmark = (): void => {
     if (handle !== undefined) emit(handle.bookmark())
   }
   timers.push(setInterval(bookmark, BOOKMARK_EVERY))
   if (timeout > BOOKMARK_BEFORE_END) timers.push(setTimeout(bookmark, timeout - BOOKMARK_BEFORE_END))
+}
+
+/** A reader that takes nothing for STALLED loses the stream. */
+function drained(response: ServerResponse): Promise<void> {
+  if (!response.writableNeedDrain || response.destroyed) return Promise.resolve()
+  return new Promise(resolve => {
+    const stalled = setTimeout(() => response.destroy(), STALLED)
+    const done = (): void => {
+      clearTimeout(stalled)
+      response.off("drain", done)
+      response.off("close", done)
+      resolve()
+    }
+    response.on("drain", done)
+    response.on("close", done)
+  })
 }
 
 function start(exchange: Exchange): void {

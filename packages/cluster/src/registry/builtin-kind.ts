@@ -208,6 +208,7 @@ const prepareUpdate: Record<string, (object: JsonObject, old: JsonObject) => voi
   Namespace: (object, old) => {
     object.spec = { ...asObject(object.spec), finalizers: asArray(dig(old, "spec", "finalizers")) }
   },
+  CertificateSigningRequest: (object, old) => restore(object, old, "spec"),
   CustomResourceDefinition: (object, old) => {
     const storage = storageVersion(object)
     const stored = asStrings(dig(old, "status", "storedVersions"))

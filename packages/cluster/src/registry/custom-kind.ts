@@ -15,7 +15,7 @@ import { applyDefaults, prune } from "../schema/shape.js"
 import { compileSchema, type Schema } from "../schema/structural.js"
 import { noOld, validateListTypes, validateSchema } from "../schema/validate.js"
 import { customColumns } from "../table/custom-columns.js"
-import { asArray, asObject, asString, asStrings, dig, equal, isObject, type JsonObject } from "../value.js"
+import { asArray, asObject, asString, asStrings, dig, equal, isObject, type JsonObject, scalarText } from "../value.js"
 import { raiseGeneration } from "./builtin-kind.js"
 import type { Kind, ScalePaths, ValidationContext } from "./kind.js"
 
@@ -172,7 +172,7 @@ function customKind(crd: JsonObject, version: JsonObject): CustomKind {
     field(object, field) {
       if (!built.selectable(field)) return undefined
       const value = dig(object, ...field.split("."))
-      return value === undefined || value === null ? "" : `${value as string}`
+      return scalarText(value)
     },
     unsupportedField: field => `field label not supported: ${field}`,
     applyType: customApplyType(schema),

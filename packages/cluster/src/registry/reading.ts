@@ -4,10 +4,10 @@
 // and turns changes of matching into ADDED and DELETED.
 
 import { metaOf } from "../meta/object-meta.js"
-import { ApiError, badRequest, expired, internal, resourceVersionTooLarge } from "../meta/status.js"
+import { ApiError, badRequest, expired, internal, internalError, resourceVersionTooLarge } from "../meta/status.js"
 import { matchesFields } from "../selectors/field.js"
 import { matchesLabels } from "../selectors/label.js"
-import { CompactedError, type Entry, FutureRevisionError, type Watch } from "../store/store.js"
+import { CompactedError, type Entry, FutureRevisionError, type StoreEvent, type Watch } from "../store/store.js"
 import { asObject, asString, type Json, type JsonObject, scalarText } from "../value.js"
 import { JsonSyntaxError, parseJson } from "../wire/json.js"
 import { type Kind, prefixOf } from "./kind.js"
@@ -150,6 +150,8 @@ export async function watch(
   namespace: string,
   options: ListOptions,
   emit: (event: WatchEvent) => void,
+  /** Settles when the reader is ready for more; the initial state may be larger than what may wait for it. */
+  ready: () => Promise<void>,
 ): Promise<WatchHandle> {
   const prefix = prefixOf(kind.info, namespace)
   const asked = parseRevision(options.resourceVersion)
@@ -171,13 +173,15 @@ export async function watch(
     if (initial && !silent)
       for (const entry of entries) {
         const object = registry.present(kind, entry)
-        if (matches(kind, object, options)) emit({ type: "ADDED", object })
+        if (!matches(kind, object, options)) continue
+        emit({ type: "ADDED", object })
+        await ready()
       }
     seen = from
     if (options.sendInitialEvents === true && options.allowWatchBookmarks) emit(bookmark(true))
   }
   try {
-    const handle = store.watch(prefix, from, event => {
+    const deliver = (event: StoreEvent): void => {
       seen = event.revision
       const before = event.previous === undefined ? undefined : registry.present(kind, event.previous)
       const after = event.entry === undefined ? undefined : registry.present(kind, event.entry)
@@ -185,6 +189,14 @@ export async function watch(
       const matching = after !== undefined && matches(kind, after, options)
       if (matching) emit({ type: matched ? "MODIFIED" : "ADDED", object: after })
       else if (matched) emit({ type: "DELETED", object: withRevision(before, event.revision) })
+    }
+    const handle = store.watch(prefix, from, event => {
+      try {
+        deliver(event)
+      } catch (error) {
+        // An object that cannot be shown ends this watch; the store would hold the whole process to blame.
+        emit({ type: "ERROR", object: internalError(error instanceof Error ? error.message : "").toStatus() })
+      }
     })
     return { close: () => handle.close(), bookmark }
   } catch (error) {

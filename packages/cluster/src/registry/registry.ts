@@ -10,6 +10,7 @@ import { isDeleting, metaOf, validateMeta, validateMetaUpdate } from "../meta/ob
 import {
   type ApiError,
   alreadyExists,
+  badRequest,
   conflict,
   forbiddenError,
   internal,
@@ -19,16 +20,19 @@ import {
 } from "../meta/status.js"
 import { type FieldManagement, trackUpdate } from "../patch/apply/field-manager.js"
 import { FieldSet } from "../patch/apply/field-set.js"
-import type { Entry, Store } from "../store/store.js"
+import type { Compare, Entry, Store, Write } from "../store/store.js"
 import { asObject, asString, asStrings, clone, dig, equal, type JsonObject } from "../value.js"
 import { now } from "../wire/go-time.js"
 import { stringify } from "../wire/json.js"
 import type { Catalog } from "./catalog.js"
 import type { AdmissionRequest, RequestContext } from "./context.js"
 import { groupKind, groupResource, type Kind, keyOf } from "./kind.js"
-import { allocateAddresses, normalizeAddresses } from "./service-addresses.js"
+import { narrowUpdate } from "./narrow-update.js"
+import { addressesOf, allocateAddresses, normalizeAddresses } from "./service-addresses.js"
 
 export interface Admission {
+  /** Refuses users who may write the object but not create it. */
+  authorizeCreate(kind: Kind, context: RequestContext): Promise<void>
   mutate(kind: Kind, request: AdmissionRequest, context: RequestContext): Promise<JsonObject>
   validate(kind: Kind, request: AdmissionRequest, context: RequestContext): Promise<void>
 }
@@ -54,6 +58,8 @@ export interface Written {
 
 /** Everybody who writes the same object at once is served in turn; only a storm beyond this is refused. */
 const MAX_ATTEMPTS = 500
+/** Moves with every change of the addresses of Services. */
+const ADDRESSES = "/registry/ranges/serviceaddresses"
 const RANDOM = "bcdfghjklmnpqrstvwxz2456789"
 /** Kinds whose status endpoint may also change labels and annotations. */
 const metaThroughStatus = new Set([
@@ -151,6 +157,22 @@ export class Registry {
     options: JsonObject,
     tracked = false,
   ): Promise<JsonObject> {
+    for (let attempt = 0; ; attempt++) {
+      const created = await this.#insert(kind, object, context, options, tracked)
+      if (created !== undefined) return created
+      if (attempt >= MAX_ATTEMPTS) throw modified(groupResource(kind.info), asString(metaOf(object).name))
+      await sleep(Math.random() * Math.min(attempt * 4, 100))
+    }
+  }
+
+  /** undefined when somebody else took addresses in between. */
+  async #insert(
+    kind: Kind,
+    object: JsonObject,
+    context: RequestContext,
+    options: JsonObject,
+    tracked: boolean,
+  ): Promise<JsonObject | undefined> {
     const draft = clone(object)
     const meta = metaOf(draft)
     draft.metadata = meta
@@ -163,6 +185,9 @@ export class Registry {
       await this.admission.mutate(kind, { operation: "CREATE", object: managed, oldObject: null, options }, context),
     )
     const own = metaOf(mutated)
+    // Where an object lies was judged before any webhook saw it.
+    if (kind.info.namespaced && own.namespace !== context.namespace)
+      throw badRequest("the namespace of the provided object does not match the namespace sent on the request")
     for (const key of ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"]) delete own[key]
     own.uid = randomUUID()
     own.creationTimestamp = now(this.clock)
@@ -171,7 +196,7 @@ export class Registry {
     const errors = [...validateMeta(metaOf(mutated), kind.meta), ...kind.validate(mutated, context)]
     if (errors.length > 0) throw invalidError(invalidKind(kind, mutated), asString(own.name), errors)
     const key = keyOf(kind.info, context.namespace, asString(own.name))
-    await this.#allocate(kind, mutated, key)
+    const addresses = await this.#allocate(kind, mutated, key)
     await this.admission.validate(kind, { operation: "CREATE", object: mutated, oldObject: null, options }, context)
     const revision = asString(own.resourceVersion)
     if (revision !== "" && revision !== "0")
@@ -180,8 +205,15 @@ export class Registry {
     const existing = await this.store.get(key)
     if (existing !== undefined) throw this.#exists(kind, existing, asString(own.name))
     if (context.dryRun) return withoutRevision(kind.fromStored(stored))
-    const written = await this.store.commit([{ key, modRevision: 0 }], [{ key, value: stringify(stored) }])
-    if (written === undefined) throw this.#exists(kind, await this.store.get(key), asString(own.name))
+    const written = await this.store.commit(
+      [{ key, modRevision: 0 }, ...addresses.compares],
+      [...addresses.writes, { key, value: stringify(stored) }],
+    )
+    if (written === undefined) {
+      const winner = await this.store.get(key)
+      if (winner === undefined && addresses.compares.length > 0) return undefined
+      throw this.#exists(kind, winner, asString(own.name))
+    }
     return withRevision(kind.fromStored(stored), written)
   }
 
@@ -196,11 +228,20 @@ export class Registry {
     return `${base.slice(0, 58)}${suffix}`
   }
 
-  async #allocate(kind: Kind, object: JsonObject, key: string): Promise<void> {
-    if (kind.info.kind !== "Service" || kind.info.group !== "") return
+  /** What to commit along with the object, so that no two Services take the same address, whichever server writes them. */
+  async #allocate(kind: Kind, object: JsonObject, key: string): Promise<{ compares: Compare[]; writes: Write[] }> {
+    if (kind.info.kind !== "Service" || kind.info.group !== "") return { compares: [], writes: [] }
+    // INVARIANT: read before the Services, so that whoever takes an address after our look moves it.
+    const range = await this.store.get(ADDRESSES)
     const { entries } = await this.store.range({ prefix: kind.info.prefix })
     const errors = allocateAddresses(object, key, entries, Math.random)
     if (errors.length > 0) throw invalidError(groupKind(kind.info), asString(dig(object, "metadata", "name")), errors)
+    const old = entries.find(entry => entry.key === key)?.object
+    if (equal(addressesOf(object), addressesOf(old))) return { compares: [], writes: [] }
+    return {
+      compares: [{ key: ADDRESSES, modRevision: range?.modRevision ?? 0 }],
+      writes: [{ key: ADDRESSES, value: "{}" }],
+    }
   }
 
   async update(request: UpdateRequest): Promise<Written> {
@@ -210,6 +251,7 @@ export class Registry {
       const entry = await this.store.get(key)
       if (entry === undefined) {
         if (request.create === "never") throw notFound(groupResource(kind.info), context.name)
+        await this.admission.authorizeCreate(kind, context)
         const object = await request.transform(undefined)
         return {
           object: await this.create(
@@ -265,7 +307,7 @@ export class Registry {
     this.#prepareUpdate(kind, mutated, old, context)
     const errors = this.#updateErrors(kind, mutated, old, context)
     if (errors.length > 0) throw invalidError(invalidKind(kind, mutated), asString(metaOf(mutated).name), errors)
-    await this.#allocate(kind, mutated, key)
+    const addresses = await this.#allocate(kind, mutated, key)
     await this.admission.validate(
       kind,
       { operation: "UPDATE", object: mutated, oldObject: current, options: request.options },
@@ -280,8 +322,8 @@ export class Registry {
     }
     if (context.dryRun) return withRevision(kind.fromStored(stored), entry.modRevision)
     const revision = await this.store.commit(
-      [{ key, modRevision: entry.modRevision }],
-      [{ key, value: stringify(stored) }],
+      [{ key, modRevision: entry.modRevision }, ...addresses.compares],
+      [...addresses.writes, { key, value: stringify(stored) }],
     )
     return revision === undefined ? undefined : withRevision(kind.fromStored(stored), revision)
   }
@@ -295,6 +337,7 @@ export class Registry {
       if (before[key] === undefined) delete meta[key]
       else meta[key] = before[key]
     }
+    narrowUpdate(kind.info.plural, context.subresource, object, old)
     keep("generation")
     if (context.subresource === "status") {
       for (const key of Object.keys(object))

@@ -6,7 +6,7 @@
 import { isIPv4 } from "node:net"
 import { type FieldError, invalid } from "../meta/field-error.js"
 import type { Entry } from "../store/store.js"
-import { asArray, asObject, asString, asStrings, isEmpty, type JsonObject } from "../value.js"
+import { asArray, asObject, asString, asStrings, isEmpty, type Json, type JsonObject } from "../value.js"
 
 const NODE_PORTS = { first: 30000, last: 32767 }
 /** 10.0.0.0/16; single addresses that people ask for by hand mostly lie in its lower half. */
@@ -56,10 +56,10 @@ export function allocateAddresses(
       if (offset < 1 || offset >= RANGE.size - 1) return refuse("the provided network does not match the current range")
       if (taken.has(asked)) return refuse("provided IP is already allocated")
     } else {
-      let ip = ""
-      do ip = ipText(RANGE.base + RANGE.randomFrom + Math.floor(random() * (RANGE.size - RANGE.randomFrom - 1)))
-      while (taken.has(ip))
-      spec.clusterIP = ip
+      const first = RANGE.base + RANGE.randomFrom
+      const ip = pick(first, RANGE.size - RANGE.randomFrom - 1, value => taken.has(ipText(value)), random)
+      if (ip === undefined) return [internal("spec.clusterIPs", "failed to allocate a serviceIP: range is full")]
+      spec.clusterIP = ipText(ip)
     }
     spec.clusterIPs = [asString(spec.clusterIP)]
     if (isEmpty(spec.ipFamilies)) spec.ipFamilies = ["IPv4"]
@@ -68,6 +68,31 @@ export function allocateAddresses(
   return type === "NodePort" || (type === "LoadBalancer" && spec.allocateLoadBalancerNodePorts !== false)
     ? allocatePorts(spec, others, random)
     : []
+}
+
+/** A free number of the range, looked for from a random place on; undefined when there is none. */
+function pick(
+  first: number,
+  count: number,
+  isTaken: (value: number) => boolean,
+  random: () => number,
+): number | undefined {
+  const start = Math.floor(random() * count)
+  for (let i = 0; i < count; i++) {
+    const value = first + ((start + i) % count)
+    if (!isTaken(value)) return value
+  }
+  return undefined
+}
+
+/** What a Service holds of both ranges. */
+export function addressesOf(service: JsonObject | undefined): Json {
+  const spec = asObject(service?.spec)
+  return [spec.clusterIP ?? null, asArray(spec.ports).map(port => asObject(port).nodePort ?? null)]
+}
+
+function internal(field: string, detail: string): FieldError {
+  return { type: "Internal", field, detail }
 }
 
 function allocatePorts(spec: JsonObject, others: readonly JsonObject[], random: () => number): FieldError[] {
@@ -88,9 +113,12 @@ function allocatePorts(spec: JsonObject, others: readonly JsonObject[], random: 
       else if (taken.has(asked))
         errors.push(invalid(`spec.ports[${i}].nodePort`, asked, "provided port is already allocated"))
     } else {
-      let number = 0
-      do number = NODE_PORTS.first + Math.floor(random() * (NODE_PORTS.last - NODE_PORTS.first + 1))
-      while (taken.has(number))
+      const count = NODE_PORTS.last - NODE_PORTS.first + 1
+      const number = pick(NODE_PORTS.first, count, value => taken.has(value), random)
+      if (number === undefined) {
+        errors.push(internal(`spec.ports[${i}].nodePort`, "failed to allocate a nodePort: range is full"))
+        continue
+      }
       port.nodePort = number
     }
     taken.add(port.nodePort)

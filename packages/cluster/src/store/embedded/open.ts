@@ -4,6 +4,7 @@
 // record about itself (`m`). Writers that wait at the same time share one synced batch. A change reaches memory and
 // watchers only after it is on disk, so nobody ever sees what a crash could take back.
 
+import { mkdir } from "node:fs/promises"
 import { ClassicLevel } from "classic-level"
 import { ClusterError } from "../../errors.js"
 import { compareKeys } from "../key-order.js"
@@ -58,6 +59,8 @@ interface Watcher {
 const logKey = (revision: number): string => `l${revision.toString(16).padStart(14, "0")}`
 
 export async function openEmbeddedStore(folder: string): Promise<Store> {
+  // It holds Secrets, and LevelDB's own files are readable by whoever reaches them.
+  await mkdir(folder, { recursive: true, mode: 0o700 })
   const db = new ClassicLevel<string, string>(folder, { keyEncoding: "utf8", valueEncoding: "utf8" })
   try {
     await db.open()

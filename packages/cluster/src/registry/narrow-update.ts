@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Subresources of a pod that may change one part of it only: whatever else the request says is as it was, so that the
+// right to such a subresource is no right to the pod.
+
+import { asArray, asObject, clone, type Json, type JsonObject } from "../value.js"
+
+type Narrow = (spec: JsonObject, before: JsonObject) => JsonObject
+
+const narrow: Record<string, Narrow> = {
+  "pods/ephemeralcontainers": (spec, before) => withKey(before, "ephemeralContainers", spec.ephemeralContainers),
+  "pods/resize": (spec, before) => {
+    let out = before
+    for (const list of ["containers", "initContainers"])
+      if (before[list] !== undefined) out = withKey(out, list, resized(asArray(spec[list]), asArray(before[list])))
+    return out
+  },
+}
+
+/** The object as the subresource may leave it; the same one where the subresource has no such bounds. */
+export function narrowUpdate(plural: string, subresource: string, object: JsonObject, old: JsonObject): void {
+  const change = narrow[`${plural}/${subresource}`]
+  if (change === undefined) return
+  const { resourceVersion, managedFields } = asObject(object.metadata)
+  const kept = clone(old)
+  let metadata = withKey(asObject(kept.metadata), "resourceVersion", resourceVersion)
+  metadata = withKey(metadata, "managedFields", managedFields)
+  const spec = change(asObject(object.spec), asObject(kept.spec))
+  for (const key of Object.keys(object)) delete object[key]
+  Object.assign(object, kept, { metadata, spec })
+}
+
+function resized(wanted: readonly Json[], before: readonly Json[]): Json[] {
+  const byName = new Map(wanted.map(item => [asObject(item).name, asObject(item)]))
+  return before.map(item => {
+    const container = asObject(item)
+    const asked = byName.get(container.name)
+    if (asked === undefined) return container
+    return withKey(withKey(container, "resources", asked.resources), "resizePolicy", asked.resizePolicy)
+  })
+}
+
+function withKey(object: JsonObject, key: string, value: Json | undefined): JsonObject {
+  const { [key]: _, ...rest } = object
+  return value === undefined ? rest : { ...rest, [key]: value }
+}
