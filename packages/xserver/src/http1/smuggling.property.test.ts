@@ -8,6 +8,8 @@ import { eventually, Rig } from "./testing/rig.js"
 
 let rig: Rig
 const seen: string[] = []
+/** Let through and given up before the application saw them; what was on its way may still reach it in a later run. */
+const givenUp: string[] = []
 
 beforeAll(async () => {
   rig = await Rig.start({
@@ -36,8 +38,14 @@ it("lets through what was judged, and nothing inside it", async () => {
       const allowed = rig.meters.records.flatMap(({ judgement, method }) =>
         judgement?.verdict === "allow" && "target" in judgement ? [`${method} ${judgement.target}`] : [],
       )
-      // One that broke off may have been given up before the application saw it.
-      expect(allowed.slice(0, seen.length)).toEqual(seen)
+      const strangers = seen.filter(request => {
+        if (request === allowed[0]) return allowed.shift() === undefined
+        const late = givenUp.indexOf(request)
+        if (late >= 0) givenUp.splice(late, 1)
+        return late < 0
+      })
+      givenUp.push(...allowed)
+      expect(strangers).toEqual([])
     }),
     { numRuns: 200 },
   )
