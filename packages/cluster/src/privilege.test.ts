@@ -350,6 +350,22 @@ describe("watches", () => {
   })
 })
 
+describe("namespaces", () => {
+  it.each(["Foreground", "Orphan"])("deleted with policy %s stay until their content is gone", async policy => {
+    const name = `held-${policy.toLowerCase()}`
+    const path = `/api/v1/namespaces/${name}`
+    await admin("POST", "/api/v1/namespaces", { metadata: { name } })
+    await admin("POST", `${path}/configmaps`, { metadata: { name: "heirloom", finalizers: ["example.com/hold"] } })
+    await admin("DELETE", path, { propagationPolicy: policy })
+    let namespace = await admin("GET", path)
+    while (asArray(dig(namespace.body, "metadata", "finalizers")).length > 0) {
+      await new Promise(resolve => setTimeout(resolve, 10))
+      namespace = await admin("GET", path)
+    }
+    expect(dig(namespace.body, "status", "phase")).toBe("Terminating")
+  })
+})
+
 describe("files", () => {
   it.each(["store", "pki"])("keeps %s to its owner", async name => {
     expect((await stat(join(folder, name))).mode & 0o077).toBe(0)

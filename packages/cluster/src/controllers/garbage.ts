@@ -4,7 +4,7 @@
 // deletion waits for its dependents, an orphaning one cuts them loose. An index of owners follows the store.
 
 import { isDeleting, metaOf } from "../meta/object-meta.js"
-import type { Registry } from "../registry/registry.js"
+import { finished, type Registry } from "../registry/registry.js"
 import type { Entry, StoreEvent, Watch } from "../store/store.js"
 import { asArray, asObject, asString, asStrings, clone, type JsonObject } from "../value.js"
 import { stringify } from "../wire/json.js"
@@ -126,7 +126,7 @@ export class GarbageCollector {
   }
 
   async #release(entry: Entry, finalizer: string): Promise<void> {
-    const { store } = this.registry
+    const { store, catalog } = this.registry
     const object: JsonObject = clone(entry.object)
     const meta = metaOf(object)
     const rest = asStrings(meta.finalizers).filter(name => name !== finalizer)
@@ -134,9 +134,12 @@ export class GarbageCollector {
     else meta.finalizers = rest
     object.metadata = meta
     const { key } = entry
+    const kind = catalog.kinds().find(({ info }) => key.startsWith(info.prefix))
+    // A namespace is held by its content too: gone too early, it would leave that behind for the next of its name.
+    const gone = kind === undefined ? rest.length === 0 : finished(kind, object)
     const done = await store.commit(
       [{ key, modRevision: entry.modRevision }],
-      [rest.length === 0 ? { key, delete: true } : { key, value: stringify(object) }],
+      [gone ? { key, delete: true } : { key, value: stringify(object) }],
     )
     if (done === undefined) throw new Error("changed meanwhile")
   }
