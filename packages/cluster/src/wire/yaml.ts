@@ -3,7 +3,7 @@
 // YAML bodies and answers. A body is read as JSON data with 64-bit integers; duplicate keys are reported by line.
 // Errors are worded as the Go library words them where clients are known to look.
 
-import { isMap, isScalar, LineCounter, parseDocument, stringify as print, visit } from "yaml"
+import { isMap, isScalar, Lexer, LineCounter, Parser, parseDocument, stringify as print, visit } from "yaml"
 import { type Json, sorted } from "../value.js"
 import { JsonSyntaxError, parseJson } from "./json.js"
 
@@ -15,9 +15,32 @@ export interface ParsedYaml {
   duplicates: string[]
 }
 
+/** Reading YAML holds up everybody else, about two seconds per MiB; clients that send more send JSON. */
+const MAX_CHARACTERS = 512 * 1024
+
 export function parseYaml(text: string): ParsedYaml {
   const json = text.startsWith("{") ? asJson(text) : undefined
   if (json !== undefined) return json
+  if (text.length > MAX_CHARACTERS)
+    throw new YamlSyntaxError(`yaml: the document has more than ${MAX_CHARACTERS} characters, send it as JSON`)
+  checkDepth(text)
+  return readYaml(text)
+}
+
+/** Deeper than any document of Kubernetes. */
+const MAX_DEPTH = 200
+
+// The composer recurses, and a text of some thousand brackets would end the process rather than throw. The parser below
+// it does not recurse and knows how deep it is.
+function checkDepth(text: string): void {
+  const parser = new Parser()
+  for (const lexeme of new Lexer().lex(text)) {
+    for (const _ of parser.next(lexeme));
+    if (parser.stack.length > MAX_DEPTH) throw new YamlSyntaxError(`yaml: exceeded max depth of ${MAX_DEPTH}`)
+  }
+}
+
+function readYaml(text: string): ParsedYaml {
   const lines = new LineCounter()
   const document = parseDocument(text, { uniqueKeys: false, intAsBigInt: true, lineCounter: lines })
   const [error] = document.errors
@@ -28,7 +51,8 @@ export function parseYaml(text: string): ParsedYaml {
       if (!isMap(map)) return
       const seen = new Set<unknown>()
       for (const { key } of map.items) {
-        if (!isScalar(key)) continue
+        // JSON has no such keys, and the library takes minutes to spell a nest of them out.
+        if (!isScalar(key)) throw new YamlSyntaxError("yaml: invalid map key: only scalars can be keys in JSON")
         if (seen.has(key.value))
           duplicates.push(
             `  line ${lines.linePos(key.range?.[0] ?? 0).line}: key ${JSON.stringify(key.value)} already set in map`,
