@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `merlond cluster`: the Kubernetes-compatible API server by itself, on its embedded store or on etcd.
 
-import { readFileSync } from "node:fs"
-import { type Cluster, type EtcdOptions, openEtcdStore, type Store, startCluster } from "@merlon/cluster"
+import { type Cluster, etcdOptions, openEtcdStore, startCluster } from "@merlon/cluster"
 import { Command, InvalidArgumentError, Option } from "commander"
 import { pino } from "pino"
 
@@ -12,7 +11,7 @@ interface Flags {
   readonly port: number
   readonly name: readonly string[]
   readonly etcd: readonly string[]
-  readonly etcdPrefix: string
+  readonly etcdPrefix?: string
   readonly etcdCa?: string
   readonly etcdCert?: string
   readonly etcdKey?: string
@@ -43,7 +42,7 @@ export function clusterCommand(): Command {
         .default([], "the embedded store"),
     )
     .addOption(
-      option("--etcd-prefix <key>", "everything in etcd lives under this key", "MERLON_ETCD_PREFIX").default("/merlon"),
+      option("--etcd-prefix <key>", "everything in etcd lives under this key (default: /merlon)", "MERLON_ETCD_PREFIX"),
     )
     .addOption(option("--etcd-ca <file>", "authority of etcd's certificate", "MERLON_ETCD_CA"))
     .addOption(option("--etcd-cert <file>", "our certificate towards etcd", "MERLON_ETCD_CERT"))
@@ -54,36 +53,28 @@ export function clusterCommand(): Command {
 
 async function run(flags: Flags): Promise<void> {
   const logger = pino({ base: null }, pino.destination({ dest: 2, sync: true }))
-  const store = flags.etcd.length === 0 ? undefined : await etcdStore(flags)
+  const etcd = etcdOptions(
+    {
+      etcd: flags.etcd.length === 0 ? undefined : [...flags.etcd],
+      "etcd-prefix": flags.etcdPrefix,
+      "etcd-ca": flags.etcdCa,
+      "etcd-cert": flags.etcdCert,
+      "etcd-key": flags.etcdKey,
+      "etcd-user": flags.etcdUser,
+    },
+    process.env,
+  )
   const cluster = await startCluster({
     dataDir: flags.data,
     host: flags.listen,
     port: flags.port,
     names: flags.name,
-    ...(store === undefined ? {} : { store }),
+    ...(etcd === undefined ? {} : { store: await openEtcdStore(etcd) }),
     log: (error, request) =>
       logger.error({ request, error: error instanceof Error ? error.message : String(error) }, "failed"),
   })
   process.stdout.write(`serving ${cluster.url}\nexport KUBECONFIG=${cluster.kubeconfigPath}\n`)
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => stop(cluster))
-}
-
-function etcdStore({ etcd, etcdPrefix, etcdCa, etcdCert, etcdKey, etcdUser }: Flags): Promise<Store> {
-  if ((etcdCert === undefined) !== (etcdKey === undefined)) {
-    throw new InvalidArgumentError("--etcd-cert and --etcd-key belong together: give both or neither")
-  }
-  const tls: NonNullable<EtcdOptions["tls"]> = {
-    ...(etcdCa === undefined ? {} : { ca: readFileSync(etcdCa) }),
-    ...(etcdCert === undefined ? {} : { certificate: readFileSync(etcdCert) }),
-    ...(etcdKey === undefined ? {} : { key: readFileSync(etcdKey) }),
-  }
-  const password = process.env.MERLON_ETCD_PASSWORD ?? ""
-  return openEtcdStore({
-    endpoints: etcd,
-    prefix: etcdPrefix,
-    ...(Object.keys(tls).length === 0 ? {} : { tls }),
-    ...(etcdUser === undefined ? {} : { user: { name: etcdUser, password } }),
-  })
 }
 
 function stop(cluster: Cluster): void {
