@@ -34,6 +34,7 @@ export function chart(rows: readonly Row[]): string {
     y += 12
   }
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${WIDTH}" height="${y}" viewBox="0 0 ${WIDTH} ${y}" font-family="system-ui, sans-serif" font-size="11" fill="#333">
+<title>CPU per request of each proxy, by kind of work</title>
 <rect width="100%" height="100%" fill="#fff"/>
 <text x="${LABEL}" y="18" font-size="13" font-weight="600">CPU per request, one thread, the same work in the same run (each group has its own scale)</text>
 ${parts.join("\n")}
