@@ -3,8 +3,8 @@
 
 import { type ChildProcess, execFileSync, spawn } from "node:child_process"
 import { readFileSync, writeFileSync } from "node:fs"
-import { createServer } from "node:net"
 import { join } from "node:path"
+import { freePort } from "../../packages/cluster/src/store/testing/free-port.js"
 import { ISSUER, ruleFiles } from "./material.js"
 
 export type Work = "plain" | "jwt" | "mtls" | "mtls-jwt" | "h2"
@@ -152,16 +152,6 @@ function installed(program: string): boolean {
   } catch {
     return false
   }
-}
-
-export function freePort(): Promise<number> {
-  return new Promise(resolve => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const address = server.address()
-      const port = typeof address === "object" ? (address?.port ?? 0) : 0
-      server.close(() => resolve(port))
-    })
-  })
 }
 
 async function ready(child: ChildProcess, port: number): Promise<Running> {

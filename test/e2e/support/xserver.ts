@@ -3,9 +3,9 @@
 
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs"
-import { type AddressInfo, createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { freePort } from "../../../packages/cluster/src/store/testing/free-port.js"
 
 export interface Settings {
   readonly upstream: number
@@ -166,15 +166,6 @@ export async function until(holds: () => Promise<boolean>): Promise<void> {
     if (Date.now() > end) throw new Error("what was waited for did not happen")
     await new Promise(resolve => setTimeout(resolve, 25))
   }
-}
-
-export function freePort(): Promise<number> {
-  return new Promise(resolve => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as AddressInfo
-      server.close(() => resolve(port))
-    })
-  })
 }
 
 export const document = (kind: string, name: string, spec: object, namespace = "foo"): object => ({

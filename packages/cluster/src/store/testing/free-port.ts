@@ -1,17 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A port nobody listens on at this moment. Servers that must keep their address across restarts need it beforehand.
+// A port nobody listens on. Servers that must keep their address across restarts need it beforehand. It lies below the
+// range from which systems take ports for outgoing connections (RFC 6335 section 6, and Linux from 32768), or some
+// client could hold it just when the server comes back.
 
+import { randomInt } from "node:crypto"
 import { createServer } from "node:net"
 
+const LOWEST = 20_000
+const BEYOND = 32_768
+
 export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = randomInt(LOWEST, BEYOND)
+    if (await isFree(port)) return port
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
   const server = createServer()
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject)
-    server.listen(0, "127.0.0.1", resolve)
+  return new Promise(resolve => {
+    server.once("error", () => resolve(false))
+    server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)))
   })
-  const address = server.address()
-  await new Promise(resolve => server.close(resolve))
-  if (address === null || typeof address === "string") throw new Error("no port was given")
-  return address.port
 }
