@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the control plane asks of a Kubernetes API. One implementation speaks HTTP (`http-client.ts`); whoever needs the
+// API takes this interface and nothing else.
+
+import type { KubernetesObject, ResourceType } from "./resource-type.js"
+
+export interface ListOptions {
+  /** All namespaces where absent. */
+  readonly namespace?: string
+  readonly labelSelector?: string
+  readonly fieldSelector?: string
+}
+
+export interface WatchEvent<T> {
+  readonly type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK"
+  readonly object: T
+}
+
+export type PatchType = "merge" | "json" | "apply"
+
+export interface PatchOptions {
+  readonly namespace?: string
+  readonly subresource?: string
+  readonly type?: PatchType
+}
+
+export interface KubernetesClient {
+  /** Undefined where there is none. Every other failure of any call is an `ApiError`. */
+  get<T extends KubernetesObject>(type: ResourceType, name: string, namespace?: string): Promise<T | undefined>
+  /** Pages through everything. */
+  list<T extends KubernetesObject>(
+    type: ResourceType,
+    options?: ListOptions,
+  ): Promise<{ readonly items: readonly T[]; readonly resourceVersion: string }>
+  create<T extends KubernetesObject>(type: ResourceType, object: T, options?: { readonly dryRun?: boolean }): Promise<T>
+  /** Fails with 409 where the resourceVersion is not the current one. */
+  replace<T extends KubernetesObject>(type: ResourceType, object: T, subresource?: string): Promise<T>
+  patch<T extends KubernetesObject>(
+    type: ResourceType,
+    name: string,
+    body: unknown,
+    options?: PatchOptions,
+  ): Promise<T>
+  /** False where there was none. */
+  delete(type: ResourceType, name: string, namespace?: string): Promise<boolean>
+  /** POST to a subresource, as `serviceaccounts/NAME/token`. */
+  createSubresource<T>(type: ResourceType, name: string, subresource: string, body: unknown, namespace?: string): Promise<T>
+  /** Ends when the server ends it, fails with an `ApiError` (410: list again) or when the signal says so. */
+  watch<T extends KubernetesObject>(
+    type: ResourceType,
+    resourceVersion: string,
+    options: ListOptions & { readonly signal: AbortSignal },
+  ): AsyncIterable<WatchEvent<T>>
+}
+
+export class ApiError extends Error {
+  override readonly name = "ApiError"
+  /** HTTP status; 0 where no answer came. */
+  readonly code: number
+  /** As Kubernetes words it: `NotFound`, `Conflict`, `Forbidden`. */
+  readonly reason: string
+
+  constructor(code: number, reason: string, message: string) {
+    super(message)
+    this.code = code
+    this.reason = reason
+  }
+}

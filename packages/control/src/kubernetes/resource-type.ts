@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kinds of Kubernetes objects the control plane reads and writes, and the shape all of them share.
+
+import type { MeshNames } from "@merlon/policy"
+
+export interface ObjectMeta {
+  readonly name: string
+  readonly namespace?: string
+  readonly uid?: string
+  readonly resourceVersion?: string
+  readonly generation?: number
+  readonly creationTimestamp?: string
+  readonly deletionTimestamp?: string
+  readonly labels?: { readonly [key: string]: string }
+  readonly annotations?: { readonly [key: string]: string }
+  readonly [other: string]: unknown
+}
+
+export interface KubernetesObject {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: ObjectMeta
+  readonly [field: string]: unknown
+}
+
+export interface ResourceType {
+  /** Empty for the core group. */
+  readonly group: string
+  readonly version: string
+  readonly plural: string
+  readonly kind: string
+  readonly namespaced: boolean
+}
+
+const core = (plural: string, kind: string, namespaced = true): ResourceType => ({
+  group: "",
+  version: "v1",
+  plural,
+  kind,
+  namespaced,
+})
+
+const grouped = (group: string, plural: string, kind: string, namespaced: boolean): ResourceType => ({
+  group,
+  version: "v1",
+  plural,
+  kind,
+  namespaced,
+})
+
+export const NAMESPACES = core("namespaces", "Namespace", false)
+export const PODS = core("pods", "Pod")
+export const SERVICES = core("services", "Service")
+export const SECRETS = core("secrets", "Secret")
+export const CONFIG_MAPS = core("configmaps", "ConfigMap")
+export const SERVICE_ACCOUNTS = core("serviceaccounts", "ServiceAccount")
+export const EVENTS = core("events", "Event")
+export const LEASES = grouped("coordination.k8s.io", "leases", "Lease", true)
+export const NETWORK_POLICIES = grouped("networking.k8s.io", "networkpolicies", "NetworkPolicy", true)
+export const TOKEN_REVIEWS = grouped("authentication.k8s.io", "tokenreviews", "TokenReview", false)
+export const CUSTOM_RESOURCE_DEFINITIONS = grouped(
+  "apiextensions.k8s.io",
+  "customresourcedefinitions",
+  "CustomResourceDefinition",
+  false,
+)
+const ADMISSION = "admissionregistration.k8s.io"
+export const VALIDATING_WEBHOOKS = grouped(
+  ADMISSION,
+  "validatingwebhookconfigurations",
+  "ValidatingWebhookConfiguration",
+  false,
+)
+export const MUTATING_WEBHOOKS = grouped(
+  ADMISSION,
+  "mutatingwebhookconfigurations",
+  "MutatingWebhookConfiguration",
+  false,
+)
+const RBAC = "rbac.authorization.k8s.io"
+export const CLUSTER_ROLES = grouped(RBAC, "clusterroles", "ClusterRole", false)
+export const CLUSTER_ROLE_BINDINGS = grouped(RBAC, "clusterrolebindings", "ClusterRoleBinding", false)
+
+/** The four kinds of ours, by kind. */
+export function policyTypes({ securityGroup, networkingGroup, version }: MeshNames) {
+  const security = (plural: string, kind: string): ResourceType => ({
+    group: securityGroup,
+    version,
+    plural,
+    kind,
+    namespaced: true,
+  })
+  return {
+    RequestAuthentication: security("requestauthentications", "RequestAuthentication"),
+    AuthorizationPolicy: security("authorizationpolicies", "AuthorizationPolicy"),
+    PeerAuthentication: security("peerauthentications", "PeerAuthentication"),
+    MeshService: { ...security("meshservices", "MeshService"), group: networkingGroup },
+  } as const
+}
+
+/** `namespace/name`, or the name alone of what has no namespace. */
+export function objectKey({ metadata: { namespace, name } }: KubernetesObject): string {
+  return namespace === undefined ? name : `${namespace}/${name}`
+}

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the control plane tells a proxy, in plain values. Each is a resource of its own with a name and a version, so
+// that a change sends only what changed; together they are what the proxy enforces.
+
+import type { PathNormalization } from "@merlon/policy"
+
+export const PROXY_RESOURCE = "type.googleapis.com/merlon.mesh.v1.ProxyResource"
+
+export interface PortSpec {
+  /** The workload's own port: what policies and port-level modes name. */
+  readonly port: number
+  /** Where xserver listens: 15080 for the first port, 15081 for the second. */
+  readonly listen: number
+  readonly protocol: "http" | "tcp" | "auto"
+  readonly upstreamProtocol: "http/1.1" | "h2c"
+  /** Host names of the Services that lead to this port, in every spelling a caller may use as SNI. */
+  readonly serviceNames: readonly string[]
+}
+
+export interface ProbeSpec {
+  readonly kind: "http" | "tcp"
+  readonly port: number
+  readonly path: string
+  readonly headers: { readonly [name: string]: string }
+  readonly timeoutMs: number
+}
+
+export interface MeshSpec {
+  readonly mesh: string
+  readonly domain: string
+  readonly trustDomain: string
+  readonly trustDomainAliases: readonly string[]
+  readonly pathNormalization: PathNormalization
+  readonly numTrustedProxies: number
+}
+
+export interface WorkloadSpec {
+  readonly mesh: MeshSpec
+  readonly namespace: string
+  readonly name: string
+  readonly serviceAccount: string
+  readonly labels: { readonly [key: string]: string }
+  readonly ports: readonly PortSpec[]
+  /** Probes of the kubelet that xserver answers, by path. */
+  readonly probes: { readonly [path: string]: ProbeSpec }
+}
+
+export interface KeySetSpec {
+  /** As `keySetId` names it. */
+  readonly id: string
+  readonly jwks: string
+}
+
+export interface TrustSpec {
+  /** PEM, every root that is trusted. */
+  readonly bundle: string
+  /** SHA-256 of the DER of the root that signs now, in lower-case hex: a certificate of another root is renewed at once. */
+  readonly signer: string
+  readonly revokedIdentities: readonly string[]
+  /** Upper-case hex without leading zeros. */
+  readonly revokedSerials: readonly string[]
+}
+
+export type ProxyResource =
+  | { readonly kind: "workload"; readonly workload: WorkloadSpec }
+  | { readonly kind: "policy"; readonly document: unknown }
+  | { readonly kind: "keySet"; readonly keySet: KeySetSpec }
+  | { readonly kind: "trust"; readonly trust: TrustSpec }
+
+/** Names on the wire. A proxy has one workload and one trust, any number of the others. */
+export const resourceNames = {
+  workload: "workload",
+  trust: "trust",
+  policy: (kind: string, namespace: string, name: string): string => `policy/${kind}/${namespace}/${name}`,
+  keySet: (id: string): string => `keys/${id}`,
+} as const
