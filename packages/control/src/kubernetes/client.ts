@@ -35,16 +35,17 @@ export interface KubernetesClient {
   create<T extends KubernetesObject>(type: ResourceType, object: T, options?: { readonly dryRun?: boolean }): Promise<T>
   /** Fails with 409 where the resourceVersion is not the current one. */
   replace<T extends KubernetesObject>(type: ResourceType, object: T, subresource?: string): Promise<T>
-  patch<T extends KubernetesObject>(
-    type: ResourceType,
-    name: string,
-    body: unknown,
-    options?: PatchOptions,
-  ): Promise<T>
+  patch<T extends KubernetesObject>(type: ResourceType, name: string, body: unknown, options?: PatchOptions): Promise<T>
   /** False where there was none. */
   delete(type: ResourceType, name: string, namespace?: string): Promise<boolean>
   /** POST to a subresource, as `serviceaccounts/NAME/token`. */
-  createSubresource<T>(type: ResourceType, name: string, subresource: string, body: unknown, namespace?: string): Promise<T>
+  createSubresource<T>(
+    type: ResourceType,
+    name: string,
+    subresource: string,
+    body: unknown,
+    namespace?: string,
+  ): Promise<T>
   /** Ends when the server ends it, fails with an `ApiError` (410: list again) or when the signal says so. */
   watch<T extends KubernetesObject>(
     type: ResourceType,

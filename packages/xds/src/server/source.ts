@@ -50,7 +50,10 @@ export interface Subscriber {
   close(): void
 }
 
-export type Refusal = { readonly code: "PERMISSION_DENIED" | "INVALID_ARGUMENT" | "UNAVAILABLE"; readonly message: string }
+export type Refusal = {
+  readonly code: "PERMISSION_DENIED" | "INVALID_ARGUMENT" | "UNAVAILABLE"
+  readonly message: string
+}
 
 export interface ResourceSource {
   /** Called once per stream with its first request, for which `typeUrl` was asked. */

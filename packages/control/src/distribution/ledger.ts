@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who is connected and what each proxy enforces, by its own word. This is what "enforced by 12 of 12" is counted from.
+
+export interface Rejection {
+  readonly revision: number
+  readonly message: string
+  /** Resources of the rejected revision that the proxy does not enforce, by their names on the wire. */
+  readonly resources: ReadonlySet<string>
+}
+
+export interface ProxyRecord {
+  /** `namespace/name` of the workload. */
+  readonly key: string
+  /** Milliseconds since the epoch; of two records of one proxy the later one counts. */
+  readonly connectedAt: number
+  /** Versions by resource name, as last acknowledged. Equal maps are one object, so comparing and storing them is cheap. */
+  readonly enforced: ReadonlyMap<string, string>
+  readonly rejection: Rejection | undefined
+  /** The root its certificate comes from, where it said so; see `TrustSpec.signer`. */
+  readonly signer: string | undefined
+}
+
+export interface ProxyLedger {
+  readonly proxies: ReadonlyMap<string, ProxyRecord>
+  /** Called once for a burst of changes. */
+  onChange(listener: (keys: ReadonlySet<string>) => void): () => void
+}

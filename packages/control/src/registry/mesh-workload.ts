@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// A workload as the mesh sees it, read from a Pod and the Services that select it.
+
+import type { Workload } from "@merlon/policy"
+import type { PortSpec, ProbeSpec } from "@merlon/xds"
+
+export interface MeshWorkload extends Workload {
+  /** `namespace/name`. */
+  readonly key: string
+  readonly uid: string
+  readonly serviceAccount: string
+  /** Undefined as long as nobody knows it. */
+  readonly address: string | undefined
+  readonly ready: boolean
+  /** Whether an xserver stands in front of it. Policies select it either way; only a proxied one enforces them. */
+  readonly proxied: boolean
+  /** In the order of the Pod's containers: `listen` is 15080 for the first. */
+  readonly ports: readonly WorkloadPort[]
+  readonly probes: { readonly [path: string]: ProbeSpec }
+}
+
+export interface WorkloadPort extends PortSpec {
+  /** The container port's name, which a Service's `targetPort` may use. */
+  readonly name: string | undefined
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each workload's proxy is to enforce, kept up to date: a change makes new views of the workloads it touches and
+// leaves all others as they are.
+
+import type { VersionedResource } from "@merlon/xds"
+
+/** One workload's resources. Replaced as a whole by each change that touches it. */
+export interface ProxyView {
+  /** The change that made it; grows over all workloads. */
+  readonly revision: number
+  /** By name on the wire. Bodies are shared by all views that hold them. */
+  readonly resources: ReadonlyMap<string, VersionedResource>
+}
+
+export interface ProxyViews {
+  /** By workload key. Only proxied workloads have one. */
+  get(workload: string): ProxyView | undefined
+  /** Keys of the workloads whose view changed, once per burst; a workload that went has no view any more. */
+  onChange(listener: (workloads: ReadonlySet<string>) => void): () => void
+}
