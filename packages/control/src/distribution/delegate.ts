@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the distribution asks of whoever has the resources of standard xDS (listeners, routes, clusters, endpoints). Who
+// may ask is settled before; these are the same for every member of the mesh.
+
+import type { Caller, ClientNode, Snapshot } from "@merlon/xds"
+
+export interface RouteClient {
+  readonly caller: Caller
+  readonly node: ClientNode
+}
+
+/** One stream's look at one type. */
+export interface RouteWatch {
+  /** What the names yield now. Cheap: called after every `wake`. Its revision changes whenever its resources do. */
+  snapshot(): Snapshot
+  close(): void
+}
+
+export interface RouteResources {
+  /** Whether there can be resources of the type at all. */
+  serves(typeUrl: string): boolean
+  /** Calls `wake` whenever what the names yield has changed, never before `watch` has returned. */
+  watch(client: RouteClient, typeUrl: string, names: "*" | ReadonlySet<string>, wake: () => void): RouteWatch
+}
