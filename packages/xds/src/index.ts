@@ -12,6 +12,16 @@ export {
   type TrustSpec,
   type WorkloadSpec,
 } from "./proxy-resource.js"
+export {
+  type ClusterKey,
+  clusterName,
+  parseClusterName,
+  type RouteTable,
+  type ServiceCluster,
+  type ServiceEndpoint,
+  type WeightedDestination,
+  type WeightedRoute,
+} from "./route-table.js"
 export type {
   Caller,
   ClientNode,

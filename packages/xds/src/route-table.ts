@@ -2,7 +2,7 @@
 // How callers reach a host and port, with MeshServices and Services resolved: what encoders turn into xDS and what
 // xclient prints. Plain values, no look-ups left.
 
-import type { ClientTlsMode, RouteMatch } from "@merlon/policy"
+import type { ClientTlsMode, EffectiveMode, RouteMatch } from "@merlon/policy"
 
 export interface RouteTable {
   /** As callers address it. */
@@ -15,7 +15,7 @@ export interface RouteTable {
 }
 
 export interface WeightedRoute {
-  /** Any of them; empty means every request. */
+  /** Any of them; empty means every request. None names a port: the table's port has settled that. */
   readonly match: readonly RouteMatch[]
   readonly destinations: readonly WeightedDestination[]
 }
@@ -32,11 +32,13 @@ export interface ServiceCluster {
   readonly host: string
   readonly port: number
   readonly subset: string
+  /** What a MeshService says; undefined where none does and callers follow what the endpoints accept. */
   readonly tlsMode: ClientTlsMode | undefined
   /** What callers send as SNI under DUBBO_MUTUAL. */
   readonly sni: string
   /** SPIFFE ids of the workloads behind it: who may answer. */
   readonly identities: readonly string[]
+  /** Sorted by address and port. */
   readonly endpoints: readonly ServiceEndpoint[]
 }
 
@@ -47,5 +49,24 @@ export interface ServiceEndpoint {
   readonly healthy: boolean
   readonly workload: string
   /** What the workload's port accepts; undefined where no xserver enforces anything. */
-  readonly mtlsMode: "DISABLE" | "PERMISSIVE" | "STRICT" | undefined
+  readonly mtlsMode: EffectiveMode | undefined
+}
+
+/** The parts of a cluster's name. Port 0 stands for a port that the Service does not have. */
+export interface ClusterKey {
+  readonly port: number
+  readonly subset: string
+  readonly host: string
+}
+
+export function clusterName({ port, subset, host }: ClusterKey): string {
+  return `outbound|${port}|${subset}|${host}`
+}
+
+const CLUSTER_NAME = /^outbound\|(0|[1-9]\d{0,4})\|([^|]{0,253})\|([^|]{1,253})$/
+
+export function parseClusterName(name: string): ClusterKey | undefined {
+  const [, port, subset, host] = CLUSTER_NAME.exec(name) ?? []
+  if (port === undefined || subset === undefined || host === undefined || Number(port) > 65_535) return undefined
+  return { port: Number(port), subset, host }
 }
