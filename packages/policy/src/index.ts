@@ -55,6 +55,7 @@ export type {
   StringMatch,
   TrafficPolicy,
 } from "./resources/mesh-service/definition.js"
+export { stringMatcher } from "./resources/mesh-service/string-match.js"
 export { nearest } from "./resources/nearest.js"
 export type { MtlsMode } from "./resources/peer-authentication/definition.js"
 export { type ReadDocument, type ReadOptions, readDocuments } from "./resources/read.js"
@@ -62,7 +63,7 @@ export type { JwtRule } from "./resources/request-authentication/definition.js"
 export { type ValidateOptions, type Validation, validate } from "./resources/validate.js"
 export { select } from "./selection/select.js"
 export { isShadow } from "./selection/shadow.js"
-export { selects, type Workload } from "./selection/workload.js"
+export { byAge, selects, type Workload } from "./selection/workload.js"
 export { type Authentication, authenticate, type ShadowOutcome } from "./tokens/authenticate.js"
 export { NO_EDITS, type RequestEdits } from "./tokens/edits.js"
 export { faultText, TOKEN_FAULTS, type TokenFault } from "./tokens/faults.js"
