@@ -5,18 +5,23 @@ import { fileURLToPath } from "node:url"
 import {
   type AccessLogFormat,
   type Address,
+  type ConfigurationSource,
   DEFAULT_LIMITS,
+  FileSource,
   type Limits,
   LOG_LEVELS,
   LocalDataPath,
+  MeshSource,
+  readBootstrap,
   WorkerPool,
   Xserver,
 } from "@merlon/xserver"
 import { Command, InvalidArgumentError, Option } from "commander"
-import { pino } from "pino"
+import { type Logger, pino } from "pino"
 
 interface Flags {
-  readonly configFile: string
+  readonly configFile?: string
+  readonly bootstrap?: string
   readonly state?: string
   readonly workers: number
   readonly admin: Address
@@ -33,9 +38,12 @@ export function xserverCommand(): Command {
     .addOption(
       option(
         "--config-file <file>",
-        "YAML with workload, ports, policies, certificates",
+        "run alone, from YAML with workload, ports, policies, certificates",
         "MERLON_XSERVER_CONFIG_FILE",
-      ).makeOptionMandatory(),
+      ).conflicts("bootstrap"),
+    )
+    .addOption(
+      option("--bootstrap <file>", "join a mesh: YAML with control plane, workload, token", "MERLON_XSERVER_BOOTSTRAP"),
     )
     .addOption(
       option("--state <folder>", "keep the last good configuration here and start from it", "MERLON_XSERVER_STATE"),
@@ -81,9 +89,8 @@ export function xserverCommand(): Command {
 async function run(flags: Flags): Promise<void> {
   const logger = pino({ level: flags.logLevel, base: null }, pino.destination({ dest: 2, sync: true }))
   const entry = { exec: fileURLToPath(new URL("../merlond.js", import.meta.url)), args: [] }
-  const xserver = await Xserver.start({
-    configFile: flags.configFile,
-    state: flags.state,
+  const xserver = new Xserver({
+    source: sourceOf(flags, logger),
     admin: flags.admin,
     health: flags.health,
     logger,
@@ -102,6 +109,17 @@ async function run(flags: Flags): Promise<void> {
   }
   process.once("SIGTERM", () => stop("SIGTERM"))
   process.once("SIGINT", () => stop("SIGINT"))
+  await xserver.start()
+}
+
+function sourceOf(flags: Flags, logger: Logger): ConfigurationSource {
+  const { configFile, bootstrap, state } = flags
+  if (configFile !== undefined) return new FileSource({ path: configFile, state, logger })
+  if (bootstrap === undefined) {
+    throw new Error("tell me what to enforce: `--bootstrap FILE` to join a mesh, or `--config-file FILE` to run alone")
+  }
+  const read = readBootstrap(bootstrap, process.env)
+  return new MeshSource({ bootstrap: { ...read, state: state ?? read.state }, logger })
 }
 
 function workers(text: string): number {

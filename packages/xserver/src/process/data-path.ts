@@ -9,6 +9,8 @@ import type { DecisionSummary } from "../observe/decisions.js"
 export interface DataPath {
   /** Rejects where the configuration cannot be used; what was in force stays in force. */
   apply(configuration: Configuration): Promise<void>
+  /** Whom to tell of key sets that lack a key which some token named. */
+  onUnknownKeys(listener: (keySetIds: readonly string[]) => void): void
   metrics(): Promise<readonly MetricObjectWithValues<MetricValue<string>>[][]>
   decisions(): Promise<readonly DecisionSummary[]>
   decision(id: string): Promise<DecisionSummary | undefined>

@@ -3,42 +3,87 @@
 // replaced by switching a link, which notification by the system does not report.
 
 import { statSync } from "node:fs"
+import type { Logger } from "pino"
 import type { Configuration } from "../config/configuration.js"
 import { readConfigurationFile } from "../config/file.js"
+import { loadState, saveState } from "../config/state.js"
+import type { ConfigurationSource, Sink } from "./source.js"
 
 const LOOK_MS = 500
 
-export interface FileSource {
-  /** Reads anew, whether anything changed or not. */
-  reload(): void
-  close(): void
+export interface FileSourceOptions {
+  readonly path: string
+  /** Where the last good configuration is kept; nowhere if absent. */
+  readonly state: string | undefined
+  readonly logger: Logger
 }
 
-/** `deliver` gets every new configuration, `fail` what could not be read; what is in force then stays. */
-export function followFile(
-  path: string,
-  deliver: (configuration: Configuration) => void,
-  fail: (error: unknown) => void,
-): FileSource {
-  let revision = 0
-  let watched: readonly string[] = [path]
-  let seen = ""
+export class FileSource implements ConfigurationSource {
+  readonly #options: FileSourceOptions
+  #sink: Sink | undefined
+  #timer: NodeJS.Timeout | undefined
+  #revision = 0
+  #watched: readonly string[]
+  #seen = ""
 
-  const reload = (): void => {
-    seen = fingerprint(watched)
+  constructor(options: FileSourceOptions) {
+    this.#options = options
+    this.#watched = [options.path]
+  }
+
+  async start(sink: Sink): Promise<void> {
+    this.#sink = sink
+    this.#timer = setInterval(() => {
+      if (fingerprint(this.#watched) !== this.#seen) this.reload()
+    }, LOOK_MS)
     try {
-      const { configuration, files } = readConfigurationFile(path, ++revision)
-      watched = files
-      seen = fingerprint(watched)
-      deliver(configuration)
+      await this.#load(sink)
     } catch (error) {
-      fail(error)
+      sink.refused(error)
+      await this.#startFromLastGood(sink, error)
     }
   }
-  const timer = setInterval(() => {
-    if (fingerprint(watched) !== seen) reload()
-  }, LOOK_MS)
-  return { reload, close: () => clearInterval(timer) }
+
+  reload(): void {
+    const sink = this.#sink
+    if (sink !== undefined) this.#load(sink).catch((error: unknown) => sink.refused(error))
+  }
+
+  // The keys of a proxy that runs alone are in its file.
+  unknownKeys(): void {}
+
+  close(): void {
+    clearInterval(this.#timer)
+    this.#sink = undefined
+  }
+
+  async #load(sink: Sink): Promise<void> {
+    this.#seen = fingerprint(this.#watched)
+    const { configuration, files } = readConfigurationFile(this.#options.path, ++this.#revision)
+    this.#watched = files
+    this.#seen = fingerprint(files)
+    await sink.enforce(configuration)
+    this.#keep(configuration)
+  }
+
+  async #startFromLastGood(sink: Sink, failure: unknown): Promise<void> {
+    const { state, logger } = this.#options
+    const lastGood = state === undefined ? undefined : loadState(state)
+    if (lastGood === undefined) throw failure
+    logger.warn({ revision: lastGood.revision }, "enforcing the last good configuration")
+    await sink.enforce(lastGood)
+  }
+
+  // A full disk makes a restart worse, not what is enforced.
+  #keep(configuration: Configuration): void {
+    const { state, logger } = this.#options
+    if (state === undefined) return
+    try {
+      saveState(state, configuration)
+    } catch (error) {
+      logger.error({ error: messageOf(error) }, "the configuration in force could not be kept")
+    }
+  }
 }
 
 function fingerprint(files: readonly string[]): string {
@@ -48,4 +93,8 @@ function fingerprint(files: readonly string[]): string {
       return stats === undefined ? "-" : `${stats.mtimeMs}/${stats.size}/${stats.ino}`
     })
     .join(" ")
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }

@@ -11,6 +11,7 @@ import { TransportSecurity } from "../accept/transport-security.js"
 import type { ApplicationPort } from "../config/application-port.js"
 import { type Configuration, compileConfiguration } from "../config/configuration.js"
 import { Gate } from "../enforcement/gate.js"
+import { KeyReports } from "../enforcement/key-reports.js"
 import { Deadlines } from "../http1/deadlines.js"
 import type { Limits } from "../limits.js"
 import { AccessLog, type AccessLogFormat } from "../observe/access-log.js"
@@ -40,6 +41,7 @@ export class LocalDataPath implements DataPath {
   #gate: Gate | undefined
   /** What is enforced, to go back to. */
   #inForce: { readonly configuration: Configuration; readonly program: Program } | undefined
+  #unknownKeys: KeyReports | undefined
   #closed = false
   #applying: Promise<void> = Promise.resolve()
 
@@ -72,6 +74,10 @@ export class LocalDataPath implements DataPath {
       this.#metrics.configurationRejected()
       throw error
     })
+  }
+
+  onUnknownKeys(listener: (keySetIds: readonly string[]) => void): void {
+    this.#unknownKeys = new KeyReports(listener)
   }
 
   metrics(): Promise<readonly MetricObjectWithValues<MetricValue<string>>[][]> {
@@ -121,10 +127,18 @@ export class LocalDataPath implements DataPath {
   async #enforce({ tls, revocations, ports }: Configuration, program: Program): Promise<void> {
     // Throws where the certificate cannot be used, and only then replaces the one in force.
     this.#security.swap(tls, revocations)
-    if (this.#gate === undefined) this.#gate = new Gate(program, { memory: this.#memory, now: this.#now })
-    else this.#gate.swap(program)
+    this.#gate ??= this.#makeGate(program)
+    this.#gate.swap(program)
     for (const { listener } of this.#listeners.values()) listener.enforceMode()
     await this.#listen(ports, this.#gate)
+  }
+
+  #makeGate(program: Program): Gate {
+    return new Gate(program, {
+      memory: this.#memory,
+      now: this.#now,
+      onUnknownKeys: ids => this.#unknownKeys?.add(ids),
+    })
   }
 
   async #listen(ports: readonly ApplicationPort[], gate: Gate): Promise<void> {

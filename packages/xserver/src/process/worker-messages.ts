@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What primary and workers say to each other. Every question carries a number, and its answer the same one.
+// Unasked, a worker tells of keys it misses.
 
 import type { Configuration } from "../config/configuration.js"
 import type { DataPathOptions } from "./local-data-path.js"
@@ -22,5 +23,6 @@ export const HELLO = "hello"
 
 export type Answered =
   | typeof HELLO
+  | { readonly unknownKeys: readonly string[] }
   | { readonly number: number; readonly answer: unknown }
   | { readonly number: number; readonly error: string }

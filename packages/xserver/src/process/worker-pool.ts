@@ -35,6 +35,7 @@ export class WorkerPool implements DataPath {
   readonly #workers = new Set<WorkerHandle>()
   /** What every worker is to enforce, from the moment it is asked of them: a worker that starts meanwhile gets it too. */
   #wanted: Configuration | undefined
+  #unknownKeys: (keySetIds: readonly string[]) => void = () => undefined
   #closing = false
 
   constructor(
@@ -60,6 +61,10 @@ export class WorkerPool implements DataPath {
       if (before !== undefined) await this.#enforce(before).catch(() => undefined)
       throw error
     }
+  }
+
+  onUnknownKeys(listener: (keySetIds: readonly string[]) => void): void {
+    this.#unknownKeys = listener
   }
 
   async metrics(): Promise<readonly MetricObjectWithValues<MetricValue<string>>[][]> {
@@ -109,7 +114,7 @@ export class WorkerPool implements DataPath {
   }
 
   #spawn(): void {
-    const handle = new WorkerHandle(cluster.fork(), this.#answerMs)
+    const handle = new WorkerHandle(cluster.fork(), this.#answerMs, ids => this.#unknownKeys(ids))
     this.#workers.add(handle)
     handle.onExit(() => {
       this.#workers.delete(handle)
@@ -131,7 +136,7 @@ class WorkerHandle {
   readonly #gone: Promise<void>
   #number = 0
 
-  constructor(worker: Worker, answerMs: number) {
+  constructor(worker: Worker, answerMs: number, unknownKeys: (ids: readonly string[]) => void) {
     this.#worker = worker
     this.#answerMs = answerMs
     this.#listening = new Promise(resolve => worker.once("message", () => resolve()))
@@ -144,6 +149,7 @@ class WorkerHandle {
     })
     worker.on("message", (message: Answered) => {
       if (message === HELLO) return
+      if ("unknownKeys" in message) return unknownKeys(message.unknownKeys)
       const waiting = this.#take(message.number)
       if ("error" in message) waiting?.reject(new Error(message.error))
       else waiting?.resolve(message.answer)

@@ -10,6 +10,7 @@ export function runWorker(): void {
   const answer = (question: Question): Promise<unknown> => {
     if (question.ask === "start") {
       path = new LocalDataPath(question.options)
+      path.onUnknownKeys(unknownKeys => reply({ unknownKeys }))
       return Promise.resolve(undefined)
     }
     if (path === undefined) return Promise.reject(new Error("the worker was not started"))

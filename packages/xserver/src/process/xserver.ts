@@ -10,9 +10,8 @@ import { AggregatorRegistry } from "prom-client"
 import { adminServer, type LogLevel } from "../admin/admin-server.js"
 import { healthServer } from "../admin/health-server.js"
 import type { Configuration } from "../config/configuration.js"
-import { loadState, saveState } from "../config/state.js"
 import type { DataPath } from "./data-path.js"
-import { type FileSource, followFile } from "./file-source.js"
+import type { ConfigurationSource } from "./source.js"
 
 export interface Address {
   readonly host: string
@@ -20,9 +19,7 @@ export interface Address {
 }
 
 export interface XserverOptions {
-  readonly configFile: string
-  /** Where the last good configuration is kept; nowhere if absent. */
-  readonly state: string | undefined
+  readonly source: ConfigurationSource
   readonly admin: Address
   readonly health: Address
   readonly logger: Logger
@@ -35,24 +32,25 @@ type Phase = "starting" | "enforcing" | "draining"
 export class Xserver {
   readonly #options: XserverOptions
   readonly #servers: Server[] = []
-  #source: FileSource | undefined
   #path: DataPath | undefined
   #inForce: Configuration | undefined
   #phase: Phase = "starting"
   #pending: Promise<void> = Promise.resolve()
 
-  private constructor(options: XserverOptions) {
+  constructor(options: XserverOptions) {
     this.#options = options
   }
 
-  /** Resolves when a configuration is enforced. Rejects where there is none: neither a readable one nor a last good one. */
-  static async start(options: XserverOptions): Promise<Xserver> {
-    const xserver = new Xserver(options)
+  /** Resolves when a configuration is enforced. Rejects where there will be none. */
+  async start(): Promise<void> {
     try {
-      await xserver.#start()
-      return xserver
+      await this.#serveOperations()
+      await this.#options.source.start({
+        enforce: configuration => this.#enforce(configuration),
+        refused: error => this.#refused(error),
+      })
     } catch (error) {
-      await xserver.stop()
+      await this.stop()
       throw error
     }
   }
@@ -67,13 +65,13 @@ export class Xserver {
   }
 
   reload(): void {
-    if (this.#phase !== "draining") this.#source?.reload()
+    if (this.#phase !== "draining") this.#options.source.reload()
   }
 
   /** Not ready at once, then no new connections, then whatever is in flight, then the end. */
   async stop(): Promise<void> {
     this.#phase = "draining"
-    this.#source?.close()
+    this.#options.source.close()
     await this.#pending
     await this.#path?.drain()
     for (const server of this.#servers) {
@@ -82,35 +80,16 @@ export class Xserver {
     }
   }
 
-  async #start(): Promise<void> {
-    await this.#serveOperations()
-    let failure: unknown
-    this.#source = followFile(
-      this.#options.configFile,
-      configuration => this.#take(configuration),
-      error => {
-        failure = error
-        this.#refused(error)
-      },
-    )
-    this.#source.reload()
-    await this.#pending
-    if (this.#inForce !== undefined) return
-    const lastGood = this.#options.state === undefined ? undefined : loadState(this.#options.state)
-    if (lastGood === undefined) throw failure ?? new Error("the configuration could not be applied")
-    this.#options.logger.warn({ revision: lastGood.revision }, "enforcing the last good configuration")
-    this.#take(lastGood)
-    await this.#pending
-    if (this.#inForce === undefined) throw failure ?? new Error("the last good configuration could not be applied")
-  }
-
-  #take(configuration: Configuration): void {
-    this.#pending = this.#pending.then(() => this.#apply(configuration)).catch((error: unknown) => this.#refused(error))
+  // One after the other, in the order they came.
+  #enforce(configuration: Configuration): Promise<void> {
+    const applied = this.#pending.then(() => this.#apply(configuration))
+    this.#pending = applied.catch(() => undefined)
+    return applied
   }
 
   async #apply(configuration: Configuration): Promise<void> {
-    const { logger, state, makeDataPath } = this.#options
-    this.#path ??= makeDataPath(configuration.mesh.names.mesh)
+    const { logger } = this.#options
+    this.#path ??= this.#makeDataPath(configuration.mesh.names.mesh)
     await this.#path.apply(configuration)
     this.#inForce = configuration
     if (this.#phase === "starting") this.#phase = "enforcing"
@@ -118,16 +97,12 @@ export class Xserver {
       { revision: configuration.revision, policies: configuration.policies.length },
       "enforcing configuration",
     )
-    if (state !== undefined) this.#keep(state, configuration)
   }
 
-  // A full disk makes a restart worse, not what is enforced.
-  #keep(folder: string, configuration: Configuration): void {
-    try {
-      saveState(folder, configuration)
-    } catch (error) {
-      this.#options.logger.error({ error: messageOf(error) }, "the configuration in force could not be kept")
-    }
+  #makeDataPath(mesh: string): DataPath {
+    const path = this.#options.makeDataPath(mesh)
+    path.onUnknownKeys(ids => this.#options.source.unknownKeys(ids))
+    return path
   }
 
   #refused(error: unknown): void {

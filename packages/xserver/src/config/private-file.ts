@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files that hold a key: readable by their owner only, written to a new file and renamed into place, so that a crash
+// leaves either the old one or the new one.
+
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+
+export function writePrivateFile(folder: string, name: string, text: string): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const temporary = join(folder, `${name}.${process.pid}.new`)
+  // Made anew, never taken over: what lies there may be readable by others, or a link to somewhere else.
+  rmSync(temporary, { force: true })
+  const file = openSync(temporary, "wx", 0o600)
+  try {
+    writeFileSync(file, text)
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+  renameSync(temporary, join(folder, name))
+}
+
+/** Undefined where there is none. */
+export function readPrivateFile(folder: string, name: string): string | undefined {
+  try {
+    return readFileSync(join(folder, name), "utf8")
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+import { afterEach, beforeEach, expect, it, vi } from "vitest"
+import { KeyReports } from "./key-reports.js"
+
+beforeEach(() => {
+  vi.useFakeTimers()
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+it("tells of a missed key at once, and of a flood of them once a second", () => {
+  const told: string[][] = []
+  const reports = new KeyReports(ids => told.push([...ids]))
+  for (let n = 0; n < 10_000; n++) reports.add([n % 2 === 0 ? "a" : "b"])
+  expect(told).toEqual([["a"]])
+  vi.advanceTimersByTime(1_000)
+  expect(told).toEqual([["a"], ["b", "a"]])
+  vi.advanceTimersByTime(5_000)
+  expect(told).toHaveLength(2)
+  reports.add(["a"])
+  expect(told).toHaveLength(3)
+})

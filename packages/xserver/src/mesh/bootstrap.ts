@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a proxy needs to join a mesh: who it is, whom to ask, and how each knows the other. Injection writes it for pods,
+// `workload add` for everything else. `${NAME}` stands for a variable of the environment, since a pod's name is not known
+// when its template is written.
+
+import { readFileSync } from "node:fs"
+import { dirname, resolve } from "node:path"
+import { type MeshNames, meshNames } from "@merlon/policy"
+import { parse } from "yaml"
+import { ConfigurationError, Reader } from "../config/reader.js"
+
+export interface Bootstrap {
+  readonly names: MeshNames
+  readonly controlPlane: { readonly address: string; readonly serverName: string }
+  readonly workload: { readonly namespace: string; readonly name: string; readonly serviceAccount: string }
+  /** File with the roots that the control plane's certificate may come from. */
+  readonly trustBundle: string
+  /** File with the workload's service-account token; read anew whenever it is needed. */
+  readonly token: string
+  /** Where others reach the workload; the control plane sees the connection's address where absent. */
+  readonly address: string | undefined
+  /** Where xserver listens. */
+  readonly listen: string
+  /** Where the application answers. */
+  readonly application: string
+  /** Folder for the last good state. */
+  readonly state: string | undefined
+}
+
+type Environment = { readonly [name: string]: string | undefined }
+
+const PLACEHOLDER = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g
+const MAX_BYTES = 65_536
+
+export function readBootstrap(path: string, environment: Environment): Bootstrap {
+  const folder = dirname(resolve(path))
+  const root = Reader.of(parseFile(path, environment), "")
+  const mesh = root.child("mesh", reader => ({
+    mesh: reader.text("name", "merlon"),
+    domain: reader.text("domain", "merlon.dev"),
+  }))
+  const names = meshNames(mesh)
+  const address = root.optionalText("address")
+  const state = root.optionalText("state")
+  const bootstrap: Bootstrap = {
+    names,
+    controlPlane: root.child("controlPlane", reader => ({
+      address: hostAndPort(reader.text("address"), "controlPlane.address"),
+      serverName: reader.text("serverName", `${names.mesh}d.${names.rootNamespace}.svc`),
+    })),
+    workload: root.child("workload", reader => ({
+      namespace: reader.text("namespace"),
+      name: reader.text("name"),
+      serviceAccount: reader.text("serviceAccount", "default"),
+    })),
+    trustBundle: resolve(folder, root.text("trustBundle")),
+    token: resolve(folder, root.text("token")),
+    address,
+    listen: root.text("listen", "0.0.0.0"),
+    application: root.text("application", "127.0.0.1"),
+    state: state === undefined ? undefined : resolve(folder, state),
+  }
+  root.end()
+  return bootstrap
+}
+
+function parseFile(path: string, environment: Environment): unknown {
+  let text: string
+  try {
+    text = readFileSync(path, "utf8")
+  } catch (error) {
+    throw new ConfigurationError(`cannot read \`${path}\`: ${messageOf(error)}`)
+  }
+  if (text.length > MAX_BYTES) throw new ConfigurationError(`${path}: a bootstrap has at most ${MAX_BYTES} characters`)
+  try {
+    // Values are expanded after parsing: what stands in the environment must not change the document's shape.
+    return expand(parse(text), environment)
+  } catch (error) {
+    throw new ConfigurationError(`${path}: ${messageOf(error)}`)
+  }
+}
+
+function expand(value: unknown, environment: Environment): unknown {
+  if (typeof value === "string") return value.replace(PLACEHOLDER, (_, name: string) => variable(name, environment))
+  if (Array.isArray(value)) return value.map(item => expand(item, environment))
+  if (typeof value !== "object" || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, expand(item, environment)]))
+}
+
+function variable(name: string, environment: Environment): string {
+  const value = environment[name]
+  if (value === undefined)
+    throw new ConfigurationError(`the environment has no \`${name}\`; set it, or write the value`)
+  return value
+}
+
+function hostAndPort(text: string, path: string): string {
+  const port = Number(/^(?:\[[0-9a-fA-F:]+\]|[^:\s]+):(\d{1,5})$/.exec(text)?.[1])
+  if (!(port >= 1 && port <= 65_535)) {
+    throw new ConfigurationError(`${path}: must have the form HOST:PORT, as \`127.0.0.1:15012\`; it is \`${text}\``)
+  }
+  return text
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

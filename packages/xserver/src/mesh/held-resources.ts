@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the control plane has sent and we have taken, as a value: an update makes another one, and the old one stays what
+// it was, to be kept where the new one proves unusable.
+
+import { type MeshConfig, meshConfig, meshNames, type PolicyDocument, validate } from "@merlon/policy"
+import {
+  decodeProxyResource,
+  type ProxyResource,
+  type TrustSpec,
+  type VersionedResource,
+  type WorkloadSpec,
+} from "@merlon/xds"
+import type { Configuration, TlsMaterial } from "../config/configuration.js"
+import type { Bootstrap } from "./bootstrap.js"
+
+export interface Update {
+  readonly revision: number
+  readonly resources: readonly VersionedResource[]
+  readonly removed: readonly string[]
+}
+
+interface Held {
+  readonly resource: VersionedResource
+  readonly content: ProxyResource
+}
+
+export interface Papers {
+  readonly certificateChain: string
+  readonly privateKey: string
+}
+
+export class HeldResources {
+  static readonly none = new HeldResources(0, new Map())
+
+  readonly revision: number
+  readonly #held: ReadonlyMap<string, Held>
+
+  private constructor(revision: number, held: ReadonlyMap<string, Held>) {
+    this.revision = revision
+    this.#held = held
+  }
+
+  /** Throws where a resource cannot be read. */
+  with({ revision, resources, removed }: Update): HeldResources {
+    const held = new Map(this.#held)
+    for (const name of removed) held.delete(name)
+    for (const resource of resources) held.set(resource.name, read(resource))
+    return new HeldResources(revision, held)
+  }
+
+  get isEmpty(): boolean {
+    return this.#held.size === 0
+  }
+
+  get versions(): ReadonlyMap<string, string> {
+    return new Map([...this.#held].map(([name, { resource }]) => [name, resource.version]))
+  }
+
+  get resources(): readonly VersionedResource[] {
+    return [...this.#held.values()].map(({ resource }) => resource)
+  }
+
+  get trust(): TrustSpec | undefined {
+    for (const { content } of this.#held.values()) if (content.kind === "trust") return content.trust
+    return undefined
+  }
+
+  /** Throws where what was sent is not enough to enforce anything, or not meant for this workload. */
+  configuration(papers: Papers | undefined, bootstrap: Bootstrap): Configuration {
+    const contents = [...this.#held.values()].map(({ content }) => content)
+    const spec = workloadAmong(contents)
+    const { trust } = this
+    if (trust === undefined) throw new Error("the control plane sent no trust bundle")
+    checkWorkload(spec, bootstrap)
+    const mesh = meshOf(spec)
+    return {
+      revision: this.revision,
+      mesh,
+      workload: pick(spec),
+      ports: spec.ports.map(({ port, listen, protocol, upstreamProtocol, serviceNames }) => ({
+        port,
+        protocol,
+        upstreamProtocol,
+        serviceNames,
+        listen: { host: bootstrap.listen, port: listen },
+        upstream: { host: bootstrap.application, port },
+      })),
+      policies: contents.flatMap(content => (content.kind === "policy" ? policy(content.document, mesh) : [])),
+      keySets: Object.fromEntries(
+        contents.flatMap(content => (content.kind === "keySet" ? [[content.keySet.id, content.keySet.jwks]] : [])),
+      ),
+      tls: papers && tlsMaterial(papers, trust),
+      revocations: { identities: trust.revokedIdentities, serials: trust.revokedSerials },
+      probes: spec.probes,
+    }
+  }
+}
+
+function read(resource: VersionedResource): Held {
+  try {
+    return { resource, content: decodeProxyResource(resource.value) }
+  } catch (error) {
+    throw new Error(`\`${resource.name}\` cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+function workloadAmong(contents: readonly ProxyResource[]): WorkloadSpec {
+  for (const content of contents) if (content.kind === "workload") return content.workload
+  throw new Error("the control plane sent no workload")
+}
+
+// A configuration of somebody else would be enforced as faithfully as our own, so it is refused.
+function checkWorkload({ namespace, name, mesh }: WorkloadSpec, { workload, names }: Bootstrap): void {
+  if (namespace !== workload.namespace || name !== workload.name) {
+    throw new Error(`this is the configuration of ${namespace}/${name}, not of ${workload.namespace}/${workload.name}`)
+  }
+  if (mesh.mesh !== names.mesh || mesh.domain !== names.domain) {
+    throw new Error(
+      `the control plane serves the mesh ${mesh.mesh} (${mesh.domain}), the bootstrap names ${names.mesh}`,
+    )
+  }
+}
+
+function meshOf({ mesh: { mesh, domain, ...settings } }: WorkloadSpec): MeshConfig {
+  return meshConfig({ ...settings, names: meshNames({ mesh, domain }) })
+}
+
+function pick({ namespace, name, serviceAccount, labels }: WorkloadSpec): Configuration["workload"] {
+  return { namespace, name, serviceAccount, labels }
+}
+
+// One that cannot be read fails the whole revision: without it, what remains could allow more than was meant.
+function policy(value: unknown, mesh: MeshConfig): PolicyDocument {
+  const { document, faults } = validate(value, mesh.names)
+  if (document === undefined) throw new Error(`a policy cannot be read: ${faults[0]?.message ?? "it is no document"}`)
+  return document
+}
+
+function tlsMaterial({ certificateChain, privateKey }: Papers, { bundle }: TrustSpec): TlsMaterial {
+  return { certificateChain, privateKey, trustBundle: bundle }
+}

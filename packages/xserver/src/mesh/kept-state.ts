@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a member of a mesh keeps on disk: the resources in force, its key and certificate. With it a proxy starts while
+// the control plane is away, and asks for nothing it already has when the control plane is back.
+
+import type { VersionedResource } from "@merlon/xds"
+import { readPrivateFile, writePrivateFile } from "../config/private-file.js"
+import { HeldResources, type Papers } from "./held-resources.js"
+
+const VERSION = 1
+const NAME = "mesh-state.json"
+
+export interface KeptState {
+  readonly held: HeldResources
+  readonly papers: Papers | undefined
+}
+
+export function keepState(folder: string, { held, papers }: KeptState): void {
+  const resources = held.resources.map(({ name, version, value }) => ({
+    name,
+    version,
+    value: Buffer.from(value).toString("base64"),
+  }))
+  writePrivateFile(folder, NAME, JSON.stringify({ version: VERSION, revision: held.revision, resources, papers }))
+}
+
+/** Undefined where there is none. Throws where there is one that cannot be used: half a state is no state. */
+export function keptState(folder: string): KeptState | undefined {
+  const text = readPrivateFile(folder, NAME)
+  if (text === undefined) return undefined
+  const { version, revision, resources, papers } = JSON.parse(text)
+  if (version !== VERSION) {
+    throw new Error(
+      `the state in \`${folder}\` has version ${version}, this program reads ${VERSION}; remove it to start anew`,
+    )
+  }
+  const stored: readonly { name: string; version: string; value: string }[] = resources
+  const read = stored.map(
+    ({ name, version, value }): VersionedResource => ({
+      name,
+      version,
+      value: Buffer.from(value, "base64"),
+    }),
+  )
+  return { held: HeldResources.none.with({ revision, resources: read, removed: [] }), papers: papers ?? undefined }
+}

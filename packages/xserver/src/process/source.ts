@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where configurations come from: a file, or the control plane. A source keeps its own last good state and starts from it.
+
+import type { Configuration } from "../config/configuration.js"
+
+export interface Sink {
+  /** Resolves when no request starts under another configuration any more. Rejects where it cannot be used. */
+  enforce(configuration: Configuration): Promise<void>
+  /** Something came that is no configuration; what is in force stays. */
+  refused(error: unknown): void
+}
+
+export interface ConfigurationSource {
+  /** Resolves when a configuration is in force. Rejects where there will be none. */
+  start(sink: Sink): Promise<void>
+  /** Looks again, whether anything changed or not. */
+  reload(): void
+  /** Key sets that lack a key which some token named. */
+  unknownKeys(ids: readonly string[]): void
+  close(): void
+}
