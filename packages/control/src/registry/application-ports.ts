@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which ports of a Pod are the application's, in which order, and where xserver listens for each of them. Injection and
+// registry both follow this: would they count differently, callers would reach another port than they asked for.
+
+import type { MeshNames } from "@merlon/policy"
+import { listOf, objectOf, portOf, textOf } from "./foreign.js"
+
+export const FIRST_LISTEN_PORT = 15_080
+
+export interface ApplicationPort {
+  readonly port: number
+  readonly name: string | undefined
+  readonly listen: number
+}
+
+export function xserverContainer({ mesh }: MeshNames): string {
+  return `${mesh}-xserver`
+}
+
+/** TCP ports of all containers but xserver's own; a port named twice counts where it stands first. */
+export function applicationPorts(podSpec: unknown, names: MeshNames): readonly ApplicationPort[] {
+  const ports = new Map<number, ApplicationPort>()
+  for (const container of listOf(objectOf(podSpec).containers)) {
+    const { name, ports: declared } = objectOf(container)
+    if (name === xserverContainer(names)) continue
+    for (const entry of listOf(declared)) {
+      const { containerPort, protocol, name } = objectOf(entry)
+      const port = portOf(containerPort)
+      if (port === undefined || ports.has(port)) continue
+      if (protocol !== undefined && protocol !== "TCP") continue
+      ports.set(port, { port, name: textOf(name), listen: FIRST_LISTEN_PORT + ports.size })
+    }
+  }
+  return [...ports.values()]
+}
+
+export function hasXserver(podSpec: unknown, names: MeshNames): boolean {
+  const { containers, initContainers } = objectOf(podSpec)
+  // Where the platform has restartable init containers, xserver may be one of them.
+  return [...listOf(containers), ...listOf(initContainers)].some(
+    container => objectOf(container).name === xserverContainer(names),
+  )
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reading values whose shape nobody has vouched for: what is not there or is something else reads as absent.
+
+export interface Foreign {
+  readonly [field: string]: unknown
+}
+
+const NOTHING: Foreign = Object.freeze({})
+
+export function objectOf(value: unknown): Foreign {
+  // An object that is no list is one by definition; its fields stay unknown.
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Foreign) : NOTHING
+}
+
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+export function textOf(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined
+}
+
+export function portOf(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isInteger(value) && value >= 1 && value <= 65_535 ? value : undefined
+}
+
+/** Labels and selectors: what is no text is left out, and no name is special. */
+export function labelsOf(value: unknown): { readonly [key: string]: string } {
+  const labels: Record<string, string> = Object.create(null)
+  for (const [key, label] of Object.entries(objectOf(value))) if (typeof label === "string") labels[key] = label
+  return labels
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the mesh wants to know of a Pod, and nothing else: two Pods that read alike are alike to us.
+
+import { isIP } from "node:net"
+import type { MeshNames } from "@merlon/policy"
+import type { KubernetesObject } from "../kubernetes/resource-type.js"
+import { type ApplicationPort, applicationPorts, hasXserver } from "./application-ports.js"
+import { labelsOf, listOf, objectOf, textOf } from "./foreign.js"
+import type { MeshWorkload } from "./mesh-workload.js"
+import { NO_PROBES, type Probes, parseProbes } from "./probes.js"
+
+export interface PodFacts extends Omit<MeshWorkload, "ports"> {
+  readonly ports: readonly ApplicationPort[]
+}
+
+/** A person's mistake that we live with; `key` names the object. */
+export type Warn = (key: string, message: string) => void
+
+/** Undefined for a Pod that has finished: nothing of it can be reached any more. */
+export function readPod(pod: KubernetesObject, names: MeshNames, warn: Warn): PodFacts | undefined {
+  const { metadata } = pod
+  const { phase } = objectOf(pod.status)
+  if (phase === "Succeeded" || phase === "Failed") return undefined
+  const namespace = metadata.namespace ?? "default"
+  const key = `${namespace}/${metadata.name}`
+  return {
+    key,
+    namespace,
+    name: metadata.name,
+    uid: metadata.uid ?? "",
+    labels: labelsOf(metadata.labels),
+    serviceAccount: textOf(objectOf(pod.spec).serviceAccountName) ?? "default",
+    address: addressOf(pod),
+    ready: phase === "Running" && metadata.deletionTimestamp === undefined && isReady(pod),
+    proxied: isProxied(pod, names),
+    ports: applicationPorts(pod.spec, names),
+    probes: probesOf(key, pod, names, warn),
+  }
+}
+
+/** A workload that no orchestrator runs: an administrator declared it, and its proxy's stream says whether it lives. */
+export function isDeclared({ metadata }: KubernetesObject, { domain }: MeshNames): boolean {
+  return metadata.annotations?.[`${domain}/workload`] === "declared"
+}
+
+export function isReady(pod: KubernetesObject): boolean {
+  return listOf(objectOf(pod.status).conditions).some(condition => {
+    const { type, status } = objectOf(condition)
+    return type === "Ready" && status === "True"
+  })
+}
+
+export function addressOf(pod: KubernetesObject): string | undefined {
+  const { podIP, podIPs } = objectOf(pod.status)
+  const address = textOf(podIP) ?? textOf(objectOf(listOf(podIPs)[0]).ip)
+  return address !== undefined && isIP(address) !== 0 ? address : undefined
+}
+
+function isProxied(pod: KubernetesObject, names: MeshNames): boolean {
+  const annotated = pod.metadata.annotations?.[`${names.domain}/proxy`] === "xserver"
+  return annotated || isDeclared(pod, names) || hasXserver(pod.spec, names)
+}
+
+function probesOf(key: string, { metadata }: KubernetesObject, { domain }: MeshNames, warn: Warn): Probes {
+  const annotation = `${domain}/probes`
+  const text = metadata.annotations?.[annotation]
+  if (text === undefined) return NO_PROBES
+  const probes = parseProbes(text)
+  if (probes === undefined) {
+    warn(key, `the annotation \`${annotation}\` cannot be read, so no probe is answered; remove it and inject again`)
+  }
+  return probes ?? NO_PROBES
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a port speaks, as far as somebody says so: `appProtocol` of a Service, else the prefix of a port's name.
+
+import type { PortSpec } from "@merlon/xds"
+
+/** As `ServicePort.appProtocol` words it. */
+export type DeclaredProtocol = "http" | "http2" | "grpc" | "tcp"
+
+export type Spoken = Pick<PortSpec, "protocol" | "upstreamProtocol">
+
+const WORDS: ReadonlyMap<string, DeclaredProtocol> = new Map([
+  ["http", "http"],
+  ["http1", "http"],
+  ["grpc-web", "http"],
+  ["ws", "http"],
+  ["kubernetes.io/ws", "http"],
+  ["http2", "http2"],
+  ["h2c", "http2"],
+  ["kubernetes.io/h2c", "http2"],
+  ["grpc", "grpc"],
+  ["tcp", "tcp"],
+  // Whoever speaks TLS himself hides what is inside: to us it is bytes.
+  ["https", "tcp"],
+  ["tls", "tcp"],
+  ["wss", "tcp"],
+  ["kubernetes.io/wss", "tcp"],
+  ["mongo", "tcp"],
+  ["mysql", "tcp"],
+  ["redis", "tcp"],
+])
+
+export function protocolOfWord(appProtocol: string | undefined): DeclaredProtocol | undefined {
+  return appProtocol === undefined ? undefined : WORDS.get(appProtocol.toLowerCase())
+}
+
+/** `http`, `http-admin`: the word itself or the word and a dash. */
+export function protocolOfName(name: string | undefined): DeclaredProtocol | undefined {
+  if (name === undefined) return undefined
+  const [first = "", second] = name.toLowerCase().split("-", 2)
+  if (first === "grpc" && second === "web") return "http"
+  return first.includes("/") ? undefined : WORDS.get(first)
+}
+
+export function spoken(declared: DeclaredProtocol | undefined): Spoken {
+  switch (declared) {
+    case undefined:
+      return { protocol: "auto", upstreamProtocol: "http/1.1" }
+    case "tcp":
+      return { protocol: "tcp", upstreamProtocol: "http/1.1" }
+    case "http":
+      return { protocol: "http", upstreamProtocol: "http/1.1" }
+    case "http2":
+    case "grpc":
+      return { protocol: "http", upstreamProtocol: "h2c" }
+  }
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Carries what the reflectors see of Pods and Services into the registry.
+
+import type { Reflected } from "../kubernetes/reflector.js"
+import type { KubernetesObject } from "../kubernetes/resource-type.js"
+import type { Registry } from "./registry.js"
+
+export interface RegistrySources {
+  readonly pods: Reflected<KubernetesObject>
+  readonly services: Reflected<KubernetesObject>
+}
+
+/** Resolves `synced` when the registry holds all that the first lists brought. */
+export function feedRegistry(
+  registry: Registry,
+  { pods, services }: RegistrySources,
+): { readonly synced: Promise<void>; stop(): void } {
+  const setPod = (pod: KubernetesObject): void => registry.setPod(pod)
+  const setService = (service: KubernetesObject): void => registry.setService(service)
+  const stops = [
+    follow(services, setService, (namespace, name) => registry.deleteService(namespace, name)),
+    follow(pods, setPod, (namespace, name) => registry.deletePod(namespace, name)),
+  ]
+  return {
+    synced: Promise.all([pods.synced, services.synced]).then(() => {}),
+    stop: () => {
+      for (const stop of stops) stop()
+    },
+  }
+}
+
+function follow(
+  reflected: Reflected<KubernetesObject>,
+  set: (object: KubernetesObject) => void,
+  remove: (namespace: string, name: string) => void,
+): () => void {
+  const stop = reflected.onChange(({ key, object }) => {
+    const [namespace = "", name = ""] = key.split("/")
+    if (object !== undefined) set(object)
+    else remove(namespace, name)
+  })
+  for (const object of reflected.items.values()) set(object)
+  return stop
+}

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+import { meshNames } from "@merlon/policy"
+import { describe, expect, it, test } from "vitest"
+import type { DirectoryChange } from "./mesh-directory.js"
+import { Registry } from "./registry.js"
+import { feedRegistry } from "./registry-feed.js"
+import { HandReflected, podOf, serviceOf } from "./testing/objects.js"
+
+const names = meshNames()
+
+function setUp() {
+  const warnings: string[] = []
+  const registry = new Registry({ names, warn: (key, message) => warnings.push(`${key}: ${message}`) })
+  const changes: { workloads: string[]; services: string[] }[] = []
+  registry.onChange(({ workloads, services }: DirectoryChange) =>
+    changes.push({ workloads: [...workloads].sort(), services: [...services].sort() }),
+  )
+  return { registry, changes, warnings }
+}
+
+const PORT = { containerPort: 8080 }
+
+describe("a workload", () => {
+  test.each<[string, Parameters<typeof podOf>[1], object]>([
+    ["has the service account `default` where none is named", {}, { serviceAccount: "default" }],
+    ["has its own service account", { serviceAccount: "web" }, { serviceAccount: "web" }],
+    ["is ready while it runs and says so", {}, { ready: true, address: "10.0.0.1" }],
+    ["is not ready before it runs", { status: { phase: "Pending" } }, { ready: false, address: undefined }],
+    [
+      "is not ready while it ends",
+      { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } },
+      { ready: false, proxied: true },
+    ],
+    [
+      "takes its address from the list where there is no single one",
+      { status: { phase: "Running", podIPs: [{ ip: "fd00::1" }] } },
+      { address: "fd00::1", ready: false },
+    ],
+    ["has no address where the status holds something else", { status: { podIP: "nowhere" } }, { address: undefined }],
+    ["is proxied with an xserver container", {}, { proxied: true }],
+    ["is not proxied without", { proxied: false }, { proxied: false }],
+    [
+      "is proxied where the annotation says so",
+      { proxied: false, annotations: { "merlon.dev/proxy": "xserver" } },
+      { proxied: true },
+    ],
+    [
+      "is proxied where an administrator declared it",
+      { proxied: false, annotations: { "merlon.dev/workload": "declared" } },
+      { proxied: true },
+    ],
+  ])("%s", (_, sketch, expected) => {
+    const { registry } = setUp()
+    registry.setPod(podOf("foo/a", sketch))
+    expect(registry.workloads.get("foo/a")).toMatchObject(expected)
+  })
+
+  it("has its TCP ports in order, without xserver's and without doubles", () => {
+    const { registry } = setUp()
+    const ports = [{ containerPort: 53, protocol: "UDP" }, PORT, { containerPort: 9090, name: "metrics" }, PORT]
+    registry.setPod(podOf("foo/a", { ports }))
+    expect(registry.workloads.get("foo/a")?.ports.map(({ port, listen, name }) => [port, listen, name])).toEqual([
+      [8080, 15_080, undefined],
+      [9090, 15_081, "metrics"],
+    ])
+  })
+
+  it("is none once it has finished", () => {
+    const { registry, changes } = setUp()
+    registry.setPod(podOf("foo/a"))
+    registry.setPod(podOf("foo/a", { status: { phase: "Succeeded" } }))
+    expect(registry.workloads.size).toBe(0)
+    expect(changes.length).toBe(2)
+  })
+
+  it("has the probes of its annotation", () => {
+    const { registry, warnings } = setUp()
+    const probe = { kind: "http", port: 8080, path: "/ok", headers: { "x-a": "b" }, timeoutMs: 1000 }
+    registry.setPod(podOf("foo/a", { annotations: { "merlon.dev/probes": JSON.stringify({ "/p": probe }) } }))
+    expect(registry.workloads.get("foo/a")?.probes).toEqual({ "/p": probe })
+    expect(warnings).toEqual([])
+  })
+
+  test.each([
+    "{",
+    "[]",
+    "null",
+    '"x"',
+    '{"/p": null}',
+    '{"p": {"kind":"tcp","port":1,"path":"","headers":{},"timeoutMs":1}}',
+    '{"/p": {"kind":"exec","port":1,"path":"","headers":{},"timeoutMs":1}}',
+    '{"/p": {"kind":"tcp","port":70000,"path":"","headers":{},"timeoutMs":1}}',
+    '{"/p": {"kind":"tcp","port":1,"path":"","headers":{"a":1},"timeoutMs":1}}',
+    '{"/p": {"kind":"tcp","port":1,"path":"","headers":{},"timeoutMs":0}}',
+    `{"/p": "${"x".repeat(70_000)}"}`,
+  ])("has no probes and a warning where the annotation is %.40s", text => {
+    const { registry, warnings } = setUp()
+    registry.setPod(podOf("foo/a", { annotations: { "merlon.dev/probes": text } }))
+    expect(registry.workloads.get("foo/a")?.probes).toEqual({})
+    expect(warnings).toEqual([expect.stringContaining("foo/a: the annotation `merlon.dev/probes`")])
+  })
+
+  test.each([
+    undefined,
+    null,
+    7,
+    "x",
+    [],
+    { containers: 5 },
+    { containers: [null, { ports: [null, { containerPort: "x" }] }] },
+  ])("without ports comes of the spec %j", spec => {
+    const { registry } = setUp()
+    registry.setPod({ ...podOf("foo/a"), spec, status: spec })
+    expect(registry.workloads.get("foo/a")).toMatchObject({ ports: [], serviceAccount: "default", ready: false })
+  })
+})
+
+describe("the protocol of a port", () => {
+  const web = { app: "web" }
+  const protocolOf = (ports: readonly object[], ...services: ReturnType<typeof serviceOf>[]) => {
+    const { registry } = setUp()
+    for (const service of services) registry.setService(service)
+    registry.setPod(podOf("foo/a", { labels: web, ports }))
+    return registry.workloads
+      .get("foo/a")
+      ?.ports.map(({ protocol, upstreamProtocol }) => `${protocol} ${upstreamProtocol}`)[0]
+  }
+
+  test.each([
+    [{ appProtocol: "http" }, "http http/1.1"],
+    [{ appProtocol: "HTTP" }, "http http/1.1"],
+    [{ appProtocol: "http2" }, "http h2c"],
+    [{ appProtocol: "h2c" }, "http h2c"],
+    [{ appProtocol: "kubernetes.io/h2c" }, "http h2c"],
+    [{ appProtocol: "grpc" }, "http h2c"],
+    [{ appProtocol: "https" }, "tcp http/1.1"],
+    [{ appProtocol: "tcp" }, "tcp http/1.1"],
+    [{ appProtocol: "example.org/own", name: "http-x" }, "http http/1.1"],
+    [{ appProtocol: "tcp", name: "http" }, "tcp http/1.1"],
+    [{ name: "http" }, "http http/1.1"],
+    [{ name: "http-admin" }, "http http/1.1"],
+    [{ name: "http2-x" }, "http h2c"],
+    [{ name: "grpc" }, "http h2c"],
+    [{ name: "grpc-web" }, "http http/1.1"],
+    [{ name: "https-x" }, "tcp http/1.1"],
+    [{ name: "tls" }, "tcp http/1.1"],
+    [{ name: "httpbin" }, "auto http/1.1"],
+    [{}, "auto http/1.1"],
+  ])("of the Service port %j is %s", (port, expected) => {
+    expect(protocolOf([PORT], serviceOf("foo/web", web, [{ port: 80, targetPort: 8080, ...port }]))).toBe(expected)
+  })
+
+  it("comes from the container port's name where no Service says anything", () => {
+    expect(protocolOf([{ ...PORT, name: "grpc" }], serviceOf("foo/web", web, [{ port: 8080 }]))).toBe("http h2c")
+  })
+
+  it("is told by the most explicit Service, then by the oldest", () => {
+    const at = (creationTimestamp: string) => ({ creationTimestamp })
+    const named = serviceOf("foo/a", web, [{ port: 8080, name: "http" }], at("2026-01-01T00:00:00Z"))
+    const later = serviceOf("foo/b", web, [{ port: 8080, appProtocol: "grpc" }], at("2026-01-03T00:00:00Z"))
+    const earlier = serviceOf("foo/c", web, [{ port: 8080, appProtocol: "tcp" }], at("2026-01-02T00:00:00Z"))
+    const ageless = serviceOf("foo/d", web, [{ port: 8080, appProtocol: "http" }])
+    expect(protocolOf([PORT], named)).toBe("http http/1.1")
+    expect(protocolOf([PORT], named, later)).toBe("http h2c")
+    for (const services of [
+      [ageless, later, earlier, named],
+      [named, earlier, later, ageless],
+    ]) {
+      expect(protocolOf([PORT], ...services)).toBe("tcp http/1.1")
+    }
+  })
+})
+
+describe("a Service", () => {
+  it("gives the ports it leads to its names in every spelling", () => {
+    const { registry } = setUp()
+    registry.setPod(
+      podOf("foo/a", { labels: { app: "web" }, ports: [{ containerPort: 80, name: "main" }, { containerPort: 81 }] }),
+    )
+    registry.setService(serviceOf("foo/web", { app: "web" }, [{ port: 8000, targetPort: "main" }]))
+    const ports = registry.workloads.get("foo/a")?.ports
+    expect(ports?.[0]?.serviceNames).toEqual(["web", "web.foo", "web.foo.svc", "web.foo.svc.cluster.local"])
+    expect(ports?.[1]?.serviceNames).toEqual([])
+  })
+
+  it("that points at xserver's port leads to the application's", () => {
+    const { registry } = setUp()
+    registry.setPod(podOf("foo/a", { labels: { app: "web" }, ports: [PORT, { containerPort: 9090 }] }))
+    registry.setService(serviceOf("foo/web", { app: "web" }, [{ port: 80, targetPort: 15_081, name: "http" }]))
+    expect(registry.workloads.get("foo/a")?.ports.map(({ protocol }) => protocol)).toEqual(["auto", "http"])
+  })
+
+  it("without a selector has nobody behind it", () => {
+    const { registry } = setUp()
+    registry.setPod(podOf("foo/a"))
+    for (const selector of [undefined, {}]) {
+      registry.setService(serviceOf("foo/web", selector, [{ port: 80 }]))
+      const entry = registry.services.get("web.foo.svc.cluster.local")
+      expect(entry && [...registry.behind(entry)]).toEqual([])
+    }
+  })
+
+  it("leads into its own namespace only", () => {
+    const { registry } = setUp()
+    registry.setPod(podOf("foo/a", { labels: { app: "web" } }))
+    registry.setPod(podOf("bar/a", { labels: { app: "web" } }))
+    registry.setService(serviceOf("foo/web", { app: "web" }, [{ port: 80 }]))
+    const entry = registry.services.get("web.foo.svc.cluster.local")
+    expect(entry && [...registry.behind(entry)].map(({ key }) => key)).toEqual(["foo/a"])
+  })
+})
+
+describe("what is announced", () => {
+  it("is nothing where a Pod's change says nothing new", () => {
+    const { registry, changes } = setUp()
+    registry.setPod(podOf("foo/a"))
+    const before = registry.workloads.get("foo/a")
+    registry.setPod(
+      podOf("foo/a", { metadata: { resourceVersion: "2", managedFields: [] }, annotations: { note: "x" } }),
+    )
+    expect(changes.length).toBe(1)
+    expect(registry.workloads.get("foo/a")).toBe(before)
+  })
+
+  it("is a Service whose Pod came, went or changed, and no other", () => {
+    const { registry, changes } = setUp()
+    registry.setService(serviceOf("foo/web", { app: "web" }, [{ port: 80 }]))
+    registry.setService(serviceOf("foo/db", { app: "db" }, [{ port: 80 }]))
+    changes.length = 0
+    registry.setPod(podOf("foo/a", { labels: { app: "web" } }))
+    registry.setPod(podOf("foo/a", { labels: { app: "db" } }))
+    registry.deletePod("foo", "a")
+    registry.deletePod("foo", "a")
+    const [web, db] = ["web.foo.svc.cluster.local", "db.foo.svc.cluster.local"]
+    expect(changes).toEqual([
+      { workloads: ["foo/a"], services: [web] },
+      { workloads: ["foo/a"], services: [db, web] },
+      { workloads: ["foo/a"], services: [db] },
+    ])
+  })
+
+  it("is no workload where a Service changes nothing about those behind it", () => {
+    const { registry, changes } = setUp()
+    registry.setPod(podOf("foo/a", { labels: { app: "web" }, ports: [PORT] }))
+    registry.setService(serviceOf("foo/web", { app: "web" }, [{ port: 80, targetPort: 9999 }]))
+    registry.setService(serviceOf("foo/web", { app: "web" }, [{ port: 81, targetPort: 8080 }]))
+    expect(changes.slice(1)).toEqual([
+      { workloads: [], services: ["web.foo.svc.cluster.local"] },
+      { workloads: ["foo/a"], services: ["web.foo.svc.cluster.local"] },
+    ])
+  })
+})
+
+it("takes from the reflectors what they have, what comes and what goes", async () => {
+  const { registry } = setUp()
+  const pods = new HandReflected([podOf("foo/a", { labels: { app: "web" }, ports: [PORT] })])
+  const services = new HandReflected([serviceOf("foo/web", { app: "web" }, [{ port: 8080 }])])
+  const feed = feedRegistry(registry, { pods, services })
+  await feed.synced
+  expect(registry.workloads.get("foo/a")?.ports[0]?.serviceNames).toContain("web.foo")
+  pods.set(podOf("foo/b"))
+  services.delete("foo/web")
+  pods.delete("foo/a")
+  expect([...registry.workloads.keys()]).toEqual(["foo/b"])
+  expect(registry.services.size).toBe(0)
+  feed.stop()
+  pods.delete("foo/b")
+  expect([...registry.workloads.keys()]).toEqual(["foo/b"])
+})

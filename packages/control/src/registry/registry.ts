@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who is in the mesh, kept up to date one object at a time. A change of a Pod looks at that Pod and the Services that
+// select it, a change of a Service at the Pods it selects or selected; nothing else is touched.
+
+import { isDeepStrictEqual } from "node:util"
+import type { MeshNames } from "@merlon/policy"
+import type { KubernetesObject } from "../kubernetes/resource-type.js"
+import { LabelIndex } from "./label-index.js"
+import type { DirectoryChange, MeshDirectory, MeshServiceEntry } from "./mesh-directory.js"
+import type { MeshWorkload } from "./mesh-workload.js"
+import { type PodFacts, readPod, type Warn } from "./pod-reading.js"
+import { SelectorIndex } from "./selector-index.js"
+import { readService, type ServiceFacts, serviceHost } from "./service-reading.js"
+import { workloadPorts } from "./workload-ports.js"
+
+export interface RegistryOptions {
+  readonly names: MeshNames
+  readonly clusterDomain?: string
+  readonly warn?: Warn
+}
+
+interface FiledService {
+  readonly facts: ServiceFacts
+  readonly namespace: string
+  readonly selector: { readonly [key: string]: string }
+}
+
+export class Registry implements MeshDirectory {
+  readonly #names: MeshNames
+  readonly #clusterDomain: string
+  readonly #warn: Warn
+  readonly #pods = new Map<string, PodFacts>()
+  readonly #workloads = new Map<string, MeshWorkload>()
+  readonly #byLabel = new LabelIndex<MeshWorkload>()
+  readonly #entries = new Map<string, MeshServiceEntry>()
+  /** By host. */
+  readonly #services = new Map<string, FiledService>()
+  /** Those with a selector. */
+  readonly #bySelector = new SelectorIndex<FiledService>()
+  readonly #listeners = new Set<(change: DirectoryChange) => void>()
+
+  constructor({ names, clusterDomain = "cluster.local", warn = () => {} }: RegistryOptions) {
+    this.#names = names
+    this.#clusterDomain = clusterDomain
+    this.#warn = warn
+  }
+
+  get workloads(): ReadonlyMap<string, MeshWorkload> {
+    return this.#workloads
+  }
+
+  get services(): ReadonlyMap<string, MeshServiceEntry> {
+    return this.#entries
+  }
+
+  select(labels: { readonly [key: string]: string }, namespace: string | undefined): Iterable<MeshWorkload> {
+    return this.#byLabel.select(labels, namespace)
+  }
+
+  behind({ selector, namespace }: MeshServiceEntry): Iterable<MeshWorkload> {
+    return selector === undefined ? [] : this.#byLabel.select(selector, namespace)
+  }
+
+  onChange(listener: (change: DirectoryChange) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  setPod(pod: KubernetesObject): void {
+    const facts = readPod(pod, this.#names, this.#warn)
+    if (facts === undefined) {
+      this.deletePod(pod.metadata.namespace ?? "default", pod.metadata.name)
+      return
+    }
+    const before = this.#pods.get(facts.key)
+    // Most changes of a Pod are heartbeats and the like, which say nothing new to us.
+    if (before !== undefined && isDeepStrictEqual(before, facts)) return
+    this.#pods.set(facts.key, facts)
+    const services = [...this.#leadingTo(facts)]
+    this.#file({ ...facts, ports: workloadPorts(facts.ports, services.map(factsOf)) })
+    const touched = before === undefined ? services : [...services, ...this.#leadingTo(before)]
+    this.#announce([facts.key], touched.map(hostOf))
+  }
+
+  deletePod(namespace: string, name: string): void {
+    const key = `${namespace}/${name}`
+    const facts = this.#pods.get(key)
+    const workload = this.#workloads.get(key)
+    if (facts === undefined || workload === undefined) return
+    this.#pods.delete(key)
+    this.#workloads.delete(key)
+    this.#byLabel.delete(workload)
+    this.#announce([key], [...this.#leadingTo(facts)].map(hostOf))
+  }
+
+  setService(service: KubernetesObject): void {
+    const facts = readService(service, this.#clusterDomain)
+    const before = this.#services.get(facts.entry.host)
+    if (before !== undefined && isDeepStrictEqual(before.facts, facts)) return
+    this.#replaceService(facts.entry.host, before, facts)
+  }
+
+  deleteService(namespace: string, name: string): void {
+    const host = serviceHost(name, namespace, this.#clusterDomain)
+    const before = this.#services.get(host)
+    if (before !== undefined) this.#replaceService(host, before, undefined)
+  }
+
+  #replaceService(host: string, before: FiledService | undefined, facts: ServiceFacts | undefined): void {
+    const touched = new Set<string>()
+    const collect = (entry: MeshServiceEntry): void => {
+      for (const { key } of this.behind(entry)) touched.add(key)
+    }
+    if (before !== undefined) {
+      collect(before.facts.entry)
+      if (before.facts.entry.selector !== undefined) this.#bySelector.delete(before)
+      this.#services.delete(host)
+      this.#entries.delete(host)
+    }
+    if (facts !== undefined) {
+      collect(facts.entry)
+      const { namespace, selector } = facts.entry
+      const filed = { facts, namespace, selector: selector ?? {} }
+      if (selector !== undefined) this.#bySelector.add(filed)
+      this.#services.set(host, filed)
+      this.#entries.set(host, facts.entry)
+    }
+    this.#reviseAndAnnounce(host, touched)
+  }
+
+  /** Ports and their names follow from Services, so the workloads behind one may have become others. */
+  #reviseAndAnnounce(host: string, workloads: ReadonlySet<string>): void {
+    const revised: string[] = []
+    const hosts = [host]
+    for (const key of workloads) {
+      const facts = this.#pods.get(key)
+      const workload = this.#workloads.get(key)
+      if (facts === undefined || workload === undefined) continue
+      const services = [...this.#leadingTo(facts)]
+      const ports = workloadPorts(facts.ports, services.map(factsOf))
+      if (isDeepStrictEqual(ports, workload.ports)) continue
+      this.#file({ ...facts, ports })
+      revised.push(key)
+      // Another Service's endpoint is the same workload, and has another protocol now.
+      hosts.push(...services.map(hostOf))
+    }
+    this.#announce(revised, hosts)
+  }
+
+  #leadingTo({ namespace, labels }: PodFacts): Iterable<FiledService> {
+    return this.#bySelector.matching(namespace, labels)
+  }
+
+  #file(workload: MeshWorkload): void {
+    this.#byLabel.set(workload, this.#workloads.get(workload.key))
+    this.#workloads.set(workload.key, workload)
+  }
+
+  #announce(workloads: readonly string[], services: readonly string[]): void {
+    const change = { workloads: new Set(workloads), services: new Set(services) }
+    for (const listener of [...this.#listeners]) listener(change)
+  }
+}
+
+function factsOf({ facts }: FiledService): ServiceFacts {
+  return facts
+}
+
+function hostOf({ facts }: FiledService): string {
+  return facts.entry.host
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Things that select by labels, found by the labels of what they may select: the other direction of `label-index.ts`.
+// Each is filed under one label it asks for, so a look-up costs one step per label and then only near hits.
+
+interface Selecting {
+  readonly namespace: string
+  /** Empty selects everything. */
+  readonly selector: { readonly [key: string]: string }
+}
+
+export class SelectorIndex<T extends Selecting> {
+  /** By namespace, then by the label they are filed under; undefined for those that ask for none. */
+  readonly #shelves = new Map<string, Map<string | undefined, Set<T>>>()
+
+  add(item: T): void {
+    const shelf = this.#shelves.get(item.namespace) ?? new Map<string | undefined, Set<T>>()
+    this.#shelves.set(item.namespace, shelf)
+    const place = placeOf(item)
+    const items = shelf.get(place)
+    if (items === undefined) shelf.set(place, new Set([item]))
+    else items.add(item)
+  }
+
+  delete(item: T): void {
+    const shelf = this.#shelves.get(item.namespace)
+    const place = placeOf(item)
+    const items = shelf?.get(place)
+    items?.delete(item)
+    if (items?.size === 0) shelf?.delete(place)
+    if (shelf?.size === 0) this.#shelves.delete(item.namespace)
+  }
+
+  /** Those of the namespace that select something with these labels. */
+  *matching(namespace: string, labels: { readonly [key: string]: string }): Iterable<T> {
+    const shelf = this.#shelves.get(namespace)
+    if (shelf === undefined) return
+    yield* shelf.get(undefined) ?? []
+    for (const [key, value] of Object.entries(labels)) {
+      for (const item of shelf.get(`${key}=${value}`) ?? []) if (selectsAll(item.selector, labels)) yield item
+    }
+  }
+}
+
+// The longest label: what names an application tends to be longer, and rarer, than what names a version.
+function placeOf({ selector }: Selecting): string | undefined {
+  let place: string | undefined
+  for (const [key, value] of Object.entries(selector)) {
+    const label = `${key}=${value}`
+    if (place === undefined || label.length > place.length || (label.length === place.length && label < place)) {
+      place = label
+    }
+  }
+  return place
+}
+
+function selectsAll(selector: { readonly [key: string]: string }, labels: { readonly [key: string]: string }): boolean {
+  return Object.entries(selector).every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value)
+}

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the mesh wants to know of a Service: the entry that others see, and what weighs it against other Services.
+
+import type { KubernetesObject } from "../kubernetes/resource-type.js"
+import { labelsOf, listOf, objectOf, portOf, textOf } from "./foreign.js"
+import type { MeshServiceEntry, ServicePort } from "./mesh-directory.js"
+import { type DeclaredProtocol, protocolOfName, protocolOfWord } from "./port-protocol.js"
+
+export interface ServiceFacts {
+  readonly entry: MeshServiceEntry
+  /** Milliseconds since the epoch; the newest where nobody says. */
+  readonly created: number
+  /** In the order of the entry's ports: what they say they speak, and how explicitly. */
+  readonly protocols: readonly { readonly declared: DeclaredProtocol | undefined; readonly explicit: boolean }[]
+}
+
+export function serviceHost(name: string, namespace: string, clusterDomain: string): string {
+  return `${name}.${namespace}.svc.${clusterDomain}`
+}
+
+/** In every spelling a caller may use. */
+export function spellings({ name, namespace, host }: MeshServiceEntry): readonly string[] {
+  return [name, `${name}.${namespace}`, `${name}.${namespace}.svc`, host]
+}
+
+export function readService({ metadata, spec }: KubernetesObject, clusterDomain: string): ServiceFacts {
+  const namespace = metadata.namespace ?? "default"
+  const { selector, ports: declared } = objectOf(spec)
+  const labels = labelsOf(selector)
+  const ports: ServicePort[] = []
+  const protocols: ServiceFacts["protocols"][number][] = []
+  for (const item of listOf(declared)) {
+    const { name, port: number, protocol, targetPort, appProtocol } = objectOf(item)
+    const port = portOf(number)
+    if (port === undefined || (protocol !== undefined && protocol !== "TCP")) continue
+    const explicit = protocolOfWord(textOf(appProtocol))
+    const spoken = explicit ?? protocolOfName(textOf(name))
+    protocols.push({ declared: spoken, explicit: explicit !== undefined })
+    ports.push({
+      name: textOf(name),
+      port,
+      appProtocol: spoken,
+      targetPort: portOf(targetPort) ?? textOf(targetPort) ?? port,
+    })
+  }
+  const time = Date.parse(metadata.creationTimestamp ?? "")
+  return {
+    entry: {
+      namespace,
+      name: metadata.name,
+      host: serviceHost(metadata.name, namespace, clusterDomain),
+      // Kubernetes: no selector, or one without labels, selects nothing; the endpoints are somebody else's to say.
+      selector: Object.keys(labels).length === 0 ? undefined : labels,
+      ports,
+    },
+    created: Number.isNaN(time) ? Number.MAX_SAFE_INTEGER : time,
+    protocols,
+  }
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which port of a workload a Service's port leads to.
+
+import type { ServicePort } from "./mesh-directory.js"
+
+interface Port {
+  readonly port: number
+  readonly name: string | undefined
+  readonly listen: number
+}
+
+/** Undefined where the workload has no such port. */
+export function targetPortOf<P extends Port>(ports: readonly P[], { targetPort }: ServicePort): P | undefined {
+  if (typeof targetPort === "string") return ports.find(({ name }) => name === targetPort)
+  const own = ports.find(({ port }) => port === targetPort)
+  // Where capture is by Service, the Service already points at xserver's port.
+  return own ?? ports.find(({ listen }) => listen === targetPort)
+}
