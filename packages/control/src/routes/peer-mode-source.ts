@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What workloads' ports accept, by the PeerAuthentications in force, remembered per workload until one of them changes.
+
+import { type EffectiveMode, type MeshConfig, type PeerAuthentication, PeerModes } from "@merlon/policy"
+import type { MeshWorkload } from "../registry/mesh-workload.js"
+import type { Documents } from "./documents.js"
+
+export class PeerModeSource {
+  readonly #mesh: MeshConfig
+  readonly #byNamespace = new Map<string, Set<PeerAuthentication>>()
+  readonly #listeners = new Set<(namespace: string | undefined) => void>()
+  /** By the workload as it is now: one that changed is another value. */
+  #modes = new WeakMap<MeshWorkload, PeerModes>()
+  readonly #stop: () => void
+
+  constructor(documents: Documents<PeerAuthentication>, mesh: MeshConfig) {
+    this.#mesh = mesh
+    for (const document of documents.items.values()) this.#file(document)
+    this.#stop = documents.onChange(({ object, previous }) => {
+      if (previous !== undefined) this.#byNamespace.get(previous.metadata.namespace)?.delete(previous)
+      if (object !== undefined) this.#file(object)
+      const namespace = (object ?? previous)?.metadata.namespace
+      if (namespace === undefined) return
+      this.#modes = new WeakMap()
+      const scope = namespace === mesh.names.rootNamespace ? undefined : namespace
+      for (const listener of [...this.#listeners]) listener(scope)
+    })
+  }
+
+  readonly modeOf = (workload: MeshWorkload, port: number): EffectiveMode => {
+    let modes = this.#modes.get(workload)
+    if (modes === undefined) {
+      modes = new PeerModes(this.#documentsFor(workload.namespace), workload, this.#mesh)
+      this.#modes.set(workload, modes)
+    }
+    return modes.resolve(port).mode
+  }
+
+  /** Told the namespace whose workloads may have other modes now; undefined stands for all of them. */
+  onChange(listener: (namespace: string | undefined) => void): () => void {
+    this.#listeners.add(listener)
+    return () => {
+      this.#listeners.delete(listener)
+    }
+  }
+
+  close(): void {
+    this.#stop()
+    this.#listeners.clear()
+  }
+
+  #file(document: PeerAuthentication): void {
+    const { namespace } = document.metadata
+    const filed = this.#byNamespace.get(namespace) ?? new Set()
+    filed.add(document)
+    this.#byNamespace.set(namespace, filed)
+  }
+
+  *#documentsFor(namespace: string): Iterable<PeerAuthentication> {
+    const { rootNamespace } = this.#mesh.names
+    yield* this.#byNamespace.get(rootNamespace) ?? []
+    if (namespace !== rootNamespace) yield* this.#byNamespace.get(namespace) ?? []
+  }
+}

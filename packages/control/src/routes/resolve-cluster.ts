@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cluster's name → who stands behind it: the endpoints of the Service's port that have the subset's labels, how to
+// call them, and who may answer.
+
+import { type ClientTlsMode, parseIp, parseSpiffeId } from "@merlon/policy"
+import { type ClusterKey, parseClusterName, type ServiceCluster, type ServiceEndpoint } from "@merlon/xds"
+import type { MeshServiceEntry, ServicePort } from "../registry/mesh-directory.js"
+import type { MeshWorkload } from "../registry/mesh-workload.js"
+import { addressedHost, destinationsOf, isSubset } from "./mesh-service-index.js"
+import { canonicalHost, type RouteContext } from "./route-context.js"
+
+interface ClusterSpec {
+  /** Whether anything leads there. */
+  readonly known: boolean
+  /** Of the subset; empty for the whole Service. */
+  readonly labels: { readonly [key: string]: string }
+  readonly tlsMode: ClientTlsMode | undefined
+}
+
+export interface ResolvedCluster {
+  readonly cluster: ServiceCluster
+  /** Keys of all workloads that were looked at: a change of any of them may change the cluster. */
+  readonly workloads: ReadonlySet<string>
+}
+
+/** Undefined where nothing of that name exists. */
+export function resolveCluster(name: string, context: RouteContext): ResolvedCluster | undefined {
+  const key = parseClusterName(name)
+  if (key === undefined) return undefined
+  const service = context.directory.services.get(key.host)
+  const spec = specOf(key, context)
+  if (!spec.known && (service === undefined || key.subset !== "")) return undefined
+  const behind = service === undefined ? [] : [...context.directory.behind(service)]
+  const members = behind.filter(workload => hasLabels(workload, spec.labels))
+  return {
+    cluster: {
+      name,
+      ...key,
+      tlsMode: spec.tlsMode,
+      sni: key.host,
+      identities: identitiesOf(members, context),
+      endpoints: service === undefined ? addressOf(key) : endpointsOf(service, key.port, members, context),
+    },
+    workloads: new Set(behind.map(workload => workload.key)),
+  }
+}
+
+/** Whoever governs the host speaks first; within a document the destination's own word goes before the document's. */
+function specOf({ host, subset }: ClusterKey, context: RouteContext): ClusterSpec {
+  let labels: ClusterSpec["labels"] | undefined
+  let tlsMode: ClientTlsMode | undefined
+  let known = false
+  for (const document of context.meshServices.speaking(host)) {
+    const destinations = destinationsOf(document).filter(
+      destination =>
+        (isSubset(destination) ? destination.name : "") === subset &&
+        canonicalHost(addressedHost(destination), document.metadata.namespace, context) === host,
+    )
+    const governs = context.meshServices.governing(host) === document
+    known ||= destinations.length > 0 || (governs && subset === "")
+    labels ??= destinations[0]?.labels
+    if (destinations.length > 0 || governs) {
+      tlsMode ??=
+        destinations.map(({ trafficPolicy }) => trafficPolicy?.tls?.mode).find(mode => mode !== undefined) ??
+        document.spec.trafficPolicy?.tls?.mode
+    }
+  }
+  return { known, labels: labels ?? {}, tlsMode }
+}
+
+function hasLabels({ labels }: MeshWorkload, wanted: { readonly [key: string]: string }): boolean {
+  return Object.entries(wanted).every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value)
+}
+
+function identitiesOf(workloads: readonly MeshWorkload[], { mesh }: RouteContext): readonly string[] {
+  const identities = new Set<string>()
+  for (const { namespace, serviceAccount } of workloads) {
+    for (const trustDomain of [mesh.trustDomain, ...mesh.trustDomainAliases]) {
+      const id = parseSpiffeId(`spiffe://${trustDomain}/ns/${namespace}/sa/${serviceAccount}`)
+      if (id !== undefined) identities.add(id.uri)
+    }
+  }
+  return [...identities].sort(compareText)
+}
+
+function endpointsOf(
+  service: MeshServiceEntry,
+  port: number,
+  workloads: readonly MeshWorkload[],
+  context: RouteContext,
+): readonly ServiceEndpoint[] {
+  const entry = service.ports.find(candidate => candidate.port === port)
+  if (entry === undefined) return []
+  const endpoints = workloads.flatMap(workload => endpointOf(workload, entry, context) ?? [])
+  return endpoints.sort((a, b) => compareText(a.address, b.address) || a.port - b.port)
+}
+
+function endpointOf(
+  workload: MeshWorkload,
+  { targetPort }: ServicePort,
+  { modeOf }: RouteContext,
+): ServiceEndpoint | undefined {
+  const { address, ready: healthy, key } = workload
+  if (address === undefined) return undefined
+  const declared =
+    typeof targetPort === "string"
+      ? workload.ports.find(({ name }) => name === targetPort)
+      : // A Service that leads to xserver by itself names the port on which xserver listens.
+        (workload.ports.find(({ port }) => port === targetPort) ??
+        (workload.proxied ? workload.ports.find(({ listen }) => listen === targetPort) : undefined))
+  if (declared !== undefined && workload.proxied) {
+    return { address, port: declared.listen, healthy, workload: key, mtlsMode: modeOf(workload, declared.port) }
+  }
+  const port = declared?.port ?? targetPort
+  return typeof port === "string" ? undefined : { address, port, healthy, workload: key, mtlsMode: undefined }
+}
+
+/** A destination that is an address needs no Service. */
+function addressOf({ host, port }: ClusterKey): readonly ServiceEndpoint[] {
+  if (parseIp(host) === undefined || port === 0) return []
+  return [{ address: host, port, healthy: true, workload: "", mtlsMode: undefined }]
+}
+
+function compareText(a: string, b: string): number {
+  if (a === b) return 0
+  return a < b ? -1 : 1
+}

@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { MeshService } from "@merlon/policy"
+import type { WeightedRoute } from "@merlon/xds"
+import { describe, expect, it } from "vitest"
+import { MeshServiceIndex } from "./mesh-service-index.js"
+import { resolveRoutes } from "./resolve-routes.js"
+import { MemoryDirectory } from "./testing/memory-directory.js"
+import { CLUSTER_DOMAIN, MESH, meshService, service } from "./testing/mesh.js"
+
+const WEB = "web.app.svc.cluster.local"
+const v1 = { host: "web", name: "v1", labels: { version: "v1" } }
+const v2 = { host: "web", name: "v2", labels: { version: "v2" } }
+const V1 = `outbound|80|v1|${WEB}`
+const V2 = `outbound|80|v2|${WEB}`
+const OWN = `outbound|80||${WEB}`
+const canary = { headers: { "x-canary": { exact: "true" } } }
+
+function directory() {
+  const known = new MemoryDirectory()
+  known.setService(
+    service("web", {
+      ports: [
+        { port: 80, name: "http" },
+        { port: 81, name: "admin" },
+      ],
+    }),
+  )
+  known.setService(service("web-v2"))
+  known.setService(service("web", { namespace: "shop" }))
+  return known
+}
+
+function tableOf(documents: readonly MeshService[], host = WEB, port = 80) {
+  return resolveRoutes(
+    { host, port },
+    {
+      meshServices: new MeshServiceIndex(CLUSTER_DOMAIN, documents),
+      directory: directory(),
+      mesh: MESH,
+      modeOf: () => "STRICT",
+      clusterDomain: CLUSTER_DOMAIN,
+    },
+  )
+}
+
+function routesOf(spec: object, port = 80): readonly WeightedRoute[] | undefined {
+  return tableOf([meshService("web", { hosts: ["web"], ...spec })], WEB, port)?.routes
+}
+
+const to = (...destinations: readonly object[]) => [{ service: destinations }]
+const all = (cluster: string, weight = 100) => ({ match: [], destinations: [{ cluster, weight }] })
+
+describe("a host without MeshService", () => {
+  it("is routed to its Service", () => {
+    expect(tableOf([])).toEqual({
+      host: WEB,
+      port: 80,
+      aliases: ["web", "web.app", "web.app.svc"],
+      routes: [all(OWN)],
+    })
+  })
+
+  it("has no table at a port the Service lacks", () => {
+    expect(tableOf([], WEB, 82)).toBeUndefined()
+  })
+
+  it("has no table where there is no Service", () => {
+    expect(tableOf([], "none.app.svc.cluster.local")).toBeUndefined()
+  })
+})
+
+describe("a MeshService governs the host however it is spelt", () => {
+  it.each(["web", "web.app", "web.app.svc", WEB, "WEB.app"])("%s", host => {
+    expect(tableOf([meshService("m", { hosts: [host], routes: to(v1) })])?.routes).toEqual([all(V1)])
+  })
+
+  it("from another namespace, by a name with a dot", () => {
+    const document = meshService(
+      "m",
+      { hosts: ["web.app"], routes: to({ ...v1, host: "web.app" }) },
+      { namespace: "x" },
+    )
+    expect(tableOf([document])?.routes).toEqual([all(V1)])
+  })
+
+  it("but not that of another namespace by a name without", () => {
+    const document = meshService("m", { hosts: ["web"], routes: to(v1) }, { namespace: "shop" })
+    expect(tableOf([document])?.routes).toEqual([all(OWN)])
+  })
+
+  it("also where no Service has that name", () => {
+    const document = meshService("m", { hosts: ["front"], routes: to({ host: "web" }) })
+    expect(tableOf([document], "front.app.svc.cluster.local")?.routes).toEqual([all(OWN)])
+  })
+})
+
+describe("of several MeshServices for one host", () => {
+  const older = meshService("z", { hosts: ["web"], routes: to(v1) }, { created: "2026-01-01T00:00:00Z" })
+  const newer = meshService("a", { hosts: ["web.app"], routes: to(v2) }, { created: "2026-01-02T00:00:00Z" })
+
+  it.each([
+    ["oldest first", [older, newer]],
+    ["newest first", [newer, older]],
+  ])("the oldest routes it, listed %s", (_, documents) => {
+    expect(tableOf(documents)?.routes).toEqual([all(V1)])
+  })
+
+  it("the others are named as losers", () => {
+    const index = new MeshServiceIndex(CLUSTER_DOMAIN, [newer, older])
+    expect([...index.conflicts()]).toEqual([
+      { host: WEB, winner: { namespace: "app", name: "z" }, losers: [{ namespace: "app", name: "a" }] },
+    ])
+  })
+
+  it("the next one takes over when the oldest goes", () => {
+    const index = new MeshServiceIndex(CLUSTER_DOMAIN, [older, newer])
+    expect([...index.set("app/z", undefined)]).toEqual([WEB])
+    expect(index.governing(WEB)).toBe(newer)
+  })
+})
+
+describe("routes", () => {
+  const cases: readonly [string, object, readonly WeightedRoute[]][] = [
+    ["go to the host itself where the MeshService names hosts alone", {}, [all(OWN)]],
+    [
+      "keep weights as shares",
+      { routes: to({ ...v1, weight: 90 }, { ...v2, weight: 10 }) },
+      [
+        {
+          match: [],
+          destinations: [
+            { cluster: V1, weight: 90 },
+            { cluster: V2, weight: 10 },
+          ],
+        },
+      ],
+    ],
+    [
+      "keep a weight of 0, which drains",
+      { routes: to({ ...v1, weight: 100 }, { ...v2, weight: 0 }) },
+      [
+        {
+          match: [],
+          destinations: [
+            { cluster: V1, weight: 100 },
+            { cluster: V2, weight: 0 },
+          ],
+        },
+      ],
+    ],
+    [
+      "split equally where no weight is given",
+      { routes: to(v1, v2) },
+      [
+        {
+          match: [],
+          destinations: [
+            { cluster: V1, weight: 1 },
+            { cluster: V2, weight: 1 },
+          ],
+        },
+      ],
+    ],
+    [
+      "of several entries are one split, and of one cluster one share",
+      {
+        routes: [
+          { service: [{ ...v1, weight: 30 }] },
+          {
+            service: [
+              { ...v2, weight: 50 },
+              { ...v1, weight: 20 },
+            ],
+          },
+        ],
+      },
+      [
+        {
+          match: [],
+          destinations: [
+            { cluster: V1, weight: 50 },
+            { cluster: V2, weight: 50 },
+          ],
+        },
+      ],
+    ],
+    [
+      "are tried in order, what has no match after all that has one",
+      {
+        rules: [
+          { match: [canary], route: to(v2), routes: to(v1) },
+          { match: [{ uri: { prefix: "/b" } }], route: to({ host: "web-v2" }) },
+        ],
+        routes: to({ host: "web" }),
+      },
+      [
+        { match: [canary], destinations: [{ cluster: V2, weight: 100 }] },
+        {
+          match: [{ uri: { prefix: "/b" } }],
+          destinations: [{ cluster: "outbound|80||web-v2.app.svc.cluster.local", weight: 100 }],
+        },
+        all(V1),
+      ],
+    ],
+    [
+      "end at the first rule without match",
+      { rules: [{ route: to(v1) }, { match: [canary], route: to(v2) }], routes: to(v2) },
+      [all(V1)],
+    ],
+    [
+      "leave out a match that leads nowhere",
+      { rules: [{ match: [canary], routes: to(v1) }], routes: to(v2) },
+      [all(V1)],
+    ],
+    [
+      "lead nowhere else where nothing else is said",
+      { rules: [{ match: [canary], route: to(v1) }] },
+      [{ match: [canary], destinations: [{ cluster: V1, weight: 100 }] }],
+    ],
+    [
+      "take an empty alternative as every request",
+      { rules: [{ match: [canary, {}], route: to(v1) }], routes: to(v2) },
+      [all(V1)],
+    ],
+    [
+      "settle the port of a match",
+      {
+        rules: [
+          { match: [{ port: 81 }], route: to(v2) },
+          { match: [{ ...canary, port: 80 }, { port: 81 }], route: to(v2) },
+          { match: [{ port: 80 }], route: to(v1) },
+        ],
+      },
+      [{ match: [canary], destinations: [{ cluster: V2, weight: 100 }] }, all(V1)],
+    ],
+    ["call another port by number", { routes: to({ ...v1, port: { number: 81 } }) }, [all(`outbound|81|v1|${WEB}`)]],
+    ["call another port by name", { routes: to({ ...v1, port: { name: "admin" } }) }, [all(`outbound|81|v1|${WEB}`)]],
+    [
+      "lead nowhere for a port name the Service lacks",
+      { routes: to({ ...v1, port: { name: "nope" } }) },
+      [all(`outbound|0|v1|${WEB}`)],
+    ],
+    [
+      "take `name` without labels as the Service to call",
+      { routes: to({ host: "web", name: "web-v2" }) },
+      [all("outbound|80||web-v2.app.svc.cluster.local")],
+    ],
+    [
+      "reach a Service of another namespace",
+      { routes: to({ host: "web.shop" }) },
+      [all("outbound|80||web.shop.svc.cluster.local")],
+    ],
+    [
+      "take two labels without such a Service as a name",
+      { routes: to({ host: "a.com" }) },
+      [all("outbound|80||a.com")],
+    ],
+    ["reach an address", { routes: to({ host: "10.1.2.3" }) }, [all("outbound|80||10.1.2.3")]],
+  ]
+  it.each(cases)("%s", (_, spec, routes) => {
+    expect(routesOf(spec)).toEqual(routes)
+  })
+})

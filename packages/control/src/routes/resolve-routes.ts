@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// MeshService and Service → route table. Rules are tried in order and the first whose match holds routes; what a rule
+// or the document says without a match comes after all of them. What can never be reached is left out.
+
+import type { Destination, MeshService, Route, RouteMatch } from "@merlon/policy"
+import { clusterName, type RouteTable, type WeightedDestination, type WeightedRoute } from "@merlon/xds"
+import { hostAliases } from "./host-name.js"
+import { addressedHost, isSubset } from "./mesh-service-index.js"
+import { canonicalHost, type RouteContext } from "./route-context.js"
+
+/** Where nothing gives weights to compare, one destination has all of it. */
+const WHOLE = 100
+
+/** The table of a host in its full spelling; undefined where neither a MeshService nor a Service knows it. */
+export function resolveRoutes(
+  { host, port }: { readonly host: string; readonly port: number },
+  context: RouteContext,
+): RouteTable | undefined {
+  const document = context.meshServices.governing(host)
+  const service = context.directory.services.get(host)
+  if (document === undefined && service?.ports.some(entry => entry.port === port) !== true) return undefined
+  const routes = document === undefined ? [] : routesOf(document, port, context)
+  const own = { match: [], destinations: [{ cluster: clusterName({ port, subset: "", host }), weight: WHOLE }] }
+  const governed = document !== undefined && saysRoutes(document)
+  return { host, port, aliases: hostAliases(host, context.clusterDomain), routes: governed ? routes : [own] }
+}
+
+function saysRoutes({ spec }: MeshService): boolean {
+  return (spec.rules ?? []).length > 0 || (spec.routes ?? []).length > 0
+}
+
+function routesOf(document: MeshService, port: number, context: RouteContext): readonly WeightedRoute[] {
+  const { rules = [], routes = [] } = document.spec
+  const split = (entries: readonly Route[] | undefined) => splitOf(entries ?? [], document, port, context)
+  const ordered: WeightedRoute[] = []
+  for (const { match, route } of rules) {
+    const alternatives = matchesAt(match ?? [], port)
+    if (alternatives !== undefined) ordered.push({ match: alternatives, destinations: split(route) })
+  }
+  for (const entries of [...rules.map(rule => rule.routes), routes]) {
+    ordered.push({ match: [], destinations: split(entries) })
+  }
+  const leading = ordered.filter(({ destinations }) => destinations.length > 0)
+  const last = leading.findIndex(({ match }) => match.length === 0)
+  return last === -1 ? leading : leading.slice(0, last + 1)
+}
+
+/**
+ * The alternatives that can hold at the port, without naming it; empty where every request matches, undefined where
+ * none can.
+ */
+function matchesAt(match: readonly RouteMatch[], port: number): readonly RouteMatch[] | undefined {
+  if (match.length === 0) return []
+  const possible = match.filter(alternative => alternative.port === undefined || alternative.port === port)
+  if (possible.length === 0) return undefined
+  const stripped = possible.map(({ port: _, ...rest }) => rest)
+  return stripped.some(isUnconditional) ? [] : stripped
+}
+
+function isUnconditional({ uri, method, host, headers = {}, queryParams = {} }: RouteMatch): boolean {
+  return (
+    uri === undefined &&
+    method === undefined &&
+    host === undefined &&
+    Object.keys(headers).length === 0 &&
+    Object.keys(queryParams).length === 0
+  )
+}
+
+/** The entries are one split. A cluster named twice has the sum of its shares. */
+function splitOf(
+  entries: readonly Route[],
+  document: MeshService,
+  port: number,
+  context: RouteContext,
+): readonly WeightedDestination[] {
+  const destinations = entries.flatMap(entry => entry.service ?? [])
+  const equal = destinations.length === 1 ? WHOLE : 1
+  const shares = new Map<string, number>()
+  for (const destination of destinations) {
+    const cluster = clusterOf(destination, document.metadata.namespace, port, context)
+    shares.set(cluster, (shares.get(cluster) ?? 0) + (destination.weight ?? equal))
+  }
+  return [...shares].map(([cluster, weight]) => ({ cluster, weight }))
+}
+
+function clusterOf(destination: Destination, namespace: string, called: number, context: RouteContext): string {
+  const host = canonicalHost(addressedHost(destination), namespace, context)
+  return clusterName({
+    port: portOf(destination, host, called, context),
+    subset: isSubset(destination) ? (destination.name ?? "") : "",
+    host,
+  })
+}
+
+function portOf({ port }: Destination, host: string, called: number, { directory }: RouteContext): number {
+  if (port === undefined) return called
+  if (port.number !== undefined) return port.number
+  // Port 0 leads nowhere: requests that were meant for a port that is missing must not end at another one.
+  return directory.services.get(host)?.ports.find(({ name }) => name === port.name)?.port ?? 0
+}

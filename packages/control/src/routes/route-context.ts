@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What resolving routes and clusters looks at, and the one question both ask of it: which host a spelling means.
+
+import type { EffectiveMode, MeshConfig } from "@merlon/policy"
+import type { MeshDirectory } from "../registry/mesh-directory.js"
+import type { MeshWorkload } from "../registry/mesh-workload.js"
+import { hostCandidates } from "./host-name.js"
+import type { MeshServiceIndex } from "./mesh-service-index.js"
+
+/** What a proxied workload's own port accepts. */
+export type ModeOf = (workload: MeshWorkload, port: number) => EffectiveMode
+
+export interface RouteContext {
+  readonly meshServices: MeshServiceIndex
+  readonly directory: Pick<MeshDirectory, "services" | "behind">
+  readonly mesh: MeshConfig
+  readonly modeOf: ModeOf
+  readonly clusterDomain: string
+}
+
+/** The host that a spelling means for whoever writes it in a namespace. */
+export function canonicalHost(text: string, namespace: string, { directory, clusterDomain }: RouteContext): string {
+  const candidates = hostCandidates(text, namespace, clusterDomain)
+  if (candidates.length === 1) return candidates[0]
+  return candidates.find(host => directory.services.has(host)) ?? candidates.at(-1) ?? candidates[0]
+}

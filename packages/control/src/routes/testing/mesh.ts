@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Short words for the workloads, Services and documents of the tests. Documents pass the real validation.
+
+import { type MeshService, meshConfig, type PeerAuthentication, type PolicyDocument, validate } from "@merlon/policy"
+import type { MeshServiceEntry, ServicePort } from "../../registry/mesh-directory.js"
+import type { MeshWorkload, WorkloadPort } from "../../registry/mesh-workload.js"
+
+export const MESH = meshConfig()
+export const CLUSTER_DOMAIN = "cluster.local"
+
+export interface WorkloadWords {
+  readonly namespace?: string
+  readonly labels?: { readonly [key: string]: string }
+  readonly address?: string | undefined
+  readonly ready?: boolean
+  readonly proxied?: boolean
+  readonly serviceAccount?: string
+  readonly ports?: readonly { readonly port: number; readonly name?: string; readonly listen?: number }[]
+}
+
+export function workload(name: string, words: WorkloadWords = {}): MeshWorkload {
+  const { namespace = "app", labels = {}, ready = true, proxied = true, serviceAccount = "default" } = words
+  const ports = (words.ports ?? [{ port: 8080, name: "http" }]).map(
+    ({ port, name: portName, listen }, index): WorkloadPort => ({
+      port,
+      listen: listen ?? 15_080 + index,
+      name: portName,
+      protocol: "http",
+      upstreamProtocol: "http/1.1",
+      serviceNames: [],
+    }),
+  )
+  return {
+    key: `${namespace}/${name}`,
+    uid: name,
+    namespace,
+    name,
+    labels,
+    serviceAccount,
+    address: "address" in words ? words.address : "10.0.0.1",
+    ready,
+    proxied,
+    ports,
+    probes: {},
+  }
+}
+
+export function service(
+  name: string,
+  words: {
+    readonly namespace?: string
+    readonly selector?: { readonly [key: string]: string } | undefined
+    readonly ports?: readonly { readonly port: number; readonly name?: string; readonly targetPort?: number | string }[]
+  } = {},
+): MeshServiceEntry {
+  const { namespace = "app" } = words
+  const ports = (words.ports ?? [{ port: 80, name: "http", targetPort: 8080 }]).map(
+    (entry): ServicePort => ({
+      port: entry.port,
+      name: entry.name,
+      targetPort: entry.targetPort ?? entry.port,
+      appProtocol: undefined,
+    }),
+  )
+  return {
+    namespace,
+    name,
+    host: `${name}.${namespace}.svc.${CLUSTER_DOMAIN}`,
+    selector: "selector" in words ? words.selector : { app: name },
+    ports,
+  }
+}
+
+interface DocumentWords {
+  readonly namespace?: string
+  readonly created?: string
+}
+
+export function meshService(name: string, spec: object, words: DocumentWords = {}): MeshService {
+  const document = read("MeshService", MESH.names.networkingGroup, name, spec, words)
+  if (document.kind !== "MeshService") throw new TypeError("not a MeshService")
+  return document
+}
+
+export function peerAuthentication(name: string, spec: object, words: DocumentWords = {}): PeerAuthentication {
+  const document = read("PeerAuthentication", MESH.names.securityGroup, name, spec, words)
+  if (document.kind !== "PeerAuthentication") throw new TypeError("not a PeerAuthentication")
+  return document
+}
+
+function read(kind: string, group: string, name: string, spec: object, words: DocumentWords): PolicyDocument {
+  const { namespace = "app", created = "2026-01-01T00:00:00Z" } = words
+  const metadata = { name, namespace, creationTimestamp: created }
+  const outcome = validate({ apiVersion: `${group}/${MESH.names.version}`, kind, metadata, spec }, MESH.names)
+  if (outcome.document === undefined) throw new TypeError(JSON.stringify(outcome.faults))
+  return outcome.document
+}
