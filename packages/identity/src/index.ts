@@ -1,3 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
+// The public face of the papers.
 
-export {}
+export { type AuthorityKeys, BACKDATE_MS } from "./authority/authority-keys.js"
+export {
+  CertificateAuthority,
+  type ServerSignRequest,
+  type SignedCertificate,
+  type SignRequest,
+} from "./authority/certificate-authority.js"
+export { createRoot, ROOT_LIFETIME_MS, type RootOptions } from "./authority/root.js"
+export {
+  advance,
+  bundleOf,
+  type RotationFacts,
+  type RotationPhase,
+  type RotationState,
+} from "./authority/rotation.js"
+export { IdentityError, type IdentityErrorCode } from "./errors.js"
+export { type MadeRequest, makeSigningRequest } from "./request/make.js"
+export { MAX_SIGNING_REQUEST_BYTES, readSigningRequest, type SigningRequestResult } from "./request/read.js"
+export {
+  type BundleCertificate,
+  type BundleResult,
+  fingerprintOf,
+  mergeBundles,
+  readBundle,
+  readCertificates,
+} from "./trust/bundle.js"
+export { signerOf } from "./trust/chain.js"
+export { type CertificateFacts, certificateFacts } from "./trust/facts.js"
+export { parseRevocations, type RevocationFault, type RevocationLists } from "./trust/revocations.js"
+export { renewAt, type Validity } from "./workload/renewal.js"
+export { clampTtl, DEFAULT_TTL_LIMITS, type TtlLimits, type TtlResult } from "./workload/ttl.js"
+export { canonicalSerial } from "./x509/serial.js"

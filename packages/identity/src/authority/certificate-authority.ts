@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Signs the mesh's certificates. Who the holder is comes from the caller of these methods and from nowhere else; of the
+// holder only the public key is taken.
+
+import { createPublicKey, type KeyObject, randomBytes } from "node:crypto"
+import { parseIp, parseSpiffeId } from "@merlon/policy"
+import { sequence } from "../der/write.js"
+import { IdentityError } from "../errors.js"
+import { buildCertificate } from "../x509/build.js"
+import {
+  type AltNames,
+  authorityKeyIdentifier,
+  basicConstraints,
+  LEAF_KEY_USAGE,
+  RSA_LEAF_KEY_USAGE,
+  SERVER_AND_CLIENT,
+  SERVER_ONLY,
+  subjectAltName,
+} from "../x509/extensions.js"
+import { writePem } from "../x509/pem.js"
+import { newSerial, type RandomBytes } from "../x509/serial.js"
+import { type AuthorityKeys, BACKDATE_MS } from "./authority-keys.js"
+import { type LoadedAuthority, loadAuthority } from "./load.js"
+
+export interface SignRequest {
+  /** SubjectPublicKeyInfo, DER. */
+  readonly publicKey: Uint8Array
+  /** `spiffe://…`. */
+  readonly identity: string
+  readonly ttlMs: number
+  /** Milliseconds since the epoch. */
+  readonly now: number
+}
+
+export interface ServerSignRequest {
+  readonly publicKey: Uint8Array
+  readonly dnsNames: readonly string[]
+  readonly ipAddresses: readonly string[]
+  readonly identity?: string
+  readonly ttlMs: number
+  readonly now: number
+}
+
+export interface SignedCertificate {
+  /** PEM, leaf first, without the root. */
+  readonly certificateChain: string
+  /** Upper-case hex. */
+  readonly serial: string
+  /** Milliseconds since the epoch. */
+  readonly notAfter: number
+}
+
+const NO_NAME = sequence()
+const SECOND = 1000
+/** RFC 1123 labels; `*` only as the whole first one. */
+const DNS_NAME = /^(?=.{1,253}$)(\*\.)?([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$/
+
+export class CertificateAuthority {
+  readonly keys: AuthorityKeys
+  readonly #loaded: LoadedAuthority
+  readonly #random: RandomBytes
+  readonly #authorityKeyIdentifier: readonly Buffer[]
+
+  /** Throws an `IdentityError` where the keys cannot sign anything that the root's believers would accept. */
+  constructor(keys: AuthorityKeys, now: number, random: RandomBytes = randomBytes) {
+    this.keys = keys
+    this.#loaded = loadAuthority(keys)
+    this.#random = random
+    const { keyIdentifier } = this.#loaded
+    this.#authorityKeyIdentifier = keyIdentifier === undefined ? [] : [authorityKeyIdentifier(keyIdentifier)]
+    this.#requireAlive(now)
+  }
+
+  /** Of the root: SHA-256 of its DER, lower-case hex. */
+  get fingerprint(): string {
+    return this.#loaded.root.fingerprint
+  }
+
+  /** PEM, every root to trust, each once. */
+  get bundle(): string {
+    return this.#loaded.roots.map(({ pem }) => pem).join("")
+  }
+
+  get rootNotAfter(): number {
+    return this.#loaded.root.notAfter
+  }
+
+  get signerNotAfter(): number {
+    return this.#loaded.signerNotAfter
+  }
+
+  /** For a workload. */
+  sign({ publicKey, identity, ttlMs, now }: SignRequest): SignedCertificate {
+    return this.#issue(
+      publicKey,
+      { uris: [requireIdentity(identity)], dnsNames: [], ipAddresses: [] },
+      true,
+      ttlMs,
+      now,
+    )
+  }
+
+  /** For a listener of the control plane, which callers address by name. */
+  signServer({ publicKey, dnsNames, ipAddresses, identity, ttlMs, now }: ServerSignRequest): SignedCertificate {
+    const names: AltNames = {
+      uris: identity === undefined ? [] : [requireIdentity(identity)],
+      dnsNames: dnsNames.map(requireDnsName),
+      ipAddresses: ipAddresses.map(addressOctets),
+    }
+    if (names.dnsNames.length + names.ipAddresses.length === 0) {
+      throw new IdentityError("bad-subject", "a server certificate needs a DNS name or an address")
+    }
+    return this.#issue(publicKey, names, identity !== undefined, ttlMs, now)
+  }
+
+  #issue(publicKey: Uint8Array, names: AltNames, client: boolean, ttlMs: number, now: number): SignedCertificate {
+    this.#requireAlive(now)
+    if (!(ttlMs >= SECOND)) throw new IdentityError("bad-subject", `a certificate cannot live for ${ttlMs} ms`)
+    const key = readPublicKey(publicKey)
+    const { issuer, intermediates, notAfter: end, key: signingKey, algorithm } = this.#loaded
+    const serial = newSerial(this.#random)
+    // INVARIANT: never beyond the first certificate above it to end, or peers would refuse a leaf that says it is good.
+    const notAfter = Math.floor(Math.min(now + ttlMs, end) / SECOND) * SECOND
+    const der = buildCertificate(
+      {
+        serial,
+        issuer,
+        subject: NO_NAME,
+        notBefore: now - BACKDATE_MS,
+        notAfter,
+        publicKey: key.export({ type: "spki", format: "der" }),
+        extensions: [
+          basicConstraints(false),
+          key.asymmetricKeyType === "rsa" ? RSA_LEAF_KEY_USAGE : LEAF_KEY_USAGE,
+          client ? SERVER_AND_CLIENT : SERVER_ONLY,
+          ...this.#authorityKeyIdentifier,
+          subjectAltName(names),
+        ],
+      },
+      signingKey,
+      algorithm,
+    )
+    const certificateChain = writePem("CERTIFICATE", der) + intermediates
+    return { certificateChain, serial: serial.toString("hex").toUpperCase(), notAfter }
+  }
+
+  #requireAlive(now: number): void {
+    // Written so that a date that could not be read fails closed.
+    if (!(this.#loaded.notAfter > now)) {
+      throw new IdentityError("expired-signer", "the signing certificate or its root has expired; replace it")
+    }
+  }
+}
+
+function requireIdentity(identity: string): string {
+  const parsed = parseSpiffeId(identity)
+  if (parsed === undefined) throw new IdentityError("bad-subject", `not a workload identity: \`${identity}\``)
+  return parsed.uri
+}
+
+function requireDnsName(name: string): string {
+  if (!DNS_NAME.test(name)) throw new IdentityError("bad-subject", `not a DNS name: \`${name}\``)
+  return name
+}
+
+function addressOctets(text: string): Buffer {
+  const address = parseIp(text)
+  if (address === undefined) throw new IdentityError("bad-subject", `not an IP address: \`${text}\``)
+  const octets = Buffer.alloc(16)
+  for (const [index, word] of address.words.entries()) octets.writeUInt32BE(word, 4 * index)
+  return address.family === 4 ? octets.subarray(12) : octets
+}
+
+function readPublicKey(spki: Uint8Array): KeyObject {
+  try {
+    return createPublicKey({ key: Buffer.from(spki), format: "der", type: "spki" })
+  } catch {
+    throw new IdentityError("bad-subject", "the public key cannot be read")
+  }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything that would make a signed certificate useless is found here, before the first one is signed: a key of
+// another certificate, a chain that leads nowhere, an authority that may not sign.
+
+import { createPrivateKey, type KeyObject } from "node:crypto"
+import { IdentityError } from "../errors.js"
+import { type BundleCertificate, readBundle, readCertificates } from "../trust/bundle.js"
+import { rootOf } from "../trust/chain.js"
+import { type SignatureAlgorithm, signingAlgorithm } from "../x509/algorithms.js"
+import { inspect } from "../x509/inspect.js"
+import type { AuthorityKeys } from "./authority-keys.js"
+
+export interface LoadedAuthority {
+  readonly key: KeyObject
+  readonly algorithm: SignatureAlgorithm
+  /** Name of the signing certificate, DER. */
+  readonly issuer: Buffer
+  readonly keyIdentifier: Buffer | undefined
+  /** PEM that every leaf is followed by; without the root. */
+  readonly intermediates: string
+  readonly root: BundleCertificate
+  readonly roots: readonly BundleCertificate[]
+  /** The signing certificate's own. */
+  readonly signerNotAfter: number
+  /** The first of the chain and the root to end. */
+  readonly notAfter: number
+}
+
+export function loadAuthority({ certificateChain, privateKey, root: rootPem }: AuthorityKeys): LoadedAuthority {
+  const chain = usable(readCertificates(certificateChain), "the certificate chain")
+  const roots = usable(readBundle(rootPem), "the root")
+  const key = readKey(privateKey)
+  const [signer] = chain
+  const algorithm = signingAlgorithm(key)
+  if (signer === undefined || algorithm === undefined) throw unusable("the private key is of a kind that does not sign")
+  if (!signer.certificate.checkPrivateKey(key)) {
+    throw unusable("the private key is not that of the first certificate of the chain")
+  }
+  const root = rootOf(chain, roots)
+  if (root === undefined) throw unusable("the chain does not lead to the root")
+  const above = chain.filter(({ fingerprint }) => fingerprint !== root.fingerprint)
+  const path = [...above, root]
+  for (const [depth, certificate] of path.entries()) requireAuthority(certificate, depth)
+  const inspected = inspect(signer.certificate.raw)
+  if (inspected === undefined) throw unusable("the signing certificate is not of X.509 version 3")
+  return {
+    key,
+    algorithm,
+    issuer: Buffer.from(inspected.subject),
+    keyIdentifier: inspected.keyIdentifier && Buffer.from(inspected.keyIdentifier),
+    intermediates: above.map(({ pem }) => pem).join(""),
+    root,
+    roots,
+    signerNotAfter: signer.notAfter,
+    notAfter: Math.min(...path.map(({ notAfter }) => notAfter)),
+  }
+}
+
+function requireAuthority({ certificate }: BundleCertificate, depth: number): void {
+  const inspected = inspect(certificate.raw)
+  const name = `\`${certificate.subject.replaceAll("\n", ", ")}\``
+  if (!inspected?.authority) throw unusable(`${name} is not the certificate of an authority (CA:TRUE)`)
+  if (!inspected.signsCertificates) throw unusable(`${name} may not sign certificates (key usage)`)
+  // RFC 5280 section 4.2.1.9: how many further authorities may stand below this one.
+  if (inspected.pathLength !== undefined && inspected.pathLength < depth) {
+    throw unusable(`${name} allows ${inspected.pathLength} authorities below it, the chain has ${depth}`)
+  }
+}
+
+function usable(read: ReturnType<typeof readCertificates>, what: string): readonly BundleCertificate[] {
+  if (!read.ok) throw unusable(`${what} cannot be used: ${read.message}`)
+  return read.certificates
+}
+
+function readKey(pem: string): KeyObject {
+  try {
+    return createPrivateKey(pem)
+  } catch {
+    // OpenSSL's own words say nothing to a person, and nothing of a key may end in a log.
+    throw unusable("the private key cannot be read; it must be PEM and not encrypted")
+  }
+}
+
+function unusable(message: string): IdentityError {
+  return new IdentityError("bad-material", message)
+}

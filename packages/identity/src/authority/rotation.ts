@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// How one root takes the place of another without anyone being refused on the way. Pure: the state and what is known in,
+// the next state out.
+//
+//   steady      one root, which signs
+//   distribute  the old root signs; both are trusted, so that the new one is known before anyone shows a leaf of it
+//   sign        the new root signs; both are trusted, until no leaf of the old one is left
+//   retire      the old root is gone from the bundle, which is under way to the proxies
+
+import { IdentityError } from "../errors.js"
+import { mergeBundles } from "../trust/bundle.js"
+import { signerOf } from "../trust/chain.js"
+import { certificateFacts } from "../trust/facts.js"
+import type { AuthorityKeys } from "./authority-keys.js"
+
+export type RotationPhase = "steady" | "distribute" | "sign" | "retire"
+
+interface Standing {
+  /** Whose key signs. */
+  readonly current: AuthorityKeys
+  /** When the phase began, milliseconds since the epoch. */
+  readonly since: number
+  /** The last demand for a rotation that was met or is being met. */
+  readonly demand: string
+}
+
+export type RotationState =
+  | (Standing & { readonly phase: "steady" | "retire" })
+  | (Standing & { readonly phase: "distribute"; readonly next: AuthorityKeys })
+  /** Of the old root only the certificate is left: nothing can be signed with it any more. */
+  | (Standing & { readonly phase: "sign"; readonly previous: string })
+
+export interface RotationFacts {
+  readonly now: number
+  /** What an operator asks for: any text that differs from the last demand met. Undefined where nobody asks. */
+  readonly demand: string | undefined
+  /** Whether every connected proxy has acknowledged a bundle with these roots. */
+  allTrust(fingerprints: readonly string[]): boolean
+  /** Whether every connected proxy has acknowledged a bundle with these roots and no other. */
+  allTrustOnly(fingerprints: readonly string[]): boolean
+  /** Whether every connected proxy's certificate comes from this root. */
+  allSignedBy(fingerprint: string): boolean
+  /** When the last leaf of the old root ends: a proxy that was away may come back with it until then. */
+  readonly lastOldExpiry: number
+  /** An operator wants the old root gone, whoever still depends on it. */
+  readonly retireNow: boolean
+}
+
+/** A root with less than this share of its life left is replaced. */
+const RENEWAL_SHARE = 0.2
+
+/** The same state where nothing is to be done; never more than one phase further. */
+export function advance(state: RotationState, facts: RotationFacts, makeRoot: () => AuthorityKeys): RotationState {
+  const { current, demand } = state
+  const next = { current, demand, since: facts.now }
+  switch (state.phase) {
+    case "steady":
+      return begins(state, facts)
+        ? { ...next, phase: "distribute", next: makeRoot(), demand: facts.demand ?? demand }
+        : state
+    case "distribute": {
+      const roots = [current, state.next].map(fingerprintOfRoot)
+      // INVARIANT: nobody shows a leaf of the new root before every connected proxy has said that it trusts it.
+      if (!facts.allTrust(roots)) return state
+      return { ...next, phase: "sign", current: state.next, previous: current.root }
+    }
+    case "sign": {
+      const gone = facts.allSignedBy(fingerprintOfRoot(current)) && facts.now > facts.lastOldExpiry
+      return gone || facts.retireNow ? { ...next, phase: "retire" } : state
+    }
+    case "retire":
+      return facts.allTrustOnly([fingerprintOfRoot(current)]) ? { ...next, phase: "steady" } : state
+  }
+}
+
+/** PEM: what proxies are to trust. The root that signs comes first. */
+export function bundleOf(state: RotationState): string {
+  if (state.phase === "distribute") return mergeBundles(state.current.root, state.next.root)
+  return state.phase === "sign" ? mergeBundles(state.current.root, state.previous) : state.current.root
+}
+
+function begins({ current, demand }: RotationState, facts: RotationFacts): boolean {
+  if (facts.demand !== undefined && facts.demand !== demand) return true
+  const { notBefore, notAfter } = certificateFacts(current.root)
+  return notAfter - facts.now < (notAfter - notBefore) * RENEWAL_SHARE
+}
+
+function fingerprintOfRoot({ certificateChain, root }: AuthorityKeys): string {
+  const signer = signerOf(certificateChain, root)
+  if (signer === undefined) throw new IdentityError("bad-material", "the chain does not lead to the root")
+  return signer
+}

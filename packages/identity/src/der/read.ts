@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads DER from strangers, one level at a time and never by recursion: the bytes cannot decide how deep we go. What
+// breaks the encoding rules is undefined, never half a value; nothing here throws.
+
+import { TAG } from "./tags.js"
+
+export interface DerElement {
+  readonly tag: number
+  readonly value: Buffer
+  /** With tag and length: what signatures are made over. */
+  readonly raw: Buffer
+}
+
+/** More than any structure read here has on one level; a list of millions costs nothing to send. */
+const MAX_ELEMENTS = 256
+const MAX_LENGTH_OCTETS = 3
+
+/** All elements that the content consists of. */
+export function readElements(content: Uint8Array): readonly DerElement[] | undefined {
+  const bytes = Buffer.from(content.buffer, content.byteOffset, content.byteLength)
+  const found: DerElement[] = []
+  let at = 0
+  while (at < bytes.length) {
+    if (found.length === MAX_ELEMENTS) return undefined
+    const next = readElement(bytes, at)
+    if (next === undefined) return undefined
+    found.push(next)
+    at += next.raw.length
+  }
+  return found
+}
+
+/** The one element that the content consists of, where it has this tag. */
+export function readOnly(content: Uint8Array, tag: number): DerElement | undefined {
+  const elements = readElements(content)
+  const [first] = elements ?? []
+  return elements?.length === 1 && first?.tag === tag ? first : undefined
+}
+
+/** The elements inside one. */
+export function readWithin(element: DerElement | undefined, tag: number): readonly DerElement[] | undefined {
+  return element?.tag === tag ? readElements(element.value) : undefined
+}
+
+/** Octets of a bit string without unused bits, as keys and signatures are. */
+export function wholeBits(element: DerElement | undefined): Buffer | undefined {
+  return element?.tag === TAG.bitString && element.value[0] === 0 ? element.value.subarray(1) : undefined
+}
+
+function readElement(bytes: Buffer, start: number): DerElement | undefined {
+  const tag = bytes[start]
+  const first = bytes[start + 1]
+  // Tag numbers above 30 take several octets; nothing we read has any.
+  if (tag === undefined || first === undefined || (tag & 0x1f) === 0x1f) return undefined
+  let at = start + 2
+  let length = first
+  if (first >= 0x80) {
+    const octets = first & 0x7f
+    // None is the indefinite form, which DER forbids.
+    if (octets === 0 || octets > MAX_LENGTH_OCTETS || at + octets > bytes.length) return undefined
+    length = bytes.readUIntBE(at, octets)
+    at += octets
+    // X.690 section 10.1: the shortest form, or two readers might see two ends.
+    if (length < 0x80 || length < 2 ** (8 * (octets - 1))) return undefined
+  }
+  const end = at + length
+  if (end > bytes.length) return undefined
+  return { tag, value: bytes.subarray(at, end), raw: bytes.subarray(start, end) }
+}

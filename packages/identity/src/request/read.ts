@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads a PKCS#10 signing request from a stranger (RFC 2986). Only the public key is taken, once its signature shows
+// that the caller holds the private half; subject and attributes are not even looked at, so that nobody can ask to be
+// someone. Answers with a value for whatever bytes come.
+
+import { createPublicKey, type KeyObject, verify } from "node:crypto"
+import { type DerElement, readOnly, readWithin, wholeBits } from "../der/read.js"
+import { contextTag, TAG } from "../der/tags.js"
+import { REQUEST_ALGORITHMS } from "../x509/algorithms.js"
+
+export type SigningRequestResult =
+  | {
+      readonly ok: true
+      /** SubjectPublicKeyInfo, DER. */
+      readonly publicKey: Buffer
+    }
+  | { readonly ok: false; readonly message: string }
+
+/** A request for an RSA key of 4096 bits takes about 2 KiB. */
+export const MAX_SIGNING_REQUEST_BYTES = 16 * 1024
+const ATTRIBUTES = contextTag(0, true)
+const MIN_RSA_BITS = 2048
+const MAX_RSA_BITS = 4096
+const MIN_RSA_EXPONENT = 65_537n
+/** Large exponents serve nobody and make each verification by each peer slow. */
+const MAX_RSA_EXPONENT = 0xffff_ffffn
+/** Octets of a SubjectPublicKeyInfo with the curve by name and the point uncompressed. */
+const EC_KEY_OCTETS: Readonly<Record<string, number>> = { prime256v1: 91, secp384r1: 120 }
+
+export function readSigningRequest(der: Uint8Array): SigningRequestResult {
+  if (der.length > MAX_SIGNING_REQUEST_BYTES) {
+    return refused(`the signing request is longer than ${MAX_SIGNING_REQUEST_BYTES} bytes`)
+  }
+  const parts = readWithin(readOnly(der, TAG.sequence), TAG.sequence)
+  const [information, identifier, signature] = parts ?? []
+  const bits = wholeBits(signature)
+  const key = publicKeyIn(information)
+  if (parts?.length !== 3 || information === undefined || identifier === undefined || bits === undefined || !key) {
+    return refused("the signing request is not PKCS#10 in DER")
+  }
+  const fault = keyFault(key)
+  if (fault !== undefined) return refused(fault)
+  const algorithm = REQUEST_ALGORITHMS.find(known => known.identifier.equals(identifier.raw))
+  if (algorithm === undefined) {
+    return refused("the signing request is signed with an unknown algorithm; use ECDSA or RSA with SHA-256 or better")
+  }
+  if (algorithm.keyType !== key.asymmetricKeyType || !verifies(algorithm.digest, information.raw, key, bits)) {
+    return refused("the signature of the signing request is not by its own key")
+  }
+  return { ok: true, publicKey: key.export({ type: "spki", format: "der" }) }
+}
+
+/** The key of a CertificationRequestInfo that is well formed as far as we read it. */
+function publicKeyIn(information: DerElement | undefined): KeyObject | undefined {
+  const fields = readWithin(information, TAG.sequence)
+  const [version, subject, spki, attributes] = fields ?? []
+  if (version?.tag !== TAG.integer || !version.value.equals(Buffer.from([0]))) return undefined
+  if (subject?.tag !== TAG.sequence || spki?.tag !== TAG.sequence || fields?.length !== 4) return undefined
+  if (attributes?.tag !== ATTRIBUTES) return undefined
+  try {
+    return createPublicKey({ key: Buffer.from(spki.raw), format: "der", type: "spki" })
+  } catch {
+    return undefined
+  }
+}
+
+function keyFault(key: KeyObject): string | undefined {
+  const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key
+  if (type === "ec") {
+    const octets = EC_KEY_OCTETS[details?.namedCurve ?? ""]
+    if (octets === undefined) return "the key is on another curve; use P-256 or P-384"
+    // A compressed point is the same key in another spelling, which not every TLS peer reads.
+    return key.export({ type: "spki", format: "der" }).length === octets
+      ? undefined
+      : "the point of the key is compressed; send it uncompressed"
+  }
+  if (type === "rsa") {
+    const { modulusLength = 0, publicExponent = 0n } = details ?? {}
+    if (modulusLength < MIN_RSA_BITS || modulusLength > MAX_RSA_BITS) {
+      return `an RSA key of ${modulusLength} bits is not taken; use ${MIN_RSA_BITS} to ${MAX_RSA_BITS}`
+    }
+    const usable =
+      publicExponent >= MIN_RSA_EXPONENT && publicExponent <= MAX_RSA_EXPONENT && publicExponent % 2n === 1n
+    return usable ? undefined : "the exponent of the RSA key is not taken; use 65537"
+  }
+  // Ed25519 among them: TLS 1.2 peers, FIPS builds and many TLS stacks do not offer it, and a workload that half of its
+  // callers cannot speak to is worse than a refusal here.
+  return `a key of the kind \`${type ?? "unknown"}\` is not taken; use P-256, P-384 or RSA`
+}
+
+function verifies(digest: string | undefined, data: Buffer, key: KeyObject, signature: Buffer): boolean {
+  try {
+    return verify(digest, data, key, signature)
+  } catch {
+    // Fails closed: what cannot be checked was not shown.
+    return false
+  }
+}
+
+function refused(message: string): SigningRequestResult {
+  return { ok: false, message }
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Trust bundles: the roots that are believed, as PEM. Each root once, in the order of its first mention, so that equal
+// trust is equal text and a bundle does not change without reason.
+
+import { createHash, X509Certificate } from "node:crypto"
+import { IdentityError } from "../errors.js"
+import { readPem, writePem } from "../x509/pem.js"
+
+export interface BundleCertificate {
+  /** Of this certificate alone. */
+  readonly pem: string
+  /** SHA-256 of the DER, lower-case hex. */
+  readonly fingerprint: string
+  /** Milliseconds since the epoch. */
+  readonly notAfter: number
+  readonly certificate: X509Certificate
+}
+
+export type BundleResult =
+  | { readonly ok: true; readonly certificates: readonly BundleCertificate[] }
+  | { readonly ok: false; readonly message: string }
+
+/** Any certificates, in their order and each as often as it is written. At least one. */
+export function readCertificates(pem: string): BundleResult {
+  const read = readPem(pem)
+  if (!read.ok) return read
+  const certificates: BundleCertificate[] = []
+  for (const [index, { label, der }] of read.blocks.entries()) {
+    // A private key in a bundle would be handed to everyone: refusing it is the least harmful answer.
+    if (label !== "CERTIFICATE") return { ok: false, message: `block ${index + 1} is \`${label}\`, not a certificate` }
+    const certificate = parseCertificate(der)
+    if (certificate === undefined) return { ok: false, message: `block ${index + 1} is not a readable certificate` }
+    certificates.push(describe(certificate))
+  }
+  return certificates.length === 0 ? { ok: false, message: "holds no certificate" } : { ok: true, certificates }
+}
+
+/** Distinct roots. Refuses what is not the certificate of an authority: nobody could be verified with it. */
+export function readBundle(pem: string): BundleResult {
+  const read = readCertificates(pem)
+  if (!read.ok) return read
+  const other = read.certificates.findIndex(({ certificate }) => !certificate.ca)
+  if (other >= 0) return { ok: false, message: `certificate ${other + 1} is not that of an authority` }
+  return { ok: true, certificates: distinct(read.certificates) }
+}
+
+/** All roots of all bundles, in the order given. */
+export function mergeBundles(...bundles: readonly string[]): string {
+  const all = bundles.flatMap(bundle => {
+    const read = readBundle(bundle)
+    if (!read.ok) throw new IdentityError("bad-material", `the trust bundle cannot be used: ${read.message}`)
+    return read.certificates
+  })
+  return distinct(all)
+    .map(({ pem }) => pem)
+    .join("")
+}
+
+/** SHA-256 of the DER, lower-case hex. */
+export function fingerprintOf(der: Uint8Array): string {
+  return createHash("sha256").update(der).digest("hex")
+}
+
+function distinct(certificates: readonly BundleCertificate[]): readonly BundleCertificate[] {
+  return [...new Map(certificates.map(entry => [entry.fingerprint, entry])).values()]
+}
+
+function describe(certificate: X509Certificate): BundleCertificate {
+  return {
+    pem: writePem("CERTIFICATE", certificate.raw),
+    fingerprint: fingerprintOf(certificate.raw),
+    notAfter: Date.parse(certificate.validTo),
+    certificate,
+  }
+}
+
+function parseCertificate(der: Buffer): X509Certificate | undefined {
+  try {
+    const certificate = new X509Certificate(der)
+    // OpenSSL ignores what follows the certificate; we would then hash and hand on other bytes than were written.
+    return certificate.raw.equals(der) ? certificate : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a holder of a certificate needs to know of it.
+
+import { parseSpiffeId } from "@merlon/policy"
+import { IdentityError } from "../errors.js"
+import { inspect } from "../x509/inspect.js"
+import { canonicalSerial } from "../x509/serial.js"
+import { readCertificates } from "./bundle.js"
+
+export interface CertificateFacts {
+  /** Upper-case hex without leading zeros. */
+  readonly serial: string
+  /** Milliseconds since the epoch. */
+  readonly notBefore: number
+  readonly notAfter: number
+  /** Where the certificate has exactly one URI, and that is an identity (X509-SVID section 2). */
+  readonly spiffeId: string | undefined
+}
+
+/** Of the first certificate. */
+export function certificateFacts(pemChain: string): CertificateFacts {
+  const read = readCertificates(pemChain)
+  if (!read.ok) throw new IdentityError("bad-material", `the certificate chain cannot be used: ${read.message}`)
+  const [leaf] = read.certificates
+  if (leaf === undefined) throw new IdentityError("bad-material", "the certificate chain holds no certificate")
+  const { certificate, notAfter } = leaf
+  const uris = inspect(certificate.raw)?.uris ?? []
+  const [uri] = uris.length === 1 ? uris : []
+  return {
+    serial: canonicalSerial(certificate.serialNumber),
+    notBefore: Date.parse(certificate.validFrom),
+    notAfter,
+    spiffeId: uri === undefined ? undefined : parseSpiffeId(uri)?.uri,
+  }
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long a workload's certificate may live.
+
+export interface TtlLimits {
+  readonly defaultMs: number
+  readonly maxMs: number
+  readonly minMs: number
+}
+
+const HOUR = 3_600_000
+
+export const DEFAULT_TTL_LIMITS: TtlLimits = { defaultMs: 24 * HOUR, maxMs: 90 * 24 * HOUR, minMs: 60_000 }
+
+export type TtlResult = { readonly ok: true; readonly ttlMs: number } | { readonly ok: false; readonly message: string }
+
+/** Zero or less asks for the default; what is outside the limits is refused, not bent: the caller relies on what it asked. */
+export function clampTtl(requestedMs: number, { defaultMs, maxMs, minMs }: TtlLimits = DEFAULT_TTL_LIMITS): TtlResult {
+  if (requestedMs <= 0) return { ok: true, ttlMs: Math.min(defaultMs, maxMs) }
+  // Written so that NaN fails closed.
+  if (!(requestedMs <= maxMs)) return refused(requestedMs, "longer", "most", maxMs)
+  if (requestedMs < minMs) return refused(requestedMs, "shorter", "least", minMs)
+  return { ok: true, ttlMs: requestedMs }
+}
+
+function refused(requestedMs: number, comparison: string, bound: string, limitMs: number): TtlResult {
+  const asked = `${requestedMs / 1000} s`
+  return {
+    ok: false,
+    message: `a life of \`${asked}\` is ${comparison} than allowed; ask for at ${bound} ${limitMs / 1000} s`,
+  }
+}

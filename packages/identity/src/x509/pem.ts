@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// The textual form of RFC 7468. Text between the blocks is explanation and skipped, as everyone does; a block that is
+// begun must also end, and hold base64.
+
+export interface PemBlock {
+  readonly label: string
+  readonly der: Buffer
+}
+
+export type PemResult =
+  | { readonly ok: true; readonly blocks: readonly PemBlock[] }
+  | { readonly ok: false; readonly message: string }
+
+/** A trust bundle of some hundred roots is far below. */
+const MAX_CHARACTERS = 1024 * 1024
+const BOUNDARY = /^-----(BEGIN|END) ([A-Z0-9 ]{1,64})-----$/
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
+
+export function readPem(text: string): PemResult {
+  if (text.length > MAX_CHARACTERS) return { ok: false, message: `longer than ${MAX_CHARACTERS} characters` }
+  const blocks: PemBlock[] = []
+  let open: { label: string; line: number; lines: string[] } | undefined
+  for (const [index, raw] of text.split("\n").entries()) {
+    const line = raw.trim()
+    const [, edge, label = ""] = BOUNDARY.exec(line) ?? []
+    if (edge === undefined) {
+      if (line.startsWith("-----")) return { ok: false, message: `line ${index + 1} is a damaged PEM boundary` }
+      if (line !== "") open?.lines.push(line)
+    } else if (edge === "BEGIN") {
+      if (open !== undefined) return { ok: false, message: `the block begun in line ${open.line} has no end` }
+      open = { label, line: index + 1, lines: [] }
+    } else {
+      if (open?.label !== label) return { ok: false, message: `line ${index + 1} ends a block that was not begun` }
+      const base64 = open.lines.join("")
+      if (!BASE64.test(base64) || base64.length % 4 !== 0) {
+        return { ok: false, message: `the block begun in line ${open.line} is not base64` }
+      }
+      blocks.push({ label, der: Buffer.from(base64, "base64") })
+      open = undefined
+    }
+  }
+  if (open !== undefined) return { ok: false, message: `the block begun in line ${open.line} has no end` }
+  return { ok: true, blocks }
+}
+
+export function writePem(label: string, der: Uint8Array): string {
+  const base64 = Buffer.from(der).toString("base64")
+  return `-----BEGIN ${label}-----\n${base64.replaceAll(/.{1,64}/g, "$&\n")}-----END ${label}-----\n`
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Serial numbers: 128 bits of which 126 are random, so that nobody predicts or repeats one, written in one way only.
+
+export type RandomBytes = (size: number) => Buffer
+
+const OCTETS = 16
+
+/**
+ * Positive, and of full length: the first octet is between 0x40 and 0x7f, so that no writer ever has to add or cut a
+ * leading zero and one serial has one spelling.
+ */
+export function newSerial(random: RandomBytes): Buffer {
+  const serial = random(OCTETS)
+  serial[0] = ((serial[0] ?? 0) & 0x3f) | 0x40
+  return serial
+}
+
+/** Upper-case hex without colons and leading zeros. */
+export function canonicalSerial(serial: string): string {
+  return serial
+    .replaceAll(":", "")
+    .replace(/^0+(?=.)/, "")
+    .toUpperCase()
+}
