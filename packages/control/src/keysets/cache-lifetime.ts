@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long fetched keys are left alone: as long as the issuer's `Cache-Control` says (RFC 9111 section 5.2.2), within
+// reason. A minute at least, or an issuer could have itself asked all the time; a day at most, or a withdrawn key stays.
+
+export const DEFAULT_LIFETIME = 20 * 60_000
+export const SHORTEST_LIFETIME = 60_000
+export const LONGEST_LIFETIME = 24 * 60 * 60_000
+
+/** Milliseconds. */
+export function cacheLifetime(cacheControl: string | undefined): number {
+  const directives = (cacheControl ?? "")
+    .toLowerCase()
+    .split(",", 32)
+    .map(directive => directive.trim())
+  if (directives.includes("no-store") || directives.includes("no-cache")) return DEFAULT_LIFETIME
+  for (const directive of directives) {
+    const seconds = /^max-age="?(\d{1,15})"?$/.exec(directive)?.[1]
+    if (seconds !== undefined) return Math.min(LONGEST_LIFETIME, Math.max(SHORTEST_LIFETIME, Number(seconds) * 1_000))
+  }
+  return DEFAULT_LIFETIME
+}

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { LookupFunction } from "node:net"
+import { afterEach, describe, expect, it, test } from "vitest"
+import { systemClock } from "../observe/clock.js"
+import { type FetchOptions, fetchJwks, type KeySetSource } from "./fetch-jwks.js"
+import { type Answer, type Issuer, json, jwks, privateAuthority, startIssuer, status } from "./testing/issuer.js"
+
+const running: Issuer[] = []
+afterEach(async () => {
+  await Promise.all(running.splice(0).map(issuer => issuer.close()))
+})
+
+async function issuerThat(answer: Answer, tls?: { key: string; cert: string }): Promise<Issuer> {
+  const issuer = await startIssuer(answer, tls)
+  running.push(issuer)
+  return issuer
+}
+
+const never = new AbortController().signal
+
+function get(jwksUri: string, options: Partial<FetchOptions & KeySetSource> = {}) {
+  const { timeoutMs = 10_000, ...rest } = options
+  return fetchJwks({ issuer: undefined, jwksUri, timeoutMs }, never, { clock: systemClock, ...rest })
+}
+
+async function errorOf(result: ReturnType<typeof fetchJwks>): Promise<string> {
+  const fetched = await result
+  return fetched.ok ? "no error" : fetched.error
+}
+
+it("yields the keys and how long they last", async () => {
+  const text = jwks("a", "b")
+  const issuer = await issuerThat(json(text, { "cache-control": "max-age=600" }))
+  const fetched = await get(`${issuer.url}/keys?tenant=1`)
+  expect(fetched).toMatchObject({ ok: true, jwks: text, lifetime: 600_000 })
+  expect(fetched.ok && fetched.keySet.keys.map(key => key.kid)).toEqual(["a", "b"])
+  expect(issuer.asked).toEqual(["/keys?tenant=1"])
+})
+
+describe("a server that misbehaves costs little and is named", () => {
+  const drip: Answer = (_, response) => {
+    response.writeHead(200)
+    const timer = setInterval(() => response.write(" "), 10)
+    response.on("close", () => clearInterval(timer))
+  }
+  test.each<[string, Answer, string]>([
+    ["never answers", () => undefined, "/jwks: timed out after 0.2 s"],
+    ["drips its body", drip, "/jwks: timed out after 0.2 s"],
+    ["answers 500", status(500), "/jwks answered 500"],
+    ["answers 204", status(204), "/jwks answered 204"],
+    ["answers 404", status(404), "/jwks answered 404"],
+    [
+      "redirects",
+      status(302, { location: "http://169.254.169.254/latest?secret=1" }),
+      "/jwks redirected to http://169.254.169.254/latest?…; redirects are not followed, write the final URL",
+    ],
+    ["answers garbage", json("<html>"), "/jwks is not a key set: the key set is not a JSON object"],
+    ["answers an empty set", json('{"keys":[]}'), "/jwks is not a key set: the key set has no usable key; it is empty"],
+    [
+      "hangs up",
+      request => request.socket.destroy(),
+      "/jwks: the connection was closed before the answer was complete",
+    ],
+    ["speaks no HTTP", request => request.socket.end("SSH-2.0-OpenSSH\r\n"), "/jwks: what came is no HTTP answer"],
+    [
+      "compresses",
+      json("x", { "content-encoding": "gzip" }),
+      "/jwks answered with content-encoding `gzip`, which was not asked for",
+    ],
+    [
+      "announces too much",
+      (_, response) => response.writeHead(200, { "content-length": "10000000" }).write("{"),
+      "/jwks answered with more than 256 KiB; a key set is smaller",
+    ],
+  ])("%s", async (_, answer, expected) => {
+    const issuer = await issuerThat(answer)
+    const timeoutMs = expected.includes("0.2 s") ? 200 : 10_000
+    expect(await errorOf(get(`${issuer.url}/jwks`, { timeoutMs }))).toBe(`${issuer.url}${expected}`)
+  })
+
+  it("sends ten megabytes: most of them are never read", async () => {
+    let sent = 0
+    let closed: () => void
+    const gone = new Promise<void>(resolve => {
+      closed = resolve
+    })
+    const issuer = await issuerThat((_, response) => {
+      const chunk = Buffer.alloc(64 * 1024, "x")
+      const more = (): void => {
+        while (sent < 1e9) {
+          sent += chunk.length
+          if (!response.write(chunk)) return
+        }
+      }
+      response.on("drain", more).on("close", () => closed())
+      more()
+    })
+    expect(await errorOf(get(issuer.url))).toContain("more than 256 KiB")
+    await gone
+    expect(sent).toBeLessThan(100e6)
+  })
+
+  it("is not there", async () => {
+    const issuer = await startIssuer(() => undefined)
+    await issuer.close()
+    expect(await errorOf(get(issuer.url))).toBe(`${issuer.url}/: the connection was refused`)
+  })
+})
+
+it("lets go at once when nobody needs the keys any more", async () => {
+  const controller = new AbortController()
+  const issuer = await issuerThat(() => controller.abort(new Error("no longer needed")))
+  const source = { issuer: undefined, jwksUri: issuer.url, timeoutMs: 60_000 }
+  expect(await errorOf(fetchJwks(source, controller.signal, { clock: systemClock }))).toContain("no longer needed")
+})
+
+describe("URLs that are not asked", () => {
+  test.each([
+    ["not a url", "`not a url` is no URL; write an absolute http or https URL"],
+    ["file:///etc/passwd", "`file:///etc/passwd` has the scheme `file`; only http and https are fetched"],
+    [
+      "http://user:secret@idp.test/keys",
+      "`http://idp.test/keys` carries credentials; key sets are public, remove them from the URL",
+    ],
+    [
+      "http://169.254.169.254/latest",
+      "http://169.254.169.254/latest: `169.254.169.254` is the metadata service of a cloud, which is never asked for keys",
+    ],
+    [
+      "http://2852039166/latest",
+      "http://169.254.169.254/latest: `169.254.169.254` is the metadata service of a cloud, which is never asked for keys",
+    ],
+    [
+      "http://[::ffff:169.254.169.254]/",
+      "http://[::ffff:a9fe:a9fe]/: `::ffff:a9fe:a9fe` is the metadata service of a cloud, which is never asked for keys",
+    ],
+    ["https://[fe80::1]/", "https://[fe80::1]/: `fe80::1` is a link-local address, which is never asked for keys"],
+    ["http://0/", "http://0.0.0.0/: `0.0.0.0` is an unspecified address, which is never asked for keys"],
+  ])("%s", async (url, expected) => {
+    expect(await errorOf(get(url))).toBe(expected)
+  })
+
+  it("nor private ones, where the mesh says so", async () => {
+    const issuer = await issuerThat(json(jwks("a")))
+    expect(await errorOf(get(issuer.url, { denyPrivateAddresses: true }))).toContain("a loopback address")
+    expect(issuer.asked).toEqual([])
+  })
+})
+
+describe("names", () => {
+  const resolvingTo = (...answers: string[][]): { lookup: LookupFunction; asked: () => number } => {
+    let asked = 0
+    const lookup: LookupFunction = (_, __, callback) => {
+      const addresses = answers[Math.min(asked++, answers.length - 1)] ?? []
+      callback(
+        null,
+        addresses.map(address => ({ address, family: address.includes(":") ? 6 : 4 })),
+      )
+    }
+    return { lookup, asked: () => asked }
+  }
+
+  test.each([
+    [
+      ["169.254.169.254"],
+      "`idp.test` is 169.254.169.254, the metadata service of a cloud, which is never asked for keys",
+    ],
+    [["fe80::1"], "`idp.test` is fe80::1, a link-local address, which is never asked for keys"],
+    [
+      ["::ffff:169.254.1.1", "0.0.0.0"],
+      "`idp.test` is ::ffff:169.254.1.1, a link-local address, which is never asked for keys",
+    ],
+  ])("that lead to %j are not asked", async (addresses, expected) => {
+    const { lookup } = resolvingTo(addresses)
+    expect(await errorOf(get("http://idp.test/keys", { lookup }))).toBe(`http://idp.test/keys: ${expected}`)
+  })
+
+  it("that lead there among others are asked at the others alone", async () => {
+    const issuer = await issuerThat(json(jwks("a")))
+    const { lookup } = resolvingTo(["169.254.169.254", "127.0.0.1"])
+    expect(await get(`http://idp.test:${issuer.port}/`, { lookup })).toMatchObject({ ok: true })
+  })
+
+  it("that change their answer gain nothing: the address that was checked is the one connected to", async () => {
+    const issuer = await issuerThat(json(jwks("a")))
+    const { lookup, asked } = resolvingTo(["127.0.0.1"], ["169.254.169.254"])
+    expect(await get(`http://idp.test:${issuer.port}/`, { lookup })).toMatchObject({ ok: true })
+    expect(asked()).toBe(1)
+    expect(await errorOf(get(`http://idp.test:${issuer.port}/`, { lookup }))).toContain("the metadata service")
+  })
+
+  it("that never resolve do not outlast the timeout", async () => {
+    const lookup: LookupFunction = () => undefined
+    expect(await errorOf(get("http://idp.test/", { lookup, timeoutMs: 50 }))).toBe(
+      "http://idp.test/: timed out after 0.05 s",
+    )
+  })
+
+  it("that do not exist are said to", async () => {
+    const lookup: LookupFunction = (_, __, callback) =>
+      callback(Object.assign(new Error("getaddrinfo ENOTFOUND"), { code: "ENOTFOUND" }), [])
+    expect(await errorOf(get("http://idp.test/", { lookup }))).toBe("http://idp.test/: the host name is unknown")
+  })
+})
+
+describe("https", () => {
+  const { ca, key, cert } = privateAuthority()
+
+  it("takes an authority from the bundle", async () => {
+    const issuer = await issuerThat(json(jwks("a")), { key, cert })
+    expect(await get(issuer.url, { caBundle: ca })).toMatchObject({ ok: true })
+  })
+
+  it("trusts no other, and says what to do", async () => {
+    const issuer = await issuerThat(json(jwks("a")), { key, cert })
+    expect(await errorOf(get(issuer.url))).toBe(
+      `${issuer.url}/: the server's authority is not trusted; add it to the CA bundle for key sets`,
+    )
+    expect(issuer.asked).toEqual([])
+  })
+
+  it("checks the name", async () => {
+    const issuer = await issuerThat(json(jwks("a")), { key, cert })
+    const lookup: LookupFunction = (_, __, callback) => callback(null, [{ address: "127.0.0.1", family: 4 }])
+    const at = (name: string) => get(`https://${name}:${issuer.port}/`, { caBundle: ca, lookup })
+    expect(await at("issuer.test")).toMatchObject({ ok: true })
+    expect(await errorOf(at("other.test"))).toContain("the server's certificate is for another name")
+  })
+})
+
+describe("discovery", () => {
+  async function discovering(document: (url: string) => unknown, suffix = "") {
+    const issuer = await issuerThat(() => undefined)
+    issuer.answer = (request, response) => {
+      const path = request.url ?? ""
+      if (path.endsWith("/.well-known/openid-configuration"))
+        json(JSON.stringify(document(issuer.url)))(request, response)
+      else if (path === "/keys") json(jwks("a"))(request, response)
+      else status(404)(request, response)
+    }
+    const source = { issuer: `${issuer.url}${suffix}`, jwksUri: undefined, timeoutMs: 10_000 }
+    return { issuer, result: fetchJwks(source, never, { clock: systemClock }) }
+  }
+
+  test.each(["", "/", "/realms/shop", "/realms/shop/"])(
+    "finds the keys of an issuer that ends in `%s`",
+    async suffix => {
+      const { issuer, result } = await discovering(
+        url => ({ issuer: `${url}${suffix}`, jwks_uri: `${url}/keys` }),
+        suffix,
+      )
+      expect(await result).toMatchObject({ ok: true })
+      expect(issuer.asked).toEqual([`${suffix.replace(/\/$/, "")}/.well-known/openid-configuration`, "/keys"])
+    },
+  )
+
+  test.each<[string, (url: string) => unknown, string]>([
+    [
+      "another issuer",
+      url => ({ issuer: "https://evil.test", jwks_uri: `${url}/keys` }),
+      "names the issuer `https://evil.test`, not",
+    ],
+    ["no issuer", url => ({ jwks_uri: `${url}/keys` }), "names the issuer none, not"],
+    ["no jwks_uri", url => ({ issuer: url }), "has no `jwks_uri`"],
+    ["a jwks_uri that is no text", url => ({ issuer: url, jwks_uri: 5 }), "has no `jwks_uri`"],
+    ["a file", url => ({ issuer: url, jwks_uri: "file:///etc/passwd" }), "has a `jwks_uri` that is not usable"],
+    [
+      "a metadata address",
+      url => ({ issuer: url, jwks_uri: "http://169.254.169.254/" }),
+      "the metadata service of a cloud",
+    ],
+    ["a list", () => [], "is no discovery document: not a JSON object"],
+  ])("takes nothing from a document with %s", async (_, document, expected) => {
+    expect(await errorOf((await discovering(document)).result)).toContain(expected)
+  })
+
+  test.each(["shop", "urn:shop"])("tells what to do where the issuer `%s` is no http URL", async issuer => {
+    const source = { issuer, jwksUri: undefined, timeoutMs: 1_000 }
+    expect(await errorOf(fetchJwks(source, never, { clock: systemClock }))).toContain("or set `jwksUri` or `jwks`")
+  })
+
+  it("has one deadline for both questions", async () => {
+    const issuer = await issuerThat(() => undefined)
+    const source = { issuer: issuer.url, jwksUri: undefined, timeoutMs: 100 }
+    expect(await errorOf(fetchJwks(source, never, { clock: systemClock }))).toBe(
+      `${issuer.url}/.well-known/openid-configuration: timed out after 0.1 s (looking for the issuer's \`jwks_uri\`)`,
+    )
+  })
+})

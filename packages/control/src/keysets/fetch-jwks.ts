@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// One attempt to get an issuer's keys: discovery where the rule names no place, the fetch, the reading. One deadline for
+// all of it. What is not a usable key set is an error, so that it never takes the place of a good one.
+
+import { type KeySet, parseKeySet } from "@merlon/policy"
+import type { Clock } from "../observe/clock.js"
+import { cacheLifetime } from "./cache-lifetime.js"
+import { discover } from "./discovery.js"
+import { type GuardedGetOptions, guardedGet, readUrl, shownUrl } from "./guarded-get.js"
+
+export interface KeySetSource {
+  readonly issuer: string | undefined
+  readonly jwksUri: string | undefined
+  readonly timeoutMs: number
+}
+
+export type FetchedKeySet =
+  | {
+      readonly ok: true
+      readonly jwks: string
+      readonly keySet: KeySet
+      /** Milliseconds until the keys are to be fetched again. */
+      readonly lifetime: number
+    }
+  | { readonly ok: false; readonly error: string }
+
+export interface FetchOptions extends GuardedGetOptions {
+  readonly clock: Clock
+}
+
+export async function fetchJwks(
+  source: KeySetSource,
+  signal: AbortSignal,
+  { clock, ...options }: FetchOptions,
+): Promise<FetchedKeySet> {
+  const deadline = new AbortController()
+  const abort = (): void => deadline.abort(signal.reason)
+  if (signal.aborted) abort()
+  signal.addEventListener("abort", abort, { once: true })
+  const cancel = clock.after(source.timeoutMs, () =>
+    deadline.abort(new Error(`timed out after ${source.timeoutMs / 1_000} s`)),
+  )
+  try {
+    return await attempt(source, deadline.signal, options)
+  } finally {
+    cancel()
+    signal.removeEventListener("abort", abort)
+  }
+}
+
+async function attempt(
+  { issuer, jwksUri }: KeySetSource,
+  signal: AbortSignal,
+  options: GuardedGetOptions,
+): Promise<FetchedKeySet> {
+  let location = jwksUri
+  if (location === undefined) {
+    if (issuer === undefined) return { ok: false, error: "neither `issuer` nor `jwksUri` says where the keys are" }
+    const discovered = await discover(issuer, signal, options)
+    if (!discovered.ok) return discovered
+    location = discovered.jwksUri
+  }
+  const answer = await guardedGet(location, signal, options)
+  if (!answer.ok) return answer
+  const result = parseKeySet(answer.text)
+  if (!result.ok) {
+    const url = readUrl(location)
+    const place = typeof url === "string" ? "the answer" : shownUrl(url)
+    return { ok: false, error: `${place} is not a key set: ${result.error.message}` }
+  }
+  return { ok: true, jwks: answer.text, keySet: result.keySet, lifetime: cacheLifetime(answer.cacheControl) }
+}

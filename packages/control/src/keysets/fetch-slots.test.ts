@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect, it } from "vitest"
+import { FetchSlots } from "./fetch-slots.js"
+
+function rig(places: number) {
+  const slots = new FetchSlots(places)
+  const started: string[] = []
+  const take = (name: string, suspect = false) => slots.take(suspect, () => started.push(name))
+  return { started, take }
+}
+
+it("starts as many as there are places, then one for each that ends, in order", () => {
+  const { started, take } = rig(2)
+  const [a, b] = [take("a"), take("b")]
+  take("c")
+  take("d")
+  expect(started).toEqual(["a", "b"])
+  b()
+  expect(started).toEqual(["a", "b", "c"])
+  a()
+  expect(started).toEqual(["a", "b", "c", "d"])
+})
+
+it("keeps half of the places from those that failed last time", () => {
+  const { started, take } = rig(4)
+  const suspects = ["s1", "s2", "s3"].map(name => take(name, true))
+  take("a")
+  take("b")
+  expect(started).toEqual(["s1", "s2", "a", "b"])
+  suspects[0]?.()
+  expect(started).toEqual(["s1", "s2", "a", "b", "s3"])
+})
+
+it("forgets whoever stops waiting, and counts nobody twice", () => {
+  const { started, take } = rig(1)
+  const a = take("a")
+  const b = take("b")
+  b()
+  b()
+  take("c")
+  take("d")
+  a()
+  a()
+  expect(started).toEqual(["a", "c"])
+})

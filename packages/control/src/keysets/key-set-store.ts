@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// The keys of all issuers that rules need, fetched in the background. Each issuer has its own timers and its own
+// fetches; none waits for another. What was good in an earlier life is in force until the issuer has answered.
+
+import { durationMilliseconds, type JwtRule, keySetId } from "@merlon/policy"
+import { type Clock, systemClock } from "../observe/clock.js"
+import type { FetchedKeySet, KeySetSource } from "./fetch-jwks.js"
+import { FetchSlots } from "./fetch-slots.js"
+import { FetchedIssuer, type GoodKeys, type KeySetSurroundings } from "./fetched-issuer.js"
+import type { KeySetState, KeySets } from "./key-sets.js"
+
+const DEFAULT_TIMEOUT = 5_000
+/** A place among the fetches is not held longer than this, whatever a rule asks for. */
+const LONGEST_TIMEOUT = 60_000
+
+export interface FetchedKeySetsOptions {
+  readonly fetch: (source: KeySetSource, signal: AbortSignal) => Promise<FetchedKeySet>
+  /** The last good keys, by id, where some are kept. Fetching does not wait for them. */
+  readonly persisted?: Promise<ReadonlyMap<string, GoodKeys>>
+  readonly clock?: Clock
+  readonly random?: () => number
+  readonly maxKeySets?: number
+  readonly maxConcurrentFetches?: number
+  /** After each attempt, with its error where it failed. */
+  readonly attempted?: (id: string, error: string | undefined) => void
+}
+
+export class FetchedKeySets implements KeySets {
+  readonly #issuers = new Map<string, FetchedIssuer>()
+  /** Ids beyond the limit: never fetched, but not silently. */
+  readonly #refused = new Set<string>()
+  readonly #listeners = new Set<(id: string, change: { readonly jwks: boolean }) => void>()
+  readonly #around: KeySetSurroundings
+  readonly #maxKeySets: number
+  #persisted: ReadonlyMap<string, GoodKeys> = new Map()
+  #needed = false
+
+  constructor(options: FetchedKeySetsOptions) {
+    const { fetch, persisted, clock = systemClock, random = Math.random } = options
+    this.#maxKeySets = options.maxKeySets ?? 1_000
+    this.#around = {
+      clock,
+      random,
+      fetch,
+      slots: new FetchSlots(options.maxConcurrentFetches ?? 32),
+      changed: (id, change) => this.#changed(id, change),
+      ...(options.attempted === undefined ? {} : { attempted: options.attempted }),
+    }
+    persisted?.then(
+      kept => this.#adopt(kept),
+      // Without them we start as if there never were any; whoever loads them says why it failed.
+      () => undefined,
+    )
+  }
+
+  /** INVARIANT: call it with the rules of all policies at once; what is missing here is forgotten, keys included. */
+  need(rules: Iterable<JwtRule>): void {
+    const needed = new Map<string, KeySetSource>()
+    for (const rule of rules) {
+      if (rule.jwks !== undefined) continue
+      const id = keySetId(rule)
+      const timeoutMs = Math.max(needed.get(id)?.timeoutMs ?? 0, timeoutOf(rule))
+      needed.set(id, { issuer: rule.issuer, jwksUri: rule.jwksUri, timeoutMs })
+    }
+    this.#needed = true
+    for (const [id, issuer] of this.#issuers) {
+      if (needed.has(id)) continue
+      issuer.close()
+      this.#issuers.delete(id)
+      this.#changed(id, { jwks: true })
+    }
+    this.#refused.clear()
+    for (const [id, source] of needed) this.#keep(id, source)
+    this.#forgetPersisted()
+  }
+
+  get(id: string): KeySetState | undefined {
+    const issuer = this.#issuers.get(id)
+    if (issuer !== undefined) return issuer.state
+    if (!this.#refused.has(id)) return undefined
+    const error = `more than ${this.#maxKeySets} key sets are needed; remove rules, or raise the limit`
+    return { id, jwks: undefined, keys: 0, fetchedAt: undefined, nextFetchAt: undefined, error }
+  }
+
+  /** Last good keys by id: what is worth keeping for the next life. */
+  *good(): Iterable<readonly [id: string, good: GoodKeys]> {
+    for (const [id, { good }] of this.#issuers) if (good !== undefined) yield [id, good]
+  }
+
+  /** Ids that rules need now, with keys or without; undefined as long as nobody has said. */
+  get needed(): ReadonlySet<string> | undefined {
+    return this.#needed ? new Set(this.#issuers.keys()) : undefined
+  }
+
+  reportUnknownKey(id: string): void {
+    this.#issuers.get(id)?.reportUnknownKey()
+  }
+
+  onChange(listener: (id: string, change: { readonly jwks: boolean }) => void): () => void {
+    this.#listeners.add(listener)
+    return () => {
+      this.#listeners.delete(listener)
+    }
+  }
+
+  close(): void {
+    for (const issuer of this.#issuers.values()) issuer.close()
+    this.#issuers.clear()
+    this.#listeners.clear()
+  }
+
+  #keep(id: string, source: KeySetSource): void {
+    const issuer = this.#issuers.get(id)
+    if (issuer !== undefined) {
+      issuer.timeoutMs = source.timeoutMs
+      return
+    }
+    if (this.#issuers.size >= this.#maxKeySets) {
+      this.#refused.add(id)
+      return
+    }
+    const kept = this.#persisted.get(id)
+    this.#issuers.set(id, new FetchedIssuer(id, source, kept, this.#around))
+    if (kept !== undefined) this.#changed(id, { jwks: true })
+  }
+
+  #adopt(persisted: ReadonlyMap<string, GoodKeys>): void {
+    this.#persisted = persisted
+    for (const [id, good] of persisted) this.#issuers.get(id)?.adopt(good)
+    this.#forgetPersisted()
+  }
+
+  /** Once it is known what is needed, the rest of the earlier life is only weight. */
+  #forgetPersisted(): void {
+    if (this.#needed) this.#persisted = new Map()
+  }
+
+  #changed(id: string, change: { readonly jwks: boolean }): void {
+    for (const listener of this.#listeners) listener(id, change)
+  }
+}
+
+function timeoutOf({ timeout }: JwtRule): number {
+  const milliseconds = timeout === undefined ? undefined : durationMilliseconds(timeout)
+  return Math.min(LONGEST_TIMEOUT, Math.max(1, milliseconds ?? DEFAULT_TIMEOUT))
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Time as an argument. Intervals are measured on a clock that only goes forward, so that setting the wall clock neither
+// starts nor stalls anything; the wall clock is for what people read.
+
+import { performance } from "node:perf_hooks"
+
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number
+  /** Milliseconds since some moment; never goes back. */
+  monotonic(): number
+  /** Calls back once after that many milliseconds, unless the returned function is called before. */
+  after(milliseconds: number, callback: () => void): () => void
+}
+
+// A longer delay would make `setTimeout` fire at once.
+const LONGEST = 2_147_483_647
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  after(milliseconds, callback) {
+    const timer = setTimeout(callback, Math.min(Math.max(0, milliseconds), LONGEST))
+    // What is left to do later keeps no process alive that has nothing else to do.
+    timer.unref()
+    return () => clearTimeout(timer)
+  },
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+import fc from "fast-check"
+import { expect, it, test } from "vitest"
+import { oneLine, someOf } from "./one-line.js"
+
+test.each([
+  ["plain words", "plain words"],
+  ["two\r\nlines", "two lines"],
+  ["\u001b[31mred\u001b[0m", "[31mred [0m"],
+  ["a\u202eb", "a b"],
+  ["x".repeat(300), `${"x".repeat(200)}…`],
+])("%j becomes %j", (text, expected) => {
+  expect(oneLine(text)).toBe(expected)
+})
+
+it("yields one short line of whatever it gets", () => {
+  fc.assert(
+    fc.property(fc.string({ unit: "binary", maxLength: 2_000 }), text => {
+      const line = oneLine(text, 50)
+      expect(line.length).toBeLessThanOrEqual(51)
+      expect(line).not.toMatch(/[\p{Cc}\u2028\u2029]/u)
+    }),
+  )
+})
+
+test.each<[string[], number, string]>([
+  [[], 0, ""],
+  [["a"], 1, "a"],
+  [["a", "b"], 2, "a and b"],
+  [["a", "b", "c"], 3, "a, b and 1 more"],
+  [["a", "b"], 9, "a, b and 7 more"],
+])("%j of %i reads %j", (names, total, expected) => {
+  expect(someOf(names, total)).toBe(expected)
+})
