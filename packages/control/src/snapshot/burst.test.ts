@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect, it } from "vitest"
+import { Burst, SYSTEM_SCHEDULER } from "./burst.js"
+import { HandScheduler } from "./testing/hand-driven.js"
+
+function setUp() {
+  const scheduler = new HandScheduler()
+  const acts: number[] = []
+  const burst = new Burst(() => acts.push(scheduler.now()), scheduler, 5)
+  const start = scheduler.now()
+  return { scheduler, burst, since: () => acts.map(at => at - start) }
+}
+
+it("acts at once after a quiet time, once for all that asked", () => {
+  const { scheduler, burst, since } = setUp()
+  for (let i = 0; i < 3; i++) burst.request()
+  expect(scheduler.waiting).toEqual([0])
+  scheduler.advance(0)
+  expect(since()).toEqual([0])
+})
+
+it("acts a window later at most while requests keep coming", () => {
+  const { scheduler, burst, since } = setUp()
+  for (let i = 0; i < 12; i++) {
+    burst.request()
+    scheduler.advance(1)
+  }
+  expect(since()).toEqual([0, 5, 10])
+})
+
+it("is quick again after the burst", () => {
+  const { scheduler, burst, since } = setUp()
+  burst.request()
+  scheduler.advance(100)
+  burst.request()
+  scheduler.advance(0)
+  expect(since()).toEqual([0, 100])
+})
+
+it("takes what is asked for during the act as the next", () => {
+  const scheduler = new HandScheduler()
+  let acts = 0
+  const burst = new Burst(() => {
+    acts++
+    if (acts === 1) burst.request()
+  }, scheduler)
+  burst.request()
+  scheduler.advance(0)
+  expect(acts).toBe(1)
+  scheduler.advance(5)
+  expect(acts).toBe(2)
+})
+
+it("does nothing more once stopped", () => {
+  const { scheduler, burst, since } = setUp()
+  burst.request()
+  burst.stop()
+  burst.request()
+  scheduler.advance(50)
+  expect(since()).toEqual([])
+})
+
+it("acts by the system's clock too", async () => {
+  let acts = 0
+  await new Promise<void>(resolve => {
+    const burst: Burst = new Burst(() => {
+      acts++
+      if (acts === 2) resolve()
+      else burst.request()
+    }, SYSTEM_SCHEDULER)
+    burst.request()
+  })
+  expect(acts).toBe(2)
+})

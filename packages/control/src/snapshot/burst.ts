@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// When to act on changes: at once after a quiet time, and a few milliseconds later while they keep coming, so that one
+// act serves all of a burst and nothing waits longer than that.
+
+/** The passing of time, as an argument. */
+export interface Scheduler {
+  /** Milliseconds that never go back. */
+  now(): number
+  /** When what runs now is done. */
+  soon(run: () => void): void
+  /** Returns how to call it off. */
+  later(run: () => void, milliseconds: number): () => void
+}
+
+export const SYSTEM_SCHEDULER: Scheduler = {
+  now: () => performance.now(),
+  soon: run => {
+    setImmediate(run)
+  },
+  later: (run, milliseconds) => {
+    const timer = setTimeout(run, milliseconds)
+    timer.unref()
+    return () => clearTimeout(timer)
+  },
+}
+
+export const WINDOW_MS = 5
+
+export class Burst {
+  readonly #act: () => void
+  readonly #scheduler: Scheduler
+  readonly #window: number
+  #last = Number.NEGATIVE_INFINITY
+  #waiting = false
+  #stopped = false
+
+  constructor(act: () => void, scheduler: Scheduler = SYSTEM_SCHEDULER, windowMs = WINDOW_MS) {
+    this.#act = act
+    this.#scheduler = scheduler
+    this.#window = windowMs
+  }
+
+  request(): void {
+    if (this.#waiting || this.#stopped) return
+    this.#waiting = true
+    const quiet = this.#scheduler.now() - this.#last
+    if (quiet >= this.#window) this.#scheduler.soon(this.#run)
+    else this.#scheduler.later(this.#run, this.#window - quiet)
+  }
+
+  stop(): void {
+    this.#stopped = true
+  }
+
+  readonly #run = (): void => {
+    if (this.#stopped) return
+    this.#waiting = false
+    this.#last = this.#scheduler.now()
+    this.#act()
+  }
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Key sets in the form that is sent, and which policies hold each of them.
+
+import { resourceNames, type VersionedResource } from "@merlon/xds"
+import type { KeySets } from "../keysets/key-sets.js"
+import { contentVersion } from "./canonical-json.js"
+import type { Encode, ShelvedPolicy } from "./policy-shelf.js"
+
+interface Encoded {
+  readonly jwks: string
+  readonly resource: VersionedResource
+}
+
+export class KeyResources {
+  readonly #keySets: KeySets
+  readonly #encode: Encode
+  readonly #holders = new Map<string, Set<ShelvedPolicy>>()
+  readonly #encoded = new Map<string, Encoded>()
+
+  constructor(keySets: KeySets, encode: Encode) {
+    this.#keySets = keySets
+    this.#encode = encode
+  }
+
+  holders(id: string): Iterable<ShelvedPolicy> {
+    return this.#holders.get(id) ?? []
+  }
+
+  /** Undefined as long as there never were keys: then tokens of the rule are refused, and only they. */
+  get(id: string): VersionedResource | undefined {
+    const jwks = this.#keySets.get(id)?.jwks
+    if (jwks === undefined) return undefined
+    const before = this.#encoded.get(id)
+    if (before?.jwks === jwks) return before.resource
+    const keySet = { id, jwks }
+    const version = contentVersion(keySet)
+    const resource = { name: resourceNames.keySet(id), version, value: this.#encode({ kind: "keySet", keySet }) }
+    this.#encoded.set(id, { jwks, resource })
+    return resource
+  }
+
+  /** Whether a RequestAuthentication is concerned, so that other keys may be needed. */
+  replace(before: ShelvedPolicy | undefined, after: ShelvedPolicy | undefined): boolean {
+    if (after !== undefined) this.#hold(after)
+    if (before !== undefined) this.#release(before)
+    return [before, after].some(policy => policy?.document.kind === "RequestAuthentication")
+  }
+
+  #hold(policy: ShelvedPolicy): void {
+    for (const id of policy.keySets) {
+      const holders = this.#holders.get(id) ?? new Set()
+      this.#holders.set(id, holders.add(policy))
+    }
+  }
+
+  #release(policy: ShelvedPolicy): void {
+    for (const id of policy.keySets) {
+      const holders = this.#holders.get(id)
+      holders?.delete(policy)
+      if (holders?.size !== 0) continue
+      this.#holders.delete(id)
+      this.#encoded.delete(id)
+    }
+  }
+}

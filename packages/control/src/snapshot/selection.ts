@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which policies select which workloads, in both directions, by index. The index only proposes; `@merlon/policy` says
+// whether a policy applies, as it will say again in the proxy.
+
+import { type MeshConfig, peerScope, select, type Workload } from "@merlon/policy"
+import type { MeshDirectory } from "../registry/mesh-directory.js"
+import { SelectorIndex } from "../registry/selector-index.js"
+import type { ShelfChange, ShelvedPolicy } from "./policy-shelf.js"
+
+const NO_WORKLOADS: ReadonlySet<string> = new Set()
+const NO_POLICIES: ReadonlySet<ShelvedPolicy> = new Set()
+
+export class Selection {
+  readonly #directory: MeshDirectory
+  readonly #mesh: MeshConfig
+  readonly #index = new SelectorIndex<ShelvedPolicy>()
+  /** By policy key. */
+  readonly #workloads = new Map<string, Set<string>>()
+  /** By workload key. */
+  readonly #policies = new Map<string, Set<ShelvedPolicy>>()
+
+  constructor(directory: MeshDirectory, mesh: MeshConfig) {
+    this.#directory = directory
+    this.#mesh = mesh
+  }
+
+  /** Keys of workloads, with a proxy and without. */
+  selectedBy(policy: string): ReadonlySet<string> {
+    return this.#workloads.get(policy) ?? NO_WORKLOADS
+  }
+
+  /** In no order. */
+  policiesOf(workload: string): ReadonlySet<ShelvedPolicy> {
+    return this.#policies.get(workload) ?? NO_POLICIES
+  }
+
+  /** Returns the workloads that the old or the new version selects. */
+  replacePolicy({ before, after }: ShelfChange): ReadonlySet<string> {
+    const touched = new Set<string>()
+    if (before !== undefined) {
+      for (const workload of this.selectedBy(before.key)) {
+        touched.add(workload)
+        this.#policies.get(workload)?.delete(before)
+      }
+      this.#workloads.delete(before.key)
+      this.#index.delete(before)
+    }
+    if (after === undefined) return touched
+    this.#index.add(after)
+    const selected = new Set<string>()
+    for (const workload of this.#directory.select(after.selector, this.#scopeOf(after))) {
+      if (!this.#applies(after, workload)) continue
+      selected.add(workload.key)
+      touched.add(workload.key)
+      const policies = this.#policies.get(workload.key)
+      if (policies === undefined) this.#policies.set(workload.key, new Set([after]))
+      else policies.add(after)
+    }
+    this.#workloads.set(after.key, selected)
+    return touched
+  }
+
+  /** To be called when the workload came, went or changed. Returns the policies that select it now or did not before. */
+  reviseWorkload(key: string): ReadonlySet<string> {
+    const workload = this.#directory.workloads.get(key)
+    const before = this.policiesOf(key)
+    const after = workload === undefined ? NO_POLICIES : this.#find(workload)
+    const changed = new Set<string>()
+    for (const policy of before) {
+      if (after.has(policy)) continue
+      changed.add(policy.key)
+      this.#workloads.get(policy.key)?.delete(key)
+    }
+    for (const policy of after) {
+      if (before.has(policy)) continue
+      changed.add(policy.key)
+      this.#workloads.get(policy.key)?.add(key)
+    }
+    if (after.size === 0) this.#policies.delete(key)
+    else this.#policies.set(key, new Set(after))
+    return changed
+  }
+
+  #find(workload: Workload): ReadonlySet<ShelvedPolicy> {
+    const found = new Set<ShelvedPolicy>()
+    for (const namespace of new Set([this.#mesh.names.rootNamespace, workload.namespace])) {
+      for (const policy of this.#index.matching(namespace, workload.labels)) {
+        if (this.#applies(policy, workload)) found.add(policy)
+      }
+    }
+    return found
+  }
+
+  #applies({ document }: ShelvedPolicy, workload: Workload): boolean {
+    if (document.kind === "PeerAuthentication") return peerScope(document, workload, this.#mesh) !== undefined
+    return select(document.kind, [document], workload, this.#mesh).length > 0
+  }
+
+  #scopeOf({ namespace }: ShelvedPolicy): string | undefined {
+    return namespace === this.#mesh.names.rootNamespace ? undefined : namespace
+  }
+}

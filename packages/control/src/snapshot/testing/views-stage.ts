@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// A registry and the views on it, with everything around them in a test's hands.
+
+import { type MeshConfig, meshConfig } from "@merlon/policy"
+import type { ProxyResource } from "@merlon/xds"
+import type { KubernetesObject } from "../../kubernetes/resource-type.js"
+import { Registry } from "../../registry/registry.js"
+import type { SecurityKind } from "../policy-shelf.js"
+import { WorkloadViews } from "../workload-views.js"
+import { HandKeySets, HandScheduler, HandTrust } from "./hand-driven.js"
+
+export const MESH: MeshConfig = meshConfig()
+
+export function policyOf(kind: SecurityKind, key: string, spec: unknown, metadata: object = {}): KubernetesObject {
+  const [namespace = "", name = ""] = key.split("/")
+  const apiVersion = `${MESH.names.securityGroup}/${MESH.names.version}`
+  return { apiVersion, kind, metadata: { name, namespace, uid: `uid-${key}`, generation: 1, ...metadata }, spec }
+}
+
+export function viewsStage({ begin = true } = {}) {
+  const registry = new Registry({ names: MESH.names })
+  const scheduler = new HandScheduler()
+  const trust = new HandTrust()
+  const keySets = new HandKeySets()
+  const invalid: string[] = []
+  const encoded: ProxyResource[] = []
+  const time = { now: 1_700_000_000_000 }
+  const views = new WorkloadViews({
+    mesh: MESH,
+    directory: registry,
+    keySets,
+    trust,
+    scheduler,
+    now: () => time.now,
+    encode: resource => {
+      encoded.push(resource)
+      return Buffer.from(JSON.stringify(resource))
+    },
+    onInvalid: (key, faults, kept) => invalid.push(`${key} ${kept ? "kept" : "left out"}: ${faults[0]?.path}`),
+  })
+  const changes: string[][] = []
+  views.onChange(workloads => changes.push([...workloads].sort()))
+  if (begin) views.begin()
+  const settle = (): void => scheduler.advance(10)
+  const namesOf = (workload: string): string[] => [...(views.get(workload)?.resources.keys() ?? [])].sort()
+  return { registry, scheduler, trust, keySets, invalid, encoded, time, views, changes, settle, namesOf }
+}

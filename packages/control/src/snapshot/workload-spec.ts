@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a proxy is told of the workload it stands in front of. Readiness and address are none of its business, so their
+// changes send nothing.
+
+import type { MeshConfig } from "@merlon/policy"
+import type { MeshSpec, WorkloadSpec } from "@merlon/xds"
+import type { MeshWorkload } from "../registry/mesh-workload.js"
+
+export function meshSpec(mesh: MeshConfig): MeshSpec {
+  const { names, trustDomain, trustDomainAliases, pathNormalization, numTrustedProxies } = mesh
+  const { mesh: word, domain } = names
+  return { mesh: word, domain, trustDomain, trustDomainAliases, pathNormalization, numTrustedProxies }
+}
+
+export function workloadSpec(workload: MeshWorkload, mesh: MeshSpec): WorkloadSpec {
+  const { namespace, name, serviceAccount, labels, ports, probes } = workload
+  return {
+    mesh,
+    namespace,
+    name,
+    serviceAccount,
+    labels,
+    // Names of container ports resolve Services; a proxy has no use for them.
+    ports: ports.map(({ port, listen, protocol, upstreamProtocol, serviceNames }) => ({
+      port,
+      listen,
+      protocol,
+      upstreamProtocol,
+      serviceNames,
+    })),
+    probes,
+  }
+}

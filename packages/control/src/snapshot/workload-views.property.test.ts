@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+import { isDeepStrictEqual } from "node:util"
+import { keySetId } from "@merlon/policy"
+import fc from "fast-check"
+import { expect, it } from "vitest"
+import { trustVersion } from "../authority/trust-version.js"
+import { type KubernetesObject, objectKey } from "../kubernetes/resource-type.js"
+import type { MeshWorkload } from "../registry/mesh-workload.js"
+import { podOf, serviceOf } from "../registry/testing/objects.js"
+import { contentVersion } from "./canonical-json.js"
+import type { SecurityKind } from "./policy-shelf.js"
+import { policyOf, viewsStage } from "./testing/views-stage.js"
+
+const ROOT = "merlon-system"
+const runs = { numRuns: 600, interruptAfterTimeLimit: 15_000 }
+type Stage = ReturnType<typeof viewsStage>
+
+const namespaces = fc.constantFrom("foo", "bar", ROOT)
+const labels = fc.dictionary(fc.constantFrom("app", "version"), fc.constantFrom("a", "b"))
+const keyOf = (...names: string[]) => fc.tuple(namespaces, fc.constantFrom(...names)).map(parts => parts.join("/"))
+const ISSUERS = ["https://i.example", "https://j.example"] as const
+const rules = fc.subarray(
+  [{ issuer: ISSUERS[0] }, { issuer: ISSUERS[1] }, { issuer: ISSUERS[0], jwksUri: "https://i.example/k" }],
+  { maxLength: 2 },
+)
+
+const pods = fc
+  .tuple(keyOf("w", "x"), labels, fc.boolean(), fc.constantFrom("Running", "Pending", "Failed"))
+  .map(([key, labels, proxied, phase]) =>
+    podOf(key, { labels, proxied, ports: [{ containerPort: 80 }], status: { phase } }),
+  )
+const services = fc
+  .tuple(keyOf("s"), labels, fc.constantFrom("http", "tcp"))
+  .map(([key, selector, name]) => serviceOf(key, selector, [{ port: 80, name }]))
+const policies = fc
+  .tuple(
+    fc.constantFrom<SecurityKind>("AuthorizationPolicy", "PeerAuthentication", "RequestAuthentication"),
+    keyOf("p", "q"),
+    fc.option(labels, { nil: undefined }),
+    rules,
+    fc.constantFrom("1", "2"),
+    fc.constantFrom("Enforce", "Shadow", "Broken"),
+  )
+  .map(([kind, key, matchLabels, jwtRules, label, enforcement]) =>
+    policyOf(
+      kind,
+      key,
+      {
+        ...(matchLabels === undefined ? {} : { selector: { matchLabels } }),
+        ...(kind === "RequestAuthentication" ? { jwtRules } : {}),
+        enforcement,
+      },
+      { labels: { noise: label } },
+    ),
+  )
+
+type Step =
+  | { readonly set: KubernetesObject }
+  | { readonly remove: KubernetesObject }
+  | { readonly keys: string; readonly jwks: string }
+  | { readonly bundle: string }
+const objectSteps = fc
+  .oneof(pods, services, policies, policies)
+  .chain(object => fc.constantFrom<Step>({ set: object }, { set: object }, { remove: object }))
+const steps = fc.array(
+  fc.oneof(
+    { weight: 8, arbitrary: objectSteps },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        keys: fc.constantFrom(...ISSUERS).map(issuer => keySetId({ issuer })),
+        jwks: fc.constantFrom("{}", '{"keys":[]}'),
+      }),
+    },
+    { weight: 1, arbitrary: fc.record({ bundle: fc.constantFrom("r1", "r2") }) },
+  ),
+  { maxLength: 30 },
+)
+
+/** What is stored, with the last readable version of each policy. */
+class World {
+  readonly policies = new Map<string, KubernetesObject>()
+
+  apply(stage: Stage, step: Step): void {
+    if ("keys" in step) stage.keySets.set(step.keys, step.jwks)
+    else if ("bundle" in step) stage.trust.set(step)
+    else this.#applyObject(stage, "set" in step ? step.set : step.remove, "set" in step)
+  }
+
+  #applyObject({ registry, views }: Stage, object: KubernetesObject, set: boolean): void {
+    const { namespace = "", name } = object.metadata
+    if (object.kind === "Pod") set ? registry.setPod(object) : registry.deletePod(namespace, name)
+    else if (object.kind === "Service") set ? registry.setService(object) : registry.deleteService(namespace, name)
+    else {
+      const kind = object.kind as SecurityKind // the only other kinds there are here
+      const key = `${kind} ${objectKey(object)}`
+      if (!set) {
+        views.deletePolicy(kind, namespace, name)
+        this.policies.delete(key)
+        return
+      }
+      views.setPolicy(kind, object)
+      if ((object.spec as { enforcement: string }).enforcement !== "Broken") this.policies.set(key, object)
+    }
+  }
+
+  selecting(workload: MeshWorkload): readonly KubernetesObject[] {
+    return [...this.policies.values()].filter(({ kind, metadata, spec }) => {
+      const { selector } = spec as { selector?: { matchLabels: Record<string, string> } }
+      const wanted = Object.entries(selector?.matchLabels ?? {})
+      if (metadata.namespace !== workload.namespace && metadata.namespace !== ROOT) return false
+      if (kind === "PeerAuthentication" && metadata.namespace === ROOT && wanted.length > 0) return false
+      return wanted.every(([key, value]) => workload.labels[key] === value)
+    })
+  }
+
+  versions(stage: Stage, workload: MeshWorkload): Readonly<Record<string, string>> {
+    const { namespace, name, serviceAccount, labels, probes } = workload
+    const mesh = {
+      mesh: "merlon",
+      domain: "merlon.dev",
+      trustDomain: "cluster.local",
+      trustDomainAliases: [],
+      pathNormalization: "BASE",
+      numTrustedProxies: 0,
+    }
+    const ports = workload.ports.map(({ name: _, ...port }) => port)
+    const versions: Record<string, string> = {
+      workload: contentVersion({ mesh, namespace, name, serviceAccount, labels, ports, probes }),
+      trust: trustVersion(stage.trust.current),
+    }
+    for (const policy of this.selecting(workload)) {
+      const { name, namespace, uid, generation } = policy.metadata
+      const wire = { ...policy, metadata: { name, namespace, uid, generation } }
+      versions[`policy/${policy.kind}/${namespace}/${name}`] = contentVersion(wire)
+      const { jwtRules = [] } = policy.spec as { jwtRules?: { issuer: string }[] }
+      for (const rule of policy.kind === "RequestAuthentication" ? jwtRules : []) {
+        const id = keySetId(rule)
+        const jwks = stage.keySets.get(id)?.jwks
+        if (jwks !== undefined) versions[`keys/${id}`] = contentVersion({ id, jwks })
+      }
+    }
+    return versions
+  }
+
+  views(stage: Stage): Map<string, Readonly<Record<string, string>>> {
+    const proxied = [...stage.registry.workloads.values()].filter(({ proxied }) => proxied)
+    return new Map(proxied.map(workload => [workload.key, this.versions(stage, workload)]))
+  }
+}
+
+it("shows after any changes what it would show from scratch, and names exactly the views that changed", () => {
+  let held = 0
+  fc.assert(
+    fc.property(fc.array(steps, { maxLength: 5 }), bursts => {
+      const stage = viewsStage()
+      const world = new World()
+      for (const burst of bursts) {
+        const before = world.views(stage)
+        const identities = new Map([...before.keys()].map(key => [key, stage.views.get(key)]))
+        stage.changes.length = 0
+        for (const step of burst) world.apply(stage, step)
+        stage.settle()
+        const after = world.views(stage)
+        for (const key of new Set([...before.keys(), ...after.keys()])) {
+          const resources = stage.views.get(key)?.resources
+          const shown = resources && Object.fromEntries([...resources].map(([name, { version }]) => [name, version]))
+          expect(shown).toEqual(after.get(key))
+          if (isDeepStrictEqual(before.get(key), after.get(key))) expect(stage.views.get(key)).toBe(identities.get(key))
+          held += resources?.size ?? 0
+        }
+        const changed = [...new Set([...before.keys(), ...after.keys()])].filter(
+          key => !isDeepStrictEqual(before.get(key), after.get(key)),
+        )
+        expect(stage.changes.flat().sort()).toEqual(changed.sort())
+        for (const { kind, metadata } of world.policies.values()) {
+          const selected = stage.views.selectedBy(kind as SecurityKind, metadata.namespace ?? "", metadata.name)
+          const expected = [...stage.registry.workloads.values()].filter(workload =>
+            world.selecting(workload).some(policy => policy.kind === kind && policy.metadata === metadata),
+          )
+          expect([...selected].sort()).toEqual(expected.map(({ key }) => key).sort())
+        }
+      }
+    }),
+    runs,
+  )
+  expect(held).toBeGreaterThan(100)
+})

@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+import { keySetId } from "@merlon/policy"
+import { describe, expect, it } from "vitest"
+import type { KubernetesObject } from "../kubernetes/resource-type.js"
+import { HandReflected, podOf, serviceOf } from "../registry/testing/objects.js"
+import { policyOf, viewsStage } from "./testing/views-stage.js"
+import { feedViews } from "./views-feed.js"
+
+const AP = "AuthorizationPolicy"
+const RA = "RequestAuthentication"
+const PA = "PeerAuthentication"
+const ROOT = "merlon-system"
+const web = { app: "web" }
+const forWeb = { selector: { matchLabels: web } }
+
+describe("a view", () => {
+  it("is that of a proxied workload only", () => {
+    const { registry, views, settle } = viewsStage()
+    registry.setPod(podOf("foo/a"))
+    registry.setPod(podOf("foo/b", { proxied: false }))
+    settle()
+    expect([...(views.get("foo/a")?.resources.keys() ?? [])]).toEqual(["workload", "trust"])
+    expect(views.get("foo/b")).toBeUndefined()
+  })
+
+  it("holds the policies of the root namespace and its own that select the workload", () => {
+    const { registry, views, settle, namesOf } = viewsStage()
+    registry.setPod(podOf("foo/a", { labels: web }))
+    views.setPolicy(AP, policyOf(AP, "foo/own", forWeb))
+    views.setPolicy(AP, policyOf(AP, "foo/other", { selector: { matchLabels: { app: "db" } } }))
+    views.setPolicy(AP, policyOf(AP, "bar/elsewhere", {}))
+    views.setPolicy(RA, policyOf(RA, `${ROOT}/mesh-selected`, forWeb))
+    views.setPolicy(PA, policyOf(PA, `${ROOT}/mesh`, { mtls: { mode: "STRICT" } }))
+    views.setPolicy(PA, policyOf(PA, `${ROOT}/ignored`, forWeb))
+    views.setPolicy(PA, policyOf(PA, "foo/namespace", {}))
+    views.setPolicy(PA, policyOf(PA, "foo/workload", forWeb))
+    views.setPolicy(PA, policyOf(PA, "foo/superseded", forWeb))
+    settle()
+    expect(namesOf("foo/a")).toEqual([
+      "policy/AuthorizationPolicy/foo/own",
+      "policy/PeerAuthentication/foo/namespace",
+      "policy/PeerAuthentication/foo/superseded",
+      "policy/PeerAuthentication/foo/workload",
+      `policy/PeerAuthentication/${ROOT}/mesh`,
+      `policy/RequestAuthentication/${ROOT}/mesh-selected`,
+      "trust",
+      "workload",
+    ])
+  })
+
+  it("holds the keys of rules that bring none of their own, once there are any", () => {
+    const { registry, views, keySets, settle, namesOf } = viewsStage()
+    const remote = { issuer: "https://a.example", jwksUri: "https://a.example/keys" }
+    const inline = { issuer: "b", jwks: JSON.stringify({ keys: [] }) }
+    registry.setPod(podOf("foo/a", { labels: web }))
+    registry.setPod(podOf("foo/b"))
+    views.setPolicy(RA, policyOf(RA, "foo/tokens", { ...forWeb, jwtRules: [remote] }))
+    settle()
+    expect(keySets.needed.at(-1)).toEqual([keySetId(remote)])
+    expect(namesOf("foo/a")).toEqual(["policy/RequestAuthentication/foo/tokens", "trust", "workload"])
+    const other = views.get("foo/b")
+    keySets.set(keySetId(remote), "{}")
+    keySets.set(keySetId(inline), "{}")
+    settle()
+    expect(namesOf("foo/a")).toContain(`keys/${keySetId(remote)}`)
+    expect(views.get("foo/b")).toBe(other)
+    views.deletePolicy(RA, "foo", "tokens")
+    settle()
+    expect(keySets.needed.at(-1)).toEqual([])
+    expect(namesOf("foo/a")).toEqual(["trust", "workload"])
+  })
+
+  it("does not exist before everything stored has been read", async () => {
+    const { registry, views, settle, changes } = viewsStage({ begin: false })
+    registry.setPod(podOf("foo/a"))
+    const none = () => new HandReflected<KubernetesObject>()
+    const late = new HandReflected<KubernetesObject>([], { synced: false })
+    const feed = feedViews(views, { [RA]: none(), [AP]: late, [PA]: none() }, [Promise.resolve()])
+    settle()
+    await Promise.resolve()
+    expect(views.get("foo/a")).toBeUndefined()
+    late.set(policyOf(AP, "foo/deny", {}))
+    late.sync()
+    await feed.begun
+    expect(changes).toEqual([["foo/a"]])
+    expect([...(views.get("foo/a")?.resources.keys() ?? [])]).toContain("policy/AuthorizationPolicy/foo/deny")
+    late.delete("foo/deny")
+    settle()
+    expect([...(views.get("foo/a")?.resources.keys() ?? [])]).toEqual(["workload", "trust"])
+    feed.stop()
+    late.set(policyOf(AP, "foo/deny", {}))
+    settle()
+    expect(changes.length).toBe(2)
+  })
+})
+
+describe("a change", () => {
+  it("that proxies would not notice sends nothing", () => {
+    const { registry, views, settle, changes, encoded } = viewsStage()
+    registry.setPod(podOf("foo/a", { labels: web }))
+    const policy = policyOf(AP, "foo/p", forWeb)
+    views.setPolicy(AP, policy)
+    settle()
+    const view = views.get("foo/a")
+    changes.length = 0
+    encoded.length = 0
+    const metadata = { ...policy.metadata, resourceVersion: "9", labels: { a: "b" }, annotations: { note: "x" } }
+    views.setPolicy(AP, { ...policy, metadata, status: { conditions: [] } })
+    registry.setPod(podOf("foo/a", { labels: web, status: { phase: "Pending" } }))
+    settle()
+    expect(changes).toEqual([])
+    expect(encoded).toEqual([])
+    expect(views.get("foo/a")).toBe(view)
+  })
+
+  it("of the dry-run annotation is one of meaning", () => {
+    const { registry, views, settle } = viewsStage()
+    registry.setPod(podOf("foo/a"))
+    const version = () => views.get("foo/a")?.resources.get("policy/AuthorizationPolicy/foo/p")?.version
+    views.setPolicy(AP, policyOf(AP, "foo/p", {}))
+    settle()
+    const before = version()
+    views.setPolicy(AP, policyOf(AP, "foo/p", {}, { annotations: { "merlon.dev/dry-run": "true" } }))
+    settle()
+    expect(version()).toMatch(/^[0-9a-f]{16}$/)
+    expect(version()).not.toBe(before)
+  })
+
+  it("of a selector reaches those selected before and those selected now", () => {
+    const { registry, views, settle, changes } = viewsStage()
+    for (const app of ["web", "db", "cache"]) registry.setPod(podOf(`foo/${app}`, { labels: { app } }))
+    views.setPolicy(AP, policyOf(AP, "foo/p", forWeb))
+    settle()
+    changes.length = 0
+    views.setPolicy(AP, policyOf(AP, "foo/p", { selector: { matchLabels: { app: "db" } } }, { generation: 2 }))
+    settle()
+    expect(changes).toEqual([["foo/db", "foo/web"]])
+    expect([...views.selectedBy(AP, "foo", "p")]).toEqual(["foo/db"])
+  })
+
+  it("of a Service reaches the workloads whose ports it changes", () => {
+    const { registry, settle, changes } = viewsStage()
+    registry.setPod(podOf("foo/a", { labels: web, ports: [{ containerPort: 80 }] }))
+    registry.setPod(podOf("foo/b", { labels: { app: "db" }, ports: [{ containerPort: 80 }] }))
+    settle()
+    changes.length = 0
+    registry.setService(serviceOf("foo/web", web, [{ port: 80, name: "http" }]))
+    settle()
+    expect(changes).toEqual([["foo/a"]])
+  })
+
+  it("of trust reaches every proxy, and the same trust told again none", () => {
+    const { registry, trust, settle, changes } = viewsStage()
+    registry.setPod(podOf("foo/a"))
+    registry.setPod(podOf("bar/b"))
+    settle()
+    changes.length = 0
+    trust.set({ bundle: "root-2" })
+    settle()
+    trust.set({ revokedSerials: [] })
+    settle()
+    expect(changes).toEqual([["bar/b", "foo/a"]])
+  })
+
+  it("makes one revision of a burst, and revisions grow over a restart", () => {
+    const first = viewsStage()
+    first.registry.setPod(podOf("foo/a"))
+    first.registry.setPod(podOf("foo/b"))
+    first.settle()
+    const revision = first.views.get("foo/a")?.revision ?? 0
+    expect(first.views.get("foo/b")?.revision).toBe(revision)
+    first.views.setPolicy(AP, policyOf(AP, "foo/p", {}))
+    first.settle()
+    // The wall clock stands still, and goes back.
+    expect(first.views.get("foo/a")?.revision).toBe(revision + 1)
+    first.time.now -= 1_000
+    first.views.deletePolicy(AP, "foo", "p")
+    first.settle()
+    expect(first.views.get("foo/a")?.revision).toBe(revision + 2)
+    const second = viewsStage()
+    second.time.now += 60_000
+    second.registry.setPod(podOf("foo/a"))
+    second.settle()
+    expect(second.views.get("foo/a")?.revision).toBeGreaterThan(revision + 2)
+  })
+
+  it("of a workload that went takes its view away", () => {
+    const { registry, views, settle, changes } = viewsStage()
+    registry.setPod(podOf("foo/a"))
+    views.setPolicy(AP, policyOf(AP, "foo/p", {}))
+    settle()
+    registry.deletePod("foo", "a")
+    settle()
+    expect(views.get("foo/a")).toBeUndefined()
+    expect(changes.at(-1)).toEqual(["foo/a"])
+    expect(views.selectedBy(AP, "foo", "p").size).toBe(0)
+  })
+})
+
+describe("a document that cannot be read", () => {
+  const broken = { selector: { matchLabels: web }, rulez: [] }
+
+  it("is left out and reported where there was none before", () => {
+    const { registry, views, settle, namesOf, invalid } = viewsStage()
+    registry.setPod(podOf("foo/a", { labels: web }))
+    views.setPolicy(AP, policyOf(AP, "foo/p", broken))
+    settle()
+    expect(namesOf("foo/a")).toEqual(["trust", "workload"])
+    expect(invalid).toEqual(["AuthorizationPolicy/foo/p left out: spec.rulez"])
+  })
+
+  it("leaves the last good version in force", () => {
+    const { registry, views, settle, invalid, changes } = viewsStage()
+    registry.setPod(podOf("foo/a", { labels: web }))
+    views.setPolicy(AP, policyOf(AP, "foo/p", forWeb))
+    settle()
+    const view = views.get("foo/a")
+    changes.length = 0
+    views.setPolicy(AP, policyOf(AP, "foo/p", broken, { generation: 2 }))
+    settle()
+    expect(views.get("foo/a")).toBe(view)
+    expect(invalid).toEqual(["AuthorizationPolicy/foo/p kept: spec.rulez"])
+    views.deletePolicy(AP, "foo", "p")
+    settle()
+    expect(changes).toEqual([["foo/a"]])
+  })
+
+  it("does not keep alive another object that had its name", () => {
+    const { registry, views, settle, namesOf } = viewsStage()
+    registry.setPod(podOf("foo/a", { labels: web }))
+    views.setPolicy(AP, policyOf(AP, "foo/p", forWeb))
+    views.setPolicy(AP, policyOf(AP, "foo/p", broken, { uid: "another" }))
+    settle()
+    expect(namesOf("foo/a")).toEqual(["trust", "workload"])
+  })
+
+  it.each([null, 7, [], "x", { spec: null }])("does not end the control plane where its spec is %j", spec => {
+    const { views, settle, invalid } = viewsStage()
+    views.setPolicy(AP, policyOf(AP, "foo/p", spec))
+    settle()
+    expect(invalid.length).toBe(spec === null ? 0 : 1)
+  })
+})
+
+it("tells which policies select other workloads now, those without a proxy included", () => {
+  const { registry, views, settle } = viewsStage()
+  const told: string[][] = []
+  views.onSelectionChange(policies => told.push([...policies].sort()))
+  views.setPolicy(AP, policyOf(AP, "foo/p", forWeb))
+  views.setPolicy(AP, policyOf(AP, "foo/q", { selector: { matchLabels: { app: "db" } } }))
+  settle()
+  registry.setPod(podOf("foo/a", { labels: web, proxied: false }))
+  settle()
+  registry.setPod(podOf("foo/a", { labels: { app: "db" }, proxied: false }))
+  settle()
+  const [p, q] = ["AuthorizationPolicy/foo/p", "AuthorizationPolicy/foo/q"]
+  expect(told).toEqual([[p, q], [p], [p, q]])
+  expect([...views.selectedBy(AP, "foo", "q")]).toEqual(["foo/a"])
+})
+
+it("shares one encoding among all that hold a resource", () => {
+  const { registry, views, settle, encoded } = viewsStage()
+  for (let i = 0; i < 10; i++) registry.setPod(podOf(`foo/w${i}`))
+  views.setPolicy(AP, policyOf(AP, "foo/p", {}))
+  settle()
+  expect(encoded.filter(({ kind }) => kind === "policy").length).toBe(1)
+  const [a, b] = ["foo/w0", "foo/w9"].map(key => views.get(key)?.resources)
+  expect(a?.get("policy/AuthorizationPolicy/foo/p")).toBe(b?.get("policy/AuthorizationPolicy/foo/p"))
+  expect(a?.get("trust")).toBe(b?.get("trust"))
+})
+
+it("touches of 5,000 workloads exactly those that a changed policy selects", () => {
+  const { registry, views, settle, changes, encoded } = viewsStage()
+  for (let i = 0; i < 5_000; i++) {
+    registry.setPod(podOf(`ns-${i % 100}/w${i}`, { labels: { app: `app-${i % 1_000}`, version: `v${i % 2}` } }))
+  }
+  settle()
+  changes.length = 0
+  encoded.length = 0
+  const before = new Map([...registry.workloads.keys()].map(key => [key, views.get(key)]))
+  let looked = 0
+  const select = registry.select.bind(registry)
+  registry.select = function* (labels, namespace) {
+    for (const workload of select(labels, namespace)) {
+      looked++
+      yield workload
+    }
+  }
+  views.setPolicy(AP, policyOf(AP, "ns-7/p", { selector: { matchLabels: { app: "app-107", version: "v1" } } }))
+  settle()
+  const expected = [107, 1_107, 2_107, 3_107, 4_107].map(i => `ns-7/w${i}`).sort()
+  expect(changes).toEqual([expected])
+  expect(encoded.length).toBe(1)
+  expect(looked).toBe(expected.length)
+  for (const [key, view] of before) if (!expected.includes(key)) expect(views.get(key)).toBe(view)
+})

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+// What each proxy is to enforce, made from workloads, policies, keys and trust. A change marks the workloads it touches;
+// a burst of changes makes one revision. INVARIANT: no view exists before `begin`, which is called when everything
+// stored has been read: a view without a policy that only has not arrived yet would admit what it refuses.
+
+import type { JwtRule, MeshConfig } from "@merlon/policy"
+import { type MeshSpec, resourceNames, type VersionedResource } from "@merlon/xds"
+import type { TrustSource } from "../authority/trust-source.js"
+import { trustVersion } from "../authority/trust-version.js"
+import type { KeySets } from "../keysets/key-sets.js"
+import type { KubernetesObject } from "../kubernetes/resource-type.js"
+import type { DirectoryChange, MeshDirectory } from "../registry/mesh-directory.js"
+import type { MeshWorkload } from "../registry/mesh-workload.js"
+import { Burst, type Scheduler } from "./burst.js"
+import { contentVersion } from "./canonical-json.js"
+import { KeyResources } from "./key-resources.js"
+import {
+  type Encode,
+  type OnInvalid,
+  PolicyShelf,
+  policyKey,
+  type SecurityKind,
+  type ShelfChange,
+} from "./policy-shelf.js"
+import type { ProxyView, ProxyViews } from "./proxy-views.js"
+import { Selection } from "./selection.js"
+import { meshSpec, workloadSpec } from "./workload-spec.js"
+
+export interface WorkloadViewsOptions {
+  readonly mesh: MeshConfig
+  readonly directory: MeshDirectory
+  readonly keySets: KeySets
+  readonly trust: TrustSource
+  readonly encode: Encode
+  readonly onInvalid: OnInvalid
+  /** Wall clock, in milliseconds. */
+  readonly now?: () => number
+  readonly scheduler?: Scheduler
+}
+
+interface Known {
+  readonly workload: MeshWorkload
+  readonly resource: VersionedResource
+}
+
+export class WorkloadViews implements ProxyViews {
+  readonly #options: WorkloadViewsOptions
+  readonly #mesh: MeshSpec
+  readonly #shelf: PolicyShelf
+  readonly #selection: Selection
+  readonly #keys: KeyResources
+  readonly #burst: Burst
+  readonly #now: () => number
+  readonly #known = new Map<string, Known>()
+  readonly #views = new Map<string, ProxyView>()
+  readonly #dirty = new Set<string>()
+  readonly #reselected = new Set<string>()
+  readonly #listeners = new Set<(workloads: ReadonlySet<string>) => void>()
+  readonly #selectionListeners = new Set<(policies: ReadonlySet<string>) => void>()
+  readonly #stops: readonly (() => void)[]
+  #trust: VersionedResource
+  #rulesChanged = true
+  #begun = false
+  #revision = 0
+
+  constructor(options: WorkloadViewsOptions) {
+    const { mesh, directory, keySets, trust, scheduler, now = Date.now } = options
+    this.#options = options
+    this.#mesh = meshSpec(mesh)
+    this.#now = now
+    this.#shelf = new PolicyShelf({ names: mesh.names, encode: options.encode, onInvalid: options.onInvalid })
+    this.#selection = new Selection(directory, mesh)
+    this.#keys = new KeyResources(keySets, options.encode)
+    this.#burst = new Burst(() => this.#flush(), scheduler)
+    this.#trust = this.#encodeTrust()
+    this.#stops = [
+      directory.onChange(change => this.#directoryChanged(change)),
+      trust.onChange(() => this.#trustChanged()),
+      keySets.onChange((id, { jwks }) => {
+        if (jwks) this.#keysChanged(id)
+      }),
+      () => this.#burst.stop(),
+    ]
+    for (const key of directory.workloads.keys()) this.#touch(key)
+  }
+
+  get(workload: string): ProxyView | undefined {
+    return this.#views.get(workload)
+  }
+
+  /** Keys of all workloads that the policy selects now, with a proxy and without. Kept up to date in place. */
+  selectedBy(kind: SecurityKind, namespace: string, name: string): ReadonlySet<string> {
+    return this.#selection.selectedBy(policyKey(kind, namespace, name))
+  }
+
+  onChange(listener: (workloads: ReadonlySet<string>) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Keys (`Kind/namespace/name`) of policies that changed or select other workloads than before, once per burst. */
+  onSelectionChange(listener: (policies: ReadonlySet<string>) => void): () => void {
+    this.#selectionListeners.add(listener)
+    return () => this.#selectionListeners.delete(listener)
+  }
+
+  setPolicy(kind: SecurityKind, object: KubernetesObject): void {
+    this.#policyChanged(this.#shelf.set(kind, object))
+  }
+
+  deletePolicy(kind: SecurityKind, namespace: string, name: string): void {
+    this.#policyChanged(this.#shelf.delete(kind, namespace, name))
+  }
+
+  /** Everything stored has been read: from here on there are views. */
+  begin(): void {
+    if (this.#begun) return
+    this.#begun = true
+    this.#flush()
+  }
+
+  stop(): void {
+    for (const stop of this.#stops) stop()
+  }
+
+  #directoryChanged({ workloads }: DirectoryChange): void {
+    for (const key of workloads) {
+      for (const policy of this.#selection.reviseWorkload(key)) this.#reselected.add(policy)
+      this.#touch(key)
+    }
+  }
+
+  #policyChanged(change: ShelfChange | undefined): void {
+    if (change === undefined) return
+    const { before, after } = change
+    if (this.#keys.replace(before, after)) this.#rulesChanged = true
+    for (const key of this.#selection.replacePolicy(change)) this.#touch(key)
+    const policy = after ?? before
+    if (policy !== undefined) this.#reselected.add(policy.key)
+    this.#request()
+  }
+
+  #keysChanged(id: string): void {
+    for (const policy of this.#keys.holders(id)) {
+      for (const workload of this.#selection.selectedBy(policy.key)) this.#touch(workload)
+    }
+  }
+
+  #trustChanged(): void {
+    const trust = this.#encodeTrust()
+    if (trust.version === this.#trust.version) return
+    this.#trust = trust
+    for (const key of this.#options.directory.workloads.keys()) this.#touch(key)
+  }
+
+  #touch(workload: string): void {
+    this.#dirty.add(workload)
+    this.#request()
+  }
+
+  #request(): void {
+    if (this.#begun) this.#burst.request()
+  }
+
+  #flush(): void {
+    if (this.#rulesChanged) {
+      this.#rulesChanged = false
+      // What it finds at once it tells at once: those workloads are part of this flush.
+      this.#options.keySets.need(this.#rules())
+    }
+    // Of the wall clock, so that a control plane that starts anew goes on above what it gave out before: revisions come
+    // no faster than milliseconds.
+    const revision = Math.max(this.#revision + 1, Math.floor(this.#now()))
+    const changed = new Set<string>()
+    for (const key of this.#dirty) if (this.#revise(key, revision)) changed.add(key)
+    this.#dirty.clear()
+    if (changed.size > 0) this.#revision = revision
+    const reselected = new Set(this.#reselected)
+    this.#reselected.clear()
+    if (changed.size > 0) for (const listener of [...this.#listeners]) listener(changed)
+    if (reselected.size > 0) for (const listener of [...this.#selectionListeners]) listener(reselected)
+  }
+
+  *#rules(): Iterable<JwtRule> {
+    for (const { document } of this.#shelf.policies.values()) {
+      if (document.kind !== "RequestAuthentication") continue
+      for (const rule of document.spec.jwtRules ?? []) if (rule.jwks === undefined) yield rule
+    }
+  }
+
+  /** Whether the view is another than before. */
+  #revise(key: string, revision: number): boolean {
+    const workload = this.#options.directory.workloads.get(key)
+    if (workload === undefined || !workload.proxied) {
+      this.#known.delete(key)
+      return this.#views.delete(key)
+    }
+    const resources = this.#resources(workload)
+    const before = this.#views.get(key)
+    if (before !== undefined && sameResources(before.resources, resources)) return false
+    this.#views.set(key, { revision, resources })
+    return true
+  }
+
+  #resources(workload: MeshWorkload): ReadonlyMap<string, VersionedResource> {
+    const own = this.#workloadResource(workload)
+    const resources = new Map([
+      [own.name, own],
+      [this.#trust.name, this.#trust],
+    ])
+    for (const { resource, keySets } of this.#selection.policiesOf(workload.key)) {
+      resources.set(resource.name, resource)
+      for (const id of keySets) {
+        const keys = this.#keys.get(id)
+        if (keys !== undefined) resources.set(keys.name, keys)
+      }
+    }
+    return resources
+  }
+
+  #workloadResource(workload: MeshWorkload): VersionedResource {
+    const known = this.#known.get(workload.key)
+    if (known?.workload === workload) return known.resource
+    const spec = workloadSpec(workload, this.#mesh)
+    const version = contentVersion(spec)
+    const resource =
+      known?.resource.version === version
+        ? known.resource
+        : {
+            name: resourceNames.workload,
+            version,
+            value: this.#options.encode({ kind: "workload", workload: spec }),
+          }
+    this.#known.set(workload.key, { workload, resource })
+    return resource
+  }
+
+  #encodeTrust(): VersionedResource {
+    const { current } = this.#options.trust
+    const value = this.#options.encode({ kind: "trust", trust: current })
+    return { name: resourceNames.trust, version: trustVersion(current), value }
+  }
+}
+
+function sameResources(a: ReadonlyMap<string, VersionedResource>, b: ReadonlyMap<string, VersionedResource>): boolean {
+  if (a.size !== b.size) return false
+  for (const [name, { version }] of a) if (b.get(name)?.version !== version) return false
+  return true
+}
