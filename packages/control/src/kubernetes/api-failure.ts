@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Failures of the API in one form: what the server said in its Status, or why no answer came.
+
+import { ApiError } from "./client.js"
+import { ConnectionError } from "./connection.js"
+
+const MAX_TEXT = 2000
+
+/** Of a Status body, or of whatever else a server or something in front of it answered. */
+export function statusError(code: number, body: unknown, text: string): ApiError {
+  if (typeof body === "object" && body !== null) {
+    const { reason, message, code: said } = body as { reason?: unknown; message?: unknown; code?: unknown } // all checked below
+    if (typeof message === "string") {
+      return new ApiError(
+        typeof said === "number" && code === 0 ? said : code,
+        typeof reason === "string" && reason !== "" ? reason : `HTTP ${code}`,
+        message.slice(0, MAX_TEXT),
+      )
+    }
+  }
+  return new ApiError(
+    code,
+    `HTTP ${code}`,
+    `the API server answered ${code}: ${text.slice(0, 200).trim() || "no text"}`,
+  )
+}
+
+/** No answer at all. */
+export function unreachable(server: string, error: unknown): ApiError {
+  if (error instanceof ApiError) return error
+  const failure = error instanceof Error ? error : new Error(String(error))
+  if (failure instanceof ConnectionError) return new ApiError(0, "NoCredentials", failure.message)
+  const said = (failure as { code?: unknown }).code // Node's errors have one, a DOMException's is a number
+  const code = typeof said === "string" ? said : failure.name
+  const timeout = /TIMEOUT|Timeout/.test(code)
+  const why = failure.message || code
+  return new ApiError(
+    0,
+    timeout ? "Timeout" : "Unreachable",
+    `no answer from the API server at \`${server}\`: ${why.slice(0, MAX_TEXT)}${hint(code)}`,
+  )
+}
+
+function hint(code: string): string {
+  if (code === "ECONNREFUSED") return "; is it running?"
+  if (/CERT|SELF_SIGNED|ISSUER|ALTNAME|UNABLE_TO/.test(code)) return "; check `certificate-authority` and the host name"
+  return ""
+}

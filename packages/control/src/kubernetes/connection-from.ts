@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chooses how to reach the API: what was named, then the pod's own cluster, then the file every user has.
+
+import { homedir } from "node:os"
+import { delimiter, join } from "node:path"
+import { type Connection, ConnectionError } from "./connection.js"
+import { inClusterConnection } from "./in-cluster.js"
+import { kubeconfigConnection } from "./kubeconfig.js"
+import { SYSTEM_TIME, type Time } from "./time.js"
+
+export interface ConnectionChoice {
+  readonly kubeconfig?: string
+  readonly context?: string
+  readonly env: NodeJS.ProcessEnv
+  readonly warn?: (message: string) => void
+  readonly time?: Time
+  readonly serviceAccountFolder?: string
+}
+
+export function connectionFrom(choice: ConnectionChoice): Connection {
+  const { kubeconfig, context, env, time = SYSTEM_TIME, warn = () => {} } = choice
+  const options = { time, warn, ...(context === undefined ? {} : { context }) }
+  if (kubeconfig !== undefined) {
+    const named = kubeconfigConnection([kubeconfig], options)
+    if (named === undefined) throw new ConnectionError(`the kubeconfig \`${kubeconfig}\` does not exist`)
+    return named
+  }
+  const listed = (env.KUBECONFIG ?? "").split(delimiter).filter(file => file !== "")
+  if (listed.length > 0) {
+    const found = kubeconfigConnection(listed, options)
+    if (found === undefined) throw new ConnectionError(`no file of KUBECONFIG=\`${env.KUBECONFIG}\` exists`)
+    return found
+  }
+  // A context can only be meant of a file.
+  const own = context === undefined ? inClusterConnection(env, time, choice.serviceAccountFolder) : undefined
+  const found = own ?? kubeconfigConnection([join(env.HOME ?? homedir(), ".kube", "config")], options)
+  if (found !== undefined) return found
+  throw new ConnectionError(
+    "no Kubernetes API to talk to; name one with `--kubeconfig` or KUBECONFIG, or start one with `merlond cluster`",
+  )
+}

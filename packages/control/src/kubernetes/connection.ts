@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the API is and how we prove who we are. Papers are asked for with every request: tokens and certificates change
+// while we run.
+
+export interface Papers {
+  /** PEM of those who may vouch for the server; the system's own where absent. */
+  readonly ca?: string
+  readonly certificate?: string
+  readonly key?: string
+  readonly token?: string
+}
+
+export interface Connection {
+  /** `https://host:port`, with a path where the API lies below one. */
+  readonly server: string
+  /** Expected in the server's certificate, where that is not the host. */
+  readonly serverName?: string
+  /** The server's certificate is not looked at. */
+  readonly insecure: boolean
+  /** The context's namespace. */
+  readonly namespace?: string
+  /** For messages: `context \`prod\` of \`/home/me/.kube/config\``. */
+  readonly origin: string
+  papers(): Promise<Papers>
+  /** The server did not believe them: what was remembered is forgotten. */
+  refused(): void
+}
+
+/** There is no way to talk to an API, and why. */
+export class ConnectionError extends Error {
+  override readonly name = "ConnectionError"
+}

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// Credentials from a program that the kubeconfig names (client.authentication.k8s.io v1 and v1beta1). Its answer is kept
+// until shortly before it ends; however many ask at the same time, it runs once.
+
+import { spawn } from "node:child_process"
+import { ConnectionError, type Papers } from "./connection.js"
+import type { Time } from "./time.js"
+
+export interface ExecSpec {
+  readonly apiVersion: string
+  readonly command: string
+  readonly args: readonly string[]
+  readonly env: { readonly [name: string]: string }
+  readonly installHint?: string
+  /** What the program is told of the cluster, where the kubeconfig says so. */
+  readonly cluster?: { readonly [field: string]: unknown }
+}
+
+const VERSIONS = ["client.authentication.k8s.io/v1", "client.authentication.k8s.io/v1beta1"]
+const TIMEOUT_MS = 60_000
+const MAX_OUTPUT = 1 << 20
+const MAX_COMPLAINT = 2000
+/** A request must not arrive with a credential that ends on its way. */
+const EARLY_MS = 10_000
+
+export class ExecCredential {
+  readonly #spec: ExecSpec
+  readonly #time: Time
+  readonly #timeoutMs: number
+  #known: { readonly papers: Papers; readonly until: number } | undefined
+  #running: Promise<Papers> | undefined
+
+  constructor(spec: ExecSpec, time: Time, timeoutMs = TIMEOUT_MS) {
+    if (!VERSIONS.includes(spec.apiVersion)) {
+      throw new ConnectionError(
+        `the credential program \`${spec.command}\` speaks \`${spec.apiVersion}\`; known are ${VERSIONS.map(version => `\`${version}\``).join(" and ")}`,
+      )
+    }
+    this.#spec = spec
+    this.#time = time
+    this.#timeoutMs = timeoutMs
+  }
+
+  async papers(): Promise<Papers> {
+    if (this.#known !== undefined && this.#time.now() < this.#known.until) return this.#known.papers
+    this.#running ??= this.#ask().finally(() => {
+      this.#running = undefined
+    })
+    return this.#running
+  }
+
+  refused(): void {
+    this.#known = undefined
+  }
+
+  async #ask(): Promise<Papers> {
+    const { command } = this.#spec
+    const answer = read(command, await run(this.#spec, this.#timeoutMs))
+    if (answer.apiVersion !== this.#spec.apiVersion) {
+      throw new ConnectionError(
+        `the credential program \`${command}\` answered in \`${String(answer.apiVersion)}\` when asked in \`${this.#spec.apiVersion}\``,
+      )
+    }
+    const { token, clientCertificateData, clientKeyData, expirationTimestamp } = object(answer.status)
+    const papers: Papers = {
+      ...(typeof token === "string" && token !== "" ? { token } : {}),
+      ...(typeof clientCertificateData === "string" && typeof clientKeyData === "string"
+        ? { certificate: clientCertificateData, key: clientKeyData }
+        : {}),
+    }
+    if (Object.keys(papers).length === 0) {
+      throw new ConnectionError(`the credential program \`${command}\` gave neither a token nor a certificate with key`)
+    }
+    const ends = typeof expirationTimestamp === "string" ? Date.parse(expirationTimestamp) : Number.NaN
+    this.#known = { papers, until: Number.isNaN(ends) ? Number.POSITIVE_INFINITY : ends - EARLY_MS }
+    return papers
+  }
+}
+
+function run(spec: ExecSpec, timeoutMs: number): Promise<string> {
+  const { apiVersion, command, args, env, installHint, cluster } = spec
+  const info = {
+    apiVersion,
+    kind: "ExecCredential",
+    spec: { interactive: false, ...(cluster === undefined ? {} : { cluster }) },
+  }
+  return new Promise((resolve, reject) => {
+    const fail = (why: string, cause?: unknown): void =>
+      reject(new ConnectionError(`the credential program \`${command}\` ${why}`, { cause }))
+    const child = spawn(command, args, {
+      env: { ...process.env, ...env, KUBERNETES_EXEC_INFO: JSON.stringify(info) },
+      stdio: ["ignore", "pipe", "pipe"],
+    })
+    let output = ""
+    let complaint = ""
+    // Its own children may live on and hold the pipes: those are closed too.
+    const stop = (why: string): void => {
+      child.kill("SIGKILL")
+      child.stdout.destroy()
+      child.stderr.destroy()
+      fail(why)
+    }
+    // A program that hangs must not hold up the whole control plane.
+    const timer = setTimeout(() => stop(`did not answer within ${timeoutMs / 1000} s`), timeoutMs)
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      output += text
+      if (output.length > MAX_OUTPUT) stop(`wrote more than ${MAX_OUTPUT} characters`)
+    })
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      complaint = (complaint + text).slice(-MAX_COMPLAINT)
+    })
+    child.on("error", error => {
+      clearTimeout(timer)
+      fail(`could not be started: ${error.message}${installHint === undefined ? "" : `; ${installHint.trim()}`}`, error)
+    })
+    child.on("close", code => {
+      clearTimeout(timer)
+      if (code === 0) resolve(output)
+      else fail(`failed with ${code ?? "a signal"}: ${complaint.trim() || "it said nothing"}`)
+    })
+  })
+}
+
+function read(command: string, output: string): { readonly [field: string]: unknown } {
+  try {
+    return object(JSON.parse(output))
+  } catch (error) {
+    throw new ConnectionError(`the credential program \`${command}\` answered no JSON`, { cause: error })
+  }
+}
+
+function object(value: unknown): { readonly [field: string]: unknown } {
+  return typeof value === "object" && value !== null ? { ...value } : {}
+}

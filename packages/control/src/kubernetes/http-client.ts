@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Kubernetes API over HTTP. Lists are read page by page, watches line by line; objects of lists get the kind that
+// lists leave out.
+
+import { statusError, unreachable } from "./api-failure.js"
+import { ApiError, type KubernetesClient, type ListOptions, type PatchOptions, type WatchEvent } from "./client.js"
+import type { Connection } from "./connection.js"
+import { type Query, resourcePath } from "./resource-path.js"
+import type { KubernetesObject, ResourceType } from "./resource-type.js"
+import { SYSTEM_TIME, type Time } from "./time.js"
+import { Transport } from "./transport.js"
+import { watchLines } from "./watch-lines.js"
+
+export interface HttpClientOptions {
+  readonly userAgent: string
+  readonly fieldManager: string
+  readonly timeoutMs?: number
+  readonly pageSize?: number
+  readonly time?: Time
+  readonly random?: () => number
+}
+
+export interface HttpKubernetesClient extends KubernetesClient {
+  /** Ends all connections, watches included. */
+  close(): Promise<void>
+}
+
+const TIMEOUT_MS = 30_000
+const PAGE_SIZE = 500
+/** How often a list may begin anew because its pages have become too old; after that it is read in one piece. */
+const MAX_RESTARTS = 2
+/** Servers end a watch after this time, so that no half-dead connection stays for ever. Spread, as client-go does. */
+const WATCH_SECONDS = 300
+
+const PATCH_CONTENT_TYPE = {
+  merge: "application/merge-patch+json",
+  json: "application/json-patch+json",
+  // JSON is YAML; the media type is the one Kubernetes knows.
+  apply: "application/apply-patch+yaml",
+} as const
+
+export function httpClient(connection: Connection, options: HttpClientOptions): HttpKubernetesClient {
+  return new HttpClient(connection, options)
+}
+
+class HttpClient implements HttpKubernetesClient {
+  readonly #transport: Transport
+  readonly #server: string
+  readonly #fieldManager: string
+  readonly #pageSize: number
+  readonly #random: () => number
+
+  constructor(connection: Connection, options: HttpClientOptions) {
+    const { userAgent, timeoutMs = TIMEOUT_MS, time = SYSTEM_TIME, random = Math.random } = options
+    this.#transport = new Transport(connection, { userAgent, timeoutMs, time, random })
+    this.#server = connection.server
+    this.#fieldManager = options.fieldManager
+    this.#pageSize = options.pageSize ?? PAGE_SIZE
+    this.#random = random
+  }
+
+  async get<T extends KubernetesObject>(type: ResourceType, name: string, namespace?: string): Promise<T | undefined> {
+    try {
+      return read<T>(type, await this.#transport.json({ method: "GET", path: resourcePath(type, { namespace, name }) }))
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 404) return undefined
+      throw error
+    }
+  }
+
+  async list<T extends KubernetesObject>(
+    type: ResourceType,
+    options: ListOptions = {},
+  ): Promise<{ readonly items: readonly T[]; readonly resourceVersion: string }> {
+    for (let restarts = 0; ; restarts++) {
+      try {
+        return await this.#pages<T>(type, options, restarts > MAX_RESTARTS ? undefined : this.#pageSize)
+      } catch (error) {
+        if (!(error instanceof ApiError) || error.code !== 410 || restarts > MAX_RESTARTS) throw error
+      }
+    }
+  }
+
+  async create<T extends KubernetesObject>(
+    type: ResourceType,
+    object: T,
+    { dryRun = false }: { readonly dryRun?: boolean } = {},
+  ): Promise<T> {
+    const path = this.#writePath(type, { namespace: object.metadata.namespace }, dryRun ? { dryRun: "All" } : {})
+    return read<T>(type, await this.#transport.json({ method: "POST", path, body: object }))
+  }
+
+  async replace<T extends KubernetesObject>(type: ResourceType, object: T, subresource?: string): Promise<T> {
+    const { namespace, name } = object.metadata
+    const path = this.#writePath(type, { namespace, name, subresource })
+    return read<T>(type, await this.#transport.json({ method: "PUT", path, body: object }))
+  }
+
+  async patch<T extends KubernetesObject>(
+    type: ResourceType,
+    name: string,
+    body: unknown,
+    { namespace, subresource, type: patch = "merge" }: PatchOptions = {},
+  ): Promise<T> {
+    const path = this.#writePath(type, { namespace, name, subresource }, patch === "apply" ? { force: true } : {})
+    const contentType = PATCH_CONTENT_TYPE[patch]
+    return read<T>(type, await this.#transport.json({ method: "PATCH", path, body, contentType }))
+  }
+
+  async delete(type: ResourceType, name: string, namespace?: string): Promise<boolean> {
+    try {
+      await this.#transport.json({ method: "DELETE", path: resourcePath(type, { namespace, name }) })
+      return true
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 404) return false
+      throw error
+    }
+  }
+
+  async createSubresource<T>(
+    type: ResourceType,
+    name: string,
+    subresource: string,
+    body: unknown,
+    namespace?: string,
+  ): Promise<T> {
+    const path = resourcePath(type, { namespace, name, subresource })
+    return (await this.#transport.json({ method: "POST", path, body })) as T // the caller knows what it asked for
+  }
+
+  async *watch<T extends KubernetesObject>(
+    type: ResourceType,
+    resourceVersion: string,
+    { signal, namespace, labelSelector, fieldSelector }: ListOptions & { readonly signal: AbortSignal },
+  ): AsyncIterable<WatchEvent<T>> {
+    const timeoutSeconds = Math.round(WATCH_SECONDS * (1 + this.#random()))
+    const query = { watch: 1, allowWatchBookmarks: true, resourceVersion, timeoutSeconds, labelSelector, fieldSelector }
+    try {
+      const body = await this.#transport.stream(
+        { method: "GET", path: resourcePath(type, { namespace }, query) },
+        signal,
+      )
+      try {
+        for await (const line of watchLines(body)) yield watchEvent<T>(type, line)
+      } finally {
+        // Also where the consumer leaves early. A destroyed body reports that as an error nobody waits for.
+        body.on("error", () => {})
+        body.destroy()
+      }
+    } catch (error) {
+      if (signal.aborted) return
+      throw unreachable(this.#server, error)
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#transport.close()
+  }
+
+  async #pages<T extends KubernetesObject>(
+    type: ResourceType,
+    { namespace, labelSelector, fieldSelector }: ListOptions,
+    limit: number | undefined,
+  ): Promise<{ readonly items: readonly T[]; readonly resourceVersion: string }> {
+    const items: T[] = []
+    let next: string | undefined
+    for (;;) {
+      const query: Query = { labelSelector, fieldSelector, limit, continue: next }
+      const page = listPage(
+        await this.#transport.json({ method: "GET", path: resourcePath(type, { namespace }, query) }),
+      )
+      for (const item of page.items) items.push(read<T>(type, item))
+      if (page.next === undefined) return { items, resourceVersion: page.resourceVersion }
+      next = page.next
+    }
+  }
+
+  #writePath(type: ResourceType, place: Parameters<typeof resourcePath>[1], query: Query = {}): string {
+    return resourcePath(type, place, { fieldManager: this.#fieldManager, ...query })
+  }
+}
+
+function listPage(body: unknown) {
+  const { items, metadata } = body as { items?: unknown; metadata?: { resourceVersion?: unknown; continue?: unknown } } // checked below
+  if (
+    (!Array.isArray(items) && items !== null && items !== undefined) ||
+    typeof metadata?.resourceVersion !== "string"
+  ) {
+    throw new ApiError(0, "BadAnswer", "the API server answered something else than a list")
+  }
+  const next = metadata.continue
+  return {
+    // Go writes an empty list as null.
+    items: (items ?? []) as unknown[], // an array or nothing, by the check above
+    resourceVersion: metadata.resourceVersion,
+    next: typeof next === "string" && next !== "" ? next : undefined,
+  }
+}
+
+/** Only what every reader relies on is checked here; specs are the readers' business. */
+function read<T extends KubernetesObject>({ group, version, kind }: ResourceType, value: unknown): T {
+  const object = value as Partial<KubernetesObject> | null // checked on the next lines
+  // A review answers with the request's own kind and without a name.
+  if (typeof object !== "object" || object === null || Array.isArray(object)) {
+    throw new ApiError(0, "BadAnswer", `the API server answered something else than a ${kind}`)
+  }
+  const apiVersion = group === "" ? version : `${group}/${version}`
+  // The caller names the type together with its kind.
+  return { ...object, apiVersion: object.apiVersion ?? apiVersion, kind: object.kind ?? kind } as unknown as T
+}
+
+function watchEvent<T extends KubernetesObject>(type: ResourceType, line: string): WatchEvent<T> {
+  let event: { type?: unknown; object?: unknown }
+  try {
+    event = { ...JSON.parse(line) }
+  } catch {
+    throw new ApiError(0, "BadAnswer", "the API server sent a watch event that is no JSON")
+  }
+  switch (event.type) {
+    case "ADDED":
+    case "MODIFIED":
+    case "DELETED":
+    case "BOOKMARK":
+      return { type: event.type, object: read<T>(type, event.object) }
+    case "ERROR":
+      throw statusError(0, event.object, "")
+    default:
+      throw new ApiError(0, "BadAnswer", `the API server sent a watch event of unknown type \`${String(event.type)}\``)
+  }
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// The connection of a pod to its own cluster, by the files and variables that Kubernetes gives every pod.
+
+import { existsSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import type { Connection } from "./connection.js"
+import { FilePapers } from "./file-papers.js"
+import type { Time } from "./time.js"
+
+export const SERVICE_ACCOUNT_FOLDER = "/var/run/secrets/kubernetes.io/serviceaccount"
+
+/** Undefined where we do not run in a pod. */
+export function inClusterConnection(
+  env: NodeJS.ProcessEnv,
+  time: Time,
+  folder: string = SERVICE_ACCOUNT_FOLDER,
+): Connection | undefined {
+  const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = env
+  const token = join(folder, "token")
+  if (!host || !port || !existsSync(token)) return undefined
+  const files = new FilePapers({ token, ca: join(folder, "ca.crt") }, time)
+  return {
+    server: `https://${host.includes(":") ? `[${host}]` : host}:${port}`,
+    insecure: false,
+    ...namespaceIn(folder),
+    origin: `the service account in \`${folder}\``,
+    papers: () => files.papers(),
+    refused: () => files.refused(),
+  }
+}
+
+function namespaceIn(folder: string): { readonly namespace?: string } {
+  try {
+    return { namespace: readFileSync(join(folder, "namespace"), "utf8").trim() }
+  } catch {
+    return {}
+  }
+}

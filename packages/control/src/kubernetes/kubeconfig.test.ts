@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { delimiter, join } from "node:path"
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
+import { connectionFrom } from "./connection-from.js"
+import { httpClient } from "./http-client.js"
+import { PODS } from "./resource-type.js"
+import { selfSigned, signedBy, type TestPapers } from "./testing/papers.js"
+import { reply, ScriptedApi } from "./testing/scripted-api.js"
+import { VirtualTime } from "./testing/virtual-time.js"
+
+let folder: string
+let written = 0
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "kubeconfig-"))
+})
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+function file(content: unknown, name = `config-${written++}`): string {
+  const path = join(folder, name)
+  writeFileSync(path, typeof content === "string" ? content : JSON.stringify(content))
+  return path
+}
+
+const config = (cluster: object, user: object = {}, name = "one") => ({
+  clusters: [{ name, cluster: { server: "https://api.example:6443", ...cluster } }],
+  users: [{ name, user }],
+  contexts: [{ name, context: { cluster: name, user: name, namespace: "foo" } }],
+  "current-context": name,
+})
+const base64 = (text: string): string => Buffer.from(text).toString("base64")
+
+describe("choosing a connection", () => {
+  const none = { KUBERNETES_SERVICE_HOST: "", HOME: "/nonexistent" }
+
+  it("says in one sentence where there is none", () => {
+    expect(() => connectionFrom({ env: none })).toThrow(
+      "no Kubernetes API to talk to; name one with `--kubeconfig` or KUBECONFIG, or start one with `merlond cluster`",
+    )
+  })
+
+  it.each<[string, () => Parameters<typeof connectionFrom>[0], RegExp]>([
+    [
+      "a named file that is not there",
+      () => ({ kubeconfig: "/no/such", env: none }),
+      /the kubeconfig `\/no\/such` does not exist/,
+    ],
+    [
+      "files of KUBECONFIG that are not there",
+      () => ({ env: { ...none, KUBECONFIG: "/no/a" } }),
+      /no file of KUBECONFIG=`\/no\/a` exists/,
+    ],
+    [
+      "an unknown context",
+      () => ({ kubeconfig: file(config({})), context: "two", env: none }),
+      /knows no context `two`; there are `one`/,
+    ],
+    [
+      "no current context",
+      () => ({ kubeconfig: file({ ...config({}), "current-context": "" }), env: none }),
+      /no current context.*`--context`.*`one`/,
+    ],
+    ["no YAML", () => ({ kubeconfig: file("a: ["), env: none }), /is no YAML/],
+    [
+      "a server that is no URL",
+      () => ({ kubeconfig: file(config({ server: "api:6443" })), env: none }),
+      /http or https URL: `api:6443`/,
+    ],
+    [
+      "a password",
+      () => ({ kubeconfig: file(config({}, { username: "a", password: "b" })), env: none }),
+      /no longer has/,
+    ],
+    [
+      "an exec version of another age",
+      () => ({
+        kubeconfig: file(config({}, { exec: { apiVersion: "client.authentication.k8s.io/v1alpha1", command: "x" } })),
+        env: none,
+      }),
+      /`x` speaks `client.authentication.k8s.io\/v1alpha1`/,
+    ],
+  ])("refuses %s", (_, choice, message) => {
+    expect(() => connectionFrom(choice())).toThrow(message)
+  })
+
+  it("prefers the pod's own cluster to the user's file, and the named file to both", async () => {
+    const home = join(folder, "home")
+    mkdirSync(join(home, ".kube"), { recursive: true })
+    file(config({ server: "https://home" }), "home/.kube/config")
+    const pod = join(folder, "pod")
+    mkdirSync(pod)
+    file("secret\n", "pod/token")
+    file("PEM", "pod/ca.crt")
+    file("bar", "pod/namespace")
+    const env = { HOME: home, KUBERNETES_SERVICE_HOST: "fd00::1", KUBERNETES_SERVICE_PORT: "443" }
+    const own = connectionFrom({ env, serviceAccountFolder: pod })
+    expect(own).toMatchObject({ server: "https://[fd00::1]:443", namespace: "bar" })
+    expect(await own.papers()).toEqual({ token: "secret", ca: "PEM" })
+    expect(connectionFrom({ env, serviceAccountFolder: "/none" }).server).toBe("https://home")
+    expect(connectionFrom({ env, kubeconfig: file(config({})), serviceAccountFolder: pod }).server).toBe(
+      "https://api.example:6443",
+    )
+    expect(connectionFrom({ env: { ...env, KUBECONFIG: file(config({})) }, serviceAccountFolder: pod }).server).toBe(
+      "https://api.example:6443",
+    )
+  })
+
+  it("merges several files: the first that names a thing wins", () => {
+    const first = file({ ...config({ server: "https://first" }, {}, "a"), "current-context": undefined })
+    const second = file({ ...config({ server: "https://second" }, {}, "a"), "current-context": "b" })
+    const third = file(config({ server: "https://third" }, {}, "b"))
+    const env = { KUBECONFIG: [first, "", "/no/such", second, third].join(delimiter) }
+    expect(connectionFrom({ env }).server).toBe("https://third")
+    expect(connectionFrom({ env, context: "a" })).toMatchObject({ server: "https://first", namespace: "foo" })
+  })
+
+  it("warns of a server that is not verified", () => {
+    const warnings: string[] = []
+    const choice = { kubeconfig: file(config({ "insecure-skip-tls-verify": true })), env: {} }
+    expect(connectionFrom({ ...choice, warn: warning => warnings.push(warning) }).insecure).toBe(true)
+    expect(warnings).toEqual([expect.stringContaining("turns the check of the server's certificate off")])
+  })
+})
+
+describe("papers", () => {
+  it("come from inline data or from files beside the kubeconfig, a token file before a token", async () => {
+    file("file token\n", "token-file")
+    file("file key", "key-file")
+    const user = {
+      "client-certificate-data": base64("inline certificate"),
+      "client-key": "key-file",
+      token: "inline",
+      tokenFile: "token-file",
+    }
+    const found = connectionFrom({
+      kubeconfig: file(config({ "certificate-authority-data": base64("ca") }, user)),
+      env: {},
+    })
+    expect(await found.papers()).toEqual({
+      ca: "ca",
+      certificate: "inline certificate",
+      key: "file key",
+      token: "file token",
+    })
+  })
+
+  it("are read again after a minute or a refusal, and kept where the file is gone", async () => {
+    const token = file("one")
+    const time = new VirtualTime()
+    const found = connectionFrom({ kubeconfig: file(config({}, { tokenFile: token })), env: {}, time })
+    expect(await found.papers()).toEqual({ token: "one" })
+    writeFileSync(token, "two")
+    expect(await found.papers()).toEqual({ token: "one" })
+    await time.advance(60_000)
+    expect(await found.papers()).toEqual({ token: "two" })
+    writeFileSync(token, "three")
+    found.refused()
+    expect(await found.papers()).toEqual({ token: "three" })
+    rmSync(token)
+    found.refused()
+    expect(await found.papers()).toEqual({ token: "three" })
+  })
+})
+
+describe("a credential program", () => {
+  let runs: string
+  beforeEach(() => {
+    runs = join(folder, `runs-${written++}`)
+  })
+
+  function withProgram(script: string, exec: object = {}) {
+    const program = file(`#!/bin/sh\necho run >> ${runs}\n${script}\n`, `program-${written++}`)
+    chmodSync(program, 0o755)
+    const time = new VirtualTime(Date.UTC(2026, 0))
+    const spec = {
+      apiVersion: "client.authentication.k8s.io/v1",
+      command: `./${program.slice(folder.length + 1)}`,
+      ...exec,
+    }
+    return { time, found: connectionFrom({ kubeconfig: file(config({}, { exec: spec })), env: {}, time }) }
+  }
+  const credential = (status: object) =>
+    `cat <<'END'\n${JSON.stringify({ apiVersion: "client.authentication.k8s.io/v1", kind: "ExecCredential", status })}\nEND`
+  const count = () => readFileSync(runs, "utf8").trim().split("\n").length
+
+  it("runs once for all who ask, until its answer ends or is refused", async () => {
+    const { found, time } = withProgram(credential({ token: "t", expirationTimestamp: "2026-01-01T01:00:00Z" }))
+    expect(await Promise.all([found.papers(), found.papers()])).toEqual([{ token: "t" }, { token: "t" }])
+    await time.advance(3_580_000)
+    await found.papers()
+    expect(count()).toBe(1)
+    await time.advance(15_000)
+    await found.papers()
+    expect(count()).toBe(2)
+  })
+
+  it("is asked again after a refusal", async () => {
+    const { found } = withProgram(credential({ token: "t" }))
+    await found.papers()
+    await found.papers()
+    expect(count()).toBe(1)
+    found.refused()
+    await found.papers()
+    expect(count()).toBe(2)
+  })
+
+  it("gets its arguments, its variables and what it is for", async () => {
+    const { found } = withProgram(
+      `printf '{"apiVersion":"client.authentication.k8s.io/v1","status":{"token":"%s %s"}}' "$1" "$WHO"; echo "$KUBERNETES_EXEC_INFO" | grep -q '"server":"https://api.example:6443"'`,
+      { args: ["get"], env: [{ name: "WHO", value: "me" }], provideClusterInfo: true },
+    )
+    expect(await found.papers()).toEqual({ token: "get me" })
+  })
+
+  it("may give a certificate", async () => {
+    const { found } = withProgram(credential({ clientCertificateData: "c", clientKeyData: "k" }))
+    expect(await found.papers()).toEqual({ certificate: "c", key: "k" })
+  })
+
+  it.each([
+    ["fails", "echo no luck >&2; exit 3", /failed with 3: no luck/],
+    ["answers no JSON", "echo hello", /answered no JSON/],
+    ["gives nothing", credential({}), /neither a token nor a certificate/],
+    ["answers in another version", 'echo \'{"apiVersion":"v0"}\'', /answered in `v0`/],
+    ["never stops writing", "yes", /wrote more than/],
+  ])("that %s is named with its fault", async (_, script, message) => {
+    await expect(withProgram(script).found.papers()).rejects.toThrow(message)
+  })
+
+  it("that does not exist is named with the hint", async () => {
+    const { found } = withProgram("", { command: "no-such-program-here", installHint: "install it" })
+    await expect(found.papers()).rejects.toThrow(/could not be started: .*; install it/)
+  })
+})
+
+describe("TLS", () => {
+  let server: TestPapers
+  let client: TestPapers
+  beforeAll(() => {
+    const root = selfSigned(folder, "root")
+    server = signedBy(folder, root, "server", "api.internal")
+    client = signedBy(folder, root, "client", "client")
+    rootFile = root.certificateFile
+  })
+  let rootFile: string
+
+  async function ask(cluster: object, user: object = {}): Promise<unknown> {
+    const tls = {
+      cert: server.certificate,
+      key: server.key,
+      ca: readFileSync(rootFile),
+      requestCert: true,
+      rejectUnauthorized: false,
+    }
+    const api = await ScriptedApi.start(({ message }, response) => {
+      const { authorized = false } = message.socket as { authorized?: boolean } // a TLS socket
+      reply(response, 200, { metadata: { name: String(authorized) } })
+    }, tls)
+    const connection = connectionFrom({ kubeconfig: file(config({ server: api.url, ...cluster }, user)), env: {} })
+    const http = httpClient(connection, { userAgent: "test", fieldManager: "test", random: () => 0 })
+    try {
+      return (await http.get(PODS, "a", "foo"))?.metadata.name
+    } finally {
+      await http.close()
+      await api.close()
+    }
+  }
+
+  it("verifies the server by its authority and the name told, and shows a certificate", async () => {
+    const right = { "certificate-authority": rootFile, "tls-server-name": "api.internal" }
+    expect(await ask(right)).toBe("false")
+    expect(await ask(right, { "client-certificate": client.certificateFile, "client-key": client.keyFile })).toBe(
+      "true",
+    )
+    expect(await ask({ "insecure-skip-tls-verify": true })).toBe("false")
+  })
+
+  it("refuses another authority and another name", async () => {
+    await expect(ask({ "tls-server-name": "api.internal" })).rejects.toThrow(/check `certificate-authority`/)
+    await expect(ask({ "certificate-authority": rootFile, "tls-server-name": "other" })).rejects.toThrow(
+      /altnames|ALTNAME/,
+    )
+  })
+})

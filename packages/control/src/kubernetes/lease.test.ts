@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+import fc from "fast-check"
+import { describe, expect, it } from "vitest"
+import { ApiError, type KubernetesClient } from "./client.js"
+import { LeaderElection } from "./lease.js"
+import type { KubernetesObject } from "./resource-type.js"
+import { VirtualTime } from "./testing/virtual-time.js"
+import { pause } from "./time.js"
+
+type Fate = { readonly before: number; readonly after: number; readonly fault: "none" | "lost" | "unanswered" }
+
+const NO_FATE: Fate = { before: 0, after: 0, fault: "none" }
+
+/** One Lease in memory, with the resource versions of a real server; a request may be slow, lost, or lose its answer. */
+class LeaseServer {
+  lease: KubernetesObject | undefined
+  #version = 0
+
+  constructor(readonly time: VirtualTime) {}
+
+  client(fate: () => Fate): KubernetesClient {
+    const ask = async <T>(act: () => T): Promise<T> => {
+      const { before, after, fault } = fate()
+      if (before > 0) await pause(this.time, before)
+      if (fault === "lost") throw new ApiError(0, "Unreachable", "lost")
+      const result = act()
+      if (after > 0) await pause(this.time, after)
+      if (fault === "unanswered") throw new ApiError(0, "Timeout", "no answer")
+      return result
+    }
+    const store = (object: KubernetesObject): KubernetesObject => {
+      const { resourceVersion } = object.metadata
+      if (resourceVersion !== this.lease?.metadata.resourceVersion) throw new ApiError(409, "Conflict", "changed")
+      this.lease = { ...object, metadata: { ...object.metadata, uid: "u", resourceVersion: String(++this.#version) } }
+      return this.lease
+    }
+    const never = (): never => {
+      throw new Error("not asked of a lease")
+    }
+    // The interface is generic in the object; a lease is the only one here.
+    return {
+      get: () => ask(() => this.lease),
+      create: (_type: unknown, object: KubernetesObject) => ask(() => store(object)),
+      replace: (_type: unknown, object: KubernetesObject) => ask(() => store(object)),
+      list: never,
+      patch: never,
+      delete: never,
+      createSubresource: never,
+      watch: never,
+    } as unknown as KubernetesClient
+  }
+}
+
+function candidate(server: LeaseServer, identity: string, fate: () => Fate = () => NO_FATE): LeaderElection {
+  const { time } = server
+  const client = server.client(fate)
+  return new LeaderElection({ client, namespace: "merlon-system", name: "merlond", identity, time, random: () => 0.5 })
+}
+
+describe("leader election", () => {
+  it("lets the first lead, and the second as soon as the first gives back", async () => {
+    const server = new LeaseServer(new VirtualTime())
+    const [a, b] = [candidate(server, "a"), candidate(server, "b")]
+    const told: boolean[] = []
+    a.onChange(leader => told.push(leader))
+    a.start()
+    await server.time.advance(1)
+    b.start()
+    await server.time.advance(60_000)
+    expect([a.isLeader, b.isLeader]).toEqual([true, false])
+    await a.stop()
+    expect(a.isLeader).toBe(false)
+    await server.time.advance(3_000)
+    expect(b.isLeader).toBe(true)
+    expect(told).toEqual([true, false])
+    await b.stop()
+  })
+
+  it("waits the whole duration for one that vanished", async () => {
+    const server = new LeaseServer(new VirtualTime())
+    let cut = false
+    const a = candidate(server, "a", () => (cut ? { ...NO_FATE, fault: "lost" } : NO_FATE))
+    const b = candidate(server, "b")
+    a.start()
+    await server.time.advance(1)
+    b.start()
+    await server.time.advance(10_000)
+    cut = true
+    await server.time.advance(10_001)
+    expect([a.isLeader, b.isLeader]).toEqual([false, false])
+    await server.time.advance(10_000)
+    expect([a.isLeader, b.isLeader]).toEqual([false, true])
+    await Promise.all([a.stop(), b.stop()])
+  })
+
+  it("believes no wall clock: a lease from the far past or future is waited for all the same", async () => {
+    for (const renewTime of ["1999-01-01T00:00:00.000000Z", "2999-01-01T00:00:00.000000Z"]) {
+      const server = new LeaseServer(new VirtualTime(Date.UTC(2026, 0)))
+      server.lease = {
+        apiVersion: "coordination.k8s.io/v1",
+        kind: "Lease",
+        metadata: { name: "merlond", namespace: "merlon-system", uid: "u", resourceVersion: "x" },
+        spec: { holderIdentity: "gone", leaseDurationSeconds: 15, renewTime },
+      }
+      const a = candidate(server, "a")
+      a.start()
+      await server.time.advance(14_000)
+      expect(a.isLeader).toBe(false)
+      await server.time.advance(5_000)
+      expect(a.isLeader).toBe(true)
+      await a.stop()
+    }
+  })
+
+  it("never has two leaders, whatever is slow or lost", async () => {
+    const fate = fc.record({
+      before: fc.nat(12_000),
+      after: fc.nat(12_000),
+      fault: fc.constantFrom("none" as const, "none" as const, "none" as const, "lost" as const, "unanswered" as const),
+    })
+    const fates = fc.array(fc.oneof({ weight: 2, arbitrary: fc.constant(NO_FATE) }, fate), { maxLength: 40 })
+    let led = 0
+    await fc.assert(
+      fc.asyncProperty(fc.array(fates, { minLength: 2, maxLength: 3 }), fc.nat(60_000), async (all, stopAt) => {
+        const server = new LeaseServer(new VirtualTime())
+        const candidates = all.map((own, index) => candidate(server, `c${index}`, () => own.shift() ?? NO_FATE))
+        const check = (): void => {
+          const leaders = candidates.filter(({ isLeader }) => isLeader).length
+          led += leaders
+          expect(leaders).toBeLessThan(2)
+        }
+        for (const one of candidates) one.start()
+        await server.time.advance(stopAt, check)
+        const stopped = candidates[0]?.stop()
+        await server.time.advance(60_000, check)
+        const ended = Promise.all([stopped, ...candidates.map(one => one.stop())])
+        await server.time.advance(100_000, check)
+        await ended
+      }),
+      { numRuns: 60 },
+    )
+    expect(led).toBeGreaterThan(0)
+  })
+})

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// Chooses one of several replicas, by a Lease (coordination.k8s.io/v1). Nobody's wall clock is believed: a candidate takes
+// over only after it has itself seen the Lease unchanged for its whole duration, and the leader stops counting as one
+// earlier than that, reckoned from before it sent its last successful renewal.
+
+import { ApiError, type KubernetesClient } from "./client.js"
+import { type KubernetesObject, LEASES } from "./resource-type.js"
+import { pause, SYSTEM_TIME, type Time } from "./time.js"
+
+export interface LeaseOptions {
+  readonly client: KubernetesClient
+  readonly namespace: string
+  readonly name: string
+  /** Must be nobody else's, not even of this program's earlier run. */
+  readonly identity: string
+  /** How long others wait for a sign of life. */
+  readonly durationMs?: number
+  /** How long the leader believes in a renewal; the difference covers clocks that do not run alike. */
+  readonly renewDeadlineMs?: number
+  readonly retryMs?: number
+  readonly time?: Time
+  readonly random?: () => number
+  readonly log?: (message: string, error: unknown) => void
+}
+
+interface Lease extends KubernetesObject {
+  readonly spec?: {
+    readonly holderIdentity?: string
+    readonly leaseDurationSeconds?: number
+    readonly acquireTime?: string
+    readonly renewTime?: string
+    readonly leaseTransitions?: number
+  }
+}
+
+const DURATION_MS = 15_000
+const RENEW_DEADLINE_MS = 10_000
+const RETRY_MS = 2_000
+
+export class LeaderElection {
+  readonly #options: LeaseOptions
+  readonly #time: Time
+  readonly #durationMs: number
+  readonly #renewDeadlineMs: number
+  readonly #retryMs: number
+  readonly #listeners = new Set<(leader: boolean) => void>()
+  readonly #end = new AbortController()
+  #loop: Promise<void> | undefined
+  /** INVARIANT: before this moment no other candidate may take the Lease. */
+  #leaderUntil = Number.NEGATIVE_INFINITY
+  #told = false
+  #cancelExpiry: () => void = () => {}
+  /** The Lease as last seen, and since when it has been so. */
+  #seen: { readonly version: string; readonly at: number } | undefined
+
+  constructor(options: LeaseOptions) {
+    this.#options = options
+    this.#time = options.time ?? SYSTEM_TIME
+    this.#durationMs = options.durationMs ?? DURATION_MS
+    this.#renewDeadlineMs = options.renewDeadlineMs ?? RENEW_DEADLINE_MS
+    this.#retryMs = options.retryMs ?? RETRY_MS
+    if (this.#retryMs >= this.#renewDeadlineMs || this.#renewDeadlineMs >= this.#durationMs) {
+      throw new RangeError("a lease needs retry < renew deadline < duration")
+    }
+  }
+
+  /** By the clock, not by a timer: a process that stood still is no leader when it wakes. */
+  get isLeader(): boolean {
+    return this.#time.monotonic() < this.#leaderUntil
+  }
+
+  onChange(listener: (leader: boolean) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  start(): void {
+    this.#loop ??= this.#run()
+  }
+
+  /** Gives the Lease back, so that another need not wait. */
+  async stop(): Promise<void> {
+    const led = this.isLeader
+    this.#end.abort()
+    this.#leadUntil(Number.NEGATIVE_INFINITY)
+    await this.#loop
+    if (!led) return
+    try {
+      await this.#release()
+    } catch (error) {
+      this.#options.log?.("the lease could not be given back; it ends by itself", error)
+    }
+  }
+
+  async #run(): Promise<void> {
+    const { random = Math.random, log } = this.#options
+    while (!this.#end.signal.aborted) {
+      try {
+        await this.#acquireOrRenew()
+      } catch (error) {
+        log?.(this.isLeader ? "the lease could not be renewed" : "the lease could not be read or taken", error)
+      }
+      await pause(this.#time, this.#retryMs * (0.8 + random() * 0.4), this.#end.signal)
+    }
+  }
+
+  async #acquireOrRenew(): Promise<void> {
+    const { client, name, namespace, identity } = this.#options
+    const found = await client.get<Lease>(LEASES, name, namespace)
+    if (this.#end.signal.aborted) return
+    if (found === undefined) {
+      await this.#write(() => client.create<Lease>(LEASES, this.#lease(undefined)))
+      return
+    }
+    const holder = found.spec?.holderIdentity ?? ""
+    if (holder !== identity && holder !== "" && !this.#expired(found)) {
+      // Whatever we believed: somebody else holds it.
+      this.#leadUntil(Number.NEGATIVE_INFINITY)
+      return
+    }
+    await this.#write(() => client.replace<Lease>(LEASES, this.#lease(found)))
+  }
+
+  /** The moment before sending is what counts: others can have seen the renewal no earlier. */
+  async #write(send: () => Promise<Lease>): Promise<void> {
+    const sent = this.#time.monotonic()
+    try {
+      this.#observe(await send())
+      if (!this.#end.signal.aborted) this.#leadUntil(sent + this.#renewDeadlineMs)
+    } catch (error) {
+      // Somebody was faster; what they wrote is read next time.
+      if (!(error instanceof ApiError) || error.code !== 409) throw error
+    }
+  }
+
+  #expired(lease: Lease): boolean {
+    const seen = this.#observe(lease)
+    const theirs = (lease.spec?.leaseDurationSeconds ?? 0) * 1000
+    return this.#time.monotonic() - seen > Math.max(theirs, this.#durationMs)
+  }
+
+  /** Since when we have seen it as it is. */
+  #observe({ metadata: { uid, resourceVersion } }: Lease): number {
+    const version = `${uid}/${resourceVersion}`
+    if (this.#seen?.version !== version) this.#seen = { version, at: this.#time.monotonic() }
+    return this.#seen.at
+  }
+
+  #lease(found: Lease | undefined): Lease {
+    const { name, namespace, identity } = this.#options
+    const now = microTime(this.#time.now())
+    const mine = found?.spec?.holderIdentity === identity
+    const transitions = found?.spec?.leaseTransitions ?? 0
+    return {
+      apiVersion: "coordination.k8s.io/v1",
+      kind: "Lease",
+      metadata: found?.metadata ?? { name, namespace },
+      spec: {
+        holderIdentity: identity,
+        leaseDurationSeconds: Math.ceil(this.#durationMs / 1000),
+        acquireTime: mine ? (found.spec?.acquireTime ?? now) : now,
+        renewTime: now,
+        leaseTransitions: found === undefined || mine ? transitions : transitions + 1,
+      },
+    }
+  }
+
+  async #release(): Promise<void> {
+    const { client, name, namespace, identity } = this.#options
+    const found = await client.get<Lease>(LEASES, name, namespace)
+    if (found?.spec?.holderIdentity !== identity) return
+    const { leaseTransitions } = found.spec
+    await client.replace<Lease>(LEASES, {
+      ...found,
+      spec: { leaseDurationSeconds: 1, ...(leaseTransitions === undefined ? {} : { leaseTransitions }) },
+    })
+  }
+
+  #leadUntil(moment: number): void {
+    this.#leaderUntil = moment
+    this.#tellAtTheEnd()
+    this.#tell()
+  }
+
+  #tellAtTheEnd(): void {
+    this.#cancelExpiry()
+    const left = this.#leaderUntil - this.#time.monotonic()
+    if (left <= 0) return
+    this.#cancelExpiry = this.#time.after(left, () => {
+      // A timer may fire a little early.
+      if (this.isLeader) this.#tellAtTheEnd()
+      else this.#tell()
+    })
+  }
+
+  #tell(): void {
+    const leader = this.isLeader
+    if (leader === this.#told) return
+    this.#told = leader
+    for (const listener of [...this.#listeners]) {
+      try {
+        listener(leader)
+      } catch (error) {
+        this.#options.log?.("a listener for leadership failed", error)
+      }
+    }
+  }
+}
+
+/** RFC 3339 with microseconds, as Lease wants it. */
+function microTime(milliseconds: number): string {
+  return new Date(milliseconds).toISOString().replace("Z", "000Z")
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeps the copy: lists, watches from there on, lists again where the server has forgotten where we were. While the API is
+// away the copy stays as it was, and whoever asks is told since when.
+
+import { Backoff } from "./backoff.js"
+import { ApiError, type KubernetesClient, type ListOptions, type WatchEvent } from "./client.js"
+import type { Change, Reflected } from "./reflector.js"
+import { type KubernetesObject, objectKey, type ResourceType } from "./resource-type.js"
+import { pause, SYSTEM_TIME, type Time } from "./time.js"
+
+export interface ReflectorOptions extends ListOptions {
+  readonly client: KubernetesClient
+  readonly type: ResourceType
+  readonly log?: (message: string, error: unknown) => void
+  readonly time?: Time
+  readonly random?: () => number
+  /** A watch that brings nothing for so long, not even a bookmark, is taken for dead. Servers send one each minute. */
+  readonly progressDeadlineMs?: number
+}
+
+export interface ReflectorHealth {
+  readonly connected: boolean
+  /** Wall clock, when it became so. */
+  readonly since: number
+  /** Of the last failure, while not connected. */
+  readonly error?: string
+}
+
+const PROGRESS_DEADLINE_MS = 4 * 60_000
+const FIRST_PAUSE_MS = 200
+const LONGEST_PAUSE_MS = 30_000
+
+export class Reflector<T extends KubernetesObject> implements Reflected<T> {
+  readonly items: ReadonlyMap<string, T>
+  readonly synced: Promise<void>
+  readonly #items = new Map<string, T>()
+  readonly #changeListeners = new Set<(change: Change<T>) => void>()
+  readonly #healthListeners = new Set<(health: ReflectorHealth) => void>()
+  readonly #options: ReflectorOptions
+  readonly #time: Time
+  readonly #backoff: Backoff
+  readonly #end = new AbortController()
+  #markSynced: () => void = () => {}
+  #loop: Promise<void> | undefined
+  #resourceVersion: string | undefined
+  #health: ReflectorHealth
+
+  constructor(options: ReflectorOptions) {
+    this.#options = options
+    this.#time = options.time ?? SYSTEM_TIME
+    this.#backoff = new Backoff({
+      firstMs: FIRST_PAUSE_MS,
+      limitMs: LONGEST_PAUSE_MS,
+      random: options.random ?? Math.random,
+    })
+    this.items = this.#items
+    this.synced = new Promise(resolve => {
+      this.#markSynced = resolve
+    })
+    this.#health = { connected: false, since: this.#time.now() }
+  }
+
+  get health(): ReflectorHealth {
+    return this.#health
+  }
+
+  onChange(listener: (change: Change<T>) => void): () => void {
+    this.#changeListeners.add(listener)
+    return () => this.#changeListeners.delete(listener)
+  }
+
+  onHealth(listener: (health: ReflectorHealth) => void): () => void {
+    this.#healthListeners.add(listener)
+    return () => this.#healthListeners.delete(listener)
+  }
+
+  start(): this {
+    this.#loop ??= this.#run()
+    return this
+  }
+
+  /** Nothing is reported any more once this has been called. */
+  async stop(): Promise<void> {
+    this.#end.abort()
+    await this.#loop
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#end
+    while (!signal.aborted) {
+      try {
+        this.#resourceVersion ??= await this.#list()
+        if (signal.aborted) return
+        if (await this.#watch(this.#resourceVersion)) {
+          this.#backoff.reset()
+          continue
+        }
+      } catch (error) {
+        if (signal.aborted) return
+        this.#failed(error)
+      }
+      await pause(this.#time, this.#backoff.next(), signal)
+    }
+  }
+
+  async #list(): Promise<string> {
+    const { client, type, namespace, labelSelector, fieldSelector } = this.#options
+    const { items, resourceVersion } = await client.list<T>(type, defined({ namespace, labelSelector, fieldSelector }))
+    if (this.#end.signal.aborted) return resourceVersion
+    const listed = new Map(items.flatMap(item => (this.#readable(item) ? [[objectKey(item), item] as const] : [])))
+    for (const [key, gone] of [...this.#items]) {
+      const now = listed.get(key)
+      // Another object of the same name is another object: the old one is gone first.
+      if (now === undefined || now.metadata.uid !== gone.metadata.uid) this.#forget(key)
+    }
+    for (const [key, item] of listed) {
+      if (this.#items.get(key)?.metadata.resourceVersion !== item.metadata.resourceVersion) this.#keep(key, item)
+    }
+    this.#connected()
+    this.#markSynced()
+    return resourceVersion
+  }
+
+  /** Whether it brought us anything: one that ends at once is not opened again at once. */
+  async #watch(from: string): Promise<boolean> {
+    const { client, type, namespace, labelSelector, fieldSelector } = this.#options
+    const deadline = this.#options.progressDeadlineMs ?? PROGRESS_DEADLINE_MS
+    const began = this.#time.monotonic()
+    const opened = new AbortController()
+    const stop = (): void => opened.abort()
+    this.#end.signal.addEventListener("abort", stop, { once: true })
+    let cancel = this.#time.after(deadline, stop)
+    let progress = false
+    try {
+      const options = { ...defined({ namespace, labelSelector, fieldSelector }), signal: opened.signal }
+      for await (const event of client.watch<T>(type, from, options)) {
+        if (this.#end.signal.aborted) return true
+        cancel()
+        cancel = this.#time.after(deadline, stop)
+        progress = true
+        this.#connected()
+        this.#take(event)
+      }
+      return progress || this.#time.monotonic() - began >= deadline
+    } catch (error) {
+      const forgotten = error instanceof ApiError && error.code === 410
+      // A connection that was cut is opened again where it stood. One that never came to anything is judged by a list,
+      // which also tells when the API is back.
+      if (forgotten || !progress) this.#resourceVersion = undefined
+      if (!forgotten && !progress) throw error
+      return progress
+    } finally {
+      cancel()
+      this.#end.signal.removeEventListener("abort", stop)
+      opened.abort()
+    }
+  }
+
+  #take({ type, object }: WatchEvent<T>): void {
+    const { resourceVersion } = object.metadata ?? {}
+    if (type !== "BOOKMARK" && this.#readable(object)) {
+      const key = objectKey(object)
+      if (type === "DELETED") this.#forget(key, object)
+      else {
+        const known = this.#items.get(key)
+        if (known !== undefined && known.metadata.uid !== object.metadata.uid) this.#forget(key)
+        this.#keep(key, object)
+      }
+    }
+    if (typeof resourceVersion === "string" && resourceVersion !== "") this.#resourceVersion = resourceVersion
+  }
+
+  #readable(object: T): boolean {
+    if (typeof object.metadata?.name === "string" && object.metadata.name !== "") return true
+    this.#log(`the API sent an object of \`${this.#options.type.plural}\` without a name`, undefined)
+    return false
+  }
+
+  #keep(key: string, object: T): void {
+    const previous = this.#items.get(key)
+    this.#items.set(key, object)
+    this.#tell({ key, object, previous })
+  }
+
+  /** `last` is its state at the end, where the server told it. */
+  #forget(key: string, last?: T): void {
+    const known = this.#items.get(key)
+    if (known === undefined) return
+    this.#items.delete(key)
+    this.#tell({ key, object: undefined, previous: last ?? known })
+  }
+
+  #tell(change: Change<T>): void {
+    if (this.#end.signal.aborted) return
+    for (const listener of [...this.#changeListeners]) {
+      try {
+        listener(change)
+      } catch (error) {
+        // One listener's fault must neither hide the change from the others nor end the watch.
+        this.#log(`a listener of \`${this.#options.type.plural}\` failed on \`${change.key}\``, error)
+      }
+    }
+  }
+
+  #connected(): void {
+    if (!this.#health.connected) this.#setHealth({ connected: true, since: this.#time.now() })
+  }
+
+  #failed(error: unknown): void {
+    const message = error instanceof Error ? error.message : String(error)
+    this.#log(`the watch of \`${this.#options.type.plural}\` failed`, error)
+    const since = this.#health.connected ? this.#time.now() : this.#health.since
+    this.#setHealth({ connected: false, since, error: message })
+  }
+
+  #setHealth(health: ReflectorHealth): void {
+    this.#health = health
+    for (const listener of [...this.#healthListeners]) {
+      try {
+        listener(health)
+      } catch (error) {
+        this.#log("a listener for health failed", error)
+      }
+    }
+  }
+
+  #log(message: string, error: unknown): void {
+    this.#options.log?.(message, error)
+  }
+}
+
+function defined(options: { readonly [Name in keyof ListOptions]: ListOptions[Name] | undefined }): ListOptions {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
+}

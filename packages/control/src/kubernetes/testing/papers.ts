@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Throw-away certificates from openssl, for servers and clients on the loopback.
+
+import { execFileSync } from "node:child_process"
+import { readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+
+export interface TestPapers {
+  readonly certificate: string
+  readonly key: string
+  readonly certificateFile: string
+  readonly keyFile: string
+}
+
+/** Self-signed, so it is its own authority. */
+export function selfSigned(folder: string, name: string): TestPapers {
+  const { keyFile, certificateFile } = files(folder, name)
+  openssl(
+    "req",
+    "-x509",
+    "-newkey",
+    "ec",
+    "-pkeyopt",
+    "ec_paramgen_curve:P-256",
+    "-nodes",
+    "-days",
+    "1",
+    "-subj",
+    `/CN=${name}`,
+    "-addext",
+    "subjectAltName=DNS:localhost,IP:127.0.0.1",
+    "-keyout",
+    keyFile,
+    "-out",
+    certificateFile,
+  )
+  return read(keyFile, certificateFile)
+}
+
+export function signedBy(folder: string, issuer: TestPapers, name: string, dnsName: string): TestPapers {
+  const { keyFile, certificateFile } = files(folder, name)
+  const request = join(folder, `${name}.csr`)
+  const extensions = join(folder, `${name}.ext`)
+  writeFileSync(extensions, `subjectAltName=DNS:${dnsName}\n`)
+  openssl(
+    "req",
+    "-newkey",
+    "ec",
+    "-pkeyopt",
+    "ec_paramgen_curve:P-256",
+    "-nodes",
+    "-subj",
+    `/CN=${name}`,
+    "-keyout",
+    keyFile,
+    "-out",
+    request,
+  )
+  openssl(
+    "x509",
+    "-req",
+    "-in",
+    request,
+    "-CA",
+    issuer.certificateFile,
+    "-CAkey",
+    issuer.keyFile,
+    "-CAcreateserial",
+    "-days",
+    "1",
+    "-extfile",
+    extensions,
+    "-out",
+    certificateFile,
+  )
+  return read(keyFile, certificateFile)
+}
+
+function files(folder: string, name: string) {
+  return { keyFile: join(folder, `${name}.key`), certificateFile: join(folder, `${name}.crt`) }
+}
+
+function read(keyFile: string, certificateFile: string): TestPapers {
+  const certificate = readFileSync(certificateFile, "utf8")
+  return { certificate, key: readFileSync(keyFile, "utf8"), certificateFile, keyFile }
+}
+
+function openssl(...args: string[]): void {
+  execFileSync("openssl", args, { stdio: "pipe" })
+}

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Time that passes when a test says so. Timers fire in order, and what they set off has settled before the next one.
+
+import { setImmediate } from "node:timers/promises"
+import type { Time } from "../time.js"
+
+export class VirtualTime implements Time {
+  #now = 0
+  #timers: { readonly at: number; readonly callback: () => void }[] = []
+
+  /** `wallOffset`: how far the wall clock is from the monotonic one. */
+  constructor(readonly wallOffset: number = 0) {}
+
+  now(): number {
+    return this.#now + this.wallOffset
+  }
+
+  monotonic(): number {
+    return this.#now
+  }
+
+  after(milliseconds: number, callback: () => void): () => void {
+    const timer = { at: this.#now + milliseconds, callback }
+    this.#timers.push(timer)
+    return () => {
+      this.#timers = this.#timers.filter(other => other !== timer)
+    }
+  }
+
+  async advance(milliseconds: number, afterEach: () => void = () => {}): Promise<void> {
+    const until = this.#now + milliseconds
+    await setImmediate()
+    for (;;) {
+      const next = this.#timers.filter(({ at }) => at <= until).sort((a, b) => a.at - b.at)[0]
+      if (next === undefined) break
+      this.#timers = this.#timers.filter(other => other !== next)
+      this.#now = Math.max(this.#now, next.at)
+      next.callback()
+      await setImmediate()
+      afterEach()
+    }
+    this.#now = until
+    afterEach()
+  }
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// A watch's body as lines: one JSON document each, cut anywhere by the network, even inside a character. A line has a
+// largest size, or a server gone wrong could fill the memory.
+
+const LINE_FEED = 0x0a
+export const MAX_LINE = 16 << 20
+
+export async function* watchLines(body: AsyncIterable<Buffer>, maxLine: number = MAX_LINE): AsyncGenerator<string> {
+  let pieces: Buffer[] = []
+  let size = 0
+  for await (const chunk of body) {
+    let from = 0
+    for (let end = chunk.indexOf(LINE_FEED); end !== -1; end = chunk.indexOf(LINE_FEED, from)) {
+      if (size + end - from > maxLine) throw new LineTooLong(maxLine)
+      pieces.push(chunk.subarray(from, end))
+      const line = (pieces.length === 1 ? chunk.subarray(from, end) : Buffer.concat(pieces)).toString("utf8").trim()
+      pieces = []
+      size = 0
+      from = end + 1
+      if (line !== "") yield line
+    }
+    if (from === chunk.length) continue
+    size += chunk.length - from
+    if (size > maxLine) throw new LineTooLong(maxLine)
+    pieces.push(chunk.subarray(from))
+  }
+  // What has no line end was cut off in the middle: the next watch brings it whole.
+}
+
+export class LineTooLong extends Error {
+  constructor(limit: number) {
+    super(`a line of the watch is longer than ${limit} bytes`)
+  }
+}
