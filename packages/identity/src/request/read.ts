@@ -69,10 +69,10 @@ function keyFault(key: KeyObject): string | undefined {
   if (type === "ec") {
     const octets = EC_KEY_OCTETS[details?.namedCurve ?? ""]
     if (octets === undefined) return "the key is on another curve; use P-256 or P-384"
-    // A compressed point is the same key in another spelling, which not every TLS peer reads.
+    // A compressed point or a curve spelled out is the same key in another form, which not every TLS peer reads.
     return key.export({ type: "spki", format: "der" }).length === octets
       ? undefined
-      : "the point of the key is compressed; send it uncompressed"
+      : "the key is not in its usual form; name the curve and send the point uncompressed"
   }
   if (type === "rsa") {
     const { modulusLength = 0, publicExponent = 0n } = details ?? {}

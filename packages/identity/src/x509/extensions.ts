@@ -57,7 +57,7 @@ export const SERVER_AND_CLIENT = extension(
 )
 export const SERVER_ONLY = extension(OID.extendedKeyUsage, false, sequence(objectIdentifier(OID.serverAuth)))
 
-/** RFC 7093 section 2, method 1: 160 bits of the SHA-256 of the key. */
+/** RFC 5280 section 4.2.1.2 wants a value that is the key's own: 160 bits of the SHA-256 of its DER. */
 export function keyIdentifier(publicKey: Uint8Array): Buffer {
   return createHash("sha256").update(publicKey).digest().subarray(0, 20)
 }

@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+import "reflect-metadata"
+import { createPublicKey, generateKeyPairSync, X509Certificate } from "node:crypto"
+import { once } from "node:events"
+import type { AddressInfo } from "node:net"
+import { connect, createServer, type TLSSocket } from "node:tls"
+import * as x509 from "@peculiar/x509"
+import { describe, expect, it } from "vitest"
+import { makeSigningRequest } from "../request/make.js"
+import { readSigningRequest } from "../request/read.js"
+import { openssl } from "../testing/openssl.js"
+import { signerOf } from "../trust/chain.js"
+import { certificateFacts } from "../trust/facts.js"
+import type { AuthorityKeys } from "./authority-keys.js"
+import { CertificateAuthority } from "./certificate-authority.js"
+import { createRoot } from "./root.js"
+
+const NOW = Math.floor(Date.now() / 1000) * 1000
+const HOUR = 3_600_000
+const IDENTITY = "spiffe://cluster.local/ns/foo/sa/httpbin"
+const ROOT = createRoot({ trustDomain: "cluster.local", now: NOW })
+
+function ecKey(namedCurve = "P-256") {
+  return generateKeyPairSync("ec", { namedCurve }).publicKey.export({ type: "spki", format: "der" })
+}
+
+function holder() {
+  const { privateKey, request } = makeSigningRequest()
+  const read = readSigningRequest(request)
+  if (!read.ok) throw new Error(read.message)
+  return { privateKey, publicKey: read.publicKey }
+}
+
+describe("a root", () => {
+  it("is what openssl takes for one, strictly", () => {
+    const run = openssl(
+      { root: ROOT.root },
+      "x509 -in root -noout -text",
+      "verify -x509_strict -check_ss_sig -CAfile root root",
+    )
+    expect(run.output).toContain("root: OK")
+    const { output } = openssl({ root: ROOT.root }, "x509 -in root -noout -text")
+    expect(output).toMatch(/Basic Constraints: critical\s+CA:TRUE\n/)
+    expect(output).toMatch(/Key Usage: critical\s+Certificate Sign, CRL Sign\n/)
+    expect(output).toContain("O = cluster.local")
+    expect(output).toContain("ASN1 OID: prime256v1")
+  })
+
+  it("lives for ten years unless told otherwise", () => {
+    const { notBefore, notAfter } = certificateFacts(ROOT.root)
+    expect([NOW - notBefore, notAfter - NOW]).toEqual([120_000, 10 * 365 * 24 * HOUR])
+    expect(certificateFacts(createRoot({ trustDomain: "a", lifetimeMs: HOUR, now: NOW }).root).notAfter).toBe(
+      NOW + HOUR,
+    )
+  })
+
+  it("shares neither name, serial nor key with another", () => {
+    const [a, b] = [ROOT, createRoot({ trustDomain: "cluster.local", now: NOW })].map(r => new X509Certificate(r.root))
+    expect(a?.subject).not.toBe(b?.subject)
+    expect(a?.serialNumber).not.toBe(b?.serialNumber)
+    expect(a?.publicKey.equals(b?.publicKey ?? a.publicKey)).toBe(false)
+  })
+
+  it("takes a trust domain that is longer than an organisation's name may be", () => {
+    const long = createRoot({ trustDomain: `${"a".repeat(100)}.example`, now: NOW })
+    expect(new X509Certificate(long.root).subject).toContain(`O=${"a".repeat(64)}\n`)
+  })
+
+  it.each([0, -1, Number.NaN])("refuses a life of %s", lifetimeMs => {
+    expect(() => createRoot({ trustDomain: "a", lifetimeMs, now: NOW })).toThrow("must live")
+  })
+})
+
+describe("a workload's certificate", () => {
+  const authority = new CertificateAuthority(ROOT, NOW)
+  const sign = (publicKey: Uint8Array = ecKey(), ttlMs = HOUR, now = NOW) =>
+    authority.sign({ publicKey, identity: IDENTITY, ttlMs, now })
+
+  it("verifies with openssl, strictly, for both ends of a connection", () => {
+    const { certificateChain } = sign()
+    for (const purpose of ["sslserver", "sslclient"]) {
+      const command = `verify -x509_strict -purpose ${purpose} -CAfile root leaf`
+      expect(openssl({ root: ROOT.root, leaf: certificateChain }, command).output).toContain("leaf: OK")
+    }
+  })
+
+  it("says one thing of its holder", () => {
+    const { certificateChain, serial } = sign()
+    const { output } = openssl({ leaf: certificateChain }, "x509 -in leaf -noout -text")
+    expect(output).toMatch(new RegExp(`Subject Alternative Name: critical\\s+URI:${IDENTITY}\\n`))
+    expect(output).toMatch(/Subject: *\n/)
+    expect(output).toMatch(/Key Usage: critical\s+Digital Signature\n/)
+    expect(output).toMatch(/Extended Key Usage: *\n\s+TLS Web Server Authentication, TLS Web Client Authentication\n/)
+    expect(output).toMatch(/Basic Constraints: critical\s+CA:FALSE\n/)
+    expect(output).toContain("Version: 3 (0x2)")
+    expect(new X509Certificate(certificateChain).serialNumber).toBe(serial)
+    expect(serial).toMatch(/^[4-7][0-9A-F]{31}$/)
+  })
+
+  it("reads the same with another library", async () => {
+    const publicKey = ecKey("P-384")
+    const { certificateChain, serial, notAfter } = sign(publicKey)
+    const read = new x509.X509Certificate(certificateChain)
+    expect(read.subject).toBe("")
+    expect(read.issuer).toBe(new x509.X509Certificate(ROOT.root).subject)
+    expect(read.serialNumber.toUpperCase()).toBe(serial)
+    expect([read.notBefore.getTime(), read.notAfter.getTime()]).toEqual([NOW - 120_000, notAfter])
+    expect(Buffer.from(read.publicKey.rawData)).toEqual(publicKey)
+    expect(await read.verify({ publicKey: new x509.X509Certificate(ROOT.root).publicKey })).toBe(true)
+    const names = read.getExtension(x509.SubjectAlternativeNameExtension)
+    expect([names?.critical, names?.names.toJSON()]).toEqual([true, [{ type: "url", value: IDENTITY }]])
+  })
+
+  it("lets an RSA key decrypt too", () => {
+    const { publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 })
+    const { certificateChain } = sign(publicKey.export({ type: "spki", format: "der" }))
+    const { output } = openssl({ leaf: certificateChain }, "x509 -in leaf -noout -text")
+    expect(output).toMatch(/Key Usage: critical\s+Digital Signature, Key Encipherment\n/)
+  })
+
+  it("never outlives what stands above it", () => {
+    const brief = new CertificateAuthority(createRoot({ trustDomain: "a", lifetimeMs: HOUR, now: NOW }), NOW)
+    const signed = brief.sign({ publicKey: ecKey(), identity: IDENTITY, ttlMs: 2 * HOUR, now: NOW })
+    expect(signed.notAfter).toBe(NOW + HOUR)
+    expect(certificateFacts(signed.certificateChain).notAfter).toBe(NOW + HOUR)
+  })
+
+  it("is not signed by what has expired", () => {
+    const brief = new CertificateAuthority(createRoot({ trustDomain: "a", lifetimeMs: HOUR, now: NOW }), NOW)
+    const late = { publicKey: ecKey(), identity: IDENTITY, ttlMs: HOUR, now: NOW + HOUR }
+    expect(() => brief.sign(late)).toThrow("has expired")
+    expect(() => new CertificateAuthority(brief.keys, NOW + HOUR)).toThrow("has expired")
+  })
+
+  it.each(["", "foo", "spiffe://a", "spiffe://a/ns/b/sa/c/d", "spiffe://a/ns/b/sa/c\nspiffe://a/ns/b/sa/d"])(
+    "is not made for `%s`",
+    identity => {
+      expect(() => authority.sign({ publicKey: ecKey(), identity, ttlMs: HOUR, now: NOW })).toThrow(
+        "not a workload identity",
+      )
+    },
+  )
+
+  it.each([0, -1, Number.NaN])("is not made for a life of %s", ttlMs => {
+    expect(() => sign(ecKey(), ttlMs)).toThrow("cannot live")
+  })
+
+  it("is not made for what is no key", () => {
+    expect(() => sign(Buffer.from("key"))).toThrow("the public key cannot be read")
+  })
+
+  it("carries a mutual TLS connection", async () => {
+    const [server, client] = [holder(), holder()].map(({ privateKey, publicKey }) => ({
+      key: privateKey,
+      cert: sign(publicKey).certificateChain,
+      ca: ROOT.root,
+    }))
+    const listener = createServer({ ...server, requestCert: true, rejectUnauthorized: true }).listen(0, "127.0.0.1")
+    await once(listener, "listening")
+    const port = (listener.address() as AddressInfo).port // a TCP listener's address is never a path
+    const socket = connect({ ...client, port, host: "127.0.0.1", checkServerIdentity: () => undefined })
+    const [peer] = (await once(listener, "secureConnection")) as [TLSSocket] // node:tls documents the argument
+    expect(peer.authorized).toBe(true)
+    expect(peer.getPeerX509Certificate()?.subjectAltName).toBe(`URI:${IDENTITY}`)
+    socket.destroy()
+    peer.destroy()
+    listener.close()
+  })
+})
+
+describe("a server's certificate", () => {
+  const authority = new CertificateAuthority(ROOT, NOW)
+  const base = { publicKey: ecKey(), dnsNames: [], ipAddresses: [], ttlMs: HOUR, now: NOW }
+
+  it("names what callers address", () => {
+    const { certificateChain } = authority.signServer({
+      ...base,
+      dnsNames: ["merlond.merlon-system.svc", "localhost"],
+      ipAddresses: ["127.0.0.1", "::1", "2001:db8::a00:1"],
+      identity: "spiffe://cluster.local/ns/merlon-system/sa/merlond",
+    })
+    const run = openssl(
+      { root: ROOT.root, leaf: certificateChain },
+      "verify -x509_strict -purpose sslserver -verify_hostname merlond.merlon-system.svc -CAfile root leaf",
+      "verify -verify_ip 2001:db8::a00:1 -CAfile root leaf",
+      "verify -verify_ip 127.0.0.1 -CAfile root leaf",
+    )
+    expect(run.output).toContain("leaf: OK")
+    expect(certificateFacts(certificateChain).spiffeId).toBe("spiffe://cluster.local/ns/merlon-system/sa/merlond")
+  })
+
+  it("without an identity is no client's", () => {
+    const { certificateChain } = authority.signServer({ ...base, dnsNames: ["a.b"] })
+    const files = { root: ROOT.root, leaf: certificateChain }
+    expect(openssl(files, "verify -purpose sslclient -CAfile root leaf").output).toContain(
+      "unsuitable certificate purpose",
+    )
+  })
+
+  it.each([
+    [{ dnsNames: ["A b"] }, "not a DNS name"],
+    [{ dnsNames: ["a..b"] }, "not a DNS name"],
+    [{ dnsNames: ["a.*.b"] }, "not a DNS name"],
+    [{ ipAddresses: ["1.2.3"] }, "not an IP address"],
+    [{}, "needs a DNS name or an address"],
+  ])("refuses %j", (names, message) => {
+    expect(() => authority.signServer({ ...base, ...names })).toThrow(message)
+  })
+})
+
+describe("an authority that is plugged in", () => {
+  const CONFIG = (constraints: string, usage = "keyCertSign,cRLSign") =>
+    `[v3]\nbasicConstraints=critical,${constraints}\nkeyUsage=critical,${usage}\nsubjectKeyIdentifier=hash\n`
+
+  function pluggedIn(newkey: string, constraints = "CA:TRUE,pathlen:0", usage?: string): AuthorityKeys {
+    const run = openssl(
+      { root: ROOT.root, rootkey: ROOT.privateKey, conf: CONFIG(constraints, usage) },
+      `req -new -newkey ${newkey} -nodes -keyout key -subj /O=Example/CN=issuing -out csr`,
+      "x509 -req -in csr -CA root -CAkey rootkey -days 30 -extfile conf -extensions v3 -set_serial 77 -out cert",
+    )
+    return {
+      certificateChain: run.written("cert").toString(),
+      privateKey: run.written("key").toString(),
+      root: ROOT.root,
+    }
+  }
+
+  it.each(["rsa:2048", "ec -pkeyopt ec_paramgen_curve:P-256", "ec -pkeyopt ec_paramgen_curve:P-384", "ed25519"])(
+    "signs with a key of %s",
+    newkey => {
+      const keys = pluggedIn(newkey)
+      const authority = new CertificateAuthority(keys, NOW)
+      const { certificateChain } = authority.sign({ publicKey: ecKey(), identity: IDENTITY, ttlMs: HOUR, now: NOW })
+      const [leaf = "", issuer = "", ...more] = certificateChain.split(/(?<=-----END CERTIFICATE-----\n)/)
+      expect(more).toEqual([])
+      const run = openssl({ root: ROOT.root, leaf, issuer }, "verify -x509_strict -CAfile root -untrusted issuer leaf")
+      expect(run.output).toContain("leaf: OK")
+      expect(authority.fingerprint).toBe(
+        new X509Certificate(ROOT.root).fingerprint256.replaceAll(":", "").toLowerCase(),
+      )
+      expect(signerOf(certificateChain, ROOT.root)).toBe(authority.fingerprint)
+    },
+  )
+
+  const issuing = pluggedIn("ec -pkeyopt ec_paramgen_curve:P-256")
+  const stranger = createRoot({ trustDomain: "b", now: NOW })
+
+  it.each<[string, Partial<AuthorityKeys>, string]>([
+    ["a key of another certificate", { privateKey: stranger.privateKey }, "is not that of the first certificate"],
+    ["a key that is none", { privateKey: "key" }, "cannot be read"],
+    ["an encrypted key", { privateKey: encrypted() }, "not encrypted"],
+    ["another root", { root: stranger.root }, "does not lead to the root"],
+    ["no root", { root: "" }, "the root cannot be used: holds no certificate"],
+    ["a chain that is none", { certificateChain: "chain" }, "the certificate chain cannot be used"],
+    ["a key among the certificates", { root: ROOT.root + ROOT.privateKey }, "block 2 is `PRIVATE KEY`"],
+    ["a root that is no authority", { root: leafOf() }, "certificate 1 is not that of an authority"],
+  ])("refuses %s", (_, change, message) => {
+    expect(() => new CertificateAuthority({ ...issuing, ...change }, NOW)).toThrow(message)
+  })
+
+  it.each([
+    ["is no authority", "CA:FALSE", "digitalSignature", "is not the certificate of an authority"],
+    ["may not sign", "CA:TRUE", "digitalSignature", "may not sign certificates"],
+  ])("refuses a certificate that %s", (_, constraints, usage, message) => {
+    const keys = pluggedIn("ec -pkeyopt ec_paramgen_curve:P-256", constraints, usage)
+    expect(() => new CertificateAuthority(keys, NOW)).toThrow(message)
+  })
+
+  it("refuses a chain that is longer than one above it allows", () => {
+    const conf = CONFIG("CA:TRUE")
+    const run = openssl(
+      { upper: issuing.certificateChain, upperkey: issuing.privateKey, conf },
+      "req -new -newkey ed25519 -nodes -keyout key -subj /CN=lower -out csr",
+      "x509 -req -in csr -CA upper -CAkey upperkey -days 30 -extfile conf -extensions v3 -set_serial 78 -out cert",
+    )
+    const certificateChain = run.written("cert").toString() + issuing.certificateChain
+    const keys = { certificateChain, privateKey: run.written("key").toString(), root: ROOT.root }
+    expect(() => new CertificateAuthority(keys, NOW)).toThrow("allows 0 authorities below it, the chain has 1")
+  })
+
+  function encrypted(): string {
+    const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" })
+    return privateKey.export({ type: "pkcs8", format: "pem", cipher: "aes-256-cbc", passphrase: "x" }).toString()
+  }
+
+  function leafOf(): string {
+    const publicKey = createPublicKey(ROOT.privateKey).export({ type: "spki", format: "der" })
+    return new CertificateAuthority(ROOT, NOW).sign({ publicKey, identity: IDENTITY, ttlMs: HOUR, now: NOW })
+      .certificateChain
+  }
+})

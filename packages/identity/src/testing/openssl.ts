@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// OpenSSL's program as a second opinion, with files by name in a folder that goes away.
+
+import { spawnSync } from "node:child_process"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+export interface OpensslRun {
+  readonly status: number | null
+  readonly output: string
+  /** Content of a file that a command wrote. */
+  readonly written: (file: string) => Buffer
+}
+
+/** Runs the commands one after another; the result is the last one's. */
+export function openssl(
+  files: Readonly<Record<string, string | Uint8Array>>,
+  ...commands: readonly string[]
+): OpensslRun {
+  const folder = mkdtempSync(join(tmpdir(), "openssl-"))
+  try {
+    for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content, { mode: 0o600 })
+    let status: number | null = null
+    let output = ""
+    for (const command of commands) {
+      const run = spawnSync("openssl", command.split(" "), { cwd: folder, encoding: "utf8", timeout: 20_000 })
+      status = run.status
+      output = run.stdout + run.stderr
+      if (status !== 0) break
+    }
+    const kept = new Map<string, Buffer>()
+    for (const name of commands.flatMap(command =>
+      [...command.matchAll(/-(?:out|keyout) (\S+)/g)].map(([, file]) => file),
+    )) {
+      if (name === undefined) continue
+      try {
+        kept.set(name, readFileSync(join(folder, name)))
+      } catch {
+        // The command failed before it wrote; its status says so.
+      }
+    }
+    return {
+      status,
+      output,
+      written: file => {
+        const content = kept.get(file)
+        if (content === undefined) throw new Error(`openssl wrote no \`${file}\`: ${output}`)
+        return content
+      },
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}

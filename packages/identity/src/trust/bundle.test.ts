@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+import { X509Certificate } from "node:crypto"
+import fc from "fast-check"
+import { describe, expect, it } from "vitest"
+import { CertificateAuthority } from "../authority/certificate-authority.js"
+import { createRoot } from "../authority/root.js"
+import { makeSigningRequest } from "../request/make.js"
+import { readSigningRequest } from "../request/read.js"
+import { mergeBundles, readBundle } from "./bundle.js"
+import { signerOf } from "./chain.js"
+import { certificateFacts } from "./facts.js"
+
+const NOW = Math.floor(Date.now() / 1000) * 1000
+const [A, B, C] = ["a", "b", "c"].map(trustDomain => createRoot({ trustDomain, now: NOW })) as [Keys, Keys, Keys] // three in, three out
+type Keys = ReturnType<typeof createRoot>
+
+function leafOf(keys: Keys, identity = "spiffe://a/ns/b/sa/c") {
+  const request = readSigningRequest(makeSigningRequest().request)
+  if (!request.ok) throw new Error(request.message)
+  return new CertificateAuthority(keys, NOW).sign({ publicKey: request.publicKey, identity, ttlMs: 60_000, now: NOW })
+}
+
+describe("a trust bundle", () => {
+  it("holds each root once, in the order of its first mention", () => {
+    expect(mergeBundles(B.root + A.root, A.root, C.root + B.root)).toBe(B.root + A.root + C.root)
+  })
+
+  it("is the same whatever stands between the certificates and however lines end", () => {
+    const untidy = `# our roots\r\nsubject=O = a\n${A.root.replaceAll("\n", "\r\n")}\n\n  ${B.root.trim()}`
+    expect(mergeBundles(untidy)).toBe(A.root + B.root)
+  })
+
+  it("tells each root's fingerprint and end", () => {
+    const read = readBundle(A.root)
+    expect(read.ok && read.certificates).toMatchObject([
+      {
+        fingerprint: new X509Certificate(A.root).fingerprint256.replaceAll(":", "").toLowerCase(),
+        notAfter: certificateFacts(A.root).notAfter,
+      },
+    ])
+  })
+
+  it.each<[string, string, string]>([
+    ["nothing", "", "holds no certificate"],
+    ["text alone", "our roots", "holds no certificate"],
+    ["a certificate without its end", A.root.replace(/-----END.*/, ""), "begun in line 1 has no end"],
+    ["a certificate that begins in another", A.root.replace(/-----END.*/, "") + B.root, "has no end"],
+    ["an end without a beginning", A.root.replace(/-----BEGIN.*/, ""), "ends a block that was not begun"],
+    ["a damaged boundary", A.root.replace("BEGIN ", "BEGIN"), "line 1 is a damaged PEM boundary"],
+    ["a certificate that lost a line", A.root.replace(/\n.{64}\n/, "\n"), "block 1 is not a readable certificate"],
+    ["what is not base64", A.root.replace(/\n.{64}\n/, "\n!\n"), "begun in line 1 is not base64"],
+    ["a private key", A.root + A.privateKey, "block 2 is `PRIVATE KEY`"],
+    ["a workload's certificate", A.root + leafOf(A).certificateChain, "certificate 2 is not that of an authority"],
+    ["more than anyone writes", " ".repeat(1024 * 1024 + 1), "longer than 1048576 characters"],
+  ])("refuses %s", (_, pem, message) => {
+    expect(readBundle(pem)).toEqual({ ok: false, message: expect.stringContaining(message) })
+    expect(() => mergeBundles(pem)).toThrow(message)
+  })
+
+  it("answers with a value to whatever text comes", () => {
+    const piece = fc.oneof(
+      fc.string(),
+      fc.constantFrom("-----BEGIN CERTIFICATE-----\n", "-----END CERTIFICATE-----\n", A.root, "MIIB", "\n"),
+    )
+    fc.assert(fc.property(fc.array(piece), pieces => typeof readBundle(pieces.join("")).ok === "boolean"))
+  })
+})
+
+describe("the signer of a chain", () => {
+  const leaf = leafOf(A).certificateChain
+
+  it.each<[string, string, string, Keys | undefined]>([
+    ["is the root that signed", leaf, B.root + A.root, A],
+    ["is nobody whom the bundle does not have", leaf, B.root, undefined],
+    ["of a root is itself", A.root, A.root, A],
+    ["is unknown for what is no chain", "leaf", A.root, undefined],
+    ["is unknown where the bundle is none", leaf, "roots", undefined],
+    ["is not who stands behind an unrelated certificate", leafOf(B).certificateChain + A.root, A.root, undefined],
+  ])("%s", (_, chain, bundle, expected) => {
+    expect(signerOf(chain, bundle)).toBe(expected && new CertificateAuthority(expected, NOW).fingerprint)
+  })
+})
+
+describe("the facts of a certificate", () => {
+  it("are those it was signed with", () => {
+    const { certificateChain, serial, notAfter } = leafOf(A)
+    const spiffeId = "spiffe://a/ns/b/sa/c"
+    expect(certificateFacts(certificateChain)).toEqual({ serial, notBefore: NOW - 120_000, notAfter, spiffeId })
+  })
+
+  it("of a root name no identity", () => {
+    expect(certificateFacts(A.root).spiffeId).toBeUndefined()
+  })
+
+  it("cannot be told of what is no certificate", () => {
+    expect(() => certificateFacts("leaf")).toThrow("the certificate chain cannot be used: holds no certificate")
+  })
+})

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+import fc from "fast-check"
+import { describe, expect, it } from "vitest"
+import { parseRevocations } from "./revocations.js"
+
+const A = "spiffe://cluster.local/ns/foo/sa/a"
+const B = "spiffe://cluster.local/ns/foo/sa/b"
+
+describe("revocations", () => {
+  it("are read a line each, without comments, sorted, each once", () => {
+    const identities = `# left the company\n${B}\r\n\n  ${A}  # 2026-11-15\n${B}\n`
+    expect(parseRevocations({ identities })).toEqual({ identities: [A, B], serials: [], faults: [] })
+  })
+
+  it("are none where nothing is written", () => {
+    expect(parseRevocations({})).toEqual({ identities: [], serials: [], faults: [] })
+  })
+
+  it("name identities as policies do, too", () => {
+    expect(parseRevocations({ identities: A.slice("spiffe://".length) }).identities).toEqual([A])
+  })
+
+  it.each([
+    ["4f0a", "4F0A"],
+    ["4F:0A", "4F0A"],
+    ["00:4f:0a", "4F0A"],
+    ["0x4F0a", "4F0A"],
+    ["0", "0"],
+    ["7".repeat(40), "7".repeat(40)],
+  ])("write the serial `%s` as `%s`", (serials, expected) => {
+    expect(parseRevocations({ serials })).toEqual({ identities: [], serials: [expected], faults: [] })
+  })
+
+  it.each(["4f0g", "4f:0", ":4f", "4f 0a", "-4f", "0x", "7".repeat(41), "🙂"])("report the serial `%s`", line => {
+    const { serials, faults } = parseRevocations({ serials: `4f0a\n${line}\n4f0b` })
+    expect(serials).toEqual(["4F0A", "4F0B"])
+    expect(faults).toMatchObject([{ list: "serials", line: 2, message: expect.stringContaining(`\`${line}\``) }])
+  })
+
+  it.each(["foo", "spiffe://cluster.local/ns/foo", `${A} ${B}`, "https://a/ns/b/sa/c", `${A}/x`])(
+    "report the identity `%s` and keep the others",
+    line => {
+      const { identities, faults } = parseRevocations({ identities: `${line}\n${A}` })
+      expect(identities).toEqual([A])
+      expect(faults).toMatchObject([{ list: "identities", line: 1 }])
+    },
+  )
+
+  it("show no more than the beginning of a long line", () => {
+    const [fault] = parseRevocations({ identities: "x".repeat(10_000) }).faults
+    expect(fault?.message.length).toBeLessThan(200)
+  })
+
+  it("never lose a good line to its neighbours", () => {
+    const other = fc.string().map(text => text.replaceAll("\n", " "))
+    fc.assert(
+      fc.property(fc.array(other), fc.array(other), (before, after) => {
+        const text = [...before, A, ...after].join("\n")
+        expect(parseRevocations({ identities: text }).identities).toContain(A)
+      }),
+    )
+  })
+})
