@@ -2,6 +2,14 @@
 // The public face of the road.
 
 export {
+  decodeHostRoutes,
+  encodeHostRoutes,
+  HOST_ROUTES,
+  type HostRoutesSpec,
+  type PortMode,
+  type ServiceModes,
+} from "./host-routes.js"
+export {
   type KeySetSpec,
   type MeshSpec,
   type PortSpec,
@@ -12,6 +20,14 @@ export {
   type TrustSpec,
   type WorkloadSpec,
 } from "./proxy-resource.js"
+export {
+  CLUSTER,
+  ENDPOINTS,
+  LISTENER,
+  loadRouteEncoders,
+  ROUTE_CONFIGURATION,
+  type RouteEncoders,
+} from "./route-encoders.js"
 export {
   type ClusterKey,
   clusterName,

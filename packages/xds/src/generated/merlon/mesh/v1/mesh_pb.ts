@@ -11,7 +11,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file merlon/mesh/v1/mesh.proto.
  */
 export const file_merlon_mesh_v1_mesh: GenFile = /*@__PURE__*/
-  fileDesc("ChltZXJsb24vbWVzaC92MS9tZXNoLnByb3RvEg5tZXJsb24ubWVzaC52MSJkCg1Qcm94eVJlc291cmNlEhIKCHdvcmtsb2FkGAEgASgJSAASEAoGcG9saWN5GAIgASgJSAASEQoHa2V5X3NldBgDIAEoCUgAEg8KBXRydXN0GAQgASgJSABCCQoHY29udGVudCJXChZTaWduQ2VydGlmaWNhdGVSZXF1ZXN0EhcKD3NpZ25pbmdfcmVxdWVzdBgBIAEoDBITCgt0dGxfc2Vjb25kcxgCIAEoDRIPCgdub2RlX2lkGAMgASgJIkoKF1NpZ25DZXJ0aWZpY2F0ZVJlc3BvbnNlEhkKEWNlcnRpZmljYXRlX2NoYWluGAEgASgJEhQKDHRydXN0X2J1bmRsZRgCIAEoCSI2Cg1SZXBvcnRSZXF1ZXN0Eg8KB25vZGVfaWQYASABKAkSFAoMdW5rbm93bl9rZXlzGAIgAygJIhAKDlJlcG9ydFJlc3BvbnNlMrsBCgxQcm94eVNlcnZpY2USYgoPU2lnbkNlcnRpZmljYXRlEiYubWVybG9uLm1lc2gudjEuU2lnbkNlcnRpZmljYXRlUmVxdWVzdBonLm1lcmxvbi5tZXNoLnYxLlNpZ25DZXJ0aWZpY2F0ZVJlc3BvbnNlEkcKBlJlcG9ydBIdLm1lcmxvbi5tZXNoLnYxLlJlcG9ydFJlcXVlc3QaHi5tZXJsb24ubWVzaC52MS5SZXBvcnRSZXNwb25zZWIGcHJvdG8z");
+  fileDesc("ChltZXJsb24vbWVzaC92MS9tZXNoLnByb3RvEg5tZXJsb24ubWVzaC52MSJkCg1Qcm94eVJlc291cmNlEhIKCHdvcmtsb2FkGAEgASgJSAASEAoGcG9saWN5GAIgASgJSAASEQoHa2V5X3NldBgDIAEoCUgAEg8KBXRydXN0GAQgASgJSABCCQoHY29udGVudCIcCgpIb3N0Um91dGVzEg4KBnJvdXRlcxgBIAEoCSJXChZTaWduQ2VydGlmaWNhdGVSZXF1ZXN0EhcKD3NpZ25pbmdfcmVxdWVzdBgBIAEoDBITCgt0dGxfc2Vjb25kcxgCIAEoDRIPCgdub2RlX2lkGAMgASgJIkoKF1NpZ25DZXJ0aWZpY2F0ZVJlc3BvbnNlEhkKEWNlcnRpZmljYXRlX2NoYWluGAEgASgJEhQKDHRydXN0X2J1bmRsZRgCIAEoCSI2Cg1SZXBvcnRSZXF1ZXN0Eg8KB25vZGVfaWQYASABKAkSFAoMdW5rbm93bl9rZXlzGAIgAygJIhAKDlJlcG9ydFJlc3BvbnNlMrsBCgxQcm94eVNlcnZpY2USYgoPU2lnbkNlcnRpZmljYXRlEiYubWVybG9uLm1lc2gudjEuU2lnbkNlcnRpZmljYXRlUmVxdWVzdBonLm1lcmxvbi5tZXNoLnYxLlNpZ25DZXJ0aWZpY2F0ZVJlc3BvbnNlEkcKBlJlcG9ydBIdLm1lcmxvbi5tZXNoLnYxLlJlcG9ydFJlcXVlc3QaHi5tZXJsb24ubWVzaC52MS5SZXBvcnRSZXNwb25zZWIGcHJvdG8z");
 
 /**
  * @generated from message merlon.mesh.v1.ProxyResource
@@ -55,6 +55,23 @@ export const ProxyResourceSchema: GenMessage<ProxyResource> = /*@__PURE__*/
   messageDesc(file_merlon_mesh_v1_mesh, 0);
 
 /**
+ * @generated from message merlon.mesh.v1.HostRoutes
+ */
+export type HostRoutes = Message<"merlon.mesh.v1.HostRoutes"> & {
+  /**
+   * @generated from field: string routes = 1;
+   */
+  routes: string;
+};
+
+/**
+ * Describes the message merlon.mesh.v1.HostRoutes.
+ * Use `create(HostRoutesSchema)` to create a new message.
+ */
+export const HostRoutesSchema: GenMessage<HostRoutes> = /*@__PURE__*/
+  messageDesc(file_merlon_mesh_v1_mesh, 1);
+
+/**
  * @generated from message merlon.mesh.v1.SignCertificateRequest
  */
 export type SignCertificateRequest = Message<"merlon.mesh.v1.SignCertificateRequest"> & {
@@ -79,7 +96,7 @@ export type SignCertificateRequest = Message<"merlon.mesh.v1.SignCertificateRequ
  * Use `create(SignCertificateRequestSchema)` to create a new message.
  */
 export const SignCertificateRequestSchema: GenMessage<SignCertificateRequest> = /*@__PURE__*/
-  messageDesc(file_merlon_mesh_v1_mesh, 1);
+  messageDesc(file_merlon_mesh_v1_mesh, 2);
 
 /**
  * @generated from message merlon.mesh.v1.SignCertificateResponse
@@ -101,7 +118,7 @@ export type SignCertificateResponse = Message<"merlon.mesh.v1.SignCertificateRes
  * Use `create(SignCertificateResponseSchema)` to create a new message.
  */
 export const SignCertificateResponseSchema: GenMessage<SignCertificateResponse> = /*@__PURE__*/
-  messageDesc(file_merlon_mesh_v1_mesh, 2);
+  messageDesc(file_merlon_mesh_v1_mesh, 3);
 
 /**
  * @generated from message merlon.mesh.v1.ReportRequest
@@ -123,7 +140,7 @@ export type ReportRequest = Message<"merlon.mesh.v1.ReportRequest"> & {
  * Use `create(ReportRequestSchema)` to create a new message.
  */
 export const ReportRequestSchema: GenMessage<ReportRequest> = /*@__PURE__*/
-  messageDesc(file_merlon_mesh_v1_mesh, 3);
+  messageDesc(file_merlon_mesh_v1_mesh, 4);
 
 /**
  * @generated from message merlon.mesh.v1.ReportResponse
@@ -136,7 +153,7 @@ export type ReportResponse = Message<"merlon.mesh.v1.ReportResponse"> & {
  * Use `create(ReportResponseSchema)` to create a new message.
  */
 export const ReportResponseSchema: GenMessage<ReportResponse> = /*@__PURE__*/
-  messageDesc(file_merlon_mesh_v1_mesh, 4);
+  messageDesc(file_merlon_mesh_v1_mesh, 5);
 
 /**
  * @generated from service merlon.mesh.v1.ProxyService

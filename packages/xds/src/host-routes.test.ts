@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+import { create, toBinary } from "@bufbuild/protobuf"
+import fc from "fast-check"
+import { describe, expect, it } from "vitest"
+import { HostRoutesSchema } from "./generated/merlon/mesh/v1/mesh_pb.js"
+import { decodeHostRoutes, encodeHostRoutes, type HostRoutesSpec } from "./host-routes.js"
+import { MalformedJson } from "./json-shape.js"
+
+const V1 = "outbound|80|v1|web.app.svc.cluster.local"
+
+const GOOD: HostRoutesSpec = {
+  table: {
+    host: "web.app.svc.cluster.local",
+    port: 80,
+    aliases: ["web", "web.app"],
+    routes: [
+      {
+        match: [
+          { uri: { prefix: "/v2" }, headers: { "x-user": { regex: "a.*" } }, queryParams: { q: { exact: "1" } } },
+        ],
+        destinations: [{ cluster: V1, weight: 0 }],
+      },
+      { match: [], destinations: [{ cluster: V1, weight: 100 }] },
+    ],
+  },
+  clusters: [
+    {
+      name: V1,
+      host: "web.app.svc.cluster.local",
+      port: 80,
+      subset: "v1",
+      tlsMode: "DUBBO_MUTUAL",
+      sni: "web.app.svc.cluster.local",
+      identities: ["spiffe://cluster.local/ns/app/sa/web"],
+      endpoints: [{ address: "10.0.0.1", port: 15_080, healthy: true, workload: "app/web-1", mtlsMode: "STRICT" }],
+    },
+  ],
+  services: [{ host: "web.app.svc.cluster.local", ports: [{ port: 80, mtlsMode: "STRICT", mixed: false }] }],
+  trust: { bundle: "PEM", signer: "ab", revokedIdentities: [], revokedSerials: ["0A"] },
+}
+
+function encodedJson(value: unknown): Uint8Array {
+  return toBinary(HostRoutesSchema, create(HostRoutesSchema, { routes: JSON.stringify(value) }))
+}
+
+it("arrives as it was sent", () => {
+  expect(decodeHostRoutes(encodeHostRoutes(GOOD))).toEqual(GOOD)
+})
+
+it("keeps apart what is absent and what is said", () => {
+  const [cluster] = GOOD.clusters
+  const plain = { ...GOOD, clusters: [{ ...cluster, tlsMode: undefined }] }
+  expect(decodeHostRoutes(encodedJson(plain)).clusters[0]?.tlsMode).toBeUndefined()
+})
+
+describe("refuses", () => {
+  const withTable = (change: object) => ({ ...GOOD, table: { ...GOOD.table, ...change } })
+  const withCluster = (change: object) => ({ ...GOOD, clusters: [{ ...GOOD.clusters[0], ...change }] })
+  it.each<[string, unknown, RegExp]>([
+    ["what is no mapping", [], /must be a mapping/],
+    ["a missing part", { ...GOOD, trust: undefined }, /trust: must be a mapping; it is missing/],
+    ["a field nobody knows", { ...GOOD, more: 1 }, /unknown field `more`/],
+    [
+      "a condition nobody knows, which would widen the route",
+      withTable({ routes: [{ match: [{ sourceIp: "10.0.0.1" }], destinations: [] }] }),
+      /table.routes\[0\].match\[0\]: unknown field `sourceIp`/,
+    ],
+    [
+      "a destination that is not described",
+      withTable({ routes: [{ match: [], destinations: [{ cluster: "outbound|80||x", weight: 1 }] }] }),
+      /`outbound\|80\|\|x` is not among the clusters/,
+    ],
+    [
+      "a negative weight",
+      withTable({ routes: [{ match: [], destinations: [{ cluster: V1, weight: -1 }] }] }),
+      /weight: must be a whole number/,
+    ],
+    ["a mode nobody knows", withCluster({ tlsMode: "MUTUAL" }), /tlsMode: must be one of DISABLE, DUBBO_MUTUAL/],
+    ["a port that is none", withCluster({ endpoints: [{ ...GOOD.clusters[0]?.endpoints[0], port: 0 }] }), /port/],
+    ["two clusters of one name", { ...GOOD, clusters: [GOOD.clusters[0], GOOD.clusters[0]] }, /stands for two/],
+  ])("%s", (_, value, message) => {
+    expect(() => decodeHostRoutes(encodedJson(value))).toThrow(message)
+  })
+})
+
+describe("whatever comes", () => {
+  it("bytes are routes or malformed, nothing else", () => {
+    fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), bytes => isRoutesOrMalformed(bytes)))
+  })
+
+  it("a good message with one value replaced is routes or malformed", () => {
+    const paths = pathsIn(GOOD)
+    fc.assert(
+      fc.property(fc.constantFrom(...paths), fc.jsonValue(), (path, value) =>
+        isRoutesOrMalformed(encodedJson(replaced(GOOD, path, value))),
+      ),
+    )
+  })
+})
+
+function isRoutesOrMalformed(bytes: Uint8Array): boolean {
+  try {
+    const spec = decodeHostRoutes(bytes)
+    return decodeHostRoutes(encodeHostRoutes(spec)).table.port === spec.table.port
+  } catch (error) {
+    return error instanceof MalformedJson
+  }
+}
+
+function pathsIn(value: unknown): readonly (readonly string[])[] {
+  if (typeof value !== "object" || value === null) return [[]]
+  return [[], ...Object.entries(value).flatMap(([key, item]) => pathsIn(item).map(path => [key, ...path]))]
+}
+
+function replaced(tree: unknown, [key, ...rest]: readonly string[], value: unknown): unknown {
+  if (key === undefined) return value
+  if (Array.isArray(tree))
+    return tree.map((item, index) => (String(index) === key ? replaced(item, rest, value) : item))
+  const object = Object.entries(tree as object) // paths lead through mappings and lists alone
+  return Object.fromEntries(object.map(([name, item]) => [name, name === key ? replaced(item, rest, value) : item]))
+}

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything a caller needs to reach one host and port, as one resource: routes, destinations, endpoints, who may answer
+// and whom to trust. Standard xDS spreads the same over four types that arrive one after the other; this is taken as a
+// whole or not at all.
+
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf"
+import type { EffectiveMode, RouteMatch, StringMatch } from "@merlon/policy"
+import { HostRoutesSchema } from "./generated/merlon/mesh/v1/mesh_pb.js"
+import { choice, flag, list, MalformedJson, object, optional, parseJson, record, text, whole } from "./json-shape.js"
+import type { TrustSpec } from "./proxy-resource.js"
+import type { RouteTable, ServiceCluster, ServiceEndpoint, WeightedDestination, WeightedRoute } from "./route-table.js"
+
+export const HOST_ROUTES = "type.googleapis.com/merlon.mesh.v1.HostRoutes"
+
+export interface HostRoutesSpec {
+  readonly table: RouteTable
+  /** All that the table leads to; one that does not exist is there without endpoints. */
+  readonly clusters: readonly ServiceCluster[]
+  /** What the servers accept, for people. */
+  readonly services: readonly ServiceModes[]
+  readonly trust: TrustSpec
+}
+
+export interface ServiceModes {
+  readonly host: string
+  readonly ports: readonly PortMode[]
+}
+
+export interface PortMode {
+  /** Of the Service. */
+  readonly port: number
+  /** What callers must expect: the strictest where endpoints differ; undefined where no xserver enforces anything. */
+  readonly mtlsMode: EffectiveMode | undefined
+  /** Whether endpoints differ. */
+  readonly mixed: boolean
+}
+
+const MAX_NAME = 512
+const MAX_PATTERN = 8_192
+const MAX_BUNDLE = 1_048_576
+const MODES = ["DISABLE", "PERMISSIVE", "STRICT"] as const
+const port = whole(0, 65_535)
+
+const stringMatch = object<StringMatch>({
+  exact: optional(text(MAX_PATTERN)),
+  prefix: optional(text(MAX_PATTERN)),
+  regex: optional(text(MAX_PATTERN)),
+})
+
+const routeMatch = object<RouteMatch>({
+  uri: optional(stringMatch),
+  method: optional(stringMatch),
+  host: optional(stringMatch),
+  headers: optional(record(64, stringMatch)),
+  queryParams: optional(record(64, stringMatch)),
+  port: optional(port),
+})
+
+const destination = object<WeightedDestination>({
+  cluster: text(MAX_NAME),
+  // A cluster named several times has the sum of its shares.
+  weight: whole(0, Number.MAX_SAFE_INTEGER / 1_024),
+})
+
+const route = object<WeightedRoute>({ match: list(64, routeMatch), destinations: list(512, destination) })
+
+const table = object<RouteTable>({
+  host: text(MAX_NAME),
+  port,
+  aliases: list(16, text(MAX_NAME)),
+  routes: list(256, route),
+})
+
+const endpoint = object<ServiceEndpoint>({
+  address: text(MAX_NAME),
+  port: whole(1, 65_535),
+  healthy: flag,
+  workload: text(MAX_NAME),
+  mtlsMode: optional(choice(...MODES)),
+})
+
+const cluster = object<ServiceCluster>({
+  name: text(MAX_NAME * 2),
+  host: text(MAX_NAME),
+  port,
+  subset: text(MAX_NAME),
+  tlsMode: optional(choice("DISABLE", "DUBBO_MUTUAL")),
+  sni: text(MAX_NAME),
+  identities: list(65_536, text(2_048)),
+  endpoints: list(65_536, endpoint),
+})
+
+const services = object<ServiceModes>({
+  host: text(MAX_NAME),
+  ports: list(1_024, object<PortMode>({ port, mtlsMode: optional(choice(...MODES)), mixed: flag })),
+})
+
+const trust = object<TrustSpec>({
+  bundle: text(MAX_BUNDLE),
+  signer: text(MAX_NAME),
+  revokedIdentities: list(1_048_576, text(2_048)),
+  revokedSerials: list(1_048_576, text(128)),
+})
+
+const hostRoutes = object<HostRoutesSpec>({
+  table,
+  clusters: list(4_096, cluster),
+  services: list(4_096, services),
+  trust,
+})
+
+/** The message inside the Any. */
+export function encodeHostRoutes(spec: HostRoutesSpec): Uint8Array {
+  return toBinary(HostRoutesSchema, create(HostRoutesSchema, { routes: JSON.stringify(spec) }))
+}
+
+/** Throws where the bytes are no complete routes. */
+export function decodeHostRoutes(bytes: Uint8Array): HostRoutesSpec {
+  const spec = parseJson(textOf(bytes), hostRoutes)
+  const names = new Set(spec.clusters.map(({ name }) => name))
+  if (names.size < spec.clusters.length) throw new MalformedJson("clusters: one name stands for two")
+  for (const { destinations } of spec.table.routes) {
+    for (const { cluster: name } of destinations) {
+      // A route into the dark would only be found by the request that takes it.
+      if (!names.has(name)) throw new MalformedJson(`table.routes: \`${name}\` is not among the clusters`)
+    }
+  }
+  return spec
+}
+
+function textOf(bytes: Uint8Array): string {
+  try {
+    return fromBinary(HostRoutesSchema, bytes).routes
+  } catch {
+    throw new MalformedJson("is no HostRoutes message")
+  }
+}
