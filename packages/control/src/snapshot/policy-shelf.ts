@@ -67,19 +67,17 @@ export class PolicyShelf {
     const before = this.#policies.get(key)
     const { document, faults } = validate(object, names)
     if (document === undefined || document.kind !== kind) return this.#unreadable(key, before, object, faults)
-    // MeshServices are none of the kinds that this shelf is asked for.
-    const policy = document as SecurityPolicy
-    const wire = wireDocument(policy, names)
+    const wire = wireDocument(document, names)
     const version = contentVersion(wire)
     if (before?.resource.version === version) return undefined
     const value = encode({ kind: "policy", document: wire })
     const after: ShelvedPolicy = {
       key,
-      document: policy,
+      document,
       namespace,
-      selector: policy.spec.selector?.matchLabels ?? {},
+      selector: document.spec.selector?.matchLabels ?? {},
       resource: { name: resourceNames.policy(kind, namespace, name), version, value },
-      keySets: keySetsOf(policy),
+      keySets: keySetsOf(document),
     }
     this.#policies.set(key, after)
     return { before, after }
