@@ -6,6 +6,7 @@ import { type ClientTlsMode, parseIp, parseSpiffeId } from "@merlon/policy"
 import { type ClusterKey, parseClusterName, type ServiceCluster, type ServiceEndpoint } from "@merlon/xds"
 import type { MeshServiceEntry, ServicePort } from "../registry/mesh-directory.js"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
+import { targetPortOf } from "../registry/target-port.js"
 import { addressedHost, destinationsOf, isSubset } from "./mesh-service-index.js"
 import { canonicalHost, type RouteContext } from "./route-context.js"
 
@@ -97,21 +98,16 @@ function endpointsOf(
 
 function endpointOf(
   workload: MeshWorkload,
-  { targetPort }: ServicePort,
+  entry: ServicePort,
   { modeOf }: RouteContext,
 ): ServiceEndpoint | undefined {
   const { address, ready: healthy, key } = workload
   if (address === undefined) return undefined
-  const declared =
-    typeof targetPort === "string"
-      ? workload.ports.find(({ name }) => name === targetPort)
-      : // A Service that leads to xserver by itself names the port on which xserver listens.
-        (workload.ports.find(({ port }) => port === targetPort) ??
-        (workload.proxied ? workload.ports.find(({ listen }) => listen === targetPort) : undefined))
+  const declared = targetPortOf(workload.ports, entry)
   if (declared !== undefined && workload.proxied) {
     return { address, port: declared.listen, healthy, workload: key, mtlsMode: modeOf(workload, declared.port) }
   }
-  const port = declared?.port ?? targetPort
+  const port = declared?.port ?? entry.targetPort
   return typeof port === "string" ? undefined : { address, port, healthy, workload: key, mtlsMode: undefined }
 }
 

@@ -53,8 +53,18 @@ function matchesAt(match: readonly RouteMatch[], port: number): readonly RouteMa
   if (match.length === 0) return []
   const possible = match.filter(alternative => alternative.port === undefined || alternative.port === port)
   if (possible.length === 0) return undefined
-  const stripped = possible.map(({ port: _, ...rest }) => rest)
+  const stripped = possible.map(withoutPort)
   return stripped.some(isUnconditional) ? [] : stripped
+}
+
+function withoutPort({ uri, method, host, headers, queryParams }: RouteMatch): RouteMatch {
+  return {
+    ...(uri === undefined ? {} : { uri }),
+    ...(method === undefined ? {} : { method }),
+    ...(host === undefined ? {} : { host }),
+    ...(headers === undefined ? {} : { headers }),
+    ...(queryParams === undefined ? {} : { queryParams }),
+  }
 }
 
 function isUnconditional({ uri, method, host, headers = {}, queryParams = {} }: RouteMatch): boolean {

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// ServiceCluster → Cluster. Endpoints come over ADS. With TLS the client shows the mesh's certificate and takes an answer
+// only from the identities behind the Service.
+
+import { create, toBinary } from "@bufbuild/protobuf"
+import { anyPack, DurationSchema } from "@bufbuild/protobuf/wkt"
+import {
+  Cluster_CommonLbConfigSchema,
+  Cluster_DiscoveryType,
+  Cluster_EdsClusterConfigSchema,
+  Cluster_LbPolicy,
+  ClusterSchema,
+} from "../generated/envoy/config/cluster/v3/cluster_pb.js"
+import { TransportSocketSchema } from "../generated/envoy/config/core/v3/base_pb.js"
+import { UpstreamTlsContextSchema } from "../generated/envoy/extensions/transport_sockets/tls/v3/tls_pb.js"
+import { HttpProtocolOptionsSchema } from "../generated/envoy/extensions/upstreams/http/v3/http_protocol_options_pb.js"
+import { PercentSchema } from "../generated/envoy/type/v3/percent_pb.js"
+import type { ServiceCluster } from "../route-table.js"
+import { overAds } from "./ads.js"
+import { encodeMetadata } from "./metadata.js"
+import { encodeProtocol } from "./protocol.js"
+import { upstreamTls } from "./upstream-tls.js"
+
+const CONNECT_TIMEOUT_SECONDS = 5n
+const PROTOCOL_OPTIONS = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
+
+export function encodeCluster(cluster: ServiceCluster): Uint8Array {
+  const { name, sni, identities, tlsMode } = cluster
+  const tls = callsWithTls(cluster)
+  const message = create(ClusterSchema, {
+    name,
+    clusterDiscoveryType: { case: "type", value: Cluster_DiscoveryType.EDS },
+    edsClusterConfig: create(Cluster_EdsClusterConfigSchema, { edsConfig: overAds() }),
+    connectTimeout: create(DurationSchema, { seconds: CONNECT_TIMEOUT_SECONDS }),
+    lbPolicy: Cluster_LbPolicy.ROUND_ROBIN,
+    // Envoy would call endpoints that are not ready as soon as half of them are not.
+    commonLbConfig: create(Cluster_CommonLbConfigSchema, { healthyPanicThreshold: create(PercentSchema) }),
+    typedExtensionProtocolOptions: { [PROTOCOL_OPTIONS]: anyPack(HttpProtocolOptionsSchema, encodeProtocol(tls)) },
+    metadata: encodeMetadata({ tlsMode, sni, identities }),
+  })
+  if (tls) {
+    message.transportSocket = create(TransportSocketSchema, {
+      name: "envoy.transport_sockets.tls",
+      configType: { case: "typedConfig", value: anyPack(UpstreamTlsContextSchema, upstreamTls(sni, identities)) },
+    })
+  }
+  return toBinary(ClusterSchema, message)
+}
+
+/**
+ * Where no MeshService says: TLS if nothing else could be answered. A client without certificates refuses the whole
+ * cluster for it, so it is not offered to those whom plaintext would still serve.
+ */
+function callsWithTls({ tlsMode, endpoints }: ServiceCluster): boolean {
+  if (tlsMode !== undefined) return tlsMode === "DUBBO_MUTUAL"
+  return endpoints.length > 0 && endpoints.every(({ mtlsMode }) => mtlsMode === "STRICT")
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Endpoints → ClusterLoadAssignment, all in one locality: the mesh knows of no distances.
+
+import { create, toBinary } from "@bufbuild/protobuf"
+import { AddressSchema, SocketAddressSchema } from "../generated/envoy/config/core/v3/address_pb.js"
+import { LocalitySchema } from "../generated/envoy/config/core/v3/base_pb.js"
+import { HealthStatus } from "../generated/envoy/config/core/v3/health_check_pb.js"
+import {
+  EndpointSchema,
+  type LbEndpoint,
+  LbEndpointSchema,
+  LocalityLbEndpointsSchema,
+} from "../generated/envoy/config/endpoint/v3/endpoint_components_pb.js"
+import { ClusterLoadAssignmentSchema } from "../generated/envoy/config/endpoint/v3/endpoint_pb.js"
+import type { ServiceEndpoint } from "../route-table.js"
+import { encodeMetadata } from "./metadata.js"
+
+export function encodeEndpoints(cluster: string, endpoints: readonly ServiceEndpoint[]): Uint8Array {
+  const distinct = onePerAddress(endpoints)
+  const locality = create(LocalityLbEndpointsSchema, {
+    locality: create(LocalitySchema),
+    // gRPC leaves out a locality without weight.
+    loadBalancingWeight: 1,
+    lbEndpoints: distinct.map(encodeEndpoint),
+  })
+  return toBinary(
+    ClusterLoadAssignmentSchema,
+    create(ClusterLoadAssignmentSchema, {
+      clusterName: cluster,
+      endpoints: endpoints.length === 0 ? [] : [locality],
+    }),
+  )
+}
+
+function encodeEndpoint({ address, port, healthy, workload, mtlsMode }: ServiceEndpoint): LbEndpoint {
+  const socketAddress = create(SocketAddressSchema, { address, portSpecifier: { case: "portValue", value: port } })
+  return create(LbEndpointSchema, {
+    hostIdentifier: {
+      case: "endpoint",
+      value: create(EndpointSchema, {
+        address: create(AddressSchema, { address: { case: "socketAddress", value: socketAddress } }),
+      }),
+    },
+    healthStatus: healthy ? HealthStatus.HEALTHY : HealthStatus.UNHEALTHY,
+    metadata: encodeMetadata({ workload: workload === "" ? undefined : workload, mtlsMode }),
+  })
+}
+
+/** Clients refuse an assignment that names an address twice. Of two workloads there, one that is ready answers. */
+function onePerAddress(endpoints: readonly ServiceEndpoint[]): readonly ServiceEndpoint[] {
+  const known = new Map<string, ServiceEndpoint>()
+  for (const endpoint of endpoints) {
+    const key = `${endpoint.address} ${endpoint.port}`
+    const other = known.get(key)
+    if (other === undefined || (!other.healthy && endpoint.healthy)) known.set(key, endpoint)
+  }
+  return [...known.values()]
+}

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Route table → RouteConfiguration. The host a caller names is one of the table's spellings, so what matches by host is
+// settled here: spellings that lead to the same routes are one virtual host. Thus it also holds for gRPC clients, which
+// never see `:authority` as a header.
+
+import { create, toBinary } from "@bufbuild/protobuf"
+import { DurationSchema } from "@bufbuild/protobuf/wkt"
+import { type RouteMatch as MeshMatch, stringMatcher } from "@merlon/policy"
+import {
+  type Route,
+  type RouteAction,
+  RouteActionSchema,
+  RouteSchema,
+  type VirtualHost,
+  VirtualHostSchema,
+  WeightedCluster_ClusterWeightSchema,
+  WeightedClusterSchema,
+} from "../generated/envoy/config/route/v3/route_components_pb.js"
+import { RouteConfigurationSchema } from "../generated/envoy/config/route/v3/route_pb.js"
+import type { RouteTable, WeightedDestination, WeightedRoute } from "../route-table.js"
+import { encodeMatch } from "./matches.js"
+
+export function encodeRoutes(name: string, table: RouteTable): Uint8Array {
+  return toBinary(
+    RouteConfigurationSchema,
+    create(RouteConfigurationSchema, { name, virtualHosts: virtualHosts(table) }),
+  )
+}
+
+function virtualHosts({ host, port, aliases, routes }: RouteTable): VirtualHost[] {
+  const spellings = new Map<string, { readonly names: string[]; readonly routes: readonly WeightedRoute[] }>()
+  for (const name of [host, ...aliases]) {
+    const reached = routesAt(name, routes)
+    const alike = JSON.stringify(reached)
+    const group = spellings.get(alike) ?? { names: [], routes: reached }
+    group.names.push(name)
+    spellings.set(alike, group)
+  }
+  return [...spellings.values()].map(group =>
+    create(VirtualHostSchema, {
+      name: authority(group.names[0] ?? host, port),
+      domains: group.names.flatMap(name => [name.includes(":") ? `[${name}]` : name, authority(name, port)]),
+      routes: group.routes.flatMap(encodeRoute),
+    }),
+  )
+}
+
+function authority(host: string, port: number): string {
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`
+}
+
+/** The routes that a caller who names the host so can reach. */
+function routesAt(name: string, routes: readonly WeightedRoute[]): readonly WeightedRoute[] {
+  const reached: WeightedRoute[] = []
+  for (const { match, destinations } of routes) {
+    const alternatives = match.filter(({ host }) => host === undefined || stringMatcher(host)(name)).map(withoutHost)
+    if (match.length > 0 && alternatives.length === 0) continue
+    const always = match.length === 0 || alternatives.some(alternative => Object.keys(alternative).length === 0)
+    reached.push({ match: always ? [] : alternatives, destinations })
+    if (always) break
+  }
+  return reached
+}
+
+function withoutHost({ uri, method, headers, queryParams }: MeshMatch): MeshMatch {
+  return {
+    ...(uri === undefined ? {} : { uri }),
+    ...(method === undefined ? {} : { method }),
+    ...(headers === undefined || Object.keys(headers).length === 0 ? {} : { headers }),
+    ...(queryParams === undefined || Object.keys(queryParams).length === 0 ? {} : { queryParams }),
+  }
+}
+
+/** Envoy has no alternatives within a route: each becomes a route with the same action. */
+function encodeRoute({ match, destinations }: WeightedRoute): Route[] {
+  const action = encodeAction(destinations)
+  return (match.length === 0 ? [{}] : match).map(alternative =>
+    create(RouteSchema, { match: encodeMatch(alternative), action: { case: "route", value: action } }),
+  )
+}
+
+function encodeAction(destinations: readonly WeightedDestination[]): RouteAction {
+  // Without this Envoy would end every request after 15 seconds.
+  const timeout = create(DurationSchema)
+  const clusters = inRange(destinations).map(({ cluster, weight }) =>
+    create(WeightedCluster_ClusterWeightSchema, { name: cluster, weight }),
+  )
+  const value = create(WeightedClusterSchema, { clusters })
+  return create(RouteActionSchema, { clusterSpecifier: { case: "weightedClusters", value }, timeout })
+}
+
+const MAX_SUM = 0xffff_ffff
+
+/** Clients refuse weights that add up to more than 32 bits hold. Nobody who had a share is left without. */
+function inRange(destinations: readonly WeightedDestination[]): readonly WeightedDestination[] {
+  const sum = destinations.reduce((total, { weight }) => total + weight, 0)
+  if (sum <= MAX_SUM) return destinations
+  // Rounding up adds at most one to each.
+  const factor = (MAX_SUM - destinations.length) / sum
+  return destinations.map(({ cluster, weight }) => ({ cluster, weight: Math.ceil(weight * factor) }))
+}

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a client secures its calls, in the words of gRPC's A29: certificates by the provider `default` of its bootstrap,
+// the server's identity by its URI names.
+
+import { create } from "@bufbuild/protobuf"
+import {
+  CertificateProviderPluginInstanceSchema,
+  type CertificateValidationContext,
+  CertificateValidationContextSchema,
+  SubjectAltNameMatcher_SanType,
+  SubjectAltNameMatcherSchema,
+} from "../generated/envoy/extensions/transport_sockets/tls/v3/common_pb.js"
+import {
+  CommonTlsContext_CombinedCertificateValidationContextSchema,
+  CommonTlsContextSchema,
+  type UpstreamTlsContext,
+  UpstreamTlsContextSchema,
+} from "../generated/envoy/extensions/transport_sockets/tls/v3/tls_pb.js"
+import { StringMatcherSchema } from "../generated/envoy/type/matcher/v3/string_pb.js"
+
+const PROVIDER = "default"
+const ROOT = "ROOTCA"
+
+/** Fails closed: no names at all would mean that anybody of the mesh may answer, so nobody is named instead. */
+const NOBODY = "spiffe://nobody.invalid"
+
+export function upstreamTls(sni: string, identities: readonly string[]): UpstreamTlsContext {
+  const combined = create(CommonTlsContext_CombinedCertificateValidationContextSchema, {
+    defaultValidationContext: validation(identities.length === 0 ? [NOBODY] : identities),
+  })
+  return create(UpstreamTlsContextSchema, {
+    sni,
+    commonTlsContext: create(CommonTlsContextSchema, {
+      tlsCertificateProviderInstance: create(CertificateProviderPluginInstanceSchema, {
+        instanceName: PROVIDER,
+        certificateName: PROVIDER,
+      }),
+      validationContextType: { case: "combinedValidationContext", value: combined },
+      alpnProtocols: ["h2", "http/1.1"],
+    }),
+  })
+}
+
+/** gRPC reads the names without a type, Envoy those with one. */
+function validation(identities: readonly string[]): CertificateValidationContext {
+  const names = identities.map(exact => create(StringMatcherSchema, { matchPattern: { case: "exact", value: exact } }))
+  return create(CertificateValidationContextSchema, {
+    caCertificateProviderInstance: create(CertificateProviderPluginInstanceSchema, {
+      instanceName: PROVIDER,
+      certificateName: ROOT,
+    }),
+    matchSubjectAltNames: names,
+    matchTypedSubjectAltNames: names.map(matcher =>
+      create(SubjectAltNameMatcherSchema, { sanType: SubjectAltNameMatcher_SanType.URI, matcher }),
+    ),
+  })
+}

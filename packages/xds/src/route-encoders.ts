@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Route tables and clusters on the wire, as standard xDS knows them. The messages of Envoy are many, and a proxy that
+// only receives policies has no use for them: they are loaded when somebody asks for the codec.
+
+import type { RouteTable, ServiceCluster, ServiceEndpoint } from "./route-table.js"
+
+/** Type URLs, in the order in which a client asks for them. */
+export const LISTENER = "type.googleapis.com/envoy.config.listener.v3.Listener"
+export const ROUTE_CONFIGURATION = "type.googleapis.com/envoy.config.route.v3.RouteConfiguration"
+export const CLUSTER = "type.googleapis.com/envoy.config.cluster.v3.Cluster"
+export const ENDPOINTS = "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
+
+/** Messages as they stand inside an Any. */
+export interface RouteEncoders {
+  /** A client finds the routes of `routes` by the name it asked for. */
+  listener(name: string, routes: string): Uint8Array
+  routes(name: string, table: RouteTable): Uint8Array
+  cluster(cluster: ServiceCluster): Uint8Array
+  endpoints(cluster: string, endpoints: readonly ServiceEndpoint[]): Uint8Array
+}
+
+export async function loadRouteEncoders(): Promise<RouteEncoders> {
+  const { encodeListener } = await import("./envoy/listener.js")
+  const { encodeRoutes } = await import("./envoy/routes.js")
+  const { encodeCluster } = await import("./envoy/cluster.js")
+  const { encodeEndpoints } = await import("./envoy/endpoints.js")
+  return { listener: encodeListener, routes: encodeRoutes, cluster: encodeCluster, endpoints: encodeEndpoints }
+}
