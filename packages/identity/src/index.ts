@@ -15,6 +15,7 @@ export {
   type RotationFacts,
   type RotationPhase,
   type RotationState,
+  servingKeys,
 } from "./authority/rotation.js"
 export { IdentityError, type IdentityErrorCode } from "./errors.js"
 export { type MadeRequest, makeSigningRequest } from "./request/make.js"

@@ -27,8 +27,7 @@ interface Standing {
 export type RotationState =
   | (Standing & { readonly phase: "steady" | "retire" })
   | (Standing & { readonly phase: "distribute"; readonly next: AuthorityKeys })
-  /** Of the old root only the certificate is left: nothing can be signed with it any more. */
-  | (Standing & { readonly phase: "sign"; readonly previous: string })
+  | (Standing & { readonly phase: "sign"; readonly previous: AuthorityKeys })
 
 export interface RotationFacts {
   readonly now: number
@@ -62,7 +61,7 @@ export function advance(state: RotationState, facts: RotationFacts, makeRoot: ()
       const roots = [current, state.next].map(fingerprintOfRoot)
       // INVARIANT: nobody shows a leaf of the new root before every connected proxy has said that it trusts it.
       if (!facts.allTrust(roots)) return state
-      return { ...next, phase: "sign", current: state.next, previous: current.root }
+      return { ...next, phase: "sign", current: state.next, previous: current }
     }
     case "sign": {
       const gone = facts.allSignedBy(fingerprintOfRoot(current)) && facts.now > facts.lastOldExpiry
@@ -76,7 +75,15 @@ export function advance(state: RotationState, facts: RotationFacts, makeRoot: ()
 /** PEM: what proxies are to trust. The root that signs comes first. */
 export function bundleOf(state: RotationState): string {
   if (state.phase === "distribute") return mergeBundles(state.current.root, state.next.root)
-  return state.phase === "sign" ? mergeBundles(state.current.root, state.previous) : state.current.root
+  return state.phase === "sign" ? mergeBundles(state.current.root, state.previous.root) : state.current.root
+}
+
+/**
+ * Who signs for the control plane's own listeners. A proxy that was away comes back knowing only the root it left with,
+ * and must be able to hear of the new one: so the old root vouches for us as long as it is trusted at all.
+ */
+export function servingKeys(state: RotationState): AuthorityKeys {
+  return state.phase === "sign" ? state.previous : state.current
 }
 
 function begins({ current, demand }: RotationState, facts: RotationFacts): boolean {
