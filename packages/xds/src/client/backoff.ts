@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long to wait before the next attempt. Full jitter: after an outage a thousand proxies come back spread out, not
+// all at once.
+
+import type { ClientLimits } from "./options.js"
+
+export class Backoff {
+  #failures = 0
+
+  constructor(
+    readonly limits: Pick<ClientLimits, "firstRetryMs" | "retryMs" | "longestRetryMs">,
+    readonly random: () => number,
+  ) {}
+
+  reset(): void {
+    this.#failures = 0
+  }
+
+  /** `refused`: the control plane said no. Asking often does not change its mind. */
+  next({ refused }: { readonly refused: boolean }): number {
+    const { firstRetryMs, retryMs, longestRetryMs } = this.limits
+    const failures = this.#failures
+    this.#failures += 1
+    if (refused) return longestRetryMs / 2 + (this.random() * longestRetryMs) / 2
+    const ceiling = failures === 0 ? firstRetryMs : Math.min(longestRetryMs, retryMs * 2 ** (failures - 1))
+    return this.random() * ceiling
+  }
+}

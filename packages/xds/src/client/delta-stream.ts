@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// One delta stream from its opening to its end: subscribes with what is held, applies what comes, answers each update.
+// It never throws; `ended` tells why it is over.
+
+import { create, type JsonObject, type MessageInitShape } from "@bufbuild/protobuf"
+import { type ClientDuplexStream, type ServiceError, status } from "@grpc/grpc-js"
+import { NodeSchema } from "../generated/envoy/config/core/v3/base_pb.js"
+import {
+  type DeltaDiscoveryRequest,
+  DeltaDiscoveryRequestSchema,
+  type DeltaDiscoveryResponse,
+} from "../generated/envoy/service/discovery/v3/discovery_pb.js"
+import { messageOf } from "../log.js"
+import { deltaAggregatedResources } from "../wire/methods.js"
+import { type Channel, type ChannelOptions, openChannel } from "./channel.js"
+import type { Lane } from "./lane.js"
+import type { MeshClientOptions, Subscription } from "./options.js"
+import { readUpdate } from "./read-update.js"
+
+export interface StreamEnd {
+  readonly why: string
+  /** The control plane said that this client may not. */
+  readonly refused: boolean
+}
+
+export interface DeltaStreamOptions extends ChannelOptions {
+  readonly node: MeshClientOptions["node"]
+  readonly subscriptions: readonly Subscription[]
+  readonly lanes: ReadonlyMap<string, Lane>
+  readonly onAnswer: () => void
+}
+
+/** A control plane sends one update of a type at a time, more only when we are slow to answer. */
+const WAITING_UPDATES = 64
+const REASON_LENGTH = 2_048
+const INVALID_ARGUMENT = 3
+
+export class DeltaStream {
+  readonly ended: Promise<StreamEnd>
+  readonly #options: DeltaStreamOptions
+  readonly #channel: Channel
+  readonly #call: ClientDuplexStream<DeltaDiscoveryRequest, DeltaDiscoveryResponse>
+  /** Names as the control plane knows them, by type. */
+  readonly #asked = new Map<string, ReadonlySet<string>>()
+  /** Types for which a request was sent. */
+  readonly #opened = new Set<string>()
+  readonly #unanswered: Set<string>
+  #resolve: (end: StreamEnd) => void = () => {}
+  #waiting = 0
+  #named = false
+  #over = false
+  readonly #answer: NodeJS.Timeout
+
+  /** Throws where the channel cannot be made. */
+  constructor(options: DeltaStreamOptions) {
+    this.#options = options
+    const { limits, subscriptions } = options
+    this.ended = new Promise(resolve => {
+      this.#resolve = resolve
+    })
+    this.#unanswered = new Set(subscriptions.map(({ typeUrl }) => typeUrl))
+    this.#channel = openChannel(options)
+    const { path, requestSerialize, responseDeserialize } = deltaAggregatedResources
+    const { client, metadata } = this.#channel
+    this.#call = client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, metadata)
+    this.#call.on("data", (response: DeltaDiscoveryResponse) => this.#receive(response))
+    this.#call.on("error", (error: ServiceError) => this.#failed(error))
+    this.#call.on("end", () => this.close("the control plane ended the stream"))
+    client.waitForReady(Date.now() + limits.connectMs, error => {
+      if (error !== undefined) this.close(`no connection within ${limits.connectMs} ms`)
+    })
+    this.#answer = setTimeout(() => this.close("the control plane does not answer"), limits.answerMs)
+    for (const subscription of subscriptions) void this.#subscribe(subscription)
+  }
+
+  resubscribe(typeUrl: string): void {
+    const subscription = this.#options.subscriptions.find(each => each.typeUrl === typeUrl)
+    const before = this.#asked.get(typeUrl)
+    if (subscription === undefined || before === undefined) return
+    if (before.size === 0 && !this.#opened.has(typeUrl)) {
+      void this.#subscribe(subscription)
+      return
+    }
+    const after = namesOf(subscription)
+    const subscribe = [...after].filter(name => !before.has(name))
+    const unsubscribe = [...before].filter(name => !after.has(name))
+    if (subscribe.length === 0 && unsubscribe.length === 0) return
+    this.#asked.set(typeUrl, after)
+    this.#send({ typeUrl, resourceNamesSubscribe: subscribe, resourceNamesUnsubscribe: unsubscribe })
+  }
+
+  close(why: string, refused = false): void {
+    if (this.#over) return
+    this.#over = true
+    clearTimeout(this.#answer)
+    this.#call.cancel()
+    this.#channel.client.close()
+    this.#resolve({ why, refused })
+  }
+
+  async #subscribe(subscription: Subscription): Promise<void> {
+    const { typeUrl } = subscription
+    await this.#options.lanes.get(typeUrl)?.idle()
+    if (this.#over) return
+    try {
+      const names = namesOf(subscription)
+      const held = [...subscription.known()].filter(([name]) => names.has("*") || names.has(name))
+      this.#asked.set(typeUrl, names)
+      // A first request without names would ask for everything there is.
+      if (names.size === 0) {
+        this.#answered(typeUrl)
+        return
+      }
+      this.#opened.add(typeUrl)
+      this.#send({
+        typeUrl,
+        resourceNamesSubscribe: [...names],
+        initialResourceVersions: Object.fromEntries(held),
+      })
+    } catch (error) {
+      this.close(messageOf(error))
+    }
+  }
+
+  #receive(response: DeltaDiscoveryResponse): void {
+    const { typeUrl } = response
+    const { subscriptions, lanes, onAnswer } = this.#options
+    const subscription = subscriptions.find(each => each.typeUrl === typeUrl)
+    const lane = lanes.get(typeUrl)
+    if (this.#over || subscription === undefined || lane === undefined) return
+    this.#answered(typeUrl)
+    onAnswer()
+    this.#waiting += 1
+    if (this.#waiting > WAITING_UPDATES) {
+      this.close("updates come faster than they can be applied")
+      return
+    }
+    void lane
+      .add(async () => this.#apply(subscription, response))
+      .finally(() => {
+        this.#waiting -= 1
+      })
+  }
+
+  #answered(typeUrl: string): void {
+    this.#unanswered.delete(typeUrl)
+    if (this.#unanswered.size === 0) clearTimeout(this.#answer)
+  }
+
+  async #apply(subscription: Subscription, response: DeltaDiscoveryResponse): Promise<void> {
+    // What a dead stream brought last is not worth the work: the next one brings the newest.
+    if (this.#over) return
+    const { typeUrl, nonce } = response
+    try {
+      await subscription.apply(readUpdate(response))
+      this.#send({ typeUrl, responseNonce: nonce })
+    } catch (error) {
+      const message = messageOf(error).slice(0, REASON_LENGTH)
+      this.#options.log.warn({ typeUrl, error: message }, "an update was refused; what was in force stays")
+      this.#send({ typeUrl, responseNonce: nonce, errorDetail: { code: INVALID_ARGUMENT, message } })
+    }
+  }
+
+  #send(request: MessageInitShape<typeof DeltaDiscoveryRequestSchema>): void {
+    if (this.#over) return
+    try {
+      const message = create(DeltaDiscoveryRequestSchema, request)
+      // The first request of a stream says who speaks; the others need not.
+      if (!this.#named) {
+        const { id, metadata } = this.#options.node
+        message.node = create(NodeSchema, { id, metadata: asJson(metadata()) })
+      }
+      this.#named = true
+      this.#call.write(message)
+    } catch (error) {
+      this.close(messageOf(error))
+    }
+  }
+
+  #failed({ code, details }: ServiceError): void {
+    const refused = code === status.UNAUTHENTICATED || code === status.PERMISSION_DENIED
+    this.close(`${status[code] ?? code}: ${details}`, refused)
+  }
+}
+
+function namesOf({ names }: Subscription): ReadonlySet<string> {
+  const asked = names()
+  return new Set(asked === "*" ? ["*"] : asked)
+}
+
+/** Through JSON, so that whatever the caller puts there can be written as a protobuf Struct. */
+function asJson(metadata: { readonly [key: string]: unknown }): JsonObject {
+  return JSON.parse(JSON.stringify(metadata))
+}

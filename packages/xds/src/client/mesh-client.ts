@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// A proxy's end of the road: keeps a delta stream open for as long as it runs, and calls beside it. gRPC is loaded when
+// it is needed, so that a proxy serves from its last good state before that.
+
+import { messageOf, SILENT } from "../log.js"
+import { Backoff } from "./backoff.js"
+import type { DeltaStream, StreamEnd } from "./delta-stream.js"
+import { Lane } from "./lane.js"
+import { DEFAULT_CLIENT_LIMITS, type ClientLimits, type MeshClientOptions } from "./options.js"
+
+type ConnectionListener = (connected: boolean, why?: string) => void
+
+export interface CertificateAnswer {
+  /** PEM, leaf first, without the root. */
+  readonly certificateChain: string
+  readonly trustBundle: string
+}
+
+export class MeshClient {
+  readonly #options: MeshClientOptions
+  readonly #limits: ClientLimits
+  readonly #lanes: ReadonlyMap<string, Lane>
+  readonly #listeners = new Set<ConnectionListener>()
+  readonly #backoff: Backoff
+  #stream: DeltaStream | undefined
+  #connected = false
+  #running = false
+  #closed = false
+  #wakeUp: () => void = () => {}
+
+  constructor(options: MeshClientOptions) {
+    this.#options = options
+    this.#limits = { ...DEFAULT_CLIENT_LIMITS, ...options.limits }
+    this.#lanes = new Map(options.subscriptions.map(({ typeUrl }) => [typeUrl, new Lane()]))
+    this.#backoff = new Backoff(this.#limits, options.random ?? Math.random)
+  }
+
+  get connected(): boolean {
+    return this.#connected
+  }
+
+  start(): void {
+    if (this.#running || this.#closed || this.#options.subscriptions.length === 0) return
+    this.#running = true
+    void this.#run()
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#stream?.close("closed")
+    this.#wakeUp()
+  }
+
+  /** The names of a subscription have changed. */
+  resubscribe(typeUrl: string): void {
+    this.#stream?.resubscribe(typeUrl)
+  }
+
+  /** Returns how to stop listening. */
+  onConnection(listener: ConnectionListener): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** Rejects with the control plane's reason. */
+  async signCertificate(request: Uint8Array, ttlSeconds = 0): Promise<CertificateAnswer> {
+    const { signOnce } = await import("./calls.js")
+    return signOnce(this.#channelOptions(), { request, ttlSeconds, nodeId: this.#options.node.id })
+  }
+
+  /** Key sets that lack a key some token named. */
+  async report(unknownKeys: readonly string[]): Promise<void> {
+    const { reportOnce } = await import("./calls.js")
+    return reportOnce(this.#channelOptions(), { unknownKeys, nodeId: this.#options.node.id })
+  }
+
+  async #run(): Promise<void> {
+    const { log = SILENT, now = Date.now, address } = this.#options
+    while (!this.#closed) {
+      const startedAt = now()
+      const { why, refused } = await this.#attempt()
+      const answered = this.#connected
+      this.#say(false, why)
+      if (this.#closed) return
+      if (answered && now() - startedAt >= this.#limits.livedMs) this.#backoff.reset()
+      // One that was let in before, and is told to prove itself anew, has perhaps a new certificate already.
+      const pause = this.#backoff.next({ refused: refused && !answered })
+      if (refused) log.error({ address, why }, "the control plane refuses this proxy")
+      else log.warn({ address, why, retryMs: Math.round(pause) }, "not connected to the control plane")
+      await this.#sleep(pause)
+    }
+  }
+
+  async #attempt(): Promise<StreamEnd> {
+    try {
+      const { DeltaStream } = await import("./delta-stream.js")
+      if (this.#closed) return { why: "closed", refused: false }
+      const { node, subscriptions } = this.#options
+      const stream = new DeltaStream({
+        ...this.#channelOptions(),
+        node,
+        subscriptions,
+        lanes: this.#lanes,
+        onAnswer: () => this.#say(true),
+      })
+      this.#stream = stream
+      return await stream.ended
+    } catch (error) {
+      // A bundle or proof that cannot be used now may be good at the next attempt.
+      return { why: messageOf(error), refused: false }
+    } finally {
+      this.#stream = undefined
+    }
+  }
+
+  #channelOptions() {
+    const { address, serverName, trustBundle, proof, log = SILENT } = this.#options
+    return { address, serverName, trustBundle, proof, log, limits: this.#limits }
+  }
+
+  #say(connected: boolean, why?: string): void {
+    if (this.#connected === connected) return
+    this.#connected = connected
+    for (const listener of [...this.#listeners]) {
+      try {
+        listener(connected, why)
+      } catch (error) {
+        this.#options.log?.error({ error: messageOf(error) }, "a listener of the connection failed")
+      }
+    }
+  }
+
+  #sleep(milliseconds: number): Promise<void> {
+    return new Promise(resolve => {
+      const timer = setTimeout(resolve, milliseconds)
+      this.#wakeUp = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  }
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the road says what it met. A logger of pino has this shape.
+
+export interface Log {
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}
+
+export const SILENT: Log = { info() {}, warn() {}, error() {} }
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

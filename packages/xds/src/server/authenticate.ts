@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who calls. A token comes first, because it may say which pod; the certificate of the connection counts where there is
+// no token or none that is good. Nobody gets in by what they say of themselves.
+
+import type { Metadata } from "@grpc/grpc-js"
+import { type Log, messageOf } from "../log.js"
+import type { ServerLimits } from "./limits.js"
+import { type CertificateFacts, isCurrent } from "./peer-certificate.js"
+import type { Caller, Refusal } from "./source.js"
+import { exhausted, type StreamFault } from "./stream-fault.js"
+
+export interface AuthenticationOptions {
+  /** Undefined for a token that is not good. A throw means that nobody could say. */
+  readonly verifyToken: (token: string) => Promise<Caller | undefined>
+  /** The chain is good and the dates are right; undefined where the identity is not one of the mesh. */
+  readonly checkCertificate: (facts: CertificateFacts) => Caller | Refusal | undefined
+  readonly limits: ServerLimits
+  readonly log: Log
+  readonly now: () => number
+}
+
+export interface Proven {
+  readonly caller: Caller
+  /** Of a caller that is known by its certificate. */
+  readonly facts?: CertificateFacts
+}
+
+const NO_PROOF: StreamFault = {
+  code: "UNAUTHENTICATED",
+  message: "send a service-account token or a certificate of the mesh",
+}
+
+export class Authenticator {
+  readonly #options: AuthenticationOptions
+  #pending = 0
+
+  constructor(options: AuthenticationOptions) {
+    this.#options = options
+  }
+
+  async authenticate(metadata: Metadata, facts: CertificateFacts | undefined): Promise<Proven | StreamFault> {
+    const token = bearerToken(metadata)
+    const byToken = token === undefined ? undefined : await this.#byToken(token)
+    if (byToken !== undefined && "caller" in byToken) return byToken
+    const byCertificate = facts === undefined ? undefined : this.byCertificate(facts)
+    if (byCertificate !== undefined && "caller" in byCertificate) return byCertificate
+    return byToken ?? byCertificate ?? NO_PROOF
+  }
+
+  /** Also asked again of streams that are open. */
+  byCertificate(facts: CertificateFacts): Proven | StreamFault {
+    if (!isCurrent(facts, this.#options.now())) {
+      return { code: "UNAUTHENTICATED", message: "the certificate has expired; send a service-account token" }
+    }
+    const found = this.#options.checkCertificate(facts)
+    if (found === undefined) return NO_PROOF
+    return "code" in found ? found : { caller: found, facts }
+  }
+
+  async #byToken(token: string): Promise<Proven | StreamFault> {
+    const { limits, verifyToken, log } = this.#options
+    if (token.length > limits.tokenLength) return { code: "UNAUTHENTICATED", message: "the token is too long" }
+    // Whoever reaches the port can make us ask the API about a token; not without end.
+    if (this.#pending >= limits.pendingProofs) return exhausted("too many tokens are being verified; try again")
+    this.#pending += 1
+    try {
+      const caller = await verifyToken(token)
+      if (caller !== undefined) return { caller }
+      return { code: "UNAUTHENTICATED", message: "the service-account token is not valid; read it anew and try again" }
+    } catch (error) {
+      // Fails closed: what could not be verified is not believed.
+      log.warn({ error: messageOf(error) }, "a token could not be verified")
+      return { code: "UNAVAILABLE", message: "the token could not be verified now; try again" }
+    } finally {
+      this.#pending -= 1
+    }
+  }
+}
+
+function bearerToken(metadata: Metadata): string | undefined {
+  const [value] = metadata.get("authorization")
+  if (typeof value !== "string") return undefined
+  const match = /^bearer +(\S+)$/i.exec(value)
+  return match?.[1]
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// One type on a delta stream: what the client asked for, what it holds as far as we know, and the difference between
+// that and what there is now.
+//
+// INVARIANT: what `#held` says of a name is what the client holds, or the name is named again in the next response.
+
+import type { Snapshot, VersionedResource } from "./source.js"
+import { Unanswered } from "./unanswered.js"
+
+export interface DeltaResponse {
+  readonly typeUrl: string
+  readonly nonce: string
+  readonly revision: number
+  readonly resources: readonly VersionedResource[]
+  readonly removed: readonly string[]
+}
+
+export interface Difference {
+  readonly resources: readonly VersionedResource[]
+  readonly removed: readonly string[]
+  readonly changes: Map<string, string | undefined>
+}
+
+/** The client was told that there is no such resource. */
+const ABSENT = Symbol("absent")
+/** The client may hold this version or that. */
+const UNCERTAIN = Symbol("uncertain")
+
+export class DeltaType {
+  /** Everything that exists. */
+  wildcard = false
+  /** Asked for by name, be it or not. */
+  readonly names = new Set<string>()
+  readonly unanswered = new Unanswered()
+  /** The client waits for an answer even if there is nothing to say: that nothing is news, too. */
+  expecting = false
+  dirty = false
+  readonly #held = new Map<string, string | typeof ABSENT | typeof UNCERTAIN>()
+  #rejected: ReadonlyMap<string, string | undefined> | undefined
+
+  claim(versions: Iterable<readonly [string, string]>): void {
+    for (const [name, version] of versions) this.#held.set(name, version)
+  }
+
+  subscribe(name: string, claimed: boolean): void {
+    this.dirty = true
+    if (name === "*") {
+      this.wildcard = true
+      this.expecting = true
+      return
+    }
+    this.names.add(name)
+    // A client that asks again has forgotten what it had; answers to what was sent before no longer count.
+    if (!claimed) this.#forget(name)
+  }
+
+  unsubscribe(name: string): void {
+    this.dirty = true
+    if (name === "*") {
+      this.wildcard = false
+      return
+    }
+    const wasNamed = this.names.delete(name)
+    this.#forget(name)
+    // The wildcard still covers it, and the client waits to hear whether it does.
+    if (this.wildcard && wasNamed) this.#held.set(name, UNCERTAIN)
+  }
+
+  /** Drops what is known of names nobody asks for. */
+  prune(): void {
+    for (const name of this.#held.keys()) if (!this.#wants(name)) this.#held.delete(name)
+  }
+
+  accepted(changes: ReadonlyMap<string, string | undefined>): void {
+    this.#rejected = undefined
+    for (const [name, version] of changes) {
+      if (!this.#wants(name)) continue
+      if (version !== undefined) this.#held.set(name, version)
+      else if (this.names.has(name)) this.#held.set(name, ABSENT)
+      else this.#held.delete(name)
+    }
+  }
+
+  /** Some clients keep the good half of what they refuse, so all of it is in doubt. It is sent again once it differs. */
+  rejected(changes: ReadonlyMap<string, string | undefined>): void {
+    this.#rejected = changes
+    for (const name of changes.keys()) if (this.#wants(name)) this.#held.set(name, UNCERTAIN)
+  }
+
+  /** Whether the very same was refused last. Sending it again would only be refused again. */
+  wasRejected(changes: ReadonlyMap<string, string | undefined>): boolean {
+    const rejected = this.#rejected
+    if (rejected === undefined || !this.unanswered.empty || rejected.size !== changes.size) return false
+    for (const [name, version] of changes) {
+      if (!rejected.has(name) || rejected.get(name) !== version) return false
+    }
+    return true
+  }
+
+  difference({ resources: existing }: Snapshot): Difference {
+    const touched = this.unanswered.touched()
+    const resources: VersionedResource[] = []
+    const removed = new Set<string>()
+    for (const resource of existing.values()) {
+      const { name, version } = resource
+      if (!this.#wants(name)) continue
+      if (touched.has(name) || this.#held.get(name) !== version) resources.push(resource)
+    }
+    for (const name of this.names) {
+      if (!existing.has(name) && (touched.has(name) || this.#held.get(name) !== ABSENT)) removed.add(name)
+    }
+    if (this.wildcard) {
+      for (const name of [...this.#held.keys(), ...touched]) {
+        if (!existing.has(name) && !this.names.has(name)) removed.add(name)
+      }
+    }
+    const changes = new Map<string, string | undefined>()
+    for (const { name, version } of resources) changes.set(name, version)
+    for (const name of removed) changes.set(name, undefined)
+    return { resources, removed: [...removed], changes }
+  }
+
+  #wants(name: string): boolean {
+    return this.wildcard || this.names.has(name)
+  }
+
+  #forget(name: string): void {
+    this.#held.delete(name)
+    this.unanswered.forget(name)
+  }
+}

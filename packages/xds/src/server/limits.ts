@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a client may cost the control plane. Whoever reaches the port chooses what it sends; everything it can make us
+// keep or compute ends here.
+
+export interface StreamLimits {
+  /** Resource names a client may subscribe to, or claim to know, of one type. */
+  readonly namesPerType: number
+  /** Characters of a name, of a version, of a type URL. */
+  readonly nameLength: number
+  readonly typesPerStream: number
+  /** Milliseconds in which a response should be answered; then the newest state is sent all the same. */
+  readonly ackDeadlineMs: number
+}
+
+export interface ServerLimits extends StreamLimits {
+  readonly connections: number
+  readonly streamsPerConnection: number
+  readonly messageBytes: number
+  /** Characters of a service-account token. */
+  readonly tokenLength: number
+  /** Requests a stream may send at once, and how many more each second. */
+  readonly requestBurst: number
+  readonly requestsPerSecond: number
+  /** Tokens being verified and certificates being signed at one time, over all callers. */
+  readonly pendingProofs: number
+  readonly pendingCalls: number
+  readonly handshakeMs: number
+  /** From the opening of a stream to its first request. */
+  readonly firstRequestMs: number
+  /** A response that the client's flow control has not let through by then ends the connection. */
+  readonly writeMs: number
+  readonly idleConnectionMs: number
+  readonly pingEveryMs: number
+  readonly pingTimeoutMs: number
+  /** What is left of streams and connections when a drain has lasted this long is cut off. */
+  readonly drainMs: number
+}
+
+export const DEFAULT_SERVER_LIMITS: ServerLimits = {
+  namesPerType: 10_000,
+  nameLength: 1_024,
+  typesPerStream: 32,
+  ackDeadlineMs: 15_000,
+  connections: 20_000,
+  streamsPerConnection: 16,
+  messageBytes: 4 * 1024 * 1024,
+  tokenLength: 16 * 1024,
+  requestBurst: 200,
+  requestsPerSecond: 50,
+  pendingProofs: 256,
+  pendingCalls: 256,
+  handshakeMs: 10_000,
+  firstRequestMs: 15_000,
+  writeMs: 30_000,
+  idleConnectionMs: 60_000,
+  pingEveryMs: 20_000,
+  pingTimeoutMs: 10_000,
+  drainMs: 5_000,
+}

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// The TLS port. A client certificate is asked for and not demanded, since a proxy that has none yet proves itself by its
+// token; grpc-js cannot say that, so the handshake is ours and grpc-js is given connections that are through it.
+
+import { constants } from "node:crypto"
+import { createServer, type SecureContextOptions, type Server, type TLSSocket } from "node:tls"
+import { type Log, messageOf } from "../log.js"
+import type { ServerLimits } from "./limits.js"
+import { type CertificateFacts, certificateFacts } from "./peer-certificate.js"
+
+export interface Papers {
+  /** PEM, leaf first. */
+  readonly certificateChain: string
+  readonly privateKey: string
+  /** PEM; roots that certificates of clients may lead to. */
+  readonly clientTrustBundle: string
+}
+
+export interface Connection {
+  readonly socket: TLSSocket
+  readonly address: string
+  /** What its certificate proved when it connected. */
+  readonly facts: CertificateFacts | undefined
+}
+
+export interface ListenerOptions {
+  readonly host: string
+  readonly port: number
+  readonly papers: () => Papers
+  readonly limits: ServerLimits
+  readonly log: Log
+  readonly accept: (socket: TLSSocket) => void
+  readonly counted?: (open: number) => void
+}
+
+export class Listener {
+  readonly #server: Server
+  readonly #options: ListenerOptions
+  /** By address and port of the other end, which is how grpc-js names the peer of a call. */
+  readonly #connections = new Map<string, Connection>()
+
+  private constructor(options: ListenerOptions) {
+    this.#options = options
+    const { limits } = options
+    this.#server = createServer({
+      ...contextOf(options.papers()),
+      requestCert: true,
+      rejectUnauthorized: false,
+      ALPNProtocols: ["h2"],
+      handshakeTimeout: limits.handshakeMs,
+      noDelay: true,
+    })
+    this.#server.maxConnections = limits.connections
+    this.#server.on("secureConnection", socket => this.#accept(socket))
+    // Scanners and half-open handshakes: nothing of ours has failed.
+    this.#server.on("tlsClientError", (_, socket) => socket.destroy())
+  }
+
+  static async listen(options: ListenerOptions): Promise<Listener> {
+    const listener = new Listener(options)
+    const server = listener.#server
+    await new Promise<void>((resolve, reject) => {
+      server.once("error", reject)
+      server.listen(options.port, options.host, () => {
+        server.off("error", reject)
+        server.on("error", error => options.log.warn({ error: messageOf(error) }, "a connection was not accepted"))
+        resolve()
+      })
+    })
+    return listener
+  }
+
+  get port(): number {
+    const address = this.#server.address()
+    return typeof address === "object" && address !== null ? address.port : 0
+  }
+
+  get connections(): number {
+    return this.#connections.size
+  }
+
+  find(peer: string): Connection | undefined {
+    return this.#connections.get(peer)
+  }
+
+  /** For connections from now on. Papers that do not fit together change nothing. */
+  swap(): void {
+    try {
+      this.#server.setSecureContext(contextOf(this.#options.papers()))
+    } catch (error) {
+      this.#options.log.error({ error: messageOf(error) }, "new serving certificate refused; the old one stays")
+    }
+  }
+
+  /** Stops accepting. */
+  stop(): void {
+    if (this.#server.listening) this.#server.close()
+  }
+
+  destroy(): void {
+    this.stop()
+    for (const { socket } of this.#connections.values()) socket.destroy()
+  }
+
+  #accept(socket: TLSSocket): void {
+    const { remoteAddress, remotePort } = socket
+    socket.on("error", () => socket.destroy())
+    // A peer that has gone already, or that speaks no HTTP/2.
+    if (remoteAddress === undefined || socket.alpnProtocol !== "h2") {
+      socket.destroy()
+      return
+    }
+    const peer = `${remoteAddress}:${remotePort}`
+    const connection = { socket, address: remoteAddress, facts: certificateFacts(socket) }
+    this.#connections.set(peer, connection)
+    this.#options.counted?.(this.#connections.size)
+    socket.once("close", () => {
+      if (this.#connections.get(peer) === connection) this.#connections.delete(peer)
+      this.#options.counted?.(this.#connections.size)
+    })
+    this.#options.accept(socket)
+  }
+}
+
+function contextOf({ certificateChain, privateKey, clientTrustBundle }: Papers): SecureContextOptions {
+  return {
+    cert: certificateChain,
+    key: privateKey,
+    // Fails closed: without this an empty bundle would mean the public roots that Node brings along.
+    ca: clientTrustBundle.trim() === "" ? [] : [clientTrustBundle],
+    minVersion: "TLSv1.2",
+    // A resumed session would be believed without its certificate being looked at under the roots of today.
+    secureOptions: constants.SSL_OP_NO_TICKET,
+  }
+}

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bounds that requests of both variants of xDS are held to, before anything of them is kept.
+
+import type { StreamLimits } from "./limits.js"
+import { exhausted, invalid, type StreamFault } from "./stream-fault.js"
+
+export function checkTypeUrl(typeUrl: string, { nameLength }: StreamLimits): StreamFault | undefined {
+  if (typeUrl === "") return invalid("`type_url` is missing; an aggregated stream needs it in every request")
+  if (typeUrl.length > nameLength) return invalid(`\`type_url\` has more than ${nameLength} characters`)
+  return undefined
+}
+
+export function checkNames(names: readonly string[], { namesPerType, nameLength }: StreamLimits): StreamFault | undefined {
+  // Names to add, names to drop and known versions with their names: four times the bound is the most that makes sense.
+  if (names.length > 4 * namesPerType) return exhausted(`at most ${namesPerType} names of a type`)
+  if (names.some(name => name.length > nameLength)) return invalid(`a name has more than ${nameLength} characters`)
+  return undefined
+}

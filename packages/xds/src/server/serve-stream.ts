@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// One xDS stream on its socket: proves the caller, feeds the session, writes one response at a time. The session decides
+// what to say at the moment when it can be written, so nothing queues up here.
+
+import { type ServerDuplexStream, status } from "@grpc/grpc-js"
+import { messageOf } from "../log.js"
+import type { Connection } from "./listener.js"
+import type { DiscoveryRequests, PlainResponse, StreamProtocol } from "./protocols.js"
+import type { ServerContext } from "./server-context.js"
+import type { StreamSession } from "./session.js"
+import type { Caller, ClientNode, Subscriber } from "./source.js"
+import { exhausted, invalid, type StreamFault } from "./stream-fault.js"
+import { TokenBucket } from "./token-bucket.js"
+import type { Proven } from "./authenticate.js"
+
+/** A stream as the server sees it: whose it is, and how to end it. */
+export interface OpenStream {
+  readonly proven: Proven | undefined
+  end(fault: StreamFault): void
+}
+
+export class ServedStream<Request extends DiscoveryRequests, Plain extends PlainResponse, Response>
+  implements OpenStream
+{
+  proven: Proven | undefined
+  readonly #context: ServerContext
+  readonly #call: ServerDuplexStream<Request, Response>
+  readonly #protocol: StreamProtocol<Request, Plain, Response>
+  readonly #connection: Connection | undefined
+  readonly #bucket: TokenBucket
+  #session: StreamSession<Request, Plain> | undefined
+  #subscriber: Subscriber | undefined
+  #nodeId = ""
+  #writing = false
+  #scheduled = false
+  #ended = false
+  #firstRequest: NodeJS.Timeout | undefined
+  #deadline: NodeJS.Timeout | undefined
+  #write: NodeJS.Timeout | undefined
+  #cut: NodeJS.Timeout | undefined
+
+  constructor(
+    context: ServerContext,
+    call: ServerDuplexStream<Request, Response>,
+    protocol: StreamProtocol<Request, Plain, Response>,
+  ) {
+    this.#context = context
+    this.#call = call
+    this.#protocol = protocol
+    this.#connection = context.connectionOf(call.getPeer())
+    const { requestBurst, requestsPerSecond } = context.limits
+    this.#bucket = new TokenBucket(requestBurst, requestsPerSecond, context.now())
+  }
+
+  async run(): Promise<void> {
+    const call = this.#call
+    call.once("close", () => this.#dispose())
+    call.once("cancelled", () => this.#dispose())
+    try {
+      const proven = await this.#context.authenticator.authenticate(call.metadata, this.#connection?.facts)
+      if (this.#ended) return
+      if ("code" in proven) this.end(proven)
+      else this.#listen(proven)
+    } catch (error) {
+      // Fails closed: a proof that could not be judged is none.
+      this.#failed(error)
+    }
+  }
+
+  #listen(proven: Proven): void {
+    const call = this.#call
+    this.proven = proven
+    this.#firstRequest = setTimeout(
+      () => this.end({ code: "DEADLINE_EXCEEDED", message: "no request came on the stream" }),
+      this.#context.limits.firstRequestMs,
+    )
+    call.on("data", (request: Request) => this.#guard(() => this.#receive(request, proven.caller)))
+    call.on("end", () => {
+      if (!this.#ended) call.end()
+      this.#dispose()
+    })
+  }
+
+  end({ code, message }: StreamFault): void {
+    if (this.#ended) return
+    this.#dispose()
+    this.#context.observe.refused?.(code)
+    // Ends the call with this status once what is being written is out; a client that takes nothing is cut off.
+    this.#call.emit("error", Object.assign(new Error(message), { code: status[code], details: message }))
+    this.#cut = setTimeout(() => this.#connection?.socket.destroy(), this.#context.limits.drainMs)
+    this.#cut.unref()
+    this.#call.once("close", () => clearTimeout(this.#cut))
+  }
+
+  #receive(request: Request, caller: Caller): StreamFault | undefined {
+    if (this.#ended) return undefined
+    if (!this.#bucket.take(this.#context.now())) return exhausted("too many requests on one stream; slow down")
+    if (this.#session === undefined) {
+      clearTimeout(this.#firstRequest)
+      const fault = this.#open(request, caller)
+      if (fault !== undefined) return fault
+    }
+    const fault = this.#session?.request(request)
+    this.#schedule()
+    return fault
+  }
+
+  #open(request: Request, caller: Caller): StreamFault | undefined {
+    const { source, limits, observe, now } = this.#context
+    const id = request.node?.id ?? ""
+    if (id.length > limits.nameLength) return invalid(`\`node.id\` has more than ${limits.nameLength} characters`)
+    this.#nodeId = id
+    const node: ClientNode = {
+      id,
+      metadata: request.node?.metadata ?? {},
+      peerAddress: this.#connection?.address ?? "",
+    }
+    const opened = source.open(caller, node, typeUrl => {
+      this.#session?.wake(typeUrl)
+      this.#schedule()
+    })
+    if ("code" in opened) return opened
+    this.#subscriber = opened
+    this.#session = this.#protocol.session({
+      subscriber: opened,
+      mayWatch: typeUrl => source.mayWatch(caller, node, typeUrl),
+      limits,
+      observe: {
+        acknowledged: (typeUrl, sentAt) => observe.acknowledged?.(typeUrl, now() - sentAt),
+        rejected: (typeUrl, message) => {
+          this.#context.log.warn({ node: id, typeUrl, message }, "a client refused an update and keeps what it had")
+          observe.rejected?.(typeUrl, id, message)
+        },
+        overdue: typeUrl => {
+          this.#context.log.warn({ node: id, typeUrl }, "a client has not answered an update in time")
+          observe.overdue?.(typeUrl, id)
+        },
+      },
+    })
+    return undefined
+  }
+
+  /** Wakes come in bursts; one look after the burst sees all of it. */
+  #schedule(): void {
+    if (this.#scheduled || this.#ended) return
+    this.#scheduled = true
+    queueMicrotask(() => {
+      this.#scheduled = false
+      this.#guard(() => this.#pump())
+    })
+  }
+
+  #pump(): undefined {
+    if (this.#ended || this.#writing || this.#session === undefined) return
+    const now = this.#context.now()
+    const response = this.#session.next(now)
+    clearTimeout(this.#deadline)
+    if (response === undefined) {
+      const { deadline } = this.#session
+      if (deadline !== undefined) this.#deadline = setTimeout(() => this.#schedule(), Math.max(1, deadline - now))
+      return
+    }
+    this.#writing = true
+    this.#write = setTimeout(() => this.#connection?.socket.destroy(), this.#context.limits.writeMs)
+    this.#context.observe.sent?.(response.typeUrl, response.resources.length, response.removed?.length ?? 0)
+    this.#call.write(this.#protocol.encode(response), () => {
+      clearTimeout(this.#write)
+      this.#writing = false
+      this.#schedule()
+    })
+  }
+
+  /** A fault of ours ends this stream and no other. */
+  #guard(step: () => StreamFault | undefined): void {
+    try {
+      const fault = step()
+      if (fault !== undefined) this.end(fault)
+    } catch (error) {
+      this.#failed(error)
+    }
+  }
+
+  #failed(error: unknown): void {
+    this.#context.log.error({ error: messageOf(error), node: this.#nodeId }, "a stream failed")
+    this.end({ code: "INTERNAL", message: "the control plane failed on this stream; connect again" })
+  }
+
+  #dispose(): void {
+    if (this.#ended) return
+    this.#ended = true
+    for (const timer of [this.#firstRequest, this.#deadline]) clearTimeout(timer)
+    this.#call.once("close", () => clearTimeout(this.#write))
+    if (this.#call.destroyed) clearTimeout(this.#write)
+    const subscriber = this.#subscriber
+    this.#subscriber = undefined
+    this.#context.closed(this)
+    try {
+      subscriber?.close()
+    } catch (error) {
+      this.#context.log.error({ error: messageOf(error), node: this.#nodeId }, "a subscriber did not close")
+    }
+  }
+}

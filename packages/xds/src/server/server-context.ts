@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every stream and call of one server shares.
+
+import type { Log } from "../log.js"
+import type { Authenticator } from "./authenticate.js"
+import type { ServerLimits } from "./limits.js"
+import type { Connection } from "./listener.js"
+import type { MeshServerObserver } from "./observer.js"
+import type { OpenStream } from "./serve-stream.js"
+import type { ResourceSource } from "./source.js"
+
+export interface ServerContext {
+  readonly source: ResourceSource
+  readonly authenticator: Authenticator
+  readonly limits: ServerLimits
+  readonly observe: MeshServerObserver
+  readonly log: Log
+  readonly now: () => number
+  connectionOf(peer: string): Connection | undefined
+  closed(stream: OpenStream): void
+}

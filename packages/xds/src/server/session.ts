@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// One xDS stream as a machine without wires: requests and wakes go in, responses come out. The shell that has the socket
+// asks `next` whenever it could send, so a slow client gets the newest state and never a queue of old ones.
+
+import type { StreamLimits } from "./limits.js"
+import type { Refusal, Subscriber } from "./source.js"
+import type { StreamFault } from "./stream-fault.js"
+
+export interface StreamSession<Request, Response> {
+  /** A fault ends the stream. */
+  request(request: Request): StreamFault | undefined
+  /** What the type's names yield has changed. */
+  wake(typeUrl: string): void
+  /** What to send now, if anything. */
+  next(now: number): Response | undefined
+  /** When `next` should be asked again although nothing happens. */
+  readonly deadline: number | undefined
+}
+
+export interface SessionOptions {
+  readonly subscriber: Subscriber
+  readonly mayWatch: (typeUrl: string) => Refusal | undefined
+  readonly limits: StreamLimits
+  readonly observe?: SessionObserver
+}
+
+export interface SessionObserver {
+  /** A response was answered; what it took in milliseconds is between the sending and `now` of the answer. */
+  readonly acknowledged?: (typeUrl: string, sentAt: number) => void
+  readonly rejected?: (typeUrl: string, message: string) => void
+  /** The client has let the deadline pass. Said once per response. */
+  readonly overdue?: (typeUrl: string) => void
+}
+
+/** What a client says when it refuses, cut to a length that may be logged. */
+export const REJECTION_LENGTH = 2_048

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// Wiring of the server: listener, gRPC, streams, and how all of it ends.
+
+import { type handleBidiStreamingCall, Server, ServerCredentials, type ServiceDefinition } from "@grpc/grpc-js"
+import { SILENT } from "../log.js"
+import { deltaAggregatedResources, report, signCertificate, streamAggregatedResources } from "../wire/methods.js"
+import { Authenticator } from "./authenticate.js"
+import { DEFAULT_SERVER_LIMITS, type ServerLimits } from "./limits.js"
+import { Listener } from "./listener.js"
+import type { MeshServer, MeshServerOptions } from "./mesh-server.js"
+import type { Protocol } from "./observer.js"
+import { rootsIn } from "./peer-certificate.js"
+import { type DiscoveryRequests, deltaProtocol, type PlainResponse, type StreamProtocol, sotwProtocol } from "./protocols.js"
+import { proxyService } from "./serve-calls.js"
+import { type OpenStream, ServedStream } from "./serve-stream.js"
+import type { ServerContext } from "./server-context.js"
+import type { StreamFault } from "./stream-fault.js"
+
+const GOING: StreamFault = { code: "UNAVAILABLE", message: "the control plane is going away; connect again" }
+const NO_LONGER: StreamFault = {
+  code: "UNAUTHENTICATED",
+  message: "the certificate leads to a root that is trusted no more; send a service-account token",
+}
+
+export async function startServer(options: MeshServerOptions): Promise<MeshServer> {
+  const limits: ServerLimits = { ...DEFAULT_SERVER_LIMITS, ...options.limits }
+  const { log = SILENT, observe = {}, now = Date.now, source } = options
+  const { verifyToken, checkCertificate } = options
+  const authenticator = new Authenticator({ verifyToken, checkCertificate, limits, log, now })
+  const open = new Map<OpenStream, Protocol>()
+  let draining = false
+
+  const count = (protocol: Protocol) =>
+    observe.streams?.(protocol, [...open.values()].filter(each => each === protocol).length)
+  const context: ServerContext = {
+    source,
+    authenticator,
+    limits,
+    observe,
+    log,
+    now,
+    connectionOf: peer => listener.find(peer),
+    closed: stream => {
+      const protocol = open.get(stream)
+      if (open.delete(stream) && protocol !== undefined) count(protocol)
+    },
+  }
+
+  function serve<Request extends DiscoveryRequests, Plain extends PlainResponse, Response>(
+    protocol: StreamProtocol<Request, Plain, Response>,
+  ): handleBidiStreamingCall<Request, Response> {
+    return call => {
+      const stream = new ServedStream(context, call, protocol)
+      open.set(stream, protocol.name)
+      count(protocol.name)
+      if (draining) stream.end(GOING)
+      else void stream.run()
+    }
+  }
+
+  const server = new Server(serverOptions(limits))
+  const calls = proxyService(context, options)
+  server.addService(SERVICE, {
+    delta: serve(deltaProtocol),
+    sotw: serve(sotwProtocol),
+    sign: calls.signing,
+    report: calls.reporting,
+  })
+  const injector = server.createConnectionInjector(ServerCredentials.createInsecure())
+  const listener = await Listener.listen({
+    host: options.host,
+    port: options.port,
+    papers: options.papers,
+    limits,
+    log,
+    accept: socket => injector.injectConnection(socket),
+    ...(observe.connections === undefined ? {} : { counted: observe.connections }),
+  })
+  const { port } = listener
+
+  let ending: Promise<void> | undefined
+  function end(graceMs: number): Promise<void> {
+    ending ??= new Promise<void>(resolve => {
+      draining = true
+      listener.stop()
+      for (const stream of [...open.keys()]) stream.end(GOING)
+      const cut = setTimeout(() => {
+        server.forceShutdown()
+        listener.destroy()
+        resolve()
+      }, graceMs)
+      server.tryShutdown(() => {
+        clearTimeout(cut)
+        listener.destroy()
+        resolve()
+      })
+    })
+    return ending
+  }
+
+  return {
+    port,
+    papersChanged: () => listener.swap(),
+    recheck(refuse) {
+      const roots = rootsIn(options.papers().clientTrustBundle)
+      for (const stream of [...open.keys()]) {
+        const { proven } = stream
+        if (proven === undefined) continue
+        const { caller, facts } = proven
+        const refusal = refuse?.(caller)
+        if (refusal !== undefined) stream.end(refusal)
+        else if (facts !== undefined && !roots.has(facts.root)) stream.end(NO_LONGER)
+        else if (facts !== undefined) {
+          const again = authenticator.byCertificate(facts)
+          if ("code" in again) stream.end(again)
+        }
+      }
+    },
+    drain: () => end(limits.drainMs),
+    async close() {
+      server.forceShutdown()
+      listener.destroy()
+      await end(0)
+    },
+  }
+}
+
+const SERVICE: ServiceDefinition = {
+  delta: deltaAggregatedResources,
+  sotw: streamAggregatedResources,
+  sign: signCertificate,
+  report,
+}
+
+function serverOptions(limits: ServerLimits) {
+  return {
+    "grpc.max_concurrent_streams": limits.streamsPerConnection,
+    "grpc.max_receive_message_length": limits.messageBytes,
+    "grpc.max_send_message_length": -1,
+    "grpc.keepalive_time_ms": limits.pingEveryMs,
+    "grpc.keepalive_timeout_ms": limits.pingTimeoutMs,
+    "grpc.max_connection_idle_ms": limits.idleConnectionMs,
+    "grpc.enable_channelz": 0,
+    // Megabytes that HTTP/2 may hold for one connection; grpc-js would set no bound.
+    "grpc-node.max_session_memory": 64,
+  }
+}

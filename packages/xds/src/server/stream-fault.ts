@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why a stream or a call ends before its time, in the words of gRPC.
+
+export type FaultCode =
+  | "UNAUTHENTICATED"
+  | "PERMISSION_DENIED"
+  | "INVALID_ARGUMENT"
+  | "RESOURCE_EXHAUSTED"
+  | "DEADLINE_EXCEEDED"
+  | "UNAVAILABLE"
+  | "INTERNAL"
+
+export interface StreamFault {
+  readonly code: FaultCode
+  readonly message: string
+}
+
+export const exhausted = (message: string): StreamFault => ({ code: "RESOURCE_EXHAUSTED", message })
+export const invalid = (message: string): StreamFault => ({ code: "INVALID_ARGUMENT", message })

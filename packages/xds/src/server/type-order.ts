@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// In which order types go out when several have changed. Envoy's documentation of ADS asks for it: what is referred to
+// comes before what refers to it, or requests would be lost in between.
+
+const ORDER = [
+  "type.googleapis.com/envoy.config.cluster.v3.Cluster",
+  "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment",
+  "type.googleapis.com/envoy.config.listener.v3.Listener",
+  "type.googleapis.com/envoy.config.route.v3.RouteConfiguration",
+]
+
+/** Types whose state-of-the-world responses are always complete: what is missing there does not exist. */
+const COMPLETE = new Set([ORDER[0], ORDER[2]])
+
+export function typeRank(typeUrl: string): number {
+  const index = ORDER.indexOf(typeUrl)
+  return index === -1 ? ORDER.length : index
+}
+
+export function isCompleteType(typeUrl: string): boolean {
+  return COMPLETE.has(typeUrl)
+}

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Responses of one type that the client has neither accepted nor refused. Mostly there is one; there are more only when a
+// client let a deadline pass. Each response repeats what its unanswered predecessors touched, so the newest alone
+// settles everything, and old ones may be forgotten.
+
+export interface Sent {
+  readonly nonce: string
+  readonly revision: number
+  /** When it was sent, in milliseconds. */
+  readonly at: number
+  /** What the response says of each name: a version, or undefined for a name that does not exist. */
+  readonly changes: Map<string, string | undefined>
+}
+
+const KEPT = 4
+
+export class Unanswered {
+  readonly #sent: Sent[] = []
+  #reported: Sent | undefined
+
+  get empty(): boolean {
+    return this.#sent.length === 0
+  }
+
+  get newest(): Sent | undefined {
+    return this.#sent.at(-1)
+  }
+
+  add(sent: Sent): void {
+    this.#sent.push(sent)
+    if (this.#sent.length > KEPT) this.#sent.shift()
+  }
+
+  /** The response of that nonce, which is answered now. Earlier ones will not be: answers come in order. */
+  settle(nonce: string): { readonly sent: Sent; readonly skipped: readonly Sent[] } | undefined {
+    const index = this.#sent.findIndex(sent => sent.nonce === nonce)
+    const sent = this.#sent[index]
+    if (sent === undefined) return undefined
+    const skipped = this.#sent.slice(0, index)
+    this.#sent.splice(0, index + 1)
+    return { sent, skipped }
+  }
+
+  /** Names that some response speaks of. */
+  touched(): ReadonlySet<string> {
+    return new Set(this.#sent.flatMap(({ changes }) => [...changes.keys()]))
+  }
+
+  /** No answer to what was sent so far says anything about this name any more. */
+  forget(name: string): void {
+    for (const { changes } of this.#sent) changes.delete(name)
+  }
+
+  isOverdue(now: number, deadlineMs: number): boolean {
+    const { newest } = this
+    return newest !== undefined && now - newest.at >= deadlineMs
+  }
+
+  /** When the newest response becomes overdue, where that would change anything: it was not said yet, or there is news. */
+  deadline(deadlineMs: number, news: boolean): number | undefined {
+    const { newest } = this
+    if (newest === undefined || (!news && this.#reported === newest)) return undefined
+    return newest.at + deadlineMs
+  }
+
+  /** True the first time it is asked about an overdue response. */
+  reportOnce(): boolean {
+    if (this.#reported === this.newest) return false
+    this.#reported = this.newest
+    return true
+  }
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The methods of the road as grpc-js wants them. Client and server take them from here, so that both mean the same path.
+
+import { type DescMessage, fromBinary, type MessageShape, toBinary } from "@bufbuild/protobuf"
+import type { MethodDefinition } from "@grpc/grpc-js"
+import {
+  DeltaDiscoveryRequestSchema,
+  DeltaDiscoveryResponseSchema,
+  DiscoveryRequestSchema,
+  DiscoveryResponseSchema,
+} from "../generated/envoy/service/discovery/v3/discovery_pb.js"
+import {
+  ReportRequestSchema,
+  ReportResponseSchema,
+  SignCertificateRequestSchema,
+  SignCertificateResponseSchema,
+} from "../generated/merlon/mesh/v1/mesh_pb.js"
+
+const ADS = "/envoy.service.discovery.v3.AggregatedDiscoveryService"
+const PROXY = "/merlon.mesh.v1.ProxyService"
+
+function method<Request extends DescMessage, Response extends DescMessage>(
+  path: string,
+  streams: boolean,
+  request: Request,
+  response: Response,
+): MethodDefinition<MessageShape<Request>, MessageShape<Response>> {
+  return {
+    path,
+    requestStream: streams,
+    responseStream: streams,
+    requestSerialize: message => asBuffer(toBinary(request, message)),
+    requestDeserialize: bytes => fromBinary(request, bytes),
+    responseSerialize: message => asBuffer(toBinary(response, message)),
+    responseDeserialize: bytes => fromBinary(response, bytes),
+  }
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+}
+
+export const deltaAggregatedResources = method(
+  `${ADS}/DeltaAggregatedResources`,
+  true,
+  DeltaDiscoveryRequestSchema,
+  DeltaDiscoveryResponseSchema,
+)
+
+export const streamAggregatedResources = method(
+  `${ADS}/StreamAggregatedResources`,
+  true,
+  DiscoveryRequestSchema,
+  DiscoveryResponseSchema,
+)
+
+export const signCertificate = method(
+  `${PROXY}/SignCertificate`,
+  false,
+  SignCertificateRequestSchema,
+  SignCertificateResponseSchema,
+)
+
+export const report = method(`${PROXY}/Report`, false, ReportRequestSchema, ReportResponseSchema)
