@@ -79,6 +79,8 @@ export const MUTATING_WEBHOOKS = grouped(
 )
 const RBAC = "rbac.authorization.k8s.io"
 export const CLUSTER_ROLES = grouped(RBAC, "clusterroles", "ClusterRole", false)
+export const ROLES = grouped(RBAC, "roles", "Role", true)
+export const ROLE_BINDINGS = grouped(RBAC, "rolebindings", "RoleBinding", true)
 export const CLUSTER_ROLE_BINDINGS = grouped(RBAC, "clusterrolebindings", "ClusterRoleBinding", false)
 
 /** The four kinds of ours, by kind. */

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes an object be as told and leaves the fields of others: by server-side apply, or by a merge patch where an API
+// cannot apply the kind. Where everything already is so, nothing is written, however often one asks.
+
+import { ApiError, type KubernetesClient } from "../kubernetes/client.js"
+import type { KubernetesObject, ResourceType } from "../kubernetes/resource-type.js"
+import type { Manifest } from "./manifests.js"
+
+export type Applied = "created" | "changed" | "unchanged"
+
+export async function apply(
+  client: KubernetesClient,
+  { type, object }: Manifest,
+  how: "apply" | "merge" = "apply",
+): Promise<Applied> {
+  const { name, namespace } = object.metadata
+  const existing = await client.get<KubernetesObject>(type, name, namespace)
+  if (existing !== undefined && contains(existing, object)) return "unchanged"
+  if (how === "merge" && existing === undefined && (await created(client, type, object))) return "created"
+  await client.patch(type, name, object, { type: how, ...(namespace === undefined ? {} : { namespace }) })
+  return existing === undefined ? "created" : "changed"
+}
+
+/** False where another replica was faster. */
+async function created(client: KubernetesClient, type: ResourceType, object: KubernetesObject): Promise<boolean> {
+  try {
+    await client.create(type, object)
+    return true
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 409) return false
+    throw error
+  }
+}
+
+/** Whether every field told has the value told. Lists are compared as wholes, but their members may know more. */
+export function contains(actual: unknown, told: unknown): boolean {
+  if (Array.isArray(told)) {
+    return (
+      Array.isArray(actual) && actual.length === told.length && told.every((item, at) => contains(actual[at], item))
+    )
+  }
+  if (typeof told !== "object" || told === null) return actual === told
+  if (typeof actual !== "object" || actual === null || Array.isArray(actual)) return false
+  const fields = actual as { readonly [field: string]: unknown } // an object, by the line above
+  return Object.entries(told).every(
+    ([name, value]) => value === undefined || (Object.hasOwn(fields, name) && contains(fields[name], value)),
+  )
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Names of what the control plane installs, all derived from the mesh's own.
+
+import type { MeshNames } from "@merlon/policy"
+
+export interface ComponentNames {
+  /** The control plane itself: its service account, roles, Lease and Service. */
+  readonly controlPlane: string
+  /** The ConfigMap with the roots, in every namespace. */
+  readonly trustBundle: string
+  readonly validator: string
+  readonly injector: string
+  /** Names the writer of fields in server-side apply. */
+  readonly fieldManager: string
+  /** On CRDs: which of ours it is. */
+  readonly versionAnnotation: string
+}
+
+export function componentNames({ mesh, domain }: MeshNames): ComponentNames {
+  return {
+    controlPlane: `${mesh}d`,
+    trustBundle: `${mesh}-ca-root-cert`,
+    validator: `${mesh}-validator`,
+    injector: `${mesh}-injector`,
+    fieldManager: `${mesh}d`,
+    versionAnnotation: `${domain}/crd-version`,
+  }
+}

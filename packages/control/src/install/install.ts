@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Teaches a cluster our kinds and whom to ask about them. May be called at every start and by every replica: what is
+// there is left, what is older is brought up to date, what is newer is never taken back.
+
+import { customResourceDefinitions, type MeshNames } from "@merlon/policy"
+import type { KubernetesClient } from "../kubernetes/client.js"
+import { CUSTOM_RESOURCE_DEFINITIONS, type KubernetesObject } from "../kubernetes/resource-type.js"
+import { pause, SYSTEM_TIME, type Time } from "../kubernetes/time.js"
+import { type Applied, apply } from "./apply.js"
+import { componentNames } from "./component-names.js"
+import type { Manifest } from "./manifests.js"
+import { type WebhookAddress, webhookManifests } from "./webhook-manifests.js"
+
+export interface InstallOptions {
+  readonly client: KubernetesClient
+  readonly names: MeshNames
+  /** PEM of who vouches for the webhook's serving certificate. */
+  readonly caBundle: string
+  readonly webhook: WebhookAddress
+  readonly capture?: "redirect" | "service"
+  readonly log?: (message: string) => void
+  readonly time?: Time
+  readonly timeoutMs?: number
+}
+
+export type Installed = { readonly [name: string]: Applied | "newer" }
+
+/** Grows with every change of the schemas, so that an older control plane leaves those of a newer one alone. */
+export const CRD_VERSION = 1
+const TIMEOUT_MS = 60_000
+const LOOK_AGAIN_MS = 100
+
+export async function install(options: InstallOptions): Promise<Installed> {
+  const definitions = await installDefinitions(options)
+  return { ...definitions, ...(await installWebhooks(options)) }
+}
+
+/** The kinds alone; resolves when the API serves all of them. */
+export async function installDefinitions(
+  options: Pick<InstallOptions, "client" | "names" | "log" | "time" | "timeoutMs">,
+): Promise<Installed> {
+  const { client, names, log } = options
+  const { versionAnnotation } = componentNames(names)
+  const result: Record<string, Applied | "newer"> = {}
+  for (const manifest of definitionManifests(names)) {
+    const { name } = manifest.object.metadata
+    const existing = await client.get(CUSTOM_RESOURCE_DEFINITIONS, name)
+    const theirs = Number(existing?.metadata.annotations?.[versionAnnotation] ?? 0)
+    if (theirs > CRD_VERSION) {
+      log?.(
+        `the kind \`${name}\` is of version ${theirs}, newer than our ${CRD_VERSION}, and left as it is; bring this control plane up to date`,
+      )
+      result[name] = "newer"
+    } else {
+      // The embedded API takes the schemas inside a schema for scalars when they are applied. A merge patch replaces the
+      // list of versions as a whole, and that list is ours.
+      result[name] = await apply(client, manifest, "merge")
+    }
+  }
+  await Promise.all(Object.keys(result).map(name => established(options, name)))
+  return result
+}
+
+/** Also to be called whenever the bundle changes. */
+export async function installWebhooks(
+  options: Pick<InstallOptions, "client" | "names" | "caBundle" | "webhook" | "capture">,
+): Promise<Installed> {
+  const { client, names, caBundle, webhook, capture = "redirect" } = options
+  const result: Record<string, Applied> = {}
+  for (const manifest of webhookManifests({ names, caBundle, address: webhook, capture })) {
+    result[manifest.object.metadata.name] = await apply(client, manifest)
+  }
+  return result
+}
+
+export function definitionManifests(names: MeshNames): readonly Manifest[] {
+  const { versionAnnotation } = componentNames(names)
+  return customResourceDefinitions(names).map(definition => ({
+    type: CUSTOM_RESOURCE_DEFINITIONS,
+    object: {
+      ...definition,
+      metadata: { ...definition.metadata, annotations: { [versionAnnotation]: String(CRD_VERSION) } },
+    },
+  }))
+}
+
+interface Definition extends KubernetesObject {
+  readonly status?: {
+    readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message?: string }[]
+  }
+}
+
+async function established(
+  { client, time = SYSTEM_TIME, timeoutMs = TIMEOUT_MS }: Pick<InstallOptions, "client" | "time" | "timeoutMs">,
+  name: string,
+): Promise<void> {
+  const until = time.monotonic() + timeoutMs
+  for (;;) {
+    const found = await client.get<Definition>(CUSTOM_RESOURCE_DEFINITIONS, name)
+    const condition = (type: string) => found?.status?.conditions?.find(one => one.type === type)
+    if (condition("Established")?.status === "True") return
+    const accepted = condition("NamesAccepted")
+    if (accepted?.status === "False") {
+      throw new Error(`the kind \`${name}\` cannot be served: ${accepted.message ?? "its names are taken"}`)
+    }
+    if (time.monotonic() >= until) {
+      throw new Error(
+        `the kind \`${name}\` is still not served after ${timeoutMs / 1000} s; see \`kubectl describe crd ${name}\``,
+      )
+    }
+    await pause(time, LOOK_AGAIN_MS)
+  }
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+import { meshNames } from "@merlon/policy"
+import { describe, expect, it } from "vitest"
+import { accessManifests } from "./manifests.js"
+import { webhookManifests } from "./webhook-manifests.js"
+
+interface Rule {
+  readonly apiGroups: readonly string[]
+  readonly resources: readonly string[]
+  readonly verbs: readonly string[]
+  readonly resourceNames?: readonly string[]
+}
+
+describe("the control plane's rights", () => {
+  const manifests = accessManifests(meshNames())
+  const rules = (kind: string) => manifests.find(({ object }) => object.kind === kind)?.object.rules as readonly Rule[] // as we write them
+
+  it("hold no wildcard anywhere", () => {
+    for (const { apiGroups, resources, verbs } of [...rules("ClusterRole"), ...rules("Role")]) {
+      expect([...apiGroups, ...resources, ...verbs]).not.toContain("*")
+    }
+  })
+
+  it("reach no Secret outside the root namespace and change no workload", () => {
+    const resources = rules("ClusterRole").flatMap(rule => rule.resources)
+    expect(resources).not.toContain("secrets")
+    const writes = rules("ClusterRole").filter(({ verbs }) =>
+      verbs.some(verb => !["get", "list", "watch"].includes(verb)),
+    )
+    const open = writes.filter(({ resourceNames, verbs }) => resourceNames === undefined && verbs.join() !== "create")
+    expect(open.flatMap(rule => rule.resources).sort()).toEqual([
+      "authorizationpolicies/status",
+      "events",
+      "meshservices/status",
+      "peerauthentications/status",
+      "pods/status",
+      "requestauthentications/status",
+    ])
+  })
+})
+
+describe("the webhooks", () => {
+  const hooks = (capture: "redirect" | "service", mesh = "merlon", domain = "merlon.dev") =>
+    webhookManifests({
+      names: meshNames({ mesh, domain }),
+      address: { service: { namespace: "merlon-system", name: "merlond", port: 443 } },
+      caBundle: "PEM",
+      capture,
+    }).flatMap(({ object }) => object.webhooks as readonly { readonly [field: string]: unknown }[]) // as we write them
+
+  it("fail closed and never touch the root namespace or kube-system", () => {
+    for (const hook of hooks("service")) expect(hook.failurePolicy).toBe("Fail")
+    for (const { namespaceSelector } of hooks("service").slice(1)) {
+      expect(JSON.stringify(namespaceSelector)).toContain('"NotIn","values":["kube-system","merlon-system"]')
+    }
+  })
+
+  it("ask about Services only where these capture", () => {
+    expect(JSON.stringify(hooks("service"))).toContain('"services"')
+    expect(JSON.stringify(hooks("redirect"))).not.toContain('"services"')
+  })
+
+  it("speak the mesh's own vocabulary", () => {
+    const text = JSON.stringify(hooks("redirect", "dubbo", "dubbo.apache.org"))
+    expect(text).toContain('"dubbo-injection"')
+    expect(text).toContain('"sidecar.dubbo.apache.org/inject"')
+    expect(text).toContain('"security.dubbo.apache.org"')
+    expect(text).not.toContain("merlon.dev")
+  })
+})

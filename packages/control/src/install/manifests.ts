@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// The control plane's own standing in a cluster, as values: its namespace, its account, and exactly the rights it needs.
+// Whoever installs applies these; so does the embedded cluster's start.
+
+import type { MeshNames } from "@merlon/policy"
+import {
+  CLUSTER_ROLE_BINDINGS,
+  CLUSTER_ROLES,
+  type KubernetesObject,
+  NAMESPACES,
+  policyTypes,
+  type ResourceType,
+  ROLE_BINDINGS,
+  ROLES,
+  SERVICE_ACCOUNTS,
+} from "../kubernetes/resource-type.js"
+import { componentNames } from "./component-names.js"
+
+export interface Manifest {
+  readonly type: ResourceType
+  readonly object: KubernetesObject
+}
+
+interface PolicyRule {
+  readonly apiGroups: readonly string[]
+  readonly resources: readonly string[]
+  readonly verbs: readonly string[]
+  readonly resourceNames?: readonly string[]
+}
+
+/** In the order in which they must be applied. */
+export function accessManifests(names: MeshNames): readonly Manifest[] {
+  const { controlPlane } = componentNames(names)
+  const { rootNamespace: namespace } = names
+  const labels = partOf(names)
+  const subjects = [{ kind: "ServiceAccount", name: controlPlane, namespace }]
+  const roleRef = (kind: string) => ({ apiGroup: RBAC_GROUP, kind, name: controlPlane })
+  const meta = { name: controlPlane, labels }
+  return [
+    { type: NAMESPACES, object: { apiVersion: "v1", kind: "Namespace", metadata: { name: namespace, labels } } },
+    {
+      type: SERVICE_ACCOUNTS,
+      object: { apiVersion: "v1", kind: "ServiceAccount", metadata: { ...meta, namespace } },
+    },
+    {
+      type: CLUSTER_ROLES,
+      object: { apiVersion: RBAC_VERSION, kind: "ClusterRole", metadata: meta, rules: clusterRules(names) },
+    },
+    {
+      type: CLUSTER_ROLE_BINDINGS,
+      object: {
+        apiVersion: RBAC_VERSION,
+        kind: "ClusterRoleBinding",
+        metadata: meta,
+        roleRef: roleRef("ClusterRole"),
+        subjects,
+      },
+    },
+    {
+      type: ROLES,
+      object: { apiVersion: RBAC_VERSION, kind: "Role", metadata: { ...meta, namespace }, rules: ROOT_RULES },
+    },
+    {
+      type: ROLE_BINDINGS,
+      object: {
+        apiVersion: RBAC_VERSION,
+        kind: "RoleBinding",
+        metadata: { ...meta, namespace },
+        roleRef: roleRef("Role"),
+        subjects,
+      },
+    },
+  ]
+}
+
+export function partOf(names: MeshNames): { readonly [key: string]: string } {
+  return { "app.kubernetes.io/part-of": names.mesh }
+}
+
+const RBAC_GROUP = "rbac.authorization.k8s.io"
+const RBAC_VERSION = `${RBAC_GROUP}/v1`
+const READ = ["get", "list", "watch"]
+
+function clusterRules(names: MeshNames): readonly PolicyRule[] {
+  const { trustBundle, validator, injector } = componentNames(names)
+  const own = Object.values(policyTypes(names))
+  const groups = [...new Set(own.map(({ group }) => group))]
+  return [
+    { apiGroups: [""], resources: ["namespaces", "pods", "services"], verbs: READ },
+    // Address and readiness of workloads that no kubelet runs.
+    { apiGroups: [""], resources: ["pods/status"], verbs: ["patch"] },
+    // A right to create cannot be narrowed to a name; all others are.
+    { apiGroups: [""], resources: ["configmaps"], verbs: ["create"] },
+    { apiGroups: [""], resources: ["configmaps"], resourceNames: [trustBundle], verbs: [...READ, "update", "patch"] },
+    { apiGroups: ["", "events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
+    { apiGroups: ["authentication.k8s.io"], resources: ["tokenreviews"], verbs: ["create"] },
+    { apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], verbs: ["create"] },
+    {
+      apiGroups: ["apiextensions.k8s.io"],
+      resources: ["customresourcedefinitions"],
+      resourceNames: own.map(({ plural, group }) => `${plural}.${group}`),
+      verbs: ["get", "patch"],
+    },
+    { apiGroups: ["admissionregistration.k8s.io"], resources: WEBHOOKS, verbs: ["create"] },
+    {
+      apiGroups: ["admissionregistration.k8s.io"],
+      resources: WEBHOOKS,
+      resourceNames: [validator, injector],
+      verbs: ["get", "patch"],
+    },
+    ...groups.flatMap(group => {
+      const plurals = own.filter(type => type.group === group).map(({ plural }) => plural)
+      return [
+        { apiGroups: [group], resources: plurals, verbs: READ },
+        { apiGroups: [group], resources: plurals.map(plural => `${plural}/status`), verbs: ["patch", "update"] },
+      ]
+    }),
+  ]
+}
+
+const WEBHOOKS = ["validatingwebhookconfigurations", "mutatingwebhookconfigurations"]
+
+/** In the root namespace alone: the signing key, the key sets kept, and who leads. */
+const ROOT_RULES: readonly PolicyRule[] = [
+  { apiGroups: [""], resources: ["secrets", "configmaps"], verbs: [...READ, "create", "update", "patch", "delete"] },
+  { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "create", "update", "patch"] },
+]

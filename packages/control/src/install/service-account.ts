@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// The control plane as its own service account, where nobody mounts a token for it: an administrator's client makes the
+// account and its rights, and fetches tokens that are renewed well before they end.
+
+import type { MeshNames } from "@merlon/policy"
+import type { KubernetesClient } from "../kubernetes/client.js"
+import type { Connection, Papers } from "../kubernetes/connection.js"
+import { SERVICE_ACCOUNTS } from "../kubernetes/resource-type.js"
+import { SYSTEM_TIME, type Time } from "../kubernetes/time.js"
+import { apply } from "./apply.js"
+import { componentNames } from "./component-names.js"
+import { accessManifests } from "./manifests.js"
+
+const LIFETIME_SECONDS = 3600
+/** Renewed at this share of its life, so that an API that is away for a while does no harm. */
+const RENEW_AT = 0.5
+
+export interface BootstrapOptions {
+  readonly admin: KubernetesClient
+  /** The administrator's own; server and authority are taken from it, the papers are not. */
+  readonly connection: Connection
+  readonly names: MeshNames
+  readonly time?: Time
+}
+
+/** Makes the account where it is not there yet, and gives the connection that speaks as it. */
+export async function bootstrapServiceAccount(options: BootstrapOptions): Promise<Connection> {
+  const { admin, connection, names, time = SYSTEM_TIME } = options
+  for (const manifest of accessManifests(names)) await apply(admin, manifest)
+  const { controlPlane } = componentNames(names)
+  const token = new AccountToken(admin, names.rootNamespace, controlPlane, time)
+  const { papers: _, refused: __, ...rest } = connection
+  return {
+    ...rest,
+    origin: `service account \`${names.rootNamespace}/${controlPlane}\``,
+    papers: async (): Promise<Papers> => {
+      const { ca } = await connection.papers()
+      return { ...(ca === undefined ? {} : { ca }), token: await token.current() }
+    },
+    refused: () => token.forget(),
+  }
+}
+
+interface TokenRequest {
+  readonly status?: { readonly token?: unknown; readonly expirationTimestamp?: unknown }
+}
+
+class AccountToken {
+  #known: { readonly token: string; readonly renewAt: number; readonly endsAt: number } | undefined
+  #asking: Promise<string> | undefined
+
+  constructor(
+    readonly admin: KubernetesClient,
+    readonly namespace: string,
+    readonly name: string,
+    readonly time: Time,
+  ) {}
+
+  async current(): Promise<string> {
+    const known = this.#known
+    const now = this.time.now()
+    if (known !== undefined && now < known.renewAt) return known.token
+    this.#asking ??= this.#ask().finally(() => {
+      this.#asking = undefined
+    })
+    try {
+      return await this.#asking
+    } catch (error) {
+      // The old one is still good; the next request tries again.
+      if (known !== undefined && now < known.endsAt) return known.token
+      throw error
+    }
+  }
+
+  forget(): void {
+    this.#known = undefined
+  }
+
+  async #ask(): Promise<string> {
+    const body = {
+      apiVersion: "authentication.k8s.io/v1",
+      kind: "TokenRequest",
+      spec: { expirationSeconds: LIFETIME_SECONDS },
+    }
+    const { status } = await this.admin.createSubresource<TokenRequest>(
+      SERVICE_ACCOUNTS,
+      this.name,
+      "token",
+      body,
+      this.namespace,
+    )
+    const endsAt = Date.parse(String(status?.expirationTimestamp))
+    if (typeof status?.token !== "string" || Number.isNaN(endsAt)) {
+      throw new Error(`the API gave no token for the service account \`${this.namespace}/${this.name}\``)
+    }
+    const now = this.time.now()
+    this.#known = { token: status.token, renewAt: now + (endsAt - now) * RENEW_AT, endsAt }
+    return status.token
+  }
+}

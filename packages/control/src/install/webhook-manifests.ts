@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the API server has to ask us about, as values. Which pods are injected is decided by selectors, so that a cluster
+// that never opted in never depends on us.
+
+import type { MeshNames } from "@merlon/policy"
+import { MUTATING_WEBHOOKS, policyTypes, VALIDATING_WEBHOOKS } from "../kubernetes/resource-type.js"
+import { componentNames } from "./component-names.js"
+import { type Manifest, partOf } from "./manifests.js"
+
+/** Where the API server finds us: by URL outside the cluster, by Service inside. */
+export type WebhookAddress =
+  | { readonly url: string }
+  | { readonly service: { readonly namespace: string; readonly name: string; readonly port: number } }
+
+export interface WebhookOptions {
+  readonly names: MeshNames
+  readonly address: WebhookAddress
+  /** PEM of who vouches for our serving certificate. */
+  readonly caBundle: string
+  /** Services are changed only where they are how traffic is captured. */
+  readonly capture: "redirect" | "service"
+}
+
+/** The API server has found the namespace to be opted in; it knows the labels of the moment better than our copy. */
+export const INJECT_OPTED_IN_PATH = "/inject/enabled"
+export const INJECT_PATH = "/inject"
+export const VALIDATE_PATH = "/validate"
+
+const TIMEOUT_SECONDS = 10
+const NAME_LABEL = "kubernetes.io/metadata.name"
+
+export function webhookManifests(options: WebhookOptions): readonly Manifest[] {
+  const { names } = options
+  const { validator, injector } = componentNames(names)
+  const apiVersion = "admissionregistration.k8s.io/v1"
+  const labels = partOf(names)
+  return [
+    {
+      type: VALIDATING_WEBHOOKS,
+      object: {
+        apiVersion,
+        kind: "ValidatingWebhookConfiguration",
+        metadata: { name: validator, labels },
+        webhooks: [validation(options)],
+      },
+    },
+    {
+      type: MUTATING_WEBHOOKS,
+      object: {
+        apiVersion,
+        kind: "MutatingWebhookConfiguration",
+        metadata: { name: injector, labels },
+        webhooks: injection(options),
+      },
+    },
+  ]
+}
+
+function validation(options: WebhookOptions) {
+  const { names } = options
+  const types = Object.values(policyTypes(names))
+  return {
+    name: `validation.${names.domain}`,
+    ...common(options, VALIDATE_PATH),
+    rules: [...new Set(types.map(({ group }) => group))].map(group =>
+      rule(
+        [group],
+        types.filter(type => type.group === group).map(({ plural }) => plural),
+        ["CREATE", "UPDATE"],
+        [names.version],
+      ),
+    ),
+  }
+}
+
+function injection(options: WebhookOptions) {
+  const { names, capture } = options
+  const enabled = { key: names.injectionLabel, operator: "In", values: ["enabled"] }
+  const notEnabled = { ...enabled, operator: "NotIn" }
+  // Pods without which we ourselves, or the cluster, would not start.
+  const never = { key: NAME_LABEL, operator: "NotIn", values: ["kube-system", names.rootNamespace] }
+  const label = (operator: string, value: string) => ({ key: names.injectLabel, operator, values: [value] })
+  const pods = rule([""], ["pods"], ["CREATE"], ["v1"])
+  const services = rule([""], ["services"], ["CREATE", "UPDATE"], ["v1"])
+  const hooks = [
+    {
+      name: `namespace.injection.${names.domain}`,
+      ...common(options, INJECT_OPTED_IN_PATH),
+      reinvocationPolicy: "IfNeeded",
+      rules: capture === "service" ? [pods, services] : [pods],
+      namespaceSelector: { matchExpressions: [enabled, never] },
+      objectSelector: { matchExpressions: [label("NotIn", "false")] },
+    },
+    {
+      name: `pod.injection.${names.domain}`,
+      ...common(options, INJECT_PATH),
+      reinvocationPolicy: "IfNeeded",
+      rules: [pods],
+      namespaceSelector: { matchExpressions: [notEnabled, never] },
+      objectSelector: { matchExpressions: [label("In", "true")] },
+    },
+  ]
+  return hooks
+}
+
+function common({ address, caBundle }: WebhookOptions, path: string) {
+  return {
+    admissionReviewVersions: ["v1"],
+    sideEffects: "None",
+    // A policy nobody checked must not be stored, and a pod must not start without its gate.
+    failurePolicy: "Fail",
+    matchPolicy: "Equivalent",
+    timeoutSeconds: TIMEOUT_SECONDS,
+    clientConfig: {
+      caBundle: Buffer.from(caBundle).toString("base64"),
+      ...("url" in address
+        ? { url: `${address.url.replace(/\/$/, "")}${path}` }
+        : { service: { ...address.service, path } }),
+    },
+  }
+}
+
+function rule(apiGroups: string[], resources: string[], operations: string[], apiVersions: string[]) {
+  return { apiGroups, apiVersions, operations, resources, scope: "Namespaced" }
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Installing into a real API, as the control plane's own account with no more rights than its role gives.
+
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { type Cluster, startCluster } from "@merlon/cluster"
+import { meshNames } from "@merlon/policy"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { CRD_VERSION, install, installWebhooks } from "../../../packages/control/src/install/install.js"
+import { bootstrapServiceAccount } from "../../../packages/control/src/install/service-account.js"
+import { connectionFrom } from "../../../packages/control/src/kubernetes/connection-from.js"
+import { type HttpKubernetesClient, httpClient } from "../../../packages/control/src/kubernetes/http-client.js"
+import {
+  CONFIG_MAPS,
+  CUSTOM_RESOURCE_DEFINITIONS,
+  type KubernetesObject,
+  MUTATING_WEBHOOKS,
+  NAMESPACES,
+  PODS,
+  policyTypes,
+  SECRETS,
+  TOKEN_REVIEWS,
+  VALIDATING_WEBHOOKS,
+} from "../../../packages/control/src/kubernetes/resource-type.js"
+
+describe.each([
+  ["merlon", "merlon.dev"],
+  ["dubbo", "dubbo.apache.org"],
+])("installing the mesh %s", (mesh, domain) => {
+  const names = meshNames({ mesh, domain })
+  const root = names.rootNamespace
+  let folder: string
+  let cluster: Cluster
+  let admin: HttpKubernetesClient
+  let own: HttpKubernetesClient
+  const options = { userAgent: "test", fieldManager: `${mesh}d` }
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "install-"))
+    cluster = await startCluster({ dataDir: folder, port: 0 })
+    const connection = connectionFrom({ kubeconfig: cluster.kubeconfigPath, env: {} })
+    admin = httpClient(connection, { ...options, fieldManager: "admin" })
+    own = httpClient(await bootstrapServiceAccount({ admin, connection, names }), options)
+  })
+  afterAll(async () => {
+    await Promise.all([admin.close(), own.close()])
+    await cluster.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  const setup = (caBundle = "PEM one") => ({
+    client: own,
+    names,
+    caBundle,
+    webhook: { url: "https://127.0.0.1:1/" },
+    capture: "service" as const,
+  })
+
+  it("serves the four kinds afterwards, and writes nothing the second time", async () => {
+    const first = await install(setup())
+    expect(Object.values(first)).toEqual(Array(6).fill("created"))
+    for (const type of Object.values(policyTypes(names))) expect((await own.list(type)).items).toEqual([])
+    const before = cluster.revision()
+    expect(Object.values(await install(setup()))).toEqual(Array(6).fill("unchanged"))
+    expect(cluster.revision()).toBe(before)
+  })
+
+  it("replaces the bundle when the trust changes and keeps what others wrote", async () => {
+    const name = `${mesh}-validator`
+    await admin.patch(VALIDATING_WEBHOOKS, name, { metadata: { labels: { theirs: "kept" } } })
+    expect(Object.values(await installWebhooks(setup("PEM two")))).toEqual(["changed", "changed"])
+    const found = await admin.get<
+      KubernetesObject & { webhooks: [{ clientConfig: { caBundle: string; url: string } }] }
+    >(VALIDATING_WEBHOOKS, name)
+    expect(found?.metadata.labels).toMatchObject({ theirs: "kept" })
+    const { caBundle, url } = found?.webhooks[0].clientConfig ?? { caBundle: "", url: "" }
+    expect(Buffer.from(caBundle, "base64").toString()).toBe("PEM two")
+    expect(url).toBe("https://127.0.0.1:1/validate")
+    expect(await admin.get(MUTATING_WEBHOOKS, `${mesh}-injector`)).toBeDefined()
+  })
+
+  it("leaves kinds of a newer control plane alone, and says so", async () => {
+    const name = `peerauthentications.${names.securityGroup}`
+    const annotations = { [`${domain}/crd-version`]: String(CRD_VERSION + 1) }
+    await admin.patch(CUSTOM_RESOURCE_DEFINITIONS, name, { metadata: { annotations } })
+    const logged: string[] = []
+    const result = await install({ ...setup("PEM two"), log: message => logged.push(message) })
+    expect(result[name]).toBe("newer")
+    expect(logged).toEqual([expect.stringContaining(`\`${name}\` is of version ${CRD_VERSION + 1}`)])
+  })
+
+  it("may do what it must and nothing else", async () => {
+    const object = (type: string, namespace: string, name: string, extra = {}): KubernetesObject => ({
+      apiVersion: "v1",
+      kind: type,
+      metadata: { name, namespace },
+      ...extra,
+    })
+    await own.list(NAMESPACES)
+    await own.list(PODS)
+    await own.create(SECRETS, object("Secret", root, "ca"))
+    await own.patch(CONFIG_MAPS, `${mesh}-ca-root-cert`, object("ConfigMap", "default", `${mesh}-ca-root-cert`), {
+      namespace: "default",
+      type: "apply",
+    })
+    const fieldSelector = `metadata.name=${mesh}-ca-root-cert`
+    expect((await own.list(CONFIG_MAPS, { fieldSelector })).items).toHaveLength(1)
+    const review = {
+      apiVersion: "authentication.k8s.io/v1",
+      kind: "TokenReview",
+      metadata: { name: "" },
+      spec: { token: "x" },
+    }
+    expect(await own.create(TOKEN_REVIEWS, review)).toMatchObject({ status: { error: expect.any(String) } })
+    const forbidden = { code: 403, reason: "Forbidden" }
+    await expect(own.list(SECRETS)).rejects.toMatchObject(forbidden)
+    await expect(own.get(SECRETS, "x", "default")).rejects.toMatchObject(forbidden)
+    await expect(own.get(CONFIG_MAPS, "x", "default")).rejects.toMatchObject(forbidden)
+    await expect(own.delete(PODS, "x", "default")).rejects.toMatchObject(forbidden)
+    await expect(own.create(NAMESPACES, object("Namespace", "", "x"))).rejects.toMatchObject(forbidden)
+    const policies = policyTypes(names).AuthorizationPolicy
+    await expect(own.delete(policies, "x", "default")).rejects.toMatchObject(forbidden)
+  })
+})
