@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// The mesh's certificate authority in a control plane: whom the mesh trusts, who signs, who is revoked, and the
+// certificates of our own listeners. Every replica signs; the one that leads rotates and writes.
+
+import type { TtlLimits } from "@merlon/identity"
+import type { MeshConfig } from "@merlon/policy"
+import type { Caller, TrustSpec } from "@merlon/xds"
+import type { ProxyLedger } from "../distribution/ledger.js"
+import type { KubernetesClient } from "../kubernetes/client.js"
+import type { Reflected } from "../kubernetes/reflector.js"
+import type { KubernetesObject } from "../kubernetes/resource-type.js"
+import type { Clock } from "../observe/clock.js"
+import { AcknowledgedTrust } from "./acknowledged-trust.js"
+import { type AuthorityNames, authorityNames } from "./authority-names.js"
+import { BundleWriter } from "./bundle-writer.js"
+import { type AuthorityFacts, SigningCounter } from "./expiry.js"
+import type { KeySource } from "./key-source.js"
+import { Listeners } from "./listeners.js"
+import type { Log } from "./log.js"
+import { PluggedIn } from "./plugged-in.js"
+import { RevocationList } from "./revocation-list.js"
+import type { RootSettings } from "./root-secret.js"
+import { RotationDriver } from "./rotation-driver.js"
+import { SelfSigned } from "./self-signed.js"
+import { ServingCertificate } from "./serving-certificate.js"
+import { type SignResult, signWorkload } from "./sign-workload.js"
+import type { TrustSource } from "./trust-source.js"
+import { trustVersion } from "./trust-version.js"
+
+export interface AuthorityOptions {
+  readonly client: KubernetesClient
+  readonly mesh: MeshConfig
+  /** Secrets of the root namespace. */
+  readonly secrets: Reflected<KubernetesObject>
+  /** ConfigMaps of the root namespace: the revocations are among them. */
+  readonly configMaps: Reflected<KubernetesObject>
+  readonly ttl: TtlLimits
+  readonly rootLifetimeMs: number
+  /** With a plugged-in authority; comes before a Secret with one. */
+  readonly folder: string | undefined
+  readonly isLeader: () => boolean
+  readonly clock: Clock
+  /** Numbers from 0 to 1. */
+  readonly random: () => number
+  readonly log: Log
+}
+
+export interface BundleTargets {
+  readonly namespaces: Reflected<KubernetesObject>
+  /** ConfigMaps named `<mesh>-ca-root-cert` of all namespaces. */
+  readonly bundles: Reflected<KubernetesObject>
+}
+
+export const SETTLE_MS = 60_000
+
+export class Authority implements TrustSource {
+  readonly names: AuthorityNames
+  readonly #options: AuthorityOptions
+  readonly #keys: KeySource
+  readonly #refused: { count: number }
+  readonly #revocations: RevocationList
+  readonly #acknowledged = new AcknowledgedTrust()
+  readonly #counter = new SigningCounter()
+  readonly #serving = new Map<string, ServingCertificate>()
+  readonly #listeners = new Listeners()
+  readonly #closers: (() => void)[] = []
+  #current: TrustSpec
+  #version: string
+
+  /** Fails with an `AuthorityError` where the mesh's root is there and cannot be used. */
+  static async start(options: AuthorityOptions): Promise<Authority> {
+    await Promise.all([options.secrets.synced, options.configMaps.synced])
+    const refused = { count: 0 }
+    const onRefused = (): void => {
+      refused.count++
+    }
+    return new Authority(options, await openKeys(options, onRefused), refused)
+  }
+
+  private constructor(options: AuthorityOptions, keys: KeySource, refused: { count: number }) {
+    this.names = authorityNames(options.mesh.names)
+    this.#options = options
+    this.#keys = keys
+    this.#refused = refused
+    this.#revocations = new RevocationList(options.configMaps, this.names, options.log)
+    this.#current = this.#trust()
+    this.#version = trustVersion(this.#current)
+    this.#acknowledged.remember(this.#current)
+    const refresh = (): void => this.#refresh()
+    this.#closers.push(keys.onChange(refresh), this.#revocations.onChange(refresh))
+  }
+
+  get current(): TrustSpec {
+    return this.#current
+  }
+
+  onChange(listener: () => void): () => void {
+    return this.#listeners.add(listener)
+  }
+
+  get facts(): AuthorityFacts {
+    const { signer, phase } = this.#keys.current
+    const { identities, serials, faults } = this.#revocations.lists
+    return {
+      rootNotAfter: signer.rootNotAfter,
+      signerNotAfter: signer.signerNotAfter,
+      servingNotAfter: new Map([...this.#serving].map(([name, { current }]) => [name, current.notAfter])),
+      requests: this.#counter.counts,
+      phase,
+      signer: signer.fingerprint,
+      refusedChanges: this.#refused.count,
+      revokedIdentities: identities.length,
+      revokedSerials: serials.length,
+      revocationFaults: faults.length,
+    }
+  }
+
+  async sign(
+    caller: Caller,
+    signingRequest: Uint8Array,
+    ttlSeconds: number,
+    now = this.#options.clock.now(),
+  ): Promise<SignResult> {
+    const { mesh, ttl } = this.#options
+    const context = { keys: this.#keys, revocations: this.#revocations, trustDomain: mesh.trustDomain, ttl }
+    const result = await signWorkload(context, caller, signingRequest, ttlSeconds, now)
+    this.#counter.count(result.ok ? "signed" : result.outcome)
+    return result
+  }
+
+  /** A certificate for a listener of ours, kept renewed until `close`. The name is for metrics. */
+  serve(name: string, names: readonly string[], identity?: string): ServingCertificate {
+    const { ttl, clock, random, log } = this.#options
+    const certificate = new ServingCertificate({
+      names,
+      ...(identity === undefined ? {} : { identity }),
+      ttlMs: Math.min(ttl.defaultMs, ttl.maxMs),
+      keys: this.#keys,
+      clock,
+      random,
+      log,
+    })
+    this.#serving.get(name)?.close()
+    this.#serving.set(name, certificate)
+    return certificate
+  }
+
+  /** From now on rotations go on as proxies acknowledge. A plugged-in root is rotated by who plugged it in. */
+  rotateWith(ledger: ProxyLedger, settleMs = SETTLE_MS): void {
+    if (!(this.#keys instanceof SelfSigned)) return
+    const { isLeader, clock, log } = this.#options
+    const driver = new RotationDriver({
+      ...rootSettings(this.#options),
+      keys: this.#keys,
+      ledger,
+      acknowledged: this.#acknowledged,
+      isLeader,
+      clock,
+      log,
+      settleMs,
+    })
+    this.#closers.push(() => driver.close())
+  }
+
+  /** From now on every namespace holds the bundle. */
+  distributeTo({ namespaces, bundles }: BundleTargets): void {
+    const { client, isLeader, clock, log } = this.#options
+    const writer = new BundleWriter({
+      client,
+      names: this.names,
+      namespaces,
+      configMaps: bundles,
+      bundle: () => this.#current.bundle,
+      isLeader,
+      clock,
+      log,
+    })
+    this.#closers.push(
+      this.onChange(() => writer.wake()),
+      () => writer.close(),
+    )
+  }
+
+  close(): void {
+    for (const close of this.#closers.splice(0)) close()
+    for (const certificate of this.#serving.values()) certificate.close()
+    this.#revocations.close()
+    this.#keys.close()
+    this.#listeners.clear()
+  }
+
+  #trust(): TrustSpec {
+    const { signer, bundle } = this.#keys.current
+    const { identities, serials } = this.#revocations.lists
+    return { bundle, signer: signer.fingerprint, revokedIdentities: identities, revokedSerials: serials }
+  }
+
+  #refresh(): void {
+    const next = this.#trust()
+    const version = trustVersion(next)
+    if (version === this.#version) return
+    // INVARIANT: remembered before anyone is told, so that no acknowledgement comes for a version we do not know.
+    this.#acknowledged.remember(next)
+    this.#current = next
+    this.#version = version
+    this.#listeners.tell()
+  }
+}
+
+async function openKeys(options: AuthorityOptions, onRefused: () => void): Promise<KeySource> {
+  const { folder, secrets, clock, log, isLeader } = options
+  const { namespace, pluggedInSecret } = authorityNames(options.mesh.names)
+  if (folder !== undefined) return PluggedIn.fromFolder(folder, { clock, log, onRefused })
+  const secret = secrets.items.get(`${namespace}/${pluggedInSecret}`)
+  if (secret !== undefined) return PluggedIn.fromSecret(secret, secrets, { clock, log, onRefused })
+  const keys = await SelfSigned.open({ ...rootSettings(options), isLeader, log, onRefused })
+  keys.follow(secrets)
+  return keys
+}
+
+function rootSettings({ client, mesh, rootLifetimeMs, ttl, clock }: AuthorityOptions): RootSettings {
+  return {
+    client,
+    names: authorityNames(mesh.names),
+    trustDomain: mesh.trustDomain,
+    rootLifetimeMs,
+    defaultTtlMs: Math.min(ttl.defaultMs, ttl.maxMs),
+    now: () => clock.now(),
+  }
+}

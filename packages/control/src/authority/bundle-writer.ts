@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeps the trust bundle in a ConfigMap of every namespace, where pods mount it. One replica writes; a burst of changes
+// is one pass over the namespaces that differ; what people edit is put right again.
+
+import { ApiError, type KubernetesClient } from "../kubernetes/client.js"
+import type { Reflected } from "../kubernetes/reflector.js"
+import { CONFIG_MAPS, type KubernetesObject } from "../kubernetes/resource-type.js"
+import type { Clock } from "../observe/clock.js"
+import { type AuthorityNames, BUNDLE_KEY } from "./authority-names.js"
+import { type Log, messageOf } from "./log.js"
+import { readConfigMapData } from "./secret-data.js"
+
+export interface BundleWriterOptions {
+  readonly client: KubernetesClient
+  readonly names: AuthorityNames
+  readonly namespaces: Reflected<KubernetesObject>
+  /** The ConfigMaps of that one name in all namespaces; others may be among them. */
+  readonly configMaps: Reflected<KubernetesObject>
+  readonly bundle: () => string
+  readonly isLeader: () => boolean
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** Between two passes, also where somebody keeps undoing what we write. */
+const COALESCE_MS = 100
+const RETRY_MS = 5_000
+/** Looks again in case this replica came to lead since. */
+const IDLE_MS = 30_000
+const PARALLEL = 8
+
+export class BundleWriter {
+  readonly #options: BundleWriterOptions
+  readonly #unsubscribe: readonly (() => void)[]
+  /** What we wrote by namespace, until the copy has caught up. */
+  readonly #written = new Map<string, string>()
+  #cancel: () => void = () => undefined
+  #running = false
+  #woken = false
+  #closed = false
+
+  constructor(options: BundleWriterOptions) {
+    this.#options = options
+    this.#unsubscribe = [
+      options.namespaces.onChange(({ object, previous }) => {
+        // A namespace that only changed its labels needs nothing.
+        if (object === undefined || previous === undefined) this.wake()
+      }),
+      options.configMaps.onChange(({ key, object }) => {
+        const [namespace = "", name] = key.split("/")
+        if (name !== options.names.bundleConfigMap) return
+        if (object === undefined || this.#holds(object) !== this.#written.get(namespace))
+          this.#written.delete(namespace)
+        this.wake()
+      }),
+    ]
+    this.#later(0)
+  }
+
+  /** To be called when the bundle changed, or this replica begins to lead. */
+  wake(): void {
+    this.#woken = true
+    if (!this.#running) this.#later(COALESCE_MS)
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#cancel()
+    for (const stop of this.#unsubscribe) stop()
+  }
+
+  #later(milliseconds: number): void {
+    this.#cancel()
+    if (!this.#closed) this.#cancel = this.#options.clock.after(milliseconds, () => void this.#pass())
+  }
+
+  async #pass(): Promise<void> {
+    if (this.#running) return
+    this.#running = true
+    this.#woken = false
+    const failed = this.#options.isLeader() ? await this.#writeAll() : false
+    this.#running = false
+    this.#later(this.#woken ? COALESCE_MS : failed ? RETRY_MS : IDLE_MS)
+  }
+
+  /** Whether some namespace has to be tried again. */
+  async #writeAll(): Promise<boolean> {
+    const bundle = this.#options.bundle()
+    const waiting = [...this.#options.namespaces.items.values()].filter(namespace => this.#differs(namespace, bundle))
+    let failed = false
+    const work = async (): Promise<void> => {
+      for (let next = waiting.pop(); next !== undefined && !this.#closed; next = waiting.pop()) {
+        failed = !(await this.#write(next.metadata.name, bundle)) || failed
+      }
+    }
+    await Promise.all(Array.from({ length: PARALLEL }, work))
+    return failed
+  }
+
+  #differs({ metadata: { name, deletionTimestamp } }: KubernetesObject, bundle: string): boolean {
+    // A namespace that ends takes nothing in.
+    if (deletionTimestamp !== undefined) return false
+    const copy = this.#options.configMaps.items.get(`${name}/${this.#options.names.bundleConfigMap}`)
+    if (copy !== undefined && this.#holds(copy) === bundle) {
+      this.#written.delete(name)
+      return false
+    }
+    return this.#written.get(name) !== bundle
+  }
+
+  #holds(object: KubernetesObject): string | undefined {
+    return readConfigMapData(object).get(BUNDLE_KEY)
+  }
+
+  async #write(namespace: string, bundle: string): Promise<boolean> {
+    const { client, names, configMaps, log } = this.#options
+    const name = names.bundleConfigMap
+    const patch = () =>
+      client.patch(CONFIG_MAPS, name, { data: { [BUNDLE_KEY]: bundle } }, { namespace, type: "merge" })
+    const create = () =>
+      client.create(CONFIG_MAPS, {
+        apiVersion: "v1",
+        kind: "ConfigMap",
+        metadata: { name, namespace, labels: { "app.kubernetes.io/managed-by": names.managedBy } },
+        data: { [BUNDLE_KEY]: bundle },
+      })
+    try {
+      if (configMaps.items.has(`${namespace}/${name}`)) await orElse(404, patch, create)
+      else await orElse(409, create, patch)
+      this.#written.set(namespace, bundle)
+      return true
+    } catch (error) {
+      log.warn({ namespace, error: messageOf(error) }, "the trust bundle cannot be written to a namespace")
+      return false
+    }
+  }
+}
+
+/** The copy we look at may be a moment old, so the other verb may be the right one. */
+async function orElse(code: number, first: () => Promise<unknown>, second: () => Promise<unknown>): Promise<void> {
+  try {
+    await first()
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== code) throw error
+    await second()
+  }
+}

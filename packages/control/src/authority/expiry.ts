@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What metrics and status lines say of the authority: when papers end, and what became of those who asked for some.
+
+import type { RotationPhase } from "@merlon/identity"
+
+export const SIGNING_OUTCOMES = ["signed", "bad-request", "bad-ttl", "revoked", "foreign", "unavailable"] as const
+export type SigningOutcome = (typeof SIGNING_OUTCOMES)[number]
+
+/** Dates are milliseconds since the epoch. */
+export interface AuthorityFacts {
+  readonly rootNotAfter: number
+  readonly signerNotAfter: number
+  /** By listener. */
+  readonly servingNotAfter: ReadonlyMap<string, number>
+  readonly requests: Readonly<Record<SigningOutcome, number>>
+  readonly phase: RotationPhase
+  /** Fingerprint of the root that signs. */
+  readonly signer: string
+  /** Changes of the Secret or the plugged-in authority that were not followed. */
+  readonly refusedChanges: number
+  readonly revokedIdentities: number
+  readonly revokedSerials: number
+  /** Lines of the revocations that cannot be read. */
+  readonly revocationFaults: number
+}
+
+export class SigningCounter {
+  readonly #counts = new Map<SigningOutcome, number>(SIGNING_OUTCOMES.map(outcome => [outcome, 0]))
+
+  count(outcome: SigningOutcome): void {
+    this.#counts.set(outcome, (this.#counts.get(outcome) ?? 0) + 1)
+  }
+
+  get counts(): Readonly<Record<SigningOutcome, number>> {
+    // Filled with every outcome when made.
+    return Object.fromEntries(this.#counts) as Record<SigningOutcome, number>
+  }
+}

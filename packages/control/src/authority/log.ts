@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the authority says what it met. A logger of pino has this shape.
+
+export interface Log {
+  info(fields: object, message: string): void
+  warn(fields: object, message: string): void
+  error(fields: object, message: string): void
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads an authority that an operator plugs in from its files, under either of the two sets of names that people use,
+// and says whether one may take the place of another while the mesh runs. Pure.
+
+import { type AuthorityKeys, CertificateAuthority, readBundle, readCertificates } from "@merlon/identity"
+
+export type PluggedInResult =
+  | { readonly ok: true; readonly authority: CertificateAuthority }
+  | { readonly ok: false; readonly message: string }
+
+/** Every name that is looked at. */
+export const PLUGGED_IN_FILES = [
+  "ca-cert.pem",
+  "ca-key.pem",
+  "cert-chain.pem",
+  "root-cert.pem",
+  "tls.crt",
+  "tls.key",
+  "ca.crt",
+] as const
+
+export function readPluggedIn(files: ReadonlyMap<string, string>, now: number): PluggedInResult {
+  const own = files.has("ca-cert.pem") || files.has("ca-key.pem")
+  const names = own
+    ? (["ca-cert.pem", "ca-key.pem", "root-cert.pem"] as const)
+    : (["tls.crt", "tls.key", "ca.crt"] as const)
+  const [certificate, privateKey, root] = names.map(name => files.get(name))
+  if (certificate === undefined || privateKey === undefined || root === undefined) {
+    const missing = names.filter(name => !files.has(name)).map(name => `\`${name}\``)
+    return refused(`${missing.join(" and ")} missing; give ${names.join(", ")}`)
+  }
+  try {
+    const certificateChain = own ? joinChain(certificate, files.get("cert-chain.pem") ?? "") : certificate
+    const keys: AuthorityKeys = { certificateChain, privateKey, root }
+    return { ok: true, authority: new CertificateAuthority(keys, now) }
+  } catch (error) {
+    return refused(error instanceof Error ? error.message : String(error))
+  }
+}
+
+/**
+ * Why `next` must not take the place of `current`; undefined where it may. Roots are added first and removed later, and
+ * nobody signs whose root was not trusted before: else some proxies would already show what others do not know yet.
+ */
+export function replacementFault(current: CertificateAuthority, next: CertificateAuthority): string | undefined {
+  const before = fingerprintsOf(current)
+  const after = fingerprintsOf(next)
+  const contains = (whole: readonly string[], part: readonly string[]) => part.every(root => whole.includes(root))
+  if (!contains(after, before) && !contains(before, after)) {
+    return "roots were added and removed at once; add the new root first, remove the old one when all proxies know it"
+  }
+  if (!before.includes(next.fingerprint)) {
+    return "it signs with a root that the mesh does not trust yet; add the root first, then let it sign"
+  }
+  return undefined
+}
+
+/** `cert-chain.pem` often begins with the signing certificate itself. */
+function joinChain(certificate: string, chain: string): string {
+  if (chain.trim() === "") return certificate
+  const first = readCertificates(certificate)
+  const rest = readCertificates(chain)
+  if (!first.ok) return certificate
+  if (!rest.ok) throw new Error(`\`cert-chain.pem\` cannot be used: ${rest.message}`)
+  const known = new Set(first.certificates.map(({ fingerprint }) => fingerprint))
+  return [...first.certificates, ...rest.certificates.filter(({ fingerprint }) => !known.has(fingerprint))]
+    .map(({ pem }) => pem)
+    .join("")
+}
+
+function fingerprintsOf({ bundle }: CertificateAuthority): readonly string[] {
+  const read = readBundle(bundle)
+  return read.ok ? read.certificates.map(({ fingerprint }) => fingerprint) : []
+}
+
+function refused(message: string): PluggedInResult {
+  return { ok: false, message }
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// Signing keys that an operator plugs in, from a Secret or a folder, followed while the mesh runs. What cannot be used
+// changes nothing: the last good keys go on.
+
+import { readFile } from "node:fs/promises"
+import { join } from "node:path"
+import type { CertificateAuthority } from "@merlon/identity"
+import type { Reflected } from "../kubernetes/reflector.js"
+import type { KubernetesObject } from "../kubernetes/resource-type.js"
+import type { Clock } from "../observe/clock.js"
+import { AuthorityError, type KeySource, type SigningKeys } from "./key-source.js"
+import { Listeners } from "./listeners.js"
+import { type Log, messageOf } from "./log.js"
+import { PLUGGED_IN_FILES, readPluggedIn, replacementFault } from "./plugged-in-files.js"
+import { readSecretData } from "./secret-data.js"
+
+export interface PluggedInOptions {
+  readonly clock: Clock
+  readonly log: Log
+  /** What was plugged in cannot take the place of what is in force. */
+  readonly onRefused: () => void
+}
+
+/** A mounted Secret is swapped by renaming, which watches of single files miss; looking again never does. */
+const FOLDER_POLL_MS = 10_000
+
+export class PluggedIn implements KeySource {
+  readonly #options: PluggedInOptions
+  readonly #where: string
+  readonly #listeners = new Listeners()
+  #authority: CertificateAuthority
+  #seen: string
+  #stop: () => void = () => undefined
+  #closed = false
+
+  /** Fails with an `AuthorityError` where what is there cannot be used. */
+  static fromSecret(
+    secret: KubernetesObject,
+    secrets: Reflected<KubernetesObject>,
+    options: PluggedInOptions,
+  ): PluggedIn {
+    const { namespace = "", name } = secret.metadata
+    const source = new PluggedIn(`the Secret \`${namespace}/${name}\``, readSecretData(secret), options)
+    source.#stop = secrets.onChange(({ key, object }) => {
+      if (key !== `${namespace}/${name}`) return
+      if (object === undefined) options.log.warn({}, `${source.#where} is gone; going on with what it held`)
+      else source.#offer(readSecretData(object))
+    })
+    return source
+  }
+
+  static async fromFolder(folder: string, options: PluggedInOptions): Promise<PluggedIn> {
+    const source = new PluggedIn(`the folder \`${folder}\``, await readFolder(folder), options)
+    source.#poll(folder)
+    return source
+  }
+
+  private constructor(where: string, files: ReadonlyMap<string, string>, options: PluggedInOptions) {
+    const read = readPluggedIn(files, options.clock.now())
+    // Fails closed: to go on with a root of our own would split the mesh from what the operator plugged in.
+    if (!read.ok) throw new AuthorityError(`${where} cannot be used as the mesh's authority: ${read.message}`)
+    this.#where = where
+    this.#options = options
+    this.#authority = read.authority
+    this.#seen = contentOf(files)
+  }
+
+  get current(): SigningKeys {
+    const authority = this.#authority
+    return { signer: authority, server: authority, bundle: authority.bundle, phase: "steady" }
+  }
+
+  onChange(listener: () => void): () => void {
+    return this.#listeners.add(listener)
+  }
+
+  /** Nobody rotates here but the operator. */
+  async allowTtl(): Promise<void> {}
+
+  close(): void {
+    this.#closed = true
+    this.#stop()
+    this.#listeners.clear()
+  }
+
+  #poll(folder: string): void {
+    this.#stop = this.#options.clock.after(FOLDER_POLL_MS, () => {
+      readFolder(folder)
+        .then(files => this.#offer(files))
+        .catch((error: unknown) => this.#refuse(messageOf(error)))
+        .finally(() => {
+          if (!this.#closed) this.#poll(folder)
+        })
+    })
+  }
+
+  #offer(files: ReadonlyMap<string, string>): void {
+    const content = contentOf(files)
+    // What was looked at once is not reported again with every look.
+    if (this.#closed || content === this.#seen) return
+    this.#seen = content
+    const read = readPluggedIn(files, this.#options.clock.now())
+    const fault = read.ok ? replacementFault(this.#authority, read.authority) : read.message
+    if (!read.ok || fault !== undefined) return this.#refuse(fault ?? "")
+    this.#authority = read.authority
+    this.#options.log.info({ notAfter: new Date(read.authority.signerNotAfter) }, `${this.#where} signs anew`)
+    this.#listeners.tell()
+  }
+
+  #refuse(reason: string): void {
+    this.#options.onRefused()
+    this.#options.log.error({ reason }, `${this.#where} changed and is not followed: ${reason}`)
+  }
+}
+
+async function readFolder(folder: string): Promise<ReadonlyMap<string, string>> {
+  const files = new Map<string, string>()
+  for (const name of PLUGGED_IN_FILES) {
+    try {
+      files.set(name, await readFile(join(folder, name), "utf8"))
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error // node:fs fails with nothing else
+    }
+  }
+  return files
+}
+
+function contentOf(files: ReadonlyMap<string, string>): string {
+  return JSON.stringify(PLUGGED_IN_FILES.map(name => files.get(name) ?? null))
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who is revoked, as a ConfigMap in the root namespace says now. Bad lines are reported and never take good ones with
+// them; a ConfigMap that is gone revokes nobody.
+
+import { parseRevocations, type RevocationFault, type RevocationLists } from "@merlon/identity"
+import type { Reflected } from "../kubernetes/reflector.js"
+import type { KubernetesObject } from "../kubernetes/resource-type.js"
+import type { AuthorityNames } from "./authority-names.js"
+import { Listeners } from "./listeners.js"
+import type { Log } from "./log.js"
+import { readConfigMapData } from "./secret-data.js"
+
+const NONE: RevocationLists = { identities: [], serials: [], faults: [] }
+/** Of one change; a list of thousands of bad lines says no more than its beginning. */
+const MAX_LOGGED = 10
+
+export class RevocationList {
+  readonly #log: Log
+  readonly #listeners = new Listeners()
+  readonly #unfollow: () => void
+  #identities: ReadonlySet<string> = new Set()
+  #serials: ReadonlySet<string> = new Set()
+  #lists = NONE
+
+  constructor(configMaps: Reflected<KubernetesObject>, { namespace, revocationsConfigMap }: AuthorityNames, log: Log) {
+    this.#log = log
+    const own = `${namespace}/${revocationsConfigMap}`
+    this.#unfollow = configMaps.onChange(({ key, object }) => {
+      if (key === own) this.#take(object)
+    })
+    this.#take(configMaps.items.get(own))
+  }
+
+  get lists(): RevocationLists {
+    return this.#lists
+  }
+
+  get faults(): readonly RevocationFault[] {
+    return this.#lists.faults
+  }
+
+  hasIdentity(spiffeId: string): boolean {
+    return this.#identities.has(spiffeId)
+  }
+
+  /** Upper-case hex without leading zeros. */
+  hasSerial(serial: string): boolean {
+    return this.#serials.has(serial)
+  }
+
+  onChange(listener: () => void): () => void {
+    return this.#listeners.add(listener)
+  }
+
+  close(): void {
+    this.#unfollow()
+    this.#listeners.clear()
+  }
+
+  #take(object: KubernetesObject | undefined): void {
+    const data = object === undefined ? undefined : readConfigMapData(object)
+    this.#lists =
+      data === undefined
+        ? NONE
+        : parseRevocations({ identities: data.get("identities") ?? "", serials: data.get("serials") ?? "" })
+    this.#identities = new Set(this.#lists.identities)
+    this.#serials = new Set(this.#lists.serials)
+    for (const { list, line, message } of this.faults.slice(0, MAX_LOGGED)) {
+      this.#log.warn({ list, line }, `line ${line} of \`${list}\` in the revocations: ${message}`)
+    }
+    this.#listeners.tell()
+  }
+}

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Secret with the root that we made. Created once; replicas that start together end up with one root, because only
+// one of them can create. INVARIANT: a Secret that is there is never overwritten unless we could read it, and then only
+// the version that we read: to replace it blindly would replace the root of the whole mesh.
+
+import { type AuthorityKeys, CertificateAuthority, createRoot } from "@merlon/identity"
+import { ApiError, type KubernetesClient } from "../kubernetes/client.js"
+import { type KubernetesObject, SECRETS } from "../kubernetes/resource-type.js"
+import type { AuthorityNames } from "./authority-names.js"
+import { AuthorityError } from "./key-source.js"
+import { readSecretData, writeSecretData } from "./secret-data.js"
+import { readStoredRoot, type StoredRoot, writeStoredRoot } from "./stored-root.js"
+
+export interface RootSecret {
+  readonly object: KubernetesObject
+  readonly stored: StoredRoot
+}
+
+export interface RootSettings {
+  readonly client: KubernetesClient
+  readonly names: AuthorityNames
+  readonly trustDomain: string
+  readonly rootLifetimeMs: number
+  /** What certificates live where nobody asks for more. */
+  readonly defaultTtlMs: number
+  readonly now: () => number
+}
+
+const CONFLICT = 409
+const MAX_ATTEMPTS = 8
+
+/** The root of the mesh; made here where there is none yet. Fails with an `AuthorityError` where it cannot be read. */
+export async function openRootSecret(settings: RootSettings): Promise<RootSecret> {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    const found = await fetchRootSecret(settings)
+    if (found !== undefined) return found
+    const now = settings.now()
+    const stored: StoredRoot = {
+      state: { phase: "steady", current: makeRoot(settings), since: now, demand: "" },
+      longestTtlMs: settings.defaultTtlMs,
+      lastOldExpiry: 0,
+      past: [],
+    }
+    const created = await createRootSecret(settings, stored)
+    if (created !== undefined) return created
+  }
+  throw new AuthorityError(`${where(settings.names)} comes and goes; find out what deletes it`)
+}
+
+/** Undefined where there is none. */
+export async function fetchRootSecret({ client, names, now }: RootSettings): Promise<RootSecret | undefined> {
+  const object = await client.get<KubernetesObject>(SECRETS, names.rootSecret, names.namespace)
+  if (object === undefined) return undefined
+  const read = readStoredRoot(readSecretData(object), now())
+  // Fails closed: whatever this is, it may be somebody's only copy of the mesh's root.
+  if (!read.ok) throw new AuthorityError(unreadable(names, read.message))
+  return { object, stored: read.stored }
+}
+
+/** Undefined where another replica was faster. */
+export async function createRootSecret(settings: RootSettings, stored: StoredRoot): Promise<RootSecret | undefined> {
+  const { client, names } = settings
+  const object: KubernetesObject = {
+    apiVersion: "v1",
+    kind: "Secret",
+    metadata: {
+      name: names.rootSecret,
+      namespace: names.namespace,
+      labels: { "app.kubernetes.io/managed-by": names.managedBy },
+      annotations: progress(names, stored),
+    },
+    type: names.rootSecretType,
+    data: writeSecretData(writeStoredRoot(stored)),
+  }
+  try {
+    return { object: await client.create(SECRETS, object), stored }
+  } catch (error) {
+    if (error instanceof ApiError && error.code === CONFLICT) return undefined
+    throw error
+  }
+}
+
+/** Undefined where the Secret is no longer the version that was read. */
+export async function replaceRootSecret(
+  { client, names }: RootSettings,
+  { object }: RootSecret,
+  stored: StoredRoot,
+): Promise<RootSecret | undefined> {
+  const annotations = { ...object.metadata.annotations, ...progress(names, stored) }
+  if (stored.state.phase !== "sign") delete annotations[names.annotations.oldRoot]
+  const next = {
+    ...object,
+    metadata: { ...object.metadata, annotations },
+    data: writeSecretData(writeStoredRoot(stored)),
+  }
+  try {
+    return { object: await client.replace(SECRETS, next), stored }
+  } catch (error) {
+    if (error instanceof ApiError && error.code === CONFLICT) return undefined
+    throw error
+  }
+}
+
+export function makeRoot({ trustDomain, rootLifetimeMs, now }: RootSettings): AuthorityKeys {
+  return createRoot({ trustDomain, lifetimeMs: rootLifetimeMs, now: now() })
+}
+
+export function unreadable(names: AuthorityNames, message: string): string {
+  return (
+    `${where(names)} cannot be used: ${message}; restore it from a backup. ` +
+    "Deleting it gives the mesh a new root, which no running workload trusts"
+  )
+}
+
+function where({ namespace, rootSecret }: AuthorityNames): string {
+  return `the Secret \`${namespace}/${rootSecret}\``
+}
+
+/** For people; nothing is read from here. */
+function progress({ annotations }: AuthorityNames, { state }: StoredRoot): Record<string, string> {
+  const fingerprint = (keys: AuthorityKeys) => new CertificateAuthority(keys, Number.NEGATIVE_INFINITY).fingerprint
+  return {
+    [annotations.phase]: state.phase,
+    [annotations.signingRoot]: fingerprint(state.current),
+    ...(state.phase === "sign" ? { [annotations.oldRoot]: fingerprint(state.previous) } : {}),
+  }
+}

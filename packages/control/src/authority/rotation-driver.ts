@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Moves a rotation of the root on, in the one replica that holds the lease: whenever proxies say something new, the
+// Secret changes, or a minute has passed. The rules are identity's; here is what they are told.
+
+import { advance, CertificateAuthority, type RotationFacts } from "@merlon/identity"
+import type { ProxyLedger } from "../distribution/ledger.js"
+import type { Clock } from "../observe/clock.js"
+import type { AcknowledgedTrust } from "./acknowledged-trust.js"
+import type { AuthorityNames } from "./authority-names.js"
+import { type Log, messageOf } from "./log.js"
+import { makeRoot, type RootSettings } from "./root-secret.js"
+import type { SelfSigned } from "./self-signed.js"
+import type { StoredRoot } from "./stored-root.js"
+
+export interface RotationDriverOptions extends RootSettings {
+  readonly keys: SelfSigned
+  readonly ledger: ProxyLedger
+  readonly acknowledged: AcknowledgedTrust
+  readonly isLeader: () => boolean
+  readonly clock: Clock
+  readonly log: Log
+  /**
+   * How long a replica has to lead, and a phase to last, before the ledger's word counts: right after a restart nobody
+   * is connected yet, and "all connected proxies" would be none of them.
+   */
+  readonly settleMs: number
+}
+
+const TICK_MS = 60_000
+/** Other replicas may sign with the old root until they have seen the change. */
+const REPLICA_LAG_MS = 10 * 60_000
+/** As long as nobody could mistake one fingerprint for another. */
+const MIN_FINGERPRINT = 16
+
+export class RotationDriver {
+  readonly #options: RotationDriverOptions
+  readonly #unsubscribe: readonly (() => void)[]
+  #cancel: () => void = () => undefined
+  #leadingSince: number | undefined
+  #running = false
+  #again = false
+  #closed = false
+
+  constructor(options: RotationDriverOptions) {
+    this.#options = options
+    const wake = (): void => void this.wake()
+    this.#unsubscribe = [options.ledger.onChange(wake), options.keys.onChange(wake)]
+    this.#tick()
+  }
+
+  /** One look at a time; what arrives meanwhile is looked at after. */
+  async wake(): Promise<void> {
+    this.#again = true
+    if (this.#running) return
+    this.#running = true
+    try {
+      while (this.#again && !this.#closed) {
+        this.#again = false
+        await this.#look()
+      }
+    } catch (error) {
+      // The next tick tries again; nothing was changed.
+      this.#options.log.error({ error: messageOf(error) }, "the root's rotation cannot go on for now")
+    } finally {
+      this.#running = false
+    }
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#cancel()
+    for (const stop of this.#unsubscribe) stop()
+  }
+
+  #tick(): void {
+    void this.wake()
+    this.#cancel = this.#options.clock.after(Math.min(TICK_MS, Math.max(1000, this.#options.settleMs)), () =>
+      this.#tick(),
+    )
+  }
+
+  async #look(): Promise<void> {
+    const { isLeader, clock, keys, log } = this.#options
+    if (!isLeader()) {
+      this.#leadingSince = undefined
+      return
+    }
+    this.#leadingSince ??= clock.monotonic()
+    await keys.update(stored => {
+      // Asked again for every attempt: a replica that lost the lease meanwhile must not write.
+      if (!isLeader()) return undefined
+      const next = this.#next(stored)
+      if (next !== undefined)
+        log.warn({ from: stored.state.phase, to: next.state.phase }, "the root's rotation goes on")
+      return next
+    })
+  }
+
+  #next(stored: StoredRoot): StoredRoot | undefined {
+    const facts = this.#facts(stored)
+    const state = advance(stored.state, facts, () => makeRoot(this.#options))
+    if (state === stored.state) return undefined
+    const signs = state.phase === "sign" && stored.state.phase === "distribute"
+    const past = signs ? [...stored.past, fingerprintOf(stored.state.current)] : stored.past
+    const lastOldExpiry = signs ? facts.now + stored.longestTtlMs + REPLICA_LAG_MS : stored.lastOldExpiry
+    return { ...stored, state, lastOldExpiry, past }
+  }
+
+  #facts({ state, lastOldExpiry }: StoredRoot): RotationFacts {
+    const { clock, settleMs, ledger, acknowledged, keys, names } = this.#options
+    const now = clock.now()
+    const leading = clock.monotonic() - (this.#leadingSince ?? clock.monotonic())
+    const settled = leading >= settleMs && now - state.since >= settleMs
+    return {
+      now,
+      demand: keys.annotations[names.annotations.rotate],
+      allTrust: roots => settled && acknowledged.allTrust(ledger, roots),
+      allTrustOnly: roots => settled && acknowledged.allTrustOnly(ledger, roots),
+      allSignedBy: root => settled && acknowledged.allSignedBy(ledger, root),
+      lastOldExpiry,
+      retireNow: state.phase === "sign" && demandsRetirement(names, keys.annotations, fingerprintOf(state.previous)),
+    }
+  }
+}
+
+/** Names the root to drop, so that an annotation left behind cannot shorten another rotation. */
+function demandsRetirement(
+  { annotations: { retire } }: AuthorityNames,
+  annotations: Readonly<Record<string, string>>,
+  oldRoot: string,
+): boolean {
+  const named = annotations[retire]?.trim().toLowerCase() ?? ""
+  return named.length >= MIN_FINGERPRINT && oldRoot.startsWith(named)
+}
+
+function fingerprintOf(keys: StoredRoot["state"]["current"]): string {
+  return new CertificateAuthority(keys, Number.NEGATIVE_INFINITY).fingerprint
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// Signing keys that we made ourselves. Every replica follows the Secret; what is written is compared and set, so that no
+// replica undoes what another one did. A Secret that becomes unreadable or is swapped for a stranger's while we run
+// changes nothing: the last good keys go on.
+
+import {
+  bundleOf,
+  CertificateAuthority,
+  IdentityError,
+  type RotationState,
+  readBundle,
+  servingKeys,
+} from "@merlon/identity"
+import type { Reflected } from "../kubernetes/reflector.js"
+import type { KubernetesObject } from "../kubernetes/resource-type.js"
+import { AuthorityError, type KeySource, type SigningKeys } from "./key-source.js"
+import { Listeners } from "./listeners.js"
+import { type Log, messageOf } from "./log.js"
+import {
+  createRootSecret,
+  fetchRootSecret,
+  openRootSecret,
+  type RootSecret,
+  type RootSettings,
+  replaceRootSecret,
+  unreadable,
+} from "./root-secret.js"
+import { readSecretData } from "./secret-data.js"
+import { readStoredRoot, type StoredRoot } from "./stored-root.js"
+
+export interface SelfSignedOptions extends RootSettings {
+  readonly isLeader: () => boolean
+  readonly log: Log
+  /** A change of the Secret was not followed. */
+  readonly onRefused: () => void
+}
+
+const MAX_ATTEMPTS = 8
+
+export class SelfSigned implements KeySource {
+  readonly #options: SelfSignedOptions
+  readonly #listeners = new Listeners()
+  #secret: RootSecret
+  #keys: SigningKeys
+  #unfollow: (() => void) | undefined
+
+  static async open(options: SelfSignedOptions): Promise<SelfSigned> {
+    return new SelfSigned(options, await openRootSecret(options))
+  }
+
+  private constructor(options: SelfSignedOptions, secret: RootSecret) {
+    this.#options = options
+    this.#secret = secret
+    this.#keys = keysOf(secret.stored, options.now())
+  }
+
+  get current(): SigningKeys {
+    return this.#keys
+  }
+
+  get stored(): StoredRoot {
+    return this.#secret.stored
+  }
+
+  /** As the Secret has them now, for what people ask by annotation. */
+  get annotations(): Readonly<Record<string, string>> {
+    return this.#secret.object.metadata.annotations ?? {}
+  }
+
+  onChange(listener: () => void): () => void {
+    return this.#listeners.add(listener)
+  }
+
+  follow(secrets: Reflected<KubernetesObject>): void {
+    const { namespace, rootSecret } = this.#options.names
+    const key = `${namespace}/${rootSecret}`
+    this.#unfollow = secrets.onChange(change => {
+      if (change.key === key) this.#changed(change.object)
+    })
+    const seen = secrets.items.get(key)
+    if (seen !== undefined) this.#changed(seen)
+  }
+
+  /** Writes what `change` makes of what is stored; undefined leaves it. Tries again where another replica was faster. */
+  async update(change: (secret: StoredRoot) => StoredRoot | undefined): Promise<void> {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const next = change(this.#secret.stored)
+      if (next === undefined) return
+      const written = await replaceRootSecret(this.#options, this.#secret, next)
+      if (written !== undefined) return this.#take(written)
+      const fresh = await fetchRootSecret(this.#options)
+      if (fresh === undefined) throw new AuthorityError("the Secret with the root is gone; nothing was written")
+      if (!this.#isOurs(fresh.stored)) throw new AuthorityError("the Secret holds a root that is not this mesh's")
+      this.#take(fresh)
+    }
+    throw new AuthorityError("the Secret with the root changes faster than it can be written")
+  }
+
+  async allowTtl(ttlMs: number): Promise<void> {
+    await this.update(stored => (stored.longestTtlMs >= ttlMs ? undefined : { ...stored, longestTtlMs: ttlMs }))
+  }
+
+  close(): void {
+    this.#unfollow?.()
+    this.#listeners.clear()
+  }
+
+  #changed(object: KubernetesObject | undefined): void {
+    const { log, names, now, onRefused } = this.#options
+    if (object === undefined) return this.#gone()
+    // A reflector tells of all versions in their order, also of those before what we just wrote ourselves.
+    if (!isNewer(object, this.#secret.object)) return
+    const read = readStoredRoot(readSecretData(object), now())
+    // Fails closed, twice: neither what we cannot read nor whom proxies cannot know takes the place of the last good.
+    if (!read.ok || !this.#isOurs(read.stored)) {
+      onRefused()
+      const reason = read.ok ? "its root is not this mesh's and never was" : read.message
+      log.error({ reason }, `${unreadable(names, reason)}; going on with the last good one`)
+      return
+    }
+    this.#take({ object, stored: read.stored })
+  }
+
+  /** Somebody deleted it. We have all of it, and the next start would otherwise make a root that nobody trusts. */
+  #gone(): void {
+    const { isLeader, log } = this.#options
+    log.error({}, "the Secret with the mesh's root was deleted")
+    if (!isLeader()) return
+    createRootSecret(this.#options, this.#secret.stored)
+      .then(created => {
+        if (created === undefined) return
+        log.warn({}, "the Secret with the mesh's root is restored")
+        this.#take(created)
+      })
+      .catch((error: unknown) => log.error({ error: messageOf(error) }, "the Secret with the root cannot be restored"))
+  }
+
+  #isOurs(next: StoredRoot): boolean {
+    const { fingerprint } = this.#keys.signer
+    return next.past.includes(fingerprint) || fingerprintsOf(bundleOf(next.state)).includes(fingerprint)
+  }
+
+  #take(secret: RootSecret): void {
+    const keys = keysOf(secret.stored, this.#options.now())
+    this.#secret = secret
+    this.#keys = keys
+    this.#listeners.tell()
+  }
+}
+
+function keysOf({ state }: StoredRoot, now: number): SigningKeys {
+  const signer = new CertificateAuthority(state.current, now)
+  return { signer, server: serverOf(state, now) ?? signer, bundle: bundleOf(state), phase: state.phase }
+}
+
+/** Undefined where the old root has ended: then nobody trusts it any more, whoever was away. */
+function serverOf(state: RotationState, now: number): CertificateAuthority | undefined {
+  try {
+    return new CertificateAuthority(servingKeys(state), now)
+  } catch (error) {
+    if (error instanceof IdentityError && error.code === "expired-signer") return undefined
+    throw error
+  }
+}
+
+/** Versions are numbers that grow, in every API server there is; what is not a number is only compared. */
+function isNewer({ metadata: { resourceVersion: a = "" } }: KubernetesObject, than: KubernetesObject): boolean {
+  const b = than.metadata.resourceVersion ?? ""
+  return /^\d+$/.test(a) && /^\d+$/.test(b) ? BigInt(a) > BigInt(b) : a !== b
+}
+
+function fingerprintsOf(bundle: string): readonly string[] {
+  const read = readBundle(bundle)
+  return read.ok ? read.certificates.map(({ fingerprint }) => fingerprint) : []
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// A certificate of the control plane's own, for one of its listeners: made at once, renewed at half its life and
+// whenever another authority signs for servers.
+
+import { generateKeyPairSync } from "node:crypto"
+import { BACKDATE_MS, renewAt } from "@merlon/identity"
+import { parseIp } from "@merlon/policy"
+import type { Clock } from "../observe/clock.js"
+import type { KeySource } from "./key-source.js"
+import { Listeners } from "./listeners.js"
+import { type Log, messageOf } from "./log.js"
+
+export interface ServingMaterial {
+  /** PEM, leaf first, without the root. */
+  readonly certificateChain: string
+  /** PKCS#8, PEM. */
+  readonly privateKey: string
+  readonly notAfter: number
+}
+
+export interface ServingOptions {
+  /** Host names and addresses under which callers reach the listener. */
+  readonly names: readonly string[]
+  readonly identity?: string
+  readonly ttlMs: number
+  readonly keys: KeySource
+  readonly clock: Clock
+  readonly random: () => number
+  readonly log: Log
+}
+
+const RETRY_MS = 10_000
+
+export class ServingCertificate {
+  readonly #options: ServingOptions
+  readonly #listeners = new Listeners()
+  readonly #unfollow: () => void
+  #signer: string
+  #material: ServingMaterial
+  #cancel: () => void = () => undefined
+  #closed = false
+
+  constructor(options: ServingOptions) {
+    this.#options = options
+    this.#signer = signerOf(options.keys)
+    this.#material = this.#make()
+    this.#schedule()
+    this.#unfollow = options.keys.onChange(() => {
+      if (signerOf(options.keys) !== this.#signer) this.#renew()
+    })
+  }
+
+  get current(): ServingMaterial {
+    return this.#material
+  }
+
+  /** To be given to the listener's `setSecureContext`. */
+  onChange(listener: () => void): () => void {
+    return this.#listeners.add(listener)
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#cancel()
+    this.#unfollow()
+    this.#listeners.clear()
+  }
+
+  #renew(): void {
+    if (this.#closed) return
+    try {
+      this.#material = this.#make()
+      this.#signer = signerOf(this.#options.keys)
+      this.#schedule()
+    } catch (error) {
+      // The one in use goes on for as long as it is good.
+      this.#options.log.error({ error: messageOf(error) }, "the control plane's own certificate cannot be renewed")
+      this.#later(RETRY_MS)
+      return
+    }
+    this.#listeners.tell()
+  }
+
+  #make(): ServingMaterial {
+    const { names, identity, ttlMs, keys, clock } = this.#options
+    const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" })
+    const { certificateChain, notAfter } = keys.current.server.signServer({
+      publicKey: publicKey.export({ type: "spki", format: "der" }),
+      dnsNames: names.filter(name => parseIp(name) === undefined),
+      ipAddresses: names.filter(name => parseIp(name) !== undefined),
+      ...(identity === undefined ? {} : { identity }),
+      ttlMs,
+      now: clock.now(),
+    })
+    return { certificateChain, privateKey: privateKey.export({ type: "pkcs8", format: "pem" }).toString(), notAfter }
+  }
+
+  #schedule(): void {
+    const { clock, random } = this.#options
+    const { notAfter } = this.#material
+    const now = clock.now()
+    this.#later(renewAt({ notBefore: now - BACKDATE_MS, notAfter }, random) - now)
+  }
+
+  #later(milliseconds: number): void {
+    this.#cancel()
+    this.#cancel = this.#options.clock.after(milliseconds, () => this.#renew())
+  }
+}
+
+/** The chain, and so also an intermediate that was replaced under the same root. */
+function signerOf({ current: { server } }: KeySource): string {
+  return server.keys.certificateChain
+}

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// Signs for a workload. Who it is comes from its proof alone; of what it sends, only the public key is taken. A caller
+// who is revoked gets nothing, whatever it still holds.
+
+import {
+  canonicalSerial,
+  clampTtl,
+  IdentityError,
+  readSigningRequest,
+  type SignedCertificate,
+  type TtlLimits,
+} from "@merlon/identity"
+import { parseSpiffeId } from "@merlon/policy"
+import type { Caller, Refusal } from "@merlon/xds"
+import type { SigningOutcome } from "./expiry.js"
+import type { KeySource } from "./key-source.js"
+import { messageOf } from "./log.js"
+import type { RevocationList } from "./revocation-list.js"
+
+export interface SignedWorkload extends SignedCertificate {
+  /** PEM, every root that is trusted now. */
+  readonly trustBundle: string
+}
+
+export type SignResult =
+  | { readonly ok: true; readonly certificate: SignedWorkload }
+  | ({ readonly ok: false; readonly outcome: Exclude<SigningOutcome, "signed"> } & Refusal)
+
+export interface SignContext {
+  readonly keys: KeySource
+  readonly revocations: RevocationList
+  readonly trustDomain: string
+  readonly ttl: TtlLimits
+}
+
+export async function signWorkload(
+  context: SignContext,
+  caller: Caller,
+  signingRequest: Uint8Array,
+  ttlSeconds: number,
+  now: number,
+): Promise<SignResult> {
+  const { keys, trustDomain, ttl } = context
+  const identity = identityOf(caller)
+  if (caller.trustDomain !== trustDomain || identity === undefined) {
+    return refused("foreign", "PERMISSION_DENIED", `only identities of \`${trustDomain}\` are signed here`)
+  }
+  if (isRevoked(context, caller, identity)) return revoked()
+  const life = clampTtl(ttlSeconds * 1000, ttl)
+  if (!life.ok) return refused("bad-ttl", "INVALID_ARGUMENT", life.message)
+  const request = readSigningRequest(signingRequest)
+  if (!request.ok) return refused("bad-request", "INVALID_ARGUMENT", request.message)
+  try {
+    await keys.allowTtl(life.ttlMs)
+    // Looked at again, because time has passed: nothing is signed for who was revoked meanwhile.
+    if (isRevoked(context, caller, identity)) return revoked()
+    const { signer, bundle } = keys.current
+    const signed = signer.sign({ publicKey: request.publicKey, identity, ttlMs: life.ttlMs, now })
+    return { ok: true, certificate: { ...signed, trustBundle: bundle } }
+  } catch (error) {
+    // What is wrong with our own keys or the API is not the caller's to know, only that it should come again.
+    const reason = error instanceof IdentityError ? messageOf(error) : "the authority cannot sign now; try again"
+    return refused("unavailable", "UNAVAILABLE", reason)
+  }
+}
+
+function identityOf({ trustDomain, namespace, serviceAccount }: Caller): string | undefined {
+  return parseSpiffeId(`spiffe://${trustDomain}/ns/${namespace}/sa/${serviceAccount}`)?.uri
+}
+
+function isRevoked({ revocations }: SignContext, { proof, serial }: Caller, identity: string): boolean {
+  if (revocations.hasIdentity(identity)) return true
+  if (proof === "token") return false
+  // Fails closed: a certificate whose serial nobody told us cannot be held against the list.
+  return serial === undefined || revocations.hasSerial(canonicalSerial(serial))
+}
+
+function revoked(): SignResult {
+  return refused("revoked", "PERMISSION_DENIED", "the identity or the certificate of the caller is revoked")
+}
+
+function refused(outcome: Exclude<SigningOutcome, "signed">, code: Refusal["code"], message: string): SignResult {
+  return { ok: false, outcome, code, message }
+}

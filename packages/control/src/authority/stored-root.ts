@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// The root and the state of its rotation, as they are kept in a Secret. Pure: text in, state out, and back. What does
+// not read as a whole is refused as a whole.
+
+import { type AuthorityKeys, bundleOf, CertificateAuthority, type RotationState } from "@merlon/identity"
+
+export interface StoredRoot {
+  readonly state: RotationState
+  /** The longest life that any certificate was given. Raised here before such a certificate is handed out. */
+  readonly longestTtlMs: number
+  /** When the last certificate of the old root ends, while there is an old root. */
+  readonly lastOldExpiry: number
+  /** Fingerprints of roots that were ours: whoever missed a rotation recognises the new root by them. */
+  readonly past: readonly string[]
+}
+
+export type StoredRootResult =
+  | { readonly ok: true; readonly stored: StoredRoot }
+  | { readonly ok: false; readonly message: string }
+
+const FILES = {
+  current: ["ca-cert.pem", "ca-key.pem"],
+  next: ["next-cert.pem", "next-key.pem"],
+  previous: ["previous-cert.pem", "previous-key.pem"],
+} as const
+const STATE = "state.json"
+/** For people and tools that read the Secret; we do not. */
+const BUNDLE = "root-cert.pem"
+const MAX_PAST = 16
+
+export function readStoredRoot(data: ReadonlyMap<string, string>, now: number): StoredRootResult {
+  try {
+    const record = readRecord(data.get(STATE))
+    const current = readKeys(data, "current", now)
+    const standing = { current, since: record.since, demand: record.demand }
+    return { ok: true, stored: { ...record.rest, state: readPhase(record.phase, standing, data, now) } }
+  } catch (error) {
+    return { ok: false, message: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+export function writeStoredRoot({ state, longestTtlMs, lastOldExpiry, past }: StoredRoot): ReadonlyMap<string, string> {
+  const { phase, since, demand } = state
+  return new Map([
+    ...writeKeys("current", state.current),
+    ...(state.phase === "distribute" ? writeKeys("next", state.next) : []),
+    ...(state.phase === "sign" ? writeKeys("previous", state.previous) : []),
+    [BUNDLE, bundleOf(state)],
+    [STATE, `${JSON.stringify({ phase, since, demand, longestTtlMs, lastOldExpiry, past: past.slice(-MAX_PAST) })}\n`],
+  ])
+}
+
+function readPhase(
+  phase: unknown,
+  standing: { current: AuthorityKeys; since: number; demand: string },
+  data: ReadonlyMap<string, string>,
+  now: number,
+): RotationState {
+  switch (phase) {
+    case "steady":
+    case "retire":
+      return { phase, ...standing }
+    case "distribute":
+      return { phase, ...standing, next: readKeys(data, "next", now) }
+    case "sign":
+      return { phase, ...standing, previous: readKeys(data, "previous", undefined) }
+    default:
+      throw new Error(`\`${STATE}\` names no phase of a rotation`)
+  }
+}
+
+/** Makes an authority of the keys, which is how their faults are found. An old root may have ended meanwhile. */
+function readKeys(data: ReadonlyMap<string, string>, which: keyof typeof FILES, now: number | undefined) {
+  const [certificateFile, keyFile] = FILES[which]
+  const certificate = data.get(certificateFile)
+  const privateKey = data.get(keyFile)
+  if (certificate === undefined) throw new Error(`\`${certificateFile}\` is missing`)
+  if (privateKey === undefined) throw new Error(`\`${keyFile}\` is missing`)
+  const keys: AuthorityKeys = { certificateChain: certificate, privateKey, root: certificate }
+  try {
+    // Any moment before the end will do where the date does not matter.
+    return new CertificateAuthority(keys, now ?? Number.NEGATIVE_INFINITY).keys
+  } catch (error) {
+    throw new Error(`\`${certificateFile}\` and \`${keyFile}\`: ${error instanceof Error ? error.message : error}`)
+  }
+}
+
+function readRecord(text: string | undefined) {
+  if (text === undefined) throw new Error(`\`${STATE}\` is missing`)
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw new Error(`\`${STATE}\` is not JSON`)
+  }
+  if (typeof value !== "object" || value === null) throw new Error(`\`${STATE}\` is not an object`)
+  const record = value as Record<string, unknown> // what its members are is checked below
+  const past = record["past"]
+  if (!Array.isArray(past) || !past.every(entry => typeof entry === "string")) {
+    throw new Error(`\`${STATE}\` lacks the list \`past\``)
+  }
+  const demand = record["demand"]
+  if (typeof demand !== "string") throw new Error(`\`${STATE}\` lacks the text \`demand\``)
+  return {
+    phase: record["phase"],
+    since: numberOf(record, "since"),
+    demand,
+    rest: {
+      longestTtlMs: numberOf(record, "longestTtlMs"),
+      lastOldExpiry: numberOf(record, "lastOldExpiry"),
+      past: past as readonly string[], // each was checked to be one
+    },
+  }
+}
+
+function numberOf(record: Record<string, unknown>, name: string): number {
+  const value = record[name]
+  if (typeof value !== "number" || !Number.isFinite(value)) throw new Error(`\`${STATE}\` lacks the number \`${name}\``)
+  return value
+}
+
+function writeKeys(which: keyof typeof FILES, { certificateChain, privateKey }: AuthorityKeys): [string, string][] {
+  const [certificateFile, keyFile] = FILES[which]
+  return [
+    [certificateFile, certificateChain],
+    [keyFile, privateKey],
+  ]
+}
