@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything a status is made from, as plain values.
+
+import type { Loser, MeshConfig, PolicyDocument, Status } from "@merlon/policy"
+import type { KeySetState } from "../keysets/key-sets.js"
+import type { EnforcementCount } from "./enforcement.js"
+
+export interface Reach {
+  readonly workloads: number
+  /** Keys of those that no xserver stands in front of. */
+  readonly unproxied: readonly string[]
+  /** Where none is selected: the labels of the nearest workload. */
+  readonly nearest: string | undefined
+  /** Where none is selected: what leads nowhere, where it is not the selector. */
+  readonly missing: readonly string[]
+}
+
+export interface Supersession {
+  readonly loser: Loser
+  /** On how many of the workloads it selects. */
+  readonly workloads: number
+}
+
+/** Clients that ask for the hosts of a MeshService. */
+export interface ClientCount {
+  readonly clients: number
+  readonly acknowledged: number
+  readonly waiting: readonly string[]
+  readonly rejection: { readonly client: string; readonly message: string } | undefined
+}
+
+export interface ConditionInputs {
+  /** As stored, where it is valid. */
+  readonly document: PolicyDocument | undefined
+  readonly kind: PolicyDocument["kind"]
+  readonly namespace: string
+  readonly generation: number | undefined
+  /** What is wrong with it, one sentence each; empty for a valid one. */
+  readonly faults: readonly string[]
+  readonly mesh: MeshConfig
+  readonly reach: Reach
+  readonly enforcement: EnforcementCount
+  /** Of a MeshService. */
+  readonly clients: ClientCount | undefined
+  /** Of a RequestAuthentication: its issuers whose keys are fetched, and how many rules bring their own. */
+  readonly keySets: readonly { readonly issuer: string; readonly state: KeySetState | undefined }[]
+  readonly inlineKeySets: number
+  /** Of a PeerAuthentication. */
+  readonly superseded: Supersession | undefined
+  /** Milliseconds since the epoch. */
+  readonly now: number
+  readonly previous: Status | undefined
+}

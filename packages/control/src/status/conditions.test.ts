@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it, test } from "vitest"
+import type { ConditionInputs } from "./condition-inputs.js"
+import { statusOf } from "./conditions.js"
+import { document, mesh } from "./testing/documents.js"
+
+const now = Date.UTC(2026, 5, 1, 12)
+const NONE = { proxies: 0, enforcing: 0, waiting: [], disconnected: [], rejected: [], rejection: undefined }
+const reach = (workloads: number, more: Partial<ConditionInputs["reach"]> = {}) => ({
+  workloads,
+  unproxied: [],
+  nearest: undefined,
+  missing: [],
+  ...more,
+})
+
+function inputs(of: ConditionInputs["document"], more: Partial<ConditionInputs> = {}): ConditionInputs {
+  return {
+    document: of,
+    kind: of?.kind ?? "AuthorizationPolicy",
+    namespace: "foo",
+    generation: 7,
+    faults: [],
+    mesh,
+    reach: reach(3),
+    enforcement: { ...NONE, proxies: 3, enforcing: 3 },
+    clients: undefined,
+    keySets: [],
+    inlineKeySets: 0,
+    superseded: undefined,
+    now,
+    previous: undefined,
+    ...more,
+  }
+}
+
+function said(type: string, of: ConditionInputs): string {
+  const condition = statusOf(of).conditions?.find(candidate => candidate.type === type)
+  return condition === undefined ? "nothing" : `${condition.status} ${condition.reason}: ${condition.message}`
+}
+
+const allow = document("AuthorizationPolicy", "p", { rules: [{}] })
+const selecting = document("AuthorizationPolicy", "p", { selector: { matchLabels: { app: "httpbin" } }, rules: [{}] })
+const shadow = document("AuthorizationPolicy", "p", { enforcement: "Shadow", rules: [{}] })
+const tokens = document("RequestAuthentication", "p", {
+  jwtRules: [{ issuer: "https://idp", jwksUri: "https://idp/k" }],
+})
+const peers = document("PeerAuthentication", "p", { mtls: { mode: "STRICT" } })
+const rootPeers = document("PeerAuthentication", "p", { selector: { matchLabels: { app: "a" } } }, {}, "merlon-system")
+const routes = document("MeshService", "p", { hosts: ["web"] })
+
+describe("Accepted", () => {
+  test.each<[string, ConditionInputs, string]>([
+    ["a policy", inputs(allow), "True Valid: allows every request, on 3 workloads in `foo`"],
+    ["one workload", inputs(allow, { reach: reach(1) }), "True Valid: allows every request, on 1 workload in `foo`"],
+    [
+      "a shadow",
+      inputs(shadow),
+      "True Valid: observes without enforcing: allows every request, on 3 workloads in `foo`",
+    ],
+    [
+      "an invalid one",
+      inputs(undefined, { faults: ["unknown field `a`", "unknown field `b`"] }),
+      "False Invalid: not valid: unknown field `a` and unknown field `b`",
+    ],
+  ])("of %s", (_, of, expected) => {
+    expect(said("Accepted", of)).toBe(expected)
+  })
+})
+
+describe("MatchesWorkloads", () => {
+  test.each<[string, ConditionInputs, string]>([
+    ["some", inputs(allow), "True Selected: selects 3 workloads"],
+    [
+      "some without an xserver",
+      inputs(allow, { reach: reach(3, { unproxied: ["foo/a", "foo/b"] }) }),
+      "True Selected: selects 3 workloads; 2 without an xserver, where nothing enforces it: foo/a and foo/b",
+    ],
+    ["none in the namespace", inputs(allow, { reach: reach(0) }), "False NoWorkloads: there is no workload in `foo`"],
+    [
+      "none by its labels",
+      inputs(selecting, { reach: reach(0, { nearest: "`app=httpbn` (`foo/a`)" }) }),
+      "False NoWorkloads: no workload in `foo` has `app=httpbin`; the nearest has `app=httpbn` (`foo/a`)",
+    ],
+    [
+      "none, because root selectors are ignored",
+      inputs(rootPeers, { reach: reach(0) }),
+      "False IgnoredSelector: a selector in the root namespace is ignored; move the policy into the workload's namespace",
+    ],
+    [
+      "none behind a host",
+      inputs(routes, { reach: reach(0, { missing: ["`web`"] }) }),
+      "False NoWorkloads: no workload stands behind `web`",
+    ],
+    ["none, being invalid", inputs(undefined), "Unknown Invalid: an invalid document selects nothing"],
+  ])("of %s", (_, of, expected) => {
+    expect(said("MatchesWorkloads", of)).toBe(expected)
+  })
+})
+
+describe("Enforced", () => {
+  const count = (more: Partial<ConditionInputs["enforcement"]>) => ({ enforcement: { ...NONE, proxies: 12, ...more } })
+  const many = ["foo/a", "foo/b", "foo/c", "foo/d", "foo/e", "foo/f", "foo/g", "foo/h", "foo/i"]
+  test.each<[string, ConditionInputs, string]>([
+    ["all", inputs(allow, count({ enforcing: 12 })), "True AllProxies: enforced by 12 of 12 proxies at generation 7"],
+    [
+      "some",
+      inputs(allow, count({ enforcing: 3, waiting: many })),
+      "False Waiting: enforced by 3 of 12 proxies at generation 7; waiting for foo/a, foo/b and 7 more",
+    ],
+    [
+      "some that are away",
+      inputs(allow, count({ enforcing: 11, disconnected: ["foo/a"] })),
+      "False NotConnected: enforced by 11 of 12 proxies at generation 7; not connected: foo/a",
+    ],
+    [
+      "one that refuses",
+      inputs(
+        allow,
+        count({
+          enforcing: 9,
+          rejected: ["foo/r", "foo/s"],
+          rejection: { proxy: "foo/r", message: "no such\nfield" },
+          waiting: ["foo/w"],
+        }),
+      ),
+      "False Rejected: enforced by 9 of 12 proxies at generation 7; `foo/r` rejected it: no such field; so did foo/s; waiting for foo/w",
+    ],
+    [
+      "no workload",
+      inputs(allow, { reach: reach(0), enforcement: NONE }),
+      "False NoWorkloads: enforced nowhere: it selects no workload",
+    ],
+    [
+      "no proxy",
+      inputs(allow, { enforcement: NONE }),
+      "False NoProxies: enforced nowhere: no workload that it selects has an xserver",
+    ],
+    [
+      "a shadow",
+      inputs(shadow, count({ enforcing: 12 })),
+      "True Shadow: in shadow, changing no outcome: evaluated by 12 of 12 proxies at generation 7",
+    ],
+    [
+      "an invalid document",
+      inputs(undefined),
+      "False Invalid: an invalid document is sent to nobody; proxies that had a valid version of it keep that",
+    ],
+    [
+      "routes that nobody asks for",
+      inputs(routes),
+      "True NoClients: no connected client asks for its hosts; whoever asks gets this version",
+    ],
+    [
+      "routes",
+      inputs(routes, { clients: { clients: 2, acknowledged: 2, waiting: [], rejection: undefined } }),
+      "True AllClients: in use by 2 of 2 clients at generation 7",
+    ],
+    [
+      "routes on their way",
+      inputs(routes, { clients: { clients: 2, acknowledged: 1, waiting: ["app/c"], rejection: undefined } }),
+      "False Waiting: in use by 1 of 2 clients at generation 7; waiting for app/c",
+    ],
+    [
+      "routes that a client refuses",
+      inputs(routes, {
+        clients: { clients: 1, acknowledged: 0, waiting: [], rejection: { client: "app/c", message: "bad" } },
+      }),
+      "False Rejected: in use by 0 of 1 client at generation 7; `app/c` rejected it: bad",
+    ],
+  ])("of %s", (_, of, expected) => {
+    expect(said("Enforced", of)).toBe(expected)
+  })
+})
+
+describe("JwksReady", () => {
+  const at = (minutes: number) => Date.UTC(2026, 5, 1, 12, minutes)
+  const state = (more: object) => ({
+    id: "x",
+    jwks: "{}",
+    keys: 2,
+    fetchedAt: at(0),
+    nextFetchAt: at(20),
+    error: undefined,
+    ...more,
+  })
+  const missing = { jwks: undefined, keys: 0, fetchedAt: undefined }
+  const issuer = (name: string, more: object) => ({ issuer: name, state: state(more) })
+  test.each<[string, Partial<ConditionInputs>, string]>([
+    [
+      "with keys",
+      { keySets: [issuer("I", {})] },
+      "True Ready: `I`: 2 keys of 2026-06-01T12:00:00Z, next refresh 2026-06-01T12:20:00Z",
+    ],
+    [
+      "with old keys",
+      { keySets: [issuer("I", { error: "answered 500" })] },
+      "True Stale: `I`: 2 keys of 2026-06-01T12:00:00Z stay in force (answered 500; next try 2026-06-01T12:20:00Z)",
+    ],
+    [
+      "without keys, the failing one first",
+      { keySets: [issuer("I", { keys: 1 }), issuer("J", { ...missing, error: "timed out" })] },
+      "False NoKeys: `J`: no keys, its tokens are refused (timed out; next try 2026-06-01T12:20:00Z) and `I`: 1 key of 2026-06-01T12:00:00Z, next refresh 2026-06-01T12:20:00Z",
+    ],
+    [
+      "before the first answer",
+      { keySets: [{ issuer: "I", state: undefined }] },
+      "Unknown Fetching: `I`: being fetched",
+    ],
+    ["with keys of its own", { inlineKeySets: 1 }, "True Inline: every rule brings its own keys"],
+    ["without rules", {}, "True Inline: no rule needs keys"],
+  ])("%s", (_, more, expected) => {
+    expect(said("JwksReady", inputs(tokens, more))).toBe(expected)
+  })
+
+  it("is of RequestAuthentications alone", () => {
+    expect([allow, peers, routes].map(of => said("JwksReady", inputs(of)))).toEqual(["nothing", "nothing", "nothing"])
+  })
+})
+
+describe("Superseded", () => {
+  const loser = {
+    policy: { namespace: "foo", name: "p" },
+    supersededBy: { namespace: "foo", name: "old" },
+    reason: "it is older",
+  }
+  test.each<[string, Partial<ConditionInputs>, string]>([
+    ["in force", {}, "False InForce: no older policy of its scope stands in front"],
+    ["everywhere", { superseded: { loser, workloads: 3 } }, "True Superseded: `foo/old` is asked instead: it is older"],
+    [
+      "on some",
+      { superseded: { loser, workloads: 1 } },
+      "True PartlySuperseded: on 1 of 3 workloads `foo/old` is asked instead: it is older",
+    ],
+    [
+      "ignored",
+      { superseded: { loser: { ...loser, supersededBy: undefined, reason: "ignored" }, workloads: 0 } },
+      "True IgnoredSelector: ignored",
+    ],
+  ])("%s", (_, more, expected) => {
+    expect(said("Superseded", inputs(peers, more))).toBe(expected)
+  })
+
+  it("is of PeerAuthentications alone", () => {
+    expect(said("Superseded", inputs(allow))).toBe("nothing")
+  })
+})
+
+describe("a condition", () => {
+  const before = statusOf(inputs(allow))
+  const later = { now: now + 3_600_000, previous: before }
+
+  it("keeps the time of its last turn while its status stays, and moves it when it turns", () => {
+    const waiting = { ...NONE, proxies: 3, enforcing: 2, waiting: ["foo/a"] }
+    const times = (of: ConditionInputs) =>
+      statusOf(of).conditions?.map(({ type, lastTransitionTime }) => [type, lastTransitionTime])
+    expect(times(inputs(allow, { ...later, generation: 8 }))).toEqual([
+      ["Accepted", "2026-06-01T12:00:00Z"],
+      ["MatchesWorkloads", "2026-06-01T12:00:00Z"],
+      ["Enforced", "2026-06-01T12:00:00Z"],
+    ])
+    expect(times(inputs(allow, { ...later, enforcement: waiting }))?.at(-1)).toEqual([
+      "Enforced",
+      "2026-06-01T13:00:00Z",
+    ])
+  })
+
+  it("says the same while nothing happens", () => {
+    expect(statusOf(inputs(allow, later))).toEqual(before)
+  })
+
+  it("names the generation it speaks of", () => {
+    expect(before.observedGeneration).toBe(7)
+    expect(before.conditions?.every(({ observedGeneration }) => observedGeneration === 7)).toBe(true)
+  })
+
+  it("of others is left to them", () => {
+    const foreign = { type: "Reviewed", status: "True", reason: "Ok", message: "", lastTransitionTime: "x" } as const
+    const previous = { conditions: [...(before.conditions ?? []), foreign] }
+    expect(statusOf(inputs(allow, { previous })).conditions?.at(-1)).toEqual(foreign)
+  })
+})

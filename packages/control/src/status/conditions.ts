@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a resource's status says: conditions made of plain values, each with one sentence. Times in them are absolute, so
+// that a status that nothing happened to stays the same text and is not written again.
+//
+// `Enforced` of a policy that reaches no proxy is False, not vacuously True: who waits for it in a pipeline wants to know
+// that something is protected, and a selector that selects nothing is most often a mistake. `Enforced` of a MeshService
+// that no connected client asks for is True: every client gets the routes when it asks, so nothing is pending.
+
+import { describe, isShadow, type PolicyDocument, type Status, type StatusCondition } from "@merlon/policy"
+import { oneLine, someOf } from "../observe/one-line.js"
+import type { ConditionInputs } from "./condition-inputs.js"
+import { jwksReady } from "./jwks-condition.js"
+
+export interface Said {
+  readonly status: StatusCondition["status"]
+  readonly reason: string
+  readonly message: string
+}
+
+export const CONDITION_TYPES = ["Accepted", "MatchesWorkloads", "JwksReady", "Superseded", "Enforced"] as const
+export type ConditionType = (typeof CONDITION_TYPES)[number]
+
+export function statusOf(inputs: ConditionInputs): Status {
+  const { kind, generation, previous } = inputs
+  const said: [ConditionType, Said][] = [
+    ["Accepted", accepted(inputs)],
+    ["MatchesWorkloads", matchesWorkloads(inputs)],
+  ]
+  if (kind === "RequestAuthentication") said.push(["JwksReady", jwksReady(inputs)])
+  if (kind === "PeerAuthentication") said.push(["Superseded", superseded(inputs)])
+  said.push(["Enforced", kind === "MeshService" ? routed(inputs) : enforced(inputs)])
+  const own = said.map(([type, words]) => condition(type, words, inputs))
+  // Conditions that others wrote are theirs.
+  const foreign = (previous?.conditions ?? []).filter(({ type }) => !CONDITION_TYPES.some(known => known === type))
+  return { ...(generation === undefined ? {} : { observedGeneration: generation }), conditions: [...own, ...foreign] }
+}
+
+function condition(
+  type: string,
+  { status, reason, message }: Said,
+  { generation, now, previous }: ConditionInputs,
+): StatusCondition {
+  const before = previous?.conditions?.find(other => other.type === type)
+  const moved = before?.status !== status
+  return {
+    type,
+    status,
+    reason,
+    message: oneLine(message, 1_000),
+    lastTransitionTime: moved ? `${new Date(now).toISOString().slice(0, 19)}Z` : before.lastTransitionTime,
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
+  }
+}
+
+function accepted({ document, faults, mesh, reach }: ConditionInputs): Said {
+  if (document === undefined) {
+    const message = `not valid: ${someOf(faults.slice(0, 3), faults.length, 3)}`
+    return { status: "False", reason: "Invalid", message }
+  }
+  const message = `${describe(document, mesh)}, on ${counted(reach.workloads, "workload")} ${scopeOf(document, mesh.names.rootNamespace)}`
+  return { status: "True", reason: "Valid", message }
+}
+
+function scopeOf({ metadata: { namespace }, kind }: PolicyDocument, rootNamespace: string): string {
+  if (kind === "MeshService") return "behind its hosts"
+  return namespace === rootNamespace ? "of the mesh" : `in \`${namespace}\``
+}
+
+function matchesWorkloads({ document, reach, mesh }: ConditionInputs): Said {
+  if (document === undefined)
+    return { status: "Unknown", reason: "Invalid", message: "an invalid document selects nothing" }
+  if (reach.workloads > 0) {
+    const bare = reach.unproxied.length
+    const without =
+      bare === 0 ? "" : `; ${bare} without an xserver, where nothing enforces it: ${someOf(reach.unproxied)}`
+    const lost = reach.missing.length === 0 ? "" : `; none behind ${someOf(reach.missing)}`
+    const message = `selects ${counted(reach.workloads, "workload")}${without}${lost}`
+    return { status: "True", reason: "Selected", message }
+  }
+  if (document.kind === "MeshService") {
+    return { status: "False", reason: "NoWorkloads", message: `no workload stands behind ${someOf(reach.missing)}` }
+  }
+  const labels = Object.entries(document.spec.selector?.matchLabels ?? {}).map(([key, value]) => `${key}=${value}`)
+  const place = scopeOf(document, mesh.names.rootNamespace)
+  if (labels.length === 0) return { status: "False", reason: "NoWorkloads", message: `there is no workload ${place}` }
+  if (document.kind === "PeerAuthentication" && document.metadata.namespace === mesh.names.rootNamespace) {
+    const message = "a selector in the root namespace is ignored; move the policy into the workload's namespace"
+    return { status: "False", reason: "IgnoredSelector", message }
+  }
+  const hint = reach.nearest === undefined ? "" : `; the nearest has ${reach.nearest}`
+  return { status: "False", reason: "NoWorkloads", message: `no workload ${place} has \`${labels.join(",")}\`${hint}` }
+}
+
+function superseded({ document, mesh, reach, superseded: found }: ConditionInputs): Said {
+  if (document === undefined)
+    return { status: "Unknown", reason: "Invalid", message: "an invalid document is not asked" }
+  if (document.kind === "PeerAuthentication" && isShadow(document, mesh)) {
+    return { status: "False", reason: "Shadow", message: "in shadow: it stands beside what is enforced" }
+  }
+  if (found === undefined)
+    return { status: "False", reason: "InForce", message: "no older policy of its scope stands in front" }
+  const { supersededBy, reason } = found.loser
+  if (supersededBy === undefined) return { status: "True", reason: "IgnoredSelector", message: reason }
+  const winner = `\`${supersededBy.namespace}/${supersededBy.name}\``
+  const partly = found.workloads < reach.workloads
+  const where = partly ? `on ${found.workloads} of ${counted(reach.workloads, "workload")} ` : ""
+  const message = `${where}${winner} is asked instead: ${reason}`
+  return { status: "True", reason: partly ? "PartlySuperseded" : "Superseded", message }
+}
+
+function enforced({ document, reach, generation, mesh, enforcement }: ConditionInputs): Said {
+  if (document === undefined) {
+    const message = "an invalid document is sent to nobody; proxies that had a valid version of it keep that"
+    return { status: "False", reason: "Invalid", message }
+  }
+  if (reach.workloads === 0) {
+    return { status: "False", reason: "NoWorkloads", message: "enforced nowhere: it selects no workload" }
+  }
+  const { proxies, enforcing, waiting, disconnected, rejected, rejection } = enforcement
+  if (proxies === 0) {
+    const message = "enforced nowhere: no workload that it selects has an xserver"
+    return { status: "False", reason: "NoProxies", message }
+  }
+  const shadow = document.kind !== "MeshService" && isShadow(document, mesh)
+  const verb = shadow ? "in shadow, changing no outcome: evaluated" : "enforced"
+  const at = generation === undefined ? "" : ` at generation ${generation}`
+  const progress = `${verb} by ${enforcing} of ${counted(proxies, "proxy", "proxies")}${at}`
+  if (enforcing === proxies) return { status: "True", reason: shadow ? "Shadow" : "AllProxies", message: progress }
+  const rest = [
+    rejection === undefined ? "" : `\`${rejection.proxy}\` rejected it: ${oneLine(rejection.message)}`,
+    rejection !== undefined && rejected.length > 1 ? `so did ${someOf(rejected.slice(1))}` : "",
+    waiting.length > 0 ? `waiting for ${someOf(waiting)}` : "",
+    disconnected.length > 0 ? `not connected: ${someOf(disconnected)}` : "",
+  ]
+  const reason = rejected.length > 0 ? "Rejected" : waiting.length > 0 ? "Waiting" : "NotConnected"
+  return { status: "False", reason, message: [progress, ...rest.filter(part => part !== "")].join("; ") }
+}
+
+function routed({ document, generation, clients }: ConditionInputs): Said {
+  if (document === undefined)
+    return { status: "False", reason: "Invalid", message: "an invalid document is sent to nobody" }
+  if (clients === undefined || clients.clients === 0) {
+    const message = "no connected client asks for its hosts; whoever asks gets this version"
+    return { status: "True", reason: "NoClients", message }
+  }
+  const at = generation === undefined ? "" : ` at generation ${generation}`
+  const progress = `in use by ${clients.acknowledged} of ${counted(clients.clients, "client")}${at}`
+  if (clients.acknowledged === clients.clients) return { status: "True", reason: "AllClients", message: progress }
+  const { rejection, waiting } = clients
+  if (rejection !== undefined) {
+    const message = `${progress}; \`${rejection.client}\` rejected it: ${oneLine(rejection.message)}`
+    return { status: "False", reason: "Rejected", message }
+  }
+  const message = `${progress}; waiting for ${someOf(waiting, clients.clients - clients.acknowledged)}`
+  return { status: "False", reason: "Waiting", message }
+}
+
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`
+}

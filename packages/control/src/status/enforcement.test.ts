@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+import fc from "fast-check"
+import { expect, it, test } from "vitest"
+import type { ProxyRecord } from "../distribution/ledger.js"
+import { EnforcementTally, type ProxyStanding, standingOf } from "./enforcement.js"
+
+const record = (enforced: object, rejected?: string[]): ProxyRecord => ({
+  key: "foo/a",
+  connectedAt: 0,
+  enforced: new Map(Object.entries(enforced)),
+  rejection: rejected && { revision: 1, message: "bad", resources: new Set(rejected) },
+  signer: undefined,
+})
+const expected = new Map([
+  ["policy/p", "2"],
+  ["keys/k", "1"],
+])
+
+test.each<[string, ProxyRecord | undefined, ProxyStanding]>([
+  ["is not connected", undefined, "disconnected"],
+  ["has nothing yet", record({}), "waiting"],
+  ["has the old policy", record({ "policy/p": "1", "keys/k": "1" }), "waiting"],
+  ["has the policy but not its keys", record({ "policy/p": "2" }), "waiting"],
+  ["has both", record({ "policy/p": "2", "keys/k": "1", "policy/q": "9" }), "enforcing"],
+  ["rejected it", record({ "policy/p": "1", "keys/k": "1" }, ["policy/p"]), "rejected"],
+  ["rejected its keys", record({ "policy/p": "2" }, ["keys/k"]), "rejected"],
+  ["rejected something else", record({ "policy/p": "1" }, ["policy/q"]), "waiting"],
+  ["rejected it once and has it now", record({ "policy/p": "2", "keys/k": "1" }, ["policy/p"]), "enforcing"],
+])("a proxy that %s", (_, proxy, standing) => {
+  expect(standingOf(proxy, expected)).toBe(standing)
+})
+
+it("counts the same one by one as all at once", () => {
+  const proxies = ["a", "b", "c", "d"]
+  const versions = fc.constantFrom("1", "2", undefined)
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.constantFrom(...proxies, "stranger"), versions)), changes => {
+      const records = new Map<string, ProxyRecord>()
+      const make = () => new EnforcementTally(new Map([["p", "2"]]), proxies, key => records.get(key))
+      const tally = make()
+      for (const [key, version] of changes) {
+        if (version === undefined) records.delete(key)
+        else records.set(key, record({ p: version }))
+        tally.update(key)
+        expect(tally.count()).toEqual(make().count())
+        expect(tally.complete).toBe(tally.count().enforcing === 4)
+      }
+    }),
+  )
+})
+
+it("is never complete without anybody", () => {
+  expect(new EnforcementTally(expected, [], () => undefined).complete).toBe(false)
+})

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// How far a document has got: which of the proxies that must enforce it do, by their own word. Kept as a tally, so that
+// one more acknowledgement costs one comparison and not a walk over all proxies.
+
+import type { ProxyRecord } from "../distribution/ledger.js"
+
+export type ProxyStanding = "enforcing" | "waiting" | "disconnected" | "rejected"
+
+/** Versions by name on the wire: what a proxy must have acknowledged. */
+export type ExpectedVersions = ReadonlyMap<string, string>
+
+export interface EnforcementCount {
+  readonly proxies: number
+  readonly enforcing: number
+  readonly waiting: readonly string[]
+  readonly disconnected: readonly string[]
+  readonly rejected: readonly string[]
+  /** The first rejection, in the proxy's own words. */
+  readonly rejection: { readonly proxy: string; readonly message: string } | undefined
+}
+
+export function standingOf(record: ProxyRecord | undefined, expected: ExpectedVersions): ProxyStanding {
+  if (record === undefined) return "disconnected"
+  let current = true
+  let refused = false
+  for (const [name, version] of expected) {
+    if (record.enforced.get(name) !== version) current = false
+    if (record.rejection?.resources.has(name)) refused = true
+  }
+  if (current) return "enforcing"
+  return refused ? "rejected" : "waiting"
+}
+
+export class EnforcementTally {
+  readonly #expected: ExpectedVersions
+  readonly #proxies: (key: string) => ProxyRecord | undefined
+  readonly #standings = new Map<string, ProxyStanding>()
+  #enforcing = 0
+
+  constructor(
+    expected: ExpectedVersions,
+    proxied: Iterable<string>,
+    proxies: (key: string) => ProxyRecord | undefined,
+  ) {
+    this.#expected = expected
+    this.#proxies = proxies
+    for (const key of proxied) this.#set(key)
+  }
+
+  get complete(): boolean {
+    return this.#standings.size > 0 && this.#enforcing === this.#standings.size
+  }
+
+  /** Whether the proxy counts here and now stands otherwise than before. */
+  update(key: string): boolean {
+    return this.#standings.has(key) && this.#set(key)
+  }
+
+  count(): EnforcementCount {
+    const named: { readonly [S in Exclude<ProxyStanding, "enforcing">]: string[] } = {
+      waiting: [],
+      disconnected: [],
+      rejected: [],
+    }
+    for (const [key, standing] of this.#standings) if (standing !== "enforcing") named[standing].push(key)
+    const first = named.rejected[0]
+    const message = first === undefined ? undefined : this.#proxies(first)?.rejection?.message
+    return {
+      proxies: this.#standings.size,
+      enforcing: this.#enforcing,
+      ...named,
+      rejection: first === undefined || message === undefined ? undefined : { proxy: first, message },
+    }
+  }
+
+  #set(key: string): boolean {
+    const before = this.#standings.get(key)
+    const standing = standingOf(this.#proxies(key), this.#expected)
+    if (before === standing) return false
+    if (before === "enforcing") this.#enforcing--
+    if (standing === "enforcing") this.#enforcing++
+    this.#standings.set(key, standing)
+    return true
+  }
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a proxy must have acknowledged before a policy counts as enforced: the policy in the version that is stored now,
+// and the keys of its issuers as they are now. Reckoned from the document itself, so that a view that is still to be
+// made from it can never pass for the new one.
+
+import { keySetId, type MeshNames, type PolicyDocument } from "@merlon/policy"
+import { resourceNames } from "@merlon/xds"
+import { contentVersion } from "../snapshot/canonical-json.js"
+import { type SecurityPolicy, wireDocument } from "../snapshot/wire-document.js"
+import type { ExpectedVersions } from "./enforcement.js"
+
+export function expectedVersions(
+  document: SecurityPolicy,
+  names: MeshNames,
+  jwksOf: (id: string) => string | undefined,
+): ExpectedVersions {
+  const { kind, metadata } = document
+  const name = resourceNames.policy(kind, metadata.namespace, metadata.name)
+  const expected = new Map([[name, contentVersion(wireDocument(document, names))]])
+  for (const id of keySetsOf(document)) {
+    const jwks = jwksOf(id)
+    // Without keys none are sent: the rule refuses its tokens, and that is all there is to enforce.
+    if (jwks !== undefined) expected.set(resourceNames.keySet(id), contentVersion({ id, jwks }))
+  }
+  return expected
+}
+
+/** Ids of the key sets that are fetched for the document, each once, in the order of its rules. */
+export function keySetsOf(document: PolicyDocument): readonly string[] {
+  if (document.kind !== "RequestAuthentication") return []
+  const fetched = (document.spec.jwtRules ?? []).filter(({ jwks }) => jwks === undefined)
+  return [...new Set(fetched.map(rule => keySetId(rule)))]
+}

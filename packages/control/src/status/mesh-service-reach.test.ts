@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { MeshService } from "@merlon/policy"
+import { expect, test } from "vitest"
+import type { MeshServiceEntry } from "../registry/mesh-directory.js"
+import { meshServiceReach } from "./mesh-service-reach.js"
+import { document, workload } from "./testing/documents.js"
+
+const service = (name: string): MeshServiceEntry => ({
+  namespace: "foo",
+  name,
+  host: `${name}.foo.svc.cluster.local`,
+  selector: { app: name },
+  ports: [],
+})
+const pods = [
+  workload("foo/web-1", { app: "web", version: "v1" }),
+  workload("foo/web-2", { app: "web", version: "v2" }),
+  workload("foo/api-1", { app: "api" }),
+]
+const directory = {
+  services: new Map(["web", "api", "empty"].map(name => [service(name).host, service(name)])),
+  behind: ({ name }: MeshServiceEntry) => pods.filter(({ labels }) => labels.app === name),
+}
+const split = (...destinations: object[]) => ({ hosts: ["web"], routes: [{ service: destinations }] })
+
+test.each<[string, object, string[], string[]]>([
+  ["a host alone", { hosts: ["web"] }, ["foo/web-1", "foo/web-2"], []],
+  ["every spelling", { hosts: ["web.foo", "api.foo.svc"] }, ["foo/web-1", "foo/web-2", "foo/api-1"], []],
+  ["a subset", split({ host: "web", name: "v1", labels: { version: "v1" } }), ["foo/web-1"], []],
+  ["a subset of nobody", split({ host: "web", name: "v3", labels: { version: "v3" } }), [], ["`v3`"]],
+  ["a Service by name", split({ host: "web", name: "api" }), ["foo/api-1"], []],
+  ["no such Service", split({ host: "wbe" }), [], ["`wbe`"]],
+  ["a Service without endpoints", { hosts: ["empty"] }, [], ["`empty`"]],
+])("%s", (_, spec, workloads, missing) => {
+  const reach = meshServiceReach(document("MeshService", "m", spec) as MeshService, directory, "cluster.local")
+  expect([...reach.workloads.keys()]).toEqual(workloads)
+  expect(reach.missing).toEqual(missing)
+})

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The workloads behind a MeshService: those its destinations lead to, or those of its hosts where it has none; and which
+// of them lead nowhere.
+
+import type { Destination, MeshService } from "@merlon/policy"
+import type { MeshDirectory } from "../registry/mesh-directory.js"
+import type { MeshWorkload } from "../registry/mesh-workload.js"
+import { hostCandidates } from "../routes/host-name.js"
+import { addressedHost, destinationsOf, isSubset } from "../routes/mesh-service-index.js"
+
+export interface MeshServiceReach {
+  readonly workloads: ReadonlyMap<string, MeshWorkload>
+  /** Destinations and hosts without any, as the document spells them. */
+  readonly missing: readonly string[]
+  /** Every host it looked at, existing or not: a change of any of them may change this. */
+  readonly hosts: ReadonlySet<string>
+}
+
+type Directory = Pick<MeshDirectory, "services" | "behind">
+
+export function meshServiceReach(document: MeshService, directory: Directory, clusterDomain: string): MeshServiceReach {
+  const workloads = new Map<string, MeshWorkload>()
+  const hosts = new Set<string>()
+  const missing = new Set<string>()
+  const destinations = destinationsOf(document)
+  const wanted: readonly Destination[] =
+    destinations.length > 0 ? destinations : document.spec.hosts.map(host => ({ host }))
+  for (const destination of wanted) {
+    let found = false
+    for (const workload of behind(
+      addressedHost(destination),
+      document.metadata.namespace,
+      directory,
+      clusterDomain,
+      hosts,
+    )) {
+      const asked = Object.entries(isSubset(destination) ? (destination.labels ?? {}) : {})
+      if (asked.some(([key, value]) => workload.labels[key] !== value)) continue
+      found = true
+      workloads.set(workload.key, workload)
+    }
+    if (!found) missing.add(`\`${destination.name ?? destination.host}\``)
+  }
+  return { workloads, missing: [...missing], hosts }
+}
+
+function behind(
+  host: string,
+  namespace: string,
+  directory: Directory,
+  clusterDomain: string,
+  looked: Set<string>,
+): Iterable<MeshWorkload> {
+  const candidates = hostCandidates(host, namespace, clusterDomain)
+  for (const candidate of candidates) looked.add(candidate)
+  const service = candidates.map(candidate => directory.services.get(candidate)).find(found => found !== undefined)
+  return service === undefined ? [] : directory.behind(service)
+}

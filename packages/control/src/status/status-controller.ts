@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeps the status of the four kinds true. A change is traced to the few resources it can touch and their writing is
+// asked for; what is written is made at that moment. Nothing is written before everything that was stored has been read.
+
+import { isDeepStrictEqual } from "node:util"
+import { KINDS, type Kind, type Status } from "@merlon/policy"
+import type { KubernetesClient } from "../kubernetes/client.js"
+import type { Change } from "../kubernetes/reflector.js"
+import { type KubernetesObject, policyTypes } from "../kubernetes/resource-type.js"
+import { type Clock, systemClock } from "../observe/clock.js"
+import type { DirectoryChange } from "../registry/mesh-directory.js"
+import type { EventSink } from "./events.js"
+import { entryOf, meansTheSame, PolicyEntries, type PolicyEntry } from "./policy-entry.js"
+import { type PolicyDocuments, statusKey } from "./status-inputs.js"
+import { makeStatus, type StatusSources } from "./status-maker.js"
+import { StatusWriter } from "./status-writer.js"
+import { eventsBetween } from "./transitions.js"
+
+export interface StatusControllerOptions extends StatusSources {
+  readonly client: KubernetesClient
+  readonly documents: PolicyDocuments
+  /** Resolves when registry and views hold everything that was stored. */
+  readonly ready: Promise<unknown>
+  readonly isLeader: () => boolean
+  readonly events: EventSink
+  readonly warn: (message: string) => void
+  /** After each status written. */
+  readonly wrote?: (kind: Kind) => void
+  readonly clock?: Clock
+  /** How long proxies may take to come back after a restart before their absence counts. */
+  readonly settleMs?: number
+}
+
+const SETTLE = 10_000
+/** Hints at near labels and times of key refreshes are worth a write now and then, not with every change. */
+const COSMETIC_DELAY = 2_000
+const REFRESH_INTERVAL = 5 * 60_000
+const POLICY = "policy/"
+
+export class StatusController {
+  readonly #options: StatusControllerOptions
+  readonly #clock: Clock
+  readonly #entries = new PolicyEntries()
+  readonly #writer: StatusWriter
+  readonly #stops: (() => void)[]
+  readonly #proxied = new Map<string, boolean>()
+  readonly #troubled = new Map<string, { readonly error: boolean; readonly at: number }>()
+  readonly #cosmetic = new Set<string>()
+  #cancelCosmetic: (() => void) | undefined
+  #cancelSettled: (() => void) | undefined
+  #ready = false
+  #settledAt = Number.POSITIVE_INFINITY
+
+  constructor(options: StatusControllerOptions) {
+    this.#options = options
+    this.#clock = options.clock ?? systemClock
+    const { isLeader, warn, documents, directory, ledger, keySets, reach, clients } = options
+    this.#writer = new StatusWriter({ write: key => this.#write(key), isLeader, warn, clock: this.#clock })
+    this.#stops = [
+      ...KINDS.map(({ kind }) => documents[kind].onChange(change => this.#documentChanged(kind, change))),
+      directory.onChange(change => this.#directoryChanged(change)),
+      ledger.onChange(proxies => this.#proxiesChanged(proxies)),
+      keySets.onChange((id, { jwks }) => this.#keysChanged(id, jwks)),
+      reach.onSelectionChange(policies => this.#recount(policies)),
+      clients?.onChange(keys => {
+        for (const key of keys) this.#writer.changed(`MeshService/${key}`, true)
+      }) ?? (() => undefined),
+    ]
+    for (const { kind } of KINDS) {
+      for (const [key, object] of documents[kind].items) {
+        this.#documentChanged(kind, { key, object, previous: undefined })
+      }
+    }
+    for (const [key, { proxied }] of directory.workloads) this.#proxied.set(key, proxied)
+    const synced = KINDS.map(({ kind }) => documents[kind].synced)
+    Promise.all([options.ready, ...synced]).then(
+      () => {
+        this.#ready = true
+        this.#startOver()
+      },
+      // Whoever waits for the same promise says why; without it we would write what is not so.
+      () => undefined,
+    )
+  }
+
+  leadershipChanged(leader: boolean): void {
+    if (leader) this.#startOver()
+    else this.#writer.leadershipLost()
+  }
+
+  stop(): void {
+    for (const stop of this.#stops.splice(0)) stop()
+    this.#cancelCosmetic?.()
+    this.#cancelSettled?.()
+    this.#writer.stop()
+  }
+
+  #startOver(): void {
+    if (!this.#ready) return
+    const settle = this.#options.settleMs ?? SETTLE
+    this.#settledAt = this.#clock.monotonic() + settle
+    this.#cancelSettled?.()
+    this.#cancelSettled = this.#clock.after(settle, () => this.#changedAll())
+    for (const entry of this.#entries.all) entry.written = undefined
+    this.#changedAll()
+  }
+
+  #changedAll(): void {
+    for (const entry of this.#entries.all) this.#changed(entry)
+  }
+
+  /** To be said anew, and counted anew before. */
+  #changed(entry: PolicyEntry): void {
+    entry.tally = undefined
+    if (this.#ready) this.#writer.changed(entry.key)
+  }
+
+  #recount(keys: ReadonlySet<string>): void {
+    for (const key of keys) {
+      const entry = this.#entries.get(key)
+      if (entry !== undefined) this.#changed(entry)
+    }
+  }
+
+  #documentChanged(kind: Kind, { key, object }: Change<KubernetesObject>): void {
+    const [namespace = "", name = ""] = key.split("/")
+    const { names } = this.#options.mesh
+    const known = this.#entries.get(statusKey(kind, namespace, name))
+    if (object === undefined) {
+      if (known === undefined) return
+      this.#entries.delete(known.key)
+      this.#writer.forget(known.key)
+      this.#neighboursChanged(known)
+      return
+    }
+    if (known !== undefined && meansTheSame(known.object, object, names)) {
+      known.object = object
+      const echo = known.written
+      known.written = undefined
+      // Somebody else wrote the status: what it says must be ours again.
+      if (echo === undefined || !sameStatus(echo, object.status as Status | undefined)) this.#changed(known)
+      return
+    }
+    const entry = entryOf(kind, object, names)
+    this.#entries.set(entry)
+    this.#changed(entry)
+    this.#neighboursChanged(entry)
+  }
+
+  /** Which PeerAuthentication of a scope is the oldest concerns all of them. */
+  #neighboursChanged({ kind, namespace, key }: PolicyEntry): void {
+    if (kind !== "PeerAuthentication") return
+    for (const other of this.#entries.inNamespace(namespace)) {
+      if (other.kind === kind && other.key !== key) this.#changed(other)
+    }
+  }
+
+  #directoryChanged({ workloads, services }: DirectoryChange): void {
+    if (services.size > 0) {
+      for (const entry of this.#entries.meshServices) {
+        if (intersects(entry.hosts, services)) this.#changed(entry)
+      }
+    }
+    const { directory, mesh } = this.#options
+    for (const key of workloads) {
+      const proxied = directory.workloads.get(key)?.proxied
+      const namespace = key.slice(0, key.indexOf("/"))
+      const flipped = proxied !== undefined && this.#proxied.has(key) && this.#proxied.get(key) !== proxied
+      if (proxied === undefined) this.#proxied.delete(key)
+      else this.#proxied.set(key, proxied)
+      for (const scope of new Set([namespace, mesh.names.rootNamespace])) {
+        for (const entry of this.#entries.inNamespace(scope)) {
+          if (flipped) this.#changed(entry)
+          else if (this.#selectsNothing(entry)) this.#cosmetic.add(entry.key)
+        }
+      }
+    }
+    if (this.#cosmetic.size > 0) this.#cancelCosmetic ??= this.#clock.after(COSMETIC_DELAY, () => this.#flushCosmetic())
+  }
+
+  #selectsNothing({ kind, namespace, name }: PolicyEntry): boolean {
+    return kind !== "MeshService" && this.#options.reach.selectedBy(kind, namespace, name).size === 0
+  }
+
+  #flushCosmetic(): void {
+    this.#cancelCosmetic = undefined
+    const keys = new Set(this.#cosmetic)
+    this.#cosmetic.clear()
+    this.#recount(keys)
+  }
+
+  /** A proxy's word concerns only the policies that it was sent. */
+  #proxiesChanged(proxies: ReadonlySet<string>): void {
+    if (!this.#ready) return
+    for (const proxy of proxies) {
+      for (const name of this.#options.reach.get(proxy)?.resources.keys() ?? []) {
+        if (!name.startsWith(POLICY)) continue
+        const entry = this.#entries.get(name.slice(POLICY.length))
+        if (entry === undefined) continue
+        if (entry.tally === undefined) this.#writer.changed(entry.key)
+        else if (entry.tally.update(proxy)) this.#writer.changed(entry.key, entry.tally.complete)
+      }
+    }
+  }
+
+  #keysChanged(id: string, jwks: boolean): void {
+    const state = this.#options.keySets.get(id)
+    if (state === undefined) {
+      this.#troubled.delete(id)
+      return
+    }
+    const before = this.#troubled.get(id)
+    const error = state.error !== undefined
+    const at = this.#clock.monotonic()
+    const worthSaying = jwks || before?.error !== error || at - before.at >= REFRESH_INTERVAL
+    if (!worthSaying) return
+    this.#troubled.set(id, { error, at })
+    for (const entry of this.#entries.withKeySet(id)) this.#changed(entry)
+  }
+
+  async #write(key: string): Promise<boolean> {
+    const { client, mesh, wrote, events } = this.#options
+    const entry = this.#entries.get(key)
+    if (entry === undefined) return false
+    const { kind, name, namespace, object } = entry
+    const previous = entry.written ?? readStatus(object.status)
+    const next = makeStatus(entry, this.#entries, this.#options, this.#clock.now(), previous)
+    if (sameStatus(previous, next) || this.#tooEarly(previous, next)) return false
+    await client.patch(policyTypes(mesh.names)[kind], name, patchOf(object, next), {
+      namespace,
+      subresource: "status",
+      type: "json",
+    })
+    entry.written = next
+    wrote?.(kind)
+    const { apiVersion, metadata } = object
+    const involved = { apiVersion, kind, name, namespace, ...(metadata.uid === undefined ? {} : { uid: metadata.uid }) }
+    for (const { reason, message } of eventsBetween(previous, next)) events.record(involved, reason, message)
+    return true
+  }
+
+  /** After a restart proxies need a moment to come back; until then what they enforced is still so. */
+  #tooEarly(previous: Status | undefined, next: Status): boolean {
+    if (this.#clock.monotonic() >= this.#settledAt) return false
+    const [before, now] = [previous, next].map(status => status?.conditions?.find(({ type }) => type === "Enforced"))
+    return (
+      before?.status === "True" &&
+      now?.reason === "NotConnected" &&
+      before.observedGeneration === now.observedGeneration
+    )
+  }
+}
+
+/** The tests make it a status of the very version it was made from, whatever else has touched the object since. */
+function patchOf({ metadata: { uid, generation } }: KubernetesObject, status: Status): readonly object[] {
+  return [
+    ...(uid === undefined ? [] : [{ op: "test", path: "/metadata/uid", value: uid }]),
+    ...(generation === undefined ? [] : [{ op: "test", path: "/metadata/generation", value: generation }]),
+    { op: "add", path: "/status", value: status },
+  ]
+}
+
+/** Others can write statuses too: what does not look like conditions is none. */
+function readStatus(value: unknown): Status | undefined {
+  if (typeof value !== "object" || value === null) return undefined
+  const { conditions, ...rest } = value as Status // looked at before it is believed, below
+  if (!Array.isArray(conditions)) return rest
+  const usable = conditions.filter(condition => typeof condition === "object" && condition !== null)
+  return { ...rest, conditions: usable.filter(({ lastTransitionTime }) => typeof lastTransitionTime === "string") }
+}
+
+function sameStatus(a: Status | undefined, b: Status | undefined): boolean {
+  return isDeepStrictEqual([a?.observedGeneration, a?.conditions ?? []], [b?.observedGeneration, b?.conditions ?? []])
+}
+
+function intersects(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
+  for (const item of a) if (b.has(item)) return true
+  return false
+}

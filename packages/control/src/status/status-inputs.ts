@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the status controller asks of the rest of the control plane.
+
+import type { Kind } from "@merlon/policy"
+import type { Reflected } from "../kubernetes/reflector.js"
+import type { KubernetesObject } from "../kubernetes/resource-type.js"
+import type { ProxyViews } from "../snapshot/proxy-views.js"
+import type { ClientCount } from "./condition-inputs.js"
+
+export type SecurityKind = Exclude<Kind, "MeshService">
+export type PolicyDocuments = { readonly [K in Kind]: Reflected<KubernetesObject> }
+
+/** Who is selected by what, and what each proxy was sent. */
+export interface PolicyReach extends Pick<ProxyViews, "get"> {
+  /** Keys of workloads, with a proxy and without. */
+  selectedBy(kind: SecurityKind, namespace: string, name: string): ReadonlySet<string>
+  /** Keys (`Kind/namespace/name`) of policies that select other workloads than before. */
+  onSelectionChange(listener: (policies: ReadonlySet<string>) => void): () => void
+}
+
+/** Who asks for the hosts of MeshServices, and has acknowledged what they say. */
+export interface MeshServiceClients {
+  count(namespace: string, name: string): ClientCount
+  /** Keys (`namespace/name`) of MeshServices for which the count is another now. */
+  onChange(listener: (meshServices: ReadonlySet<string>) => void): () => void
+}
+
+/** `Kind/namespace/name`. */
+export function statusKey(kind: Kind, namespace: string, name: string): string {
+  return `${kind}/${namespace}/${name}`
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// The status of one entry now: gathers from directory, ledger and key sets what the conditions are made from.
+
+import type { JwtRule, MeshConfig, PeerAuthentication, RequestAuthentication, Status } from "@merlon/policy"
+import { keySetId } from "@merlon/policy"
+import type { ProxyLedger } from "../distribution/ledger.js"
+import type { KeySets } from "../keysets/key-sets.js"
+import type { MeshDirectory } from "../registry/mesh-directory.js"
+import type { MeshWorkload } from "../registry/mesh-workload.js"
+import type { ConditionInputs, Reach } from "./condition-inputs.js"
+import { statusOf } from "./conditions.js"
+import { EnforcementTally } from "./enforcement.js"
+import { expectedVersions } from "./expected-versions.js"
+import { meshServiceReach } from "./mesh-service-reach.js"
+import { nearestLabels } from "./nearest-labels.js"
+import type { PolicyEntries, PolicyEntry } from "./policy-entry.js"
+import type { MeshServiceClients, PolicyReach } from "./status-inputs.js"
+import { supersessionOf } from "./supersession.js"
+
+export interface StatusSources {
+  readonly mesh: MeshConfig
+  readonly clusterDomain: string
+  readonly directory: MeshDirectory
+  readonly ledger: ProxyLedger
+  readonly keySets: KeySets
+  readonly reach: PolicyReach
+  readonly clients: MeshServiceClients | undefined
+}
+
+const NOBODY = { workloads: 0, unproxied: [], nearest: undefined, missing: [] } as const
+const NO_TALLY = new EnforcementTally(new Map(), [], () => undefined)
+
+export function makeStatus(
+  entry: PolicyEntry,
+  entries: PolicyEntries,
+  sources: StatusSources,
+  now: number,
+  previous: Status | undefined,
+): Status {
+  const { document, kind, namespace, name, faults, object } = entry
+  const { mesh } = sources
+  const { workloads, missing } = workloadsOf(entry, sources)
+  const reach = reachOf(entry, workloads, missing, sources)
+  entry.tally ??= tallyOf(entry, workloads, sources)
+  const inputs: ConditionInputs = {
+    document,
+    kind,
+    namespace,
+    generation: object.metadata.generation,
+    faults,
+    mesh,
+    reach,
+    enforcement: entry.tally.count(),
+    clients: document?.kind === "MeshService" ? sources.clients?.count(namespace, name) : undefined,
+    ...keysOf(document?.kind === "RequestAuthentication" ? document : undefined, sources.keySets),
+    superseded:
+      document?.kind === "PeerAuthentication"
+        ? supersessionOf(document, neighboursOf(namespace, entries), workloads, mesh)
+        : undefined,
+    now,
+    previous,
+  }
+  return statusOf(inputs)
+}
+
+interface Selected {
+  readonly workloads: readonly MeshWorkload[]
+  readonly missing: readonly string[]
+}
+
+function workloadsOf(entry: PolicyEntry, { directory, reach, clusterDomain }: StatusSources): Selected {
+  const { document, namespace, name } = entry
+  if (document === undefined) return { workloads: [], missing: [] }
+  if (document.kind === "MeshService") {
+    const { workloads, missing, hosts } = meshServiceReach(document, directory, clusterDomain)
+    entry.hosts = hosts
+    return { workloads: [...workloads.values()], missing }
+  }
+  // A workload may be gone that the selection has not let go of yet.
+  const selected = [...reach.selectedBy(document.kind, namespace, name)]
+  return { workloads: selected.flatMap(key => directory.workloads.get(key) ?? []), missing: [] }
+}
+
+function reachOf(
+  { document, namespace }: PolicyEntry,
+  workloads: readonly MeshWorkload[],
+  missing: readonly string[],
+  { directory, mesh }: StatusSources,
+): Reach {
+  if (document === undefined) return NOBODY
+  if (document.kind === "MeshService") return { ...NOBODY, workloads: workloads.length, missing }
+  const unproxied = workloads.filter(({ proxied }) => !proxied).map(({ key }) => key)
+  if (workloads.length > 0) return { ...NOBODY, workloads: workloads.length, unproxied }
+  const labels = document.spec.selector?.matchLabels ?? {}
+  if (Object.keys(labels).length === 0) return NOBODY
+  const scope = namespace === mesh.names.rootNamespace ? undefined : namespace
+  return { ...NOBODY, nearest: nearestLabels(labels, directory.select({}, scope)) }
+}
+
+function tallyOf(
+  { document }: PolicyEntry,
+  workloads: readonly MeshWorkload[],
+  sources: StatusSources,
+): EnforcementTally {
+  if (document === undefined || document.kind === "MeshService") return NO_TALLY
+  const { ledger, keySets, mesh } = sources
+  const expected = expectedVersions(document, mesh.names, id => keySets.get(id)?.jwks)
+  const proxied = workloads.filter(workload => workload.proxied).map(({ key }) => key)
+  return new EnforcementTally(expected, proxied, key => ledger.proxies.get(key))
+}
+
+function keysOf(
+  document: RequestAuthentication | undefined,
+  keySets: KeySets,
+): Pick<ConditionInputs, "keySets" | "inlineKeySets"> {
+  const rules: readonly JwtRule[] = document?.spec.jwtRules ?? []
+  const fetched = new Map<string, string>()
+  for (const rule of rules) {
+    if (rule.jwks === undefined) fetched.set(keySetId(rule), rule.issuer ?? rule.jwksUri ?? "")
+  }
+  return {
+    keySets: [...fetched].map(([id, issuer]) => ({ issuer, state: keySets.get(id) })),
+    inlineKeySets: rules.filter(({ jwks }) => jwks !== undefined).length,
+  }
+}
+
+function* neighboursOf(namespace: string, entries: PolicyEntries): Iterable<PeerAuthentication> {
+  for (const { document } of entries.inNamespace(namespace)) if (document?.kind === "PeerAuthentication") yield document
+}

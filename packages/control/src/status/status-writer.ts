@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes statuses, and few of them: what is said is asked for when it can be written, so that whatever happened since is
+// in it. Per resource one write at a time, the first at once, further ones a second apart while a number counts up, and
+// the last at once. Only the lease holder writes; without the lease nothing is kept to be written later.
+
+import { ApiError } from "../kubernetes/client.js"
+import { type Clock, systemClock } from "../observe/clock.js"
+
+export interface StatusWriterOptions {
+  /** Writes what is to be said of the resource now; false where that is what its status says already. */
+  readonly write: (key: string) => Promise<boolean>
+  readonly isLeader: () => boolean
+  /** Of a failure that is not about the resource being gone or having changed. */
+  readonly warn: (message: string) => void
+  readonly clock?: Clock
+  readonly intervalMs?: number
+  readonly concurrency?: number
+}
+
+interface Resource {
+  dirty: boolean
+  urgent: boolean
+  queued: boolean
+  writing: boolean
+  failures: number
+  /** Not before, on the monotonic clock. */
+  notBefore: number
+  cancelTimer: (() => void) | undefined
+}
+
+const INTERVAL = 1_000
+const CONCURRENCY = 8
+const FIRST_RETRY = 1_000
+const LAST_RETRY = 60_000
+/** Gone, changed since, or a `test` of the patch that did not hold: all of them mean that news is on its way. */
+const EXPECTED = [404, 409, 422]
+
+export class StatusWriter {
+  readonly #options: StatusWriterOptions
+  readonly #clock: Clock
+  readonly #interval: number
+  readonly #resources = new Map<string, Resource>()
+  readonly #queue: string[] = []
+  readonly #urgentQueue: string[] = []
+  #writing = 0
+  #stopped = false
+
+  constructor(options: StatusWriterOptions) {
+    this.#options = options
+    this.#clock = options.clock ?? systemClock
+    this.#interval = options.intervalMs ?? INTERVAL
+  }
+
+  /** `urgent` for what people wait for: it does not wait for the second to pass. */
+  changed(key: string, urgent = false): void {
+    if (this.#stopped || !this.#options.isLeader()) return
+    const resource = this.#resources.get(key) ?? fresh()
+    this.#resources.set(key, resource)
+    resource.dirty = true
+    // A resource that keeps failing is not urgent to try again.
+    resource.urgent ||= urgent && resource.failures === 0
+    this.#plan(key, resource)
+  }
+
+  /** The resource is gone. */
+  forget(key: string): void {
+    this.#resources.get(key)?.cancelTimer?.()
+    this.#resources.delete(key)
+  }
+
+  /** Without the lease nothing more is written; whoever wins it says anew what changed. */
+  leadershipLost(): void {
+    for (const [key, resource] of this.#resources) {
+      resource.cancelTimer?.()
+      // One that is being written stays known, so that it is never written twice at a time.
+      if (resource.writing) Object.assign(resource, { ...fresh(), writing: true })
+      else this.#resources.delete(key)
+    }
+    this.#queue.length = 0
+    this.#urgentQueue.length = 0
+  }
+
+  stop(): void {
+    this.#stopped = true
+    this.leadershipLost()
+  }
+
+  #plan(key: string, resource: Resource): void {
+    if (!resource.dirty || resource.writing || resource.queued) return
+    const wait = resource.urgent ? 0 : resource.notBefore - this.#clock.monotonic()
+    if (wait > 0) {
+      resource.cancelTimer ??= this.#clock.after(wait, () => {
+        resource.cancelTimer = undefined
+        this.#plan(key, resource)
+      })
+      return
+    }
+    resource.cancelTimer?.()
+    resource.cancelTimer = undefined
+    resource.queued = true
+    ;(resource.urgent ? this.#urgentQueue : this.#queue).push(key)
+    this.#drain()
+  }
+
+  #drain(): void {
+    while (this.#writing < (this.#options.concurrency ?? CONCURRENCY)) {
+      const key = this.#urgentQueue.shift() ?? this.#queue.shift()
+      if (key === undefined) return
+      const resource = this.#resources.get(key)
+      if (resource === undefined || !resource.queued) continue
+      resource.queued = false
+      resource.dirty = false
+      resource.urgent = false
+      // The lease may have gone while it waited for its turn.
+      if (!this.#options.isLeader()) continue
+      resource.writing = true
+      this.#writing++
+      this.#write(key, resource).catch(() => undefined)
+    }
+  }
+
+  async #write(key: string, resource: Resource): Promise<void> {
+    try {
+      const wrote = await this.#options.write(key)
+      resource.failures = 0
+      if (wrote) resource.notBefore = this.#clock.monotonic() + this.#interval
+    } catch (error) {
+      this.#failed(key, resource, error)
+    }
+    resource.writing = false
+    this.#writing--
+    if (this.#resources.get(key) === resource) this.#plan(key, resource)
+    this.#drain()
+  }
+
+  #failed(key: string, resource: Resource, error: unknown): void {
+    const code = error instanceof ApiError ? error.code : undefined
+    if (code === undefined || !EXPECTED.includes(code)) {
+      const reason = error instanceof Error ? error.message : String(error)
+      this.#options.warn(`the status of \`${key}\` could not be written: ${reason}`)
+    }
+    const wait = Math.min(LAST_RETRY, FIRST_RETRY * 2 ** Math.min(resource.failures, 10))
+    resource.failures++
+    resource.notBefore = this.#clock.monotonic() + wait
+    resource.urgent = false
+    resource.dirty = true
+  }
+}
+
+function fresh(): Resource {
+  return {
+    dirty: false,
+    urgent: false,
+    queued: false,
+    writing: false,
+    failures: 0,
+    notBefore: Number.NEGATIVE_INFINITY,
+    cancelTimer: undefined,
+  }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether an older PeerAuthentication of the same scope is asked instead of this one, and on how many of its workloads.
+
+import { type MeshConfig, type PeerAuthentication, PeerModes, peerScope, type Workload } from "@merlon/policy"
+import type { Supersession } from "./condition-inputs.js"
+
+/** `neighbours`: the PeerAuthentications of its own namespace, this one included; no other can be of the same scope. */
+export function supersessionOf(
+  policy: PeerAuthentication,
+  neighbours: Iterable<PeerAuthentication>,
+  selected: Iterable<Workload>,
+  mesh: MeshConfig,
+): Supersession | undefined {
+  const { namespace, name, labels } = {
+    ...policy.metadata,
+    labels: policy.spec.selector?.matchLabels ?? {},
+  }
+  const all = [...neighbours]
+  // The policy's own selector describes a workload that it certainly selects.
+  const own: Workload = { namespace, name, labels }
+  const losing = (workload: Workload): Supersession["loser"] | undefined =>
+    new PeerModes(all, workload, mesh).resolve(0).losers.find(loser => loser.policy.name === name)
+  let workloads = 0
+  // Only a selector makes one workload differ from another.
+  if (peerScope(policy, own, mesh) !== "workload") {
+    const loser = losing(own)
+    if (loser === undefined) return undefined
+    for (const _ of selected) workloads++
+    return { loser, workloads }
+  }
+  let first: Supersession["loser"] | undefined
+  let any = false
+  for (const workload of selected) {
+    any = true
+    const loser = losing(workload)
+    if (loser === undefined) continue
+    first ??= loser
+    workloads++
+  }
+  first ??= any ? undefined : losing(own)
+  return first === undefined ? undefined : { loser: first, workloads }
+}

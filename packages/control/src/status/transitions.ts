@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What people must be told when a status moves: events by comparing two statuses, so that a restart repeats nothing.
+
+import type { Status, StatusCondition } from "@merlon/policy"
+import type { EventReason } from "./events.js"
+
+export interface Told {
+  readonly reason: EventReason
+  readonly message: string
+}
+
+const TROUBLE = ["Stale", "NoKeys"]
+
+export function eventsBetween(previous: Status | undefined, next: Status): readonly Told[] {
+  const told: Told[] = []
+  for (const now of next.conditions ?? []) {
+    const before = previous?.conditions?.find(({ type }) => type === now.type)
+    const reason = reasonOf(before, now)
+    if (reason !== undefined) told.push({ reason, message: now.message })
+  }
+  return told
+}
+
+function reasonOf(before: StatusCondition | undefined, now: StatusCondition): EventReason | undefined {
+  switch (now.type) {
+    case "Accepted":
+      return now.status === "False" && before?.status !== "False" ? "InvalidStored" : undefined
+    case "Superseded":
+      return now.status === "True" && before?.status !== "True" ? "Superseded" : undefined
+    case "Enforced":
+      return now.reason === "Rejected" && before?.reason !== "Rejected" ? "ProxyRejected" : undefined
+    case "JwksReady": {
+      const wasInTrouble = TROUBLE.includes(before?.reason ?? "")
+      if (TROUBLE.includes(now.reason)) return before?.reason === now.reason ? undefined : "JwksFetchFailed"
+      return wasInTrouble && now.reason === "Ready" ? "JwksRecovered" : undefined
+    }
+    default:
+      return undefined
+  }
+}
