@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// The proxies of all replicas: our own and those that the others report. Of two records of one proxy the later
+// connection counts. A report that is not renewed stops counting: its writer may be gone, and its proxies with it.
+
+import { isDeepStrictEqual } from "node:util"
+import type { Reflected } from "../kubernetes/reflector.js"
+import type { KubernetesObject } from "../kubernetes/resource-type.js"
+import { objectOf } from "../registry/foreign.js"
+import { Burst, type Scheduler, SYSTEM_SCHEDULER } from "../snapshot/burst.js"
+import type { InternedVersions } from "./interned-versions.js"
+import type { ProxyLedger, ProxyRecord } from "./ledger.js"
+import { decodeReport, type ReplicaReport } from "./replica-report.js"
+import { REPORT_FIELD } from "./replica-reporter.js"
+
+export interface CombinedLedgerOptions {
+  readonly own: ProxyLedger
+  /** ConfigMaps of the root namespace with the label of reports. */
+  readonly reports: Reflected<KubernetesObject>
+  /** `namespace/name` of our own report, which an earlier life may have left. */
+  readonly ownReport: string
+  readonly versions: InternedVersions
+  readonly scheduler?: Scheduler
+}
+
+interface Received {
+  readonly report: ReplicaReport
+  /** By our own clock: those of other replicas may be wrong, but that a report changes is a sign of life. */
+  readonly at: number
+}
+
+const STALE_MS = 30_000
+
+export class CombinedLedger implements ProxyLedger {
+  readonly #options: CombinedLedgerOptions
+  readonly #scheduler: Scheduler
+  readonly #burst: Burst
+  readonly #received = new Map<string, Received>()
+  readonly #proxies = new Map<string, ProxyRecord>()
+  readonly #changed = new Set<string>()
+  readonly #listeners = new Set<(keys: ReadonlySet<string>) => void>()
+  readonly #stops: readonly (() => void)[]
+  #timer: (() => void) | undefined
+
+  constructor(options: CombinedLedgerOptions) {
+    this.#options = options
+    this.#scheduler = options.scheduler ?? SYSTEM_SCHEDULER
+    this.#burst = new Burst(() => this.#tell(), this.#scheduler)
+    this.#stops = [
+      options.own.onChange(keys => this.#revise(keys)),
+      options.reports.onChange(({ key, object }) => this.#receive(key, object)),
+    ]
+    for (const [key, object] of options.reports.items) this.#receive(key, object)
+    this.#revise(options.own.proxies.keys())
+  }
+
+  get proxies(): ReadonlyMap<string, ProxyRecord> {
+    return this.#proxies
+  }
+
+  onChange(listener: (keys: ReadonlySet<string>) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  stop(): void {
+    for (const stop of this.#stops) stop()
+    this.#timer?.()
+    this.#burst.stop()
+  }
+
+  #receive(key: string, object: KubernetesObject | undefined): void {
+    if (key === this.#options.ownReport) return
+    const before = this.#received.get(key)
+    const report = object && this.#read(object)
+    if (report !== undefined && report.renewed === before?.report.renewed) return
+    if (report === undefined) this.#received.delete(key)
+    else this.#received.set(key, { report, at: this.#scheduler.now() })
+    this.#revise([...(before?.report.proxies.keys() ?? []), ...(report?.proxies.keys() ?? [])])
+    this.#watchStale()
+  }
+
+  #read(object: KubernetesObject): ReplicaReport | undefined {
+    const data = objectOf(object.binaryData)[REPORT_FIELD]
+    return typeof data === "string" ? decodeReport(Buffer.from(data, "base64"), this.#options.versions) : undefined
+  }
+
+  #watchStale(): void {
+    this.#timer?.()
+    this.#timer = undefined
+    const oldest = Math.min(...[...this.#received.values()].map(({ at }) => at))
+    if (!Number.isFinite(oldest)) return
+    this.#timer = this.#scheduler.later(() => this.#dropStale(), oldest + STALE_MS - this.#scheduler.now())
+  }
+
+  #dropStale(): void {
+    this.#timer = undefined
+    for (const [key, { report, at }] of [...this.#received]) {
+      if (this.#scheduler.now() - at < STALE_MS) continue
+      this.#received.delete(key)
+      this.#revise(report.proxies.keys())
+    }
+    this.#watchStale()
+  }
+
+  #revise(keys: Iterable<string>): void {
+    for (const key of keys) {
+      let latest = this.#options.own.proxies.get(key)
+      for (const { report } of this.#received.values()) {
+        const record = report.proxies.get(key)
+        if (record !== undefined && record.connectedAt > (latest?.connectedAt ?? -1)) latest = record
+      }
+      // A report renewed without news brings equal records anew.
+      if (isDeepStrictEqual(latest, this.#proxies.get(key))) continue
+      if (latest === undefined) this.#proxies.delete(key)
+      else this.#proxies.set(key, latest)
+      this.#changed.add(key)
+    }
+    if (this.#changed.size > 0) this.#burst.request()
+  }
+
+  #tell(): void {
+    const changed = new Set(this.#changed)
+    this.#changed.clear()
+    for (const listener of [...this.#listeners]) listener(changed)
+  }
+}

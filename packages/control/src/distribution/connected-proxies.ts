@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// The proxies connected to this replica and what each enforces. A proxy that connects anew while its old stream lingers
+// has two sessions; the younger one counts.
+
+import { Burst, type Scheduler } from "../snapshot/burst.js"
+import { InternedVersions, type Versions } from "./interned-versions.js"
+import type { ProxyLedger, ProxyRecord, Rejection } from "./ledger.js"
+
+export interface ConnectedProxiesOptions {
+  readonly versions?: InternedVersions
+  readonly scheduler?: Scheduler
+  /** Wall clock, in milliseconds. */
+  readonly now?: () => number
+}
+
+/** Resources as they were sent, by name. */
+export type Sent = ReadonlyMap<string, { readonly version: string }>
+
+export interface ProxySession {
+  acknowledged(sent: Sent): void
+  rejected(revision: number, message: string, sent: Sent): void
+  close(): void
+}
+
+interface Session {
+  record: ProxyRecord
+}
+
+const MAX_MESSAGE = 1_024
+const SIGNER = /^[0-9a-f]{64}$/
+
+export class ConnectedProxies implements ProxyLedger {
+  readonly #versions: InternedVersions
+  readonly #nothing: Versions
+  readonly #now: () => number
+  readonly #burst: Burst
+  /** Oldest first. */
+  readonly #sessions = new Map<string, Session[]>()
+  readonly #proxies = new Map<string, ProxyRecord>()
+  readonly #changed = new Set<string>()
+  readonly #listeners = new Set<(keys: ReadonlySet<string>) => void>()
+
+  constructor({ versions = new InternedVersions(), scheduler, now = Date.now }: ConnectedProxiesOptions = {}) {
+    this.#versions = versions
+    this.#nothing = versions.of([])
+    this.#now = now
+    this.#burst = new Burst(() => this.#tell(), scheduler)
+  }
+
+  get proxies(): ReadonlyMap<string, ProxyRecord> {
+    return this.#proxies
+  }
+
+  onChange(listener: (keys: ReadonlySet<string>) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** `signer`: what the proxy says of its own certificate. */
+  connect(key: string, signer: unknown): ProxySession {
+    const session: Session = {
+      record: {
+        key,
+        connectedAt: this.#now(),
+        enforced: this.#nothing,
+        rejection: undefined,
+        signer: readSigner(signer),
+      },
+    }
+    const sessions = this.#sessions.get(key) ?? []
+    sessions.push(session)
+    this.#sessions.set(key, sessions)
+    this.#show(key)
+    return {
+      acknowledged: sent => {
+        const enforced = this.#versions.of([...sent].map(([name, { version }]) => [name, version] as const))
+        this.#update(session, { enforced, rejection: undefined })
+      },
+      rejected: (revision, message, sent) => {
+        const rejection = rejectionOf(revision, message, sent, session.record.enforced)
+        this.#update(session, { rejection })
+      },
+      close: () => this.#close(key, session),
+    }
+  }
+
+  /** A certificate was signed for the proxy; what it said when it connected no longer holds. */
+  noteSigner(key: string, signer: string): void {
+    for (const session of this.#sessions.get(key) ?? []) this.#update(session, { signer: readSigner(signer) })
+  }
+
+  #update(session: Session, change: Partial<ProxyRecord>): void {
+    session.record = { ...session.record, ...change }
+    this.#show(session.record.key)
+  }
+
+  #close(key: string, session: Session): void {
+    const left = (this.#sessions.get(key) ?? []).filter(other => other !== session)
+    if (left.length === 0) this.#sessions.delete(key)
+    else this.#sessions.set(key, left)
+    this.#show(key)
+  }
+
+  #show(key: string): void {
+    const record = this.#sessions.get(key)?.at(-1)?.record
+    if (this.#proxies.get(key) === record) return
+    if (record === undefined) this.#proxies.delete(key)
+    else this.#proxies.set(key, record)
+    this.#changed.add(key)
+    this.#burst.request()
+  }
+
+  #tell(): void {
+    const changed = new Set(this.#changed)
+    this.#changed.clear()
+    for (const listener of [...this.#listeners]) listener(changed)
+  }
+}
+
+function rejectionOf(revision: number, message: string, sent: Sent, enforced: Versions): Rejection {
+  const resources = new Set<string>()
+  for (const [name, { version }] of sent) if (enforced.get(name) !== version) resources.add(name)
+  return { revision, message: message.slice(0, MAX_MESSAGE), resources }
+}
+
+function readSigner(signer: unknown): string | undefined {
+  return typeof signer === "string" && SIGNER.test(signer) ? signer : undefined
+}

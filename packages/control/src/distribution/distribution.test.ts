@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0
+import { type Caller, type ClientNode, PROXY_RESOURCE, type Refusal, type Snapshot, type Subscriber } from "@merlon/xds"
+import { describe, expect, it, test } from "vitest"
+import { podOf } from "../registry/testing/objects.js"
+import { MESH, policyOf, viewsStage } from "../snapshot/testing/views-stage.js"
+import { ConnectedProxies } from "./connected-proxies.js"
+import type { RouteResources } from "./delegate.js"
+import { Distribution } from "./distribution.js"
+
+const AP = "AuthorizationPolicy"
+const ROUTES = "type.googleapis.com/envoy.config.route.v3.RouteConfiguration"
+const caller = (change: Partial<Caller> = {}): Caller => ({
+  trustDomain: "cluster.local",
+  namespace: "foo",
+  serviceAccount: "web",
+  proof: "token",
+  pod: "a",
+  ...change,
+})
+/** By a certificate, or a token bound to nothing. */
+const unbound = (change: Partial<Caller> = {}): Caller => {
+  const { pod: _pod, ...rest } = caller(change)
+  return { ...rest, proof: "certificate", serial: "ABC1" }
+}
+const node = (id = "foo/a", metadata: ClientNode["metadata"] = {}): ClientNode => ({
+  id,
+  metadata,
+  peerAddress: "10.0.0.9",
+})
+
+function setUp() {
+  const stage = viewsStage()
+  const { registry, views, trust, scheduler } = stage
+  registry.setPod(podOf("foo/a", { serviceAccount: "web", labels: { app: "web" } }))
+  registry.setPod(podOf("foo/other", { serviceAccount: "other" }))
+  registry.setPod(podOf("foo/bare", { serviceAccount: "web", proxied: false }))
+  stage.settle()
+  const clock = { now: 1_000 }
+  const proxies = new ConnectedProxies({ scheduler, now: () => clock.now })
+  const presence: string[] = []
+  const routes: { names: "*" | ReadonlySet<string>; wake: () => void; closed: boolean }[] = []
+  const routeResources: RouteResources = {
+    serves: typeUrl => typeUrl === ROUTES,
+    watch: (_client, _typeUrl, names, wake) => {
+      const watch = { names, wake, closed: false }
+      routes.push(watch)
+      const snapshot: Snapshot = { revision: 7, resources: new Map() }
+      return {
+        snapshot: () => snapshot,
+        close: () => {
+          watch.closed = true
+        },
+      }
+    },
+  }
+  const distribution = new Distribution({
+    mesh: MESH,
+    directory: registry,
+    trust,
+    views,
+    proxies,
+    routes: routeResources,
+    presence: {
+      enforcing: (key, { peerAddress }) => presence.push(`enforcing ${key} from ${peerAddress}`),
+      gone: key => presence.push(`gone ${key}`),
+    },
+  })
+  const woken: string[] = []
+  const connect = (who = caller(), from = node()): Subscriber => {
+    expect(distribution.mayWatch(who, from, PROXY_RESOURCE)).toBeUndefined()
+    const subscriber = distribution.open(who, from, typeUrl => woken.push(typeUrl))
+    if ("code" in subscriber) throw new Error(subscriber.message)
+    subscriber.watch(PROXY_RESOURCE, "*")
+    return subscriber
+  }
+  const apply = (name: string, generation = 1): void => {
+    views.setPolicy(AP, policyOf(AP, `foo/${name}`, {}, { generation }))
+    stage.settle()
+  }
+  return { ...stage, distribution, proxies, presence, routes, woken, connect, apply, clock }
+}
+
+describe("a workload's resources", () => {
+  test.each<[string, Caller, string]>([
+    ["the pod that its token is bound to", caller(), "foo/a"],
+    ["a pod of the certificate's service account", unbound(), "foo/a"],
+  ])("go to %s", (_, who, id) => {
+    const { distribution } = setUp()
+    expect(distribution.mayWatch(who, node(id), PROXY_RESOURCE)).toBeUndefined()
+  })
+
+  test.each<[string, Caller, string, Refusal["code"], string]>([
+    ["another pod than the token's", caller({ pod: "b" }), "foo/a", "PERMISSION_DENIED", "bound to the pod `b`"],
+    ["another namespace, bound", caller({ namespace: "bar" }), "foo/a", "PERMISSION_DENIED", "namespace `bar`"],
+    ["another namespace", unbound({ namespace: "bar" }), "foo/a", "PERMISSION_DENIED", "namespace `bar`"],
+    ["another service account", unbound(), "foo/other", "PERMISSION_DENIED", "service account `web`"],
+    ["another service account, bound", caller({ pod: "other" }), "foo/other", "PERMISSION_DENIED", "service account"],
+    ["another trust domain", caller({ trustDomain: "evil.td" }), "foo/a", "PERMISSION_DENIED", "`evil.td`"],
+    ["no identity", caller({ serviceAccount: "a/b" }), "foo/a", "PERMISSION_DENIED", "no identity"],
+    ["a pod without a proxy", caller({ pod: "bare" }), "foo/bare", "PERMISSION_DENIED", "no xserver"],
+    ["a pod that is not known", caller({ pod: "new" }), "foo/new", "UNAVAILABLE", "not known yet"],
+    ["no pod at all", caller(), "a", "PERMISSION_DENIED", "`namespace/pod`"],
+    ["an empty name", caller(), "", "PERMISSION_DENIED", "`namespace/pod`"],
+    ["a path", caller(), "foo/../bar/a", "PERMISSION_DENIED", "`namespace/pod`"],
+  ])("do not go to %s", (_, who, id, code, message) => {
+    const { distribution } = setUp()
+    expect(distribution.mayWatch(who, node(id), PROXY_RESOURCE)).toEqual({
+      code,
+      message: expect.stringContaining(message),
+    })
+  })
+
+  it("do not go to a revoked caller", () => {
+    const { distribution, trust } = setUp()
+    trust.set({ revokedSerials: ["ABC1"] })
+    expect(distribution.mayWatch(unbound(), node(), PROXY_RESOURCE)).toMatchObject({ code: "PERMISSION_DENIED" })
+    expect(distribution.open(unbound(), node(), () => {})).toMatchObject({ code: "PERMISSION_DENIED" })
+    expect(distribution.mayWatch(caller(), node(), PROXY_RESOURCE)).toBeUndefined()
+    trust.set({ revokedIdentities: ["spiffe://cluster.local/ns/foo/sa/web"] })
+    expect(distribution.open(caller(), node(), () => {})).toMatchObject({ code: "PERMISSION_DENIED" })
+    expect(distribution.mayWatch(caller(), node(), ROUTES)).toMatchObject({ code: "PERMISSION_DENIED" })
+  })
+
+  it("do not exist before the views do", () => {
+    const { registry, distribution, settle } = setUp()
+    registry.setPod(podOf("foo/late", { serviceAccount: "web" }))
+    expect(distribution.mayWatch(unbound(), node("foo/late"), PROXY_RESOURCE)).toMatchObject({ code: "UNAVAILABLE" })
+    settle()
+    expect(distribution.mayWatch(unbound(), node("foo/late"), PROXY_RESOURCE)).toBeUndefined()
+  })
+
+  it("are the view of the moment, and a change of it wakes its stream alone", () => {
+    const { connect, apply, views, woken, registry, settle } = setUp()
+    const subscriber = connect()
+    expect(subscriber.snapshot(PROXY_RESOURCE)).toEqual(views.get("foo/a"))
+    registry.setPod(podOf("foo/elsewhere"))
+    settle()
+    expect(woken).toEqual([])
+    apply("p")
+    expect(woken).toEqual([PROXY_RESOURCE])
+    expect([...subscriber.snapshot(PROXY_RESOURCE).resources.keys()]).toContain("policy/AuthorizationPolicy/foo/p")
+    subscriber.close()
+    apply("q")
+    expect(woken).toEqual([PROXY_RESOURCE])
+  })
+
+  it("are those asked for by name where not all are", () => {
+    const { connect } = setUp()
+    const subscriber = connect()
+    subscriber.watch(PROXY_RESOURCE, new Set(["trust", "nothing"]))
+    expect([...subscriber.snapshot(PROXY_RESOURCE).resources.keys()]).toEqual(["trust"])
+    subscriber.watch(PROXY_RESOURCE, "*")
+    expect(subscriber.snapshot(PROXY_RESOURCE).resources.size).toBe(2)
+  })
+})
+
+describe("the last view stays", () => {
+  test.each<[string, (stage: ReturnType<typeof setUp>) => void]>([
+    ["the workload goes", ({ registry }) => registry.deletePod("foo", "a")],
+    ["another runs under its name", ({ registry }) => registry.setPod(podOf("foo/a", { serviceAccount: "other" }))],
+    [
+      "its caller is revoked",
+      ({ trust }) => trust.set({ revokedIdentities: ["spiffe://cluster.local/ns/foo/sa/web"] }),
+    ],
+  ])("where %s", (_, change) => {
+    const stage = setUp()
+    stage.apply("deny")
+    const subscriber = stage.connect()
+    const before = subscriber.snapshot(PROXY_RESOURCE)
+    stage.woken.length = 0
+    change(stage)
+    stage.settle()
+    stage.views.deletePolicy(AP, "foo", "deny")
+    stage.settle()
+    expect(stage.woken).toEqual([])
+    expect(subscriber.snapshot(PROXY_RESOURCE)).toBe(before)
+    expect(before.resources.has("policy/AuthorizationPolicy/foo/deny")).toBe(true)
+  })
+})
+
+describe("routes", () => {
+  it("go to every member of the mesh", () => {
+    const { distribution, routes, woken } = setUp()
+    const who = caller({ namespace: "elsewhere", serviceAccount: "guest" })
+    expect(distribution.mayWatch(who, node("some envoy"), ROUTES)).toBeUndefined()
+    expect(distribution.mayWatch(who, node("some envoy"), "type.googleapis.com/other")).toMatchObject({
+      code: "INVALID_ARGUMENT",
+    })
+    const subscriber = distribution.open(who, node("some envoy"), typeUrl => woken.push(typeUrl)) as Subscriber
+    subscriber.watch(ROUTES, new Set(["web"]))
+    expect(subscriber.snapshot(ROUTES).revision).toBe(7)
+    routes[0]?.wake()
+    expect(woken).toEqual([ROUTES])
+    subscriber.watch(ROUTES, "*")
+    expect(routes.map(({ names, closed }) => [names, closed])).toEqual([
+      [new Set(["web"]), true],
+      ["*", false],
+    ])
+    subscriber.acknowledged(ROUTES, 7)
+    subscriber.rejected(ROUTES, 7, "no")
+    subscriber.close()
+    subscriber.close()
+    expect(routes[1]?.closed).toBe(true)
+    subscriber.watch(ROUTES, "*")
+    expect(routes.length).toBe(2)
+  })
+})
+
+describe("the ledger", () => {
+  it("has a connected proxy enforce nothing before it acknowledges", () => {
+    const { connect, proxies } = setUp()
+    connect()
+    expect(proxies.proxies.get("foo/a")).toMatchObject({ connectedAt: 1_000, enforced: new Map(), signer: undefined })
+  })
+
+  it("has what was sent at the acknowledged revision, not what is newest", () => {
+    const { connect, apply, proxies, views } = setUp()
+    const subscriber = connect()
+    const { revision } = subscriber.snapshot(PROXY_RESOURCE)
+    apply("p")
+    subscriber.snapshot(PROXY_RESOURCE)
+    subscriber.acknowledged(PROXY_RESOURCE, revision)
+    expect([...(proxies.proxies.get("foo/a")?.enforced.keys() ?? [])]).toEqual(["trust", "workload"])
+    const newest = views.get("foo/a")
+    subscriber.acknowledged(PROXY_RESOURCE, newest?.revision ?? 0)
+    const versions = [...(newest?.resources ?? [])].map(([name, { version }]) => [name, version] as const)
+    expect(proxies.proxies.get("foo/a")?.enforced).toEqual(new Map(versions))
+  })
+
+  it("takes no acknowledgement of what was never sent", () => {
+    const { connect, proxies } = setUp()
+    const subscriber = connect()
+    subscriber.snapshot(PROXY_RESOURCE)
+    subscriber.acknowledged(PROXY_RESOURCE, 99)
+    expect(proxies.proxies.get("foo/a")?.enforced.size).toBe(0)
+  })
+
+  it("names what a rejected revision would have brought, until the next acknowledgement", () => {
+    const { connect, apply, proxies } = setUp()
+    const subscriber = connect()
+    subscriber.acknowledged(PROXY_RESOURCE, subscriber.snapshot(PROXY_RESOURCE).revision)
+    apply("p")
+    const { revision } = subscriber.snapshot(PROXY_RESOURCE)
+    subscriber.rejected(PROXY_RESOURCE, revision, "cannot compile")
+    expect(proxies.proxies.get("foo/a")?.rejection).toEqual({
+      revision,
+      message: "cannot compile",
+      resources: new Set(["policy/AuthorizationPolicy/foo/p"]),
+    })
+    apply("p", 2)
+    subscriber.acknowledged(PROXY_RESOURCE, subscriber.snapshot(PROXY_RESOURCE).revision)
+    expect(proxies.proxies.get("foo/a")?.rejection).toBeUndefined()
+  })
+
+  it("has one object for equal versions, over streams", () => {
+    const { connect, proxies } = setUp()
+    const first = connect()
+    first.acknowledged(PROXY_RESOURCE, first.snapshot(PROXY_RESOURCE).revision)
+    const before = proxies.proxies.get("foo/a")?.enforced
+    const second = connect()
+    second.acknowledged(PROXY_RESOURCE, second.snapshot(PROXY_RESOURCE).revision)
+    expect(proxies.proxies.get("foo/a")?.enforced).toBe(before)
+  })
+
+  it("counts the younger of two streams, and the other again when it ends", () => {
+    const { connect, proxies, clock } = setUp()
+    const first = connect()
+    clock.now = 2_000
+    const second = connect()
+    expect(proxies.proxies.get("foo/a")?.connectedAt).toBe(2_000)
+    second.close()
+    expect(proxies.proxies.get("foo/a")?.connectedAt).toBe(1_000)
+    first.close()
+    expect(proxies.proxies.size).toBe(0)
+  })
+
+  it("knows the signer by the proxy's word, then by what was signed", () => {
+    const { connect, proxies } = setUp()
+    const [one, two] = ["a".repeat(64), "b".repeat(64)]
+    connect(caller(), node("foo/a", { signer: one }))
+    expect(proxies.proxies.get("foo/a")?.signer).toBe(one)
+    proxies.noteSigner("foo/a", two)
+    proxies.noteSigner("foo/nobody", two)
+    expect(proxies.proxies.get("foo/a")?.signer).toBe(two)
+    expect(proxies.proxies.size).toBe(1)
+  })
+
+  test.each([undefined, 7, "", "A".repeat(64), "a".repeat(65), {}])("takes %j for no signer", signer => {
+    const { connect, proxies } = setUp()
+    connect(caller(), node("foo/a", { signer }))
+    expect(proxies.proxies.get("foo/a")?.signer).toBeUndefined()
+  })
+
+  it("tells once of a burst", () => {
+    const { connect, proxies, settle } = setUp()
+    const told: string[][] = []
+    const stop = proxies.onChange(keys => told.push([...keys]))
+    const subscriber = connect()
+    subscriber.acknowledged(PROXY_RESOURCE, subscriber.snapshot(PROXY_RESOURCE).revision)
+    settle()
+    expect(told).toEqual([["foo/a"]])
+    stop()
+    subscriber.close()
+    settle()
+    expect(told.length).toBe(1)
+  })
+
+  it("remembers of a client that answers nothing a bounded number of views", () => {
+    const { connect, apply, proxies, views } = setUp()
+    const subscriber = connect()
+    const first = subscriber.snapshot(PROXY_RESOURCE).revision
+    for (let generation = 1; generation <= 40; generation++) {
+      apply("p", generation)
+      subscriber.snapshot(PROXY_RESOURCE)
+    }
+    subscriber.acknowledged(PROXY_RESOURCE, first)
+    expect(proxies.proxies.get("foo/a")?.enforced.size).toBe(0)
+    subscriber.acknowledged(PROXY_RESOURCE, views.get("foo/a")?.revision ?? 0)
+    expect(proxies.proxies.get("foo/a")?.enforced.size).toBe(3)
+  })
+})
+
+it("tells of presence with the first acknowledgement of everything, and when that stream ends", () => {
+  const { connect, apply, presence } = setUp()
+  const silent = connect()
+  silent.close()
+  const subscriber = connect()
+  expect(presence).toEqual([])
+  subscriber.acknowledged(PROXY_RESOURCE, subscriber.snapshot(PROXY_RESOURCE).revision)
+  apply("p")
+  subscriber.acknowledged(PROXY_RESOURCE, subscriber.snapshot(PROXY_RESOURCE).revision)
+  expect(presence).toEqual(["enforcing foo/a from 10.0.0.9"])
+  subscriber.close()
+  subscriber.close()
+  expect(presence).toEqual(["enforcing foo/a from 10.0.0.9", "gone foo/a"])
+})
+
+it("ends all listening when it stops", () => {
+  const { distribution, connect, apply, woken } = setUp()
+  connect()
+  distribution.stop()
+  apply("p")
+  expect(woken).toEqual([])
+})

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who may have what. A member of the mesh may ask for routes; what a workload enforces goes to that workload alone,
+// proven by the Pod its token is bound to or, failing that, by the service account it runs under.
+
+import { type MeshConfig, parseSpiffeId } from "@merlon/policy"
+import type { Caller, ClientNode, Refusal } from "@merlon/xds"
+import type { TrustSource } from "../authority/trust-source.js"
+import type { MeshDirectory } from "../registry/mesh-directory.js"
+
+export interface GatekeeperOptions {
+  readonly mesh: MeshConfig
+  readonly directory: MeshDirectory
+  readonly trust: TrustSource
+}
+
+const NODE_ID = /^([a-z0-9][-a-z0-9]{0,62})\/([a-z0-9][-a-z0-9.]{0,252})$/
+
+export class Gatekeeper {
+  readonly #options: GatekeeperOptions
+
+  constructor(options: GatekeeperOptions) {
+    this.#options = options
+  }
+
+  /** Whether the caller is a member of the mesh at all, today. */
+  refuseMember(caller: Caller): Refusal | undefined {
+    const { mesh, trust } = this.#options
+    const { trustDomain, namespace, serviceAccount, serial } = caller
+    if (trustDomain !== mesh.trustDomain) {
+      return denied(`the trust domain \`${trustDomain}\` is not \`${mesh.trustDomain}\`, which this mesh has`)
+    }
+    const identity = parseSpiffeId(`spiffe://${trustDomain}/ns/${namespace}/sa/${serviceAccount}`)
+    // Fail closed: whoever has no identity could not be revoked either.
+    if (identity === undefined) return denied("the caller has no identity in the mesh")
+    const { revokedIdentities, revokedSerials } = trust.current
+    if (revokedIdentities.includes(identity.uri)) return denied(`the identity \`${identity.uri}\` is revoked`)
+    if (serial !== undefined && revokedSerials.includes(serial)) return denied(`the certificate ${serial} is revoked`)
+    return undefined
+  }
+
+  /** Whether the caller may have what the workload named by the node enforces. */
+  refuseWorkload(caller: Caller, { id }: ClientNode): Refusal | undefined {
+    const member = this.refuseMember(caller)
+    if (member !== undefined) return member
+    const [, namespace, name] = NODE_ID.exec(id) ?? []
+    if (namespace === undefined || name === undefined) {
+      return denied("the node id is not `namespace/pod`; name the pod that the proxy stands in front of")
+    }
+    if (namespace !== caller.namespace) {
+      return denied(`the caller belongs to the namespace \`${caller.namespace}\` and may not have \`${id}\``)
+    }
+    if (caller.pod !== undefined && caller.pod !== name) {
+      return denied(`the token is bound to the pod \`${caller.pod}\` and may not have \`${id}\``)
+    }
+    return this.#refusePod(caller, id)
+  }
+
+  #refusePod({ serviceAccount }: Caller, id: string): Refusal | undefined {
+    const workload = this.#options.directory.workloads.get(id)
+    if (workload === undefined) {
+      return { code: "UNAVAILABLE", message: `the pod \`${id}\` is not known yet; ask again` }
+    }
+    if (workload.serviceAccount !== serviceAccount) {
+      return denied(`the pod \`${id}\` does not run under the service account \`${serviceAccount}\``)
+    }
+    if (!workload.proxied) {
+      return denied(`the pod \`${id}\` has no xserver by its own document; inject one or declare the workload`)
+    }
+    return undefined
+  }
+}
+
+function denied(message: string): Refusal {
+  return { code: "PERMISSION_DENIED", message }
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the status of a declared Pod should say, pure: where there is no kubelet, the proxy's stream is the only witness.
+
+import { isIP } from "node:net"
+import type { ClientNode } from "@merlon/xds"
+import type { KubernetesObject } from "../kubernetes/resource-type.js"
+import { listOf, objectOf } from "../registry/foreign.js"
+
+/** Where the workload can be reached: by its own word, else where its stream comes from. Undefined where both are no addresses. */
+export function addressOfNode({ metadata, peerAddress }: ClientNode): string | undefined {
+  return plainAddress(metadata.address) ?? plainAddress(peerAddress)
+}
+
+function plainAddress(value: unknown): string | undefined {
+  if (typeof value !== "string") return undefined
+  // A dual-stack listener shows IPv4 peers in IPv6 dress.
+  const bare = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(value)?.[1] ?? value
+  return isIP(bare) === 0 ? undefined : bare
+}
+
+export interface Presence {
+  readonly ready: boolean
+  /** Kept as it is where undefined. */
+  readonly address: string | undefined
+  /** Whose word this is. */
+  readonly replica: string
+}
+
+/** The replica that last said the Pod is ready; undefined where nobody says so. */
+export function witnessOf(pod: KubernetesObject): string | undefined {
+  const { status, message } = readyCondition(pod)
+  return status === "True" && typeof message === "string" ? message.slice(WITNESS.length) : undefined
+}
+
+const WITNESS = "its proxy enforces and is connected to "
+
+/** The merge patch of the status, or undefined where it says all this already. */
+export function presencePatch(
+  pod: KubernetesObject,
+  { ready, address, replica }: Presence,
+  now: number,
+): object | undefined {
+  const status = objectOf(pod.status)
+  const before = readyCondition(pod)
+  const wanted = ready ? "True" : "False"
+  const message = ready ? `${WITNESS}${replica}` : "its proxy is not connected"
+  const moved = ready && address !== undefined && status.podIP !== address
+  const same = before.status === wanted && before.message === message
+  if (same && !moved && (!ready || status.phase === "Running")) return undefined
+  const time = new Date(now).toISOString().replace(/\.\d+Z$/, "Z")
+  const condition = {
+    type: "Ready",
+    status: wanted,
+    reason: ready ? "ProxyConnected" : "ProxyGone",
+    message,
+    lastTransitionTime: before.status === wanted ? (before.lastTransitionTime ?? time) : time,
+  }
+  const others = listOf(status.conditions).filter(other => objectOf(other).type !== "Ready")
+  return {
+    status: {
+      ...(ready ? { phase: "Running", startTime: status.startTime ?? time } : {}),
+      ...(moved ? { podIP: address, podIPs: [{ ip: address }] } : {}),
+      conditions: [...others, condition],
+    },
+  }
+}
+
+function readyCondition(pod: KubernetesObject): { readonly [field: string]: unknown } {
+  return objectOf(listOf(objectOf(pod.status).conditions).find(condition => objectOf(condition).type === "Ready"))
+}

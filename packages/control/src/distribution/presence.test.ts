@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+import { meshNames } from "@merlon/policy"
+import type { ClientNode } from "@merlon/xds"
+import { describe, expect, it, test, vi } from "vitest"
+import { ApiError } from "../kubernetes/client.js"
+import { objectOf } from "../registry/foreign.js"
+import { podOf } from "../registry/testing/objects.js"
+import { HandScheduler } from "../snapshot/testing/hand-driven.js"
+import { DeclaredPresence } from "./presence.js"
+import { HandClient } from "./testing/hand-client.js"
+
+const KEY = "foo/a"
+const declared = (status: object = {}) =>
+  podOf(KEY, { proxied: false, annotations: { "merlon.dev/workload": "declared" }, status })
+const node = (metadata: ClientNode["metadata"] = {}, peerAddress = "127.0.0.1"): ClientNode => ({
+  id: KEY,
+  metadata,
+  peerAddress,
+})
+
+function setUp(pod = declared(), replica = "r1", api = new HandClient()) {
+  if (api.reflected.items.size === 0) api.reflected.set(pod)
+  const scheduler = new HandScheduler()
+  const errors: string[] = []
+  const presence = new DeclaredPresence({
+    client: api.client,
+    pods: api.reflected,
+    names: meshNames(),
+    replica,
+    scheduler,
+    now: () => Date.parse("2026-01-01T00:00:00.123Z") + scheduler.now(),
+    onError: (key, error) => errors.push(`${key}: ${String(error)}`),
+  })
+  const status = () => objectOf(api.reflected.items.get(KEY)?.status)
+  const ready = () => {
+    const { conditions } = status() as { conditions?: { type: string; status: string }[] }
+    return conditions?.find(({ type }) => type === "Ready")?.status
+  }
+  const written = (count: number) => vi.waitFor(() => expect(api.writes.length).toBe(count))
+  const settled = () => new Promise(resolve => setImmediate(resolve))
+  return { api, scheduler, errors, presence, status, ready, written, settled }
+}
+
+it("makes a declared Pod running and ready at the address of its stream", async () => {
+  const { presence, status, ready } = setUp(declared({ conditions: [{ type: "Other", status: "True" }] }))
+  presence.enforcing(KEY, node())
+  await vi.waitFor(() => expect(ready()).toBe("True"))
+  expect(status()).toMatchObject({
+    phase: "Running",
+    podIP: "127.0.0.1",
+    podIPs: [{ ip: "127.0.0.1" }],
+    startTime: "2026-01-01T00:00:01Z",
+    conditions: [
+      { type: "Other", status: "True" },
+      { type: "Ready", status: "True", lastTransitionTime: "2026-01-01T00:00:01Z" },
+    ],
+  })
+})
+
+test.each<[string, ClientNode, string | undefined]>([
+  ["its own word", node({ address: "10.1.2.3" }), "10.1.2.3"],
+  ["its own word in IPv6", node({ address: "fd00::7" }), "fd00::7"],
+  ["the stream where its word is no address", node({ address: "; rm -rf" }), "127.0.0.1"],
+  ["the stream where its word is no text", node({ address: { a: 1 } }), "127.0.0.1"],
+  ["the stream without IPv6 dress", node({}, "::ffff:10.0.0.4"), "10.0.0.4"],
+  ["nothing", node({}, "unix:/x"), undefined],
+])("takes the address from %s", async (_, from, expected) => {
+  const { presence, status, ready } = setUp()
+  presence.enforcing(KEY, from)
+  await vi.waitFor(() => expect(ready()).toBe("True"))
+  expect(status().podIP).toBe(expected)
+})
+
+test.each([
+  ["that somebody runs", podOf(KEY)],
+  ["that is annotated otherwise", podOf(KEY, { annotations: { "merlon.dev/workload": "else" } })],
+])("never touches a Pod %s", async (_, pod) => {
+  const { presence, api, scheduler, settled } = setUp(pod)
+  presence.enforcing(KEY, node())
+  presence.gone(KEY)
+  scheduler.advance(60_000)
+  presence.sweep({ proxies: new Map(), onChange: () => () => {} })
+  scheduler.advance(60_000)
+  presence.sweep({ proxies: new Map(), onChange: () => () => {} })
+  await settled()
+  expect(api.writes).toEqual([])
+})
+
+it("writes nothing that the Pod says already", async () => {
+  const first = setUp()
+  first.presence.enforcing(KEY, node())
+  await first.written(1)
+  await first.settled()
+  first.presence.gone(KEY)
+  first.presence.enforcing(KEY, node())
+  await first.settled()
+  expect(first.api.writes.length).toBe(1)
+})
+
+describe("a proxy that is gone", () => {
+  it("leaves its Pod not ready after the grace", async () => {
+    const { presence, scheduler, ready, status, api } = setUp()
+    presence.enforcing(KEY, node())
+    await vi.waitFor(() => expect(ready()).toBe("True"))
+    presence.gone(KEY)
+    scheduler.advance(9_999)
+    expect(api.writes.length).toBe(1)
+    scheduler.advance(1)
+    await vi.waitFor(() => expect(ready()).toBe("False"))
+    expect(status()).toMatchObject({ phase: "Running", podIP: "127.0.0.1" })
+  })
+
+  it("leaves it ready where it is back in time, or has another stream", async () => {
+    const { presence, scheduler, ready, settled } = setUp()
+    presence.enforcing(KEY, node())
+    presence.enforcing(KEY, node())
+    presence.gone(KEY)
+    scheduler.advance(60_000)
+    presence.gone(KEY)
+    scheduler.advance(5_000)
+    presence.enforcing(KEY, node())
+    scheduler.advance(60_000)
+    await settled()
+    expect(ready()).toBe("True")
+  })
+
+  it("leaves it ready where it is with another replica by now", async () => {
+    const first = setUp()
+    const second = setUp(declared(), "r2", first.api)
+    first.presence.enforcing(KEY, node())
+    await first.written(1)
+    first.presence.gone(KEY)
+    second.presence.enforcing(KEY, node())
+    await first.written(2)
+    first.scheduler.advance(60_000)
+    await first.settled()
+    expect(first.ready()).toBe("True")
+    expect(first.api.writes.length).toBe(2)
+  })
+
+  it("is taken back by the sweep where its replica is gone too", async () => {
+    const first = setUp()
+    first.presence.enforcing(KEY, node())
+    await vi.waitFor(() => expect(first.ready()).toBe("True"))
+    first.presence.stop()
+    const leader = setUp(declared(), "r2", first.api)
+    const here = { proxies: new Map([[KEY, {} as never]]), onChange: () => () => {} }
+    const nowhere = { proxies: new Map(), onChange: () => () => {} }
+    leader.presence.sweep(nowhere)
+    leader.scheduler.advance(20_000)
+    leader.presence.sweep(here)
+    leader.presence.sweep(nowhere)
+    leader.scheduler.advance(9_999)
+    leader.presence.sweep(nowhere)
+    await leader.settled()
+    expect(leader.ready()).toBe("True")
+    leader.scheduler.advance(1)
+    leader.presence.sweep(nowhere)
+    await vi.waitFor(() => expect(leader.ready()).toBe("False"))
+  })
+})
+
+it("says it again of a Pod declared anew under a proxy that stayed", async () => {
+  const { presence, api, ready } = setUp()
+  presence.enforcing(KEY, node())
+  await vi.waitFor(() => expect(ready()).toBe("True"))
+  api.reflected.delete(KEY)
+  api.reflected.set(declared())
+  await vi.waitFor(() => expect(ready()).toBe("True"))
+})
+
+it("tries again, more and more slowly, and tells why", async () => {
+  const { presence, api, scheduler, errors, ready, written } = setUp()
+  api.failure = new ApiError(503, "ServiceUnavailable", "try later")
+  presence.enforcing(KEY, node())
+  for (const [attempt, delay] of [
+    [1, 1_000],
+    [2, 2_000],
+    [3, 4_000],
+  ] as const) {
+    await written(attempt)
+    await vi.waitFor(() => expect(scheduler.waiting).toEqual([delay]))
+    scheduler.advance(delay)
+  }
+  await written(4)
+  await vi.waitFor(() => expect(errors.length).toBe(4))
+  api.failure = undefined
+  scheduler.advance(30_000)
+  await vi.waitFor(() => expect(ready()).toBe("True"))
+})
+
+it("gives up where the Pod is gone", async () => {
+  const { presence, api, scheduler, errors, settled } = setUp()
+  api.failure = new ApiError(404, "NotFound", "gone")
+  presence.enforcing(KEY, node())
+  await settled()
+  expect(scheduler.waiting).toEqual([])
+  expect(errors).toEqual([])
+})
+
+it("writes one word at a time, and the last one in the end", async () => {
+  const { presence, api, scheduler, ready, written } = setUp()
+  let open: () => void = () => {}
+  api.gate = new Promise(resolve => (open = resolve))
+  presence.enforcing(KEY, node())
+  presence.gone(KEY)
+  scheduler.advance(10_000)
+  presence.enforcing(KEY, node({ address: "10.0.0.5" }))
+  expect(api.writes.length).toBe(1)
+  open()
+  await written(2)
+  await vi.waitFor(() => expect(objectOf(api.reflected.items.get(KEY)?.status).podIP).toBe("10.0.0.5"))
+  expect(ready()).toBe("True")
+})

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plays the kubelet for declared workloads: what their proxies' streams show becomes the status of their Pods. Pods that
+// somebody runs are never touched. Of several replicas, each takes back only what it said itself; the leader's sweep
+// takes back what nobody stands for any more.
+
+import type { MeshNames } from "@merlon/policy"
+import type { ClientNode } from "@merlon/xds"
+import { ApiError, type KubernetesClient } from "../kubernetes/client.js"
+import type { Reflected } from "../kubernetes/reflector.js"
+import { type KubernetesObject, PODS } from "../kubernetes/resource-type.js"
+import { isDeclared, isReady } from "../registry/pod-reading.js"
+import { type Scheduler, SYSTEM_SCHEDULER } from "../snapshot/burst.js"
+import type { PresenceSink } from "./distribution.js"
+import type { ProxyLedger } from "./ledger.js"
+import { addressOfNode, presencePatch, witnessOf } from "./pod-presence.js"
+
+export interface DeclaredPresenceOptions {
+  readonly client: KubernetesClient
+  readonly pods: Reflected<KubernetesObject>
+  readonly names: MeshNames
+  /** This replica's name. */
+  readonly replica: string
+  readonly onError: (key: string, error: unknown) => void
+  readonly scheduler?: Scheduler
+  /** Wall clock, in milliseconds. */
+  readonly now?: () => number
+  /** How long a proxy may be away before its workload counts as not ready. */
+  readonly graceMs?: number
+}
+
+/** What is to be said of a Pod. `forAll`: in the name of every replica, not only of this one. */
+interface Word {
+  readonly ready: boolean
+  readonly forAll: boolean
+}
+
+interface Charge {
+  streams: number
+  address: string | undefined
+  /** Not written yet. */
+  pending: Word | undefined
+  writing: boolean
+  failures: number
+  /** Calls off the end of the grace or the next attempt, whichever is awaited. */
+  timer: (() => void) | undefined
+}
+
+const GRACE_MS = 10_000
+const RETRY_MS = 1_000
+const MAX_RETRY_MS = 30_000
+
+export class DeclaredPresence implements PresenceSink {
+  readonly #options: DeclaredPresenceOptions
+  readonly #scheduler: Scheduler
+  readonly #now: () => number
+  readonly #grace: number
+  readonly #charges = new Map<string, Charge>()
+  readonly #missingSince = new Map<string, number>()
+  readonly #unfollow: () => void
+  #stopped = false
+
+  constructor(options: DeclaredPresenceOptions) {
+    this.#options = options
+    this.#scheduler = options.scheduler ?? SYSTEM_SCHEDULER
+    this.#now = options.now ?? Date.now
+    this.#grace = options.graceMs ?? GRACE_MS
+    this.#unfollow = options.pods.onChange(({ key, object }) => {
+      const charge = this.#charges.get(key)
+      if (charge === undefined || charge.streams === 0 || object === undefined || isReady(object)) return
+      // Declared anew under a proxy that never left: the new document knows nothing of it. A Pod that is ready is left
+      // alone, as two replicas that both have a stream would correct each other for ever.
+      this.#say(key, charge, { ready: true, forAll: false })
+    })
+  }
+
+  enforcing(key: string, node: ClientNode): void {
+    const pod = this.#options.pods.items.get(key)
+    if (pod === undefined || !isDeclared(pod, this.#options.names)) return
+    const charge = this.#chargeOf(key)
+    charge.streams++
+    charge.address = addressOfNode(node) ?? charge.address
+    this.#say(key, charge, { ready: true, forAll: false })
+  }
+
+  gone(key: string): void {
+    const charge = this.#charges.get(key)
+    if (charge === undefined || charge.streams === 0) return
+    charge.streams--
+    if (charge.streams === 0) {
+      this.#await(charge, this.#grace, () => this.#say(key, charge, { ready: false, forAll: false }))
+    }
+  }
+
+  /** For the leader, now and then: Pods that stand as ready while no replica has their proxy, for longer than the grace. */
+  sweep(ledger: ProxyLedger): void {
+    const now = this.#scheduler.now()
+    const missing = new Set<string>()
+    for (const [key, pod] of this.#options.pods.items) {
+      if (!isDeclared(pod, this.#options.names) || !isReady(pod) || ledger.proxies.has(key)) continue
+      missing.add(key)
+      const since = this.#missingSince.get(key) ?? now
+      this.#missingSince.set(key, since)
+      if (now - since < this.#grace || this.#charges.has(key)) continue
+      this.#say(key, this.#chargeOf(key), { ready: false, forAll: true })
+    }
+    for (const key of [...this.#missingSince.keys()]) if (!missing.has(key)) this.#missingSince.delete(key)
+  }
+
+  stop(): void {
+    this.#stopped = true
+    this.#unfollow()
+    for (const { timer } of this.#charges.values()) timer?.()
+    this.#charges.clear()
+  }
+
+  #chargeOf(key: string): Charge {
+    const charge = this.#charges.get(key) ?? {
+      streams: 0,
+      address: undefined,
+      pending: undefined,
+      writing: false,
+      failures: 0,
+      timer: undefined,
+    }
+    this.#charges.set(key, charge)
+    return charge
+  }
+
+  #await(charge: Charge, milliseconds: number, act: () => void): void {
+    charge.timer?.()
+    charge.timer = this.#scheduler.later(() => {
+      charge.timer = undefined
+      act()
+    }, milliseconds)
+  }
+
+  /** The last word counts; one is written at a time. */
+  #say(key: string, charge: Charge, word: Word): void {
+    if (this.#stopped) return
+    charge.timer?.()
+    charge.timer = undefined
+    charge.pending = word
+    if (!charge.writing) void this.#write(key, charge)
+  }
+
+  /** Never fails: what goes wrong is told and tried again. */
+  async #write(key: string, charge: Charge): Promise<void> {
+    charge.writing = true
+    while (charge.pending !== undefined && charge.timer === undefined && !this.#stopped) {
+      const word = charge.pending
+      charge.pending = undefined
+      try {
+        await this.#patch(key, charge, word)
+        charge.failures = 0
+      } catch (error) {
+        this.#failed(key, charge, word, error)
+      }
+    }
+    charge.writing = false
+    if (charge.streams === 0 && charge.pending === undefined && charge.timer === undefined) this.#charges.delete(key)
+  }
+
+  async #patch(key: string, { address }: Charge, { ready, forAll }: Word): Promise<void> {
+    const { client, pods, names, replica } = this.#options
+    const pod = pods.items.get(key)
+    if (pod === undefined || !isDeclared(pod, names)) return
+    // Another replica has the proxy by now: its word stands.
+    if (!ready && !forAll && witnessOf(pod) !== replica) return
+    const patch = presencePatch(pod, { ready, address, replica }, this.#now())
+    if (patch === undefined) return
+    const { name, namespace = "default" } = pod.metadata
+    await client.patch(PODS, name, patch, { namespace, subresource: "status", type: "merge" })
+  }
+
+  #failed(key: string, charge: Charge, word: Word, error: unknown): void {
+    // The Pod is gone, and with it all there was to say.
+    if (error instanceof ApiError && error.code === 404) return
+    this.#options.onError(key, error)
+    if (this.#stopped) return
+    charge.pending ??= word
+    // The end of a grace says more than another attempt would.
+    if (charge.timer !== undefined) return
+    const delay = Math.min(RETRY_MS * 2 ** charge.failures, MAX_RETRY_MS)
+    charge.failures = Math.min(charge.failures + 1, 16)
+    this.#await(charge, delay, () => {
+      if (!charge.writing) void this.#write(key, charge)
+    })
+  }
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// One proxy's look at its workload's view. What was handed out is remembered until it is answered, so that an
+// acknowledgement of a number becomes a statement on resources. INVARIANT: a view that goes away is never shown as an
+// empty one, since a proxy without policies admits everybody: the last view stays until the stream ends.
+
+import type { Snapshot, VersionedResource } from "@merlon/xds"
+import type { ProxyView } from "../snapshot/proxy-views.js"
+import type { ProxySession } from "./connected-proxies.js"
+
+export interface ProxyWatchOptions {
+  readonly names: "*" | ReadonlySet<string>
+  /** Undefined where there is none any more, or none for this caller. */
+  readonly current: () => ProxyView | undefined
+  readonly wake: () => void
+  readonly session: ProxySession
+  /** The first acknowledgement of everything. */
+  readonly enforcing: () => void
+  readonly closed: (enforced: boolean) => void
+}
+
+type Resources = ReadonlyMap<string, VersionedResource>
+
+/** A stream has one response under way, seldom a second; more views than these nobody will answer for. */
+const MAX_UNANSWERED = 16
+const NOTHING: Snapshot = { revision: 0, resources: new Map() }
+
+export class ProxyWatch {
+  readonly #options: ProxyWatchOptions
+  readonly #unanswered = new Map<number, Resources>()
+  #names: "*" | ReadonlySet<string>
+  #view: ProxyView | undefined
+  #last: Snapshot = NOTHING
+  #enforcing = false
+  #closed = false
+
+  constructor(options: ProxyWatchOptions) {
+    this.#options = options
+    this.#names = options.names
+  }
+
+  rename(names: "*" | ReadonlySet<string>): void {
+    this.#names = names
+    this.#view = undefined
+  }
+
+  changed(): void {
+    if (this.#options.current() !== undefined) this.#options.wake()
+  }
+
+  snapshot(): Snapshot {
+    const view = this.#options.current()
+    if (view === undefined) return this.#last
+    if (view !== this.#view) {
+      this.#view = view
+      this.#last = { revision: view.revision, resources: this.#chosen(view.resources) }
+    }
+    this.#remember(this.#last)
+    return this.#last
+  }
+
+  acknowledged(revision: number): void {
+    const resources = this.#unanswered.get(revision)
+    this.#forgetUpTo(revision)
+    if (resources === undefined) return
+    this.#options.session.acknowledged(resources)
+    if (this.#enforcing || this.#names !== "*") return
+    this.#enforcing = true
+    this.#options.enforcing()
+  }
+
+  rejected(revision: number, message: string): void {
+    const resources = this.#unanswered.get(revision)
+    this.#forgetUpTo(revision)
+    if (resources !== undefined) this.#options.session.rejected(revision, message, resources)
+  }
+
+  close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#unanswered.clear()
+    this.#options.session.close()
+    this.#options.closed(this.#enforcing)
+  }
+
+  #chosen(resources: Resources): Resources {
+    const names = this.#names
+    if (names === "*") return resources
+    return new Map([...resources].filter(([name]) => names.has(name)))
+  }
+
+  #remember({ revision, resources }: Snapshot): void {
+    this.#unanswered.set(revision, resources)
+    if (this.#unanswered.size <= MAX_UNANSWERED) return
+    for (const oldest of this.#unanswered.keys()) {
+      this.#unanswered.delete(oldest)
+      return
+    }
+  }
+
+  /** Answers come in the order of the questions: what is older than this one was skipped. */
+  #forgetUpTo(revision: number): void {
+    for (const other of [...this.#unanswered.keys()]) if (other <= revision) this.#unanswered.delete(other)
+  }
+}

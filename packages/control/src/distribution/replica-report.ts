@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one replica tells the others of its proxies, as the content of a ConfigMap. What many proxies enforce alike is
+// written once; the version of the workload itself is each proxy's own and stands beside it. Read with suspicion: an
+// unreadable report counts as none, and its proxies as not enforcing.
+
+import { gunzipSync, gzipSync } from "node:zlib"
+import { resourceNames } from "@merlon/xds"
+import type { InternedVersions, Versions } from "./interned-versions.js"
+import type { ProxyRecord, Rejection } from "./ledger.js"
+
+export interface ReplicaReport {
+  /** The writer's clock, in milliseconds; grows with every writing. */
+  readonly renewed: number
+  readonly proxies: ReadonlyMap<string, ProxyRecord>
+}
+
+const MAX_COMPRESSED = 1_500_000
+const MAX_TEXT = 64 * 1024 * 1024
+const MAX_PROXIES = 100_000
+const MAX_NAME = 2_048
+const MAX_RESOURCES = 10_000
+
+type ProxyEntry = [
+  connectedAt: number,
+  set: string,
+  workload: string | null,
+  signer: string | null,
+  rejection: [revision: number, message: string, resources: string[]] | null,
+]
+
+export function encodeReport({ renewed, proxies }: ReplicaReport): Buffer {
+  const sets: Record<string, Record<string, string>> = {}
+  const ids = new Map<string, string>()
+  const entries: Record<string, ProxyEntry> = {}
+  for (const [key, { connectedAt, enforced, signer, rejection }] of proxies) {
+    const shared = Object.fromEntries([...enforced].filter(([name]) => name !== resourceNames.workload))
+    const text = JSON.stringify(shared)
+    const id = ids.get(text) ?? String(ids.size)
+    ids.set(text, id)
+    sets[id] = shared
+    entries[key] = [
+      connectedAt,
+      id,
+      enforced.get(resourceNames.workload) ?? null,
+      signer ?? null,
+      rejection === undefined ? null : [rejection.revision, rejection.message, [...rejection.resources]],
+    ]
+  }
+  return gzipSync(JSON.stringify({ renewed, sets, proxies: entries }))
+}
+
+/** Undefined where it is not such a report. */
+export function decodeReport(bytes: Uint8Array, versions: InternedVersions): ReplicaReport | undefined {
+  if (bytes.length > MAX_COMPRESSED) return undefined
+  try {
+    const text = gunzipSync(bytes, { maxOutputLength: MAX_TEXT }).toString("utf8")
+    return readReport(JSON.parse(text), versions)
+  } catch {
+    // Not gzip, not JSON, or not what we write: nothing of it is believed.
+    return undefined
+  }
+}
+
+class Unreadable extends Error {}
+
+function readReport(value: unknown, versions: InternedVersions): ReplicaReport {
+  const report = fields(value)
+  const sets = new Map<string, readonly (readonly [string, string])[]>()
+  for (const [id, set] of bounded(Object.entries(fields(report.sets)), MAX_PROXIES)) sets.set(id, readSet(set))
+  const proxies = new Map<string, ProxyRecord>()
+  for (const [key, entry] of bounded(Object.entries(fields(report.proxies)), MAX_PROXIES)) {
+    proxies.set(text(key), readProxy(key, entry, sets, versions))
+  }
+  return { renewed: whole(report.renewed), proxies }
+}
+
+function readProxy(
+  key: string,
+  value: unknown,
+  sets: ReadonlyMap<string, readonly (readonly [string, string])[]>,
+  versions: InternedVersions,
+): ProxyRecord {
+  const [connectedAt, id, workload, signer, rejection] = list(value)
+  const set = sets.get(text(id))
+  if (set === undefined) throw new Unreadable()
+  const own = workload === null ? [] : [[resourceNames.workload, text(workload)] as const]
+  const enforced: Versions = versions.of([...own, ...set])
+  return {
+    key,
+    connectedAt: whole(connectedAt),
+    enforced,
+    signer: signer === null ? undefined : text(signer),
+    rejection: rejection === null ? undefined : readRejection(rejection),
+  }
+}
+
+function readRejection(value: unknown): Rejection {
+  const [revision, message, resources] = list(value)
+  return {
+    revision: whole(revision),
+    message: text(message),
+    resources: new Set(bounded(list(resources), MAX_RESOURCES).map(text)),
+  }
+}
+
+function readSet(value: unknown): readonly (readonly [string, string])[] {
+  return bounded(Object.entries(fields(value)), MAX_RESOURCES).map(([name, version]) => [text(name), text(version)])
+}
+
+function fields(value: unknown): { readonly [name: string]: unknown } {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Unreadable()
+  // An object that is no list; its fields stay unknown.
+  return value as { readonly [name: string]: unknown }
+}
+
+function list(value: unknown): readonly unknown[] {
+  if (!Array.isArray(value)) throw new Unreadable()
+  return value
+}
+
+function text(value: unknown): string {
+  if (typeof value !== "string" || value.length > MAX_NAME) throw new Unreadable()
+  return value
+}
+
+function whole(value: unknown): number {
+  if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0) throw new Unreadable()
+  return value
+}
+
+function bounded<T>(values: readonly T[], most: number): readonly T[] {
+  if (values.length > most) throw new Unreadable()
+  return values
+}

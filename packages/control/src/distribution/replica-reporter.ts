@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes this replica's report while another one leads: soon after a change, at most once a second, and now and then
+// without one, so that the leader sees that we live.
+
+import type { MeshNames } from "@merlon/policy"
+import { ApiError, type KubernetesClient } from "../kubernetes/client.js"
+import { CONFIG_MAPS, type KubernetesObject } from "../kubernetes/resource-type.js"
+import { type Scheduler, SYSTEM_SCHEDULER } from "../snapshot/burst.js"
+import type { ProxyLedger } from "./ledger.js"
+import { encodeReport } from "./replica-report.js"
+
+export const REPORT_FIELD = "report"
+
+export function reportLabel({ domain }: MeshNames): string {
+  return `${domain}/replica-report`
+}
+
+export function reportName({ mesh }: MeshNames, replica: string): string {
+  return `${mesh}-replica-${replica}`
+}
+
+export interface ReplicaReporterOptions {
+  readonly client: KubernetesClient
+  readonly names: MeshNames
+  /** A DNS label, as the Pod's name. */
+  readonly replica: string
+  readonly ledger: ProxyLedger
+  readonly onError: (error: unknown) => void
+  readonly scheduler?: Scheduler
+  /** Wall clock, in milliseconds. */
+  readonly now?: () => number
+}
+
+const PACE_MS = 1_000
+const RENEW_MS = 10_000
+/** An API server takes no ConfigMap above 1 MiB, and base64 needs a third more. */
+const MAX_BYTES = 750_000
+
+export class ReplicaReporter {
+  readonly #options: ReplicaReporterOptions
+  readonly #scheduler: Scheduler
+  readonly #now: () => number
+  #unfollow: (() => void) | undefined
+  #timer: (() => void) | undefined
+  #last = Number.NEGATIVE_INFINITY
+  #renewed = 0
+  #changed = false
+  #work: Promise<void> = Promise.resolve()
+
+  constructor(options: ReplicaReporterOptions) {
+    this.#options = options
+    this.#scheduler = options.scheduler ?? SYSTEM_SCHEDULER
+    this.#now = options.now ?? Date.now
+  }
+
+  /** To be called when another replica leads. */
+  start(): void {
+    if (this.#unfollow !== undefined) return
+    this.#unfollow = this.#options.ledger.onChange(() => this.#request())
+    this.#request()
+  }
+
+  /** To be called when this replica leads or ends. Resolves when the report is gone. */
+  async stop(): Promise<void> {
+    if (this.#unfollow === undefined) return
+    this.#unfollow()
+    this.#unfollow = undefined
+    this.#timer?.()
+    this.#timer = undefined
+    this.#changed = false
+    const { client, names, replica, onError } = this.#options
+    await this.#work
+    try {
+      await client.delete(CONFIG_MAPS, reportName(names, replica), names.rootNamespace)
+    } catch (error) {
+      // It goes stale by itself.
+      onError(error)
+    }
+  }
+
+  #request(): void {
+    if (this.#changed || this.#unfollow === undefined) return
+    this.#changed = true
+    this.#schedule(Math.max(0, this.#last + PACE_MS - this.#scheduler.now()))
+  }
+
+  #schedule(milliseconds: number): void {
+    this.#timer?.()
+    this.#timer = this.#scheduler.later(() => {
+      this.#timer = undefined
+      this.#work = this.#write()
+    }, milliseconds)
+  }
+
+  /** Never fails: what goes wrong is told, and written with the next renewal at the latest. */
+  async #write(): Promise<void> {
+    this.#changed = false
+    this.#last = this.#scheduler.now()
+    let next = RENEW_MS
+    try {
+      await this.#put()
+    } catch (error) {
+      this.#options.onError(error)
+      next = PACE_MS
+    }
+    if (this.#unfollow === undefined) return
+    if (this.#changed) this.#schedule(Math.max(0, this.#last + PACE_MS - this.#scheduler.now()))
+    else this.#schedule(next)
+  }
+
+  async #put(): Promise<void> {
+    const { client, names, replica, ledger } = this.#options
+    this.#renewed = Math.max(this.#renewed + 1, this.#now())
+    const bytes = encodeReport({ renewed: this.#renewed, proxies: ledger.proxies })
+    if (bytes.length > MAX_BYTES) {
+      throw new RangeError(`the report on ${ledger.proxies.size} proxies is too large; run more replicas`)
+    }
+    const name = reportName(names, replica)
+    const binaryData = { [REPORT_FIELD]: bytes.toString("base64") }
+    const report: KubernetesObject = {
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: { name, namespace: names.rootNamespace, labels: { [reportLabel(names)]: replica } },
+      binaryData,
+    }
+    try {
+      await client.patch(CONFIG_MAPS, name, { binaryData }, { namespace: names.rootNamespace, type: "merge" })
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 404) throw error
+      await client.create(CONFIG_MAPS, report)
+    }
+  }
+}

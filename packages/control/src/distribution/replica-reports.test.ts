@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+import { gzipSync } from "node:zlib"
+import { meshNames } from "@merlon/policy"
+import fc from "fast-check"
+import { describe, expect, it, test, vi } from "vitest"
+import { ApiError } from "../kubernetes/client.js"
+import { HandScheduler } from "../snapshot/testing/hand-driven.js"
+import { CombinedLedger } from "./combined-ledger.js"
+import { ConnectedProxies } from "./connected-proxies.js"
+import { InternedVersions } from "./interned-versions.js"
+import type { ProxyRecord } from "./ledger.js"
+import { decodeReport, encodeReport } from "./replica-report.js"
+import { ReplicaReporter } from "./replica-reporter.js"
+import { HandClient } from "./testing/hand-client.js"
+
+const names = meshNames()
+const OWN = "merlon-system/merlon-replica-leader"
+
+const versionMaps = fc.dictionary(
+  fc.constantFrom("workload", "trust", "policy/AuthorizationPolicy/foo/p", "__proto__", 'keys/["a",""]'),
+  fc.constantFrom("v1", "v2"),
+)
+const records = fc.dictionary(
+  fc.constantFrom("foo/a", "foo/b", "bar/c"),
+  fc.record({
+    connectedAt: fc.nat(),
+    enforced: versionMaps,
+    signer: fc.option(fc.constantFrom("s1", "s2"), { nil: undefined }),
+    rejection: fc.option(
+      fc.record({ revision: fc.nat(), message: fc.string(), resources: fc.uniqueArray(fc.string()) }),
+      { nil: undefined },
+    ),
+  }),
+)
+
+function recordsOf(value: typeof records extends fc.Arbitrary<infer T> ? T : never, versions: InternedVersions) {
+  const entries = Object.entries(value).map(([key, { connectedAt, enforced, signer, rejection }]) => {
+    const record: ProxyRecord = {
+      key,
+      connectedAt,
+      enforced: versions.of(Object.entries(enforced)),
+      signer,
+      rejection: rejection && { ...rejection, resources: new Set(rejection.resources) },
+    }
+    return [key, record] as const
+  })
+  return new Map(entries)
+}
+
+describe("a report", () => {
+  it("says the same when read, with the same object for equal versions", () => {
+    const versions = new InternedVersions()
+    fc.assert(
+      fc.property(records, fc.nat(), (value, renewed) => {
+        const proxies = recordsOf(value, versions)
+        const read = decodeReport(encodeReport({ renewed, proxies }), versions)
+        expect(read).toEqual({ renewed, proxies })
+        for (const [key, { enforced }] of proxies) expect(read?.proxies.get(key)?.enforced).toBe(enforced)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  const good = { renewed: 1, sets: { 0: { trust: "v" } }, proxies: { "foo/a": [1, "0", "w", null, null] } }
+  test.each<[string, Uint8Array]>([
+    ["is no gzip", Buffer.from("hello")],
+    ["is empty", Buffer.alloc(0)],
+    ["is no JSON", gzipSync("{")],
+    ["is too large", Buffer.alloc(1_500_001)],
+    ["unfolds to too much", gzipSync(Buffer.alloc(65 * 1024 * 1024, 32))],
+    ...(
+      [
+        ["is a list", []],
+        ["is null", null],
+        ["has no date", { ...good, renewed: undefined }],
+        ["has a date that is none", { ...good, renewed: -1 }],
+        ["has no sets", { ...good, sets: [] }],
+        ["has versions that are no text", { ...good, sets: { 0: { trust: 1 } } }],
+        ["has long names", { ...good, sets: { 0: { ["x".repeat(3_000)]: "v" } } }],
+        ["names a set that is not there", { ...good, proxies: { "foo/a": [1, "1", null, null, null] } }],
+        ["has a proxy that is no list", { ...good, proxies: { "foo/a": {} } }],
+        ["has a short entry", { ...good, proxies: { "foo/a": [1, "0"] } }],
+        ["has a broken rejection", { ...good, proxies: { "foo/a": [1, "0", "w", null, [1, "m", "x"]] } }],
+      ] as [string, unknown][]
+    ).map(([what, value]): [string, Uint8Array] => [what, gzipSync(JSON.stringify(value))]),
+  ])("that %s is none", (_, bytes) => {
+    expect(decodeReport(bytes, new InternedVersions())).toBeUndefined()
+  })
+
+  it("never throws, whatever the bytes", () => {
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.uint8Array(),
+          fc.json().map(text => gzipSync(text)),
+        ),
+        bytes => {
+          decodeReport(bytes, new InternedVersions())
+        },
+      ),
+      { numRuns: 300 },
+    )
+  })
+})
+
+function setUp() {
+  const api = new HandClient()
+  const scheduler = new HandScheduler()
+  const versions = new InternedVersions()
+  const errors: unknown[] = []
+  const clock = { now: 1_000 }
+  const theirs = new ConnectedProxies({ versions, scheduler, now: () => clock.now })
+  const own = new ConnectedProxies({ versions, scheduler, now: () => clock.now })
+  const onError = (error: unknown) => errors.push(error)
+  const reporter = new ReplicaReporter({ client: api.client, names, replica: "r2", ledger: theirs, onError, scheduler })
+  const leader = new CombinedLedger({ own, reports: api.reflected, ownReport: OWN, versions, scheduler })
+  const told: string[][] = []
+  leader.onChange(keys => told.push([...keys].sort()))
+  const written = (count: number) => vi.waitFor(() => expect(api.writes.length).toBe(count))
+  const settled = () => new Promise(resolve => setImmediate(resolve))
+  return { api, scheduler, errors, clock, theirs, own, reporter, leader, told, written, settled }
+}
+
+const sent = (version: string) => new Map([["trust", { version }]])
+
+describe("a replica that does not lead", () => {
+  it("writes its report at once, then at most once a second, and renews it", async () => {
+    const { api, scheduler, theirs, reporter, written, settled } = setUp()
+    reporter.start()
+    reporter.start()
+    scheduler.advance(0)
+    await written(2)
+    await settled()
+    expect(api.writes.map(write => write.split(" ")[0])).toEqual(["patch", "create"])
+    expect(api.reflected.items.get("merlon-system/merlon-replica-r2")?.metadata.labels).toEqual({
+      "merlon.dev/replica-report": "r2",
+    })
+    for (let i = 0; i < 5; i++) {
+      theirs.connect(`foo/${i}`, undefined)
+      scheduler.advance(100)
+    }
+    expect(api.writes.length).toBe(2)
+    scheduler.advance(500)
+    await written(3)
+    await settled()
+    scheduler.advance(9_999)
+    expect(api.writes.length).toBe(3)
+    scheduler.advance(1)
+    await written(4)
+  })
+
+  it("takes its report away when it leads or ends", async () => {
+    const { api, scheduler, theirs, reporter, written, settled } = setUp()
+    reporter.start()
+    scheduler.advance(0)
+    await written(2)
+    await reporter.stop()
+    await reporter.stop()
+    theirs.connect("foo/a", undefined)
+    scheduler.advance(60_000)
+    await settled()
+    expect(api.writes.at(-1)).toBe("delete configmaps merlon-system/merlon-replica-r2")
+    expect(api.writes.length).toBe(3)
+  })
+
+  it("goes on after a failure", async () => {
+    const { api, scheduler, errors, reporter, leader, theirs, settled } = setUp()
+    api.failure = new ApiError(500, "InternalError", "no")
+    theirs.connect("foo/a", undefined)
+    reporter.start()
+    scheduler.advance(0)
+    await vi.waitFor(() => expect(errors.length).toBe(1))
+    api.failure = undefined
+    await settled()
+    scheduler.advance(1_000)
+    await vi.waitFor(() => expect(leader.proxies.has("foo/a")).toBe(true))
+  })
+})
+
+describe("the leader", () => {
+  it("counts its own proxies and those of the others", async () => {
+    const { scheduler, theirs, own, reporter, leader, told, written, settled } = setUp()
+    own.connect("foo/mine", undefined)
+    theirs.connect("foo/theirs", "a".repeat(64)).acknowledged(sent("v1"))
+    reporter.start()
+    scheduler.advance(10)
+    await written(2)
+    await settled()
+    scheduler.advance(10)
+    expect([...leader.proxies.keys()].sort()).toEqual(["foo/mine", "foo/theirs"])
+    expect(leader.proxies.get("foo/theirs")).toEqual(theirs.proxies.get("foo/theirs"))
+    expect(leader.proxies.get("foo/theirs")?.enforced).toBe(theirs.proxies.get("foo/theirs")?.enforced)
+    expect(told.flat().sort()).toEqual(["foo/mine", "foo/theirs"])
+    scheduler.advance(10_000)
+    await written(3)
+    await settled()
+    scheduler.advance(10)
+    expect(told.flat().length).toBe(2)
+  })
+
+  it("believes the later connection of one proxy", async () => {
+    const { scheduler, theirs, own, clock, reporter, leader, written, settled } = setUp()
+    own.connect("foo/a", undefined).acknowledged(sent("old"))
+    clock.now = 2_000
+    theirs.connect("foo/a", undefined).acknowledged(sent("new"))
+    reporter.start()
+    scheduler.advance(10)
+    await written(2)
+    await settled()
+    expect(leader.proxies.get("foo/a")?.enforced.get("trust")).toBe("new")
+    clock.now = 3_000
+    own.connect("foo/a", undefined)
+    scheduler.advance(10)
+    expect(leader.proxies.get("foo/a")?.connectedAt).toBe(3_000)
+  })
+
+  it("stops counting a report that is not renewed, and one that is gone", async () => {
+    const { api, scheduler, theirs, reporter, leader, told, written, settled } = setUp()
+    theirs.connect("foo/a", undefined)
+    reporter.start()
+    scheduler.advance(10)
+    await written(2)
+    await settled()
+    expect(leader.proxies.has("foo/a")).toBe(true)
+    api.failure = new ApiError(0, "", "cut off")
+    scheduler.advance(29_000)
+    await settled()
+    expect(leader.proxies.has("foo/a")).toBe(true)
+    scheduler.advance(1_000)
+    expect(leader.proxies.has("foo/a")).toBe(false)
+    scheduler.advance(10)
+    expect(told.at(-1)).toEqual(["foo/a"])
+  })
+
+  it("ignores what it wrote itself in an earlier life, and what it cannot read", async () => {
+    const { api, leader } = setUp()
+    const metadata = { name: "merlon-replica-leader", namespace: "merlon-system" }
+    const record = { key: "foo/a", connectedAt: 1, enforced: new Map(), rejection: undefined, signer: undefined }
+    const report = encodeReport({ renewed: 1, proxies: new Map([["foo/a", record]]) }).toString("base64")
+    api.reflected.set({ apiVersion: "v1", kind: "ConfigMap", metadata, binaryData: { report } })
+    expect(leader.proxies.size).toBe(0)
+    const other = { ...metadata, name: "merlon-replica-r3" }
+    api.reflected.set({ apiVersion: "v1", kind: "ConfigMap", metadata: other, binaryData: { report } })
+    expect(leader.proxies.size).toBe(1)
+    api.reflected.set({ apiVersion: "v1", kind: "ConfigMap", metadata: other, binaryData: { report: "garbage" } })
+    expect(leader.proxies.size).toBe(0)
+    leader.stop()
+  })
+})
+
+it("fits 5,000 proxies into one ConfigMap", () => {
+  const versions = new InternedVersions()
+  const proxies = new Map<string, ProxyRecord>()
+  const hex = (n: number) => (n * 2_654_435_761).toString(16).padStart(16, "0")
+  for (let i = 0; i < 5_000; i++) {
+    const key = `namespace-${i % 100}/workload-${hex(i)}`
+    const enforced = new Map([["workload", hex(i * 7)]])
+    for (let p = 0; p < 20; p++)
+      enforced.set(`policy/AuthorizationPolicy/namespace-${i % 100}/p${p}`, hex(p * (i % 100)))
+    proxies.set(key, {
+      key,
+      connectedAt: 1_700_000_000_000 + i,
+      enforced: versions.of(enforced),
+      rejection: undefined,
+      signer: "a".repeat(64),
+    })
+  }
+  const bytes = encodeReport({ renewed: 1, proxies })
+  expect(decodeReport(bytes, versions)?.proxies.size).toBe(5_000)
+  expect(bytes.length).toBeLessThan(750_000)
+})

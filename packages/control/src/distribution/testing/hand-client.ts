@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// An API in a test's hands: keeps objects, applies merge patches, shows them to a reflector, fails when told to.
+
+import { ApiError, type KubernetesClient } from "../../kubernetes/client.js"
+import { type KubernetesObject, objectKey, type ResourceType } from "../../kubernetes/resource-type.js"
+import { HandReflected } from "../../registry/testing/objects.js"
+
+export class HandClient {
+  readonly reflected = new HandReflected<KubernetesObject>()
+  /** Every write that was tried. */
+  readonly writes: string[] = []
+  /** Fails writes until undefined. */
+  failure: Error | undefined
+  /** Holds writes back until it resolves. */
+  gate: Promise<void> = Promise.resolve()
+
+  get client(): KubernetesClient {
+    // Whoever is tested with this uses no other calls; one that does fails by name.
+    return this as unknown as KubernetesClient
+  }
+
+  async patch(type: ResourceType, name: string, body: unknown, options: { namespace?: string } = {}): Promise<unknown> {
+    const key = `${options.namespace}/${name}`
+    await this.#admit(`patch ${type.plural} ${key}`)
+    const before = this.reflected.items.get(key)
+    if (before === undefined) throw new ApiError(404, "NotFound", `${key} not found`)
+    const after = mergePatch(before, body) as KubernetesObject // of an object, by a patch that keeps its shape
+    this.reflected.set(after)
+    return after
+  }
+
+  async create(type: ResourceType, object: KubernetesObject): Promise<unknown> {
+    await this.#admit(`create ${type.plural} ${objectKey(object)}`)
+    this.reflected.set(object)
+    return object
+  }
+
+  async delete(type: ResourceType, name: string, namespace?: string): Promise<boolean> {
+    await this.#admit(`delete ${type.plural} ${namespace}/${name}`)
+    this.reflected.delete(`${namespace}/${name}`)
+    return true
+  }
+
+  async #admit(write: string): Promise<void> {
+    this.writes.push(write)
+    await this.gate
+    if (this.failure !== undefined) throw this.failure
+  }
+}
+
+/** RFC 7396. */
+function mergePatch(target: unknown, patch: unknown): unknown {
+  if (typeof patch !== "object" || patch === null || Array.isArray(patch)) return patch
+  const result: Record<string, unknown> =
+    typeof target === "object" && target !== null && !Array.isArray(target) ? { ...target } : {}
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === null) delete result[name]
+    else result[name] = mergePatch(result[name], value)
+  }
+  return result
+}
