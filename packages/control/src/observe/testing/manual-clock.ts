@@ -49,6 +49,8 @@ export class ManualClock implements Clock {
 
   /** Passes time, firing what is due in its order and letting what it starts run. */
   async advance(milliseconds: number): Promise<void> {
+    // What was started before may still be about to set a timer.
+    await settle()
     const end = this.#elapsed + milliseconds
     for (;;) {
       const due = [...this.#timers].filter(timer => timer.due <= end).sort((a, b) => a.due - b.due)[0]

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it } from "vitest"
+import { stored, workload } from "./testing/documents.js"
+import { Stage } from "./testing/stage.js"
+
+const allow = (name = "p", more: object = {}) => stored("AuthorizationPolicy", name, { rules: [{}] }, more)
+
+async function staged(options: ConstructorParameters<typeof Stage>[0] = {}) {
+  const stage = new Stage(options)
+  await stage.settle()
+  return stage
+}
+
+describe("a policy on its way", () => {
+  it("is said to be enforced once every proxy says so", async () => {
+    const stage = await staged()
+    stage.setWorkloads(workload("foo/a"), workload("foo/b"), workload("foo/c", {}, false))
+    stage.connect("foo/a")
+    stage.apply(allow())
+    await stage.clock.advance(1_000)
+    expect(stage.said("AuthorizationPolicy", "foo/p")).toBe(
+      "False Waiting: enforced by 0 of 2 proxies at generation 7; waiting for foo/a; not connected: foo/b",
+    )
+    stage.acknowledge("foo/a")
+    await stage.clock.advance(1_000)
+    expect(stage.said("AuthorizationPolicy", "foo/p")).toBe(
+      "False NotConnected: enforced by 1 of 2 proxies at generation 7; not connected: foo/b",
+    )
+    stage.acknowledge("foo/b")
+    await stage.settle()
+    expect(stage.said("AuthorizationPolicy", "foo/p")).toBe(
+      "True AllProxies: enforced by 2 of 2 proxies at generation 7",
+    )
+    expect(stage.said("AuthorizationPolicy", "foo/p", "MatchesWorkloads")).toBe(
+      "True Selected: selects 3 workloads; 1 without an xserver, where nothing enforces it: foo/c",
+    )
+  })
+
+  it("is not enforced any more when it changes, until the new version is acknowledged", async () => {
+    const stage = await staged()
+    stage.setWorkloads(workload("foo/a"))
+    stage.apply(allow())
+    stage.acknowledge("foo/a")
+    await stage.clock.advance(1_000)
+    stage.apply(allow("p", { generation: 8 }))
+    await stage.clock.advance(1_000)
+    expect(stage.said("AuthorizationPolicy", "foo/p")).toContain(
+      "False Waiting: enforced by 0 of 1 proxy at generation 8",
+    )
+    stage.acknowledge("foo/a")
+    await stage.settle()
+    expect(stage.said("AuthorizationPolicy", "foo/p")).toBe("True AllProxies: enforced by 1 of 1 proxy at generation 8")
+  })
+
+  it("makes few writes, however many proxies acknowledge one by one", async () => {
+    const stage = await staged()
+    const keys = Array.from({ length: 1_000 }, (_, index) => `foo/w${index}`)
+    stage.setWorkloads(...keys.map(key => workload(key)))
+    for (const key of keys) stage.connect(key)
+    stage.apply(allow())
+    await stage.settle()
+    const before = stage.statusWrites
+    for (const key of keys) {
+      stage.acknowledge(key)
+      await stage.clock.advance(2)
+    }
+    expect(stage.said("AuthorizationPolicy", "foo/p")).toBe(
+      "True AllProxies: enforced by 1000 of 1000 proxies at generation 7",
+    )
+    // Two seconds of counting up, and the end.
+    expect(stage.statusWrites - before).toBeLessThanOrEqual(4)
+    await stage.clock.advance(60_000)
+    expect(stage.statusWrites - before).toBeLessThanOrEqual(4)
+  })
+
+  it("tells of a proxy's rejection in its own words, with an event", async () => {
+    const stage = await staged()
+    stage.setWorkloads(workload("foo/a"))
+    stage.apply(allow())
+    stage.reject("foo/a", "rule 3 does not compile")
+    await stage.clock.advance(1_000)
+    expect(stage.said("AuthorizationPolicy", "foo/p")).toBe(
+      "False Rejected: enforced by 0 of 1 proxy at generation 7; `foo/a` rejected it: rule 3 does not compile",
+    )
+    expect(stage.events).toEqual(["ProxyRejected p"])
+  })
+})
+
+describe("only what a change can touch is looked at", () => {
+  it("writes nothing where nothing is said anew", async () => {
+    const stage = await staged()
+    stage.setWorkloads(workload("foo/a"), workload("bar/b"))
+    stage.apply(allow())
+    stage.acknowledge("foo/a")
+    await stage.clock.advance(60_000)
+    const writes = stage.statusWrites
+    stage.acknowledge("foo/a")
+    stage.acknowledge("bar/b")
+    stage.setWorkloads(workload("bar/c"))
+    await stage.clock.advance(60_000)
+    expect(stage.statusWrites).toBe(writes)
+  })
+
+  it("writes again what somebody else wrote over", async () => {
+    const stage = await staged()
+    stage.setWorkloads(workload("foo/a"))
+    stage.apply(allow())
+    stage.acknowledge("foo/a")
+    await stage.clock.advance(2_000)
+    const object = stage.client.objects.get("authorizationpolicies/foo/p")
+    if (object === undefined) throw new Error("the policy is gone")
+    stage.apply({ ...object, status: { conditions: [{ type: "Enforced", status: "False" }, null, 5] } })
+    await stage.clock.advance(2_000)
+    expect(stage.said("AuthorizationPolicy", "foo/p")).toContain("True AllProxies")
+  })
+
+  it("follows a workload that gets or loses its xserver", async () => {
+    const stage = await staged()
+    stage.setWorkloads(workload("foo/a", {}, false))
+    stage.apply(allow())
+    await stage.clock.advance(1_000)
+    expect(stage.said("AuthorizationPolicy", "foo/p")).toContain("False NoProxies")
+    stage.setWorkloads(workload("foo/a"))
+    stage.acknowledge("foo/a")
+    await stage.clock.advance(1_000)
+    expect(stage.said("AuthorizationPolicy", "foo/p")).toContain("True AllProxies")
+  })
+
+  it("suggests the nearest labels also where the workload comes later", async () => {
+    const stage = await staged()
+    stage.apply(stored("AuthorizationPolicy", "p", { selector: { matchLabels: { app: "httpbin" } }, rules: [{}] }))
+    await stage.clock.advance(1_000)
+    stage.setWorkloads(workload("foo/a", { app: "htpbin" }))
+    await stage.clock.advance(5_000)
+    expect(stage.said("AuthorizationPolicy", "foo/p", "MatchesWorkloads")).toBe(
+      "False NoWorkloads: no workload in `foo` has `app=httpbin`; the nearest has `app=htpbin` (`foo/a`)",
+    )
+  })
+})
+
+describe("each kind", () => {
+  it("RequestAuthentication: enforced with its keys, told of their failure and recovery", async () => {
+    const stage = await staged()
+    const rule = { issuer: "https://idp", jwksUri: "https://idp/keys" }
+    stage.setWorkloads(workload("foo/a"))
+    stage.apply(stored("RequestAuthentication", "jwt", { jwtRules: [rule] }))
+    stage.acknowledge("foo/a")
+    stage.setKeys(rule, { jwks: "one", keys: 1, fetchedAt: 0, nextFetchAt: 0 }, true)
+    await stage.clock.advance(1_000)
+    expect(stage.said("RequestAuthentication", "foo/jwt")).toContain("False Waiting")
+    stage.acknowledge("foo/a")
+    await stage.clock.advance(1_000)
+    expect(stage.said("RequestAuthentication", "foo/jwt")).toContain("True AllProxies")
+    expect(stage.said("RequestAuthentication", "foo/jwt", "JwksReady")).toContain("True Ready: `https://idp`: 1 key")
+    stage.setKeys(rule, { error: "answered 500" }, false)
+    await stage.clock.advance(1_000)
+    expect(stage.said("RequestAuthentication", "foo/jwt", "JwksReady")).toContain("stay in force (answered 500;")
+    stage.setKeys(rule, { error: undefined }, false)
+    await stage.clock.advance(1_000)
+    expect(stage.events).toEqual(["JwksFetchFailed jwt", "JwksRecovered jwt"])
+  })
+
+  it("RequestAuthentication: a refresh that changes nothing is written now and then", async () => {
+    const stage = await staged()
+    const rule = { issuer: "https://idp", jwksUri: "https://idp/keys" }
+    stage.apply(stored("RequestAuthentication", "jwt", { jwtRules: [rule] }))
+    stage.setKeys(rule, { jwks: "one", keys: 1 }, true)
+    await stage.clock.advance(2_000)
+    const writes = stage.statusWrites
+    for (let minute = 0; minute < 20; minute++) {
+      stage.setKeys(rule, { fetchedAt: stage.clock.now() }, false)
+      await stage.clock.advance(60_000)
+    }
+    expect(stage.statusWrites - writes).toBeLessThanOrEqual(4)
+  })
+
+  it("PeerAuthentication: the younger learns of the older, and of its going", async () => {
+    const stage = await staged()
+    stage.setWorkloads(workload("foo/a"))
+    stage.apply(stored("PeerAuthentication", "young", {}, { creationTimestamp: "2026-02-01T00:00:00Z" }))
+    await stage.clock.advance(1_000)
+    stage.apply(stored("PeerAuthentication", "old", {}))
+    await stage.clock.advance(2_000)
+    expect(stage.said("PeerAuthentication", "foo/young", "Superseded")).toContain("`foo/old` is asked instead")
+    expect(stage.said("PeerAuthentication", "foo/old", "Superseded")).toContain("False InForce")
+    expect(stage.events).toEqual(["Superseded young"])
+    stage.remove("PeerAuthentication", "foo/old")
+    await stage.clock.advance(2_000)
+    expect(stage.said("PeerAuthentication", "foo/young", "Superseded")).toContain("False InForce")
+  })
+
+  it("MeshService: follows the Service behind its host", async () => {
+    const stage = await staged()
+    stage.setWorkloads(workload("foo/a", { app: "web" }))
+    stage.apply(stored("MeshService", "web", { hosts: ["web"] }))
+    await stage.clock.advance(1_000)
+    expect(stage.said("MeshService", "foo/web", "MatchesWorkloads")).toContain("no workload stands behind `web`")
+    const host = "web.foo.svc.cluster.local"
+    stage.setService({ namespace: "foo", name: "web", host, selector: { app: "web" }, ports: [] })
+    await stage.clock.advance(1_000)
+    expect(stage.said("MeshService", "foo/web", "MatchesWorkloads")).toBe("True Selected: selects 1 workload")
+  })
+
+  it("an invalid document that was stored nevertheless is said to be one", async () => {
+    const stage = await staged()
+    stage.apply(stored("AuthorizationPolicy", "p", { rulez: [] }))
+    await stage.clock.advance(1_000)
+    expect(stage.said("AuthorizationPolicy", "foo/p", "Accepted")).toContain(
+      "False Invalid: not valid: spec.rulez: unknown field `rulez`",
+    )
+    expect(stage.said("AuthorizationPolicy", "foo/p")).toContain("False Invalid")
+    expect(stage.events).toEqual(["InvalidStored p"])
+  })
+})
+
+describe("the lease", () => {
+  it("is needed to write; who wins it says everything anew", async () => {
+    const stage = await staged()
+    stage.leader = false
+    stage.setWorkloads(workload("foo/a"))
+    stage.apply(allow())
+    stage.acknowledge("foo/a")
+    await stage.clock.advance(60_000)
+    expect(stage.statusWrites).toBe(0)
+    stage.leader = true
+    stage.controller.leadershipChanged(true)
+    await stage.settle()
+    expect(stage.said("AuthorizationPolicy", "foo/p")).toContain("True AllProxies")
+  })
+
+  it("gives proxies a moment to come back before their absence counts", async () => {
+    const stage = await staged()
+    stage.setWorkloads(workload("foo/a"))
+    stage.apply(allow())
+    stage.acknowledge("foo/a")
+    await stage.clock.advance(60_000)
+    stage.leader = false
+    stage.controller.leadershipChanged(false)
+    stage.disconnect("foo/a")
+    stage.leader = true
+    stage.controller.leadershipChanged(true)
+    await stage.clock.advance(9_000)
+    expect(stage.said("AuthorizationPolicy", "foo/p")).toContain("True AllProxies")
+    await stage.clock.advance(1_000)
+    expect(stage.said("AuthorizationPolicy", "foo/p")).toContain("False NotConnected")
+  })
+})
+
+it("never writes a status over a version that it was not made from", async () => {
+  const stage = await staged({ echo: false })
+  stage.setWorkloads(workload("foo/a"))
+  stage.apply(allow())
+  const object = stage.client.objects.get("authorizationpolicies/foo/p")
+  if (object === undefined) throw new Error("the policy is gone")
+  stage.client.objects.set("authorizationpolicies/foo/p", {
+    ...object,
+    metadata: { ...object.metadata, generation: 8 },
+  })
+  await stage.clock.advance(1_000)
+  expect(stage.said("AuthorizationPolicy", "foo/p")).toBe("nothing")
+  expect(stage.warnings).toEqual([])
+})

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+// The surroundings of a status controller, changed by hand: documents, workloads, proxies and keys that a test sets.
+
+import { type Kind, keySetId, selects } from "@merlon/policy"
+import { resourceNames, type VersionedResource } from "@merlon/xds"
+import type { ProxyLedger, ProxyRecord } from "../../distribution/ledger.js"
+import type { KeySetState, KeySets } from "../../keysets/key-sets.js"
+import type { Change, Reflected } from "../../kubernetes/reflector.js"
+import { type KubernetesObject, objectKey, policyTypes } from "../../kubernetes/resource-type.js"
+import { ManualClock, settle } from "../../observe/testing/manual-clock.js"
+import { MemoryClient } from "../../observe/testing/memory-client.js"
+import type { DirectoryChange, MeshDirectory, MeshServiceEntry } from "../../registry/mesh-directory.js"
+import type { MeshWorkload } from "../../registry/mesh-workload.js"
+import type { EventReason } from "../events.js"
+import { expectedVersions } from "../expected-versions.js"
+import { entryOf } from "../policy-entry.js"
+import { StatusController } from "../status-controller.js"
+import { type PolicyReach, type SecurityKind, statusKey } from "../status-inputs.js"
+import { mesh } from "./documents.js"
+
+class Listeners<Args extends unknown[]> {
+  readonly #all = new Set<(...args: Args) => void>()
+  readonly add = (listener: (...args: Args) => void): (() => void) => {
+    this.#all.add(listener)
+    return () => {
+      this.#all.delete(listener)
+    }
+  }
+  tell(...args: Args): void {
+    for (const listener of this.#all) listener(...args)
+  }
+}
+
+const KINDS = ["RequestAuthentication", "AuthorizationPolicy", "PeerAuthentication", "MeshService"] as const
+
+export class Stage {
+  readonly clock = new ManualClock()
+  readonly client = new MemoryClient()
+  readonly events: string[] = []
+  readonly warnings: string[] = []
+  leader = true
+  readonly #documents = new Map<
+    Kind,
+    { items: Map<string, KubernetesObject>; listeners: Listeners<[Change<KubernetesObject>]> }
+  >()
+  readonly #workloads = new Map<string, MeshWorkload>()
+  readonly #services = new Map<string, MeshServiceEntry>()
+  readonly #directoryListeners = new Listeners<[DirectoryChange]>()
+  readonly #proxies = new Map<string, ProxyRecord>()
+  readonly #ledgerListeners = new Listeners<[ReadonlySet<string>]>()
+  readonly #keys = new Map<string, KeySetState>()
+  readonly #keyListeners = new Listeners<[string, { readonly jwks: boolean }]>()
+  readonly #selectionListeners = new Listeners<[ReadonlySet<string>]>()
+  readonly controller: StatusController
+
+  constructor({ echo = true, settleMs = 10_000 } = {}) {
+    for (const kind of KINDS) this.#documents.set(kind, { items: new Map(), listeners: new Listeners() })
+    this.controller = new StatusController({
+      mesh,
+      clusterDomain: "cluster.local",
+      client: this.client,
+      documents: Object.fromEntries(KINDS.map(kind => [kind, this.#reflected(kind)])) as never, // one per kind
+      directory: this.#directory(),
+      ledger: { proxies: this.#proxies, onChange: this.#ledgerListeners.add } satisfies ProxyLedger,
+      keySets: this.#keySets(),
+      reach: this.#reach(),
+      clients: undefined,
+      ready: Promise.resolve(),
+      isLeader: () => this.leader,
+      events: { record: ({ name }, reason: EventReason) => this.events.push(`${reason} ${name}`) },
+      warn: message => this.warnings.push(message),
+      clock: this.clock,
+      settleMs,
+    })
+    if (echo) this.client.beforeWrite = () => this.#echoSoon()
+  }
+
+  /** Stores a document, as if somebody had applied it. */
+  apply(object: KubernetesObject): void {
+    const kind = object.kind as Kind // tests apply our kinds alone
+    this.#tell(kind, this.client.put(policyTypes(mesh.names)[kind], object))
+    this.#selectionListeners.tell(new Set([statusKey(kind, object.metadata.namespace ?? "", object.metadata.name)]))
+  }
+
+  remove(kind: Kind, key: string): void {
+    const documents = this.#documents.get(kind)
+    const previous = documents?.items.get(key)
+    this.client.objects.delete(`${policyTypes(mesh.names)[kind].plural}/${key}`)
+    documents?.items.delete(key)
+    documents?.listeners.tell({ key, object: undefined, previous })
+  }
+
+  setWorkloads(...workloads: MeshWorkload[]): void {
+    for (const workload of workloads) this.#workloads.set(workload.key, workload)
+    this.#directoryListeners.tell({ workloads: new Set(workloads.map(({ key }) => key)), services: new Set() })
+    this.#selectionListeners.tell(new Set(this.#keysOfAll()))
+  }
+
+  setService(service: MeshServiceEntry): void {
+    this.#services.set(service.host, service)
+    this.#directoryListeners.tell({ workloads: new Set(), services: new Set([service.host]) })
+  }
+
+  setKeys(rule: { issuer?: string; jwksUri?: string }, state: Partial<KeySetState>, jwks: boolean): void {
+    const id = keySetId(rule)
+    const none = { id, jwks: undefined, keys: 0, fetchedAt: undefined, nextFetchAt: undefined, error: undefined }
+    this.#keys.set(id, { ...none, ...this.#keys.get(id), ...state })
+    this.#keyListeners.tell(id, { jwks })
+  }
+
+  /** The proxy acknowledges everything that it is to enforce now. */
+  acknowledge(key: string): void {
+    this.#report(key, { enforced: this.#viewOf(key) })
+  }
+
+  connect(key: string): void {
+    this.#report(key, { enforced: new Map() })
+  }
+
+  reject(key: string, message: string): void {
+    const resources = new Set(this.#viewOf(key).keys())
+    this.#report(key, { enforced: new Map(), rejection: { revision: 1, message, resources } })
+  }
+
+  disconnect(key: string): void {
+    this.#proxies.delete(key)
+    this.#ledgerListeners.tell(new Set([key]))
+  }
+
+  said(kind: Kind, key: string, type = "Enforced"): string {
+    const object = this.client.objects.get(`${policyTypes(mesh.names)[kind].plural}/${key}`)
+    const { conditions = [] } = (object?.status ?? {}) as { conditions?: { [field: string]: string }[] }
+    const condition = conditions.find(candidate => candidate.type === type)
+    return condition === undefined ? "nothing" : `${condition.status} ${condition.reason}: ${condition.message}`
+  }
+
+  get statusWrites(): number {
+    return this.client.writes.filter(({ verb }) => verb === "patch").length
+  }
+
+  #tell(kind: Kind, object: KubernetesObject): void {
+    const documents = this.#documents.get(kind)
+    const key = objectKey(object)
+    const previous = documents?.items.get(key)
+    documents?.items.set(key, object)
+    documents?.listeners.tell({ key, object, previous })
+  }
+
+  /** What was written comes back, as from a watch. */
+  #echoSoon(): void {
+    setImmediate(() => {
+      for (const kind of KINDS) {
+        for (const [key, object] of this.#documents.get(kind)?.items ?? []) {
+          const stored = this.client.objects.get(`${policyTypes(mesh.names)[kind].plural}/${key}`)
+          if (stored !== undefined && stored !== object) this.#tell(kind, stored)
+        }
+      }
+    })
+  }
+
+  #report(key: string, record: Partial<ProxyRecord>): void {
+    const empty = { key, connectedAt: 0, enforced: new Map(), rejection: undefined, signer: undefined }
+    this.#proxies.set(key, { ...empty, ...record })
+    this.#ledgerListeners.tell(new Set([key]))
+  }
+
+  #reflected(kind: Kind): Reflected<KubernetesObject> {
+    const { items, listeners } = this.#documents.get(kind) ?? { items: new Map(), listeners: new Listeners() }
+    return { items, synced: Promise.resolve(), onChange: listeners.add }
+  }
+
+  #directory(): MeshDirectory {
+    const select: MeshDirectory["select"] = (labels, namespace) =>
+      [...this.#workloads.values()].filter(
+        workload =>
+          (namespace === undefined || workload.namespace === namespace) && selects({ matchLabels: labels }, workload),
+      )
+    return {
+      workloads: this.#workloads,
+      services: this.#services,
+      select,
+      behind: ({ selector, namespace }) => (selector === undefined ? [] : select(selector, namespace)),
+      onChange: this.#directoryListeners.add,
+    }
+  }
+
+  #keySets(): KeySets {
+    return {
+      need: () => undefined,
+      get: id => this.#keys.get(id),
+      reportUnknownKey: () => undefined,
+      onChange: this.#keyListeners.add,
+    }
+  }
+
+  #reach(): PolicyReach {
+    return {
+      selectedBy: (kind, namespace, name) => this.#selectedBy(kind, namespace, name),
+      onSelectionChange: this.#selectionListeners.add,
+      get: key => {
+        const resources = new Map(
+          [...this.#viewOf(key)].map(([name, version]): [string, VersionedResource] => [
+            name,
+            { name, version, value: new Uint8Array() },
+          ]),
+        )
+        return { revision: 1, resources }
+      },
+    }
+  }
+
+  #selectedBy(kind: SecurityKind, namespace: string, name: string): ReadonlySet<string> {
+    const object = this.#documents.get(kind)?.items.get(`${namespace}/${name}`)
+    const entry = object && entryOf(kind, object, mesh.names)
+    if (entry?.document === undefined || entry.document.kind === "MeshService") return new Set()
+    const { selector } = entry.document.spec
+    const inScope = [...this.#workloads.values()].filter(
+      workload => namespace === mesh.names.rootNamespace || workload.namespace === namespace,
+    )
+    return new Set(inScope.filter(workload => selects(selector, workload)).map(({ key }) => key))
+  }
+
+  #viewOf(key: string): Map<string, string> {
+    const view = new Map<string, string>()
+    for (const kind of KINDS) {
+      if (kind === "MeshService") continue
+      for (const object of this.#documents.get(kind)?.items.values() ?? []) {
+        const { document, namespace, name } = entryOf(kind, object, mesh.names)
+        if (document === undefined || document.kind === "MeshService") continue
+        if (!this.#selectedBy(kind, namespace, name).has(key)) continue
+        for (const pair of expectedVersions(document, mesh.names, id => this.#keys.get(id)?.jwks)) view.set(...pair)
+        view.set(resourceNames.workload, "1")
+      }
+    }
+    return view
+  }
+
+  *#keysOfAll(): Iterable<string> {
+    for (const kind of KINDS) {
+      for (const key of this.#documents.get(kind)?.items.keys() ?? []) yield `${kind}/${key}`
+    }
+  }
+
+  settle = settle
+}
