@@ -1,6 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public face of the road.
+// The public face of the road. gRPC and the messages of Envoy are behind functions that load them: whoever imports this
+// pays for what it uses.
 
+export { MeshCallError } from "./client/call-error.js"
+export { type CertificateAnswer, MeshClient } from "./client/mesh-client.js"
+export {
+  type ClientLimits,
+  DEFAULT_CLIENT_LIMITS,
+  type MeshClientOptions,
+  type Proof,
+  type Subscription,
+  type Update,
+} from "./client/options.js"
+export { decodeProxyResource } from "./decode.js"
+export { encodeProxyResource } from "./encode.js"
 export {
   decodeHostRoutes,
   encodeHostRoutes,
@@ -9,6 +22,8 @@ export {
   type PortMode,
   type ServiceModes,
 } from "./host-routes.js"
+export { MalformedJson } from "./json-shape.js"
+export type { Log } from "./log.js"
 export {
   type KeySetSpec,
   type MeshSpec,
@@ -38,6 +53,12 @@ export {
   type WeightedDestination,
   type WeightedRoute,
 } from "./route-table.js"
+export { DEFAULT_SERVER_LIMITS, type ServerLimits, type StreamLimits } from "./server/limits.js"
+export type { Papers } from "./server/listener.js"
+export { MeshServer, type MeshServerOptions } from "./server/mesh-server.js"
+export type { MeshServerObserver, Protocol } from "./server/observer.js"
+export type { PeerCertificate } from "./server/peer-certificate.js"
+export type { ProxyCalls, SignedCertificate } from "./server/serve-calls.js"
 export type {
   Caller,
   ClientNode,
@@ -47,3 +68,4 @@ export type {
   Subscriber,
   VersionedResource,
 } from "./server/source.js"
+export type { FaultCode } from "./server/stream-fault.js"

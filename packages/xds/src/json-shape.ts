@@ -60,13 +60,23 @@ export function record<T>(maximum: number, read: Read<T>): Read<{ readonly [key:
   }
 }
 
-export function object<T extends object>(fields: { readonly [K in keyof T]-?: Read<T[K]> }): Read<T> {
+type Fields<T> = { readonly [K in keyof T]-?: Read<T[K]> }
+
+export function object<T extends object>(fields: Fields<T>): Read<T> {
+  const read = openObject(fields)
+  return (value, path) => {
+    for (const name of Object.keys(plainObject(value, path))) {
+      if (!Object.hasOwn(fields, name)) throw new MalformedJson(`${path}: unknown field \`${name.slice(0, SHOWN)}\``)
+    }
+    return read(value, path)
+  }
+}
+
+/** For what a newer writer may extend: a field nobody knows is left out. */
+export function openObject<T extends object>(fields: Fields<T>): Read<T> {
   const readers = new Map<string, Read<unknown>>(Object.entries(fields))
   return (value, path) => {
     const given = plainObject(value, path)
-    for (const name of Object.keys(given)) {
-      if (!readers.has(name)) throw new MalformedJson(`${path}: unknown field \`${name.slice(0, SHOWN)}\``)
-    }
     const result: { [name: string]: unknown } = {}
     for (const [name, read] of readers) {
       const item = read(Object.hasOwn(given, name) ? given[name] : undefined, path === "" ? name : `${path}.${name}`)

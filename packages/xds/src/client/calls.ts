@@ -9,7 +9,11 @@ import type { CertificateAnswer } from "./mesh-client.js"
 
 export async function signOnce(
   options: ChannelOptions,
-  { request, ttlSeconds, nodeId }: { readonly request: Uint8Array; readonly ttlSeconds: number; readonly nodeId: string },
+  {
+    request,
+    ttlSeconds,
+    nodeId,
+  }: { readonly request: Uint8Array; readonly ttlSeconds: number; readonly nodeId: string },
 ): Promise<CertificateAnswer> {
   const message = create(SignCertificateRequestSchema, { signingRequest: request, ttlSeconds, nodeId })
   const { certificateChain, trustBundle } = await callOnce(options, signCertificate, message)

@@ -4,6 +4,7 @@
 
 import { ChannelCredentials, Client, Metadata, type MethodDefinition, type ServiceError, status } from "@grpc/grpc-js"
 import { type Log, messageOf } from "../log.js"
+import { MeshCallError } from "./call-error.js"
 import type { ClientLimits, Proof } from "./options.js"
 
 export interface ChannelOptions {
@@ -56,17 +57,6 @@ function credentials({ trustBundle, log }: ChannelOptions, { token, certificate 
     if (token === undefined) throw error
     log.warn({ error: messageOf(error) }, "the certificate cannot be used; going by the token alone")
     return ChannelCredentials.createSsl(roots)
-  }
-}
-
-export class MeshCallError extends Error {
-  override readonly name = "MeshCallError"
-  /** In the words of gRPC: `UNAVAILABLE`, `PERMISSION_DENIED`. */
-  readonly code: string
-
-  constructor(code: string, message: string) {
-    super(message)
-    this.code = code
   }
 }
 

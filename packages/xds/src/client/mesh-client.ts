@@ -6,7 +6,7 @@ import { messageOf, SILENT } from "../log.js"
 import { Backoff } from "./backoff.js"
 import type { DeltaStream, StreamEnd } from "./delta-stream.js"
 import { Lane } from "./lane.js"
-import { DEFAULT_CLIENT_LIMITS, type ClientLimits, type MeshClientOptions } from "./options.js"
+import { type ClientLimits, DEFAULT_CLIENT_LIMITS, type MeshClientOptions } from "./options.js"
 
 type ConnectionListener = (connected: boolean, why?: string) => void
 

@@ -5,7 +5,7 @@
 import type { Metadata } from "@grpc/grpc-js"
 import { type Log, messageOf } from "../log.js"
 import type { ServerLimits } from "./limits.js"
-import { type CertificateFacts, isCurrent } from "./peer-certificate.js"
+import { isCurrent, type PeerCertificate } from "./peer-certificate.js"
 import type { Caller, Refusal } from "./source.js"
 import { exhausted, type StreamFault } from "./stream-fault.js"
 
@@ -13,7 +13,7 @@ export interface AuthenticationOptions {
   /** Undefined for a token that is not good. A throw means that nobody could say. */
   readonly verifyToken: (token: string) => Promise<Caller | undefined>
   /** The chain is good and the dates are right; undefined where the identity is not one of the mesh. */
-  readonly checkCertificate: (facts: CertificateFacts) => Caller | Refusal | undefined
+  readonly checkCertificate: (certificate: PeerCertificate) => Caller | Refusal | undefined
   readonly limits: ServerLimits
   readonly log: Log
   readonly now: () => number
@@ -22,7 +22,7 @@ export interface AuthenticationOptions {
 export interface Proven {
   readonly caller: Caller
   /** Of a caller that is known by its certificate. */
-  readonly facts?: CertificateFacts
+  readonly certificate?: PeerCertificate
 }
 
 const NO_PROOF: StreamFault = {
@@ -38,23 +38,23 @@ export class Authenticator {
     this.#options = options
   }
 
-  async authenticate(metadata: Metadata, facts: CertificateFacts | undefined): Promise<Proven | StreamFault> {
+  async authenticate(metadata: Metadata, certificate: PeerCertificate | undefined): Promise<Proven | StreamFault> {
     const token = bearerToken(metadata)
     const byToken = token === undefined ? undefined : await this.#byToken(token)
     if (byToken !== undefined && "caller" in byToken) return byToken
-    const byCertificate = facts === undefined ? undefined : this.byCertificate(facts)
+    const byCertificate = certificate === undefined ? undefined : this.byCertificate(certificate)
     if (byCertificate !== undefined && "caller" in byCertificate) return byCertificate
     return byToken ?? byCertificate ?? NO_PROOF
   }
 
   /** Also asked again of streams that are open. */
-  byCertificate(facts: CertificateFacts): Proven | StreamFault {
-    if (!isCurrent(facts, this.#options.now())) {
+  byCertificate(certificate: PeerCertificate): Proven | StreamFault {
+    if (!isCurrent(certificate, this.#options.now())) {
       return { code: "UNAUTHENTICATED", message: "the certificate has expired; send a service-account token" }
     }
-    const found = this.#options.checkCertificate(facts)
+    const found = this.#options.checkCertificate(certificate)
     if (found === undefined) return NO_PROOF
-    return "code" in found ? found : { caller: found, facts }
+    return "code" in found ? found : { caller: found, certificate }
   }
 
   async #byToken(token: string): Promise<Proven | StreamFault> {

@@ -6,7 +6,7 @@ import { constants } from "node:crypto"
 import { createServer, type SecureContextOptions, type Server, type TLSSocket } from "node:tls"
 import { type Log, messageOf } from "../log.js"
 import type { ServerLimits } from "./limits.js"
-import { type CertificateFacts, certificateFacts } from "./peer-certificate.js"
+import { type PeerCertificate, peerCertificate } from "./peer-certificate.js"
 
 export interface Papers {
   /** PEM, leaf first. */
@@ -20,7 +20,7 @@ export interface Connection {
   readonly socket: TLSSocket
   readonly address: string
   /** What its certificate proved when it connected. */
-  readonly facts: CertificateFacts | undefined
+  readonly certificate: PeerCertificate | undefined
 }
 
 export interface ListenerOptions {
@@ -111,7 +111,7 @@ export class Listener {
       return
     }
     const peer = `${remoteAddress}:${remotePort}`
-    const connection = { socket, address: remoteAddress, facts: certificateFacts(socket) }
+    const connection = { socket, address: remoteAddress, certificate: peerCertificate(socket) }
     this.#connections.set(peer, connection)
     this.#options.counted?.(this.#connections.size)
     socket.once("close", () => {

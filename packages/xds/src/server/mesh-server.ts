@@ -2,10 +2,10 @@
 // The control plane's gRPC port: both variants of aggregated xDS and the calls of proxies, behind one TLS listener.
 
 import type { Log } from "../log.js"
-import type { CertificateFacts } from "./peer-certificate.js"
-import type { Papers } from "./listener.js"
 import type { ServerLimits } from "./limits.js"
+import type { Papers } from "./listener.js"
 import type { MeshServerObserver } from "./observer.js"
+import type { PeerCertificate } from "./peer-certificate.js"
 import type { ProxyCalls } from "./serve-calls.js"
 import type { Caller, Refusal, ResourceSource } from "./source.js"
 
@@ -18,7 +18,7 @@ export interface MeshServerOptions extends ProxyCalls {
   /** Undefined for a token that is not good. A throw means that nobody could say. */
   readonly verifyToken: (token: string) => Promise<Caller | undefined>
   /** The chain and the dates are good. Undefined where the identity is not one of the mesh. */
-  readonly checkCertificate: (facts: CertificateFacts) => Caller | Refusal | undefined
+  readonly checkCertificate: (certificate: PeerCertificate) => Caller | Refusal | undefined
   readonly source: ResourceSource
   readonly limits?: Partial<ServerLimits>
   readonly observe?: MeshServerObserver

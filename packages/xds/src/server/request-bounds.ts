@@ -10,7 +10,10 @@ export function checkTypeUrl(typeUrl: string, { nameLength }: StreamLimits): Str
   return undefined
 }
 
-export function checkNames(names: readonly string[], { namesPerType, nameLength }: StreamLimits): StreamFault | undefined {
+export function checkNames(
+  names: readonly string[],
+  { namesPerType, nameLength }: StreamLimits,
+): StreamFault | undefined {
   // Names to add, names to drop and known versions with their names: four times the bound is the most that makes sense.
   if (names.length > 4 * namesPerType) return exhausted(`at most ${namesPerType} names of a type`)
   if (names.some(name => name.length > nameLength)) return invalid(`a name has more than ${nameLength} characters`)

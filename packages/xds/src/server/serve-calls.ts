@@ -2,7 +2,7 @@
 // What a proxy asks and says beside its stream: sign this, these keys are unknown.
 
 import { create } from "@bufbuild/protobuf"
-import { type handleUnaryCall, type ServerUnaryCall, status } from "@grpc/grpc-js"
+import { type handleUnaryCall, type ServerUnaryCall, type sendUnaryData, status } from "@grpc/grpc-js"
 import {
   type ReportRequest,
   type ReportResponse,
@@ -66,14 +66,14 @@ export function proxyService(context: ServerContext, { sign, report }: ProxyCall
     method: "SignCertificate" | "Report",
     work: (caller: Caller, request: Request) => Promise<Response | StreamFault>,
   ): handleUnaryCall<Request, Response> {
-    return (call, callback) => {
-      void run(call, work).then(result => {
-        const isFault = "code" in result
-        context.observe.called?.(method, isFault ? result.code : "OK")
-        if (isFault) callback({ code: status[result.code], details: result.message })
-        else callback(null, result)
-      })
+    const respond = async (call: ServerUnaryCall<Request, Response>, callback: sendUnaryData<Response>) => {
+      const result = await run(call, work)
+      const isFault = "code" in result
+      context.observe.called?.(method, isFault ? result.code : "OK")
+      if (isFault) callback({ code: status[result.code], details: result.message })
+      else callback(null, result)
     }
+    return (call, callback) => void respond(call, callback)
   }
 
   async function run<Request, Response extends { readonly $typeName: string }>(
@@ -83,8 +83,8 @@ export function proxyService(context: ServerContext, { sign, report }: ProxyCall
     if (pending >= limits.pendingCalls) return exhausted("too many calls at once; try again")
     pending += 1
     try {
-      const facts = context.connectionOf(call.getPeer())?.facts
-      const proven = await context.authenticator.authenticate(call.metadata, facts)
+      const certificate = context.connectionOf(call.getPeer())?.certificate
+      const proven = await context.authenticator.authenticate(call.metadata, certificate)
       return "code" in proven ? proven : await work(proven.caller, call.request)
     } catch (error) {
       context.log.error({ error: messageOf(error), method: call.getPath() }, "a call failed")

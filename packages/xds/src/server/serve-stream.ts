@@ -4,6 +4,7 @@
 
 import { type ServerDuplexStream, status } from "@grpc/grpc-js"
 import { messageOf } from "../log.js"
+import type { Proven } from "./authenticate.js"
 import type { Connection } from "./listener.js"
 import type { DiscoveryRequests, PlainResponse, StreamProtocol } from "./protocols.js"
 import type { ServerContext } from "./server-context.js"
@@ -11,7 +12,6 @@ import type { StreamSession } from "./session.js"
 import type { Caller, ClientNode, Subscriber } from "./source.js"
 import { exhausted, invalid, type StreamFault } from "./stream-fault.js"
 import { TokenBucket } from "./token-bucket.js"
-import type { Proven } from "./authenticate.js"
 
 /** A stream as the server sees it: whose it is, and how to end it. */
 export interface OpenStream {
@@ -57,7 +57,7 @@ export class ServedStream<Request extends DiscoveryRequests, Plain extends Plain
     call.once("close", () => this.#dispose())
     call.once("cancelled", () => this.#dispose())
     try {
-      const proven = await this.#context.authenticator.authenticate(call.metadata, this.#connection?.facts)
+      const proven = await this.#context.authenticator.authenticate(call.metadata, this.#connection?.certificate)
       if (this.#ended) return
       if ("code" in proven) this.end(proven)
       else this.#listen(proven)

@@ -9,8 +9,14 @@ import { DEFAULT_SERVER_LIMITS, type ServerLimits } from "./limits.js"
 import { Listener } from "./listener.js"
 import type { MeshServer, MeshServerOptions } from "./mesh-server.js"
 import type { Protocol } from "./observer.js"
-import { rootsIn } from "./peer-certificate.js"
-import { type DiscoveryRequests, deltaProtocol, type PlainResponse, type StreamProtocol, sotwProtocol } from "./protocols.js"
+import { isTrusted } from "./peer-certificate.js"
+import {
+  type DiscoveryRequests,
+  deltaProtocol,
+  type PlainResponse,
+  type StreamProtocol,
+  sotwProtocol,
+} from "./protocols.js"
 import { proxyService } from "./serve-calls.js"
 import { type OpenStream, ServedStream } from "./serve-stream.js"
 import type { ServerContext } from "./server-context.js"
@@ -102,18 +108,17 @@ export async function startServer(options: MeshServerOptions): Promise<MeshServe
     port,
     papersChanged: () => listener.swap(),
     recheck(refuse) {
-      const roots = rootsIn(options.papers().clientTrustBundle)
+      const { clientTrustBundle } = options.papers()
       for (const stream of [...open.keys()]) {
         const { proven } = stream
         if (proven === undefined) continue
-        const { caller, facts } = proven
+        const { caller, certificate } = proven
         const refusal = refuse?.(caller)
         if (refusal !== undefined) stream.end(refusal)
-        else if (facts !== undefined && !roots.has(facts.root)) stream.end(NO_LONGER)
-        else if (facts !== undefined) {
-          const again = authenticator.byCertificate(facts)
-          if ("code" in again) stream.end(again)
-        }
+        if (refusal !== undefined || certificate === undefined) continue
+        const again = authenticator.byCertificate(certificate)
+        if ("code" in again) stream.end(again)
+        else if (!isTrusted(certificate, clientTrustBundle)) stream.end(NO_LONGER)
       }
     },
     drain: () => end(limits.drainMs),

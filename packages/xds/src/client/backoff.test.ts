@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it } from "vitest"
+import { Backoff } from "./backoff.js"
+
+const LIMITS = { firstRetryMs: 200, retryMs: 1_000, longestRetryMs: 30_000 }
+const often = (backoff: Backoff, times: number) => Array.from({ length: times }, () => backoff.next({ refused: false }))
+
+describe("pauses between attempts", () => {
+  it("begin short and grow to the longest", () => {
+    const backoff = new Backoff(LIMITS, () => 1)
+    expect(often(backoff, 8)).toEqual([200, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000])
+  })
+
+  it("are anything from nothing to their bound, so that clients do not come back together", () => {
+    const backoff = new Backoff(LIMITS, () => 0)
+    expect(often(backoff, 3)).toEqual([0, 0, 0])
+  })
+
+  it("begin anew after a reset", () => {
+    const backoff = new Backoff(LIMITS, () => 1)
+    often(backoff, 5)
+    backoff.reset()
+    expect(often(backoff, 1)).toEqual([200])
+  })
+
+  it("are long at once for a client that is refused", () => {
+    expect(new Backoff(LIMITS, () => 0).next({ refused: true })).toBe(15_000)
+    expect(new Backoff(LIMITS, () => 1).next({ refused: true })).toBe(30_000)
+  })
+})

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+import { create, toBinary } from "@bufbuild/protobuf"
+import fc from "fast-check"
+import { describe, expect, it, test } from "vitest"
+import { decodeProxyResource } from "./decode.js"
+import { encodeProxyResource } from "./encode.js"
+import { ProxyResourceSchema } from "./generated/merlon/mesh/v1/mesh_pb.js"
+import { MalformedJson } from "./json-shape.js"
+import type { ProxyResource, WorkloadSpec } from "./proxy-resource.js"
+
+const WORKLOAD: WorkloadSpec = {
+  mesh: {
+    mesh: "merlon",
+    domain: "merlon.dev",
+    trustDomain: "cluster.local",
+    trustDomainAliases: ["old.local"],
+    pathNormalization: "BASE",
+    numTrustedProxies: 0,
+  },
+  namespace: "foo",
+  name: "httpbin-1",
+  serviceAccount: "httpbin",
+  labels: { app: "httpbin" },
+  ports: [{ port: 8080, listen: 15080, protocol: "http", upstreamProtocol: "http/1.1", serviceNames: ["httpbin.foo"] }],
+  probes: { "/ready": { kind: "http", port: 8080, path: "/ok", headers: { host: "x" }, timeoutMs: 1_000 } },
+}
+
+const RESOURCES: readonly ProxyResource[] = [
+  { kind: "workload", workload: WORKLOAD },
+  { kind: "policy", document: { kind: "AuthorizationPolicy", spec: { rules: [{}] } } },
+  { kind: "keySet", keySet: { id: "issuer", jwks: '{"keys":[]}' } },
+  { kind: "trust", trust: { bundle: "PEM", signer: "ab", revokedIdentities: ["spiffe://x"], revokedSerials: ["0A"] } },
+]
+
+const bytesOf = (kind: "workload" | "policy" | "keySet" | "trust", value: string) =>
+  toBinary(ProxyResourceSchema, create(ProxyResourceSchema, { content: { case: kind, value } }))
+
+test.each(RESOURCES.map(resource => [resource.kind, resource] as const))("a %s survives the wire", (_, resource) => {
+  expect(decodeProxyResource(encodeProxyResource(resource))).toEqual(resource)
+})
+
+it("leaves out fields of a newer control plane", () => {
+  const newer = { ...WORKLOAD, colour: "blue", mesh: { ...WORKLOAD.mesh, mood: 1 } }
+  expect(decodeProxyResource(bytesOf("workload", JSON.stringify(newer)))).toEqual({
+    kind: "workload",
+    workload: WORKLOAD,
+  })
+})
+
+describe("refused, with the field named, is", () => {
+  const [port] = WORKLOAD.ports
+  test.each<[string, Uint8Array, RegExp]>([
+    ["what is no message", Buffer.from([0xff, 0xff, 0xff]), /no ProxyResource/],
+    ["an unknown kind", new Uint8Array(), /does not know/],
+    ["what is no JSON", bytesOf("trust", "{"), /^trust: is not JSON/],
+    ["a list for a document", bytesOf("policy", "[]"), /^policy: the document: must be a mapping/],
+    ["null for a document", bytesOf("policy", "null"), /must be a mapping/],
+    [
+      "a missing field",
+      bytesOf("workload", JSON.stringify({ ...WORKLOAD, namespace: undefined })),
+      /^workload: namespace: .*missing/,
+    ],
+    [
+      "a port that is none",
+      bytesOf("workload", JSON.stringify({ ...WORKLOAD, ports: [{ ...port, listen: 70_000 }] })),
+      /^workload: ports\[0\]\.listen: must be a whole number/,
+    ],
+    [
+      "an unknown protocol",
+      bytesOf("workload", JSON.stringify({ ...WORKLOAD, ports: [{ ...port, protocol: "smtp" }] })),
+      /ports\[0\]\.protocol: must be one of http, tcp, auto/,
+    ],
+    [
+      "an unknown normalization, which would judge other paths than were meant",
+      bytesOf("workload", JSON.stringify({ ...WORKLOAD, mesh: { ...WORKLOAD.mesh, pathNormalization: "SOME" } })),
+      /mesh\.pathNormalization/,
+    ],
+    ["a label that is no text", bytesOf("workload", JSON.stringify({ ...WORKLOAD, labels: { a: 1 } })), /labels\.a/],
+    [
+      "a revocation that is no text",
+      bytesOf("trust", '{"bundle":"","signer":"","revokedIdentities":[1],"revokedSerials":[]}'),
+      /revokedIdentities\[0\]/,
+    ],
+  ])("%s", (_, bytes, message) => {
+    expect(() => decodeProxyResource(bytes)).toThrow(message)
+  })
+})
+
+it("reads or refuses any bytes, and never fails otherwise", () => {
+  const outcome = (bytes: Uint8Array) => {
+    try {
+      return decodeProxyResource(bytes).kind
+    } catch (error) {
+      expect(error).toBeInstanceOf(MalformedJson)
+      return "refused"
+    }
+  }
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 200 }), bytes => void outcome(bytes)),
+    { numRuns: 2_000 },
+  )
+  const kinds = fc.constantFrom("workload", "policy", "keySet", "trust")
+  fc.assert(
+    fc.property(kinds, fc.json(), (kind, json) => void outcome(bytesOf(kind as "trust", json))), // one of the four
+    { numRuns: 2_000 },
+  )
+  const whole = encodeProxyResource({ kind: "workload", workload: WORKLOAD })
+  const flips = fc.record({ at: fc.nat(whole.length - 1), to: fc.nat(255) })
+  fc.assert(
+    fc.property(fc.array(flips, { minLength: 1, maxLength: 4 }), edits => {
+      const bytes = Uint8Array.from(whole)
+      for (const { at, to } of edits) bytes[at] = to
+      outcome(bytes)
+    }),
+    { numRuns: 2_000 },
+  )
+})

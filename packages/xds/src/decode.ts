@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a proxy was told, read strictly: a field of the wrong form refuses the resource, and with it the update. A field
+// that this version does not know is left out, so that proxies may be older than their control plane. A policy is only
+// required to be a mapping here; what it means is `@merlon/policy`'s to read, and that refuses unknown fields.
+
+import { fromBinary } from "@bufbuild/protobuf"
+import { type ProxyResource as ProxyResourceMessage, ProxyResourceSchema } from "./generated/merlon/mesh/v1/mesh_pb.js"
+import { choice, list, MalformedJson, openObject, parseJson, type Read, record, text, whole } from "./json-shape.js"
+import type {
+  KeySetSpec,
+  MeshSpec,
+  PortSpec,
+  ProbeSpec,
+  ProxyResource,
+  TrustSpec,
+  WorkloadSpec,
+} from "./proxy-resource.js"
+
+const MAX_NAME = 1_024
+const MAX_VALUE = 16_384
+const MAX_ENTRIES = 4_096
+const MAX_JWKS = 4 * 1024 * 1024
+const MAX_BUNDLE = 1024 * 1024
+const MAX_REVOKED = 1024 * 1024
+/** An hour; no kubelet waits longer. */
+const MAX_TIMEOUT_MS = 3_600_000
+
+const port = whole(1, 65_535)
+const name = text(MAX_NAME)
+
+const mesh = openObject<MeshSpec>({
+  mesh: name,
+  domain: name,
+  trustDomain: name,
+  trustDomainAliases: list(MAX_ENTRIES, name),
+  pathNormalization: choice("NONE", "BASE", "MERGE_SLASHES", "DECODE_AND_MERGE_SLASHES"),
+  numTrustedProxies: whole(0, 1_000),
+})
+
+const portSpec = openObject<PortSpec>({
+  port,
+  listen: port,
+  protocol: choice("http", "tcp", "auto"),
+  upstreamProtocol: choice("http/1.1", "h2c"),
+  serviceNames: list(MAX_ENTRIES, name),
+})
+
+const probe = openObject<ProbeSpec>({
+  kind: choice("http", "tcp"),
+  port,
+  path: text(MAX_VALUE),
+  headers: record(256, text(MAX_VALUE)),
+  timeoutMs: whole(0, MAX_TIMEOUT_MS),
+})
+
+const workload = openObject<WorkloadSpec>({
+  mesh,
+  namespace: name,
+  name,
+  serviceAccount: name,
+  labels: record(MAX_ENTRIES, text(MAX_VALUE)),
+  ports: list(256, portSpec),
+  probes: record(256, probe),
+})
+
+const keySet = openObject<KeySetSpec>({ id: text(MAX_VALUE), jwks: text(MAX_JWKS) })
+
+const trust = openObject<TrustSpec>({
+  bundle: text(MAX_BUNDLE),
+  signer: name,
+  revokedIdentities: list(MAX_REVOKED, text(2_048)),
+  revokedSerials: list(MAX_REVOKED, text(128)),
+})
+
+const document: Read<unknown> = (value, path) => {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value
+  throw new MalformedJson(`${path || "the document"}: must be a mapping`)
+}
+
+/** Throws a `MalformedJson` that names the field. */
+export function decodeProxyResource(bytes: Uint8Array): ProxyResource {
+  const content = contentOf(bytes)
+  switch (content.case) {
+    case "workload":
+      return { kind: "workload", workload: inside("workload", content.value, workload) }
+    case "policy":
+      return { kind: "policy", document: inside("policy", content.value, document) }
+    case "keySet":
+      return { kind: "keySet", keySet: inside("keySet", content.value, keySet) }
+    case "trust":
+      return { kind: "trust", trust: inside("trust", content.value, trust) }
+    case undefined:
+      // Fails closed: what a newer control plane might mean by another kind cannot be enforced, so it is not acknowledged.
+      throw new MalformedJson("the resource is of a kind that this version does not know; upgrade the proxy")
+  }
+}
+
+function contentOf(bytes: Uint8Array): ProxyResourceMessage["content"] {
+  try {
+    return fromBinary(ProxyResourceSchema, bytes).content
+  } catch {
+    throw new MalformedJson("the resource is no ProxyResource message")
+  }
+}
+
+function inside<T>(kind: string, json: string, read: Read<T>): T {
+  try {
+    return parseJson(json, read)
+  } catch (error) {
+    if (error instanceof MalformedJson) throw new MalformedJson(`${kind}: ${error.message}`)
+    throw error
+  }
+}

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it, test } from "vitest"
+import { deltaRig, said, TYPE } from "./testing/delta-rig.js"
+
+function rigWith(...names: readonly string[]) {
+  const rig = deltaRig()
+  for (const name of names) rig.source.set(TYPE, name, "1")
+  return rig
+}
+
+describe("a subscription", () => {
+  it("to everything gets everything, and then only what changes", () => {
+    const rig = rigWith("a", "b")
+    rig.subscribe("*")
+    const first = rig.next()
+    expect(said(first)).toEqual(["a@1", "b@1"])
+    rig.ack(first)
+    expect(rig.next()).toBeUndefined()
+    rig.source.set(TYPE, "b", "2")
+    rig.source.set(TYPE, "c", "1")
+    expect(said(rig.next())).toEqual(["b@2", "c@1"])
+  })
+
+  it("without names asks for everything if it is the first of its type, and for nothing later", () => {
+    const rig = rigWith("a")
+    rig.ask({})
+    const first = rig.next()
+    expect(said(first)).toEqual(["a@1"])
+    rig.ack(first)
+    rig.ask({})
+    expect(rig.next()).toBeUndefined()
+  })
+
+  it("is answered even if there is nothing, so that the client need not wait", () => {
+    const rig = deltaRig()
+    rig.subscribe("*")
+    expect(said(rig.next())).toEqual([])
+  })
+
+  it("by name gets that and nothing else", () => {
+    const rig = rigWith("a", "b")
+    rig.subscribe("a")
+    const first = rig.next()
+    expect(said(first)).toEqual(["a@1"])
+    rig.ack(first)
+    rig.source.set(TYPE, "b", "2")
+    expect(rig.next()).toBeUndefined()
+  })
+
+  it("to a name that does not exist is told so, and later gets it", () => {
+    const rig = deltaRig()
+    rig.subscribe("ghost")
+    const first = rig.next()
+    expect(said(first)).toEqual(["-ghost"])
+    rig.ack(first)
+    rig.session.wake(TYPE)
+    expect(rig.next()).toBeUndefined()
+    rig.source.set(TYPE, "ghost", "1")
+    expect(said(rig.next())).toEqual(["ghost@1"])
+  })
+
+  it("that is repeated gets its resource again: the client has forgotten it", () => {
+    const rig = rigWith("a")
+    rig.subscribe("a")
+    rig.ack(rig.next())
+    rig.subscribe("a")
+    expect(said(rig.next())).toEqual(["a@1"])
+  })
+
+  it("that ends brings no further news, and none of the answer under way", () => {
+    const rig = rigWith("a", "b")
+    rig.subscribe("a", "b")
+    const first = rig.next()
+    rig.unsubscribe("a")
+    rig.ack(first)
+    rig.source.set(TYPE, "a", "2")
+    expect(rig.next()).toBeUndefined()
+    rig.subscribe("a")
+    expect(said(rig.next())).toEqual(["a@2"])
+  })
+
+  it("to a name beside the wildcard, once ended, is answered by what the wildcard says of it", () => {
+    const rig = rigWith("a")
+    rig.subscribe("*", "a", "ghost")
+    const first = rig.next()
+    expect(said(first)).toEqual(["-ghost", "a@1"])
+    rig.ack(first)
+    rig.unsubscribe("a", "ghost")
+    expect(said(rig.next())).toEqual(["-ghost", "a@1"])
+  })
+
+  it("keeps its names when the wildcard ends", () => {
+    const rig = rigWith("a", "b")
+    rig.subscribe("*", "a")
+    rig.ack(rig.next())
+    rig.unsubscribe("*")
+    rig.source.set(TYPE, "a", "2")
+    rig.source.set(TYPE, "b", "2")
+    expect(said(rig.next())).toEqual(["a@2"])
+  })
+
+  it("of one type does not wait for another", () => {
+    const rig = rigWith("a")
+    rig.source.set("other", "x", "1")
+    rig.subscribe("*")
+    rig.ask({ typeUrl: "other" })
+    expect([rig.next()?.typeUrl, rig.next()?.typeUrl].sort()).toEqual(["other", TYPE].sort())
+    rig.source.set("other", "x", "2")
+    expect(rig.next()).toBeUndefined()
+  })
+
+  it("sends clusters before the routes that name them", () => {
+    const rig = deltaRig()
+    const [cluster, route] = ["cluster.v3.Cluster", "route.v3.RouteConfiguration"].map(
+      name => `type.googleapis.com/envoy.config.${name}`,
+    )
+    rig.ask({ typeUrl: route ?? "" })
+    rig.ask({ typeUrl: cluster ?? "" })
+    expect([rig.next()?.typeUrl, rig.next()?.typeUrl]).toEqual([cluster, route])
+  })
+})
+
+describe("a client that comes back", () => {
+  const reconnect = (known: { readonly [name: string]: string }, subscribe: readonly string[] = ["*"]) => {
+    const rig = rigWith("a", "b")
+    rig.ask({ resourceNamesSubscribe: subscribe, initialResourceVersions: known })
+    return rig.next()
+  }
+  test.each<[string, { readonly [name: string]: string }, readonly string[], readonly string[]]>([
+    ["with everything gets nothing, but an answer", { a: "1", b: "1" }, ["*"], []],
+    ["with an old version gets the new one", { a: "0", b: "1" }, ["*"], ["a@1"]],
+    ["with less gets the rest", { a: "1" }, ["*"], ["b@1"]],
+    ["with what is gone is told so", { a: "1", b: "1", old: "7" }, ["*"], ["-old"]],
+    ["by names gets what it lacks", { a: "1" }, ["a", "b"], ["b@1"]],
+    ["by names with what is gone is told so", { a: "1", old: "7" }, ["a", "old"], ["-old"]],
+    ["that claims what it does not ask for hears nothing of it", { a: "1", other: "1" }, ["a"], []],
+  ])("%s", (_, known, subscribe, expected) => {
+    expect(said(reconnect(known, subscribe))).toEqual(expected)
+  })
+
+  it("is believed once: later claims change nothing", () => {
+    const rig = rigWith("a")
+    rig.subscribe("*")
+    rig.ack(rig.next())
+    rig.source.set(TYPE, "a", "2")
+    rig.ask({ initialResourceVersions: { a: "2" } })
+    expect(said(rig.next())).toEqual(["a@2"])
+  })
+})
+
+describe("an answer", () => {
+  it("lets the next response go; until then changes gather", () => {
+    const rig = rigWith("a")
+    rig.subscribe("*")
+    const first = rig.next()
+    rig.source.set(TYPE, "a", "2")
+    rig.source.set(TYPE, "a", "3")
+    rig.source.set(TYPE, "b", "1")
+    expect(rig.next()).toBeUndefined()
+    rig.ack(first)
+    expect(said(rig.next())).toEqual(["a@3", "b@1"])
+  })
+
+  it("tells the source the revision, which nonce and version carry", () => {
+    const rig = rigWith("a")
+    rig.subscribe("*")
+    const first = rig.next()
+    expect(first?.revision).toBe(rig.source.revision)
+    expect(first?.nonce).toMatch(new RegExp(`-${rig.source.revision}$`))
+    rig.ack(first)
+    expect(rig.source.heard).toEqual([{ kind: "acknowledged", typeUrl: TYPE, revision: rig.source.revision }])
+  })
+
+  it("with a nonce that is not awaited answers nothing, but its names count", () => {
+    const rig = rigWith("a", "b")
+    rig.subscribe("a")
+    const first = rig.next()
+    rig.ask({ responseNonce: "stale", resourceNamesSubscribe: ["b"] })
+    expect(rig.source.heard).toEqual([])
+    expect(rig.next()).toBeUndefined()
+    rig.ack(first)
+    expect(said(rig.next())).toEqual(["b@1"])
+    rig.ack(first)
+    expect(rig.source.heard).toHaveLength(1)
+  })
+
+  it("is not asked for where a change was taken back in the meantime", () => {
+    const rig = rigWith("a")
+    rig.subscribe("*")
+    rig.ack(rig.next())
+    rig.source.set(TYPE, "a", "2")
+    rig.source.set(TYPE, "a", "1")
+    expect(rig.next()).toBeUndefined()
+    expect(rig.source.heard.at(-1)).toEqual({ kind: "acknowledged", typeUrl: TYPE, revision: rig.source.revision })
+  })
+})
+
+describe("a refusal", () => {
+  it("is reported and not repeated until something changes; then all that was refused comes again", () => {
+    const rig = rigWith("a", "b")
+    rig.subscribe("*")
+    rig.ack(rig.next())
+    rig.source.set(TYPE, "a", "bad")
+    rig.source.set(TYPE, "b", "2")
+    const refused = rig.next()
+    const { revision } = rig.source
+    rig.nack(refused, "a is bad")
+    expect(rig.source.heard.at(-1)).toEqual({ kind: "rejected", typeUrl: TYPE, revision, message: "a is bad" })
+    rig.session.wake(TYPE)
+    expect(rig.next()).toBeUndefined()
+    rig.source.set(TYPE, "a", "3")
+    expect(said(rig.next())).toEqual(["a@3", "b@2"])
+  })
+
+  it("of a change that is taken back brings the old version again, since part of it may have been taken", () => {
+    const rig = rigWith("a")
+    rig.subscribe("*")
+    rig.ack(rig.next())
+    rig.source.set(TYPE, "a", "bad")
+    rig.nack(rig.next())
+    rig.source.set(TYPE, "a", "1")
+    expect(said(rig.next())).toEqual(["a@1"])
+  })
+
+  it("is cut to a length that can be logged", () => {
+    const rig = rigWith("a")
+    rig.subscribe("*")
+    rig.nack(rig.next(), "x".repeat(100_000))
+    expect(rig.source.heard.at(-1)?.message?.length).toBeLessThan(5_000)
+  })
+})
+
+describe("a client that does not answer", () => {
+  it("gets the newest state after the deadline, with all that it may have missed", () => {
+    const rig = rigWith("a", "b")
+    rig.subscribe("*")
+    rig.ack(rig.next())
+    rig.source.set(TYPE, "a", "2")
+    rig.source.set(TYPE, "new", "1")
+    const ignored = rig.next()
+    rig.source.set(TYPE, "b", "2")
+    rig.source.set(TYPE, "new", undefined)
+    expect(rig.next()).toBeUndefined()
+    expect(rig.session.deadline).toBe(rig.clock.now + 15_000)
+    rig.clock.now += 15_000
+    const again = rig.next()
+    expect(said(again)).toEqual(["-new", "a@2", "b@2"])
+    expect(rig.overdue).toEqual([TYPE])
+    rig.ack(again)
+    rig.ack(ignored)
+    rig.session.wake(TYPE)
+    expect(rig.next()).toBeUndefined()
+  })
+
+  it("gets what was taken back meanwhile, since it may hold what it has not answered", () => {
+    const rig = rigWith("a")
+    rig.subscribe("*")
+    rig.ack(rig.next())
+    rig.source.set(TYPE, "a", "2")
+    rig.next()
+    rig.source.set(TYPE, "a", "1")
+    rig.clock.now += 15_000
+    expect(said(rig.next())).toEqual(["a@1"])
+  })
+
+  it("is reported once, even if there is no news for it", () => {
+    const rig = rigWith("a")
+    rig.subscribe("*")
+    rig.next()
+    rig.clock.now += 20_000
+    expect(rig.next()).toBeUndefined()
+    expect(rig.next()).toBeUndefined()
+    expect(rig.overdue).toEqual([TYPE])
+    expect(rig.session.deadline).toBeUndefined()
+  })
+
+  it("and refuses the newest after all has everything in doubt sent with the next change", () => {
+    const rig = rigWith("a", "b")
+    rig.subscribe("*")
+    rig.ack(rig.next())
+    rig.source.set(TYPE, "a", "2")
+    rig.next()
+    rig.source.set(TYPE, "b", "2")
+    rig.clock.now += 15_000
+    rig.nack(rig.next())
+    rig.source.set(TYPE, "c", "1")
+    expect(said(rig.next())).toEqual(["a@2", "b@2", "c@1"])
+  })
+})
+
+describe("a hostile client", () => {
+  const names = (count: number) => Array.from({ length: count }, (_, index) => `n${index}`)
+  test.each<[string, (rig: ReturnType<typeof deltaRig>) => unknown, string]>([
+    ["may not subscribe without end", rig => rig.subscribe(...names(101)), "RESOURCE_EXHAUSTED"],
+    [
+      "may not subscribe without end, little by little",
+      rig => {
+        rig.subscribe(...names(60))
+        return rig.subscribe(...names(120).slice(60))
+      },
+      "RESOURCE_EXHAUSTED",
+    ],
+    [
+      "may not claim without end",
+      rig => rig.ask({ initialResourceVersions: Object.fromEntries(names(101).map(name => [name, "1"])) }),
+      "RESOURCE_EXHAUSTED",
+    ],
+    ["may not send names without end", rig => rig.unsubscribe(...names(500)), "RESOURCE_EXHAUSTED"],
+    ["may not use long names", rig => rig.subscribe("x".repeat(2_000)), "INVALID_ARGUMENT"],
+    [
+      "may not claim long versions",
+      rig => rig.ask({ initialResourceVersions: { a: "x".repeat(2_000) } }),
+      "INVALID_ARGUMENT",
+    ],
+    ["may not leave out the type", rig => rig.ask({ typeUrl: "" }), "INVALID_ARGUMENT"],
+    [
+      "may not open types without end",
+      rig =>
+        names(33)
+          .map(typeUrl => rig.ask({ typeUrl }))
+          .at(-1),
+      "RESOURCE_EXHAUSTED",
+    ],
+  ])("%s", (_, act, code) => {
+    expect(act(deltaRig({ namesPerType: 100 }))).toMatchObject({ code })
+  })
+
+  it("may ask for a type that nobody knows, and gets nothing", () => {
+    const rig = deltaRig()
+    expect(rig.ask({ typeUrl: "unknown" })).toBeUndefined()
+    expect(said(rig.next())).toEqual([])
+  })
+
+  it("is refused a type that is not for it", () => {
+    const rig = deltaRig()
+    rig.source.refusedTypes.set(TYPE, { code: "PERMISSION_DENIED", message: "not yours" })
+    expect(rig.subscribe("*")).toEqual({ code: "PERMISSION_DENIED", message: "not yours" })
+  })
+})

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it, test } from "vitest"
+import { DEFAULT_SERVER_LIMITS, type StreamLimits } from "./limits.js"
+import { type SotwRequest, type SotwResponse, SotwSession } from "./sotw-session.js"
+import { MemorySource } from "./testing/memory-source.js"
+
+const CLUSTER = "type.googleapis.com/envoy.config.cluster.v3.Cluster"
+const ENDPOINTS = "type.googleapis.com/envoy.config.endpoint.v3.ClusterLoadAssignment"
+
+function sotwRig(limits: Partial<StreamLimits> = {}) {
+  const source = new MemorySource()
+  const overdue: string[] = []
+  const subscriber = source.subscribe(typeUrl => session.wake(typeUrl))
+  const session: SotwSession = new SotwSession({
+    subscriber,
+    mayWatch: typeUrl => source.refusedTypes.get(typeUrl),
+    limits: { ...DEFAULT_SERVER_LIMITS, ...limits },
+    observe: { overdue: typeUrl => void overdue.push(typeUrl) },
+  })
+  const clock = { now: 1_000 }
+  const ask = (typeUrl: string, resourceNames: readonly string[], rest: Partial<SotwRequest> = {}) =>
+    session.request({ typeUrl, resourceNames, responseNonce: "", ...rest })
+  return { source, session, clock, overdue, ask, next: () => session.next(clock.now) }
+}
+
+function said(response: SotwResponse | undefined): readonly string[] | undefined {
+  return response?.resources.map(({ name, version }) => `${name}@${version}`).sort()
+}
+
+const nonce = (response: SotwResponse | undefined) => ({ responseNonce: response?.nonce ?? "none" })
+
+describe("clusters and listeners", () => {
+  it("come complete with every change, so that absence can be read off them", () => {
+    const rig = sotwRig()
+    rig.source.set(CLUSTER, "a", "1")
+    rig.source.set(CLUSTER, "b", "1")
+    rig.ask(CLUSTER, [])
+    const first = rig.next()
+    expect(said(first)).toEqual(["a@1", "b@1"])
+    expect(first?.revision).toBe(rig.source.revision)
+    rig.ask(CLUSTER, [], nonce(first))
+    expect(rig.next()).toBeUndefined()
+    rig.source.set(CLUSTER, "a", undefined)
+    expect(said(rig.next())).toEqual(["b@1"])
+  })
+
+  it("are answered even if there are none", () => {
+    const rig = sotwRig()
+    rig.ask(CLUSTER, ["ghost"])
+    const first = rig.next()
+    expect(said(first)).toEqual([])
+    rig.ask(CLUSTER, ["ghost", "other"], nonce(first))
+    expect(said(rig.next())).toEqual([])
+  })
+
+  it("asked for by name are those names, with the list of each request in place of the last", () => {
+    const rig = sotwRig()
+    for (const name of ["a", "b", "c"]) rig.source.set(CLUSTER, name, "1")
+    rig.ask(CLUSTER, ["a", "b"])
+    const first = rig.next()
+    expect(said(first)).toEqual(["a@1", "b@1"])
+    rig.ask(CLUSTER, ["b", "c"], nonce(first))
+    expect(said(rig.next())).toEqual(["b@1", "c@1"])
+  })
+})
+
+describe("other types", () => {
+  it("bring only what is new or changed", () => {
+    const rig = sotwRig()
+    for (const name of ["a", "b", "c"]) rig.source.set(ENDPOINTS, name, "1")
+    rig.ask(ENDPOINTS, ["a"])
+    const first = rig.next()
+    expect(said(first)).toEqual(["a@1"])
+    rig.ask(ENDPOINTS, ["a", "b"], nonce(first))
+    const second = rig.next()
+    expect(said(second)).toEqual(["b@1"])
+    rig.ask(ENDPOINTS, ["a", "b"], nonce(second))
+    rig.source.set(ENDPOINTS, "a", "2")
+    expect(said(rig.next())).toEqual(["a@2"])
+  })
+
+  it("wait for a name that does not exist yet", () => {
+    const rig = sotwRig()
+    rig.ask(ENDPOINTS, ["ghost"])
+    expect(rig.next()).toBeUndefined()
+    rig.source.set(ENDPOINTS, "ghost", "1")
+    expect(said(rig.next())).toEqual(["ghost@1"])
+  })
+
+  it("bring a name again that was dropped and asked for anew", () => {
+    const rig = sotwRig()
+    rig.source.set(ENDPOINTS, "a", "1")
+    rig.source.set(ENDPOINTS, "b", "1")
+    rig.ask(ENDPOINTS, ["a", "b"])
+    const first = rig.next()
+    rig.ask(ENDPOINTS, ["b"], nonce(first))
+    expect(rig.next()).toBeUndefined()
+    rig.ask(ENDPOINTS, ["a", "b"])
+    expect(said(rig.next())).toEqual(["a@1"])
+  })
+
+  it("bring a resource that went and came back in the same version", () => {
+    const rig = sotwRig()
+    rig.source.set(ENDPOINTS, "a", "1")
+    rig.ask(ENDPOINTS, ["a"])
+    rig.ask(ENDPOINTS, ["a"], nonce(rig.next()))
+    rig.source.set(ENDPOINTS, "a", undefined)
+    expect(rig.next()).toBeUndefined()
+    rig.source.set(ENDPOINTS, "a", "1")
+    expect(said(rig.next())).toEqual(["a@1"])
+  })
+
+  it("end with an empty list once names were given", () => {
+    const rig = sotwRig()
+    rig.source.set(ENDPOINTS, "a", "1")
+    rig.ask(ENDPOINTS, ["a"])
+    rig.ask(ENDPOINTS, [], nonce(rig.next()))
+    rig.source.set(ENDPOINTS, "a", "2")
+    expect(rig.next()).toBeUndefined()
+  })
+})
+
+describe("answers", () => {
+  it("let the next response go; until then changes gather", () => {
+    const rig = sotwRig()
+    rig.source.set(CLUSTER, "a", "1")
+    rig.ask(CLUSTER, [])
+    const first = rig.next()
+    rig.source.set(CLUSTER, "a", "2")
+    rig.source.set(CLUSTER, "a", "3")
+    expect(rig.next()).toBeUndefined()
+    rig.ask(CLUSTER, [], nonce(first))
+    expect(said(rig.next())).toEqual(["a@3"])
+  })
+
+  it("that refuse are reported and not provoked again until something changes", () => {
+    const rig = sotwRig()
+    rig.source.set(ENDPOINTS, "a", "bad")
+    rig.source.set(ENDPOINTS, "b", "1")
+    rig.ask(ENDPOINTS, ["a", "b"])
+    rig.ask(ENDPOINTS, ["a", "b"], { ...nonce(rig.next()), errorDetail: { message: "a is bad" } })
+    expect(rig.source.heard.at(-1)).toMatchObject({ kind: "rejected", message: "a is bad" })
+    rig.session.wake(ENDPOINTS)
+    expect(rig.next()).toBeUndefined()
+    rig.source.set(ENDPOINTS, "a", "2")
+    expect(said(rig.next())).toEqual(["a@2", "b@1"])
+  })
+
+  it("that are stale count for nothing, but their names do", () => {
+    const rig = sotwRig()
+    rig.source.set(ENDPOINTS, "a", "1")
+    rig.source.set(ENDPOINTS, "b", "1")
+    rig.ask(ENDPOINTS, ["a"])
+    const first = rig.next()
+    rig.ask(ENDPOINTS, ["a", "b"], { responseNonce: "stale" })
+    expect(rig.source.heard).toEqual([])
+    rig.ask(ENDPOINTS, ["a", "b"], nonce(first))
+    expect(said(rig.next())).toEqual(["b@1"])
+  })
+
+  it("that do not come are not waited for beyond the deadline", () => {
+    const rig = sotwRig()
+    rig.source.set(CLUSTER, "a", "1")
+    rig.ask(CLUSTER, [])
+    rig.next()
+    rig.source.set(CLUSTER, "a", "2")
+    expect(rig.next()).toBeUndefined()
+    rig.clock.now += 15_000
+    expect(said(rig.next())).toEqual(["a@2"])
+    expect(rig.overdue).toEqual([CLUSTER])
+  })
+})
+
+describe("a hostile client", () => {
+  const names = (count: number) => Array.from({ length: count }, (_, index) => `n${index}`)
+  test.each<[string, (rig: ReturnType<typeof sotwRig>) => unknown, string]>([
+    ["may not name without end", rig => rig.ask(ENDPOINTS, names(101)), "RESOURCE_EXHAUSTED"],
+    ["may not use long names", rig => rig.ask(ENDPOINTS, ["x".repeat(2_000)]), "INVALID_ARGUMENT"],
+    ["may not leave out the type", rig => rig.ask("", []), "INVALID_ARGUMENT"],
+    [
+      "may not open types without end",
+      rig =>
+        names(33)
+          .map(each => rig.ask(each, []))
+          .at(-1),
+      "RESOURCE_EXHAUSTED",
+    ],
+  ])("%s", (_, act, code) => {
+    expect(act(sotwRig({ namesPerType: 100 }))).toMatchObject({ code })
+  })
+
+  it("is refused a type that is not for it", () => {
+    const rig = sotwRig()
+    rig.source.refusedTypes.set(CLUSTER, { code: "PERMISSION_DENIED", message: "not yours" })
+    expect(rig.ask(CLUSTER, [])).toMatchObject({ code: "PERMISSION_DENIED" })
+  })
+})

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Resources in memory for tests: what everybody sees, by type and name. Records what subscribers are told.
+
+import type { Caller, ClientNode, Refusal, ResourceSource, Snapshot, Subscriber, VersionedResource } from "../source.js"
+
+export interface Heard {
+  readonly kind: "acknowledged" | "rejected"
+  readonly typeUrl: string
+  readonly revision: number
+  readonly message?: string
+}
+
+export class MemorySource implements ResourceSource {
+  readonly opened: { readonly caller: Caller; readonly node: ClientNode }[] = []
+  readonly heard: Heard[] = []
+  closed = 0
+  refusal: Refusal | undefined
+  readonly refusedTypes = new Map<string, Refusal>()
+  readonly #types = new Map<string, Map<string, VersionedResource>>()
+  readonly #wakes = new Set<(typeUrl: string) => void>()
+  #revision = 1
+
+  /** No version means that the resource goes. */
+  set(
+    typeUrl: string,
+    name: string,
+    version: string | undefined,
+    value: Uint8Array = Buffer.from(`${name}@${version}`),
+  ) {
+    const resources = this.#types.get(typeUrl) ?? new Map<string, VersionedResource>()
+    this.#types.set(typeUrl, resources)
+    if (version === undefined) resources.delete(name)
+    else resources.set(name, { name, version, value })
+    this.#revision += 1
+    for (const wake of [...this.#wakes]) wake(typeUrl)
+  }
+
+  get revision(): number {
+    return this.#revision
+  }
+
+  all(typeUrl: string): ReadonlyMap<string, VersionedResource> {
+    return new Map(this.#types.get(typeUrl))
+  }
+
+  open(caller: Caller, node: ClientNode, wake: (typeUrl: string) => void): Subscriber | Refusal {
+    if (this.refusal !== undefined) return this.refusal
+    this.opened.push({ caller, node })
+    return this.subscribe(wake)
+  }
+
+  mayWatch(_caller: Caller, _node: ClientNode, typeUrl: string): Refusal | undefined {
+    return this.refusedTypes.get(typeUrl)
+  }
+
+  subscribe(wake: (typeUrl: string) => void): Subscriber {
+    const watched = new Map<string, "*" | ReadonlySet<string>>()
+    this.#wakes.add(wake)
+    return {
+      watch: (typeUrl, names) => void watched.set(typeUrl, names),
+      snapshot: (typeUrl): Snapshot => {
+        const names = watched.get(typeUrl) ?? new Set<string>()
+        const visible = [...this.all(typeUrl)].filter(([name]) => names === "*" || names.has(name))
+        return { revision: this.#revision, resources: new Map(visible) }
+      },
+      acknowledged: (typeUrl, revision) => void this.heard.push({ kind: "acknowledged", typeUrl, revision }),
+      rejected: (typeUrl, revision, message) => void this.heard.push({ kind: "rejected", typeUrl, revision, message }),
+      close: () => {
+        this.#wakes.delete(wake)
+        this.closed += 1
+      },
+    }
+  }
+}
