@@ -13,6 +13,9 @@ export interface RouteClient {
 export interface RouteWatch {
   /** What the names yield now. Cheap: called after every `wake`. Its revision changes whenever its resources do. */
   snapshot(): Snapshot
+  /** What the client answered, for whoever counts it. */
+  acknowledged?(revision: number): void
+  rejected?(revision: number, message: string): void
   close(): void
 }
 

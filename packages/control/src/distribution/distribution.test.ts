@@ -20,7 +20,7 @@ const caller = (change: Partial<Caller> = {}): Caller => ({
 /** By a certificate, or a token bound to nothing. */
 const unbound = (change: Partial<Caller> = {}): Caller => {
   const { pod: _pod, ...rest } = caller(change)
-  return { ...rest, proof: "certificate", serial: "ABC1" }
+  return { ...rest, proof: "certificate", serial: "0abc1" }
 }
 const node = (id = "foo/a", metadata: ClientNode["metadata"] = {}): ClientNode => ({
   id,
@@ -38,15 +38,17 @@ function setUp() {
   const clock = { now: 1_000 }
   const proxies = new ConnectedProxies({ scheduler, now: () => clock.now })
   const presence: string[] = []
-  const routes: { names: "*" | ReadonlySet<string>; wake: () => void; closed: boolean }[] = []
+  const routes: { names: "*" | ReadonlySet<string>; wake: () => void; closed: boolean; answers: string[] }[] = []
   const routeResources: RouteResources = {
     serves: typeUrl => typeUrl === ROUTES,
     watch: (_client, _typeUrl, names, wake) => {
-      const watch = { names, wake, closed: false }
+      const watch = { names, wake, closed: false, answers: [] as string[] }
       routes.push(watch)
       const snapshot: Snapshot = { revision: 7, resources: new Map() }
       return {
         snapshot: () => snapshot,
+        acknowledged: revision => watch.answers.push(String(revision)),
+        rejected: (revision, message) => watch.answers.push(`${revision}: ${message}`),
         close: () => {
           watch.closed = true
         },
@@ -97,6 +99,7 @@ describe("a workload's resources", () => {
     ["another service account, bound", caller({ pod: "other" }), "foo/other", "PERMISSION_DENIED", "service account"],
     ["another trust domain", caller({ trustDomain: "evil.td" }), "foo/a", "PERMISSION_DENIED", "`evil.td`"],
     ["no identity", caller({ serviceAccount: "a/b" }), "foo/a", "PERMISSION_DENIED", "no identity"],
+    ["a certificate without a number", caller({ proof: "certificate" }), "foo/a", "PERMISSION_DENIED", "no serial"],
     ["a pod without a proxy", caller({ pod: "bare" }), "foo/bare", "PERMISSION_DENIED", "no xserver"],
     ["a pod that is not known", caller({ pod: "new" }), "foo/new", "UNAVAILABLE", "not known yet"],
     ["no pod at all", caller(), "a", "PERMISSION_DENIED", "`namespace/pod`"],
@@ -197,7 +200,8 @@ describe("routes", () => {
       ["*", false],
     ])
     subscriber.acknowledged(ROUTES, 7)
-    subscriber.rejected(ROUTES, 7, "no")
+    subscriber.rejected(ROUTES, 8, "no")
+    expect(routes[1]?.answers).toEqual(["7", "8: no"])
     subscriber.close()
     subscriber.close()
     expect(routes[1]?.closed).toBe(true)

@@ -2,6 +2,7 @@
 // Who may have what. A member of the mesh may ask for routes; what a workload enforces goes to that workload alone,
 // proven by the Pod its token is bound to or, failing that, by the service account it runs under.
 
+import { canonicalSerial } from "@merlon/identity"
 import { type MeshConfig, parseSpiffeId } from "@merlon/policy"
 import type { Caller, ClientNode, Refusal } from "@merlon/xds"
 import type { TrustSource } from "../authority/trust-source.js"
@@ -25,7 +26,7 @@ export class Gatekeeper {
   /** Whether the caller is a member of the mesh at all, today. */
   refuseMember(caller: Caller): Refusal | undefined {
     const { mesh, trust } = this.#options
-    const { trustDomain, namespace, serviceAccount, serial } = caller
+    const { trustDomain, namespace, serviceAccount } = caller
     if (trustDomain !== mesh.trustDomain) {
       return denied(`the trust domain \`${trustDomain}\` is not \`${mesh.trustDomain}\`, which this mesh has`)
     }
@@ -34,8 +35,7 @@ export class Gatekeeper {
     if (identity === undefined) return denied("the caller has no identity in the mesh")
     const { revokedIdentities, revokedSerials } = trust.current
     if (revokedIdentities.includes(identity.uri)) return denied(`the identity \`${identity.uri}\` is revoked`)
-    if (serial !== undefined && revokedSerials.includes(serial)) return denied(`the certificate ${serial} is revoked`)
-    return undefined
+    return refuseCertificate(caller, revokedSerials)
   }
 
   /** Whether the caller may have what the workload named by the node enforces. */
@@ -68,6 +68,14 @@ export class Gatekeeper {
     }
     return undefined
   }
+}
+
+function refuseCertificate({ proof, serial }: Caller, revoked: readonly string[]): Refusal | undefined {
+  if (proof !== "certificate") return undefined
+  // Fail closed: a certificate whose serial nobody told us cannot be held against the list.
+  if (serial === undefined) return denied("the certificate has no serial number that could be looked up")
+  const canonical = canonicalSerial(serial)
+  return revoked.includes(canonical) ? denied(`the certificate ${canonical} is revoked`) : undefined
 }
 
 function denied(message: string): Refusal {

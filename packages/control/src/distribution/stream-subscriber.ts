@@ -40,10 +40,12 @@ export class StreamSubscriber implements Subscriber {
 
   acknowledged(typeUrl: string, revision: number): void {
     if (typeUrl === PROXY_RESOURCE) this.#proxy?.acknowledged(revision)
+    else this.#routes.get(typeUrl)?.acknowledged?.(revision)
   }
 
   rejected(typeUrl: string, revision: number, message: string): void {
     if (typeUrl === PROXY_RESOURCE) this.#proxy?.rejected(revision, message)
+    else this.#routes.get(typeUrl)?.rejected?.(revision, message)
   }
 
   close(): void {

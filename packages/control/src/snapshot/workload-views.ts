@@ -4,7 +4,7 @@
 // stored has been read: a view without a policy that only has not arrived yet would admit what it refuses.
 
 import type { JwtRule, MeshConfig } from "@merlon/policy"
-import { type MeshSpec, resourceNames, type VersionedResource } from "@merlon/xds"
+import { encodeProxyResource, type MeshSpec, resourceNames, type VersionedResource } from "@merlon/xds"
 import type { TrustSource } from "../authority/trust-source.js"
 import { trustVersion } from "../authority/trust-version.js"
 import type { KeySets } from "../keysets/key-sets.js"
@@ -31,7 +31,7 @@ export interface WorkloadViewsOptions {
   readonly directory: MeshDirectory
   readonly keySets: KeySets
   readonly trust: TrustSource
-  readonly encode: Encode
+  readonly encode?: Encode
   readonly onInvalid: OnInvalid
   /** Wall clock, in milliseconds. */
   readonly now?: () => number
@@ -51,6 +51,7 @@ export class WorkloadViews implements ProxyViews {
   readonly #keys: KeyResources
   readonly #burst: Burst
   readonly #now: () => number
+  readonly #encode: Encode
   readonly #known = new Map<string, Known>()
   readonly #views = new Map<string, ProxyView>()
   readonly #dirty = new Set<string>()
@@ -64,13 +65,14 @@ export class WorkloadViews implements ProxyViews {
   #revision = 0
 
   constructor(options: WorkloadViewsOptions) {
-    const { mesh, directory, keySets, trust, scheduler, now = Date.now } = options
+    const { mesh, directory, keySets, trust, scheduler, now = Date.now, encode = encodeProxyResource } = options
     this.#options = options
     this.#mesh = meshSpec(mesh)
     this.#now = now
-    this.#shelf = new PolicyShelf({ names: mesh.names, encode: options.encode, onInvalid: options.onInvalid })
+    this.#encode = encode
+    this.#shelf = new PolicyShelf({ names: mesh.names, encode, onInvalid: options.onInvalid })
     this.#selection = new Selection(directory, mesh)
-    this.#keys = new KeyResources(keySets, options.encode)
+    this.#keys = new KeyResources(keySets, encode)
     this.#burst = new Burst(() => this.#flush(), scheduler)
     this.#trust = this.#encodeTrust()
     this.#stops = [
@@ -229,7 +231,7 @@ export class WorkloadViews implements ProxyViews {
         : {
             name: resourceNames.workload,
             version,
-            value: this.#options.encode({ kind: "workload", workload: spec }),
+            value: this.#encode({ kind: "workload", workload: spec }),
           }
     this.#known.set(workload.key, { workload, resource })
     return resource
@@ -237,7 +239,7 @@ export class WorkloadViews implements ProxyViews {
 
   #encodeTrust(): VersionedResource {
     const { current } = this.#options.trust
-    const value = this.#options.encode({ kind: "trust", trust: current })
+    const value = this.#encode({ kind: "trust", trust: current })
     return { name: resourceNames.trust, version: trustVersion(current), value }
   }
 }
