@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // `merlond xserver`: the inbound proxy of one workload.
 
-import { fileURLToPath } from "node:url"
+import { readBootstrap } from "@merlon/xds"
 import {
   type AccessLogFormat,
-  type Address,
   type ConfigurationSource,
   DEFAULT_LIMITS,
   FileSource,
@@ -12,12 +11,13 @@ import {
   LOG_LEVELS,
   LocalDataPath,
   MeshSource,
-  readBootstrap,
   WorkerPool,
   Xserver,
 } from "@merlon/xserver"
 import { Command, InvalidArgumentError, Option } from "commander"
 import { type Logger, pino } from "pino"
+
+import { type Address, address, whole } from "../arguments.js"
 
 interface Flags {
   readonly configFile?: string
@@ -49,7 +49,9 @@ export function xserverCommand(): Command {
       option("--state <folder>", "keep the last good configuration here and start from it", "MERLON_XSERVER_STATE"),
     )
     .addOption(
-      option("--workers <n>", "processes that share the work", "MERLON_XSERVER_WORKERS").argParser(workers).default(1),
+      option("--workers <n>", "processes that share the work", "MERLON_XSERVER_WORKERS")
+        .argParser(whole(1, 256))
+        .default(1),
     )
     .addOption(
       option("--admin <host:port>", "config dump, decisions, log level", "MERLON_XSERVER_ADMIN")
@@ -88,7 +90,7 @@ export function xserverCommand(): Command {
 
 async function run(flags: Flags): Promise<void> {
   const logger = pino({ level: flags.logLevel, base: null }, pino.destination({ dest: 2, sync: true }))
-  const entry = { exec: fileURLToPath(new URL("../merlond.js", import.meta.url)), args: [] }
+  const entry = { exec: process.argv[1] ?? "", args: [] }
   const xserver = new Xserver({
     source: sourceOf(flags, logger),
     admin: flags.admin,
@@ -120,21 +122,6 @@ function sourceOf(flags: Flags, logger: Logger): ConfigurationSource {
   }
   const read = readBootstrap(bootstrap, process.env)
   return new MeshSource({ bootstrap: { ...read, state: state ?? read.state }, logger })
-}
-
-function workers(text: string): number {
-  const count = Number(text)
-  if (!Number.isInteger(count) || count < 1 || count > 256)
-    throw new InvalidArgumentError("must be a whole number from 1 to 256")
-  return count
-}
-
-function address(text: string): Address {
-  const match = /^(.+):(\d{1,5})$/.exec(text)
-  const port = Number(match?.[2])
-  if (match?.[1] === undefined || port > 65_535)
-    throw new InvalidArgumentError("must have the form HOST:PORT, as 127.0.0.1:15000")
-  return { host: match[1].replace(/^\[(.*)\]$/, "$1"), port }
 }
 
 // Whoever reaches it reads every policy and decision; it asks for no proof of who that is.

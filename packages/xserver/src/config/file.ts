@@ -14,11 +14,11 @@ import {
   readDocuments,
   validate,
 } from "@merlon/policy"
+import { ConfigurationError, Reader } from "@merlon/xds"
 import { parse } from "yaml"
 import type { ApplicationPort } from "./application-port.js"
 import type { Configuration, TlsMaterial } from "./configuration.js"
 import type { Probe } from "./probe.js"
-import { ConfigurationError, Reader } from "./reader.js"
 
 export interface ReadConfiguration {
   readonly configuration: Configuration

@@ -2,8 +2,8 @@
 // The last configuration that was good, kept on disk for a proxy that runs from a file.
 
 import { meshConfig, meshNames, validate } from "@merlon/policy"
+import { readPrivateFile, writePrivateFile } from "@merlon/xds"
 import type { Configuration } from "./configuration.js"
-import { readPrivateFile, writePrivateFile } from "./private-file.js"
 
 const VERSION = 1
 const NAME = "last-good.json"

@@ -4,14 +4,15 @@
 
 import { type MeshConfig, meshConfig, meshNames, type PolicyDocument, validate } from "@merlon/policy"
 import {
+  type Bootstrap,
   decodeProxyResource,
   type ProxyResource,
   type TrustSpec,
   type VersionedResource,
+  type WorkloadPapers,
   type WorkloadSpec,
 } from "@merlon/xds"
 import type { Configuration, TlsMaterial } from "../config/configuration.js"
-import type { Bootstrap } from "./bootstrap.js"
 
 export interface Update {
   readonly revision: number
@@ -22,11 +23,6 @@ export interface Update {
 interface Held {
   readonly resource: VersionedResource
   readonly content: ProxyResource
-}
-
-export interface Papers {
-  readonly certificateChain: string
-  readonly privateKey: string
 }
 
 export class HeldResources {
@@ -66,7 +62,7 @@ export class HeldResources {
   }
 
   /** Throws where what was sent is not enough to enforce anything, or not meant for this workload. */
-  configuration(papers: Papers | undefined, bootstrap: Bootstrap): Configuration {
+  configuration(papers: WorkloadPapers | undefined, bootstrap: Bootstrap): Configuration {
     const contents = [...this.#held.values()].map(({ content }) => content)
     const spec = workloadAmong(contents)
     const { trust } = this
@@ -136,6 +132,6 @@ function policy(value: unknown, mesh: MeshConfig): PolicyDocument {
   return document
 }
 
-function tlsMaterial({ certificateChain, privateKey }: Papers, { bundle }: TrustSpec): TlsMaterial {
+function tlsMaterial({ certificateChain, privateKey }: WorkloadPapers, { bundle }: TrustSpec): TlsMaterial {
   return { certificateChain, privateKey, trustBundle: bundle }
 }

@@ -2,16 +2,15 @@
 // What a member of a mesh keeps on disk: the resources in force, its key and certificate. With it a proxy starts while
 // the control plane is away, and asks for nothing it already has when the control plane is back.
 
-import type { VersionedResource } from "@merlon/xds"
-import { readPrivateFile, writePrivateFile } from "../config/private-file.js"
-import { HeldResources, type Papers } from "./held-resources.js"
+import { readPrivateFile, type VersionedResource, type WorkloadPapers, writePrivateFile } from "@merlon/xds"
+import { HeldResources } from "./held-resources.js"
 
 const VERSION = 1
 const NAME = "mesh-state.json"
 
 export interface KeptState {
   readonly held: HeldResources
-  readonly papers: Papers | undefined
+  readonly papers: WorkloadPapers | undefined
 }
 
 export function keepState(folder: string, { held, papers }: KeptState): void {

@@ -3,12 +3,17 @@
 // cannot be; the control plane may go away at any time, and what is in force stays.
 
 import { readFileSync, statSync } from "node:fs"
-import { MeshClient, type MeshClientOptions, PROXY_RESOURCE } from "@merlon/xds"
+import {
+  type Bootstrap,
+  Enrolment,
+  MeshClient,
+  type MeshClientOptions,
+  PROXY_RESOURCE,
+  type WorkloadPapers,
+} from "@merlon/xds"
 import type { Logger } from "pino"
 import type { ConfigurationSource, Sink } from "../process/source.js"
-import type { Bootstrap } from "./bootstrap.js"
-import { Enrolment } from "./enrolment.js"
-import { HeldResources, type Papers, type Update } from "./held-resources.js"
+import { HeldResources, type Update } from "./held-resources.js"
 import { type KeptState, keepState, keptState } from "./kept-state.js"
 
 export interface MeshSourceOptions {
@@ -106,12 +111,12 @@ export class MeshSource implements ConfigurationSource {
     if (trust !== undefined && this.#enrolment.signer(trust.bundle) !== trust.signer) void this.#enrolment.renew()
   }
 
-  async #use(papers: Papers): Promise<void> {
+  async #use(papers: WorkloadPapers): Promise<void> {
     if (!this.#held.isEmpty) await this.#enforce(this.#held, papers)
     this.#keep({ held: this.#held, papers })
   }
 
-  async #enforce(held: HeldResources, papers: Papers | undefined): Promise<void> {
+  async #enforce(held: HeldResources, papers: WorkloadPapers | undefined): Promise<void> {
     if (this.#sink === undefined) throw new Error("the proxy is stopping")
     await this.#sink.enforce(held.configuration(papers, this.#options.bootstrap))
     this.#enforced()
@@ -147,7 +152,7 @@ export class MeshSource implements ConfigurationSource {
           apply: update => this.#change(() => this.#take(update)),
         },
       ],
-      log: (message, fields) => logger.debug(fields ?? {}, message),
+      log: logger,
     }
   }
 

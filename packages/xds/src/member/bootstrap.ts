@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs"
 import { dirname, resolve } from "node:path"
 import { type MeshNames, meshNames } from "@merlon/policy"
 import { parse } from "yaml"
-import { ConfigurationError, Reader } from "../config/reader.js"
+import { ConfigurationError, Reader } from "./reader.js"
 
 export interface Bootstrap {
   readonly names: MeshNames

@@ -3,8 +3,8 @@
 // root signs, and asked for again and again where that fails. The key is made here and never leaves.
 
 import { certificateFacts, makeSigningRequest, renewAt, signerOf } from "@merlon/identity"
-import type { Logger } from "pino"
-import type { Papers } from "./held-resources.js"
+import type { Log } from "../log.js"
+import type { WorkloadPapers } from "./workload-papers.js"
 
 const FIRST_RETRY_MS = 1_000
 const LAST_RETRY_MS = 60_000
@@ -14,8 +14,8 @@ const LONGEST_WAIT_MS = 24 * 3_600_000
 export interface EnrolmentOptions {
   readonly sign: (signingRequest: Uint8Array) => Promise<{ readonly certificateChain: string }>
   /** Has them used; what was used before stays where this fails. */
-  readonly use: (papers: Papers) => Promise<void>
-  readonly logger: Logger
+  readonly use: (papers: WorkloadPapers) => Promise<void>
+  readonly logger: Pick<Log, "info" | "warn">
   readonly now?: () => number
   readonly random?: () => number
 }
@@ -24,12 +24,12 @@ export class Enrolment {
   readonly #options: EnrolmentOptions
   readonly #now: () => number
   readonly #random: () => number
-  #papers: Papers | undefined
+  #papers: WorkloadPapers | undefined
   #timer: NodeJS.Timeout | undefined
   #renewing: Promise<void> | undefined
   #closed = false
 
-  constructor(options: EnrolmentOptions, papers: Papers | undefined) {
+  constructor(options: EnrolmentOptions, papers: WorkloadPapers | undefined) {
     this.#options = options
     this.#papers = papers
     this.#now = options.now ?? Date.now
@@ -37,7 +37,7 @@ export class Enrolment {
   }
 
   /** Undefined where there is none that is still good. */
-  get papers(): Papers | undefined {
+  get papers(): WorkloadPapers | undefined {
     return this.#papers !== undefined && this.#expiry(this.#papers) > this.#now() ? this.#papers : undefined
   }
 
@@ -92,7 +92,7 @@ export class Enrolment {
 
   #schedule(): void {
     if (this.#closed || this.#papers === undefined) return
-    const wait = renewAt(certificateFacts(this.#papers.certificateChain), this.#random()) - this.#now()
+    const wait = renewAt(certificateFacts(this.#papers.certificateChain), this.#random) - this.#now()
     clearTimeout(this.#timer)
     this.#timer = setTimeout(
       () => (wait > LONGEST_WAIT_MS ? this.#schedule() : void this.renew()),
@@ -106,11 +106,11 @@ export class Enrolment {
     })
   }
 
-  #expiry({ certificateChain }: Papers): number {
+  #expiry({ certificateChain }: WorkloadPapers): number {
     return certificateFacts(certificateChain).notAfter
   }
 
-  #ends(papers: Papers): string {
+  #ends(papers: WorkloadPapers): string {
     return new Date(this.#expiry(papers)).toISOString()
   }
 }

@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: Apache-2.0
+// What proves to others who a workload is.
+
+export interface WorkloadPapers {
+  /** PEM, leaf first. */
+  readonly certificateChain: string
+  /** PEM. */
+  readonly privateKey: string
+}
