@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+import { once } from "node:events"
+import type { AddressInfo } from "node:net"
+import { createServer } from "node:net"
+import type { HostRoutesSpec, ServiceEndpoint } from "@merlon/xds"
+import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { EndpointHealth } from "../balance/endpoint-health.js"
+import { ConnectionPool } from "../connect/connection-pool.js"
+import type { Material } from "../connect/material.js"
+import type { Call } from "../routes/call.js"
+import { HostRouting } from "../routes/host-routing.js"
+import { newAuthority, TestMesh, WEB_HOST } from "../testing/mesh.js"
+import { Outbound } from "./outbound.js"
+
+const CALL: Call = { method: "GET", host: WEB_HOST, target: "/hello", headers: new Map() }
+
+let mesh: TestMesh
+let material: Material
+let pool: ConnectionPool
+let health: EndpointHealth
+let outbound: Outbound
+
+beforeEach(() => {
+  mesh = new TestMesh()
+  material = { id: 1, papers: mesh.papers(), trust: mesh.trust }
+  health = new EndpointHealth()
+  pool = new ConnectionPool({ alpn: ["merlon-http/1.1"], connectTimeoutMs: 5_000 })
+  outbound = new Outbound({ pool, health, material: () => material, tunnelAlpn: ["merlon"], connectTimeoutMs: 5_000 })
+})
+afterEach(async () => {
+  pool.close()
+  await mesh.close()
+})
+
+function routing(spec: HostRoutesSpec): HostRouting {
+  return new HostRouting(spec, health)
+}
+
+async function call(routes: HostRouting, request = CALL): Promise<string> {
+  const exchange = await outbound.open(routes, request, { host: request.host })
+  exchange.request.end()
+  const response = await exchange.response
+  let text = ""
+  for await (const chunk of response.setEncoding("utf8")) text += chunk
+  return text
+}
+
+describe("over mutual TLS", () => {
+  it("shows our certificate, asks for the service by name and speaks the mesh's protocol", async () => {
+    const web = await mesh.server("v1")
+    const routes = routing(
+      mesh.routes([{ subset: "v1", endpoints: [web.endpoint], cluster: { tlsMode: "DUBBO_MUTUAL" } }]),
+    )
+    expect(await call(routes)).toBe("v1 GET /hello")
+    expect(web.seen[0]).toMatchObject({
+      sni: WEB_HOST,
+      alpn: "merlon-http/1.1",
+      client: "URI:spiffe://cluster.local/ns/app/sa/consumer",
+    })
+  })
+
+  it("happens by itself where the server accepts it", async () => {
+    const web = await mesh.server("v1", { mtlsMode: "PERMISSIVE" })
+    expect(await call(routing(mesh.routes([{ subset: "v1", endpoints: [web.endpoint] }])))).toBe("v1 GET /hello")
+    expect(web.seen[0]?.client).toContain("consumer")
+  })
+
+  it("uses a connection again", async () => {
+    const web = await mesh.server("v1")
+    const routes = routing(mesh.routes([{ subset: "v1", endpoints: [web.endpoint] }]))
+    await call(routes)
+    await call(routes)
+    expect(new Set(web.seen.map(({ connection }) => connection)).size).toBe(1)
+  })
+
+  it("uses no connection again that was made with other papers", async () => {
+    const web = await mesh.server("v1")
+    const routes = routing(mesh.routes([{ subset: "v1", endpoints: [web.endpoint] }]))
+    await call(routes)
+    material = { ...material, id: 2, papers: mesh.papers("spiffe://cluster.local/ns/app/sa/renewed") }
+    await call(routes)
+    expect(web.seen.map(({ client }) => client)).toEqual([
+      "URI:spiffe://cluster.local/ns/app/sa/consumer",
+      "URI:spiffe://cluster.local/ns/app/sa/renewed",
+    ])
+  })
+})
+
+describe("a server that may not answer gets no byte of the request", () => {
+  const other = "spiffe://cluster.local/ns/app/sa/other"
+  it.each<[string, () => Promise<{ endpoint: ServiceEndpoint; seen: readonly unknown[] }>, RegExp]>([
+    [
+      "another identity of the mesh",
+      () => mesh.server("x", { identity: other }),
+      /the server is `.*other`, and only `.*web`/,
+    ],
+    [
+      "a stranger with the right name",
+      () => mesh.server("x", { authority: newAuthority() }),
+      /cannot connect to .*certificate/,
+    ],
+  ])("%s", async (_, start, reason) => {
+    const { endpoint, seen } = await start()
+    const routes = routing(mesh.routes([{ subset: "v1", endpoints: [endpoint] }]))
+    await expect(call(routes)).rejects.toThrow(reason)
+    expect(seen).toEqual([])
+  })
+
+  it("whose identity was revoked", async () => {
+    const web = await mesh.server("v1")
+    const routes = routing(mesh.routes([{ subset: "v1", endpoints: [web.endpoint] }]))
+    await call(routes)
+    const trust = { ...mesh.trust, revokedIdentities: ["spiffe://cluster.local/ns/app/sa/web"] }
+    material = { ...material, id: 2, trust }
+    await expect(call(routes)).rejects.toThrow(/is revoked/)
+    expect(web.seen).toHaveLength(1)
+  })
+
+  it("no longer expected after a change of routes, although a connection stands", async () => {
+    const web = await mesh.server("v1")
+    const destination = { subset: "v1", endpoints: [web.endpoint] }
+    const routes = routing(mesh.routes([destination]))
+    await call(routes)
+    routes.update(mesh.routes([{ ...destination, cluster: { identities: [other] } }]))
+    await expect(call(routes)).rejects.toThrow(/and only `.*other` may answer/)
+  })
+
+  it("and one that speaks no TLS", async () => {
+    const web = await mesh.server("v1", { plaintext: true, mtlsMode: "STRICT" })
+    const routes = routing(mesh.routes([{ subset: "v1", endpoints: [web.endpoint] }]))
+    await expect(call(routes)).rejects.toThrow(/cannot connect/)
+    expect(web.seen).toEqual([])
+  })
+
+  it("where there is no root to trust", async () => {
+    const web = await mesh.server("v1")
+    material = { ...material, trust: { ...mesh.trust, bundle: "" } }
+    const routes = routing(mesh.routes([{ subset: "v1", endpoints: [web.endpoint] }]))
+    await expect(call(routes)).rejects.toThrow(/no root to trust/)
+  })
+})
+
+describe("without papers", () => {
+  it("a plaintext server is called", async () => {
+    material = { ...material, papers: undefined }
+    const web = await mesh.server("v1", { plaintext: true })
+    expect(await call(routing(mesh.routes([{ subset: "v1", endpoints: [web.endpoint] }])))).toBe("v1 GET /hello")
+  })
+
+  it("a PERMISSIVE server is not called in plaintext", async () => {
+    material = { ...material, papers: undefined }
+    const web = await mesh.server("v1", { plaintext: true, mtlsMode: "PERMISSIVE" })
+    const routes = routing(mesh.routes([{ subset: "v1", endpoints: [web.endpoint] }]))
+    await expect(call(routes)).rejects.toThrow(/no certificate/)
+    expect(web.seen).toEqual([])
+  })
+})
+
+describe("balance", () => {
+  it("splits calls by weight, exactly", async () => {
+    const [v1, v2] = [await mesh.server("v1"), await mesh.server("v2")]
+    const routes = routing(
+      mesh.routes([
+        { subset: "v1", weight: 30, endpoints: [v1.endpoint] },
+        { subset: "v2", weight: 10, endpoints: [v2.endpoint] },
+      ]),
+    )
+    for (let index = 0; index < 8; index++) await call(routes)
+    expect([v1.seen.length, v2.seen.length]).toEqual([6, 2])
+  })
+
+  it("follows a change of weights with the next call", async () => {
+    const [v1, v2] = [await mesh.server("v1"), await mesh.server("v2")]
+    const split = (first: number, second: number) =>
+      mesh.routes([
+        { subset: "v1", weight: first, endpoints: [v1.endpoint] },
+        { subset: "v2", weight: second, endpoints: [v2.endpoint] },
+      ])
+    const routes = routing(split(100, 0))
+    for (let index = 0; index < 3; index++) await call(routes)
+    routes.update(split(0, 100))
+    for (let index = 0; index < 3; index++) await call(routes)
+    expect([v1.seen.length, v2.seen.length]).toEqual([3, 3])
+  })
+
+  it("goes round the endpoints of a destination", async () => {
+    const [a, b] = [await mesh.server("a"), await mesh.server("b")]
+    const routes = routing(mesh.routes([{ subset: "v1", endpoints: [a.endpoint, b.endpoint] }]))
+    for (let index = 0; index < 4; index++) await call(routes)
+    expect([a.seen.length, b.seen.length]).toEqual([2, 2])
+  })
+
+  it("tries the next endpoint where one cannot be reached, and leaves that one out", async () => {
+    const web = await mesh.server("v1")
+    const dead = { ...web.endpoint, port: await unusedPort() }
+    const routes = routing(mesh.routes([{ subset: "v1", endpoints: [dead, web.endpoint] }]))
+    for (let index = 0; index < 3; index++) await call(routes)
+    expect(web.seen).toHaveLength(3)
+    expect(health.isEjected(dead)).toBe(true)
+  })
+
+  it("says what is wrong where none can be reached", async () => {
+    const web = await mesh.server("v1", { healthy: false })
+    const dead = { ...web.endpoint, port: await unusedPort() }
+    const routes = routing(mesh.routes([{ subset: "v1", endpoints: [dead] }]))
+    await expect(call(routes)).rejects.toThrow(/cannot connect to .*ECONNREFUSED.*no endpoint is healthy/)
+  })
+
+  it("has nowhere to go without endpoints", async () => {
+    await expect(call(routing(mesh.routes([{ subset: "v1", endpoints: [] }])))).rejects.toThrow("`v1` has no endpoints")
+  })
+
+  it("has nowhere to go where no route takes the call", async () => {
+    const web = await mesh.server("v1")
+    const spec = mesh.routes([{ subset: "v1", endpoints: [web.endpoint] }])
+    const [cluster] = spec.clusters.map(({ name }) => name)
+    const route = { match: [{ uri: { prefix: "/only" } }], destinations: [{ cluster: cluster ?? "", weight: 1 }] }
+    const routes = routing({ ...spec, table: { ...spec.table, routes: [route] } })
+    await expect(call(routes)).rejects.toThrow(/no route of .* takes GET \/hello/)
+    await expect(outbound.tunnel(routes)).rejects.toThrow(/as a tunnel needs/)
+  })
+})
+
+it("an answer that never comes because the server goes away is a failure", async () => {
+  const web = await mesh.server("v1", { answer: request => request.socket.destroy() })
+  const routes = routing(mesh.routes([{ subset: "v1", endpoints: [web.endpoint] }]))
+  await expect(call(routes)).rejects.toMatchObject({ code: "cut-off" })
+})
+
+it("a server that never finishes its handshake is given up", async () => {
+  const silent = createServer(() => undefined).listen(0, "127.0.0.1")
+  await once(silent, "listening")
+  const { port } = silent.address() as AddressInfo // it listens on TCP
+  const hasty = new ConnectionPool({ alpn: [], connectTimeoutMs: 50 })
+  const endpoint: ServiceEndpoint = { address: "127.0.0.1", port, healthy: true, workload: "x", mtlsMode: "STRICT" }
+  outbound = new Outbound({ pool: hasty, health, material: () => material, tunnelAlpn: [], connectTimeoutMs: 50 })
+  await expect(call(routing(mesh.routes([{ subset: "v1", endpoints: [endpoint] }])))).rejects.toThrow(/within 50 ms/)
+  silent.close()
+})
+
+async function unusedPort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const { port } = server.address() as AddressInfo // it listens on TCP
+  server.close()
+  await once(server, "close")
+  return port
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which host and port is meant: what was said, else what the environment says of the one Service it knows. Kubernetes
+// tells pods of Services by variables such as `WEB_SERVICE_HOST`; the name is in the variable, its value only an address.
+
+import { parseIp } from "@merlon/policy"
+import { parseAuthority } from "../routes/authority.js"
+
+export interface Target {
+  readonly host: string
+  readonly port: number
+}
+
+export interface TargetWords {
+  /** `web`, `web.app`, the full name, or any of them with `:port`. */
+  readonly host?: string | undefined
+  readonly port?: number | undefined
+}
+
+type Environment = { readonly [name: string]: string | undefined }
+
+const DEFAULT_PORT = 80
+const SERVICE_HOST = /^([A-Z][A-Z0-9_]*)_SERVICE_HOST$/
+const PLATFORM = "KUBERNETES"
+
+/** Throws where nothing says which one, or two things say different ones. */
+export function targetOf(words: TargetWords, environment: Environment, mesh: string): Target {
+  const said = words.host ?? namedByMesh(environment, mesh)
+  if (said === undefined) return onlyService(words, environment)
+  const authority = parseAuthority(said)
+  if (authority === undefined)
+    throw new Error(`\`${said}\` is no host; write for example \`web\`, \`web.app\` or \`web:80\``)
+  if (words.port !== undefined && authority.port !== undefined && words.port !== authority.port) {
+    throw new Error(`\`${said}\` and the port ${words.port} differ; say the port once`)
+  }
+  const fromMesh = words.host === undefined ? portIn(environment[`${prefixOf(mesh)}_SERVICE_PORT`]) : undefined
+  return { host: authority.host, port: words.port ?? authority.port ?? fromMesh ?? DEFAULT_PORT }
+}
+
+function namedByMesh(environment: Environment, mesh: string): string | undefined {
+  const value = environment[`${prefixOf(mesh)}_SERVICE_HOST`]
+  // An address there is Kubernetes telling of a Service that happens to be called like the mesh.
+  return value === undefined || value === "" || parseIp(value) !== undefined ? undefined : value
+}
+
+function onlyService({ port }: TargetWords, environment: Environment): Target {
+  const services = Object.keys(environment).flatMap(name => {
+    const prefix = SERVICE_HOST.exec(name)?.[1]
+    const servicePort = prefix === undefined ? undefined : portIn(environment[`${prefix}_SERVICE_PORT`])
+    if (prefix === undefined || prefix === PLATFORM || servicePort === undefined) return []
+    return [{ host: prefix.toLowerCase().replaceAll("_", "-"), port: servicePort }]
+  })
+  const [first] = services
+  if (first === undefined) throw new Error("tell me whom to call: `--host web` or `--host web.app --port 8080`")
+  if (services.length > 1) {
+    const names = services.map(({ host }) => `\`${host}\``).sort()
+    throw new Error(`the environment knows several Services (${names.join(", ")}); say which one with \`--host\``)
+  }
+  return { host: first.host, port: port ?? first.port }
+}
+
+function portIn(text: string | undefined): number | undefined {
+  const port = /^\d{1,5}$/.test(text ?? "") ? Number(text) : 0
+  return port >= 1 && port <= 65_535 ? port : undefined
+}
+
+function prefixOf(mesh: string): string {
+  return mesh.toUpperCase().replaceAll("-", "_")
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// One connection to one endpoint. It is handed out only when it is ready for the first byte of a request: under mutual
+// TLS that is after the server has proven to be one of those who may answer.
+
+import { X509Certificate } from "node:crypto"
+import { connect as connectTcp, isIP, type Socket } from "node:net"
+import { connect as connectTls, type PeerCertificate, type TLSSocket } from "node:tls"
+import type { ServiceEndpoint } from "@merlon/xds"
+import type { Material } from "./material.js"
+import type { TransportPlan } from "./transport-plan.js"
+import { verifyServer } from "./verify-server.js"
+
+/** Nothing of a request was sent: another endpoint may be tried. */
+export class ConnectFailure extends Error {
+  override readonly name = "ConnectFailure"
+}
+
+export interface ConnectOptions {
+  readonly endpoint: ServiceEndpoint
+  readonly plan: TransportPlan
+  readonly material: Material
+  /** What we offer to speak inside TLS. */
+  readonly alpn: readonly string[]
+  /** For TCP and TLS together. */
+  readonly timeoutMs: number
+  readonly now?: () => number
+}
+
+type MutualPlan = Extract<TransportPlan, { kind: "mutual" }>
+
+export function connect(options: ConnectOptions): Promise<Socket> {
+  const { endpoint, plan, timeoutMs } = options
+  const where = `${endpoint.address}:${endpoint.port}`
+  return new Promise((resolve, reject) => {
+    let socket: Socket
+    try {
+      socket = plan.kind === "plaintext" ? connectTcp(addressOf(endpoint)) : startTls(options, plan)
+    } catch (error) {
+      reject(new ConnectFailure(`cannot connect to ${where}: ${messageOf(error)}`))
+      return
+    }
+    const fail = (reason: string) => {
+      clearTimeout(timer)
+      socket.destroy()
+      reject(new ConnectFailure(`cannot connect to ${where}: ${reason}`))
+    }
+    const timer = setTimeout(() => fail(`no connection within ${timeoutMs} ms`), timeoutMs)
+    const onError = (error: Error) => fail(messageOf(error))
+    const onClose = () => fail("the server closed the connection")
+    socket.once("error", onError)
+    socket.once("close", onClose)
+    socket.once(plan.kind === "plaintext" ? "connect" : "secureConnect", () => {
+      const fault = plan.kind === "plaintext" ? undefined : faultOf(socket as TLSSocket, plan, options) // as started above
+      if (fault !== undefined) return fail(fault)
+      clearTimeout(timer)
+      socket.off("error", onError)
+      socket.off("close", onClose)
+      socket.setNoDelay(true)
+      resolve(socket)
+    })
+  })
+}
+
+function startTls({ endpoint, material, alpn, now = Date.now }: ConnectOptions, plan: MutualPlan): TLSSocket {
+  const { papers, trust } = material
+  // INVARIANT: an empty bundle never reaches node:tls, which would take it for "trust every public authority".
+  if (!trust.bundle.includes("-----BEGIN CERTIFICATE-----")) throw new Error("there is no root to trust")
+  if (papers === undefined) throw new Error("this workload has no certificate")
+  return connectTls({
+    ...addressOf(endpoint),
+    // RFC 6066 section 3: an address is no server name.
+    servername: isIP(plan.sni) === 0 ? plan.sni : "",
+    ALPNProtocols: [...alpn],
+    cert: papers.certificateChain,
+    key: papers.privateKey,
+    ca: trust.bundle,
+    minVersion: "TLSv1.2",
+    rejectUnauthorized: true,
+    // In place of the comparison of host names, not of the check of the chain: mesh certificates name identities.
+    checkServerIdentity: (_, { raw }: PeerCertificate) => {
+      const fault = verifyServer(new X509Certificate(raw), plan.identities, trust, now())
+      return fault === undefined ? undefined : new Error(fault)
+    },
+  })
+}
+
+/** The same once more on the finished connection: whatever path led here, nobody unproven gets a request. */
+function faultOf(
+  socket: TLSSocket,
+  plan: MutualPlan,
+  { material, now = Date.now }: ConnectOptions,
+): string | undefined {
+  const certificate = socket.getPeerX509Certificate()
+  if (!socket.authorized || certificate === undefined) return "the server is not verified"
+  return verifyServer(certificate, plan.identities, material.trust, now())
+}
+
+function addressOf({ address, port }: ServiceEndpoint) {
+  return { host: address, port }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message || error.name : String(error)
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { ClientTlsMode, EffectiveMode } from "@merlon/policy"
+import { describe, expect, it } from "vitest"
+import { planTransport } from "./transport-plan.js"
+
+const WEB = "spiffe://cluster.local/ns/app/sa/web"
+
+function plan(tlsMode: ClientTlsMode | undefined, mtlsMode: EffectiveMode | undefined, papers: boolean, ids = [WEB]) {
+  const cluster = { tlsMode, sni: "web.app.svc.cluster.local", identities: ids, name: "outbound|80||web" }
+  const result = planTransport(cluster, { mtlsMode, workload: "app/web-1" }, papers)
+  return result.ok ? result.plan.kind : result.reason
+}
+
+describe("the transport", () => {
+  it.each<[ClientTlsMode | undefined, EffectiveMode | undefined, string]>([
+    ["DUBBO_MUTUAL", undefined, "mutual"],
+    ["DUBBO_MUTUAL", "DISABLE", "mutual"],
+    ["DUBBO_MUTUAL", "PERMISSIVE", "mutual"],
+    ["DUBBO_MUTUAL", "STRICT", "mutual"],
+    [undefined, "PERMISSIVE", "mutual"],
+    [undefined, "STRICT", "mutual"],
+    [undefined, "DISABLE", "plaintext"],
+    [undefined, undefined, "plaintext"],
+    ["DISABLE", undefined, "plaintext"],
+    ["DISABLE", "DISABLE", "plaintext"],
+    ["DISABLE", "PERMISSIVE", "plaintext"],
+  ])("of MeshService %s and server %s is %s", (client, server, expected) => {
+    expect(plan(client, server, true)).toBe(expected)
+  })
+
+  it("does not exist where the MeshService forbids what the server demands, and says who says what", () => {
+    expect(plan("DISABLE", "STRICT", true)).toMatch(/DISABLE and `app\/web-1` takes mutual TLS only \(STRICT\)/)
+  })
+
+  it.each<[ClientTlsMode | undefined, EffectiveMode | undefined]>([
+    ["DUBBO_MUTUAL", undefined],
+    [undefined, "PERMISSIVE"],
+    [undefined, "STRICT"],
+  ])("never falls back to plaintext for want of a certificate (%s, %s)", (client, server) => {
+    expect(plan(client, server, false)).toMatch(/no certificate/)
+  })
+
+  it("needs no certificate where plaintext is all there is", () => {
+    expect(plan(undefined, undefined, false)).toBe("plaintext")
+  })
+
+  it("does not exist where nobody is known who may answer", () => {
+    expect(plan("DUBBO_MUTUAL", "STRICT", true, [])).toMatch(/nobody is known/)
+  })
+})

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// How to speak to one endpoint: mutual TLS where a MeshService asks for it or the server accepts it, plaintext only where
+// nothing asks for more. Pure; there is no way from mutual TLS back to plaintext.
+
+import type { ServiceCluster, ServiceEndpoint } from "@merlon/xds"
+
+export type TransportPlan =
+  | { readonly kind: "plaintext" }
+  | {
+      readonly kind: "mutual"
+      readonly sni: string
+      /** SPIFFE ids of which the server must have one. */
+      readonly identities: readonly string[]
+    }
+
+export type PlanResult =
+  | { readonly ok: true; readonly plan: TransportPlan }
+  | { readonly ok: false; readonly reason: string }
+
+export function planTransport(
+  cluster: Pick<ServiceCluster, "tlsMode" | "sni" | "identities" | "name">,
+  { mtlsMode, workload }: Pick<ServiceEndpoint, "mtlsMode" | "workload">,
+  hasPapers: boolean,
+): PlanResult {
+  if (cluster.tlsMode === "DISABLE") {
+    if (mtlsMode !== "STRICT") return { ok: true, plan: { kind: "plaintext" } }
+    return refused(
+      `a MeshService says mode DISABLE and \`${workload}\` takes mutual TLS only (STRICT); write DUBBO_MUTUAL, or relax the PeerAuthentication`,
+    )
+  }
+  const asked = cluster.tlsMode === "DUBBO_MUTUAL"
+  if (!asked && (mtlsMode === undefined || mtlsMode === "DISABLE")) return { ok: true, plan: { kind: "plaintext" } }
+  // Fail closed: without a certificate we do not fall back to plaintext, although a PERMISSIVE server would take it.
+  if (!hasPapers) return refused("mutual TLS is called for and this workload has no certificate that is still good")
+  // Fail closed: with nobody to expect, anybody with a certificate of the mesh would do.
+  if (cluster.identities.length === 0) return refused(`nobody is known who may answer for \`${cluster.name}\``)
+  return { ok: true, plan: { kind: "mutual", sni: cluster.sni, identities: cluster.identities } }
+}
+
+function refused(reason: string): PlanResult {
+  return { ok: false, reason }
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether the server is one of those who may answer. OpenSSL has checked the chain against the mesh's roots; here comes
+// what only the mesh knows: one SPIFFE identity, among the expected ones, not revoked.
+
+import type { X509Certificate } from "node:crypto"
+import { canonicalSerial, certificateFacts } from "@merlon/identity"
+import type { TrustSpec } from "@merlon/xds"
+
+/** Undefined where the server is who it should be, else what is wrong. */
+export function verifyServer(
+  certificate: X509Certificate,
+  identities: readonly string[],
+  trust: Pick<TrustSpec, "revokedIdentities" | "revokedSerials">,
+  now: number,
+): string | undefined {
+  const { spiffeId, serial, notBefore, notAfter } = certificateFacts(certificate.toString())
+  if (spiffeId === undefined) return "the server's certificate names no single SPIFFE identity"
+  if (!(notBefore <= now && now < notAfter)) return `the certificate of \`${spiffeId}\` is not valid now`
+  if (!identities.includes(spiffeId)) {
+    return `the server is \`${spiffeId}\`, and only ${identities.map(id => `\`${id}\``).join(", ")} may answer`
+  }
+  if (trust.revokedIdentities.includes(spiffeId)) return `\`${spiffeId}\` is revoked`
+  if (trust.revokedSerials.some(revoked => canonicalSerial(revoked) === serial)) {
+    return `the certificate of \`${spiffeId}\` is revoked`
+  }
+  return undefined
+}

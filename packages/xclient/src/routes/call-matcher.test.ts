@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { RouteMatch } from "@merlon/policy"
+import { expect, it } from "vitest"
+import type { Call } from "./call.js"
+import { callMatcher } from "./call-matcher.js"
+
+const CALL: Call = {
+  method: "GET",
+  host: "web.app",
+  target: "/shop/cart?user=ann&user=bob&empty=&x=a%20b",
+  headers: new Map([["x-team", "blue"]]),
+}
+
+it.each<[string, readonly RouteMatch[], boolean]>([
+  ["no alternatives match everything", [], true],
+  ["an alternative without fields matches everything", [{}], true],
+  ["the path without the query", [{ uri: { exact: "/shop/cart" } }], true],
+  ["not the path with the query", [{ uri: { exact: "/shop/cart?user=ann" } }], false],
+  ["the beginning of the path", [{ uri: { prefix: "/shop" } }], true],
+  ["an expression for all of the path", [{ uri: { regex: "/[a-z]+/cart" } }], true],
+  ["no expression for a part of it", [{ uri: { regex: "/[a-z]+" } }], false],
+  ["the method", [{ method: { exact: "GET" } }], true],
+  ["not another method", [{ method: { exact: "POST" } }], false],
+  ["the host as it was named", [{ host: { exact: "web.app" } }], true],
+  ["not the host in full", [{ host: { prefix: "web.app.svc" } }], false],
+  ["a header, whatever its case", [{ headers: { "X-Team": { exact: "blue" } } }], true],
+  ["no header that is not there, even for every value", [{ headers: { "x-other": { regex: ".*" } } }], false],
+  ["any of a parameter's values", [{ queryParams: { user: { exact: "bob" } } }], true],
+  ["a parameter without a value", [{ queryParams: { empty: { exact: "" } } }], true],
+  ["a parameter as it means, not as it is spelt", [{ queryParams: { x: { exact: "a b" } } }], true],
+  ["no parameter that is not there", [{ queryParams: { none: { prefix: "" } } }], false],
+  ["the port that was called", [{ port: 80 }], true],
+  ["not another port", [{ port: 81 }], false],
+  ["all fields of an alternative", [{ method: { exact: "GET" }, uri: { prefix: "/other" } }], false],
+  ["any of the alternatives", [{ method: { exact: "POST" } }, { uri: { prefix: "/shop" } }], true],
+  ["nothing where a pattern says nothing", [{ uri: {} }], false],
+])("matches %s", (_, match, expected) => {
+  expect(callMatcher(match, 80)(CALL)).toBe(expected)
+})

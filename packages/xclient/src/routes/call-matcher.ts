@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// A route's match made ready. Alternatives: any of them; within one, all its fields. What a request does not have never
+// matches, whatever the pattern.
+
+import { type RouteMatch, type StringMatch, stringMatcher } from "@merlon/policy"
+import type { Call } from "./call.js"
+
+export type CallMatcher = (call: Call) => boolean
+
+/** An empty list matches every call. */
+export function callMatcher(match: readonly RouteMatch[], port: number): CallMatcher {
+  const alternatives = match.map(alternative => matcherOf(alternative, port))
+  return call => alternatives.length === 0 || alternatives.some(matches => matches(call))
+}
+
+function matcherOf(match: RouteMatch, port: number): CallMatcher {
+  const conditions: CallMatcher[] = []
+  const add = (pattern: StringMatch | undefined, read: (call: Call) => string) => {
+    if (pattern === undefined) return
+    const matches = stringMatcher(pattern)
+    conditions.push(call => matches(read(call)))
+  }
+  if (match.port !== undefined && match.port !== port) return () => false
+  add(match.uri, ({ target }) => pathOf(target))
+  add(match.method, ({ method }) => method)
+  add(match.host, ({ host }) => host)
+  for (const [name, pattern] of Object.entries(match.headers ?? {})) {
+    const matches = stringMatcher(pattern)
+    const key = name.toLowerCase()
+    conditions.push(({ headers }) => {
+      const value = headers.get(key)
+      return value !== undefined && matches(value)
+    })
+  }
+  for (const [name, pattern] of Object.entries(match.queryParams ?? {})) {
+    const matches = stringMatcher(pattern)
+    conditions.push(({ target }) => parametersOf(target).getAll(name).some(matches))
+  }
+  return call => conditions.every(matches => matches(call))
+}
+
+function pathOf(target: string): string {
+  const end = target.search(/[?#]/)
+  return end === -1 ? target : target.slice(0, end)
+}
+
+function parametersOf(target: string): URLSearchParams {
+  const start = target.indexOf("?")
+  return new URLSearchParams(start === -1 ? "" : target.slice(start))
+}

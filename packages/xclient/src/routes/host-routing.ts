@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// The routes of one host and port at work: which destination a call goes to, and in which order its endpoints are tried.
+// An update replaces the routes and keeps whose turn it is, so that a change of endpoints does not favour anybody.
+
+import type { HostRoutesSpec, ServiceCluster, ServiceEndpoint, WeightedDestination } from "@merlon/xds"
+import type { EndpointHealth } from "../balance/endpoint-health.js"
+import { EndpointRotation } from "../balance/endpoint-rotation.js"
+import { SmoothWeighted } from "../balance/smooth-weighted.js"
+import type { Call } from "./call.js"
+import { type CallMatcher, callMatcher } from "./call-matcher.js"
+import { destinationNames } from "./destination-name.js"
+
+export interface Choice {
+  readonly cluster: ServiceCluster
+  /** What people call the destination. */
+  readonly name: string
+  /** In the order to try; none where the destination has none. */
+  readonly endpoints: readonly ServiceEndpoint[]
+  /** Whether none of them is known to be healthy. */
+  readonly panic: boolean
+}
+
+interface ReadyRoute {
+  readonly matches: CallMatcher
+  readonly unconditional: boolean
+  readonly destinations: readonly WeightedDestination[]
+  readonly split: SmoothWeighted<string>
+}
+
+export class HostRouting {
+  readonly #health: EndpointHealth
+  #spec: HostRoutesSpec
+  #routes: ReadonlyMap<string, ReadyRoute> = new Map()
+  #clusters: ReadonlyMap<string, ServiceCluster> = new Map()
+  #names: ReadonlyMap<string, string> = new Map()
+  #rotations: ReadonlyMap<string, EndpointRotation> = new Map()
+
+  /** Throws where a pattern is none. */
+  constructor(spec: HostRoutesSpec, health: EndpointHealth) {
+    this.#health = health
+    this.#spec = spec
+    this.update(spec)
+  }
+
+  get spec(): HostRoutesSpec {
+    return this.#spec
+  }
+
+  /** Throws where a pattern is none; what was in force then stays. */
+  update(spec: HostRoutesSpec): void {
+    const routes = new Map<string, ReadyRoute>()
+    for (const { match, destinations } of spec.table.routes) {
+      const matches = callMatcher(match, spec.table.port)
+      // The same conditions to the same places are the same route, wherever it stands now. A second one is never reached.
+      const key = JSON.stringify([match, destinations.map(({ cluster }) => cluster)])
+      if (routes.has(key)) continue
+      const split = this.#routes.get(key)?.split ?? new SmoothWeighted<string>()
+      routes.set(key, { matches, unconditional: match.length === 0, destinations, split })
+    }
+    for (const { destinations, split } of routes.values()) {
+      split.update(destinations.map(({ cluster, weight }) => ({ value: cluster, weight })))
+    }
+    this.#rotations = new Map(
+      spec.clusters.map(({ name }) => [name, this.#rotations.get(name) ?? new EndpointRotation()]),
+    )
+    this.#routes = routes
+    this.#clusters = new Map(spec.clusters.map(cluster => [cluster.name, cluster]))
+    this.#names = destinationNames(spec.clusters)
+    this.#spec = spec
+  }
+
+  /** Where such calls go, without taking a turn; undefined where no route takes them. */
+  destinationsFor(call: Call): readonly WeightedDestination[] | undefined {
+    return this.#routeFor(call)?.destinations
+  }
+
+  /** Undefined where no route takes the call, or all its destinations are drained. */
+  choose(call: Call): Choice | undefined {
+    return this.#take(this.#routeFor(call))
+  }
+
+  /** For bytes we do not look into: only a route that takes every call can be meant. */
+  chooseForBytes(): Choice | undefined {
+    for (const route of this.#routes.values()) if (route.unconditional) return this.#take(route)
+    return undefined
+  }
+
+  #take(route: ReadyRoute | undefined): Choice | undefined {
+    const name = route?.split.pick()
+    const cluster = name === undefined ? undefined : this.#clusters.get(name)
+    if (cluster === undefined) return undefined
+    const turn = this.#rotations.get(cluster.name)?.next(cluster.endpoints, this.#health)
+    return { cluster, name: this.nameOf(cluster.name), ...(turn ?? { endpoints: [], panic: false }) }
+  }
+
+  cluster(name: string): ServiceCluster | undefined {
+    return this.#clusters.get(name)
+  }
+
+  nameOf(cluster: string): string {
+    return this.#names.get(cluster) ?? cluster
+  }
+
+  #routeFor(call: Call): ReadyRoute | undefined {
+    for (const route of this.#routes.values()) if (route.matches(call)) return route
+    return undefined
+  }
+}

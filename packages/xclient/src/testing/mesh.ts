@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// A small mesh for tests: an authority, servers that answer with their name over mutual TLS or plaintext, and the routes
+// that lead to them.
+
+import { createPrivateKey, createPublicKey } from "node:crypto"
+import { createServer as createHttpServer, type IncomingMessage, type RequestListener, type Server } from "node:http"
+import { createServer as createHttpsServer } from "node:https"
+import type { AddressInfo } from "node:net"
+import type { TLSSocket } from "node:tls"
+import { CertificateAuthority, createRoot, makeSigningRequest } from "@merlon/identity"
+import type { EffectiveMode } from "@merlon/policy"
+import {
+  clusterName,
+  type HostRoutesSpec,
+  type ServiceCluster,
+  type ServiceEndpoint,
+  type TrustSpec,
+  type WeightedRoute,
+  type WorkloadPapers,
+} from "@merlon/xds"
+
+export const WEB_HOST = "web.app.svc.cluster.local"
+export const WEB_ID = "spiffe://cluster.local/ns/app/sa/web"
+export const CONSUMER_ID = "spiffe://cluster.local/ns/app/sa/consumer"
+
+const HOUR = 3_600_000
+
+export class TestMesh {
+  readonly authority = newAuthority()
+  readonly #servers: Server[] = []
+
+  get trust(): TrustSpec {
+    const { bundle, fingerprint: signer } = this.authority
+    return { bundle, signer, revokedIdentities: [], revokedSerials: [] }
+  }
+
+  papers(identity = CONSUMER_ID, authority = this.authority): WorkloadPapers {
+    const { privateKey } = makeSigningRequest()
+    const publicKey = createPublicKey(createPrivateKey(privateKey)).export({ type: "spki", format: "der" })
+    const { certificateChain } = authority.sign({ publicKey, identity, ttlMs: HOUR, now: Date.now() })
+    return { certificateChain, privateKey }
+  }
+
+  /** What the server saw is in `seen`. */
+  async server(name: string, words: ServerWords = {}): Promise<TestServer> {
+    const seen: SeenRequest[] = []
+    const answer: RequestListener =
+      words.answer ?? ((request, response) => response.end(`${name} ${request.method} ${request.url}`))
+    const listener: RequestListener = (request, response) => {
+      seen.push(seenOf(request))
+      answer(request, response)
+    }
+    const server = words.plaintext === true ? createHttpServer(listener) : createHttpsServer(this.#tls(words), listener)
+    this.#servers.push(server)
+    await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve))
+    const { port } = server.address() as AddressInfo // it listens on TCP
+    const { mtlsMode = words.plaintext === true ? undefined : "STRICT", healthy = true } = words
+    const endpoint: ServiceEndpoint = { address: "127.0.0.1", port, healthy, workload: `app/${name}`, mtlsMode }
+    return { endpoint, seen, server }
+  }
+
+  routes(destinations: readonly TestDestination[], words: Partial<RouteWords> = {}): HostRoutesSpec {
+    const clusters = destinations.map(({ subset, endpoints, ...rest }): ServiceCluster => {
+      const key = { port: 80, subset, host: WEB_HOST }
+      return {
+        name: clusterName(key),
+        ...key,
+        tlsMode: undefined,
+        sni: WEB_HOST,
+        identities: [WEB_ID],
+        endpoints,
+        ...rest.cluster,
+      }
+    })
+    const all = clusters.map(({ name }, index) => ({ cluster: name, weight: destinations[index]?.weight ?? 1 }))
+    return {
+      table: {
+        host: WEB_HOST,
+        port: 80,
+        aliases: ["web", "web.app", "web.app.svc"],
+        routes: words.routes ?? [{ match: [], destinations: all }],
+      },
+      clusters,
+      services: [{ host: WEB_HOST, ports: [{ port: 80, mtlsMode: "STRICT", mixed: false }] }],
+      trust: words.trust ?? this.trust,
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(
+      this.#servers.map(server => {
+        server.closeAllConnections()
+        return new Promise(resolve => server.close(resolve))
+      }),
+    )
+  }
+
+  #tls({ identity = WEB_ID, authority = this.authority }: ServerWords) {
+    const { certificateChain: cert, privateKey: key } = this.papers(identity, authority)
+    const ALPNProtocols = ["merlon-http/1.1", "merlon", "http/1.1"]
+    return { cert, key, ca: this.authority.bundle, requestCert: true, rejectUnauthorized: true, ALPNProtocols }
+  }
+}
+
+export interface ServerWords {
+  readonly identity?: string
+  readonly authority?: CertificateAuthority
+  readonly plaintext?: boolean
+  readonly mtlsMode?: EffectiveMode | undefined
+  readonly healthy?: boolean
+  readonly answer?: RequestListener
+}
+
+export interface SeenRequest {
+  readonly method: string
+  readonly url: string
+  readonly headers: IncomingMessage["headers"]
+  readonly sni: string | undefined
+  readonly alpn: string | undefined
+  readonly client: string | undefined
+  readonly connection: number
+}
+
+export interface TestServer {
+  readonly endpoint: ServiceEndpoint
+  readonly seen: readonly SeenRequest[]
+  readonly server: Server
+}
+
+export interface TestDestination {
+  readonly subset: string
+  readonly weight?: number
+  readonly endpoints: readonly ServiceEndpoint[]
+  readonly cluster?: Partial<ServiceCluster>
+}
+
+interface RouteWords {
+  readonly routes: readonly WeightedRoute[]
+  readonly trust: TrustSpec
+}
+
+export function newAuthority(): CertificateAuthority {
+  return new CertificateAuthority(createRoot({ trustDomain: "cluster.local", now: Date.now() }), Date.now())
+}
+
+function seenOf(request: IncomingMessage): SeenRequest {
+  // Plain sockets have none of these, and the types do not know that servers keep the name.
+  const socket = request.socket as Partial<TLSSocket> & { readonly servername?: string | false }
+  return {
+    method: request.method ?? "",
+    url: request.url ?? "",
+    headers: request.headers,
+    sni: socket.servername || undefined,
+    alpn: socket.alpnProtocol || undefined,
+    client: socket.getPeerCertificate?.().subjectaltname,
+    connection: request.socket.remotePort ?? 0,
+  }
+}
