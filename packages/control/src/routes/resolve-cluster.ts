@@ -96,11 +96,7 @@ function endpointsOf(
   return endpoints.sort((a, b) => compareText(a.address, b.address) || a.port - b.port)
 }
 
-function endpointOf(
-  workload: MeshWorkload,
-  entry: ServicePort,
-  { modeOf }: RouteContext,
-): ServiceEndpoint | undefined {
+function endpointOf(workload: MeshWorkload, entry: ServicePort, { modeOf }: RouteContext): ServiceEndpoint | undefined {
   const { address, ready: healthy, key } = workload
   if (address === undefined) return undefined
   const declared = targetPortOf(workload.ports, entry)

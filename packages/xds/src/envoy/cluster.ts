@@ -17,7 +17,6 @@ import { HttpProtocolOptionsSchema } from "../generated/envoy/extensions/upstrea
 import { PercentSchema } from "../generated/envoy/type/v3/percent_pb.js"
 import type { ServiceCluster } from "../route-table.js"
 import { overAds } from "./ads.js"
-import { encodeMetadata } from "./metadata.js"
 import { encodeProtocol } from "./protocol.js"
 import { upstreamTls } from "./upstream-tls.js"
 
@@ -25,7 +24,7 @@ const CONNECT_TIMEOUT_SECONDS = 5n
 const PROTOCOL_OPTIONS = "envoy.extensions.upstreams.http.v3.HttpProtocolOptions"
 
 export function encodeCluster(cluster: ServiceCluster): Uint8Array {
-  const { name, sni, identities, tlsMode } = cluster
+  const { name, sni, identities } = cluster
   const tls = callsWithTls(cluster)
   const message = create(ClusterSchema, {
     name,
@@ -36,7 +35,6 @@ export function encodeCluster(cluster: ServiceCluster): Uint8Array {
     // Envoy would call endpoints that are not ready as soon as half of them are not.
     commonLbConfig: create(Cluster_CommonLbConfigSchema, { healthyPanicThreshold: create(PercentSchema) }),
     typedExtensionProtocolOptions: { [PROTOCOL_OPTIONS]: anyPack(HttpProtocolOptionsSchema, encodeProtocol(tls)) },
-    metadata: encodeMetadata({ tlsMode, sni, identities }),
   })
   if (tls) {
     message.transportSocket = create(TransportSocketSchema, {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What goes over the wire, readable: `npx vitest run -u packages/xds/src/envoy` writes the files anew.
+// What goes over the wire, readable: `npx vitest run packages/xds/src/envoy -u` writes the files anew.
 
 import { createRegistry, type DescMessage, fromBinary, toBinary, toJson } from "@bufbuild/protobuf"
 import { describe, expect, it } from "vitest"
@@ -82,26 +82,26 @@ function jsonOf<D extends DescMessage>(schema: D, bytes: Uint8Array): string {
 describe("standard xDS", () => {
   it("has an API listener whose routes come over ADS", async () => {
     const json = jsonOf(ListenerSchema, encoders.listener("web.app:80", `${WEB}:80`))
-    await expect(json).toMatchFileSnapshot("testdata/listener.json")
+    await expect(json).toMatchFileSnapshot("testdata/listener.golden")
   })
 
   it("has every match and weight, and a virtual host for spellings that lead elsewhere", async () => {
     const json = jsonOf(RouteConfigurationSchema, encoders.routes(`${WEB}:80`, table))
-    await expect(json).toMatchFileSnapshot("testdata/routes.json")
+    await expect(json).toMatchFileSnapshot("testdata/routes.golden")
   })
 
   it("has a cluster with TLS under DUBBO_MUTUAL", async () => {
-    await expect(jsonOf(ClusterSchema, encoders.cluster(cluster))).toMatchFileSnapshot("testdata/cluster-mutual.json")
+    await expect(jsonOf(ClusterSchema, encoders.cluster(cluster))).toMatchFileSnapshot("testdata/cluster-mutual.golden")
   })
 
   it("has a cluster without TLS under DISABLE", async () => {
     const json = jsonOf(ClusterSchema, encoders.cluster({ ...cluster, tlsMode: "DISABLE" }))
-    await expect(json).toMatchFileSnapshot("testdata/cluster-plain.json")
+    await expect(json).toMatchFileSnapshot("testdata/cluster-plain.golden")
   })
 
   it("has endpoints with their health", async () => {
     const json = jsonOf(ClusterLoadAssignmentSchema, encoders.endpoints(V1, endpoints))
-    await expect(json).toMatchFileSnapshot("testdata/endpoints.json")
+    await expect(json).toMatchFileSnapshot("testdata/endpoints.golden")
   })
 })
 

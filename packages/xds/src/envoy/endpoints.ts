@@ -13,7 +13,6 @@ import {
 } from "../generated/envoy/config/endpoint/v3/endpoint_components_pb.js"
 import { ClusterLoadAssignmentSchema } from "../generated/envoy/config/endpoint/v3/endpoint_pb.js"
 import type { ServiceEndpoint } from "../route-table.js"
-import { encodeMetadata } from "./metadata.js"
 
 export function encodeEndpoints(cluster: string, endpoints: readonly ServiceEndpoint[]): Uint8Array {
   const distinct = onePerAddress(endpoints)
@@ -32,7 +31,7 @@ export function encodeEndpoints(cluster: string, endpoints: readonly ServiceEndp
   )
 }
 
-function encodeEndpoint({ address, port, healthy, workload, mtlsMode }: ServiceEndpoint): LbEndpoint {
+function encodeEndpoint({ address, port, healthy }: ServiceEndpoint): LbEndpoint {
   const socketAddress = create(SocketAddressSchema, { address, portSpecifier: { case: "portValue", value: port } })
   return create(LbEndpointSchema, {
     hostIdentifier: {
@@ -42,7 +41,6 @@ function encodeEndpoint({ address, port, healthy, workload, mtlsMode }: ServiceE
       }),
     },
     healthStatus: healthy ? HealthStatus.HEALTHY : HealthStatus.UNHEALTHY,
-    metadata: encodeMetadata({ workload: workload === "" ? undefined : workload, mtlsMode }),
   })
 }
 

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// A route table with everything it leads to: what our own callers get in one piece, and what xclient prints.
+
+import type { EffectiveMode } from "@merlon/policy"
+import {
+  clusterName,
+  type HostRoutesSpec,
+  type PortMode,
+  parseClusterName,
+  type RouteTable,
+  type ServiceCluster,
+  type ServiceModes,
+  type TrustSpec,
+} from "@merlon/xds"
+import type { MeshServiceEntry } from "../registry/mesh-directory.js"
+import { resolveCluster } from "./resolve-cluster.js"
+import type { RouteContext } from "./route-context.js"
+
+export interface ResolvedHostRoutes {
+  readonly spec: HostRoutesSpec
+  /** Keys of all workloads that were looked at. */
+  readonly workloads: ReadonlySet<string>
+}
+
+export function resolveHostRoutes(table: RouteTable, trust: TrustSpec, context: RouteContext): ResolvedHostRoutes {
+  const workloads = new Set<string>()
+  const names = new Set(table.routes.flatMap(route => route.destinations.map(({ cluster }) => cluster)))
+  const find = (name: string): ServiceCluster => {
+    const resolved = resolveCluster(name, context)
+    for (const workload of resolved?.workloads ?? []) workloads.add(workload)
+    return resolved?.cluster ?? empty(name)
+  }
+  const clusters = [...names].map(find)
+  const hosts = [...new Set([table.host, ...clusters.map(({ host }) => host)])]
+  const services = hosts.flatMap(host => context.directory.services.get(host) ?? [])
+  return { spec: { table, clusters, services: services.map(service => modesOf(service, find)), trust }, workloads }
+}
+
+function modesOf({ host, ports }: MeshServiceEntry, find: (name: string) => ServiceCluster): ServiceModes {
+  return { host, ports: ports.map(({ port }) => modeOf(port, find(clusterName({ port, subset: "", host })))) }
+}
+
+const STRICTEST: readonly EffectiveMode[] = ["STRICT", "PERMISSIVE", "DISABLE"]
+
+function modeOf(port: number, { endpoints }: ServiceCluster): PortMode {
+  const modes = new Set(endpoints.map(({ mtlsMode }) => mtlsMode))
+  return { port, mtlsMode: STRICTEST.find(mode => modes.has(mode)), mixed: modes.size > 1 }
+}
+
+/** A route may lead to what has gone in the meantime. */
+function empty(name: string): ServiceCluster {
+  const key = parseClusterName(name) ?? { host: "", port: 0, subset: "" }
+  return { name, ...key, tlsMode: undefined, sni: key.host, identities: [], endpoints: [] }
+}

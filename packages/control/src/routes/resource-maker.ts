@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// One resource by its type and name, of standard xDS or for our own callers, together with what it was made
+// of: whatever of that changes, it has to be made again; whatever else changes, it stays.
+
+import { createHash } from "node:crypto"
+import {
+  CLUSTER,
+  ENDPOINTS,
+  encodeHostRoutes,
+  HOST_ROUTES,
+  LISTENER,
+  parseClusterName,
+  ROUTE_CONFIGURATION,
+  type RouteEncoders,
+  type RouteTable,
+  type TrustSpec,
+  type VersionedResource,
+} from "@merlon/xds"
+import { authorityOf, hostCandidates, parseAuthority } from "./host-name.js"
+import { addressedHost, destinationsOf } from "./mesh-service-index.js"
+import { resolveCluster } from "./resolve-cluster.js"
+import { resolveHostRoutes } from "./resolve-host-routes.js"
+import { resolveRoutes } from "./resolve-routes.js"
+import { canonicalHost, type RouteContext } from "./route-context.js"
+
+export interface MadeResource {
+  /** Undefined where nothing of that name exists now. */
+  readonly resource: VersionedResource | undefined
+  /** Hosts and keys of workloads that were looked at, found or not. */
+  readonly hosts: ReadonlySet<string>
+  readonly workloads: ReadonlySet<string>
+}
+
+export const ROUTE_TYPES: ReadonlySet<string> = new Set([
+  LISTENER,
+  ROUTE_CONFIGURATION,
+  CLUSTER,
+  ENDPOINTS,
+  HOST_ROUTES,
+])
+
+/** Stands among the hosts of a resource that names whom to trust; no host is spelt so. */
+export const TRUST = "|trust"
+
+const NOTHING: ReadonlySet<string> = new Set()
+
+export class ResourceMaker {
+  readonly #context: RouteContext
+  readonly #encoders: RouteEncoders
+  readonly #trust: () => TrustSpec
+
+  constructor(context: RouteContext, encoders: RouteEncoders, trust: () => TrustSpec) {
+    this.#context = context
+    this.#encoders = encoders
+    this.#trust = trust
+  }
+
+  /** `namespace` is the asking caller's: a host without a dot means the Service there. */
+  make(typeUrl: string, name: string, namespace: string): MadeResource {
+    return isTableType(typeUrl) ? this.#makeRoutes(typeUrl, name, namespace) : this.#makeCluster(typeUrl, name)
+  }
+
+  #makeRoutes(typeUrl: string, name: string, namespace: string): MadeResource {
+    const authority = parseAuthority(name)
+    if (authority === undefined) return { resource: undefined, hosts: NOTHING, workloads: NOTHING }
+    const { clusterDomain, directory, meshServices } = this.#context
+    const hosts = new Set(hostCandidates(authority.host, namespace, clusterDomain))
+    const host = canonicalHost(authority.host, namespace, this.#context)
+    const document = meshServices.governing(host)
+    for (const destination of document === undefined ? [] : destinationsOf(document)) {
+      const spelt = hostCandidates(addressedHost(destination), document?.metadata.namespace ?? "", clusterDomain)
+      for (const candidate of spelt) hosts.add(candidate)
+    }
+    const port = authority.port ?? onlyPort(directory.services.get(host)?.ports)
+    const table = port === undefined ? undefined : resolveRoutes({ host, port }, this.#context)
+    if (table === undefined) return { resource: undefined, hosts, workloads: NOTHING }
+    if (typeUrl === HOST_ROUTES) return this.#makeHostRoutes(name, table, hosts)
+    const value =
+      typeUrl === LISTENER
+        ? this.#encoders.listener(name, authorityOf(host, table.port))
+        : this.#encoders.routes(name, table)
+    return { resource: versioned(name, value), hosts, workloads: NOTHING }
+  }
+
+  #makeHostRoutes(name: string, table: RouteTable, hosts: ReadonlySet<string>): MadeResource {
+    const { spec, workloads } = resolveHostRoutes(table, this.#trust(), this.#context)
+    return { resource: versioned(name, encodeHostRoutes(spec)), hosts: new Set([...hosts, TRUST]), workloads }
+  }
+
+  #makeCluster(typeUrl: string, name: string): MadeResource {
+    const key = parseClusterName(name)
+    if (key === undefined) return { resource: undefined, hosts: NOTHING, workloads: NOTHING }
+    const hosts = new Set(hostCandidates(key.host, "", this.#context.clusterDomain))
+    const resolved = resolveCluster(name, this.#context)
+    if (resolved === undefined) return { resource: undefined, hosts, workloads: NOTHING }
+    const { cluster, workloads } = resolved
+    const value =
+      typeUrl === CLUSTER ? this.#encoders.cluster(cluster) : this.#encoders.endpoints(name, cluster.endpoints)
+    return { resource: versioned(name, value), hosts, workloads }
+  }
+}
+
+/** Whether its names are hosts with ports; those of the others are clusters. */
+export function isTableType(typeUrl: string): boolean {
+  return typeUrl === LISTENER || typeUrl === ROUTE_CONFIGURATION || typeUrl === HOST_ROUTES
+}
+
+function onlyPort(ports: readonly { readonly port: number }[] = []): number | undefined {
+  return ports.length === 1 ? ports[0]?.port : undefined
+}
+
+/** The version follows from the contents, so that all replicas call the same contents the same. */
+function versioned(name: string, value: Uint8Array): VersionedResource {
+  return { name, version: createHash("sha256").update(value).digest("base64url").slice(0, 16), value }
+}

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// Routes on demand, as standard xDS and for our own callers: a resource is made when somebody watches
+// it and made again when something it was made of changes; whoever watches it is woken only if it then is another one.
+
+import type { MeshConfig, MeshService } from "@merlon/policy"
+import type { RouteEncoders, VersionedResource } from "@merlon/xds"
+import type { TrustSource } from "../authority/trust-source.js"
+import type { RouteClient, RouteResources, RouteWatch } from "../distribution/delegate.js"
+import type { DirectoryChange, MeshDirectory } from "../registry/mesh-directory.js"
+import { Burst, type Scheduler, SYSTEM_SCHEDULER } from "../snapshot/burst.js"
+import type { Documents } from "./documents.js"
+import { MeshServiceIndex } from "./mesh-service-index.js"
+import type { PeerModeSource } from "./peer-mode-source.js"
+import { ResourceMaker, ROUTE_TYPES, TRUST } from "./resource-maker.js"
+import { RouteCatalog } from "./route-catalog.js"
+import type { RouteContext } from "./route-context.js"
+import { StreamWatch } from "./route-watch.js"
+
+export interface MeshRoutesOptions {
+  readonly directory: MeshDirectory
+  readonly meshServices: Documents<MeshService>
+  readonly modes: Pick<PeerModeSource, "modeOf" | "onChange">
+  readonly trust: TrustSource
+  readonly encoders: RouteEncoders
+  readonly mesh: MeshConfig
+  /** `cluster.local` where absent. */
+  readonly clusterDomain?: string
+  readonly scheduler?: Scheduler
+}
+
+type Watch = StreamWatch<Entry>
+
+interface Entry {
+  readonly key: string
+  readonly typeUrl: string
+  readonly name: string
+  readonly namespace: string
+  readonly watches: Set<Watch>
+  resource: VersionedResource | undefined
+  hosts: ReadonlySet<string>
+  workloads: ReadonlySet<string>
+}
+
+export class MeshRoutes implements RouteResources {
+  readonly #context: RouteContext
+  readonly #index: MeshServiceIndex
+  readonly #maker: ResourceMaker
+  readonly #burst: Burst
+  readonly #entries = new Map<string, Entry>()
+  readonly #byHost = new Map<string, Set<Entry>>()
+  readonly #byWorkload = new Map<string, Set<Entry>>()
+  /** Watches of everything, by type. */
+  readonly #wildcards = new Map<string, Set<Watch>>()
+  /** Only while somebody watches everything. */
+  #catalog: RouteCatalog | undefined
+  readonly #dirty = new Set<string>()
+  readonly #waking = new Set<Watch>()
+  readonly #stops: readonly (() => void)[]
+  #revision = 0
+
+  constructor(options: MeshRoutesOptions) {
+    const { directory, meshServices, modes, trust, encoders, mesh, clusterDomain = "cluster.local" } = options
+    this.#index = new MeshServiceIndex(clusterDomain, meshServices.items.values())
+    this.#context = { meshServices: this.#index, directory, mesh, modeOf: modes.modeOf, clusterDomain }
+    this.#maker = new ResourceMaker(this.#context, encoders, () => trust.current)
+    this.#burst = new Burst(() => this.#tell(), options.scheduler ?? SYSTEM_SCHEDULER)
+    this.#stops = [
+      directory.onChange(change => this.#directoryChanged(change)),
+      meshServices.onChange(({ key, object }) => this.#mark(this.#index.set(key, object))),
+      modes.onChange(namespace => this.#modesChanged(namespace)),
+      trust.onChange(() => this.#mark([TRUST])),
+    ]
+  }
+
+  /** Who governs which host, for the status of those that do not. */
+  get meshServices(): MeshServiceIndex {
+    return this.#index
+  }
+
+  serves(typeUrl: string): boolean {
+    return ROUTE_TYPES.has(typeUrl)
+  }
+
+  watch(client: RouteClient, typeUrl: string, names: "*" | ReadonlySet<string>, wake: () => void): RouteWatch {
+    const watch = new StreamWatch<Entry>(wake, {
+      settle: () => this.#settle(),
+      nextRevision: () => ++this.#revision,
+      closed: closed => this.#closed(typeUrl, closed),
+    })
+    if (names === "*") {
+      // A catalog that stands must not be behind: what is dirty now is part of the new watch already.
+      this.#settle()
+      this.#catalog ??= new RouteCatalog(this.#context)
+      const wildcards = this.#wildcards.get(typeUrl) ?? new Set()
+      this.#wildcards.set(typeUrl, wildcards.add(watch))
+    }
+    const wanted = names === "*" ? (this.#catalog?.names(typeUrl) ?? []) : names
+    for (const name of wanted) this.#join(watch, typeUrl, name, client.caller.namespace)
+    return watch
+  }
+
+  close(): void {
+    this.#burst.stop()
+    for (const stop of this.#stops) stop()
+  }
+
+  #directoryChanged({ services, workloads }: DirectoryChange): void {
+    this.#mark(services)
+    for (const workload of workloads) {
+      for (const { hosts } of this.#byWorkload.get(workload) ?? []) this.#mark(hosts)
+    }
+  }
+
+  /** Modes show in the endpoints of Services, which select in their own namespace only. */
+  #modesChanged(namespace: string | undefined): void {
+    for (const host of this.#byHost.keys()) {
+      const service = this.#context.directory.services.get(host)
+      if (service !== undefined && (namespace === undefined || service.namespace === namespace)) this.#mark([host])
+    }
+  }
+
+  #mark(hosts: Iterable<string>): void {
+    if (this.#entries.size === 0 && this.#catalog === undefined) return
+    for (const host of hosts) this.#dirty.add(host)
+    if (this.#dirty.size > 0) this.#burst.request()
+  }
+
+  #tell(): void {
+    this.#settle()
+    const woken = [...this.#waking]
+    this.#waking.clear()
+    for (const watch of woken) watch.wake()
+  }
+
+  /** Makes again what the changes so far touch. INVARIANT: nobody is woken here; readers call it too. */
+  #settle(): void {
+    if (this.#dirty.size === 0) return
+    const hosts = [...this.#dirty]
+    this.#dirty.clear()
+    const entries = new Set(hosts.flatMap(host => [...(this.#byHost.get(host) ?? [])]))
+    for (const entry of entries) {
+      const version = entry.resource?.version
+      this.#make(entry)
+      if (entry.resource?.version !== version) for (const watch of entry.watches) this.#changed(watch)
+    }
+    if (this.#catalog?.refresh(hosts) !== true) return
+    for (const [typeUrl, watches] of this.#wildcards) for (const watch of watches) this.#rename(typeUrl, watch)
+  }
+
+  #changed(watch: Watch): void {
+    watch.touch()
+    this.#waking.add(watch)
+  }
+
+  /** Lets a watch of everything follow what came and went. */
+  #rename(typeUrl: string, watch: Watch): void {
+    const names = new Set(this.#catalog?.names(typeUrl))
+    let changed = false
+    for (const entry of [...watch.entries]) {
+      if (names.delete(entry.name)) continue
+      this.#leave(watch, entry)
+      changed = true
+    }
+    for (const name of names) {
+      this.#join(watch, typeUrl, name, "")
+      changed = true
+    }
+    if (changed) this.#changed(watch)
+  }
+
+  #join(watch: Watch, typeUrl: string, name: string, namespace: string): void {
+    const key = keyOf(typeUrl, name, namespace)
+    let entry = this.#entries.get(key)
+    if (entry === undefined) {
+      const none: ReadonlySet<string> = new Set()
+      entry = { key, typeUrl, name, namespace, watches: new Set(), resource: undefined, hosts: none, workloads: none }
+      this.#entries.set(key, entry)
+      this.#make(entry)
+    }
+    entry.watches.add(watch)
+    watch.entries.add(entry)
+  }
+
+  #leave(watch: Watch, entry: Entry): void {
+    watch.entries.delete(entry)
+    entry.watches.delete(watch)
+    if (entry.watches.size > 0) return
+    this.#entries.delete(entry.key)
+    unfile(this.#byHost, entry.hosts, entry)
+    unfile(this.#byWorkload, entry.workloads, entry)
+  }
+
+  #make(entry: Entry): void {
+    const { resource, hosts, workloads } = this.#maker.make(entry.typeUrl, entry.name, entry.namespace)
+    unfile(this.#byHost, entry.hosts, entry)
+    unfile(this.#byWorkload, entry.workloads, entry)
+    file(this.#byHost, hosts, entry)
+    file(this.#byWorkload, workloads, entry)
+    Object.assign(entry, { resource, hosts, workloads })
+  }
+
+  #closed(typeUrl: string, watch: Watch): void {
+    this.#waking.delete(watch)
+    for (const entry of [...watch.entries]) this.#leave(watch, entry)
+    const wildcards = this.#wildcards.get(typeUrl)
+    wildcards?.delete(watch)
+    if (wildcards?.size === 0) this.#wildcards.delete(typeUrl)
+    if (this.#wildcards.size === 0) this.#catalog = undefined
+  }
+}
+
+/** Only a host without a dot is another one for callers of another namespace. */
+function keyOf(typeUrl: string, name: string, namespace: string): string {
+  return JSON.stringify([typeUrl, name, name.includes(".") ? "" : namespace])
+}
+
+function file(index: Map<string, Set<Entry>>, keys: Iterable<string>, entry: Entry): void {
+  for (const key of keys) {
+    const filed = index.get(key) ?? new Set()
+    index.set(key, filed.add(entry))
+  }
+}
+
+function unfile(index: Map<string, Set<Entry>>, keys: Iterable<string>, entry: Entry): void {
+  for (const key of keys) {
+    const filed = index.get(key)
+    filed?.delete(entry)
+    if (filed?.size === 0) index.delete(key)
+  }
+}

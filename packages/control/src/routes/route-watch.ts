@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// One stream's look at one type: the resources behind its names, and whether they are still those it saw.
+
+import type { Snapshot, VersionedResource } from "@merlon/xds"
+import type { RouteWatch } from "../distribution/delegate.js"
+
+/** A resource that somebody watches. */
+export interface WatchedResource {
+  readonly name: string
+  readonly resource: VersionedResource | undefined
+}
+
+export interface WatchHooks<R extends WatchedResource> {
+  /** Brings everything up to date before it is read. */
+  settle(): void
+  /** Greater than any before. */
+  nextRevision(): number
+  closed(watch: StreamWatch<R>): void
+}
+
+export class StreamWatch<R extends WatchedResource> implements RouteWatch {
+  readonly wake: () => void
+  readonly entries = new Set<R>()
+  readonly #hooks: WatchHooks<R>
+  #revision: number
+  #snapshot: Snapshot | undefined
+
+  constructor(wake: () => void, hooks: WatchHooks<R>) {
+    this.wake = wake
+    this.#hooks = hooks
+    this.#revision = hooks.nextRevision()
+  }
+
+  snapshot(): Snapshot {
+    this.#hooks.settle()
+    this.#snapshot ??= { revision: this.#revision, resources: resourcesOf(this.entries) }
+    return this.#snapshot
+  }
+
+  /** What its names yield is something else now. */
+  touch(): void {
+    this.#revision = this.#hooks.nextRevision()
+    this.#snapshot = undefined
+  }
+
+  close(): void {
+    this.#hooks.closed(this)
+  }
+}
+
+function resourcesOf(entries: Iterable<WatchedResource>): ReadonlyMap<string, VersionedResource> {
+  const resources = new Map<string, VersionedResource>()
+  for (const { name, resource } of entries) if (resource !== undefined) resources.set(name, resource)
+  return resources
+}
