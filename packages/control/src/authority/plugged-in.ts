@@ -101,7 +101,10 @@ export class PluggedIn implements KeySource {
     this.#seen = content
     const read = readPluggedIn(files, this.#options.clock.now())
     const fault = read.ok ? replacementFault(this.#authority, read.authority) : read.message
-    if (!read.ok || fault !== undefined) return this.#refuse(fault ?? "")
+    if (!read.ok || fault !== undefined) {
+      this.#refuse(fault ?? "")
+      return
+    }
     this.#authority = read.authority
     this.#options.log.info({ notAfter: new Date(read.authority.signerNotAfter) }, `${this.#where} signs anew`)
     this.#listeners.tell()

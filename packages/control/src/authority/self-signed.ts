@@ -87,7 +87,10 @@ export class SelfSigned implements KeySource {
       const next = change(this.#secret.stored)
       if (next === undefined) return
       const written = await replaceRootSecret(this.#options, this.#secret, next)
-      if (written !== undefined) return this.#take(written)
+      if (written !== undefined) {
+        this.#take(written)
+        return
+      }
       const fresh = await fetchRootSecret(this.#options)
       if (fresh === undefined) throw new AuthorityError("the Secret with the root is gone; nothing was written")
       if (!this.#isOurs(fresh.stored)) throw new AuthorityError("the Secret holds a root that is not this mesh's")
@@ -107,8 +110,11 @@ export class SelfSigned implements KeySource {
 
   #changed(object: KubernetesObject | undefined): void {
     const { log, names, now, onRefused } = this.#options
-    if (object === undefined) return this.#gone()
-    // A reflector tells of all versions in their order, also of those before what we just wrote ourselves.
+    if (object === undefined) {
+      this.#gone()
+      return
+    }
+    // A reflector tells of versions in their order, also of those before what we just wrote ourselves.
     if (!isNewer(object, this.#secret.object)) return
     const read = readStoredRoot(readSecretData(object), now())
     // Fails closed, twice: neither what we cannot read nor whom proxies cannot know takes the place of the last good.
@@ -141,6 +147,8 @@ export class SelfSigned implements KeySource {
   }
 
   #take(secret: RootSecret): void {
+    // While a write was on its way, the copy may already have brought a later one.
+    if (!isNewer(secret.object, this.#secret.object)) return
     const keys = keysOf(secret.stored, this.#options.now())
     this.#secret = secret
     this.#keys = keys

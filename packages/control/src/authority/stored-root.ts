@@ -3,6 +3,7 @@
 // not read as a whole is refused as a whole.
 
 import { type AuthorityKeys, bundleOf, CertificateAuthority, type RotationState } from "@merlon/identity"
+import { messageOf } from "./log.js"
 
 export interface StoredRoot {
   readonly state: RotationState
@@ -35,7 +36,7 @@ export function readStoredRoot(data: ReadonlyMap<string, string>, now: number): 
     const standing = { current, since: record.since, demand: record.demand }
     return { ok: true, stored: { ...record.rest, state: readPhase(record.phase, standing, data, now) } }
   } catch (error) {
-    return { ok: false, message: error instanceof Error ? error.message : String(error) }
+    return { ok: false, message: messageOf(error) }
   }
 }
 
@@ -81,7 +82,7 @@ function readKeys(data: ReadonlyMap<string, string>, which: keyof typeof FILES, 
     // Any moment before the end will do where the date does not matter.
     return new CertificateAuthority(keys, now ?? Number.NEGATIVE_INFINITY).keys
   } catch (error) {
-    throw new Error(`\`${certificateFile}\` and \`${keyFile}\`: ${error instanceof Error ? error.message : error}`)
+    throw new Error(`\`${certificateFile}\` and \`${keyFile}\`: ${messageOf(error)}`)
   }
 }
 
@@ -95,14 +96,14 @@ function readRecord(text: string | undefined) {
   }
   if (typeof value !== "object" || value === null) throw new Error(`\`${STATE}\` is not an object`)
   const record = value as Record<string, unknown> // what its members are is checked below
-  const past = record["past"]
+  const past = record.past
   if (!Array.isArray(past) || !past.every(entry => typeof entry === "string")) {
     throw new Error(`\`${STATE}\` lacks the list \`past\``)
   }
-  const demand = record["demand"]
+  const demand = record.demand
   if (typeof demand !== "string") throw new Error(`\`${STATE}\` lacks the text \`demand\``)
   return {
-    phase: record["phase"],
+    phase: record.phase,
     since: numberOf(record, "since"),
     demand,
     rest: {
