@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0
+// From documents in a real API to a proxy on a real stream, and back into the documents' status: registry, views,
+// distribution, presence and reports together.
+
+import { generateKeyPairSync } from "node:crypto"
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { type Cluster, startCluster } from "@merlon/cluster"
+import { CertificateAuthority, createRoot } from "@merlon/identity"
+import { meshConfig } from "@merlon/policy"
+import { type Caller, MeshClient, MeshServer, PROXY_RESOURCE, type Update } from "@merlon/xds"
+import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest"
+import { CombinedLedger } from "../../../packages/control/src/distribution/combined-ledger.js"
+import { ConnectedProxies } from "../../../packages/control/src/distribution/connected-proxies.js"
+import { Distribution } from "../../../packages/control/src/distribution/distribution.js"
+import { InternedVersions } from "../../../packages/control/src/distribution/interned-versions.js"
+import { DeclaredPresence } from "../../../packages/control/src/distribution/presence.js"
+import { ReplicaReporter, reportLabel } from "../../../packages/control/src/distribution/replica-reporter.js"
+import { installDefinitions } from "../../../packages/control/src/install/install.js"
+import { connectionFrom } from "../../../packages/control/src/kubernetes/connection-from.js"
+import { type HttpKubernetesClient, httpClient } from "../../../packages/control/src/kubernetes/http-client.js"
+import { Reflector } from "../../../packages/control/src/kubernetes/reflector-loop.js"
+import {
+  CONFIG_MAPS,
+  type KubernetesObject,
+  NAMESPACES,
+  PODS,
+  policyTypes,
+  type ResourceType,
+  SERVICE_ACCOUNTS,
+  SERVICES,
+  TOKEN_REVIEWS,
+} from "../../../packages/control/src/kubernetes/resource-type.js"
+import { Registry } from "../../../packages/control/src/registry/registry.js"
+import { feedRegistry } from "../../../packages/control/src/registry/registry-feed.js"
+import { HandKeySets } from "../../../packages/control/src/snapshot/testing/hand-driven.js"
+import { feedViews } from "../../../packages/control/src/snapshot/views-feed.js"
+import { WorkloadViews } from "../../../packages/control/src/snapshot/workload-views.js"
+
+const mesh = meshConfig()
+const { names } = mesh
+const types = policyTypes(names)
+const AUDIENCE = names.tokenAudience
+const DAY_MS = 86_400_000
+
+let folder: string
+let cluster: Cluster
+let client: HttpKubernetesClient
+let server: MeshServer
+let proxies: ConnectedProxies
+const authority = new CertificateAuthority(createRoot({ trustDomain: "cluster.local", now: Date.now() }), Date.now())
+const versions = new InternedVersions()
+const refused: string[] = []
+const stops: (() => unknown)[] = []
+const clients: MeshClient[] = []
+
+function serverPapers() {
+  const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" })
+  const { certificateChain } = authority.signServer({
+    publicKey: publicKey.export({ type: "spki", format: "der" }),
+    dnsNames: ["localhost"],
+    ipAddresses: ["127.0.0.1"],
+    ttlMs: DAY_MS,
+    now: Date.now(),
+  })
+  const key = privateKey.export({ type: "pkcs8", format: "pem" }).toString()
+  return { certificateChain, privateKey: key, clientTrustBundle: authority.bundle }
+}
+
+/** As the API server reviews it. */
+async function verifyToken(token: string): Promise<Caller | undefined> {
+  const review = await client.create<KubernetesObject>(TOKEN_REVIEWS, {
+    apiVersion: "authentication.k8s.io/v1",
+    kind: "TokenReview",
+    metadata: { name: "" },
+    spec: { token, audiences: [AUDIENCE] },
+  })
+  const { authenticated, user } = review.status as {
+    authenticated?: boolean
+    user: { username: string; extra?: { [key: string]: string[] } }
+  }
+  const [, , namespace, serviceAccount] = user?.username.split(":") ?? []
+  if (authenticated !== true || namespace === undefined || serviceAccount === undefined) return undefined
+  const pod = user.extra?.["authentication.kubernetes.io/pod-name"]?.[0]
+  const caller = { trustDomain: "cluster.local", namespace, serviceAccount, proof: "token" as const }
+  return pod === undefined ? caller : { ...caller, pod }
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "distribution-"))
+  cluster = await startCluster({ dataDir: join(folder, "cluster"), port: 0 })
+  const connection = connectionFrom({ kubeconfig: cluster.kubeconfigPath, env: {} })
+  client = httpClient(connection, { userAgent: "test", fieldManager: "test" })
+  for (const name of ["foo", names.rootNamespace]) {
+    await client.create(NAMESPACES, { apiVersion: "v1", kind: "Namespace", metadata: { name } })
+  }
+  const web = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "web", namespace: "foo" } }
+  await client.create(SERVICE_ACCOUNTS, web)
+  await installDefinitions({ client, names })
+
+  const reflect = (type: ResourceType) => {
+    const reflector = new Reflector<KubernetesObject>({ client, type }).start()
+    stops.push(() => reflector.stop())
+    return reflector
+  }
+  const pods = reflect(PODS)
+  const registry = new Registry({ names })
+  const trust = {
+    current: { bundle: authority.bundle, signer: authority.fingerprint, revokedIdentities: [], revokedSerials: [] },
+    onChange: () => () => {},
+  }
+  const onInvalid = (key: string): never => expect.unreachable(key)
+  const views = new WorkloadViews({ mesh, directory: registry, keySets: new HandKeySets(), trust, onInvalid })
+  const fed = feedRegistry(registry, { pods, services: reflect(SERVICES) })
+  const sources = {
+    RequestAuthentication: reflect(types.RequestAuthentication),
+    AuthorizationPolicy: reflect(types.AuthorizationPolicy),
+    PeerAuthentication: reflect(types.PeerAuthentication),
+  }
+  const feeding = feedViews(views, sources, [fed.synced])
+  proxies = new ConnectedProxies({ versions })
+  const onError = (key: string, error: unknown): never => expect.unreachable(`${key}: ${String(error)}`)
+  const presence = new DeclaredPresence({ client, pods, names, replica: "r1", onError, graceMs: 200 })
+  const routes = { serves: () => false, watch: () => expect.unreachable("nobody asks for routes") }
+  const distribution = new Distribution({ mesh, directory: registry, trust, views, proxies, routes, presence })
+  stops.push(
+    () => presence.stop(),
+    () => distribution.stop(),
+    () => feeding.stop(),
+    () => fed.stop(),
+    () => views.stop(),
+  )
+  await feeding.begun
+  server = await MeshServer.start({
+    host: "127.0.0.1",
+    port: 0,
+    papers: serverPapers,
+    verifyToken,
+    checkCertificate: () => undefined,
+    source: distribution,
+    sign: async () => ({ code: "PERMISSION_DENIED", message: "nothing is signed here" }),
+    report: () => {},
+    observe: { refused: code => void refused.push(code) },
+  })
+})
+
+afterEach(() => {
+  for (const proxy of clients.splice(0)) proxy.close()
+})
+
+afterAll(async () => {
+  await server?.close()
+  for (const stop of stops) await stop()
+  await client?.close()
+  await cluster?.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+async function declare(name: string): Promise<string> {
+  const pod = await client.create<KubernetesObject>(PODS, {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: {
+      name,
+      namespace: "foo",
+      labels: { app: name },
+      annotations: { [`${names.domain}/workload`]: "declared" },
+    },
+    spec: {
+      serviceAccountName: "web",
+      containers: [{ name: "app", image: "none", ports: [{ containerPort: 8080, name: "http" }] }],
+    },
+  })
+  const boundObjectRef = { apiVersion: "v1", kind: "Pod", name, uid: pod.metadata.uid }
+  const request = {
+    apiVersion: "authentication.k8s.io/v1",
+    kind: "TokenRequest",
+    spec: { audiences: [AUDIENCE], boundObjectRef },
+  }
+  const answer = await client.createSubresource<KubernetesObject>(SERVICE_ACCOUNTS, "web", "token", request, "foo")
+  return (answer.status as { token: string }).token
+}
+
+function connect(id: string, token: string, apply: (update: Update) => Promise<void> = async () => {}) {
+  const held = new Map<string, string>()
+  const proxy = new MeshClient({
+    address: `127.0.0.1:${server.port}`,
+    serverName: "localhost",
+    trustBundle: () => authority.bundle,
+    proof: () => ({ token }),
+    node: { id, metadata: () => ({ address: "127.1.0.1", signer: authority.fingerprint }) },
+    limits: { firstRetryMs: 20, retryMs: 20, longestRetryMs: 50 },
+    subscriptions: [
+      {
+        typeUrl: PROXY_RESOURCE,
+        names: () => "*",
+        known: () => held,
+        apply: async update => {
+          await apply(update)
+          for (const { name, version } of update.resources) held.set(name, version)
+          for (const name of update.removed) held.delete(name)
+        },
+      },
+    ],
+  })
+  clients.push(proxy)
+  proxy.start()
+  return { proxy, held }
+}
+
+const readiness = async (name: string): Promise<unknown> => {
+  const pod = await client.get<KubernetesObject>(PODS, name, "foo")
+  const { phase, podIP, conditions } = (pod?.status ?? {}) as {
+    phase?: string
+    podIP?: string
+    conditions?: { type: string; status: string }[]
+  }
+  return [phase, podIP, conditions?.find(({ type }) => type === "Ready")?.status]
+}
+
+const policy = (name: string, app: string): KubernetesObject => ({
+  apiVersion: `${names.securityGroup}/${names.version}`,
+  kind: "AuthorizationPolicy",
+  metadata: { name, namespace: "foo" },
+  spec: { selector: { matchLabels: { app } }, action: "DENY", rules: [{}] },
+})
+
+it("brings a declared workload its policies, and its word on them back", async () => {
+  const token = await declare("one")
+  const { proxy, held } = connect("foo/one", token)
+  await vi.waitFor(() => expect([...held.keys()].sort()).toEqual(["trust", "workload"]), 10_000)
+  await expect.poll(() => readiness("one"), { timeout: 10_000 }).toEqual(["Running", "127.1.0.1", "True"])
+
+  const name = "policy/AuthorizationPolicy/foo/deny-one"
+  await client.create(types.AuthorizationPolicy, policy("deny-one", "one"))
+  await vi.waitFor(() => expect(held.has(name)).toBe(true), 10_000)
+  await vi.waitFor(() => expect(proxies.proxies.get("foo/one")?.enforced.get(name)).toBe(held.get(name)), 10_000)
+  expect(proxies.proxies.get("foo/one")?.signer).toBe(authority.fingerprint)
+
+  await client.delete(types.AuthorizationPolicy, "deny-one", "foo")
+  await vi.waitFor(() => expect(proxies.proxies.get("foo/one")?.enforced.has(name)).toBe(false), 10_000)
+
+  proxy.close()
+  await expect.poll(() => readiness("one"), { timeout: 10_000 }).toEqual(["Running", "127.1.0.1", "False"])
+  expect(proxies.proxies.has("foo/one")).toBe(false)
+})
+
+it("keeps what a proxy refused, and that it did", async () => {
+  const token = await declare("two")
+  const name = "policy/AuthorizationPolicy/foo/deny-two"
+  const { held } = connect("foo/two", token, async ({ resources }) => {
+    if (resources.some(resource => resource.name === name)) throw new Error("cannot compile this")
+  })
+  await vi.waitFor(() => expect(proxies.proxies.get("foo/two")?.enforced.size).toBe(2), 10_000)
+  await client.create(types.AuthorizationPolicy, policy("deny-two", "two"))
+  await vi.waitFor(() => {
+    const { rejection } = proxies.proxies.get("foo/two") ?? {}
+    expect(rejection?.message).toContain("cannot compile this")
+    expect([...(rejection?.resources ?? [])]).toEqual([name])
+  }, 10_000)
+  expect(held.has(name)).toBe(false)
+})
+
+it("gives a token bound to one pod nothing of another", async () => {
+  const token = await declare("three")
+  await declare("four")
+  refused.length = 0
+  const { held } = connect("foo/four", token)
+  await vi.waitFor(() => expect(refused).toContain("PERMISSION_DENIED"), 10_000)
+  expect(held.size).toBe(0)
+  expect(proxies.proxies.has("foo/four")).toBe(false)
+})
+
+it("counts the proxies of another replica by its report", async () => {
+  const { rootNamespace } = names
+  const reports = new Reflector<KubernetesObject>({
+    client,
+    type: CONFIG_MAPS,
+    namespace: rootNamespace,
+    labelSelector: reportLabel(names),
+  }).start()
+  await reports.synced
+  const own = new ConnectedProxies({ versions })
+  const leader = new CombinedLedger({ own, reports, ownReport: `${rootNamespace}/merlon-replica-r0`, versions })
+  const onError = (error: unknown): never => expect.unreachable(String(error))
+  const reporter = new ReplicaReporter({ client, names, replica: "r1", ledger: proxies, onError })
+  reporter.start()
+  connect("foo/five", await declare("five"))
+  await vi.waitFor(() => {
+    expect(leader.proxies.get("foo/five")?.enforced.size).toBe(2)
+    expect(leader.proxies.get("foo/five")?.enforced).toBe(proxies.proxies.get("foo/five")?.enforced)
+  }, 15_000)
+  await reporter.stop()
+  await vi.waitFor(() => expect(leader.proxies.has("foo/five")).toBe(false), 10_000)
+  leader.stop()
+  await reports.stop()
+})
