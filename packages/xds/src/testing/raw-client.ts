@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// A gRPC client without manners: sends what it is told and keeps all that comes back.
+
+import { create, type MessageInitShape } from "@bufbuild/protobuf"
+import { ChannelCredentials, Client, Metadata, type MethodDefinition, type ServiceError, status } from "@grpc/grpc-js"
+import { vi } from "vitest"
+import {
+  DeltaDiscoveryRequestSchema,
+  type DeltaDiscoveryResponse,
+  DiscoveryRequestSchema,
+  type DiscoveryResponse,
+} from "../generated/envoy/service/discovery/v3/discovery_pb.js"
+import { deltaAggregatedResources, streamAggregatedResources } from "../wire/methods.js"
+import { SERVER_NAME, type TestPapers } from "./test-authority.js"
+
+export interface RawOptions {
+  readonly address: string
+  readonly bundle: string
+  readonly token?: string
+  readonly papers?: TestPapers
+}
+
+export class RawClient {
+  readonly client: Client
+  readonly metadata = new Metadata()
+
+  constructor({ address, bundle, token, papers }: RawOptions) {
+    const credentials =
+      papers === undefined
+        ? ChannelCredentials.createSsl(Buffer.from(bundle))
+        : ChannelCredentials.createSsl(Buffer.from(bundle), Buffer.from(papers.privateKey), Buffer.from(papers.chain))
+    this.client = new Client(address, credentials, {
+      "grpc.ssl_target_name_override": SERVER_NAME,
+      "grpc.use_local_subchannel_pool": 1,
+    })
+    if (token !== undefined) this.metadata.set("authorization", `Bearer ${token}`)
+  }
+
+  delta() {
+    const { path, requestSerialize, responseDeserialize } = deltaAggregatedResources
+    const call = this.client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, this.metadata)
+    const stream = received<DeltaDiscoveryResponse>(call)
+    const send = (request: MessageInitShape<typeof DeltaDiscoveryRequestSchema>) =>
+      void call.write(create(DeltaDiscoveryRequestSchema, request))
+    return { ...stream, call, send }
+  }
+
+  sotw() {
+    const { path, requestSerialize, responseDeserialize } = streamAggregatedResources
+    const call = this.client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, this.metadata)
+    const stream = received<DiscoveryResponse>(call)
+    const send = (request: MessageInitShape<typeof DiscoveryRequestSchema>) =>
+      void call.write(create(DiscoveryRequestSchema, request))
+    return { ...stream, call, send }
+  }
+
+  unary<Request, Response>(method: MethodDefinition<Request, Response>, request: Request): Promise<Response> {
+    const { path, requestSerialize, responseDeserialize } = method
+    return new Promise((resolve, reject) => {
+      const done = (error: ServiceError | null, response?: Response) => {
+        if (error !== null || response === undefined) reject(new Error(endOf(error)))
+        else resolve(response)
+      }
+      this.client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, this.metadata, done)
+    })
+  }
+}
+
+interface Emitter {
+  on(event: "data" | "error" | "end", listener: (value: never) => void): unknown
+}
+
+function received<Response>(call: Emitter) {
+  const responses: Response[] = []
+  let end: string | undefined
+  call.on("data", (response: never) => void responses.push(response))
+  call.on("error", (error: never) => {
+    end ??= endOf(error)
+  })
+  call.on("end", () => {
+    end ??= "OK"
+  })
+  return {
+    responses,
+    /** The response of that number, once it is there. */
+    async response(index: number): Promise<Response> {
+      return vi.waitFor(
+        () => {
+          const response = responses[index]
+          if (response === undefined) throw new Error(`no response ${index}; the stream is ${end ?? "open"}`)
+          return response
+        },
+        { timeout: 10_000, interval: 5 },
+      )
+    },
+    /** `CODE: details` once the stream has ended. */
+    async ended(): Promise<string> {
+      return vi.waitFor(
+        () => {
+          if (end === undefined) throw new Error("the stream is open")
+          return end
+        },
+        { timeout: 15_000, interval: 5 },
+      )
+    },
+    get end() {
+      return end
+    },
+  }
+}
+
+function endOf(error: ServiceError | null): string {
+  return error === null ? "no answer" : `${status[error.code]}: ${error.details}`
+}

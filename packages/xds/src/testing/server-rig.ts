@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// A real server on a real port for tests: resources in memory, tokens that are `good:<pod>`, an authority of its own.
+
+import type { Log } from "../log.js"
+import type { ServerLimits } from "../server/limits.js"
+import { MeshServer } from "../server/mesh-server.js"
+import type { MeshServerObserver } from "../server/observer.js"
+import type { Caller, Refusal } from "../server/source.js"
+import { MemorySource } from "../server/testing/memory-source.js"
+import { TestAuthority } from "./test-authority.js"
+
+export interface ServerRigOptions {
+  readonly limits?: Partial<ServerLimits>
+  readonly observe?: MeshServerObserver
+  readonly port?: number
+  readonly source?: MemorySource
+  readonly authority?: TestAuthority
+}
+
+export async function serverRig({ port = 0, ...options }: ServerRigOptions = {}) {
+  const authority = options.authority ?? new TestAuthority()
+  const source = options.source ?? new MemorySource()
+  const logged: { readonly fields: object; readonly message: string }[] = []
+  const note = (fields: object, message: string) => void logged.push({ fields, message })
+  const log: Log = { info: note, warn: note, error: note }
+  const state = {
+    papers: authority.server(),
+    clientTrustBundle: authority.bundle,
+    revoked: new Set<string>(),
+    now: undefined as number | undefined, // the real time unless a test sets another
+    tokens: "working" as "working" | "away" | "hanging",
+  }
+  const reports: (readonly [Caller, string, readonly string[]])[] = []
+  const server = await MeshServer.start({
+    host: "127.0.0.1",
+    port,
+    papers: () => ({
+      certificateChain: state.papers.chain,
+      privateKey: state.papers.privateKey,
+      clientTrustBundle: state.clientTrustBundle,
+    }),
+    async verifyToken(token) {
+      if (state.tokens === "away") throw new Error("the API is away")
+      if (state.tokens === "hanging") await new Promise(() => {})
+      const pod = /^good:(.+)$/.exec(token)?.[1]
+      if (pod === undefined) return undefined
+      return { trustDomain: "cluster.local", namespace: "shop", serviceAccount: "orders", proof: "token", pod }
+    },
+    checkCertificate({ id, serial }): Caller | Refusal | undefined {
+      if (state.revoked.has(serial)) return { code: "PERMISSION_DENIED", message: "the certificate is revoked" }
+      if (id.trustDomain !== "cluster.local") return undefined
+      const { trustDomain, namespace, serviceAccount } = id
+      return { trustDomain, namespace, serviceAccount, proof: "certificate", serial }
+    },
+    source,
+    async sign(caller, request, ttlSeconds, nodeId) {
+      if (caller.namespace !== nodeId.split("/")[0]) return { code: "PERMISSION_DENIED", message: "not your pod" }
+      if (request.length === 1) throw new Error("secret detail")
+      return { certificateChain: `chain ${request.length} ${ttlSeconds}`, trustBundle: authority.bundle }
+    },
+    report: (caller, nodeId, unknownKeys) => void reports.push([caller, nodeId, unknownKeys]),
+    log,
+    now: () => state.now ?? Date.now(),
+    ...(options.limits === undefined ? {} : { limits: options.limits }),
+    ...(options.observe === undefined ? {} : { observe: options.observe }),
+  })
+  return { server, authority, source, state, reports, logged, address: `127.0.0.1:${server.port}` }
+}
+
+export type ServerRig = Awaited<ReturnType<typeof serverRig>>
