@@ -9,6 +9,7 @@ export {
   type SignRequest,
 } from "./authority/certificate-authority.js"
 export { createRoot, ROOT_LIFETIME_MS, type RootOptions } from "./authority/root.js"
+export { rootFingerprint } from "./authority/root-fingerprint.js"
 export {
   advance,
   bundleOf,

@@ -3,7 +3,7 @@
 // one of them can create. INVARIANT: a Secret that is there is never overwritten unless we could read it, and then only
 // the version that we read: to replace it blindly would replace the root of the whole mesh.
 
-import { type AuthorityKeys, CertificateAuthority, createRoot } from "@merlon/identity"
+import { type AuthorityKeys, createRoot, rootFingerprint } from "@merlon/identity"
 import { ApiError, type KubernetesClient } from "../kubernetes/client.js"
 import { type KubernetesObject, SECRETS } from "../kubernetes/resource-type.js"
 import type { AuthorityNames } from "./authority-names.js"
@@ -118,10 +118,9 @@ function where({ namespace, rootSecret }: AuthorityNames): string {
 
 /** For people; nothing is read from here. */
 function progress({ annotations }: AuthorityNames, { state }: StoredRoot): Record<string, string> {
-  const fingerprint = (keys: AuthorityKeys) => new CertificateAuthority(keys, Number.NEGATIVE_INFINITY).fingerprint
   return {
     [annotations.phase]: state.phase,
-    [annotations.signingRoot]: fingerprint(state.current),
-    ...(state.phase === "sign" ? { [annotations.oldRoot]: fingerprint(state.previous) } : {}),
+    [annotations.signingRoot]: rootFingerprint(state.current),
+    ...(state.phase === "sign" ? { [annotations.oldRoot]: rootFingerprint(state.previous) } : {}),
   }
 }

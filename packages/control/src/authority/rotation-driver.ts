@@ -2,7 +2,7 @@
 // Moves a rotation of the root on, in the one replica that holds the lease: whenever proxies say something new, the
 // Secret changes, or a minute has passed. The rules are identity's; here is what they are told.
 
-import { advance, CertificateAuthority, type RotationFacts } from "@merlon/identity"
+import { advance, type RotationFacts, rootFingerprint } from "@merlon/identity"
 import type { ProxyLedger } from "../distribution/ledger.js"
 import type { Clock } from "../observe/clock.js"
 import type { AcknowledgedTrust } from "./acknowledged-trust.js"
@@ -101,7 +101,7 @@ export class RotationDriver {
     const state = advance(stored.state, facts, () => makeRoot(this.#options))
     if (state === stored.state) return undefined
     const signs = state.phase === "sign" && stored.state.phase === "distribute"
-    const past = signs ? [...stored.past, fingerprintOf(stored.state.current)] : stored.past
+    const past = signs ? [...stored.past, rootFingerprint(stored.state.current)] : stored.past
     const lastOldExpiry = signs ? facts.now + stored.longestTtlMs + REPLICA_LAG_MS : stored.lastOldExpiry
     return { ...stored, state, lastOldExpiry, past }
   }
@@ -118,7 +118,7 @@ export class RotationDriver {
       allTrustOnly: roots => settled && acknowledged.allTrustOnly(ledger, roots),
       allSignedBy: root => settled && acknowledged.allSignedBy(ledger, root),
       lastOldExpiry,
-      retireNow: state.phase === "sign" && demandsRetirement(names, keys.annotations, fingerprintOf(state.previous)),
+      retireNow: state.phase === "sign" && demandsRetirement(names, keys.annotations, rootFingerprint(state.previous)),
     }
   }
 }
@@ -131,8 +131,4 @@ function demandsRetirement(
 ): boolean {
   const named = annotations[retire]?.trim().toLowerCase() ?? ""
   return named.length >= MIN_FINGERPRINT && oldRoot.startsWith(named)
-}
-
-function fingerprintOf(keys: StoredRoot["state"]["current"]): string {
-  return new CertificateAuthority(keys, Number.NEGATIVE_INFINITY).fingerprint
 }

@@ -7,11 +7,10 @@
 //   sign        the new root signs; both are trusted, until no leaf of the old one is left
 //   retire      the old root is gone from the bundle, which is under way to the proxies
 
-import { IdentityError } from "../errors.js"
 import { mergeBundles } from "../trust/bundle.js"
-import { signerOf } from "../trust/chain.js"
 import { certificateFacts } from "../trust/facts.js"
 import type { AuthorityKeys } from "./authority-keys.js"
+import { rootFingerprint } from "./root-fingerprint.js"
 
 export type RotationPhase = "steady" | "distribute" | "sign" | "retire"
 
@@ -58,17 +57,17 @@ export function advance(state: RotationState, facts: RotationFacts, makeRoot: ()
         ? { ...next, phase: "distribute", next: makeRoot(), demand: facts.demand ?? demand }
         : state
     case "distribute": {
-      const roots = [current, state.next].map(fingerprintOfRoot)
+      const roots = [current, state.next].map(rootFingerprint)
       // INVARIANT: nobody shows a leaf of the new root before every connected proxy has said that it trusts it.
       if (!facts.allTrust(roots)) return state
       return { ...next, phase: "sign", current: state.next, previous: current }
     }
     case "sign": {
-      const gone = facts.allSignedBy(fingerprintOfRoot(current)) && facts.now > facts.lastOldExpiry
+      const gone = facts.allSignedBy(rootFingerprint(current)) && facts.now > facts.lastOldExpiry
       return gone || facts.retireNow ? { ...next, phase: "retire" } : state
     }
     case "retire":
-      return facts.allTrustOnly([fingerprintOfRoot(current)]) ? { ...next, phase: "steady" } : state
+      return facts.allTrustOnly([rootFingerprint(current)]) ? { ...next, phase: "steady" } : state
   }
 }
 
@@ -90,10 +89,4 @@ function begins({ current, demand }: RotationState, facts: RotationFacts): boole
   if (facts.demand !== undefined && facts.demand !== demand) return true
   const { notBefore, notAfter } = certificateFacts(current.root)
   return notAfter - facts.now < (notAfter - notBefore) * RENEWAL_SHARE
-}
-
-function fingerprintOfRoot({ certificateChain, root }: AuthorityKeys): string {
-  const signer = signerOf(certificateChain, root)
-  if (signer === undefined) throw new IdentityError("bad-material", "the chain does not lead to the root")
-  return signer
 }

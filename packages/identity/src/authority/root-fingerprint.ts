@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which root an authority's chain leads to. Found once for each value of keys: it takes a signature to check.
+
+import { IdentityError } from "../errors.js"
+import { signerOf } from "../trust/chain.js"
+import type { AuthorityKeys } from "./authority-keys.js"
+
+const known = new WeakMap<AuthorityKeys, string>()
+
+/** SHA-256 of the root's DER, lower-case hex. */
+export function rootFingerprint(keys: AuthorityKeys): string {
+  const found = known.get(keys) ?? signerOf(keys.certificateChain, keys.root)
+  if (found === undefined) throw new IdentityError("bad-material", "the chain does not lead to the root")
+  known.set(keys, found)
+  return found
+}
