@@ -63,8 +63,10 @@ function setUp() {
     proxies,
     routes: routeResources,
     presence: {
-      enforcing: (key, { peerAddress }) => presence.push(`enforcing ${key} from ${peerAddress}`),
-      gone: key => presence.push(`gone ${key}`),
+      enforcing: (key, { peerAddress }) => {
+        presence.push(`enforcing ${key} from ${peerAddress}`)
+        return () => presence.push(`gone ${key}`)
+      },
     },
   })
   const woken: string[] = []
@@ -122,6 +124,8 @@ describe("a workload's resources", () => {
     trust.set({ revokedIdentities: ["spiffe://cluster.local/ns/foo/sa/web"] })
     expect(distribution.open(caller(), node(), () => {})).toMatchObject({ code: "PERMISSION_DENIED" })
     expect(distribution.mayWatch(caller(), node(), ROUTES)).toMatchObject({ code: "PERMISSION_DENIED" })
+    expect(distribution.refuse(caller())).toMatchObject({ code: "PERMISSION_DENIED" })
+    expect(distribution.refuse(caller({ serviceAccount: "other" }))).toBeUndefined()
   })
 
   it("do not exist before the views do", () => {

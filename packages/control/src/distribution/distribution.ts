@@ -19,8 +19,8 @@ import { StreamSubscriber } from "./stream-subscriber.js"
 
 /** Hears which proxies live, by their first acknowledgement and the end of their stream. */
 export interface PresenceSink {
-  enforcing(key: string, node: ClientNode): void
-  gone(key: string): void
+  /** Returns how to say that this stream has ended. */
+  enforcing(key: string, node: ClientNode): () => void
 }
 
 export interface DistributionOptions extends GatekeeperOptions {
@@ -63,6 +63,11 @@ export class Distribution implements ResourceSource {
     return { code: "INVALID_ARGUMENT", message: "there are no resources of this type here; ask for another" }
   }
 
+  /** Whether the caller may stay: to be asked again of those connected when trust changes. */
+  refuse(caller: Caller): Refusal | undefined {
+    return this.#gatekeeper.refuseMember(caller)
+  }
+
   stop(): void {
     this.#stop()
   }
@@ -82,17 +87,20 @@ export class Distribution implements ResourceSource {
       return this.#refuseView(caller, node) === undefined ? views.get(node.id) : undefined
     }
     const key = node.id
+    let gone: (() => void) | undefined
     const watch: ProxyWatch = new ProxyWatch({
       names,
       current,
       wake,
       session: proxies.connect(key, node.metadata.signer),
-      enforcing: () => presence?.enforcing(key, node),
-      closed: enforced => {
+      enforcing: () => {
+        gone = presence?.enforcing(key, node)
+      },
+      closed: () => {
         const left = this.#watches.get(key)
         left?.delete(watch)
         if (left?.size === 0) this.#watches.delete(key)
-        if (enforced) presence?.gone(key)
+        gone?.()
       },
     })
     const watches = this.#watches.get(key) ?? new Set()

@@ -76,8 +76,7 @@ test.each([
   ["that is annotated otherwise", podOf(KEY, { annotations: { "merlon.dev/workload": "else" } })],
 ])("never touches a Pod %s", async (_, pod) => {
   const { presence, api, scheduler, settled } = setUp(pod)
-  presence.enforcing(KEY, node())
-  presence.gone(KEY)
+  presence.enforcing(KEY, node())()
   scheduler.advance(60_000)
   presence.sweep({ proxies: new Map(), onChange: () => () => {} })
   scheduler.advance(60_000)
@@ -88,10 +87,10 @@ test.each([
 
 it("writes nothing that the Pod says already", async () => {
   const first = setUp()
-  first.presence.enforcing(KEY, node())
+  const gone = first.presence.enforcing(KEY, node())
   await first.written(1)
   await first.settled()
-  first.presence.gone(KEY)
+  gone()
   first.presence.enforcing(KEY, node())
   await first.settled()
   expect(first.api.writes.length).toBe(1)
@@ -100,9 +99,9 @@ it("writes nothing that the Pod says already", async () => {
 describe("a proxy that is gone", () => {
   it("leaves its Pod not ready after the grace", async () => {
     const { presence, scheduler, ready, status, api } = setUp()
-    presence.enforcing(KEY, node())
+    const gone = presence.enforcing(KEY, node())
     await vi.waitFor(() => expect(ready()).toBe("True"))
-    presence.gone(KEY)
+    gone()
     scheduler.advance(9_999)
     expect(api.writes.length).toBe(1)
     scheduler.advance(1)
@@ -112,11 +111,12 @@ describe("a proxy that is gone", () => {
 
   it("leaves it ready where it is back in time, or has another stream", async () => {
     const { presence, scheduler, ready, settled } = setUp()
-    presence.enforcing(KEY, node())
-    presence.enforcing(KEY, node())
-    presence.gone(KEY)
+    const first = presence.enforcing(KEY, node())
+    const second = presence.enforcing(KEY, node())
+    first()
+    first()
     scheduler.advance(60_000)
-    presence.gone(KEY)
+    second()
     scheduler.advance(5_000)
     presence.enforcing(KEY, node())
     scheduler.advance(60_000)
@@ -127,11 +127,13 @@ describe("a proxy that is gone", () => {
   it("leaves it ready where it is with another replica by now", async () => {
     const first = setUp()
     const second = setUp(declared(), "r2", first.api)
-    first.presence.enforcing(KEY, node())
+    const gone = first.presence.enforcing(KEY, node())
     await first.written(1)
-    first.presence.gone(KEY)
+    await first.settled()
+    gone()
     second.presence.enforcing(KEY, node())
     await first.written(2)
+    await first.settled()
     first.scheduler.advance(60_000)
     await first.settled()
     expect(first.ready()).toBe("True")
@@ -202,8 +204,7 @@ it("writes one word at a time, and the last one in the end", async () => {
   const { presence, api, scheduler, ready, written } = setUp()
   let open: () => void = () => {}
   api.gate = new Promise(resolve => (open = resolve))
-  presence.enforcing(KEY, node())
-  presence.gone(KEY)
+  presence.enforcing(KEY, node())()
   scheduler.advance(10_000)
   presence.enforcing(KEY, node({ address: "10.0.0.5" }))
   expect(api.writes.length).toBe(1)

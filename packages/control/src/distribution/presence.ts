@@ -73,20 +73,19 @@ export class DeclaredPresence implements PresenceSink {
     })
   }
 
-  enforcing(key: string, node: ClientNode): void {
+  enforcing(key: string, node: ClientNode): () => void {
     const pod = this.#options.pods.items.get(key)
-    if (pod === undefined || !isDeclared(pod, this.#options.names)) return
+    if (pod === undefined || !isDeclared(pod, this.#options.names)) return () => {}
     const charge = this.#chargeOf(key)
     charge.streams++
     charge.address = addressOfNode(node) ?? charge.address
     this.#say(key, charge, { ready: true, forAll: false })
-  }
-
-  gone(key: string): void {
-    const charge = this.#charges.get(key)
-    if (charge === undefined || charge.streams === 0) return
-    charge.streams--
-    if (charge.streams === 0) {
+    let ended = false
+    return () => {
+      if (ended) return
+      ended = true
+      charge.streams--
+      if (charge.streams > 0 || this.#stopped) return
       this.#await(charge, this.#grace, () => this.#say(key, charge, { ready: false, forAll: false }))
     }
   }

@@ -15,7 +15,7 @@ export interface ProxyWatchOptions {
   readonly session: ProxySession
   /** The first acknowledgement of everything. */
   readonly enforcing: () => void
-  readonly closed: (enforced: boolean) => void
+  readonly closed: () => void
 }
 
 type Resources = ReadonlyMap<string, VersionedResource>
@@ -79,7 +79,7 @@ export class ProxyWatch {
     this.#closed = true
     this.#unanswered.clear()
     this.#options.session.close()
-    this.#options.closed(this.#enforcing)
+    this.#options.closed()
   }
 
   #chosen(resources: Resources): Resources {
