@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the platform asks of the control plane: is it alive, is it ready and if not what is missing, what has it counted.
+// Open to everybody, so it tells nothing about policies; who is connected is told to callers on this machine alone.
+
+import { createServer, type IncomingMessage, type Server } from "node:http"
+import type { ProxyReport } from "./proxy-report.js"
+
+export interface HealthSources {
+  /** What keeps it from being ready, one phrase each. */
+  missing(): readonly string[]
+  metrics(): Promise<{ readonly type: string; readonly text: string }>
+  /** In the order of their keys. */
+  proxies(after: string, limit: number): readonly ProxyReport[]
+}
+
+interface Answer {
+  readonly status: number
+  readonly type: string
+  readonly body: string
+}
+
+const MOST_CONNECTIONS = 256
+const DEFAULT_PAGE = 500
+const LARGEST_PAGE = 5_000
+
+export function healthServer(sources: HealthSources): Server {
+  // However many ask at the same time, what was counted is written down once.
+  let scrape: Promise<Answer> | undefined
+  const metrics = (): Promise<Answer> => {
+    scrape ??= sources
+      .metrics()
+      .then(({ type, text }) => ({ status: 200, type, body: text }))
+      .finally(() => {
+        scrape = undefined
+      })
+    return scrape
+  }
+  const limits = { requestTimeout: 10_000, headersTimeout: 5_000, keepAliveTimeout: 5_000, maxHeaderSize: 8_192 }
+  const server = createServer(limits, (asked, reply) => {
+    asked.resume()
+    answer(asked, sources, metrics)
+      .catch(() => text(500, "internal error"))
+      .then(({ status, type, body }) => {
+        reply.writeHead(status, {
+          "content-type": type,
+          "cache-control": "no-store",
+          "x-content-type-options": "nosniff",
+        })
+        reply.end(asked.method === "HEAD" ? undefined : body)
+      })
+      .catch(() => reply.destroy())
+  })
+  server.maxConnections = MOST_CONNECTIONS
+  // A peer that reads nothing of its answer is not waited for.
+  server.setTimeout(30_000, socket => socket.destroy())
+  return server
+}
+
+// Whatever is wrong with a request must end in its own reply: thrown out of the server it would end the process.
+async function answer(asked: IncomingMessage, sources: HealthSources, metrics: () => Promise<Answer>): Promise<Answer> {
+  const { method, url = "/" } = asked
+  if (method !== "GET" && method !== "HEAD") return text(405, "only GET")
+  const [path = "", query = ""] = url.split("?", 2)
+  switch (path) {
+    case "/healthz":
+      return text(200, "ok")
+    case "/readyz": {
+      const missing = sources.missing()
+      return missing.length === 0 ? text(200, "ok") : text(503, missing.map(what => `not ready: ${what}`).join("\n"))
+    }
+    case "/metrics":
+      return metrics()
+    case "/debug/proxies":
+      return isLocal(asked) ? proxies(new URLSearchParams(query), sources) : text(403, "only from this machine")
+    default:
+      return text(404, "try /healthz, /readyz or /metrics")
+  }
+}
+
+/** A page in a browser on this machine is not its operator: it names another host, or says where it comes from. */
+function isLocal({ socket, headers }: IncomingMessage): boolean {
+  const { remoteAddress = "" } = socket
+  const loopback = /^(::ffff:)?127\.\d+\.\d+\.\d+$|^::1$/.test(remoteAddress)
+  const named = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/.test(headers.host ?? "")
+  const fromPage = headers.origin !== undefined || (headers["sec-fetch-site"] ?? "none") !== "none"
+  return loopback && named && !fromPage
+}
+
+function proxies(query: URLSearchParams, sources: HealthSources): Answer {
+  const wanted = Number(query.get("limit") ?? DEFAULT_PAGE)
+  const limit = Number.isInteger(wanted) && wanted > 0 ? Math.min(wanted, LARGEST_PAGE) : DEFAULT_PAGE
+  const items = sources.proxies(query.get("after") ?? "", limit + 1)
+  const page = items.slice(0, limit)
+  const body = { proxies: page, ...(items.length > limit ? { after: page.at(-1)?.key } : {}) }
+  return { status: 200, type: "application/json", body: `${JSON.stringify(body, undefined, 2)}\n` }
+}
+
+function text(status: number, body: string): Answer {
+  return { status, type: "text/plain; charset=utf-8", body: `${body}\n` }
+}

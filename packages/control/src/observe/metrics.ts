@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the control plane counts, for Prometheus. Labels come from closed sets or, for issuers, from a bounded number of
+// policies' own words; never from a peer.
+
+import { Counter, Gauge, Histogram, Registry } from "prom-client"
+import type { AuthorityFacts } from "../authority/expiry.js"
+import { oneLine } from "./one-line.js"
+
+export const PUSH_TYPES = ["proxy", "listener", "route", "cluster", "endpoint", "mesh", "other"] as const
+export type PushType = (typeof PUSH_TYPES)[number]
+export type ReviewOutcome = "allowed" | "warned" | "denied" | "mutated" | "failed"
+
+export interface IssuerKeys {
+  readonly issuer: string
+  /** Milliseconds since the epoch; undefined where there never were keys. */
+  readonly fetchedAt: number | undefined
+  readonly failing: boolean
+}
+
+/** What is looked up when somebody asks, instead of being kept up to date. */
+export interface MetricSources {
+  readonly connectedProxies: () => number
+  readonly overdueProxies: () => number
+  readonly isLeader: () => boolean
+  readonly issuers: () => Iterable<IssuerKeys>
+  /** By kind: whether its copy is complete, and how long ago its watch last gave a sign of life. */
+  readonly reflectors: () => Iterable<{ readonly kind: string; readonly synced: boolean; readonly silentMs: number }>
+  /** Undefined as long as there is no authority. */
+  readonly authority: () => AuthorityFacts | undefined
+  /** Milliseconds since the epoch. */
+  readonly now: () => number
+}
+
+type SetValue = (labels: readonly string[], value: number) => void
+
+const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
+const MOST_ISSUERS = 100
+const OTHERS = "(others)"
+
+export class ControlMetrics {
+  readonly registry = new Registry()
+  readonly #prefix: string
+  readonly #pushes: Counter
+  readonly #bytes: Counter
+  readonly #acknowledgements: Histogram
+  readonly #propagation: Histogram
+  readonly #rejected: Counter
+  readonly #fetchFailures: Counter
+  readonly #reviews: Counter
+  readonly #statusWrites: Counter
+  /** Issuers with a label of their own. INVARIANT: at most MOST_ISSUERS. */
+  readonly #issuers = new Set<string>()
+
+  constructor(mesh: string, sources: MetricSources) {
+    this.#prefix = `${mesh.replaceAll("-", "_")}_control_`
+    this.#pushes = this.#counter("pushes_total", "responses sent to proxies and clients by type", "type")
+    this.#bytes = this.#counter("push_bytes_total", "bytes of the resources in them by type", "type")
+    this.#acknowledgements = this.#histogram("push_to_ack_seconds", "from a response to its acknowledgement", "type")
+    this.#propagation = this.#histogram(
+      "write_to_last_ack_seconds",
+      "from the moment a change was seen to the last acknowledgement of it by a connected proxy",
+    )
+    this.#rejected = this.#counter("rejected_updates_total", "responses that a proxy or client refused by type", "type")
+    this.#fetchFailures = this.#counter("key_set_fetch_failures_total", "failed fetches of keys by issuer", "issuer")
+    this.#reviews = this.#counter("admission_reviews_total", "admission reviews by kind and outcome", "kind", "outcome")
+    this.#statusWrites = this.#counter("status_writes_total", "statuses written by kind", "kind")
+    this.#collected(sources)
+  }
+
+  pushed(type: PushType, bytes: number): void {
+    this.#pushes.inc({ type })
+    this.#bytes.inc({ type }, bytes)
+  }
+
+  acknowledged(type: PushType, seconds: number): void {
+    this.#acknowledgements.observe({ type }, seconds)
+  }
+
+  rejected(type: PushType): void {
+    this.#rejected.inc({ type })
+  }
+
+  propagated(seconds: number): void {
+    this.#propagation.observe(seconds)
+  }
+
+  keyFetchFailed(issuer: string): void {
+    this.#fetchFailures.inc({ issuer: this.#issuerLabel(issuer) })
+  }
+
+  /** `kind`: one that our webhooks are registered for. */
+  reviewed(kind: string, outcome: ReviewOutcome): void {
+    this.#reviews.inc({ kind, outcome })
+  }
+
+  statusWritten(kind: string): void {
+    this.#statusWrites.inc({ kind })
+  }
+
+  #issuerLabel(issuer: string): string {
+    const label = oneLine(issuer, 100)
+    if (this.#issuers.has(label)) return label
+    if (this.#issuers.size >= MOST_ISSUERS) return OTHERS
+    this.#issuers.add(label)
+    return label
+  }
+
+  #collected(sources: MetricSources): void {
+    this.#read("connected_proxies", "proxies that are connected", sources.connectedProxies)
+    this.#read(
+      "overdue_acknowledgements",
+      "connected proxies that have not acknowledged a change for longer than they should need",
+      sources.overdueProxies,
+    )
+    this.#read("leader", "1 where this replica writes statuses and rotates", () => (sources.isLeader() ? 1 : 0))
+    this.#read("resident_memory_bytes", "resident memory of the process", () => process.memoryUsage.rss())
+    this.#each("key_set_age_seconds", "age of the keys in force by issuer", ["issuer"], set => {
+      for (const [label, { fetchedAt }] of this.#listed(sources)) {
+        if (fetchedAt !== undefined) set([label], Math.max(0, sources.now() - fetchedAt) / 1_000)
+      }
+    })
+    this.#each("key_set_failing", "1 where the last fetch of an issuer's keys failed", ["issuer"], set => {
+      for (const [label, { failing }] of this.#listed(sources)) set([label], failing ? 1 : 0)
+    })
+    this.#each("reflector_synced", "1 where the copy of a kind is complete", ["kind"], set => {
+      for (const { kind, synced } of sources.reflectors()) set([kind], synced ? 1 : 0)
+    })
+    this.#each("reflector_silent_seconds", "since the last sign of life of a kind's watch", ["kind"], set => {
+      for (const { kind, silentMs } of sources.reflectors()) set([kind], silentMs / 1_000)
+    })
+    this.#authority(sources.authority)
+  }
+
+  #authority(facts: MetricSources["authority"]): void {
+    const expiry = "when certificates of the control plane end, in seconds since the epoch; `listener` of serving ones"
+    this.#each("certificate_expiry_seconds", expiry, ["certificate", "listener"], set => {
+      const now = facts()
+      if (now === undefined) return
+      set(["root", ""], now.rootNotAfter / 1_000)
+      set(["signer", ""], now.signerNotAfter / 1_000)
+      for (const [listener, notAfter] of now.servingNotAfter) set(["serving", listener], notAfter / 1_000)
+    })
+    this.#each("certificate_requests", "signing requests since the start by outcome", ["outcome"], set => {
+      for (const [outcome, count] of Object.entries(facts()?.requests ?? {})) set([outcome], count)
+    })
+    this.#each("rotation_phase", "1 for the phase that the rotation of the root is in", ["phase"], set => {
+      const phase = facts()?.phase
+      if (phase !== undefined) set([phase], 1)
+    })
+    this.#read("authority_refused_changes", "changes of the authority that were not followed", () => {
+      return facts()?.refusedChanges ?? 0
+    })
+  }
+
+  /** The issuers that failed come first, so that a crowd of healthy ones cannot hide them; of one issuer the worst. */
+  #listed(sources: MetricSources): ReadonlyMap<string, IssuerKeys> {
+    const listed = new Map<string, IssuerKeys>()
+    const all = [...sources.issuers()].sort((a, b) => Number(b.failing) - Number(a.failing))
+    for (const keys of all) {
+      const label = oneLine(keys.issuer, 100)
+      if (listed.size >= MOST_ISSUERS) break
+      if (!listed.has(label)) listed.set(label, keys)
+    }
+    return listed
+  }
+
+  #counter(name: string, help: string, ...labelNames: string[]): Counter {
+    return new Counter({ name: `${this.#prefix}${name}`, help, labelNames, registers: [this.registry] })
+  }
+
+  #histogram(name: string, help: string, ...labelNames: string[]): Histogram {
+    const registers = [this.registry]
+    return new Histogram({ name: `${this.#prefix}${name}`, help, labelNames, buckets: SECONDS, registers })
+  }
+
+  #read(name: string, help: string, value: () => number): void {
+    new Gauge({
+      name: `${this.#prefix}${name}`,
+      help,
+      registers: [this.registry],
+      collect() {
+        this.set(value())
+      },
+    })
+  }
+
+  #each(name: string, help: string, labelNames: string[], fill: (set: SetValue) => void): void {
+    new Gauge({
+      name: `${this.#prefix}${name}`,
+      help,
+      labelNames,
+      registers: [this.registry],
+      collect() {
+        // What is gone must not stay as a number for ever.
+        this.reset()
+        fill((labels, value) => this.labels(...labels).set(value))
+      },
+    })
+  }
+}

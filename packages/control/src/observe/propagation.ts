@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long a change takes from the moment it was seen to the last acknowledgement of it by a proxy that is connected,
+// and who is late. A proxy that has what it is to enforce now has acknowledged every change before; one that goes away
+// is waited for no longer.
+
+import type { ProxyLedger, ProxyRecord } from "../distribution/ledger.js"
+import type { ProxyView, ProxyViews } from "../snapshot/proxy-views.js"
+import { type Clock, systemClock } from "./clock.js"
+import { type ControlSpan, type ControlTracer, NO_TRACER } from "./traces.js"
+
+export interface PropagationOptions {
+  readonly views: ProxyViews
+  readonly ledger: ProxyLedger
+  readonly propagated: (seconds: number) => void
+  readonly tracer?: ControlTracer
+  readonly clock?: Clock
+}
+
+interface Spread {
+  readonly since: number
+  readonly waitingFor: Set<string>
+  readonly span: ControlSpan
+}
+
+const OVERDUE = 30_000
+/** A proxy that never acknowledges must not make us remember every change since. */
+const MOST_OPEN = 256
+
+export class Propagation {
+  readonly #options: PropagationOptions
+  readonly #clock: Clock
+  readonly #open = new Set<Spread>()
+  /** Since when each proxy lags. */
+  readonly #behind = new Map<string, number>()
+  readonly #stops: readonly (() => void)[]
+
+  constructor(options: PropagationOptions) {
+    this.#options = options
+    this.#clock = options.clock ?? systemClock
+    this.#stops = [
+      options.views.onChange(workloads => this.#viewsChanged(workloads)),
+      options.ledger.onChange(proxies => {
+        for (const proxy of proxies) this.#proxyChanged(proxy)
+      }),
+    ]
+  }
+
+  /** How long the proxy has not had what it is to enforce, in milliseconds; 0 where it has. */
+  lagOf(proxy: string): number {
+    const since = this.#behind.get(proxy)
+    return since === undefined ? 0 : this.#clock.monotonic() - since
+  }
+
+  get overdue(): number {
+    let overdue = 0
+    for (const proxy of this.#behind.keys()) if (this.lagOf(proxy) >= OVERDUE) overdue++
+    return overdue
+  }
+
+  stop(): void {
+    for (const stop of this.#stops) stop()
+    for (const spread of this.#open) this.#close(spread)
+  }
+
+  #viewsChanged(workloads: ReadonlySet<string>): void {
+    const waitingFor = new Set<string>()
+    for (const workload of workloads) {
+      if (this.#isBehind(workload)) waitingFor.add(workload)
+      else this.#caughtUp(workload)
+    }
+    if (waitingFor.size === 0) return
+    const since = this.#clock.monotonic()
+    for (const proxy of waitingFor) if (!this.#behind.has(proxy)) this.#behind.set(proxy, since)
+    const span = (this.#options.tracer ?? NO_TRACER).start("change", { "mesh.proxies": waitingFor.size })
+    this.#open.add({ since, waitingFor, span })
+    for (const spread of this.#open) {
+      if (this.#open.size <= MOST_OPEN) break
+      spread.span.fail("given up: too many changes are open")
+      this.#close(spread)
+    }
+  }
+
+  #proxyChanged(proxy: string): void {
+    if (!this.#isBehind(proxy)) this.#caughtUp(proxy)
+    else if (!this.#behind.has(proxy)) this.#behind.set(proxy, this.#clock.monotonic())
+  }
+
+  #isBehind(proxy: string): boolean {
+    const record = this.#options.ledger.proxies.get(proxy)
+    const view = this.#options.views.get(proxy)
+    return record !== undefined && view !== undefined && !hasAll(record, view)
+  }
+
+  #caughtUp(proxy: string): void {
+    if (!this.#behind.delete(proxy)) return
+    const gone = !this.#options.ledger.proxies.has(proxy)
+    for (const spread of this.#open) {
+      if (!spread.waitingFor.delete(proxy) || spread.waitingFor.size > 0) continue
+      // The last one left instead of acknowledging: that is no measure of anything.
+      if (gone) spread.span.fail("the last proxy went away")
+      else this.#options.propagated((this.#clock.monotonic() - spread.since) / 1_000)
+      this.#close(spread)
+    }
+  }
+
+  #close(spread: Spread): void {
+    this.#open.delete(spread)
+    spread.span.end()
+  }
+}
+
+/** How many resources of its view the proxy does not enforce in their current version. */
+export function missingResources(record: ProxyRecord, view: ProxyView): number {
+  let missing = 0
+  for (const [name, { version }] of view.resources) if (record.enforced.get(name) !== version) missing++
+  return missing
+}
+
+function hasAll(record: ProxyRecord, view: ProxyView): boolean {
+  // Also what it enforces beyond its view counts: a policy that was removed is enforced until it says otherwise.
+  return record.enforced.size === view.resources.size && missingResources(record, view) === 0
+}

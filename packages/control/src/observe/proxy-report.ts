@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every proxy with its revision and its lag, for operators.
+
+import type { ProxyLedger } from "../distribution/ledger.js"
+import type { ProxyViews } from "../snapshot/proxy-views.js"
+import { oneLine } from "./one-line.js"
+import { missingResources, type Propagation } from "./propagation.js"
+
+export interface ProxyReport {
+  /** `namespace/name` of the workload. */
+  readonly key: string
+  readonly connectedAt: string
+  /** The revision that it is to enforce. */
+  readonly revision: number | undefined
+  readonly resources: number
+  /** Resources that it does not enforce in their current version, and for how long it has lagged. */
+  readonly behind: number
+  readonly lagMs: number
+  readonly rejection: string | undefined
+}
+
+export interface ProxyReportSources {
+  readonly views: Pick<ProxyViews, "get">
+  readonly ledger: Pick<ProxyLedger, "proxies">
+  readonly propagation: Pick<Propagation, "lagOf">
+}
+
+/** Those after the given key, in the order of their keys. */
+export function proxyReports(
+  { views, ledger, propagation }: ProxyReportSources,
+  after: string,
+  limit: number,
+): readonly ProxyReport[] {
+  const keys = [...ledger.proxies.keys()].filter(key => key > after).sort()
+  return keys.slice(0, limit).flatMap(key => {
+    const record = ledger.proxies.get(key)
+    if (record === undefined) return []
+    const view = views.get(key)
+    return [
+      {
+        key,
+        connectedAt: new Date(record.connectedAt).toISOString(),
+        revision: view?.revision,
+        resources: view?.resources.size ?? 0,
+        behind: view === undefined ? 0 : missingResources(record, view),
+        lagMs: Math.round(propagation.lagOf(key)),
+        rejection: record.rejection === undefined ? undefined : oneLine(record.rejection.message),
+      },
+    ]
+  })
+}
