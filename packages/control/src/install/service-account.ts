@@ -29,9 +29,8 @@ export async function bootstrapServiceAccount(options: BootstrapOptions): Promis
   for (const manifest of accessManifests(names)) await apply(admin, manifest)
   const { controlPlane } = componentNames(names)
   const token = new AccountToken(admin, names.rootNamespace, controlPlane, time)
-  const { papers: _, refused: __, ...rest } = connection
   return {
-    ...rest,
+    ...connection,
     origin: `service account \`${names.rootNamespace}/${controlPlane}\``,
     papers: async (): Promise<Papers> => {
       const { ca } = await connection.papers()

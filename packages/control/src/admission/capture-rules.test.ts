@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it } from "vitest"
+import { captureMap, iptablesRules, nftRules, parseCaptureMap } from "./capture-rules.js"
+
+const PORTS = [
+  { port: 8080, listen: 15080 },
+  { port: 9090, listen: 15081 },
+]
+
+describe("the capture map", () => {
+  it("is read as it was written", () => {
+    expect(captureMap(PORTS)).toBe("8080:15080,9090:15081")
+    expect(parseCaptureMap(captureMap(PORTS))).toEqual(PORTS)
+    expect(parseCaptureMap("")).toEqual([])
+  })
+
+  it.each([
+    "x",
+    "8080",
+    "8080:15080,",
+    "8080:15080;reboot",
+    "0:15080",
+    "70000:15080",
+    "8080:0",
+    "15021:15080",
+    "1:2,1:3",
+    "1:2,3:2",
+    Array.from({ length: 21 }, (_, at) => `${at + 1}:${at + 20000}`).join(),
+  ])("refuses `%s`", text => {
+    expect(parseCaptureMap(text)).toBeTypeOf("string")
+  })
+})
+
+describe("the rules", () => {
+  it("replace themselves in one transaction, spare the loopback and refuse every other TCP port", () => {
+    expect(nftRules(PORTS, "merlon")).toBe(`table inet merlon_capture
+delete table inet merlon_capture
+table inet merlon_capture {
+  chain prerouting {
+    type nat hook prerouting priority dstnat; policy accept;
+    iifname != "lo" meta l4proto tcp redirect to :tcp dport map { 8080 : 15080, 9090 : 15081 }
+  }
+  chain input {
+    type filter hook input priority filter; policy accept;
+    iifname "lo" accept
+    ct state established,related accept
+    tcp dport { 15080, 15081, 15021 } accept
+    meta l4proto tcp reject with tcp reset
+  }
+}
+`)
+  })
+
+  it("redirect nothing where there is no port, and still let nobody in", () => {
+    expect(nftRules([], "merlon")).not.toContain("redirect")
+    expect(nftRules([], "merlon")).toContain("tcp dport { 15021 } accept")
+  })
+
+  it("are the same for iptables in both families, and jump only once", () => {
+    const lines = iptablesRules(PORTS, "merlon").split("\n")
+    const four = lines.filter(line => line.startsWith("iptables"))
+    expect(lines.filter(line => line.startsWith("ip6tables"))).toEqual(
+      four.map(line => line.replaceAll("iptables", "ip6tables")),
+    )
+    expect(four).toContain("iptables -w -t nat -A MERLON_CAPTURE -p tcp --dport 8080 -j REDIRECT --to-ports 15080")
+    expect(four.filter(line => line.includes(" -j MERLON_CAPTURE"))).toEqual([
+      "iptables -w -t nat -C PREROUTING -p tcp ! -i lo -j MERLON_CAPTURE 2>/dev/null || iptables -w -t nat -A PREROUTING -p tcp ! -i lo -j MERLON_CAPTURE",
+      "iptables -w -t filter -C INPUT -p tcp ! -i lo -j MERLON_CAPTURE 2>/dev/null || iptables -w -t filter -A INPUT -p tcp ! -i lo -j MERLON_CAPTURE",
+    ])
+    expect(four.at(-2)).toBe("iptables -w -t filter -A MERLON_CAPTURE -p tcp -j REJECT --reject-with tcp-reset")
+  })
+})

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a pod's own network leads every inbound connection to xserver. Only what comes from outside is concerned: inside
+// the pod (loopback, and so xserver's calls to the application) nothing changes, and outbound traffic is never looked at.
+// Applying the rules twice is the same as applying them once.
+
+import { HEALTH_PORT, isReservedPort, MAX_PORTS } from "./injection-options.js"
+
+export interface CapturedPort {
+  readonly port: number
+  readonly listen: number
+}
+
+const MAP = /^\d{1,5}:\d{1,5}(,\d{1,5}:\d{1,5})*$/
+
+export function captureMap(ports: readonly CapturedPort[]): string {
+  return ports.map(({ port, listen }) => `${port}:${listen}`).join(",")
+}
+
+/** The map as the command line has it; text says what is wrong with it. */
+export function parseCaptureMap(text: string): readonly CapturedPort[] | string {
+  if (text === "") return []
+  if (!MAP.test(text)) return `\`${text.slice(0, 100)}\` is no list of PORT:LISTEN pairs`
+  const ports = text.split(",").map(pair => {
+    const [port = 0, listen = 0] = pair.split(":").map(Number)
+    return { port, listen }
+  })
+  if (ports.length > MAX_PORTS) return `more than ${MAX_PORTS} ports`
+  for (const { port, listen } of ports) {
+    if (port < 1 || port > 65_535 || isReservedPort(port)) return `${port} cannot be an application's port`
+    if (listen < 1 || listen > 65_535) return `${listen} is no port`
+  }
+  const distinct = (values: readonly number[]): boolean => new Set(values).size === values.length
+  if (!distinct(ports.map(({ port }) => port)) || !distinct(ports.map(({ listen }) => listen))) {
+    return "a port stands there twice"
+  }
+  return ports
+}
+
+/** For `nft -f -`: one transaction for IPv4 and IPv6, which replaces an earlier one. */
+export function nftRules(ports: readonly CapturedPort[], mesh: string): string {
+  const table = `inet ${tableName(mesh)}`
+  const redirect = ports.map(({ port, listen }) => `${port} : ${listen}`).join(", ")
+  const listening = [...ports.map(({ listen }) => listen), HEALTH_PORT].join(", ")
+  return [
+    // Declaring it first makes deleting it safe where it was not there.
+    `table ${table}`,
+    `delete table ${table}`,
+    `table ${table} {`,
+    "  chain prerouting {",
+    "    type nat hook prerouting priority dstnat; policy accept;",
+    ...(ports.length === 0 ? [] : [`    iifname != "lo" meta l4proto tcp redirect to :tcp dport map { ${redirect} }`]),
+    "  }",
+    "  chain input {",
+    "    type filter hook input priority filter; policy accept;",
+    '    iifname "lo" accept',
+    "    ct state established,related accept",
+    `    tcp dport { ${listening} } accept`,
+    // Fail closed: a port nobody declared is not one past xserver.
+    "    meta l4proto tcp reject with tcp reset",
+    "  }",
+    "}",
+    "",
+  ].join("\n")
+}
+
+/** The same for systems that have iptables alone, as a shell script. */
+export function iptablesRules(ports: readonly CapturedPort[], mesh: string): string {
+  const chain = tableName(mesh).toUpperCase()
+  const listening = [...ports.map(({ listen }) => listen), HEALTH_PORT]
+  const rules = (command: string): readonly string[] => [
+    `${command} -t nat -N ${chain} 2>/dev/null || ${command} -t nat -F ${chain}`,
+    ...ports.map(
+      ({ port, listen }) => `${command} -t nat -A ${chain} -p tcp --dport ${port} -j REDIRECT --to-ports ${listen}`,
+    ),
+    jump(command, "nat", "PREROUTING", chain),
+    `${command} -t filter -N ${chain} 2>/dev/null || ${command} -t filter -F ${chain}`,
+    `${command} -t filter -A ${chain} -m conntrack --ctstate ESTABLISHED,RELATED -j RETURN`,
+    ...listening.map(port => `${command} -t filter -A ${chain} -p tcp --dport ${port} -j RETURN`),
+    `${command} -t filter -A ${chain} -p tcp -j REJECT --reject-with tcp-reset`,
+    jump(command, "filter", "INPUT", chain),
+  ]
+  return ["set -e", ...rules("iptables -w"), ...rules("ip6tables -w"), ""].join("\n")
+}
+
+function jump(command: string, table: string, from: string, chain: string): string {
+  const rule = `${from} -p tcp ! -i lo -j ${chain}`
+  return `${command} -t ${table} -C ${rule} 2>/dev/null || ${command} -t ${table} -A ${rule}`
+}
+
+function tableName(mesh: string): string {
+  return `${mesh.replaceAll("-", "_").slice(0, 16)}_capture`
+}

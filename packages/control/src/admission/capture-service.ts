@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Capture without privileges: a Service leads to xserver's port instead of the application's. Where it led before is kept
+// in an annotation, so that the change can be told from what people wrote, and made anew when they write it again.
+
+import { FIRST_LISTEN_PORT } from "../registry/application-ports.js"
+import { labelsOf, listOf, objectOf, portOf, textOf } from "../registry/foreign.js"
+import { HEALTH_PORT, type InjectionOptions, injectionNames, MAX_PORTS } from "./injection-options.js"
+import { optIn } from "./opt-in.js"
+import type { PatchOperation } from "./review.js"
+
+/** A port of the workloads behind a Service. */
+export interface PortBehind {
+  readonly port: number
+  readonly name: string | undefined
+  readonly listen: number
+}
+
+/** The ports of one workload with these labels; undefined where none is known yet. */
+export type PortsBehind = (
+  namespace: string,
+  selector: { readonly [key: string]: string },
+) => readonly PortBehind[] | undefined
+
+export interface ServiceCapture {
+  readonly patch: readonly PatchOperation[]
+  readonly warnings: readonly string[]
+}
+
+const UNTOUCHED: ServiceCapture = { patch: [], warnings: [] }
+
+export function captureService(
+  service: unknown,
+  place: { readonly namespace: string; readonly namespaceOptedIn: boolean },
+  portsBehind: PortsBehind,
+  { names }: Pick<InjectionOptions, "names">,
+): ServiceCapture {
+  const metadata = objectOf(objectOf(service).metadata)
+  const spec = objectOf(objectOf(service).spec)
+  const wish = optIn(metadata.labels, place.namespace, place.namespaceOptedIn, names)
+  const selector = labelsOf(spec.selector)
+  if (!wish.inject || spec.type === "ExternalName" || Object.keys(selector).length === 0) return UNTOUCHED
+  const { originalTargetPorts } = injectionNames(names).annotations
+  const before = originals(objectOf(metadata.annotations)[originalTargetPorts])
+  const kept: Record<string, number | string> = {}
+  const patch: PatchOperation[] = []
+  const warnings: string[] = [...wish.warnings]
+  const listen = new Listening(portsBehind(place.namespace, selector))
+  for (const [at, value] of listOf(spec.ports).entries()) {
+    const { protocol, port, targetPort } = objectOf(value)
+    if (protocol !== undefined && protocol !== "TCP") continue
+    const key = String(port)
+    const written = targetOf(targetPort) ?? targetOf(port)
+    if (written === undefined) continue
+    // Already ours: what people wrote is in the annotation.
+    const original = isListening(written) && before[key] !== undefined ? before[key] : written
+    if (isListening(original)) continue
+    const to = listen.of(original)
+    if (to === undefined) {
+      warnings.push(`port ${key}: no workload behind it declares the port \`${original}\`, so it stays as it is`)
+      continue
+    }
+    kept[key] = original
+    if (to !== written) patch.push({ op: "add", path: `/spec/ports/${at}/targetPort`, value: to })
+  }
+  if (listen.guessed) {
+    warnings.push("no workload behind this Service is known yet; its ports are taken in the order written here")
+  }
+  const note = JSON.stringify(kept)
+  if (Object.keys(kept).length > 0 && objectOf(metadata.annotations)[originalTargetPorts] !== note) {
+    const annotations = { ...objectOf(metadata.annotations), [originalTargetPorts]: note }
+    patch.push({ op: "add", path: "/metadata/annotations", value: annotations })
+  }
+  return { patch, warnings }
+}
+
+/** A NetworkPolicy that leaves only xserver's ports open, so that nobody goes past it. */
+export function closeApplicationPorts(
+  names: InjectionOptions["names"],
+  {
+    namespace,
+    name,
+    selector,
+    udpPorts = [],
+  }: {
+    readonly namespace: string
+    readonly name: string
+    readonly selector: { readonly [key: string]: string }
+    readonly udpPorts?: readonly number[]
+  },
+) {
+  return {
+    apiVersion: "networking.k8s.io/v1",
+    kind: "NetworkPolicy",
+    metadata: { name: `${names.mesh}-capture-${name}`, namespace, labels: { "app.kubernetes.io/part-of": names.mesh } },
+    spec: {
+      podSelector: { matchLabels: { ...selector } },
+      policyTypes: ["Ingress"],
+      ingress: [
+        {
+          ports: [
+            { protocol: "TCP", port: FIRST_LISTEN_PORT, endPort: FIRST_LISTEN_PORT + MAX_PORTS - 1 },
+            { protocol: "TCP", port: HEALTH_PORT },
+            ...udpPorts.map(port => ({ protocol: "UDP", port })),
+          ],
+        },
+      ],
+    },
+  }
+}
+
+/** Which of xserver's ports stands for a target. Without a workload to look at, the order in which they are asked for. */
+class Listening {
+  readonly #known: readonly PortBehind[] | undefined
+  readonly #asked: (number | string)[] = []
+
+  constructor(known: readonly PortBehind[] | undefined) {
+    this.#known = known
+  }
+
+  get guessed(): boolean {
+    return this.#known === undefined && this.#asked.length > 0
+  }
+
+  of(target: number | string): number | undefined {
+    if (this.#known !== undefined)
+      return this.#known.find(({ port, name }) => port === target || name === target)?.listen
+    if (!this.#asked.includes(target)) this.#asked.push(target)
+    return FIRST_LISTEN_PORT + this.#asked.indexOf(target)
+  }
+}
+
+function isListening(target: number | string): boolean {
+  return typeof target === "number" && target >= FIRST_LISTEN_PORT && target < FIRST_LISTEN_PORT + MAX_PORTS
+}
+
+function targetOf(value: unknown): number | string | undefined {
+  return typeof value === "number" ? portOf(value) : textOf(value)
+}
+
+function originals(annotation: unknown): { readonly [port: string]: number | string } {
+  try {
+    const read = objectOf(JSON.parse(textOf(annotation) ?? "{}"))
+    return Object.fromEntries(
+      Object.entries(read).flatMap(([port, value]) => {
+        const target = targetOf(value)
+        return target === undefined ? [] : [[port, target]]
+      }),
+    )
+  } catch {
+    // Somebody else wrote it; what the Service says now counts.
+    return {}
+  }
+}

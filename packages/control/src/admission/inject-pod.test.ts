@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: Apache-2.0
+import { meshNames } from "@merlon/policy"
+import fc from "fast-check"
+import { describe, expect, it } from "vitest"
+import { readPod } from "../registry/pod-reading.js"
+import { injectPod, type PodInjection } from "./inject-pod.js"
+import type { InjectionOptions } from "./injection-options.js"
+import { patched } from "./testing/apply-patch.js"
+
+interface Container {
+  readonly name: string
+  readonly [field: string]: unknown
+}
+interface TestPod {
+  readonly apiVersion: "v1"
+  readonly kind: "Pod"
+  readonly metadata: {
+    readonly name: string
+    readonly labels?: Record<string, string>
+    readonly annotations?: Record<string, string>
+  }
+  readonly spec: {
+    readonly containers: readonly Container[]
+    readonly initContainers?: readonly Container[]
+    readonly volumes?: readonly { readonly name: string; readonly projected?: unknown; readonly emptyDir?: unknown }[]
+    readonly [field: string]: unknown
+  }
+}
+
+const names = meshNames()
+const OPTIONS: InjectionOptions = {
+  names,
+  image: "merlond:1",
+  capture: "redirect",
+  nativeSidecar: false,
+  controlPlane: { address: "merlond.merlon-system.svc:15012", serverName: "merlond.merlon-system.svc" },
+}
+const ENABLED = { namespace: "foo", namespaceOptedIn: true }
+const app = (fields: object = {}): Container => ({
+  name: "app",
+  image: "app",
+  ports: [{ containerPort: 8080, name: "http" }],
+  ...fields,
+})
+const pod = (spec: object = {}, metadata: object = {}): TestPod => ({
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: { name: "p", ...metadata },
+  spec: { containers: [app()], ...spec },
+})
+
+function injected(before: TestPod, options: Partial<InjectionOptions> = {}) {
+  const result = injectPod(before, ENABLED, { ...OPTIONS, ...options })
+  if (result.outcome !== "injected") throw new Error(`${result.outcome}: ${result.because}`)
+  return { after: patched(before, result.patch), warnings: result.warnings }
+}
+const variable = (name: string) => `\${${name}}`
+const outcome = ({ outcome }: PodInjection) => outcome
+
+describe("who is injected", () => {
+  const labelled = (value: string) => pod({}, { labels: { "sidecar.merlon.dev/inject": value } })
+  it.each<[string, TestPod, { namespace: string; namespaceOptedIn: boolean }, PodInjection["outcome"]]>([
+    ["a pod of a labelled namespace", pod(), ENABLED, "injected"],
+    ["a pod of another namespace", pod(), { namespace: "foo", namespaceOptedIn: false }, "skipped"],
+    ["one that opts out", labelled("false"), ENABLED, "skipped"],
+    ["one that opts in", labelled("true"), { namespace: "foo", namespaceOptedIn: false }, "injected"],
+    ["one with a label of no meaning", labelled("yes"), ENABLED, "injected"],
+    [
+      "one of kube-system, even by label",
+      labelled("true"),
+      { namespace: "kube-system", namespaceOptedIn: true },
+      "skipped",
+    ],
+    ["one of the root namespace", pod(), { namespace: "merlon-system", namespaceOptedIn: true }, "skipped"],
+    ["one on the node's network", pod({ hostNetwork: true }), ENABLED, "skipped"],
+  ])("%s", (_, object, place, expected) => {
+    expect(outcome(injectPod(object, place, OPTIONS))).toBe(expected)
+  })
+
+  it("says so where a label means nothing", () => {
+    const result = injectPod(labelled("yes"), ENABLED, OPTIONS)
+    expect(result).toMatchObject({ warnings: [expect.stringContaining("`sidecar.merlon.dev/inject` is ignored")] })
+  })
+
+  it("uses the mesh's own label", () => {
+    const options = { ...OPTIONS, names: meshNames({ mesh: "dubbo", domain: "dubbo.apache.org" }) }
+    const out = pod({}, { labels: { "sidecar.dubbo.apache.org/inject": "false" } })
+    expect(outcome(injectPod(out, ENABLED, options))).toBe("skipped")
+    const result = injectPod(pod(), ENABLED, options)
+    const text = JSON.stringify(result)
+    expect(text).toContain("dubbo-xserver")
+    expect(text).toContain("dubbo-ca")
+    expect(text).not.toContain("merlon.dev")
+  })
+})
+
+describe("what is injected", () => {
+  it("is an xserver first, on 15080 and on, without any privilege", () => {
+    const ports = [
+      { containerPort: 8080 },
+      { containerPort: 53, protocol: "UDP" },
+      { containerPort: 9090, name: "grpc" },
+    ]
+    const { after } = injected(
+      pod({
+        containers: [app({ ports }), app({ name: "two", ports: [{ containerPort: 8080 }, { containerPort: 7000 }] })],
+      }),
+    )
+    const [xserver, ...rest] = after.spec.containers
+    expect(rest.map(({ name }) => name)).toEqual(["app", "two"])
+    expect(xserver).toMatchObject({
+      name: "merlon-xserver",
+      image: "merlond:1",
+      args: ["xserver", "--bootstrap", "/var/run/secrets/merlon.dev/bootstrap.json"],
+      ports: [{ containerPort: 15080 }, { containerPort: 15081 }, { containerPort: 15082 }, { containerPort: 15021 }],
+      readinessProbe: { httpGet: { path: "/healthz/ready", port: 15021 } },
+      startupProbe: { httpGet: { path: "/healthz/ready", port: 15021 } },
+      securityContext: {
+        runAsUser: 1337,
+        runAsNonRoot: true,
+        readOnlyRootFilesystem: true,
+        allowPrivilegeEscalation: false,
+        capabilities: { drop: ["ALL"] },
+        seccompProfile: { type: "RuntimeDefault" },
+      },
+    })
+    expect(JSON.parse(after.metadata.annotations?.["merlon.dev/ports"] ?? "")).toEqual([
+      { port: 8080, listen: 15080 },
+      { port: 9090, name: "grpc", listen: 15081 },
+      { port: 7000, listen: 15082 },
+    ])
+    expect(after.metadata.annotations).toMatchObject({ "merlon.dev/proxy": "xserver", "merlon.dev/injected": "1" })
+  })
+
+  it("has its papers in one volume: bootstrap, token for the mesh alone, trust bundle", () => {
+    const { after } = injected(pod({ volumes: [{ name: "theirs" }] }))
+    expect(after.spec.volumes?.map(({ name }) => name)).toEqual(["theirs", "merlon-papers", "merlon-state"])
+    expect(after.spec.volumes?.[1]?.projected).toEqual({
+      sources: [
+        {
+          downwardAPI: {
+            items: [
+              { path: "bootstrap.json", fieldRef: { fieldPath: "metadata.annotations['merlon.dev/bootstrap']" } },
+            ],
+          },
+        },
+        { serviceAccountToken: { audience: "merlon-ca", expirationSeconds: 43200, path: "token" } },
+        { configMap: { name: "merlon-ca-root-cert", items: [{ key: "root-cert.pem", path: "root-cert.pem" }] } },
+      ],
+    })
+    expect(JSON.parse(after.metadata.annotations?.["merlon.dev/bootstrap"] ?? "")).toEqual({
+      mesh: { name: "merlon", domain: "merlon.dev" },
+      controlPlane: { address: "merlond.merlon-system.svc:15012", serverName: "merlond.merlon-system.svc" },
+      workload: {
+        namespace: variable("POD_NAMESPACE"),
+        name: variable("POD_NAME"),
+        serviceAccount: variable("SERVICE_ACCOUNT"),
+      },
+      trustBundle: "/var/run/secrets/merlon.dev/root-cert.pem",
+      token: "/var/run/secrets/merlon.dev/token",
+      address: variable("POD_IP"),
+      listen: "0.0.0.0",
+      application: "127.0.0.1",
+      state: "/var/lib/merlon",
+    })
+    const env = after.spec.containers[0]?.env as readonly { readonly name: string }[] // as we write it
+    expect(env.map(({ name }) => name)).toEqual(["POD_NAME", "POD_NAMESPACE", "POD_IP", "SERVICE_ACCOUNT"])
+  })
+
+  it("may be a native sidecar, and redirects before anything else starts", () => {
+    const before = pod({ initContainers: [{ name: "theirs" }] })
+    const { after } = injected(before, { nativeSidecar: true })
+    expect(after.spec.containers.map(({ name }) => name)).toEqual(["app"])
+    expect(after.spec.initContainers).toMatchObject([
+      {
+        name: "merlon-init",
+        args: ["capture", "--map", "8080:15080"],
+        securityContext: { capabilities: { drop: ["ALL"], add: ["NET_ADMIN"] } },
+      },
+      { name: "merlon-xserver", restartPolicy: "Always" },
+      { name: "theirs" },
+    ])
+    const byService = injected(before, { capture: "service" })
+    expect(byService.after.spec.initContainers?.map(({ name }) => name)).toEqual(["theirs"])
+  })
+
+  it("is read by the registry as what it is", () => {
+    const { after } = injected(
+      pod({ containers: [app({ readinessProbe: { httpGet: { port: "http", path: "/up?x" } } })] }),
+    )
+    const facts = readPod({ ...after, metadata: { ...after.metadata, namespace: "foo" } }, names, () => {
+      throw new Error("nothing to warn of")
+    })
+    expect(facts).toMatchObject({
+      proxied: true,
+      ports: [{ port: 8080, listen: 15080, name: "http" }],
+      probes: { "/app-health/app/readyz": { kind: "http", port: 8080, path: "/up?x", headers: {}, timeoutMs: 1000 } },
+    })
+  })
+
+  it("is the same the second time, whatever the pod looks like", () => {
+    const port = fc.record({
+      containerPort: fc.integer({ min: 1, max: 14_000 }),
+      protocol: fc.constantFrom("TCP", "UDP", undefined),
+    })
+    const containers = fc.array(fc.record({ name: fc.string(), ports: fc.array(port, { maxLength: 4 }) }), {
+      maxLength: 4,
+    })
+    fc.assert(
+      fc.property(containers, fc.boolean(), fc.constantFrom("redirect", "service"), (list, nativeSidecar, capture) => {
+        const options = { ...OPTIONS, nativeSidecar, capture }
+        const before = pod({ containers: list })
+        const result = injectPod(before, ENABLED, options)
+        if (result.outcome !== "injected") return result.outcome === "refused"
+        return injectPod(patched(before, result.patch), ENABLED, options).outcome === "skipped"
+      }),
+    )
+  })
+
+  it("overwrites notes that the pod brought along", () => {
+    const annotations = { "merlon.dev/probes": "forged", "merlon.dev/injected": "1", theirs: "kept" }
+    const { after } = injected(pod({}, { annotations }))
+    expect(after.metadata.annotations).toMatchObject({ theirs: "kept", "merlon.dev/probes": "{}" })
+  })
+})
+
+describe("what is refused or warned of", () => {
+  const ports = (...numbers: number[]) =>
+    pod({ containers: [app({ ports: numbers.map(containerPort => ({ containerPort })) })] })
+  it.each([15000, 15021, 15080, 15099, 1337])("the port %i, which is xserver's", port => {
+    expect(injectPod(ports(8080, port), ENABLED, OPTIONS)).toEqual({
+      outcome: "refused",
+      because: `the ports ${port} are xserver's own; change it, or set the label \`sidecar.merlon.dev/inject: "false"\``,
+    })
+  })
+
+  it("more than 20 ports", () => {
+    const twenty = Array.from({ length: 20 }, (_, at) => 8000 + at)
+    expect(outcome(injectPod(ports(...twenty), ENABLED, OPTIONS))).toBe("injected")
+    expect(injectPod(ports(...twenty, 9000), ENABLED, OPTIONS)).toMatchObject({
+      outcome: "refused",
+      because: expect.stringContaining("21 ports"),
+    })
+  })
+
+  it("a volume of the same name", () => {
+    expect(outcome(injectPod(pod({ volumes: [{ name: "merlon-papers" }] }), ENABLED, OPTIONS))).toBe("refused")
+  })
+
+  it("no port at all", () => {
+    expect(injected(ports()).warnings).toEqual([expect.stringContaining("no container declares a TCP port")])
+  })
+
+  it("a pod that ends, with a sidecar that does not", () => {
+    const job = pod({ restartPolicy: "Never" })
+    expect(injected(job).warnings).toEqual([expect.stringContaining("never completes")])
+    expect(injected(job, { nativeSidecar: true }).warnings).toEqual([])
+  })
+
+  it("never throws on a pod of any shape", () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.jsonValue(), (spec, value) => {
+        injectPod({ spec, metadata: value }, ENABLED, OPTIONS)
+        injectPod(
+          { spec: { containers: [value, { name: value, ports: spec, readinessProbe: value }] } },
+          ENABLED,
+          OPTIONS,
+        )
+      }),
+    )
+  })
+})
+
+describe("probes", () => {
+  const probed = (field: string, probe: object) => injected(pod({ containers: [app({ [field]: probe })] }))
+  it.each<[string, string, object, string, object]>([
+    [
+      "http by number, with headers and timing",
+      "livenessProbe",
+      {
+        httpGet: { port: 8080, path: "/live", httpHeaders: [{ name: "Host", value: "x" }] },
+        timeoutSeconds: 3,
+        periodSeconds: 7,
+      },
+      "livez",
+      { kind: "http", port: 8080, path: "/live", headers: { Host: "x" }, timeoutMs: 3000 },
+    ],
+    [
+      "http by name",
+      "readinessProbe",
+      { httpGet: { port: "http" } },
+      "readyz",
+      { kind: "http", port: 8080, path: "/", headers: {}, timeoutMs: 1000 },
+    ],
+    [
+      "tcp",
+      "startupProbe",
+      { tcpSocket: { port: "http" } },
+      "startupz",
+      { kind: "tcp", port: 8080, path: "", headers: {}, timeoutMs: 1000 },
+    ],
+    [
+      "grpc",
+      "readinessProbe",
+      { grpc: { port: 9000 } },
+      "readyz",
+      { kind: "tcp", port: 9000, path: "", headers: {}, timeoutMs: 1000 },
+    ],
+    [
+      "https",
+      "readinessProbe",
+      { httpGet: { port: 8443, scheme: "HTTPS" } },
+      "readyz",
+      { kind: "tcp", port: 8443, path: "", headers: {}, timeoutMs: 1000 },
+    ],
+  ])("of %s are asked by xserver", (_, field, probe, suffix, expected) => {
+    const { after } = probed(field, probe)
+    const path = `/app-health/app/${suffix}`
+    const { httpGet: _h, tcpSocket: _t, grpc: _g, ...timing } = probe as Record<string, unknown> // any of the three
+    expect(after.spec.containers[1]?.[field]).toEqual({ ...timing, httpGet: { path, port: 15021, scheme: "HTTP" } })
+    expect(JSON.parse(after.metadata.annotations?.["merlon.dev/probes"] ?? "")).toEqual({ [path]: expected })
+  })
+
+  it.each<[string, object]>([
+    ["a command", { exec: { command: ["true"] } }],
+    ["somebody else's address", { httpGet: { port: 80, host: "10.0.0.1" } }],
+    ["a name nobody declares", { httpGet: { port: "nope" } }],
+  ])("of %s stay as they are", (_, probe) => {
+    expect(probed("readinessProbe", probe).after.spec.containers[1]?.readinessProbe).toEqual(probe)
+  })
+
+  it("that become weaker, or hooks that will be refused, are told", () => {
+    expect(probed("readinessProbe", { grpc: { port: 9000 } }).warnings).toEqual([
+      expect.stringContaining("only looks whether the port is open"),
+    ])
+    expect(probed("lifecycle", { preStop: { httpGet: { port: 8080 } } }).warnings).toEqual([
+      expect.stringContaining("`lifecycle`"),
+    ])
+  })
+})

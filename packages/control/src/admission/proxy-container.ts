@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// The containers and volumes that injection adds: xserver with no privilege at all, and, where traffic is redirected, an
+// init container that may change the pod's own network and ends.
+
+import { BUNDLE_KEY } from "../authority/authority-names.js"
+import { componentNames } from "../install/component-names.js"
+import type { ApplicationPort } from "../registry/application-ports.js"
+import { xserverContainer } from "../registry/application-ports.js"
+import { captureMap } from "./capture-rules.js"
+import {
+  DEFAULT_REQUESTS,
+  HEALTH_PORT,
+  type InjectionOptions,
+  injectionNames,
+  XSERVER_UID,
+} from "./injection-options.js"
+
+type Value = { readonly [field: string]: unknown }
+
+const TOKEN_SECONDS = 43_200
+const BOOTSTRAP_FILE = "bootstrap.json"
+
+export function proxyContainer(options: InjectionOptions, ports: readonly ApplicationPort[]): Value {
+  const { names, image, imagePullPolicy, nativeSidecar, requests = DEFAULT_REQUESTS } = options
+  const { papersVolume, papersFolder, stateVolume, stateFolder } = injectionNames(names)
+  const ready = { httpGet: { path: "/healthz/ready", port: HEALTH_PORT, scheme: "HTTP" } }
+  return {
+    name: xserverContainer(names),
+    image,
+    ...(imagePullPolicy === undefined ? {} : { imagePullPolicy }),
+    args: ["xserver", "--bootstrap", `${papersFolder}/${BOOTSTRAP_FILE}`],
+    ...(nativeSidecar ? { restartPolicy: "Always" } : {}),
+    env: [
+      fromField("POD_NAME", "metadata.name"),
+      fromField("POD_NAMESPACE", "metadata.namespace"),
+      fromField("POD_IP", "status.podIP"),
+      fromField("SERVICE_ACCOUNT", "spec.serviceAccountName"),
+    ],
+    ports: [
+      ...ports.map(({ listen }) => ({ name: `xs-${listen}`, containerPort: listen, protocol: "TCP" })),
+      { name: "xs-health", containerPort: HEALTH_PORT, protocol: "TCP" },
+    ],
+    // The application begins to be called when its gate enforces, not before.
+    startupProbe: { ...ready, periodSeconds: 1, timeoutSeconds: 3, failureThreshold: 120 },
+    readinessProbe: { ...ready, periodSeconds: 5, timeoutSeconds: 3, failureThreshold: 3 },
+    resources: { requests: { ...requests } },
+    securityContext: {
+      runAsUser: XSERVER_UID,
+      runAsGroup: XSERVER_UID,
+      runAsNonRoot: true,
+      ...confined([]),
+    },
+    volumeMounts: [
+      { name: papersVolume, mountPath: papersFolder, readOnly: true },
+      { name: stateVolume, mountPath: stateFolder },
+    ],
+  }
+}
+
+export function captureContainer(options: InjectionOptions, ports: readonly ApplicationPort[]): Value {
+  const { names, image, imagePullPolicy, requests = DEFAULT_REQUESTS } = options
+  return {
+    name: injectionNames(names).initContainer,
+    image,
+    ...(imagePullPolicy === undefined ? {} : { imagePullPolicy }),
+    args: ["capture", "--map", captureMap(ports)],
+    resources: { requests: { ...requests } },
+    // The network of the pod can only be changed by root with this one capability.
+    securityContext: { runAsUser: 0, runAsGroup: 0, runAsNonRoot: false, ...confined(["NET_ADMIN"]) },
+  }
+}
+
+export function proxyVolumes({ names }: InjectionOptions): readonly Value[] {
+  const { papersVolume, stateVolume, annotations } = injectionNames(names)
+  const bootstrap = {
+    path: BOOTSTRAP_FILE,
+    fieldRef: { fieldPath: `metadata.annotations['${annotations.bootstrap}']` },
+  }
+  return [
+    {
+      name: papersVolume,
+      projected: {
+        sources: [
+          { downwardAPI: { items: [bootstrap] } },
+          {
+            serviceAccountToken: { audience: names.tokenAudience, expirationSeconds: TOKEN_SECONDS, path: "token" },
+          },
+          {
+            configMap: { name: componentNames(names).trustBundle, items: [{ key: BUNDLE_KEY, path: BUNDLE_KEY }] },
+          },
+        ],
+      },
+    },
+    // In memory: the proxy's key never reaches the node's disk, and outlives the container all the same.
+    { name: stateVolume, emptyDir: { medium: "Memory", sizeLimit: "32Mi" } },
+  ]
+}
+
+/** What xserver reads first. The pod's name is not known yet, so it is filled in from the environment. */
+export function bootstrapDocument({ names, controlPlane }: InjectionOptions): Value {
+  const { papersFolder, stateFolder } = injectionNames(names)
+  return {
+    mesh: { name: names.mesh, domain: names.domain },
+    controlPlane: { address: controlPlane.address, serverName: controlPlane.serverName },
+    workload: {
+      namespace: placeholder("POD_NAMESPACE"),
+      name: placeholder("POD_NAME"),
+      serviceAccount: placeholder("SERVICE_ACCOUNT"),
+    },
+    trustBundle: `${papersFolder}/${BUNDLE_KEY}`,
+    token: `${papersFolder}/token`,
+    address: placeholder("POD_IP"),
+    listen: "0.0.0.0",
+    application: "127.0.0.1",
+    state: stateFolder,
+  }
+}
+
+function fromField(name: string, fieldPath: string): Value {
+  return { name, valueFrom: { fieldRef: { fieldPath } } }
+}
+
+function confined(add: readonly string[]): Value {
+  return {
+    allowPrivilegeEscalation: false,
+    privileged: false,
+    readOnlyRootFilesystem: true,
+    capabilities: { drop: ["ALL"], ...(add.length === 0 ? {} : { add: [...add] }) },
+    seccompProfile: { type: "RuntimeDefault" },
+  }
+}
+
+function placeholder(variable: string): string {
+  return `\${${variable}}`
+}

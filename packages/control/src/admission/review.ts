@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// The envelope in which the API server asks and we answer (admission.k8s.io/v1). What is in it is a stranger's word until
+// it has been read here.
+
+import { objectOf, textOf } from "../registry/foreign.js"
+
+export interface AdmissionRequest {
+  readonly uid: string
+  readonly operation: "CREATE" | "UPDATE" | "DELETE" | "CONNECT"
+  readonly group: string
+  readonly version: string
+  readonly kind: string
+  /** Empty for what has none. */
+  readonly namespace: string
+  /** Empty where the API server will make one up. */
+  readonly name: string
+  readonly subresource: string
+  readonly object: unknown
+  readonly oldObject: unknown
+}
+
+export interface PatchOperation {
+  readonly op: "add" | "replace" | "remove"
+  readonly path: string
+  readonly value?: unknown
+}
+
+export interface StatusCause {
+  readonly reason: string
+  readonly message: string
+  readonly field: string
+}
+
+export interface Refused {
+  readonly code: number
+  readonly reason: string
+  readonly message: string
+  readonly details?: {
+    readonly name: string
+    readonly group: string
+    readonly kind: string
+    readonly causes: readonly StatusCause[]
+  }
+}
+
+export interface AdmissionAnswer {
+  /** Undefined: allowed. */
+  readonly refused?: Refused
+  readonly warnings?: readonly string[]
+  readonly patch?: readonly PatchOperation[]
+}
+
+const API_VERSION = "admission.k8s.io/v1"
+const OPERATIONS = ["CREATE", "UPDATE", "DELETE", "CONNECT"] as const
+const MAX_UID = 128
+/** The API server may cut longer ones, and ignores all beyond 4096 characters together. */
+const MAX_WARNING = 256
+const MAX_WARNINGS = 12
+
+/** The request, or what is wrong with it. */
+export function readReview(body: string): AdmissionRequest | string {
+  let value: unknown
+  try {
+    value = JSON.parse(body)
+  } catch {
+    return "the body is no JSON"
+  }
+  const review = objectOf(value)
+  if (review.kind !== "AdmissionReview") return "the body is no AdmissionReview"
+  if (review.apiVersion !== API_VERSION) return `only \`${API_VERSION}\` is spoken here`
+  const request = objectOf(review.request)
+  const uid = textOf(request.uid)
+  if (uid === undefined || uid.length > MAX_UID) return "`request.uid` is missing or too long"
+  const operation = OPERATIONS.find(known => known === request.operation)
+  if (operation === undefined) return "`request.operation` is none of CREATE, UPDATE, DELETE, CONNECT"
+  const { group, version, kind } = objectOf(request.kind)
+  if (typeof group !== "string" || textOf(version) === undefined || textOf(kind) === undefined) {
+    return "`request.kind` must name group, version and kind"
+  }
+  return {
+    uid,
+    operation,
+    group,
+    version: textOf(version) ?? "",
+    kind: textOf(kind) ?? "",
+    namespace: textOf(request.namespace) ?? "",
+    name: textOf(request.name) ?? "",
+    subresource: textOf(request.subResource) ?? "",
+    object: request.object,
+    oldObject: request.oldObject,
+  }
+}
+
+export function writeReview(uid: string, { refused, warnings = [], patch = [] }: AdmissionAnswer): string {
+  const shown = shortened(warnings)
+  return JSON.stringify({
+    apiVersion: API_VERSION,
+    kind: "AdmissionReview",
+    response: {
+      uid,
+      allowed: refused === undefined,
+      ...(refused === undefined ? {} : { status: { status: "Failure", ...refused } }),
+      ...(shown.length === 0 ? {} : { warnings: shown }),
+      ...(refused !== undefined || patch.length === 0
+        ? {}
+        : { patchType: "JSONPatch", patch: Buffer.from(JSON.stringify(patch)).toString("base64") }),
+    },
+  })
+}
+
+/** The same thing once, in one line, and not more than anybody reads. */
+function shortened(warnings: readonly string[]): readonly string[] {
+  const lines = [...new Set(warnings.map(warning => warning.replace(/\s+/g, " ").trim()))]
+  const shown = lines
+    .slice(0, MAX_WARNINGS)
+    .map(line => (line.length > MAX_WARNING ? `${line.slice(0, MAX_WARNING - 1)}…` : line))
+  const more = lines.length - shown.length
+  return more === 0 ? shown : [...shown, `and ${more} more`]
+}
+
+/** Name for messages, where the object may not have one yet. */
+export function nameOf({ name, object }: AdmissionRequest): string {
+  const { name: written, generateName } = objectOf(objectOf(object).metadata)
+  return name || (textOf(written) ?? textOf(generateName) ?? "")
+}
+
+export function annotationsOf(object: unknown): { readonly [key: string]: unknown } {
+  return objectOf(objectOf(objectOf(object).metadata).annotations)
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Questions as the API server asks them.
+
+import type { AdmissionRequest } from "../review.js"
+
+export function question(object: object, request: Partial<AdmissionRequest> = {}): AdmissionRequest {
+  const { apiVersion, kind } = object as { readonly apiVersion: string; readonly kind: string } // every object has both
+  const [version = "", group = ""] = apiVersion.split("/").reverse()
+  return {
+    uid: "u",
+    operation: "CREATE",
+    group,
+    version,
+    kind,
+    namespace: "foo",
+    name: "one",
+    subresource: "",
+    object,
+    oldObject: null,
+    ...request,
+  }
+}
+
+export function reviewBody({
+  uid,
+  operation,
+  group,
+  version,
+  kind,
+  namespace,
+  name,
+  object,
+  oldObject,
+}: AdmissionRequest) {
+  return {
+    apiVersion: "admission.k8s.io/v1",
+    kind: "AdmissionReview",
+    request: { uid, operation, kind: { group, version, kind }, namespace, name, object, oldObject },
+  }
+}

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+import { meshConfig, meshNames, type PolicyDocument, validate } from "@merlon/policy"
+import { describe, expect, it } from "vitest"
+import { question } from "./testing/requests.js"
+import { validatePolicy } from "./validate-policy.js"
+
+const MESHES = [
+  ["merlon", "merlon.dev"],
+  ["dubbo", "dubbo.apache.org"],
+] as const
+
+describe.each(MESHES)("validation in the mesh %s", (word, domain) => {
+  const names = meshNames({ mesh: word, domain })
+  const mesh = meshConfig({ names })
+  const document = (kind: string, spec: unknown, metadata: object = {}) => ({
+    apiVersion: `${kind === "MeshService" ? names.networkingGroup : names.securityGroup}/v1alpha3`,
+    kind,
+    metadata: { name: "one", namespace: "foo", ...metadata },
+    spec,
+  })
+  const relative = document("RequestAuthentication", { jwtRules: [{ issuer: "i", jwksUri: "/keys" }] })
+
+  it.each<[string, unknown]>([
+    ["RequestAuthentication", { jwtRules: [{ issuer: "https://i", jwksUri: "https://i/keys" }] }],
+    ["AuthorizationPolicy", { action: "DENY", rules: [{ to: [{ operation: { ports: ["8080"] } }] }] }],
+    ["PeerAuthentication", { mtls: { mode: "STRICT" } }],
+    ["MeshService", { hosts: ["web"], routes: [{ service: [{ host: "web", name: "v1" }] }] }],
+  ])("lets a valid %s pass", (kind, spec) => {
+    expect(validatePolicy(question(document(kind, spec)), { mesh }).refused).toBeUndefined()
+  })
+
+  it("refuses with one cause per field, and the sentence other meshes use", () => {
+    const two = document("AuthorizationPolicy", { action: "NOPE", rulez: [] })
+    expect(validatePolicy(question(two), { mesh }).refused).toMatchObject({
+      code: 422,
+      reason: "Invalid",
+      message: expect.stringMatching(/^invalid policy one\.foo: spec\.(action|rulez): /),
+      details: {
+        name: "one",
+        group: names.securityGroup,
+        kind: "AuthorizationPolicy",
+        causes: expect.arrayContaining([
+          { field: "spec.action", reason: "FieldValueNotSupported", message: expect.any(String) },
+          { field: "spec.rulez", reason: "FieldValueInvalid", message: expect.stringContaining("`rules`") },
+        ]),
+      },
+    })
+    expect(validatePolicy(question(relative), { mesh }).refused?.details?.causes).toEqual([
+      expect.objectContaining({ field: "spec.jwtRules[0].jwksUri" }),
+    ])
+  })
+
+  it("never stands in the way of what changes no meaning", () => {
+    const allowed = (object: object, request: object): boolean =>
+      validatePolicy(question(object, { operation: "UPDATE", oldObject: relative, ...request }), { mesh }).refused ===
+      undefined
+    const { metadata } = relative
+    expect(allowed(relative, { operation: "DELETE" })).toBe(true)
+    expect(allowed({ ...relative, metadata: { ...metadata, finalizers: ["x"] } }, {})).toBe(true)
+    expect(allowed({ ...relative, status: { conditions: [] } }, {})).toBe(true)
+    expect(
+      allowed({ ...relative, metadata: { ...metadata, deletionTimestamp: "2026-01-01T00:00:00Z" }, spec: {} }, {}),
+    ).toBe(true)
+    expect(allowed(relative, { subresource: "status", operation: "UPDATE" })).toBe(true)
+    expect(allowed({ ...relative, sepc: {} }, {})).toBe(false)
+    expect(allowed(document("RequestAuthentication", { jwtRules: [{ issuer: "j", jwksUri: "/keys" }] }), {})).toBe(
+      false,
+    )
+  })
+
+  it("says of a stored document that is not in force what is wrong with it", () => {
+    const answer = validatePolicy(question(relative, { operation: "UPDATE", oldObject: relative }), { mesh })
+    expect(answer.warnings).toEqual([expect.stringMatching(/stored but not in force: spec\.jwtRules\[0\]\.jwksUri/)])
+  })
+
+  it("takes a name that will be made up", () => {
+    const { name: _, ...rest } = relative.metadata
+    const valid = {
+      ...document("PeerAuthentication", { mtls: { mode: "STRICT" } }),
+      metadata: { ...rest, generateName: "pa-" },
+    }
+    expect(validatePolicy(question(valid, { name: "" }), { mesh }).refused).toBeUndefined()
+  })
+
+  it.each([
+    ["another group", { apiVersion: "security.example.com/v1", kind: "PeerAuthentication" }],
+    ["another kind", { apiVersion: `${names.securityGroup}/v1alpha3`, kind: "Pod" }],
+    ["one of ours in the wrong group", { apiVersion: `${names.securityGroup}/v1alpha3`, kind: "MeshService" }],
+  ])("refuses to judge %s", (_, object) => {
+    expect(validatePolicy(question(object), { mesh }).refused).toMatchObject({ code: 400 })
+  })
+
+  describe("warnings", () => {
+    const stored = (object: object): PolicyDocument => {
+      const result = validate(object, names).document
+      if (result === undefined) throw new Error("the fixture is invalid")
+      return result
+    }
+    const lonely = document("AuthorizationPolicy", { selector: { matchLabels: { app: "nobody" } }, rules: [{}] })
+    const workloads = [{ namespace: "foo", name: "web-1", labels: { app: "web" } }]
+
+    it("come from the document itself", () => {
+      const { warnings } = validatePolicy(question(document("PeerAuthentication", undefined)), { mesh })
+      expect(warnings).toEqual([expect.stringContaining("`spec` is missing and read as empty")])
+    })
+
+    it("come from what else is in the cluster, about this document alone", () => {
+      const other = { ...lonely, metadata: { ...lonely.metadata, name: "other" } }
+      const known = () => ({ documents: [stored(other), stored(lonely)], workloads })
+      const { warnings } = validatePolicy(question(lonely), { mesh, known })
+      expect(warnings).toHaveLength(1)
+      expect(warnings?.[0]).toMatch(/app.*nobody/)
+      const web = document("AuthorizationPolicy", { selector: { matchLabels: { app: "web" } }, rules: [{}] })
+      expect(validatePolicy(question(web), { mesh, known }).warnings).toEqual([])
+    })
+
+    it("never refuse: a fault in comparing is no fault of the document", () => {
+      const known = () => {
+        throw new Error("not ready")
+      }
+      expect(validatePolicy(question(lonely), { mesh, known })).toEqual({ warnings: [] })
+    })
+  })
+})

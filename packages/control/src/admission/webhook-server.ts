@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the API server asks. Every question gets an answer, whatever was sent; what we cannot judge is refused. The
+// certificate can be changed while it serves.
+
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { createServer, type Server } from "node:https"
+import type { AddressInfo } from "node:net"
+import type { AdmissionHandler } from "./handlers.js"
+import { readReview, writeReview } from "./review.js"
+
+export interface ServingPapers {
+  /** PEM, the leaf first. */
+  readonly certificate: string
+  readonly key: string
+}
+
+export interface WebhookObservation {
+  /** Of a known path; `other` for all else. */
+  readonly path: string
+  readonly outcome: "allowed" | "refused" | "unreadable" | "failed"
+  readonly milliseconds: number
+}
+
+export interface WebhookServerOptions {
+  readonly papers: ServingPapers
+  readonly handlers: ReadonlyMap<string, AdmissionHandler>
+  readonly observe?: (observation: WebhookObservation) => void
+  readonly log?: (message: string, error: unknown) => void
+  readonly maxBody?: number
+  readonly maxConnections?: number
+}
+
+const MAX_BODY = 3 << 20
+const MAX_CONNECTIONS = 512
+
+export class WebhookServer {
+  readonly #server: Server
+  readonly #options: WebhookServerOptions
+
+  constructor(options: WebhookServerOptions) {
+    this.#options = options
+    this.#server = createServer(
+      {
+        ...tls(options.papers),
+        minVersion: "TLSv1.2",
+        handshakeTimeout: 10_000,
+        headersTimeout: 10_000,
+        requestTimeout: 20_000,
+        keepAliveTimeout: 90_000,
+        connectionsCheckingInterval: 5_000,
+        maxHeaderSize: 16_384,
+      },
+      (asked, reply) => {
+        this.#answer(asked, reply).catch((error: unknown) => {
+          options.log?.("a webhook request broke off", error)
+          reply.destroy()
+        })
+      },
+    )
+    this.#server.maxConnections = options.maxConnections ?? MAX_CONNECTIONS
+    this.#server.on("clientError", (_, socket) => {
+      if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+      else socket.destroy()
+    })
+    // Scanners and half-open connections; nobody is served by hearing of them.
+    this.#server.on("tlsClientError", () => {})
+  }
+
+  /** The port it got. */
+  listen(port: number, host: string): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#server.once("error", reject)
+      this.#server.listen(port, host, () => {
+        this.#server.off("error", reject)
+        this.#server.on("error", error => this.#options.log?.("the webhook server failed", error))
+        resolve((this.#server.address() as AddressInfo).port) // a TCP server has one
+      })
+    })
+  }
+
+  /** For connections from now on. Throws where they do not fit together, and serves on with the old ones. */
+  setPapers(papers: ServingPapers): void {
+    this.#server.setSecureContext({ ...tls(papers), minVersion: "TLSv1.2" })
+  }
+
+  /** Answers what is being asked, then ends. */
+  async close(): Promise<void> {
+    const closed = new Promise<void>(resolve => this.#server.close(() => resolve()))
+    this.#server.closeIdleConnections()
+    const cut = setTimeout(() => this.#server.closeAllConnections(), 5_000)
+    await closed
+    clearTimeout(cut)
+  }
+
+  async #answer(asked: IncomingMessage, reply: ServerResponse): Promise<void> {
+    const began = performance.now()
+    const path = (asked.url ?? "").split("?", 1)[0] ?? ""
+    if (path === "/healthz") {
+      asked.resume()
+      return end(reply, 200, "ok")
+    }
+    const handler = this.#options.handlers.get(path)
+    const observe = (outcome: WebhookObservation["outcome"]): void =>
+      this.#options.observe?.({
+        path: handler === undefined ? "other" : path,
+        outcome,
+        milliseconds: performance.now() - began,
+      })
+    const fault = refusedEarly(asked, handler !== undefined)
+    if (fault !== undefined) {
+      observe("unreadable")
+      asked.resume()
+      return end(reply, fault.status, fault.text)
+    }
+    const body = await read(asked, this.#options.maxBody ?? MAX_BODY)
+    if (body === undefined) {
+      observe("unreadable")
+      reply.setHeader("connection", "close")
+      return end(reply, 413, "the body is too large")
+    }
+    const request = readReview(body)
+    if (typeof request === "string") {
+      observe("unreadable")
+      return end(reply, 400, request)
+    }
+    try {
+      const answer = handler?.(request) ?? {}
+      observe(answer.refused === undefined ? "allowed" : "refused")
+      send(reply, writeReview(request.uid, answer))
+    } catch (error) {
+      // Fail closed: what we could not judge is not let through.
+      this.#options.log?.(`${path} failed on ${request.operation} of \`${request.kind}\``, error)
+      observe("failed")
+      const refused = {
+        code: 500,
+        reason: "InternalError",
+        message: "the mesh could not judge this object; see the control plane's log",
+      }
+      send(reply, writeReview(request.uid, { refused }))
+    }
+  }
+}
+
+function tls({ certificate, key }: ServingPapers) {
+  return { cert: certificate, key }
+}
+
+function refusedEarly(
+  { method, headers }: IncomingMessage,
+  known: boolean,
+): { readonly status: number; readonly text: string } | undefined {
+  if (!known) return { status: 404, text: "not found" }
+  if (method !== "POST") return { status: 405, text: "only POST" }
+  const type = (headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase()
+  return type === "application/json" ? undefined : { status: 415, text: "only application/json" }
+}
+
+/** Undefined where it is too large. */
+async function read(asked: IncomingMessage, limit: number): Promise<string | undefined> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of asked as AsyncIterable<Buffer>) {
+    // no encoding is set, so bytes
+    size += chunk.length
+    if (size > limit) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString("utf8")
+}
+
+function send(reply: ServerResponse, json: string): void {
+  reply.writeHead(200, { "content-type": "application/json" })
+  reply.end(json)
+}
+
+function end(reply: ServerResponse, status: number, text: string): void {
+  reply.writeHead(status, { "content-type": "text/plain" })
+  reply.end(`${text}\n`)
+}
