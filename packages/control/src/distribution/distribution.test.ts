@@ -185,6 +185,22 @@ describe("the last view stays", () => {
   })
 })
 
+it("shows a view that goes before it was first sent, not an empty one", () => {
+  const { connect, registry, settle, views } = setUp()
+  const subscriber = connect()
+  const view = views.get("foo/a")
+  registry.deletePod("foo", "a")
+  settle()
+  expect(subscriber.snapshot(PROXY_RESOURCE)).toEqual(view)
+})
+
+it("ends the stream of whoever watches what he may not", () => {
+  const { distribution, proxies } = setUp()
+  const subscriber = distribution.open(caller({ pod: "b" }), node(), () => {}) as Subscriber
+  expect(() => subscriber.watch(PROXY_RESOURCE, "*")).toThrow("may not")
+  expect(proxies.proxies.size).toBe(0)
+})
+
 describe("routes", () => {
   it("go to every member of the mesh", () => {
     const { distribution, routes, woken } = setUp()

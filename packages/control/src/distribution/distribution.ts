@@ -86,10 +86,14 @@ export class Distribution implements ResourceSource {
       // a claim on what is enforced from here on.
       return this.#refuseView(caller, node) === undefined ? views.get(node.id) : undefined
     }
+    const first = current()
+    // Fail closed: an empty view would admit everybody, so whoever may not watch gets an end instead.
+    if (first === undefined) throw new Error(`\`${node.id}\` is watched by a caller that may not`)
     const key = node.id
     let gone: (() => void) | undefined
     const watch: ProxyWatch = new ProxyWatch({
       names,
+      first,
       current,
       wake,
       session: proxies.connect(key, node.metadata.signer),

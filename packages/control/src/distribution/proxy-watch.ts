@@ -9,6 +9,8 @@ import type { ProxySession } from "./connected-proxies.js"
 
 export interface ProxyWatchOptions {
   readonly names: "*" | ReadonlySet<string>
+  /** As it was when the watch was allowed: what is shown until there is another. */
+  readonly first: ProxyView
   /** Undefined where there is none any more, or none for this caller. */
   readonly current: () => ProxyView | undefined
   readonly wake: () => void
@@ -22,20 +24,21 @@ type Resources = ReadonlyMap<string, VersionedResource>
 
 /** A stream has one response under way, seldom a second; more views than these nobody will answer for. */
 const MAX_UNANSWERED = 16
-const NOTHING: Snapshot = { revision: 0, resources: new Map() }
 
 export class ProxyWatch {
   readonly #options: ProxyWatchOptions
   readonly #unanswered = new Map<number, Resources>()
   #names: "*" | ReadonlySet<string>
   #view: ProxyView | undefined
-  #last: Snapshot = NOTHING
+  #last: Snapshot
   #enforcing = false
   #closed = false
 
   constructor(options: ProxyWatchOptions) {
     this.#options = options
     this.#names = options.names
+    this.#view = options.first
+    this.#last = this.#show(options.first)
   }
 
   rename(names: "*" | ReadonlySet<string>): void {
@@ -49,10 +52,9 @@ export class ProxyWatch {
 
   snapshot(): Snapshot {
     const view = this.#options.current()
-    if (view === undefined) return this.#last
-    if (view !== this.#view) {
+    if (view !== undefined && view !== this.#view) {
       this.#view = view
-      this.#last = { revision: view.revision, resources: this.#chosen(view.resources) }
+      this.#last = this.#show(view)
     }
     this.#remember(this.#last)
     return this.#last
@@ -82,10 +84,10 @@ export class ProxyWatch {
     this.#options.closed()
   }
 
-  #chosen(resources: Resources): Resources {
+  #show({ revision, resources }: ProxyView): Snapshot {
     const names = this.#names
-    if (names === "*") return resources
-    return new Map([...resources].filter(([name]) => names.has(name)))
+    if (names === "*") return { revision, resources }
+    return { revision, resources: new Map([...resources].filter(([name]) => names.has(name))) }
   }
 
   #remember({ revision, resources }: Snapshot): void {

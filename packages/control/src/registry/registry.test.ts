@@ -97,6 +97,7 @@ describe("a workload", () => {
     const { registry, warnings } = setUp()
     registry.setPod(podOf("foo/a", { annotations: { "merlon.dev/probes": text } }))
     expect(registry.workloads.get("foo/a")?.probes).toEqual({})
+    registry.setPod(podOf("foo/a", { annotations: { "merlon.dev/probes": text, heartbeat: "2" } }))
     expect(warnings).toEqual([expect.stringContaining("foo/a: the annotation `merlon.dev/probes`")])
   })
 
@@ -198,6 +199,25 @@ describe("a Service", () => {
       const entry = registry.services.get("web.foo.svc.cluster.local")
       expect(entry && [...registry.behind(entry)]).toEqual([])
     }
+  })
+
+  it("that is only another name has nobody behind it", () => {
+    const { registry } = setUp()
+    registry.setPod(podOf("foo/a", { labels: { app: "web" } }))
+    const service = serviceOf("foo/web", { app: "web" }, [{ port: 80 }])
+    registry.setService({ ...service, spec: { ...(service.spec as object), type: "ExternalName" } })
+    expect(registry.services.get("web.foo.svc.cluster.local")?.selector).toBeUndefined()
+  })
+
+  it("selects by labels alone, not by what every object has", () => {
+    const { registry } = setUp()
+    registry.setPod(podOf("foo/a", { labels: { app: "web" } }))
+    const inherited = JSON.parse('{"__proto__": "x", "constructor": "y"}')
+    registry.setService(serviceOf("foo/web", inherited, [{ port: 80 }]))
+    const entry = registry.services.get("web.foo.svc.cluster.local")
+    expect(entry && [...registry.behind(entry)]).toEqual([])
+    registry.setPod(podOf("foo/b", { labels: inherited }))
+    expect(entry && [...registry.behind(entry)].map(({ key }) => key)).toEqual(["foo/b"])
   })
 
   it("leads into its own namespace only", () => {

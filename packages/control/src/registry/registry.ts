@@ -67,7 +67,8 @@ export class Registry implements MeshDirectory {
   }
 
   setPod(pod: KubernetesObject): void {
-    const facts = readPod(pod, this.#names, this.#warn)
+    const warnings: [string, string][] = []
+    const facts = readPod(pod, this.#names, (key, message) => warnings.push([key, message]))
     if (facts === undefined) {
       this.deletePod(pod.metadata.namespace ?? "default", pod.metadata.name)
       return
@@ -75,6 +76,7 @@ export class Registry implements MeshDirectory {
     const before = this.#pods.get(facts.key)
     // Most changes of a Pod are heartbeats and the like, which say nothing new to us.
     if (before !== undefined && isDeepStrictEqual(before, facts)) return
+    for (const [key, message] of warnings) this.#warn(key, message)
     this.#pods.set(facts.key, facts)
     const services = [...this.#leadingTo(facts)]
     this.#file({ ...facts, ports: workloadPorts(facts.ports, services.map(factsOf)) })

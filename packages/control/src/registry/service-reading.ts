@@ -25,8 +25,8 @@ export function spellings({ name, namespace, host }: MeshServiceEntry): readonly
 
 export function readService({ metadata, spec }: KubernetesObject, clusterDomain: string): ServiceFacts {
   const namespace = metadata.namespace ?? "default"
-  const { selector, ports: declared } = objectOf(spec)
-  const labels = labelsOf(selector)
+  const { type, selector, ports: declared } = objectOf(spec)
+  const labels = labelsOf(type === "ExternalName" ? undefined : selector)
   const ports: ServicePort[] = []
   const protocols: ServiceFacts["protocols"][number][] = []
   for (const item of listOf(declared)) {

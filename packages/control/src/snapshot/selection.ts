@@ -60,7 +60,7 @@ export class Selection {
     return touched
   }
 
-  /** To be called when the workload came, went or changed. Returns the policies that select it now or did not before. */
+  /** To be called when the workload came, went or changed. Returns the policies that began or ceased to select it. */
   reviseWorkload(key: string): ReadonlySet<string> {
     const workload = this.#directory.workloads.get(key)
     const before = this.policiesOf(key)
