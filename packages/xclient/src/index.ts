@@ -1,3 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
+// The public face of the traveller.
 
-export {}
+export { type CheckIo, type CheckOptions, checkRoutes, type Traveller } from "./check/check-routes.js"
+export { parseExpectation, type Shares } from "./check/expectation.js"
+export type { DestinationView, RouteView, ServiceView } from "./check/route-view.js"
+export { runXclient, type XclientOptions } from "./check/run-xclient.js"
+export { type Target, type TargetWords, targetOf } from "./check/target.js"
+export { MeshMember, type MeshMemberOptions } from "./member/mesh-member.js"
+export {
+  DEFAULT_PROXY_LIMITS,
+  OutboundProxy,
+  type OutboundProxyOptions,
+  type ProxyLimits,
+} from "./proxy/outbound-proxy.js"

@@ -11,6 +11,7 @@ export const CALL_FAILURES = {
   "cut-off": 502,
   "bad-request": 400,
   "too-late": 504,
+  "too-many": 503,
 } as const
 
 export type CallFailureCode = keyof typeof CALL_FAILURES

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// The check tool from its start to its exit code: joins the mesh, does what was asked, leaves.
+
+import type { Bootstrap, Log } from "@merlon/xds"
+import { MeshMember } from "../member/mesh-member.js"
+import { authorityOf } from "../routes/authority.js"
+import { type CheckIo, type CheckOptions, checkRoutes } from "./check-routes.js"
+
+export interface XclientOptions extends CheckOptions {
+  readonly bootstrap: Bootstrap
+  readonly log: Log
+}
+
+/** Timers of Node hold no more. */
+const LONGEST_MS = 2_147_483_647
+
+/** The exit code. */
+export async function runXclient(options: XclientOptions, io: CheckIo): Promise<number> {
+  const { bootstrap, log, waitTimeoutMs, target, action } = options
+  const member = new MeshMember({ bootstrap, log })
+  try {
+    const deadline = Date.now() + waitTimeoutMs
+    const name = authorityOf(target.host, target.port)
+    member.book.ask(name)
+    // Who watches waits for as long as it takes; everybody else wants an answer.
+    const started = await within(member.start(), action === "watch" ? undefined : waitTimeoutMs, io.signal)
+    if (!started) {
+      if (io.signal.aborted) return 0
+      io.err(`route not found for ${name} from ADS stream`)
+      io.err(member.trouble ?? "no certificate could be had")
+      return 1
+    }
+    return await checkRoutes({ ...options, waitTimeoutMs: Math.max(deadline - Date.now(), 0) }, member, io)
+  } finally {
+    member.close()
+  }
+}
+
+function within(work: Promise<void>, milliseconds: number | undefined, signal: AbortSignal): Promise<boolean> {
+  return new Promise((resolve, reject) => {
+    const give = (result: boolean) => {
+      clearTimeout(timer)
+      signal.removeEventListener("abort", onAbort)
+      resolve(result)
+    }
+    const onAbort = () => give(false)
+    // A timer in any case: nothing else keeps the process alive while the control plane is away.
+    const timer = setTimeout(() => give(false), milliseconds ?? LONGEST_MS)
+    signal.addEventListener("abort", onAbort, { once: true })
+    work.then(() => give(true), reject)
+  })
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Papers and trust as they are now, as one value that changes its id only when one of them really changed.
+
+import { isDeepStrictEqual } from "node:util"
+import type { TrustSpec, WorkloadPapers } from "@merlon/xds"
+import type { Material } from "../connect/material.js"
+
+export class CurrentMaterial {
+  #trust: TrustSpec | undefined
+  #material: Material | undefined
+  #ids = 0
+
+  get trust(): TrustSpec | undefined {
+    return this.#trust
+  }
+
+  /** Whether it is another one. */
+  setTrust(trust: TrustSpec): boolean {
+    if (isDeepStrictEqual(trust, this.#trust)) return false
+    this.#trust = trust
+    return true
+  }
+
+  /** Papers are looked at with each call, because they may have ended since the last one. */
+  with(papers: WorkloadPapers | undefined): Material | undefined {
+    const trust = this.#trust
+    if (trust === undefined) return undefined
+    if (this.#material?.trust !== trust || this.#material.papers !== papers) {
+      this.#material = { id: ++this.#ids, papers, trust }
+    }
+    return this.#material
+  }
+}

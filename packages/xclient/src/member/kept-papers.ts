@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// The caller's key and certificate between runs: a check that runs every minute need not have a new one signed each time.
+// What cannot be read or written is done without.
+
+import { certificateFacts } from "@merlon/identity"
+import { readPrivateFile, type WorkloadPapers, writePrivateFile } from "@merlon/xds"
+
+const NAME = "xclient-papers.json"
+
+export function keptPapers(folder: string | undefined): WorkloadPapers | undefined {
+  const text = folder === undefined ? undefined : readPrivateFile(folder, NAME)
+  if (text === undefined) return undefined
+  try {
+    const { certificateChain, privateKey } = JSON.parse(text)
+    if (typeof certificateChain !== "string" || typeof privateKey !== "string") return undefined
+    certificateFacts(certificateChain)
+    return { certificateChain, privateKey }
+  } catch {
+    return undefined
+  }
+}
+
+export function keepPapers(folder: string | undefined, papers: WorkloadPapers): void {
+  if (folder === undefined) return
+  try {
+    writePrivateFile(folder, NAME, JSON.stringify(papers))
+  } catch {
+    // The folder may belong to the proxy beside us; the next run then asks for a certificate again.
+  }
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// Driven by curl and raw sockets: programs that know nothing of us.
+
+import { execFile } from "node:child_process"
+import { once } from "node:events"
+import { connect, type Socket } from "node:net"
+import { promisify } from "node:util"
+import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { Outbound } from "../call/outbound.js"
+import { ConnectionPool } from "../connect/connection-pool.js"
+import { TestBook } from "../testing/book.js"
+import { type ServerWords, TestMesh } from "../testing/mesh.js"
+import { OutboundProxy, type OutboundProxyOptions } from "./outbound-proxy.js"
+
+const run = promisify(execFile)
+const SILENT = { info() {}, warn() {}, error() {} }
+
+let mesh: TestMesh
+let filled: TestBook
+let pool: ConnectionPool
+let proxy: OutboundProxy | undefined
+
+beforeEach(() => {
+  mesh = new TestMesh()
+  filled = new TestBook()
+  pool = new ConnectionPool({ alpn: ["merlon-http/1.1"], connectTimeoutMs: 5_000 })
+})
+afterEach(async () => {
+  await proxy?.close(0)
+  proxy = undefined
+  pool.close()
+  await mesh.close()
+})
+
+async function start(options: Partial<OutboundProxyOptions> = {}): Promise<number> {
+  const papers = mesh.papers()
+  const { book, health } = filled
+  const outbound = new Outbound({
+    pool,
+    health,
+    material: () => ({ id: 1, papers, trust: mesh.trust }),
+    tunnelAlpn: ["merlon"],
+    connectTimeoutMs: 5_000,
+  })
+  proxy = new OutboundProxy({ book, outbound, mesh: "merlon", allowExternal: false, log: SILENT, ...options })
+  return (await proxy.listen({ host: "127.0.0.1", port: 0 })).port
+}
+
+async function web(words: ServerWords = {}, name = "v1") {
+  const server = await mesh.server(name, words)
+  await filled.set("web:80", mesh.routes([{ subset: "v1", endpoints: [server.endpoint] }]))
+  return server
+}
+
+async function curl(port: number, ...args: readonly string[]): Promise<string> {
+  const { stdout } = await run("curl", ["-sS", "--max-time", "20", "-x", `http://127.0.0.1:${port}`, ...args], {
+    maxBuffer: 64 * 1_048_576,
+    env: { PATH: process.env.PATH ?? "" },
+  })
+  return stdout
+}
+
+describe("a program with http_proxy", () => {
+  it("reaches a host of the mesh over mutual TLS", async () => {
+    const server = await web()
+    expect(await curl(await start(), "http://web/hello?a=b")).toBe("v1 GET /hello?a=b")
+    expect(server.seen[0]).toMatchObject({ client: expect.stringContaining("consumer"), headers: { host: "web" } })
+  })
+
+  it("follows a change of weights without a new connection to us", async () => {
+    const [v1, v2] = [await mesh.server("v1"), await mesh.server("v2")]
+    const split = (first: number, second: number) =>
+      filled.set(
+        "web:80",
+        mesh.routes([
+          { subset: "v1", weight: first, endpoints: [v1.endpoint] },
+          { subset: "v2", weight: second, endpoints: [v2.endpoint] },
+        ]),
+      )
+    const port = await start()
+    await split(100, 0)
+    await curl(port, "http://web/", "http://web/")
+    await split(50, 50)
+    await curl(port, "http://web/", "http://web/", "http://web/", "http://web/")
+    expect([v1.seen.length, v2.seen.length]).toEqual([4, 2])
+  })
+
+  it("sends and receives bodies larger than any buffer", async () => {
+    await web({ answer: (request, response) => request.pipe(response) })
+    const port = await start()
+    const posted = run("sh", [
+      "-c",
+      `head -c 5000000 /dev/zero | curl -sS --max-time 20 -x http://127.0.0.1:${port} -H 'Transfer-Encoding: chunked' --data-binary @- http://web/ | wc -c`,
+    ])
+    expect(Number((await posted).stdout)).toBe(5_000_000)
+  })
+
+  it("keeps to itself what it says to us alone", async () => {
+    const server = await web()
+    await curl(
+      await start(),
+      "-H",
+      "Connection: x-mine",
+      "-H",
+      "X-Mine: 1",
+      "-H",
+      "Proxy-Authorization: Basic eA==",
+      "http://web/",
+    )
+    const headers = server.seen[0]?.headers
+    expect(Object.keys(headers ?? {})).not.toEqual(expect.arrayContaining(["x-mine"]))
+    expect(headers).not.toHaveProperty("proxy-authorization")
+    expect(headers?.via).toMatch(/merlon-xclient/)
+  })
+
+  it("sees status, repeated headers and the answer to HEAD as they are", async () => {
+    await web({
+      answer: (_, response) => {
+        response.writeHead(418, { "set-cookie": ["a=1", "b=2"], "content-length": "2" })
+        response.end("hi")
+      },
+    })
+    const port = await start()
+    const text = await curl(port, "-i", "http://web/")
+    expect(text).toMatch(/^HTTP\/1.1 418/)
+    expect(text.match(/set-cookie: /gi)).toHaveLength(2)
+    expect(await curl(port, "-I", "http://web/")).toMatch(/content-length: 2/i)
+  })
+
+  it("tunnels to a host of the mesh by CONNECT, inside mutual TLS", async () => {
+    const server = await web()
+    expect(await curl(await start(), "-p", "http://web/through")).toBe("v1 GET /through")
+    expect(server.seen[0]).toMatchObject({ alpn: "merlon", client: expect.stringContaining("consumer") })
+  })
+})
+
+describe("is told why there is no answer", () => {
+  const status = (port: number, url: string, ...more: readonly string[]) =>
+    curl(port, "-w", "%{http_code}", ...more, url)
+
+  it("for a host outside of the mesh", async () => {
+    expect(await status(await start(), "http://example.test/")).toMatch(
+      /is no host of the mesh.*--allow-external[\s\S]*502$/,
+    )
+  })
+
+  it("while nobody knows whether it is a host of the mesh, also where others are allowed", async () => {
+    filled = new TestBook({ answersAbsent: false })
+    const port = await start({ allowExternal: true, limits: { routeMs: 20 } })
+    expect(await status(port, "http://web/")).toMatch(/has not said yet[\s\S]*503$/)
+  })
+
+  it("for a server that is somebody else", async () => {
+    const server = await web({ identity: "spiffe://cluster.local/ns/app/sa/other" })
+    expect(await status(await start(), "http://web/")).toMatch(/only `.*web` may answer[\s\S]*503$/)
+    expect(server.seen).toEqual([])
+  })
+
+  it("for a server that takes too long", async () => {
+    await web({ answer: () => undefined })
+    expect(await status(await start({ limits: { answerMs: 50 } }), "http://web/")).toMatch(/within 50 ms[\s\S]*504$/)
+  })
+
+  it("for a request that is none for a forward proxy", async () => {
+    const port = await start()
+    const { stdout } = await run("curl", ["-sS", "-w", "%{http_code}", `http://127.0.0.1:${port}/path`])
+    expect(stdout).toMatch(/this is a forward proxy[\s\S]*400$/)
+  })
+
+  it("for a tunnel out of the mesh", async () => {
+    const port = await start()
+    await expect(curl(port, "-p", "http://example.test/")).rejects.toThrow(/502/)
+  })
+})
+
+describe("with --allow-external", () => {
+  it("reaches hosts outside of the mesh, in plaintext and by tunnel", async () => {
+    const outside = await mesh.server("outside", { plaintext: true })
+    const port = await start({ allowExternal: true })
+    const url = `http://127.0.0.1:${outside.endpoint.port}/x`
+    expect(await curl(port, url)).toBe("outside GET /x")
+    expect(await curl(port, "-p", url)).toBe("outside GET /x")
+    expect(await curl(port, "--data", "abc", url)).toBe("outside POST /x")
+  })
+
+  it("notices a request that goes in circles", async () => {
+    const port = await start({ allowExternal: true })
+    const url = `http://127.0.0.1:${port}/x`
+    expect(await curl(port, "-w", "%{http_code}", url)).toMatch(/400$/)
+  })
+})
+
+describe("ends that go away", () => {
+  it("a program that leaves takes its request with it", async () => {
+    let gone: Promise<unknown> | undefined
+    const arrived = new Promise<void>(resolve => {
+      void web({
+        answer: request => {
+          gone = once(request.socket, "close")
+          resolve()
+        },
+      })
+    })
+    const client = await open(await start())
+    await expect.poll(() => filled.book.subscription.known().size).toBe(1)
+    client.write("GET http://web/ HTTP/1.1\r\nhost: web\r\n\r\n")
+    await arrived
+    client.destroy()
+    await gone
+  })
+
+  it("half an answer does not look like a whole one", async () => {
+    await web({
+      answer: (request, response) => {
+        response.writeHead(200, { "content-length": "100" })
+        response.write("half")
+        setImmediate(() => request.socket.destroy())
+      },
+    })
+    await expect(curl(await start(), "http://web/")).rejects.toThrow(/transfer closed|recv failure|end of response/i)
+  })
+
+  it("bytes that are no request get 400 and the connection closed", async () => {
+    const client = await open(await start())
+    client.write("\x16\x03\x01 nonsense\r\n\r\n")
+    let text = ""
+    for await (const chunk of client.setEncoding("latin1")) text += chunk
+    expect(text).toMatch(/^HTTP\/1.1 400/)
+  })
+})
+
+async function open(port: number): Promise<Socket> {
+  const socket = connect(port, "127.0.0.1")
+  await once(socket, "connect")
+  return socket
+}
