@@ -26,6 +26,7 @@ export class MeshClient {
   #connected = false
   #running = false
   #closed = false
+  #idle = false
   #wakeUp: () => void = () => {}
 
   constructor(options: MeshClientOptions) {
@@ -54,6 +55,7 @@ export class MeshClient {
   /** The names of a subscription have changed. */
   resubscribe(typeUrl: string): void {
     this.#stream?.resubscribe(typeUrl)
+    if (this.#idle) this.#wakeUp()
   }
 
   /** Returns how to stop listening. */
@@ -77,6 +79,10 @@ export class MeshClient {
   async #run(): Promise<void> {
     const { log = SILENT, now = Date.now, address } = this.#options
     while (!this.#closed) {
+      if (!this.#wantsAnything()) {
+        await this.#idleUntilWoken()
+        continue
+      }
       const startedAt = now()
       const { why, refused } = await this.#attempt()
       const answered = this.#connected
@@ -111,6 +117,24 @@ export class MeshClient {
     } finally {
       this.#stream = undefined
     }
+  }
+
+  /** A stream on which nothing is asked would be ended by the control plane. */
+  #wantsAnything(): boolean {
+    try {
+      return this.#options.subscriptions.some(({ names }) => names().length > 0)
+    } catch {
+      // The attempt meets the same failure, and says so.
+      return true
+    }
+  }
+
+  async #idleUntilWoken(): Promise<void> {
+    this.#idle = true
+    await new Promise<void>(resolve => {
+      this.#wakeUp = resolve
+    })
+    this.#idle = false
   }
 
   #channelOptions() {

@@ -9,7 +9,10 @@ export interface MeshServerObserver {
   readonly connections?: (open: number) => void
   readonly streams?: (protocol: Protocol, open: number) => void
   readonly refused?: (code: FaultCode) => void
-  readonly sent?: (typeUrl: string, resources: number, removed: number) => void
+  readonly sent?: (
+    typeUrl: string,
+    sent: { readonly resources: number; readonly removed: number; readonly bytes: number },
+  ) => void
   /** Milliseconds from a response to its acceptance. */
   readonly acknowledged?: (typeUrl: string, milliseconds: number) => void
   readonly rejected?: (typeUrl: string, nodeId: string, message: string) => void

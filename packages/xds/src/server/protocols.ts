@@ -32,7 +32,7 @@ export interface DiscoveryRequests {
 
 export interface PlainResponse {
   readonly typeUrl: string
-  readonly resources: readonly unknown[]
+  readonly resources: readonly { readonly value: Uint8Array }[]
   readonly removed?: readonly string[]
 }
 

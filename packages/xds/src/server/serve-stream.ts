@@ -162,7 +162,11 @@ export class ServedStream<Request extends DiscoveryRequests, Plain extends Plain
     }
     this.#writing = true
     this.#write = setTimeout(() => this.#connection?.socket.destroy(), this.#context.limits.writeMs)
-    this.#context.observe.sent?.(response.typeUrl, response.resources.length, response.removed?.length ?? 0)
+    this.#context.observe.sent?.(response.typeUrl, {
+      resources: response.resources.length,
+      removed: response.removed?.length ?? 0,
+      bytes: response.resources.reduce((bytes, { value }) => bytes + value.length, 0),
+    })
     this.#call.write(this.#protocol.encode(response), () => {
       clearTimeout(this.#write)
       this.#writing = false

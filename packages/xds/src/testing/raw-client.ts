@@ -2,7 +2,15 @@
 // A gRPC client without manners: sends what it is told and keeps all that comes back.
 
 import { create, type MessageInitShape } from "@bufbuild/protobuf"
-import { ChannelCredentials, Client, Metadata, type MethodDefinition, type ServiceError, status } from "@grpc/grpc-js"
+import {
+  ChannelCredentials,
+  Client,
+  type ClientReadableStream,
+  Metadata,
+  type MethodDefinition,
+  type ServiceError,
+  status,
+} from "@grpc/grpc-js"
 import { vi } from "vitest"
 import {
   DeltaDiscoveryRequestSchema,
@@ -66,15 +74,11 @@ export class RawClient {
   }
 }
 
-interface Emitter {
-  on(event: "data" | "error" | "end", listener: (value: never) => void): unknown
-}
-
-function received<Response>(call: Emitter) {
+function received<Response>(call: ClientReadableStream<Response>) {
   const responses: Response[] = []
   let end: string | undefined
-  call.on("data", (response: never) => void responses.push(response))
-  call.on("error", (error: never) => {
+  call.on("data", (response: Response) => void responses.push(response))
+  call.on("error", (error: ServiceError) => {
     end ??= endOf(error)
   })
   call.on("end", () => {

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+import { createServer, type Server, type Socket } from "node:net"
+import { afterEach, beforeEach, describe, expect, it, test, vi } from "vitest"
+import { type ServerRig, type ServerRigOptions, serverRig } from "../testing/server-rig.js"
+import { TestAuthority } from "../testing/test-authority.js"
+import type { Proof } from "./options.js"
+import { type ClientRig, type ClientRigOptions, clientRig, TYPE } from "./testing/client-rig.js"
+
+const closing: (() => unknown)[] = []
+let sent: (readonly [resources: number, removed: number])[] = []
+let rig: ServerRig
+
+async function serve(options: ServerRigOptions = {}): Promise<ServerRig> {
+  const started = await serverRig({
+    observe: { sent: (_, resources, removed) => void sent.push([resources, removed]) },
+    ...options,
+  })
+  closing.push(() => started.server.close())
+  return started
+}
+
+function client(options: Partial<ClientRigOptions> = {}): ClientRig {
+  const each = clientRig({ address: rig.address, bundle: rig.authority.bundle, ...options })
+  closing.unshift(() => each.client.close())
+  each.client.start()
+  return each
+}
+
+const until = (check: () => void) => vi.waitFor(check, { timeout: 15_000, interval: 5 })
+const connected = (each: ClientRig) => until(() => expect(each.client.connected).toBe(true))
+
+beforeEach(async () => {
+  sent = []
+  rig = await serve()
+})
+
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close()
+})
+
+describe("a client", () => {
+  test.each<[string, (rig: ServerRig) => Proof, string]>([
+    ["its token", () => ({ token: "good:orders-1\n" }), "token"],
+    [
+      "its certificate",
+      each => {
+        const { chain, privateKey } = each.authority.workload()
+        return { certificate: { chain, privateKey } }
+      },
+      "certificate",
+    ],
+    [
+      "its token where the certificate is broken",
+      () => ({ token: "good:orders-1", certificate: { chain: "x", privateKey: "y" } }),
+      "token",
+    ],
+  ])("is let in by %s and follows what there is", async (_, proof, expected) => {
+    rig.source.set(TYPE, "a", "1")
+    const each = client({ proof: proof(rig) })
+    await until(() => expect(each.held).toEqual(new Map([["a", "1"]])))
+    expect(each.connections).toEqual([[true, undefined]])
+    expect(rig.source.opened).toMatchObject([
+      { caller: { proof: expected }, node: { id: "shop/orders-1", metadata: { version: "test", held: 0 } } },
+    ])
+    rig.source.set(TYPE, "b", "1")
+    rig.source.set(TYPE, "a", undefined)
+    await until(() => expect(each.held).toEqual(new Map([["b", "1"]])))
+    expect(each.updates.at(-1)?.revision).toBe(rig.source.revision)
+  })
+
+  it("acknowledges an update when it is in force, not before", async () => {
+    const each = client()
+    await until(() => expect(rig.source.heard).toHaveLength(1))
+    let open = () => {}
+    each.state.gate = new Promise(resolve => {
+      open = resolve
+    })
+    rig.source.set(TYPE, "a", "1")
+    await until(() => expect(each.updates).toHaveLength(2))
+    expect(rig.source.heard).toHaveLength(1)
+    open()
+    await until(() => expect(rig.source.heard.at(-1)).toMatchObject({ revision: rig.source.revision }))
+    expect(each.held).toEqual(new Map([["a", "1"]]))
+  })
+
+  it("that refuses an update says why and keeps what it had", async () => {
+    rig.source.set(TYPE, "a", "1")
+    const each = client()
+    await until(() => expect(rig.source.heard).toHaveLength(1))
+    each.state.refuse = "policy `a` does not compile"
+    rig.source.set(TYPE, "a", "bad")
+    await until(() =>
+      expect(rig.source.heard.at(-1)).toMatchObject({ kind: "rejected", message: "policy `a` does not compile" }),
+    )
+    expect(each.held).toEqual(new Map([["a", "1"]]))
+    expect(each.client.connected).toBe(true)
+    each.state.refuse = undefined
+    rig.source.set(TYPE, "a", "2")
+    await until(() => expect(each.held).toEqual(new Map([["a", "2"]])))
+  })
+
+  it("asks for other names when they change, and for nothing while it has none", async () => {
+    for (const name of ["a", "b", "c"]) rig.source.set(TYPE, name, "1")
+    const each = client({ names: [] })
+    each.client.resubscribe(TYPE)
+    each.state.names = ["a", "ghost"]
+    each.client.resubscribe(TYPE)
+    await until(() => expect(each.held).toEqual(new Map([["a", "1"]])))
+    expect(rig.source.opened).toHaveLength(1)
+    expect(sent).toEqual([[1, 1]])
+    expect(each.updates[0]?.removed).toEqual(["ghost"])
+    each.state.names = ["b"]
+    each.client.resubscribe(TYPE)
+    await until(() => expect(each.held.has("b")).toBe(true))
+    expect(each.held.has("c")).toBe(false)
+  })
+})
+
+describe("a client that loses the control plane", () => {
+  it("comes back with what it holds, and is sent nothing of it", async () => {
+    rig.source.set(TYPE, "a", "1")
+    rig.source.set(TYPE, "b", "1")
+    rig.source.set(TYPE, "old", "1")
+    const each = client()
+    await until(() => expect(rig.source.heard).toHaveLength(1))
+    const { port } = rig.server
+    await rig.server.close()
+    await until(() => expect(each.client.connected).toBe(false))
+    expect(sent).toEqual([[3, 0]])
+    rig.source.set(TYPE, "b", "2")
+    rig.source.set(TYPE, "old", undefined)
+    const { source, authority } = rig
+    await serve({ port, source, authority })
+    await until(() => expect(each.held).toEqual(new Map(Object.entries({ a: "1", b: "2" }))))
+    expect(sent).toEqual([
+      [3, 0],
+      [1, 1],
+    ])
+    expect(each.connections.map(([up]) => up)).toEqual([true, false, true])
+  })
+
+  it("comes back after being sent away", async () => {
+    const each = client()
+    await connected(each)
+    const { port } = rig.server
+    const { source, authority } = rig
+    await rig.server.drain()
+    expect(each.connections.at(-1)?.[1]).toMatch(/UNAVAILABLE: the control plane is going away/)
+    await serve({ port, source, authority })
+    await connected(each)
+  })
+
+  it("finishes what it was applying before it says what it holds", async () => {
+    const each = client()
+    await until(() => expect(rig.source.heard).toHaveLength(1))
+    let open = () => {}
+    each.state.gate = new Promise(resolve => {
+      open = resolve
+    })
+    rig.source.set(TYPE, "a", "1")
+    await until(() => expect(each.updates).toHaveLength(2))
+    const { port } = rig.server
+    await rig.server.close()
+    const { source, authority } = rig
+    await serve({ port, source, authority })
+    open()
+    await connected(each)
+    expect(sent).toEqual([
+      [0, 0],
+      [1, 0],
+      [0, 0],
+    ])
+  })
+
+  it("takes the trust bundle and proof of the moment for the new connection", async () => {
+    const each = client()
+    await connected(each)
+    const { port } = rig.server
+    await rig.server.close()
+    const authority = new TestAuthority()
+    const next = await serve({ port, authority })
+    each.state.bundle = authority.bundle
+    each.state.proof = { token: "good:orders-2" }
+    await until(() => expect(next.source.opened).toMatchObject([{ caller: { pod: "orders-2" } }]))
+  })
+})
+
+describe("a client that cannot get in", () => {
+  it("says why it is refused, and is let in once its proof is good", async () => {
+    const each = client({ proof: { token: "bad" } })
+    await until(() =>
+      expect(each.logged).toContainEqual({
+        fields: expect.objectContaining({ why: expect.stringMatching(/^UNAUTHENTICATED: the service-account token/) }),
+        message: "the control plane refuses this proxy",
+      }),
+    )
+    expect(each.client.connected).toBe(false)
+    each.state.proof = { token: "good:orders-1" }
+    await connected(each)
+  })
+
+  test.each<[string, () => Partial<ClientRigOptions>, RegExp]>([
+    [
+      "does not trust a control plane of another authority",
+      () => ({ bundle: new TestAuthority().bundle }),
+      /UNAVAILABLE/,
+    ],
+    ["does not go by public roots while it has none of the mesh", () => ({ bundle: "" }), /no trust bundle/],
+    ["goes on trying where nobody listens", () => ({ address: "127.0.0.1:1" }), /UNAVAILABLE.*ECONNREFUSED/],
+  ])("%s", async (_, options, why) => {
+    const each = client(options())
+    await until(() => {
+      const reasons = each.logged.filter(({ fields }) => why.test(String(Object.entries(fields))))
+      expect(reasons.length).toBeGreaterThan(1)
+    })
+    expect(each.client.connected).toBe(false)
+    expect(rig.source.opened).toEqual([])
+  })
+
+  it("notices a control plane that accepts and never answers", async () => {
+    const sockets = new Set<Socket>()
+    const silent: Server = createServer(socket => void sockets.add(socket.on("error", () => {})))
+    await new Promise<void>(resolve => silent.listen(0, "127.0.0.1", resolve))
+    closing.push(() => {
+      for (const socket of sockets) socket.destroy()
+      silent.close()
+    })
+    const address = silent.address()
+    const port = typeof address === "object" ? address?.port : 0
+    const each = client({ address: `127.0.0.1:${port}`, limits: { connectMs: 50 } })
+    await until(() => expect(sockets.size).toBeGreaterThan(1))
+    expect(JSON.stringify(each.logged)).toContain("no connection within 50 ms")
+  })
+
+  it("notices a control plane that takes the stream and never answers", async () => {
+    rig.state.tokens = "hanging"
+    const each = client({ limits: { answerMs: 100 } })
+    await until(() => expect(JSON.stringify(each.logged)).toContain("the control plane does not answer"))
+    rig.state.tokens = "working"
+    await connected(each)
+  })
+})
+
+describe("calls of a client", () => {
+  it("sign and report with the proof of the moment, stream or no stream", async () => {
+    const each = clientRig({ address: rig.address, bundle: rig.authority.bundle })
+    const signed = await each.client.signCertificate(new Uint8Array(5), 60)
+    expect(signed).toEqual({ certificateChain: "chain 5 60", trustBundle: rig.authority.bundle })
+    await each.client.report(["k1", "k2"])
+    expect(rig.reports).toMatchObject([[{ proof: "token" }, "shop/orders-1", ["k1", "k2"]]])
+    each.state.proof = { token: "bad" }
+    await expect(each.client.signCertificate(new Uint8Array(5))).rejects.toMatchObject({
+      name: "MeshCallError",
+      code: "UNAUTHENTICATED",
+      message: expect.stringMatching(/not valid/),
+    })
+  })
+})
+
+it("is silent once it is closed", async () => {
+  const each = client()
+  await connected(each)
+  each.client.close()
+  await until(() => expect(rig.source.closed).toBe(1))
+  expect(each.client.connected).toBe(false)
+  each.client.start()
+  each.client.resubscribe(TYPE)
+  expect(rig.source.opened).toHaveLength(1)
+})

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+import { connect as connectHttp2 } from "node:http2"
+import { connect as connectTcp, type Socket } from "node:net"
+import { connect as connectTls } from "node:tls"
+import { create } from "@bufbuild/protobuf"
+import { afterEach, describe, expect, it } from "vitest"
+import { DeltaDiscoveryRequestSchema } from "../generated/envoy/service/discovery/v3/discovery_pb.js"
+import { RawClient } from "../testing/raw-client.js"
+import { type ServerRig, serverRig } from "../testing/server-rig.js"
+import { SERVER_NAME } from "../testing/test-authority.js"
+import { deltaAggregatedResources } from "../wire/methods.js"
+import type { ServerLimits } from "./limits.js"
+
+const TYPE = "type.googleapis.com/test.Thing"
+const closing: (() => unknown)[] = []
+
+async function start(limits: Partial<ServerLimits>): Promise<ServerRig> {
+  const rig = await serverRig({ limits })
+  closing.push(() => rig.server.close())
+  return rig
+}
+
+function connect(rig: ServerRig, token: string | undefined = "good:orders-1"): RawClient {
+  const client = new RawClient({ address: rig.address, bundle: rig.authority.bundle, token })
+  closing.unshift(() => client.client.close())
+  return client
+}
+
+const ended = (socket: Socket) =>
+  new Promise<void>(resolve => {
+    socket.on("error", () => {})
+    socket.once("close", () => resolve())
+    socket.resume()
+  })
+
+async function stillServes(rig: ServerRig): Promise<void> {
+  const stream = connect(rig).delta()
+  stream.send({ node: { id: "shop/other" }, typeUrl: TYPE })
+  await stream.response(0)
+}
+
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close()
+})
+
+describe("a hostile client is cut off, and others are served, when it", () => {
+  it("sends more requests than are reasonable", async () => {
+    const rig = await start({ requestBurst: 5, requestsPerSecond: 1 })
+    const stream = connect(rig).delta()
+    for (let index = 0; index < 20; index += 1) stream.send({ typeUrl: TYPE, resourceNamesSubscribe: [`n${index}`] })
+    expect(await stream.ended()).toBe("RESOURCE_EXHAUSTED: too many requests on one stream; slow down")
+    await stillServes(rig)
+  })
+
+  it("subscribes without end", async () => {
+    const rig = await start({ namesPerType: 10 })
+    const stream = connect(rig).delta()
+    stream.send({ typeUrl: TYPE, resourceNamesSubscribe: Array.from({ length: 20 }, (_, index) => `n${index}`) })
+    expect(await stream.ended()).toMatch(/^RESOURCE_EXHAUSTED: at most 10 names/)
+    await stillServes(rig)
+  })
+
+  it("sends a message that is too large", async () => {
+    const rig = await start({ messageBytes: 1_000 })
+    const stream = connect(rig).delta()
+    stream.send({ typeUrl: TYPE, resourceNamesSubscribe: ["x".repeat(5_000)] })
+    expect(await stream.ended()).toMatch(/^RESOURCE_EXHAUSTED/)
+    await stillServes(rig)
+  })
+
+  it("sends bytes that are no message", async () => {
+    const rig = await start({})
+    const { client, metadata } = connect(rig)
+    const { path } = deltaAggregatedResources
+    const call = client.makeBidiStreamRequest<Buffer, Buffer>(
+      path,
+      bytes => bytes,
+      bytes => bytes,
+      metadata,
+    )
+    call.write(Buffer.from([0xff, 0xff, 0xff]))
+    await new Promise(resolve => call.once("error", resolve))
+    await stillServes(rig)
+  })
+
+  it("opens a stream and says nothing", async () => {
+    const rig = await start({ firstRequestMs: 20 })
+    const stream = connect(rig).delta()
+    expect(await stream.ended()).toBe("DEADLINE_EXCEEDED: no request came on the stream")
+    await stillServes(rig)
+  })
+
+  it("opens more streams on a connection than it may", async () => {
+    const rig = await start({ streamsPerConnection: 2 })
+    const client = connect(rig)
+    const streams = Array.from({ length: 3 }, () => client.delta())
+    for (const stream of streams) stream.send({ node: { id: "shop/x" }, typeUrl: TYPE })
+    await expect.poll(() => streams.filter(({ responses }) => responses.length > 0)).toHaveLength(2)
+    await stillServes(rig)
+    expect(rig.source.opened).toHaveLength(3)
+  })
+
+  it("starts no handshake", async () => {
+    const rig = await start({ handshakeMs: 20 })
+    await ended(connectTcp(rig.server.port, "127.0.0.1"))
+    await stillServes(rig)
+  })
+
+  it("speaks no HTTP/2", async () => {
+    const rig = await start({})
+    const options = { port: rig.server.port, host: "127.0.0.1", ca: rig.authority.bundle, servername: SERVER_NAME }
+    await ended(connectTls(options))
+    await stillServes(rig)
+  })
+
+  it("speaks an old TLS", async () => {
+    const rig = await start({})
+    const options = { port: rig.server.port, host: "127.0.0.1", ca: rig.authority.bundle, servername: SERVER_NAME }
+    await ended(connectTls({ ...options, minVersion: "TLSv1", maxVersion: "TLSv1.1", ciphers: "DEFAULT@SECLEVEL=0" }))
+    await stillServes(rig)
+  })
+
+  it("makes us verify tokens without end", async () => {
+    const rig = await start({ pendingProofs: 1 })
+    rig.state.tokens = "hanging"
+    connect(rig).delta().send({ typeUrl: TYPE })
+    const second = connect(rig).delta()
+    const third = connect(rig).delta()
+    for (const stream of [second, third]) stream.send({ typeUrl: TYPE })
+    expect(await Promise.race([second.ended(), third.ended()])).toMatch(/^RESOURCE_EXHAUSTED: too many tokens/)
+  })
+
+  it("reads nothing of what it is sent", async () => {
+    const rig = await start({ writeMs: 50, ackDeadlineMs: 10 })
+    rig.source.set(TYPE, "large", "1", new Uint8Array(1024 * 1024))
+    const session = connectHttp2(`https://${rig.address}`, {
+      ca: rig.authority.bundle,
+      servername: SERVER_NAME,
+      settings: { initialWindowSize: 1_024 },
+    })
+    closing.unshift(() => session.destroy())
+    session.on("error", () => {})
+    const request = session.request({
+      ":method": "POST",
+      ":path": deltaAggregatedResources.path,
+      "content-type": "application/grpc",
+      te: "trailers",
+      authorization: "Bearer good:orders-1",
+    })
+    request.on("error", () => {})
+    const message = deltaAggregatedResources.requestSerialize(create(DeltaDiscoveryRequestSchema, { typeUrl: TYPE }))
+    const prefix = Buffer.alloc(5)
+    prefix.writeUInt32BE(message.length, 1)
+    // Nobody reads from the request, so its window of 1 KiB never opens again.
+    request.write(Buffer.concat([prefix, message]))
+    await expect.poll(() => rig.source.opened.length).toBe(1)
+    await expect.poll(() => rig.source.closed, { timeout: 10_000 }).toBe(1)
+    rig.source.set(TYPE, "large", undefined)
+    await stillServes(rig)
+  })
+})
+
+it("accepts no more connections than it may", async () => {
+  const rig = await start({ connections: 1 })
+  const first = connect(rig).delta()
+  first.send({ node: { id: "shop/x" }, typeUrl: TYPE })
+  await first.response(0)
+  const second = connect(rig).delta()
+  second.send({ node: { id: "shop/y" }, typeUrl: TYPE })
+  expect(await second.ended()).toMatch(/^UNAVAILABLE/)
+  expect(first.end).toBeUndefined()
+})
