@@ -45,6 +45,7 @@ export class ReplicaReporter {
   #last = Number.NEGATIVE_INFINITY
   #renewed = 0
   #changed = false
+  /** One after the other, so that the end of one report never takes away the next. */
   #work: Promise<void> = Promise.resolve()
 
   constructor(options: ReplicaReporterOptions) {
@@ -68,14 +69,8 @@ export class ReplicaReporter {
     this.#timer?.()
     this.#timer = undefined
     this.#changed = false
-    const { client, names, replica, onError } = this.#options
+    this.#work = this.#work.then(() => this.#remove())
     await this.#work
-    try {
-      await client.delete(CONFIG_MAPS, reportName(names, replica), names.rootNamespace)
-    } catch (error) {
-      // It goes stale by itself.
-      onError(error)
-    }
   }
 
   #request(): void {
@@ -88,12 +83,13 @@ export class ReplicaReporter {
     this.#timer?.()
     this.#timer = this.#scheduler.later(() => {
       this.#timer = undefined
-      this.#work = this.#write()
+      this.#work = this.#work.then(() => this.#write())
     }, milliseconds)
   }
 
   /** Never fails: what goes wrong is told, and written with the next renewal at the latest. */
   async #write(): Promise<void> {
+    if (this.#unfollow === undefined) return
     this.#changed = false
     this.#last = this.#scheduler.now()
     let next = RENEW_MS
@@ -106,6 +102,16 @@ export class ReplicaReporter {
     if (this.#unfollow === undefined) return
     if (this.#changed) this.#schedule(Math.max(0, this.#last + PACE_MS - this.#scheduler.now()))
     else this.#schedule(next)
+  }
+
+  async #remove(): Promise<void> {
+    const { client, names, replica, onError } = this.#options
+    try {
+      await client.delete(CONFIG_MAPS, reportName(names, replica), names.rootNamespace)
+    } catch (error) {
+      // It goes stale by itself.
+      onError(error)
+    }
   }
 
   async #put(): Promise<void> {

@@ -163,6 +163,27 @@ describe("a replica that does not lead", () => {
     expect(api.writes.length).toBe(3)
   })
 
+  it("has a report again where it leads for a moment only", async () => {
+    const { api, scheduler, reporter, written, settled } = setUp()
+    reporter.start()
+    scheduler.advance(0)
+    await written(2)
+    await settled()
+    let open: () => void = () => {}
+    api.gate = new Promise(resolve => {
+      open = resolve
+    })
+    const stopped = reporter.stop()
+    reporter.start()
+    scheduler.advance(1_000)
+    await settled()
+    expect(api.writes.length).toBe(3)
+    open()
+    await stopped
+    await vi.waitFor(() => expect(api.reflected.items.has("merlon-system/merlon-replica-r2")).toBe(true))
+    expect(api.writes.map(write => write.split(" ")[0])).toEqual(["patch", "create", "delete", "patch", "create"])
+  })
+
   it("goes on after a failure", async () => {
     const { api, scheduler, errors, reporter, leader, theirs, settled } = setUp()
     api.failure = new ApiError(500, "InternalError", "no")
