@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers with its version, so that one sees which instance a caller was led to.
+
+import type { RequestListener } from "node:http"
+
+export function greeting(version: string): RequestListener {
+  const text = `hello from web ${version}\n`
+  return (request, response) => {
+    // Whatever was sent is read and thrown away, so that the connection can be used again.
+    request.resume()
+    const path = (request.url ?? "/").split("?")[0]
+    const found = path === "/" || path === "/version"
+    const answer = found ? text : `there is no \`${path}\`; ask for /\n`
+    response.writeHead(found ? 200 : 404, {
+      "content-type": "text/plain; charset=utf-8",
+      "content-length": Buffer.byteLength(answer),
+    })
+    response.end(answer)
+  }
+}
