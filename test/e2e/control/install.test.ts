@@ -11,6 +11,7 @@ import { CRD_VERSION, install, installWebhooks } from "../../../packages/control
 import { bootstrapServiceAccount } from "../../../packages/control/src/install/service-account.js"
 import { connectionFrom } from "../../../packages/control/src/kubernetes/connection-from.js"
 import { type HttpKubernetesClient, httpClient } from "../../../packages/control/src/kubernetes/http-client.js"
+import { Reflector } from "../../../packages/control/src/kubernetes/reflector-loop.js"
 import {
   CONFIG_MAPS,
   CUSTOM_RESOURCE_DEFINITIONS,
@@ -105,7 +106,12 @@ describe.each([
       type: "apply",
     })
     const fieldSelector = `metadata.name=${mesh}-ca-root-cert`
-    expect((await own.list(CONFIG_MAPS, { fieldSelector })).items).toHaveLength(1)
+    const bundles = new Reflector<KubernetesObject>({ client: own, type: CONFIG_MAPS, fieldSelector })
+    await bundles.start().synced
+    expect([...bundles.items.keys()]).toEqual([`default/${mesh}-ca-root-cert`])
+    await admin.delete(CONFIG_MAPS, `${mesh}-ca-root-cert`, "default")
+    await expect.poll(() => bundles.items.size).toBe(0)
+    await bundles.stop()
     const review = {
       apiVersion: "authentication.k8s.io/v1",
       kind: "TokenReview",

@@ -125,7 +125,8 @@ class Listening {
     if (this.#known !== undefined)
       return this.#known.find(({ port, name }) => port === target || name === target)?.listen
     if (!this.#asked.includes(target)) this.#asked.push(target)
-    return FIRST_LISTEN_PORT + this.#asked.indexOf(target)
+    const at = this.#asked.indexOf(target)
+    return at < MAX_PORTS ? FIRST_LISTEN_PORT + at : undefined
   }
 }
 

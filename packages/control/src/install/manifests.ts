@@ -92,7 +92,7 @@ function clusterRules(names: MeshNames): readonly PolicyRule[] {
     // A right to create cannot be narrowed to a name; all others are.
     { apiGroups: [""], resources: ["configmaps"], verbs: ["create"] },
     { apiGroups: [""], resources: ["configmaps"], resourceNames: [trustBundle], verbs: [...READ, "update", "patch"] },
-    { apiGroups: ["", "events.k8s.io"], resources: ["events"], verbs: ["create", "patch"] },
+    { apiGroups: ["", "events.k8s.io"], resources: ["events"], verbs: ["get", "create", "patch"] },
     { apiGroups: ["authentication.k8s.io"], resources: ["tokenreviews"], verbs: ["create"] },
     { apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], verbs: ["create"] },
     {
@@ -122,6 +122,7 @@ const WEBHOOKS = ["validatingwebhookconfigurations", "mutatingwebhookconfigurati
 
 /** In the root namespace alone: the signing key, the key sets kept, and who leads. */
 const ROOT_RULES: readonly PolicyRule[] = [
-  { apiGroups: [""], resources: ["secrets", "configmaps"], verbs: [...READ, "create", "update", "patch", "delete"] },
+  { apiGroups: [""], resources: ["secrets"], verbs: [...READ, "create", "update", "patch"] },
+  { apiGroups: [""], resources: ["configmaps"], verbs: [...READ, "create", "update", "patch", "delete"] },
   { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "create", "update", "patch"] },
 ]

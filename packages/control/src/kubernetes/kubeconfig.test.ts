@@ -4,6 +4,7 @@ import { tmpdir } from "node:os"
 import { delimiter, join } from "node:path"
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { connectionFrom } from "./connection-from.js"
+import { ExecCredential } from "./exec-credential.js"
 import { httpClient } from "./http-client.js"
 import { PODS } from "./resource-type.js"
 import { selfSigned, signedBy, type TestPapers } from "./testing/papers.js"
@@ -227,6 +228,12 @@ describe("a credential program", () => {
     ["never stops writing", "yes", /wrote more than/],
   ])("that %s is named with its fault", async (_, script, message) => {
     await expect(withProgram(script).found.papers()).rejects.toThrow(message)
+  })
+
+  it("that hangs is ended", async () => {
+    const spec = { apiVersion: "client.authentication.k8s.io/v1", command: "sleep", args: ["60"], env: {} }
+    const hanging = new ExecCredential(spec, new VirtualTime(), 50)
+    await expect(hanging.papers()).rejects.toThrow("`sleep` did not answer within 0.05 s")
   })
 
   it("that does not exist is named with the hint", async () => {

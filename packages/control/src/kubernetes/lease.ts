@@ -36,6 +36,8 @@ interface Lease extends KubernetesObject {
 const DURATION_MS = 15_000
 const RENEW_DEADLINE_MS = 10_000
 const RETRY_MS = 2_000
+/** How long an API that does not answer may hold up the end of the program. */
+const STOP_MS = 3_000
 
 export class LeaderElection {
   readonly #options: LeaseOptions
@@ -78,18 +80,18 @@ export class LeaderElection {
     this.#loop ??= this.#run()
   }
 
-  /** Gives the Lease back, so that another need not wait. */
+  /** Gives the Lease back, so that another need not wait; not at any price, as it ends by itself. */
   async stop(): Promise<void> {
     const led = this.isLeader
     this.#end.abort()
     this.#leadUntil(Number.NEGATIVE_INFINITY)
-    await this.#loop
-    if (!led) return
-    try {
-      await this.#release()
-    } catch (error) {
-      this.#options.log?.("the lease could not be given back; it ends by itself", error)
-    }
+    const ended = (this.#loop ?? Promise.resolve()).then(() => (led ? this.#release() : undefined))
+    const given = ended.catch((error: unknown) =>
+      this.#options.log?.("the lease could not be given back; it ends by itself", error),
+    )
+    const enough = new AbortController()
+    await Promise.race([given, pause(this.#time, STOP_MS, enough.signal)])
+    enough.abort()
   }
 
   async #run(): Promise<void> {

@@ -187,6 +187,13 @@ describe("a reflector", () => {
     expect(logged).toEqual([expect.stringContaining("without a name"), expect.stringContaining("failed on `foo/a`")])
   })
 
+  it("ends at once even while a list hangs", async () => {
+    const client = { list: () => new Promise(() => {}) } as unknown as KubernetesClient // nothing else is asked
+    const reflector = new Reflector<KubernetesObject>({ client, type: CONFIG_MAPS, time: new VirtualTime() }).start()
+    await reflector.stop()
+    expect(reflector.items.size).toBe(0)
+  })
+
   it("tells nothing after it was stopped", async () => {
     const { api, reflector, changes } = await reflect([])
     const { last } = api

@@ -6,7 +6,7 @@ import { Backoff } from "./backoff.js"
 import { ApiError, type KubernetesClient, type ListOptions, type WatchEvent } from "./client.js"
 import type { Change, Reflected } from "./reflector.js"
 import { type KubernetesObject, objectKey, type ResourceType } from "./resource-type.js"
-import { pause, SYSTEM_TIME, type Time } from "./time.js"
+import { pause, SYSTEM_TIME, type Time, unlessAborted } from "./time.js"
 
 export interface ReflectorOptions extends ListOptions {
   readonly client: KubernetesClient
@@ -89,8 +89,9 @@ export class Reflector<T extends KubernetesObject> implements Reflected<T> {
     const { signal } = this.#end
     while (!signal.aborted) {
       try {
-        this.#resourceVersion ??= await this.#list()
-        if (signal.aborted) return
+        // A list that hangs does not hold up the end; its outcome is then of no interest.
+        this.#resourceVersion ??= await unlessAborted(this.#list(), signal)
+        if (signal.aborted || this.#resourceVersion === undefined) return
         if (await this.#watch(this.#resourceVersion)) {
           this.#backoff.reset()
           continue

@@ -2,15 +2,11 @@
 // Time as the loops of this package see it, so that tests can hold and turn it. Durations are measured on the monotonic
 // clock: the wall clock may jump.
 
-export interface Time {
-  /** Milliseconds since the epoch; for what others will read. */
-  now(): number
-  /** Milliseconds since some fixed moment; never goes back. */
-  monotonic(): number
-  /** Calls back once. Returns how to call it off. */
-  after(milliseconds: number, callback: () => void): () => void
-}
+import type { Clock } from "../observe/clock.js"
 
+export type Time = Clock
+
+/** Unlike `systemClock`, what is being waited for here keeps the process alive: a program may have nothing else to do. */
 export const SYSTEM_TIME: Time = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
@@ -18,6 +14,16 @@ export const SYSTEM_TIME: Time = {
     const timer = setTimeout(callback, milliseconds)
     return () => clearTimeout(timer)
   },
+}
+
+/** What the promise brings, or undefined as soon as the signal says so. */
+export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T | undefined> {
+  return new Promise((resolve, reject) => {
+    const end = (): void => resolve(undefined)
+    if (signal.aborted) end()
+    signal.addEventListener("abort", end, { once: true })
+    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", end))
+  })
 }
 
 /** Resolves after the time, or at once when the signal says so. Never fails. */
