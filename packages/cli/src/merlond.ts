@@ -12,6 +12,10 @@ const COMMANDS: Readonly<Record<string, { readonly summary: string; readonly loa
     summary: "serve the Kubernetes API where there is no Kubernetes",
     load: async () => (await import("./commands/cluster.js")).clusterCommand(),
   },
+  serve: {
+    summary: "run the control plane",
+    load: async () => (await import("./commands/serve.js")).serveCommand(),
+  },
   xserver: {
     summary: "stand in front of a workload and enforce its policies",
     load: async () => (await import("./commands/xserver.js")).xserverCommand(),

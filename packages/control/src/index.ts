@@ -1,3 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+// The public face of the brain.
 
-export {}
+export { componentNames } from "./install/component-names.js"
+export { bootstrapServiceAccount } from "./install/service-account.js"
+export { ApiError, type KubernetesClient } from "./kubernetes/client.js"
+export { type Connection, ConnectionError } from "./kubernetes/connection.js"
+export { connectionFrom } from "./kubernetes/connection-from.js"
+export { type HttpKubernetesClient, httpClient } from "./kubernetes/http-client.js"
+export { inClusterConnection } from "./kubernetes/in-cluster.js"
+export * from "./kubernetes/resource-type.js"
+export { SYSTEM_TIME } from "./kubernetes/time.js"
+export type { ControlPlaneOptions } from "./options.js"
+export { ControlPlane, type ControlPlanePorts } from "./serve/control-plane.js"

@@ -2,8 +2,10 @@
 // `merlond cluster`: the Kubernetes-compatible API server by itself, on its embedded store or on etcd.
 
 import { type Cluster, etcdOptions, openEtcdStore, startCluster } from "@merlon/cluster"
-import { Command, InvalidArgumentError, Option } from "commander"
+import { Command, Option } from "commander"
 import { pino } from "pino"
+
+import { port, several } from "../arguments.js"
 
 interface Flags {
   readonly data: string
@@ -17,8 +19,6 @@ interface Flags {
   readonly etcdKey?: string
   readonly etcdUser?: string
 }
-
-const several = (value: string, before: readonly string[]): readonly string[] => [...before, value]
 
 export function clusterCommand(): Command {
   const option = (flags: string, description: string, env: string): Option => new Option(flags, description).env(env)
@@ -82,11 +82,4 @@ function stop(cluster: Cluster): void {
     () => process.exit(0),
     () => process.exit(1),
   )
-}
-
-function port(text: string): number {
-  const number = Number(text)
-  if (!Number.isInteger(number) || number < 0 || number > 65_535)
-    throw new InvalidArgumentError("must be a whole number from 0 to 65535")
-  return number
 }

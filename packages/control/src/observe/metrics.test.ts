@@ -25,7 +25,7 @@ it("counts what happens, under the mesh's own name", async () => {
   metrics.acknowledged("proxy", 0.004)
   metrics.rejected("route")
   metrics.propagated(0.2)
-  metrics.reviewed("AuthorizationPolicy", "denied")
+  metrics.reviewed("AuthorizationPolicy", "refused")
   metrics.statusWritten("MeshService")
   expect(await lines()).toEqual(
     expect.arrayContaining([
@@ -34,7 +34,7 @@ it("counts what happens, under the mesh's own name", async () => {
       'my_mesh_control_push_to_ack_seconds_bucket{le="0.005",type="proxy"} 1',
       "my_mesh_control_write_to_last_ack_seconds_sum 0.2",
       'my_mesh_control_rejected_updates_total{type="route"} 1',
-      'my_mesh_control_admission_reviews_total{kind="AuthorizationPolicy",outcome="denied"} 1',
+      'my_mesh_control_admission_reviews_total{kind="AuthorizationPolicy",outcome="refused"} 1',
       'my_mesh_control_status_writes_total{kind="MeshService"} 1',
       "my_mesh_control_connected_proxies 12",
       "my_mesh_control_overdue_acknowledgements 1",

@@ -8,7 +8,7 @@ import { oneLine } from "./one-line.js"
 
 export const PUSH_TYPES = ["proxy", "listener", "route", "cluster", "endpoint", "mesh", "other"] as const
 export type PushType = (typeof PUSH_TYPES)[number]
-export type ReviewOutcome = "allowed" | "warned" | "denied" | "mutated" | "failed"
+export type ReviewOutcome = "allowed" | "refused" | "unreadable" | "failed"
 
 export interface IssuerKeys {
   readonly issuer: string

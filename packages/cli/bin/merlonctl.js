@@ -1,0 +1,5 @@
+#!/usr/bin/env node
+// SPDX-License-Identifier: Apache-2.0
+// Starts the bundle that `npm run build` makes: one file to read instead of hundreds.
+
+await import("../bundle/merlonctl.js")

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Readers of flag values that several commands share. Each refuses what it cannot use in words that fit behind the
+// flag's name.
+
+import { durationMilliseconds } from "@merlon/policy"
+import { InvalidArgumentError } from "commander"
+
+export interface Address {
+  readonly host: string
+  readonly port: number
+}
+
+export function whole(minimum: number, maximum: number): (text: string) => number {
+  return text => {
+    const number = Number(text)
+    if (!/^\d+$/.test(text) || number < minimum || number > maximum)
+      throw new InvalidArgumentError(`must be a whole number from ${minimum} to ${maximum}`)
+    return number
+  }
+}
+
+export const port = whole(0, 65_535)
+
+export function several(value: string, before: readonly string[]): readonly string[] {
+  return [...before, value]
+}
+
+export function address(text: string): Address {
+  const match = /^(.+):(\d{1,5})$/.exec(text)
+  const number = Number(match?.[2])
+  if (match?.[1] === undefined || number > 65_535)
+    throw new InvalidArgumentError("must have the form HOST:PORT, as 127.0.0.1:15000")
+  return { host: match[1].replace(/^\[(.*)\]$/, "$1"), port: number }
+}
+
+/** In milliseconds, from a length of time as policies write them: `90s`, `24h`. */
+export function duration(text: string): number {
+  const milliseconds = durationMilliseconds(text)
+  if (milliseconds === undefined || milliseconds <= 0)
+    throw new InvalidArgumentError("must be a length of time, as 90s, 10m or 24h")
+  return milliseconds
+}

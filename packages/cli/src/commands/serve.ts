@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// `merlond serve`: the control plane, on the cluster it is pointed at, or on one of its own.
+
+import { Command, Option } from "commander"
+import { pino } from "pino"
+import { duration, port, several, whole } from "../arguments.js"
+import { applyConfigFile } from "../config-file.js"
+import { type ServeFlags, startServing } from "../serve/start-serving.js"
+
+const LEVELS = ["fatal", "error", "warn", "info", "debug", "trace"]
+const NORMALIZATIONS = ["NONE", "BASE", "MERGE_SLASHES", "DECODE_AND_MERGE_SLASHES"]
+
+export function serveCommand(): Command {
+  const option = (flags: string, description: string, env: string): Option =>
+    new Option(flags, description).env(`MERLON_${env}`)
+  return (
+    new Command("serve")
+      .description("run the control plane")
+      .addOption(option("--config <file>", "YAML with any of these options, in camel case", "CONFIG"))
+      .addOption(option("--mesh <word>", "what the mesh is called; names derive from it", "MESH").default("merlon"))
+      .addOption(option("--domain <domain>", "of API groups, labels and annotations", "DOMAIN").default("merlon.dev"))
+      .addOption(option("--trust-domain <domain>", "of identities", "TRUST_DOMAIN").default("cluster.local"))
+      .addOption(
+        option("--trust-domain-alias <domain>", "further trust domain that counts as ours; repeatable", "TRUST_ALIAS")
+          .argParser(several)
+          .default([], "none"),
+      )
+      .addOption(
+        option("--path-normalization <how>", "one spelling per path, before policies look", "PATH_NORMALIZATION")
+          .choices(NORMALIZATIONS)
+          .default("BASE"),
+      )
+      .addOption(
+        option("--num-trusted-proxies <n>", "proxies in front whose X-Forwarded-For is believed", "TRUSTED_PROXIES")
+          .argParser(whole(0, 100))
+          .default(0),
+      )
+      .addOption(
+        option("--cluster-domain <domain>", "suffix of Services' host names", "CLUSTER_DOMAIN").default(
+          "cluster.local",
+        ),
+      )
+      // The cluster.
+      .addOption(
+        option("--kubeconfig <file>", "cluster to serve (default: KUBECONFIG, or the pod's own)", "KUBECONFIG"),
+      )
+      .addOption(option("--context <name>", "context of the kubeconfig", "CONTEXT"))
+      .addOption(option("--embedded", "bring a cluster of our own even if another one is configured", "EMBEDDED"))
+      .addOption(option("--data <folder>", "store, keys and kubeconfig of our own cluster", "DATA").default(".merlon"))
+      .addOption(option("--api-port <n>", "of our own cluster, 0 for any", "API_PORT").argParser(port).default(7443))
+      // Listening.
+      .addOption(option("--listen <host>", "address to listen on (default: 127.0.0.1; in a pod 0.0.0.0)", "LISTEN"))
+      .addOption(option("--mesh-port <n>", "proxies: xDS and signing", "MESH_PORT").argParser(port).default(15_012))
+      .addOption(option("--webhook-port <n>", "admission", "WEBHOOK_PORT").argParser(port).default(15_017))
+      .addOption(option("--health-port <n>", "health and metrics", "HEALTH_PORT").argParser(port).default(15_014))
+      .addOption(
+        option("--serving-name <name>", "host name or address others know us by; repeatable", "SERVING_NAME")
+          .argParser(several)
+          .default([], "the Service's names, localhost and the address"),
+      )
+      .addOption(option("--replica <name>", "of this replica (default: host name and process)", "REPLICA"))
+      // Certificates and keys.
+      .addOption(
+        option("--certificate-ttl <time>", "life of a workload's certificate", "CERTIFICATE_TTL")
+          .argParser(duration)
+          .default(24 * 3_600_000, "24h"),
+      )
+      .addOption(
+        option("--max-certificate-ttl <time>", "the longest a workload may ask for", "MAX_CERTIFICATE_TTL")
+          .argParser(duration)
+          .default(90 * 24 * 3_600_000, "2160h"),
+      )
+      .addOption(option("--authority <folder>", "sign with this authority instead of a root of our own", "AUTHORITY"))
+      .addOption(option("--jwks-ca <file>", "further authority of issuers' servers, PEM", "JWKS_CA"))
+      .addOption(
+        option("--deny-private-issuers", "fetch no keys from loopback and private addresses", "DENY_PRIVATE_ISSUERS"),
+      )
+      // Injection.
+      .addOption(option("--image <image>", "of injected proxies", "IMAGE").default("merlon:latest"))
+      .addOption(
+        option("--capture <how>", "how traffic reaches injected proxies", "CAPTURE")
+          .choices(["redirect", "service"])
+          .default("redirect"),
+      )
+      .addOption(option("--native-sidecar", "inject the proxy as a restartable init container", "NATIVE_SIDECAR"))
+      .addOption(
+        option("--control-plane <host:port>", "where injected proxies find us (default: the Service)", "CONTROL_PLANE"),
+      )
+      // Watching it.
+      .addOption(new Option("--traces <url>", "OTLP over HTTP").env("OTEL_EXPORTER_OTLP_ENDPOINT"))
+      .addOption(
+        option("--log-level <level>", "of the log on standard error", "LOG_LEVEL").choices(LEVELS).default("info"),
+      )
+      .action((flags: ServeFlags & { config?: string }, command: Command) => run(flags, command))
+  )
+}
+
+async function run({ config }: { config?: string }, command: Command): Promise<void> {
+  if (config !== undefined) applyConfigFile(command, config)
+  const flags = command.opts<ServeFlags & { logLevel: string }>()
+  const logger = pino({ level: flags.logLevel, base: null }, pino.destination({ dest: 2, sync: true }))
+  const serving = startServing(flags, process.env, logger)
+  let stopping = false
+  const stop = (signal: string): void => {
+    // Asked twice, it does not wait any longer.
+    if (stopping) process.exit(1)
+    stopping = true
+    logger.info({ signal }, "stopping")
+    serving
+      .then(running => running.stop())
+      .then(
+        () => process.exit(0),
+        () => process.exit(1),
+      )
+  }
+  for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stop(signal))
+  const { summary } = await serving
+  process.stdout.write(summary)
+}

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+// From flags to a running control plane: finds the cluster or brings one, and connects to it as any client would.
+
+import { readFileSync } from "node:fs"
+import { hostname } from "node:os"
+import { join, resolve } from "node:path"
+import { type Cluster, startCluster } from "@merlon/cluster"
+import {
+  bootstrapServiceAccount,
+  type Connection,
+  ControlPlane,
+  type ControlPlaneOptions,
+  componentNames,
+  connectionFrom,
+  type HttpKubernetesClient,
+  httpClient,
+  inClusterConnection,
+  SYSTEM_TIME,
+} from "@merlon/control"
+import { type MeshNames, meshConfig, meshNames, type PathNormalization } from "@merlon/policy"
+import type { Logger } from "pino"
+
+export interface ServeFlags {
+  readonly mesh: string
+  readonly domain: string
+  readonly trustDomain: string
+  readonly trustDomainAlias: readonly string[]
+  readonly pathNormalization: PathNormalization
+  readonly numTrustedProxies: number
+  readonly clusterDomain: string
+  readonly kubeconfig?: string
+  readonly context?: string
+  readonly embedded?: boolean
+  readonly data: string
+  readonly apiPort: number
+  readonly listen?: string
+  readonly meshPort: number
+  readonly webhookPort: number
+  readonly healthPort: number
+  readonly servingName: readonly string[]
+  readonly replica?: string
+  readonly certificateTtl: number
+  readonly maxCertificateTtl: number
+  readonly authority?: string
+  readonly jwksCa?: string
+  readonly denyPrivateIssuers?: boolean
+  readonly image: string
+  readonly capture: "redirect" | "service"
+  readonly nativeSidecar?: boolean
+  readonly controlPlane?: string
+  readonly traces?: string
+}
+
+type Environment = { readonly [name: string]: string | undefined }
+
+export interface Serving {
+  readonly controlPlane: ControlPlane
+  readonly cluster: Cluster | undefined
+  /** What a person wants to know now. */
+  readonly summary: string
+  stop(): Promise<void>
+}
+
+const ROOT_LIFETIME_MS = 10 * 365 * 24 * 3_600_000
+const LOOPBACK = "127.0.0.1"
+
+export async function startServing(flags: ServeFlags, env: Environment, logger: Logger): Promise<Serving> {
+  const names = meshNames({ mesh: flags.mesh, domain: flags.domain })
+  const inCluster = inClusterConnection({ ...env }, SYSTEM_TIME) !== undefined
+  const isElsewhere = flags.kubeconfig !== undefined || env.KUBECONFIG !== undefined || inCluster
+  const cluster = flags.embedded === true || !isElsewhere ? await bringCluster(flags, logger) : undefined
+  try {
+    const { connection, close } = await connect(flags, env, names, cluster, logger)
+    const client = clientOf(connection, names)
+    const controlPlane = await ControlPlane.start(optionsOf(flags, names, client, inCluster, logger))
+    const stop = async (): Promise<void> => {
+      await controlPlane.stop()
+      await client.close()
+      await close()
+      await cluster?.close()
+    }
+    return { controlPlane, cluster, summary: summaryOf(controlPlane, connection, cluster), stop }
+  } catch (error) {
+    await cluster?.close()
+    throw error
+  }
+}
+
+function bringCluster({ data, apiPort }: ServeFlags, logger: Logger): Promise<Cluster> {
+  return startCluster({
+    dataDir: join(resolve(data), "cluster"),
+    host: LOOPBACK,
+    port: apiPort,
+    log: (error, request) =>
+      logger.error({ request, error: error instanceof Error ? error.message : String(error) }, "the API failed"),
+  })
+}
+
+async function connect(
+  { kubeconfig, context }: ServeFlags,
+  env: Environment,
+  names: MeshNames,
+  cluster: Cluster | undefined,
+  logger: Logger,
+): Promise<{ readonly connection: Connection; close(): Promise<void> }> {
+  const warn = (message: string): void => logger.warn(message)
+  if (cluster === undefined) {
+    const connection = connectionFrom({
+      ...(kubeconfig === undefined ? {} : { kubeconfig }),
+      ...(context === undefined ? {} : { context }),
+      env: { ...env },
+      warn,
+    })
+    return { connection, close: () => Promise.resolve() }
+  }
+  // The administrator's client is used for this alone; the control plane has the rights it has everywhere.
+  const administrator = connectionFrom({ kubeconfig: cluster.kubeconfigPath, env: {}, warn })
+  const admin = clientOf(administrator, names)
+  const connection = await bootstrapServiceAccount({ admin, connection: administrator, names })
+  return { connection, close: () => admin.close() }
+}
+
+function clientOf(connection: Connection, names: MeshNames): HttpKubernetesClient {
+  const { fieldManager } = componentNames(names)
+  return httpClient(connection, { userAgent: fieldManager, fieldManager })
+}
+
+function optionsOf(
+  flags: ServeFlags,
+  names: MeshNames,
+  client: HttpKubernetesClient,
+  inCluster: boolean,
+  logger: Logger,
+): ControlPlaneOptions {
+  const { controlPlane } = componentNames(names)
+  const host = flags.listen ?? (inCluster ? "0.0.0.0" : LOOPBACK)
+  const service = `${controlPlane}.${names.rootNamespace}.svc`
+  return {
+    client,
+    mesh: meshConfig({
+      names,
+      trustDomain: flags.trustDomain,
+      trustDomainAliases: flags.trustDomainAlias,
+      pathNormalization: flags.pathNormalization,
+      numTrustedProxies: flags.numTrustedProxies,
+    }),
+    clusterDomain: flags.clusterDomain,
+    replica: flags.replica ?? `${hostname()}-${process.pid}`,
+    listen: { host, meshPort: flags.meshPort, webhookPort: flags.webhookPort, healthPort: flags.healthPort },
+    servingNames: [service, `${service}.${flags.clusterDomain}`, "localhost", LOOPBACK, ...flags.servingName],
+    webhooks: inCluster
+      ? { service: controlPlane, port: 443 }
+      : { url: port => `https://${urlHost(flags.servingName[0] ?? LOOPBACK)}:${port}` },
+    certificates: {
+      defaultTtlMs: flags.certificateTtl,
+      maxTtlMs: Math.max(flags.maxCertificateTtl, flags.certificateTtl),
+      rootLifetimeMs: ROOT_LIFETIME_MS,
+      folder: flags.authority,
+    },
+    keySets: {
+      authorities: flags.jwksCa === undefined ? undefined : readFileSync(flags.jwksCa, "utf8"),
+      denyPrivateAddresses: flags.denyPrivateIssuers ?? false,
+    },
+    injection: {
+      image: flags.image,
+      capture: flags.capture,
+      controlPlane: flags.controlPlane ?? `${service}:15012`,
+      nativeSidecar: flags.nativeSidecar ?? false,
+    },
+    traces: flags.traces,
+    logger,
+  }
+}
+
+function urlHost(host: string): string {
+  return host.includes(":") ? `[${host}]` : host
+}
+
+function summaryOf(controlPlane: ControlPlane, connection: Connection, cluster: Cluster | undefined): string {
+  const { mesh, webhook, health } = controlPlane.ports
+  const lines = [
+    `serving the mesh of ${connection.origin}`,
+    `proxies    :${mesh}   webhooks :${webhook}   health http://127.0.0.1:${health}/readyz`,
+    ...(cluster === undefined ? [] : [`export KUBECONFIG=${cluster.kubeconfigPath}`]),
+  ]
+  return `${lines.join("\n")}\n`
+}

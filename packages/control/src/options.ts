@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything that can be set of a control plane. Who starts it fills this in; nothing below reads flags or the
+// environment.
+
+import type { MeshConfig } from "@merlon/policy"
+import type { Logger } from "pino"
+import type { KubernetesClient } from "./kubernetes/client.js"
+
+export interface ControlPlaneOptions {
+  readonly client: KubernetesClient
+  readonly mesh: MeshConfig
+  /** The suffix of Services' host names. */
+  readonly clusterDomain: string
+  /** Of this replica, unique among those that run now. */
+  readonly replica: string
+  readonly listen: {
+    readonly host: string
+    /** 0 for any, as with the other two. */
+    readonly meshPort: number
+    readonly webhookPort: number
+    readonly healthPort: number
+  }
+  /** Host names and addresses under which proxies and the API server reach this replica, for its certificate. */
+  readonly servingNames: readonly string[]
+  /** How the API server reaches the webhooks: directly on this machine, or through a Service. */
+  readonly webhooks: { readonly url: (port: number) => string } | { readonly service: string; readonly port: number }
+  readonly certificates: {
+    readonly defaultTtlMs: number
+    readonly maxTtlMs: number
+    readonly rootLifetimeMs: number
+    /** Folder with a plugged-in authority. */
+    readonly folder: string | undefined
+  }
+  readonly keySets: {
+    /** PEM, beside the system's own authorities. */
+    readonly authorities: string | undefined
+    readonly denyPrivateAddresses: boolean
+  }
+  readonly injection: {
+    readonly image: string
+    readonly capture: "redirect" | "service"
+    /** Where injected proxies find the control plane, as `HOST:PORT`. */
+    readonly controlPlane: string
+    readonly nativeSidecar: boolean
+  }
+  /** OTLP over HTTP; no traces where absent. */
+  readonly traces: string | undefined
+  readonly logger: Logger
+}

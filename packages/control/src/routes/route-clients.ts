@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who asks for the routes of which host and has taken them as they are now: what a MeshService's status is counted from.
+// Stands between the streams and the routes and changes nothing of what either says.
+
+import { HOST_ROUTES, ROUTE_CONFIGURATION, type Snapshot } from "@merlon/xds"
+import type { RouteClient, RouteResources, RouteWatch } from "../distribution/delegate.js"
+import { Burst, type Scheduler } from "../snapshot/burst.js"
+import type { ClientCount } from "../status/condition-inputs.js"
+import type { MeshServiceClients } from "../status/status-inputs.js"
+import { hostCandidates, parseAuthority } from "./host-name.js"
+import { keyOf, type MeshServiceIndex } from "./mesh-service-index.js"
+
+export interface RouteClientsOptions {
+  readonly routes: RouteResources & { readonly meshServices: MeshServiceIndex }
+  readonly clusterDomain: string
+  readonly scheduler?: Scheduler
+}
+
+interface Asking {
+  readonly client: string
+  readonly hosts: ReadonlySet<string>
+  readonly watch: RouteWatch
+  acknowledged: number
+  rejection: string | undefined
+}
+
+/** The types that say how requests are split; the others follow from them. */
+const SPLITTING: ReadonlySet<string> = new Set([HOST_ROUTES, ROUTE_CONFIGURATION])
+const MOST_NAMED = 10
+
+export class RouteClients implements RouteResources, MeshServiceClients {
+  readonly #options: RouteClientsOptions
+  readonly #byHost = new Map<string, Set<Asking>>()
+  readonly #changed = new Set<string>()
+  readonly #listeners = new Set<(meshServices: ReadonlySet<string>) => void>()
+  readonly #burst: Burst
+
+  constructor(options: RouteClientsOptions) {
+    this.#options = options
+    this.#burst = new Burst(() => this.#tell(), options.scheduler)
+  }
+
+  serves(typeUrl: string): boolean {
+    return this.#options.routes.serves(typeUrl)
+  }
+
+  watch(client: RouteClient, typeUrl: string, names: "*" | ReadonlySet<string>, wake: () => void): RouteWatch {
+    const { routes } = this.#options
+    if (names === "*" || !SPLITTING.has(typeUrl)) return routes.watch(client, typeUrl, names, wake)
+    const watch = routes.watch(client, typeUrl, names, () => {
+      this.#touch(asking)
+      wake()
+    })
+    const asking: Asking = {
+      client: client.node.id,
+      hosts: this.#hostsOf(names, client.caller.namespace),
+      watch,
+      acknowledged: 0,
+      rejection: undefined,
+    }
+    this.#file(asking)
+    return {
+      snapshot: (): Snapshot => watch.snapshot(),
+      acknowledged: revision => {
+        watch.acknowledged?.(revision)
+        asking.acknowledged = revision
+        asking.rejection = undefined
+        this.#touch(asking)
+      },
+      rejected: (revision, message) => {
+        watch.rejected?.(revision, message)
+        asking.rejection = message
+        this.#touch(asking)
+      },
+      close: () => {
+        watch.close()
+        this.#remove(asking)
+      },
+    }
+  }
+
+  count(namespace: string, name: string): ClientCount {
+    const key = keyOf({ namespace, name })
+    const asking = new Set<Asking>()
+    for (const [host, clients] of this.#byHost) {
+      if (this.#governing(host) !== key) continue
+      for (const client of clients) asking.add(client)
+    }
+    const all = [...asking]
+    const waiting = all.filter(({ watch, acknowledged }) => watch.snapshot().revision !== acknowledged)
+    const refusing = all.find(({ rejection }) => rejection !== undefined)
+    return {
+      clients: all.length,
+      acknowledged: all.length - waiting.length,
+      waiting: waiting.slice(0, MOST_NAMED).map(({ client }) => client),
+      rejection: refusing && { client: refusing.client, message: refusing.rejection ?? "" },
+    }
+  }
+
+  onChange(listener: (meshServices: ReadonlySet<string>) => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  close(): void {
+    this.#burst.stop()
+    this.#listeners.clear()
+  }
+
+  #hostsOf(names: Iterable<string>, namespace: string): ReadonlySet<string> {
+    const hosts = new Set<string>()
+    for (const name of names) {
+      const host = parseAuthority(name)?.host
+      if (host === undefined) continue
+      for (const candidate of hostCandidates(host, namespace, this.#options.clusterDomain)) hosts.add(candidate)
+    }
+    return hosts
+  }
+
+  #governing(host: string): string | undefined {
+    const document = this.#options.routes.meshServices.governing(host)
+    return document && keyOf(document.metadata)
+  }
+
+  #file(asking: Asking): void {
+    for (const host of asking.hosts) {
+      const clients = this.#byHost.get(host) ?? new Set()
+      this.#byHost.set(host, clients.add(asking))
+    }
+    this.#touch(asking)
+  }
+
+  #remove(asking: Asking): void {
+    for (const host of asking.hosts) {
+      const clients = this.#byHost.get(host)
+      clients?.delete(asking)
+      if (clients?.size === 0) this.#byHost.delete(host)
+    }
+    this.#touch(asking)
+  }
+
+  #touch({ hosts }: Asking): void {
+    for (const host of hosts) {
+      const key = this.#governing(host)
+      if (key !== undefined) this.#changed.add(key)
+    }
+    if (this.#changed.size > 0) this.#burst.request()
+  }
+
+  #tell(): void {
+    const changed = new Set(this.#changed)
+    this.#changed.clear()
+    for (const listener of [...this.#listeners]) listener(changed)
+  }
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// The webhooks: served by every replica, registered in the cluster by the one that leads, and kept registered.
+
+import { type meshNames, type PolicyDocument, validate } from "@merlon/policy"
+import { admissionHandlers, type HandlerOptions } from "../admission/handlers.js"
+import { WebhookServer } from "../admission/webhook-server.js"
+import type { Authority } from "../authority/authority.js"
+import { installWebhooks } from "../install/install.js"
+import type { WebhookAddress } from "../install/webhook-manifests.js"
+import type { ControlMetrics } from "../observe/metrics.js"
+import type { ControlTracer } from "../observe/traces.js"
+import type { ControlPlaneOptions } from "../options.js"
+import { labelsOf } from "../registry/foreign.js"
+import type { Registry } from "../registry/registry.js"
+import type { Reflectors } from "./reflectors.js"
+
+export interface AdmissionParts {
+  readonly options: ControlPlaneOptions
+  readonly authority: Authority
+  readonly reflectors: Reflectors
+  readonly registry: Registry
+  readonly metrics: ControlMetrics
+  readonly isLeader: () => boolean
+  readonly tracer: ControlTracer
+}
+
+export interface Admission {
+  readonly port: number
+  /** Tells the API server to ask us, at once. */
+  register(): void
+  stop(): Promise<void>
+}
+
+/** Somebody may have removed the registration, or pointed it at a replica that is no more. */
+const LOOK_AGAIN_MS = 10_000
+const RETRY_MS = 1_000
+
+export async function startAdmission(parts: AdmissionParts): Promise<Admission> {
+  const { options, authority, isLeader } = parts
+  const { client, mesh, listen, logger } = options
+  const certificate = authority.serve("webhooks", options.servingNames)
+  const papers = () => ({ certificate: certificate.current.certificateChain, key: certificate.current.privateKey })
+  const server = new WebhookServer({
+    papers: papers(),
+    handlers: admissionHandlers(handlerOptions(parts)),
+    observe: ({ path, outcome }) => parts.metrics.reviewed(path, outcome),
+    log: (message, error) => logger.warn({ error: messageOf(error) }, message),
+  })
+  const port = await server.listen(listen.webhookPort, listen.host)
+  certificate.onChange(() => server.setPapers(papers()))
+
+  const webhook = addressOf(options, port)
+  let stopped = false
+  let timer: NodeJS.Timeout | undefined
+  let running: Promise<void> = Promise.resolve()
+  const install = async (): Promise<void> => {
+    clearTimeout(timer)
+    if (stopped) return
+    let again = LOOK_AGAIN_MS
+    try {
+      const { bundle } = authority.current
+      await installWebhooks({
+        client,
+        names: mesh.names,
+        caBundle: bundle,
+        webhook,
+        capture: options.injection.capture,
+      })
+    } catch (error) {
+      again = RETRY_MS
+      logger.warn({ error: messageOf(error) }, "the webhooks could not be registered; trying again")
+    }
+    if (!stopped) timer = setTimeout(lookAgain, again).unref()
+  }
+  const register = (): void => {
+    running = running.then(install)
+  }
+  const lookAgain = (): void => {
+    if (isLeader()) register()
+  }
+  const unfollow = authority.onChange(lookAgain)
+  // The first time by everybody: nobody may lead yet, and policies must not be stored unseen until somebody does.
+  await install()
+  return {
+    port,
+    register,
+    stop: async () => {
+      stopped = true
+      clearTimeout(timer)
+      unfollow()
+      await running
+      await server.close()
+    },
+  }
+}
+
+function addressOf({ webhooks, mesh }: ControlPlaneOptions, port: number): WebhookAddress {
+  if ("url" in webhooks) return { url: webhooks.url(port) }
+  return { service: { namespace: mesh.names.rootNamespace, name: webhooks.service, port: webhooks.port } }
+}
+
+function handlerOptions({ options, reflectors, registry }: AdmissionParts): HandlerOptions {
+  const { mesh, injection } = options
+  const { names } = mesh
+  const serverName = `${names.mesh}d.${names.rootNamespace}.svc`
+  return {
+    mesh,
+    injection: {
+      names,
+      image: injection.image,
+      capture: injection.capture,
+      nativeSidecar: injection.nativeSidecar,
+      controlPlane: { address: injection.controlPlane, serverName },
+    },
+    known: () => ({
+      documents: Object.values(reflectors.policies).flatMap(copy => documentsIn(copy.items.values(), names)),
+      workloads: [...registry.workloads.values()].map(({ namespace, name, labels, ports }) => ({
+        namespace,
+        name,
+        labels,
+        ports: ports.map(({ port }) => port),
+      })),
+    }),
+    namespaceLabels: namespace => {
+      const object = reflectors.namespaces.items.get(namespace)
+      return object === undefined ? undefined : labelsOf(object.metadata.labels)
+    },
+    portsBehind: (namespace, selector) => {
+      for (const { ports } of registry.select(selector, namespace)) return ports
+      return undefined
+    },
+  }
+}
+
+function documentsIn(objects: Iterable<unknown>, names: ReturnType<typeof meshNames>): readonly PolicyDocument[] {
+  return [...objects].flatMap(object => validate(object, names).document ?? [])
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

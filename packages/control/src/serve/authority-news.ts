@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// What people must see of the authority: rotations, revocations, papers about to end.
+
+import type { Logger } from "pino"
+import type { Authority } from "../authority/authority.js"
+import type { EventSink } from "../status/events.js"
+
+export interface AuthorityNewsOptions {
+  readonly authority: Authority
+  readonly events: EventSink
+  readonly isLeader: () => boolean
+  readonly logger: Logger
+}
+
+const LOOK_MS = 3_600_000
+const SOON_MS = 30 * 24 * 3_600_000
+
+export class AuthorityNews {
+  readonly #options: AuthorityNewsOptions
+  readonly #stop: () => void
+  readonly #timer: NodeJS.Timeout
+  #phase: string
+  #revoked: string
+
+  constructor(options: AuthorityNewsOptions) {
+    const { authority } = options
+    this.#options = options
+    this.#phase = authority.facts.phase
+    this.#revoked = this.#revocations()
+    this.#stop = authority.onChange(() => this.#changed())
+    this.#timer = setInterval(() => this.#lookAtExpiry(), LOOK_MS).unref()
+    this.#lookAtExpiry()
+  }
+
+  stop(): void {
+    this.#stop()
+    clearInterval(this.#timer)
+  }
+
+  #changed(): void {
+    const { phase, revokedIdentities, revokedSerials, signer } = this.#options.authority.facts
+    if (phase !== this.#phase) {
+      this.#phase = phase
+      this.#tell("RootRotationPhase", `the root's rotation is in the phase ${phase}; ${signer.slice(0, 16)} signs`)
+    }
+    const revoked = this.#revocations()
+    if (revoked === this.#revoked) return
+    this.#revoked = revoked
+    const { namespace, revocationsConfigMap: name } = this.#options.authority.names
+    const message = `${revokedIdentities} identities and ${revokedSerials} certificates are revoked`
+    this.#options.logger.warn(message)
+    if (!this.#options.isLeader()) return
+    this.#options.events.record({ apiVersion: "v1", kind: "ConfigMap", namespace, name }, "RevocationApplied", message)
+  }
+
+  #revocations(): string {
+    const { revokedIdentities, revokedSerials } = this.#options.authority.current
+    return JSON.stringify([revokedIdentities, revokedSerials])
+  }
+
+  #lookAtExpiry(): void {
+    const { rootNotAfter, signerNotAfter } = this.#options.authority.facts
+    const ends = Math.min(rootNotAfter, signerNotAfter)
+    if (ends - Date.now() > SOON_MS) return
+    this.#tell("CertificateExpiring", `the mesh's authority ends ${new Date(ends).toISOString()}; rotate it`)
+  }
+
+  #tell(reason: "RootRotationPhase" | "CertificateExpiring", message: string): void {
+    const { authority, events, isLeader, logger } = this.#options
+    logger.warn(message)
+    if (!isLeader()) return
+    const { namespace, rootSecret: name } = authority.names
+    events.record({ apiVersion: "v1", kind: "Secret", namespace, name }, reason, message)
+  }
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The port that proxies speak to: who they are, what they get, what is counted of it.
+
+import {
+  CLUSTER,
+  ENDPOINTS,
+  HOST_ROUTES,
+  LISTENER,
+  type MeshServerOptions,
+  PROXY_RESOURCE,
+  ROUTE_CONFIGURATION,
+} from "@merlon/xds"
+import type { Authority } from "../authority/authority.js"
+import type { ServingCertificate } from "../authority/serving-certificate.js"
+import type { ConnectedProxies } from "../distribution/connected-proxies.js"
+import type { Distribution } from "../distribution/distribution.js"
+import type { KeySets } from "../keysets/key-sets.js"
+import type { ControlMetrics, PushType } from "../observe/metrics.js"
+import { type ControlTracer, traced } from "../observe/traces.js"
+import type { ControlPlaneOptions } from "../options.js"
+import { callerOfCertificate, callerOfToken } from "./callers.js"
+
+export interface MeshPortParts {
+  readonly options: ControlPlaneOptions
+  readonly authority: Authority
+  readonly serving: ServingCertificate
+  readonly distribution: Distribution
+  readonly proxies: ConnectedProxies
+  readonly keySets: KeySets
+  readonly metrics: ControlMetrics
+  readonly tracer: ControlTracer
+}
+
+const PUSH_TYPES: ReadonlyMap<string, PushType> = new Map([
+  [PROXY_RESOURCE, "proxy"],
+  [LISTENER, "listener"],
+  [ROUTE_CONFIGURATION, "route"],
+  [CLUSTER, "cluster"],
+  [ENDPOINTS, "endpoint"],
+  [HOST_ROUTES, "mesh"],
+])
+
+export function meshServerOptions(parts: MeshPortParts): MeshServerOptions {
+  const { options, authority, serving, distribution, proxies, keySets, metrics, tracer } = parts
+  const { client, mesh, listen, logger } = options
+  return {
+    host: listen.host,
+    port: listen.meshPort,
+    papers: () => ({ ...serving.current, clientTrustBundle: authority.current.bundle }),
+    verifyToken: token => callerOfToken(client, mesh, token),
+    checkCertificate: callerOfCertificate,
+    source: distribution,
+    sign: (caller, request, ttlSeconds, nodeId) =>
+      traced(tracer, "sign certificate", { node: nodeId }, async () => {
+        const result = await authority.sign(caller, request, ttlSeconds)
+        if (!result.ok) return { code: result.code, message: result.message }
+        // By what the caller may call itself alone: another's certificate says nothing of this proxy's.
+        const isOwn = nodeId === `${caller.namespace}/${caller.pod ?? nodeId.split("/")[1]}`
+        if (isOwn) proxies.noteSigner(nodeId, authority.current.signer)
+        return result.certificate
+      }),
+    report: (_, __, unknownKeys) => {
+      for (const id of unknownKeys) keySets.reportUnknownKey(id)
+    },
+    observe: {
+      sent: (typeUrl, { bytes }) => metrics.pushed(typeOf(typeUrl), bytes),
+      acknowledged: (typeUrl, milliseconds) => metrics.acknowledged(typeOf(typeUrl), milliseconds / 1_000),
+      rejected: (typeUrl, nodeId, message) => {
+        metrics.rejected(typeOf(typeUrl))
+        logger.warn({ node: nodeId, message }, "an update was refused")
+      },
+      overdue: (_, nodeId) => logger.warn({ node: nodeId }, "an update has not been acknowledged for a while"),
+    },
+    log: logger,
+  }
+}
+
+function typeOf(typeUrl: string): PushType {
+  return PUSH_TYPES.get(typeUrl) ?? "other"
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every copy of the cluster's objects that the control plane keeps, and how well it keeps them.
+
+import type { Kind, MeshNames } from "@merlon/policy"
+import { authorityNames } from "../authority/authority-names.js"
+import { reportLabel } from "../distribution/replica-reporter.js"
+import type { KubernetesClient, ListOptions } from "../kubernetes/client.js"
+import { Reflector } from "../kubernetes/reflector-loop.js"
+import {
+  CONFIG_MAPS,
+  type KubernetesObject,
+  NAMESPACES,
+  PODS,
+  policyTypes,
+  type ResourceType,
+  SECRETS,
+  SERVICES,
+} from "../kubernetes/resource-type.js"
+
+type Copy = Reflector<KubernetesObject>
+
+export interface Reflectors {
+  readonly namespaces: Copy
+  readonly pods: Copy
+  readonly services: Copy
+  readonly policies: { readonly [K in Kind]: Copy }
+  /** Of the root namespace, as the following two. */
+  readonly secrets: Copy
+  readonly configMaps: Copy
+  readonly reports: Copy
+  /** The trust bundles of all namespaces. */
+  readonly bundles: Copy
+  health(): readonly CopyHealth[]
+  stop(): Promise<void>
+}
+
+export interface CopyHealth {
+  readonly kind: string
+  readonly synced: boolean
+  /** How long the API has been away; 0 while the copy follows it. */
+  readonly silentMs: number
+}
+
+export function startReflectors(
+  client: KubernetesClient,
+  names: MeshNames,
+  log: (message: string, error: unknown) => void,
+): Reflectors {
+  const all: { readonly kind: string; readonly copy: Copy; synced: boolean }[] = []
+  const follow = (kind: string, type: ResourceType, options: ListOptions = {}): Copy => {
+    const copy = new Reflector<KubernetesObject>({ client, type, log, ...options })
+    const entry = { kind, copy, synced: false }
+    all.push(entry)
+    void copy.synced.then(() => {
+      entry.synced = true
+    })
+    return copy.start()
+  }
+  const { rootNamespace: namespace } = names
+  const types = policyTypes(names)
+  return {
+    namespaces: follow("Namespace", NAMESPACES),
+    pods: follow("Pod", PODS),
+    services: follow("Service", SERVICES),
+    policies: {
+      RequestAuthentication: follow("RequestAuthentication", types.RequestAuthentication),
+      AuthorizationPolicy: follow("AuthorizationPolicy", types.AuthorizationPolicy),
+      PeerAuthentication: follow("PeerAuthentication", types.PeerAuthentication),
+      MeshService: follow("MeshService", types.MeshService),
+    },
+    secrets: follow("Secret", SECRETS, { namespace }),
+    configMaps: follow("ConfigMap", CONFIG_MAPS, { namespace }),
+    reports: follow("ReplicaReport", CONFIG_MAPS, { namespace, labelSelector: reportLabel(names) }),
+    bundles: follow("TrustBundle", CONFIG_MAPS, {
+      fieldSelector: `metadata.name=${authorityNames(names).bundleConfigMap}`,
+    }),
+    health: () =>
+      all.map(({ kind, copy, synced }) => ({
+        kind,
+        synced,
+        silentMs: copy.health.connected ? 0 : Math.max(0, Date.now() - copy.health.since),
+      })),
+    stop: async () => {
+      await Promise.all(all.map(({ copy }) => copy.stop()))
+    },
+  }
+}

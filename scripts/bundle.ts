@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Makes one file of each program, with what a command alone needs in a file of its own. A proxy is ready in a fraction of
+// the time that reading hundreds of modules takes.
+
+import { existsSync, rmSync } from "node:fs"
+import { build } from "esbuild"
+
+const OUT = "packages/cli/bundle"
+const PROGRAMS = ["merlond", "merlonctl"].map(name => `packages/cli/src/${name}.ts`).filter(file => existsSync(file))
+
+rmSync(OUT, { recursive: true, force: true })
+await build({
+  entryPoints: PROGRAMS,
+  outdir: OUT,
+  bundle: true,
+  splitting: true,
+  format: "esm",
+  platform: "node",
+  target: "node20",
+  conditions: ["@merlon/source"],
+  // Names stay: they are what a stack trace shows. Line breaks go: they are a third of the bytes.
+  minifySyntax: true,
+  minifyWhitespace: true,
+  sourcemap: "linked",
+  sourcesContent: false,
+  legalComments: "none",
+  // Finds its binary beside itself.
+  external: ["classic-level"],
+  // Dependencies in the older module format call `require`.
+  banner: { js: 'import{createRequire as $require}from"node:module";const require=$require(import.meta.url);' },
+  logLevel: "warning",
+})
