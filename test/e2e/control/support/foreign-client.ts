@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// The foreign client as a test sees it. grpc-js-xds knows no TLS towards its control plane, so it reaches the mesh port
+// through a tunnel that holds the client's certificate, as stunnel would.
+
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process"
+import { once } from "node:events"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { type AddressInfo, createServer, type Server } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { createInterface } from "node:readline"
+import { connect } from "node:tls"
+import { fileURLToPath } from "node:url"
+import type { Papers } from "./mesh-control.js"
+
+const PROGRAM = fileURLToPath(new URL("./foreign-client-process.ts", import.meta.url))
+
+export interface ForeignClientOptions {
+  readonly target: string
+  readonly controlPort: number
+  readonly papers: Papers
+  /** `xds`: TLS as the control plane says. */
+  readonly security: "plain" | "xds"
+}
+
+export type Counts = { readonly [who: string]: number }
+
+export class ForeignClient {
+  readonly #child: ChildProcessWithoutNullStreams
+  readonly #lines: AsyncIterator<string>
+  readonly #tunnel: Server
+  readonly #folder: string
+  #stderr = ""
+
+  private constructor(options: ForeignClientOptions, tunnel: Server, folder: string) {
+    this.#tunnel = tunnel
+    this.#folder = folder
+    this.#child = spawn(process.execPath, ["--import", "tsx", PROGRAM, options.target, options.security], {
+      env: { ...process.env, GRPC_XDS_BOOTSTRAP_CONFIG: JSON.stringify(bootstrap(portOf(tunnel), folder)) },
+    })
+    this.#lines = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]()
+    this.#child.stderr.on("data", chunk => {
+      this.#stderr += chunk
+    })
+  }
+
+  static async start(options: ForeignClientOptions): Promise<ForeignClient> {
+    const folder = mkdtempSync(join(tmpdir(), "foreign-client-"))
+    const { certificateChain, privateKey, trustBundle } = options.papers
+    writeFileSync(join(folder, "cert.pem"), certificateChain)
+    writeFileSync(join(folder, "key.pem"), privateKey, { mode: 0o600 })
+    writeFileSync(join(folder, "roots.pem"), trustBundle)
+    return new ForeignClient(options, await openTunnel(options), folder)
+  }
+
+  /** Sends calls at once over its one channel; who answered how often. */
+  async ask(calls: number, headers: { readonly [name: string]: string } = {}): Promise<Counts> {
+    this.#child.stdin.write(`${JSON.stringify({ calls, headers })}\n`)
+    const { value, done } = await this.#lines.next()
+    if (done === true) throw new Error(`the foreign client ended: ${this.#stderr}`)
+    return JSON.parse(value)
+  }
+
+  async close(): Promise<void> {
+    const ended = this.#child.exitCode === null ? once(this.#child, "exit") : undefined
+    this.#child.kill("SIGKILL")
+    await ended
+    this.#tunnel.close()
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+}
+
+function bootstrap(tunnel: number, folder: string): object {
+  return {
+    xds_servers: [
+      { server_uri: `127.0.0.1:${tunnel}`, channel_creds: [{ type: "insecure" }], server_features: ["xds_v3"] },
+    ],
+    node: { id: "app/consumer", locality: {} },
+    certificate_providers: {
+      default: {
+        plugin_name: "file_watcher",
+        config: {
+          certificate_file: join(folder, "cert.pem"),
+          private_key_file: join(folder, "key.pem"),
+          ca_certificate_file: join(folder, "roots.pem"),
+          refresh_interval: "60s",
+        },
+      },
+    },
+  }
+}
+
+async function openTunnel({ controlPort, papers }: ForeignClientOptions): Promise<Server> {
+  const server = createServer(inner => {
+    const outer = connect({
+      host: "127.0.0.1",
+      port: controlPort,
+      ca: papers.trustBundle,
+      cert: papers.certificateChain,
+      key: papers.privateKey,
+      ALPNProtocols: ["h2"],
+    })
+    inner.pipe(outer).pipe(inner)
+    inner.on("error", () => outer.destroy())
+    outer.on("error", () => inner.destroy())
+  })
+  server.listen(0, "127.0.0.1")
+  await once(server, "listening")
+  return server
+}
+
+function portOf(server: Server): number {
+  const address: AddressInfo | string | null = server.address()
+  if (address === null || typeof address === "string") throw new TypeError("the tunnel is not open")
+  return address.port
+}
