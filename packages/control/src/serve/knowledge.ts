@@ -51,7 +51,8 @@ export async function gatherKnowledge(options: KnowledgeOptions): Promise<Knowle
   const registryFeed = feedRegistry(registry, reflectors)
 
   const persistence = new KeySetPersistence({ client, names, isLeader, warn })
-  const keySets = keySetsOf(options, persistence)
+  const persisted = persistence.load()
+  const keySets = keySetsOf(options, persisted)
   persistence.follow(keySets)
 
   const views = new WorkloadViews({
@@ -62,7 +63,9 @@ export async function gatherKnowledge(options: KnowledgeOptions): Promise<Knowle
     encode: encodeProxyResource,
     onInvalid: options.onInvalid,
   })
-  const viewsFeed = feedViews(views, reflectors.policies, [registryFeed.synced, reflectors.policies.MeshService.synced])
+  // Without the keys of an earlier life the first views would have valid tokens refused.
+  const others = [registryFeed.synced, reflectors.policies.MeshService.synced, persisted]
+  const viewsFeed = feedViews(views, reflectors.policies, others)
 
   const peers = new ValidDocuments("PeerAuthentication", reflectors.policies.PeerAuthentication, names)
   const meshServices = new ValidDocuments("MeshService", reflectors.policies.MeshService, names, (key, faults) =>
@@ -108,7 +111,7 @@ function keySetsOf(
 ): FetchedKeySets {
   const { authorities, denyPrivateAddresses } = issuers
   return new FetchedKeySets({
-    persisted: persistence.load(),
+    persisted,
     attempted: keysAttempted,
     fetch: (source, signal) =>
       traced(tracer, "fetch keys", { issuer: source.issuer ?? source.jwksUri ?? "" }, async span => {
