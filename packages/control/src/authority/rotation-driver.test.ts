@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import { certificateFacts, makeSigningRequest, signerOf } from "@merlon/identity"
 import { describe, expect, it } from "vitest"
+import { SECRETS } from "../kubernetes/resource-type.js"
 import { settle } from "../observe/testing/manual-clock.js"
 import { type Authority, SETTLE_MS } from "./authority.js"
-import { fingerprints, HOUR, NAMES, Stage, YEAR } from "./testing/authority-stage.js"
+import { fingerprints, HOUR, NAMES, SECRET_KEY, Stage, YEAR } from "./testing/authority-stage.js"
 
 const { rotate, retire, phase: phaseAnnotation, oldRoot } = NAMES.annotations
 
@@ -208,6 +209,35 @@ describe("a rotation of the root", () => {
     const restarted = await stage.authority()
     expect(restarted.current).toEqual(current)
     expect(phaseOf(restarted)).toBe("sign")
+  })
+
+  it("is followed to its end by a replica that heard nothing of it", async () => {
+    const stage = new Stage()
+    const authority = await stage.authority()
+    // A copy that shows the Secret as it was, until it hears the last version alone.
+    const secrets = stage.cluster.reflect(SECRETS)
+    let hear: Parameters<typeof secrets.onChange>[0] = () => undefined
+    const deaf = await stage.authority({
+      isLeader: () => false,
+      secrets: {
+        ...secrets,
+        onChange(listener) {
+          hear = listener
+          return () => undefined
+        },
+      },
+    })
+    const old = authority.current.signer
+    authority.rotateWith(stage.ledger)
+    await stage.clock.advance(SETTLE_MS)
+    stage.annotate({ [rotate]: "1" })
+    await stage.clock.advance(3 * SETTLE_MS)
+    stage.annotate({ [retire]: old })
+    await stage.clock.advance(3 * SETTLE_MS)
+    expect([phaseOf(authority), deaf.current.signer]).toEqual(["steady", old])
+    hear({ key: SECRET_KEY, object: stage.secret, previous: undefined })
+    expect(deaf.current).toEqual(authority.current)
+    expect(deaf.current.signer).not.toBe(old)
   })
 
   it("hands out certificates of whoever signs, with a bundle that knows them", async () => {

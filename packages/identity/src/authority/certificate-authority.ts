@@ -2,9 +2,11 @@
 // Signs the mesh's certificates. Who the holder is comes from the caller of these methods and from nowhere else; of the
 // holder only the public key is taken.
 
-import { createPublicKey, type KeyObject, randomBytes } from "node:crypto"
+import { randomBytes } from "node:crypto"
 import { parseIp, parseSpiffeId } from "@merlon/policy"
-import { sequence } from "../der/write.js"
+import { readOnly, readWithin, wholeBits } from "../der/read.js"
+import { TAG } from "../der/tags.js"
+import { objectIdentifier, sequence } from "../der/write.js"
 import { IdentityError } from "../errors.js"
 import { buildCertificate } from "../x509/build.js"
 import {
@@ -51,6 +53,7 @@ export interface SignedCertificate {
 }
 
 const NO_NAME = sequence()
+const RSA_ENCRYPTION = objectIdentifier("1.2.840.113549.1.1.1")
 const SECOND = 1000
 /** RFC 1123 labels; `*` only as the whole first one. */
 const DNS_NAME = /^(?=.{1,253}$)(\*\.)?([a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$/
@@ -116,7 +119,7 @@ export class CertificateAuthority {
   #issue(publicKey: Uint8Array, names: AltNames, client: boolean, ttlMs: number, now: number): SignedCertificate {
     this.#requireAlive(now)
     if (!(ttlMs >= SECOND)) throw new IdentityError("bad-subject", `a certificate cannot live for ${ttlMs} ms`)
-    const key = readPublicKey(publicKey)
+    const { isRsa } = requireKey(publicKey)
     const { issuer, intermediates, notAfter: end, key: signingKey, algorithm } = this.#loaded
     const serial = newSerial(this.#random)
     // INVARIANT: never beyond the first certificate above it to end, or peers would refuse a leaf that says it is good.
@@ -128,10 +131,10 @@ export class CertificateAuthority {
         subject: NO_NAME,
         notBefore: now - BACKDATE_MS,
         notAfter,
-        publicKey: key.export({ type: "spki", format: "der" }),
+        publicKey,
         extensions: [
           basicConstraints(false),
-          key.asymmetricKeyType === "rsa" ? RSA_LEAF_KEY_USAGE : LEAF_KEY_USAGE,
+          isRsa ? RSA_LEAF_KEY_USAGE : LEAF_KEY_USAGE,
           client ? SERVER_AND_CLIENT : SERVER_ONLY,
           ...this.#authorityKeyIdentifier,
           subjectAltName(names),
@@ -171,10 +174,15 @@ function addressOctets(text: string): Buffer {
   return address.family === 4 ? octets.subarray(12) : octets
 }
 
-function readPublicKey(spki: Uint8Array): KeyObject {
-  try {
-    return createPublicKey({ key: Buffer.from(spki), format: "der", type: "spki" })
-  } catch {
+/**
+ * Copied as it stands, once it has the form of a key: OpenSSL takes longer to read and write one than to sign. Whoever
+ * calls has read the key already, to know that its holder has the private half.
+ */
+function requireKey(spki: Uint8Array): { readonly isRsa: boolean } {
+  const parts = readWithin(readOnly(spki, TAG.sequence), TAG.sequence)
+  const [algorithm] = readWithin(parts?.[0], TAG.sequence) ?? []
+  if (parts?.length !== 2 || algorithm === undefined || wholeBits(parts[1]) === undefined) {
     throw new IdentityError("bad-subject", "the public key cannot be read")
   }
+  return { isRsa: algorithm.raw.equals(RSA_ENCRYPTION) }
 }

@@ -6,6 +6,7 @@
 import { createPublicKey, type KeyObject, verify } from "node:crypto"
 import { type DerElement, readOnly, readWithin, wholeBits } from "../der/read.js"
 import { contextTag, TAG } from "../der/tags.js"
+import { bitString, objectIdentifier, sequence } from "../der/write.js"
 import { REQUEST_ALGORITHMS } from "../x509/algorithms.js"
 
 export type SigningRequestResult =
@@ -19,13 +20,32 @@ export type SigningRequestResult =
 /** A request for an RSA key of 4096 bits takes about 2 KiB. */
 export const MAX_SIGNING_REQUEST_BYTES = 16 * 1024
 const ATTRIBUTES = contextTag(0, true)
+/** SEC 1 section 2.3.3. */
+const UNCOMPRESSED = 0x04
 const MIN_RSA_BITS = 2048
 const MAX_RSA_BITS = 4096
 const MIN_RSA_EXPONENT = 65_537n
 /** Large exponents serve nobody and make each verification by each peer slow. */
 const MAX_RSA_EXPONENT = 0xffff_ffffn
-/** Octets of a SubjectPublicKeyInfo with the curve by name and the point uncompressed. */
-const EC_KEY_OCTETS: Readonly<Record<string, number>> = { prime256v1: 91, secp384r1: 120 }
+/** SubjectPublicKeyInfo with the curve by name and the point uncompressed (RFC 5480 section 2), by OpenSSL's curve names. */
+const EC_FORMS: ReadonlyMap<string, EcForm> = new Map([
+  ["prime256v1", ecForm("1.2.840.10045.3.1.7", 32)],
+  ["secp384r1", ecForm("1.3.132.0.34", 48)],
+])
+
+interface EcForm {
+  readonly octets: number
+  /** All that stands before the point's coordinates. */
+  readonly head: Buffer
+}
+
+function ecForm(curve: string, coordinateOctets: number): EcForm {
+  const algorithm = sequence(objectIdentifier("1.2.840.10045.2.1"), objectIdentifier(curve))
+  const point = Buffer.alloc(1 + 2 * coordinateOctets)
+  point[0] = UNCOMPRESSED
+  const whole = sequence(algorithm, bitString(point))
+  return { octets: whole.length, head: whole.subarray(0, -2 * coordinateOctets) }
+}
 
 export function readSigningRequest(der: Uint8Array): SigningRequestResult {
   if (der.length > MAX_SIGNING_REQUEST_BYTES) {
@@ -34,11 +54,12 @@ export function readSigningRequest(der: Uint8Array): SigningRequestResult {
   const parts = readWithin(readOnly(der, TAG.sequence), TAG.sequence)
   const [information, identifier, signature] = parts ?? []
   const bits = wholeBits(signature)
-  const key = publicKeyIn(information)
-  if (parts?.length !== 3 || information === undefined || identifier === undefined || bits === undefined || !key) {
-    return refused("the signing request is not PKCS#10 in DER")
-  }
-  const fault = keyFault(key)
+  const spki = publicKeyIn(information)
+  if (parts?.length !== 3 || information === undefined || identifier === undefined || !bits || !spki)
+    return unreadable()
+  const key = readKey(spki)
+  if (key === undefined) return unreadable()
+  const fault = keyFault(key, spki)
   if (fault !== undefined) return refused(fault)
   const algorithm = REQUEST_ALGORITHMS.find(known => known.identifier.equals(identifier.raw))
   if (algorithm === undefined) {
@@ -47,30 +68,37 @@ export function readSigningRequest(der: Uint8Array): SigningRequestResult {
   if (algorithm.keyType !== key.asymmetricKeyType || !verifies(algorithm.digest, information.raw, key, bits)) {
     return refused("the signature of the signing request is not by its own key")
   }
-  return { ok: true, publicKey: key.export({ type: "spki", format: "der" }) }
+  // An elliptic key's form was compared octet by octet; an RSA key is written anew, since its form was not.
+  return { ok: true, publicKey: algorithm.keyType === "ec" ? spki : key.export({ type: "spki", format: "der" }) }
 }
 
-/** The key of a CertificationRequestInfo that is well formed as far as we read it. */
-function publicKeyIn(information: DerElement | undefined): KeyObject | undefined {
+/** SubjectPublicKeyInfo of a CertificationRequestInfo that is well formed as far as we read it. */
+function publicKeyIn(information: DerElement | undefined): Buffer | undefined {
   const fields = readWithin(information, TAG.sequence)
   const [version, subject, spki, attributes] = fields ?? []
   if (version?.tag !== TAG.integer || !version.value.equals(Buffer.from([0]))) return undefined
   if (subject?.tag !== TAG.sequence || spki?.tag !== TAG.sequence || fields?.length !== 4) return undefined
-  if (attributes?.tag !== ATTRIBUTES) return undefined
+  // A copy, so that a key does not keep a whole message alive.
+  return attributes?.tag === ATTRIBUTES ? Buffer.from(spki.raw) : undefined
+}
+
+function readKey(spki: Buffer): KeyObject | undefined {
   try {
-    return createPublicKey({ key: Buffer.from(spki.raw), format: "der", type: "spki" })
+    return createPublicKey({ key: spki, format: "der", type: "spki" })
   } catch {
     return undefined
   }
 }
 
-function keyFault(key: KeyObject): string | undefined {
-  const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key
+function keyFault(
+  { asymmetricKeyType: type, asymmetricKeyDetails: details }: KeyObject,
+  spki: Buffer,
+): string | undefined {
   if (type === "ec") {
-    const octets = EC_KEY_OCTETS[details?.namedCurve ?? ""]
-    if (octets === undefined) return "the key is on another curve; use P-256 or P-384"
+    const form = EC_FORMS.get(details?.namedCurve ?? "")
+    if (form === undefined) return "the key is on another curve; use P-256 or P-384"
     // A compressed point or a curve spelled out is the same key in another form, which not every TLS peer reads.
-    return key.export({ type: "spki", format: "der" }).length === octets
+    return spki.length === form.octets && spki.subarray(0, form.head.length).equals(form.head)
       ? undefined
       : "the key is not in its usual form; name the curve and send the point uncompressed"
   }
@@ -95,6 +123,10 @@ function verifies(digest: string | undefined, data: Buffer, key: KeyObject, sign
     // Fails closed: what cannot be checked was not shown.
     return false
   }
+}
+
+function unreadable(): SigningRequestResult {
+  return refused("the signing request is not PKCS#10 in DER")
 }
 
 function refused(message: string): SigningRequestResult {
