@@ -3,8 +3,11 @@
 // way come to their end, and their connections close behind them.
 
 import { Agent, type ClientRequestArgs } from "node:http"
+import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { type ConnectOptions, connect } from "./connect.js"
+
+type Done = (error: Error | null, stream: Duplex) => void
 
 const KEEP_IDLE_MS = 30_000
 const MAX_IDLE = 32
@@ -19,13 +22,22 @@ export class EndpointAgent extends Agent {
     this.#options = options
   }
 
-  override createConnection(_: ClientRequestArgs, done?: (error: Error | null, stream: Duplex) => void): undefined {
-    connect(this.#options).then(
-      socket => done?.(null, socket),
-      // Node looks at the stream only where there is no error, whatever its types say.
-      (error: Error) => (done as ((error: Error) => void) | undefined)?.(error),
-    )
+  override createConnection(_: ClientRequestArgs, done?: Done): undefined {
+    if (done !== undefined) void this.#connect(done)
     return undefined
+  }
+
+  async #connect(done: Done): Promise<void> {
+    let socket: Socket
+    try {
+      socket = await connect(this.#options)
+    } catch (error) {
+      // Node looks at the stream only where there is no error, whatever its types say.
+      const fail = done as (error: unknown) => void
+      fail(error)
+      return
+    }
+    done(null, socket)
   }
 
   get isIdle(): boolean {

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+// `merlond xclient`: runs inside a workload; shows the routes it would take, calls by them, or lets other programs do so.
+
+import { durationMilliseconds } from "@merlon/policy"
+import { MeshMember, OutboundProxy, parseExpectation, runXclient, type Shares, targetOf } from "@merlon/xclient"
+import { type Bootstrap, readBootstrap } from "@merlon/xds"
+import { Command, InvalidArgumentError, Option } from "commander"
+import { type Logger, pino } from "pino"
+
+interface Flags {
+  readonly bootstrap?: string
+  readonly host?: string
+  readonly port?: number
+  readonly path: string
+  readonly method: string
+  readonly header: ReadonlyMap<string, string>
+  readonly printRoute?: boolean
+  readonly watch?: boolean
+  readonly expect?: Shares
+  readonly requestInterval: number
+  readonly requestTimeout: number
+  readonly waitTimeout: number
+  readonly output: "text" | "json"
+  readonly listen?: { readonly host: string; readonly port: number }
+  readonly allowExternal?: boolean
+  readonly allowRemote?: boolean
+  readonly logLevel: string
+}
+
+const MAX_REQUESTS = 1_000_000
+const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/
+const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
+
+export function xclientCommand(): Command {
+  const option = (flags: string, description: string, env: string): Option => new Option(flags, description).env(env)
+  return new Command("xclient")
+    .description("show the routes of this workload, call by them, or let other programs do so")
+    .argument("[requests]", "how many requests to send", requests, 20)
+    .addOption(
+      option("--bootstrap <file>", "who we are: YAML with control plane, workload, token", "MERLON_XCLIENT_BOOTSTRAP"),
+    )
+    .addOption(
+      option(
+        "--host <host>",
+        "whom to call: `web`, `web.app`, a full name, with or without :port",
+        "MERLON_XCLIENT_HOST",
+      ),
+    )
+    .addOption(
+      option("--port <port>", "the port to call (80 where nothing says another)", "MERLON_XCLIENT_PORT").argParser(
+        port,
+      ),
+    )
+    .addOption(
+      option("--path <path>", "path and query of the requests", "MERLON_XCLIENT_PATH").argParser(path).default("/"),
+    )
+    .addOption(option("--method <method>", "their method", "MERLON_XCLIENT_METHOD").argParser(method).default("GET"))
+    .addOption(
+      new Option("--header <name: value>", "a header of theirs; may be given several times")
+        .argParser(header)
+        .default(new Map(), "none"),
+    )
+    .addOption(new Option("--print-route", "print the route as JSON and send nothing").conflicts(["watch", "listen"]))
+    .addOption(new Option("--watch", "print a line for each state of the route, until stopped").conflicts("listen"))
+    .addOption(
+      option(
+        "--expect <shares>",
+        "fail where the split is another one, as v1=50,v2=50",
+        "MERLON_XCLIENT_EXPECT",
+      ).argParser(expectation),
+    )
+    .addOption(
+      option("--request-interval <duration>", "pause between requests", "MERLON_XCLIENT_REQUEST_INTERVAL")
+        .argParser(duration)
+        .default(0, "none"),
+    )
+    .addOption(
+      option("--request-timeout <duration>", "for each request", "MERLON_XCLIENT_REQUEST_TIMEOUT")
+        .argParser(duration)
+        .default(5_000, "5s"),
+    )
+    .addOption(
+      option("--wait-timeout <duration>", "for the route to be complete and as expected", "MERLON_XCLIENT_WAIT_TIMEOUT")
+        .argParser(duration)
+        .default(30_000, "30s"),
+    )
+    .addOption(
+      new Option("-o, --output <format>", "how to print what the requests met")
+        .choices(["text", "json"])
+        .default("text"),
+    )
+    .addOption(
+      option(
+        "--listen <host:port>",
+        "be a proxy for programs with http_proxy, as 127.0.0.1:15001",
+        "MERLON_XCLIENT_LISTEN",
+      ).argParser(address),
+    )
+    .addOption(new Option("--allow-external", "with --listen: also reach hosts outside of the mesh, in plaintext"))
+    .addOption(new Option("--allow-remote", "with --listen: also listen where other machines reach it"))
+    .addOption(
+      option("--log-level <level>", "of the log on standard error", "MERLON_XCLIENT_LOG_LEVEL")
+        .choices(["debug", "info", "warn", "error", "silent"])
+        .default("error"),
+    )
+    .action((count: number, flags: Flags) => run(count, flags))
+}
+
+async function run(count: number, flags: Flags): Promise<void> {
+  const logger = pino({ level: flags.logLevel, base: null }, pino.destination({ dest: 2, sync: true }))
+  const bootstrap = bootstrapOf(flags)
+  const stop = new AbortController()
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort())
+  // Whoever reads us may have seen enough.
+  process.stdout.on("error", () => stop.abort())
+  const code =
+    flags.listen === undefined
+      ? await check(count, flags, bootstrap, logger, stop.signal)
+      : await serveProxy(flags.listen, flags, bootstrap, logger, stop.signal)
+  process.exit(code)
+}
+
+function check(
+  requests: number,
+  flags: Flags,
+  bootstrap: Bootstrap,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<number> {
+  const action = flags.printRoute === true ? "print-route" : flags.watch === true ? "watch" : "send"
+  return runXclient(
+    {
+      bootstrap,
+      log,
+      target: targetOf(flags, process.env, bootstrap.names.mesh),
+      action,
+      expected: flags.expect,
+      requests,
+      method: flags.method,
+      path: flags.path,
+      headers: flags.header,
+      requestIntervalMs: flags.requestInterval,
+      requestTimeoutMs: flags.requestTimeout,
+      waitTimeoutMs: flags.waitTimeout,
+      output: flags.output,
+    },
+    {
+      out: line => process.stdout.write(`${line}\n`),
+      err: line => process.stderr.write(`xclient: ${line}\n`),
+      signal,
+    },
+  )
+}
+
+async function serveProxy(
+  listen: { readonly host: string; readonly port: number },
+  flags: Flags,
+  bootstrap: Bootstrap,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<number> {
+  // Whoever reaches the proxy calls with this workload's identity; it asks for no proof of who that is.
+  if (!LOOPBACK.test(listen.host) && flags.allowRemote !== true) {
+    throw new Error(
+      `\`${listen.host}\` may be reached from other machines, which would call as this workload; add \`--allow-remote\` if that is meant`,
+    )
+  }
+  const member = new MeshMember({ bootstrap, log })
+  const { book, outbound } = member
+  const { mesh } = bootstrap.names
+  const proxy = new OutboundProxy({ book, outbound, mesh, allowExternal: flags.allowExternal === true, log })
+  const { address: host, port: opened } = await proxy.listen(listen)
+  process.stderr.write(`xclient: listening on ${host.includes(":") ? `[${host}]` : host}:${opened}\n`)
+  void member.start()
+  await new Promise<void>(resolve => {
+    signal.addEventListener("abort", () => resolve(), { once: true })
+  })
+  await proxy.close()
+  member.close()
+  return 0
+}
+
+function bootstrapOf({ bootstrap }: Flags): Bootstrap {
+  const file = bootstrap ?? process.env.MERLON_BOOTSTRAP
+  if (file === undefined || file === "") {
+    throw new Error("tell me who I am: `--bootstrap FILE`, or `MERLON_BOOTSTRAP`; `merlonctl workload add` writes one")
+  }
+  return readBootstrap(file, process.env)
+}
+
+function requests(text: string): number {
+  const count = Number(text)
+  if (!/^\d+$/.test(text) || count < 1 || count > MAX_REQUESTS) {
+    throw new InvalidArgumentError(`must be a whole number from 1 to ${MAX_REQUESTS}`)
+  }
+  return count
+}
+
+function port(text: string): number {
+  const value = Number(text)
+  if (!/^\d+$/.test(text) || value < 1 || value > 65_535) throw new InvalidArgumentError("must be a port, as 8080")
+  return value
+}
+
+function path(text: string): string {
+  if (!/^\/[\x21-\x22\x24-\x7e]*$/.test(text))
+    throw new InvalidArgumentError("must begin with / and have no spaces, as /status/200?x=1")
+  return text
+}
+
+function method(text: string): string {
+  if (!TOKEN.test(text) || text.toUpperCase() === "CONNECT") throw new InvalidArgumentError("must be a method, as POST")
+  return text.toUpperCase()
+}
+
+function header(text: string, headers: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
+  const [, name, value] = /^([^:=\s]+)\s*[:=]\s*(.*)$/.exec(text) ?? []
+  if (name === undefined || value === undefined || !TOKEN.test(name) || /[^\t\x20-\x7e\x80-\xff]/.test(value)) {
+    throw new InvalidArgumentError('must have the form "NAME: VALUE"')
+  }
+  const key = name.toLowerCase()
+  const before = headers.get(key)
+  return new Map(headers).set(key, before === undefined ? value : `${before}, ${value}`)
+}
+
+function expectation(text: string): Shares {
+  try {
+    return parseExpectation(text)
+  } catch (error) {
+    throw new InvalidArgumentError(error instanceof Error ? error.message : String(error))
+  }
+}
+
+function duration(text: string): number {
+  const milliseconds = durationMilliseconds(text)
+  if (milliseconds === undefined || milliseconds < 0 || milliseconds > 24 * 3_600_000) {
+    throw new InvalidArgumentError("must be a duration of at most 24h, as 500ms or 1m30s")
+  }
+  return milliseconds
+}
+
+function address(text: string): { readonly host: string; readonly port: number } {
+  const [, host, digits] = /^(.+):(\d{1,5})$/.exec(text) ?? []
+  if (host === undefined || Number(digits) > 65_535) {
+    throw new InvalidArgumentError("must have the form HOST:PORT, as 127.0.0.1:15001")
+  }
+  return { host: host.replace(/^\[(.*)\]$/, "$1"), port: Number(digits) }
+}
