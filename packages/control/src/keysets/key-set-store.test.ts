@@ -259,7 +259,7 @@ describe("keys of an earlier life", () => {
   it("are adopted where they are read before anybody needs them", async () => {
     const kept = goodKeys(jwks("k"), 1_000)
     const { store } = rig({ persisted: Promise.resolve(new Map(kept === undefined ? [] : [[idOf("a"), kept]])) })
-    await settle()
+    await store.loaded
     store.need([rule("a")])
     expect(store.get(idOf("a"))?.keys).toBe(1)
   })

@@ -26,6 +26,8 @@ export interface FetchedKeySetsOptions {
 }
 
 export class FetchedKeySets implements KeySets {
+  /** When the keys of an earlier life are in force. Who sends keys to proxies before that takes theirs away. */
+  readonly loaded: Promise<void>
   readonly #issuers = new Map<string, FetchedIssuer>()
   /** Ids beyond the limit: never fetched, but not silently. */
   readonly #refused = new Set<string>()
@@ -46,8 +48,10 @@ export class FetchedKeySets implements KeySets {
       changed: (id, change) => this.#changed(id, change),
       ...(options.attempted === undefined ? {} : { attempted: options.attempted }),
     }
-    persisted?.then(
-      kept => this.#adopt(kept),
+    this.loaded = Promise.resolve(persisted).then(
+      kept => {
+        if (kept !== undefined) this.#adopt(kept)
+      },
       // Without them we start as if there never were any; whoever loads them says why it failed.
       () => undefined,
     )

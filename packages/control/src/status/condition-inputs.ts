@@ -21,6 +21,12 @@ export interface Supersession {
   readonly workloads: number
 }
 
+export interface GovernedHost {
+  readonly host: string
+  /** `namespace/name` of the MeshService. */
+  readonly by: string
+}
+
 /** Clients that ask for the hosts of a MeshService. */
 export interface ClientCount {
   readonly clients: number
@@ -42,6 +48,8 @@ export interface ConditionInputs {
   readonly enforcement: EnforcementCount
   /** Of a MeshService. */
   readonly clients: ClientCount | undefined
+  /** Of a MeshService: its hosts, as it spells them, that an older one governs. */
+  readonly governedByOthers: readonly GovernedHost[]
   /** Of a RequestAuthentication: its issuers whose keys are fetched, and how many rules bring their own. */
   readonly keySets: readonly { readonly issuer: string; readonly state: KeySetState | undefined }[]
   readonly inlineKeySets: number

@@ -25,6 +25,7 @@ function inputs(of: ConditionInputs["document"], more: Partial<ConditionInputs> 
     reach: reach(3),
     enforcement: { ...NONE, proxies: 3, enforcing: 3 },
     clients: undefined,
+    governedByOthers: [],
     keySets: [],
     inlineKeySets: 0,
     superseded: undefined,
@@ -160,6 +161,11 @@ describe("Enforced", () => {
       "routes on their way",
       inputs(routes, { clients: { clients: 2, acknowledged: 1, waiting: ["app/c"], rejection: undefined } }),
       "False Waiting: in use by 1 of 2 clients at generation 7; waiting for app/c",
+    ],
+    [
+      "routes of a host that an older one governs",
+      inputs(routes, { governedByOthers: [{ host: "web", by: "foo/old" }] }),
+      "False Superseded: in use by nobody: `foo/old` is older and governs `web`",
     ],
     [
       "routes that a client refuses",

@@ -136,15 +136,20 @@ function enforced({ document, reach, generation, mesh, enforcement }: ConditionI
   return { status: "False", reason, message: [progress, ...rest.filter(part => part !== "")].join("; ") }
 }
 
-function routed({ document, generation, clients }: ConditionInputs): Said {
+function routed({ document, generation, clients, governedByOthers }: ConditionInputs): Said {
   if (document === undefined)
     return { status: "False", reason: "Invalid", message: "an invalid document is sent to nobody" }
+  const others = governedByOthers.map(({ host, by }) => `\`${by}\` is older and governs \`${host}\``)
+  if (document.kind === "MeshService" && others.length >= document.spec.hosts.length) {
+    return { status: "False", reason: "Superseded", message: `in use by nobody: ${someOf(others)}` }
+  }
+  const except = others.length === 0 ? "" : `; except that ${someOf(others)}`
   if (clients === undefined || clients.clients === 0) {
-    const message = "no connected client asks for its hosts; whoever asks gets this version"
+    const message = `no connected client asks for its hosts; whoever asks gets this version${except}`
     return { status: "True", reason: "NoClients", message }
   }
   const at = generation === undefined ? "" : ` at generation ${generation}`
-  const progress = `in use by ${clients.acknowledged} of ${counted(clients.clients, "client")}${at}`
+  const progress = `in use by ${clients.acknowledged} of ${counted(clients.clients, "client")}${at}${except}`
   if (clients.acknowledged === clients.clients) return { status: "True", reason: "AllClients", message: progress }
   const { rejection, waiting } = clients
   if (rejection !== undefined) {

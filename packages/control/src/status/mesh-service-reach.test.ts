@@ -2,7 +2,7 @@
 import type { MeshService } from "@merlon/policy"
 import { expect, test } from "vitest"
 import type { MeshServiceEntry } from "../registry/mesh-directory.js"
-import { meshServiceReach } from "./mesh-service-reach.js"
+import { governedByOthers, meshServiceReach } from "./mesh-service-reach.js"
 import { document, workload } from "./testing/documents.js"
 
 const service = (name: string): MeshServiceEntry => ({
@@ -35,4 +35,20 @@ test.each<[string, object, string[], string[]]>([
   const reach = meshServiceReach(document("MeshService", "m", spec) as MeshService, directory, "cluster.local")
   expect([...reach.workloads.keys()]).toEqual(workloads)
   expect(reach.missing).toEqual(missing)
+})
+
+test("a host belongs to the oldest that names it, in whatever spelling", () => {
+  const aged = (name: string, hosts: string[], day: number) =>
+    document("MeshService", name, { hosts }, { creationTimestamp: `2026-01-0${day}T00:00:00Z` }) as MeshService
+  const [old, middle, young] = [
+    aged("old", ["web"], 1),
+    aged("middle", ["api"], 2),
+    aged("young", ["web.foo", "api", "db"], 3),
+  ]
+  const all = [young, middle, old]
+  expect(governedByOthers(young, all, "cluster.local")).toEqual([
+    { host: "web.foo", by: "foo/old" },
+    { host: "api", by: "foo/middle" },
+  ])
+  expect(governedByOthers(old, all, "cluster.local")).toEqual([])
 })

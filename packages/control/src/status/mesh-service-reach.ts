@@ -2,11 +2,12 @@
 // The workloads behind a MeshService: those its destinations lead to, or those of its hosts where it has none; and which
 // of them lead nowhere.
 
-import type { Destination, MeshService } from "@merlon/policy"
+import { byAge, type Destination, type MeshService } from "@merlon/policy"
 import type { MeshDirectory } from "../registry/mesh-directory.js"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
 import { hostCandidates } from "../routes/host-name.js"
 import { addressedHost, destinationsOf, isSubset } from "../routes/mesh-service-index.js"
+import type { GovernedHost } from "./condition-inputs.js"
 
 export interface MeshServiceReach {
   readonly workloads: ReadonlyMap<string, MeshWorkload>
@@ -42,6 +43,28 @@ export function meshServiceReach(document: MeshService, directory: Directory, cl
     if (!found) missing.add(`\`${destination.name ?? destination.host}\``)
   }
   return { workloads, missing: [...missing], hosts }
+}
+
+/** Hosts of the document that an older one governs; of several that name a host only the oldest routes it. */
+export function governedByOthers(
+  document: MeshService,
+  others: Iterable<MeshService>,
+  clusterDomain: string,
+): readonly GovernedHost[] {
+  const older = [...others].filter(other => byAge(other, document) < 0).sort(byAge)
+  const owners = new Map<string, MeshService>()
+  for (const other of older) {
+    for (const host of governedHosts(other, clusterDomain)) if (!owners.has(host)) owners.set(host, other)
+  }
+  const { namespace } = document.metadata
+  return document.spec.hosts.flatMap(host => {
+    const owner = hostCandidates(host, namespace, clusterDomain).flatMap(spelling => owners.get(spelling) ?? [])[0]
+    return owner === undefined ? [] : [{ host, by: `${owner.metadata.namespace}/${owner.metadata.name}` }]
+  })
+}
+
+export function governedHosts({ metadata, spec }: MeshService, clusterDomain: string): ReadonlySet<string> {
+  return new Set(spec.hosts.flatMap(host => hostCandidates(host, metadata.namespace, clusterDomain)))
 }
 
 function behind(

@@ -201,6 +201,39 @@ describe("each kind", () => {
     expect(stage.said("MeshService", "foo/web", "MatchesWorkloads")).toBe("True Selected: selects 1 workload")
   })
 
+  it("MeshService: the younger learns that an older one governs its host, and of its going", async () => {
+    const stage = await staged()
+    stage.apply(stored("MeshService", "young", { hosts: ["web"] }, { creationTimestamp: "2026-02-01T00:00:00Z" }))
+    await stage.clock.advance(1_000)
+    expect(stage.said("MeshService", "foo/young")).toContain("True NoClients")
+    stage.apply(stored("MeshService", "old", { hosts: ["web.foo"] }))
+    await stage.clock.advance(2_000)
+    expect(stage.said("MeshService", "foo/young")).toContain("`foo/old` is older and governs `web`")
+    stage.remove("MeshService", "foo/old")
+    await stage.clock.advance(2_000)
+    expect(stage.said("MeshService", "foo/young")).toContain("True NoClients")
+  })
+
+  it("MeshService: counts its clients in few writes, and says at once when all have it", async () => {
+    const stage = await staged()
+    stage.apply(stored("MeshService", "web", { hosts: ["web"] }))
+    await stage.clock.advance(2_000)
+    const before = stage.statusWrites
+    for (let clients = 1; clients <= 500; clients++) {
+      stage.setClients("foo/web", { clients, acknowledged: clients })
+      await stage.clock.advance(2)
+    }
+    await stage.clock.advance(1_000)
+    expect(stage.said("MeshService", "foo/web")).toContain("in use by 500 of 500 clients")
+    expect(stage.statusWrites - before).toBeLessThanOrEqual(3)
+    stage.setClients("foo/web", { clients: 500, acknowledged: 499, waiting: ["app/c"] })
+    await stage.clock.advance(1_000)
+    expect(stage.said("MeshService", "foo/web")).toContain("waiting for app/c")
+    stage.setClients("foo/web", { clients: 500, acknowledged: 500 })
+    await stage.settle()
+    expect(stage.said("MeshService", "foo/web")).toContain("True AllClients")
+  })
+
   it("an invalid document that was stored nevertheless is said to be one", async () => {
     const stage = await staged()
     stage.apply(stored("AuthorizationPolicy", "p", { rulez: [] }))

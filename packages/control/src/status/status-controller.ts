@@ -10,6 +10,7 @@ import { type KubernetesObject, policyTypes } from "../kubernetes/resource-type.
 import { type Clock, systemClock } from "../observe/clock.js"
 import type { DirectoryChange } from "../registry/mesh-directory.js"
 import type { EventSink } from "./events.js"
+import { governedHosts } from "./mesh-service-reach.js"
 import { entryOf, meansTheSame, PolicyEntries, type PolicyEntry } from "./policy-entry.js"
 import { type PolicyDocuments, statusKey } from "./status-inputs.js"
 import { makeStatus, type StatusSources } from "./status-maker.js"
@@ -62,9 +63,7 @@ export class StatusController {
       ledger.onChange(proxies => this.#proxiesChanged(proxies)),
       keySets.onChange((id, { jwks }) => this.#keysChanged(id, jwks)),
       reach.onSelectionChange(policies => this.#recount(policies)),
-      clients?.onChange(keys => {
-        for (const key of keys) this.#writer.changed(`MeshService/${key}`, true)
-      }) ?? (() => undefined),
+      clients?.onChange(keys => this.#clientsChanged(keys)) ?? (() => undefined),
     ]
     for (const { kind } of KINDS) {
       for (const [key, object] of documents[kind].items) {
@@ -144,14 +143,24 @@ export class StatusController {
     const entry = entryOf(kind, object, names)
     this.#entries.set(entry)
     this.#changed(entry)
+    // Those it stood beside before, and those it stands beside now.
+    if (known !== undefined) this.#neighboursChanged(known)
     this.#neighboursChanged(entry)
   }
 
-  /** Which PeerAuthentication of a scope is the oldest concerns all of them. */
-  #neighboursChanged({ kind, namespace, key }: PolicyEntry): void {
-    if (kind !== "PeerAuthentication") return
-    for (const other of this.#entries.inNamespace(namespace)) {
-      if (other.kind === kind && other.key !== key) this.#changed(other)
+  /** Which PeerAuthentication of a scope, which MeshService of a host is the oldest concerns all of them. */
+  #neighboursChanged({ kind, namespace, key, document }: PolicyEntry): void {
+    const { clusterDomain } = this.#options
+    if (kind === "PeerAuthentication") {
+      for (const other of this.#entries.inNamespace(namespace)) {
+        if (other.kind === kind && other.key !== key) this.#changed(other)
+      }
+    }
+    if (document?.kind !== "MeshService") return
+    const hosts = governedHosts(document, clusterDomain)
+    for (const other of this.#entries.meshServices) {
+      if (other.key === key || other.document?.kind !== "MeshService") continue
+      if (intersects(governedHosts(other.document, clusterDomain), hosts)) this.#changed(other)
     }
   }
 
@@ -198,9 +207,26 @@ export class StatusController {
         const entry = this.#entries.get(name.slice(POLICY.length))
         if (entry === undefined) continue
         if (entry.tally === undefined) this.#writer.changed(entry.key)
-        else if (entry.tally.update(proxy)) this.#writer.changed(entry.key, entry.tally.complete)
+        else if (entry.tally.update(proxy)) this.#counted(entry, entry.tally.complete)
       }
     }
+  }
+
+  #clientsChanged(keys: ReadonlySet<string>): void {
+    if (!this.#ready) return
+    for (const key of keys) {
+      const entry = this.#entries.get(`MeshService/${key}`)
+      if (entry === undefined) continue
+      const { clients = 0, acknowledged = 0 } = this.#options.clients?.count(entry.namespace, entry.name) ?? {}
+      this.#counted(entry, clients === acknowledged)
+    }
+  }
+
+  /** Only the turn to True is what people wait for; one more of many that are all done is not. */
+  #counted(entry: PolicyEntry, complete: boolean): void {
+    const said = entry.written ?? readStatus(entry.object.status)
+    const enforced = said?.conditions?.find(({ type }) => type === "Enforced")
+    this.#writer.changed(entry.key, complete && enforced?.status !== "True")
   }
 
   #keysChanged(id: string, jwks: boolean): void {

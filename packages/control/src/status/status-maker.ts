@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The status of one entry now: gathers from directory, ledger and key sets what the conditions are made from.
 
-import type { JwtRule, MeshConfig, PeerAuthentication, RequestAuthentication, Status } from "@merlon/policy"
+import type {
+  JwtRule,
+  MeshConfig,
+  MeshService,
+  PeerAuthentication,
+  RequestAuthentication,
+  Status,
+} from "@merlon/policy"
 import { keySetId } from "@merlon/policy"
 import type { ProxyLedger } from "../distribution/ledger.js"
 import type { KeySets } from "../keysets/key-sets.js"
@@ -11,7 +18,7 @@ import type { ConditionInputs, Reach } from "./condition-inputs.js"
 import { statusOf } from "./conditions.js"
 import { EnforcementTally } from "./enforcement.js"
 import { expectedVersions } from "./expected-versions.js"
-import { meshServiceReach } from "./mesh-service-reach.js"
+import { governedByOthers, meshServiceReach } from "./mesh-service-reach.js"
 import { nearestLabels } from "./nearest-labels.js"
 import type { PolicyEntries, PolicyEntry } from "./policy-entry.js"
 import type { MeshServiceClients, PolicyReach } from "./status-inputs.js"
@@ -52,6 +59,10 @@ export function makeStatus(
     reach,
     enforcement: entry.tally.count(),
     clients: document?.kind === "MeshService" ? sources.clients?.count(namespace, name) : undefined,
+    governedByOthers:
+      document?.kind === "MeshService"
+        ? governedByOthers(document, meshServicesIn(entries), sources.clusterDomain)
+        : [],
     ...keysOf(document?.kind === "RequestAuthentication" ? document : undefined, sources.keySets),
     superseded:
       document?.kind === "PeerAuthentication"
@@ -126,4 +137,8 @@ function keysOf(
 
 function* neighboursOf(namespace: string, entries: PolicyEntries): Iterable<PeerAuthentication> {
   for (const { document } of entries.inNamespace(namespace)) if (document?.kind === "PeerAuthentication") yield document
+}
+
+function* meshServicesIn(entries: PolicyEntries): Iterable<MeshService> {
+  for (const { document } of entries.meshServices) if (document?.kind === "MeshService") yield document
 }

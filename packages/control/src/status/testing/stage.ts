@@ -11,6 +11,7 @@ import { ManualClock, settle } from "../../observe/testing/manual-clock.js"
 import { MemoryClient } from "../../observe/testing/memory-client.js"
 import type { DirectoryChange, MeshDirectory, MeshServiceEntry } from "../../registry/mesh-directory.js"
 import type { MeshWorkload } from "../../registry/mesh-workload.js"
+import type { ClientCount } from "../condition-inputs.js"
 import type { EventReason } from "../events.js"
 import { expectedVersions } from "../expected-versions.js"
 import { entryOf } from "../policy-entry.js"
@@ -33,6 +34,8 @@ class Listeners<Args extends unknown[]> {
 
 const KINDS = ["RequestAuthentication", "AuthorizationPolicy", "PeerAuthentication", "MeshService"] as const
 
+const NO_CLIENTS: ClientCount = { clients: 0, acknowledged: 0, waiting: [], rejection: undefined }
+
 export class Stage {
   readonly clock = new ManualClock()
   readonly client = new MemoryClient()
@@ -51,6 +54,8 @@ export class Stage {
   readonly #keys = new Map<string, KeySetState>()
   readonly #keyListeners = new Listeners<[string, { readonly jwks: boolean }]>()
   readonly #selectionListeners = new Listeners<[ReadonlySet<string>]>()
+  readonly #clients = new Map<string, ClientCount>()
+  readonly #clientListeners = new Listeners<[ReadonlySet<string>]>()
   readonly controller: StatusController
 
   constructor({ echo = true, settleMs = 10_000 } = {}) {
@@ -64,7 +69,10 @@ export class Stage {
       ledger: { proxies: this.#proxies, onChange: this.#ledgerListeners.add } satisfies ProxyLedger,
       keySets: this.#keySets(),
       reach: this.#reach(),
-      clients: undefined,
+      clients: {
+        count: (namespace, name) => this.#clients.get(`${namespace}/${name}`) ?? NO_CLIENTS,
+        onChange: this.#clientListeners.add,
+      },
       ready: Promise.resolve(),
       isLeader: () => this.leader,
       events: { record: ({ name }, reason: EventReason) => this.events.push(`${reason} ${name}`) },
@@ -106,6 +114,11 @@ export class Stage {
     const none = { id, jwks: undefined, keys: 0, fetchedAt: undefined, nextFetchAt: undefined, error: undefined }
     this.#keys.set(id, { ...none, ...this.#keys.get(id), ...state })
     this.#keyListeners.tell(id, { jwks })
+  }
+
+  setClients(meshService: string, count: Partial<ClientCount>): void {
+    this.#clients.set(meshService, { ...NO_CLIENTS, ...count })
+    this.#clientListeners.tell(new Set([meshService]))
   }
 
   /** The proxy acknowledges everything that it is to enforce now. */

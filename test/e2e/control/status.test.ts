@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// Status as people meet it: `kubectl wait` on a policy that proxies acknowledge, keys of a real issuer through failure,
+// rotation and a restart, and events beside the resource. Real API, real issuer, the registry and views of the control
+// plane; proxies say what they enforce by hand.
+
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { type Cluster, startCluster } from "@merlon/cluster"
+import { type JwtRule, keySetId, meshConfig, type RequestAuthentication, type StatusCondition } from "@merlon/policy"
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { kubectl, kubectlAvailable } from "../../../packages/cluster/src/testing/kubectl.js"
+import { ConnectedProxies, type ProxySession } from "../../../packages/control/src/distribution/connected-proxies.js"
+import { installDefinitions } from "../../../packages/control/src/install/install.js"
+import { fetchJwks } from "../../../packages/control/src/keysets/fetch-jwks.js"
+import { KeySetPersistence } from "../../../packages/control/src/keysets/key-set-persistence.js"
+import { FetchedKeySets } from "../../../packages/control/src/keysets/key-set-store.js"
+import { type Issuer, json, jwks, startIssuer, status } from "../../../packages/control/src/keysets/testing/issuer.js"
+import { connectionFrom } from "../../../packages/control/src/kubernetes/connection-from.js"
+import { type HttpKubernetesClient, httpClient } from "../../../packages/control/src/kubernetes/http-client.js"
+import { Reflector } from "../../../packages/control/src/kubernetes/reflector-loop.js"
+import {
+  type KubernetesObject,
+  NAMESPACES,
+  PODS,
+  policyTypes,
+  type ResourceType,
+  SERVICES,
+} from "../../../packages/control/src/kubernetes/resource-type.js"
+import { systemClock } from "../../../packages/control/src/observe/clock.js"
+import { Propagation } from "../../../packages/control/src/observe/propagation.js"
+import { Registry } from "../../../packages/control/src/registry/registry.js"
+import { feedRegistry } from "../../../packages/control/src/registry/registry-feed.js"
+import { feedViews } from "../../../packages/control/src/snapshot/views-feed.js"
+import { WorkloadViews } from "../../../packages/control/src/snapshot/workload-views.js"
+import { EventRecorder } from "../../../packages/control/src/status/events.js"
+import { StatusController } from "../../../packages/control/src/status/status-controller.js"
+
+const mesh = meshConfig()
+const { names } = mesh
+const types = policyTypes(names)
+const WAIT = { timeout: 15_000, interval: 50 }
+
+/** As much of a control plane as statuses need. */
+async function startBrain(client: HttpKubernetesClient) {
+  const stops: (() => unknown)[] = []
+  const warnings: string[] = []
+  const warn = (message: string): void => void warnings.push(message)
+  const reflect = (type: ResourceType) => {
+    const reflector = new Reflector<KubernetesObject>({ client, type }).start()
+    stops.push(() => reflector.stop())
+    return reflector
+  }
+  const documents = {
+    RequestAuthentication: reflect(types.RequestAuthentication),
+    AuthorizationPolicy: reflect(types.AuthorizationPolicy),
+    PeerAuthentication: reflect(types.PeerAuthentication),
+    MeshService: reflect(types.MeshService),
+  }
+  const directory = new Registry({ names })
+  const fed = feedRegistry(directory, { pods: reflect(PODS), services: reflect(SERVICES) })
+  const persistence = new KeySetPersistence({ client, names, isLeader: () => true, warn })
+  const keySets = new FetchedKeySets({
+    persisted: persistence.load(),
+    fetch: (source, signal) => fetchJwks(source, signal, { clock: systemClock }),
+  })
+  persistence.follow(keySets)
+  const trust = {
+    current: { bundle: "", signer: "", revokedIdentities: [], revokedSerials: [] },
+    onChange: () => () => undefined,
+  }
+  const views = new WorkloadViews({ mesh, directory, keySets, trust, onInvalid: () => undefined })
+  const feeding = feedViews(views, documents, [fed.synced, keySets.loaded])
+  const ledger = new ConnectedProxies()
+  const measured: number[] = []
+  const propagation = new Propagation({ views, ledger, propagated: seconds => void measured.push(seconds) })
+  const events = new EventRecorder({ client, component: "merlon-control", instance: "c-0", warn })
+  const controller = new StatusController({
+    mesh,
+    clusterDomain: "cluster.local",
+    client,
+    documents,
+    directory,
+    ledger,
+    keySets,
+    reach: views,
+    clients: undefined,
+    ready: feeding.begun,
+    isLeader: () => true,
+    events,
+    warn,
+  })
+  await feeding.begun
+  const proxy = (key: string): ProxySession & { acknowledge(): void } => {
+    const session = ledger.connect(key, undefined)
+    return { ...session, acknowledge: () => session.acknowledged(views.get(key)?.resources ?? new Map()) }
+  }
+  const stop = async (): Promise<void> => {
+    controller.stop()
+    events.stop()
+    propagation.stop()
+    persistence.stop()
+    keySets.close()
+    feeding.stop()
+    fed.stop()
+    views.stop()
+    for (const each of stops) await each()
+  }
+  return { keySets, ledger, views, warnings, measured, proxy, stop }
+}
+
+describe.skipIf(!kubectlAvailable())("status", () => {
+  let folder: string
+  let cluster: Cluster
+  let client: HttpKubernetesClient
+  let brain: Awaited<ReturnType<typeof startBrain>>
+  let issuer: Issuer
+  let k: ReturnType<typeof kubectl>
+
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "status-"))
+    cluster = await startCluster({ dataDir: join(folder, "cluster"), port: 0 })
+    k = kubectl(cluster.kubeconfigPath, folder)
+    client = httpClient(connectionFrom({ kubeconfig: cluster.kubeconfigPath, env: {} }), {
+      userAgent: "test",
+      fieldManager: "test",
+    })
+    for (const name of ["foo", names.rootNamespace]) {
+      await client.create(NAMESPACES, { apiVersion: "v1", kind: "Namespace", metadata: { name } })
+    }
+    await installDefinitions({ client, names })
+    for (const name of ["a", "b"]) await client.create(PODS, pod(name))
+    issuer = await startIssuer(json(jwks("one")))
+    brain = await startBrain(client)
+  })
+  afterAll(async () => {
+    await brain?.stop()
+    await issuer?.close()
+    await client?.close()
+    await cluster?.close()
+    await rm(folder, { recursive: true, force: true })
+  })
+
+  const pod = (name: string): KubernetesObject => ({
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: {
+      name,
+      namespace: "foo",
+      labels: { app: "web" },
+      annotations: { [`${names.domain}/workload`]: "declared" },
+    },
+    spec: { containers: [{ name: "app", image: "none", ports: [{ containerPort: 8080 }] }] },
+  })
+  const create = (kind: keyof typeof types, name: string, spec: object): Promise<KubernetesObject> =>
+    client.create(types[kind], {
+      apiVersion: `${types[kind].group}/${types[kind].version}`,
+      kind,
+      metadata: { name, namespace: "foo" },
+      spec,
+    })
+  const condition = async (kind: keyof typeof types, name: string, type: string): Promise<string> => {
+    const object = await client.get<KubernetesObject>(types[kind], name, "foo")
+    const { conditions = [] } = (object?.status ?? {}) as { conditions?: StatusCondition[] }
+    const found = conditions.find(candidate => candidate.type === type)
+    return found === undefined ? "nothing" : `${found.status} ${found.reason}: ${found.message}`
+  }
+
+  it("lets kubectl wait until every proxy enforces a policy", async () => {
+    const [a, b] = [brain.proxy("foo/a"), brain.proxy("foo/b")]
+    await create("AuthorizationPolicy", "allow", { rules: [{}] })
+    await vi.waitFor(async () => {
+      expect(await condition("AuthorizationPolicy", "allow", "Enforced")).toContain(
+        "enforced by 0 of 2 proxies at generation 1",
+      )
+    }, WAIT)
+    const waiting = k("wait -n foo authorizationpolicies/allow --for=condition=Enforced --timeout=60s")
+    a.acknowledge()
+    await vi.waitFor(async () => {
+      expect(await condition("AuthorizationPolicy", "allow", "Enforced")).toBe(
+        "False Waiting: enforced by 1 of 2 proxies at generation 1; waiting for foo/b",
+      )
+    }, WAIT)
+    b.acknowledge()
+    expect(await waiting).toMatchObject({ code: 0 })
+    expect(await condition("AuthorizationPolicy", "allow", "Accepted")).toBe(
+      "True Valid: allows every request, on 2 workloads in `foo`",
+    )
+    expect(brain.measured.length).toBeGreaterThan(0)
+  })
+
+  it("shows a proxy's rejection beside the resource", async () => {
+    await create("AuthorizationPolicy", "refused", { rules: [{}] })
+    await vi.waitFor(() => {
+      expect(brain.views.get("foo/a")?.resources.has("policy/AuthorizationPolicy/foo/refused")).toBe(true)
+    }, WAIT)
+    brain.proxy("foo/a").rejected(1, "cannot compile it", brain.views.get("foo/a")?.resources ?? new Map())
+    await vi.waitFor(async () => {
+      expect((await k("describe -n foo authorizationpolicy refused")).out).toMatch(
+        /Warning\s+ProxyRejected\s.*merlon-control\s+.*`foo\/a` rejected it: cannot compile it/,
+      )
+    }, WAIT)
+    await client.delete(types.AuthorizationPolicy, "refused", "foo")
+  })
+
+  it("follows an issuer through failure and rotation, and over a restart while it is down", async () => {
+    const rule: JwtRule = { issuer: "https://idp.test", jwksUri: `${issuer.url}/keys` }
+    await create("RequestAuthentication", "jwt", { jwtRules: [rule] } satisfies RequestAuthentication["spec"])
+    const ready = () => condition("RequestAuthentication", "jwt", "JwksReady")
+    await vi.waitFor(async () => expect(await ready()).toContain("True Ready: `https://idp.test`: 1 key of"), WAIT)
+    for (const key of ["foo/a", "foo/b"]) {
+      const session = brain.proxy(key)
+      await vi.waitFor(() => {
+        expect(brain.views.get(key)?.resources.has(`keys/${keySetId(rule)}`)).toBe(true)
+      }, WAIT)
+      session.acknowledge()
+    }
+    await vi.waitFor(async () => {
+      expect(await condition("RequestAuthentication", "jwt", "Enforced")).toContain("True AllProxies")
+    }, WAIT)
+
+    issuer.answer = json(jwks("two", "three"))
+    brain.keySets.reportUnknownKey(keySetId(rule))
+    await vi.waitFor(async () => expect(await ready()).toContain("2 keys of"), WAIT)
+    await vi.waitFor(async () => {
+      expect(
+        (await k("get configmap -n merlon-system -l merlon.dev/key-set=true -o jsonpath={.items[*].data.jwks}")).out,
+      ).toContain("three")
+    }, WAIT)
+
+    issuer.answer = status(500)
+    await brain.stop()
+    brain = await startBrain(client)
+    await vi.waitFor(async () => {
+      expect(await ready()).toMatch(
+        /^True Stale: `https:\/\/idp.test`: 2 keys of .* stay in force \(.* answered 500; next try /,
+      )
+    }, WAIT)
+    expect((await k("describe -n foo requestauthentication jwt")).out).toMatch(/Warning\s+JwksFetchFailed/)
+  })
+})
