@@ -107,7 +107,7 @@ export async function gatherKnowledge(options: KnowledgeOptions): Promise<Knowle
 
 function keySetsOf(
   { issuers, tracer, keysAttempted }: KnowledgeOptions,
-  persistence: KeySetPersistence,
+  persisted: ReturnType<KeySetPersistence["load"]>,
 ): FetchedKeySets {
   const { authorities, denyPrivateAddresses } = issuers
   return new FetchedKeySets({
