@@ -30,7 +30,8 @@ export interface WebhookServerOptions {
   readonly maxConnections?: number
 }
 
-const MAX_BODY = 3 << 20
+/** The API server takes objects of 3 MB, and an update carries two. */
+const MAX_BODY = 7 << 20
 const MAX_CONNECTIONS = 512
 
 export class WebhookServer {

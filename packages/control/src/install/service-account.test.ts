@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+import { meshNames } from "@merlon/policy"
+import { describe, expect, it } from "vitest"
+import { ApiError, type PatchOptions } from "../kubernetes/client.js"
+import type { Connection } from "../kubernetes/connection.js"
+import type { KubernetesObject, ResourceType } from "../kubernetes/resource-type.js"
+import { VirtualTime } from "../kubernetes/testing/virtual-time.js"
+import { MemoryClient } from "../observe/testing/memory-client.js"
+import { bootstrapServiceAccount } from "./service-account.js"
+
+/** Applies by merging, and gives numbered tokens of one hour. */
+class AdminClient extends MemoryClient {
+  tokens = 0
+  away = false
+
+  constructor(readonly time: VirtualTime) {
+    super()
+  }
+
+  override async patch<T extends KubernetesObject>(
+    type: ResourceType,
+    name: string,
+    body: unknown,
+    options?: PatchOptions,
+  ): Promise<T> {
+    if ((await this.get(type, name, options?.namespace)) === undefined) return this.create<T>(type, body as T) // apply of a whole object
+    return super.patch(type, name, body, options)
+  }
+
+  override async createSubresource<T>(): Promise<T> {
+    if (this.away) throw new ApiError(0, "Unreachable", "away")
+    const expirationTimestamp = new Date(this.time.now() + 3_600_000).toISOString()
+    return { status: { token: `token-${++this.tokens}`, expirationTimestamp } } as T // a TokenRequest is all that is asked for
+  }
+}
+
+describe("the control plane's own account", () => {
+  async function bootstrap() {
+    const time = new VirtualTime(Date.UTC(2026, 0))
+    const admin = new AdminClient(time)
+    const connection: Connection = {
+      server: "https://api",
+      insecure: false,
+      origin: "admin",
+      papers: async () => ({ ca: "CA", certificate: "admin", key: "admin" }),
+      refused: () => {},
+    }
+    return { time, admin, own: await bootstrapServiceAccount({ admin, connection, names: meshNames(), time }) }
+  }
+
+  it("is made with its rights, and speaks with a token and none of the administrator's papers", async () => {
+    const { admin, own } = await bootstrap()
+    expect([...admin.objects.keys()]).toEqual([
+      "namespaces/merlon-system",
+      "serviceaccounts/merlon-system/merlond",
+      "clusterroles/merlond",
+      "clusterrolebindings/merlond",
+      "roles/merlon-system/merlond",
+      "rolebindings/merlon-system/merlond",
+    ])
+    expect(await own.papers()).toEqual({ ca: "CA", token: "token-1" })
+    expect(own.server).toBe("https://api")
+  })
+
+  it("renews its token at half its life, once for all who ask, and after a refusal", async () => {
+    const { admin, own, time } = await bootstrap()
+    await Promise.all([own.papers(), own.papers()])
+    await time.advance(1_799_000)
+    expect(await own.papers()).toMatchObject({ token: "token-1" })
+    await time.advance(2_000)
+    expect(await own.papers()).toMatchObject({ token: "token-2" })
+    own.refused()
+    expect(await own.papers()).toMatchObject({ token: "token-3" })
+    expect(admin.tokens).toBe(3)
+  })
+
+  it("keeps a token that is still good while the API is away, and none that is not", async () => {
+    const { admin, own, time } = await bootstrap()
+    await own.papers()
+    admin.away = true
+    await time.advance(3_500_000)
+    expect(await own.papers()).toMatchObject({ token: "token-1" })
+    await time.advance(200_000)
+    await expect(own.papers()).rejects.toThrow("away")
+  })
+})
