@@ -137,6 +137,7 @@ export class DeltaStream {
     }
     void lane
       .add(async () => this.#apply(subscription, response))
+      .catch((error: unknown) => this.close(messageOf(error)))
       .finally(() => {
         this.#waiting -= 1
       })

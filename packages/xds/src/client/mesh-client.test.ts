@@ -12,7 +12,7 @@ let rig: ServerRig
 
 async function serve(options: ServerRigOptions = {}): Promise<ServerRig> {
   const started = await serverRig({
-    observe: { sent: (_, resources, removed) => void sent.push([resources, removed]) },
+    observe: { sent: (_, { resources, removed }) => void sent.push([resources, removed]) },
     ...options,
   })
   closing.push(() => started.server.close())

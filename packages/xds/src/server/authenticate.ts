@@ -4,6 +4,7 @@
 
 import type { Metadata } from "@grpc/grpc-js"
 import { type Log, messageOf } from "../log.js"
+import { within } from "../within.js"
 import type { ServerLimits } from "./limits.js"
 import { isCurrent, type PeerCertificate } from "./peer-certificate.js"
 import type { Caller, Refusal } from "./source.js"
@@ -64,7 +65,7 @@ export class Authenticator {
     if (this.#pending >= limits.pendingProofs) return exhausted("too many tokens are being verified; try again")
     this.#pending += 1
     try {
-      const caller = await verifyToken(token)
+      const caller = await within(limits.proofMs, verifyToken(token))
       if (caller !== undefined) return { caller }
       return { code: "UNAUTHENTICATED", message: "the service-account token is not valid; read it anew and try again" }
     } catch (error) {

@@ -24,6 +24,9 @@ export interface ServerLimits extends StreamLimits {
   /** Tokens being verified and certificates being signed at one time, over all callers. */
   readonly pendingProofs: number
   readonly pendingCalls: number
+  /** After which a token counts as not verifiable, a call as failed. */
+  readonly proofMs: number
+  readonly callMs: number
   readonly handshakeMs: number
   /** From the opening of a stream to its first request. */
   readonly firstRequestMs: number
@@ -49,6 +52,8 @@ export const DEFAULT_SERVER_LIMITS: ServerLimits = {
   requestsPerSecond: 50,
   pendingProofs: 256,
   pendingCalls: 256,
+  proofMs: 10_000,
+  callMs: 15_000,
   handshakeMs: 10_000,
   firstRequestMs: 15_000,
   writeMs: 30_000,

@@ -33,6 +33,9 @@ export interface ListenerOptions {
   readonly counted?: (open: number) => void
 }
 
+/** An IPv4 address as a socket for both families writes it. */
+const MAPPED = /^::ffff:(?=\d+\.)/
+
 export class Listener {
   readonly #server: Server
   readonly #options: ListenerOptions
@@ -111,7 +114,8 @@ export class Listener {
       return
     }
     const peer = `${remoteAddress}:${remotePort}`
-    const connection = { socket, address: remoteAddress, certificate: peerCertificate(socket) }
+    const address = remoteAddress.replace(MAPPED, "")
+    const connection = { socket, address, certificate: peerCertificate(socket) }
     this.#connections.set(peer, connection)
     this.#options.counted?.(this.#connections.size)
     socket.once("close", () => {

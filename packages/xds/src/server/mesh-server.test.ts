@@ -94,6 +94,16 @@ describe("a caller", () => {
     expect(await stream.ended()).toMatch(/^UNAVAILABLE: the token could not be verified/)
   })
 
+  it("is not waited for without end where a token is never verified", async () => {
+    const impatient = await start({ limits: { proofMs: 20, pendingProofs: 1 } })
+    impatient.state.tokens = "hanging"
+    for (const attempt of [1, 2]) {
+      const stream = connect({ token: `good:${attempt}` }, impatient).delta()
+      stream.send({ node: NODE, typeUrl: TYPE })
+      expect(await stream.ended()).toMatch(/^UNAVAILABLE: the token could not be verified/)
+    }
+  })
+
   it("is refused where the source says so", async () => {
     rig.source.refusal = { code: "PERMISSION_DENIED", message: "not your pod" }
     const stream = connect({ token: "good:orders-1" }).delta()

@@ -2,7 +2,7 @@
 // What the certificate of a connection's other end says, once OpenSSL has found its chain to be good.
 
 import type { TLSSocket } from "node:tls"
-import { certificateFacts, signerOf } from "@merlon/identity"
+import { certificateFacts, readBundle, signerOf } from "@merlon/identity"
 import { parseSpiffeId, type SpiffeId } from "@merlon/policy"
 
 export interface PeerCertificate {
@@ -14,6 +14,8 @@ export interface PeerCertificate {
   readonly notAfter: number
   /** PEM, leaf first, up to the root. */
   readonly chain: string
+  /** SHA-256 of the DER of the root it was verified with, in lower-case hex. */
+  readonly root: string
 }
 
 const MAX_CHAIN = 10
@@ -22,10 +24,10 @@ const MAX_CHAIN = 10
 export function peerCertificate(socket: TLSSocket): PeerCertificate | undefined {
   if (!socket.authorized) return undefined
   try {
-    const chain = chainOf(socket)
+    const { chain, root } = chainOf(socket)
     const { spiffeId, ...facts } = certificateFacts(chain)
     const id = spiffeId === undefined ? undefined : parseSpiffeId(spiffeId)
-    return id === undefined ? undefined : { ...facts, id, chain }
+    return id === undefined ? undefined : { ...facts, id, chain, root }
   } catch {
     // Fails closed: a certificate that we cannot read proves nothing, whatever OpenSSL makes of it.
     return undefined
@@ -36,12 +38,15 @@ export function isCurrent({ notBefore, notAfter }: PeerCertificate, now: number)
   return notBefore <= now && now < notAfter
 }
 
-/** Whether the chain leads to a root of this bundle, which may be another one than it was verified with. */
-export function isTrusted({ chain }: PeerCertificate, bundle: string): boolean {
-  return signerOf(chain, bundle) !== undefined
+/** Whether a chain leads to a root of this bundle, which may be another one than it was verified with. */
+export function trustIn(bundle: string): (certificate: PeerCertificate) => boolean {
+  const read = readBundle(bundle)
+  // Fails closed: whoever has a bundle that cannot be read trusts nobody.
+  const roots = new Set(read.ok ? read.certificates.map(({ fingerprint }) => fingerprint) : [])
+  return ({ root, chain }) => roots.has(root) || signerOf(chain, bundle) !== undefined
 }
 
-function chainOf(socket: TLSSocket): string {
+function chainOf(socket: TLSSocket): { readonly chain: string; readonly root: string } {
   const blocks: string[] = []
   let certificate = socket.getPeerCertificate(true)
   while (blocks.length < MAX_CHAIN) {
@@ -51,7 +56,7 @@ function chainOf(socket: TLSSocket): string {
     if (issuer === undefined || issuer.fingerprint256 === certificate.fingerprint256) break
     certificate = issuer
   }
-  return blocks.join("")
+  return { chain: blocks.join(""), root: certificate.fingerprint256.replaceAll(":", "").toLowerCase() }
 }
 
 function pemOf(der: Buffer): string {

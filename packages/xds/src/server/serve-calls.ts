@@ -12,6 +12,7 @@ import {
   SignCertificateResponseSchema,
 } from "../generated/merlon/mesh/v1/mesh_pb.js"
 import { messageOf } from "../log.js"
+import { within } from "../within.js"
 import type { ServerContext } from "./server-context.js"
 import type { Caller, Refusal } from "./source.js"
 import { exhausted, invalid, type StreamFault } from "./stream-fault.js"
@@ -85,7 +86,7 @@ export function proxyService(context: ServerContext, { sign, report }: ProxyCall
     try {
       const certificate = context.connectionOf(call.getPeer())?.certificate
       const proven = await context.authenticator.authenticate(call.metadata, certificate)
-      return "code" in proven ? proven : await work(proven.caller, call.request)
+      return "code" in proven ? proven : await within(limits.callMs, work(proven.caller, call.request))
     } catch (error) {
       context.log.error({ error: messageOf(error), method: call.getPath() }, "a call failed")
       return { code: "INTERNAL", message: "the control plane failed on this call; try again" }

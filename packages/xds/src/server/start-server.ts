@@ -9,7 +9,7 @@ import { DEFAULT_SERVER_LIMITS, type ServerLimits } from "./limits.js"
 import { Listener } from "./listener.js"
 import type { MeshServer, MeshServerOptions } from "./mesh-server.js"
 import type { Protocol } from "./observer.js"
-import { isTrusted } from "./peer-certificate.js"
+import { trustIn } from "./peer-certificate.js"
 import {
   type DiscoveryRequests,
   deltaProtocol,
@@ -36,8 +36,11 @@ export async function startServer(options: MeshServerOptions): Promise<MeshServe
   const open = new Map<OpenStream, Protocol>()
   let draining = false
 
-  const count = (protocol: Protocol) =>
-    observe.streams?.(protocol, [...open.values()].filter(each => each === protocol).length)
+  const counts: Record<Protocol, number> = { delta: 0, sotw: 0 }
+  const count = (protocol: Protocol, by: 1 | -1) => {
+    counts[protocol] += by
+    observe.streams?.(protocol, counts[protocol])
+  }
   const context: ServerContext = {
     source,
     authenticator,
@@ -48,7 +51,7 @@ export async function startServer(options: MeshServerOptions): Promise<MeshServe
     connectionOf: peer => listener.find(peer),
     closed: stream => {
       const protocol = open.get(stream)
-      if (open.delete(stream) && protocol !== undefined) count(protocol)
+      if (open.delete(stream) && protocol !== undefined) count(protocol, -1)
     },
   }
 
@@ -58,7 +61,7 @@ export async function startServer(options: MeshServerOptions): Promise<MeshServe
     return call => {
       const stream = new ServedStream(context, call, protocol)
       open.set(stream, protocol.name)
-      count(protocol.name)
+      count(protocol.name, 1)
       if (draining) stream.end(GOING)
       else void stream.run()
     }
@@ -108,7 +111,7 @@ export async function startServer(options: MeshServerOptions): Promise<MeshServe
     port,
     papersChanged: () => listener.swap(),
     recheck(refuse) {
-      const { clientTrustBundle } = options.papers()
+      const isTrusted = trustIn(options.papers().clientTrustBundle)
       for (const stream of [...open.keys()]) {
         const { proven } = stream
         if (proven === undefined) continue
@@ -118,7 +121,7 @@ export async function startServer(options: MeshServerOptions): Promise<MeshServe
         if (refusal !== undefined || certificate === undefined) continue
         const again = authenticator.byCertificate(certificate)
         if ("code" in again) stream.end(again)
-        else if (!isTrusted(certificate, clientTrustBundle)) stream.end(NO_LONGER)
+        else if (!isTrusted(certificate)) stream.end(NO_LONGER)
       }
     },
     drain: () => end(limits.drainMs),
