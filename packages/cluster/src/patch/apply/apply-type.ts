@@ -3,7 +3,7 @@
 // The one view of types that server-side apply needs: what is a scalar, which maps and lists merge and by which keys.
 // Built from the tables of built-in kinds here, and from structural schemas by schema/apply-view.ts.
 
-import type { FieldDef, TypeNode } from "../../kinds/type-table.js"
+import type { FieldDef, Special, TypeNode } from "../../kinds/type-table.js"
 import type { Json } from "../../value.js"
 
 export type ApplyType =
@@ -28,6 +28,16 @@ export type ApplyType =
 
 export const scalar: ApplyType = { kind: "scalar" }
 export const untyped: ApplyType = { kind: "untyped" }
+
+/** What may hold an object, or a list, where others hold a single value. */
+const OPEN: ReadonlySet<Special> = new Set([
+  "RawExtension",
+  "FieldsV1",
+  "JSON",
+  "SchemaOrArray",
+  "SchemaOrBool",
+  "SchemaOrStrings",
+])
 
 const cache = new WeakMap<TypeNode, ApplyType>()
 
@@ -80,9 +90,7 @@ function build(node: TypeNode, field: FieldDef | undefined): ApplyType {
     case "any":
       return untyped
     case "special":
-      return node.special === "RawExtension" || node.special === "FieldsV1" || node.special === "JSON"
-        ? untyped
-        : scalar
+      return OPEN.has(node.special) ? untyped : scalar
     default:
       return scalar
   }

@@ -72,6 +72,28 @@ describe("server-side apply", () => {
   })
 })
 
+it("takes definitions, whose schemas hold schemas where others hold a value", () => {
+  const definition = applyTypeOf(
+    typeNamed("io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition"),
+  )
+  const openAPIV3Schema = {
+    type: "object",
+    properties: {
+      items: { type: "array", items: { type: "string" } },
+      byName: { type: "object", additionalProperties: { type: "string" } },
+    },
+  }
+  const object = {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: "a" },
+    spec: { versions: [{ name: "v1", schema: { openAPIV3Schema } }] },
+  }
+  expect(applyConfiguration(undefined, object, { ...by("alice"), type: definition }, false, "").spec).toEqual(
+    object.spec,
+  )
+})
+
 describe("field sets", () => {
   const path = fc.array(fc.constantFrom("f:a", "f:b", 'k:{"name":"x"}', "v:1"), { minLength: 1, maxLength: 3 })
   const set = fc.array(path, { maxLength: 6 }).map(paths => {
