@@ -16,6 +16,10 @@ const COMMANDS: Readonly<Record<string, { readonly summary: string; readonly loa
     summary: "run the control plane",
     load: async () => (await import("./commands/serve.js")).serveCommand(),
   },
+  xclient: {
+    summary: "show the routes of this workload, call by them, or let other programs do so",
+    load: async () => (await import("./commands/xclient.js")).xclientCommand(),
+  },
   xserver: {
     summary: "stand in front of a workload and enforce its policies",
     load: async () => (await import("./commands/xserver.js")).xserverCommand(),
