@@ -2,7 +2,7 @@
 // The mesh's certificate authority in a control plane: whom the mesh trusts, who signs, who is revoked, and the
 // certificates of our own listeners. Every replica signs; the one that leads rotates and writes.
 
-import type { TtlLimits } from "@merlon/identity"
+import { readBundle, type TtlLimits } from "@merlon/identity"
 import type { MeshConfig } from "@merlon/policy"
 import type { Caller, TrustSpec } from "@merlon/xds"
 import type { ProxyLedger } from "../distribution/ledger.js"
@@ -11,7 +11,7 @@ import type { Reflected } from "../kubernetes/reflector.js"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import type { Clock } from "../observe/clock.js"
 import { AcknowledgedTrust } from "./acknowledged-trust.js"
-import { type AuthorityNames, authorityNames } from "./authority-names.js"
+import { type AuthorityNames, authorityNames, BUNDLE_KEY } from "./authority-names.js"
 import { BundleWriter } from "./bundle-writer.js"
 import { type AuthorityFacts, SigningCounter } from "./expiry.js"
 import type { KeySource } from "./key-source.js"
@@ -21,6 +21,7 @@ import { PluggedIn } from "./plugged-in.js"
 import { RevocationList } from "./revocation-list.js"
 import type { RootSettings } from "./root-secret.js"
 import { RotationDriver } from "./rotation-driver.js"
+import { readConfigMapData } from "./secret-data.js"
 import { SelfSigned } from "./self-signed.js"
 import { ServingCertificate } from "./serving-certificate.js"
 import { type SignResult, signWorkload } from "./sign-workload.js"
@@ -86,6 +87,7 @@ export class Authority implements TrustSource {
     this.#current = this.#trust()
     this.#version = trustVersion(this.#current)
     this.#acknowledged.remember(this.#current)
+    this.#warnOfStrangeRoots()
     const refresh = (): void => this.#refresh()
     this.#closers.push(keys.onChange(refresh), this.#revocations.onChange(refresh))
   }
@@ -187,6 +189,24 @@ export class Authority implements TrustSource {
     this.#revocations.close()
     this.#keys.close()
     this.#listeners.clear()
+  }
+
+  /**
+   * What namespaces hold is what workloads trust so far. A start with none of those roots cuts the mesh in two: an
+   * operator may want that, and must hear of it.
+   */
+  #warnOfStrangeRoots(): void {
+    const { namespace, bundleConfigMap } = this.names
+    const configMap = this.#options.configMaps.items.get(`${namespace}/${bundleConfigMap}`)
+    const held = configMap && readBundle(readConfigMapData(configMap).get(BUNDLE_KEY) ?? "")
+    const now = readBundle(this.#current.bundle)
+    if (!held?.ok || !now.ok) return
+    const trusted = new Set(held.certificates.map(({ fingerprint }) => fingerprint))
+    if (now.certificates.some(({ fingerprint }) => trusted.has(fingerprint))) return
+    this.#options.log.error(
+      { trusted: [...trusted], signer: this.#current.signer },
+      "the mesh starts with roots that its workloads do not trust yet; they refuse each other until all have renewed",
+    )
   }
 
   #trust(): TrustSpec {

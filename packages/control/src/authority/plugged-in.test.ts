@@ -113,6 +113,29 @@ describe("an authority that is plugged in by a Secret", () => {
     expect([authority.current.bundle, authority.facts.refusedChanges]).toEqual([B.root, 1])
   })
 
+  it("counts from the next start where it comes while the mesh runs", async () => {
+    const here = new Stage()
+    const authority = await here.authority()
+    const { bundle } = authority.current
+    here.cluster.put(SECRETS, secretObject(NAMES.pluggedInSecret, own(A)))
+    await settle()
+    expect(authority.current.bundle).toBe(bundle)
+    expect(here.log.lines).toEqual([
+      expect.stringContaining("`merlon-system/merlon-cacerts` counts from the next start"),
+    ])
+  })
+
+  it.each([
+    ["is reported where it shares no root with what workloads trust", B.root, 1],
+    ["is not reported where it shares one", B.root + A.root, 0],
+  ])("%s", async (_, trusted, reports) => {
+    const here = new Stage()
+    here.cluster.put(SECRETS, secretObject(NAMES.pluggedInSecret, own(A)))
+    here.configMap(NAMES.bundleConfigMap, { "root-cert.pem": trusted })
+    await here.authority()
+    expect(here.log.lines.filter(line => line.includes("do not trust yet"))).toHaveLength(reports)
+  })
+
   it("goes on when the Secret is deleted", async () => {
     const { here, authority } = await plugged(own(A))
     await here.cluster.delete(SECRETS, NAMES.pluggedInSecret, NAMES.namespace)

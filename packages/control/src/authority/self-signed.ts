@@ -72,10 +72,13 @@ export class SelfSigned implements KeySource {
   }
 
   follow(secrets: Reflected<KubernetesObject>): void {
-    const { namespace, rootSecret } = this.#options.names
+    const { namespace, rootSecret, pluggedInSecret } = this.#options.names
     const key = `${namespace}/${rootSecret}`
+    const pluggedIn = `${namespace}/${pluggedInSecret}`
     this.#unfollow = secrets.onChange(change => {
       if (change.key === key) this.#changed(change.object)
+      if (change.key === pluggedIn && change.previous === undefined)
+        this.#options.log.warn({}, pluggedInLater(pluggedIn))
     })
     const seen = secrets.items.get(key)
     if (seen !== undefined) this.#changed(seen)
@@ -154,6 +157,13 @@ export class SelfSigned implements KeySource {
     this.#keys = keys
     this.#listeners.tell()
   }
+}
+
+function pluggedInLater(key: string): string {
+  return (
+    `the Secret \`${key}\` counts from the next start on; until then the mesh's own root signs. ` +
+    "Let its bundle hold the mesh's root too, or workloads will refuse each other after the start"
+  )
 }
 
 function keysOf({ state }: StoredRoot, now: number): SigningKeys {
