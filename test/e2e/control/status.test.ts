@@ -231,6 +231,8 @@ describe.skipIf(!kubectlAvailable())("status", () => {
     issuer.answer = status(500)
     await brain.stop()
     brain = await startBrain(client)
+    // From the very first view on: a proxy must never be told that there are no keys any more.
+    expect(brain.views.get("foo/a")?.resources.has(`keys/${keySetId(rule)}`)).toBe(true)
     await vi.waitFor(async () => {
       expect(await ready()).toMatch(
         /^True Stale: `https:\/\/idp.test`: 2 keys of .* stay in force \(.* answered 500; next try /,

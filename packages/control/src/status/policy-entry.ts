@@ -7,6 +7,7 @@ import { type Kind, type MeshNames, type PolicyDocument, type Status, validate }
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import type { EnforcementTally } from "./enforcement.js"
 import { keySetsOf } from "./expected-versions.js"
+import { governedHosts } from "./mesh-service-reach.js"
 import { statusKey } from "./status-inputs.js"
 
 export interface PolicyEntry {
@@ -20,13 +21,17 @@ export interface PolicyEntry {
   readonly keySets: readonly string[]
   /** Undefined where it has to be counted anew. */
   tally: EnforcementTally | undefined
+  /** Hosts that a MeshService speaks for, in their full spelling. */
+  readonly governs: ReadonlySet<string>
   /** Hosts that a MeshService leads to, as last looked at. */
   hosts: ReadonlySet<string>
   /** What we wrote last, as long as we have not seen it come back. */
   written: Status | undefined
 }
 
-export function entryOf(kind: Kind, object: KubernetesObject, names: MeshNames): PolicyEntry {
+const NO_HOSTS: ReadonlySet<string> = new Set()
+
+export function entryOf(kind: Kind, object: KubernetesObject, names: MeshNames, clusterDomain: string): PolicyEntry {
   const { namespace = "default", name } = object.metadata
   const { document, faults } = validate(object, names)
   const valid = document?.kind === kind ? document : undefined
@@ -39,8 +44,9 @@ export function entryOf(kind: Kind, object: KubernetesObject, names: MeshNames):
     document: valid,
     faults: faults.map(({ message }) => message),
     keySets: valid === undefined ? [] : keySetsOf(valid),
+    governs: valid?.kind === "MeshService" ? governedHosts(valid, clusterDomain) : NO_HOSTS,
     tally: undefined,
-    hosts: new Set(),
+    hosts: NO_HOSTS,
     written: undefined,
   }
 }
@@ -60,6 +66,7 @@ export class PolicyEntries {
   readonly #entries = new Map<string, PolicyEntry>()
   readonly #byNamespace = new Map<string, Set<PolicyEntry>>()
   readonly #byKeySet = new Map<string, Set<PolicyEntry>>()
+  readonly #byHost = new Map<string, Set<PolicyEntry>>()
   readonly #meshServices = new Set<PolicyEntry>()
 
   get(key: string): PolicyEntry | undefined {
@@ -82,11 +89,19 @@ export class PolicyEntries {
     return this.#byKeySet.get(id) ?? []
   }
 
+  /** MeshServices that speak for one of the hosts. */
+  governing(hosts: Iterable<string>): ReadonlySet<PolicyEntry> {
+    const found = new Set<PolicyEntry>()
+    for (const host of hosts) for (const entry of this.#byHost.get(host) ?? []) found.add(entry)
+    return found
+  }
+
   set(entry: PolicyEntry): void {
     this.delete(entry.key)
     this.#entries.set(entry.key, entry)
     file(this.#byNamespace, entry.namespace, entry)
     for (const id of entry.keySets) file(this.#byKeySet, id, entry)
+    for (const host of entry.governs) file(this.#byHost, host, entry)
     if (entry.kind === "MeshService") this.#meshServices.add(entry)
   }
 
@@ -96,6 +111,7 @@ export class PolicyEntries {
     this.#entries.delete(key)
     unfile(this.#byNamespace, entry.namespace, entry)
     for (const id of entry.keySets) unfile(this.#byKeySet, id, entry)
+    for (const host of entry.governs) unfile(this.#byHost, host, entry)
     this.#meshServices.delete(entry)
     return entry
   }

@@ -10,7 +10,6 @@ import { type KubernetesObject, policyTypes } from "../kubernetes/resource-type.
 import { type Clock, systemClock } from "../observe/clock.js"
 import type { DirectoryChange } from "../registry/mesh-directory.js"
 import type { EventSink } from "./events.js"
-import { governedHosts } from "./mesh-service-reach.js"
 import { entryOf, meansTheSame, PolicyEntries, type PolicyEntry } from "./policy-entry.js"
 import { type PolicyDocuments, statusKey } from "./status-inputs.js"
 import { makeStatus, type StatusSources } from "./status-maker.js"
@@ -140,7 +139,7 @@ export class StatusController {
       if (echo === undefined || !sameStatus(echo, object.status as Status | undefined)) this.#changed(known)
       return
     }
-    const entry = entryOf(kind, object, names)
+    const entry = entryOf(kind, object, names, this.#options.clusterDomain)
     this.#entries.set(entry)
     this.#changed(entry)
     // Those it stood beside before, and those it stands beside now.
@@ -149,39 +148,32 @@ export class StatusController {
   }
 
   /** Which PeerAuthentication of a scope, which MeshService of a host is the oldest concerns all of them. */
-  #neighboursChanged({ kind, namespace, key, document }: PolicyEntry): void {
-    const { clusterDomain } = this.#options
-    if (kind === "PeerAuthentication") {
-      for (const other of this.#entries.inNamespace(namespace)) {
-        if (other.kind === kind && other.key !== key) this.#changed(other)
-      }
-    }
-    if (document?.kind !== "MeshService") return
-    const hosts = governedHosts(document, clusterDomain)
-    for (const other of this.#entries.meshServices) {
-      if (other.key === key || other.document?.kind !== "MeshService") continue
-      if (intersects(governedHosts(other.document, clusterDomain), hosts)) this.#changed(other)
-    }
+  #neighboursChanged({ kind, namespace, governs }: PolicyEntry): void {
+    for (const other of this.#entries.governing(governs)) this.#changed(other)
+    if (kind !== "PeerAuthentication") return
+    for (const other of this.#entries.inNamespace(namespace)) if (other.kind === kind) this.#changed(other)
   }
 
   #directoryChanged({ workloads, services }: DirectoryChange): void {
     if (services.size > 0) {
-      for (const entry of this.#entries.meshServices) {
-        if (intersects(entry.hosts, services)) this.#changed(entry)
-      }
+      for (const entry of this.#entries.meshServices) if (intersects(entry.hosts, services)) this.#changed(entry)
     }
     const { directory, mesh } = this.#options
+    const touched = new Set<string>()
+    const flipped = new Set<string>()
     for (const key of workloads) {
       const proxied = directory.workloads.get(key)?.proxied
-      const namespace = key.slice(0, key.indexOf("/"))
-      const flipped = proxied !== undefined && this.#proxied.has(key) && this.#proxied.get(key) !== proxied
+      const before = this.#proxied.get(key)
       if (proxied === undefined) this.#proxied.delete(key)
       else this.#proxied.set(key, proxied)
-      for (const scope of new Set([namespace, mesh.names.rootNamespace])) {
-        for (const entry of this.#entries.inNamespace(scope)) {
-          if (flipped) this.#changed(entry)
-          else if (this.#selectsNothing(entry)) this.#cosmetic.add(entry.key)
-        }
+      const concerned = before === undefined || proxied === undefined || before === proxied ? touched : flipped
+      concerned.add(key.slice(0, key.indexOf("/"))).add(mesh.names.rootNamespace)
+    }
+    // Who is selected is the same, who enforces is not.
+    for (const namespace of flipped) for (const entry of this.#entries.inNamespace(namespace)) this.#changed(entry)
+    for (const namespace of touched) {
+      for (const entry of this.#entries.inNamespace(namespace)) {
+        if (this.#selectsNothing(entry)) this.#cosmetic.add(entry.key)
       }
     }
     if (this.#cosmetic.size > 0) this.#cancelCosmetic ??= this.#clock.after(COSMETIC_DELAY, () => this.#flushCosmetic())

@@ -61,7 +61,7 @@ export function makeStatus(
     clients: document?.kind === "MeshService" ? sources.clients?.count(namespace, name) : undefined,
     governedByOthers:
       document?.kind === "MeshService"
-        ? governedByOthers(document, meshServicesIn(entries), sources.clusterDomain)
+        ? governedByOthers(document, meshServicesBeside(entry, entries), sources.clusterDomain)
         : [],
     ...keysOf(document?.kind === "RequestAuthentication" ? document : undefined, sources.keySets),
     superseded:
@@ -139,6 +139,6 @@ function* neighboursOf(namespace: string, entries: PolicyEntries): Iterable<Peer
   for (const { document } of entries.inNamespace(namespace)) if (document?.kind === "PeerAuthentication") yield document
 }
 
-function* meshServicesIn(entries: PolicyEntries): Iterable<MeshService> {
-  for (const { document } of entries.meshServices) if (document?.kind === "MeshService") yield document
+function* meshServicesBeside({ governs }: PolicyEntry, entries: PolicyEntries): Iterable<MeshService> {
+  for (const { document } of entries.governing(governs)) if (document?.kind === "MeshService") yield document
 }

@@ -224,7 +224,7 @@ export class Stage {
 
   #selectedBy(kind: SecurityKind, namespace: string, name: string): ReadonlySet<string> {
     const object = this.#documents.get(kind)?.items.get(`${namespace}/${name}`)
-    const entry = object && entryOf(kind, object, mesh.names)
+    const entry = object && entryOf(kind, object, mesh.names, "cluster.local")
     if (entry?.document === undefined || entry.document.kind === "MeshService") return new Set()
     const { selector } = entry.document.spec
     const inScope = [...this.#workloads.values()].filter(
@@ -238,7 +238,7 @@ export class Stage {
     for (const kind of KINDS) {
       if (kind === "MeshService") continue
       for (const object of this.#documents.get(kind)?.items.values() ?? []) {
-        const { document, namespace, name } = entryOf(kind, object, mesh.names)
+        const { document, namespace, name } = entryOf(kind, object, mesh.names, "cluster.local")
         if (document === undefined || document.kind === "MeshService") continue
         if (!this.#selectedBy(kind, namespace, name).has(key)) continue
         for (const pair of expectedVersions(document, mesh.names, id => this.#keys.get(id)?.jwks)) view.set(...pair)
