@@ -28,6 +28,8 @@ export interface ControlPlaneOptions {
     readonly defaultTtlMs: number
     readonly maxTtlMs: number
     readonly rootLifetimeMs: number
+    /** How long a phase of a root's rotation lasts at least, so that proxies that were away are heard too. */
+    readonly rotationSettleMs: number
     /** Folder with a plugged-in authority. */
     readonly folder: string | undefined
   }

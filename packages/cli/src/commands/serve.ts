@@ -70,6 +70,11 @@ export function serveCommand(): Command {
           .argParser(duration)
           .default(90 * 24 * 3_600_000, "2160h"),
       )
+      .addOption(
+        option("--rotation-settle <time>", "shortest phase of a root's rotation", "ROTATION_SETTLE")
+          .argParser(duration)
+          .default(60_000, "60s"),
+      )
       .addOption(option("--authority <folder>", "sign with this authority instead of a root of our own", "AUTHORITY"))
       .addOption(option("--jwks-ca <file>", "further authority of issuers' servers, PEM", "JWKS_CA"))
       .addOption(

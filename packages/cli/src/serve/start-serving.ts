@@ -41,6 +41,7 @@ export interface ServeFlags {
   readonly replica?: string
   readonly certificateTtl: number
   readonly maxCertificateTtl: number
+  readonly rotationSettle: number
   readonly authority?: string
   readonly jwksCa?: string
   readonly denyPrivateIssuers?: boolean
@@ -155,6 +156,7 @@ function optionsOf(
       defaultTtlMs: flags.certificateTtl,
       maxTtlMs: Math.max(flags.maxCertificateTtl, flags.certificateTtl),
       rootLifetimeMs: ROOT_LIFETIME_MS,
+      rotationSettleMs: flags.rotationSettle,
       folder: flags.authority,
     },
     keySets: {

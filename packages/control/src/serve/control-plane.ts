@@ -195,7 +195,7 @@ async function start(options: ControlPlaneOptions, closers: (() => unknown)[]): 
   }, SWEEP_MS).unref()
   closers.push(() => clearInterval(sweep))
 
-  authority.rotateWith(ledger)
+  authority.rotateWith(ledger, options.certificates.rotationSettleMs)
   authority.distributeTo({ namespaces: reflectors.namespaces, bundles: reflectors.bundles })
   const news = new AuthorityNews({ authority, events, isLeader, logger })
   closers.push(() => news.stop())
