@@ -266,6 +266,18 @@ describe("an authority that is plugged in", () => {
     expect(() => new CertificateAuthority(keys, NOW)).toThrow(message)
   })
 
+  it("refuses a workload's certificate, which has no name either", () => {
+    const { privateKey, publicKey } = holder()
+    const { certificateChain } = new CertificateAuthority(ROOT, NOW).sign({
+      publicKey,
+      identity: IDENTITY,
+      ttlMs: HOUR,
+      now: NOW,
+    })
+    const keys = { certificateChain, privateKey, root: ROOT.root }
+    expect(() => new CertificateAuthority(keys, NOW)).toThrow("`` is not the certificate of an authority (CA:TRUE)")
+  })
+
   it("refuses a chain that is longer than one above it allows", () => {
     const conf = CONFIG("CA:TRUE")
     const run = openssl(

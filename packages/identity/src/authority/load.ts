@@ -58,7 +58,9 @@ export function loadAuthority({ certificateChain, privateKey, root: rootPem }: A
 
 function requireAuthority({ certificate }: BundleCertificate, depth: number): void {
   const inspected = inspect(certificate.raw)
-  const name = `\`${certificate.subject.replaceAll("\n", ", ")}\``
+  // An empty subject, as workloads' certificates have it, is undefined at run time whatever the types say.
+  const subject: string | undefined = certificate.subject
+  const name = `\`${subject?.replaceAll("\n", ", ") ?? ""}\``
   if (!inspected?.authority) throw unusable(`${name} is not the certificate of an authority (CA:TRUE)`)
   if (!inspected.signsCertificates) throw unusable(`${name} may not sign certificates (key usage)`)
   // RFC 5280 section 4.2.1.9: how many further authorities may stand below this one.
