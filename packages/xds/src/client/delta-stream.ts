@@ -3,7 +3,7 @@
 // It never throws; `ended` tells why it is over.
 
 import { create, type JsonObject, type MessageInitShape } from "@bufbuild/protobuf"
-import { type ClientDuplexStream, type ServiceError, status } from "@grpc/grpc-js"
+import { type ClientDuplexStream, connectivityState, type ServiceError, status } from "@grpc/grpc-js"
 import { NodeSchema } from "../generated/envoy/config/core/v3/base_pb.js"
 import {
   type DeltaDiscoveryRequest,
@@ -49,6 +49,7 @@ export class DeltaStream {
   #waiting = 0
   #named = false
   #over = false
+  readonly #connect: NodeJS.Timeout
   readonly #answer: NodeJS.Timeout
 
   /** Throws where the channel cannot be made. */
@@ -66,9 +67,11 @@ export class DeltaStream {
     this.#call.on("data", (response: DeltaDiscoveryResponse) => this.#receive(response))
     this.#call.on("error", (error: ServiceError) => this.#failed(error))
     this.#call.on("end", () => this.close("the control plane ended the stream"))
-    client.waitForReady(Date.now() + limits.connectMs, error => {
-      if (error !== undefined) this.close(`no connection within ${limits.connectMs} ms`)
-    })
+    // Not `waitForReady`: its timer would outlive the stream and hold up the end of the process.
+    this.#connect = setTimeout(() => {
+      const state = client.getChannel().getConnectivityState(false)
+      if (state !== connectivityState.READY) this.close(`no connection within ${limits.connectMs} ms`)
+    }, limits.connectMs)
     this.#answer = setTimeout(() => this.close("the control plane does not answer"), limits.answerMs)
     for (const subscription of subscriptions) void this.#subscribe(subscription)
   }
@@ -92,6 +95,7 @@ export class DeltaStream {
   close(why: string, refused = false): void {
     if (this.#over) return
     this.#over = true
+    clearTimeout(this.#connect)
     clearTimeout(this.#answer)
     this.#call.cancel()
     this.#channel.client.close()

@@ -2,8 +2,9 @@
 import { createServer, type Server, type Socket } from "node:net"
 import { afterEach, beforeEach, describe, expect, it, test, vi } from "vitest"
 import { type ServerRig, type ServerRigOptions, serverRig } from "../testing/server-rig.js"
-import { TestAuthority } from "../testing/test-authority.js"
-import type { Proof } from "./options.js"
+import { SERVER_NAME, TestAuthority } from "../testing/test-authority.js"
+import { MeshClient } from "./mesh-client.js"
+import type { Proof, Update } from "./options.js"
 import { type ClientRig, type ClientRigOptions, clientRig, TYPE } from "./testing/client-rig.js"
 
 const closing: (() => unknown)[] = []
@@ -114,6 +115,38 @@ describe("a client", () => {
     await until(() => expect(each.held.has("b")).toBe(true))
     expect(each.held.has("c")).toBe(false)
   })
+})
+
+it("carries several types on one stream, each answered on its own", async () => {
+  const other = "type.googleapis.com/test.Other"
+  rig.source.set(TYPE, "a", "1")
+  rig.source.set(other, "x", "1")
+  const seen: string[] = []
+  const subscription = (typeUrl: string, names: "*" | readonly string[]) => ({
+    typeUrl,
+    names: () => names,
+    known: () => new Map<string, string>(),
+    async apply({ resources }: Update) {
+      seen.push(...resources.map(({ name }) => name))
+      if (typeUrl === TYPE) throw new Error("no")
+    },
+  })
+  const both = new MeshClient({
+    address: rig.address,
+    serverName: SERVER_NAME,
+    trustBundle: () => rig.authority.bundle,
+    proof: () => ({ token: "good:orders-1" }),
+    node: { id: "shop/orders-1", metadata: () => ({}) },
+    subscriptions: [subscription(TYPE, "*"), subscription(other, ["x"])],
+  })
+  closing.unshift(() => both.close())
+  both.start()
+  await until(() => expect(rig.source.heard).toHaveLength(2))
+  expect(new Set(rig.source.heard.map(({ kind, typeUrl }) => `${kind} ${typeUrl}`))).toEqual(
+    new Set([`rejected ${TYPE}`, `acknowledged ${other}`]),
+  )
+  expect(new Set(seen)).toEqual(new Set(["a", "x"]))
+  expect(rig.source.opened).toHaveLength(1)
 })
 
 describe("a client that loses the control plane", () => {
@@ -234,7 +267,7 @@ describe("a client that cannot get in", () => {
 
   it("notices a control plane that takes the stream and never answers", async () => {
     rig.state.tokens = "hanging"
-    const each = client({ limits: { answerMs: 100 } })
+    const each = client({ limits: { answerMs: 1_000 } })
     await until(() => expect(JSON.stringify(each.logged)).toContain("the control plane does not answer"))
     rig.state.tokens = "working"
     await connected(each)
