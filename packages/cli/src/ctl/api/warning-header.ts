@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Warnings that the server sends along with an answer (RFC 7234 section 5.5, as Kubernetes uses it: code 299 only).
+
+const MAX_WARNINGS = 50
+const VALUE = /(\d{3}) (?:\S+) "((?:[^"\\]|\\.)*)"/g
+
+export function readWarnings(lines: readonly string[]): readonly string[] {
+  const found = lines.flatMap(line => [...line.matchAll(VALUE)])
+  return found
+    .filter(([, code]) => code === "299")
+    .slice(0, MAX_WARNINGS)
+    .map(([, , text = ""]) => text.replace(/\\(.)/g, "$1"))
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Our own kinds, known without asking a server: the commands that people type most take one request less, and a cluster
+// that lacks the kinds can be told from a word that was mistyped.
+
+import { KINDS, type MeshNames } from "@merlon/policy"
+import type { Resource } from "./resource.js"
+
+/** Everything of ours, whatever the mesh is called. */
+export const ALL_POLICIES = "policies"
+
+export function knownKinds({
+  securityGroup,
+  networkingGroup,
+  version,
+  category,
+  policyCategory,
+}: MeshNames): readonly Resource[] {
+  return KINDS.map(({ kind, plural, singular, shortName, group }) => ({
+    group: group === "security" ? securityGroup : networkingGroup,
+    version,
+    plural,
+    singular,
+    kind,
+    namespaced: true,
+    shortNames: [shortName],
+    categories: [category, ALL_POLICIES, ...(group === "security" ? [policyCategory] : [])],
+  }))
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands of merlonctl. Only the one that is asked for is loaded; the others are known by their summary.
+
+import type { Command } from "commander"
+
+export interface CommandEntry {
+  readonly summary: string
+  readonly load: () => Promise<Command>
+}
+
+export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
+  apply: {
+    summary: "bring the cluster to what files say",
+    load: async () => (await import("./commands/apply.js")).applyCommand(),
+  },
+  get: { summary: "show objects", load: async () => (await import("./commands/get.js")).getCommand() },
+  patch: {
+    summary: "change some fields of an object",
+    load: async () => (await import("./commands/patch.js")).patchCommand(),
+  },
+  delete: { summary: "remove objects", load: async () => (await import("./commands/delete.js")).deleteCommand() },
+  workload: {
+    summary: "declare workloads that no orchestrator runs",
+    load: async () => (await import("./commands/workload.js")).workloadCommand(),
+  },
+  jwt: {
+    summary: "keys, tokens and key sets for trying things out",
+    load: async () => (await import("./commands/jwt.js")).jwtCommand(),
+  },
+  completion: {
+    summary: "what a shell needs to complete commands",
+    load: async () => (await import("./commands/completion.js")).completionCommand(),
+  },
+}

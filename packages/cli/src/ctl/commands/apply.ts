@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// `merlonctl apply`: bring the cluster to what the files say. A document that fails does not keep the others back; the
+// exit code tells.
+
+import { Command } from "commander"
+import { several } from "../../arguments.js"
+import { ApiFailure } from "../api/api.js"
+import { applyObject, type DryRun } from "../apply/apply-object.js"
+import { type AnyObject, kindName, type Resource } from "../catalog/resource.js"
+import { told, withSession } from "../connect.js"
+import { type Manifest, readManifests } from "../documents/manifests.js"
+import { namespaceOf } from "../documents/one-namespace.js"
+import { readSources } from "../documents/sources.js"
+import { CommandError, EXIT } from "../exit.js"
+import { type ClusterFlags, dryRunOption, type OutputFormat, outputOption, withClusterFlags } from "../flags.js"
+import { isUnknownKind, unknownKind } from "../lookup/not-found.js"
+import { formatObjects, withoutManagedFields } from "../output/objects.js"
+import type { Session } from "../session.js"
+import { paintError, print, tell, visibleLines } from "../terminal.js"
+
+interface Flags extends ClusterFlags {
+  readonly filename: readonly string[]
+  readonly recursive: boolean
+  readonly dryRun: DryRun
+  readonly forceConflicts: boolean
+  readonly output?: OutputFormat
+}
+
+export function applyCommand(): Command {
+  return withClusterFlags(
+    new Command("apply")
+      .description("bring the cluster to what files say")
+      .option("-f, --filename <path>", "file, folder or - for standard input; may be given several times", several, [])
+      .option("-R, --recursive", "look into the folders of folders", false)
+      .addOption(dryRunOption())
+      .option("--force-conflicts", "take fields that other tools manage", false)
+      .addOption(outputOption(["json", "yaml", "name"])),
+  )
+    .addHelpText("after", EXAMPLES)
+    .action((flags: Flags) => withSession(flags, session => run(session, flags)))
+}
+
+const EXAMPLES = `
+Policies are checked before they are sent; a mistake is shown with its line.
+
+Examples:
+  merlonctl apply -f samples/policies/peer-strict.yaml
+  merlonctl apply -f policy.yaml --dry-run=server
+  kubectl get pa -n foo default -o yaml | merlonctl apply -f -`
+
+const SUFFIX = { none: "", client: " (dry run)", server: " (server dry run)" } as const
+
+async function run(session: Session, flags: Flags): Promise<void> {
+  const sources = readSources(flags.filename, flags.recursive)
+  const { manifests, faults, warnings } = readManifests(sources, session.names, session.namespace)
+  for (const warning of warnings) tell(`${paintError.yellow("Warning:")} ${warning}`)
+  for (const fault of faults) complain(fault)
+  if (manifests.length === 0 && faults.length === 0) throw new CommandError("there is no document in what was given")
+  const done: AnyObject[] = []
+  let failed = faults.length
+  for (const manifest of manifests) {
+    try {
+      done.push(await applyOne(session, manifest, flags))
+    } catch (error) {
+      const failure = error instanceof ApiFailure ? told(error, session.origin) : error
+      // Without a server there is nothing to go on with.
+      if (!(failure instanceof CommandError) || failure.exitCode === EXIT.unreachable) throw failure
+      const { kind, metadata } = manifest.object
+      complain(`${manifest.source}: ${kind} \`${metadata.name}\`: ${visibleLines(failure.message)}`)
+      failed++
+    }
+  }
+  if (flags.output === "json" || flags.output === "yaml") print(formatObjects(flags.output, done, true))
+  if (failed > 0) process.exitCode = EXIT.failed
+}
+
+async function applyOne(session: Session, { object }: Manifest, flags: Flags): Promise<AnyObject> {
+  const resource = await session.catalog.ofDocument(object.apiVersion, object.kind)
+  const namespace = namespaceOf(object, resource, session)
+  try {
+    const applied = await applyObject(session.api, resource, object, namespace, flags)
+    const name = `${kindName(resource)}/${object.metadata.name}`
+    if (flags.output === "name") print(name)
+    else if (flags.output === undefined) print(`${name} ${applied.change}${SUFFIX[flags.dryRun]}`)
+    return withoutManagedFields(applied.object)
+  } catch (error) {
+    throw betterFailure(error, resource, namespace, session)
+  }
+}
+
+function betterFailure(error: unknown, resource: Resource, namespace: string | undefined, session: Session): unknown {
+  if (isUnknownKind(error)) return unknownKind(resource, session.names)
+  if (error instanceof ApiFailure && error.reason === "NotFound" && error.message.startsWith("namespaces ")) {
+    return new CommandError(
+      `there is no namespace \`${namespace}\`; \`kubectl create namespace ${namespace}\` makes it`,
+    )
+  }
+  return error
+}
+
+function complain(text: string): void {
+  tell(`${paintError.red("error:")} ${text}`)
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// `merlonctl completion`: what a shell needs to complete commands, flags and kinds.
+
+import { Argument, Command } from "commander"
+import { bashCompletion } from "../completion/bash.js"
+import { fishCompletion } from "../completion/fish.js"
+import { type Node, treeOf } from "../completion/tree.js"
+import { zshCompletion } from "../completion/zsh.js"
+import { print } from "../terminal.js"
+
+const SHELLS: Readonly<Record<string, (root: Node) => string>> = {
+  bash: bashCompletion,
+  zsh: zshCompletion,
+  fish: fishCompletion,
+}
+
+export function completionCommand(): Command {
+  return new Command("completion")
+    .description("what a shell needs to complete commands")
+    .addArgument(new Argument("<shell>", "your shell").choices(Object.keys(SHELLS)))
+    .addHelpText(
+      "after",
+      `
+Load it now, or in the file that your shell reads when it starts:
+  source <(merlonctl completion bash)
+  source <(merlonctl completion zsh)
+  merlonctl completion fish | source`,
+    )
+    .action(async (shell: string) => {
+      const { programFor } = await import("../program.js")
+      print(SHELLS[shell]?.(treeOf(await programFor("*"))) ?? "")
+    })
+}

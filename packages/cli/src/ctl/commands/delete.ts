@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// `merlonctl delete`: remove objects by name, by label or by file, and wait until they are gone.
+
+import { Command } from "commander"
+import { duration, several } from "../../arguments.js"
+import { ApiFailure } from "../api/api.js"
+import { pathOf } from "../api/path.js"
+import { type AnyObject, kindName, type Resource } from "../catalog/resource.js"
+import { told, withSession } from "../connect.js"
+import { readManifests } from "../documents/manifests.js"
+import { namespaceOf } from "../documents/one-namespace.js"
+import { readSources } from "../documents/sources.js"
+import { CommandError, EXIT, usageError } from "../exit.js"
+import { type ClusterFlags, dryRunOption, type OutputFormat, outputOption, withClusterFlags } from "../flags.js"
+import { fieldsOf } from "../foreign.js"
+import { isUnknownKind, notFound, unknownKind } from "../lookup/not-found.js"
+import { asked, type Target } from "../lookup/targets.js"
+import type { Session } from "../session.js"
+import { paintError, print, tell } from "../terminal.js"
+
+interface Flags extends ClusterFlags {
+  readonly filename: readonly string[]
+  readonly recursive: boolean
+  readonly ignoreNotFound: boolean
+  readonly selector?: string
+  readonly all: boolean
+  readonly wait: boolean
+  readonly timeout: number
+  readonly dryRun: "none" | "client" | "server"
+  readonly output?: OutputFormat
+}
+
+const DRY_RUN = { none: "", client: " (dry run)", server: " (server dry run)" } as const
+const FIRST_LOOK_MS = 100
+const LAST_LOOK_MS = 2_000
+
+export function deleteCommand(): Command {
+  return withClusterFlags(
+    new Command("delete")
+      .description("remove objects")
+      .argument("[kind]", "kind, or kind/name")
+      .argument("[names...]", "names of the objects")
+      .option("-f, --filename <path>", "remove what a file, folder or - describes", several, [])
+      .option("-R, --recursive", "look into the folders of folders", false)
+      .option("--ignore-not-found", "what is not there counts as removed", false)
+      .option("-l, --selector <labels>", "remove those with these labels")
+      .option("--all", "remove all of that kind in the namespace", false)
+      .option("--no-wait", "do not wait until they are gone")
+      .option("--timeout <time>", "how long to wait", duration, 300_000)
+      .addOption(dryRunOption())
+      .addOption(outputOption(["name"])),
+  )
+    .addHelpText("after", EXAMPLES)
+    .action((kind: string | undefined, names: readonly string[], flags: Flags) =>
+      withSession(flags, session => run(session, kind, names, flags)),
+    )
+}
+
+const EXAMPLES = `
+Examples:
+  merlonctl delete peerauthentication default -n foo --ignore-not-found
+  merlonctl delete -f samples/policies/peer-strict.yaml`
+
+async function run(session: Session, kind: string | undefined, names: readonly string[], flags: Flags): Promise<void> {
+  const targets = await targetsOf(session, kind, names, flags)
+  let failed = 0
+  for (const target of targets) {
+    try {
+      await remove(session, target, flags)
+    } catch (error) {
+      const failure = error instanceof ApiFailure ? told(error, session.origin) : error
+      if (!(failure instanceof CommandError) || failure.exitCode === EXIT.unreachable) throw failure
+      tell(`${paintError.red("error:")} ${failure.message}`)
+      failed++
+    }
+  }
+  if (targets.length === 0 && !flags.ignoreNotFound) tell("No resources found")
+  if (failed > 0) process.exitCode = EXIT.failed
+}
+
+async function targetsOf(
+  session: Session,
+  kind: string | undefined,
+  names: readonly string[],
+  flags: Flags,
+): Promise<readonly Target[]> {
+  if (flags.filename.length > 0) {
+    if (kind !== undefined) throw usageError("either name objects, or give files with `-f`")
+    return fromFiles(session, flags)
+  }
+  if (kind === undefined) throw usageError("say what to remove: `KIND NAME…`, `KIND -l LABELS` or `-f FILE`")
+  const { resources, targets } = await asked(session, [kind, ...names])
+  if (targets.length > 0) {
+    if (flags.all || flags.selector !== undefined) throw usageError("either names, or `-l`, or `--all`")
+    return targets
+  }
+  // A kind alone must not remove everything.
+  if (!flags.all && flags.selector === undefined) {
+    throw usageError(`name the objects, or say which with \`-l LABELS\`, or \`--all\``)
+  }
+  return (await Promise.all(resources.map(resource => listed(session, resource, flags.selector)))).flat()
+}
+
+async function fromFiles(session: Session, flags: Flags): Promise<readonly Target[]> {
+  const sources = readSources(flags.filename, flags.recursive)
+  const { manifests, faults } = readManifests(sources, session.names, session.namespace)
+  if (faults.length > 0) throw new CommandError(`what to remove cannot be read:\n${faults.join("")}`)
+  return Promise.all(
+    manifests.map(async ({ object }) => {
+      const resource = await session.catalog.ofDocument(object.apiVersion, object.kind)
+      return { resource, name: object.metadata.name, namespace: namespaceOf(object, resource, session) }
+    }),
+  )
+}
+
+async function listed(session: Session, resource: Resource, labelSelector: string | undefined): Promise<Target[]> {
+  const namespace = resource.namespaced ? session.namespace : undefined
+  const path = pathOf(resource, { namespace }, { labelSelector })
+  const { items = [] } = (await session.api.request({ method: "GET", path })) as { items?: AnyObject[] | null } // a list
+  return (items ?? []).map(({ metadata: { name } }) => ({ resource, name, namespace }))
+}
+
+async function remove(session: Session, target: Target, flags: Flags): Promise<void> {
+  const { resource, name, namespace } = target
+  const dryRun = flags.dryRun === "none" ? undefined : "All"
+  try {
+    const path = pathOf(resource, target, { dryRun })
+    const answer = await session.api.request({ method: "DELETE", path, body: { propagationPolicy: "Background" } })
+    print(said(target, flags))
+    if (flags.wait && dryRun === undefined) await gone(session, target, uidOf(answer), flags.timeout)
+  } catch (error) {
+    if (isUnknownKind(error)) throw unknownKind(resource, session.names)
+    if (!(error instanceof ApiFailure) || error.reason !== "NotFound") throw error
+    if (!flags.ignoreNotFound) throw await notFound(session, resource, name, namespace)
+  }
+}
+
+function said({ resource, name }: Target, { output, dryRun }: Flags): string {
+  if (output === "name") return `${kindName(resource)}/${name}`
+  return `${kindName(resource)} "${name}" deleted${DRY_RUN[dryRun]}`
+}
+
+function uidOf(answer: unknown): unknown {
+  const { metadata, details } = fieldsOf(answer)
+  return fieldsOf(metadata).uid ?? fieldsOf(details).uid
+}
+
+/** Finalizers may hold an object back; another of the same name is not the one that was removed. */
+async function gone(session: Session, target: Target, uid: unknown, timeoutMs: number): Promise<void> {
+  const path = pathOf(target.resource, target)
+  const end = performance.now() + timeoutMs
+  for (let wait = FIRST_LOOK_MS; ; wait = Math.min(wait * 2, LAST_LOOK_MS)) {
+    try {
+      const { metadata } = (await session.api.request({ method: "GET", path })) as AnyObject // the server's own object
+      if (uid !== undefined && metadata.uid !== uid) return
+      if (performance.now() > end) {
+        const holders = Array.isArray(metadata.finalizers)
+          ? ` of its finalizers \`${metadata.finalizers.join(", ")}\``
+          : ""
+        throw new CommandError(
+          `${kindName(target.resource)} "${target.name}" is still there because${holders || " the server says so"}; \`--no-wait\` does not wait`,
+        )
+      }
+    } catch (error) {
+      if (error instanceof ApiFailure && error.reason === "NotFound") return
+      throw error
+    }
+    await new Promise(resolve => setTimeout(resolve, wait))
+  }
+}

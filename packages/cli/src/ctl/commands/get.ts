@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// `merlonctl get`: show objects, as the server's tables or as documents, once or as they change.
+
+import { Command } from "commander"
+import { withSession } from "../connect.js"
+import { usageError } from "../exit.js"
+import { type ClusterFlags, type OutputFormat, outputOption, withClusterFlags } from "../flags.js"
+import { getObjects } from "../get/get-objects.js"
+import { getTables } from "../get/get-tables.js"
+import { watchObjects, watchTable } from "../get/watch.js"
+import { asked } from "../lookup/targets.js"
+import type { Session } from "../session.js"
+
+export interface GetFlags extends ClusterFlags {
+  readonly allNamespaces: boolean
+  readonly selector?: string
+  readonly fieldSelector?: string
+  readonly headers: boolean
+  readonly showLabels: boolean
+  readonly showManagedFields: boolean
+  readonly ignoreNotFound: boolean
+  readonly watch: boolean
+  readonly output?: OutputFormat
+}
+
+export function getCommand(): Command {
+  return withClusterFlags(
+    new Command("get")
+      .description("show objects")
+      .argument("<kind>", "kind, several joined by commas, kind/name, or `policies` for all of ours")
+      .argument("[names...]", "names of the objects")
+      .option("-A, --all-namespaces", "of all namespaces", false)
+      .option("-l, --selector <labels>", "those with these labels, as app=web,version!=v1")
+      .option("--field-selector <fields>", "those with these fields, as metadata.name=web")
+      .option("--no-headers", "without the line of headings")
+      .option("--show-labels", "with their labels", false)
+      .option("--show-managed-fields", "with who manages which field (json and yaml)", false)
+      .option("--ignore-not-found", "say nothing of what is not there", false)
+      .option("-w, --watch", "show changes as they come", false)
+      .addOption(outputOption(["json", "yaml", "wide", "name"])),
+  )
+    .addHelpText("after", EXAMPLES)
+    .action((kind: string, names: readonly string[], flags: GetFlags) =>
+      withSession(flags, session => run(session, [kind, ...names], flags)),
+    )
+}
+
+const EXAMPLES = `
+Short names: ra RequestAuthentication, ap AuthorizationPolicy, pa PeerAuthentication, ms MeshService.
+
+Examples:
+  merlonctl get policies -A
+  merlonctl get pa default -n foo -o yaml
+  merlonctl get pods -l app=httpbin -w`
+
+async function run(session: Session, words: readonly string[], flags: GetFlags): Promise<void> {
+  const question = await asked(session, words)
+  if (question.targets.length > 0 && (flags.allNamespaces || flags.selector !== undefined)) {
+    throw usageError("a name stands alone: leave out `-A` and `-l`, or the name")
+  }
+  const asObjects = flags.output === "json" || flags.output === "yaml" || flags.output === "name"
+  if (flags.watch) return (asObjects ? watchObjects : watchTable)(session, question, flags)
+  return (asObjects ? getObjects : getTables)(session, question, flags)
+}

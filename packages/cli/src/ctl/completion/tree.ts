@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// What can be completed, read off the commands themselves, so that no list of flags is kept twice.
+
+import { KINDS } from "@merlon/policy"
+import type { Argument, Command, Option } from "commander"
+
+export interface Node {
+  /** The words that lead here: `merlonctl jwt mint`. */
+  readonly path: string
+  readonly summary: string
+  readonly children: readonly Node[]
+  readonly flags: readonly Flag[]
+  /** What the first argument can be. */
+  readonly words: readonly string[]
+}
+
+export interface Flag {
+  /** `-f` and `--filename`. */
+  readonly names: readonly string[]
+  readonly summary: string
+  readonly takes: "nothing" | "file" | "word"
+  /** Where it takes one of a few words. */
+  readonly choices: readonly string[]
+}
+
+/** Those that people look at, besides ours. */
+const PLATFORM_KINDS = ["configmaps", "deployments", "namespaces", "pods", "secrets", "serviceaccounts", "services"]
+const FILES = /^<(file|path|folder)>$/
+
+export function treeOf(command: Command, before: readonly string[] = []): Node {
+  const path = [...before, command.name()]
+  const help = { names: ["-h", "--help"], summary: "show help", takes: "nothing", choices: [] } as const
+  return {
+    path: path.join(" "),
+    summary: command.description(),
+    children: command.commands.map(child => treeOf(child, path)),
+    flags: [...command.options.map(flagOf), help],
+    words: command.registeredArguments.slice(0, 1).flatMap(wordsOf),
+  }
+}
+
+export function nodesOf(node: Node): readonly Node[] {
+  return [node, ...node.children.flatMap(nodesOf)]
+}
+
+function flagOf(option: Option): Flag {
+  const { short, long, description, flags, argChoices = [] } = option
+  const value = /[<[][^>\]]*[>\]]/.exec(flags)?.[0]
+  return {
+    names: [short, long].flatMap(name => name ?? []),
+    summary: description,
+    takes: value === undefined ? "nothing" : FILES.test(value) ? "file" : "word",
+    choices: argChoices,
+  }
+}
+
+function wordsOf(argument: Argument): readonly string[] {
+  if (argument.argChoices !== undefined) return argument.argChoices
+  return argument.name() === "kind" ? kindWords() : []
+}
+
+function kindWords(): readonly string[] {
+  const ours = KINDS.flatMap(({ plural, singular, shortName }) => [plural, singular, shortName])
+  return ["policies", ...ours, ...PLATFORM_KINDS]
+}

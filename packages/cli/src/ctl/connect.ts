@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// From flags to a cluster. The only place of the commands that knows how a kubeconfig becomes a connection, and where a
+// failure learns which cluster it came from.
+
+import { type Connection, ConnectionError, connectionFrom } from "@merlon/control"
+import { meshNames } from "@merlon/policy"
+import { ApiFailure } from "./api/api.js"
+import { HttpsApi } from "./api/https-api.js"
+import { Catalog } from "./catalog/catalog.js"
+import { CommandError, EXIT } from "./exit.js"
+import type { ClusterFlags } from "./flags.js"
+import { localKubeconfig } from "./local-kubeconfig.js"
+import type { Session } from "./session.js"
+import { visibleLines, warn } from "./terminal.js"
+
+export async function withSession<T>(flags: ClusterFlags, work: (session: Session) => Promise<T>): Promise<T> {
+  const names = meshNames(flags)
+  const connection = connectionOf(flags)
+  const api = new HttpsApi(connection, { userAgent: "merlonctl", timeoutMs: flags.requestTimeout * 1000, warn })
+  try {
+    return await work({
+      api,
+      catalog: new Catalog(api, names),
+      names,
+      namespace: flags.namespace ?? connection.namespace ?? "default",
+      askedNamespace: flags.namespace,
+      origin: connection.origin,
+    })
+  } catch (error) {
+    throw error instanceof ApiFailure ? told(error, connection.origin) : error
+  } finally {
+    api.close()
+  }
+}
+
+/** A failure of the API as the sentence that a person reads. */
+export function told(failure: ApiFailure, origin: string): CommandError {
+  const message = visibleLines(failure.message)
+  if (failure.code === 0) return new CommandError(`${message} (${origin})`, EXIT.unreachable)
+  if (failure.code === 401) {
+    return new CommandError(`${origin} is not believed by the server; log in again, or choose another context`)
+  }
+  if (failure.code === 403) return new CommandError(`${message} (${origin})`)
+  return new CommandError(message)
+}
+
+function connectionOf({ kubeconfig, context }: ClusterFlags): Connection {
+  const { env } = process
+  const listed = (env.KUBECONFIG ?? "") !== ""
+  const chosen = kubeconfig ?? (listed ? undefined : localKubeconfig(process.cwd()))
+  try {
+    return connectionFrom({
+      env,
+      warn,
+      ...(chosen === undefined ? {} : { kubeconfig: chosen }),
+      ...(context === undefined ? {} : { context }),
+    })
+  } catch (error) {
+    if (error instanceof ConnectionError) throw new CommandError(error.message, EXIT.unreachable)
+    throw error
+  }
+}

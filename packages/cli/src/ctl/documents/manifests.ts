@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The documents to send: ours are validated here first, so that a mistake is shown where it was written; all others are
+// handed on as they are, for the server to judge.
+
+import { type Fault, type MeshNames, type ReadDocument, readDocuments, type Warning } from "@merlon/policy"
+import type { AnyObject } from "../catalog/resource.js"
+import { fieldsOf, textOf } from "../foreign.js"
+import { pointAt } from "./caret.js"
+import type { SourceText } from "./sources.js"
+
+export interface Manifest {
+  readonly object: AnyObject
+  /** The file it stands in, for messages. */
+  readonly source: string
+}
+
+export interface Manifests {
+  readonly manifests: readonly Manifest[]
+  /** Ready to be told, each with its place. */
+  readonly faults: readonly string[]
+  readonly warnings: readonly string[]
+}
+
+const MAX_CHARACTERS = 16 << 20
+
+export function readManifests(sources: readonly SourceText[], names: MeshNames, namespace: string): Manifests {
+  const manifests: Manifest[] = []
+  const faults: string[] = []
+  const warnings: string[] = []
+  for (const { name, text } of sources) {
+    const show = (finding: Fault | Warning): string => shown(name, text, finding)
+    for (const read of readDocuments(text, names, { namespace, maxCharacters: MAX_CHARACTERS })) {
+      if (isOurs(read, names)) {
+        faults.push(...[...read.faults].sort(byPlace).map(show))
+        warnings.push(...[...read.warnings].sort(byPlace).map(show))
+        if (read.faults.length > 0) continue
+      } else if (read.value === undefined) {
+        faults.push(...read.faults.map(show))
+        continue
+      }
+      const object = objectOf(read.value)
+      if (typeof object === "string") faults.push(`${name}: ${object}`)
+      else manifests.push({ object, source: name })
+    }
+  }
+  return { manifests, faults, warnings }
+}
+
+/** By its group: a kind that is misspelt there is ours to complain about. */
+function isOurs({ value }: ReadDocument, { securityGroup, networkingGroup }: MeshNames): boolean {
+  const group = textOf(fieldsOf(value).apiVersion)?.split("/")[0]
+  return group === securityGroup || group === networkingGroup
+}
+
+/** The object, or what it lacks. */
+function objectOf(value: unknown): AnyObject | string {
+  const { apiVersion, kind, metadata } = fieldsOf(value)
+  if (typeof apiVersion !== "string" || apiVersion === "") return "a document has no `apiVersion`; write it, as `v1`"
+  if (typeof kind !== "string" || kind === "") return "a document has no `kind`; write it, as `Namespace`"
+  const { name, namespace, generateName } = fieldsOf(metadata)
+  if (typeof name !== "string" || name === "") {
+    return generateName === undefined
+      ? `a ${kind} has no \`metadata.name\`; write it`
+      : `a ${kind} has \`metadata.generateName\`, which cannot be applied; give it a name`
+  }
+  if (namespace !== undefined && typeof namespace !== "string") return `the namespace of ${kind} \`${name}\` is no text`
+  return value as AnyObject // by the checks above
+}
+
+/** As somebody reads the file. */
+function byPlace({ position: a }: Fault | Warning, { position: b }: Fault | Warning): number {
+  return (a?.line ?? 0) - (b?.line ?? 0) || (a?.column ?? 0) - (b?.column ?? 0)
+}
+
+function shown(file: string, text: string, { position, message }: Fault | Warning): string {
+  const place = position === undefined ? file : `${file}:${position.line}:${position.column}`
+  return `${place}: ${message}\n${pointAt(text, position)}`
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flags that mean the same in every command: where the cluster is, which mesh, and how results are printed.
+
+import { type Command, InvalidArgumentError, Option } from "commander"
+
+export interface ClusterFlags {
+  readonly kubeconfig?: string
+  readonly context?: string
+  readonly namespace?: string
+  readonly mesh: string
+  readonly domain: string
+  readonly requestTimeout: number
+}
+
+export type OutputFormat = "json" | "yaml" | "wide" | "name"
+
+export function withClusterFlags(command: Command): Command {
+  return withMeshFlags(
+    command
+      .option("--kubeconfig <file>", "kubeconfig to use (default: KUBECONFIG, the local mesh's, ~/.kube/config)")
+      .option("--context <name>", "context of the kubeconfig")
+      .option("-n, --namespace <name>", "namespace (default: the context's, else `default`)")
+      .addOption(
+        new Option("--request-timeout <seconds>", "how long one request may take").argParser(seconds).default(30),
+      ),
+  )
+}
+
+export function withMeshFlags(command: Command): Command {
+  return command
+    .addOption(new Option("--mesh <word>", "the mesh's name").env("MERLON_MESH").default("merlon"))
+    .addOption(new Option("--domain <domain>", "the domain of its kinds").env("MERLON_DOMAIN").default("merlon.dev"))
+}
+
+export function outputOption(formats: readonly OutputFormat[], description = "how to print the result"): Option {
+  return new Option("-o, --output <format>", description).choices([...formats])
+}
+
+/** `--dry-run` alone is refused, as kubectl does: it would leave open whether the server is asked. */
+export function dryRunOption(): Option {
+  return new Option("--dry-run <where>", "say what would happen: `client` checks here, `server` asks the server")
+    .choices(["none", "client", "server"])
+    .default("none")
+}
+
+function seconds(text: string): number {
+  const value = Number(text.replace(/s$/, ""))
+  if (!(value > 0 && value <= 86_400)) throw new InvalidArgumentError("must be a number of seconds, as 30")
+  return value
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// Looking into values that a server sent: whatever is not of the shape asked for reads as empty.
+
+export type Fields = { readonly [field: string]: unknown }
+
+export function fieldsOf(value: unknown): Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : {}
+}
+
+export function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : []
+}
+
+export function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined
+}
+
+/** The texts of an object by name; everything else in it is left out. */
+export function textsOf(value: unknown): { readonly [name: string]: string } {
+  return Object.fromEntries(
+    Object.entries(fieldsOf(value)).flatMap(([name, item]) => (typeof item === "string" ? [[name, item]] : [])),
+  )
+}

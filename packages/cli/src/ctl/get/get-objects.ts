@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// Objects for programs: `-o json`, `-o yaml`, `-o name`.
+
+import { type AnyObject, kindName, type Resource } from "../catalog/resource.js"
+import type { GetFlags } from "../commands/get.js"
+import type { Asked } from "../lookup/targets.js"
+import { formatObjects, withoutManagedFields } from "../output/objects.js"
+import type { Session } from "../session.js"
+import { print } from "../terminal.js"
+import { listObjects, oneDocument } from "./read-list.js"
+
+export async function getObjects(session: Session, { resources, targets }: Asked, flags: GetFlags): Promise<void> {
+  const found: { readonly resource: Resource; readonly object: AnyObject }[] = []
+  for (const target of targets) {
+    const object = await oneDocument(session, target, flags)
+    if (object !== undefined) found.push({ resource: target.resource, object })
+  }
+  if (targets.length === 0) {
+    for (const resource of resources) {
+      const { items } = await listObjects(session, resource, flags)
+      found.push(...items.map(object => ({ resource, object })))
+    }
+  }
+  if (flags.output === "json" || flags.output === "yaml") {
+    if (found.length === 0 && targets.length > 0) return
+    const objects = found.map(({ object }) => (flags.showManagedFields ? object : withoutManagedFields(object)))
+    print(formatObjects(flags.output, objects, targets.length === 1))
+  } else if (found.length > 0) {
+    print(found.map(({ resource, object }) => `${kindName(resource)}/${object.metadata.name}\n`).join(""))
+  }
+}

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Changes as they come. A watch that the server ends is taken up where it stood; one that it no longer remembers begins
+// again with what is there. Ends with the process.
+
+import { ApiFailure, failureOf } from "../api/api.js"
+import { pathOf } from "../api/path.js"
+import { type AnyObject, kindName, type Resource } from "../catalog/resource.js"
+import type { GetFlags } from "../commands/get.js"
+import { usageError } from "../exit.js"
+import { fieldsOf, textOf } from "../foreign.js"
+import type { Asked } from "../lookup/targets.js"
+import { Columns } from "../output/columns.js"
+import { formatObject, withoutManagedFields } from "../output/objects.js"
+import { readTable, rowOf, TABLE_ACCEPT, type Table } from "../output/table.js"
+import type { Session } from "../session.js"
+import { print } from "../terminal.js"
+import { formatTable, viewOf } from "./get-tables.js"
+import { filters, listObjects, listTable, namespaceFor } from "./read-list.js"
+
+const PAUSE_MS = 1_000
+
+export async function watchTable(session: Session, asked: Asked, flags: GetFlags): Promise<void> {
+  const { resource, narrowed } = oneKind(session, asked, flags)
+  const view = viewOf(resource, narrowed, false)
+  const columns = new Columns()
+  let columnsOf: Pick<Table, "columns"> = { columns: [] }
+  await follow({
+    session,
+    resource,
+    flags: narrowed,
+    accept: TABLE_ACCEPT,
+    async begin(again) {
+      const table = await listTable(session, resource, narrowed)
+      columnsOf = table
+      if (table.rows.length > 0)
+        print(formatTable(table, view, { ...narrowed, headers: !again && narrowed.headers }, columns))
+      return table.resourceVersion
+    },
+    event(object) {
+      const table = readTable(object)
+      if (table === undefined) return undefined
+      if (table.columns.length > 0) columnsOf = table
+      const rows = table.rows.map(row => rowOf(columnsOf, row, view))
+      if (rows.length > 0) print(columns.format(rows))
+      return textOf(table.rows.at(-1)?.metadata.resourceVersion) || table.resourceVersion || undefined
+    },
+  })
+}
+
+export async function watchObjects(session: Session, asked: Asked, flags: GetFlags): Promise<void> {
+  const { resource, narrowed } = oneKind(session, asked, flags)
+  const show = (object: AnyObject): void => {
+    const plain = flags.showManagedFields ? object : withoutManagedFields(object)
+    if (flags.output === "yaml") print(`---\n${formatObject("yaml", plain)}`)
+    else print(flags.output === "json" ? formatObject("json", plain) : `${kindName(resource)}/${object.metadata.name}`)
+  }
+  await follow({
+    session,
+    resource,
+    flags: narrowed,
+    accept: "application/json",
+    async begin() {
+      const { items, resourceVersion } = await listObjects(session, resource, narrowed)
+      for (const item of items) show(item)
+      return resourceVersion
+    },
+    event(value) {
+      const object = value as AnyObject // an event of a watch holds an object
+      show(object)
+      return versionOf(object)
+    },
+  })
+}
+
+interface Following {
+  readonly session: Session
+  readonly resource: Resource
+  readonly flags: GetFlags
+  readonly accept: string
+  /** Shows what is there and says since when. */
+  readonly begin: (again: boolean) => Promise<string>
+  /** Shows a change and says which version it was. */
+  readonly event: (object: unknown) => string | undefined
+}
+
+async function follow({ session, resource, flags, accept, begin, event }: Following): Promise<never> {
+  const namespace = namespaceFor(session, resource, flags)
+  let version = await begin(false)
+  for (;;) {
+    const query = { ...filters(flags), watch: 1, resourceVersion: version, allowWatchBookmarks: true }
+    try {
+      const path = pathOf(resource, { namespace }, query)
+      for await (const line of session.api.lines({ method: "GET", path, accept }, new AbortController().signal)) {
+        const { type, object } = eventOf(line)
+        if (type === "ERROR") throw failureOf(0, JSON.stringify(object))
+        if (type === "BOOKMARK") version = versionOf(object) ?? version
+        else version = event(object) ?? version
+      }
+    } catch (error) {
+      if (!(error instanceof ApiFailure) || error.code !== 410) throw error
+      version = await begin(true)
+    }
+    await new Promise(resolve => setTimeout(resolve, PAUSE_MS))
+  }
+}
+
+function eventOf(line: string): { readonly type?: unknown; readonly object?: unknown } {
+  try {
+    return { ...JSON.parse(line) }
+  } catch {
+    throw new ApiFailure(0, "BadAnswer", "the API server sent a watch event that is no JSON")
+  }
+}
+
+function versionOf(object: unknown): string | undefined {
+  return textOf(fieldsOf(fieldsOf(object).metadata).resourceVersion) || undefined
+}
+
+/** A watch is of one kind; a name is a selection like any other. */
+function oneKind(session: Session, { resources, targets }: Asked, flags: GetFlags) {
+  const [target, secondTarget] = targets
+  const [resource, secondResource] = target === undefined ? resources : [target.resource]
+  if (resource === undefined || secondResource !== undefined || secondTarget !== undefined) {
+    throw usageError("a watch is of one kind, with one name at most")
+  }
+  if (target === undefined) return { resource, narrowed: flags }
+  const fieldSelector = [flags.fieldSelector, `metadata.name=${target.name}`]
+    .filter(part => part !== undefined)
+    .join(",")
+  return { resource, narrowed: { ...flags, fieldSelector, namespace: session.namespace } }
+}

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// A key to sign tokens with: made here, or read from a JWK (RFC 7517) or a PEM file. Nothing ever prints the private half.
+
+import { createPrivateKey, createPublicKey, generateKeyPairSync, type JsonWebKey, type KeyObject } from "node:crypto"
+import { CommandError } from "../exit.js"
+
+/** What the engine verifies; a token signed otherwise would be refused everywhere. */
+export const ALGORITHMS = [
+  "RS256",
+  "RS384",
+  "RS512",
+  "PS256",
+  "PS384",
+  "PS512",
+  "ES256",
+  "ES384",
+  "ES512",
+  "EdDSA",
+] as const
+export type AlgorithmName = (typeof ALGORITHMS)[number]
+
+export interface SigningKey {
+  readonly key: KeyObject
+  readonly alg: AlgorithmName
+  /** Undefined where the file says none. */
+  readonly kid: string | undefined
+}
+
+const RSA_BITS = 2048
+const CURVES = { ES256: "P-256", ES384: "P-384", ES512: "P-521" } as const
+
+export function makeKey(alg: AlgorithmName): KeyObject {
+  if (alg === "EdDSA") return generateKeyPairSync("ed25519").privateKey
+  if (alg === "ES256" || alg === "ES384" || alg === "ES512") {
+    return generateKeyPairSync("ec", { namedCurve: CURVES[alg] }).privateKey
+  }
+  return generateKeyPairSync("rsa", { modulusLength: RSA_BITS }).privateKey
+}
+
+/** From a PEM, a JWK, or a set with one private JWK. */
+export function readKey(text: string, file: string): SigningKey {
+  if (text.includes("-----BEGIN")) return fromPem(text, file)
+  const jwk = jwkOf(text, file)
+  try {
+    const key = createPrivateKey({ key: jwk as JsonWebKey, format: "jwk" })
+    const { alg, kid } = jwk
+    return {
+      key,
+      alg: isAlgorithm(alg) ? alg : algorithmFor(key, file),
+      kid: typeof kid === "string" ? kid : undefined,
+    }
+  } catch (error) {
+    if (error instanceof CommandError) throw error
+    // The reason of the crypto library could hold a piece of the key.
+    throw new CommandError(`\`${file}\` is no private JWK that can be used; \`merlonctl jwt keygen\` makes one`)
+  }
+}
+
+/** The public half as a member of a key set; made field by field, so that nothing private can slip in. */
+export function publicJwk(key: KeyObject, kid: string, alg: AlgorithmName): { readonly [field: string]: string } {
+  const { kty, n, e, crv, x, y } = createPublicKey(key).export({ format: "jwk" })
+  const parts = { kty, crv, x, y, n, e, kid, alg, use: "sig" }
+  return Object.fromEntries(
+    Object.entries(parts).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  )
+}
+
+function fromPem(text: string, file: string): SigningKey {
+  try {
+    const key = createPrivateKey(text)
+    return { key, alg: algorithmFor(key, file), kid: undefined }
+  } catch (error) {
+    if (error instanceof CommandError) throw error
+    throw new CommandError(`\`${file}\` is no private key that can be read; an encrypted one must be decrypted first`)
+  }
+}
+
+function jwkOf(text: string, file: string): { readonly [field: string]: unknown } {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw new CommandError(`\`${file}\` is neither PEM nor JSON; \`merlonctl jwt keygen\` makes a key`)
+  }
+  const { keys } = Object(value) as { keys?: unknown } // checked on the next line
+  const found = (Array.isArray(keys) ? keys : [value]).filter(jwk => typeof Object(jwk).d === "string")
+  const [jwk, another] = found
+  if (jwk === undefined) throw new CommandError(`\`${file}\` holds no private key; that of the key set cannot sign`)
+  if (another !== undefined)
+    throw new CommandError(`\`${file}\` holds several private keys; keep one in a file of its own`)
+  return { ...jwk }
+}
+
+function algorithmFor(key: KeyObject, file: string): AlgorithmName {
+  const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key
+  if (type === "rsa") return "RS256"
+  if (type === "ed25519") return "EdDSA"
+  if (type === "ec") {
+    if (details?.namedCurve === "prime256v1") return "ES256"
+    if (details?.namedCurve === "secp384r1") return "ES384"
+    if (details?.namedCurve === "secp521r1") return "ES512"
+  }
+  throw new CommandError(`\`${file}\` is a key of another kind (${type}); use RSA, P-256, P-384, P-521 or Ed25519`)
+}
+
+function isAlgorithm(value: unknown): value is AlgorithmName {
+  return ALGORITHMS.some(name => name === value)
+}

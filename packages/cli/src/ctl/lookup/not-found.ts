@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// An object that is not there: what the person most likely meant, found by asking once more. Whoever may not list is
+// told less.
+
+import { type MeshNames, nearest } from "@merlon/policy"
+import { ApiFailure } from "../api/api.js"
+import { pathOf } from "../api/path.js"
+import { kindName, pluralName, type Resource } from "../catalog/resource.js"
+import { CommandError } from "../exit.js"
+import { fieldsOf, listOf, textOf } from "../foreign.js"
+import type { Session } from "../session.js"
+import { visible } from "../terminal.js"
+
+const ACCEPT = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json"
+const MAX_NAMES = 1_000
+
+/** Whether the server knows the object's kind at all; a missing object is told in other words. */
+export function isUnknownKind(failure: unknown): boolean {
+  return (
+    failure instanceof ApiFailure &&
+    failure.code === 404 &&
+    /could not find the requested resource|404 page not found/.test(failure.message)
+  )
+}
+
+export function unknownKind(resource: Resource, { securityGroup, networkingGroup }: MeshNames): CommandError {
+  const ours = resource.group === securityGroup || resource.group === networkingGroup
+  const next = ours ? "the mesh is not installed there, see `merlonctl manifest`" : "install its definition first"
+  return new CommandError(`the cluster serves no \`${kindName(resource)}\`; ${next}`)
+}
+
+export async function notFound(
+  session: Session,
+  resource: Resource,
+  name: string,
+  namespace: string | undefined,
+): Promise<CommandError> {
+  const where = namespace === undefined ? "" : ` in namespace \`${namespace}\``
+  const hint = await hintFor(session, resource, name, namespace)
+  return new CommandError(
+    `${pluralName(resource)} "${visible(name)}" not found${where}${hint === "" ? "" : `; ${hint}`}`,
+  )
+}
+
+async function hintFor(
+  session: Session,
+  resource: Resource,
+  name: string,
+  namespace: string | undefined,
+): Promise<string> {
+  const here = await names(session, resource, namespace)
+  const meant = nearest(
+    name,
+    here.map(object => object.name),
+  )
+  if (meant !== undefined) return `did you mean \`${meant}\`?`
+  const elsewhere = namespace === undefined ? [] : await names(session, resource, undefined)
+  const places = elsewhere.filter(object => object.name === name).map(object => `\`-n ${object.namespace}\``)
+  if (places.length > 0) return `there is one with ${places.slice(0, 5).join(", ")}`
+  const some = here.slice(0, 5).map(object => `\`${object.name}\``)
+  return some.length === 0 ? "" : `there ${some.length === 1 ? "is" : "are"} ${some.join(", ")}`
+}
+
+async function names(
+  { api }: Session,
+  resource: Resource,
+  namespace: string | undefined,
+): Promise<readonly { readonly name: string; readonly namespace: string }[]> {
+  try {
+    const path = pathOf(resource, { namespace }, { limit: MAX_NAMES })
+    const { items } = fieldsOf(await api.request({ method: "GET", path, accept: ACCEPT }))
+    return listOf(items).map(item => {
+      const { name, namespace: place } = fieldsOf(fieldsOf(item).metadata)
+      return { name: visible(textOf(name) ?? ""), namespace: visible(textOf(place) ?? "") }
+    })
+  } catch {
+    return []
+  }
+}

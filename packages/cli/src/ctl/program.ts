@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The command line of merlonctl: finds the command, reads its flags, and turns whatever goes wrong into one sentence and
+// an exit code.
+
+import { Command, CommanderError } from "commander"
+import { describeError } from "../describe-error.js"
+import { COMMANDS } from "./command-table.js"
+import { CommandError, EXIT } from "./exit.js"
+import { kubectlSpelling } from "./kubectl-spelling.js"
+import { paintError, tell } from "./terminal.js"
+
+/** Sets the process's exit code; never throws. */
+export async function runProgram(argv: readonly string[]): Promise<void> {
+  try {
+    const [first = "", second = ""] = argv
+    const program = await programFor(first === "help" ? second : first)
+    await program.parseAsync([...kubectlSpelling(program, argv)], { from: "user" })
+  } catch (error) {
+    if (error instanceof CommanderError) {
+      // Commander has said what is wrong, or shown the help that was asked for.
+      process.exitCode = error.exitCode === 0 ? EXIT.ok : EXIT.usage
+      return
+    }
+    tell(`${paintError.red("error:")} ${describeError(error)}`)
+    process.exitCode = error instanceof CommandError ? error.exitCode : EXIT.failed
+  }
+}
+
+/** With the command that is asked for in full and the others by name. */
+export async function programFor(asked: string): Promise<Command> {
+  const program = new Command("merlonctl")
+    .description("mesh security policy: what people type")
+    .showHelpAfterError("(`merlonctl COMMAND --help` explains)")
+    .addHelpText("after", NOTES)
+  for (const [name, { summary, load }] of Object.entries(COMMANDS)) {
+    program.addCommand(name === asked || asked === "*" ? await load() : new Command(name).description(summary))
+  }
+  eachCommand(program, command => {
+    command.exitOverride()
+    if (command !== program) command.showHelpAfterError(`(\`${pathOf(command)} --help\` explains)`)
+    command.configureOutput({ outputError: (text, write) => write(text.replace(/^error:/, paintError.red("error:"))) })
+  })
+  return program
+}
+
+export function eachCommand(command: Command, visit: (command: Command) => void): void {
+  visit(command)
+  for (const child of command.commands) eachCommand(child, visit)
+}
+
+export function pathOf(command: Command): string {
+  return command.parent === null ? command.name() : `${pathOf(command.parent)} ${command.name()}`
+}
+
+const NOTES = `
+Exit codes: 0 done, 1 refused, not found or not valid, 2 the command line cannot be read, 3 no answer from the cluster.
+The cluster is that of --kubeconfig, else KUBECONFIG, else the local mesh of this folder, else ~/.kube/config.`

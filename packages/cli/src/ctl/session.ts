@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a command works with once it knows which cluster is meant.
+
+import type { MeshNames } from "@merlon/policy"
+import type { Api } from "./api/api.js"
+import type { Catalog } from "./catalog/catalog.js"
+
+export interface Session {
+  readonly api: Api
+  readonly catalog: Catalog
+  readonly names: MeshNames
+  /** Where objects go that name no namespace. */
+  readonly namespace: string
+  /** What `-n` said, where it was given. */
+  readonly askedNamespace: string | undefined
+  /** For messages: which context of which file. */
+  readonly origin: string
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a command says: results on standard output, everything else on standard error, colour only where a terminal shows
+// it. Text that comes from elsewhere goes through `visible` first: it could move the cursor and paint over the truth.
+
+import { Ansis } from "ansis"
+
+const colours = (stream: NodeJS.WriteStream): Ansis =>
+  new Ansis(stream.isTTY && (process.env.NO_COLOR ?? "") === "" && process.env.TERM !== "dumb" ? 1 : 0)
+
+/** Paints for standard output. */
+export const paint: Ansis = colours(process.stdout)
+/** Paints for standard error. */
+export const paintError: Ansis = colours(process.stderr)
+
+export function print(text: string): void {
+  process.stdout.write(text.endsWith("\n") ? text : `${text}\n`)
+}
+
+export function tell(text: string): void {
+  process.stderr.write(text.endsWith("\n") ? text : `${text}\n`)
+}
+
+export function warn(text: string): void {
+  tell(`${paintError.yellow("Warning:")} ${visible(text)}`)
+}
+
+/** On one line, without what a terminal would act on. */
+export function visible(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, character => {
+    const code = character.codePointAt(0) ?? 0
+    return code === 0x1b ? "^[" : `\\u{${code.toString(16)}}`
+  })
+}
+
+/** The same for text of several lines. */
+export function visibleLines(text: string): string {
+  return text.split("\n").map(visible).join("\n")
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files a proxy needs to run as a declared workload, in one folder. The token is as good as a password.
+
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import type { MeshNames } from "@merlon/policy"
+import { stringify } from "yaml"
+import { CommandError } from "../exit.js"
+import type { Declaration } from "./declared-pod.js"
+
+export interface ProxyPlace {
+  readonly controlPlane: string
+  readonly serverName?: string
+  readonly address?: string
+  readonly listen?: string
+  readonly application?: string
+}
+
+/** The fields are those that `merlond xserver --bootstrap` reads. */
+export function bootstrapText(
+  { name, namespace, serviceAccount }: Declaration,
+  { controlPlane, serverName, address, listen, application }: ProxyPlace,
+  { mesh, domain }: MeshNames,
+): string {
+  return stringify({
+    mesh: { name: mesh, domain },
+    controlPlane: { address: controlPlane, ...(serverName === undefined ? {} : { serverName }) },
+    workload: { namespace, name, serviceAccount },
+    trustBundle: "root.pem",
+    token: "token",
+    ...(address === undefined ? {} : { address }),
+    ...(listen === undefined ? {} : { listen }),
+    ...(application === undefined ? {} : { application }),
+    state: "state",
+  })
+}
+
+export function prepareFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    throw new CommandError(`cannot make the folder \`${folder}\`: ${(error as Error).message}`)
+  }
+}
+
+/** Returns the path of the bootstrap file. */
+export function writeBootstrap(folder: string, bootstrap: string, token: string, trustBundle: string): string {
+  const secret = join(folder, "token")
+  // Closed before it is written: an old file may be open to others.
+  if (existsSync(secret)) chmodSync(secret, 0o600)
+  writeFileSync(secret, token, { mode: 0o600 })
+  writeFileSync(join(folder, "root.pem"), trustBundle)
+  const file = join(folder, "bootstrap.yaml")
+  writeFileSync(file, bootstrap)
+  return file
+}

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Kubernetes side of declaring a workload: root certificate, service account, Pod, and a token that is good for this
+// Pod alone. Saying it again changes nothing but the token.
+
+import { ApiFailure } from "../api/api.js"
+import { pathOf } from "../api/path.js"
+import type { AnyObject, Resource } from "../catalog/resource.js"
+import { CommandError } from "../exit.js"
+import { fieldsOf, textOf, textsOf } from "../foreign.js"
+import type { Session } from "../session.js"
+import { type Declaration, declaredPod, frozenDifference, isDeclared } from "./declared-pod.js"
+
+const core = (plural: string, kind: string, namespaced = true): Resource => ({
+  group: "",
+  version: "v1",
+  plural,
+  singular: kind.toLowerCase(),
+  kind,
+  namespaced,
+  shortNames: [],
+  categories: [],
+})
+
+export const PODS = core("pods", "Pod")
+const NAMESPACES = core("namespaces", "Namespace", false)
+const SERVICE_ACCOUNTS = core("serviceaccounts", "ServiceAccount")
+const CONFIG_MAPS = core("configmaps", "ConfigMap")
+const ROOT_CERTIFICATE = "root-cert.pem"
+const FIELD_MANAGER = "merlonctl"
+
+export interface Enrolled {
+  readonly change: "created" | "configured" | "unchanged"
+  readonly pod: AnyObject
+}
+
+export async function checkNamespace(session: Session, namespace: string): Promise<void> {
+  const found = await getOrNothing(session, NAMESPACES, namespace, undefined)
+  if (found === undefined) {
+    throw new CommandError(
+      `there is no namespace \`${namespace}\`; \`kubectl create namespace ${namespace}\` makes it, \`kubectl label namespace ${namespace} ${session.names.injectionLabel}=enabled\` lets the mesh in`,
+    )
+  }
+}
+
+/** What the workload believes the control plane by. */
+export async function rootCertificate(session: Session, namespace: string): Promise<string> {
+  const { mesh, rootNamespace } = session.names
+  const name = `${mesh}-ca-root-cert`
+  for (const place of [namespace, rootNamespace]) {
+    const map = await getOrNothing(session, CONFIG_MAPS, name, place)
+    const pem = textsOf(map?.data)[ROOT_CERTIFICATE]
+    if (pem?.includes("-----BEGIN CERTIFICATE-----") === true) return pem
+  }
+  throw new CommandError(
+    `the mesh's root certificate is not there: no ConfigMap \`${name}\` with \`${ROOT_CERTIFICATE}\` in \`${namespace}\` or \`${rootNamespace}\`; start the control plane first, or give it with \`--trust-bundle FILE\``,
+  )
+}
+
+/** Whether it was made. */
+export async function ensureServiceAccount(session: Session, namespace: string, name: string): Promise<boolean> {
+  if ((await getOrNothing(session, SERVICE_ACCOUNTS, name, namespace)) !== undefined) return false
+  const body = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name, namespace } }
+  try {
+    await create(session, SERVICE_ACCOUNTS, namespace, body)
+    return true
+  } catch (error) {
+    if (error instanceof ApiFailure && error.reason === "AlreadyExists") return false
+    throw error
+  }
+}
+
+export async function ensurePod(session: Session, declaration: Declaration): Promise<Enrolled> {
+  const { name, namespace } = declaration
+  const wanted = declaredPod(declaration, session.names)
+  const live = await getOrNothing(session, PODS, name, namespace)
+  if (live === undefined) return { change: "created", pod: await create(session, PODS, namespace, wanted) }
+  if (!isDeclared(live, session.names)) {
+    throw new CommandError(`\`${name}\` in \`${namespace}\` is a Pod that something runs; choose another name`)
+  }
+  const difference = frozenDifference(live, wanted)
+  if (difference !== undefined) {
+    throw new CommandError(
+      `\`${name}\` is declared with ${difference}; \`merlonctl workload remove ${name} -n ${namespace}\` first`,
+    )
+  }
+  const before = textsOf(live.metadata.labels)
+  const after = textsOf(wanted.metadata.labels)
+  const removed = Object.keys(before).filter(key => !Object.hasOwn(after, key))
+  if (removed.length === 0 && Object.entries(after).every(([key, value]) => before[key] === value)) {
+    return { change: "unchanged", pod: live }
+  }
+  const labels = { ...after, ...Object.fromEntries(removed.map(key => [key, null])) }
+  const path = pathOf(PODS, { namespace, name }, { fieldManager: FIELD_MANAGER })
+  const contentType = "application/merge-patch+json"
+  const pod = await session.api.request({ method: "PATCH", path, body: { metadata: { labels } }, contentType })
+  return { change: "configured", pod: pod as AnyObject } // the server's own object
+}
+
+export interface BoundToken {
+  readonly token: string
+  readonly expires: string
+}
+
+/** As the kubelet asks for it: it ends when the Pod is removed. */
+export async function boundToken(
+  session: Session,
+  { metadata: { name, uid } }: AnyObject,
+  { namespace, serviceAccount }: Declaration,
+  seconds: number,
+): Promise<BoundToken> {
+  const body = {
+    apiVersion: "authentication.k8s.io/v1",
+    kind: "TokenRequest",
+    spec: {
+      audiences: [session.names.tokenAudience],
+      expirationSeconds: seconds,
+      boundObjectRef: { apiVersion: "v1", kind: "Pod", name, uid },
+    },
+  }
+  const path = pathOf(SERVICE_ACCOUNTS, { namespace, name: serviceAccount, subresource: "token" })
+  const { status } = fieldsOf(await session.api.request({ method: "POST", path, body }))
+  const { token, expirationTimestamp } = fieldsOf(status)
+  if (typeof token !== "string" || token === "") {
+    throw new CommandError("the server made no token; ask its administrator")
+  }
+  return { token, expires: textOf(expirationTimestamp) ?? "an unknown time" }
+}
+
+async function create(session: Session, resource: Resource, namespace: string, body: AnyObject): Promise<AnyObject> {
+  const path = pathOf(resource, { namespace }, { fieldManager: FIELD_MANAGER })
+  return (await session.api.request({ method: "POST", path, body })) as AnyObject // the server's own object
+}
+
+export async function getOrNothing(
+  { api }: Session,
+  resource: Resource,
+  name: string,
+  namespace: string | undefined,
+): Promise<AnyObject | undefined> {
+  try {
+    return (await api.request({ method: "GET", path: pathOf(resource, { namespace, name }) })) as AnyObject // as above
+  } catch (error) {
+    if (error instanceof ApiFailure && error.reason === "NotFound") return undefined
+    throw error
+  }
+}

@@ -1,0 +1,10 @@
+#!/usr/bin/env node
+// SPDX-License-Identifier: Apache-2.0
+// What people type. What runs on machines and in pods is merlond.
+
+import { runProgram } from "./ctl/program.js"
+
+// Whoever reads our output may have seen enough, as `head` does.
+process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1))
+
+await runProgram(process.argv.slice(2))
