@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // `merlond xclient`: runs inside a workload; shows the routes it would take, calls by them, or lets other programs do so.
 
-import { durationMilliseconds } from "@merlon/policy"
 import { MeshMember, OutboundProxy, parseExpectation, runXclient, type Shares, targetOf } from "@merlon/xclient"
 import { type Bootstrap, readBootstrap } from "@merlon/xds"
 import { Command, InvalidArgumentError, Option } from "commander"
 import { type Logger, pino } from "pino"
+import { address, duration, whole } from "../arguments.js"
 
 interface Flags {
   readonly bootstrap?: string
@@ -28,6 +28,7 @@ interface Flags {
 }
 
 const MAX_REQUESTS = 1_000_000
+const DAY_MS = 24 * 3_600_000
 const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 
@@ -35,7 +36,7 @@ export function xclientCommand(): Command {
   const option = (flags: string, description: string, env: string): Option => new Option(flags, description).env(env)
   return new Command("xclient")
     .description("show the routes of this workload, call by them, or let other programs do so")
-    .argument("[requests]", "how many requests to send", requests, 20)
+    .argument("[requests]", "how many requests to send", whole(1, MAX_REQUESTS), 20)
     .addOption(
       option("--bootstrap <file>", "who we are: YAML with control plane, workload, token", "MERLON_XCLIENT_BOOTSTRAP"),
     )
@@ -48,7 +49,7 @@ export function xclientCommand(): Command {
     )
     .addOption(
       option("--port <port>", "the port to call (80 where nothing says another)", "MERLON_XCLIENT_PORT").argParser(
-        port,
+        whole(1, 65_535),
       ),
     )
     .addOption(
@@ -71,17 +72,17 @@ export function xclientCommand(): Command {
     )
     .addOption(
       option("--request-interval <duration>", "pause between requests", "MERLON_XCLIENT_REQUEST_INTERVAL")
-        .argParser(duration)
+        .argParser(pauseBetween)
         .default(0, "none"),
     )
     .addOption(
       option("--request-timeout <duration>", "for each request", "MERLON_XCLIENT_REQUEST_TIMEOUT")
-        .argParser(duration)
+        .argParser(timeLimit)
         .default(5_000, "5s"),
     )
     .addOption(
       option("--wait-timeout <duration>", "for the route to be complete and as expected", "MERLON_XCLIENT_WAIT_TIMEOUT")
-        .argParser(duration)
+        .argParser(timeLimit)
         .default(30_000, "30s"),
     )
     .addOption(
@@ -188,20 +189,6 @@ function bootstrapOf({ bootstrap }: Flags): Bootstrap {
   return readBootstrap(file, process.env)
 }
 
-function requests(text: string): number {
-  const count = Number(text)
-  if (!/^\d+$/.test(text) || count < 1 || count > MAX_REQUESTS) {
-    throw new InvalidArgumentError(`must be a whole number from 1 to ${MAX_REQUESTS}`)
-  }
-  return count
-}
-
-function port(text: string): number {
-  const value = Number(text)
-  if (!/^\d+$/.test(text) || value < 1 || value > 65_535) throw new InvalidArgumentError("must be a port, as 8080")
-  return value
-}
-
 function path(text: string): string {
   if (!/^\/[\x21-\x22\x24-\x7e]*$/.test(text))
     throw new InvalidArgumentError("must begin with / and have no spaces, as /status/200?x=1")
@@ -231,18 +218,13 @@ function expectation(text: string): Shares {
   }
 }
 
-function duration(text: string): number {
-  const milliseconds = durationMilliseconds(text)
-  if (milliseconds === undefined || milliseconds < 0 || milliseconds > 24 * 3_600_000) {
-    throw new InvalidArgumentError("must be a duration of at most 24h, as 500ms or 1m30s")
-  }
-  return milliseconds
+function pauseBetween(text: string): number {
+  return text === "0" ? 0 : timeLimit(text)
 }
 
-function address(text: string): { readonly host: string; readonly port: number } {
-  const [, host, digits] = /^(.+):(\d{1,5})$/.exec(text) ?? []
-  if (host === undefined || Number(digits) > 65_535) {
-    throw new InvalidArgumentError("must have the form HOST:PORT, as 127.0.0.1:15001")
-  }
-  return { host: host.replace(/^\[(.*)\]$/, "$1"), port: Number(digits) }
+// Longer than Node's timers hold, a limit would be over at once.
+function timeLimit(text: string): number {
+  const milliseconds = duration(text)
+  if (milliseconds > DAY_MS) throw new InvalidArgumentError("must be at most 24h")
+  return milliseconds
 }

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+import { CertificateAuthority, certificateFacts, createRoot, readSigningRequest } from "@merlon/identity"
+import { afterEach, expect, it } from "vitest"
+import { Enrolment } from "./enrolment.js"
+import type { WorkloadPapers } from "./workload-papers.js"
+
+const IDENTITY = "spiffe://cluster.local/ns/app/sa/consumer"
+const HOUR = 3_600_000
+
+const newAuthority = () =>
+  new CertificateAuthority(createRoot({ trustDomain: "cluster.local", now: Date.now() }), Date.now())
+
+let enrolment: Enrolment | undefined
+afterEach(() => enrolment?.close())
+
+function rig({ now = () => Date.now(), papers = undefined as WorkloadPapers | undefined, refusals = 0 } = {}) {
+  const authority = newAuthority()
+  const used: WorkloadPapers[] = []
+  const warnings: string[] = []
+  let asked = 0
+  const made = new Enrolment(
+    {
+      sign: async request => {
+        asked += 1
+        if (asked <= refusals) throw new Error("not now")
+        const read = readSigningRequest(request)
+        if (!read.ok) throw new Error(read.message)
+        return authority.sign({ publicKey: read.publicKey, identity: IDENTITY, ttlMs: HOUR, now: now() })
+      },
+      use: async taken => void used.push(taken),
+      logger: { info: () => undefined, warn: (_, message) => void warnings.push(message) },
+      now,
+      // The shortest pauses there are.
+      random: () => 0,
+    },
+    papers,
+  )
+  enrolment = made
+  return { enrolment: made, authority, used, warnings, asked: () => asked }
+}
+
+it("asks for papers where there are none, and has them used", async () => {
+  const { enrolment, authority, used } = rig()
+  expect(enrolment.papers).toBeUndefined()
+  await enrolment.start()
+  expect(enrolment.papers).toEqual(used[0])
+  expect(certificateFacts(enrolment.papers?.certificateChain ?? "").spiffeId).toBe(IDENTITY)
+  expect(enrolment.signer(authority.bundle)).toBe(authority.fingerprint)
+  expect(enrolment.signer(newAuthority().bundle)).toBeUndefined()
+})
+
+it("asks again where it is refused, and says that there are none", async () => {
+  const { enrolment, used, warnings } = rig({ refusals: 1 })
+  await enrolment.start()
+  expect(used).toHaveLength(1)
+  expect(warnings).toEqual(["no certificate could be had; there is none"])
+})
+
+it("asks for nothing while what it has is young", async () => {
+  const first = rig()
+  await first.enrolment.start()
+  const second = rig({ papers: first.enrolment.papers })
+  await second.enrolment.start()
+  expect(second.asked()).toBe(0)
+})
+
+it("renews what is past half its life, and uses it meanwhile", async () => {
+  const first = rig()
+  await first.enrolment.start()
+  const late = Date.now() + 0.9 * HOUR
+  const second = rig({ papers: first.enrolment.papers, now: () => late })
+  await second.enrolment.start()
+  expect(second.enrolment.papers).toEqual(first.enrolment.papers)
+  await expect.poll(() => second.used.length).toBe(1)
+  expect(second.enrolment.papers).toEqual(second.used[0])
+})
+
+it("counts what has ended as nothing", async () => {
+  const first = rig()
+  await first.enrolment.start()
+  const second = rig({ papers: first.enrolment.papers, now: () => Date.now() + 2 * HOUR })
+  expect(second.enrolment.papers).toBeUndefined()
+})
+
+it("renews once, however many ask for it at one time", async () => {
+  const { enrolment, asked } = rig()
+  await Promise.all([enrolment.renew(), enrolment.renew(), enrolment.renew()])
+  expect(asked()).toBe(1)
+})
