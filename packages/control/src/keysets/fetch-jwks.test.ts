@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { LookupFunction } from "node:net"
+import { once } from "node:events"
+import { type AddressInfo, createServer, type LookupFunction } from "node:net"
 import { afterEach, describe, expect, it, test } from "vitest"
 import { systemClock } from "../observe/clock.js"
 import { type FetchOptions, fetchJwks, type KeySetSource } from "./fetch-jwks.js"
@@ -112,6 +113,21 @@ it("lets go at once when nobody needs the keys any more", async () => {
   const issuer = await issuerThat(() => controller.abort(new Error("no longer needed")))
   const source = { issuer: undefined, jwksUri: issuer.url, timeoutMs: 60_000 }
   expect(await errorOf(fetchJwks(source, controller.signal, { clock: systemClock }))).toContain("no longer needed")
+})
+
+it("leaves no connection behind whose handshake never ends", async () => {
+  const closed: Promise<unknown>[] = []
+  const silent = createServer(socket => {
+    socket.on("error", () => undefined).resume()
+    closed.push(once(socket, "close"))
+  })
+  silent.listen(0, "127.0.0.1")
+  await once(silent, "listening")
+  const { port } = silent.address() as AddressInfo // a TCP server has this form
+  expect(await errorOf(get(`https://127.0.0.1:${port}/`, { timeoutMs: 100 }))).toContain("timed out after 0.1 s")
+  expect(closed).toHaveLength(1)
+  await Promise.all(closed)
+  silent.close()
 })
 
 describe("URLs that are not asked", () => {

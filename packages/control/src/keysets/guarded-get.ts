@@ -4,7 +4,7 @@
 // its own connection, which is closed afterwards. A failure is a sentence for people.
 
 import { lookup as systemLookup } from "node:dns"
-import { isIP, type LookupFunction } from "node:net"
+import { isIP, type LookupFunction, Socket } from "node:net"
 import * as tls from "node:tls"
 import { buildConnector, Client } from "undici"
 import { oneLine } from "../observe/one-line.js"
@@ -33,10 +33,11 @@ export async function guardedGet(
   const target = readUrl(url)
   if (typeof target === "string") return failure(target)
   let client: Client | undefined
+  const sockets: Socket[] = []
   try {
     signal.throwIfAborted()
     client = new Client(target.origin, {
-      connect: guardedConnector(options),
+      connect: guardedConnector(options, sockets),
       maxHeaderSize: MAX_HEADERS,
       pipelining: 0,
       // The signal is the one deadline; a second one here would only give another message.
@@ -49,6 +50,8 @@ export async function guardedGet(
   } finally {
     // Not awaited: a name that resolves to nothing yet would hold us here, past the deadline.
     client?.destroy().catch(() => undefined)
+    // The client only knows of connections that came about; one that never does would linger until the system gives up.
+    for (const socket of sockets) socket.destroy()
   }
 }
 
@@ -128,7 +131,7 @@ class ForbiddenAddress extends Error {
   }
 }
 
-function guardedConnector(options: GuardedGetOptions): buildConnector.connector {
+function guardedConnector(options: GuardedGetOptions, opened: Socket[]): buildConnector.connector {
   const { caBundle, lookup = systemLookup } = options
   const connect = buildConnector({
     lookup: guardedLookup(lookup, options),
@@ -141,8 +144,13 @@ function guardedConnector(options: GuardedGetOptions): buildConnector.connector 
     const host = asked.hostname.replace(/^\[|\]$/g, "")
     // No name, no look-up: an address in the URL itself is checked here.
     const what = isIP(host) === 0 ? undefined : forbiddenAddress(host, options)
-    if (what !== undefined) callback(new ForbiddenAddress(host, host, what), null)
-    else connect(asked, callback)
+    if (what !== undefined) {
+      callback(new ForbiddenAddress(host, host, what), null)
+      return
+    }
+    // It returns the socket at once, connected or not, though its type does not say so.
+    const socket: unknown = connect(asked, callback)
+    if (socket instanceof Socket) opened.push(socket)
   }
 }
 
