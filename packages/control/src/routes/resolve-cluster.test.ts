@@ -39,7 +39,7 @@ function clusterOf(
   } = {},
 ) {
   const meshServices = new MeshServiceIndex(CLUSTER_DOMAIN, documents)
-  return resolveCluster(name, { meshServices, directory, mesh: config, modeOf, clusterDomain: CLUSTER_DOMAIN })?.cluster
+  return resolveCluster(name, { meshServices, directory, mesh: config, modeOf, clusterDomain: CLUSTER_DOMAIN })
 }
 
 describe("a cluster of a Service", () => {

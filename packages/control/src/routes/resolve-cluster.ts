@@ -18,14 +18,8 @@ interface ClusterSpec {
   readonly tlsMode: ClientTlsMode | undefined
 }
 
-export interface ResolvedCluster {
-  readonly cluster: ServiceCluster
-  /** Keys of all workloads that were looked at: a change of any of them may change the cluster. */
-  readonly workloads: ReadonlySet<string>
-}
-
 /** Undefined where nothing of that name exists. */
-export function resolveCluster(name: string, context: RouteContext): ResolvedCluster | undefined {
+export function resolveCluster(name: string, context: RouteContext): ServiceCluster | undefined {
   const key = parseClusterName(name)
   if (key === undefined) return undefined
   const service = context.directory.services.get(key.host)
@@ -34,15 +28,12 @@ export function resolveCluster(name: string, context: RouteContext): ResolvedClu
   const behind = service === undefined ? [] : [...context.directory.behind(service)]
   const members = behind.filter(workload => hasLabels(workload, spec.labels))
   return {
-    cluster: {
-      name,
-      ...key,
-      tlsMode: spec.tlsMode,
-      sni: key.host,
-      identities: identitiesOf(members, context),
-      endpoints: service === undefined ? addressOf(key) : endpointsOf(service, key.port, members, context),
-    },
-    workloads: new Set(behind.map(workload => workload.key)),
+    name,
+    ...key,
+    tlsMode: spec.tlsMode,
+    sni: key.host,
+    identities: identitiesOf(members, context),
+    endpoints: service === undefined ? addressOf(key) : endpointsOf(service, key.port, members, context),
   }
 }
 

@@ -16,24 +16,13 @@ import type { MeshServiceEntry } from "../registry/mesh-directory.js"
 import { resolveCluster } from "./resolve-cluster.js"
 import type { RouteContext } from "./route-context.js"
 
-export interface ResolvedHostRoutes {
-  readonly spec: HostRoutesSpec
-  /** Keys of all workloads that were looked at. */
-  readonly workloads: ReadonlySet<string>
-}
-
-export function resolveHostRoutes(table: RouteTable, trust: TrustSpec, context: RouteContext): ResolvedHostRoutes {
-  const workloads = new Set<string>()
+export function resolveHostRoutes(table: RouteTable, trust: TrustSpec, context: RouteContext): HostRoutesSpec {
   const names = new Set(table.routes.flatMap(route => route.destinations.map(({ cluster }) => cluster)))
-  const find = (name: string): ServiceCluster => {
-    const resolved = resolveCluster(name, context)
-    for (const workload of resolved?.workloads ?? []) workloads.add(workload)
-    return resolved?.cluster ?? empty(name)
-  }
+  const find = (name: string): ServiceCluster => resolveCluster(name, context) ?? empty(name)
   const clusters = [...names].map(find)
   const hosts = [...new Set([table.host, ...clusters.map(({ host }) => host)])]
   const services = hosts.flatMap(host => context.directory.services.get(host) ?? [])
-  return { spec: { table, clusters, services: services.map(service => modesOf(service, find)), trust }, workloads }
+  return { table, clusters, services: services.map(service => modesOf(service, find)), trust }
 }
 
 function modesOf({ host, ports }: MeshServiceEntry, find: (name: string) => ServiceCluster): ServiceModes {

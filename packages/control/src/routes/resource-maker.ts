@@ -26,9 +26,8 @@ import { canonicalHost, type RouteContext } from "./route-context.js"
 export interface MadeResource {
   /** Undefined where nothing of that name exists now. */
   readonly resource: VersionedResource | undefined
-  /** Hosts and keys of workloads that were looked at, found or not. */
+  /** Hosts that were looked at, found or not. */
   readonly hosts: ReadonlySet<string>
-  readonly workloads: ReadonlySet<string>
 }
 
 export const ROUTE_TYPES: ReadonlySet<string> = new Set([
@@ -62,7 +61,7 @@ export class ResourceMaker {
 
   #makeRoutes(typeUrl: string, name: string, namespace: string): MadeResource {
     const authority = parseAuthority(name)
-    if (authority === undefined) return { resource: undefined, hosts: NOTHING, workloads: NOTHING }
+    if (authority === undefined) return { resource: undefined, hosts: NOTHING }
     const { clusterDomain, directory, meshServices } = this.#context
     const hosts = new Set(hostCandidates(authority.host, namespace, clusterDomain))
     const host = canonicalHost(authority.host, namespace, this.#context)
@@ -73,30 +72,29 @@ export class ResourceMaker {
     }
     const port = authority.port ?? onlyPort(directory.services.get(host)?.ports)
     const table = port === undefined ? undefined : resolveRoutes({ host, port }, this.#context)
-    if (table === undefined) return { resource: undefined, hosts, workloads: NOTHING }
+    if (table === undefined) return { resource: undefined, hosts }
     if (typeUrl === HOST_ROUTES) return this.#makeHostRoutes(name, table, hosts)
     const value =
       typeUrl === LISTENER
         ? this.#encoders.listener(name, authorityOf(host, table.port))
         : this.#encoders.routes(name, table)
-    return { resource: versioned(name, value), hosts, workloads: NOTHING }
+    return { resource: versioned(name, value), hosts }
   }
 
   #makeHostRoutes(name: string, table: RouteTable, hosts: ReadonlySet<string>): MadeResource {
-    const { spec, workloads } = resolveHostRoutes(table, this.#trust(), this.#context)
-    return { resource: versioned(name, encodeHostRoutes(spec)), hosts: new Set([...hosts, TRUST]), workloads }
+    const spec = resolveHostRoutes(table, this.#trust(), this.#context)
+    return { resource: versioned(name, encodeHostRoutes(spec)), hosts: new Set([...hosts, TRUST]) }
   }
 
   #makeCluster(typeUrl: string, name: string): MadeResource {
     const key = parseClusterName(name)
-    if (key === undefined) return { resource: undefined, hosts: NOTHING, workloads: NOTHING }
+    if (key === undefined) return { resource: undefined, hosts: NOTHING }
     const hosts = new Set(hostCandidates(key.host, "", this.#context.clusterDomain))
-    const resolved = resolveCluster(name, this.#context)
-    if (resolved === undefined) return { resource: undefined, hosts, workloads: NOTHING }
-    const { cluster, workloads } = resolved
+    const cluster = resolveCluster(name, this.#context)
+    if (cluster === undefined) return { resource: undefined, hosts }
     const value =
       typeUrl === CLUSTER ? this.#encoders.cluster(cluster) : this.#encoders.endpoints(name, cluster.endpoints)
-    return { resource: versioned(name, value), hosts, workloads }
+    return { resource: versioned(name, value), hosts }
   }
 }
 

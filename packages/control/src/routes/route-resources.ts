@@ -6,7 +6,7 @@ import type { MeshConfig, MeshService } from "@merlon/policy"
 import type { RouteEncoders, VersionedResource } from "@merlon/xds"
 import type { TrustSource } from "../authority/trust-source.js"
 import type { RouteClient, RouteResources, RouteWatch } from "../distribution/delegate.js"
-import type { DirectoryChange, MeshDirectory } from "../registry/mesh-directory.js"
+import type { MeshDirectory } from "../registry/mesh-directory.js"
 import { Burst, type Scheduler, SYSTEM_SCHEDULER } from "../snapshot/burst.js"
 import type { Documents } from "./documents.js"
 import { MeshServiceIndex } from "./mesh-service-index.js"
@@ -38,7 +38,6 @@ interface Entry {
   readonly watches: Set<Watch>
   resource: VersionedResource | undefined
   hosts: ReadonlySet<string>
-  workloads: ReadonlySet<string>
 }
 
 export class MeshRoutes implements RouteResources {
@@ -48,7 +47,6 @@ export class MeshRoutes implements RouteResources {
   readonly #burst: Burst
   readonly #entries = new Map<string, Entry>()
   readonly #byHost = new Map<string, Set<Entry>>()
-  readonly #byWorkload = new Map<string, Set<Entry>>()
   /** Watches of everything, by type. */
   readonly #wildcards = new Map<string, Set<Watch>>()
   /** Only while somebody watches everything. */
@@ -65,7 +63,8 @@ export class MeshRoutes implements RouteResources {
     this.#maker = new ResourceMaker(this.#context, encoders, () => trust.current)
     this.#burst = new Burst(() => this.#tell(), options.scheduler ?? SYSTEM_SCHEDULER)
     this.#stops = [
-      directory.onChange(change => this.#directoryChanged(change)),
+      // Whatever changes of a workload, the Services in front of it are named.
+      directory.onChange(({ services }) => this.#mark(services)),
       meshServices.onChange(({ key, object }) => this.#mark(this.#index.set(key, object))),
       modes.onChange(namespace => this.#modesChanged(namespace)),
       trust.onChange(() => this.#mark([TRUST])),
@@ -102,13 +101,6 @@ export class MeshRoutes implements RouteResources {
   close(): void {
     this.#burst.stop()
     for (const stop of this.#stops) stop()
-  }
-
-  #directoryChanged({ services, workloads }: DirectoryChange): void {
-    this.#mark(services)
-    for (const workload of workloads) {
-      for (const { hosts } of this.#byWorkload.get(workload) ?? []) this.#mark(hosts)
-    }
   }
 
   /** Modes show in the endpoints of Services, which select in their own namespace only. */
@@ -172,8 +164,7 @@ export class MeshRoutes implements RouteResources {
     const key = keyOf(typeUrl, name, namespace)
     let entry = this.#entries.get(key)
     if (entry === undefined) {
-      const none: ReadonlySet<string> = new Set()
-      entry = { key, typeUrl, name, namespace, watches: new Set(), resource: undefined, hosts: none, workloads: none }
+      entry = { key, typeUrl, name, namespace, watches: new Set(), resource: undefined, hosts: new Set() }
       this.#entries.set(key, entry)
       this.#make(entry)
     }
@@ -187,16 +178,13 @@ export class MeshRoutes implements RouteResources {
     if (entry.watches.size > 0) return
     this.#entries.delete(entry.key)
     unfile(this.#byHost, entry.hosts, entry)
-    unfile(this.#byWorkload, entry.workloads, entry)
   }
 
   #make(entry: Entry): void {
-    const { resource, hosts, workloads } = this.#maker.make(entry.typeUrl, entry.name, entry.namespace)
+    const { resource, hosts } = this.#maker.make(entry.typeUrl, entry.name, entry.namespace)
     unfile(this.#byHost, entry.hosts, entry)
-    unfile(this.#byWorkload, entry.workloads, entry)
     file(this.#byHost, hosts, entry)
-    file(this.#byWorkload, workloads, entry)
-    Object.assign(entry, { resource, hosts, workloads })
+    Object.assign(entry, { resource, hosts })
   }
 
   #closed(typeUrl: string, watch: Watch): void {

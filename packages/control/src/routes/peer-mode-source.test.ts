@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { PeerAuthentication } from "@merlon/policy"
+import { expect, it } from "vitest"
+import { PeerModeSource } from "./peer-mode-source.js"
+import { MemoryDocuments } from "./testing/memory-directory.js"
+import { MESH, peerAuthentication, workload } from "./testing/mesh.js"
+
+function source() {
+  const documents = new MemoryDocuments<PeerAuthentication>()
+  const modes = new PeerModeSource(documents, MESH)
+  const told: (string | undefined)[] = []
+  modes.onChange(namespace => told.push(namespace))
+  return { documents, modes, told }
+}
+
+const web = workload("web", { labels: { app: "web" } })
+const strict = { mtls: { mode: "STRICT" } }
+const root = { namespace: "merlon-system" }
+
+it("is PERMISSIVE where nothing says", () => {
+  expect(source().modes.modeOf(web, 8080)).toBe("PERMISSIVE")
+})
+
+it("follows what comes, changes and goes, and says whose modes may have changed", () => {
+  const { documents, modes, told } = source()
+  documents.set(peerAuthentication("p", strict))
+  expect(modes.modeOf(web, 8080)).toBe("STRICT")
+  documents.set(peerAuthentication("p", { mtls: { mode: "DISABLE" } }))
+  expect(modes.modeOf(web, 8080)).toBe("DISABLE")
+  documents.remove("app/p")
+  expect(modes.modeOf(web, 8080)).toBe("PERMISSIVE")
+  expect(told).toEqual(["app", "app", "app"])
+})
+
+it("names no namespace where the whole mesh is concerned", () => {
+  const { documents, modes, told } = source()
+  documents.set(peerAuthentication("p", strict, root))
+  expect(modes.modeOf(web, 8080)).toBe("STRICT")
+  expect(told).toEqual([undefined])
+})
+
+it("knows what was there before it", () => {
+  const documents = new MemoryDocuments<PeerAuthentication>()
+  documents.set(peerAuthentication("p", strict))
+  expect(new PeerModeSource(documents, MESH).modeOf(web, 8080)).toBe("STRICT")
+})
+
+it("looks at the workload's own port, and at another namespace not at all", () => {
+  const { documents, modes } = source()
+  const selector = { matchLabels: { app: "web" } }
+  documents.set(peerAuthentication("p", { selector, portLevelMtls: { 8080: { mode: "STRICT" } } }))
+  documents.set(peerAuthentication("q", { mtls: { mode: "DISABLE" } }, { namespace: "else" }))
+  expect([modes.modeOf(web, 8080), modes.modeOf(web, 9000)]).toEqual(["STRICT", "PERMISSIVE"])
+})
