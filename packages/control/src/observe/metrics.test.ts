@@ -86,12 +86,13 @@ it("tells when papers end and what became of those who asked for some", async ()
     revocationFaults: 0,
   } as unknown as ReturnType<MetricSources["authority"]> // the phase's name does not matter here
   const { lines } = rig("merlon", { authority: () => facts })
+  await lines()
   expect(await lines()).toEqual(
     expect.arrayContaining([
       'merlon_control_certificate_expiry_seconds{certificate="root",listener=""} 5000',
       'merlon_control_certificate_expiry_seconds{certificate="signer",listener=""} 4000',
       'merlon_control_certificate_expiry_seconds{certificate="serving",listener="mesh"} 3000',
-      'merlon_control_certificate_requests{outcome="signed"} 3',
+      'merlon_control_certificate_requests_total{outcome="signed"} 3',
       'merlon_control_rotation_phase{phase="stable"} 1',
       "merlon_control_authority_refused_changes 2",
     ]),

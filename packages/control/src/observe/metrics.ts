@@ -140,8 +140,16 @@ export class ControlMetrics {
       set(["signer", ""], now.signerNotAfter / 1_000)
       for (const [listener, notAfter] of now.servingNotAfter) set(["serving", listener], notAfter / 1_000)
     })
-    this.#each("certificate_requests", "signing requests since the start by outcome", ["outcome"], set => {
-      for (const [outcome, count] of Object.entries(facts()?.requests ?? {})) set([outcome], count)
+    new Counter({
+      name: `${this.#prefix}certificate_requests_total`,
+      help: "signing requests by outcome",
+      labelNames: ["outcome"],
+      registers: [this.registry],
+      collect() {
+        // The authority counts; this only repeats its figures.
+        this.reset()
+        for (const [outcome, count] of Object.entries(facts()?.requests ?? {})) this.inc({ outcome }, count)
+      },
     })
     this.#each("rotation_phase", "1 for the phase that the rotation of the root is in", ["phase"], set => {
       const phase = facts()?.phase

@@ -51,7 +51,7 @@ export class EnforcementTally {
     return this.#standings.size > 0 && this.#enforcing === this.#standings.size
   }
 
-  /** Whether the proxy counts here and now stands otherwise than before. */
+  /** Whether the proxy counts here and there is something new to say of it; its words may differ from one rejection to the next. */
   update(key: string): boolean {
     return this.#standings.has(key) && this.#set(key)
   }
@@ -76,7 +76,7 @@ export class EnforcementTally {
   #set(key: string): boolean {
     const before = this.#standings.get(key)
     const standing = standingOf(this.#proxies(key), this.#expected)
-    if (before === standing) return false
+    if (before === standing) return standing === "rejected"
     if (before === "enforcing") this.#enforcing--
     if (standing === "enforcing") this.#enforcing++
     this.#standings.set(key, standing)

@@ -82,6 +82,9 @@ describe("a policy on its way", () => {
     expect(stage.said("AuthorizationPolicy", "foo/p")).toBe(
       "False Rejected: enforced by 0 of 1 proxy at generation 7; `foo/a` rejected it: rule 3 does not compile",
     )
+    stage.reject("foo/a", "rule 4 does not compile")
+    await stage.clock.advance(1_000)
+    expect(stage.said("AuthorizationPolicy", "foo/p")).toContain("rule 4 does not compile")
     expect(stage.events).toEqual(["ProxyRejected p"])
   })
 })
