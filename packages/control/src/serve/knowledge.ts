@@ -64,7 +64,7 @@ export async function gatherKnowledge(options: KnowledgeOptions): Promise<Knowle
     onInvalid: options.onInvalid,
   })
   // Without the keys of an earlier life the first views would have valid tokens refused.
-  const others = [registryFeed.synced, reflectors.policies.MeshService.synced, persisted]
+  const others = [registryFeed.synced, reflectors.policies.MeshService.synced, keySets.loaded]
   const viewsFeed = feedViews(views, reflectors.policies, others)
 
   const peers = new ValidDocuments("PeerAuthentication", reflectors.policies.PeerAuthentication, names)
