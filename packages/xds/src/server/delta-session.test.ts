@@ -306,6 +306,14 @@ describe("a hostile client", () => {
       "RESOURCE_EXHAUSTED",
     ],
     ["may not send names without end", rig => rig.unsubscribe(...names(500)), "RESOURCE_EXHAUSTED"],
+    [
+      "may not spread them over types",
+      rig =>
+        names(5)
+          .map(typeUrl => rig.ask({ typeUrl, resourceNamesSubscribe: names(100) }))
+          .at(-1),
+      "RESOURCE_EXHAUSTED",
+    ],
     ["may not use long names", rig => rig.subscribe("x".repeat(2_000)), "INVALID_ARGUMENT"],
     [
       "may not claim long versions",
@@ -322,7 +330,7 @@ describe("a hostile client", () => {
       "RESOURCE_EXHAUSTED",
     ],
   ])("%s", (_, act, code) => {
-    expect(act(deltaRig({ namesPerType: 100 }))).toMatchObject({ code })
+    expect(act(deltaRig({ namesPerType: 100, namesPerStream: 400 }))).toMatchObject({ code })
   })
 
   it("may ask for a type that nobody knows, and gets nothing", () => {

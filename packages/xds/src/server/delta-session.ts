@@ -3,7 +3,7 @@
 // everything in which the client's state differs from the newest, so to accept it is to hold the newest.
 
 import { type DeltaResponse, DeltaType } from "./delta-type.js"
-import { checkNames, checkTypeUrl } from "./request-bounds.js"
+import { checkNames, checkTotal, checkTypeUrl } from "./request-bounds.js"
 import { REJECTION_LENGTH, type SessionOptions, type StreamSession } from "./session.js"
 import { exhausted, type StreamFault } from "./stream-fault.js"
 import { typeRank } from "./type-order.js"
@@ -55,6 +55,11 @@ export class DeltaSession implements StreamSession<DeltaRequest, DeltaResponse> 
     for (const name of unsubscribe) type.unsubscribe(name)
     type.prune()
     if (type.names.size > limits.namesPerType) return exhausted(`at most ${limits.namesPerType} names of a type`)
+    const tooMany = checkTotal(
+      [...this.#types.values()].map(({ size }) => size),
+      limits,
+    )
+    if (tooMany !== undefined) return tooMany
     if (known === undefined) type.expecting = true
     subscriber.watch(typeUrl, type.wildcard ? "*" : new Set(type.names))
     return undefined

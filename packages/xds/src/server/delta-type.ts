@@ -36,10 +36,17 @@ export class DeltaType {
   expecting = false
   dirty = false
   readonly #held = new Map<string, string | typeof ABSENT | typeof UNCERTAIN>()
+  #claimed = 0
   #rejected: ReadonlyMap<string, string | undefined> | undefined
+
+  /** How many names the client has made us remember. */
+  get size(): number {
+    return Math.max(this.names.size, this.#claimed)
+  }
 
   claim(versions: Iterable<readonly [string, string]>): void {
     for (const [name, version] of versions) this.#held.set(name, version)
+    this.#claimed = this.#held.size
   }
 
   subscribe(name: string, claimed: boolean): void {

@@ -100,6 +100,19 @@ describe("a hostile client is cut off, and others are served, when it", () => {
     expect(rig.source.opened).toHaveLength(3)
   })
 
+  it("opens more streams than it may over several connections", async () => {
+    const rig = await start({ streamsPerCaller: 2 })
+    const streams = [connect(rig).delta(), connect(rig).delta()]
+    for (const stream of streams) stream.send({ node: { id: "shop/x" }, typeUrl: TYPE })
+    for (const stream of streams) await stream.response(0)
+    const third = connect(rig).delta()
+    third.send({ node: { id: "shop/x" }, typeUrl: TYPE })
+    expect(await third.ended()).toBe("RESOURCE_EXHAUSTED: at most 2 streams of one caller")
+    streams[0]?.call.cancel()
+    await expect.poll(() => rig.source.closed).toBe(1)
+    await stillServes(rig)
+  })
+
   it("starts no handshake", async () => {
     const rig = await start({ handshakeMs: 1_000 })
     await ended(connectTcp(rig.server.port, "127.0.0.1"))

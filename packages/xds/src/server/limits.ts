@@ -5,6 +5,8 @@
 export interface StreamLimits {
   /** Resource names a client may subscribe to, or claim to know, of one type. */
   readonly namesPerType: number
+  /** The same over all types of a stream. */
+  readonly namesPerStream: number
   /** Characters of a name, of a version, of a type URL. */
   readonly nameLength: number
   readonly typesPerStream: number
@@ -15,6 +17,8 @@ export interface StreamLimits {
 export interface ServerLimits extends StreamLimits {
   readonly connections: number
   readonly streamsPerConnection: number
+  /** Of one identity from one address, over all its connections. */
+  readonly streamsPerCaller: number
   readonly messageBytes: number
   /** Characters of a service-account token. */
   readonly tokenLength: number
@@ -41,11 +45,13 @@ export interface ServerLimits extends StreamLimits {
 
 export const DEFAULT_SERVER_LIMITS: ServerLimits = {
   namesPerType: 10_000,
+  namesPerStream: 20_000,
   nameLength: 1_024,
   typesPerStream: 32,
   ackDeadlineMs: 15_000,
   connections: 20_000,
   streamsPerConnection: 16,
+  streamsPerCaller: 128,
   messageBytes: 4 * 1024 * 1024,
   tokenLength: 16 * 1024,
   requestBurst: 200,

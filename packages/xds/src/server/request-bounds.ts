@@ -10,6 +10,12 @@ export function checkTypeUrl(typeUrl: string, { nameLength }: StreamLimits): Str
   return undefined
 }
 
+export function checkTotal(sizes: Iterable<number>, { namesPerStream }: StreamLimits): StreamFault | undefined {
+  let total = 0
+  for (const size of sizes) total += size
+  return total > namesPerStream ? exhausted(`at most ${namesPerStream} names on a stream`) : undefined
+}
+
 export function checkNames(
   names: readonly string[],
   { namesPerType, nameLength }: StreamLimits,

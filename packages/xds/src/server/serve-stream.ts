@@ -16,6 +16,7 @@ import { TokenBucket } from "./token-bucket.js"
 /** A stream as the server sees it: whose it is, and how to end it. */
 export interface OpenStream {
   readonly proven: Proven | undefined
+  readonly peerAddress: string
   end(fault: StreamFault): void
 }
 
@@ -52,6 +53,10 @@ export class ServedStream<Request extends DiscoveryRequests, Plain extends Plain
     this.#bucket = new TokenBucket(requestBurst, requestsPerSecond, context.now())
   }
 
+  get peerAddress(): string {
+    return this.#connection?.address ?? ""
+  }
+
   async run(): Promise<void> {
     const call = this.#call
     call.once("close", () => this.#dispose())
@@ -70,6 +75,11 @@ export class ServedStream<Request extends DiscoveryRequests, Plain extends Plain
   #listen(proven: Proven): void {
     const call = this.#call
     this.proven = proven
+    const tooMany = this.#context.admit(this)
+    if (tooMany !== undefined) {
+      this.end(tooMany)
+      return
+    }
     this.#firstRequest = setTimeout(
       () => this.end({ code: "DEADLINE_EXCEEDED", message: "no request came on the stream" }),
       this.#context.limits.firstRequestMs,
@@ -113,7 +123,7 @@ export class ServedStream<Request extends DiscoveryRequests, Plain extends Plain
     const node: ClientNode = {
       id,
       metadata: request.node?.metadata ?? {},
-      peerAddress: this.#connection?.address ?? "",
+      peerAddress: this.peerAddress,
     }
     const opened = source.open(caller, node, typeUrl => {
       this.#session?.wake(typeUrl)

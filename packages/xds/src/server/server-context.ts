@@ -8,6 +8,7 @@ import type { Connection } from "./listener.js"
 import type { MeshServerObserver } from "./observer.js"
 import type { OpenStream } from "./serve-stream.js"
 import type { ResourceSource } from "./source.js"
+import type { StreamFault } from "./stream-fault.js"
 
 export interface ServerContext {
   readonly source: ResourceSource
@@ -17,5 +18,7 @@ export interface ServerContext {
   readonly log: Log
   readonly now: () => number
   connectionOf(peer: string): Connection | undefined
+  /** Counts a proven stream, or says why it is one too many. */
+  admit(stream: OpenStream): StreamFault | undefined
   closed(stream: OpenStream): void
 }

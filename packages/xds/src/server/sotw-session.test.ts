@@ -175,6 +175,14 @@ describe("a hostile client", () => {
   const names = (count: number) => Array.from({ length: count }, (_, index) => `n${index}`)
   test.each<[string, (rig: ReturnType<typeof sotwRig>) => unknown, string]>([
     ["may not name without end", rig => rig.ask(ENDPOINTS, names(101)), "RESOURCE_EXHAUSTED"],
+    [
+      "may not spread them over types",
+      rig =>
+        names(5)
+          .map(each => rig.ask(each, names(100)))
+          .at(-1),
+      "RESOURCE_EXHAUSTED",
+    ],
     ["may not use long names", rig => rig.ask(ENDPOINTS, ["x".repeat(2_000)]), "INVALID_ARGUMENT"],
     ["may not leave out the type", rig => rig.ask("", []), "INVALID_ARGUMENT"],
     [
@@ -186,7 +194,7 @@ describe("a hostile client", () => {
       "RESOURCE_EXHAUSTED",
     ],
   ])("%s", (_, act, code) => {
-    expect(act(sotwRig({ namesPerType: 100 }))).toMatchObject({ code })
+    expect(act(sotwRig({ namesPerType: 100, namesPerStream: 400 }))).toMatchObject({ code })
   })
 
   it("is refused a type that is not for it", () => {

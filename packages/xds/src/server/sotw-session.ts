@@ -2,7 +2,7 @@
 // The state-of-the-world variant of xDS on one stream. Listeners and clusters always go out complete, so that absence
 // can be read off them; of the other types only what the client has not seen yet, which the protocol allows.
 
-import { checkNames, checkTypeUrl } from "./request-bounds.js"
+import { checkNames, checkTotal, checkTypeUrl } from "./request-bounds.js"
 import { REJECTION_LENGTH, type SessionOptions, type StreamSession } from "./session.js"
 import type { VersionedResource } from "./source.js"
 import { exhausted, type StreamFault } from "./stream-fault.js"
@@ -69,6 +69,11 @@ export class SotwSession implements StreamSession<SotwRequest, SotwResponse> {
     if (known !== undefined && wildcard === type.wildcard && isSame(names, type.names)) return undefined
     type.wildcard = wildcard
     type.names = names
+    const tooMany = checkTotal(
+      [...this.#types.values()].map(each => each.names.size),
+      limits,
+    )
+    if (tooMany !== undefined) return tooMany
     type.dirty = true
     // An answer of a complete type says what there is, even if that is nothing.
     if (isCompleteType(typeUrl) || (known === undefined && wildcard)) type.expecting = true

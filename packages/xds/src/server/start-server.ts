@@ -2,14 +2,15 @@
 // Wiring of the server: listener, gRPC, streams, and how all of it ends.
 
 import { type handleBidiStreamingCall, Server, ServerCredentials, type ServiceDefinition } from "@grpc/grpc-js"
-import { SILENT } from "../log.js"
+import { messageOf, SILENT } from "../log.js"
 import { deltaAggregatedResources, report, signCertificate, streamAggregatedResources } from "../wire/methods.js"
-import { Authenticator } from "./authenticate.js"
+import { Authenticator, type Proven } from "./authenticate.js"
+import { CallerCount } from "./caller-count.js"
 import { DEFAULT_SERVER_LIMITS, type ServerLimits } from "./limits.js"
 import { Listener } from "./listener.js"
 import type { MeshServer, MeshServerOptions } from "./mesh-server.js"
 import type { Protocol } from "./observer.js"
-import { trustIn } from "./peer-certificate.js"
+import { type PeerCertificate, trustIn } from "./peer-certificate.js"
 import {
   type DiscoveryRequests,
   deltaProtocol,
@@ -34,6 +35,7 @@ export async function startServer(options: MeshServerOptions): Promise<MeshServe
   const { verifyToken, checkCertificate } = options
   const authenticator = new Authenticator({ verifyToken, checkCertificate, limits, log, now })
   const open = new Map<OpenStream, Protocol>()
+  const callers = new CallerCount(limits.streamsPerCaller)
   let draining = false
 
   const counts: Record<Protocol, number> = { delta: 0, sotw: 0 }
@@ -49,7 +51,9 @@ export async function startServer(options: MeshServerOptions): Promise<MeshServe
     log,
     now,
     connectionOf: peer => listener.find(peer),
+    admit: stream => callers.admit(stream),
     closed: stream => {
+      callers.release(stream)
       const protocol = open.get(stream)
       if (open.delete(stream) && protocol !== undefined) count(protocol, -1)
     },
@@ -87,6 +91,16 @@ export async function startServer(options: MeshServerOptions): Promise<MeshServe
   })
   const { port } = listener
 
+  function recheckCertificate(
+    { certificate }: Proven,
+    isTrusted: (certificate: PeerCertificate) => boolean,
+  ): StreamFault | undefined {
+    if (certificate === undefined) return undefined
+    const again = authenticator.byCertificate(certificate)
+    if ("code" in again) return again
+    return isTrusted(certificate) ? undefined : NO_LONGER
+  }
+
   let ending: Promise<void> | undefined
   function end(graceMs: number): Promise<void> {
     ending ??= new Promise<void>(resolve => {
@@ -115,13 +129,14 @@ export async function startServer(options: MeshServerOptions): Promise<MeshServe
       for (const stream of [...open.keys()]) {
         const { proven } = stream
         if (proven === undefined) continue
-        const { caller, certificate } = proven
-        const refusal = refuse?.(caller)
-        if (refusal !== undefined) stream.end(refusal)
-        if (refusal !== undefined || certificate === undefined) continue
-        const again = authenticator.byCertificate(certificate)
-        if ("code" in again) stream.end(again)
-        else if (!isTrusted(certificate)) stream.end(NO_LONGER)
+        try {
+          const fault = refuse?.(proven.caller) ?? recheckCertificate(proven, isTrusted)
+          if (fault !== undefined) stream.end(fault)
+        } catch (error) {
+          // Fails closed: whoever cannot be judged again goes, and may prove itself anew.
+          log.error({ error: messageOf(error) }, "a caller could not be checked again")
+          stream.end({ code: "INTERNAL", message: "the control plane failed on this stream; connect again" })
+        }
       }
     },
     drain: () => end(limits.drainMs),
