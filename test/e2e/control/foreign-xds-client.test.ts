@@ -76,7 +76,7 @@ async function asking(calls: number, headers?: { readonly [name: string]: string
   return client.ask(calls, headers)
 }
 
-describe("a foreign gRPC client in plaintext", () => {
+describe("a foreign gRPC client in plaintext", { timeout: 90_000 }, () => {
   beforeEach(async () => {
     await serve("v1", ServerCredentials.createInsecure())
     await serve("v2", ServerCredentials.createInsecure())
@@ -121,7 +121,7 @@ describe("a foreign gRPC client in plaintext", () => {
   })
 })
 
-describe("a foreign gRPC client under DUBBO_MUTUAL", () => {
+describe("a foreign gRPC client under DUBBO_MUTUAL", { timeout: 90_000 }, () => {
   const mutual = (papers: Papers) =>
     ServerCredentials.createSsl(
       Buffer.from(papers.trustBundle),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a client secures its calls, in the words of gRPC's A29: certificates by the provider `default` of its bootstrap,
-// the server's identity by its URI names.
+// How a client secures its calls. Its papers are its own, in its bootstrap: for gRPC (A29) the certificate provider
+// `default`, for Envoy the static secrets `default` and `ROOTCA`. The server's identity is one of its URI names.
 
 import { create } from "@bufbuild/protobuf"
 import {
@@ -10,6 +10,7 @@ import {
   SubjectAltNameMatcher_SanType,
   SubjectAltNameMatcherSchema,
 } from "../generated/envoy/extensions/transport_sockets/tls/v3/common_pb.js"
+import { SdsSecretConfigSchema } from "../generated/envoy/extensions/transport_sockets/tls/v3/secret_pb.js"
 import {
   CommonTlsContext_CombinedCertificateValidationContextSchema,
   CommonTlsContextSchema,
@@ -27,6 +28,7 @@ const NOBODY = "spiffe://nobody.invalid"
 export function upstreamTls(sni: string, identities: readonly string[]): UpstreamTlsContext {
   const combined = create(CommonTlsContext_CombinedCertificateValidationContextSchema, {
     defaultValidationContext: validation(identities.length === 0 ? [NOBODY] : identities),
+    validationContextSdsSecretConfig: create(SdsSecretConfigSchema, { name: ROOT }),
   })
   return create(UpstreamTlsContextSchema, {
     sni,
@@ -35,6 +37,7 @@ export function upstreamTls(sni: string, identities: readonly string[]): Upstrea
         instanceName: PROVIDER,
         certificateName: PROVIDER,
       }),
+      tlsCertificateSdsSecretConfigs: [create(SdsSecretConfigSchema, { name: PROVIDER })],
       validationContextType: { case: "combinedValidationContext", value: combined },
       alpnProtocols: ["h2", "http/1.1"],
     }),
