@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// The control plane with many proxies connected: how long a change takes from the request that applies it to the last
+// acknowledgement, what a push and a proxy cost, and what a restart costs when all come back at once. Several sizes, so
+// that growth is seen. CPU and memory are the control plane's alone; wall times hold the fleet's share of the machine.
+// Flags: --json, --sizes 100,1000,5000, --changes N, --profile FOLDER for a CPU profile of each life of the control plane.
+
+import { readFileSync } from "node:fs"
+import { freemem, loadavg } from "node:os"
+import { parseArgs } from "node:util"
+import { GOALS, report } from "./control/report.js"
+import { measureSize, type SizeFigures } from "./control/size.js"
+
+const { values } = parseArgs({
+  options: {
+    json: { type: "boolean", default: false },
+    sizes: { type: "string", default: "100,1000,5000" },
+    changes: { type: "string", default: "11" },
+    profile: { type: "string" },
+  },
+})
+
+/** Of the bench itself: the fleet's side of a connection and the control plane's. */
+const KILOBYTES_PER_PROXY = 1_000
+const SPARE_FILES = 200
+
+const results: SizeFigures[] = []
+const skipped: { readonly proxies: number; readonly why: string }[] = []
+for (const proxies of values.sizes.split(",").map(Number)) {
+  const why = lacking(proxies)
+  if (why !== undefined) {
+    skipped.push({ proxies, why })
+    continue
+  }
+  if (!values.json) console.log(`measuring ${proxies} proxies`)
+  const load = loadavg()[0] ?? 0
+  results.push({ load, ...(await measureSize(proxies, Number(values.changes), values.profile)) })
+}
+if (values.json) console.log(JSON.stringify({ goals: GOALS, results, skipped }))
+else console.log(report(results, skipped))
+
+function lacking(proxies: number): string | undefined {
+  const files = Number(/Max open files\s+(\d+)/.exec(readFileSync("/proc/self/limits", "utf8"))?.[1])
+  if (proxies + SPARE_FILES > files) return `ulimit -n is ${files}`
+  const megabytes = Math.round(freemem() / 1e6)
+  if (proxies * KILOBYTES_PER_PROXY > freemem() / 1_000) return `${megabytes} MB of memory are free`
+  return undefined
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fleet as the bench sees it: proxies spread over a few processes.
+
+import { type ChildProcess, fork } from "node:child_process"
+import type { Member, Order, Report } from "./messages.js"
+
+const PROCESSES = 4
+const PROGRAM = new URL("./fleet-process.ts", import.meta.url)
+
+export interface Counted {
+  readonly resources: number
+  /** To connect, all proxies together. */
+  readonly attempts: number
+}
+
+export class Fleet {
+  readonly #children: readonly ChildProcess[]
+  readonly #shares: readonly (readonly Member[])[]
+
+  constructor(proxies: readonly Member[]) {
+    this.#shares = Array.from({ length: PROCESSES }, (_, i) => proxies.filter((_, j) => j % PROCESSES === i))
+    this.#children = this.#shares.map(() => fork(PROGRAM, { execArgv: ["--import", "tsx"] }))
+  }
+
+  connect(address: string, trustBundle: string): void {
+    for (const [i, proxies] of this.#shares.entries()) {
+      this.#children[i]?.send({ kind: "connect", address, trustBundle, proxies } satisfies Order)
+    }
+  }
+
+  /** When the last of those that the filter names has acknowledged a resource with the text. */
+  acknowledged(text: string, filter: (proxy: Member) => boolean): Promise<number> {
+    return this.#reached(share => ({ kind: "expect", text, proxies: share.filter(filter).length }))
+  }
+
+  /** When the last proxy is connected and served; `anew`: after the stream that each has now. */
+  served({ anew }: { readonly anew: boolean }): Promise<number> {
+    return this.#reached(() => ({ kind: "expectAll", anew }))
+  }
+
+  async count(): Promise<Counted> {
+    const counts = await Promise.all(this.#children.map(child => ask(child, { kind: "count" }, "counted")))
+    const sum = (field: "resources" | "attempts"): number => counts.reduce((all, each) => all + each[field], 0)
+    return { resources: sum("resources"), attempts: sum("attempts") }
+  }
+
+  close(): void {
+    for (const child of this.#children) child.disconnect()
+  }
+
+  async #reached(order: (share: readonly Member[]) => Order): Promise<number> {
+    const reports = this.#children.map((child, i) => ask(child, order(this.#shares[i] ?? []), "reached"))
+    return Math.max(...(await Promise.all(reports)).map(({ at }) => at))
+  }
+}
+
+function ask<K extends Report["kind"]>(
+  child: ChildProcess,
+  order: Order,
+  kind: K,
+): Promise<Extract<Report, { kind: K }>> {
+  return new Promise((resolve, reject) => {
+    const settle = (act: () => void): void => {
+      child.off("message", hear)
+      child.off("exit", gone)
+      act()
+    }
+    const hear = (report: Report): void => {
+      if (isKind(report, kind)) settle(() => resolve(report))
+    }
+    const gone = (): void => settle(() => reject(new Error("a process of the fleet ended")))
+    child.on("message", hear)
+    child.on("exit", gone)
+    child.send(order)
+  })
+}
+
+function isKind<K extends Report["kind"]>(report: Report, kind: K): report is Extract<Report, { kind: K }> {
+  return report.kind === kind
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The real programs, each a process of its own, so that CPU and memory of the control plane are its alone.
+
+import { type ChildProcess, spawn } from "node:child_process"
+import { once } from "node:events"
+import { createInterface } from "node:readline"
+import { cpuMicroseconds } from "../cluster/process-cost.js"
+
+const PROGRAM = "packages/cli/bin/merlond.js"
+/** So that memory can be compared: a signal collects garbage. */
+const COLLECTING = ["--expose-gc", "--import", "data:text/javascript,process.on('SIGUSR2',()=>globalThis.gc())"]
+const QUIET_MS = 500
+const QUIET_CPU_US = 20_000
+
+export class Program {
+  readonly #child: ChildProcess
+  /** What it said until it was ready. */
+  readonly said: string
+
+  private constructor(child: ChildProcess, said: string) {
+    this.#child = child
+    this.said = said
+  }
+
+  static async start(args: readonly string[], ready: RegExp, nodeFlags: readonly string[] = []): Promise<Program> {
+    const child = spawn(process.execPath, [...COLLECTING, ...nodeFlags, PROGRAM, ...args], {
+      stdio: ["ignore", "pipe", "inherit"],
+    })
+    let said = ""
+    for await (const line of createInterface({ input: child.stdout })) {
+      said += `${line}\n`
+      if (ready.test(line)) return new Program(child, said)
+    }
+    throw new Error(`\`${args[0]}\` did not start: ${said}`)
+  }
+
+  get pid(): number {
+    return this.#child.pid ?? 0
+  }
+
+  /** Resolves when it has nothing left to do. */
+  async quiet(): Promise<void> {
+    for (;;) {
+      const before = cpuMicroseconds([this.pid])
+      await new Promise(resolve => setTimeout(resolve, QUIET_MS))
+      if (cpuMicroseconds([this.pid]) - before < QUIET_CPU_US) return
+    }
+  }
+
+  /** Several times with pauses, because pages go back to the system later. */
+  async collectGarbage(): Promise<void> {
+    for (let i = 0; i < 4; i++) {
+      this.#child.kill("SIGUSR2")
+      await new Promise(resolve => setTimeout(resolve, 250))
+    }
+  }
+
+  async stop(): Promise<void> {
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
+    const gone = once(this.#child, "exit")
+    this.#child.kill("SIGTERM")
+    await gone
+  }
+}

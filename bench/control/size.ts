@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// One size of fleet from an empty cluster to its figures: build, connect, change, restart.
+
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { cpuMicroseconds, residentKilobytes } from "../cluster/process-cost.js"
+import { Api } from "./api.js"
+import { type ChangeFigures, Changes } from "./changes.js"
+import { Fleet } from "./fleet.js"
+import { monotonicMs } from "./messages.js"
+import { Program } from "./servers.js"
+import { ALL, build, isTheOne, ONE, trustBundle } from "./town.js"
+
+export interface SizeFigures {
+  readonly proxies: number
+  /** Of the machine when this size began: wall times mean little where it is high. */
+  readonly load: number
+  readonly all: ChangeFigures
+  readonly one: ChangeFigures
+  readonly kilobytesPerProxy: number
+  readonly peakMegabytes: number
+  readonly connect: ConnectFigures
+  readonly restart: ConnectFigures
+}
+
+interface ConnectFigures {
+  /** From the port's opening, or the fleet's start, to the last proxy served. */
+  readonly seconds: number
+  readonly cpuPerProxyMs: number
+  readonly attemptsPerProxy: number
+}
+
+export async function measureSize(
+  count: number,
+  changes: number,
+  profile: string | undefined,
+): Promise<Omit<SizeFigures, "load">> {
+  const folder = mkdtempSync(join(tmpdir(), "merlon-bench-"))
+  const closers: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })]
+  try {
+    const cluster = await Program.start(["cluster", "--data", folder, "--port", "0"], /KUBECONFIG/)
+    closers.push(() => cluster.stop())
+    const url = /serving (\S+)/.exec(cluster.said)?.[1] ?? ""
+    const kubeconfig = /KUBECONFIG=(\S+)/.exec(cluster.said)?.[1] ?? ""
+    const api = new Api(url, kubeconfig)
+    closers.push(() => api.close())
+    let control = await serve(kubeconfig, 0, profile)
+    closers.push(() => control.program.stop())
+    const proxies = await build(api, count)
+    const bundle = await trustBundle(api)
+
+    const fleet = new Fleet(proxies)
+    closers.push(() => fleet.close())
+    await fleet.count()
+    const before = await settled(control.program)
+    const { port } = control
+    const connect = await connecting(fleet, control.program, count, () => {
+      fleet.connect(`127.0.0.1:${port}`, bundle)
+      return Promise.resolve(false)
+    })
+    const kilobytesPerProxy = Number((((await settled(control.program)) - before) / count).toFixed(1))
+
+    const watcher = await Changes.watch(api)
+    const order = { fleet, server: control.program.pid, rounds: changes }
+    const all = await watcher.measure({ ...order, policy: ALL, touches: () => true })
+    const one = await watcher.measure({ ...order, policy: ONE, touches: isTheOne })
+    const peakMegabytes = Math.round(peakKilobytes(control.program.pid) / 1_000)
+
+    await control.program.stop()
+    const served = fleet.served({ anew: true })
+    control = await serve(kubeconfig, port, profile)
+    const restart = await connecting(fleet, control.program, count, () => served.then(() => true))
+    return { proxies: count, all, one, kilobytesPerProxy, peakMegabytes, connect, restart }
+  } finally {
+    for (const close of closers.reverse()) await close()
+  }
+}
+
+async function serve(
+  kubeconfig: string,
+  meshPort: number,
+  profile: string | undefined,
+): Promise<{ readonly program: Program; readonly port: number }> {
+  const ports = ["--mesh-port", String(meshPort), "--webhook-port", "0", "--health-port", "0"]
+  const flags = profile === undefined ? [] : ["--cpu-prof", "--cpu-prof-dir", profile]
+  const program = await Program.start(
+    ["serve", "--kubeconfig", kubeconfig, "--log-level", "error", ...ports],
+    /proxies/,
+    flags,
+  )
+  return { program, port: Number(/proxies\s+:(\d+)/.exec(program.said)?.[1]) }
+}
+
+/** `begin` answers whether all are served again when it is done. */
+async function connecting(
+  fleet: Fleet,
+  program: Program,
+  count: number,
+  begin: () => Promise<boolean>,
+): Promise<ConnectFigures> {
+  const cpu = cpuMicroseconds([program.pid])
+  const { attempts } = await fleet.count()
+  const started = monotonicMs()
+  const again = await begin()
+  const at = again ? monotonicMs() : await fleet.served({ anew: false })
+  // What being connected entails, as statuses written, belongs to the cost.
+  await program.quiet()
+  return {
+    seconds: Number(((at - started) / 1_000).toFixed(2)),
+    cpuPerProxyMs: Number(((cpuMicroseconds([program.pid]) - cpu) / 1_000 / count).toFixed(2)),
+    attemptsPerProxy: Number((((await fleet.count()).attempts - attempts) / count).toFixed(1)),
+  }
+}
+
+async function settled(program: Program): Promise<number> {
+  await program.quiet()
+  await program.collectGarbage()
+  return residentKilobytes(program.pid)
+}
+
+function peakKilobytes(pid: number): number {
+  return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1])
+}
