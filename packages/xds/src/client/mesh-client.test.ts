@@ -178,7 +178,7 @@ describe("a client that loses the control plane", () => {
     const { port } = rig.server
     const { source, authority } = rig
     await rig.server.drain()
-    expect(each.connections.at(-1)?.[1]).toMatch(/UNAVAILABLE: the control plane is going away/)
+    await until(() => expect(each.connections.at(-1)?.[1]).toMatch(/UNAVAILABLE: the control plane is going away/))
     await serve({ port, source, authority })
     await connected(each)
   })
@@ -194,6 +194,7 @@ describe("a client that loses the control plane", () => {
     await until(() => expect(each.updates).toHaveLength(2))
     const { port } = rig.server
     await rig.server.close()
+    await until(() => expect(each.client.connected).toBe(false))
     const { source, authority } = rig
     await serve({ port, source, authority })
     open()
