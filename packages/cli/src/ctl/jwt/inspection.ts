@@ -12,6 +12,7 @@ import {
   type TokenFault,
   validate,
 } from "@merlon/policy"
+import { usageError } from "../exit.js"
 
 export interface Expectations {
   /** Undefined: the signature is not checked. */
@@ -38,9 +39,7 @@ type Fields = { readonly [name: string]: unknown }
 /** `now` in seconds. */
 export function inspect(token: string, expected: Expectations, names: MeshNames, now: number): Inspection {
   const [header, claims] = token.split(".").slice(0, 2).map(decode)
-  const own = typeof claims?.iss === "string" && claims.iss !== "" ? claims.iss : undefined
-  const issuer = expected.issuer ?? own
-  const program = compileTokenRules([policy(issuer, expected.audiences, names)], () => expected.keySet)
+  const program = compileTokenRules([policyFor(claims?.iss, expected, names)], () => expected.keySet)
   const headers = new Map([["authorization", [`Bearer ${token}`]]])
   const request = { method: "GET", scheme: "https", host: "localhost", target: "/", headers }
   return { header, claims, outcome: verdictOf(authenticate(program, request, now, undefined)) }
@@ -49,13 +48,26 @@ export function inspect(token: string, expected: Expectations, names: MeshNames,
 function verdictOf(authentication: ReturnType<typeof authenticate>): Verdict {
   if (authentication.outcome === "pass") return { verdict: "valid" }
   const { fault, status } = authentication
-  // No keys were given, so everything that can be checked without them is in order.
+  // The engine asks for the keys before it looks at times and audiences.
   if (fault === "JwksFetchFail") return { verdict: "unchecked" }
   return { verdict: "refused", fault, reason: faultText(fault), status }
 }
 
-/** The keys are looked up and not written inline, so that any number of them is judged alike. */
-function policy(issuer: string | undefined, audiences: readonly string[], names: MeshNames): RequestAuthentication {
+/** Issuers that no policy can name, as those with control characters, are met by one that names none. */
+function policyFor(own: unknown, { issuer, audiences }: Expectations, names: MeshNames): RequestAuthentication {
+  const asked = policy(issuer ?? (typeof own === "string" && own !== "" ? own : undefined), audiences, names)
+  if (typeof asked !== "string") return asked
+  const open = issuer === undefined ? policy(undefined, audiences, names) : asked
+  if (typeof open !== "string") return open
+  throw usageError(open)
+}
+
+/** The policy, or what is wrong with it. Keys are looked up and not inline, so that any number of them is judged alike. */
+function policy(
+  issuer: string | undefined,
+  audiences: readonly string[],
+  names: MeshNames,
+): RequestAuthentication | string {
   const rule = {
     ...(issuer === undefined ? {} : { issuer }),
     jwksUri: "https://keys.invalid/given-by-hand",
@@ -70,7 +82,7 @@ function policy(issuer: string | undefined, audiences: readonly string[], names:
   }
   const { document: valid, faults } = validate(document, names)
   if (valid?.kind === "RequestAuthentication") return valid
-  throw new Error(`no policy can ask for this: ${faults.map(({ message }) => message).join("; ")}`)
+  return faults.map(({ message }) => message).join("; ")
 }
 
 function decode(part: string): Fields | undefined {

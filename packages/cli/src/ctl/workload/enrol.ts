@@ -2,6 +2,7 @@
 // The Kubernetes side of declaring a workload: root certificate, service account, Pod, and a token that is good for this
 // Pod alone. Saying it again changes nothing but the token.
 
+import { componentNames } from "@merlon/control"
 import { ApiFailure } from "../api/api.js"
 import { pathOf } from "../api/path.js"
 import type { AnyObject, Resource } from "../catalog/resource.js"
@@ -44,8 +45,8 @@ export async function checkNamespace(session: Session, namespace: string): Promi
 
 /** What the workload believes the control plane by. */
 export async function rootCertificate(session: Session, namespace: string): Promise<string> {
-  const { mesh, rootNamespace } = session.names
-  const name = `${mesh}-ca-root-cert`
+  const { rootNamespace } = session.names
+  const name = componentNames(session.names).trustBundle
   for (const place of [namespace, rootNamespace]) {
     const map = await getOrNothing(session, CONFIG_MAPS, name, place)
     const pem = textsOf(map?.data)[ROOT_CERTIFICATE]

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+import { createServer, type RequestListener, type Server } from "node:http"
+import type { AddressInfo } from "node:net"
+import { afterEach, describe, expect, it } from "vitest"
+import { ApiFailure } from "./api.js"
+import { HttpsApi } from "./https-api.js"
+
+const open: { api: HttpsApi; server: Server }[] = []
+afterEach(() => {
+  for (const { api, server } of open.splice(0)) {
+    api.close()
+    server.close()
+    server.closeAllConnections()
+  }
+})
+
+async function serving(listener: RequestListener, timeoutMs = 10_000) {
+  const server = createServer(listener)
+  await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve))
+  const warnings: string[] = []
+  const tokens = ["first", "second"]
+  const connection = {
+    server: `http://127.0.0.1:${(server.address() as AddressInfo).port}/below/`,
+    insecure: false,
+    papers: async () => ({ token: tokens[0] ?? "" }),
+    refused: () => void tokens.shift(),
+  }
+  const api = new HttpsApi(connection, { userAgent: "test", timeoutMs, warn: text => warnings.push(text) })
+  open.push({ api, server })
+  return { api, warnings }
+}
+
+const get = { method: "GET", path: "/api/v1" } as const
+
+it("sends what was asked below the server's path, with papers", async () => {
+  const { api } = await serving((request, response) => {
+    const chunks: Buffer[] = []
+    request.on("data", (chunk: Buffer) => chunks.push(chunk))
+    request.on("end", () => {
+      const { method, url, headers } = request
+      response.end(JSON.stringify({ method, url, headers, body: Buffer.concat(chunks).toString() }))
+    })
+  })
+  const answer = await api.request({
+    method: "PATCH",
+    path: "/a?b=c",
+    body: { d: "é" },
+    contentType: "x/y",
+    accept: "z/z",
+  })
+  expect(answer).toMatchObject({
+    method: "PATCH",
+    url: "/below/a?b=c",
+    body: '{"d":"é"}',
+    headers: { authorization: "Bearer first", "content-type": "x/y", accept: "z/z", "user-agent": "test" },
+  })
+})
+
+it("tells each warning once", async () => {
+  const { api, warnings } = await serving((_, response) => response.setHeader("warning", '299 - "odd"').end("{}"))
+  await api.request(get)
+  await api.request(get)
+  expect(warnings).toEqual(["odd"])
+})
+
+it("asks again with new papers where the old ones are not believed, and only once", async () => {
+  const seen: string[] = []
+  const { api } = await serving((request, response) => {
+    seen.push(request.headers.authorization ?? "")
+    response.statusCode = request.headers.authorization === "Bearer second" ? 200 : 401
+    response.end("{}")
+  })
+  await api.request(get)
+  expect(seen).toEqual(["Bearer first", "Bearer second"])
+})
+
+it("asks again where the server had no time, as often as is decent", async () => {
+  let asked = 0
+  const { api } = await serving((_, response) => {
+    asked++
+    response.writeHead(429, { "retry-after": "0.001" }).end("{}")
+  })
+  await expect(api.request(get)).rejects.toMatchObject({ code: 429 })
+  expect(asked).toBe(4)
+})
+
+describe("a failure is told", () => {
+  const status = (fields: object): string => JSON.stringify({ kind: "Status", message: "m", ...fields })
+  it.each([
+    [
+      "in the server's words",
+      404,
+      status({ reason: "NotFound", message: "no such" }),
+      { code: 404, reason: "NotFound", message: "no such" },
+    ],
+    [
+      "with its causes",
+      409,
+      status({ reason: "Conflict", details: { causes: [{ reason: "R", message: "M", field: ".a" }, 7] } }),
+      {
+        causes: [
+          { reason: "R", message: "M", field: ".a" },
+          { reason: "", message: "", field: "" },
+        ],
+      },
+    ],
+    ["where something else answers", 502, "<html>", { code: 502, message: "the API server answered 502: <html>" }],
+    ["where the answer is no JSON", 200, "<html>", { code: 0, reason: "BadAnswer" }],
+    ["cut where it is endless", 400, status({ message: "x".repeat(9_000) }), { message: `${"x".repeat(2_000)}…` }],
+  ])("%s", async (_, code, body, expected) => {
+    const { api } = await serving((__, response) => response.writeHead(code).end(body))
+    await expect(api.request(get)).rejects.toMatchObject(expected)
+  })
+
+  it("where nobody answers, with the address", async () => {
+    const { api } = await serving(request => request.socket.destroy())
+    const failure = await api.request(get).catch((error: unknown) => error)
+    expect(failure).toBeInstanceOf(ApiFailure)
+    expect(failure).toMatchObject({ code: 0, message: expect.stringContaining("http://127.0.0.1:") })
+  })
+
+  it("where it takes too long", async () => {
+    const { api } = await serving(() => undefined, 50)
+    await expect(api.request(get)).rejects.toMatchObject({ code: 0, message: expect.stringContaining("took too long") })
+  })
+})
+
+it("reads a stream line by line, whatever the pieces", async () => {
+  const { api } = await serving((_, response) => {
+    response.write('{"a"')
+    setImmediate(() => response.end(':1}\n\n{"b":2}\n'))
+  })
+  const lines: string[] = []
+  for await (const line of api.lines(get, new AbortController().signal)) lines.push(line)
+  expect(lines).toEqual(['{"a":1}', '{"b":2}'])
+})

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect, it } from "vitest"
+import { readWarnings } from "./warning-header.js"
+
+it.each([
+  ["one", ['299 - "spec.a: is odd"'], ["spec.a: is odd"]],
+  ["several in one line", ['299 - "a", 299 - "b, c"'], ["a", "b, c"]],
+  ["several lines", ['299 - "a"', '299 kube "b"'], ["a", "b"]],
+  ["quotes within", ['299 - "say \\"hi\\" \\\\ there"'], ['say "hi" \\ there']],
+  ["none of another code", ['199 - "a"'], []],
+  ["none in nonsense", ["299", "", '299 - "open'], []],
+])("reads %s", (_, lines, expected) => {
+  expect(readWarnings(lines)).toEqual(expected)
+})
+
+it("reads no more than a screen of them", () => {
+  expect(readWarnings(Array.from({ length: 1000 }, () => '299 - "a"'))).toHaveLength(50)
+})
