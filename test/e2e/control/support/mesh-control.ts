@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cluster and what of the control plane serves routes, in this process: the embedded API, reflectors, registry, routes
-// and the mesh port with real TLS. Tests write documents and hold certificates; they know nothing of what is behind.
+// A cluster and a whole control plane in this process: the embedded API, admission, registry, authority and the mesh port
+// with real TLS. Tests write documents and hold certificates; they know nothing of what is behind.
 
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { startCluster } from "@merlon/cluster"
-import { CertificateAuthority, createRoot, makeSigningRequest, readSigningRequest } from "@merlon/identity"
+import { CertificateAuthority, makeSigningRequest, ROOT_LIFETIME_MS, readSigningRequest } from "@merlon/identity"
 import { meshConfig } from "@merlon/policy"
-import { loadRouteEncoders, MeshServer, type TrustSpec } from "@merlon/xds"
-import { ConnectedProxies } from "../../../../packages/control/src/distribution/connected-proxies.js"
-import { Distribution } from "../../../../packages/control/src/distribution/distribution.js"
-import { installDefinitions } from "../../../../packages/control/src/install/install.js"
+import { pino } from "pino"
+import { authorityNames } from "../../../../packages/control/src/authority/authority-names.js"
+import { openRootSecret } from "../../../../packages/control/src/authority/root-secret.js"
 import { connectionFrom } from "../../../../packages/control/src/kubernetes/connection-from.js"
 import { httpClient } from "../../../../packages/control/src/kubernetes/http-client.js"
-import { Reflector } from "../../../../packages/control/src/kubernetes/reflector-loop.js"
 import {
   type KubernetesObject,
   NAMESPACES,
@@ -23,20 +21,15 @@ import {
   type ResourceType,
   SERVICES,
 } from "../../../../packages/control/src/kubernetes/resource-type.js"
-import { Registry } from "../../../../packages/control/src/registry/registry.js"
-import { feedRegistry } from "../../../../packages/control/src/registry/registry-feed.js"
-import { PeerModeSource } from "../../../../packages/control/src/routes/peer-mode-source.js"
-import { MeshRoutes } from "../../../../packages/control/src/routes/route-resources.js"
-import { ValidDocuments } from "../../../../packages/control/src/routes/valid-documents.js"
+import { ControlPlane } from "../../../../packages/control/src/serve/control-plane.js"
 
 const HOUR = 3_600_000
 const mesh = meshConfig()
-const kinds = policyTypes(mesh.names)
 const TYPES: { readonly [kind: string]: ResourceType } = {
   Namespace: NAMESPACES,
   Pod: PODS,
   Service: SERVICES,
-  ...kinds,
+  ...policyTypes(mesh.names),
 }
 
 export interface Papers {
@@ -61,62 +54,39 @@ export async function startMeshControl(): Promise<MeshControl> {
   const cluster = await startCluster({ dataDir: folder, port: 0 })
   const connection = connectionFrom({ kubeconfig: cluster.kubeconfigPath, env: {} })
   const client = httpClient(connection, { userAgent: "test", fieldManager: "test" })
-  await installDefinitions({ client, names: mesh.names })
-
-  const reflect = (type: ResourceType) => new Reflector<KubernetesObject>({ client, type })
-  const sources = {
-    pods: reflect(PODS),
-    services: reflect(SERVICES),
-    meshServices: reflect(kinds.MeshService),
-    peerAuthentications: reflect(kinds.PeerAuthentication),
-  }
-  const reflectors = Object.values(sources)
-  const registry = new Registry({ names: mesh.names })
-  const feed = feedRegistry(registry, sources)
-  const meshServices = new ValidDocuments("MeshService", sources.meshServices, mesh.names)
-  const peerAuthentications = new ValidDocuments("PeerAuthentication", sources.peerAuthentications, mesh.names)
-  for (const reflector of reflectors) reflector.start()
-  await Promise.all(reflectors.map(({ synced }) => synced))
-
-  const authority = new CertificateAuthority(createRoot({ trustDomain: mesh.trustDomain, now: Date.now() }), Date.now())
-  const current: TrustSpec = {
-    bundle: authority.bundle,
-    signer: authority.fingerprint,
-    revokedIdentities: [],
-    revokedSerials: [],
-  }
-  const trust = { current, onChange: () => () => {} }
-  const modes = new PeerModeSource(peerAuthentications, mesh)
-  const encoders = await loadRouteEncoders()
-  const routes = new MeshRoutes({ directory: registry, meshServices, modes, trust, encoders, mesh })
-  const distribution = new Distribution({
+  const control = await ControlPlane.start({
+    client,
     mesh,
-    directory: registry,
-    trust,
-    // No proxy connects here.
-    views: { get: () => undefined, onChange: () => () => {} },
-    proxies: new ConnectedProxies(),
-    routes,
+    clusterDomain: "cluster.local",
+    replica: "one",
+    listen: { host: "127.0.0.1", meshPort: 0, webhookPort: 0, healthPort: 0 },
+    servingNames: ["localhost", "127.0.0.1"],
+    webhooks: { url: port => `https://127.0.0.1:${port}` },
+    certificates: {
+      defaultTtlMs: 24 * HOUR,
+      maxTtlMs: 24 * HOUR,
+      rootLifetimeMs: ROOT_LIFETIME_MS,
+      rotationSettleMs: HOUR,
+      folder: undefined,
+    },
+    keySets: { authorities: undefined, denyPrivateAddresses: false },
+    injection: { image: "merlon", capture: "service", controlPlane: "127.0.0.1:15012", nativeSidecar: false },
+    traces: undefined,
+    logger: pino({ level: "silent" }),
   })
-  const server = await MeshServer.start({
-    host: "127.0.0.1",
-    port: 0,
-    papers: () => servingPapers(authority),
-    verifyToken: async () => undefined,
-    checkCertificate: ({ id: { trustDomain, namespace, serviceAccount }, serial }) => ({
-      trustDomain,
-      namespace,
-      serviceAccount,
-      proof: "certificate",
-      serial,
-    }),
-    source: distribution,
-    sign: async () => ({ code: "UNAVAILABLE", message: "nothing is signed here" }),
-    report: () => {},
+  // Whoever may read the Secret of the root may sign for everybody; a test stands for all the workloads it names.
+  const { stored } = await openRootSecret({
+    client,
+    names: authorityNames(mesh.names),
+    trustDomain: mesh.trustDomain,
+    rootLifetimeMs: ROOT_LIFETIME_MS,
+    defaultTtlMs: 24 * HOUR,
+    now: Date.now,
   })
+  const authority = new CertificateAuthority(stored.state.current, Date.now())
 
   return {
-    port: server.port,
+    port: control.ports.mesh,
     apply: async document => {
       const type = TYPES[document.kind]
       if (type === undefined) throw new TypeError(`no such kind: ${document.kind}`)
@@ -136,11 +106,7 @@ export async function startMeshControl(): Promise<MeshControl> {
     papersOf: (namespace, serviceAccount) =>
       workloadPapers(authority, `spiffe://${mesh.trustDomain}/ns/${namespace}/sa/${serviceAccount}`),
     close: async () => {
-      await server.close()
-      distribution.stop()
-      routes.close()
-      feed.stop()
-      await Promise.all(reflectors.map(reflector => reflector.stop()))
+      await control.stop()
       await client.close()
       await cluster.close()
       await rm(folder, { recursive: true, force: true })
@@ -159,16 +125,4 @@ function workloadPapers(authority: CertificateAuthority, identity: string): Pape
   const { privateKey, publicKey } = freshKey()
   const { certificateChain } = authority.sign({ publicKey, identity, ttlMs: HOUR, now: Date.now() })
   return { certificateChain, privateKey, trustBundle: authority.bundle }
-}
-
-function servingPapers(authority: CertificateAuthority) {
-  const { privateKey, publicKey } = freshKey()
-  const { certificateChain } = authority.signServer({
-    publicKey,
-    dnsNames: ["localhost"],
-    ipAddresses: ["127.0.0.1"],
-    ttlMs: HOUR,
-    now: Date.now(),
-  })
-  return { certificateChain, privateKey, clientTrustBundle: authority.bundle }
 }
