@@ -49,7 +49,7 @@ export const xserver: Peer = {
         tls: { certificateChain: "server.pem", privateKey: "server.key", trustBundle: "ca.pem" },
       }),
     )
-    const args = ["packages/cli/dist/merlond.js", "xserver", "--config-file", file, "--access-log", "off"]
+    const args = ["packages/cli/bin/merlond.js", "xserver", "--config-file", file, "--access-log", "off"]
     const child = spawn("node", [...args, "--admin", `127.0.0.1:${admin}`, "--health", `127.0.0.1:${health}`], {
       stdio: ["ignore", "ignore", "inherit"],
     })

@@ -63,7 +63,7 @@ export class XserverProcess {
 
   launch(): void {
     const args = [
-      ...["packages/cli/dist/merlond.js", "xserver", "--config-file", join(this.folder, "config.yaml")],
+      ...["packages/cli/bin/merlond.js", "xserver", "--config-file", join(this.folder, "config.yaml")],
       ...[
         "--state",
         join(this.folder, "state"),

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+import { meshNames } from "@merlon/policy"
+import { type Bootstrap, encodeProxyResource, type ProxyResource, type VersionedResource } from "@merlon/xds"
+import { describe, expect, it } from "vitest"
+import { HeldResources } from "./held-resources.js"
+
+const bootstrap: Bootstrap = {
+  names: meshNames(),
+  controlPlane: { address: "127.0.0.1:15012", serverName: "merlond.merlon-system.svc" },
+  workload: { namespace: "foo", name: "httpbin-1", serviceAccount: "httpbin" },
+  trustBundle: "/root.pem",
+  token: "/token",
+  address: undefined,
+  listen: "127.1.0.1",
+  application: "127.0.0.1",
+  state: undefined,
+}
+
+const resource = (name: string, content: ProxyResource, version = "1"): VersionedResource => ({
+  name,
+  version,
+  value: encodeProxyResource(content),
+})
+
+const workload = (changes: object = {}): VersionedResource =>
+  resource("workload", {
+    kind: "workload",
+    workload: {
+      mesh: {
+        mesh: "merlon",
+        domain: "merlon.dev",
+        trustDomain: "cluster.local",
+        trustDomainAliases: [],
+        pathNormalization: "BASE",
+        numTrustedProxies: 0,
+      },
+      namespace: "foo",
+      name: "httpbin-1",
+      serviceAccount: "httpbin",
+      labels: { app: "httpbin" },
+      ports: [
+        { port: 8080, listen: 15_080, protocol: "http", upstreamProtocol: "http/1.1", serviceNames: ["httpbin"] },
+      ],
+      probes: {},
+      ...changes,
+    },
+  })
+
+const trust = resource("trust", {
+  kind: "trust",
+  trust: { bundle: "roots", signer: "ab", revokedIdentities: ["spiffe://cluster.local/ns/a/sa/b"], revokedSerials: [] },
+})
+
+const policy = (name: string, spec: object = {}): VersionedResource =>
+  resource(`policy/AuthorizationPolicy/foo/${name}`, {
+    kind: "policy",
+    document: {
+      apiVersion: "security.merlon.dev/v1alpha3",
+      kind: "AuthorizationPolicy",
+      metadata: { name, namespace: "foo" },
+      spec,
+    },
+  })
+
+const keys = resource("keys/x", { kind: "keySet", keySet: { id: "x", jwks: '{"keys":[]}' } })
+const papers = { certificateChain: "chain", privateKey: "key" }
+
+const held = (...resources: readonly VersionedResource[]): HeldResources =>
+  HeldResources.none.with({ revision: 7, resources, removed: [] })
+
+describe("what the control plane sent", () => {
+  it("becomes one configuration", () => {
+    expect(held(workload(), trust, policy("a"), keys).configuration(papers, bootstrap)).toMatchObject({
+      revision: 7,
+      workload: { namespace: "foo", name: "httpbin-1", serviceAccount: "httpbin", labels: { app: "httpbin" } },
+      ports: [{ port: 8080, listen: { host: "127.1.0.1", port: 15_080 }, upstream: { host: "127.0.0.1", port: 8080 } }],
+      policies: [{ metadata: { name: "a" } }],
+      keySets: { x: '{"keys":[]}' },
+      tls: { certificateChain: "chain", privateKey: "key", trustBundle: "roots" },
+      revocations: { identities: ["spiffe://cluster.local/ns/a/sa/b"], serials: [] },
+    })
+  })
+
+  it("is changed by what an update brings and takes away, and stays what it was for who holds it", () => {
+    const before = held(workload(), trust, policy("a"), policy("b"))
+    const after = before.with({ revision: 8, resources: [policy("c")], removed: ["policy/AuthorizationPolicy/foo/a"] })
+    const names = (value: HeldResources): readonly string[] =>
+      value.configuration(papers, bootstrap).policies.map(({ metadata }) => metadata.name)
+    expect(names(after)).toEqual(["b", "c"])
+    expect(names(before)).toEqual(["a", "b"])
+    expect([...after.versions.keys()]).not.toContain("policy/AuthorizationPolicy/foo/a")
+  })
+
+  it.each([
+    [
+      "another workload's",
+      held(workload({ name: "other" }), trust),
+      /configuration of foo\/other, not of foo\/httpbin-1/,
+    ],
+    ["without a workload", held(trust), /no workload/],
+    ["without trust", held(workload()), /no trust/],
+    ["with a policy that cannot be read", held(workload(), trust, policy("a", { action: "MAYBE" })), /cannot be read/],
+  ])("is refused %s", (_, value, message) => {
+    expect(() => value.configuration(papers, bootstrap)).toThrow(message)
+  })
+
+  it("is refused where a resource is no message of ours", () => {
+    const garbage = { name: "policy/x", version: "1", value: Buffer.from("garbage") }
+    expect(() => held(garbage)).toThrow(/`policy\/x` cannot be read/)
+  })
+})
