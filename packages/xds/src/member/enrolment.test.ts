@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { CertificateAuthority, certificateFacts, createRoot, readSigningRequest } from "@merlon/identity"
-import { afterEach, expect, it } from "vitest"
+import { afterEach, expect, it, vi } from "vitest"
 import { Enrolment } from "./enrolment.js"
 import type { WorkloadPapers } from "./workload-papers.js"
 
@@ -13,7 +13,12 @@ const newAuthority = () =>
 let enrolment: Enrolment | undefined
 afterEach(() => enrolment?.close())
 
-function rig({ now = () => Date.now(), papers = undefined as WorkloadPapers | undefined, refusals = 0 } = {}) {
+function rig({
+  now = (): number => Date.now(),
+  signedAt = now,
+  papers = undefined as WorkloadPapers | undefined,
+  refusals = 0,
+} = {}) {
   const authority = newAuthority()
   const used: WorkloadPapers[] = []
   const warnings: string[] = []
@@ -25,7 +30,7 @@ function rig({ now = () => Date.now(), papers = undefined as WorkloadPapers | un
         if (asked <= refusals) throw new Error("not now")
         const read = readSigningRequest(request)
         if (!read.ok) throw new Error(read.message)
-        return authority.sign({ publicKey: read.publicKey, identity: IDENTITY, ttlMs: HOUR, now: now() })
+        return authority.sign({ publicKey: read.publicKey, identity: IDENTITY, ttlMs: HOUR, now: signedAt() })
       },
       use: async taken => void used.push(taken),
       logger: { info: () => undefined, warn: (_, message) => void warnings.push(message) },
@@ -86,4 +91,18 @@ it("renews once, however many ask for it at one time", async () => {
   const { enrolment, asked } = rig()
   await Promise.all([enrolment.renew(), enrolment.renew(), enrolment.renew()])
   expect(asked()).toBe(1)
+})
+
+it("does not ask without pause where its clock is a day ahead of the control plane's", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
+  try {
+    const { enrolment, asked } = rig({ now: () => Date.now() + 24 * HOUR, signedAt: () => Date.now() })
+    await enrolment.start()
+    await vi.advanceTimersByTimeAsync(30_000)
+    expect(asked()).toBe(1)
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(asked()).toBe(2)
+  } finally {
+    vi.useRealTimers()
+  }
 })

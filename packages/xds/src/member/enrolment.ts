@@ -8,6 +8,8 @@ import type { WorkloadPapers } from "./workload-papers.js"
 
 const FIRST_RETRY_MS = 1_000
 const LAST_RETRY_MS = 60_000
+/** Between two certificates, whatever their dates say: by the control plane's clock they may be old when they come. */
+const SHORTEST_LIFE_MS = 60_000
 /** Timers of Node hold less than 25 days. */
 const LONGEST_WAIT_MS = 24 * 3_600_000
 
@@ -70,7 +72,7 @@ export class Enrolment {
     for (let wait = FIRST_RETRY_MS; !this.#closed; wait = Math.min(wait * 2, LAST_RETRY_MS)) {
       try {
         await this.#renewOnce()
-        this.#schedule()
+        this.#schedule(this.#leastWait())
         return
       } catch (error) {
         const left = this.#papers === undefined ? "there is none" : `the one we have ends ${this.#ends(this.#papers)}`
@@ -90,14 +92,21 @@ export class Enrolment {
     this.#options.logger.info({ until: this.#ends(papers) }, "holding a certificate")
   }
 
-  #schedule(): void {
+  #schedule(least = 0): void {
     if (this.#closed || this.#papers === undefined) return
-    const wait = renewAt(certificateFacts(this.#papers.certificateChain), this.#random) - this.#now()
+    const due = renewAt(certificateFacts(this.#papers.certificateChain), this.#random) - this.#now()
+    const wait = Math.max(due, least)
     clearTimeout(this.#timer)
     this.#timer = setTimeout(
       () => (wait > LONGEST_WAIT_MS ? this.#schedule() : void this.renew()),
-      Math.min(Math.max(wait, 0), LONGEST_WAIT_MS),
+      Math.min(wait, LONGEST_WAIT_MS),
     ).unref()
+  }
+
+  /** Where clocks differ by more than half a life, each new certificate is due at once: asked for again, but not without end. */
+  #leastWait(): number {
+    const { notBefore, notAfter } = certificateFacts(this.#papers?.certificateChain ?? "")
+    return Math.min(SHORTEST_LIFE_MS, (notAfter - notBefore) / 4)
   }
 
   #pause(milliseconds: number): Promise<void> {
