@@ -2,6 +2,7 @@
 // What the control plane tells a proxy, in plain values. Each is a resource of its own with a name and a version, so
 // that a change sends only what changed; together they are what the proxy enforces.
 
+import { createHash } from "node:crypto"
 import type { PathNormalization } from "@merlon/policy"
 
 export const PROXY_RESOURCE = "type.googleapis.com/merlon.mesh.v1.ProxyResource"
@@ -72,5 +73,7 @@ export const resourceNames = {
   workload: "workload",
   trust: "trust",
   policy: (kind: string, namespace: string, name: string): string => `policy/${kind}/${namespace}/${name}`,
-  keySet: (id: string): string => `keys/${id}`,
+  // Hashed, because people choose how long an issuer and its URI are: a proxy that names what it holds when it comes back
+  // must not be refused for the length of a name.
+  keySet: (id: string): string => `keys/${createHash("sha256").update(id).digest("hex")}`,
 } as const

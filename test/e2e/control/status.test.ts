@@ -8,6 +8,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { type Cluster, startCluster } from "@merlon/cluster"
 import { type JwtRule, keySetId, meshConfig, type RequestAuthentication, type StatusCondition } from "@merlon/policy"
+import { resourceNames } from "@merlon/xds"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { kubectl, kubectlAvailable } from "../../../packages/cluster/src/testing/kubectl.js"
 import { ConnectedProxies, type ProxySession } from "../../../packages/control/src/distribution/connected-proxies.js"
@@ -211,7 +212,7 @@ describe.skipIf(!kubectlAvailable())("status", () => {
     for (const key of ["foo/a", "foo/b"]) {
       const session = brain.proxy(key)
       await vi.waitFor(() => {
-        expect(brain.views.get(key)?.resources.has(`keys/${keySetId(rule)}`)).toBe(true)
+        expect(brain.views.get(key)?.resources.has(resourceNames.keySet(keySetId(rule)))).toBe(true)
       }, WAIT)
       session.acknowledge()
     }
@@ -232,7 +233,7 @@ describe.skipIf(!kubectlAvailable())("status", () => {
     await brain.stop()
     brain = await startBrain(client)
     // From the very first view on: a proxy must never be told that there are no keys any more.
-    expect(brain.views.get("foo/a")?.resources.has(`keys/${keySetId(rule)}`)).toBe(true)
+    expect(brain.views.get("foo/a")?.resources.has(resourceNames.keySet(keySetId(rule)))).toBe(true)
     await vi.waitFor(async () => {
       expect(await ready()).toMatch(
         /^True Stale: `https:\/\/idp.test`: 2 keys of .* stay in force \(.* answered 500; next try /,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { isDeepStrictEqual } from "node:util"
 import { keySetId } from "@merlon/policy"
+import { resourceNames } from "@merlon/xds"
 import fc from "fast-check"
 import { expect, it } from "vitest"
 import { trustVersion } from "../authority/trust-version.js"
@@ -142,7 +143,7 @@ class World {
       for (const rule of policy.kind === "RequestAuthentication" ? jwtRules : []) {
         const id = keySetId(rule)
         const jwks = stage.keySets.get(id)?.jwks
-        if (jwks !== undefined) versions[`keys/${id}`] = contentVersion({ id, jwks })
+        if (jwks !== undefined) versions[resourceNames.keySet(id)] = contentVersion({ id, jwks })
       }
     }
     return versions

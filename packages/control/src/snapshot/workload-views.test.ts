@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { keySetId } from "@merlon/policy"
+import { resourceNames } from "@merlon/xds"
 import { describe, expect, it } from "vitest"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { HandReflected, podOf, serviceOf } from "../registry/testing/objects.js"
@@ -62,7 +63,7 @@ describe("a view", () => {
     keySets.set(keySetId(remote), "{}")
     keySets.set(keySetId(inline), "{}")
     settle()
-    expect(namesOf("foo/a")).toContain(`keys/${keySetId(remote)}`)
+    expect(namesOf("foo/a")).toContain(resourceNames.keySet(keySetId(remote)))
     expect(views.get("foo/b")).toBe(other)
     views.deletePolicy(RA, "foo", "tokens")
     settle()

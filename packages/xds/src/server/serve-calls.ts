@@ -37,6 +37,8 @@ export interface ProxyCalls {
 /** A request with a key of any kind in use is smaller. */
 const SIGNING_REQUEST_BYTES = 16 * 1024
 const REPORTED_KEYS = 1_000
+/** An issuer and a URI of the longest kind that a policy may have, each character escaped. */
+const KEY_SET_ID_LENGTH = 32 * 1024
 
 export function proxyService(context: ServerContext, { sign, report }: ProxyCalls) {
   const { limits } = context
@@ -57,7 +59,8 @@ export function proxyService(context: ServerContext, { sign, report }: ProxyCall
     "Report",
     async (caller, { nodeId, unknownKeys }) => {
       if (unknownKeys.length > REPORTED_KEYS) return invalid(`at most ${REPORTED_KEYS} keys at once`)
-      if ([nodeId, ...unknownKeys].some(text => text.length > limits.nameLength)) return invalid("a name is too long")
+      if (nodeId.length > limits.nameLength) return invalid("`node_id` is too long")
+      if (unknownKeys.some(id => id.length > KEY_SET_ID_LENGTH)) return invalid("a name is too long")
       report(caller, nodeId, unknownKeys)
       return create(ReportResponseSchema)
     },
