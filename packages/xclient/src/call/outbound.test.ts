@@ -227,6 +227,55 @@ it("an answer that never comes because the server goes away is a failure", async
   await expect(call(routes)).rejects.toMatchObject({ code: "cut-off" })
 })
 
+it("a tunnel ends when its server is revoked, and not when somebody else is", async () => {
+  const web = await mesh.server("v1")
+  const { socket } = await outbound.tunnel(routing(mesh.routes([{ subset: "v1", endpoints: [web.endpoint] }])))
+  outbound.trustChanged({ ...mesh.trust, revokedIdentities: ["spiffe://cluster.local/ns/app/sa/other"] })
+  expect(socket.destroyed).toBe(false)
+  outbound.trustChanged({ ...mesh.trust, revokedIdentities: ["spiffe://cluster.local/ns/app/sa/web"] })
+  expect(socket.destroyed).toBe(true)
+})
+
+describe("a kept connection that the server closes as it is used", () => {
+  /** Answers once on each connection and breaks it at the second request. */
+  async function forgetful() {
+    const known = new WeakSet<object>()
+    return mesh.server("v1", {
+      answer: (request, response) => {
+        if (known.has(request.socket)) request.socket.destroy()
+        else response.end("once")
+        known.add(request.socket)
+      },
+    })
+  }
+
+  async function send(routes: HostRouting, method: string): Promise<number | undefined> {
+    const { response } = await outbound.send(routes, { ...CALL, method }, { host: "web" })
+    for await (const _ of response);
+    return response.statusCode
+  }
+
+  it("is no failure where the request may be said twice, and takes no second turn", async () => {
+    const [server, other] = [await forgetful(), await mesh.server("v2")]
+    const routes = routing(
+      mesh.routes([
+        { subset: "v1", endpoints: [server.endpoint] },
+        { subset: "v2", endpoints: [other.endpoint] },
+      ]),
+    )
+    for (let index = 0; index < 4; index++) expect(await send(routes, "GET")).toBe(200)
+    expect(other.seen).toHaveLength(2)
+  })
+
+  it("is a failure where it may not", async () => {
+    const server = await forgetful()
+    const routes = routing(mesh.routes([{ subset: "v1", endpoints: [server.endpoint] }]))
+    expect(await send(routes, "POST")).toBe(200)
+    await expect(send(routes, "POST")).rejects.toMatchObject({ code: "cut-off" })
+    expect(server.seen).toHaveLength(2)
+  })
+})
+
 it("a server that never finishes its handshake is given up", async () => {
   const silent = createServer(() => undefined).listen(0, "127.0.0.1")
   await once(silent, "listening")

@@ -4,7 +4,7 @@
 
 import { type ClientRequest, request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders } from "node:http"
 import type { Socket } from "node:net"
-import type { ServiceEndpoint } from "@merlon/xds"
+import type { ServiceEndpoint, TrustSpec } from "@merlon/xds"
 import type { EndpointHealth } from "../balance/endpoint-health.js"
 import { ConnectFailure, connect } from "../connect/connect.js"
 import type { ConnectionPool } from "../connect/connection-pool.js"
@@ -13,6 +13,7 @@ import { planTransport, type TransportPlan } from "../connect/transport-plan.js"
 import type { Call } from "../routes/call.js"
 import type { Choice, HostRouting } from "../routes/host-routing.js"
 import { CallFailure } from "./call-failure.js"
+import { OpenTunnels } from "./open-tunnels.js"
 
 export interface OutboundOptions {
   readonly pool: ConnectionPool
@@ -40,6 +41,7 @@ const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRAC
 
 export class Outbound {
   readonly #options: OutboundOptions
+  readonly #tunnels = new OpenTunnels()
 
   constructor(options: OutboundOptions) {
     this.#options = options
@@ -95,8 +97,15 @@ export class Outbound {
     }
     return this.#try(choice, async (endpoint, plan, material) => {
       const { connectTimeoutMs: timeoutMs, tunnelAlpn: alpn } = this.#options
-      return { choice, socket: await connect({ endpoint, plan, material, alpn, timeoutMs }) }
+      const socket = await connect({ endpoint, plan, material, alpn, timeoutMs })
+      if (plan.kind === "mutual") this.#tunnels.add(socket, plan.identities)
+      return { choice, socket }
     })
+  }
+
+  /** Whom we trust has changed: ends tunnels to servers that are trusted no more. */
+  trustChanged(trust: TrustSpec): void {
+    this.#tunnels.recheck(trust)
   }
 
   async #try<T>(

@@ -7,6 +7,7 @@ import { connect as connectTcp, isIP, type Socket } from "node:net"
 import { connect as connectTls, type PeerCertificate, type TLSSocket } from "node:tls"
 import type { ServiceEndpoint } from "@merlon/xds"
 import type { Material } from "./material.js"
+import { serverCertificate } from "./server-certificate.js"
 import type { TransportPlan } from "./transport-plan.js"
 import { verifyServer } from "./verify-server.js"
 
@@ -90,7 +91,7 @@ function faultOf(
   plan: MutualPlan,
   { material, now = Date.now }: ConnectOptions,
 ): string | undefined {
-  const certificate = socket.getPeerX509Certificate()
+  const certificate = serverCertificate(socket)
   if (!socket.authorized || certificate === undefined) return "the server is not verified"
   return verifyServer(certificate, plan.identities, material.trust, now())
 }

@@ -91,6 +91,7 @@ export class MeshMember {
   #trust(trust: TrustSpec): void {
     if (!this.#material.setTrust(trust)) return
     this.#trustSince = Date.now()
+    this.outbound.trustChanged(trust)
     // Another root signs now: a certificate of the old one will be worth nothing once that retires.
     if (this.#enrolment.papers !== undefined && this.#signer() !== trust.signer) void this.#enrolment.renew()
   }

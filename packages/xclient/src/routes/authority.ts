@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // `host:port` as people and programs write it, and as the control plane is asked for it.
 
+import { isIPv6 } from "node:net"
+
 export interface Authority {
   /** Lower case, without brackets and without a final dot. */
   readonly host: string
   readonly port: number | undefined
 }
 
-const HOST = /^[a-z0-9._-]{1,253}$/
-const ADDRESS = /^[0-9a-f:.]{2,45}$/
+const HOST = /^(?=.{1,253}$)[a-z0-9_-]+(\.[a-z0-9_-]+)*$/
 const PORT = /^[1-9]\d{0,4}$/
 
 /** Undefined where it is none. */
 export function parseAuthority(text: string): Authority | undefined {
-  const [, bracketed, plain, port] = /^(?:\[([^\]]{1,64})\]|([^:[\]]{1,254}))(?::(\d{1,5}))?$/.exec(text) ?? []
-  const host = (bracketed ?? plain)?.toLowerCase().replace(/\.$/, "")
-  if (host === undefined || !(bracketed === undefined ? HOST : ADDRESS).test(host)) return undefined
+  const [, bracketed, plain, port] = /^(?:\[([0-9a-fA-F:.]{2,45})\]|([^:[\]]{1,254}))(?::(\d{1,5}))?$/.exec(text) ?? []
+  const host = bracketed?.toLowerCase() ?? plain?.toLowerCase().replace(/\.$/, "")
+  if (host === undefined || !(bracketed === undefined ? HOST.test(host) : isIPv6(host))) return undefined
   if (port === undefined) return { host, port: undefined }
   if (!PORT.test(port) || Number(port) > 65_535) return undefined
   return { host, port: Number(port) }
