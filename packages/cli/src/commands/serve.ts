@@ -5,7 +5,7 @@ import { Command, Option } from "commander"
 import { pino } from "pino"
 import { duration, port, several, whole } from "../arguments.js"
 import { applyConfigFile } from "../config-file.js"
-import { type ServeFlags, startServing } from "../serve/start-serving.js"
+import { type ServeFlags, type Serving, startServing } from "../serve/start-serving.js"
 
 const LEVELS = ["fatal", "error", "warn", "info", "debug", "trace"]
 const NORMALIZATIONS = ["NONE", "BASE", "MERGE_SLASHES", "DECODE_AND_MERGE_SLASHES"]
@@ -104,21 +104,21 @@ async function run({ config }: { config?: string }, command: Command): Promise<v
   if (config !== undefined) applyConfigFile(command, config)
   const flags = command.opts<ServeFlags & { logLevel: string }>()
   const logger = pino({ level: flags.logLevel, base: null }, pino.destination({ dest: 2, sync: true }))
-  const serving = startServing(flags, process.env, logger)
+  let running: Serving | undefined
   let stopping = false
   const stop = (signal: string): void => {
     // Asked twice, it does not wait any longer.
     if (stopping) process.exit(1)
     stopping = true
     logger.info({ signal }, "stopping")
-    serving
-      .then(running => running.stop())
-      .then(
-        () => process.exit(0),
-        () => process.exit(1),
-      )
+    // Whoever waits for a cluster that is away serves nobody yet, and what a store of ours has said stays said.
+    if (running === undefined) process.exit(0)
+    running.stop().then(
+      () => process.exit(0),
+      () => process.exit(1),
+    )
   }
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stop(signal))
-  const { summary } = await serving
-  process.stdout.write(summary)
+  running = await startServing(flags, process.env, logger)
+  process.stdout.write(running.summary)
 }

@@ -2,9 +2,7 @@
 // Spans for whoever collects them (OTLP over HTTP). OpenTelemetry is loaded only where an endpoint is configured;
 // without one a span is one shared object whose methods do nothing.
 
-import type { Attributes, Span } from "@opentelemetry/api"
-import type { NodeTracerConfig } from "@opentelemetry/sdk-trace-node"
-import { oneLine } from "./one-line.js"
+import type { Attributes } from "@opentelemetry/api"
 
 export interface ControlSpan {
   set(attributes: Attributes): void
@@ -35,38 +33,12 @@ export interface TracingOptions {
 const NO_SPAN: ControlSpan = { set: () => undefined, fail: () => undefined, end: () => undefined }
 export const NO_TRACER: ControlTracer = { enabled: false, start: () => NO_SPAN }
 const NO_TRACING: Tracing = { tracer: NO_TRACER, stop: async () => undefined }
-const EXPORT_TIMEOUT = 5_000
 
 export async function startTracing(options: TracingOptions): Promise<Tracing> {
   const url = endpointOf(options)
   if (url === undefined) return NO_TRACING
-  const [{ SpanStatusCode }, { BatchSpanProcessor, NodeTracerProvider }, { OTLPTraceExporter }] = await Promise.all([
-    import("@opentelemetry/api"),
-    import("@opentelemetry/sdk-trace-node"),
-    import("@opentelemetry/exporter-trace-otlp-http"),
-  ])
-  const exporter = new OTLPTraceExporter({ url, timeoutMillis: EXPORT_TIMEOUT })
-  const processor = new BatchSpanProcessor(exporter, { maxQueueSize: 2_048, scheduledDelayMillis: 2_000 })
-  const resource = resourceOf(options)
-  const provider = new NodeTracerProvider({ ...(resource && { resource }), spanProcessors: [processor] })
-  const tracer = provider.getTracer(options.service)
-  const wrap = (span: Span): ControlSpan => ({
-    set: attributes => {
-      span.setAttributes(attributes)
-    },
-    fail: message => {
-      span.setStatus({ code: SpanStatusCode.ERROR, message: oneLine(message) })
-    },
-    end: () => span.end(),
-  })
-  return {
-    tracer: {
-      enabled: true,
-      start: (name, attributes = {}) => wrap(tracer.startSpan(name, { root: true, attributes })),
-    },
-    // A collector that is away must not keep the control plane from ending.
-    stop: () => provider.shutdown().catch(() => undefined),
-  }
+  const { otlpTracing } = await import("./otlp-tracing.js")
+  return otlpTracing(url, options)
 }
 
 /** Runs something inside a span; what it throws ends the span as failed and is thrown on. */
@@ -93,14 +65,4 @@ function endpointOf({ endpoint, environment = process.env }: TracingOptions): st
   const base = endpoint ?? environment.OTEL_EXPORTER_OTLP_ENDPOINT
   if (endpoint === undefined && own !== undefined && own !== "") return own
   return base === undefined || base === "" ? undefined : `${base.replace(/\/+$/, "")}/v1/traces`
-}
-
-function resourceOf({ service, instance }: TracingOptions): NodeTracerConfig["resource"] {
-  const attributes = { "service.name": service, "service.instance.id": instance }
-  const resource: NonNullable<NodeTracerConfig["resource"]> = {
-    attributes,
-    merge: () => resource,
-    getRawAttributes: () => Object.entries(attributes),
-  }
-  return resource
 }

@@ -20,7 +20,7 @@ import { systemClock } from "../observe/clock.js"
 import { healthServer } from "../observe/health-server.js"
 import { ControlMetrics } from "../observe/metrics.js"
 import { Propagation } from "../observe/propagation.js"
-import { proxyReports } from "../observe/proxy-report.js"
+import { type ProxyReportSources, proxyReports } from "../observe/proxy-report.js"
 import { startTracing } from "../observe/traces.js"
 import type { ControlPlaneOptions } from "../options.js"
 import { EventRecorder } from "../status/events.js"
@@ -70,11 +70,15 @@ export class ControlPlane {
 }
 
 async function start(options: ControlPlaneOptions, closers: (() => unknown)[]): Promise<ControlPlanePorts> {
-  const { client, mesh, clusterDomain, replica, logger, listen } = options
+  const { client, mesh, clusterDomain, replica, logger } = options
   const { names } = mesh
   const { controlPlane } = componentNames(names)
   const warn = (message: string): void => logger.warn(message)
   const missing = new Set(["the cluster has not been read", "the mesh port is not open", "the webhooks are not open"])
+
+  // Before anything that may take long: whoever waits for us is to know for what.
+  const told: Told = {}
+  const health = await openHealth(options, missing, told, closers)
 
   const tracing = await startTracing({
     service: `${names.mesh}-control`,
@@ -132,6 +136,7 @@ async function start(options: ControlPlaneOptions, closers: (() => unknown)[]): 
     authority: () => authority.facts,
     now: () => Date.now(),
   })
+  told.metrics = metrics
   const events = new EventRecorder({ client, component: `${names.mesh}-control`, instance: replica, warn })
   closers.push(() => events.stop())
 
@@ -180,6 +185,7 @@ async function start(options: ControlPlaneOptions, closers: (() => unknown)[]): 
     tracer: tracing.tracer,
   })
   closers.push(() => propagation.stop())
+  told.proxies = { views, ledger, propagation }
 
   const presence = new DeclaredPresence({
     client,
@@ -270,23 +276,41 @@ async function start(options: ControlPlaneOptions, closers: (() => unknown)[]): 
   closers.push(election.onChange(lead))
   lead(isLeader())
 
-  const health = healthServer({
-    missing: () => [...missing],
-    metrics: async () => ({ type: metrics.registry.contentType, text: await metrics.registry.metrics() }),
-    proxies: (after, limit) => proxyReports({ views, ledger, propagation }, after, limit),
-  })
-  health.listen({ host: listen.host, port: listen.healthPort })
-  await once(health, "listening")
-  closers.push(() => {
-    health.close()
-    health.closeAllConnections()
-  })
   closers.push(() => missing.add("stopping"))
   return {
     mesh: server.port,
     webhook: admission.port,
-    health: (health.address() as AddressInfo).port, // a TCP server has one
+    health,
   }
+}
+
+/** What the health server tells of, as far as it is there. */
+interface Told {
+  metrics?: ControlMetrics
+  proxies?: ProxyReportSources
+}
+
+async function openHealth(
+  { listen }: ControlPlaneOptions,
+  missing: ReadonlySet<string>,
+  told: Told,
+  closers: (() => unknown)[],
+): Promise<number> {
+  const server = healthServer({
+    missing: () => [...missing],
+    metrics: async () => {
+      const { registry } = told.metrics ?? {}
+      return { type: registry?.contentType ?? "text/plain", text: (await registry?.metrics()) ?? "" }
+    },
+    proxies: (after, limit) => (told.proxies === undefined ? [] : proxyReports(told.proxies, after, limit)),
+  })
+  server.listen({ host: listen.host, port: listen.healthPort })
+  await once(server, "listening")
+  closers.push(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return (server.address() as AddressInfo).port // a TCP server has one
 }
 
 async function closeAll(closers: readonly (() => unknown)[]): Promise<void> {

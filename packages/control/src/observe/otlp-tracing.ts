@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tracing by OpenTelemetry, loaded only where somebody collects. Its packages are imported by name and not one by one
+// when needed: a bundle keeps the names of an older module format only so.
+
+import { type Span, SpanStatusCode } from "@opentelemetry/api"
+import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http"
+import { BatchSpanProcessor, type NodeTracerConfig, NodeTracerProvider } from "@opentelemetry/sdk-trace-node"
+import { oneLine } from "./one-line.js"
+import type { ControlSpan, Tracing, TracingOptions } from "./traces.js"
+
+const EXPORT_TIMEOUT = 5_000
+
+export function otlpTracing(url: string, options: TracingOptions): Tracing {
+  const exporter = new OTLPTraceExporter({ url, timeoutMillis: EXPORT_TIMEOUT })
+  const processor = new BatchSpanProcessor(exporter, { maxQueueSize: 2_048, scheduledDelayMillis: 2_000 })
+  const resource = resourceOf(options)
+  const provider = new NodeTracerProvider({ ...(resource && { resource }), spanProcessors: [processor] })
+  const tracer = provider.getTracer(options.service)
+  return {
+    tracer: {
+      enabled: true,
+      start: (name, attributes = {}) => wrap(tracer.startSpan(name, { root: true, attributes })),
+    },
+    // A collector that is away must not keep the control plane from ending.
+    stop: () => provider.shutdown().catch(() => undefined),
+  }
+}
+
+function wrap(span: Span): ControlSpan {
+  return {
+    set: attributes => {
+      span.setAttributes(attributes)
+    },
+    fail: message => {
+      span.setStatus({ code: SpanStatusCode.ERROR, message: oneLine(message) })
+    },
+    end: () => span.end(),
+  }
+}
+
+function resourceOf({ service, instance }: TracingOptions): NodeTracerConfig["resource"] {
+  const attributes = { "service.name": service, "service.instance.id": instance }
+  const resource: NonNullable<NodeTracerConfig["resource"]> = {
+    attributes,
+    merge: () => resource,
+    getRawAttributes: () => Object.entries(attributes),
+  }
+  return resource
+}
