@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// A proxy that enforces nothing and answers as a test wants: later, never, or with a refusal. What it was sent is kept.
+
+import { MeshClient, PROXY_RESOURCE, type Update } from "@merlon/xds"
+import { expect } from "vitest"
+import { names, WAIT } from "./cluster-api.js"
+import type { DeclaredWorkload } from "./declared-workload.js"
+
+/** Resolves to acknowledge, rejects to refuse. */
+export type Behaviour = (update: Update) => Promise<void>
+
+export const acknowledge: Behaviour = () => Promise.resolve()
+export const never: Behaviour = () => new Promise(() => undefined)
+export const refuse =
+  (reason: string): Behaviour =>
+  () =>
+    Promise.reject(new Error(reason))
+
+export class BareProxy {
+  readonly updates: Update[] = []
+  /** In force, by name. */
+  readonly held = new Map<string, string>()
+  /** Why it was disconnected, each time. */
+  readonly ends: string[] = []
+  /** What went wrong, as it says itself. */
+  readonly troubles: string[] = []
+  readonly client: MeshClient
+  behaviour: Behaviour = acknowledge
+
+  constructor(workload: DeclaredWorkload, port = workload.declaration.meshPort) {
+    this.client = new MeshClient({
+      address: `127.0.0.1:${port}`,
+      serverName: `${names.mesh}d.${names.rootNamespace}.svc`,
+      trustBundle: () => workload.trustBundle,
+      proof: () => ({ token: workload.token }),
+      node: { id: workload.key, metadata: () => ({ address: workload.address }) },
+      subscriptions: [
+        {
+          typeUrl: PROXY_RESOURCE,
+          names: () => "*",
+          known: () => this.held,
+          apply: update => this.#apply(update),
+        },
+      ],
+      log: {
+        info: () => undefined,
+        warn: fields => void this.troubles.push(JSON.stringify(fields)),
+        error: fields => void this.troubles.push(JSON.stringify(fields)),
+      },
+    })
+    this.client.onConnection((connected, why) => {
+      if (!connected) this.ends.push(why ?? "")
+    })
+    this.client.start()
+  }
+
+  /** When it has been sent its first configuration and acknowledged it. */
+  async ready(): Promise<this> {
+    await expect.poll(() => (this.held.has("workload") ? "ready" : this.troubles.join("\n")), WAIT).toBe("ready")
+    return this
+  }
+
+  /** Names sent, in the order of sending. */
+  get sent(): readonly string[] {
+    return this.updates.flatMap(({ resources }) => resources.map(({ name }) => name))
+  }
+
+  close(): void {
+    this.client.close()
+  }
+
+  async #apply(update: Update): Promise<void> {
+    this.updates.push(update)
+    await this.behaviour(update)
+    for (const { name, version } of update.resources) this.held.set(name, version)
+    for (const name of update.removed) this.held.delete(name)
+  }
+}

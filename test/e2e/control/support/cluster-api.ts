@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cluster as its administrator has it: documents in and out, and the real kubectl beside.
+
+import { meshNames } from "@merlon/policy"
+import { expect } from "vitest"
+import { kubectl, type Ran } from "../../../../packages/cluster/src/testing/kubectl.js"
+import { ApiError } from "../../../../packages/control/src/kubernetes/client.js"
+import { connectionFrom } from "../../../../packages/control/src/kubernetes/connection-from.js"
+import { type HttpKubernetesClient, httpClient } from "../../../../packages/control/src/kubernetes/http-client.js"
+import {
+  CONFIG_MAPS,
+  type KubernetesObject,
+  NAMESPACES,
+  PODS,
+  policyTypes,
+  type ResourceType,
+  SECRETS,
+  SERVICE_ACCOUNTS,
+  SERVICES,
+} from "../../../../packages/control/src/kubernetes/resource-type.js"
+
+export const names = meshNames()
+export const WAIT = { timeout: 25_000, interval: 50 }
+
+const TYPES: { readonly [kind: string]: ResourceType } = {
+  Namespace: NAMESPACES,
+  Pod: PODS,
+  Service: SERVICES,
+  ServiceAccount: SERVICE_ACCOUNTS,
+  ConfigMap: CONFIG_MAPS,
+  Secret: SECRETS,
+  ...policyTypes(names),
+}
+
+export interface Condition {
+  readonly type: string
+  readonly status: string
+  readonly reason: string
+  readonly message: string
+}
+
+export class ClusterApi {
+  readonly client: HttpKubernetesClient
+  /** Words, with single quotes around those that hold spaces. */
+  readonly kubectl: (args: string, input?: string) => Promise<Ran>
+
+  constructor(kubeconfig: string, folder: string) {
+    const connection = connectionFrom({ kubeconfig, env: {} })
+    this.client = httpClient(connection, { userAgent: "test", fieldManager: "test" })
+    this.kubectl = kubectl(kubeconfig, folder)
+  }
+
+  /** Creates the document, or puts it in the place of what is there. */
+  async put<T extends KubernetesObject>(document: T): Promise<KubernetesObject> {
+    const type = typeOf(document.kind)
+    const { name, namespace } = document.metadata
+    const found = await this.client.get(type, name, namespace)
+    if (found === undefined) return this.client.create(type, document)
+    const { resourceVersion } = found.metadata
+    const metadata = { ...document.metadata, ...(resourceVersion === undefined ? {} : { resourceVersion }) }
+    return this.client.replace<KubernetesObject>(type, { ...document, metadata })
+  }
+
+  /** Creates it where it is not there; several may at the same time. */
+  async ensure(document: KubernetesObject): Promise<void> {
+    const type = typeOf(document.kind)
+    const { name, namespace } = document.metadata
+    if ((await this.client.get(type, name, namespace)) !== undefined) return
+    await this.client.create(type, document).catch((error: unknown) => {
+      if (!(error instanceof ApiError) || error.reason !== "AlreadyExists") throw error
+    })
+  }
+
+  get(kind: string, name: string, namespace?: string): Promise<KubernetesObject | undefined> {
+    return this.client.get(typeOf(kind), name, namespace)
+  }
+
+  delete(kind: string, name: string, namespace?: string): Promise<boolean> {
+    return this.client.delete(typeOf(kind), name, namespace)
+  }
+
+  async condition(kind: string, name: string, namespace: string, type: string): Promise<Condition | undefined> {
+    const object = await this.get(kind, name, namespace)
+    // As the CRD's schema says.
+    const status = object?.status as { readonly conditions?: readonly Condition[] } | undefined
+    return status?.conditions?.find(condition => condition.type === type)
+  }
+
+  /** When the condition has this status, and for the newest generation. */
+  async becomes(kind: string, name: string, namespace: string, type: string, status: string): Promise<Condition> {
+    let found: Condition | undefined
+    await expect
+      .poll(async () => {
+        const object = await this.get(kind, name, namespace)
+        const said = object?.status as { conditions?: Condition[]; observedGeneration?: number } | undefined
+        found = said?.conditions?.find(condition => condition.type === type)
+        return said?.observedGeneration === object?.metadata.generation ? found?.status : undefined
+      }, WAIT)
+      .toBe(status)
+    if (found === undefined) throw new Error("unreachable: the poll found it")
+    return found
+  }
+
+  async close(): Promise<void> {
+    await this.client.close()
+  }
+}
+
+function typeOf(kind: string): ResourceType {
+  const type = TYPES[kind]
+  if (type === undefined) throw new TypeError(`no such kind: ${kind}`)
+  return type
+}

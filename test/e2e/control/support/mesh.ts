@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// A whole mesh for a test: a control plane process on a folder of its own, its cluster, and workloads that are declared
+// as the test goes. Everything that was started ends with `close`.
+
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { KubernetesObject } from "../../../../packages/control/src/kubernetes/resource-type.js"
+import { BareProxy } from "./bare-proxy.js"
+import { ClusterApi, names } from "./cluster-api.js"
+import { ClusterProcess, ControlProcess } from "./control-process.js"
+import { CountingRelay } from "./counting-relay.js"
+import { type Declaration, DeclaredWorkload } from "./declared-workload.js"
+
+export interface MeshOptions {
+  readonly args?: readonly string[]
+  /** The cluster as a process of its own. */
+  readonly separateCluster?: boolean
+}
+
+export class Mesh {
+  readonly folder: string
+  readonly control: ControlProcess
+  readonly api: ClusterApi
+  readonly #cluster: ClusterProcess | undefined
+  readonly #closers: (() => unknown)[] = []
+
+  private constructor(folder: string, control: ControlProcess, cluster: ClusterProcess | undefined) {
+    this.folder = folder
+    this.control = control
+    this.#cluster = cluster
+    this.api = new ClusterApi(control.kubeconfig, folder)
+  }
+
+  static async start({ args = [], separateCluster = false }: MeshOptions = {}): Promise<Mesh> {
+    const folder = mkdtempSync(join(tmpdir(), "merlon-mesh-"))
+    const cluster = separateCluster ? await ClusterProcess.start(folder) : undefined
+    const options = { args, ...(cluster === undefined ? {} : { kubeconfig: cluster.kubeconfig }) }
+    return new Mesh(folder, await ControlProcess.start(folder, options), cluster)
+  }
+
+  get cluster(): ClusterProcess {
+    if (this.#cluster === undefined) throw new Error("the cluster is no process of its own here")
+    return this.#cluster
+  }
+
+  /** Another replica on the same cluster. */
+  async replica(args: readonly string[] = []): Promise<ControlProcess> {
+    const control = await ControlProcess.start(this.folder, { kubeconfig: this.control.kubeconfig, args })
+    this.#closers.push(() => control.kill())
+    return control
+  }
+
+  async declare(name: string, more: Partial<Declaration> = {}): Promise<DeclaredWorkload> {
+    const declaration: Declaration = {
+      name,
+      namespace: "foo",
+      labels: { app: name },
+      serviceAccount: name,
+      meshPort: this.control.meshPort,
+      ...more,
+    }
+    const workload = await DeclaredWorkload.declare(this.api, declaration, join(this.folder, "workloads", name))
+    this.#closers.push(() => workload.close())
+    return workload
+  }
+
+  /** Declares and runs an xserver. */
+  async workload(name: string, more: Partial<Declaration> = {}): Promise<DeclaredWorkload> {
+    const workload = await this.declare(name, more)
+    await workload.run()
+    return workload
+  }
+
+  /** Declares and stands in for the xserver. */
+  async bareProxy(name: string, more: Partial<Declaration> = {}): Promise<BareProxy> {
+    const proxy = new BareProxy(await this.declare(name, more))
+    this.#closers.push(() => proxy.close())
+    return proxy.ready()
+  }
+
+  async relay(target = this.control.meshPort): Promise<CountingRelay> {
+    const relay = await CountingRelay.start(target)
+    this.#closers.push(() => relay.close())
+    return relay
+  }
+
+  async close(): Promise<void> {
+    for (const close of this.#closers.splice(0).reverse()) await close()
+    await this.api.close()
+    await this.control.kill()
+    await this.#cluster?.kill()
+    rmSync(this.folder, { recursive: true, force: true })
+  }
+}
+
+export function policy(kind: string, name: string, spec: object, namespace = "foo"): KubernetesObject {
+  return {
+    apiVersion: `${names.securityGroup}/${names.version}`,
+    kind,
+    metadata: { name, namespace },
+    spec,
+  }
+}
+
+/** Refuses a path, on the workloads with the label or on all of the namespace. */
+export function deny(name: string, path: string, app?: string, namespace = "foo"): KubernetesObject {
+  return policy(
+    "AuthorizationPolicy",
+    name,
+    {
+      ...(app === undefined ? {} : { selector: { matchLabels: { app } } }),
+      action: "DENY",
+      rules: [{ to: [{ operation: { paths: [path] } }] }],
+    },
+    namespace,
+  )
+}

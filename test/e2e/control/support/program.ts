@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// A real `merlond` process: what it says, how it ends. `MERLOND` names another build of it.
+
+import { type ChildProcess, spawn } from "node:child_process"
+
+const PROGRAM = process.env.MERLOND ?? "packages/cli/bin/merlond.js"
+
+export class Program {
+  stdout = ""
+  stderr = ""
+  readonly #child: ChildProcess
+  readonly #ended: Promise<number | null>
+  readonly #listeners = new Set<() => void>()
+
+  constructor(args: readonly string[], env: { readonly [name: string]: string } = {}) {
+    const { KUBECONFIG: _, ...inherited } = process.env
+    this.#child = spawn(process.execPath, [PROGRAM, ...args], {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...inherited, ...env },
+    })
+    this.#child.stdout?.on("data", chunk => {
+      this.stdout += chunk
+      this.#tell()
+    })
+    this.#child.stderr?.on("data", chunk => {
+      this.stderr += chunk
+      this.#tell()
+    })
+    this.#ended = new Promise(resolve => {
+      this.#child.once("close", code => {
+        resolve(code)
+        this.#tell()
+      })
+    })
+  }
+
+  get isRunning(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null
+  }
+
+  /** When it has been written to one of its outputs; fails when the process ends without. */
+  said(pattern: RegExp): Promise<RegExpExecArray> {
+    return new Promise((resolve, reject) => {
+      const look = (): void => {
+        const match = pattern.exec(this.stdout) ?? pattern.exec(this.stderr)
+        if (match === null && this.isRunning) return
+        this.#listeners.delete(look)
+        if (match === null) reject(new Error(`ended without saying ${pattern}: ${this.stderr}`))
+        else resolve(match)
+      }
+      this.#listeners.add(look)
+      look()
+    })
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#child.kill(name)
+  }
+
+  /** Null where a signal ended it. */
+  exit(): Promise<number | null> {
+    return this.#ended
+  }
+
+  async kill(): Promise<void> {
+    this.signal("SIGKILL")
+    await this.#ended
+  }
+
+  #tell(): void {
+    for (const listener of [...this.#listeners]) listener()
+  }
+}
