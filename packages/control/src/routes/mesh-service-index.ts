@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The MeshServices by the hosts they speak of. Of several that govern one host the oldest routes it; the others are told
-// who stands in front of them. Of several that define one subset, whoever governs the host counts, then the oldest.
+// The MeshServices by the hosts they speak of. Of several that govern one host, one of the Service's own namespace routes
+// it, else the oldest; the others are told who stands in front of them. Of several that define one subset, whoever governs
+// the host counts, then the same order.
 
 import { byAge, type Destination, type MeshService } from "@merlon/policy"
 import { hostCandidates } from "./host-name.js"
@@ -19,7 +20,7 @@ export interface HostConflict {
 export class MeshServiceIndex {
   readonly #clusterDomain: string
   readonly #documents = new Map<string, MeshService>()
-  /** By host, oldest first. */
+  /** By host, in the order of precedence. */
   readonly #governing = new Map<string, readonly MeshService[]>()
   readonly #leading = new Map<string, readonly MeshService[]>()
 
@@ -109,8 +110,15 @@ function refOf({ metadata: { namespace, name } }: MeshService): MeshServiceRef {
 
 type ByHost = Map<string, readonly MeshService[]>
 
+/** Those of the Service's own namespace come first: nobody elsewhere may lead its callers away from it by being older. */
+export function byPrecedence(host: string): (a: MeshService, b: MeshService) => number {
+  const [, own, svc] = host.split(".")
+  const isOwn = ({ metadata }: MeshService): boolean => svc === "svc" && metadata.namespace === own
+  return (a, b) => Number(isOwn(b)) - Number(isOwn(a)) || byAge(a, b)
+}
+
 function add(index: ByHost, host: string, document: MeshService, touched: Set<string>): void {
-  index.set(host, [...(index.get(host) ?? []), document].sort(byAge))
+  index.set(host, [...(index.get(host) ?? []), document].sort(byPrecedence(host)))
   touched.add(host)
 }
 

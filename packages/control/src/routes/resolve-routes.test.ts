@@ -105,6 +105,15 @@ describe("of several MeshServices for one host", () => {
     expect(tableOf(documents)?.routes).toEqual([all(V1)])
   })
 
+  it("one of the Service's own namespace routes it, however old another's is", () => {
+    const foreign = meshService(
+      "m",
+      { hosts: ["web.app"], routes: to({ host: "web.app", name: "v2", labels: { version: "v2" } }) },
+      { created: "2025-01-01T00:00:00Z", namespace: "elsewhere" },
+    )
+    expect(new MeshServiceIndex(CLUSTER_DOMAIN, [foreign, newer]).governing(WEB)).toBe(newer)
+  })
+
   it("the others are named as losers", () => {
     const index = new MeshServiceIndex(CLUSTER_DOMAIN, [newer, older])
     expect([...index.conflicts()]).toEqual([

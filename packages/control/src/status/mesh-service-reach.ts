@@ -2,11 +2,11 @@
 // The workloads behind a MeshService: those its destinations lead to, or those of its hosts where it has none; and which
 // of them lead nowhere.
 
-import { byAge, type Destination, type MeshService } from "@merlon/policy"
+import type { Destination, MeshService } from "@merlon/policy"
 import type { MeshDirectory } from "../registry/mesh-directory.js"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
 import { hostCandidates } from "../routes/host-name.js"
-import { addressedHost, destinationsOf, isSubset } from "../routes/mesh-service-index.js"
+import { addressedHost, byPrecedence, destinationsOf, isSubset } from "../routes/mesh-service-index.js"
 import type { GovernedHost } from "./condition-inputs.js"
 
 export interface MeshServiceReach {
@@ -45,20 +45,21 @@ export function meshServiceReach(document: MeshService, directory: Directory, cl
   return { workloads, missing: [...missing], hosts }
 }
 
-/** Hosts of the document that an older one governs; of several that name a host only the oldest routes it. */
+/** Hosts of the document that another one governs: of several that name a host only one routes it. */
 export function governedByOthers(
   document: MeshService,
   others: Iterable<MeshService>,
   clusterDomain: string,
 ): readonly GovernedHost[] {
-  const older = [...others].filter(other => byAge(other, document) < 0).sort(byAge)
-  const owners = new Map<string, MeshService>()
-  for (const other of older) {
-    for (const host of governedHosts(other, clusterDomain)) if (!owners.has(host)) owners.set(host, other)
+  const rivals = [...others].map(other => ({ other, hosts: governedHosts(other, clusterDomain) }))
+  const ownerOf = (host: string): MeshService | undefined => {
+    const order = byPrecedence(host)
+    const before = rivals.filter(({ other, hosts }) => hosts.has(host) && order(other, document) < 0)
+    return before.map(({ other }) => other).sort(order)[0]
   }
   const { namespace } = document.metadata
   return document.spec.hosts.flatMap(host => {
-    const owner = hostCandidates(host, namespace, clusterDomain).flatMap(spelling => owners.get(spelling) ?? [])[0]
+    const owner = hostCandidates(host, namespace, clusterDomain).flatMap(spelling => ownerOf(spelling) ?? [])[0]
     return owner === undefined ? [] : [{ host, by: `${owner.metadata.namespace}/${owner.metadata.name}` }]
   })
 }
