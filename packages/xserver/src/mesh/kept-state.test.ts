@@ -26,10 +26,11 @@ const held = HeldResources.none.with({
 })
 
 it("gives back what was kept, readable by its owner only", () => {
-  keepState(folder, { held, papers: { certificateChain: "chain", privateKey: "key" } })
+  keepState(folder, { held, since: 7, papers: { certificateChain: "chain", privateKey: "key" } })
   const kept = keptState(folder)
   expect(kept?.papers).toEqual({ certificateChain: "chain", privateKey: "key" })
   expect(kept?.held.revision).toBe(9)
+  expect(kept?.since).toBe(7)
   expect([...(kept?.held.versions ?? [])]).toEqual([["keys/x", "v1"]])
   expect(statSync(join(folder, "mesh-state.json")).mode & 0o777).toBe(0o600)
 })

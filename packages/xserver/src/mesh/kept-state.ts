@@ -10,23 +10,29 @@ const NAME = "mesh-state.json"
 
 export interface KeptState {
   readonly held: HeldResources
+  /** When the resources came, by the wall clock. */
+  readonly since: number
   readonly papers: WorkloadPapers | undefined
 }
 
-export function keepState(folder: string, { held, papers }: KeptState): void {
+export function keepState(folder: string, { held, since, papers }: KeptState): void {
   const resources = held.resources.map(({ name, version, value }) => ({
     name,
     version,
     value: Buffer.from(value).toString("base64"),
   }))
-  writePrivateFile(folder, NAME, JSON.stringify({ version: VERSION, revision: held.revision, resources, papers }))
+  writePrivateFile(
+    folder,
+    NAME,
+    JSON.stringify({ version: VERSION, revision: held.revision, since, resources, papers }),
+  )
 }
 
 /** Undefined where there is none. Throws where there is one that cannot be used: half a state is no state. */
 export function keptState(folder: string): KeptState | undefined {
   const text = readPrivateFile(folder, NAME)
   if (text === undefined) return undefined
-  const { version, revision, resources, papers } = JSON.parse(text)
+  const { version, revision, since, resources, papers } = JSON.parse(text)
   if (version !== VERSION) {
     throw new Error(
       `the state in \`${folder}\` has version ${version}, this program reads ${VERSION}; remove it to start anew`,
@@ -40,5 +46,6 @@ export function keptState(folder: string): KeptState | undefined {
       value: Buffer.from(value, "base64"),
     }),
   )
-  return { held: HeldResources.none.with({ revision, resources: read, removed: [] }), papers: papers ?? undefined }
+  const held = HeldResources.none.with({ revision, resources: read, removed: [] })
+  return { held, since: typeof since === "number" ? since : 0, papers: papers ?? undefined }
 }

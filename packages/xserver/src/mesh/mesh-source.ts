@@ -36,7 +36,8 @@ export class MeshSource implements ConfigurationSource {
     const kept = restore(options)
     this.#options = options
     this.#held = kept?.held ?? HeldResources.none
-    this.#heldSince = kept === undefined ? 0 : Date.now()
+    // When it came, not when we started: the bundle may have changed in between, while nobody was here to be told.
+    this.#heldSince = kept?.since ?? 0
     this.#client = new MeshClient(this.#clientOptions())
     this.#enrolment = new Enrolment(
       {
@@ -102,7 +103,7 @@ export class MeshSource implements ConfigurationSource {
       await this.#enforce(held, this.#enrolment.papers)
       this.#held = held
       this.#heldSince = Date.now()
-      this.#keep({ held, papers: this.#enrolment.papers })
+      this.#keep({ held, since: this.#heldSince, papers: this.#enrolment.papers })
     } catch (error) {
       this.#sink?.refused(error)
       throw error
@@ -113,7 +114,7 @@ export class MeshSource implements ConfigurationSource {
 
   async #use(papers: WorkloadPapers): Promise<void> {
     if (!this.#held.isEmpty) await this.#enforce(this.#held, papers)
-    this.#keep({ held: this.#held, papers })
+    this.#keep({ held: this.#held, since: this.#heldSince, papers })
   }
 
   async #enforce(held: HeldResources, papers: WorkloadPapers | undefined): Promise<void> {
