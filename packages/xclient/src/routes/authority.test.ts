@@ -32,7 +32,7 @@ it.each([
 it("whatever is taken reads back as itself", () => {
   fc.assert(
     fc.property(
-      fc.string({ unit: fc.constantFrom(..."aZ0.-_:[]@/ \r\n%") }),
+      fc.string({ unit: fc.constantFrom(..."aZ0.-_:[]@/ \r\n%".split("")) }),
       fc.integer({ min: 1, max: 65_535 }),
       (text, port) => {
         const parsed = parseAuthority(text)
