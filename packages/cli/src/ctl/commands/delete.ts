@@ -122,12 +122,13 @@ async function listed(session: Session, resource: Resource, labelSelector: strin
 
 async function remove(session: Session, target: Target, flags: Flags): Promise<void> {
   const { resource, name, namespace } = target
-  const dryRun = flags.dryRun === "none" ? undefined : "All"
+  const dryRun = flags.dryRun !== "none"
+  // All in the body: a server that gets one does not look at the query.
+  const body = { propagationPolicy: "Background", ...(dryRun ? { dryRun: ["All"] } : {}) }
   try {
-    const path = pathOf(resource, target, { dryRun })
-    const answer = await session.api.request({ method: "DELETE", path, body: { propagationPolicy: "Background" } })
+    const answer = await session.api.request({ method: "DELETE", path: pathOf(resource, target), body })
     print(said(target, flags))
-    if (flags.wait && dryRun === undefined) await gone(session, target, uidOf(answer), flags.timeout)
+    if (flags.wait && !dryRun) await gone(session, target, uidOf(answer), flags.timeout)
   } catch (error) {
     if (isUnknownKind(error)) throw unknownKind(resource, session.names)
     if (!(error instanceof ApiFailure) || error.reason !== "NotFound") throw error

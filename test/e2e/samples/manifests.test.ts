@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The manifests of the samples are good for kubectl as they stand, and their parts fit together.
+
+import { spawnSync } from "node:child_process"
+import { readdirSync } from "node:fs"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { type Programs, startPrograms } from "../cli/support/programs.js"
+
+const available = spawnSync(process.env.KUBECTL ?? "kubectl", ["version", "--client"]).status === 0
+const FOLDER = "samples/manifests"
+
+describe.skipIf(!available)("the manifests of the samples", { timeout: 180_000 }, () => {
+  let programs: Programs
+  beforeAll(async () => {
+    programs = await startPrograms()
+    for (const name of ["foo", "app"]) await programs.kubectl(["create", "namespace", name])
+  }, 180_000)
+  afterAll(() => programs?.close())
+
+  it.each(readdirSync(FOLDER))("%s is valid to the server, without a warning", async name => {
+    const ran = await programs.kubectl(["apply", "--dry-run=server", "--validate=strict", "-f", `${FOLDER}/${name}`])
+    // The namespaces were made by hand, which kubectl remarks upon.
+    const warnings = ran.err.split("\n").filter(line => line !== "" && !/namespaces\/(foo|app) is missing/.test(line))
+    expect({ code: ran.code, warnings }).toEqual({ code: 0, warnings: [] })
+  })
+
+  it("are applied by merlonctl, and kubectl finds nothing to add", async () => {
+    expect(await programs.merlonctl(["apply", "-f", FOLDER])).toMatchObject({ code: 0, err: "" })
+    const again = await programs.kubectl(["apply", "-f", FOLDER])
+    expect(
+      again.out
+        .trim()
+        .split("\n")
+        .filter(line => !line.endsWith(" unchanged")),
+    ).toEqual([])
+  })
+
+  it("lead every Service to a port and labels that a Deployment has", async () => {
+    const { out } = await programs.kubectl(["get", "svc,deploy", "-A", "-o", "json"])
+    const items: readonly Item[] = JSON.parse(out).items
+    const services = items.filter(
+      ({ kind, metadata }) => kind === "Service" && ["foo", "app"].includes(metadata.namespace),
+    )
+    expect(services.map(({ metadata }) => metadata.name).sort()).toEqual(["httpbin", "web"])
+    for (const { metadata, spec } of services) {
+      const behind = items.filter(
+        item =>
+          item.kind === "Deployment" &&
+          item.metadata.namespace === metadata.namespace &&
+          Object.entries(spec.selector ?? {}).every(
+            ([name, value]) => item.spec.template?.metadata.labels[name] === value,
+          ),
+      )
+      expect(behind.length, metadata.name).toBeGreaterThan(0)
+      for (const deployment of behind) {
+        const ports = deployment.spec.template?.spec.containers.flatMap(container => container.ports) ?? []
+        expect(ports.map(port => port?.containerPort)).toContain(spec.ports?.[0]?.targetPort)
+      }
+    }
+  })
+})
+
+interface Item {
+  readonly kind: string
+  readonly metadata: { readonly name: string; readonly namespace: string }
+  readonly spec: {
+    readonly selector?: Readonly<Record<string, string>>
+    readonly ports?: readonly { readonly targetPort: number }[]
+    readonly template?: {
+      readonly metadata: { readonly labels: Readonly<Record<string, string>> }
+      readonly spec: {
+        readonly containers: readonly { readonly ports?: readonly { readonly containerPort: number }[] }[]
+      }
+    }
+  }
+}
