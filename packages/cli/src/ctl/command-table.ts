@@ -9,6 +9,20 @@ export interface CommandEntry {
 }
 
 export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
+  up: {
+    summary: "start a mesh on this machine",
+    load: async () => (await import("./commands/up.js")).upCommand(),
+  },
+  down: { summary: "stop it", load: async () => (await import("./commands/down.js")).downCommand() },
+  status: { summary: "show what runs of it", load: async () => (await import("./commands/status.js")).statusCommand() },
+  exec: {
+    summary: "run a program as one of its workloads",
+    load: async () => (await import("./commands/exec.js")).execCommand(),
+  },
+  logs: {
+    summary: "show what one of its processes has written",
+    load: async () => (await import("./commands/logs.js")).logsCommand(),
+  },
   apply: {
     summary: "bring the cluster to what files say",
     load: async () => (await import("./commands/apply.js")).applyCommand(),

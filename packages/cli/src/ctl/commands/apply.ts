@@ -51,7 +51,7 @@ Examples:
 const SUFFIX = { none: "", client: " (dry run)", server: " (server dry run)" } as const
 
 async function run(session: Session, flags: Flags): Promise<void> {
-  const sources = readSources(flags.filename, flags.recursive)
+  const sources = await readSources(flags.filename, flags.recursive)
   const { manifests, faults, warnings } = readManifests(sources, session.names, session.namespace)
   for (const warning of warnings) tell(`${paintError.yellow("Warning:")} ${warning}`)
   for (const fault of faults) complain(fault)

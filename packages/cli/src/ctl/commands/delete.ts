@@ -102,7 +102,7 @@ async function targetsOf(
 }
 
 async function fromFiles(session: Session, flags: Flags): Promise<readonly Target[]> {
-  const sources = readSources(flags.filename, flags.recursive)
+  const sources = await readSources(flags.filename, flags.recursive)
   const { manifests, faults } = readManifests(sources, session.names, session.namespace)
   if (faults.length > 0) throw new CommandError(`what to remove cannot be read:\n${faults.join("")}`)
   return Promise.all(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `merlonctl jwt`: keys, tokens and key sets for trying things out, and a look into any token.
 
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { meshNames, parseKeySet } from "@merlon/policy"
 import { Command, Option } from "commander"
@@ -15,6 +15,7 @@ import { inspect } from "../jwt/inspection.js"
 import { keySetText } from "../jwt/key-set-text.js"
 import { ALGORITHMS, type AlgorithmName, makeKey, publicJwk, readKey } from "../jwt/private-key.js"
 import { formatObject } from "../output/objects.js"
+import { readText, standardInput } from "../read-text.js"
 import { print, tell, warn } from "../terminal.js"
 
 export function jwtCommand(): Command {
@@ -112,7 +113,7 @@ Examples:
   merlonctl jwt mint --key k.json --iss me --sub bob --claim 'groups=["admin","dev"]' --exp=-1m`
 
 async function mint(flags: MintFlags): Promise<void> {
-  const { key, alg, kid } = readKey(readFile(flags.key, "the key"), flags.key)
+  const { key, alg, kid } = readKey(await readText(flags.key, "the key"), flags.key)
   const chosen = flags.alg ?? alg
   const claims = claimsOf(flags, Math.floor(Date.now() / 1000))
   const header = { alg: chosen, typ: flags.typ, kid: flags.kid ?? kid ?? (await thumbprint(key, chosen)) }
@@ -140,7 +141,7 @@ function jwksCommand(): Command {
     .option("--kid <id>", "key id (default: the key's own)")
     .addOption(outputOption(["json", "yaml"], "json for a file, yaml for a policy (default: one line)"))
     .action(async ({ key: file, kid: asked, output }: JwksFlags) => {
-      const { key, alg, kid } = readKey(readFile(file, "the key"), file)
+      const { key, alg, kid } = readKey(await readText(file, "the key"), file)
       const keySet = { keys: [publicJwk(key, asked ?? kid ?? (await thumbprint(key, alg)), alg)] }
       if (output === "json") print(JSON.stringify(keySet, undefined, 2))
       else if (output === "yaml") print(`jwks: |\n  ${JSON.stringify(keySet)}`)
@@ -172,7 +173,7 @@ function inspectCommand(): Command {
 }
 
 async function inspectToken(argument: string, flags: InspectFlags): Promise<void> {
-  const text = argument === "-" ? readFile("-", "the token") : argument
+  const text = argument === "-" ? await standardInput() : argument
   const token = text.trim().replace(/^bearer\s+/i, "")
   if (token === "") throw usageError("there is no token in what was given")
   if (argument === "-" && flags.jwks === "-")
@@ -194,13 +195,4 @@ function readKeySet(text: string, from: string) {
   if (keySet.exposed.length > 0) warn(`\`${from}\` holds private keys, which belong into no key set`)
   for (const { index, reason } of keySet.skipped) warn(`\`${from}\`: key ${index} is not used: ${reason}`)
   return keySet
-}
-
-function readFile(file: string, what: string): string {
-  try {
-    return readFileSync(file === "-" ? 0 : file, "utf8")
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException // what node:fs throws
-    throw new CommandError(code === "ENOENT" ? `there is no \`${file}\`` : `cannot read ${what}: ${message}`)
-  }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `merlonctl patch`: change some fields of one object.
 
-import { readFileSync } from "node:fs"
 import { Command, Option } from "commander"
 import { parse } from "yaml"
 import { ApiFailure } from "../api/api.js"
@@ -13,6 +12,7 @@ import { type ClusterFlags, dryRunOption, type OutputFormat, outputOption, withC
 import { isUnknownKind, notFound, unknownKind } from "../lookup/not-found.js"
 import { oneObject } from "../lookup/targets.js"
 import { formatObject, withoutManagedFields } from "../output/objects.js"
+import { readText } from "../read-text.js"
 import type { Session } from "../session.js"
 import { print } from "../terminal.js"
 
@@ -60,7 +60,7 @@ Examples:
   merlonctl patch ap/readers -n foo --type json -p '[{"op":"replace","path":"/spec/action","value":"DENY"}]'`
 
 async function run(session: Session, kind: string, name: string | undefined, flags: Flags): Promise<void> {
-  const patch = readPatch(flags)
+  const patch = await readPatch(flags)
   const target = await oneObject(session, kind, name)
   const { resource, namespace } = target
   const path = pathOf(resource, target, {})
@@ -99,11 +99,11 @@ function suffix(before: AnyObject, after: AnyObject, dryRun: Flags["dryRun"]): s
   return before.metadata.resourceVersion === after.metadata.resourceVersion ? " (no change)" : ""
 }
 
-function readPatch({ patch, patchFile, type }: Flags): unknown {
+async function readPatch({ patch, patchFile, type }: Flags): Promise<unknown> {
   if ((patch === undefined) === (patchFile === undefined)) {
     throw usageError("say what to change: either `-p '{…}'` or `--patch-file FILE`")
   }
-  const text = patch ?? readText(patchFile ?? "")
+  const text = patch ?? (await readText(patchFile ?? "", "the patch"))
   let value: unknown
   try {
     value = parse(text)
@@ -118,12 +118,4 @@ function readPatch({ patch, patchFile, type }: Flags): unknown {
     )
   }
   return value
-}
-
-function readText(file: string): string {
-  try {
-    return readFileSync(file === "-" ? 0 : file, "utf8")
-  } catch (error) {
-    throw new CommandError(`cannot read \`${file}\`: ${(error as Error).message}`)
-  }
 }

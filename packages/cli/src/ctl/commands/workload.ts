@@ -2,7 +2,6 @@
 // `merlonctl workload`: workloads that no orchestrator runs. An administrator says what they are, so that none of them
 // chooses its own labels.
 
-import { readFileSync } from "node:fs"
 import { Command, Option } from "commander"
 import { address, duration } from "../../arguments.js"
 import { pathOf } from "../api/path.js"
@@ -13,6 +12,7 @@ import { type ClusterFlags, type OutputFormat, outputOption, withClusterFlags } 
 import { notFound } from "../lookup/not-found.js"
 import { Columns } from "../output/columns.js"
 import { formatObject, formatObjects, withoutManagedFields } from "../output/objects.js"
+import { readText } from "../read-text.js"
 import type { Session } from "../session.js"
 import { paint, print, tell, visible } from "../terminal.js"
 import { age } from "../workload/age.js"
@@ -96,7 +96,7 @@ async function add(session: Session, name: string, flags: AddFlags): Promise<voi
   const trustBundle =
     flags.trustBundle === undefined
       ? await rootCertificate(session, namespace)
-      : readFileSync(flags.trustBundle, "utf8")
+      : await readText(flags.trustBundle, "the root certificates")
   const folder = flags.out ?? name
   prepareFolder(folder)
   if (await ensureServiceAccount(session, namespace, serviceAccount)) tell(`serviceaccount/${serviceAccount} created`)

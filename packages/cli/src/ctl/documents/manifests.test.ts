@@ -84,31 +84,29 @@ describe("what -f names", () => {
   })
   afterEach(() => rmSync(folder, { recursive: true }))
 
-  const texts = (paths: readonly string[], recursive = false) =>
-    readSources(
-      paths.map(path => (path === "-" ? path : join(folder, path))),
-      recursive,
-      () => "input",
-    ).map(({ text }) => text)
+  const texts = async (paths: readonly string[], recursive = false) => {
+    const placed = paths.map(path => (path === "-" ? path : join(folder, path)))
+    return (await readSources(placed, recursive, async () => "input")).map(({ text }) => text)
+  }
 
-  it("is a file, a folder in order, a whole tree, or standard input", () => {
-    expect(texts(["d.txt"])).toEqual(["d.txt"])
-    expect(texts(["."])).toEqual(["a.yaml", "b.yml", "c.json"])
-    expect(texts(["."], true)).toEqual(["a.yaml", "b.yml", "c.json", "deep/e.yaml"])
-    expect(texts(["-", "a.yaml"])).toEqual(["input", "a.yaml"])
+  it("is a file, a folder in order, a whole tree, or standard input", async () => {
+    expect(await texts(["d.txt"])).toEqual(["d.txt"])
+    expect(await texts(["."])).toEqual(["a.yaml", "b.yml", "c.json"])
+    expect(await texts(["."], true)).toEqual(["a.yaml", "b.yml", "c.json", "deep/e.yaml"])
+    expect(await texts(["-", "a.yaml"])).toEqual(["input", "a.yaml"])
   })
 
   it.each([
     ["nothing", [], /say what to read/],
     ["what is not there", ["none.yaml"], /there is no `.*none.yaml`/],
     ["standard input twice", ["-", "-"], /once/],
-  ])("is refused where it is %s", (_, paths, message) => {
-    expect(() => texts(paths)).toThrow(message)
+  ])("is refused where it is %s", async (_, paths, message) => {
+    await expect(texts(paths)).rejects.toThrow(message)
   })
 
-  it("is refused where it is empty or far away", () => {
+  it("is refused where it is empty or far away", async () => {
     mkdirSync(join(folder, "empty"))
-    expect(() => texts(["empty"])).toThrow(/`-R` looks into its folders/)
-    expect(() => readSources(["https://a.example/x.yaml"], false)).toThrow(/is not fetched/)
+    await expect(texts(["empty"])).rejects.toThrow(/`-R` looks into its folders/)
+    await expect(readSources(["https://a.example/x.yaml"], false)).rejects.toThrow(/is not fetched/)
   })
 })

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A key set to check against, from a file or a URL.
 
-import { readFileSync } from "node:fs"
 import { CommandError, EXIT } from "../exit.js"
+import { readText } from "../read-text.js"
 
 const TIMEOUT_MS = 10_000
 const MAX_BYTES = 256 * 1024
 
 export async function keySetText(from: string): Promise<string> {
   if (/^https?:\/\//i.test(from)) return fetched(from)
-  try {
-    return readFileSync(from === "-" ? 0 : from, "utf8")
-  } catch (error) {
-    throw new CommandError(`cannot read the key set \`${from}\`: ${(error as Error).message}`)
-  }
+  return readText(from, "the key set")
 }
 
 /** Redirects are refused, as by the control plane: what works here works there. */

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// `merlonctl down`: the end of a local mesh, whether its supervisor still runs or crashed. Its state stays.
+
+import { Command } from "commander"
+import { type DataFlags, dataFolder, withDataFlag } from "../../local/data-folder.js"
+import { endLeftovers, waitForEnd } from "../../local/leftovers.js"
+import { lockHolder } from "../../local/mesh-lock.js"
+import { readRecord, writeRecord } from "../../local/mesh-record.js"
+import { CommandError } from "../exit.js"
+import { print, tell } from "../terminal.js"
+
+/** Longer than the supervisor gives its processes. */
+const SUPERVISOR_GRACE_MS = 40_000
+const LEFTOVER_GRACE_MS = 5_000
+
+export function downCommand(): Command {
+  return withDataFlag(new Command("down").description("stop the mesh of this machine; its state stays")).action(
+    (flags: DataFlags) => run(dataFolder(flags, process.cwd())),
+  )
+}
+
+async function run(data: string): Promise<void> {
+  const before = readRecord(data)
+  const holder = lockHolder(data)
+  if (holder !== undefined) {
+    tell(`stopping the mesh of ${data} (pid ${holder.pid})`)
+    process.kill(holder.pid, "SIGTERM")
+    if (!(await waitForEnd(holder, SUPERVISOR_GRACE_MS))) {
+      tell("it does not end by itself; ending it")
+      process.kill(holder.pid, "SIGKILL")
+      if (!(await waitForEnd(holder, LEFTOVER_GRACE_MS))) {
+        throw new CommandError(`process ${holder.pid} cannot be ended; its machine may need a look`)
+      }
+    }
+  }
+  const record = readRecord(data)
+  const leftovers = await endLeftovers(record?.processes ?? [], LEFTOVER_GRACE_MS)
+  if (record !== undefined && record.phase !== "stopped") {
+    writeRecord(data, { ...record, phase: "stopped", processes: [] })
+  }
+  if (holder === undefined && leftovers.length === 0) {
+    print(`nothing runs in ${data}`)
+    return
+  }
+  const stopped = holder === undefined ? leftovers : (before?.processes ?? [])
+  print(`stopped ${stopped.map(({ name }) => name).join(", ") || "the supervisor"}`)
+  tell(`its state stays in ${data}; \`merlonctl up\` goes on from there`)
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// `merlonctl exec`: runs a program as a workload of the local mesh, with its papers and its address in the environment.
+
+import { spawn } from "node:child_process"
+import { constants } from "node:os"
+import { join } from "node:path"
+import { Command } from "commander"
+import { childEnvironment } from "../../local/child-environment.js"
+import { type DataFlags, dataFolder, recordOrThrow, withDataFlag } from "../../local/data-folder.js"
+import { workloadFolder } from "../../local/mesh-record.js"
+import { memberEnvironment } from "../../local/process-plans.js"
+import { findPrograms } from "../../local/programs.js"
+import { workloadNamed } from "../../local/workload-named.js"
+import { CommandError } from "../exit.js"
+
+interface ExecFlags extends DataFlags {
+  readonly namespace?: string
+}
+
+export function execCommand(): Command {
+  return withDataFlag(
+    new Command("exec")
+      .description("run a program as a workload of the local mesh")
+      .argument("<workload>", "its name, or the beginning of it")
+      .argument("<program>", "`xclient`, or any program of this machine")
+      .argument("[args...]", "its arguments")
+      .option("-n, --namespace <name>", "namespace of the workload"),
+  )
+    .addHelpText("after", EXAMPLES)
+    .action((word: string, program: string, args: readonly string[], flags: ExecFlags) =>
+      run(word, program, args, flags),
+    )
+}
+
+const EXAMPLES = `
+Examples:
+  merlonctl exec consumer -n app -- xclient --host web --print-route
+  merlonctl exec consumer -n app -- xclient --host web --expect v1=50,v2=50 100
+  merlonctl exec consumer -n app -- sh -c 'echo $POD_NAME $POD_IP'`
+
+async function run(word: string, program: string, args: readonly string[], flags: ExecFlags): Promise<void> {
+  const data = dataFolder(flags, process.cwd())
+  const { workloads } = recordOrThrow(data)
+  const workload = workloadNamed(workloads, word, flags.namespace)
+  const bootstrap = join(workloadFolder(data, workload), "bootstrap.yaml")
+  const env = childEnvironment(process.env, memberEnvironment({ instance: workload, place: workload.place, bootstrap }))
+  const xclient = [findPrograms().merlond, "xclient", ...args]
+  const child =
+    program === "xclient"
+      ? spawn(process.execPath, xclient, { env, stdio: "inherit" })
+      : spawn(program, [...args], { env, stdio: "inherit" })
+  // What a terminal sends reaches both of us; what somebody sends to us alone is handed on.
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const) {
+    process.on(signal, () => {
+      if (signal !== "SIGINT" || !process.stdin.isTTY) child.kill(signal)
+    })
+  }
+  await new Promise<void>((resolve, reject) => {
+    child.once("error", (error: NodeJS.ErrnoException) => {
+      reject(error.code === "ENOENT" ? new CommandError(`there is no program \`${program}\` on this machine`) : error)
+    })
+    child.once("exit", (code, signal) => {
+      process.exitCode = signal === null ? (code ?? 1) : 128 + (constants.signals[signal] ?? 0)
+      resolve()
+    })
+  })
+}

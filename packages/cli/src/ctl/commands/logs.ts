@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// `merlonctl logs`: what a process of the local mesh has written.
+
+import { existsSync } from "node:fs"
+import { Command, Option } from "commander"
+import { whole } from "../../arguments.js"
+import { type DataFlags, dataFolder, withDataFlag } from "../../local/data-folder.js"
+import { followLog } from "../../local/follow-log.js"
+import { tailOf } from "../../local/log-file.js"
+import { logPath, readRecord } from "../../local/mesh-record.js"
+import { CONTROL_PLANE, type Part, processName } from "../../local/process-plans.js"
+import { workloadNamed } from "../../local/workload-named.js"
+import { CommandError } from "../exit.js"
+
+interface LogsFlags extends DataFlags {
+  readonly namespace?: string
+  readonly follow: boolean
+  readonly tail?: number
+  readonly container: Part
+}
+
+export function logsCommand(): Command {
+  return withDataFlag(
+    new Command("logs")
+      .description("show what a process of the local mesh has written")
+      .argument("<name>", "a workload, `control-plane`, or `supervisor` of a mesh in the background")
+      .option("-n, --namespace <name>", "namespace of the workload")
+      .option("-f, --follow", "go on as it writes", false)
+      .addOption(new Option("--tail <n>", "the last lines only").argParser(whole(0, 1_000_000)))
+      .addOption(
+        new Option("-c, --container <which>", "of a workload: its proxy or its application")
+          .choices(["xserver", "app"])
+          .default("xserver"),
+      ),
+  ).action((name: string, flags: LogsFlags) => run(name, flags))
+}
+
+async function run(name: string, flags: LogsFlags): Promise<void> {
+  const data = dataFolder(flags, process.cwd())
+  const log = logPath(data, logName(name, data, flags))
+  if (!existsSync(log)) throw new CommandError(`there is no log \`${log}\`; it begins when the process is started`)
+  process.stdout.write(tailOf(log, flags.tail))
+  if (!flags.follow) return
+  const stop = new AbortController()
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort())
+  await followLog(log, bytes => process.stdout.write(bytes), stop.signal)
+}
+
+function logName(name: string, data: string, { namespace, container }: LogsFlags): string {
+  if (name === CONTROL_PLANE || name === "supervisor") return name
+  const record = readRecord(data)
+  if (record === undefined) throw new CommandError(`there is no mesh in \`${data}\`; \`merlonctl up\` starts one`)
+  return processName(workloadNamed(record.workloads, name, namespace), container)
+}

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// `merlonctl up`: a whole mesh on this machine, until it is stopped.
+
+import { Command, InvalidArgumentError, Option } from "commander"
+import { whole } from "../../arguments.js"
+import { describeError } from "../../describe-error.js"
+import { type DataFlags, dataFolder, withDataFlag } from "../../local/data-folder.js"
+import { startDetached, tellParent } from "../../local/detach.js"
+import { LocalMesh } from "../../local/local-mesh.js"
+import { type MeshRecord, readRecord } from "../../local/mesh-record.js"
+import { findPrograms, type Programs } from "../../local/programs.js"
+import { consoleProgress, type Progress } from "../../local/progress.js"
+import { SERVICES } from "../../local/samples.js"
+import { summaryText } from "../../local/summary.js"
+import { typedName } from "../../local/typed-name.js"
+import { upArguments } from "../../local/up-arguments.js"
+import { withMeshFlags } from "../flags.js"
+import { print, tell } from "../terminal.js"
+
+export interface UpFlags extends DataFlags {
+  readonly mesh: string
+  readonly domain: string
+  readonly samples: boolean
+  readonly detach: boolean
+  readonly supervised: boolean
+  readonly apiPort?: number
+  readonly meshPort?: number
+  readonly webhookPort?: number
+  readonly healthPort?: number
+  readonly block?: number
+  readonly wayIn: ReadonlyMap<string, number>
+}
+
+/** A second Ctrl-C within this time is the same one: npm hands it on once more. */
+const SAME_SIGNAL_MS = 1_000
+
+const port = whole(1, 65_535)
+
+export function upCommand(): Command {
+  return withMeshFlags(
+    withDataFlag(
+      new Command("up")
+        .description("start a mesh on this machine: cluster, control plane, samples with a proxy each")
+        .option("-d, --detach", "return when everything is ready; `merlonctl down` stops it", false)
+        .option("--no-samples", "cluster and control plane alone"),
+    ),
+  )
+    .addOption(new Option("--api-port <n>", "of the Kubernetes API (default: 7443 or the next)").argParser(port))
+    .addOption(new Option("--mesh-port <n>", "for the proxies (default: 15012 or the next)").argParser(port))
+    .addOption(new Option("--webhook-port <n>", "of admission (default: 15017 or the next)").argParser(port))
+    .addOption(new Option("--health-port <n>", "of health and metrics (default: 15014 or the next)").argParser(port))
+    .addOption(
+      new Option("--block <n>", "workloads get addresses 127.N.0.x (default: 1 or the next)").argParser(whole(1, 254)),
+    )
+    .addOption(
+      new Option("--way-in <service=port>", "port for callers from outside, as httpbin.foo=8000; repeatable")
+        .argParser(wayIn)
+        .default(new Map(), "httpbin.foo=8000, web.app=80, or the next"),
+    )
+    .addOption(new Option("--supervised").hideHelp().default(false))
+    .action((flags: UpFlags) => run(flags))
+}
+
+async function run(flags: UpFlags): Promise<void> {
+  const programs = findPrograms()
+  const data = dataFolder(flags, process.cwd())
+  if (!flags.detach) return flags.supervised ? supervise(flags, data, programs) : stand(flags, data, programs)
+  const began = Date.now()
+  const progress = consoleProgress()
+  try {
+    await startDetached({ data, programs, args: upArguments(flags, data), progress })
+  } finally {
+    progress.end()
+  }
+  const record = readRecord(data)
+  if (record !== undefined) showSummary(record, data, programs, began)
+  tell(`It runs in the background; \`${typed(programs)} down\` stops it.`)
+}
+
+/** In the foreground, for a person. */
+async function stand(flags: UpFlags, data: string, programs: Programs): Promise<void> {
+  const began = Date.now()
+  const progress = consoleProgress()
+  const mesh = new LocalMesh({ ...flags, data, programs, progress })
+  const stopping = stopOnSignals(mesh, progress)
+  try {
+    const record = await mesh.start()
+    progress.end()
+    showSummary(record, data, programs, began)
+    tell("Ctrl-C stops everything.")
+  } catch (error) {
+    progress.end()
+    if (!stopping()) throw error
+  }
+}
+
+/** In the background: the parent shows what happens, the log keeps it. */
+async function supervise(flags: UpFlags, data: string, programs: Programs): Promise<void> {
+  const written = consoleProgress()
+  const progress: Progress = event => {
+    written(event)
+    void tellParent(event.kind, event.text)
+  }
+  try {
+    const mesh = new LocalMesh({ ...flags, data, programs, progress })
+    stopOnSignals(mesh, progress)
+    await mesh.start()
+    await tellParent("ready", "")
+    if (process.connected) process.disconnect()
+  } catch (error) {
+    await tellParent("failed", describeError(error))
+    if (process.connected) process.disconnect()
+    throw error
+  }
+}
+
+/** Returns whether somebody has asked for the end. */
+function stopOnSignals(mesh: LocalMesh, progress: Progress): () => boolean {
+  let asked: number | undefined
+  const stop = (): void => {
+    const now = Date.now()
+    // Asked again, it does not wait any longer; what still runs ends with its supervisor.
+    if (asked !== undefined && now - asked > SAME_SIGNAL_MS) process.exit(1)
+    if (asked !== undefined) return
+    asked = now
+    progress({ kind: "begin", text: "stopping" })
+    mesh.stop().then(
+      count => {
+        progress({ kind: "done", text: `stopped ${count} processes; the next \`up\` goes on from here` })
+        process.exit(0)
+      },
+      (error: unknown) => {
+        progress({ kind: "trouble", text: describeError(error) })
+        process.exit(1)
+      },
+    )
+  }
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, stop)
+  return () => asked !== undefined
+}
+
+function showSummary(record: MeshRecord, data: string, programs: Programs, began: number): void {
+  const seconds = Math.round((Date.now() - began) / 100) / 10
+  tell(`${record.mesh} is up after ${seconds} s.`)
+  print(summaryText(record, { data, cwd: process.cwd(), merlonctl: typed(programs), samples: programs.samples }))
+}
+
+function typed({ merlonctl }: Programs): string {
+  return typedName(merlonctl, process.cwd(), process.env.PATH ?? "")
+}
+
+function wayIn(text: string, before: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
+  const [service = "", number = ""] = text.split("=")
+  const known = SERVICES.map(({ name, namespace }) => `${name}.${namespace}`)
+  if (!known.includes(service)) throw new InvalidArgumentError(`must be one of ${known.join(", ")}, with a port`)
+  return new Map(before).set(service, port(number))
+}

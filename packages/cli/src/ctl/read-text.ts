@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The text of a file, or of standard input where the file is `-`. Standard input is read as a stream: it may be a pipe
+// that has nothing yet.
+
+import { readFile, stat } from "node:fs/promises"
+import { CommandError } from "./exit.js"
+
+const MAX_BYTES = 64 << 20
+
+export async function readText(file: string, what = "the file"): Promise<string> {
+  if (file === "-") return standardInput()
+  try {
+    const { size } = await stat(file)
+    if (size > MAX_BYTES) throw new CommandError(`\`${file}\` has more than ${MAX_BYTES} bytes`)
+    return await readFile(file, "utf8")
+  } catch (error) {
+    if (error instanceof CommandError) throw error
+    const { code, message } = error as NodeJS.ErrnoException // what node:fs throws
+    throw new CommandError(code === "ENOENT" ? `there is no \`${file}\`` : `cannot read ${what}: ${message}`)
+  }
+}
+
+export async function standardInput(): Promise<string> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
+    // no encoding is set, so bytes
+    size += chunk.length
+    if (size > MAX_BYTES) throw new CommandError(`standard input has more than ${MAX_BYTES} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString("utf8")
+}
