@@ -13,12 +13,14 @@ const newAuthority = () =>
 let enrolment: Enrolment | undefined
 afterEach(() => enrolment?.close())
 
-function rig({
-  now = (): number => Date.now(),
-  signedAt = now,
-  papers = undefined as WorkloadPapers | undefined,
-  refusals = 0,
-} = {}) {
+interface RigWords {
+  readonly now?: () => number
+  readonly signedAt?: () => number
+  readonly papers?: WorkloadPapers | undefined
+  readonly refusals?: number
+}
+
+function rig({ now = Date.now, signedAt = now, papers, refusals = 0 }: RigWords = {}) {
   const authority = newAuthority()
   const used: WorkloadPapers[] = []
   const warnings: string[] = []
