@@ -201,6 +201,16 @@ it("ends the stream of whoever watches what he may not", () => {
   expect(proxies.proxies.size).toBe(0)
 })
 
+test.each<[string, Caller, string, boolean]>([
+  ["the pod of its token", caller(), "foo/a", true],
+  ["a pod of its service account", unbound(), "foo/a", true],
+  ["a pod of another service account of its namespace", unbound(), "foo/other", false],
+  ["a pod of another namespace", unbound({ namespace: "bar" }), "foo/a", false],
+  ["another pod than its token's", caller({ pod: "b" }), "foo/a", false],
+])("lets a caller speak for %s only where it is its own", (_, who, id, may) => {
+  expect(setUp().distribution.speaksFor(who, id)).toBe(may)
+})
+
 describe("routes", () => {
   it("go to every member of the mesh", () => {
     const { distribution, routes, woken } = setUp()

@@ -68,6 +68,11 @@ export class Distribution implements ResourceSource {
     return this.#gatekeeper.refuseMember(caller)
   }
 
+  /** Whether what the caller says is said for the proxy of that node. */
+  speaksFor(caller: Caller, nodeId: string): boolean {
+    return this.#gatekeeper.refuseWorkload(caller, { id: nodeId, metadata: {}, peerAddress: "" }) === undefined
+  }
+
   stop(): void {
     this.#stop()
   }

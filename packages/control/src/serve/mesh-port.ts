@@ -54,9 +54,8 @@ export function meshServerOptions(parts: MeshPortParts): MeshServerOptions {
       traced(tracer, "sign certificate", { node: nodeId }, async () => {
         const result = await authority.sign(caller, request, ttlSeconds)
         if (!result.ok) return { code: result.code, message: result.message }
-        // By what the caller may call itself alone: another's certificate says nothing of this proxy's.
-        const isOwn = nodeId === `${caller.namespace}/${caller.pod ?? nodeId.split("/")[1]}`
-        if (isOwn) proxies.noteSigner(nodeId, authority.current.signer)
+        // Another's certificate says nothing of this proxy's, and a root is retired on what proxies are said to hold.
+        if (distribution.speaksFor(caller, nodeId)) proxies.noteSigner(nodeId, authority.current.signer)
         return result.certificate
       }),
     report: (_, __, unknownKeys) => {
