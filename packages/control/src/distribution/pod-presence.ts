@@ -61,8 +61,18 @@ export function presencePatch(
       ...(ready ? { phase: "Running", startTime: status.startTime ?? time } : {}),
       ...(moved ? { podIP: address, podIPs: [{ ip: address }] } : {}),
       conditions: [...others, condition],
+      containerStatuses: containerStatuses(pod, ready, time),
     },
   }
+}
+
+/** What `kubectl get pods` counts: nothing of it runs here, but behind its proxy it does. */
+function containerStatuses(pod: KubernetesObject, ready: boolean, time: string): readonly object[] {
+  return listOf(objectOf(pod.spec).containers).map(container => {
+    const { name, image } = objectOf(container)
+    const state = ready ? { running: { startedAt: time } } : { waiting: { reason: "ProxyGone" } }
+    return { name, image, imageID: "", ready, started: ready, restartCount: 0, state }
+  })
 }
 
 function readyCondition(pod: KubernetesObject): { readonly [field: string]: unknown } {

@@ -41,8 +41,9 @@ function setUp(pod = declared(), replica = "r1", api = new HandClient()) {
   return { api, scheduler, errors, presence, status, ready, written, settled }
 }
 
-it("makes a declared Pod running and ready at the address of its stream", async () => {
-  const { presence, status, ready } = setUp(declared({ conditions: [{ type: "Other", status: "True" }] }))
+it("makes a declared Pod running and ready at the address of its stream, as `kubectl get pods` counts it", async () => {
+  const pod = declared({ conditions: [{ type: "Other", status: "True" }] })
+  const { presence, status, ready } = setUp({ ...pod, spec: { containers: [{ name: "web", image: "-" }] } })
   presence.enforcing(KEY, node())
   await vi.waitFor(() => expect(ready()).toBe("True"))
   expect(status()).toMatchObject({
@@ -54,6 +55,7 @@ it("makes a declared Pod running and ready at the address of its stream", async 
       { type: "Other", status: "True" },
       { type: "Ready", status: "True", lastTransitionTime: "2026-01-01T00:00:01Z" },
     ],
+    containerStatuses: [{ name: "web", ready: true, restartCount: 0, state: { running: {} } }],
   })
 })
 
