@@ -6,7 +6,9 @@ import { existsSync, rmSync } from "node:fs"
 import { build } from "esbuild"
 
 const OUT = "packages/cli/bundle"
-const PROGRAMS = ["merlond", "merlonctl"].map(name => `packages/cli/src/${name}.ts`).filter(file => existsSync(file))
+const PROGRAMS = ["merlond", "merlonctl", "local/leash"]
+  .map(name => `packages/cli/src/${name}.ts`)
+  .filter(file => existsSync(file))
 
 rmSync(OUT, { recursive: true, force: true })
 await build({

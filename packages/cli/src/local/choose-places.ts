@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the instances of the samples live. Each has a loopback address of its own, 127.N.0.i, so that its ports are those
+// of the documentation. Another mesh has another N. Where the system has no such addresses, or something listens on one of
+// these ports at every address, the ports are others.
+
+import { CommandError } from "../ctl/exit.js"
+import type { Look } from "./free-port.js"
+import type { Place } from "./mesh-record.js"
+
+export const USUAL: Omit<Place, "address"> = { xserver: 15_080, admin: 15_000, health: 15_021, application: 8_080 }
+
+export interface PlacesWish {
+  readonly count: number
+  /** N, where somebody asks for one. */
+  readonly block: number | undefined
+  readonly remembered: readonly Place[]
+}
+
+export interface ChosenPlaces {
+  readonly places: readonly Place[]
+  readonly note: string | undefined
+}
+
+const LAST_BLOCK = 32
+const MOST_TRIES = 500
+const LOOPBACK = "127.0.0.1"
+
+export async function choosePlaces({ count, block, remembered }: PlacesWish, look: Look): Promise<ChosenPlaces> {
+  if (count === 0) return { places: [], note: undefined }
+  const inBlock = (n: number): readonly Place[] =>
+    Array.from({ length: count }, (_, index) => ({ address: `127.${n}.0.${index + 1}`, ...USUAL }))
+  if (block !== undefined) {
+    if (await allFree(inBlock(block), look)) return { places: inBlock(block), note: undefined }
+    throw new CommandError(`addresses 127.${block}.0.x cannot be had; leave out \`--block\`, or choose another one`)
+  }
+  if (remembered.length === count && (await allFree(remembered, look))) return { places: remembered, note: undefined }
+  if ((await look("127.1.0.1", 0)) === "no such address") {
+    const note = "this system has one loopback address only: proxies have ports of their own instead of 15080"
+    return { places: await shifted(count, () => LOOPBACK, look), note }
+  }
+  for (let n = 1; n <= LAST_BLOCK; n++) {
+    if (!(await allFree(inBlock(n), look))) continue
+    const note = n === 1 ? undefined : `addresses 127.1.0.x are taken: the workloads are at 127.${n}.0.x`
+    return { places: inBlock(n), note }
+  }
+  const note = "something listens on a port of the samples at every address: some of their ports are others"
+  return { places: await shifted(count, index => `127.1.0.${index + 1}`, look), note }
+}
+
+async function allFree(places: readonly Place[], look: Look): Promise<boolean> {
+  for (const { address, ...ports } of places) {
+    for (const port of Object.values(ports)) if ((await look(address, port)) !== "free") return false
+  }
+  return true
+}
+
+/** The usual port of each kind, or the next one that is free and none of the others has. */
+async function shifted(count: number, addressOf: (index: number) => string, look: Look): Promise<readonly Place[]> {
+  const used = new Set<string>()
+  const next = async (address: string, from: number): Promise<number> => {
+    for (let port = from; port < from + MOST_TRIES; port++) {
+      if (used.has(`${address}:${port}`) || (await look(address, port)) !== "free") continue
+      used.add(`${address}:${port}`)
+      return port
+    }
+    throw new CommandError(`there is no free port at ${address} from ${from} on`)
+  }
+  const places: Place[] = []
+  for (let index = 0; index < count; index++) {
+    const address = addressOf(index)
+    places.push({
+      address,
+      xserver: await next(address, USUAL.xserver),
+      admin: await next(address, USUAL.admin),
+      health: await next(address, USUAL.health),
+      application: await next(address, USUAL.application),
+    })
+  }
+  return places
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// A supervisor in the background. Its parent shows what it reports until everything is ready, and leaves.
+
+import { spawn } from "node:child_process"
+import { closeSync } from "node:fs"
+import { CommandError } from "../ctl/exit.js"
+import { fieldsOf, textOf } from "../ctl/foreign.js"
+import { openLog, rotateLog, tailOf } from "./log-file.js"
+import { alreadyRunning, lockHolder } from "./mesh-lock.js"
+import { logPath } from "./mesh-record.js"
+import type { Programs } from "./programs.js"
+import type { Progress, ProgressEvent } from "./progress.js"
+
+const TOLD_LINES = 10
+
+export interface DetachOptions {
+  readonly data: string
+  readonly programs: Programs
+  /** Of `merlonctl up`, for the foreground. */
+  readonly args: readonly string[]
+  readonly progress: Progress
+}
+
+/** Resolves when everything is ready. Interrupted before that, it takes the supervisor along. */
+export async function startDetached({ data, programs, args, progress }: DetachOptions): Promise<void> {
+  const holder = lockHolder(data)
+  if (holder !== undefined) throw alreadyRunning(holder.pid)
+  const log = logPath(data, "supervisor")
+  rotateLog(log)
+  const output = openLog(log)
+  const child = spawn(process.execPath, [programs.merlonctl, "up", ...args, "--supervised"], {
+    detached: true,
+    stdio: ["ignore", output, output, "ipc"],
+  })
+  closeSync(output)
+  const interrupted = (): void => {
+    child.kill("SIGTERM")
+  }
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const
+  for (const signal of signals) process.on(signal, interrupted)
+  try {
+    await new Promise<void>((resolve, reject) => {
+      child.on("message", message => {
+        const { kind, text } = reported(message)
+        if (kind === "ready") resolve()
+        else if (kind === "failed") reject(new CommandError(text))
+        else progress({ kind, text })
+      })
+      child.once("error", reject)
+      child.once("exit", (code, signal) => {
+        const tail = tailOf(log, TOLD_LINES).trimEnd()
+        reject(
+          new CommandError(`the mesh ended before it was ready (${signal ?? code}); the end of \`${log}\`:\n${tail}`),
+        )
+      })
+    })
+  } finally {
+    for (const signal of signals) process.off(signal, interrupted)
+    if (child.connected) child.disconnect()
+    child.unref()
+  }
+}
+
+/** What the supervisor says to its parent, as long as there is one. */
+export function tellParent(kind: ProgressEvent["kind"] | "ready" | "failed", text: string): Promise<void> {
+  return new Promise(resolve => {
+    // A parent that has left has no more questions.
+    if (process.send === undefined || !process.connected) resolve()
+    else process.send({ kind, text }, undefined, undefined, () => resolve())
+  })
+}
+
+type Reported = { readonly kind: ProgressEvent["kind"] | "ready" | "failed"; readonly text: string }
+
+function reported(message: unknown): Reported {
+  const { kind, text } = fieldsOf(message)
+  // Our own process, started from the same program: the kinds are those above.
+  return { kind: (textOf(kind) ?? "note") as Reported["kind"], text: textOf(text) ?? "" }
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a port can be listened on, found out by doing so for a moment.
+
+import { createServer } from "node:net"
+
+export type Vacancy = "free" | "taken" | "not permitted" | "no such address"
+
+export type Look = (address: string, port: number) => Promise<Vacancy>
+
+export const lookAtPort: Look = (address, port) =>
+  new Promise(resolve => {
+    const server = createServer()
+    server.once("error", (error: NodeJS.ErrnoException) => resolve(vacancyOf(error)))
+    server.listen({ host: address, port, exclusive: true }, () => server.close(() => resolve("free")))
+  })
+
+function vacancyOf({ code }: NodeJS.ErrnoException): Vacancy {
+  if (code === "EACCES" || code === "EPERM") return "not permitted"
+  return code === "EADDRNOTAVAIL" ? "no such address" : "taken"
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// One question to a process of the mesh. No answer is an answer too: it does not run, or not yet.
+
+import { get } from "node:http"
+
+export interface Answer {
+  readonly status: number
+  readonly body: string
+}
+
+const MAX_BODY = 64 << 20
+
+export function httpGet(address: string, port: number, path: string, timeoutMs = 2_000): Promise<Answer | undefined> {
+  return new Promise(resolve => {
+    const signal = AbortSignal.timeout(timeoutMs)
+    const asked = get({ host: address, port, path, agent: false, signal }, response => {
+      let body = ""
+      response.setEncoding("utf8")
+      response.on("data", (piece: string) => {
+        body += piece
+        if (body.length > MAX_BODY) response.destroy()
+      })
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, body }))
+      response.on("error", () => resolve(undefined))
+    })
+    asked.on("error", () => resolve(undefined))
+    asked.on("close", () => resolve(undefined))
+  })
+}

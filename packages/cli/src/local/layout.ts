@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decides before anything starts where everything will listen: as asked for, as before, as usual, or beside what is taken.
+
+import { choosePlaces } from "./choose-places.js"
+import { choosePort, type PortWish } from "./choose-port.js"
+import type { Look } from "./free-port.js"
+import type { ControlPlanePorts, MeshRecord, WayInRecord, WorkloadRecord } from "./mesh-record.js"
+import { INSTANCES, type SampleInstance, SERVICES } from "./samples.js"
+
+export const LOOPBACK = "127.0.0.1"
+
+export interface LayoutWishes {
+  readonly samples: boolean
+  readonly apiPort?: number
+  readonly meshPort?: number
+  readonly webhookPort?: number
+  readonly healthPort?: number
+  readonly block?: number
+  /** Ports for callers from outside, by service. */
+  readonly wayIn: ReadonlyMap<string, number>
+}
+
+export interface Layout {
+  readonly ports: ControlPlanePorts
+  readonly instances: readonly SampleInstance[]
+  readonly workloads: readonly WorkloadRecord[]
+  readonly waysIn: readonly WayInRecord[]
+  /** What people should know, as some port is not the one they expect. */
+  readonly notes: readonly string[]
+}
+
+export async function chooseLayout(wishes: LayoutWishes, before: MeshRecord | undefined, look: Look): Promise<Layout> {
+  const used = new Set<number>()
+  const notes: string[] = []
+  const choose = async (wish: PortWish): Promise<number> => {
+    const { port, note } = await choosePort(wish, LOOPBACK, look, used)
+    if (note !== undefined) notes.push(note)
+    return port
+  }
+  const { apiPort, meshPort, webhookPort, healthPort } = wishes
+  const had = before?.ports
+  const ports = {
+    api: await choose({ what: "the API", asked: apiPort, remembered: had?.api, usual: 7_443 }),
+    mesh: await choose({ what: "the proxies' stream", asked: meshPort, remembered: had?.mesh, usual: 15_012 }),
+    webhook: await choose({ what: "admission", asked: webhookPort, remembered: had?.webhook, usual: 15_017 }),
+    health: await choose({ what: "health", asked: healthPort, remembered: had?.health, usual: 15_014 }),
+  }
+  if (!wishes.samples) return { ports, instances: [], workloads: [], waysIn: [], notes }
+  const remembered = (before?.workloads ?? []).map(({ place }) => place)
+  const { places, note } = await choosePlaces({ count: INSTANCES.length, block: wishes.block, remembered }, look)
+  if (note !== undefined) notes.push(note)
+  const workloads = INSTANCES.flatMap(({ namespace, name, serviceAccount, application }, index) => {
+    const place = places[index]
+    return place === undefined
+      ? []
+      : [{ namespace, name, serviceAccount, serves: application.kind === "server", place }]
+  })
+  const waysIn: WayInRecord[] = []
+  for (const { namespace, name, port: usual, otherwise } of SERVICES) {
+    const service = `${name}.${namespace}`
+    const port = await choose({
+      what: service,
+      asked: wishes.wayIn.get(service),
+      remembered: before?.waysIn.find(way => way.service === service)?.port,
+      usual,
+      otherwise,
+    })
+    waysIn.push({ service, port })
+  }
+  return { ports, instances: INSTANCES, workloads, waysIn, notes }
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// A connection to the cluster of a local mesh, whatever else the environment points at.
+
+import { join } from "node:path"
+import { withSession } from "../ctl/connect.js"
+import type { Session } from "../ctl/session.js"
+
+export interface LocalCluster {
+  readonly data: string
+  readonly mesh: string
+  readonly domain: string
+}
+
+const REQUEST_TIMEOUT_SECONDS = 15
+
+export function withLocalSession<T>(
+  { data, mesh, domain }: LocalCluster,
+  work: (session: Session) => Promise<T>,
+): Promise<T> {
+  return withSession(
+    { kubeconfig: join(data, "kubeconfig"), mesh, domain, requestTimeout: REQUEST_TIMEOUT_SECONDS },
+    work,
+  )
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// One process of the local mesh: its output goes to a log, it is started again when it dies unasked, it is stopped politely
+// and in the end without.
+//
+//   idle --start--> running --dies--> waiting --delay--> running
+//                      `----stop-------'`---> stopped
+
+import { type ChildProcess, spawn } from "node:child_process"
+import { closeSync } from "node:fs"
+import { openLog } from "./log-file.js"
+import type { ProcessRecord } from "./mesh-record.js"
+import { identityOf } from "./process-identity.js"
+import { afterDeath, type Deaths, NO_DEATHS } from "./restart-delay.js"
+
+export interface ProcessOptions {
+  readonly name: string
+  /** The script and its arguments. */
+  readonly program: string
+  readonly args: readonly string[]
+  readonly env: NodeJS.ProcessEnv
+  readonly log: string
+  /** See `leash.ts`. */
+  readonly leash: string
+  /** It runs, runs again, or runs no more. */
+  readonly changed: () => void
+  /** It ended and nobody had asked it to; says in words how, and when it is started again. */
+  readonly died: (process: ManagedProcess, how: string, delayMs: number) => void
+}
+
+export class ManagedProcess {
+  readonly #options: ProcessOptions
+  #child: ChildProcess | undefined
+  #record: ProcessRecord | undefined
+  #ended: Promise<void> = Promise.resolve()
+  #deaths: Deaths = NO_DEATHS
+  #restarts = 0
+  #again: NodeJS.Timeout | undefined
+  #stopping = false
+
+  constructor(options: ProcessOptions) {
+    this.#options = options
+  }
+
+  get name(): string {
+    return this.#options.name
+  }
+
+  get log(): string {
+    return this.#options.log
+  }
+
+  /** Undefined while it does not run. */
+  get record(): ProcessRecord | undefined {
+    return this.#record
+  }
+
+  start(): void {
+    const { name, program, args, env, log, leash } = this.#options
+    const output = openLog(log)
+    const began = Date.now()
+    // A session of its own: Ctrl-C is for the supervisor, who stops all of them in order.
+    const child = spawn(process.execPath, ["--import", leash, program, ...args], {
+      env,
+      detached: true,
+      stdio: ["ignore", output, output, "pipe"],
+    })
+    closeSync(output)
+    this.#child = child
+    // Its end is what counts, and comes as an event of the process.
+    child.stdio[3]?.on("error", () => undefined)
+    const identity = child.pid === undefined ? undefined : identityOf(child.pid)
+    this.#record = identity && {
+      ...identity,
+      name,
+      program,
+      since: new Date(began).toISOString(),
+      restarts: this.#restarts,
+    }
+    this.#ended = new Promise(resolve => {
+      child.once("error", error => {
+        this.#gone(error.message, Date.now() - began)
+        resolve()
+      })
+      child.once("exit", (code, signal) => {
+        this.#gone(signal === null ? `exit code ${code ?? 0}` : signal, Date.now() - began)
+        resolve()
+      })
+    })
+    this.#options.changed()
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    this.#stopping = true
+    clearTimeout(this.#again)
+    this.#child?.kill("SIGTERM")
+    const patience = setTimeout(() => this.#child?.kill("SIGKILL"), graceMs)
+    await this.#ended
+    clearTimeout(patience)
+  }
+
+  #gone(how: string, livedMs: number): void {
+    if (this.#child === undefined) return
+    this.#child = undefined
+    this.#record = undefined
+    this.#options.changed()
+    if (this.#stopping) return
+    const { deaths, delayMs } = afterDeath(this.#deaths, livedMs)
+    this.#deaths = deaths
+    this.#again = setTimeout(() => {
+      this.#restarts += 1
+      this.start()
+    }, delayMs)
+    this.#options.died(this, how, delayMs)
+  }
+}

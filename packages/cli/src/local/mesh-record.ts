@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a local mesh consists of, in `mesh.json` of its data folder: its supervisor keeps it true, every other command reads
+// it. After a crash it says which processes to look for, and which ports to take again.
+
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { writePrivateFile } from "@merlon/xds"
+import { fieldsOf } from "../ctl/foreign.js"
+import type { ProcessIdentity } from "./process-identity.js"
+
+const NAME = "mesh.json"
+const VERSION = 1
+
+export type Phase = "starting" | "ready" | "stopping" | "stopped"
+
+export interface ControlPlanePorts {
+  readonly api: number
+  readonly mesh: number
+  readonly webhook: number
+  readonly health: number
+}
+
+export interface Place {
+  readonly address: string
+  readonly xserver: number
+  readonly admin: number
+  readonly health: number
+  readonly application: number
+}
+
+export interface WorkloadRecord {
+  readonly namespace: string
+  readonly name: string
+  readonly serviceAccount: string
+  /** Whether an application runs behind its proxy that can be called. */
+  readonly serves: boolean
+  readonly place: Place
+}
+
+export interface WayInRecord {
+  /** As `httpbin.foo`. */
+  readonly service: string
+  readonly port: number
+}
+
+export interface ProcessRecord extends ProcessIdentity {
+  /** As `control-plane`, or `foo.httpbin-1.xserver`; its log has the same name. */
+  readonly name: string
+  /** Part of its command line. */
+  readonly program: string
+  readonly since: string
+  readonly restarts: number
+}
+
+export interface MeshRecord {
+  readonly version: typeof VERSION
+  readonly phase: Phase
+  readonly mesh: string
+  readonly domain: string
+  readonly supervisor: ProcessIdentity
+  readonly ports: ControlPlanePorts
+  readonly workloads: readonly WorkloadRecord[]
+  readonly waysIn: readonly WayInRecord[]
+  readonly processes: readonly ProcessRecord[]
+}
+
+export function newRecord(fields: Omit<MeshRecord, "version">): MeshRecord {
+  return { version: VERSION, ...fields }
+}
+
+/** Undefined where there is none, or none that this version can read. */
+export function readRecord(data: string): MeshRecord | undefined {
+  try {
+    const value: unknown = JSON.parse(readFileSync(join(data, NAME), "utf8"))
+    // Written by this file alone, and whole or not at all; the version says that the shape is this one.
+    return fieldsOf(value).version === VERSION ? (value as MeshRecord) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export function writeRecord(data: string, record: MeshRecord): void {
+  writePrivateFile(data, NAME, `${JSON.stringify(record, undefined, 2)}\n`)
+}
+
+export function logPath(data: string, process: string): string {
+  return join(data, "logs", `${process}.log`)
+}
+
+export function workloadFolder(data: string, { namespace, name }: Pick<WorkloadRecord, "namespace" | "name">): string {
+  return join(data, "workloads", `${namespace}.${name}`)
+}

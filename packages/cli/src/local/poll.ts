@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Waits for something that nobody announces.
+
+import { setTimeout as sleep } from "node:timers/promises"
+import { CommandError } from "../ctl/exit.js"
+
+const LOOK_EVERY_MS = 50
+
+export interface Patience {
+  readonly timeoutMs: number
+  readonly signal: AbortSignal
+  /** What did not happen, for whoever waited in vain. */
+  readonly what: string
+}
+
+/** `look` says true, or why not yet. */
+export async function until(look: () => Promise<true | string>, { timeoutMs, signal, what }: Patience): Promise<void> {
+  const deadline = Date.now() + timeoutMs
+  for (;;) {
+    const seen = await look()
+    if (seen === true) return
+    signal.throwIfAborted()
+    if (Date.now() > deadline) {
+      throw new CommandError(`${what} within ${Math.round(timeoutMs / 1000)} s: ${seen}`)
+    }
+    await sleep(LOOK_EVERY_MS, undefined, { signal })
+  }
+}

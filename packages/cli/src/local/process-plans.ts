@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which program each process of a local mesh is, with which arguments.
+
+import { join } from "node:path"
+import { childEnvironment } from "./child-environment.js"
+import type { Membership } from "./join-workload.js"
+import { type ControlPlanePorts, logPath } from "./mesh-record.js"
+import type { ProcessPlan } from "./process-set.js"
+import type { Programs } from "./programs.js"
+
+export const CONTROL_PLANE = "control-plane"
+
+export type Part = "app" | "xserver"
+
+export function processName({ namespace, name }: { namespace: string; name: string }, part: Part): string {
+  return `${namespace}.${name}.${part}`
+}
+
+interface ControlPlaneParts {
+  readonly data: string
+  readonly mesh: string
+  readonly domain: string
+  readonly programs: Programs
+  readonly ports: ControlPlanePorts
+}
+
+export function controlPlanePlan({ data, mesh, domain, programs, ports }: ControlPlaneParts): ProcessPlan {
+  return {
+    name: CONTROL_PLANE,
+    program: programs.merlond,
+    args: [
+      "serve",
+      "--embedded",
+      ...["--data", data, "--mesh", mesh, "--domain", domain],
+      ...["--api-port", String(ports.api), "--mesh-port", String(ports.mesh)],
+      ...["--webhook-port", String(ports.webhook), "--health-port", String(ports.health)],
+    ],
+    env: childEnvironment(process.env),
+    log: logPath(data, CONTROL_PLANE),
+  }
+}
+
+interface MemberParts extends Membership {
+  readonly bootstrap: string
+  readonly data: string
+  readonly programs: Programs
+  readonly samples: string
+}
+
+export function applicationPlan({ instance, place, bootstrap, data, programs, samples }: MemberParts): ProcessPlan {
+  const name = processName(instance, "app")
+  const { application } = instance
+  const common = { name, log: logPath(data, name) }
+  if (application.kind === "caller") {
+    const env = childEnvironment(process.env, memberEnvironment({ instance, place, bootstrap }))
+    return { ...common, program: programs.merlond, args: application.args, env }
+  }
+  const { program, version } = application
+  const args = ["--host", place.address, "--port", String(place.application), "--version", version]
+  return { ...common, program: join(samples, "dist", program), args, env: childEnvironment(process.env) }
+}
+
+export function proxyPlan({ instance, place, bootstrap, data, programs }: MemberParts): ProcessPlan {
+  const name = processName(instance, "xserver")
+  return {
+    name,
+    program: programs.merlond,
+    args: [
+      "xserver",
+      ...["--bootstrap", bootstrap],
+      ...["--admin", `${place.address}:${place.admin}`, "--health", `${place.address}:${place.health}`],
+    ],
+    env: childEnvironment(process.env),
+    log: logPath(data, name),
+  }
+}
+
+/** What a program finds in its environment inside of a workload, as in a pod. */
+export function memberEnvironment(member: {
+  readonly instance: { readonly namespace: string; readonly name: string; readonly serviceAccount: string }
+  readonly place: { readonly address: string }
+  readonly bootstrap: string
+}): NodeJS.ProcessEnv {
+  const { instance, place, bootstrap } = member
+  return {
+    MERLON_BOOTSTRAP: bootstrap,
+    POD_NAME: instance.name,
+    POD_NAMESPACE: instance.namespace,
+    POD_IP: place.address,
+    SERVICE_ACCOUNT: instance.serviceAccount,
+  }
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// The processes of one mesh, in the order they were started. While the mesh starts, the death of one is its failure;
+// afterwards they are started again and that is said.
+
+import { CommandError } from "../ctl/exit.js"
+import { tailOf } from "./log-file.js"
+import { ManagedProcess, type ProcessOptions } from "./managed-process.js"
+import type { ProcessRecord } from "./mesh-record.js"
+import type { Progress } from "./progress.js"
+
+const TOLD_LINES = 10
+const STOP_GRACE_MS = 10_000
+
+export type ProcessPlan = Omit<ProcessOptions, "changed" | "died" | "leash">
+
+export class ProcessSet {
+  readonly #leash: string
+  readonly #progress: Progress
+  readonly #changed: () => void
+  readonly #groups: ManagedProcess[][] = []
+  #fail: (error: Error) => void = () => undefined
+  #starting = true
+  /** Rejects when a process dies that should have become ready. */
+  readonly failure: Promise<never>
+
+  constructor(leash: string, progress: Progress, changed: () => void) {
+    this.#leash = leash
+    this.#progress = progress
+    this.#changed = changed
+    this.failure = new Promise((_, reject) => {
+      this.#fail = reject
+    })
+    // Whoever starts the mesh waits for it; until then nobody does.
+    this.failure.catch(() => undefined)
+  }
+
+  get records(): readonly ProcessRecord[] {
+    return this.#groups.flat().flatMap(({ record }) => (record === undefined ? [] : [record]))
+  }
+
+  /** Those of a group are stopped together, and before those that were started earlier. */
+  start(plans: readonly ProcessPlan[]): void {
+    const group = plans.map(
+      plan =>
+        new ManagedProcess({
+          ...plan,
+          leash: this.#leash,
+          changed: this.#changed,
+          died: (process, how, delayMs) => this.#died(process, how, delayMs),
+        }),
+    )
+    this.#groups.push(group)
+    for (const process of group) process.start()
+  }
+
+  /** From now on a process that dies is started again. */
+  settled(): void {
+    this.#starting = false
+  }
+
+  /** Returns how many ran. */
+  async stop(): Promise<number> {
+    this.#starting = false
+    const count = this.records.length
+    for (const group of this.#groups.reverse()) await Promise.all(group.map(process => process.stop(STOP_GRACE_MS)))
+    return count
+  }
+
+  #died(process: ManagedProcess, how: string, delayMs: number): void {
+    const { name, log } = process
+    if (this.#starting) {
+      const tail = tailOf(log, TOLD_LINES).trimEnd()
+      this.#fail(
+        new CommandError(`${name} ended while the mesh was starting (${how}); the end of \`${log}\`:\n${tail}`),
+      )
+      return
+    }
+    this.#progress({
+      kind: "trouble",
+      text: `${name} ended unexpectedly (${how}); it is started again in ${delayMs / 1000} s; its log is ${log}`,
+    })
+  }
+}

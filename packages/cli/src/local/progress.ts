@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a person sees while a mesh starts and stops: a line for each step that is done; on a terminal also what is being
+// done, with something that moves.
+
+import { paintError, tell, visible } from "../ctl/terminal.js"
+
+export type Progress = (event: ProgressEvent) => void
+
+export interface ProgressEvent {
+  /** `begin` is being done, `done` is a step less, `note` is worth knowing, `trouble` needs attention. */
+  readonly kind: "begin" | "done" | "note" | "trouble"
+  readonly text: string
+}
+
+const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"]
+const FRAME_MS = 80
+
+export function consoleProgress(): Progress & { end(): void } {
+  const spinner = process.stderr.isTTY && process.env.TERM !== "dumb" ? new Spinner() : undefined
+  const report = ({ kind, text }: ProgressEvent): void => {
+    spinner?.clear()
+    if (kind === "begin") spinner?.show(visible(text))
+    else {
+      tell(`${mark(kind)} ${visible(text)}`)
+      if (kind !== "done") spinner?.show()
+    }
+  }
+  return Object.assign(report, { end: () => spinner?.clear() })
+}
+
+function mark(kind: "done" | "note" | "trouble"): string {
+  if (kind === "done") return paintError.green("✓")
+  return kind === "note" ? paintError.cyan("·") : paintError.yellow("!")
+}
+
+class Spinner {
+  #text = ""
+  #frame = 0
+  #timer: NodeJS.Timeout | undefined
+
+  show(text = this.#text): void {
+    this.#text = text
+    if (text === "") return
+    this.#timer = setInterval(() => this.#draw(), FRAME_MS)
+    this.#timer.unref()
+    this.#draw()
+  }
+
+  clear(): void {
+    if (this.#timer === undefined) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
+    process.stderr.write("\r\u001b[K")
+  }
+
+  #draw(): void {
+    this.#frame = (this.#frame + 1) % FRAMES.length
+    const width = (process.stderr.columns ?? 80) - 3
+    process.stderr.write(`\r\u001b[K${paintError.cyan(FRAMES[this.#frame] ?? "")} ${this.#text.slice(0, width)}`)
+  }
+}

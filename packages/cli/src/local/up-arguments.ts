@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// The flags of `merlonctl up` as arguments, for the supervisor that runs in the background.
+
+import type { LayoutWishes } from "./layout.js"
+
+export interface UpWishes extends LayoutWishes {
+  readonly mesh: string
+  readonly domain: string
+}
+
+export function upArguments(wishes: UpWishes, data: string): readonly string[] {
+  const { mesh, domain, samples, apiPort, meshPort, webhookPort, healthPort, block, wayIn } = wishes
+  const numbers = {
+    "--api-port": apiPort,
+    "--mesh-port": meshPort,
+    "--webhook-port": webhookPort,
+    "--health-port": healthPort,
+    "--block": block,
+  }
+  return [
+    ...["--data", data, "--mesh", mesh, "--domain", domain],
+    ...(samples ? [] : ["--no-samples"]),
+    ...Object.entries(numbers).flatMap(([flag, value]) => (value === undefined ? [] : [flag, String(value)])),
+    ...[...wayIn].flatMap(([service, port]) => ["--way-in", `${service}=${port}`]),
+  ]
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// The way in for callers from outside of the mesh: a port of this machine whose connections are led to the proxies behind
+// a Service in turns, and to the next one where one does not answer. Bytes pass as they are; what may pass is the
+// proxies' business.
+
+import { connect, createServer, type Server, type Socket } from "node:net"
+
+export interface Target {
+  readonly address: string
+  readonly port: number
+}
+
+const MOST_CONNECTIONS = 1_024
+const CONNECT_TIMEOUT_MS = 2_000
+
+export class WayIn {
+  readonly #targets: readonly Target[]
+  readonly #server: Server
+  readonly #sockets = new Set<Socket>()
+  #turn = 0
+
+  constructor(targets: readonly Target[]) {
+    this.#targets = targets
+    this.#server = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true }, caller => {
+      this.#lead(caller)
+    })
+    this.#server.maxConnections = MOST_CONNECTIONS
+  }
+
+  listen(host: string, port: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#server.once("error", reject)
+      this.#server.listen({ host, port }, () => {
+        this.#server.off("error", reject)
+        // Out of descriptors, say: whoever called has to call again.
+        this.#server.on("error", () => undefined)
+        resolve()
+      })
+    })
+  }
+
+  close(): Promise<void> {
+    return new Promise(resolve => {
+      this.#server.close(() => resolve())
+      for (const socket of this.#sockets) socket.destroy()
+    })
+  }
+
+  #lead(caller: Socket): void {
+    this.#keep(caller)
+    const first = this.#turn++
+    this.#try(caller, first, 0)
+  }
+
+  #try(caller: Socket, first: number, tries: number): void {
+    const target = this.#targets[(first + tries) % Math.max(this.#targets.length, 1)]
+    if (target === undefined || tries >= this.#targets.length || caller.destroyed) {
+      caller.destroy()
+      return
+    }
+    const onward = connect({ host: target.address, port: target.port, allowHalfOpen: true, noDelay: true })
+    this.#keep(onward)
+    const failed = (): void => {
+      onward.destroy()
+      this.#try(caller, first, tries + 1)
+    }
+    onward.setTimeout(CONNECT_TIMEOUT_MS, failed)
+    onward.once("error", failed)
+    onward.once("connect", () => {
+      onward.setTimeout(0)
+      onward.off("error", failed)
+      join(caller, onward)
+    })
+  }
+
+  #keep(socket: Socket): void {
+    this.#sockets.add(socket)
+    // Whatever breaks a connection also closes it, and closing is what counts.
+    socket.on("error", () => undefined)
+    socket.on("close", () => this.#sockets.delete(socket))
+  }
+}
+
+function join(a: Socket, b: Socket): void {
+  if (a.destroyed) {
+    b.destroy()
+    return
+  }
+  a.on("close", () => b.destroy())
+  b.on("close", () => a.destroy())
+  a.pipe(b)
+  b.pipe(a)
+  a.resume()
+}
