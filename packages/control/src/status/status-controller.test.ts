@@ -52,6 +52,20 @@ describe("a policy on its way", () => {
     expect(stage.said("AuthorizationPolicy", "foo/p")).toBe("True AllProxies: enforced by 1 of 1 proxy at generation 8")
   })
 
+  it("is said to be enforced at once, however soon after another change", async () => {
+    const stage = await staged()
+    stage.setWorkloads(workload("foo/a"))
+    for (const generation of [7, 8, 9]) {
+      stage.apply(allow("p", { generation }))
+      await stage.settle()
+      stage.acknowledge("foo/a")
+      await stage.settle()
+      expect(stage.said("AuthorizationPolicy", "foo/p")).toBe(
+        `True AllProxies: enforced by 1 of 1 proxy at generation ${generation}`,
+      )
+    }
+  })
+
   it("makes few writes, however many proxies acknowledge one by one", async () => {
     const stage = await staged()
     const keys = Array.from({ length: 1_000 }, (_, index) => `foo/w${index}`)

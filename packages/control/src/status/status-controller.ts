@@ -12,7 +12,7 @@ import type { DirectoryChange } from "../registry/mesh-directory.js"
 import type { EventSink } from "./events.js"
 import { entryOf, meansTheSame, PolicyEntries, type PolicyEntry } from "./policy-entry.js"
 import { type PolicyDocuments, statusKey } from "./status-inputs.js"
-import { makeStatus, type StatusSources } from "./status-maker.js"
+import { makeStatus, type StatusSources, tallyNow } from "./status-maker.js"
 import { StatusWriter } from "./status-writer.js"
 import { eventsBetween } from "./transitions.js"
 
@@ -198,8 +198,11 @@ export class StatusController {
         if (!name.startsWith(POLICY)) continue
         const entry = this.#entries.get(name.slice(POLICY.length))
         if (entry === undefined) continue
-        if (entry.tally === undefined) this.#writer.changed(entry.key)
-        else if (entry.tally.update(proxy)) this.#counted(entry, entry.tally.complete)
+        if (entry.tally === undefined) {
+          // Counted here and not when it is written, or nobody would see that this was the last one to wait for.
+          entry.tally = tallyNow(entry, this.#options)
+          this.#counted(entry, entry.tally.complete)
+        } else if (entry.tally.update(proxy)) this.#counted(entry, entry.tally.complete)
       }
     }
   }
@@ -218,7 +221,8 @@ export class StatusController {
   #counted(entry: PolicyEntry, complete: boolean): void {
     const said = entry.written ?? readStatus(entry.object.status)
     const enforced = said?.conditions?.find(({ type }) => type === "Enforced")
-    this.#writer.changed(entry.key, complete && enforced?.status !== "True")
+    const isSaid = enforced?.status === "True" && enforced.observedGeneration === entry.object.metadata.generation
+    this.#writer.changed(entry.key, complete && !isSaid)
   }
 
   #keysChanged(id: string, jwks: boolean): void {

@@ -108,6 +108,11 @@ function reachOf(
   return { ...NOBODY, nearest: nearestLabels(labels, directory.select({}, scope)) }
 }
 
+/** Who enforces it now, counted anew. */
+export function tallyNow(entry: PolicyEntry, sources: StatusSources): EnforcementTally {
+  return tallyOf(entry, workloadsOf(entry, sources).workloads, sources)
+}
+
 function tallyOf(
   { document }: PolicyEntry,
   workloads: readonly MeshWorkload[],
