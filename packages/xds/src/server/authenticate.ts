@@ -9,6 +9,7 @@ import type { ServerLimits } from "./limits.js"
 import { isCurrent, type PeerCertificate } from "./peer-certificate.js"
 import type { Caller, Refusal } from "./source.js"
 import { exhausted, type StreamFault } from "./stream-fault.js"
+import { Turnstile } from "./turnstile.js"
 
 export interface AuthenticationOptions {
   /** Undefined for a token that is not good. A throw means that nobody could say. */
@@ -33,10 +34,13 @@ const NO_PROOF: StreamFault = {
 
 export class Authenticator {
   readonly #options: AuthenticationOptions
-  #pending = 0
+  /** Whoever reaches the port can make us ask the API about a token; not without end. */
+  readonly #turnstile: Turnstile
 
   constructor(options: AuthenticationOptions) {
     this.#options = options
+    const { pendingProofs: atOnce, waitingProofs: inLine, proofMs: waitMs } = options.limits
+    this.#turnstile = new Turnstile({ atOnce, inLine, waitMs })
   }
 
   async authenticate(metadata: Metadata, certificate: PeerCertificate | undefined): Promise<Proven | StreamFault> {
@@ -61,9 +65,8 @@ export class Authenticator {
   async #byToken(token: string): Promise<Proven | StreamFault> {
     const { limits, verifyToken, log } = this.#options
     if (token.length > limits.tokenLength) return { code: "UNAUTHENTICATED", message: "the token is too long" }
-    // Whoever reaches the port can make us ask the API about a token; not without end.
-    if (this.#pending >= limits.pendingProofs) return exhausted("too many tokens are being verified; try again")
-    this.#pending += 1
+    const leave = await this.#turnstile.enter()
+    if (leave === undefined) return exhausted("too many tokens are being verified; try again")
     try {
       const caller = await within(limits.proofMs, verifyToken(token))
       if (caller !== undefined) return { caller }
@@ -73,7 +76,7 @@ export class Authenticator {
       log.warn({ error: messageOf(error) }, "a token could not be verified")
       return { code: "UNAVAILABLE", message: "the token could not be verified now; try again" }
     } finally {
-      this.#pending -= 1
+      leave()
     }
   }
 }

@@ -134,7 +134,7 @@ describe("a hostile client is cut off, and others are served, when it", () => {
   })
 
   it("makes us verify tokens without end", async () => {
-    const rig = await start({ pendingProofs: 1 })
+    const rig = await start({ pendingProofs: 1, waitingProofs: 0 })
     rig.state.tokens = "hanging"
     connect(rig).delta().send({ typeUrl: TYPE })
     const second = connect(rig).delta()

@@ -28,6 +28,8 @@ export interface ServerLimits extends StreamLimits {
   /** Tokens being verified and certificates being signed at one time, over all callers. */
   readonly pendingProofs: number
   readonly pendingCalls: number
+  /** Callers whose tokens wait for their turn, each no longer than `proofMs`. */
+  readonly waitingProofs: number
   /** After which a token counts as not verifiable, a call as failed. */
   readonly proofMs: number
   readonly callMs: number
@@ -56,7 +58,8 @@ export const DEFAULT_SERVER_LIMITS: ServerLimits = {
   tokenLength: 16 * 1024,
   requestBurst: 200,
   requestsPerSecond: 50,
-  pendingProofs: 256,
+  pendingProofs: 64,
+  waitingProofs: 20_000,
   pendingCalls: 256,
   proofMs: 10_000,
   callMs: 15_000,

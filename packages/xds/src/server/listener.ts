@@ -33,6 +33,9 @@ export interface ListenerOptions {
   readonly counted?: (open: number) => void
 }
 
+/** Connections that the system keeps for us until we take them: after a restart all proxies come at once. */
+const BACKLOG = 4_096
+
 /** An IPv4 address as a socket for both families writes it. */
 const MAPPED = /^::ffff:(?=\d+\.)/
 
@@ -64,7 +67,7 @@ export class Listener {
     const server = listener.#server
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject)
-      server.listen(options.port, options.host, () => {
+      server.listen({ port: options.port, host: options.host, backlog: BACKLOG }, () => {
         server.off("error", reject)
         server.on("error", error => options.log.warn({ error: messageOf(error) }, "a connection was not accepted"))
         resolve()
@@ -114,12 +117,17 @@ export class Listener {
       return
     }
     const peer = `${remoteAddress}:${remotePort}`
+    // Fails closed: one port may lead to two addresses of ours, and grpc-js could not tell whose certificate is whose.
+    if (this.#connections.has(peer)) {
+      socket.destroy()
+      return
+    }
     const address = remoteAddress.replace(MAPPED, "")
     const connection = { socket, address, certificate: peerCertificate(socket) }
     this.#connections.set(peer, connection)
     this.#options.counted?.(this.#connections.size)
     socket.once("close", () => {
-      if (this.#connections.get(peer) === connection) this.#connections.delete(peer)
+      this.#connections.delete(peer)
       this.#options.counted?.(this.#connections.size)
     })
     this.#options.accept(socket)
