@@ -44,7 +44,9 @@ export class RotationDriver {
   constructor(options: RotationDriverOptions) {
     this.#options = options
     const wake = (): void => void this.wake()
-    this.#unsubscribe = [options.ledger.onChange(wake), options.keys.onChange(wake)]
+    // Without a rotation under way nothing depends on what proxies say, and they say much.
+    const underWay = (): boolean => options.keys.current.phase !== "steady"
+    this.#unsubscribe = [options.ledger.onChange(() => underWay() && wake()), options.keys.onChange(wake)]
     this.#tick()
   }
 

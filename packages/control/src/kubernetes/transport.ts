@@ -2,6 +2,7 @@
 // One request to the API and its answer: papers, deadlines, sizes, and trying again where that can do no harm. Connections
 // are kept; a change of certificate makes new ones and lets the old ones finish.
 
+import { createSecureContext } from "node:tls"
 import { type Dispatcher, Pool } from "undici"
 import { statusError, unreachable } from "./api-failure.js"
 import { ApiError } from "./client.js"
@@ -27,7 +28,8 @@ const MAX_BODY = 256 << 20
 const MAX_TRIES = 4
 const FIRST_PAUSE_MS = 200
 const MAX_PAUSE_MS = 10_000
-const MAX_CONNECTIONS = 128
+/** Watches hold one each. More would not make the API faster, and each costs both sides a handshake. */
+const MAX_CONNECTIONS = 48
 
 export class Transport {
   readonly #connection: Connection
@@ -137,9 +139,12 @@ export class Transport {
         timeout: 10_000,
         rejectUnauthorized: !insecure,
         ...(serverName === undefined ? {} : { servername: serverName }),
-        ...(ca === undefined ? {} : { ca }),
-        ...(certificate === undefined ? {} : { cert: certificate }),
-        ...(key === undefined ? {} : { key }),
+        // Made once: reading roots and keys costs more than the rest of a connection.
+        secureContext: createSecureContext({
+          ...(ca === undefined ? {} : { ca }),
+          ...(certificate === undefined ? {} : { cert: certificate }),
+          ...(key === undefined ? {} : { key }),
+        }),
       },
     })
     // Watches on the old connections go on until they end by themselves.
