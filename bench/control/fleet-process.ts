@@ -10,6 +10,9 @@ interface Awaited {
   left: number
 }
 
+/** Proxies that come back spread out over half a minute would be no storm, so none waits longer than this. */
+const STORM_MS = 1_000
+
 let awaited: Awaited | undefined
 let clients: readonly MeshClient[] = []
 let resources = 0
@@ -51,6 +54,7 @@ function connect(proxy: Member, address: string, trustBundle: string): MeshClien
         },
       },
     ],
+    limits: { retryMs: STORM_MS, longestRetryMs: STORM_MS },
   })
   client.onConnection(connected => {
     unserved += connected ? -1 : 1

@@ -57,7 +57,7 @@ export async function measureSize(
     const { port } = control
     const connect = await connecting(fleet, control.program, count, () => {
       fleet.connect(`127.0.0.1:${port}`, bundle)
-      return Promise.resolve(false)
+      return fleet.served({ anew: false })
     })
     const kilobytesPerProxy = Number((((await settled(control.program)) - before) / count).toFixed(1))
 
@@ -70,7 +70,7 @@ export async function measureSize(
     await control.program.stop()
     const served = fleet.served({ anew: true })
     control = await serve(kubeconfig, port, profile)
-    const restart = await connecting(fleet, control.program, count, () => served.then(() => true))
+    const restart = await connecting(fleet, control.program, count, () => served)
     return { proxies: count, all, one, kilobytesPerProxy, peakMegabytes, connect, restart }
   } finally {
     for (const close of closers.reverse()) await close()
@@ -92,18 +92,17 @@ async function serve(
   return { program, port: Number(/proxies\s+:(\d+)/.exec(program.said)?.[1]) }
 }
 
-/** `begin` answers whether all are served again when it is done. */
+/** `begin` answers when the last one was served. */
 async function connecting(
   fleet: Fleet,
   program: Program,
   count: number,
-  begin: () => Promise<boolean>,
+  begin: () => Promise<number>,
 ): Promise<ConnectFigures> {
   const cpu = cpuMicroseconds([program.pid])
   const { attempts } = await fleet.count()
   const started = monotonicMs()
-  const again = await begin()
-  const at = again ? monotonicMs() : await fleet.served({ anew: false })
+  const at = await begin()
   // What being connected entails, as statuses written, belongs to the cost.
   await program.quiet()
   return {
