@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+import { once } from "node:events"
+import { connect, type TLSSocket } from "node:tls"
+import { afterEach, expect, it } from "vitest"
+import { SILENT } from "../log.js"
+import { SERVER_NAME, TestAuthority, type TestPapers } from "../testing/test-authority.js"
+import { DEFAULT_SERVER_LIMITS } from "./limits.js"
+import { Listener } from "./listener.js"
+
+const closing: (() => void)[] = []
+afterEach(() => {
+  for (const close of closing.splice(0)) close()
+})
+
+async function rig() {
+  const authority = new TestAuthority()
+  const { chain, privateKey } = authority.server()
+  const accepted: TLSSocket[] = []
+  const listener = await Listener.listen({
+    host: "0.0.0.0",
+    port: 0,
+    papers: () => ({ certificateChain: chain, privateKey, clientTrustBundle: authority.bundle }),
+    limits: DEFAULT_SERVER_LIMITS,
+    log: SILENT,
+    accept: socket => void accepted.push(socket),
+  })
+  closing.push(() => listener.destroy())
+  const open = (host: string, localPort: number | undefined, papers?: TestPapers): TLSSocket => {
+    const socket = connect({
+      host,
+      port: listener.port,
+      localAddress: "127.0.0.1",
+      ...(localPort === undefined ? {} : { localPort }),
+      servername: SERVER_NAME,
+      ca: authority.bundle,
+      ALPNProtocols: ["h2"],
+      ...(papers === undefined ? {} : { cert: papers.chain, key: papers.privateKey }),
+    })
+    socket.on("error", () => undefined)
+    closing.unshift(() => socket.destroy())
+    return socket
+  }
+  return { authority, listener, accepted, open }
+}
+
+it("never takes one connection's certificate for another's that comes from the same address and port", async () => {
+  const { authority, listener, accepted, open } = await rig()
+  const stranger = open("127.0.0.1", undefined)
+  await expect.poll(() => accepted.length).toBe(1)
+  const { localPort } = stranger
+  // A workload of the same machine, by chance or by force from the same port, to another address of ours.
+  const workload = open("127.0.0.2", localPort, authority.workload())
+  await once(workload, "close")
+  expect(listener.find(`127.0.0.1:${localPort}`)?.certificate).toBeUndefined()
+  expect(listener.find(`127.0.0.1:${localPort}`)?.socket).toBe(accepted[0])
+})
