@@ -20,7 +20,8 @@ export interface DeltaRequest {
 
 export class DeltaSession implements StreamSession<DeltaRequest, DeltaResponse> {
   readonly #options: SessionOptions
-  readonly #types = new Map<string, DeltaType>()
+  /** In the order in which they are served. */
+  #types = new Map<string, DeltaType>()
   #sequence = 0
 
   constructor(options: SessionOptions) {
@@ -42,8 +43,7 @@ export class DeltaSession implements StreamSession<DeltaRequest, DeltaResponse> 
       const refusal = mayWatch(typeUrl)
       if (refusal !== undefined) return refusal
     }
-    const type = known ?? new DeltaType()
-    this.#types.set(typeUrl, type)
+    const type = known ?? this.#add(typeUrl)
     this.#settle(typeUrl, type, request)
     if (known !== undefined && subscribe.length === 0 && unsubscribe.length === 0) return undefined
 
@@ -71,8 +71,7 @@ export class DeltaSession implements StreamSession<DeltaRequest, DeltaResponse> 
   }
 
   next(now: number): DeltaResponse | undefined {
-    const types = [...this.#types].sort(([one], [other]) => typeRank(one) - typeRank(other))
-    for (const [typeUrl, type] of types) {
+    for (const [typeUrl, type] of this.#types) {
       const response = this.#respond(typeUrl, type, now)
       if (response !== undefined) return response
     }
@@ -86,6 +85,13 @@ export class DeltaSession implements StreamSession<DeltaRequest, DeltaResponse> 
       if (due !== undefined && (earliest === undefined || due < earliest)) earliest = due
     }
     return earliest
+  }
+
+  #add(typeUrl: string): DeltaType {
+    const type = new DeltaType()
+    const types = [...this.#types.set(typeUrl, type)]
+    this.#types = new Map(types.sort(([one], [other]) => typeRank(one) - typeRank(other)))
+    return type
   }
 
   #respond(typeUrl: string, type: DeltaType, now: number): DeltaResponse | undefined {
