@@ -6,6 +6,7 @@ import type { MeshNames } from "@merlon/policy"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { type ApplicationPort, applicationPorts, hasXserver } from "./application-ports.js"
 import { labelsOf, listOf, objectOf, textOf } from "./foreign.js"
+import { listenAnnotation, listeningOn, parseListenPorts } from "./listen-ports.js"
 import type { MeshWorkload } from "./mesh-workload.js"
 import { NO_PROBES, type Probes, parseProbes } from "./probes.js"
 
@@ -33,7 +34,7 @@ export function readPod(pod: KubernetesObject, names: MeshNames, warn: Warn): Po
     address: addressOf(pod),
     ready: phase === "Running" && metadata.deletionTimestamp === undefined && isReady(pod),
     proxied: isProxied(pod, names),
-    ports: applicationPorts(pod.spec, names),
+    ports: portsOf(key, pod, names, warn),
     probes: probesOf(key, pod, names, warn),
   }
 }
@@ -59,6 +60,20 @@ export function addressOf(pod: KubernetesObject): string | undefined {
 function isProxied(pod: KubernetesObject, names: MeshNames): boolean {
   const annotated = pod.metadata.annotations?.[`${names.domain}/proxy`] === "xserver"
   return annotated || isDeclared(pod, names) || hasXserver(pod.spec, names)
+}
+
+/** What an orchestrator runs has its proxy wired to the usual ports; only a declared one may listen elsewhere. */
+function portsOf(key: string, pod: KubernetesObject, names: MeshNames, warn: Warn): readonly ApplicationPort[] {
+  const ports = applicationPorts(pod.spec, names)
+  const text = pod.metadata.annotations?.[listenAnnotation(names)]
+  if (text === undefined || !isDeclared(pod, names)) return ports
+  const others = parseListenPorts(text)
+  const moved = others && listeningOn(ports, others)
+  if (moved === undefined) {
+    const annotation = listenAnnotation(names)
+    warn(key, `the annotation \`${annotation}\` cannot be used, so the usual ports count; write it as 8080:21080`)
+  }
+  return moved ?? ports
 }
 
 function probesOf(key: string, { metadata }: KubernetesObject, { domain }: MeshNames, warn: Warn): Probes {

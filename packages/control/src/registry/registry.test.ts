@@ -55,6 +55,38 @@ describe("a workload", () => {
     expect(registry.workloads.get("foo/a")).toMatchObject(expected)
   })
 
+  test.each<[string, { [name: string]: string }, number[], RegExp | undefined]>([
+    ["on the usual ports", {}, [15080, 15081], undefined],
+    ["where its declaration says", { "merlon.dev/listen-ports": "8080:21080" }, [21080, 15081], undefined],
+    ["on all ports it says", { "merlon.dev/listen-ports": "9090:21090, 8080:21080" }, [21080, 21090], undefined],
+    [
+      "on the usual ports where two would meet",
+      { "merlon.dev/listen-ports": "8080:15081" },
+      [15080, 15081],
+      /8080:21080/,
+    ],
+    [
+      "on the usual ports where it says a port twice",
+      { "merlon.dev/listen-ports": "8080:1,8080:2" },
+      [15080, 15081],
+      /as/,
+    ],
+    ["on the usual ports where it says none", { "merlon.dev/listen-ports": "8080" }, [15080, 15081], /cannot be used/],
+    ["on the usual ports where it says no port", { "merlon.dev/listen-ports": "8080:99999" }, [15080, 15081], /cannot/],
+  ])("that is declared is listened for %s", (_, annotations, listen, warning) => {
+    const { registry, warnings } = setUp()
+    const ports = [PORT, { containerPort: 9090 }]
+    registry.setPod(podOf("foo/a", { ports, annotations: { "merlon.dev/workload": "declared", ...annotations } }))
+    expect(registry.workloads.get("foo/a")?.ports.map(port => port.listen)).toEqual(listen)
+    expect(warnings.join()).toMatch(warning ?? /^$/)
+  })
+
+  it("that an orchestrator runs is listened for on the usual ports, whatever its annotation says", () => {
+    const { registry } = setUp()
+    registry.setPod(podOf("foo/a", { ports: [PORT], annotations: { "merlon.dev/listen-ports": "8080:21080" } }))
+    expect(registry.workloads.get("foo/a")?.ports[0]?.listen).toBe(15080)
+  })
+
   it("has its TCP ports in order, without xserver's and without doubles", () => {
     const { registry } = setUp()
     const ports = [{ containerPort: 53, protocol: "UDP" }, PORT, { containerPort: 9090, name: "metrics" }, PORT]

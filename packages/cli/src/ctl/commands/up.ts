@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `merlonctl up`: a whole mesh on this machine, until it is stopped.
 
+import { meshNames } from "@merlon/policy"
 import { Command, InvalidArgumentError, Option } from "commander"
 import { whole } from "../../arguments.js"
 import { describeError } from "../../describe-error.js"
@@ -14,6 +15,7 @@ import { SERVICES } from "../../local/samples.js"
 import { summaryText } from "../../local/summary.js"
 import { typedName } from "../../local/typed-name.js"
 import { upArguments } from "../../local/up-arguments.js"
+import { CommandError } from "../exit.js"
 import { withMeshFlags } from "../flags.js"
 import { print, tell } from "../terminal.js"
 
@@ -58,12 +60,15 @@ export function upCommand(): Command {
         .default(new Map(), "httpbin.foo=8000, web.app=80, or the next"),
     )
     .addOption(new Option("--supervised").hideHelp().default(false))
-    .action((flags: UpFlags) => run(flags))
+    .action((flags: UpFlags, command: Command) => run(flags, command))
 }
 
-async function run(flags: UpFlags): Promise<void> {
+async function run(given: UpFlags, command: Command): Promise<void> {
   const programs = findPrograms()
-  const data = dataFolder(flags, process.cwd())
+  const data = dataFolder(given, process.cwd())
+  const flags = withKnownNames(given, command, data)
+  // A name that cannot be used is said before anything starts.
+  meshNames(flags)
   if (!flags.detach) return flags.supervised ? supervise(flags, data, programs) : stand(flags, data, programs)
   const began = Date.now()
   const progress = consoleProgress()
@@ -75,6 +80,19 @@ async function run(flags: UpFlags): Promise<void> {
   const record = readRecord(data)
   if (record !== undefined) showSummary(record, data, programs, began)
   tell(`It runs in the background; \`${typed(programs)} down\` stops it.`)
+}
+
+/** A mesh keeps its name: what is stored is called by it. */
+function withKnownNames(flags: UpFlags, command: Command, data: string): UpFlags {
+  const before = readRecord(data)
+  if (before === undefined) return flags
+  for (const name of ["mesh", "domain"] as const) {
+    if (command.getOptionValueSource(name) === "default" || flags[name] === before[name]) continue
+    throw new CommandError(
+      `\`${data}\` holds the mesh \`${before.mesh}\` of \`${before.domain}\`; choose another place with \`--data\``,
+    )
+  }
+  return { ...flags, mesh: before.mesh, domain: before.domain }
 }
 
 /** In the foreground, for a person. */

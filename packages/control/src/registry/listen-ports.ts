@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the proxy of a declared workload listens, if not on the usual ports: several of them may share one address, as on a
+// machine that has one only. Whoever declares the workload says so, in an annotation as `8080:21080,9090:21090`.
+
+import type { MeshNames } from "@merlon/policy"
+import type { ApplicationPort } from "./application-ports.js"
+import { portOf } from "./foreign.js"
+
+export function listenAnnotation({ domain }: MeshNames): string {
+  return `${domain}/listen-ports`
+}
+
+/** By port of the application; undefined where the text cannot be read. */
+export function parseListenPorts(text: string): ReadonlyMap<number, number> | undefined {
+  const ports = new Map<number, number>()
+  for (const pair of text.split(",")) {
+    const [, from, to] = /^\s*(\d{1,5}):(\d{1,5})\s*$/.exec(pair) ?? []
+    const [port, listen] = [portOf(Number(from)), portOf(Number(to))]
+    if (port === undefined || listen === undefined || ports.has(port)) return undefined
+    ports.set(port, listen)
+  }
+  return new Set(ports.values()).size === ports.size ? ports : undefined
+}
+
+/** Undefined where two ports would be listened for at the same one. */
+export function listeningOn(
+  ports: readonly ApplicationPort[],
+  others: ReadonlyMap<number, number>,
+): readonly ApplicationPort[] | undefined {
+  const moved = ports.map(port => ({ ...port, listen: others.get(port.port) ?? port.listen }))
+  return new Set(moved.map(({ listen }) => listen)).size === moved.length ? moved : undefined
+}
