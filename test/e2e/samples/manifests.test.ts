@@ -58,6 +58,13 @@ describe.skipIf(!available)("the manifests of the samples", { timeout: 180_000 }
       }
     }
   })
+
+  it("are deleted as they were applied, namespace and all", async () => {
+    const ran = await programs.merlonctl(["delete", "-f", `${FOLDER}/httpbin.yaml`])
+    expect(ran).toMatchObject({ code: 0, err: "" })
+    expect(ran.out).toMatch(/^serviceaccount "httpbin" deleted\n[\s\S]*\nnamespace "foo" deleted\n$/)
+    expect((await programs.kubectl(["get", "ns", "foo"])).code).toBe(1)
+  })
 })
 
 interface Item {

@@ -30,6 +30,12 @@ interface Flags extends ClusterFlags {
   readonly output?: OutputFormat
 }
 
+interface Removed extends Target {
+  /** Undefined where the server did not say. */
+  readonly uid: unknown
+}
+
+const HOLDERS: ReadonlySet<string> = new Set(["Namespace", "CustomResourceDefinition"])
 const DRY_RUN = { none: "", client: " (dry run)", server: " (server dry run)" } as const
 const FIRST_LOOK_MS = 100
 const LAST_LOOK_MS = 2_000
@@ -63,10 +69,11 @@ Examples:
 
 async function run(session: Session, kind: string | undefined, names: readonly string[], flags: Flags): Promise<void> {
   const targets = await targetsOf(session, kind, names, flags)
+  const removed: Removed[] = []
   let failed = 0
   for (const target of targets) {
     try {
-      await remove(session, target, flags)
+      removed.push(...(await remove(session, target, flags)))
     } catch (error) {
       const failure = error instanceof ApiFailure ? told(error, session.origin) : error
       if (!(failure instanceof CommandError) || failure.exitCode === EXIT.unreachable) throw failure
@@ -74,6 +81,7 @@ async function run(session: Session, kind: string | undefined, names: readonly s
       failed++
     }
   }
+  if (flags.wait && flags.dryRun === "none") for (const one of removed) await gone(session, one, flags.timeout)
   if (targets.length === 0 && !flags.ignoreNotFound) tell("No resources found")
   if (failed > 0) process.exitCode = EXIT.failed
 }
@@ -105,12 +113,15 @@ async function fromFiles(session: Session, flags: Flags): Promise<readonly Targe
   const sources = await readSources(flags.filename, flags.recursive)
   const { manifests, faults } = readManifests(sources, session.names, session.namespace)
   if (faults.length > 0) throw new CommandError(`what to remove cannot be read:\n${faults.join("")}`)
-  return Promise.all(
-    manifests.map(async ({ object }) => {
+  const targets = await Promise.all(
+    manifests.map(async ({ object }): Promise<Target> => {
       const resource = await session.catalog.ofDocument(object.apiVersion, object.kind)
       return { resource, name: object.metadata.name, namespace: namespaceOf(object, resource, session) }
     }),
   )
+  // These take others with them, which would then seem to be missing.
+  const takesOthers = ({ resource }: Target): boolean => HOLDERS.has(resource.kind)
+  return [...targets.filter(target => !takesOthers(target)), ...targets.filter(takesOthers)]
 }
 
 async function listed(session: Session, resource: Resource, labelSelector: string | undefined): Promise<Target[]> {
@@ -120,19 +131,20 @@ async function listed(session: Session, resource: Resource, labelSelector: strin
   return (items ?? []).map(({ metadata: { name } }) => ({ resource, name, namespace }))
 }
 
-async function remove(session: Session, target: Target, flags: Flags): Promise<void> {
+/** Empty where it was not there and that does not matter. */
+async function remove(session: Session, target: Target, flags: Flags): Promise<readonly Removed[]> {
   const { resource, name, namespace } = target
-  const dryRun = flags.dryRun !== "none"
   // All in the body: a server that gets one does not look at the query.
-  const body = { propagationPolicy: "Background", ...(dryRun ? { dryRun: ["All"] } : {}) }
+  const body = { propagationPolicy: "Background", ...(flags.dryRun === "none" ? {} : { dryRun: ["All"] }) }
   try {
     const answer = await session.api.request({ method: "DELETE", path: pathOf(resource, target), body })
     print(said(target, flags))
-    if (flags.wait && !dryRun) await gone(session, target, uidOf(answer), flags.timeout)
+    return [{ ...target, uid: uidOf(answer) }]
   } catch (error) {
     if (isUnknownKind(error)) throw unknownKind(resource, session.names)
     if (!(error instanceof ApiFailure) || error.reason !== "NotFound") throw error
     if (!flags.ignoreNotFound) throw await notFound(session, resource, name, namespace)
+    return []
   }
 }
 
@@ -147,7 +159,8 @@ function uidOf(answer: unknown): unknown {
 }
 
 /** Finalizers may hold an object back; another of the same name is not the one that was removed. */
-async function gone(session: Session, target: Target, uid: unknown, timeoutMs: number): Promise<void> {
+async function gone(session: Session, target: Removed, timeoutMs: number): Promise<void> {
+  const { uid } = target
   const path = pathOf(target.resource, target)
   const end = performance.now() + timeoutMs
   for (let wait = FIRST_LOOK_MS; ; wait = Math.min(wait * 2, LAST_LOOK_MS)) {
