@@ -65,6 +65,8 @@ export class Authority implements TrustSource {
   readonly #serving = new Map<string, ServingCertificate>()
   readonly #listeners = new Listeners()
   readonly #closers: (() => void)[] = []
+  /** Of what the leader alone does. */
+  readonly #wakers: (() => void)[] = []
   #current: TrustSpec
   #version: string
 
@@ -162,6 +164,7 @@ export class Authority implements TrustSource {
       settleMs,
     })
     this.#closers.push(() => driver.close())
+    this.#wakers.push(() => void driver.wake())
   }
 
   /** From now on every namespace holds the bundle. */
@@ -177,10 +180,16 @@ export class Authority implements TrustSource {
       clock,
       log,
     })
+    this.#wakers.push(() => writer.wake())
     this.#closers.push(
       this.onChange(() => writer.wake()),
       () => writer.close(),
     )
+  }
+
+  /** What waited for a leader is looked at now, not at the next look around. */
+  leadershipChanged(): void {
+    for (const wake of this.#wakers) wake()
   }
 
   close(): void {

@@ -266,6 +266,7 @@ async function start(options: ControlPlaneOptions, closers: (() => unknown)[]): 
     logger.info({ leading }, leading ? "leading: writing status and rotating" : "following another replica")
     status.leadershipChanged(leading)
     persistence.leadershipChanged()
+    authority.leadershipChanged()
     if (leading) {
       admission.register()
       void reporter.stop()
