@@ -2,7 +2,7 @@
 // A proxy that enforces nothing and answers as a test wants: later, never, or with a refusal. What it was sent is kept.
 
 import { MeshClient, PROXY_RESOURCE, type Update } from "@merlon/xds"
-import { expect } from "vitest"
+import { expect, vi } from "vitest"
 import { names, WAIT } from "./cluster-api.js"
 import type { DeclaredWorkload } from "./declared-workload.js"
 
@@ -56,7 +56,7 @@ export class BareProxy {
 
   /** When it has been sent its first configuration and acknowledged it. */
   async ready(): Promise<this> {
-    await expect.poll(() => (this.held.has("workload") ? "ready" : this.troubles.join("\n")), WAIT).toBe("ready")
+    await vi.waitFor(() => expect(this.held.has("workload"), this.troubles.join("\n")).toBe(true), WAIT)
     return this
   }
 

@@ -2,7 +2,7 @@
 // A cluster as its administrator has it: documents in and out, and the real kubectl beside.
 
 import { meshNames } from "@merlon/policy"
-import { expect } from "vitest"
+import { expect, vi } from "vitest"
 import { kubectl, type Ran } from "../../../../packages/cluster/src/testing/kubectl.js"
 import { ApiError } from "../../../../packages/control/src/kubernetes/client.js"
 import { connectionFrom } from "../../../../packages/control/src/kubernetes/connection-from.js"
@@ -88,17 +88,15 @@ export class ClusterApi {
 
   /** When the condition has this status, and for the newest generation. */
   async becomes(kind: string, name: string, namespace: string, type: string, status: string): Promise<Condition> {
-    let found: Condition | undefined
-    await expect
-      .poll(async () => {
-        const object = await this.get(kind, name, namespace)
-        const said = object?.status as { conditions?: Condition[]; observedGeneration?: number } | undefined
-        found = said?.conditions?.find(condition => condition.type === type)
-        return said?.observedGeneration === object?.metadata.generation ? found?.status : undefined
-      }, WAIT)
-      .toBe(status)
-    if (found === undefined) throw new Error("unreachable: the poll found it")
-    return found
+    return vi.waitFor(async () => {
+      const object = await this.get(kind, name, namespace)
+      const said = object?.status as { conditions?: Condition[]; observedGeneration?: number } | undefined
+      const found = said?.conditions?.find(condition => condition.type === type)
+      expect(said?.observedGeneration).toBe(object?.metadata.generation)
+      expect(found).toMatchObject({ type, status })
+      if (found === undefined) throw new Error("unreachable: it was found")
+      return found
+    }, WAIT)
   }
 
   async close(): Promise<void> {

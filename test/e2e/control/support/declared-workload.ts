@@ -7,8 +7,9 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { request as httpRequest } from "node:http"
 import { request as httpsRequest, type RequestOptions } from "node:https"
 import { join } from "node:path"
+import type { PeerCertificate } from "node:tls"
 import { decodeProxyResource } from "@merlon/xds"
-import { expect } from "vitest"
+import { expect, vi } from "vitest"
 import { SERVICE_ACCOUNTS } from "../../../../packages/control/src/kubernetes/resource-type.js"
 import { type Application, startApplication } from "../../support/application.js"
 import { type ClusterApi, names, WAIT } from "./cluster-api.js"
@@ -27,6 +28,13 @@ export interface CallerPapers {
   readonly chain: string
   readonly key: string
   readonly trust: string
+}
+
+export interface PeerTls {
+  readonly cert: string
+  readonly key: string
+  readonly ca: string
+  readonly checkServerIdentity: (host: string, certificate: PeerCertificate) => Error | undefined
 }
 
 export class DeclaredWorkload {
@@ -118,12 +126,10 @@ export class DeclaredWorkload {
       ...["--admin", `${address}:15000`, "--health", `${address}:15021`],
     ])
     this.#xserver = program
-    await expect
-      .poll(async () => {
-        if (!program.isRunning) throw new Error(`the xserver ended: ${program.stderr}`)
-        return (await this.#ask(httpRequest, { port: 15_021, path: "/healthz/ready" })).status
-      }, WAIT)
-      .toBe(200)
+    await vi.waitFor(async () => {
+      const { status } = await this.#ask(httpRequest, { port: 15_021, path: "/healthz/ready" })
+      expect(status, program.stderr).toBe(200)
+    }, WAIT)
   }
 
   /** Over a new connection, in plain text. 0 where there is no answer. */
@@ -136,7 +142,7 @@ export class DeclaredWorkload {
     return (await this.#ask(httpsRequest, { port: 15_080, path, ...this.tlsAs(caller.papers) })).status
   }
 
-  tlsAs({ chain, key, trust }: CallerPapers): RequestOptions {
+  tlsAs({ chain, key, trust }: CallerPapers): PeerTls {
     return {
       cert: chain,
       key,
@@ -181,13 +187,10 @@ export class DeclaredWorkload {
 }
 
 async function bundleOf(api: ClusterApi, namespace: string): Promise<string> {
-  let bundle = ""
-  await expect
-    .poll(async () => {
-      const configMap = await api.get("ConfigMap", "merlon-ca-root-cert", namespace)
-      bundle = (configMap?.data as { readonly [key: string]: string } | undefined)?.["root-cert.pem"] ?? ""
-      return bundle
-    }, WAIT)
-    .toContain("BEGIN CERTIFICATE")
-  return bundle
+  return vi.waitFor(async () => {
+    const configMap = await api.get("ConfigMap", "merlon-ca-root-cert", namespace)
+    const { "root-cert.pem": bundle = "" } = (configMap?.data ?? {}) as { readonly [key: string]: string }
+    expect(bundle).toContain("BEGIN CERTIFICATE")
+    return bundle
+  }, WAIT)
 }

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// The control plane goes away, by kill -9, and comes back: what proxies do meanwhile, and what it costs to return.
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { BareProxy } from "../e2e/control/support/bare-proxy.js"
+import { WAIT } from "../e2e/control/support/cluster-api.js"
+import type { DeclaredWorkload } from "../e2e/control/support/declared-workload.js"
+import { deny, Mesh, policy } from "../e2e/control/support/mesh.js"
+
+const BYTES = 'merlon_control_push_bytes_total{type="proxy"}'
+const CONNECTED = "merlon_control_connected_proxies"
+
+describe("restarting the control plane", () => {
+  let mesh: Mesh
+  let httpbin: DeclaredWorkload
+  let caller: DeclaredWorkload
+
+  beforeAll(async () => {
+    mesh = await Mesh.start()
+    ;[httpbin, caller] = await Promise.all([mesh.workload("httpbin"), mesh.workload("caller")])
+    await mesh.api.put(policy("PeerAuthentication", "mode", { mtls: { mode: "PERMISSIVE" } }))
+    await mesh.api.put(deny("secret", "/secret"))
+    await mesh.api.becomes("AuthorizationPolicy", "secret", "foo", "Enforced", "True")
+    await mesh.api.becomes("PeerAuthentication", "mode", "foo", "Enforced", "True")
+  })
+  afterAll(() => mesh.close())
+
+  it("leaves proxies serving, and they reconnect without a full resend", async () => {
+    await mesh.control.kill()
+    expect(await httpbin.get("/public")).toBe(200)
+    expect(await httpbin.get("/secret")).toBe(403)
+    expect(await httpbin.getAs(caller, "/public")).toBe(200)
+    expect(await httpbin.getAs(caller, "/secret")).toBe(403)
+
+    await mesh.control.run()
+    await expect.poll(() => mesh.control.metric(CONNECTED), WAIT).toBe(2)
+    // Both have said again what they enforce, so whatever was to be sent has been.
+    await expect
+      .poll(async () => (await mesh.api.condition("AuthorizationPolicy", "secret", "foo", "Enforced"))?.message, WAIT)
+      .toBe("enforced by 2 of 2 proxies at generation 1")
+    await expect.poll(() => mesh.control.metric('merlon_control_pushes_total{type="proxy"}'), WAIT).toBe(2)
+    expect(await mesh.control.metric(BYTES)).toBe(0)
+
+    await mesh.api.put(deny("secret", "/other"))
+    await mesh.api.becomes("AuthorizationPolicy", "secret", "foo", "Enforced", "True")
+    expect([await httpbin.get("/secret"), await httpbin.get("/other")]).toEqual([200, 403])
+    expect(await mesh.control.metric(BYTES)).toBeGreaterThan(0)
+  })
+
+  it("sends a proxy that comes back only what changed meanwhile", async () => {
+    const workload = await mesh.declare("away", { namespace: "bar" })
+    const proxy = await new BareProxy(workload).ready()
+    await mesh.api.put(deny("one", "/one", undefined, "bar"))
+    await mesh.api.put(deny("two", "/two", undefined, "bar"))
+    for (const name of ["one", "two"]) await mesh.api.becomes("AuthorizationPolicy", name, "bar", "Enforced", "True")
+    const held = new Map(proxy.held)
+    proxy.close()
+    await mesh.control.kill()
+    await mesh.control.run()
+    await mesh.api.put(deny("one", "/changed", undefined, "bar"))
+    await mesh.api.delete("AuthorizationPolicy", "two", "bar")
+
+    const again = new BareProxy(workload)
+    for (const [name, version] of held) again.held.set(name, version)
+    await expect
+      .poll(() => again.updates.flatMap(({ removed }) => removed), WAIT)
+      .toEqual(["policy/AuthorizationPolicy/bar/two"])
+    await mesh.api.becomes("AuthorizationPolicy", "one", "bar", "Enforced", "True")
+    expect(new Set(again.sent)).toEqual(new Set(["policy/AuthorizationPolicy/bar/one"]))
+    again.close()
+  })
+
+  it("lets a proxy that restarts meanwhile enforce the last good configuration, with mTLS", async () => {
+    await mesh.api.put(policy("PeerAuthentication", "mode", { mtls: { mode: "STRICT" } }))
+    await mesh.api.becomes("PeerAuthentication", "mode", "foo", "Enforced", "True")
+    await mesh.control.kill()
+    await httpbin.xserver.kill()
+    await httpbin.run()
+    expect(httpbin.xserver.stderr).toContain("enforcing the last good configuration")
+    expect(await httpbin.get("/public")).toBe(0)
+    expect(await httpbin.getAs(caller, "/public")).toBe(200)
+    expect(await httpbin.getAs(caller, "/other")).toBe(403)
+
+    await mesh.control.run()
+    await mesh.api.put(deny("secret", "/third"))
+    await mesh.api.becomes("AuthorizationPolicy", "secret", "foo", "Enforced", "True")
+    expect(await httpbin.getAs(caller, "/third")).toBe(403)
+    expect(await httpbin.getAs(caller, "/other")).toBe(200)
+  })
+})
