@@ -201,6 +201,14 @@ it("ends the stream of whoever watches what he may not", () => {
   expect(proxies.proxies.size).toBe(0)
 })
 
+it("lets nobody stay whose token is of a pod that is gone", () => {
+  const { distribution, registry } = setUp()
+  expect(distribution.refuse(caller())).toBeUndefined()
+  registry.deletePod("foo", "a")
+  expect(distribution.refuse(caller())).toMatchObject({ code: "PERMISSION_DENIED" })
+  expect(distribution.refuse(unbound())).toBeUndefined()
+})
+
 test.each<[string, Caller, string, boolean]>([
   ["the pod of its token", caller(), "foo/a", true],
   ["a pod of its service account", unbound(), "foo/a", true],

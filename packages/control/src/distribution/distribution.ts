@@ -63,9 +63,9 @@ export class Distribution implements ResourceSource {
     return { code: "INVALID_ARGUMENT", message: "there are no resources of this type here; ask for another" }
   }
 
-  /** Whether the caller may stay: to be asked again of those connected when trust changes. */
+  /** Whether the caller may stay: to be asked again of those connected, now and then and when trust changes. */
   refuse(caller: Caller): Refusal | undefined {
-    return this.#gatekeeper.refuseMember(caller)
+    return this.#gatekeeper.refuseMember(caller) ?? this.#gatekeeper.refuseGone(caller)
   }
 
   /** Whether what the caller says is said for the proxy of that node. */

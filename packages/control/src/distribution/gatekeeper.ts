@@ -55,6 +55,12 @@ export class Gatekeeper {
     return this.#refusePod(caller, id)
   }
 
+  /** Not for those who come: their Pod may be younger than our copy. A token of a Pod that is gone proves nothing more. */
+  refuseGone({ namespace, pod }: Caller): Refusal | undefined {
+    if (pod === undefined || this.#options.directory.workloads.has(`${namespace}/${pod}`)) return undefined
+    return denied(`the pod \`${namespace}/${pod}\` is gone`)
+  }
+
   #refusePod({ serviceAccount }: Caller, id: string): Refusal | undefined {
     const workload = this.#options.directory.workloads.get(id)
     if (workload === undefined) {

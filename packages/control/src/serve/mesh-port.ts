@@ -50,6 +50,7 @@ export function meshServerOptions(parts: MeshPortParts): MeshServerOptions {
     verifyToken: token => callerOfToken(client, mesh, token),
     checkCertificate: callerOfCertificate,
     source: distribution,
+    refuse: caller => distribution.refuse(caller),
     sign: (caller, request, ttlSeconds, nodeId) =>
       traced(tracer, "sign certificate", { node: nodeId }, async () => {
         const result = await authority.sign(caller, request, ttlSeconds)

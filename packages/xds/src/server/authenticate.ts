@@ -16,6 +16,8 @@ export interface AuthenticationOptions {
   readonly verifyToken: (token: string) => Promise<Caller | undefined>
   /** The chain is good and the dates are right; undefined where the identity is not one of the mesh. */
   readonly checkCertificate: (certificate: PeerCertificate) => Caller | Refusal | undefined
+  /** Whether its chain leads to a root of today: a connection may be older than that. */
+  readonly isTrusted: (certificate: PeerCertificate) => boolean
   readonly limits: ServerLimits
   readonly log: Log
   readonly now: () => number
@@ -30,6 +32,11 @@ export interface Proven {
 const NO_PROOF: StreamFault = {
   code: "UNAUTHENTICATED",
   message: "send a service-account token or a certificate of the mesh",
+}
+
+const NO_LONGER: StreamFault = {
+  code: "UNAUTHENTICATED",
+  message: "the certificate leads to a root that is trusted no more; send a service-account token",
 }
 
 export class Authenticator {
@@ -57,6 +64,7 @@ export class Authenticator {
     if (!isCurrent(certificate, this.#options.now())) {
       return { code: "UNAUTHENTICATED", message: "the certificate has expired; send a service-account token" }
     }
+    if (!this.#options.isTrusted(certificate)) return NO_LONGER
     const found = this.#options.checkCertificate(certificate)
     if (found === undefined) return NO_PROOF
     return "code" in found ? found : { caller: found, certificate }

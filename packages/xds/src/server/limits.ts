@@ -41,6 +41,8 @@ export interface ServerLimits extends StreamLimits {
   readonly idleConnectionMs: number
   readonly pingEveryMs: number
   readonly pingTimeoutMs: number
+  /** How often those connected are asked again whether they may be. */
+  readonly recheckMs: number
   /** What is left of streams and connections when a drain has lasted this long is cut off. */
   readonly drainMs: number
 }
@@ -69,5 +71,6 @@ export const DEFAULT_SERVER_LIMITS: ServerLimits = {
   idleConnectionMs: 60_000,
   pingEveryMs: 20_000,
   pingTimeoutMs: 10_000,
+  recheckMs: 30_000,
   drainMs: 5_000,
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { once } from "node:events"
+import { connect as connectTcp } from "node:net"
 import { connect, type TLSSocket } from "node:tls"
 import { afterEach, expect, it } from "vitest"
 import { SILENT } from "../log.js"
@@ -26,11 +27,9 @@ async function rig() {
   })
   closing.push(() => listener.destroy())
   const open = (host: string, localPort: number | undefined, papers?: TestPapers): TLSSocket => {
+    const from = { localAddress: "127.0.0.1", ...(localPort === undefined ? {} : { localPort }) }
     const socket = connect({
-      host,
-      port: listener.port,
-      localAddress: "127.0.0.1",
-      ...(localPort === undefined ? {} : { localPort }),
+      socket: connectTcp({ host, port: listener.port, ...from }),
       servername: SERVER_NAME,
       ca: authority.bundle,
       ALPNProtocols: ["h2"],

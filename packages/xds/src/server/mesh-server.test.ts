@@ -252,6 +252,22 @@ describe("new papers", () => {
   })
 })
 
+it("signs nothing on an old connection whose root is trusted no more", async () => {
+  const client = connect({ papers: rig.authority.workload() })
+  const request = create(SignCertificateRequestSchema, { signingRequest: new Uint8Array(3), nodeId: "shop/orders-1" })
+  expect((await client.unary(signCertificate, request)).certificateChain).toBe("chain 3 0")
+  rig.state.clientTrustBundle = new TestAuthority().bundle
+  rig.server.papersChanged()
+  await expect(client.unary(signCertificate, request)).rejects.toThrow(/^UNAUTHENTICATED: .*trusted no more/)
+})
+
+it("looks again by itself, now and then, whether those connected may be", async () => {
+  const own = await start({ limits: { recheckMs: 20 } })
+  const { stream } = await subscribed({ papers: own.authority.workload() }, own)
+  own.state.now = Date.now() + 2 * 3_600_000
+  expect(await stream.ended()).toMatch(/^UNAUTHENTICATED: the certificate has expired/)
+})
+
 describe("a recheck ends the streams of", () => {
   test.each<[string, (rig: ServerRig, serial: string) => void, RegExp]>([
     ["a revoked certificate", ({ state }, serial) => void state.revoked.add(serial), /^PERMISSION_DENIED: .*revoked/],

@@ -20,6 +20,8 @@ export interface MeshServerOptions extends ProxyCalls {
   /** The chain and the dates are good. Undefined where the identity is not one of the mesh. */
   readonly checkCertificate: (certificate: PeerCertificate) => Caller | Refusal | undefined
   readonly source: ResourceSource
+  /** Why a caller that is connected may not stay; asked now and then, and by `recheck`. */
+  readonly refuse?: (caller: Caller) => Refusal | undefined
   readonly limits?: Partial<ServerLimits>
   readonly observe?: MeshServerObserver
   readonly log?: Log

@@ -24,16 +24,14 @@ import type { ServerContext } from "./server-context.js"
 import type { StreamFault } from "./stream-fault.js"
 
 const GOING: StreamFault = { code: "UNAVAILABLE", message: "the control plane is going away; connect again" }
-const NO_LONGER: StreamFault = {
-  code: "UNAUTHENTICATED",
-  message: "the certificate leads to a root that is trusted no more; send a service-account token",
-}
 
 export async function startServer(options: MeshServerOptions): Promise<MeshServer> {
   const limits: ServerLimits = { ...DEFAULT_SERVER_LIMITS, ...options.limits }
   const { log = SILENT, observe = {}, now = Date.now, source } = options
   const { verifyToken, checkCertificate } = options
-  const authenticator = new Authenticator({ verifyToken, checkCertificate, limits, log, now })
+  let trusts = trustIn(options.papers().clientTrustBundle)
+  const isTrusted = (certificate: PeerCertificate): boolean => trusts(certificate)
+  const authenticator = new Authenticator({ verifyToken, checkCertificate, isTrusted, limits, log, now })
   const open = new Map<OpenStream, Protocol>()
   const callers = new CallerCount(limits.streamsPerCaller)
   let draining = false
@@ -91,20 +89,34 @@ export async function startServer(options: MeshServerOptions): Promise<MeshServe
   })
   const { port } = listener
 
-  function recheckCertificate(
-    { certificate }: Proven,
-    isTrusted: (certificate: PeerCertificate) => boolean,
-  ): StreamFault | undefined {
-    if (certificate === undefined) return undefined
-    const again = authenticator.byCertificate(certificate)
-    if ("code" in again) return again
-    return isTrusted(certificate) ? undefined : NO_LONGER
+  function recheck(refuse = options.refuse): void {
+    for (const stream of [...open.keys()]) {
+      const { proven } = stream
+      if (proven === undefined) continue
+      try {
+        const fault = refuse?.(proven.caller) ?? recheckCertificate(proven)
+        if (fault !== undefined) stream.end(fault)
+      } catch (error) {
+        // Fails closed: whoever cannot be judged again goes, and may prove itself anew.
+        log.error({ error: messageOf(error) }, "a caller could not be checked again")
+        stream.end({ code: "INTERNAL", message: "the control plane failed on this stream; connect again" })
+      }
+    }
   }
+
+  function recheckCertificate({ certificate }: Proven): StreamFault | undefined {
+    const again = certificate && authenticator.byCertificate(certificate)
+    return again !== undefined && "code" in again ? again : undefined
+  }
+
+  // Certificates end and pods go without anybody saying so.
+  const rechecking = setInterval(() => recheck(), limits.recheckMs).unref()
 
   let ending: Promise<void> | undefined
   function end(graceMs: number): Promise<void> {
     ending ??= new Promise<void>(resolve => {
       draining = true
+      clearInterval(rechecking)
       listener.stop()
       for (const stream of [...open.keys()]) stream.end(GOING)
       const cut = setTimeout(() => {
@@ -123,21 +135,13 @@ export async function startServer(options: MeshServerOptions): Promise<MeshServe
 
   return {
     port,
-    papersChanged: () => listener.swap(),
+    papersChanged() {
+      trusts = trustIn(options.papers().clientTrustBundle)
+      listener.swap()
+    },
     recheck(refuse) {
-      const isTrusted = trustIn(options.papers().clientTrustBundle)
-      for (const stream of [...open.keys()]) {
-        const { proven } = stream
-        if (proven === undefined) continue
-        try {
-          const fault = refuse?.(proven.caller) ?? recheckCertificate(proven, isTrusted)
-          if (fault !== undefined) stream.end(fault)
-        } catch (error) {
-          // Fails closed: whoever cannot be judged again goes, and may prove itself anew.
-          log.error({ error: messageOf(error) }, "a caller could not be checked again")
-          stream.end({ code: "INTERNAL", message: "the control plane failed on this stream; connect again" })
-        }
-      }
+      trusts = trustIn(options.papers().clientTrustBundle)
+      recheck(refuse)
     },
     drain: () => end(limits.drainMs),
     async close() {
