@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// Issuers of every kind behind a running control plane, and tokens at a real proxy: what it accepts, and when.
+
+import { exportJWK, generateKeyPair, type JWK, SignJWT } from "jose"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { freePort } from "../../../packages/cluster/src/store/testing/free-port.js"
+import {
+  type Answer,
+  type Issuer,
+  json,
+  startIssuer,
+  status,
+} from "../../../packages/control/src/keysets/testing/issuer.js"
+import { WAIT } from "./support/cluster-api.js"
+import type { DeclaredWorkload } from "./support/declared-workload.js"
+import { Mesh, policy } from "./support/mesh.js"
+
+interface Key {
+  readonly jwk: JWK
+  readonly token: (issuer: string) => Promise<string>
+}
+
+async function makeKey(kid: string): Promise<Key> {
+  const { publicKey, privateKey } = await generateKeyPair("ES256")
+  return {
+    jwk: { ...(await exportJWK(publicKey)), kid, alg: "ES256", use: "sig" },
+    token: issuer =>
+      new SignJWT({})
+        .setProtectedHeader({ alg: "ES256", kid })
+        .setIssuer(issuer)
+        .setSubject("somebody")
+        .setExpirationTime("1h")
+        .sign(privateKey),
+  }
+}
+
+const keys = (...all: readonly Key[]): Answer => json(JSON.stringify({ keys: all.map(({ jwk }) => jwk) }))
+const hanging: Answer = () => undefined
+const garbage: Answer = json("<html>not keys</html>")
+/** A key set that would be good, were it not for its size. */
+const enormous: Answer = (_, response) => {
+  response.writeHead(200, { "content-type": "application/json" })
+  response.write('{"keys":[],"padding":"')
+  for (let sent = 0; sent < 10; sent++) response.write("x".repeat(1_048_576))
+  response.end('"}')
+}
+
+describe("key sets", () => {
+  let mesh: Mesh
+  let httpbin: DeclaredWorkload
+  let issuer: Issuer
+
+  const rule = (name: string, jwtRules: readonly object[]) =>
+    mesh.api.put(policy("RequestAuthentication", name, { selector: { matchLabels: { app: "httpbin" } }, jwtRules }))
+  const ready = (name: string, status: string) =>
+    mesh.api.becomes("RequestAuthentication", name, "foo", "JwksReady", status)
+  const ask = async (key: Key, name: string): Promise<number> =>
+    httpbin.get("/", { authorization: `Bearer ${await key.token(name)}` })
+
+  beforeAll(async () => {
+    mesh = await Mesh.start()
+    httpbin = await mesh.workload("httpbin")
+  })
+  afterAll(async () => {
+    await issuer?.close()
+    await mesh.close()
+  })
+
+  it("follow a rotation: a token with a new key id makes the proxy report and the keys be fetched again", async () => {
+    const [first, second] = [await makeKey("first"), await makeKey("second")]
+    issuer = await startIssuer(keys(first))
+    await rule("rotating", [{ issuer: "rotating", jwksUri: `${issuer.url}/keys` }])
+    await mesh.api.becomes("RequestAuthentication", "rotating", "foo", "Enforced", "True")
+    await ready("rotating", "True")
+    await expect.poll(() => ask(first, "rotating"), WAIT).toBe(200)
+    expect(issuer.asked).toEqual(["/keys"])
+    expect(await ask(second, "rotating")).toBe(401)
+
+    issuer.answer = keys(first, second)
+    // The first stranger's key was reported already, and its issuer is not asked for everybody who comes along.
+    await expect.poll(() => ask(second, "rotating"), { timeout: 60_000, interval: 500 }).toBe(200)
+    expect(issuer.asked.length).toBeLessThanOrEqual(3)
+    expect(await ask(first, "rotating")).toBe(200)
+  }, 90_000)
+
+  it("are found where an issuer says so itself", async () => {
+    const key = await makeKey("found")
+    const found = await startIssuer((request, response) => {
+      if (request.url === "/.well-known/openid-configuration") {
+        json(JSON.stringify({ issuer: found.url, jwks_uri: `${found.url}/by-discovery` }))(request, response)
+      } else keys(key)(request, response)
+    })
+    await rule("found", [{ issuer: found.url }])
+    await ready("found", "True")
+    await expect.poll(() => ask(key, found.url), WAIT).toBe(200)
+    expect(found.asked).toEqual(["/.well-known/openid-configuration", "/by-discovery"])
+    await found.close()
+  })
+
+  it.each([
+    ["that hangs", hanging, /timed out after 1 s/],
+    ["that answers garbage", garbage, /is not a key set/],
+    ["that answers ten megabytes", enormous, /larger than|too large|at most|more than/],
+    ["that fails", status(503), /503/],
+  ] as const)(
+    "of an issuer %s leave those of another alone, and say why",
+    async (_, answer, why) => {
+      const key = await makeKey("good")
+      const [bad, good] = [await startIssuer(answer), await startIssuer(keys(key))]
+      await rule("beside", [
+        { issuer: "bad", jwksUri: `${bad.url}/keys`, timeout: "1s" },
+        { issuer: "good", jwksUri: `${good.url}/keys` },
+      ])
+      const { message } = await ready("beside", "False")
+      expect(message).toMatch(why)
+      await expect.poll(() => ask(key, "good"), WAIT).toBe(200)
+      expect(await ask(key, "bad")).toBe(401)
+      // Its time comes, and then it counts like any other.
+      bad.answer = keys(key)
+      await ready("beside", "True")
+      await expect.poll(() => ask(key, "bad"), WAIT).toBe(200)
+      await Promise.all([bad.close(), good.close()])
+    },
+    60_000,
+  )
+
+  it("are never fetched from link-local and metadata addresses", async () => {
+    await rule("metadata", [{ issuer: "metadata", jwksUri: "http://169.254.169.254/latest/keys" }])
+    expect((await ready("metadata", "False")).message).toMatch(/metadata service/)
+    const port = await freePort()
+    await rule("metadata", [{ issuer: "metadata", jwksUri: `http://[fe80::1]:${port}/keys` }])
+    expect((await ready("metadata", "False")).message).toMatch(/link-local/)
+  })
+
+  it("of an issuer that is down survive a restart of the control plane", async () => {
+    const key = await makeKey("kept")
+    const down = await startIssuer(keys(key))
+    await rule("kept", [{ issuer: "kept", jwksUri: `${down.url}/keys` }])
+    await ready("kept", "True")
+    await expect.poll(() => ask(key, "kept"), WAIT).toBe(200)
+    await expect
+      .poll(async () => (await mesh.api.kubectl("get cm -n merlon-system -l merlon.dev/key-set -o yaml")).out, WAIT)
+      .toContain(down.url)
+    await down.close()
+    await mesh.control.kill()
+    await mesh.control.run()
+    await expect.poll(() => mesh.control.metric("merlon_control_connected_proxies"), WAIT).toBe(1)
+    expect(await ask(key, "kept")).toBe(200)
+    // A proxy that never had them gets them too.
+    const fresh = await mesh.workload("fresh", { labels: { app: "httpbin" } })
+    const headers = { authorization: `Bearer ${await key.token("kept")}` }
+    expect(await fresh.get("/", headers)).toBe(200)
+    expect(await fresh.get("/", { authorization: `Bearer ${await (await makeKey("kept")).token("kept")}` })).toBe(401)
+  })
+})
