@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The stored policies in the form that is sent: validated, stripped, encoded once. A document that cannot be read never
-// takes the place of one that could.
+// takes the place of one that could; where none could, the strictest it could mean stands in for it.
 
 import { isDeepStrictEqual } from "node:util"
 import { type Fault, keySetId, type MeshNames, validate } from "@merlon/policy"
 import { type ProxyResource, resourceNames, type VersionedResource } from "@merlon/xds"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { contentVersion } from "./canonical-json.js"
+import { closedStandIn } from "./closed-stand-in.js"
 import { type SecurityPolicy, wireDocument } from "./wire-document.js"
 
 export type SecurityKind = SecurityPolicy["kind"]
@@ -26,6 +27,8 @@ export interface ShelvedPolicy {
   readonly resource: VersionedResource
   /** Of the rules that bring no keys of their own. */
   readonly keySets: ReadonlySet<string>
+  /** Not as people wrote it, because that cannot be read. */
+  readonly standsIn: boolean
 }
 
 export interface ShelfChange {
@@ -58,7 +61,7 @@ export class PolicyShelf {
 
   /** Undefined where nothing changed that proxies would notice. */
   set(kind: SecurityKind, object: KubernetesObject): ShelfChange | undefined {
-    const { names, encode } = this.#options
+    const { names } = this.#options
     const { namespace = "default", name } = object.metadata
     const key = policyKey(kind, namespace, name)
     const seen = this.#seen.get(key)
@@ -66,21 +69,12 @@ export class PolicyShelf {
     if (seen !== undefined && meansTheSame(seen, object, names)) return undefined
     const before = this.#policies.get(key)
     const { document, faults } = validate(object, names)
-    if (document === undefined || document.kind !== kind) return this.#unreadable(key, before, object, faults)
-    const wire = wireDocument(document, names)
-    const version = contentVersion(wire)
-    if (before?.resource.version === version) return undefined
-    const value = encode({ kind: "policy", document: wire })
-    const after: ShelvedPolicy = {
-      key,
-      document,
-      namespace,
-      selector: document.spec.selector?.matchLabels ?? {},
-      resource: { name: resourceNames.policy(kind, namespace, name), version, value },
-      keySets: keySetsOf(document),
-    }
-    this.#policies.set(key, after)
-    return { before, after }
+    if (document !== undefined && document.kind === kind) return this.#replace(key, before, document, false)
+    // Fail closed: without the last good version a refusal would turn into an admission. Another object of the same name
+    // is no version of it: whoever deleted the old one meant it.
+    const kept = before !== undefined && !before.standsIn && before.document.metadata.uid === object.metadata.uid
+    this.#options.onInvalid(key, faults, kept)
+    return kept ? undefined : this.#replace(key, before, closedStandIn(kind, object, names), true)
   }
 
   delete(kind: SecurityKind, namespace: string, name: string): ShelfChange | undefined {
@@ -91,19 +85,36 @@ export class PolicyShelf {
     return before === undefined ? undefined : { before, after: undefined }
   }
 
-  #unreadable(
+  #replace(
     key: string,
     before: ShelvedPolicy | undefined,
-    object: KubernetesObject,
-    faults: readonly Fault[],
+    document: SecurityPolicy | undefined,
+    standsIn: boolean,
   ): ShelfChange | undefined {
-    // Fail closed: without the last good version a refusal would turn into an admission. Another object of the same name
-    // is no version of it: whoever deleted the old one meant it.
-    const kept = before !== undefined && before.document.metadata.uid === object.metadata.uid
-    this.#options.onInvalid(key, faults, kept)
-    if (kept || before === undefined) return undefined
-    this.#policies.delete(key)
-    return { before, after: undefined }
+    if (document === undefined) {
+      this.#policies.delete(key)
+      return before === undefined ? undefined : { before, after: undefined }
+    }
+    const { names, encode } = this.#options
+    const wire = wireDocument(document, names)
+    const version = contentVersion(wire)
+    if (before?.resource.version === version) return undefined
+    const { kind, metadata, spec } = document
+    const after: ShelvedPolicy = {
+      key,
+      document,
+      namespace: metadata.namespace,
+      selector: spec.selector?.matchLabels ?? {},
+      resource: {
+        name: resourceNames.policy(kind, metadata.namespace, metadata.name),
+        version,
+        value: encode({ kind: "policy", document: wire }),
+      },
+      keySets: keySetsOf(document),
+      standsIn,
+    }
+    this.#policies.set(key, after)
+    return { before, after }
   }
 }
 

@@ -9,8 +9,9 @@ import { type KubernetesObject, objectKey } from "../kubernetes/resource-type.js
 import type { MeshWorkload } from "../registry/mesh-workload.js"
 import { podOf, serviceOf } from "../registry/testing/objects.js"
 import { contentVersion } from "./canonical-json.js"
+import { closedStandIn } from "./closed-stand-in.js"
 import type { SecurityKind } from "./policy-shelf.js"
-import { policyOf, viewsStage } from "./testing/views-stage.js"
+import { MESH, policyOf, viewsStage } from "./testing/views-stage.js"
 
 const ROOT = "merlon-system"
 const runs = { numRuns: 600, interruptAfterTimeLimit: 15_000 }
@@ -82,6 +83,8 @@ const bursts = fc
 /** What is stored, with the last readable version of each policy. */
 class World {
   readonly policies = new Map<string, KubernetesObject>()
+  /** Keys of policies of which nothing readable is known. */
+  readonly standIns = new Set<string>()
 
   apply(stage: Stage, step: Step): void {
     if ("keys" in step) stage.keySets.set(step.keys, step.jwks)
@@ -103,10 +106,17 @@ class World {
       if (!set) {
         views.deletePolicy(kind, namespace, name)
         this.policies.delete(key)
+        this.standIns.delete(key)
         return
       }
       views.setPolicy(kind, object)
-      if ((object.spec as { enforcement: string }).enforcement !== "Broken") this.policies.set(key, object)
+      if ((object.spec as { enforcement: string }).enforcement !== "Broken") {
+        this.policies.set(key, object)
+        this.standIns.delete(key)
+      } else if (!this.policies.has(key) || this.standIns.has(key)) {
+        this.policies.set(key, { ...object, spec: closedStandIn(kind, object, MESH.names)?.spec })
+        this.standIns.add(key)
+      }
     }
   }
 

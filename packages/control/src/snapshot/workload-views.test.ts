@@ -201,13 +201,33 @@ describe("a change", () => {
 describe("a document that cannot be read", () => {
   const broken = { selector: { matchLabels: web }, rulez: [] }
 
-  it("is left out and reported where there was none before", () => {
-    const { registry, views, settle, namesOf, invalid } = viewsStage()
+  it("is reported, and the strictest it could mean enforced, where no readable version is known", () => {
+    const { registry, views, settle, namesOf, invalid, encoded } = viewsStage()
     registry.setPod(podOf("foo/a", { labels: web }))
-    views.setPolicy(AP, policyOf(AP, "foo/p", broken))
+    registry.setPod(podOf("foo/b"))
+    views.setPolicy(AP, policyOf(AP, "foo/p", { ...broken, action: "DENY" }))
     settle()
-    expect(namesOf("foo/a")).toEqual(["trust", "workload"])
+    expect(namesOf("foo/a")).toEqual(["policy/AuthorizationPolicy/foo/p", "trust", "workload"])
+    expect(namesOf("foo/b")).toEqual(["trust", "workload"])
+    expect(encoded).toContainEqual({
+      kind: "policy",
+      document: expect.objectContaining({
+        spec: { selector: { matchLabels: web }, action: "DENY", rules: [{}] },
+      }),
+    })
     expect(invalid).toEqual(["AuthorizationPolicy/foo/p left out: spec.rulez"])
+    views.setPolicy(AP, policyOf(AP, "foo/p", forWeb, { generation: 2 }))
+    settle()
+    expect(encoded.at(-1)).toMatchObject({ document: { spec: forWeb } })
+  })
+
+  it("is never kept in the reading of an earlier unreadable version", () => {
+    const { registry, views, settle, namesOf } = viewsStage()
+    registry.setPod(podOf("foo/a", { labels: web }))
+    views.setPolicy(AP, policyOf(AP, "foo/p", { selector: { matchLabels: { app: "db" } }, rulez: [] }))
+    views.setPolicy(AP, policyOf(AP, "foo/p", broken, { generation: 2 }))
+    settle()
+    expect(namesOf("foo/a")).toContain("policy/AuthorizationPolicy/foo/p")
   })
 
   it("leaves the last good version in force", () => {
@@ -227,12 +247,13 @@ describe("a document that cannot be read", () => {
   })
 
   it("does not keep alive another object that had its name", () => {
-    const { registry, views, settle, namesOf } = viewsStage()
+    const { registry, views, settle, encoded } = viewsStage()
     registry.setPod(podOf("foo/a", { labels: web }))
     views.setPolicy(AP, policyOf(AP, "foo/p", forWeb))
     views.setPolicy(AP, policyOf(AP, "foo/p", broken, { uid: "another" }))
     settle()
-    expect(namesOf("foo/a")).toEqual(["trust", "workload"])
+    const policies = encoded.filter(({ kind }) => kind === "policy")
+    expect(policies.at(-1)).toMatchObject({ document: { metadata: { uid: "another" }, spec: { action: "ALLOW" } } })
   })
 
   it.each([null, 7, [], "x", { spec: null }])("does not end the control plane where its spec is %j", spec => {

@@ -145,7 +145,7 @@ describe("Enforced", () => {
     [
       "an invalid document",
       inputs(undefined),
-      "False Invalid: an invalid document is sent to nobody; proxies that had a valid version of it keep that",
+      "False Invalid: an invalid document is sent to nobody; its last valid version stays in force, or after a restart the strictest it could mean",
     ],
     [
       "routes that nobody asks for",

@@ -110,7 +110,8 @@ function superseded({ document, mesh, reach, superseded: found }: ConditionInput
 
 function enforced({ document, reach, generation, mesh, enforcement }: ConditionInputs): Said {
   if (document === undefined) {
-    const message = "an invalid document is sent to nobody; proxies that had a valid version of it keep that"
+    const message =
+      "an invalid document is sent to nobody; its last valid version stays in force, or after a restart the strictest it could mean"
     return { status: "False", reason: "Invalid", message }
   }
   if (reach.workloads === 0) {

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect, it } from "vitest"
+import { closedStandIn, NOBODYS_KEY } from "./closed-stand-in.js"
+import { MESH, policyOf } from "./testing/views-stage.js"
+import type { SecurityPolicy } from "./wire-document.js"
+
+const selector = { matchLabels: { app: "web" } }
+const NO_KEYS = { issuer: "unreadable", jwks: NOBODYS_KEY }
+
+it.each<[string, SecurityPolicy["kind"], object, object | undefined]>([
+  ["an ALLOW allows nothing", "AuthorizationPolicy", { selector, rulez: 1 }, { selector, action: "ALLOW" }],
+  ["a DENY denies everything", "AuthorizationPolicy", { action: "DENY" }, { action: "DENY", rules: [{}] }],
+  ["an action nobody knows denies everything", "AuthorizationPolicy", { action: 7 }, { action: "DENY", rules: [{}] }],
+  ["an AUDIT is left out", "AuthorizationPolicy", { action: "AUDIT", rulez: 1 }, undefined],
+  ["a shadow is left out", "AuthorizationPolicy", { enforcement: "Shadow", rulez: 1 }, undefined],
+  ["a mode nobody knows is STRICT", "PeerAuthentication", { mtls: { mode: "X" } }, { mtls: { mode: "STRICT" } }],
+  [
+    "a selector that cannot be read selects all in scope",
+    "PeerAuthentication",
+    { selector: { matchLabels: { a: 1 } } },
+    { mtls: { mode: "STRICT" } },
+  ],
+  [
+    "a selector of which a part cannot be read, too",
+    "PeerAuthentication",
+    { selector: { ...selector, not: {} } },
+    { mtls: { mode: "STRICT" } },
+  ],
+  ["no token verifies", "RequestAuthentication", { jwtRules: [{}] }, { jwtRules: [NO_KEYS] }],
+  [
+    "a token stays demanded",
+    "RequestAuthentication",
+    { jwtRules: [7, { presence: "REQUIRED", x: 1 }] },
+    { jwtRules: [{ ...NO_KEYS, presence: "REQUIRED" }] },
+  ],
+])("%s", (_, kind, spec, expected) => {
+  expect(closedStandIn(kind, policyOf(kind, "foo/p", spec), MESH.names)?.spec).toEqual(expected)
+})

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands in for a stored policy that cannot be read while no readable version of it is known, as after a restart of
+// the control plane or a return to an older one: the strictest that it could have meant, on what it selects. Left out,
+// it would turn refusals into admissions without anybody having said so.
+
+import { type MeshNames, validate } from "@merlon/policy"
+import type { KubernetesObject } from "../kubernetes/resource-type.js"
+import { listOf, objectOf } from "../registry/foreign.js"
+import type { SecurityPolicy } from "./wire-document.js"
+
+/** Undefined where it would change no outcome, however it is to be read. */
+export function closedStandIn(
+  kind: SecurityPolicy["kind"],
+  object: KubernetesObject,
+  names: MeshNames,
+): SecurityPolicy | undefined {
+  const spec = objectOf(object.spec)
+  const { name, namespace = "default", uid, generation, creationTimestamp, annotations } = object.metadata
+  const isShadow = spec.enforcement === "Shadow" || annotations?.[names.dryRunAnnotation] === "true"
+  const closed = isShadow ? undefined : CLOSED[kind](spec)
+  if (closed === undefined) return undefined
+  const standIn = {
+    apiVersion: `${names.securityGroup}/${names.version}`,
+    kind,
+    metadata: { name, namespace, uid, generation, creationTimestamp },
+    spec: { ...selectorOf(spec.selector), ...closed },
+  }
+  const { document } = validate(JSON.parse(JSON.stringify(standIn)), names)
+  return document?.kind === kind ? document : undefined
+}
+
+/** Its x is the SHA-256 of "merlon: nobody has this key 0", so nobody can know the private half. */
+export const NOBODYS_KEY = JSON.stringify({
+  keys: [
+    {
+      kty: "EC",
+      crv: "P-256",
+      x: "IUcAfZ8fhEU6Cqxw4dBMtJlgxP4r9hwaZIuJ5q45fiU",
+      y: "vHpiTtolEBD7TyPkO0CD5iXux3projdaO5YXvRTMN6w",
+    },
+  ],
+})
+
+type Closed = (spec: { readonly [field: string]: unknown }) => object | undefined
+
+const CLOSED: { readonly [K in SecurityPolicy["kind"]]: Closed } = {
+  AuthorizationPolicy: ({ action = "ALLOW" }) => {
+    if (action === "AUDIT") return undefined
+    // One that allows without a rule allows nothing, and leaves to others what they allow.
+    return action === "ALLOW" ? { action } : { action: "DENY", rules: [{}] }
+  },
+  PeerAuthentication: () => ({ mtls: { mode: "STRICT" } }),
+  // No token verifies; requests without one pass, unless a rule demands one.
+  RequestAuthentication: ({ jwtRules }) => {
+    const demanded = listOf(jwtRules).some(rule => objectOf(rule).presence === "REQUIRED")
+    const presence = demanded ? { presence: "REQUIRED" } : {}
+    return { jwtRules: [{ issuer: "unreadable", jwks: NOBODYS_KEY, ...presence }] }
+  },
+}
+
+/** Where the selector itself cannot be read, everything in scope is meant. */
+function selectorOf(value: unknown): object {
+  const { matchLabels, ...others } = objectOf(value)
+  const labels = Object.entries(objectOf(matchLabels))
+  if (labels.length === 0 || Object.keys(others).length > 0) return {}
+  return labels.every(([, label]) => typeof label === "string") ? { selector: { matchLabels } } : {}
+}
