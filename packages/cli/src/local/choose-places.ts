@@ -33,7 +33,9 @@ export async function choosePlaces({ count, block, remembered }: PlacesWish, loo
     if (await allFree(inBlock(block), look)) return { places: inBlock(block), note: undefined }
     throw new CommandError(`addresses 127.${block}.0.x cannot be had; leave out \`--block\`, or choose another one`)
   }
-  if (remembered.length === count && (await allFree(remembered, look))) return { places: remembered, note: undefined }
+  // Ports that were others for want of the usual ones are no reason to stay with them.
+  const isUsual = remembered.length === count && remembered.every(hasUsualPorts)
+  if (isUsual && (await allFree(remembered, look))) return { places: remembered, note: undefined }
   if ((await look("127.1.0.1", 0)) === "no such address") {
     const note = "this system has one loopback address only: proxies have ports of their own instead of 15080"
     return { places: await shifted(count, () => LOOPBACK, look), note }
@@ -45,6 +47,10 @@ export async function choosePlaces({ count, block, remembered }: PlacesWish, loo
   }
   const note = "something listens on a port of the samples at every address: some of their ports are others"
   return { places: await shifted(count, index => `127.1.0.${index + 1}`, look), note }
+}
+
+function hasUsualPorts({ xserver, application }: Place): boolean {
+  return xserver === USUAL.xserver && application === USUAL.application
 }
 
 async function allFree(places: readonly Place[], look: Look): Promise<boolean> {

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+import { appendFileSync, closeSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterEach, beforeEach, describe, expect, it, test } from "vitest"
+import { followLog } from "./follow-log.js"
+import { openLog, rotateLog, tailOf } from "./log-file.js"
+
+let folder: string
+let log: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "log-"))
+  log = join(folder, "logs", "a.log")
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+function write(text: string): void {
+  const file = openLog(log)
+  writeFileSync(file, text)
+  closeSync(file)
+}
+
+describe("a log", () => {
+  it("is its owner's alone", () => {
+    write("x\n")
+    expect(statSync(log).mode & 0o077).toBe(0)
+  })
+
+  it("begins anew with each start and keeps the one before", () => {
+    write("one\n")
+    rotateLog(log)
+    write("two\n")
+    rotateLog(log)
+    write("three\n")
+    expect([readFileSync(log, "utf8"), readFileSync(`${log}.1`, "utf8")]).toEqual(["three\n", "two\n"])
+  })
+
+  const long = `${"x".repeat(200)}\n`.repeat(2_000)
+  test.each<[string, number | undefined, string]>([
+    ["a\nb\nc\n", 2, "b\nc\n"],
+    ["a\nb\nc", 2, "b\nc"],
+    ["a\n", 5, "a\n"],
+    ["a\nb\n", 0, ""],
+    ["a\nb\n", undefined, "a\nb\n"],
+    ["", 3, ""],
+    [`${long}end\n`, 2, `${"x".repeat(200)}\nend\n`],
+  ])("ends with its last lines (case %#)", (text, count, expected) => {
+    write(text)
+    expect(tailOf(log, count)).toBe(expected)
+  })
+
+  it("that is not there has no lines", () => {
+    expect(tailOf(join(folder, "none.log"), 3)).toBe("")
+  })
+})
+
+it("is followed as it grows, and over a restart of its process", async () => {
+  write("before\n")
+  const stop = new AbortController()
+  let seen = ""
+  const followed = followLog(log, bytes => (seen += bytes.toString()), stop.signal)
+  appendFileSync(log, "one\n")
+  await expect.poll(() => seen, { timeout: 10_000 }).toBe("one\n")
+  rotateLog(log)
+  write("two\n")
+  await expect.poll(() => seen, { timeout: 10_000 }).toBe("one\ntwo\n")
+  stop.abort()
+  await followed
+})

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import { ManagedProcess } from "./managed-process.js"
+import { identityOf, isRunning } from "./process-identity.js"
+
+let folder: string
+let running: ManagedProcess | undefined
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "process-"))
+})
+afterEach(async () => {
+  await running?.stop(0)
+  rmSync(folder, { recursive: true })
+})
+
+const POLL = { timeout: 15_000, interval: 20 }
+
+function manage(script: string) {
+  const program = join(folder, "a program.mjs")
+  writeFileSync(program, script)
+  const deaths: string[] = []
+  const managed = new ManagedProcess({
+    name: "test",
+    program,
+    args: ["one two"],
+    env: { PATH: process.env.PATH ?? "", WORD: "said" },
+    log: join(folder, "logs", "test.log"),
+    leash: "data:text/javascript,",
+    changed: () => undefined,
+    died: (_, how) => deaths.push(how),
+  })
+  running = managed
+  const log = (): string => readFileSync(managed.log, "utf8")
+  return { managed, deaths, log }
+}
+
+const STAY = "setInterval(() => undefined, 1000);"
+
+describe("a managed process", () => {
+  it("writes what it says into its log", async () => {
+    const { managed, log } = manage(`console.log(process.argv[2]); console.error(process.env.WORD); ${STAY}`)
+    managed.start()
+    await expect.poll(log, POLL).toBe("one two\nsaid\n")
+    expect(managed.record && isRunning(managed.record, managed.record.program)).toBe(true)
+  })
+
+  it("is started again when it dies, and counts that", async () => {
+    const { managed, deaths, log } = manage(`console.log("up"); ${STAY}`)
+    managed.start()
+    await expect.poll(log, POLL).toBe("up\n")
+    process.kill(managed.record?.pid ?? 0, "SIGKILL")
+    await expect.poll(log, POLL).toBe("up\nup\n")
+    expect(deaths).toEqual(["SIGKILL"])
+    expect(managed.record?.restarts).toBe(1)
+  })
+
+  it("is not started again once it was told to stop", async () => {
+    const { managed, deaths, log } = manage(`console.log("up"); ${STAY}`)
+    managed.start()
+    await expect.poll(log, POLL).toBe("up\n")
+    await managed.stop(10_000)
+    expect([managed.record, deaths]).toEqual([undefined, []])
+  })
+
+  it("is ended where it does not stop", async () => {
+    const { managed, log } = manage(`process.on("SIGTERM", () => console.log("no")); console.log("up"); ${STAY}`)
+    managed.start()
+    await expect.poll(log, POLL).toBe("up\n")
+    const identity = managed.record && identityOf(managed.record.pid)
+    await managed.stop(200)
+    expect(log()).toBe("up\nno\n")
+    expect(identity && isRunning(identity)).toBe(false)
+  })
+
+  it("can be stopped while it waits to be started again", async () => {
+    const { managed, deaths } = manage("process.exit(3)")
+    managed.start()
+    await expect.poll(() => deaths, POLL).toEqual(["exit code 3"])
+    await managed.stop(10_000)
+    expect(managed.record).toBeUndefined()
+  })
+})

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterEach, beforeEach, describe, expect, it, test } from "vitest"
+import { dataFolder, recordOrThrow } from "./data-folder.js"
+import { newRecord, readRecord, writeRecord } from "./mesh-record.js"
+
+const record = newRecord({
+  phase: "ready",
+  mesh: "merlon",
+  domain: "merlon.dev",
+  supervisor: { pid: 1, started: "x" },
+  ports: { api: 1, mesh: 2, webhook: 3, health: 4 },
+  workloads: [],
+  waysIn: [],
+  processes: [],
+})
+
+let folder: string
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "record-"))
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+describe("the record of a mesh", () => {
+  it("is read as it was written, by its owner alone", () => {
+    writeRecord(folder, record)
+    expect(readRecord(folder)).toEqual(record)
+    expect(statSync(join(folder, "mesh.json")).mode & 0o077).toBe(0)
+  })
+
+  test.each(["", "{", "[]", '{"version": 99}'])("%j is none", text => {
+    writeFileSync(join(folder, "mesh.json"), text)
+    expect(readRecord(folder)).toBeUndefined()
+  })
+
+  it("of a stopped mesh is none to work with", () => {
+    writeRecord(folder, { ...record, phase: "stopped" })
+    expect(() => recordOrThrow(folder)).toThrow(/nothing runs in .*merlonctl up/)
+    expect(() => recordOrThrow(join(folder, "none"))).toThrow(/there is no mesh/)
+  })
+})
+
+describe("the folder that is meant", () => {
+  it("is the one that is named", () => {
+    expect(dataFolder({ data: "a b" }, "/x")).toBe("/x/a b")
+  })
+
+  it("is the nearest one above where a mesh is", () => {
+    writeRecord(join(folder, ".merlon"), record)
+    const below = join(folder, "a", "b")
+    mkdirSync(below, { recursive: true })
+    expect(dataFolder({}, below)).toBe(join(folder, ".merlon"))
+  })
+
+  it("is not one of somebody else", () => {
+    writeRecord(join(folder, ".merlon"), record)
+    const below = join(folder, "a")
+    expect(dataFolder({}, below, (process.getuid?.() ?? 0) + 1)).toBe(join(below, ".merlon"))
+  })
+
+  it("is here where there is none", () => {
+    expect(dataFolder({}, join(folder, "a"))).toBe(join(folder, "a", ".merlon"))
+  })
+})

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect, it } from "vitest"
+import { afterDeath, NO_DEATHS } from "./restart-delay.js"
+
+function delays(lives: readonly number[]): readonly number[] {
+  let deaths = NO_DEATHS
+  return lives.map(lived => {
+    const after = afterDeath(deaths, lived)
+    deaths = after.deaths
+    return after.delayMs
+  })
+}
+
+it("waits longer each time, up to half a minute", () => {
+  expect(delays(new Array(9).fill(10))).toEqual([500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000])
+})
+
+it("begins anew after a minute of good health", () => {
+  expect(delays([10, 10, 60_000, 10])).toEqual([500, 1_000, 500, 1_000])
+})

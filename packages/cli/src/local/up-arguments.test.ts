@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect, test } from "vitest"
+import { type UpFlags, upCommand } from "../ctl/commands/up.js"
+import { upArguments } from "./up-arguments.js"
+
+test.each([
+  [[]],
+  [["--no-samples", "--mesh", "dubbo", "--domain", "dubbo.apache.org"]],
+  [["--api-port", "1", "--mesh-port", "2", "--webhook-port", "3", "--health-port", "4", "--block", "5"]],
+  [["--way-in", "httpbin.foo=8000", "--way-in", "web.app=8080"]],
+])("a supervisor in the background gets what was asked for: %j", given => {
+  const flagsOf = (args: readonly string[]): UpFlags =>
+    upCommand()
+      .action(() => undefined)
+      .parse([...args], { from: "user" })
+      .opts<UpFlags>()
+  const flags = flagsOf(given)
+  expect(flagsOf(upArguments(flags, "/a b"))).toEqual({ ...flags, data: "/a b" })
+})

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+import { once } from "node:events"
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net"
+import { afterEach, describe, expect, it } from "vitest"
+import { lookAtPort } from "./free-port.js"
+import { WayIn } from "./way-in.js"
+
+const closing: (() => unknown)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close()
+})
+
+async function server(handle: (socket: Socket) => void): Promise<number> {
+  const listening: Server = createServer({ allowHalfOpen: true }, handle)
+  listening.listen(0, "127.0.0.1")
+  await once(listening, "listening")
+  closing.push(() => listening.close())
+  return (listening.address() as AddressInfo).port // a TCP server has one
+}
+
+const saying = (text: string) => server(socket => socket.on("error", () => undefined).end(text))
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, "127.0.0.1")
+  await once(probe, "listening")
+  const { port } = probe.address() as AddressInfo // as above
+  probe.close()
+  await once(probe, "close")
+  return port
+}
+
+async function wayTo(...ports: readonly number[]): Promise<number> {
+  const way = new WayIn(ports.map(port => ({ address: "127.0.0.1", port })))
+  const port = await freePort()
+  await way.listen("127.0.0.1", port)
+  closing.push(() => way.close())
+  return port
+}
+
+async function ask(port: number, text = ""): Promise<string> {
+  const socket = connect({ port, host: "127.0.0.1" })
+  socket.end(text)
+  let answer = ""
+  socket.on("data", piece => {
+    answer += piece.toString()
+  })
+  socket.on("error", () => undefined)
+  await once(socket, "close")
+  return answer
+}
+
+describe("a way in", () => {
+  it("leads to each proxy in turns", async () => {
+    const port = await wayTo(await saying("a"), await saying("b"))
+    expect([await ask(port), await ask(port), await ask(port)]).toEqual(["a", "b", "a"])
+  })
+
+  it("leads to the next one where one does not answer", async () => {
+    const port = await wayTo(await freePort(), await saying("b"))
+    expect([await ask(port), await ask(port)]).toEqual(["b", "b"])
+  })
+
+  it("closes the connection where none answers, and lives on", async () => {
+    const port = await wayTo(await freePort())
+    expect([await ask(port), await ask(port)]).toEqual(["", ""])
+    expect(await lookAtPort("127.0.0.1", port)).toBe("taken")
+  })
+
+  it("waits for the answer of a caller that has said everything", async () => {
+    const echo = await server(socket => {
+      let heard = ""
+      socket.on("data", piece => {
+        heard += piece.toString()
+      })
+      socket.on("end", () => socket.end(`heard ${heard.length}`))
+    })
+    expect(await ask(await wayTo(echo), "x".repeat(300_000))).toBe("heard 300000")
+  })
+
+  it("lets go of the proxy when its caller is gone", async () => {
+    let gone: Promise<unknown> | undefined
+    const target = await server(socket => {
+      socket.on("error", () => undefined)
+      gone = once(socket.resume(), "end")
+      socket.write("hello")
+    })
+    const caller = connect({ port: await wayTo(target), host: "127.0.0.1" })
+    await once(caller, "data")
+    caller.resetAndDestroy()
+    await gone
+    expect(gone).toBeDefined()
+  })
+
+  it("is closed with all its connections", async () => {
+    const way = new WayIn([{ address: "127.0.0.1", port: await server(socket => socket.write("hello")) }])
+    const port = await freePort()
+    await way.listen("127.0.0.1", port)
+    const caller = connect({ port, host: "127.0.0.1" }).on("error", () => undefined)
+    await once(caller, "data")
+    await Promise.all([way.close(), once(caller, "close")])
+    expect(await lookAtPort("127.0.0.1", port)).toBe("free")
+  })
+})
