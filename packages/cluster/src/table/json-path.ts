@@ -10,10 +10,13 @@ const step =
 
 export function evaluatePath(root: Json, path: string): Json[] {
   let nodes: Json[] = [root]
-  step.lastIndex = 0
-  while (step.lastIndex < path.length) {
+  // A filter walks a path of its own with the same pattern, so the place in this one is kept here.
+  let at = 0
+  while (at < path.length) {
+    step.lastIndex = at
     const match = step.exec(path)
     if (match === null) return []
+    at = step.lastIndex
     const [, field, quoted, index, wildcard, filterPath, filterValue] = match
     const name = field?.replaceAll("\\.", ".") ?? quoted
     nodes = nodes.flatMap(node => {
