@@ -151,6 +151,7 @@ export class LocalMesh {
     progress({ kind: "begin", text: "starting the samples and their proxies" })
     const planned = members.map((member, index) => ({
       ...member,
+      mesh,
       bootstrap: folders[index] ?? "",
       data,
       programs,

@@ -7,6 +7,7 @@ import type { Membership } from "./join-workload.js"
 import { type ControlPlanePorts, logPath } from "./mesh-record.js"
 import type { ProcessPlan } from "./process-set.js"
 import type { Programs } from "./programs.js"
+import { serviceEnvironment } from "./service-environment.js"
 
 export const CONTROL_PLANE = "control-plane"
 
@@ -41,18 +42,20 @@ export function controlPlanePlan({ data, mesh, domain, programs, ports }: Contro
 }
 
 interface MemberParts extends Membership {
+  readonly mesh: string
   readonly bootstrap: string
   readonly data: string
   readonly programs: Programs
   readonly samples: string
 }
 
-export function applicationPlan({ instance, place, bootstrap, data, programs, samples }: MemberParts): ProcessPlan {
+export function applicationPlan(member: MemberParts): ProcessPlan {
+  const { instance, place, data, programs, samples } = member
   const name = processName(instance, "app")
   const { application } = instance
   const common = { name, log: logPath(data, name) }
   if (application.kind === "caller") {
-    const env = childEnvironment(process.env, memberEnvironment({ instance, place, bootstrap }))
+    const env = childEnvironment(process.env, memberEnvironment(member))
     return { ...common, program: programs.merlond, args: application.args, env }
   }
   const { program, version } = application
@@ -77,12 +80,14 @@ export function proxyPlan({ instance, place, bootstrap, data, programs }: Member
 
 /** What a program finds in its environment inside of a workload, as in a pod. */
 export function memberEnvironment(member: {
+  readonly mesh: string
   readonly instance: { readonly namespace: string; readonly name: string; readonly serviceAccount: string }
   readonly place: { readonly address: string }
   readonly bootstrap: string
 }): NodeJS.ProcessEnv {
-  const { instance, place, bootstrap } = member
+  const { mesh, instance, place, bootstrap } = member
   return {
+    ...serviceEnvironment(mesh, instance.namespace),
     MERLON_BOOTSTRAP: bootstrap,
     POD_NAME: instance.name,
     POD_NAMESPACE: instance.namespace,

@@ -44,7 +44,7 @@ export const INSTANCES: readonly SampleInstance[] = [
     name: "consumer-1",
     serviceAccount: "consumer",
     labels: { app: "consumer", version: "v1" },
-    application: { kind: "caller", args: ["xclient", "--watch", "--host", "web"] },
+    application: { kind: "caller", args: ["xclient", "--watch"] },
   },
 ]
 

@@ -66,7 +66,7 @@ function attempts(record: MeshRecord, { cwd, merlonctl, samples }: SummaryPlace)
   const policy = shellWord(shown(`${samples}/policies/peer-strict.yaml`, cwd))
   return [
     `curl http://127.0.0.1:${httpbin.port}/headers`,
-    `${merlonctl} exec consumer -n app -- xclient --host web --print-route`,
+    `${merlonctl} exec consumer -n app -- xclient --print-route`,
     // The policies of the samples are of our own groups.
     record.domain === "merlon.dev"
       ? `${merlonctl} apply -f ${policy}   # and then the first one again`

@@ -34,16 +34,17 @@ export function execCommand(): Command {
 
 const EXAMPLES = `
 Examples:
-  merlonctl exec consumer -n app -- xclient --host web --print-route
-  merlonctl exec consumer -n app -- xclient --host web --expect v1=50,v2=50 100
+  merlonctl exec consumer -n app -- xclient --print-route
+  merlonctl exec consumer -n app -- xclient --expect v1=50,v2=50 100
   merlonctl exec consumer -n app -- sh -c 'echo $POD_NAME $POD_IP'`
 
 async function run(word: string, program: string, args: readonly string[], flags: ExecFlags): Promise<void> {
   const data = dataFolder(flags, process.cwd())
-  const { workloads } = recordOrThrow(data)
+  const { mesh, workloads } = recordOrThrow(data)
   const workload = workloadNamed(workloads, word, flags.namespace)
   const bootstrap = join(workloadFolder(data, workload), "bootstrap.yaml")
-  const env = childEnvironment(process.env, memberEnvironment({ instance: workload, place: workload.place, bootstrap }))
+  const member = { mesh, instance: workload, place: workload.place, bootstrap }
+  const env = childEnvironment(process.env, memberEnvironment(member))
   const xclient = [findPrograms().merlond, "xclient", ...args]
   const child =
     program === "xclient"
