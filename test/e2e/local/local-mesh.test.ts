@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// The local mesh as a person has it, from `up` to `down`, with crashes in between. One mesh serves all tests, in their
+// order.
+
+import { randomInt } from "node:crypto"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, beforeAll, expect, it } from "vitest"
+import { type MeshRecord, writeRecord } from "../../../packages/cli/src/local/mesh-record.js"
+import { freePort } from "../../../packages/cluster/src/store/testing/free-port.js"
+import { type Ended, Merlonctl, survivors } from "./support/merlonctl.js"
+
+const POLL = { timeout: 20_000, interval: 50 }
+const STARTING = 90_000
+
+const folder = mkdtempSync(join(tmpdir(), "local mesh-"))
+const mesh = new Merlonctl(join(folder, "one"))
+const second = new Merlonctl(join(folder, "two"))
+/** Of every mesh that ever ran here. */
+const records: MeshRecord[] = []
+let first: Ended
+
+async function up(which: Merlonctl, ...args: readonly string[]): Promise<Ended> {
+  const ended = await which.run("up", "--detach", ...args)
+  expect(ended.stderr).toContain("workloads ready")
+  expect(ended.code).toBe(0)
+  records.push(which.record)
+  return ended
+}
+
+/** The status, or that the connection was closed without one. */
+async function call(url: string): Promise<number | "closed"> {
+  return fetch(url).then(
+    async response => {
+      await response.arrayBuffer()
+      return response.status
+    },
+    () => "closed" as const,
+  )
+}
+
+beforeAll(async () => {
+  const ports = []
+  for (let count = 0; count < 6; count++) ports.push(String(await freePort()))
+  const [api = "", mesher = "", webhook = "", health = "", httpbin = "", web = ""] = ports
+  first = await up(
+    mesh,
+    ...["--block", String(randomInt(100, 250))],
+    ...["--api-port", api, "--mesh-port", mesher, "--webhook-port", webhook, "--health-port", health],
+    ...["--way-in", `httpbin.foo=${httpbin}`, "--way-in", `web.app=${web}`],
+  )
+}, STARTING)
+
+afterAll(async () => {
+  for (const which of [mesh, second]) await which.run("down")
+  rmSync(folder, { recursive: true, force: true })
+}, STARTING)
+
+it("says what runs where and what to try", () => {
+  const { workloads, waysIn } = mesh.record
+  for (const { name, place, serves } of workloads) {
+    expect(first.stdout).toMatch(new RegExp(`${name} +${serves ? `${place.address}:15080` : "-"} `))
+  }
+  expect(first.stdout).toContain(`export KUBECONFIG='${mesh.data}/kubeconfig'`)
+  expect(first.stdout).toContain(`curl http://127.0.0.1:${waysIn[0]?.port}/headers`)
+})
+
+it("is well, and tells so", async () => {
+  const { code, stdout } = await mesh.run("status", "-o", "json")
+  const { phase, controlPlane, workloads, processes } = JSON.parse(stdout)
+  expect({ code, phase, ready: controlPlane.ready }).toEqual({ code: 0, phase: "ready", ready: true })
+  expect(workloads).toHaveLength(4)
+  for (const workload of workloads) {
+    expect(workload).toMatchObject({ ready: true, policies: 0, revision: expect.any(Number) })
+    expect(Date.parse(workload.certificateExpires)).toBeGreaterThan(Date.now())
+  }
+  expect(processes.map(({ running }: { running: boolean }) => running)).toEqual(new Array(9).fill(true))
+})
+
+it("answers callers from outside, in turns where there are several", async () => {
+  expect(await call(mesh.wayIn("httpbin.foo", "/get"))).toBe(200)
+  const greetings = []
+  for (let count = 0; count < 2; count++) {
+    const response = await fetch(mesh.wayIn("web.app", "/"), { headers: { connection: "close" } })
+    greetings.push(await response.text())
+  }
+  expect(greetings.sort()).toEqual(["hello from web v1\n", "hello from web v2\n"])
+})
+
+it("runs programs as a workload, with its papers", async () => {
+  const route = await mesh.run("exec", "consumer", "-n", "app", "--", "xclient", "--host", "web", "--print-route")
+  expect(route.code).toBe(0)
+  const { host, destinations } = JSON.parse(route.stdout)
+  expect(host).toBe("web.app.svc.cluster.local")
+  expect(destinations[0].endpoints.map(({ port }: { port: number }) => port)).toEqual([15_080, 15_080])
+
+  const shell = await mesh.run("exec", "consumer", "--", "sh", "-c", "echo $POD_NAME $SERVICE_ACCOUNT; exit 7")
+  expect(shell).toMatchObject({ code: 7, stdout: "consumer-1 consumer\n" })
+})
+
+it("shows the logs of its processes", async () => {
+  await call(mesh.wayIn("httpbin.foo", "/anything/seen"))
+  await expect
+    .poll(async () => (await mesh.run("logs", "httpbin", "--tail", "5")).stdout, POLL)
+    .toContain('"path":"/anything/seen"')
+  expect((await mesh.run("logs", "web-v2", "-c", "app")).stdout).toMatch(/^web v2 listens on/)
+  expect((await mesh.run("logs", "control-plane")).stdout).toContain("export KUBECONFIG=")
+  expect(await mesh.run("logs", "nobody")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("httpbin-1 in foo"),
+  })
+})
+
+it("runs once on its data", async () => {
+  for (const args of [["up"], ["up", "--detach"]]) {
+    const { code, stderr } = await mesh.run(...args)
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `error: already running (pid ${mesh.record.supervisor.pid}); \`merlonctl status\` shows it, \`merlonctl down\` stops it\n`,
+    })
+  }
+})
+
+it(
+  "lets another mesh stand beside it, on other ports, and says which",
+  async () => {
+    // As if the other one had run on these ports before.
+    writeRecord(second.data, {
+      ...mesh.record,
+      phase: "stopped",
+      processes: [],
+      mesh: "dubbo",
+      domain: "dubbo.apache.org",
+    })
+    const { stderr } = await up(second)
+    expect(stderr).toContain(`port ${mesh.record.ports.api} is taken: the API is at ${second.record.ports.api}`)
+    expect(await call(second.wayIn("httpbin.foo", "/get"))).toBe(200)
+    const namespace = await second.run("get", "namespace", "foo", "-o", "json", "--domain", "dubbo.apache.org")
+    expect(JSON.parse(namespace.stdout).metadata.labels).toMatchObject({ "dubbo-injection": "enabled" })
+
+    const { record } = second
+    expect(await second.run("down")).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("foo.httpbin-1.xserver"),
+    })
+    expect(survivors(record)).toEqual([])
+    expect(await call(mesh.wayIn("httpbin.foo", "/get"))).toBe(200)
+  },
+  STARTING,
+)
+
+it("takes policies", async () => {
+  const applied = await mesh.run("apply", "-f", "samples/policies/peer-strict.yaml")
+  expect(applied.code).toBe(0)
+  await expect.poll(() => call(mesh.wayIn("httpbin.foo", "/get")), POLL).toBe("closed")
+  expect(await call(mesh.wayIn("web.app", "/"))).toBe(200)
+})
+
+it("starts a process again that dies", async () => {
+  const name = "foo.httpbin-1.xserver"
+  const before = mesh.record.processes.find(process => process.name === name)
+  process.kill(before?.pid ?? 0, "SIGKILL")
+  await expect
+    .poll(() => mesh.record.processes.find(process => process.name === name), POLL)
+    .toMatchObject({ restarts: 1 })
+  await expect.poll(async () => (await mesh.run("status")).code, POLL).toBe(0)
+  expect((await mesh.run("logs", "supervisor")).stdout).toContain(`${name} ended unexpectedly (SIGKILL)`)
+})
+
+it(
+  "leaves no process behind when its supervisor is killed, and comes back with its state",
+  async () => {
+    const { record } = mesh
+    process.kill(record.supervisor.pid, "SIGKILL")
+    await expect.poll(() => survivors(record), POLL).toEqual([])
+    expect(await mesh.run("status")).toMatchObject({ code: 1, stdout: expect.stringContaining("crashed") })
+
+    await up(mesh)
+    expect(mesh.record.ports).toEqual(record.ports)
+    expect(mesh.record.workloads).toEqual(record.workloads)
+    expect(await call(mesh.wayIn("httpbin.foo", "/get"))).toBe("closed")
+    expect(await call(mesh.wayIn("web.app", "/"))).toBe(200)
+  },
+  STARTING,
+)
+
+it(
+  "comes back when everything is killed, enforcing from the first request, and stops at Ctrl-C",
+  async () => {
+    const { record } = mesh
+    for (const { pid } of [record.supervisor, ...record.processes]) process.kill(pid, "SIGKILL")
+    const { child, ended, output } = mesh.start(["up"])
+    // The proxy itself: it can be reached long before the way in is open.
+    const { place } = record.workloads.find(({ name }) => name === "httpbin-1") ?? {}
+    const answers = new Set<number | "closed">()
+    await expect
+      .poll(
+        async () => {
+          answers.add(await call(`http://${place?.address}:${place?.xserver}/get`))
+          return output()
+        },
+        { ...POLL, timeout: STARTING },
+      )
+      .toContain("Ctrl-C stops everything.")
+    records.push(mesh.record)
+    answers.add(await call(mesh.wayIn("httpbin.foo", "/get")))
+    expect([...answers]).toEqual(["closed"])
+    expect(await call(mesh.wayIn("web.app", "/"))).toBe(200)
+    const running = mesh.record
+
+    child.kill("SIGINT")
+    expect((await ended).code).toBe(0)
+    expect(output()).toContain("stopped 9 processes")
+    expect(survivors(running)).toEqual([])
+  },
+  STARTING,
+)
+
+it("goes down for good, twice if asked", async () => {
+  expect(await mesh.run("down")).toMatchObject({ code: 0, stdout: `nothing runs in ${mesh.data}\n` })
+  expect(await mesh.run("status")).toMatchObject({ code: 1, stderr: expect.stringContaining("merlonctl up") })
+  expect(records.flatMap(survivors)).toEqual([])
+})

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// A local mesh as a person has it: a data folder, and `merlonctl` as a process of its own for everything.
+
+import { type ChildProcess, spawn } from "node:child_process"
+import { once } from "node:events"
+import { resolve } from "node:path"
+import { type MeshRecord, readRecord } from "../../../../packages/cli/src/local/mesh-record.js"
+import { isRunning } from "../../../../packages/cli/src/local/process-identity.js"
+
+const MERLONCTL = resolve("packages/cli/bin/merlonctl.js")
+
+export interface Ended {
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export class Merlonctl {
+  readonly data: string
+
+  constructor(data: string) {
+    this.data = data
+  }
+
+  start(args: readonly string[]): { readonly child: ChildProcess; readonly ended: Promise<Ended>; output(): string } {
+    const env = { PATH: process.env.PATH ?? "", MERLON_DATA: this.data, KUBECONFIG: `${this.data}/kubeconfig` }
+    const child = spawn(process.execPath, [MERLONCTL, ...args], { env, stdio: ["ignore", "pipe", "pipe"] })
+    const text = { stdout: "", stderr: "" }
+    child.stdout.on("data", piece => {
+      text.stdout += piece
+    })
+    child.stderr.on("data", piece => {
+      text.stderr += piece
+    })
+    const ended = once(child, "close").then(([code]) => ({ code, ...text }))
+    return { child, ended, output: () => text.stdout + text.stderr }
+  }
+
+  run(...args: readonly string[]): Promise<Ended> {
+    return this.start(args).ended
+  }
+
+  get record(): MeshRecord {
+    const record = readRecord(this.data)
+    if (record === undefined) throw new Error(`there is no record in ${this.data}`)
+    return record
+  }
+
+  wayIn(service: string, path: string): string {
+    const way = this.record.waysIn.find(candidate => candidate.service === service)
+    return `http://127.0.0.1:${way?.port}${path}`
+  }
+}
+
+/** Which of the processes that a record names still run. */
+export function survivors({ supervisor, processes }: MeshRecord): readonly string[] {
+  const left = processes.filter(process => isRunning(process, process.program)).map(({ name }) => name)
+  return isRunning(supervisor) ? [...left, "supervisor"] : left
+}
