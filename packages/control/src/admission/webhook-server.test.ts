@@ -40,7 +40,14 @@ describe("the webhook server", () => {
       ],
     ])
     const observe = (observation: WebhookObservation): void => void observed.push(observation)
-    server = new WebhookServer({ papers, handlers, observe, log: message => logged.push(message), maxBody: 10_000 })
+    server = new WebhookServer({
+      papers,
+      handlers,
+      observe,
+      log: message => logged.push(message),
+      maxBody: 10_000,
+      maxHeld: 15_000,
+    })
     port = await server.listen(0, "127.0.0.1")
   })
   afterAll(async () => {
@@ -82,6 +89,18 @@ describe("the webhook server", () => {
       response: { uid: "u", allowed: true, warnings: ["w"] },
     })
     expect(observed.at(-1)).toMatchObject({ path: "/validate", outcome: "allowed" })
+  })
+
+  it("holds no more bodies at one time than it can, and frees what breaks off", async () => {
+    const slow = connect({ host: "127.0.0.1", port, ca: papers.certificate, servername: "localhost" })
+    slow.on("error", () => undefined)
+    const head = "POST /validate HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9000\r\n\r\n"
+    slow.write(`${head}${"x".repeat(8_000)}`)
+    const asks = async (): Promise<number> => (await ask("/validate", "x".repeat(9_000))).status
+    await expect.poll(asks).toBe(503)
+    expect((await ask("/validate", BODY)).status).toBe(200)
+    slow.destroy()
+    await expect.poll(asks).toBe(400)
   })
 
   it("refuses what it cannot judge, and says nothing of why", async () => {

@@ -27,16 +27,21 @@ export interface WebhookServerOptions {
   readonly observe?: (observation: WebhookObservation) => void
   readonly log?: (message: string, error: unknown) => void
   readonly maxBody?: number
+  /** Of all bodies that are being read. */
+  readonly maxHeld?: number
   readonly maxConnections?: number
 }
 
 /** The API server takes objects of 3 MB, and an update carries two. */
 const MAX_BODY = 7 << 20
+/** Whoever reaches the port may send bodies; not as many at one time as connections would let them. */
+const MAX_HELD = 64 << 20
 const MAX_CONNECTIONS = 512
 
 export class WebhookServer {
   readonly #server: Server
   readonly #options: WebhookServerOptions
+  #held = 0
 
   constructor(options: WebhookServerOptions) {
     this.#options = options
@@ -113,11 +118,11 @@ export class WebhookServer {
       asked.resume()
       return end(reply, fault.status, fault.text)
     }
-    const body = await read(asked, this.#options.maxBody ?? MAX_BODY)
-    if (body === undefined) {
+    const body = await this.#read(asked)
+    if (typeof body !== "string") {
       observe("unreadable")
       reply.setHeader("connection", "close")
-      return end(reply, 413, "the body is too large")
+      return end(reply, body.status, body.text)
     }
     const request = readReview(body)
     if (typeof request === "string") {
@@ -140,33 +145,41 @@ export class WebhookServer {
       send(reply, writeReview(request.uid, { refused }))
     }
   }
+
+  async #read(asked: IncomingMessage): Promise<string | Fault> {
+    const { maxBody = MAX_BODY, maxHeld = MAX_HELD } = this.#options
+    const chunks: Buffer[] = []
+    let size = 0
+    try {
+      // No encoding is set, so bytes.
+      for await (const chunk of asked as AsyncIterable<Buffer>) {
+        size += chunk.length
+        this.#held += chunk.length
+        if (size > maxBody) return { status: 413, text: "the body is too large" }
+        if (this.#held > maxHeld) return { status: 503, text: "too much is being asked at once; ask again" }
+        chunks.push(chunk)
+      }
+      return Buffer.concat(chunks).toString("utf8")
+    } finally {
+      this.#held -= size
+    }
+  }
+}
+
+interface Fault {
+  readonly status: number
+  readonly text: string
 }
 
 function tls({ certificate, key }: ServingPapers) {
   return { cert: certificate, key }
 }
 
-function refusedEarly(
-  { method, headers }: IncomingMessage,
-  known: boolean,
-): { readonly status: number; readonly text: string } | undefined {
+function refusedEarly({ method, headers }: IncomingMessage, known: boolean): Fault | undefined {
   if (!known) return { status: 404, text: "not found" }
   if (method !== "POST") return { status: 405, text: "only POST" }
   const type = (headers["content-type"] ?? "").split(";", 1)[0]?.trim().toLowerCase()
   return type === "application/json" ? undefined : { status: 415, text: "only application/json" }
-}
-
-/** Undefined where it is too large. */
-async function read(asked: IncomingMessage, limit: number): Promise<string | undefined> {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of asked as AsyncIterable<Buffer>) {
-    // no encoding is set, so bytes
-    size += chunk.length
-    if (size > limit) return undefined
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString("utf8")
 }
 
 function send(reply: ServerResponse, json: string): void {
