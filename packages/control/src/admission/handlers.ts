@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which question is answered by what: the paths of the webhooks, each with its handler.
 
-import type { KnownWorkload, MeshConfig, PolicyDocument } from "@merlon/policy"
+import type { MeshConfig } from "@merlon/policy"
 import { INJECT_OPTED_IN_PATH, INJECT_PATH, VALIDATE_PATH } from "../install/webhook-manifests.js"
 import { captureService, type PortsBehind } from "./capture-service.js"
 import { injectPod } from "./inject-pod.js"
 import type { InjectionOptions } from "./injection-options.js"
 import type { AdmissionAnswer, AdmissionRequest } from "./review.js"
-import { validatePolicy } from "./validate-policy.js"
+import { type ValidateOptions, validatePolicy } from "./validate-policy.js"
 
 export type AdmissionHandler = (request: AdmissionRequest) => AdmissionAnswer
 
 export interface HandlerOptions {
   readonly mesh: MeshConfig
   readonly injection: InjectionOptions
-  readonly known?: () => { readonly documents: readonly PolicyDocument[]; readonly workloads: readonly KnownWorkload[] }
+  readonly known?: ValidateOptions["known"]
   /** Labels of a namespace, as far as they are known. */
   readonly namespaceLabels: (namespace: string) => { readonly [key: string]: string } | undefined
   readonly portsBehind: PortsBehind

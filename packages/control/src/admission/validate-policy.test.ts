@@ -2,7 +2,7 @@
 import { meshConfig, meshNames, type PolicyDocument, validate } from "@merlon/policy"
 import { describe, expect, it } from "vitest"
 import { question } from "./testing/requests.js"
-import { validatePolicy } from "./validate-policy.js"
+import { isComparable, validatePolicy } from "./validate-policy.js"
 
 const MESHES = [
   ["merlon", "merlon.dev"],
@@ -112,6 +112,13 @@ describe.each(MESHES)("validation in the mesh %s", (word, domain) => {
       expect(warnings?.[0]).toMatch(/app.*nobody/)
       const web = document("AuthorizationPolicy", { selector: { matchLabels: { app: "web" } }, rules: [{}] })
       expect(validatePolicy(question(web), { mesh, known }).warnings).toEqual([])
+    })
+
+    it("are none where too much is stored to compare", () => {
+      expect(validatePolicy(question(lonely), { mesh, known: () => undefined })).toEqual({ warnings: [] })
+      expect(isComparable(500, 1_000)).toBe(true)
+      expect(isComparable(501, 1)).toBe(false)
+      expect(isComparable(500, 10_000)).toBe(false)
     })
 
     it("never refuse: a fault in comparing is no fault of the document", () => {

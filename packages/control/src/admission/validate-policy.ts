@@ -24,12 +24,17 @@ export interface Known {
 
 export interface ValidateOptions {
   readonly mesh: MeshConfig
-  /** What is in the cluster now; without it nothing is compared. */
-  readonly known?: () => Known
+  /** What is in the cluster now; without it nothing is compared. Undefined where it is more than `isComparable` says. */
+  readonly known?: () => Known | undefined
 }
 
+const MAX_DOCUMENTS = 500
+const MAX_PAIRS = 500_000
+
 /** Beyond this, comparing would hold up the API server for too long; `merlonctl analyze` has the time. */
-const MAX_COMPARED = 500
+export function isComparable(documents: number, workloads: number): boolean {
+  return documents <= MAX_DOCUMENTS && documents * workloads <= MAX_PAIRS
+}
 
 const CAUSES: { readonly [Code in FaultCode]?: string } = {
   "missing-field": "FieldValueRequired",
@@ -102,8 +107,9 @@ function invalid(request: AdmissionRequest, faults: readonly Fault[]) {
 function compared(document: PolicyDocument, { mesh, known }: ValidateOptions): readonly string[] {
   if (known === undefined) return []
   try {
-    const { documents, workloads } = known()
-    if (documents.length > MAX_COMPARED) return []
+    const found = known()
+    if (found === undefined || !isComparable(found.documents.length, found.workloads.length)) return []
+    const { documents, workloads } = found
     const others = documents.filter(other => !isSame(other, document))
     return analyze([...others, document], mesh, workloads)
       .filter(finding => finding.severity !== "info" && isSame(document, { kind: finding.kind, metadata: finding }))

@@ -3,6 +3,7 @@
 
 import { type meshNames, type PolicyDocument, validate } from "@merlon/policy"
 import { admissionHandlers, type HandlerOptions } from "../admission/handlers.js"
+import { isComparable } from "../admission/validate-policy.js"
 import { WebhookServer } from "../admission/webhook-server.js"
 import type { Authority } from "../authority/authority.js"
 import { installWebhooks } from "../install/install.js"
@@ -112,15 +113,21 @@ function handlerOptions({ options, reflectors, registry }: AdmissionParts): Hand
       nativeSidecar: injection.nativeSidecar,
       controlPlane: { address: injection.controlPlane, serverName },
     },
-    known: () => ({
-      documents: Object.values(reflectors.policies).flatMap(copy => documentsIn(copy.items.values(), names)),
-      workloads: [...registry.workloads.values()].map(({ namespace, name, labels, ports }) => ({
-        namespace,
-        name,
-        labels,
-        ports: ports.map(({ port }) => port),
-      })),
-    }),
+    known: () => {
+      const copies = Object.values(reflectors.policies)
+      const stored = copies.reduce((sum, { items }) => sum + items.size, 0)
+      // Asked before anything is read: to read ten thousand documents would hold up everything else for seconds.
+      if (!isComparable(stored, registry.workloads.size)) return undefined
+      return {
+        documents: copies.flatMap(copy => documentsIn(copy.items.values(), names)),
+        workloads: [...registry.workloads.values()].map(({ namespace, name, labels, ports }) => ({
+          namespace,
+          name,
+          labels,
+          ports: ports.map(({ port }) => port),
+        })),
+      }
+    },
     namespaceLabels: namespace => {
       const object = reflectors.namespaces.items.get(namespace)
       return object === undefined ? undefined : labelsOf(object.metadata.labels)
