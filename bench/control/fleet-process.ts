@@ -10,14 +10,25 @@ interface Awaited {
   left: number
 }
 
-/** Proxies that come back spread out over half a minute would be no storm, so none waits longer than this. */
-const STORM_MS = 1_000
+/** All want in at once, but no more try than can shake hands before somebody loses patience. */
+const AT_THE_DOOR = 64
+/** While there is no control plane, those at the door knock this often. */
+const KNOCK_MS = 500
 
+interface Awaited {
+  readonly text: string
+  left: number
+}
+
+/** Who is outside, with what they hold: versions by name. */
+const outside: { readonly member: Member; readonly held: Map<string, string> }[] = []
+const clients = new Set<MeshClient>()
+let control = { address: "", trustBundle: "" }
+let atTheDoor = 0
+let unserved = 0
 let awaited: Awaited | undefined
-let clients: readonly MeshClient[] = []
 let resources = 0
 let attempts = 0
-let unserved = 0
 let onServed: (() => void) | undefined
 
 function say(report: Report): void {
@@ -29,9 +40,18 @@ function reached(): void {
   setImmediate(() => say({ kind: "reached", at: monotonicMs() }))
 }
 
-function connect(proxy: Member, address: string, trustBundle: string): MeshClient {
-  const { namespace, name, token } = proxy
-  const held = new Map<string, string>()
+function letIn(): void {
+  while (atTheDoor < AT_THE_DOOR) {
+    const next = outside.shift()
+    if (next === undefined) return
+    atTheDoor++
+    connect(next.member, next.held)
+  }
+}
+
+function connect(member: Member, held: Map<string, string>): void {
+  const { namespace, name, token } = member
+  const { address, trustBundle } = control
   const client = new MeshClient({
     address,
     serverName: "localhost",
@@ -40,7 +60,7 @@ function connect(proxy: Member, address: string, trustBundle: string): MeshClien
       attempts++
       return { token }
     },
-    node: { id: `${namespace}/${name}`, metadata: () => ({ address: proxy.address }) },
+    node: { id: `${namespace}/${name}`, metadata: () => ({ address: member.address }) },
     subscriptions: [
       {
         typeUrl: PROXY_RESOURCE,
@@ -54,14 +74,23 @@ function connect(proxy: Member, address: string, trustBundle: string): MeshClien
         },
       },
     ],
-    limits: { retryMs: STORM_MS, longestRetryMs: STORM_MS },
+    limits: { retryMs: KNOCK_MS, longestRetryMs: KNOCK_MS },
   })
+  clients.add(client)
   client.onConnection(connected => {
-    unserved += connected ? -1 : 1
-    if (unserved === 0) onServed?.()
+    if (connected) {
+      atTheDoor--
+      unserved--
+      if (unserved === 0) onServed?.()
+    } else {
+      unserved++
+      client.close()
+      clients.delete(client)
+      outside.push({ member, held })
+    }
+    letIn()
   })
   client.start()
-  return client
 }
 
 function take(update: Update): void {
@@ -83,8 +112,10 @@ function expectAll(anew: boolean): void {
 process.on("message", (order: Order) => {
   switch (order.kind) {
     case "connect":
+      control = order
       unserved = order.proxies.length
-      clients = order.proxies.map(proxy => connect(proxy, order.address, order.trustBundle))
+      outside.push(...order.proxies.map(member => ({ member, held: new Map<string, string>() })))
+      letIn()
       break
     case "expect":
       awaited = { text: order.text, left: order.proxies }

@@ -11,6 +11,8 @@ const PROGRAM = "packages/cli/bin/merlond.js"
 const COLLECTING = ["--expose-gc", "--import", "data:text/javascript,process.on('SIGUSR2',()=>globalThis.gc())"]
 const QUIET_MS = 500
 const QUIET_CPU_US = 20_000
+/** What pings of each connection may cost in that time. */
+const QUIET_CPU_PER_PROXY_US = 30
 
 export class Program {
   readonly #child: ChildProcess
@@ -38,12 +40,13 @@ export class Program {
     return this.#child.pid ?? 0
   }
 
-  /** Resolves when it has nothing left to do. */
-  async quiet(): Promise<void> {
+  /** Resolves when it has nothing left to do for so many connected proxies. */
+  async quiet(proxies: number): Promise<void> {
+    const idle = QUIET_CPU_US + proxies * QUIET_CPU_PER_PROXY_US
     for (;;) {
       const before = cpuMicroseconds([this.pid])
       await new Promise(resolve => setTimeout(resolve, QUIET_MS))
-      if (cpuMicroseconds([this.pid]) - before < QUIET_CPU_US) return
+      if (cpuMicroseconds([this.pid]) - before < idle) return
     }
   }
 

@@ -53,13 +53,13 @@ export async function measureSize(
     const fleet = new Fleet(proxies)
     closers.push(() => fleet.close())
     await fleet.count()
-    const before = await settled(control.program)
+    const before = await settled(control.program, 0)
     const { port } = control
     const connect = await connecting(fleet, control.program, count, () => {
       fleet.connect(`127.0.0.1:${port}`, bundle)
       return fleet.served({ anew: false })
     })
-    const kilobytesPerProxy = Number((((await settled(control.program)) - before) / count).toFixed(1))
+    const kilobytesPerProxy = Number((((await settled(control.program, count)) - before) / count).toFixed(1))
 
     const watcher = await Changes.watch(api)
     const order = { fleet, server: control.program.pid, rounds: changes }
@@ -104,7 +104,7 @@ async function connecting(
   const started = monotonicMs()
   const at = await begin()
   // What being connected entails, as statuses written, belongs to the cost.
-  await program.quiet()
+  await program.quiet(count)
   return {
     seconds: Number(((at - started) / 1_000).toFixed(2)),
     cpuPerProxyMs: Number(((cpuMicroseconds([program.pid]) - cpu) / 1_000 / count).toFixed(2)),
@@ -112,8 +112,8 @@ async function connecting(
   }
 }
 
-async function settled(program: Program): Promise<number> {
-  await program.quiet()
+async function settled(program: Program, connected: number): Promise<number> {
+  await program.quiet(connected)
   await program.collectGarbage()
   return residentKilobytes(program.pid)
 }
