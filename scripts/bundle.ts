@@ -2,18 +2,19 @@
 // Makes one file of each program, with what a command alone needs in a file of its own. A proxy is ready in a fraction of
 // the time that reading hundreds of modules takes.
 
-import { existsSync, rmSync } from "node:fs"
+import { existsSync, renameSync, rmSync } from "node:fs"
 import { build } from "esbuild"
 
 const OUT = "packages/cli/bundle"
+const FRESH = `${OUT}.${process.pid}`
+const OLD = `${FRESH}.old`
 const PROGRAMS = ["merlond", "merlonctl", "local/leash"]
   .map(name => `packages/cli/src/${name}.ts`)
   .filter(file => existsSync(file))
 
-rmSync(OUT, { recursive: true, force: true })
 await build({
   entryPoints: PROGRAMS,
-  outdir: OUT,
+  outdir: FRESH,
   bundle: true,
   splitting: true,
   format: "esm",
@@ -32,3 +33,7 @@ await build({
   banner: { js: 'import{createRequire as $require}from"node:module";const require=$require(import.meta.url);' },
   logLevel: "warning",
 })
+// Whole or not at all: programs may be started while they are built anew.
+if (existsSync(OUT)) renameSync(OUT, OLD)
+renameSync(FRESH, OUT)
+rmSync(OLD, { recursive: true, force: true })

@@ -29,7 +29,7 @@ describe("the summary", () => {
     expect(text).toMatch(/^foo +httpbin-1 +127\.2\.0\.1:15080 +127\.2\.0\.1:8080 +ns\/foo\/sa\/httpbin$/m)
     expect(text).toMatch(/^export KUBECONFIG=\/home\/a\/\.merlon\/kubeconfig$/m)
     expect(text).toMatch(/^ {2}curl http:\/\/127\.0\.0\.1:8001\/headers$/m)
-    expect(text).toMatch(/^ {2}npx merlonctl exec consumer -n app -- xclient --host web --print-route$/m)
+    expect(text).toMatch(/^ {2}npx merlonctl exec consumer -n app -- xclient --print-route$/m)
     expect(text).toMatch(/^ {2}npx merlonctl apply -f samples\/policies\/peer-strict\.yaml /m)
     expect(text).not.toContain("MERLON_")
   })
