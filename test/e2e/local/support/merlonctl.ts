@@ -22,7 +22,11 @@ export class Merlonctl {
     this.data = data
   }
 
-  start(args: readonly string[]): { readonly child: ChildProcess; readonly ended: Promise<Ended>; output(): string } {
+  start(args: readonly string[]): {
+    readonly child: ChildProcess
+    readonly ended: Promise<Ended>
+    readonly output: () => string
+  } {
     const env = { PATH: process.env.PATH ?? "", MERLON_DATA: this.data, KUBECONFIG: `${this.data}/kubeconfig` }
     const child = spawn(process.execPath, [MERLONCTL, ...args], { env, stdio: ["ignore", "pipe", "pipe"] })
     const text = { stdout: "", stderr: "" }
