@@ -33,10 +33,15 @@ for (const proxies of values.sizes.split(",").map(Number)) {
   }
   if (!values.json) console.log(`measuring ${proxies} proxies`)
   const load = loadavg()[0] ?? 0
-  results.push({ load, ...(await measureSize(proxies, Number(values.changes), values.profile)) })
+  const figures = await measureSize({ count: proxies, changes: Number(values.changes), profile: values.profile, tell })
+  results.push({ load, ...figures })
 }
 if (values.json) console.log(JSON.stringify({ goals: GOALS, results, skipped }))
 else console.log(report(results, skipped))
+
+function tell(what: string, figures: unknown): void {
+  if (!values.json) console.log(`  ${what} ${JSON.stringify(figures)}`)
+}
 
 function lacking(proxies: number): string | undefined {
   const files = Number(/Max open files\s+(\d+)/.exec(readFileSync("/proc/self/limits", "utf8"))?.[1])

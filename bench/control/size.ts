@@ -31,11 +31,17 @@ interface ConnectFigures {
   readonly attemptsPerProxy: number
 }
 
-export async function measureSize(
-  count: number,
-  changes: number,
-  profile: string | undefined,
-): Promise<Omit<SizeFigures, "load">> {
+export interface SizeOrder {
+  readonly count: number
+  readonly changes: number
+  /** Folder for a CPU profile of each life of the control plane. */
+  readonly profile: string | undefined
+  /** Told each figure when it is there: large sizes take minutes. */
+  readonly tell: (what: string, figures: unknown) => void
+}
+
+export async function measureSize(order: SizeOrder): Promise<Omit<SizeFigures, "load">> {
+  const { count, changes, profile, tell } = order
   const folder = mkdtempSync(join(tmpdir(), "merlon-bench-"))
   const closers: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })]
   try {
@@ -61,16 +67,21 @@ export async function measureSize(
     })
     const kilobytesPerProxy = Number((((await settled(control.program, count)) - before) / count).toFixed(1))
 
+    tell("connected", { ...connect, kilobytesPerProxy })
+
     const watcher = await Changes.watch(api)
-    const order = { fleet, server: control.program.pid, rounds: changes }
-    const all = await watcher.measure({ ...order, policy: ALL, touches: () => true })
-    const one = await watcher.measure({ ...order, policy: ONE, touches: isTheOne })
+    const round = { fleet, server: control.program.pid, rounds: changes }
+    const all = await watcher.measure({ ...round, policy: ALL, touches: () => true })
+    tell("all", all)
+    const one = await watcher.measure({ ...round, policy: ONE, touches: isTheOne })
+    tell("one", one)
     const peakMegabytes = Math.round(peakKilobytes(control.program.pid) / 1_000)
 
     await control.program.stop()
     const served = fleet.served({ anew: true })
     control = await serve(kubeconfig, port, profile)
     const restart = await connecting(fleet, control.program, count, () => served)
+    tell("restarted", restart)
     return { proxies: count, all, one, kilobytesPerProxy, peakMegabytes, connect, restart }
   } finally {
     for (const close of closers.reverse()) await close()
