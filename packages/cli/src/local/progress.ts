@@ -55,7 +55,8 @@ class Spinner {
 
   #draw(): void {
     this.#frame = (this.#frame + 1) % FRAMES.length
-    const width = (process.stderr.columns ?? 80) - 3
+    // A terminal may not know how wide it is.
+    const width = (process.stderr.columns || 80) - 3
     process.stderr.write(`\r\u001b[K${paintError.cyan(FRAMES[this.#frame] ?? "")} ${this.#text.slice(0, width)}`)
   }
 }
