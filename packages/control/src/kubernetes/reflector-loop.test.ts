@@ -164,6 +164,24 @@ describe("a reflector", () => {
     ])
   })
 
+  it.each<[string, (api: HandApi) => void]>([
+    ["says that it stands before where we were", api => api.last.send({ type: "BOOKMARK", object: object("", "40") })],
+    ["brings nothing at all", () => undefined],
+  ])("reads everything anew where a server restored from a backup %s", async (_, say) => {
+    const { api, time, changes } = await reflect([object("kept", "1"), object("later", "90")])
+    api.last.send({ type: "BOOKMARK", object: object("", "99") })
+    api.last.end()
+    await time.advance(0)
+    expect(api.last.from).toBe("99")
+    changes.length = 0
+    api.contents = [object("kept", "1"), object("deleted-since", "30")]
+    api.version = "40"
+    say(api)
+    await time.advance(12_000)
+    expect(changes).toEqual(["foo/later 90→-", "foo/deleted-since -→30"])
+    expect(api.last.from).toBe("40")
+  })
+
   it("does not spin where every watch ends at once", async () => {
     const { api, time } = await reflect([])
     for (let round = 0; round < 50; round++) {

@@ -140,8 +140,14 @@ export class Reflector<T extends KubernetesObject> implements Reflected<T> {
         cancel = this.#time.after(deadline, stop)
         progress = true
         this.#connected()
+        if (this.#isBehind(event)) {
+          this.#resourceVersion = undefined
+          return false
+        }
         this.#take(event)
       }
+      // One that brought nothing may wait for a version that will never come, as a cluster restored from a backup has it.
+      if (!progress) this.#resourceVersion = undefined
       return progress || this.#time.monotonic() - began >= deadline
     } catch (error) {
       const forgotten = error instanceof ApiError && error.code === 410
@@ -155,6 +161,12 @@ export class Reflector<T extends KubernetesObject> implements Reflected<T> {
       this.#end.signal.removeEventListener("abort", stop)
       opened.abort()
     }
+  }
+
+  /** Whether the server stands before where we were: it has another past than the one we know, and must be asked anew. */
+  #isBehind({ type, object }: WatchEvent<T>): boolean {
+    const [theirs, ours] = [object.metadata?.resourceVersion ?? "", this.#resourceVersion ?? ""]
+    return type === "BOOKMARK" && /^\d+$/.test(theirs) && /^\d+$/.test(ours) && BigInt(theirs) < BigInt(ours)
   }
 
   #take({ type, object }: WatchEvent<T>): void {
