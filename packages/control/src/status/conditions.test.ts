@@ -143,6 +143,11 @@ describe("Enforced", () => {
       "True Shadow: in shadow, changing no outcome: evaluated by 12 of 12 proxies at generation 7",
     ],
     [
+      "one whose issuer has not answered yet",
+      inputs(tokens, { ...count({ enforcing: 12 }), keySets: [{ issuer: "I", state: undefined }] }),
+      "False FetchingKeys: enforced by 12 of 12 proxies at generation 7; the keys of `I` are being fetched",
+    ],
+    [
       "an invalid document",
       inputs(undefined),
       "False Invalid: an invalid document is sent to nobody; its last valid version stays in force, or after a restart the strictest it could mean",

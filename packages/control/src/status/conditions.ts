@@ -108,7 +108,7 @@ function superseded({ document, mesh, reach, superseded: found }: ConditionInput
   return { status: "True", reason: partly ? "PartlySuperseded" : "Superseded", message }
 }
 
-function enforced({ document, reach, generation, mesh, enforcement }: ConditionInputs): Said {
+function enforced({ document, reach, generation, mesh, enforcement, keySets }: ConditionInputs): Said {
   if (document === undefined) {
     const message =
       "an invalid document is sent to nobody; its last valid version stays in force, or after a restart the strictest it could mean"
@@ -126,6 +126,12 @@ function enforced({ document, reach, generation, mesh, enforcement }: ConditionI
   const verb = shadow ? "in shadow, changing no outcome: evaluated" : "enforced"
   const at = generation === undefined ? "" : ` at generation ${generation}`
   const progress = `${verb} by ${enforcing} of ${counted(proxies, "proxy", "proxies")}${at}`
+  // Until the first answer of an issuer, its good tokens are refused: that is not yet what the document asks for.
+  const fetching = keySets.filter(({ state }) => state?.jwks === undefined && state?.error === undefined)
+  if (enforcing === proxies && fetching.length > 0) {
+    const issuers = someOf(fetching.map(({ issuer }) => `\`${oneLine(issuer)}\``))
+    return { status: "False", reason: "FetchingKeys", message: `${progress}; the keys of ${issuers} are being fetched` }
+  }
   if (enforcing === proxies) return { status: "True", reason: shadow ? "Shadow" : "AllProxies", message: progress }
   const rest = [
     rejection === undefined ? "" : `\`${rejection.proxy}\` rejected it: ${oneLine(rejection.message)}`,
