@@ -66,6 +66,9 @@ it("mTLS between two workloads works at every phase of a root's rotation", async
   expect((await annotations())[PHASE]).toBe("distribute")
   mute.close()
   release()
+  // Half-way, by surprise: the next one goes on where this one was.
+  await mesh.control.kill()
+  await mesh.control.run()
 
   await expect.poll(async () => (await annotations())[PHASE], SLOW).toBe("sign")
   const signing = await annotations()

@@ -140,6 +140,35 @@ describe("a control plane that cannot start", () => {
     expect(lines.filter(line => line !== "" && !line.startsWith("("))).toHaveLength(1)
   })
 
+  it.each(["--mesh-port", "--webhook-port", "--health-port", "--api-port"])(
+    "says so in one sentence: %s names a port that is taken",
+    async flag => {
+      const taken = createServer()
+      await new Promise<void>(resolve => taken.listen(0, "127.0.0.1", resolve))
+      const { port } = taken.address() as AddressInfo // a TCP server has this form
+      const free = ["--mesh-port", "--webhook-port", "--health-port", "--api-port"].flatMap(other => [other, "0"])
+      const data = ["--data", join(folder, "data"), "--log-level", "fatal"]
+      const program = new Program(["serve", ...data, ...free, flag, `${port}`])
+      expect(await program.exit()).toBe(1)
+      expect(program.stderr).toMatch(new RegExp(`^merlond: .*${port}.*another program listens there.*\n$`))
+      taken.close()
+    },
+  )
+
+  it("says so in one sentence: the data folder belongs to another that runs", async () => {
+    const data = join(folder, "shared")
+    const ports = ["--mesh-port", "--webhook-port", "--health-port", "--api-port"].flatMap(flag => [flag, "0"])
+    const args = ["serve", "--data", data, "--log-level", "fatal", ...ports]
+    const first = new Program(args)
+    await first.said(/^proxies/m)
+    const second = new Program(args)
+    expect(await second.exit()).toBe(1)
+    expect(second.stderr).toMatch(/^merlond: .*\n$/)
+    expect(second.stderr).toContain(data)
+    first.signal("SIGINT")
+    expect(await first.exit()).toBe(0)
+  })
+
   it("says on /readyz what is missing while the cluster is away, and ends with 0 when told to", async () => {
     const [api, health] = [await freePort(), await freePort()]
     const kubeconfig = join(folder, "away.yaml")

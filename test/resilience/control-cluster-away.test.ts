@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// The API server stands still, or is killed and comes back, under a control plane that goes on serving.
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { BareProxy } from "../e2e/control/support/bare-proxy.js"
+import { WAIT } from "../e2e/control/support/cluster-api.js"
+import type { DeclaredWorkload } from "../e2e/control/support/declared-workload.js"
+import { deny, Mesh } from "../e2e/control/support/mesh.js"
+
+const AP = "AuthorizationPolicy"
+const CONNECTED = "merlon_control_connected_proxies"
+const SLOW = { timeout: 60_000, interval: 100 }
+
+describe("while the API server is away", () => {
+  let mesh: Mesh
+  let httpbin: DeclaredWorkload
+
+  beforeAll(async () => {
+    mesh = await Mesh.start({ separateCluster: true })
+    httpbin = await mesh.workload("httpbin")
+    await mesh.api.put(deny("secret", "/secret"))
+    await mesh.api.becomes(AP, "secret", "foo", "Enforced", "True")
+  })
+  afterAll(async () => {
+    mesh.cluster.signal("SIGCONT")
+    await mesh.close()
+  })
+
+  /** Proxies that are there stay, and one with a certificate comes back without anybody asking the API. */
+  async function servesMeanwhile(refused: string): Promise<void> {
+    expect(await httpbin.get(refused)).toBe(403)
+    expect(await httpbin.get("/public")).toBe(200)
+    expect((await mesh.control.health("/readyz")).status).toBe(200)
+    // Long enough that nobody may believe to lead any more.
+    await expect.poll(() => mesh.control.metric("merlon_control_leader"), SLOW).toBe(0)
+    expect(await mesh.control.metric(CONNECTED)).toBe(1)
+    await httpbin.xserver.kill()
+    await expect.poll(() => mesh.control.metric(CONNECTED), SLOW).toBe(0)
+    await httpbin.run()
+    await expect.poll(() => mesh.control.metric(CONNECTED), SLOW).toBe(1)
+    expect(await httpbin.get(refused)).toBe(403)
+  }
+
+  async function changeArrives(path: string): Promise<void> {
+    await expect.poll(() => mesh.api.put(deny("secret", path)).then(() => "stored", String), SLOW).toBe("stored")
+    await expect.poll(() => httpbin.get(path), SLOW).toBe(403)
+    expect(await httpbin.get("/public")).toBe(200)
+    await expect
+      .poll(async () => (await mesh.api.condition(AP, "secret", "foo", "Enforced"))?.status, SLOW)
+      .toBe("True")
+  }
+
+  it("because it stands still, proxies are served, and what changes afterwards arrives", async () => {
+    mesh.cluster.signal("SIGSTOP")
+    await servesMeanwhile("/secret")
+    mesh.cluster.signal("SIGCONT")
+    await changeArrives("/stopped")
+  }, 120_000)
+
+  it("because it was killed, proxies are served, and what changes afterwards arrives", async () => {
+    await mesh.cluster.kill()
+    await servesMeanwhile("/stopped")
+    await mesh.cluster.run()
+    await changeArrives("/killed")
+  }, 120_000)
+
+  it("a stranger with a token alone is not let in unseen, and is let in when the API is back", async () => {
+    const workload = await mesh.declare("late", { namespace: "late" })
+    await mesh.cluster.kill()
+    const proxy = new BareProxy(workload)
+    // Fails closed: nobody could be asked whether the token is good.
+    await expect.poll(() => proxy.troubles.length, WAIT).toBeGreaterThan(0)
+    expect(proxy.updates).toEqual([])
+    await mesh.cluster.run()
+    await expect.poll(() => proxy.held.has("workload"), SLOW).toBe(true)
+    proxy.close()
+  }, 120_000)
+})
