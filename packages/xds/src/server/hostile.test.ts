@@ -52,6 +52,14 @@ describe("a hostile client is cut off, and others are served, when it", () => {
     await stillServes(rig)
   })
 
+  it("has us keep what it says of itself without end", async () => {
+    const rig = await start({})
+    const stream = connect(rig).delta()
+    stream.send({ node: { id: "shop/orders-1", metadata: { x: Array(20_000).fill("word") } }, typeUrl: TYPE })
+    expect(await stream.ended()).toMatch(/^INVALID_ARGUMENT: `node.metadata` has more than 65536 characters/)
+    await stillServes(rig)
+  })
+
   it("subscribes without end", async () => {
     const rig = await start({ namesPerType: 10 })
     const stream = connect(rig).delta()

@@ -20,6 +20,8 @@ export interface ServerLimits extends StreamLimits {
   /** Of one identity from one address, over all its connections. */
   readonly streamsPerCaller: number
   readonly messageBytes: number
+  /** Characters of what a client says of itself, as JSON. */
+  readonly metadataLength: number
   /** Characters of a service-account token. */
   readonly tokenLength: number
   /** Requests a stream may send at once, and how many more each second. */
@@ -57,6 +59,7 @@ export const DEFAULT_SERVER_LIMITS: ServerLimits = {
   streamsPerConnection: 16,
   streamsPerCaller: 128,
   messageBytes: 4 * 1024 * 1024,
+  metadataLength: 64 * 1024,
   tokenLength: 16 * 1024,
   requestBurst: 200,
   requestsPerSecond: 50,

@@ -120,9 +120,14 @@ export class ServedStream<Request extends DiscoveryRequests, Plain extends Plain
     const id = request.node?.id ?? ""
     if (id.length > limits.nameLength) return invalid(`\`node.id\` has more than ${limits.nameLength} characters`)
     this.#nodeId = id
+    const metadata = request.node?.metadata ?? {}
+    // Kept for as long as the stream lives, and many times larger in memory than on the wire.
+    if (JSON.stringify(metadata).length > limits.metadataLength) {
+      return invalid(`\`node.metadata\` has more than ${limits.metadataLength} characters`)
+    }
     const node: ClientNode = {
       id,
-      metadata: request.node?.metadata ?? {},
+      metadata,
       peerAddress: this.peerAddress,
     }
     const opened = source.open(caller, node, typeUrl => {
