@@ -264,6 +264,16 @@ describe("keys of an earlier life", () => {
     expect(store.get(idOf("a"))?.keys).toBe(1)
   })
 
+  it("come before those of issuers that never answered, where there is no room for all", async () => {
+    const kept = goodKeys(jwks("k"), 1_000)
+    const persisted = Promise.resolve(new Map(kept === undefined ? [] : [[idOf("z"), kept]]))
+    const { store } = rig({ persisted, maxKeySets: 1 })
+    await store.loaded
+    store.need([rule("a"), rule("z")])
+    expect(store.get(idOf("z"))?.keys).toBe(1)
+    expect(store.get(idOf("a"))?.error).toContain("more than 1 key sets")
+  })
+
   it("never replace what was fetched since", async () => {
     let load: (kept: ReadonlyMap<string, never>) => void = () => undefined
     const { store, next } = rig({

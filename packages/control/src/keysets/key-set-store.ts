@@ -74,7 +74,9 @@ export class FetchedKeySets implements KeySets {
       this.#changed(id, { jwks: true })
     }
     this.#refused.clear()
-    for (const [id, source] of needed) this.#keep(id, source)
+    // Those that once had keys first: whoever names issuers that answer nobody must not push out those that do.
+    const proven = [...needed].filter(([id]) => this.#persisted.has(id))
+    for (const [id, source] of [...proven, ...needed]) this.#keep(id, source)
     this.#forgetPersisted()
   }
 
