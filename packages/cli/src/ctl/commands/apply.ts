@@ -2,10 +2,11 @@
 // `merlonctl apply`: bring the cluster to what the files say. A document that fails does not keep the others back; the
 // exit code tells.
 
-import { Command } from "commander"
-import { several } from "../../arguments.js"
+import { Command, Option } from "commander"
+import { duration, several } from "../../arguments.js"
 import { ApiFailure } from "../api/api.js"
 import { applyObject, type DryRun } from "../apply/apply-object.js"
+import { awaitEnforced, isEnforced, type Written, writtenOf } from "../apply/await-enforced.js"
 import { type AnyObject, kindName, type Resource } from "../catalog/resource.js"
 import { told, withSession } from "../connect.js"
 import { type Manifest, readManifests } from "../documents/manifests.js"
@@ -23,6 +24,8 @@ interface Flags extends ClusterFlags {
   readonly recursive: boolean
   readonly dryRun: DryRun
   readonly forceConflicts: boolean
+  readonly wait: boolean
+  readonly timeout: number
   readonly output?: OutputFormat
 }
 
@@ -34,6 +37,8 @@ export function applyCommand(): Command {
       .option("-R, --recursive", "look into the folders of folders", false)
       .addOption(dryRunOption())
       .option("--force-conflicts", "take fields that other tools manage", false)
+      .option("--wait", "until every proxy that the policies select enforces them", false)
+      .addOption(new Option("--timeout <time>", "of the waiting").argParser(duration).default(30_000, "30s"))
       .addOption(outputOption(["json", "yaml", "name"])),
   )
     .addHelpText("after", EXAMPLES)
@@ -44,7 +49,7 @@ const EXAMPLES = `
 Policies are checked before they are sent; a mistake is shown with its line.
 
 Examples:
-  merlonctl apply -f samples/policies/peer-strict.yaml
+  merlonctl apply --wait -f samples/policies/peer-strict.yaml
   merlonctl apply -f policy.yaml --dry-run=server
   kubectl get pa -n foo default -o yaml | merlonctl apply -f -`
 
@@ -57,10 +62,13 @@ async function run(session: Session, flags: Flags): Promise<void> {
   for (const fault of faults) complain(fault)
   if (manifests.length === 0 && faults.length === 0) throw new CommandError("there is no document in what was given")
   const done: AnyObject[] = []
+  const written: Written[] = []
   let failed = faults.length
   for (const manifest of manifests) {
     try {
-      done.push(await applyOne(session, manifest, flags))
+      const { resource, object } = await applyOne(session, manifest, flags)
+      done.push(object)
+      if (isEnforced(resource, session)) written.push(writtenOf(resource, object))
     } catch (error) {
       const failure = error instanceof ApiFailure ? told(error, session.origin) : error
       // Without a server there is nothing to go on with.
@@ -70,11 +78,34 @@ async function run(session: Session, flags: Flags): Promise<void> {
       failed++
     }
   }
+  if (flags.wait && flags.dryRun === "none") failed += await waitForAll(session, written, flags)
   if (flags.output === "json" || flags.output === "yaml") print(formatObjects(flags.output, done, true))
   if (failed > 0) process.exitCode = EXIT.failed
 }
 
-async function applyOne(session: Session, { object }: Manifest, flags: Flags): Promise<AnyObject> {
+/** How many are not enforced. */
+async function waitForAll(session: Session, written: readonly Written[], flags: Flags): Promise<number> {
+  let failed = 0
+  for (const one of written) {
+    const label = `${kindName(one.resource)}/${one.name}`
+    try {
+      const message = await awaitEnforced(session, one, flags.timeout)
+      if (flags.output === undefined) print(`${label} ${message}`)
+    } catch (error) {
+      if (!(error instanceof CommandError)) throw error
+      complain(`${label} ${error.message}`)
+      failed++
+    }
+  }
+  return failed
+}
+
+interface Applied {
+  readonly resource: Resource
+  readonly object: AnyObject
+}
+
+async function applyOne(session: Session, { object }: Manifest, flags: Flags): Promise<Applied> {
   const resource = await session.catalog.ofDocument(object.apiVersion, object.kind)
   const namespace = namespaceOf(object, resource, session)
   try {
@@ -82,7 +113,7 @@ async function applyOne(session: Session, { object }: Manifest, flags: Flags): P
     const name = `${kindName(resource)}/${object.metadata.name}`
     if (flags.output === "name") print(name)
     else if (flags.output === undefined) print(`${name} ${applied.change}${SUFFIX[flags.dryRun]}`)
-    return withoutManagedFields(applied.object)
+    return { resource, object: withoutManagedFields(applied.object) }
   } catch (error) {
     throw betterFailure(error, resource, namespace, session)
   }

@@ -3,8 +3,10 @@
 
 import { Command, Option } from "commander"
 import { parse } from "yaml"
+import { duration } from "../../arguments.js"
 import { ApiFailure } from "../api/api.js"
 import { pathOf } from "../api/path.js"
+import { awaitEnforced, isEnforced, writtenOf } from "../apply/await-enforced.js"
 import { type AnyObject, kindName } from "../catalog/resource.js"
 import { withSession } from "../connect.js"
 import { CommandError, usageError } from "../exit.js"
@@ -22,6 +24,8 @@ interface Flags extends ClusterFlags {
   readonly patchFile?: string
   readonly subresource?: string
   readonly dryRun: "none" | "client" | "server"
+  readonly wait: boolean
+  readonly timeout: number
   readonly output?: OutputFormat
 }
 
@@ -45,6 +49,8 @@ export function patchCommand(): Command {
       .option("-p, --patch <text>", "the patch, as JSON or YAML")
       .option("--patch-file <file>", "file with the patch, - for standard input")
       .option("--subresource <name>", "part of the object to change, as `status`")
+      .option("--wait", "until every proxy that the policy selects enforces it", false)
+      .addOption(new Option("--timeout <time>", "of the waiting").argParser(duration).default(30_000, "30s"))
       .addOption(dryRunOption())
       .addOption(outputOption(["json", "yaml", "name"])),
   )
@@ -82,6 +88,9 @@ async function run(session: Session, kind: string, name: string | undefined, fla
       print(formatObject(flags.output, withoutManagedFields(after)))
     } else if (flags.output === "name") print(label)
     else print(`${label} patched${suffix(before, after, flags.dryRun)}`)
+    if (!flags.wait || flags.dryRun !== "none" || !isEnforced(resource, session)) return
+    const message = await awaitEnforced(session, writtenOf(resource, after), flags.timeout)
+    if (flags.output === undefined) print(`${label} ${message}`)
   } catch (error) {
     if (isUnknownKind(error)) throw unknownKind(resource, session.names)
     if (error instanceof ApiFailure && error.reason === "NotFound") {

@@ -5,8 +5,9 @@ import { meshNames } from "@merlon/policy"
 import { Command, InvalidArgumentError, Option } from "commander"
 import { whole } from "../../arguments.js"
 import { describeError } from "../../describe-error.js"
+import { counted } from "../../local/counted.js"
 import { type DataFlags, dataFolder, withDataFlag } from "../../local/data-folder.js"
-import { startDetached, tellParent } from "../../local/detach.js"
+import { isSupervised, startDetached, tellParent } from "../../local/detach.js"
 import { LocalMesh } from "../../local/local-mesh.js"
 import { type MeshRecord, readRecord } from "../../local/mesh-record.js"
 import { findPrograms, type Programs } from "../../local/programs.js"
@@ -24,7 +25,6 @@ export interface UpFlags extends DataFlags {
   readonly domain: string
   readonly samples: boolean
   readonly detach: boolean
-  readonly supervised: boolean
   readonly apiPort?: number
   readonly meshPort?: number
   readonly webhookPort?: number
@@ -59,7 +59,6 @@ export function upCommand(): Command {
         .argParser(wayIn)
         .default(new Map(), "httpbin.foo=8000, web.app=80, or the next"),
     )
-    .addOption(new Option("--supervised").hideHelp().default(false))
     .action((flags: UpFlags, command: Command) => run(flags, command))
 }
 
@@ -69,7 +68,7 @@ async function run(given: UpFlags, command: Command): Promise<void> {
   const flags = withKnownNames(given, command, data)
   // A name that cannot be used is said before anything starts.
   meshNames(flags)
-  if (!flags.detach) return flags.supervised ? supervise(flags, data, programs) : stand(flags, data, programs)
+  if (!flags.detach) return isSupervised(process.env) ? supervise(flags, data, programs) : stand(flags, data, programs)
   const began = Date.now()
   const progress = consoleProgress()
   try {
@@ -144,7 +143,10 @@ function stopOnSignals(mesh: LocalMesh, progress: Progress): () => boolean {
     progress({ kind: "begin", text: "stopping" })
     mesh.stop().then(
       count => {
-        progress({ kind: "done", text: `stopped ${count} processes; the next \`up\` goes on from here` })
+        progress({
+          kind: "done",
+          text: `stopped ${counted(count, "process", "processes")}; the next \`up\` goes on from here`,
+        })
         process.exit(0)
       },
       (error: unknown) => {

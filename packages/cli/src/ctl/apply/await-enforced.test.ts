@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+import { meshNames } from "@merlon/policy"
+import { expect, it } from "vitest"
+import type { Session } from "../session.js"
+import { awaitEnforced } from "./await-enforced.js"
+
+const resource = {
+  group: "security.merlon.dev",
+  version: "v1alpha3",
+  plural: "peerauthentications",
+  singular: "peerauthentication",
+  kind: "PeerAuthentication",
+  namespaced: true,
+  shortNames: [],
+  categories: [],
+}
+const written = { resource, namespace: "foo", name: "default", generation: 2 }
+
+const condition = (status: string, reason: string, observedGeneration: number) => ({
+  status: {
+    conditions: [{ type: "Enforced", status, reason, message: `${reason} ${observedGeneration}`, observedGeneration }],
+  },
+})
+
+/** An API that answers one after the other, the last one for ever. */
+function session(...answers: readonly object[]): Session {
+  const left = [...answers]
+  const api = {
+    request: async ({ path }: { path: string }) => {
+      expect(path).toBe("/apis/security.merlon.dev/v1alpha3/namespaces/foo/peerauthentications/default")
+      return left.length > 1 ? left.shift() : left[0]
+    },
+  }
+  // Only the API is asked.
+  return { api, names: meshNames() } as unknown as Session
+}
+
+it("waits for the generation that was written, not for an earlier one", async () => {
+  const api = session(
+    {},
+    condition("True", "AllProxies", 1),
+    condition("False", "Waiting", 2),
+    condition("True", "AllProxies", 2),
+  )
+  await expect(awaitEnforced(api, written, 10_000)).resolves.toBe("AllProxies 2")
+})
+
+it.each(["NoWorkloads", "NoProxies", "Rejected", "Invalid", "Superseded"])(
+  "ends at once where waiting is in vain: %s",
+  async reason => {
+    await expect(awaitEnforced(session(condition("False", reason, 2)), written, 10_000)).rejects.toThrow(
+      `not enforced: ${reason} 2`,
+    )
+  },
+)
+
+it("says what is still missing when the time is over", async () => {
+  await expect(awaitEnforced(session(condition("False", "Waiting", 2)), written, 1)).rejects.toThrow(
+    /within 0.001 s: Waiting 2/,
+  )
+  await expect(awaitEnforced(session({}), written, 1)).rejects.toThrow(/is it running\?/)
+})

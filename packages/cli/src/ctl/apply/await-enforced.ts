@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// Waits until every proxy that a policy selects has said that it enforces the very generation that was written. Where
+// there is nobody to wait for, or somebody refuses, it says so at once.
+
+import { pathOf } from "../api/path.js"
+import type { AnyObject, Resource } from "../catalog/resource.js"
+import { CommandError } from "../exit.js"
+import { fieldsOf, listOf, textOf } from "../foreign.js"
+import type { Session } from "../session.js"
+import { visible } from "../terminal.js"
+
+export interface Written {
+  readonly resource: Resource
+  readonly namespace: string | undefined
+  readonly name: string
+  readonly generation: number
+}
+
+export interface Enforcement {
+  readonly status: "True" | "False" | "Unknown"
+  readonly reason: string
+  readonly message: string
+}
+
+/** Reasons for which waiting is in vain. */
+const SETTLED = new Set(["NoWorkloads", "NoProxies", "Rejected", "Invalid", "Superseded"])
+const LOOK_MS = 100
+
+/** Whether our control plane speaks of the kind's enforcement at all. */
+export function isEnforced({ group }: Resource, { names }: Session): boolean {
+  return group === names.securityGroup || group === names.networkingGroup
+}
+
+/** What the status says of this generation; undefined as long as it says nothing. */
+export function enforcementOf(object: unknown, generation: number): Enforcement | undefined {
+  for (const condition of listOf(fieldsOf(fieldsOf(object).status).conditions)) {
+    const { type, status, reason, message, observedGeneration } = fieldsOf(condition)
+    if (type !== "Enforced" || typeof observedGeneration !== "number" || observedGeneration < generation) continue
+    return {
+      status: status === "True" || status === "False" ? status : "Unknown",
+      reason: textOf(reason) ?? "",
+      message: visible(textOf(message) ?? ""),
+    }
+  }
+  return undefined
+}
+
+/** The sentence of the status. Fails where the time is over, or waiting is in vain. */
+export async function awaitEnforced(session: Session, written: Written, timeoutMs: number): Promise<string> {
+  const path = pathOf(written.resource, written)
+  const end = Date.now() + timeoutMs
+  for (;;) {
+    const said = enforcementOf(await session.api.request({ method: "GET", path }), written.generation)
+    if (said?.status === "True") return said.message
+    if (said !== undefined && SETTLED.has(said.reason)) throw new CommandError(`not enforced: ${said.message}`)
+    if (Date.now() > end) {
+      const last = said?.message ?? "the control plane has not looked at it; is it running?"
+      throw new CommandError(`not enforced within ${timeoutMs / 1000} s: ${last}`)
+    }
+    await new Promise(resolve => setTimeout(resolve, LOOK_MS))
+  }
+}
+
+export function writtenOf(resource: Resource, { metadata }: AnyObject): Written {
+  const { namespace, name, generation } = metadata
+  return { resource, namespace, name, generation: typeof generation === "number" ? generation : 0 }
+}
