@@ -104,6 +104,25 @@ describe("a rotation of the root", () => {
     expect(phaseOf(authority)).toBe("sign")
   })
 
+  it("waits for a replica that is not heard, whose proxies nobody can count", async () => {
+    const { stage, authority } = await demanded()
+    stage.ledger.complete = false
+    everyone(stage, authority)
+    await stage.clock.advance(2 * HOUR)
+    expect(phaseOf(authority)).toBe("distribute")
+    stage.ledger.complete = true
+    await stage.clock.advance(SETTLE_MS)
+    expect(phaseOf(authority)).toBe("sign")
+  })
+
+  it("is not held up by a phase that began under a clock that was ahead", async () => {
+    const { stage, authority } = await demanded()
+    stage.clock.setWall(stage.clock.now() - YEAR / 2)
+    everyone(stage, authority)
+    await stage.clock.advance(2 * SETTLE_MS)
+    expect(phaseOf(authority)).toBe("sign")
+  })
+
   it("does not wait for a proxy that has left", async () => {
     const { stage, authority } = await demanded()
     everyone(stage, authority, ["a"])

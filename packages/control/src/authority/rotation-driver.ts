@@ -112,7 +112,9 @@ export class RotationDriver {
     const { clock, settleMs, ledger, acknowledged, keys, names } = this.#options
     const now = clock.now()
     const leading = clock.monotonic() - (this.#leadingSince ?? clock.monotonic())
-    const settled = leading >= settleMs && now - state.since >= settleMs
+    // A phase that began in the future began under a clock that was wrong.
+    const lasted = Math.abs(now - state.since)
+    const settled = leading >= settleMs && lasted >= settleMs && ledger.complete !== false
     return {
       now,
       demand: keys.annotations[names.annotations.rotate],

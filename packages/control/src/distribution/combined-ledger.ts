@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The proxies of all replicas: our own and those that the others report. Of two records of one proxy the later
-// connection counts. A report that is not renewed stops counting: its writer may be gone, and its proxies with it.
+// connection counts. A report that is not renewed stops counting: its writer may be gone, and its proxies with it. As it
+// may also live and only not be heard, the ledger is not complete until that report is renewed or cleared away.
 
 import { isDeepStrictEqual } from "node:util"
 import type { Reflected } from "../kubernetes/reflector.js"
@@ -29,12 +30,16 @@ interface Received {
 }
 
 const STALE_MS = 30_000
+/** By then a replica that lives has been heard, or has been restarted under another name. */
+const ABANDONED_MS = 10 * 60_000
 
 export class CombinedLedger implements ProxyLedger {
   readonly #options: CombinedLedgerOptions
   readonly #scheduler: Scheduler
   readonly #burst: Burst
   readonly #received = new Map<string, Received>()
+  /** Reports that are there and say nothing, and since when. */
+  readonly #silent = new Map<string, number>()
   readonly #proxies = new Map<string, ProxyRecord>()
   readonly #changed = new Set<string>()
   readonly #listeners = new Set<(keys: ReadonlySet<string>) => void>()
@@ -57,6 +62,16 @@ export class CombinedLedger implements ProxyLedger {
     return this.#proxies
   }
 
+  get complete(): boolean {
+    return this.#silent.size === 0
+  }
+
+  /** `namespace/name` of reports that nobody will renew any more: to be deleted by the replica that leads. */
+  get abandoned(): readonly string[] {
+    const before = this.#scheduler.now() - ABANDONED_MS
+    return [...this.#silent].filter(([, since]) => since <= before).map(([key]) => key)
+  }
+
   onChange(listener: (keys: ReadonlySet<string>) => void): () => void {
     this.#listeners.add(listener)
     return () => this.#listeners.delete(listener)
@@ -75,6 +90,8 @@ export class CombinedLedger implements ProxyLedger {
     if (report !== undefined && report.renewed === before?.report.renewed) return
     if (report === undefined) this.#received.delete(key)
     else this.#received.set(key, { report, at: this.#scheduler.now() })
+    if (object === undefined || report !== undefined) this.#silent.delete(key)
+    else if (!this.#silent.has(key)) this.#silent.set(key, this.#scheduler.now())
     this.#revise([...(before?.report.proxies.keys() ?? []), ...(report?.proxies.keys() ?? [])])
     this.#watchStale()
   }
@@ -97,6 +114,7 @@ export class CombinedLedger implements ProxyLedger {
     for (const [key, { report, at }] of [...this.#received]) {
       if (this.#scheduler.now() - at < STALE_MS) continue
       this.#received.delete(key)
+      this.#silent.set(key, this.#scheduler.now())
       this.#revise(report.proxies.keys())
     }
     this.#watchStale()

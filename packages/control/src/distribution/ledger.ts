@@ -22,6 +22,8 @@ export interface ProxyRecord {
 
 export interface ProxyLedger {
   readonly proxies: ReadonlyMap<string, ProxyRecord>
+  /** False while some replica's word is missing: then "all proxies" means only those we know of. */
+  readonly complete?: boolean
   /** Called once for a burst of changes. */
   onChange(listener: (keys: ReadonlySet<string>) => void): () => void
 }

@@ -253,6 +253,28 @@ describe("the leader", () => {
     expect(told.at(-1)).toEqual(["foo/a"])
   })
 
+  it("knows that a replica is missing, until it is heard again or has been silent for long", async () => {
+    const { api, scheduler, theirs, reporter, leader, written, settled } = setUp()
+    theirs.connect("foo/a", undefined)
+    reporter.start()
+    scheduler.advance(10)
+    await written(2)
+    await settled()
+    expect(leader.complete).toBe(true)
+    api.failure = new ApiError(0, "", "cut off")
+    scheduler.advance(30_000)
+    expect([leader.complete, leader.abandoned]).toEqual([false, []])
+    await settled()
+    api.failure = undefined
+    scheduler.advance(1_000)
+    await vi.waitFor(() => expect(leader.complete).toBe(true))
+    const metadata = { name: "merlon-replica-r3", namespace: "merlon-system" }
+    api.reflected.set({ apiVersion: "v1", kind: "ConfigMap", metadata, binaryData: { report: "garbage" } })
+    expect(leader.complete).toBe(false)
+    scheduler.advance(600_000)
+    expect(leader.abandoned).toContain("merlon-system/merlon-replica-r3")
+  })
+
   it("ignores what it wrote itself in an earlier life, and what it cannot read", async () => {
     const { api, leader } = setUp()
     const metadata = { name: "merlon-replica-leader", namespace: "merlon-system" }

@@ -16,6 +16,7 @@ import { ReplicaReporter, reportName } from "../distribution/replica-reporter.js
 import { componentNames } from "../install/component-names.js"
 import { installDefinitions } from "../install/install.js"
 import { LeaderElection } from "../kubernetes/lease.js"
+import { CONFIG_MAPS } from "../kubernetes/resource-type.js"
 import { systemClock } from "../observe/clock.js"
 import { healthServer } from "../observe/health-server.js"
 import { ControlMetrics } from "../observe/metrics.js"
@@ -197,7 +198,17 @@ async function start(options: ControlPlaneOptions, closers: (() => unknown)[]): 
   })
   closers.push(() => presence.stop())
   const sweep = setInterval(() => {
-    if (isLeader()) presence.sweep(ledger)
+    if (!isLeader()) return
+    presence.sweep(ledger)
+    for (const key of ledger.abandoned) {
+      const name = key.slice(key.indexOf("/") + 1)
+      client.delete(CONFIG_MAPS, name, names.rootNamespace).catch((error: unknown) => {
+        logger.warn(
+          { report: name, error: messageOf(error) },
+          "the report of a replica that is gone could not be deleted",
+        )
+      })
+    }
   }, SWEEP_MS).unref()
   closers.push(() => clearInterval(sweep))
 

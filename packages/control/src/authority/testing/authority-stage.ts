@@ -39,6 +39,7 @@ export class MemoryLog implements Log {
 /** Proxies that say what the test has them say. */
 export class MemoryLedger implements ProxyLedger {
   readonly proxies = new Map<string, ProxyRecord>()
+  complete = true
   readonly #listeners = new Set<(keys: ReadonlySet<string>) => void>()
 
   onChange(listener: (keys: ReadonlySet<string>) => void): () => void {
