@@ -87,4 +87,22 @@ describe("restarting the control plane", () => {
     expect(await httpbin.getAs(caller, "/third")).toBe(403)
     expect(await httpbin.getAs(caller, "/other")).toBe(200)
   })
+
+  it("again and again loses no change that was stored", async () => {
+    await mesh.api.put(policy("PeerAuthentication", "mode", { mtls: { mode: "PERMISSIVE" } }))
+    const paths = Array.from({ length: 12 }, (_, index) => `/chaos-${index}`)
+    for (const [index, path] of paths.entries()) {
+      const stored = (): Promise<string> => mesh.api.put(deny(`chaos-${index}`, path)).then(() => "stored", String)
+      await expect.poll(stored, WAIT).toBe("stored")
+      // In the middle of whatever it does with it.
+      if (index % 4 === 3) {
+        await mesh.control.kill()
+        await mesh.control.run()
+      }
+    }
+    await expect
+      .poll(() => Promise.all(paths.map(path => httpbin.get(path))), { timeout: 60_000, interval: 200 })
+      .toEqual(paths.map(() => 403))
+    expect(await httpbin.get("/public")).toBe(200)
+  }, 120_000)
 })
