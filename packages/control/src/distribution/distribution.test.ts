@@ -209,6 +209,16 @@ it("lets nobody stay whose token is of a pod that is gone", () => {
   expect(distribution.refuse(unbound())).toBeUndefined()
 })
 
+it("renews no certificate of an account that nothing runs under any more", () => {
+  const { distribution, registry } = setUp()
+  expect(distribution.refuseCertificate(unbound({ serviceAccount: "other" }))).toBeUndefined()
+  registry.deletePod("foo", "other")
+  const refusal = { code: "PERMISSION_DENIED", message: expect.stringContaining("no pod runs under `foo/other`") }
+  expect(distribution.refuseCertificate(unbound({ serviceAccount: "other" }))).toEqual(refusal)
+  expect(distribution.refuseCertificate(unbound({ namespace: "bar" }))).toMatchObject({ code: "PERMISSION_DENIED" })
+  expect(distribution.refuseCertificate(caller({ serviceAccount: "other" }))).toBeUndefined()
+})
+
 test.each<[string, Caller, string, boolean]>([
   ["the pod of its token", caller(), "foo/a", true],
   ["a pod of its service account", unbound(), "foo/a", true],

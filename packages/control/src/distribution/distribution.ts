@@ -68,6 +68,11 @@ export class Distribution implements ResourceSource {
     return this.#gatekeeper.refuseMember(caller) ?? this.#gatekeeper.refuseGone(caller)
   }
 
+  /** Whether the caller may have another certificate. */
+  refuseCertificate(caller: Caller): Refusal | undefined {
+    return this.#gatekeeper.refuseMember(caller) ?? this.#gatekeeper.refuseRenewal(caller)
+  }
+
   /** Whether what the caller says is said for the proxy of that node. */
   speaksFor(caller: Caller, nodeId: string): boolean {
     return this.#gatekeeper.refuseWorkload(caller, { id: nodeId, metadata: {}, peerAddress: "" }) === undefined

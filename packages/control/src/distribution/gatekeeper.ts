@@ -61,6 +61,18 @@ export class Gatekeeper {
     return denied(`the pod \`${namespace}/${pod}\` is gone`)
   }
 
+  /**
+   * A certificate proves another one only while something runs under its identity: or whoever once held a key of a
+   * workload, or of an account, that is gone could renew it for ever.
+   */
+  refuseRenewal({ proof, namespace, serviceAccount }: Caller): Refusal | undefined {
+    if (proof !== "certificate") return undefined
+    for (const workload of this.#options.directory.select({}, namespace)) {
+      if (workload.serviceAccount === serviceAccount) return undefined
+    }
+    return denied(`no pod runs under \`${namespace}/${serviceAccount}\`; send a service-account token`)
+  }
+
   #refusePod({ serviceAccount }: Caller, id: string): Refusal | undefined {
     const workload = this.#options.directory.workloads.get(id)
     if (workload === undefined) {

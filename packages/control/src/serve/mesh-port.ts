@@ -53,6 +53,8 @@ export function meshServerOptions(parts: MeshPortParts): MeshServerOptions {
     refuse: caller => distribution.refuse(caller),
     sign: (caller, request, ttlSeconds, nodeId) =>
       traced(tracer, "sign certificate", { node: nodeId }, async () => {
+        const refusal = distribution.refuseCertificate(caller)
+        if (refusal !== undefined) return refusal
         const result = await authority.sign(caller, request, ttlSeconds)
         if (!result.ok) return { code: result.code, message: result.message }
         // Another's certificate says nothing of this proxy's, and a root is retired on what proxies are said to hold.
