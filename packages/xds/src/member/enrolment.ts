@@ -2,7 +2,7 @@
 // The workload's key and certificate over time: asked for when there is none, renewed at half its life or when another
 // root signs, and asked for again and again where that fails. The key is made here and never leaves.
 
-import { certificateFacts, makeSigningRequest, renewAt, signerOf } from "@merlon/identity"
+import { BACKDATE_MS, certificateFacts, makeSigningRequest, renewAt, signerOf } from "@merlon/identity"
 import type { Log } from "../log.js"
 import type { WorkloadPapers } from "./workload-papers.js"
 
@@ -106,7 +106,9 @@ export class Enrolment {
   /** Where clocks differ by more than half a life, each new certificate is due at once: asked for again, but not without end. */
   #leastWait(): number {
     const { notBefore, notAfter } = certificateFacts(this.#papers?.certificateChain ?? "")
-    return Math.min(SHORTEST_LIFE_MS, (notAfter - notBefore) / 4)
+    const life = notAfter - notBefore
+    // What lies before its making is no life: a quarter of it may be longer than all that is left.
+    return Math.min(SHORTEST_LIFE_MS, (life > BACKDATE_MS ? life - BACKDATE_MS : life) / 4)
   }
 
   #pause(milliseconds: number): Promise<void> {

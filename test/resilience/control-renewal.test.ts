@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Certificates that live for seconds: workloads that call each other never notice that theirs is replaced, and one that
+// ended while the control plane was away is replaced when it is back.
+
+import { certificateFacts } from "@merlon/identity"
+import { afterAll, beforeAll, expect, it } from "vitest"
+import type { DeclaredWorkload } from "../e2e/control/support/declared-workload.js"
+import { Mesh, policy } from "../e2e/control/support/mesh.js"
+
+const SLOW = { timeout: 60_000, interval: 50 }
+
+let mesh: Mesh
+let httpbin: DeclaredWorkload
+let caller: DeclaredWorkload
+
+const ends = ({ papers }: DeclaredWorkload): number => certificateFacts(papers.chain).notAfter
+
+beforeAll(async () => {
+  mesh = await Mesh.start({ args: ["--certificate-ttl", "15s"] })
+  ;[httpbin, caller] = await Promise.all([mesh.workload("httpbin"), mesh.workload("caller")])
+  await mesh.api.put(policy("PeerAuthentication", "mode", { mtls: { mode: "STRICT" } }))
+  await mesh.api.becomes("PeerAuthentication", "mode", "foo", "Enforced", "True")
+})
+afterAll(() => mesh.close())
+
+it("certificates are renewed before they end, and no call notices", async () => {
+  const first = Math.max(ends(httpbin), ends(caller))
+  const answers: number[] = []
+  await expect
+    .poll(async () => {
+      answers.push(await httpbin.getAs(caller, "/"), await caller.getAs(httpbin, "/"))
+      return Date.now() > first && Math.min(ends(httpbin), ends(caller)) > first
+    }, SLOW)
+    .toBe(true)
+  expect(answers.filter(status => status !== 200)).toEqual([])
+  // The control plane's own are as short, and its streams outlive them.
+  expect(await mesh.control.metric("merlon_control_connected_proxies")).toBe(2)
+}, 90_000)
+
+it("one that ended during an outage is refused, and replaced by the workload's token afterwards", async () => {
+  await mesh.control.kill()
+  const last = Math.max(ends(httpbin), ends(caller))
+  await expect.poll(() => Date.now() > last, SLOW).toBe(true)
+  expect(await httpbin.getAs(caller, "/")).toBe(0)
+  await mesh.control.run()
+  await expect.poll(() => httpbin.getAs(caller, "/"), SLOW).toBe(200)
+  await expect.poll(() => mesh.control.metric("merlon_control_connected_proxies"), SLOW).toBe(2)
+}, 120_000)
