@@ -7,14 +7,18 @@ const ALPHABET = /^[A-Za-z0-9_-]*$/
 const LAST_OF_TWO = /[AQgw]$/
 const LAST_OF_THREE = /[AEIMQUYcgkosw048]$/
 
+/** Whether the text is the canonical, unpadded encoding of some bytes. */
+export function isBase64url(text: string): boolean {
+  if (!ALPHABET.test(text)) return false
+  const surplus = text.length % 4
+  if (surplus === 1) return false
+  if (surplus === 2) return LAST_OF_TWO.test(text)
+  return surplus === 0 || LAST_OF_THREE.test(text)
+}
+
 /** The bytes, or undefined where the text is not the canonical, unpadded encoding of any. */
 export function decodeBase64url(text: string): Buffer | undefined {
-  if (!ALPHABET.test(text)) return undefined
-  const surplus = text.length % 4
-  if (surplus === 1) return undefined
-  if (surplus === 2 && !LAST_OF_TWO.test(text)) return undefined
-  if (surplus === 3 && !LAST_OF_THREE.test(text)) return undefined
-  return Buffer.from(text, "base64url")
+  return isBase64url(text) ? Buffer.from(text, "base64url") : undefined
 }
 
 /** As above, but the exact padding to a multiple of four may be there. */

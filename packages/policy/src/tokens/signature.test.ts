@@ -14,7 +14,7 @@ function signed(compact: string): Signed {
   const { alg, kid = "" } = JSON.parse(Buffer.from(header, "base64url").toString())
   const algorithm = findAlgorithm(alg)
   if (algorithm === undefined) throw new Error(`no such algorithm: ${alg}`)
-  return { algorithm, kid, signingInput: `${header}.${payload}`, signature: Buffer.from(signature, "base64url") }
+  return { algorithm, kid, signingInput: `${header}.${payload}`, signature }
 }
 
 function check(compact: string, ...keys: readonly object[]): string {

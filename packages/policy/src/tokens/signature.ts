@@ -20,17 +20,20 @@ export interface Signed {
   readonly kid: string
   /** Header and payload as sent, with the dot between them (RFC 7515 section 5.2 step 8). */
   readonly signingInput: string
-  readonly signature: Uint8Array
+  /** In base64url, canonical; bytes only while they are needed, because a token is kept much longer than that. */
+  readonly signature: string
 }
 
 /** undefined where some key of the set made the signature. */
 export function checkSignature(signed: Signed, keySet: KeySet): SignatureFault | undefined {
   let input: Buffer | undefined
+  let signature: Buffer | undefined
   for (const key of keySet.keys) {
     if (!fits(key, signed)) continue
-    if (key.kty === "OKP" && signed.signature.length !== 64) return "JwtEd25519SignatureWrongLength"
+    signature ??= Buffer.from(signed.signature, "base64url")
+    if (key.kty === "OKP" && signature.length !== 64) return "JwtEd25519SignatureWrongLength"
     input ??= Buffer.from(signed.signingInput, "latin1")
-    if (isSignedBy(key, signed.algorithm, input, signed.signature)) return undefined
+    if (isSignedBy(key, signed.algorithm, input, signature)) return undefined
   }
   // `input` exists exactly where some key was tried.
   return input === undefined ? "JwksKidAlgMismatch" : "JwtVerificationFail"

@@ -6,7 +6,7 @@
 import type { Claim } from "../request/attributes.js"
 import { findAlgorithm } from "./algorithms.js"
 import { scrubAudience } from "./audience.js"
-import { decodeBase64url, decodePaddedBase64url } from "./base64url.js"
+import { decodeBase64url, decodePaddedBase64url, isBase64url } from "./base64url.js"
 import type { TokenFault } from "./faults.js"
 import { type JsonObject, parseJsonObject } from "./json-object.js"
 import type { Signed } from "./signature.js"
@@ -57,8 +57,8 @@ export function parseToken(text: string): Token | TokenFault {
   const fault = checkTypes(claims)
   if (fault !== undefined) return fault
 
-  const signature = decodeBase64url(text.slice(second + 1))
-  if (signature === undefined) return "JwtSignatureBadBase64"
+  const signature = text.slice(second + 1)
+  if (!isBase64url(signature)) return "JwtSignatureBadBase64"
 
   return {
     algorithm,

@@ -53,6 +53,8 @@ export function viewOf(token: Token, profile: ViewProfile): TokenView {
 }
 
 function splitDelimited(claims: JsonObject, delimited: ReadonlySet<string>): JsonObject {
+  // Most tokens have nothing to split, and a view is kept as long as its token: they share what they can.
+  if (![...delimited].some(name => typeof claims[name] === "string")) return claims
   const result: Record<string, Claim> = Object.create(null)
   for (const [name, claim] of Object.entries(claims)) {
     result[name] = typeof claim === "string" && delimited.has(name) ? partsOf(claim) : claim

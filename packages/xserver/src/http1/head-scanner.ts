@@ -53,6 +53,8 @@ export class HeadScanner {
         afterCr = true
       } else {
         lineEmpty = false
+        // Most bytes end nothing, tokens least of all: those above both are passed over as fast as it goes.
+        while ((bytes[at + 1] ?? 0) > CR && at + 1 < limit) at++
       }
     }
     if (limit < to) return this.#refuse("head-too-large")

@@ -113,18 +113,18 @@ export function parseHeaderLines(text: string, start: number, maxLines: number):
     // RFC 9112 section 5.1: no white space before the colon, however harmless it looks.
     if (nameEnd === lineStart || after !== COLON) return "bad-header-name"
     at++
-    let character = text.charCodeAt(at)
-    while (character === SP || character === HT) character = text.charCodeAt(++at)
+    while (isBlank(text.charCodeAt(at))) at++
     const valueStart = at
+    while (FIELD[text.charCodeAt(at)] === 1) at++
+    if (text.charCodeAt(at) !== CR || text.charCodeAt(at + 1) !== LF) return "bad-header-value"
     let valueEnd = at
-    while (FIELD[character] === 1) {
-      at++
-      if (character !== SP && character !== HT) valueEnd = at
-      character = text.charCodeAt(at)
-    }
-    if (character !== CR || text.charCodeAt(at + 1) !== LF) return "bad-header-value"
+    while (valueEnd > valueStart && isBlank(text.charCodeAt(valueEnd - 1))) valueEnd--
     at += 2
     block.add(lineStart, nameEnd, valueStart, valueEnd, at)
   }
   return block
+}
+
+function isBlank(character: number): boolean {
+  return character === SP || character === HT
 }

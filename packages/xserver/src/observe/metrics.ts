@@ -1,19 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 // Counts for Prometheus. Labels come from closed sets or from the policies in force, never from a peer, so that their
-// number has a bound. Children are looked up once per label set and kept: finding them costs more than counting.
+// number has a bound. Most requests end like the one before, so its tally is kept at hand: finding it costs more than
+// counting.
 
-import { Counter, Gauge, Histogram, Registry } from "prom-client"
+import type { PolicyRef } from "@merlon/policy"
+import { Counter, Gauge, Registry } from "prom-client"
 import type { LimitName } from "../limits.js"
+import { Durations } from "./durations.js"
 import type { RequestRecord, TlsFailure } from "./meters.js"
-import { policyOf, shadowOf } from "./reason.js"
+import { type Judged, policyOf, shadowOf } from "./reason.js"
+import { TalliedCounter, type Tally } from "./tallied-counter.js"
 
-const SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+type Stage = Judged["stage"] | "message"
+
+/** How a request ended, and where such ends are counted. */
+interface Outcome {
+  readonly verdict: Judged["verdict"]
+  readonly stage: Stage
+  readonly policy: PolicyRef | undefined
+  /** 2 for 2xx. */
+  readonly hundreds: number
+  readonly tally: Tally
+}
 
 export class Metrics {
   readonly registry = new Registry()
-  readonly #requests: Counter
-  readonly #durations: Histogram
-  readonly #plaintext: Counter
+  readonly #requests: TalliedCounter
+  readonly #durations: Durations
+  readonly #plaintext: TalliedCounter
   readonly #shadow: Counter
   readonly #tlsFailures: Counter
   readonly #limits: Counter
@@ -22,11 +36,7 @@ export class Metrics {
   readonly #revision: Gauge
   readonly #expiry: Gauge
   readonly #rejected: Counter
-  readonly #outcomes = new Map<
-    string,
-    { readonly labels: [string, string, string, string]; readonly counter: Counter.Internal }
-  >()
-  readonly #timers = new Map<string, Histogram.Internal<string>>()
+  #last: Outcome | undefined
 
   constructor(mesh: string, sources: { readonly tokenHits: () => number; readonly tokenMisses: () => number }) {
     const prefix = `${mesh.replaceAll("-", "_")}_xserver_`
@@ -35,7 +45,9 @@ export class Metrics {
       new Counter({ name: `${prefix}${name}`, help, labelNames, registers })
     const gauge = (name: string, help: string, ...labelNames: string[]): Gauge =>
       new Gauge({ name: `${prefix}${name}`, help, labelNames, registers })
-    this.#requests = counter(
+    const tallied = (name: string, help: string, ...labelNames: string[]): TalliedCounter =>
+      new TalliedCounter({ name: `${prefix}${name}`, help, labelNames, registers })
+    this.#requests = tallied(
       "requests_total",
       "requests and TCP connections by outcome",
       "verdict",
@@ -43,14 +55,9 @@ export class Metrics {
       "policy",
       "code",
     )
-    this.#durations = new Histogram({
-      name: `${prefix}request_duration_seconds`,
-      help: "from the first byte of a request to the last of its response",
-      labelNames: ["verdict"],
-      buckets: SECONDS,
-      registers,
-    })
-    this.#plaintext = counter("plaintext_requests_total", "requests without mTLS by the port's mode", "mode")
+    const from = "from the first byte of a request to the last of its response"
+    this.#durations = new Durations(`${prefix}request_duration_seconds`, from, registers)
+    this.#plaintext = tallied("plaintext_requests_total", "requests without mTLS by the port's mode", "mode")
     this.#shadow = counter(
       "shadow_differences_total",
       "requests that Shadow policies would decide otherwise",
@@ -101,11 +108,8 @@ export class Metrics {
   configurationApplied(revision: number, policies: ReadonlySet<string>, certificateExpiry: number | undefined): void {
     this.#revision.set(revision)
     if (certificateExpiry !== undefined) this.#expiry.set(certificateExpiry)
-    for (const [key, { labels }] of this.#outcomes) {
-      if (labels[2] === "" || policies.has(labels[2])) continue
-      this.#requests.remove(...labels)
-      this.#outcomes.delete(key)
-    }
+    this.#requests.dropWhere(([, , policy = ""]) => policy !== "" && !policies.has(policy))
+    this.#last = undefined
   }
 
   configurationRejected(): void {
@@ -115,32 +119,19 @@ export class Metrics {
   requestDone(record: RequestRecord, mode: string): void {
     const { judgement, status, peer, durationMs, upstreamFailure } = record
     const verdict = judgement?.verdict ?? "deny"
-    const stage = judgement?.stage ?? "message"
-    const policy = policyOf(judgement)
-    const code = `${Math.floor(status / 100)}xx`
-    this.#outcome(verdict, stage, policy, code).inc()
-    this.#timer(verdict).observe(durationMs / 1_000)
-    if (peer === undefined) this.#plaintext.inc({ mode })
+    this.#outcome(verdict, judgement?.stage ?? "message", policyOf(judgement), Math.floor(status / 100)).tally.count++
+    this.#durations.add(verdict, durationMs / 1_000)
+    if (peer === undefined) this.#plaintext.of(mode).count++
     if (upstreamFailure !== undefined) this.#upstreamFailures.inc({ reason: upstreamFailure })
     if (shadowOf(judgement) !== undefined) this.#shadow.inc({ verdict })
   }
 
-  #outcome(...labels: [verdict: string, stage: string, policy: string, code: string]): Counter.Internal {
-    const key = labels.join(" ")
-    let outcome = this.#outcomes.get(key)
-    if (outcome === undefined) {
-      outcome = { labels, counter: this.#requests.labels(...labels) }
-      this.#outcomes.set(key, outcome)
-    }
-    return outcome.counter
-  }
-
-  #timer(verdict: string): Histogram.Internal<string> {
-    let timer = this.#timers.get(verdict)
-    if (timer === undefined) {
-      timer = this.#durations.labels(verdict)
-      this.#timers.set(verdict, timer)
-    }
-    return timer
+  #outcome(verdict: Judged["verdict"], stage: Stage, policy: PolicyRef | undefined, hundreds: number): Outcome {
+    const last = this.#last
+    const same = last?.verdict === verdict && last.stage === stage && last.policy === policy
+    if (same && last.hundreds === hundreds) return last
+    const name = policy === undefined ? "" : `${policy.namespace}/${policy.name}`
+    this.#last = { verdict, stage, policy, hundreds, tally: this.#requests.of(verdict, stage, name, `${hundreds}xx`) }
+    return this.#last
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why a request ended as it did, in the words of logs and of people. Never part of a reply.
 
-import { describeNearMiss, faultText, responseDetail, responseDetails } from "@merlon/policy"
+import { describeNearMiss, faultText, type PolicyRef, responseDetail, responseDetails } from "@merlon/policy"
 import type { RequestRecord } from "./meters.js"
 
 export type Judged = NonNullable<RequestRecord["judgement"]>
@@ -40,16 +40,12 @@ export function detailsOf(judgement: Judged | undefined): string | undefined {
   return "decision" in judgement ? responseDetails(judgement.decision) : undefined
 }
 
-/** The policy that settled a request, for a label: `namespace/name`, or empty. */
-export function policyOf(judgement: Judged | undefined): string {
-  if (judgement === undefined) return ""
-  if (judgement.stage === "token") {
-    const policy = judgement.authentication.by?.policy
-    return policy === undefined ? "" : `${policy.namespace}/${policy.name}`
-  }
+/** The policy that settled a request, where one did. */
+export function policyOf(judgement: Judged | undefined): PolicyRef | undefined {
+  if (judgement === undefined) return undefined
+  if (judgement.stage === "token") return judgement.authentication.by?.policy
   // Of an ALLOW miss the nearest policy is not asked for here: finding it costs more than counting is worth.
-  const policy = "decision" in judgement ? judgement.decision.rule?.policy : undefined
-  return policy === undefined ? "" : `${policy.namespace}/${policy.name}`
+  return "decision" in judgement ? judgement.decision.rule?.policy : undefined
 }
 
 /** What Shadow policies would have made of it, where that differs from what happened. */

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// A counter for what every request adds to: adding is one addition to a field, and the registry is told when it is read.
+// Told each time, it would copy, check and hash the labels again, which costs a request more than its judgement.
+
+import { Counter, type CounterConfiguration } from "prom-client"
+
+export interface Tally {
+  /** Not yet told to the registry. */
+  count: number
+  readonly labels: readonly string[]
+}
+
+export class TalliedCounter {
+  readonly #counter: Counter
+  readonly #tallies = new Map<string, Tally>()
+
+  constructor(configuration: Omit<CounterConfiguration<string>, "collect">) {
+    this.#counter = new Counter({ ...configuration, collect: () => this.#tell() })
+  }
+
+  /** The one tally of these labels, to be kept and added to. */
+  of(...labels: readonly string[]): Tally {
+    const key = labels.join(" ")
+    let tally = this.#tallies.get(key)
+    if (tally === undefined) {
+      tally = { count: 0, labels }
+      this.#tallies.set(key, tally)
+    }
+    return tally
+  }
+
+  /** Drops the counts of labels that are not wanted any more; whoever keeps one of their tallies must let it go. */
+  dropWhere(unwanted: (labels: readonly string[]) => boolean): void {
+    for (const [key, { labels }] of this.#tallies) {
+      if (!unwanted(labels)) continue
+      this.#counter.remove(...labels)
+      this.#tallies.delete(key)
+    }
+  }
+
+  #tell(): void {
+    for (const tally of this.#tallies.values()) {
+      if (tally.count === 0) continue
+      this.#counter.labels(...tally.labels).inc(tally.count)
+      tally.count = 0
+    }
+  }
+}
