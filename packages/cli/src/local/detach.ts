@@ -12,6 +12,8 @@ import type { Programs } from "./programs.js"
 import type { Progress, ProgressEvent } from "./progress.js"
 
 const TOLD_LINES = 10
+/** Not a flag: it is none of a person's business. */
+const SUPERVISED = "MERLON_SUPERVISED"
 
 export interface DetachOptions {
   readonly data: string
@@ -28,16 +30,19 @@ export async function startDetached({ data, programs, args, progress }: DetachOp
   const log = logPath(data, "supervisor")
   rotateLog(log)
   const output = openLog(log)
-  const child = spawn(process.execPath, [programs.merlonctl, "up", ...args, "--supervised"], {
+  const child = spawn(process.execPath, [programs.merlonctl, "up", ...args], {
     detached: true,
+    env: { ...process.env, [SUPERVISED]: "1" },
     stdio: ["ignore", output, output, "ipc"],
   })
   closeSync(output)
-  const interrupted = (): void => {
+  let interrupted = false
+  const interrupt = (): void => {
+    interrupted = true
     child.kill("SIGTERM")
   }
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const
-  for (const signal of signals) process.on(signal, interrupted)
+  for (const signal of signals) process.on(signal, interrupt)
   try {
     await new Promise<void>((resolve, reject) => {
       child.on("message", message => {
@@ -48,6 +53,7 @@ export async function startDetached({ data, programs, args, progress }: DetachOp
       })
       child.once("error", reject)
       child.once("exit", (code, signal) => {
+        if (interrupted) reject(new CommandError("interrupted; everything that had been started is stopped"))
         const tail = tailOf(log, TOLD_LINES).trimEnd()
         reject(
           new CommandError(`the mesh ended before it was ready (${signal ?? code}); the end of \`${log}\`:\n${tail}`),
@@ -55,10 +61,14 @@ export async function startDetached({ data, programs, args, progress }: DetachOp
       })
     })
   } finally {
-    for (const signal of signals) process.off(signal, interrupted)
+    for (const signal of signals) process.off(signal, interrupt)
     if (child.connected) child.disconnect()
     child.unref()
   }
+}
+
+export function isSupervised(env: NodeJS.ProcessEnv): boolean {
+  return env[SUPERVISED] === "1"
 }
 
 /** What the supervisor says to its parent, as long as there is one. */

@@ -13,13 +13,23 @@ const STOP_GRACE_MS = 10_000
 
 export type ProcessPlan = Omit<ProcessOptions, "changed" | "died" | "leash">
 
+export class StartFailure extends CommandError {
+  /** Somebody was faster at a port that was free when we looked. */
+  readonly portTaken: boolean
+
+  constructor(message: string, portTaken: boolean) {
+    super(message)
+    this.portTaken = portTaken
+  }
+}
+
 export class ProcessSet {
   readonly #leash: string
   readonly #progress: Progress
   readonly #changed: () => void
   readonly #groups: ManagedProcess[][] = []
   #fail: (error: Error) => void = () => undefined
-  #starting = true
+  #state: "starting" | "settled" | "stopping" = "starting"
   /** Rejects when a process dies that should have become ready. */
   readonly failure: Promise<never>
 
@@ -55,12 +65,12 @@ export class ProcessSet {
 
   /** From now on a process that dies is started again. */
   settled(): void {
-    this.#starting = false
+    if (this.#state === "starting") this.#state = "settled"
   }
 
   /** Returns how many ran. */
   async stop(): Promise<number> {
-    this.#starting = false
+    this.#state = "stopping"
     const count = this.records.length
     for (const group of this.#groups.reverse()) await Promise.all(group.map(process => process.stop(STOP_GRACE_MS)))
     return count
@@ -68,10 +78,15 @@ export class ProcessSet {
 
   #died(process: ManagedProcess, how: string, delayMs: number): void {
     const { name, log } = process
-    if (this.#starting) {
+    // Its turn to be stopped comes; until then it is no news.
+    if (this.#state === "stopping") return
+    if (this.#state === "starting") {
       const tail = tailOf(log, TOLD_LINES).trimEnd()
       this.#fail(
-        new CommandError(`${name} ended while the mesh was starting (${how}); the end of \`${log}\`:\n${tail}`),
+        new StartFailure(
+          `${name} ended while the mesh was starting (${how}); the end of \`${log}\`:\n${tail}`,
+          tail.includes("EADDRINUSE"),
+        ),
       )
       return
     }
