@@ -103,7 +103,7 @@ async function connect(
   names: MeshNames,
   cluster: Cluster | undefined,
   logger: Logger,
-): Promise<{ readonly connection: Connection; close(): Promise<void> }> {
+): Promise<{ readonly connection: Connection; readonly close: () => Promise<void> }> {
   const warn = (message: string): void => logger.warn(message)
   if (cluster === undefined) {
     const connection = connectionFrom({
