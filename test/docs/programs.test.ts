@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { execFileSync, spawn } from "node:child_process"
+import { execFileSync, spawn, spawnSync } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { meshNames, readDocuments } from "@merlon/policy"
 import { readConfigurationFile } from "@merlon/xserver"
@@ -22,21 +23,42 @@ function run(program: string): string {
   }
 }
 
-/** Commands that are the set-up itself: whoever runs this test has just typed them. */
-const SET_UP = new Set(["npm ci && npm test\n"])
+/** Commands that are the set-up itself: whoever runs this test has just typed them, or is about to. */
+const SET_UP = new Set(["npm ci && npm test\n", "npm ci && npm start\n"])
 
-/** The commands of a page one after the other in one shell, as a reader types them; the first that fails ends it. */
-function runPage(commands: readonly string[]): Promise<{ readonly code: number | null; readonly output: string }> {
-  return new Promise(resolve => {
-    const shell = spawn("bash", ["-m", "-e", "-c", commands.join("\n")], { stdio: ["ignore", "pipe", "pipe"] })
-    let output = ""
-    for (const stream of [shell.stdout, shell.stderr]) {
-      stream.on("data", chunk => {
-        output += chunk
-      })
-    }
-    shell.on("close", code => resolve({ code, output }))
+interface Page {
+  /** Each with what the page says that it prints, where it says so. */
+  readonly commands: { readonly text: string; readonly prints: string | undefined; readonly where: string }[]
+}
+
+const mark = (index: number): string => `--- end of block ${index} ---`
+
+/**
+ * The commands of a page one after the other in one shell, as a reader types them; the first that fails ends it. A mesh
+ * that a page starts has its state in a folder of its own and is stopped, however the page ends.
+ */
+async function runPage({
+  commands,
+}: Page): Promise<{ readonly code: number | null; readonly out: string; readonly all: string }> {
+  const folder = mkdtempSync(join(tmpdir(), "merlon-page-"))
+  const env = { ...process.env, MERLON_DATA: join(folder, ".merlon") }
+  const script = commands.map(({ text }, index) => `${text}\necho '${mark(index)}'`).join("\n")
+  const result = await new Promise<{ code: number | null; out: string; all: string }>(resolve => {
+    const shell = spawn("bash", ["-m", "-e", "-c", script], { stdio: ["ignore", "pipe", "pipe"], env })
+    let out = ""
+    let all = ""
+    shell.stdout.on("data", chunk => {
+      out += chunk
+      all += chunk
+    })
+    shell.stderr.on("data", chunk => {
+      all += chunk
+    })
+    shell.on("close", code => resolve({ code, out, all }))
   })
+  spawnSync("node", ["packages/cli/bin/merlonctl.js", "down"], { env })
+  rmSync(folder, { recursive: true, force: true })
+  return result
 }
 
 const all = files("*.md").flatMap(path => {
@@ -50,16 +72,28 @@ it.each(of("ts"))("the program at $where prints what the page says", ({ text, ne
   expect(run(text)).toBe(next?.text)
 })
 
-it.each([...pagesWithCommands()])("the commands of %s do what the page says", async (_, commands) => {
-  const { code, output } = await runPage(commands)
-  expect(code, output).toBe(0)
-})
+it.each([...pagesWithCommands()])(
+  "the commands of %s do and print what the page says",
+  { timeout: 180_000 },
+  async (_, page) => {
+    const { code, out, all } = await runPage(page)
+    expect(code, all).toBe(0)
+    let rest = out
+    for (const [index, { prints, where }] of page.commands.entries()) {
+      const [printed = "", ...others] = rest.split(`${mark(index)}\n`)
+      rest = others.join(`${mark(index)}\n`)
+      if (prints !== undefined) expect(printed, where).toBe(prints)
+    }
+  },
+)
 
-function pagesWithCommands(): ReadonlyMap<string, readonly string[]> {
-  const pages = new Map<string, string[]>()
-  for (const { path, text } of of("sh")) {
+function pagesWithCommands(): ReadonlyMap<string, Page> {
+  const pages = new Map<string, Page>()
+  for (const { path, text, next, where } of of("sh")) {
     if (SET_UP.has(text)) continue
-    pages.set(path, [...(pages.get(path) ?? []), text])
+    const page = pages.get(path) ?? { commands: [] }
+    pages.set(path, page)
+    page.commands.push({ text, where, prints: next?.language === "text" ? next.text : undefined })
   }
   return pages
 }
