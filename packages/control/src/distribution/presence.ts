@@ -13,6 +13,7 @@ import { type Scheduler, SYSTEM_SCHEDULER } from "../snapshot/burst.js"
 import type { PresenceSink } from "./distribution.js"
 import type { ProxyLedger } from "./ledger.js"
 import { addressOfNode, presencePatch, witnessOf } from "./pod-presence.js"
+import { Turns } from "./turns.js"
 
 export interface DeclaredPresenceOptions {
   readonly client: KubernetesClient
@@ -46,6 +47,8 @@ interface Charge {
 }
 
 const GRACE_MS = 10_000
+/** After a restart every Pod is to be written; tokens to be verified and the lease must not wait behind them. */
+const WRITES_AT_ONCE = 8
 const RETRY_MS = 1_000
 const MAX_RETRY_MS = 30_000
 
@@ -55,6 +58,7 @@ export class DeclaredPresence implements PresenceSink {
   readonly #now: () => number
   readonly #grace: number
   readonly #charges = new Map<string, Charge>()
+  readonly #turns = new Turns(WRITES_AT_ONCE)
   readonly #missingSince = new Map<string, number>()
   readonly #unfollow: () => void
   #stopped = false
@@ -149,7 +153,9 @@ export class DeclaredPresence implements PresenceSink {
       const word = charge.pending
       charge.pending = undefined
       try {
-        await this.#patch(key, charge, word)
+        await this.#turns.run(async () => {
+          if (!this.#stopped) await this.#patch(key, charge, word)
+        })
         charge.failures = 0
       } catch (error) {
         this.#failed(key, charge, word, error)
