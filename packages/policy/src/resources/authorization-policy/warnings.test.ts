@@ -49,6 +49,12 @@ describe("an AuthorizationPolicy is accepted with a warning", () => {
       tcp,
     ],
     [
+      "a URL as subject in requestPrincipals",
+      source({ requestPrincipals: ["https://a.example/https://b.example"] }),
+      `${SOURCE}.requestPrincipals[0]`,
+      "is split at its last `/`, into issuer `https://a.example/https:/` and subject `b.example`",
+    ],
+    [
       "an issuer alone in requestPrincipals",
       source({ requestPrincipals: ["issuer"] }),
       `${SOURCE}.requestPrincipals[0]`,
