@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything again in a mesh of another name, with kubectl in place of merlonctl.
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { admission } from "./suites/admission.js"
+import { authorization } from "./suites/authorization.js"
+import { injection } from "./suites/injection.js"
+import { meshService } from "./suites/mesh-service.js"
+import { peerAuthentication } from "./suites/peer-authentication.js"
+import { requestAuthentication } from "./suites/request-authentication.js"
+import { DUBBO, Mission, succeeded } from "./support/mission.js"
+
+let mission: Mission
+beforeAll(async () => {
+  mission = await Mission.start(DUBBO)
+})
+afterAll(() => mission.stop())
+
+describe("with `--mesh dubbo --domain dubbo.apache.org`, and with kubectl in place of merlonctl", () => {
+  describe.each([
+    ["request authentication", requestAuthentication],
+    ["authorization", authorization],
+    ["admission", admission],
+    ["peer authentication", peerAuthentication],
+    ["mesh service", meshService],
+    ["injection", injection],
+  ])("%s", (_, suite) => {
+    suite(() => mission)
+  })
+
+  it("manifests written for that mesh apply unchanged", async () => {
+    await mission.apply(`
+apiVersion: v1
+kind: Namespace
+metadata:
+  name: bar
+  labels:
+    dubbo-injection: enabled
+---
+apiVersion: security.dubbo.apache.org/v1alpha3
+kind: PeerAuthentication
+metadata:
+  name: default
+  namespace: dubbo-system
+spec:
+  mtls:
+    mode: STRICT
+---
+apiVersion: security.dubbo.apache.org/v1alpha3
+kind: AuthorizationPolicy
+metadata:
+  name: deny-post
+  namespace: foo
+spec:
+  action: DENY
+  rules:
+    - to:
+        - operation:
+            methods: [POST]
+---
+apiVersion: networking.dubbo.apache.org/v1alpha3
+kind: MeshService
+metadata:
+  name: web
+  namespace: app
+spec:
+  hosts: [web.app.svc.cluster.local]
+  trafficPolicy:
+    tls:
+      mode: DUBBO_MUTUAL
+  routes:
+    - service:
+        - {host: web.app.svc.cluster.local, name: v1, labels: {version: v1}, weight: 75}
+        - {host: web.app.svc.cluster.local, name: v2, labels: {version: v2}, weight: 25}
+`)
+    await mission.enforced("peerauthentication", "default", "dubbo-system")
+    await mission.enforced("authorizationpolicy", "deny-post", "foo")
+    await mission.enforced("meshservice", "web", "app")
+    expect((await mission.web()).status).toBe(0)
+    expect(await mission.xclient("--expect", "v1=75,v2=25", "20")).toMatchObject({
+      code: 0,
+      out: "v1 15 75%\nv2 5 25%\n",
+    })
+    const listed = succeeded(await mission.ctl(["get", "pa,ap,ms", "-A", "-o", "name"]))
+    expect(listed.out.trim().split("\n").sort()).toEqual([
+      "authorizationpolicy.security.dubbo.apache.org/deny-post",
+      "meshservice.networking.dubbo.apache.org/web",
+      "peerauthentication.security.dubbo.apache.org/default",
+    ])
+  })
+})

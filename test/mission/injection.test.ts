@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+import { afterAll, beforeAll } from "vitest"
+import { injection } from "./suites/injection.js"
+import { MERLON, Mission } from "./support/mission.js"
+
+let mission: Mission
+beforeAll(async () => {
+  mission = await Mission.start(MERLON)
+})
+afterAll(() => mission.stop())
+
+injection(() => mission)

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+import { afterAll, beforeAll } from "vitest"
+import { peerAuthentication } from "./suites/peer-authentication.js"
+import { MERLON, Mission } from "./support/mission.js"
+
+let mission: Mission
+beforeAll(async () => {
+  mission = await Mission.start(MERLON)
+})
+afterAll(() => mission.stop())
+
+peerAuthentication(() => mission)

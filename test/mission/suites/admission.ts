@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// What cannot be meant is refused when it is applied, and nothing of it is stored.
+
+import { describe, expect, it } from "vitest"
+import { ISSUER, policy } from "../support/manifests.js"
+import { type Mission, succeeded } from "../support/mission.js"
+
+const KEYS = JSON.stringify({
+  keys: [{ kty: "OKP", crv: "Ed25519", x: "11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo" }],
+})
+const URI = "https://issuer.example/jwks.json"
+
+const FAULTS: readonly [string, object, RegExp][] = [
+  [
+    "a relative `jwksUri` is refused",
+    { jwtRules: [{ issuer: ISSUER, jwksUri: "/jwks.json" }] },
+    /jwtRules\[0\]\.jwksUri.*url must have scheme http:\/\/ or https:\/\//,
+  ],
+  [
+    "`jwks` beside `jwksUri` is refused",
+    { jwtRules: [{ issuer: ISSUER, jwksUri: URI, jwks: KEYS }] },
+    /jwtRules\[0\].*only one of jwks or jwksUri can be set/,
+  ],
+  [
+    "an unknown field is refused, with the nearest name",
+    { selecter: { matchLabels: { app: "httpbin" } }, jwtRules: [{ issuer: ISSUER, jwksUri: URI }] },
+    /unknown field `selecter`; did you mean `selector`\?/,
+  ],
+]
+
+export function admission(mission: () => Mission): void {
+  const manifest = (spec: object): string => policy(mission().names, "RequestAuthentication", "wrong", "foo", spec)
+
+  describe("at apply time", () => {
+    it.each(FAULTS)("%s, and nothing is stored", async (_, spec, message) => {
+      const applied = await mission().ctl(["apply", "-f", "-"], manifest(spec))
+      expect(applied.code).toBe(1)
+      expect(applied.err).toMatch(message)
+      const listed = succeeded(await mission().ctl(["get", "requestauthentications", "-A", "-o", "name"]))
+      expect(listed.out).toBe("")
+    })
+
+    it.each(FAULTS)("%s by the validation webhook itself", async (_, spec, message) => {
+      const { status, body } = await review(mission(), JSON.parse(manifest(spec)))
+      expect(status).toBe(200)
+      const { response } = JSON.parse(body)
+      expect(response).toMatchObject({ uid: "1", allowed: false })
+      expect(response.status.message).toMatch(message)
+    })
+
+    it("and the server asks it: kubectl, which checks nothing itself, is told what only the webhook knows", async () => {
+      const [, spec, message] = FAULTS[2] ?? expect.fail("a fault that the schema does not know")
+      const { code, err } = await mission().kubectl(["apply", "-f", "-"], manifest(spec))
+      expect(code).toBe(1)
+      expect(err).toMatch(message)
+    })
+  })
+}
+
+/** What the API server would send, straight to the webhook. */
+function review(mission: Mission, object: { readonly metadata: object }) {
+  const { securityGroup: group, version } = mission.names
+  const request = {
+    uid: "1",
+    kind: { group, version, kind: "RequestAuthentication" },
+    resource: { group, version, resource: "requestauthentications" },
+    name: "wrong",
+    namespace: "foo",
+    operation: "CREATE",
+    userInfo: {},
+    object,
+  }
+  const body = JSON.stringify({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request })
+  const url = `https://127.0.0.1:${mission.record.ports.webhook}/validate`
+  return mission.curl(url, "-H", "Content-Type: application/json", "-d", body)
+}

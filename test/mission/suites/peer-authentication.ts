@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// PeerAuthentication: whether callers must come with a certificate of the mesh, for all of it or for a namespace.
+
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { policy, sample } from "../support/manifests.js"
+import type { Mission } from "../support/mission.js"
+
+const KIND = "peerauthentication"
+
+export function peerAuthentication(mission: () => Mission): void {
+  const root = (): string => mission().names.rootNamespace
+  const setGlobal = async (mode: string): Promise<void> => {
+    await mission().patch(KIND, "default", root(), { spec: { mtls: { mode } } })
+    await mission().enforced(KIND, "default", root())
+  }
+  const setNamespace = async (namespace: string, mode: string): Promise<void> => {
+    const manifest = policy(mission().names, "PeerAuthentication", "default", namespace, { mtls: { mode } })
+    await mission().enforce(manifest, KIND, "default", namespace)
+  }
+  /** From outside of the mesh: the application's own status, or 0 where the connection is closed without an answer. */
+  const plaintext = async () => ({
+    foo: (await mission().httpbin("/headers")).status,
+    app: (await mission().web()).status,
+  })
+  /** From inside: how many of two calls with a certificate were answered. */
+  const mutual = async () => {
+    const httpbin = await mission().xclient("--host", "httpbin.foo", "--port", "8000", "--path", "/headers", "2")
+    const web = await mission().xclient("2")
+    return { foo: httpbin.out, app: web.out }
+  }
+  const ANSWERED = { foo: "httpbin 2 100%\n", app: "v1 1 50%\nv2 1 50%\n" }
+
+  describe("PeerAuthentication", () => {
+    beforeAll(async () => {
+      const { names } = mission()
+      const tls = { trafficPolicy: { tls: { mode: "DUBBO_MUTUAL" } } }
+      const spec = { hosts: ["httpbin"], ...tls, routes: [{ service: [{ host: "httpbin" }] }] }
+      await mission().apply(policy(names, "MeshService", "httpbin", "foo", spec))
+      await mission().apply(sample("web-split", names))
+      await mission().enforce(sample("peer-permissive", names), KIND, "default", root())
+    })
+    afterAll(async () => {
+      await mission().remove(KIND, "default", root())
+      await mission().remove("meshservice", "httpbin", "foo")
+      await mission().remove("meshservice", "web", "app")
+    })
+
+    it("global PERMISSIVE in the root namespace: plaintext and mTLS succeed", async () => {
+      expect(await plaintext()).toEqual({ foo: 200, app: 200 })
+      expect(await mutual()).toEqual(ANSWERED)
+    })
+
+    it("merge patch to STRICT: plaintext from outside of the mesh fails, mTLS still succeeds", async () => {
+      await setGlobal("STRICT")
+      expect(await plaintext()).toEqual({ foo: 0, app: 0 })
+      expect(await mutual()).toEqual(ANSWERED)
+    })
+
+    it("a PERMISSIVE namespace overrides the global STRICT", async () => {
+      await setNamespace("foo", "PERMISSIVE")
+      expect(await plaintext()).toEqual({ foo: 200, app: 0 })
+      expect(await mutual()).toEqual(ANSWERED)
+    })
+
+    it("deleting the namespace's policy restores the wider scope", async () => {
+      await mission().remove(KIND, "default", "foo")
+      expect(await plaintext()).toEqual({ foo: 0, app: 0 })
+    })
+
+    it("back to PERMISSIVE works", async () => {
+      await setGlobal("PERMISSIVE")
+      expect(await plaintext()).toEqual({ foo: 200, app: 200 })
+      expect(await mutual()).toEqual(ANSWERED)
+    })
+
+    it("a STRICT namespace overrides the global PERMISSIVE", async () => {
+      await setNamespace("foo", "STRICT")
+      expect(await plaintext()).toEqual({ foo: 0, app: 200 })
+      expect(await mutual()).toEqual(ANSWERED)
+    })
+
+    it("and deleting that restores the wider scope too", async () => {
+      await mission().remove(KIND, "default", "foo")
+      expect(await plaintext()).toEqual({ foo: 200, app: 200 })
+    })
+
+    it("the way in is what callers are led by, not what protects: the proxy itself refuses", async () => {
+      await setGlobal("STRICT")
+      const { address, xserver } = placeOf(mission(), "httpbin-1")
+      expect(await mission().curl(`http://${address}:${xserver}/headers`)).toEqual({ status: 0, body: "" })
+      await setGlobal("PERMISSIVE")
+      expect(await mission().curl(`http://${address}:${xserver}/headers`)).toMatchObject({ status: 200 })
+    })
+  })
+}
+
+function placeOf(mission: Mission, workload: string) {
+  return mission.record.workloads.find(({ name }) => name === workload)?.place ?? expect.fail(workload)
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Policies of the samples in the words of a mesh, and those that the samples do not have.
+
+import { readFileSync } from "node:fs"
+import type { MeshNames } from "@merlon/policy"
+
+/** Of the samples. */
+export const ISSUER = "https://issuer.example"
+/** The policy of the samples with the same keys, for an issuer that may also be named as a subject: it has no slash. */
+export const PLAIN_ISSUER = "testing@issuer.example"
+
+/** As a person who runs a mesh of another name would write it. */
+export function sample(name: string, { domain, rootNamespace }: MeshNames): string {
+  return readFileSync(`samples/policies/${name}.yaml`, "utf8")
+    .replaceAll("merlon.dev", domain)
+    .replaceAll("merlon-system", rootNamespace)
+}
+
+export function policy(names: MeshNames, kind: string, name: string, namespace: string, spec: object): string {
+  const group = kind === "MeshService" ? names.networkingGroup : names.securityGroup
+  return JSON.stringify({ apiVersion: `${group}/${names.version}`, kind, metadata: { name, namespace }, spec })
+}

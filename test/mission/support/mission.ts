@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: Apache-2.0
+// One local mesh as a person has it: started by `merlonctl up --detach`, spoken to by merlonctl or by kubectl in the same
+// words, called with curl from outside and with xclient from inside. Stopping it also looks for what stayed behind.
+// `MERLONCTL` names another build of the program.
+
+import { randomInt } from "node:crypto"
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join, resolve } from "node:path"
+import { type MeshNames, meshNames } from "@merlon/policy"
+import { expect, vi } from "vitest"
+import { freePort } from "../../../packages/cluster/src/store/testing/free-port.js"
+import { type Environment, type Ran, Running, run } from "./run.js"
+
+// Many real processes, on a machine that may be busy.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 180_000 })
+
+export interface Setup {
+  readonly tool: "merlonctl" | "kubectl"
+  readonly mesh: string
+  readonly domain: string
+}
+
+export const MERLON: Setup = { tool: "merlonctl", mesh: "merlon", domain: "merlon.dev" }
+export const DUBBO: Setup = { tool: "kubectl", mesh: "dubbo", domain: "dubbo.apache.org" }
+
+/** Ports for callers from outside. */
+interface Ways {
+  readonly httpbin: number
+  readonly web: number
+}
+
+/** As `mesh.json` of the data folder holds them. */
+interface MeshRecord {
+  readonly supervisor: { readonly pid: number }
+  readonly ports: { readonly webhook: number }
+  readonly workloads: readonly {
+    readonly name: string
+    readonly place: { readonly address: string; readonly xserver: number; readonly admin: number }
+  }[]
+  readonly processes: readonly { readonly name: string; readonly pid: number }[]
+}
+
+export interface Stored {
+  readonly metadata: { readonly generation?: number }
+  readonly spec: { readonly [field: string]: unknown }
+  readonly status?: {
+    readonly conditions?: readonly {
+      readonly type: string
+      readonly status: string
+      readonly reason: string
+      readonly message: string
+      readonly observedGeneration?: number
+    }[]
+  }
+}
+
+export interface Answer {
+  /** 0 where the connection was closed without one. */
+  readonly status: number
+  readonly body: string
+}
+
+const PROGRAM = resolve(process.env.MERLONCTL ?? "packages/cli/bin/merlonctl.js")
+const PATIENCE = { timeout: 60_000, interval: 50 }
+const MOST_TRIES = 5
+/** Beyond the blocks that `up` takes by itself. */
+const BLOCKS = { first: 33, beyond: 255 }
+
+export class Mission {
+  readonly names: MeshNames
+  readonly #tool: Setup["tool"]
+  readonly #folder: string
+  readonly #env: Environment
+  readonly #ways: Ways
+  readonly #running: Running[] = []
+
+  private constructor({ tool, mesh, domain }: Setup, folder: string, ways: Ways) {
+    this.#tool = tool
+    this.#folder = folder
+    this.#ways = ways
+    this.names = meshNames({ mesh, domain })
+    this.#env = environment(folder, { MERLON_MESH: mesh, MERLON_DOMAIN: domain })
+  }
+
+  static async start(setup: Setup): Promise<Mission> {
+    for (let tries = 1; ; tries++) {
+      const folder = mkdtempSync(join(tmpdir(), "merlon-mission-"))
+      const ways = { httpbin: await freePort(), web: await freePort() }
+      const flags = {
+        "--data": join(folder, "mesh"),
+        "--mesh": setup.mesh,
+        "--domain": setup.domain,
+        "--api-port": await freePort(),
+        "--mesh-port": await freePort(),
+        "--webhook-port": await freePort(),
+        "--health-port": await freePort(),
+        "--block": randomInt(BLOCKS.first, BLOCKS.beyond),
+      }
+      const args = Object.entries(flags).flatMap(([flag, value]) => [flag, String(value)])
+      const waysIn = ["--way-in", `httpbin.foo=${ways.httpbin}`, "--way-in", `web.app=${ways.web}`]
+      const up = [PROGRAM, "up", "--detach", ...args, ...waysIn]
+      const { code, err } = await run(process.execPath, up, environment(folder))
+      if (code === 0) return new Mission(setup, folder, ways)
+      rmSync(folder, { recursive: true, force: true })
+      // Another test may take a port or a block in the meantime; anything else is a fault.
+      const taken = /is taken|cannot be had|EADDRINUSE/.test(err)
+      if (!taken || tries === MOST_TRIES) throw new Error(`\`merlonctl up\` failed: ${err}`)
+    }
+  }
+
+  /** Stops it, and fails where something of it is still there. */
+  async stop(): Promise<void> {
+    for (const program of this.#running) await program.stop()
+    const { supervisor, processes } = this.record
+    const pids = [supervisor, ...processes].map(({ pid }) => pid)
+    const { code, err } = await this.merlonctl(["down"])
+    const left = [...pids.filter(isAlive), ...processesNaming(this.#folder)]
+    rmSync(this.#folder, { recursive: true, force: true })
+    expect({ code, left, err: code === 0 ? "" : err }).toEqual({ code: 0, left: [], err: "" })
+  }
+
+  merlonctl(args: readonly string[], input?: string): Promise<Ran> {
+    return run(process.execPath, [PROGRAM, ...args], this.#env, input)
+  }
+
+  kubectl(args: readonly string[], input?: string): Promise<Ran> {
+    return run(process.env.KUBECTL ?? "kubectl", args, this.#env, input)
+  }
+
+  /** With the tool of this mission. */
+  ctl(args: readonly string[], input?: string): Promise<Ran> {
+    return this.#tool === "kubectl" ? this.kubectl(args, input) : this.merlonctl(args, input)
+  }
+
+  async apply(manifest: string): Promise<void> {
+    succeeded(await this.ctl(["apply", "-f", "-"], manifest))
+  }
+
+  async patch(kind: string, name: string, namespace: string, patch: object): Promise<void> {
+    const args = ["patch", kind, name, "-n", namespace, "--type", "merge", "-p", JSON.stringify(patch)]
+    succeeded(await this.ctl(args))
+  }
+
+  async get(kind: string, name: string, namespace: string): Promise<Stored> {
+    const { out } = succeeded(await this.ctl(["get", kind, name, "-n", namespace, "-o", "json"]))
+    return JSON.parse(out)
+  }
+
+  /** Returns when the status says that what is stored now is enforced. Whoever calls asserts at once, without a retry. */
+  async enforced(kind: string, name: string, namespace: string): Promise<void> {
+    if (this.#tool === "kubectl") {
+      const what = ["--for=condition=Enforced", `${kind}/${name}`, "-n", namespace, "--timeout=60s"]
+      succeeded(await this.kubectl(["wait", ...what]))
+      return
+    }
+    const isEnforced = async (): Promise<void> => {
+      const { metadata, status } = await this.get(kind, name, namespace)
+      const found = status?.conditions?.find(({ type }) => type === "Enforced")
+      expect(found).toMatchObject({ status: "True", observedGeneration: metadata.generation })
+    }
+    await vi.waitFor(isEnforced, PATIENCE)
+  }
+
+  /** Applies one policy and returns when it is enforced. */
+  async enforce(manifest: string, kind: string, name: string, namespace: string): Promise<void> {
+    await this.apply(manifest)
+    await this.enforced(kind, name, namespace)
+  }
+
+  /** Returns when no proxy holds the policy any more; what is gone has no status that could tell. */
+  async remove(kind: string, name: string, namespace: string): Promise<void> {
+    succeeded(await this.ctl(["delete", kind, name, "-n", namespace]))
+    const isForgotten = async (): Promise<void> => {
+      for (const { place } of this.record.workloads) {
+        const dump = await run("curl", ["-s", `http://${place.address}:${place.admin}/config_dump`], this.#env)
+        const { policies }: { policies: readonly { metadata: { name: string; namespace: string }; kind: string }[] } =
+          JSON.parse(dump.out).configuration
+        const held = policies.map(policy => `${policy.kind}/${policy.metadata.namespace}/${policy.metadata.name}`)
+        expect(held.map(key => key.toLowerCase())).not.toContain(`${kind}/${namespace}/${name}`)
+      }
+    }
+    await vi.waitFor(isForgotten, PATIENCE)
+  }
+
+  /** From outside of the mesh, in plaintext. */
+  httpbin(path: string, ...more: readonly string[]): Promise<Answer> {
+    return this.curl(`http://127.0.0.1:${this.#ways.httpbin}${path}`, ...more)
+  }
+
+  web(...more: readonly string[]): Promise<Answer> {
+    return this.curl(`http://127.0.0.1:${this.#ways.web}/`, ...more)
+  }
+
+  async curl(url: string, ...more: readonly string[]): Promise<Answer> {
+    const { out } = await run("curl", ["-s", "-k", "-w", "\n%{http_code}", ...more, url], this.#env)
+    const end = out.lastIndexOf("\n")
+    return { status: Number(out.slice(end + 1)), body: out.slice(0, end) }
+  }
+
+  /** Inside of the workload `consumer`. */
+  xclient(...args: readonly string[]): Promise<Ran> {
+    return this.merlonctl(["exec", "consumer", "-n", "app", "--", "xclient", ...args])
+  }
+
+  /** The same, for one that runs on; it ends with the mission at the latest. */
+  runningXclient(...args: readonly string[]): Running {
+    const program = new Running(
+      process.execPath,
+      [PROGRAM, "exec", "consumer", "-n", "app", "--", "xclient", ...args],
+      this.#env,
+    )
+    this.#running.push(program)
+    return program
+  }
+
+  get record(): MeshRecord {
+    // Written by `merlonctl up`, whole or not at all.
+    return JSON.parse(readFileSync(join(this.#folder, "mesh", "mesh.json"), "utf8"))
+  }
+}
+
+/** A home of its own: no kubeconfig of this machine, no cache of another server. */
+function environment(folder: string, more: Environment = {}): Environment {
+  const data = join(folder, "mesh")
+  return {
+    PATH: process.env.PATH ?? "",
+    HOME: folder,
+    KUBECONFIG: join(data, "kubeconfig"),
+    MERLON_DATA: data,
+    ...more,
+  }
+}
+
+export function succeeded(ran: Ran): Ran {
+  expect(ran, ran.err).toMatchObject({ code: 0 })
+  return ran
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    // Ended but not yet waited for by whoever adopted it: it has no command line any more.
+    return !existsSync(`/proc/${pid}`) || commandLine(String(pid)) !== ""
+  } catch {
+    return false
+  }
+}
+
+/** Processes whose command line names the folder, where the system shows command lines as files. */
+function processesNaming(folder: string): readonly string[] {
+  const lines = readdirs("/proc")
+    .filter(name => /^\d+$/.test(name))
+    .map(pid => commandLine(pid))
+  return lines.filter(line => line.includes(folder))
+}
+
+function readdirs(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}
+
+function commandLine(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ")
+  } catch {
+    return ""
+  }
+}

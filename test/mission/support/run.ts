@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program as somebody types it: what it printed and how it ended; or one that runs on, and what it has said so far.
+
+import { type ChildProcess, spawn } from "node:child_process"
+import { once } from "node:events"
+
+export type Environment = { readonly [name: string]: string }
+
+export interface Ran {
+  readonly code: number | null
+  readonly out: string
+  readonly err: string
+}
+
+export function run(command: string, args: readonly string[], env: Environment, input = ""): Promise<Ran> {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, [...args], { env })
+    const texts = { out: "", err: "" }
+    child.stdout.on("data", (chunk: Buffer) => (texts.out += chunk.toString()))
+    child.stderr.on("data", (chunk: Buffer) => (texts.err += chunk.toString()))
+    child.once("error", reject)
+    child.once("close", code => resolve({ code, ...texts }))
+    // Who refuses its arguments reads nothing.
+    child.stdin.on("error", () => undefined)
+    child.stdin.end(input)
+  })
+}
+
+export class Running {
+  text = ""
+  readonly #child: ChildProcess
+  readonly #told = new Set<() => void>()
+
+  constructor(command: string, args: readonly string[], env: Environment) {
+    this.#child = spawn(command, [...args], { env, stdio: ["ignore", "pipe", "pipe"] })
+    const hear = (chunk: Buffer): void => {
+      this.text += chunk.toString()
+      this.#tell()
+    }
+    this.#child.stdout?.on("data", hear)
+    this.#child.stderr?.on("data", hear)
+    this.#child.once("close", () => this.#tell())
+  }
+
+  /** When it has been said; fails where the program ends without. */
+  said(pattern: RegExp): Promise<RegExpExecArray> {
+    return new Promise((resolve, reject) => {
+      const look = (): void => {
+        const match = pattern.exec(this.text)
+        const ended = this.#child.exitCode !== null || this.#child.signalCode !== null
+        if (match === null && !ended) return
+        this.#told.delete(look)
+        if (match === null) reject(new Error(`ended without saying ${pattern}: ${this.text}`))
+        else resolve(match)
+      }
+      this.#told.add(look)
+      look()
+    })
+  }
+
+  async stop(): Promise<number | null> {
+    if (this.#child.exitCode !== null) return this.#child.exitCode
+    const ended = once(this.#child, "exit")
+    this.#child.kill("SIGTERM")
+    const [code] = await ended
+    return code
+  }
+
+  #tell(): void {
+    for (const look of [...this.#told]) look()
+  }
+}
