@@ -3,6 +3,7 @@
 // stored then.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { kubectlAvailable } from "../../../packages/cluster/src/testing/kubectl.js"
 import { names } from "./support/cluster-api.js"
 import { Mesh } from "./support/mesh.js"
 
@@ -11,7 +12,7 @@ interface PodSpec {
   readonly initContainers?: readonly { readonly name: string }[]
 }
 
-describe("admission by a running control plane", () => {
+describe.skipIf(!kubectlAvailable())("admission by a running control plane", () => {
   let mesh: Mesh
 
   const manifest = (kind: string, name: string, spec: object): string =>

@@ -11,7 +11,8 @@ import {
   startIssuer,
   status,
 } from "../../../packages/control/src/keysets/testing/issuer.js"
-import { WAIT } from "./support/cluster-api.js"
+import { CONFIG_MAPS } from "../../../packages/control/src/kubernetes/resource-type.js"
+import { names, WAIT } from "./support/cluster-api.js"
 import type { DeclaredWorkload } from "./support/declared-workload.js"
 import { Mesh, policy } from "./support/mesh.js"
 
@@ -135,11 +136,12 @@ describe("key sets", () => {
   it("of an issuer that is down survive a restart of the control plane", async () => {
     const key = await makeKey("kept")
     const down = await startIssuer(keys(key))
+    const kept = { namespace: names.rootNamespace, labelSelector: `${names.domain}/key-set` }
     await rule("kept", [{ issuer: "kept", jwksUri: `${down.url}/keys` }])
     await ready("kept", "True")
     await expect.poll(() => ask(key, "kept"), WAIT).toBe(200)
     await expect
-      .poll(async () => (await mesh.api.kubectl("get cm -n merlon-system -l merlon.dev/key-set -o yaml")).out, WAIT)
+      .poll(async () => JSON.stringify(await mesh.api.client.list(CONFIG_MAPS, kept)), WAIT)
       .toContain(down.url)
     await down.close()
     await mesh.control.kill()
