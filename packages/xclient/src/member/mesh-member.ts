@@ -48,7 +48,8 @@ export class MeshMember {
       trustBundle: () => this.#controlPlaneRoots(),
       proof: () => this.#proof(),
       node: {
-        id: `${bootstrap.workload.namespace}/${bootstrap.workload.name}`,
+        // Not the Pod's own, which is its xserver's: what we renew says nothing about the papers of that one.
+        id: `${bootstrap.workload.namespace}/${bootstrap.workload.name}#xclient`,
         metadata: () => ({ kind: "xclient", signer: this.#signer() }),
       },
       subscriptions: [this.book.subscription],
