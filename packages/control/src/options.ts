@@ -13,6 +13,11 @@ export interface ControlPlaneOptions {
   readonly clusterDomain: string
   /** Of this replica, unique among those that run now. */
   readonly replica: string
+  /**
+   * Of a replica that has the cluster inside of it: no other process can have the same one, so earlier runs of such a
+   * replica are over. Others of the same cluster are none of them.
+   */
+  readonly hasCluster: boolean
   readonly listen: {
     readonly host: string
     /** 0 for any, as with the other two. */

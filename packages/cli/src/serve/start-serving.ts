@@ -73,7 +73,9 @@ export async function startServing(flags: ServeFlags, env: Environment, logger: 
   try {
     const { connection, close } = await connect(flags, env, names, cluster, logger)
     const client = clientOf(connection, names)
-    const controlPlane = await ControlPlane.start(optionsOf(flags, names, client, inCluster, logger))
+    const controlPlane = await ControlPlane.start(
+      optionsOf(flags, names, client, { inCluster, hasCluster: cluster !== undefined }, logger),
+    )
     const stop = async (): Promise<void> => {
       await controlPlane.stop()
       await client.close()
@@ -130,7 +132,7 @@ function optionsOf(
   flags: ServeFlags,
   names: MeshNames,
   client: HttpKubernetesClient,
-  inCluster: boolean,
+  { inCluster, hasCluster }: { readonly inCluster: boolean; readonly hasCluster: boolean },
   logger: Logger,
 ): ControlPlaneOptions {
   const { controlPlane } = componentNames(names)
@@ -147,6 +149,7 @@ function optionsOf(
     }),
     clusterDomain: flags.clusterDomain,
     replica: flags.replica ?? `${hostname()}-${process.pid}`,
+    hasCluster,
     listen: { host, meshPort: flags.meshPort, webhookPort: flags.webhookPort, healthPort: flags.healthPort },
     servingNames: [service, `${service}.${flags.clusterDomain}`, "localhost", LOOPBACK, ...flags.servingName],
     webhooks: inCluster

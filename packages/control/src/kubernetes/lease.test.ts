@@ -93,6 +93,38 @@ describe("leader election", () => {
     await Promise.all([a.stop(), b.stop()])
   })
 
+  it("does not wait for one that is known to be over, and for others as ever", async () => {
+    const server = new LeaseServer(new VirtualTime())
+    const { time } = server
+    const successor = (identity: string): LeaderElection =>
+      new LeaderElection({
+        client: server.client(() => NO_FATE),
+        namespace: "merlon-system",
+        name: "merlond",
+        identity,
+        isOver: holder => holder.startsWith("embedded/"),
+        time,
+        random: () => 0.5,
+      })
+    for (const [holder, leads] of [
+      ["embedded/1", true],
+      ["a", false],
+    ] as const) {
+      server.lease = undefined
+      const vanished = candidate(server, holder)
+      vanished.start()
+      await time.advance(1)
+      const { lease } = server
+      await vanished.stop()
+      server.lease = lease
+      const next = successor("embedded/2")
+      next.start()
+      await time.advance(1)
+      expect(next.isLeader).toBe(leads)
+      await next.stop()
+    }
+  })
+
   it("believes no wall clock: a lease from the far past or future is waited for all the same", async () => {
     for (const renewTime of ["1999-01-01T00:00:00.000000Z", "2999-01-01T00:00:00.000000Z"]) {
       const server = new LeaseServer(new VirtualTime(Date.UTC(2026, 0)))

@@ -13,6 +13,8 @@ export interface LeaseOptions {
   readonly name: string
   /** Must be nobody else's, not even of this program's earlier run. */
   readonly identity: string
+  /** Whether the holder of this name can be known to run no more; nobody is, where absent. */
+  readonly isOver?: (holder: string) => boolean
   /** How long others wait for a sign of life. */
   readonly durationMs?: number
   /** How long the leader believes in a renewal; the difference covers clocks that do not run alike. */
@@ -107,7 +109,7 @@ export class LeaderElection {
   }
 
   async #acquireOrRenew(): Promise<void> {
-    const { client, name, namespace, identity } = this.#options
+    const { client, name, namespace, identity, isOver = () => false } = this.#options
     const found = await client.get<Lease>(LEASES, name, namespace)
     if (this.#end.signal.aborted) return
     if (found === undefined) {
@@ -115,7 +117,7 @@ export class LeaderElection {
       return
     }
     const holder = found.spec?.holderIdentity ?? ""
-    if (holder !== identity && holder !== "" && !this.#expired(found)) {
+    if (holder !== identity && holder !== "" && !this.#expired(found) && !isOver(holder)) {
       // Whatever we believed: somebody else holds it.
       this.#leadUntil(Number.NEGATIVE_INFINITY)
       return

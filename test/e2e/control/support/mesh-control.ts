@@ -59,6 +59,7 @@ export async function startMeshControl(): Promise<MeshControl> {
     mesh,
     clusterDomain: "cluster.local",
     replica: "one",
+    hasCluster: false,
     listen: { host: "127.0.0.1", meshPort: 0, webhookPort: 0, healthPort: 0 },
     servingNames: ["localhost", "127.0.0.1"],
     webhooks: { url: port => `https://127.0.0.1:${port}` },
