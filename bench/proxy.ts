@@ -4,22 +4,15 @@
 
 import { spawn } from "node:child_process"
 import { rmSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { ratio, table } from "./measure.js"
+import { CONNECTIONS, call, type Scenario } from "./proxy/call.js"
 import { chart } from "./proxy/chart.js"
-import type { LoadFigures, LoadOrder } from "./proxy/load.js"
-import { type Material, makeMaterial } from "./proxy/material.js"
-import { PEERS, type Peer, usage, type Work } from "./proxy/peers.js"
-
-interface Scenario {
-  readonly name: string
-  readonly work: Work
-  readonly path: string
-  readonly tokens: number
-  readonly reconnect?: boolean
-  readonly rules?: 10 | 10_000
-}
+import { goals, PACED_PER_SECOND } from "./proxy/goals.js"
+import { makeMaterial } from "./proxy/material.js"
+import { PEERS, type Peer } from "./proxy/peers.js"
+import { measureReadiness, type Readiness } from "./proxy/ready.js"
+import { usage } from "./proxy/running.js"
 
 export interface Row {
   readonly scenario: string
@@ -31,6 +24,8 @@ export interface Row {
   readonly residentMiB: number
   readonly errors: number
 }
+
+const PACED = `mTLS with JWT, ${PACED_PER_SECOND.toLocaleString("en")} per second`
 
 const SCENARIOS: readonly Scenario[] = [
   { name: "plain", work: "plain", path: "/", tokens: 0 },
@@ -45,9 +40,14 @@ const SCENARIOS: readonly Scenario[] = [
   { name: "mTLS with JWT", work: "mtls-jwt", path: "/", tokens: 100 },
   { name: "mTLS handshakes", work: "mtls", path: "/", tokens: 0, reconnect: true },
   { name: "HTTP/2", work: "h2", path: "/", tokens: 0 },
+  { name: PACED, work: "mtls-jwt", path: "/", tokens: 100, perSecond: PACED_PER_SECOND },
 ]
+const READY = "ready"
 
-const CONNECTIONS = 32
+/** Compilers and caches have settled after so many requests, or so many seconds where requests are slow. */
+const WARM_UP_REQUESTS = 20_000
+const WARM_UP_SECONDS = 5
+
 const option = (name: string): string | undefined =>
   process.argv.find(value => value.startsWith(`--${name}=`))?.split("=")[1]
 const SECONDS = Number(option("seconds") ?? 5)
@@ -58,16 +58,19 @@ const upstream = spawn("node", ["node_modules/tsx/dist/cli.mjs", "bench/proxy/up
   stdio: ["ignore", "pipe", "inherit"],
 })
 const upstreamPort = await firstNumber(upstream.stdout)
+const absent = PEERS.filter(({ program }) => program === undefined).map(({ name }) => name)
 const rows: Row[] = []
+let ready: Readiness | undefined
 try {
   for (const scenario of SCENARIOS) {
     if (only !== undefined && !scenario.name.includes(only)) continue
     for (const peer of PEERS) {
       // Only ours has rules to be many; the others stand beside it for the ratio.
       const compared = scenario.rules === undefined || peer.name === "xserver" || peer.name === "HAProxy"
-      if (compared && peer.can(scenario.work)) rows.push(await measureOne(peer, scenario))
+      if (compared && peer.program !== undefined && peer.can(scenario.work)) rows.push(await measureOne(peer, scenario))
     }
   }
+  if (only === undefined || READY.includes(only)) ready = await measureReadiness(material.folder)
 } finally {
   upstream.kill()
   rmSync(material.folder, { recursive: true })
@@ -78,9 +81,12 @@ async function measureOne(peer: Peer, scenario: Scenario): Promise<Row> {
   const { port, process: child } = await peer.start(scenario.work, upstreamPort, material.folder, scenario.rules)
   const pid = child.pid ?? 0
   try {
-    await call(scenario, port, 1)
+    let warmed = 0
+    for (let second = 0; second < WARM_UP_SECONDS && warmed < WARM_UP_REQUESTS; second++) {
+      warmed += (await call(scenario, port, 1, material)).requests
+    }
     const before = usage(pid)
-    const figures = await call(scenario, port, SECONDS)
+    const figures = await call(scenario, port, SECONDS, material)
     const after = usage(pid)
     return {
       scenario: scenario.name,
@@ -95,62 +101,6 @@ async function measureOne(peer: Peer, scenario: Scenario): Promise<Row> {
   } finally {
     child.kill("SIGKILL")
   }
-}
-
-function call(scenario: Scenario, port: number, seconds: number): Promise<LoadFigures> {
-  return scenario.work === "h2" ? callHttp2(port, seconds) : callHttp1(scenario, port, seconds, material)
-}
-
-async function callHttp1(
-  scenario: Scenario,
-  port: number,
-  seconds: number,
-  { folder, tokens }: Material,
-): Promise<LoadFigures> {
-  const head = `GET ${scenario.path} HTTP/1.1\r\nHost: app.bench\r\nUser-Agent: bench\r\nAccept: */*\r\n`
-  const requests =
-    scenario.tokens === 0
-      ? [`${head}\r\n`]
-      : tokens.slice(0, scenario.tokens).map(token => `${head}Authorization: Bearer ${token}\r\n\r\n`)
-  const mtls = scenario.work.includes("mtls") ? folder : undefined
-  const order: LoadOrder = {
-    port,
-    connections: CONNECTIONS,
-    seconds,
-    requests,
-    mtls,
-    reconnect: scenario.reconnect ?? false,
-  }
-  const file = join(folder, "order.json")
-  writeFileSync(file, JSON.stringify(order))
-  return JSON.parse(await output("node", ["node_modules/tsx/dist/cli.mjs", "bench/proxy/load.ts", file]))
-}
-
-async function callHttp2(port: number, seconds: number): Promise<LoadFigures> {
-  const text = await output("h2load", [
-    "-c",
-    "8",
-    "-m",
-    "8",
-    "-D",
-    String(seconds),
-    "--warm-up-time=0",
-    `http://127.0.0.1:${port}/`,
-  ])
-  const number = (pattern: RegExp): number => Number(pattern.exec(text)?.[1] ?? 0)
-  const requests = number(/(\d+) 2xx/)
-  return { requests, errors: number(/(\d+) failed/), seconds, p50Ms: 0, p99Ms: 0 }
-}
-
-function output(command: string, args: readonly string[]): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { stdio: ["ignore", "pipe", "inherit"] })
-    let text = ""
-    child.stdout.on("data", chunk => {
-      text += chunk
-    })
-    child.on("close", code => (code === 0 ? resolve(text) : reject(new Error(`${command} ended with ${code}`))))
-  })
 }
 
 async function firstNumber(stream: NodeJS.ReadableStream): Promise<number> {
@@ -169,7 +119,10 @@ function report(all: readonly Row[]): void {
         unit: "microseconds of CPU per request",
         seconds: SECONDS,
         connections: CONNECTIONS,
+        absent,
         rows: all,
+        ready,
+        goals: goals(all, PACED, ready).map(goal => ({ ...goal, met: goal.figure <= goal.atMost })),
       }),
     )
     return
@@ -189,5 +142,27 @@ function report(all: readonly Row[]): void {
         row.errors,
       ]),
     ),
+  )
+  for (const name of absent)
+    console.log(`${name}: no such program here; put it on PATH or name it in ${name.toUpperCase()}`)
+  if (ready !== undefined) {
+    const { starts, wallMs, cpuMs, residentMiB } = ready
+    console.log(
+      `\nready with state on disk, median of ${starts} starts: ${wallMs} ms, ${cpuMs} ms of CPU, ${residentMiB} MiB`,
+    )
+  }
+  const stated = goals(all, PACED, ready)
+  if (stated.length === 0) return
+  const shown = (figure: number): string => String(Number(figure.toPrecision(figure < 10 ? 2 : 3)))
+  console.log(
+    `\n${table(
+      ["goal", "figure", "at most", ""],
+      stated.map(({ name, figure, atMost, unit }) => [
+        name,
+        `${shown(figure)} ${unit}`.trim(),
+        `${shown(atMost)} ${unit}`.trim(),
+        figure <= atMost ? "met" : "missed",
+      ]),
+    )}`,
   )
 }

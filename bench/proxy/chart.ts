@@ -10,6 +10,7 @@ const BAR = 14
 const COLORS: Readonly<Record<string, string>> = {
   xserver: "#1d6f5c",
   HAProxy: "#8aa6c1",
+  Envoy: "#a893c4",
   nginx: "#c1b58a",
   "node:http": "#c18a8a",
 }

@@ -16,6 +16,8 @@ export interface LoadOrder {
   readonly mtls: string | undefined
   /** A new connection for each request. */
   readonly reconnect: boolean
+  /** Over all connections; as many as possible where undefined. */
+  readonly perSecond: number | undefined
 }
 
 export interface LoadFigures {
@@ -53,10 +55,19 @@ async function run(order: LoadOrder): Promise<LoadFigures> {
       socket.once("error", reject)
     })
 
+  let turns = 0
+  async function due(perSecond: number): Promise<number> {
+    const at = started + (turns++ * 1_000) / perSecond
+    const wait = at - performance.now()
+    if (wait > 0) await new Promise(resolve => setTimeout(resolve, wait))
+    return at
+  }
+
   async function caller(): Promise<void> {
     let socket: Socket | undefined
     while (performance.now() < end) {
-      const sent = performance.now()
+      // A request that is due counts from then on, also where all connections are busy.
+      const sent = order.perSecond === undefined ? performance.now() : await due(order.perSecond)
       try {
         socket ??= await open()
         const status = await exchange(socket, texts[next++ % texts.length] ?? Buffer.alloc(0))

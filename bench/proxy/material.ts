@@ -33,7 +33,9 @@ export async function makeMaterial(): Promise<Material> {
   const { publicKey, privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 })
   put("jwt.pub.pem", publicKey.export({ type: "spki", format: "pem" }).toString())
   const jwk = { ...publicKey.export({ format: "jwk" }), kid: "key-1", alg: "RS256" }
-  put("request-authentication.json", JSON.stringify(requestAuthentication(JSON.stringify({ keys: [jwk] }))))
+  const jwks = JSON.stringify({ keys: [jwk] })
+  put("jwks.json", jwks)
+  put("request-authentication.json", JSON.stringify(requestAuthentication(jwks)))
   for (const rules of [0, 10, 10_000]) {
     for (const [n, policy] of authorizationPolicies(rules).entries())
       put(`rules-${rules}-${n}.json`, JSON.stringify(policy))

@@ -1,30 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 // The proxies that are compared, each set up to do the same work on one thread.
 
-import { type ChildProcess, execFileSync, spawn } from "node:child_process"
-import { readFileSync, writeFileSync } from "node:fs"
+import { spawn } from "node:child_process"
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { freePort } from "../../packages/cluster/src/store/testing/free-port.js"
+import { envoyConfiguration } from "./envoy.js"
 import { ISSUER, ruleFiles } from "./material.js"
+import { listening, programPath, type Running } from "./running.js"
 
 export type Work = "plain" | "jwt" | "mtls" | "mtls-jwt" | "h2"
 
 export interface Peer {
   readonly name: string
+  /** Its program; undefined where there is none. */
+  readonly program: string | undefined
   can(work: Work): boolean
   /** Starts it for one kind of work and answers where it listens. */
   start(work: Work, upstream: number, folder: string, rules?: 10 | 10_000): Promise<Running>
 }
 
-export interface Running {
-  readonly port: number
-  readonly process: ChildProcess
-}
-
 const TSX = ["node_modules/tsx/dist/cli.mjs"]
+/** Another build may be measured in its place. */
+export const MERLOND = process.env.MERLOND ?? "packages/cli/bin/merlond.js"
 
 export const xserver: Peer = {
   name: "xserver",
+  program: MERLOND,
   can: () => true,
   async start(work, upstream, folder, rules) {
     const [port, admin, health] = [await freePort(), await freePort(), await freePort()]
@@ -49,17 +51,18 @@ export const xserver: Peer = {
         tls: { certificateChain: "server.pem", privateKey: "server.key", trustBundle: "ca.pem" },
       }),
     )
-    const args = ["packages/cli/bin/merlond.js", "xserver", "--config-file", file, "--access-log", "off"]
+    const args = [MERLOND, "xserver", "--config-file", file, "--access-log", "off"]
     const child = spawn("node", [...args, "--admin", `127.0.0.1:${admin}`, "--health", `127.0.0.1:${health}`], {
       stdio: ["ignore", "ignore", "inherit"],
     })
-    return ready(child, port)
+    return listening(child, port)
   },
 }
 
 export const haproxy: Peer = {
   name: "HAProxy",
-  can: () => installed("haproxy"),
+  program: programPath("haproxy"),
+  can: () => true,
   async start(work, upstream, folder) {
     const port = await freePort()
     const tls = work.includes("mtls")
@@ -99,13 +102,14 @@ backend app
   server app 127.0.0.1:${upstream}
 `,
     )
-    return ready(spawn("haproxy", ["-f", file, "-db"], { stdio: "ignore" }), port)
+    return listening(spawn(haproxy.program ?? "haproxy", ["-f", file, "-db"], { stdio: "ignore" }), port)
   },
 }
 
 export const nginx: Peer = {
   name: "nginx",
-  can: work => !work.includes("jwt") && installed("nginx"),
+  program: programPath("nginx"),
+  can: work => !work.includes("jwt"),
   async start(work, upstream, folder) {
     const port = await freePort()
     const tls = work === "mtls"
@@ -129,64 +133,32 @@ http {
 }
 `,
     )
-    return ready(spawn("nginx", ["-c", file], { stdio: "ignore" }), port)
+    return listening(spawn(nginx.program ?? "nginx", ["-c", file], { stdio: "ignore" }), port)
   },
 }
 
 export const nodeHttp: Peer = {
   name: "node:http",
+  program: process.execPath,
   can: work => work !== "h2",
   async start(work, upstream, folder) {
     const port = await freePort()
     const args = [...TSX, "bench/proxy/node-proxy.ts", String(upstream), String(port), work, folder]
-    return ready(spawn("node", args, { stdio: "ignore" }), port)
+    return listening(spawn("node", args, { stdio: "ignore" }), port)
   },
 }
 
-export const PEERS: readonly Peer[] = [xserver, haproxy, nginx, nodeHttp]
-
-function installed(program: string): boolean {
-  try {
-    execFileSync("which", [program])
-    return true
-  } catch {
-    return false
-  }
+export const envoy: Peer = {
+  name: "Envoy",
+  program: programPath("envoy"),
+  can: () => true,
+  async start(work, upstream, folder) {
+    const port = await freePort()
+    const file = join(folder, `envoy-${port}.json`)
+    writeFileSync(file, JSON.stringify(envoyConfiguration(work, port, upstream, folder)))
+    const args = ["-c", file, "--concurrency", "1", "--disable-hot-restart", "--log-level", "error"]
+    return listening(spawn(envoy.program ?? "envoy", args, { stdio: "ignore" }), port)
+  },
 }
 
-async function ready(child: ChildProcess, port: number): Promise<Running> {
-  for (let tries = 0; tries < 200; tries++) {
-    if (child.exitCode !== null) throw new Error(`${child.spawnargs.join(" ")} ended with ${child.exitCode}`)
-    if (await accepts(port)) return { port, process: child }
-    await new Promise(resolve => setTimeout(resolve, 50))
-  }
-  throw new Error(`${child.spawnfile} does not accept connections`)
-}
-
-async function accepts(port: number): Promise<boolean> {
-  const { connect } = await import("node:net")
-  return new Promise(resolve => {
-    const socket = connect({ host: "127.0.0.1", port }, () => {
-      socket.destroy()
-      resolve(true)
-    })
-    socket.on("error", () => resolve(false))
-  })
-}
-
-/** Processor time of a process and its children in microseconds, and resident memory in bytes. */
-export function usage(pid: number): { readonly cpuMicroseconds: number; readonly residentBytes: number } {
-  let ticks = 0
-  let pages = 0
-  for (const each of [pid, ...children(pid)]) {
-    const fields = readFileSync(`/proc/${each}/stat`, "utf8").split(") ")[1]?.split(" ") ?? []
-    ticks += Number(fields[11]) + Number(fields[12])
-    pages += Number(fields[21])
-  }
-  return { cpuMicroseconds: ticks * 10_000, residentBytes: pages * 4_096 }
-}
-
-function children(pid: number): readonly number[] {
-  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim()
-  return text === "" ? [] : text.split(" ").flatMap(child => [Number(child), ...children(Number(child))])
-}
+export const PEERS: readonly Peer[] = [xserver, haproxy, envoy, nginx, nodeHttp]

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Envoy's configuration for the same work: its jwt_authn and RBAC filters say what our rules say, its TLS asks for the
+// same certificates. It may remember tokens as we do, which it does not by default.
+
+import { ISSUER } from "./material.js"
+import type { Work } from "./peers.js"
+
+const TYPE = "type.googleapis.com/envoy.extensions"
+const REMEMBERED_TOKENS = 20_000
+
+export function envoyConfiguration(work: Work, port: number, upstream: number, folder: string): unknown {
+  const filters = work.includes("jwt") ? [jwtAuthn(folder), rbac()] : []
+  const router = { name: "router", typed_config: { "@type": `${TYPE}.filters.http.router.v3.Router` } }
+  const manager = {
+    "@type": `${TYPE}.filters.network.http_connection_manager.v3.HttpConnectionManager`,
+    stat_prefix: "in",
+    codec_type: work === "h2" ? "HTTP2" : "HTTP1",
+    route_config: {
+      virtual_hosts: [{ name: "app", domains: ["*"], routes: [{ match: { prefix: "/" }, route: { cluster: "app" } }] }],
+    },
+    http_filters: [...filters, router],
+  }
+  const chain = {
+    filters: [{ name: "http", typed_config: manager }],
+    ...(work.includes("mtls") && { transport_socket: transportSocket(folder) }),
+  }
+  const endpoint = { endpoint: { address: address(upstream) } }
+  return {
+    static_resources: {
+      listeners: [{ name: "in", address: address(port), filter_chains: [chain] }],
+      clusters: [
+        {
+          name: "app",
+          type: "STATIC",
+          load_assignment: { cluster_name: "app", endpoints: [{ lb_endpoints: [endpoint] }] },
+        },
+      ],
+    },
+  }
+}
+
+const address = (port: number): unknown => ({ socket_address: { address: "127.0.0.1", port_value: port } })
+
+function jwtAuthn(folder: string): unknown {
+  const provider = {
+    issuer: ISSUER,
+    local_jwks: { filename: `${folder}/jwks.json` },
+    payload_in_metadata: "payload",
+    jwt_cache_config: { jwt_cache_size: REMEMBERED_TOKENS },
+  }
+  return {
+    name: "envoy.filters.http.jwt_authn",
+    typed_config: {
+      "@type": `${TYPE}.filters.http.jwt_authn.v3.JwtAuthentication`,
+      providers: { issuer: provider },
+      rules: [{ match: { prefix: "/" }, requires: { provider_name: "issuer" } }],
+    },
+  }
+}
+
+function rbac(): unknown {
+  const claim = (name: string, exact: string): unknown => ({
+    metadata: {
+      filter: "envoy.filters.http.jwt_authn",
+      path: [{ key: "payload" }, { key: name }],
+      value: { string_match: { exact } },
+    },
+  })
+  const ids = [claim("iss", ISSUER), claim("sub", "alice"), claim("role", "group1")]
+  return {
+    name: "envoy.filters.http.rbac",
+    typed_config: {
+      "@type": `${TYPE}.filters.http.rbac.v3.RBAC`,
+      rules: {
+        action: "ALLOW",
+        policies: { rule: { permissions: [{ any: true }], principals: [{ and_ids: { ids } }] } },
+      },
+    },
+  }
+}
+
+function transportSocket(folder: string): unknown {
+  const file = (name: string): unknown => ({ filename: `${folder}/${name}` })
+  return {
+    name: "envoy.transport_sockets.tls",
+    typed_config: {
+      "@type": `${TYPE}.transport_sockets.tls.v3.DownstreamTlsContext`,
+      require_client_certificate: true,
+      common_tls_context: {
+        tls_certificates: [{ certificate_chain: file("server.pem"), private_key: file("server.key") }],
+        validation_context: { trusted_ca: file("ca.pem") },
+      },
+    },
+  }
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the figures are to be, so that a run says for itself where we stand.
+
+import type { Row } from "../proxy.js"
+import type { Readiness } from "./ready.js"
+
+export interface Goal {
+  readonly name: string
+  readonly figure: number
+  readonly atMost: number
+  readonly unit: string
+}
+
+/** CPU per request against HAProxy doing the same. */
+const TO_HAPROXY: readonly (readonly [scenario: string, atMost: number])[] = [
+  ["plain", 3],
+  ["JWT, 1 token", 0.5],
+  ["JWT, 100 tokens", 0.5],
+  ["JWT, 10,000 tokens", 0.5],
+  ["mTLS", 4],
+  ["mTLS with JWT", 0.8],
+]
+const TO_NODE_HTTP = 0.3
+const READY_MS = 400
+export const PACED_PER_SECOND = 1_000
+const PACED_MIB = 80_000_000 / 1_048_576
+/** Two runs of the same work differ by as much. */
+const FLAT = 1.1
+
+/** Those for which the run has figures. */
+export function goals(rows: readonly Row[], paced: string, ready: Readiness | undefined): readonly Goal[] {
+  const found: Goal[] = []
+  const row = (scenario: string, proxy = "xserver"): Row | undefined =>
+    rows.find(each => each.scenario === scenario && each.proxy === proxy)
+  const compare = (name: string, ours: Row | undefined, theirs: Row | undefined, atMost: number): void => {
+    if (ours === undefined || theirs === undefined) return
+    found.push({ name, figure: ours.cpuMicroseconds / theirs.cpuMicroseconds, atMost, unit: "" })
+  }
+  for (const [scenario, atMost] of TO_HAPROXY) {
+    compare(`${scenario}: CPU to HAProxy`, row(scenario), row(scenario, "HAProxy"), atMost)
+  }
+  // At a rate far below what it can do, a proxy's cost is mostly that of being woken.
+  for (const { scenario } of rows.filter(each => each.proxy === "node:http" && each.scenario !== paced)) {
+    compare(`${scenario}: CPU to node:http`, row(scenario), row(scenario, "node:http"), TO_NODE_HTTP)
+  }
+  compare("10,000 rules: CPU to 10 rules", row("JWT, 10,000 rules"), row("JWT, 10 rules"), FLAT)
+  const resident = row(paced)?.residentMiB
+  if (resident !== undefined)
+    found.push({ name: `${paced}: resident`, figure: resident, atMost: PACED_MIB, unit: "MiB" })
+  if (ready !== undefined) {
+    found.push({ name: "ready with state on disk", figure: ready.wallMs, atMost: READY_MS, unit: "ms" })
+  }
+  return found
+}

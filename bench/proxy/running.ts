@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs that run while they are measured: where they are found, when they listen, what they have used.
+
+import { type ChildProcess, execFileSync } from "node:child_process"
+import { existsSync, readFileSync } from "node:fs"
+import { connect } from "node:net"
+
+export interface Running {
+  readonly port: number
+  readonly process: ChildProcess
+}
+
+/** Where the program is; undefined where it is not installed. */
+export function programPath(name: string): string | undefined {
+  const named = process.env[name.toUpperCase()]
+  if (named !== undefined && existsSync(named)) return named
+  try {
+    return execFileSync("which", [name], { encoding: "utf8" }).trim()
+  } catch {
+    return undefined
+  }
+}
+
+export async function listening(child: ChildProcess, port: number): Promise<Running> {
+  for (let tries = 0; tries < 200; tries++) {
+    if (child.exitCode !== null) throw new Error(`${child.spawnargs.join(" ")} ended with ${child.exitCode}`)
+    if (await accepts(port)) return { port, process: child }
+    await new Promise(resolve => setTimeout(resolve, 50))
+  }
+  throw new Error(`${child.spawnfile} does not accept connections`)
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise(resolve => {
+    const socket = connect({ host: "127.0.0.1", port }, () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.on("error", () => resolve(false))
+  })
+}
+
+/** Processor time of a process and its children in microseconds, and resident memory in bytes. */
+export function usage(pid: number): { readonly cpuMicroseconds: number; readonly residentBytes: number } {
+  let ticks = 0
+  let pages = 0
+  for (const each of [pid, ...children(pid)]) {
+    const fields = readFileSync(`/proc/${each}/stat`, "utf8").split(") ")[1]?.split(" ") ?? []
+    ticks += Number(fields[11]) + Number(fields[12])
+    pages += Number(fields[21])
+  }
+  return { cpuMicroseconds: ticks * 10_000, residentBytes: pages * 4_096 }
+}
+
+function children(pid: number): readonly number[] {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim()
+  return text === "" ? [] : text.split(" ").flatMap(child => [Number(child), ...children(Number(child))])
+}
