@@ -177,6 +177,11 @@ describe("the memory", () => {
     expect(small.size).toBeLessThan(20)
   })
 
+  it("holds ten thousand tokens of the usual size", () => {
+    for (let index = 0; index < 10_000; index++) memory.remember(reading(`${index}`.padStart(600, "x")))
+    expect(memory.size).toBe(10_000)
+  })
+
   it("lets two tokens with one tail displace each other", () => {
     const tail = "t".repeat(24)
     memory.remember(reading(`a${tail}`))

@@ -33,7 +33,7 @@ export class Durations extends Histogram<Label> {
     }
   }
 
-  /** What a registry reads, alone and when it gathers from several workers. */
+  /** What `getMetricsAsJSON` reads, by which we gather from workers and from ourselves alike; text of its own has none. */
   override async get(): Promise<MetricObjectWithValues<MetricValueWithName<Label>>> {
     const values: MetricValueWithName<Label>[] = []
     for (const verdict of ["allow", "deny"] as const) {

@@ -2,6 +2,7 @@
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 import { compile, judge, meshConfig, meshNames, type Program, parseIp, readDocuments } from "@merlon/policy"
+import { AggregatorRegistry } from "prom-client"
 import { describe, expect, it } from "vitest"
 import { AccessLog } from "./access-log.js"
 import { Decisions } from "./decisions.js"
@@ -165,5 +166,39 @@ describe("metrics", () => {
     expect(text).toContain("merlon_xserver_token_memory_hits 3")
     metrics.configurationApplied(2, new Set(), undefined)
     expect(await metrics.registry.metrics()).not.toContain("foo/p")
+  })
+
+  it("add up over what has been read before, and begin anew for a policy that comes back", async () => {
+    const metrics = new Metrics("merlon", { tokenHits: () => 0, tokenMisses: () => 0 })
+    const counted = async () => /policy="foo\/p",code="2xx"} (\d+)/.exec(await metrics.registry.metrics())?.[1]
+    const done = (times: number) => {
+      for (let n = 0; n < times; n++) metrics.requestDone(record(open), "PERMISSIVE")
+    }
+    done(2)
+    expect(await counted()).toBe("2")
+    metrics.requestDone(record(refusing), "PERMISSIVE")
+    done(1)
+    expect(await counted()).toBe("3")
+    metrics.configurationApplied(2, new Set(), undefined)
+    done(1)
+    expect(await counted()).toBe("1")
+  })
+
+  it("time requests by verdict, each bucket with all below it", async () => {
+    const metrics = new Metrics("merlon", { tokenHits: () => 0, tokenMisses: () => 0 })
+    for (const durationMs of [0.5, 0.6, 3, 20_000]) metrics.requestDone(record(open, {}, { durationMs }), "STRICT")
+    metrics.requestDone(record(refusing, {}, { durationMs: 1 }), "STRICT")
+    const text = await AggregatorRegistry.aggregate([await metrics.registry.getMetricsAsJSON()]).metrics()
+    const name = "merlon_xserver_request_duration_seconds"
+    const value = (suffix: string, labels: string) =>
+      text
+        .split("\n")
+        .find(line => line.startsWith(`${name}_${suffix}{${labels}} `))
+        ?.split(" ")[1]
+    const buckets = ["0.0005", "0.001", "0.0025", "0.005", "10", "+Inf"]
+    expect(buckets.map(le => value("bucket", `verdict="allow",le="${le}"`))).toEqual(["1", "2", "2", "3", "3", "4"])
+    expect(value("count", 'verdict="allow"')).toBe("4")
+    expect(Number(value("sum", 'verdict="allow"'))).toBeCloseTo(20.0041)
+    expect(value("count", 'verdict="deny"')).toBe("1")
   })
 })
