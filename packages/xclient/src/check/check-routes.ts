@@ -128,6 +128,11 @@ async function send(
   await sendRequests({ call, target, count, intervalMs, timeoutMs }, routing, outbound, tally, io.signal)
   const isExpected = expected === undefined || isExpectedCount(tally.counts, expected)
   report(options, first, tally, isExpected, io)
+  // Fail closed: half a check has proven nothing, and nobody may take its end for a success.
+  if (io.signal.aborted) {
+    io.err("stopped before all requests were sent")
+    return 1
+  }
   return isExpected && tally.failureCount === 0 ? 0 : 1
 }
 

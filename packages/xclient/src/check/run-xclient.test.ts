@@ -228,6 +228,22 @@ it("--watch prints a line for each state of the route until it is told to stop",
   ])
 })
 
+it("a check that is stopped half-way is no success, however well it went so far", async () => {
+  control.set("web:80", split(50, 50))
+  const stop = new AbortController()
+  const expected = parseExpectation("v1=50,v2=50")
+  const { err, code } = xclient({ requests: 1_000, requestIntervalMs: 60_000, expected }, stop.signal)
+  await expect.poll(() => v1.seen.length + v2.seen.length).toBe(1)
+  stop.abort()
+  expect(await code).toBe(1)
+  expect(err).toContain("stopped before all requests were sent")
+})
+
+it("a check that is stopped while it waits for the mesh is no success either", async () => {
+  await control.stop()
+  expect(await xclient({ expected: parseExpectation("v1=1") }, AbortSignal.abort()).code).toBe(1)
+})
+
 it("a second run uses the certificate of the first", async () => {
   control.set("web:80", split(50, 50))
   expect(await xclient({ requests: 2 }).code).toBe(0)

@@ -25,7 +25,7 @@ export async function runXclient(options: XclientOptions, io: CheckIo): Promise<
     // Who watches waits for as long as it takes; everybody else wants an answer.
     const started = await within(member.start(), action === "watch" ? undefined : waitTimeoutMs, io.signal)
     if (!started) {
-      if (io.signal.aborted) return 0
+      if (io.signal.aborted) return action === "watch" ? 0 : 1
       io.err(`route not found for ${name} from ADS stream`)
       io.err(member.trouble ?? "no certificate could be had")
       return 1

@@ -10,6 +10,11 @@ it.each<[string, readonly string[], object]>([
   ["drops what is for the next hop", ["Connection", "close", "Keep-Alive", "1", "TE", "x", "Upgrade", "y"], {}],
   ["drops what was for us", ["Proxy-Connection", "keep-alive", "Proxy-Authorization", "Basic x"], {}],
   ["drops what Connection names", ["Connection", "close, X-Secret", "X-Secret", "1", "X-Open", "2"], { "X-Open": "2" }],
+  [
+    "keeps the length whatever Connection names",
+    ["Connection", "content-length", "Content-Length", "3"],
+    { "Content-Length": "3" },
+  ],
   ["drops the framing, which is made anew", ["Transfer-Encoding", "chunked", "Trailer", "x"], {}],
   ["takes a name for a name", ["__proto__", "1"], { ["__proto__"]: "1" }],
 ])("%s", (_, raw, expected) => {

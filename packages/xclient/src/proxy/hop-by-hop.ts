@@ -24,6 +24,8 @@ export function endToEndHeaders(raw: readonly string[], dropped: ReadonlySet<str
     if (name.toLowerCase() !== "connection") continue
     for (const option of value.split(",")) options.add(option.trim().toLowerCase())
   }
+  // INVARIANT: no option takes a body's length away. Sent without it, a body would be read as the next request.
+  options.delete("content-length")
   const headers = new Map<string, { readonly name: string; readonly values: string[] }>()
   for (const [name, value] of pairs) {
     const key = name.toLowerCase()

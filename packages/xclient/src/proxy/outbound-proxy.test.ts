@@ -95,6 +95,18 @@ describe("a program with http_proxy", () => {
     expect(Number((await posted).stdout)).toBe(5_000_000)
   })
 
+  it.each(["GET", "DELETE", "POST"])("cannot make a second request out of the body of a %s", async method => {
+    const server = await web({
+      answer: (request, response) => request.resume().once("end", () => response.end("only")),
+    })
+    const hidden = "GET /hidden HTTP/1.1\r\nHost: web\r\n\r\n"
+    const port = await start()
+    const headers = ["-H", "Connection: content-length", "--data-binary", hidden]
+    expect(await curl(port, "-X", method, ...headers, "http://web/seen")).toBe("only")
+    await curl(port, "http://web/next")
+    expect(server.seen.map(({ url }) => url)).toEqual(["/seen", "/next"])
+  })
+
   it("keeps to itself what it says to us alone", async () => {
     const server = await web()
     await curl(
