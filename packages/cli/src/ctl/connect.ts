@@ -9,7 +9,7 @@ import { HttpsApi } from "./api/https-api.js"
 import { Catalog } from "./catalog/catalog.js"
 import { CommandError, EXIT } from "./exit.js"
 import type { ClusterFlags } from "./flags.js"
-import { localKubeconfig } from "./local-kubeconfig.js"
+import { localKubeconfig, namedKubeconfig } from "./local-kubeconfig.js"
 import type { Session } from "./session.js"
 import { visibleLines, warn } from "./terminal.js"
 
@@ -47,7 +47,8 @@ export function told(failure: ApiFailure, origin: string): CommandError {
 function connectionOf({ kubeconfig, context }: ClusterFlags): Connection {
   const { env } = process
   const listed = (env.KUBECONFIG ?? "") !== ""
-  const chosen = kubeconfig ?? (listed ? undefined : localKubeconfig(process.cwd()))
+  const chosen =
+    kubeconfig ?? (listed ? undefined : (namedKubeconfig(env.MERLON_DATA) ?? localKubeconfig(process.cwd())))
   try {
     return connectionFrom({
       env,

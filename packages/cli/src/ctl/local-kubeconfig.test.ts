@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, expect, it } from "vitest"
-import { localKubeconfig } from "./local-kubeconfig.js"
+import { localKubeconfig, namedKubeconfig } from "./local-kubeconfig.js"
 
 let folder = ""
 beforeEach(() => {
@@ -34,4 +34,9 @@ it("finds none, and takes no folder for a file", () => {
 it("passes over the file of somebody else, which could make us run something", () => {
   put("")
   expect(localKubeconfig(folder, 4_242)).toBeUndefined()
+})
+
+it("is that of the data folder that is named, whether it is there or not", () => {
+  expect(namedKubeconfig("/some/mesh")).toBe("/some/mesh/kubeconfig")
+  expect([namedKubeconfig(undefined), namedKubeconfig("")]).toEqual([undefined, undefined])
 })

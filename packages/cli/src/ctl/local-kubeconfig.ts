@@ -1,20 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kubeconfig of the local mesh, found from anywhere below the folder it was started in.
+// The kubeconfig of the local mesh: in the data folder that is named, else found from anywhere below the folder it was
+// started in.
 
-import { statSync } from "node:fs"
+import { lstatSync, statSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 
 const PLACE = join(".merlon", "kubeconfig")
 
+/** Whoever names a mesh means that one: where it has no kubeconfig, no other cluster is meant either. */
+export function namedKubeconfig(data: string | undefined): string | undefined {
+  return data === undefined || data === "" ? undefined : resolve(data, "kubeconfig")
+}
+
 /**
  * Only a file of one's own counts. A kubeconfig may name a program to run, and above a shared folder anybody could have
- * left one.
+ * left one, or a link to one of ours that means another cluster.
  */
 export function localKubeconfig(from: string, uid = process.getuid?.()): string | undefined {
   for (let folder = resolve(from); ; folder = dirname(folder)) {
     const file = join(folder, PLACE)
     const found = statSync(file, { throwIfNoEntry: false })
-    if (found?.isFile() === true && (uid === undefined || found.uid === uid)) return file
+    if (found?.isFile() === true && (uid === undefined || (found.uid === uid && isOwnWay(folder, uid)))) return file
     if (dirname(folder) === folder) return undefined
   }
+}
+
+function isOwnWay(folder: string, uid: number): boolean {
+  return [join(folder, ".merlon"), join(folder, PLACE)].every(step => lstatSync(step).uid === uid)
 }

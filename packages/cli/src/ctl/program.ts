@@ -54,4 +54,5 @@ export function pathOf(command: Command): string {
 
 const NOTES = `
 Exit codes: 0 done, 1 refused, not found or not valid, 2 the command line cannot be read, 3 no answer from the cluster.
-The cluster is that of --kubeconfig, else KUBECONFIG, else the local mesh of this folder, else ~/.kube/config.`
+The cluster is that of --kubeconfig, else KUBECONFIG, else the local mesh in MERLON_DATA or of this folder, else
+~/.kube/config.`

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs"
+import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, expect, it, test } from "vitest"
@@ -32,4 +32,18 @@ test.each([
   expect(lockHolder(data)?.pid).toBe(process.pid)
   lock.release()
   expect(existsSync(join(data, "lock"))).toBe(false)
+})
+
+it("does not come along with a copy of its folder, which would have another mesh stopped", () => {
+  const lock = takeLock(data)
+  const copy = `${data}-copy`
+  try {
+    cpSync(data, copy, { recursive: true })
+    expect(lockHolder(copy)).toBeUndefined()
+    takeLock(copy).release()
+    expect(lockHolder(data)?.pid).toBe(process.pid)
+  } finally {
+    rmSync(copy, { recursive: true })
+    lock.release()
+  }
 })

@@ -2,8 +2,9 @@
 // One supervisor to a data folder. The lock names its holder; one whose holder is gone is nobody's.
 
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { CommandError } from "../ctl/exit.js"
+import { folderIdentity } from "./folder-identity.js"
 import { identityOf, isRunning, type ProcessIdentity } from "./process-identity.js"
 
 const NAME = "lock"
@@ -27,7 +28,7 @@ export function takeLock(data: string): MeshLock {
   if (holder === undefined) throw new CommandError("cannot find out when this process began; is /proc there, or `ps`?")
   const lock = join(data, NAME)
   const own = `${lock}.${process.pid}`
-  writeFileSync(own, JSON.stringify(holder), { mode: 0o600 })
+  writeFileSync(own, JSON.stringify({ ...holder, folder: folderIdentity(data) }), { mode: 0o600 })
   try {
     take(lock, own)
   } finally {
@@ -72,7 +73,9 @@ function release(lock: string, holder: ProcessIdentity): void {
 
 function readHolder(lock: string): ProcessIdentity | undefined {
   try {
-    const { pid, started } = JSON.parse(readFileSync(lock, "utf8"))
+    const { pid, started, folder } = JSON.parse(readFileSync(lock, "utf8"))
+    // Copied along with its folder it says who holds the other one.
+    if (folder !== undefined && folder !== folderIdentity(dirname(lock))) return undefined
     return typeof pid === "number" && typeof started === "string" ? { pid, started } : undefined
   } catch {
     return undefined

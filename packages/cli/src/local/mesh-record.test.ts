@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { cpSync, mkdirSync, mkdtempSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest"
@@ -33,6 +33,16 @@ describe("the record of a mesh", () => {
   test.each(["", "{", "[]", '{"version": 99}'])("%j is none", text => {
     writeFileSync(join(folder, "mesh.json"), text)
     expect(readRecord(folder)).toBeUndefined()
+  })
+
+  it("names no processes in a copy of the folder: they are the other mesh's", () => {
+    const running = { pid: process.pid, started: "x", name: "a", program: "b", since: "", restarts: 0 }
+    const original = join(folder, "a")
+    writeRecord(original, { ...record, processes: [running] })
+    cpSync(original, join(folder, "b"), { recursive: true })
+    expect(readRecord(join(folder, "b"))).toEqual({ ...record, phase: "stopped" })
+    renameSync(original, join(folder, "c"))
+    expect(readRecord(join(folder, "c"))).toEqual({ ...record, processes: [running] })
   })
 
   it("of a stopped mesh is none to work with", () => {

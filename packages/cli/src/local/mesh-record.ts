@@ -2,10 +2,11 @@
 // What a local mesh consists of, in `mesh.json` of its data folder: its supervisor keeps it true, every other command reads
 // it. After a crash it says which processes to look for, and which ports to take again.
 
-import { readFileSync } from "node:fs"
+import { mkdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { writePrivateFile } from "@merlon/xds"
 import { fieldsOf } from "../ctl/foreign.js"
+import { folderIdentity } from "./folder-identity.js"
 import type { ProcessIdentity } from "./process-identity.js"
 
 const NAME = "mesh.json"
@@ -72,15 +73,22 @@ export function newRecord(fields: Omit<MeshRecord, "version">): MeshRecord {
 export function readRecord(data: string): MeshRecord | undefined {
   try {
     const value: unknown = JSON.parse(readFileSync(join(data, NAME), "utf8"))
+    const { version, folder, ...fields } = fieldsOf(value)
+    if (version !== VERSION) return undefined
     // Written by this file alone, and whole or not at all; the version says that the shape is this one.
-    return fieldsOf(value).version === VERSION ? (value as MeshRecord) : undefined
+    const record = { version, ...fields } as MeshRecord
+    // In a copy of a mesh's folder nothing runs: the processes it names are the other mesh's, and must live.
+    const isCopy = folder !== undefined && folder !== folderIdentity(data)
+    return isCopy ? { ...record, phase: "stopped", processes: [] } : record
   } catch {
     return undefined
   }
 }
 
 export function writeRecord(data: string, record: MeshRecord): void {
-  writePrivateFile(data, NAME, `${JSON.stringify(record, undefined, 2)}\n`)
+  mkdirSync(data, { recursive: true, mode: 0o700 })
+  const written = { ...record, folder: folderIdentity(data) }
+  writePrivateFile(data, NAME, `${JSON.stringify(written, undefined, 2)}\n`)
 }
 
 export function logPath(data: string, process: string): string {
