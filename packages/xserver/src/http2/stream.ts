@@ -203,10 +203,13 @@ export class StreamExchange implements ApplicationListener, Expiring {
     })
   }
 
-  /** The application has nothing more to do with it. A stream that is not read to its end is never closed. */
+  /**
+   * The application has nothing more to do with it. A stream with content is never closed before that is read to its
+   * end. One without must not be: Node would destroy it under its last write, and make an error of that for nobody.
+   */
   #letGo(): void {
     this.#call = undefined
-    this.#stream.resume()
+    if (!this.#requestEnded) this.#stream.resume()
   }
 
   #refuse({ status, body, challenge }: Reply, decisionId: string | undefined): void {
