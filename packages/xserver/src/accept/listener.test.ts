@@ -423,3 +423,17 @@ describe("openssl s_client", () => {
     expect(rig.meters.failures).toEqual(["no-certificate"])
   })
 })
+
+test.each([
+  ["STRICT", "plaintext", (rig: Rig) => plain(rig, "GET / HTTP/1.1\r\n\r\n")],
+  ["DISABLE", "TLS", (rig: Rig) => secure(rig)],
+] as const)("a %s port leaves word of the %s that it refused", async (mode, _, call) => {
+  const rig = await rigWith({ mode, ...naming(), port: { protocol: "http" } })
+  call(rig)
+  await rig.meters.until(({ refused }) => refused.length > 0)
+  expect(rig.meters.refused).toMatchObject([
+    { status: 0, source: "127.0.0.1", judgement: { verdict: "deny", stage: "transport", mode } },
+  ])
+  // It was never a request.
+  expect(rig.meters.records).toEqual([])
+})

@@ -128,8 +128,10 @@ export class Listener {
       case "more":
         return verdict.bytes
       case "close":
-        meters.tlsFailed(verdict.failure)
-        socket.destroy()
+        if (verdict.failure === "protocol") {
+          meters.tlsFailed(verdict.failure)
+          socket.destroy()
+        } else this.#refuse(socket, verdict.failure, undefined)
         return undefined
       case "plaintext":
         this.#handPlaintext(socket, bytes, verdict.protocol, verdict.sni)
@@ -198,6 +200,31 @@ export class Listener {
     sniff.start()
   }
 
+  /** By the mode. The caller is told nothing, so whoever wonders finds it here. */
+  #refuse(socket: Socket, failure: "not-tls" | "tls-not-accepted", peer: string | undefined): void {
+    const { meters, port } = this.#options
+    const { mode } = this.#facts()
+    meters.tlsFailed(failure)
+    meters.connectionRefused({
+      protocol: "tcp",
+      judgement: { verdict: "deny", stage: "transport", mode, reply: undefined },
+      decisionId: undefined,
+      requestId: undefined,
+      method: "",
+      host: "",
+      path: "",
+      status: 0,
+      bytesReceived: socket.bytesRead,
+      bytesSent: 0,
+      durationMs: 0,
+      peer,
+      source: withoutZone(socket.remoteAddress),
+      port: port.port,
+      upstreamFailure: undefined,
+    })
+    socket.destroy()
+  }
+
   #tooSlow(socket: Socket): void {
     this.#options.meters.limitHit("sniffTimeoutMs")
     socket.destroy()
@@ -211,7 +238,7 @@ export class Listener {
     certificate: PeerCertificate | undefined,
     sni: string | undefined,
   ): void {
-    const { gate, handlers, meters, port } = this.#options
+    const { gate, handlers, port } = this.#options
     const sourceIp = parseIp(withoutZone(socket.remoteAddress))
     const destinationIp = parseIp(withoutZone(socket.localAddress))
     // A peer that has gone has no address any more, and without one no policy can be asked.
@@ -222,8 +249,7 @@ export class Listener {
     const connection: Connection = { peer, sourceIp, destinationIp, destinationPort: port.port, sni }
     // The mode may have changed during a handshake.
     if (refusedByMode(gate.program, connection) !== undefined) {
-      meters.tlsFailed(peer === undefined ? "not-tls" : "tls-not-accepted")
-      socket.destroy()
+      this.#refuse(socket, peer === undefined ? "not-tls" : "tls-not-accepted", peer?.uri)
       return
     }
     const accepted: Accepted = { socket, head, connection, certificate, port }

@@ -54,6 +54,8 @@ export interface Meters {
   connectionOpened(port: number): void
   connectionClosed(port: number): void
   tlsFailed(failure: TlsFailure): void
+  /** The port's mode did not take it; counted as a failure of TLS already, and here for those who look for it. */
+  connectionRefused(record: RequestRecord): void
   limitHit(limit: LimitName): void
   requestDone(record: RequestRecord): void
 }

@@ -12,7 +12,9 @@ export function reasonOf(judgement: Judged | undefined): string | undefined {
   if (judgement.verdict === "allow") return undefined
   switch (judgement.stage) {
     case "transport":
-      return `the port's mode is ${judgement.mode}`
+      return judgement.mode === "STRICT"
+        ? "the port's mode is STRICT, and the caller came without mutual TLS"
+        : `the port's mode is ${judgement.mode}, and the caller came with TLS`
     case "path":
       return "the request target has no canonical form"
     case "internal":

@@ -169,6 +169,7 @@ export class LocalDataPath implements DataPath {
       connectionOpened: port => metrics.connectionOpened(port),
       connectionClosed: port => metrics.connectionClosed(port),
       tlsFailed: failure => metrics.tlsFailed(failure),
+      connectionRefused: record => this.#note(record, undefined),
       limitHit: limit => metrics.limitHit(limit),
       requestDone: record => this.#requestDone(record, gate),
     }
@@ -176,7 +177,11 @@ export class LocalDataPath implements DataPath {
 
   #requestDone(record: RequestRecord, gate: Gate): void {
     this.#metrics.requestDone(record, gate.program.peers.resolve(record.port).mode)
-    this.#decisions.add(record, record.judgement && gate.refusedBy(record.judgement))
+    this.#note(record, record.judgement && gate.refusedBy(record.judgement))
+  }
+
+  #note(record: RequestRecord, program: Program | undefined): void {
+    this.#decisions.add(record, program)
     this.#accessLog?.write(record)
   }
 }

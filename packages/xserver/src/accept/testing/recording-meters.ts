@@ -9,6 +9,7 @@ export class RecordingMeters implements Meters {
   readonly failures: TlsFailure[] = []
   readonly limits: LimitName[] = []
   readonly records: RequestRecord[] = []
+  readonly refused: RequestRecord[] = []
   open = 0
   /** All that ever were. */
   opened = 0
@@ -22,6 +23,11 @@ export class RecordingMeters implements Meters {
 
   connectionClosed(): void {
     this.open--
+    this.#events.emit("change")
+  }
+
+  connectionRefused(record: RequestRecord): void {
+    this.refused.push(record)
     this.#events.emit("change")
   }
 
