@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // PeerAuthentication: whether callers must come with a certificate of the mesh, for all of it or for a namespace.
 
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { policy, sample } from "../support/manifests.js"
 import type { Mission } from "../support/mission.js"
 
 const KIND = "peerauthentication"
+const PATIENCE = { timeout: 30_000, interval: 100 }
 
 export function peerAuthentication(mission: () => Mission): void {
   const root = (): string => mission().names.rootNamespace
@@ -54,6 +55,14 @@ export function peerAuthentication(mission: () => Mission): void {
       await setGlobal("STRICT")
       expect(await plaintext()).toEqual({ foo: 0, app: 0 })
       expect(await mutual()).toEqual(ANSWERED)
+    })
+
+    it("and the proxy's log says why a caller got no answer", async () => {
+      // Lines are gathered before they are written.
+      await vi.waitFor(async () => {
+        const { out } = await mission().merlonctl(["logs", "httpbin", "-n", "foo", "--tail", "20"])
+        expect(out).toContain("the port's mode is STRICT, and the caller came without mutual TLS")
+      }, PATIENCE)
     })
 
     it("a PERMISSIVE namespace overrides the global STRICT", async () => {

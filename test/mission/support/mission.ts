@@ -162,8 +162,12 @@ export class Mission {
     await vi.waitFor(isEnforced, PATIENCE)
   }
 
-  /** Applies one policy and returns when it is enforced. */
+  /** Applies one policy and returns when it is enforced; merlonctl waits by itself. */
   async enforce(manifest: string, kind: string, name: string, namespace: string): Promise<void> {
+    if (this.#tool === "merlonctl") {
+      succeeded(await this.merlonctl(["apply", "--wait", "--timeout", "60s", "-f", "-"], manifest))
+      return
+    }
     await this.apply(manifest)
     await this.enforced(kind, name, namespace)
   }
