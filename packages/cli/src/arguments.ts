@@ -33,6 +33,20 @@ export function address(text: string): Address {
   return { host: match[1].replace(/^\[(.*)\]$/, "$1"), port: number }
 }
 
+/** An address to hand on as it was written. */
+export function endpoint(text: string): string {
+  if (/[\s/]/.test(text)) throw new InvalidArgumentError("must have the form HOST:PORT, without a scheme")
+  address(text)
+  return text
+}
+
+/** As SPIFFE has it (SPIFFE-ID section 2.1): every identity of the mesh begins with it. */
+export function trustDomain(text: string): string {
+  if (!/^[a-z0-9._-]{1,255}$/.test(text))
+    throw new InvalidArgumentError("must be small letters, digits, dots, hyphens and underscores, as cluster.local")
+  return text
+}
+
 /** In milliseconds, from a length of time as policies write them: `90s`, `24h`. */
 export function duration(text: string): number {
   const milliseconds = durationMilliseconds(text)

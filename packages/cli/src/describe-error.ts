@@ -5,6 +5,7 @@ export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const code = "code" in error ? error.code : undefined
   if (code === "EADDRINUSE") return `${error.message}; another program listens there, choose another port`
-  if (code === "EACCES") return `${error.message}; a port below 1024 needs privileges`
+  if (code === "EACCES" && "syscall" in error && error.syscall === "listen")
+    return `${error.message}; a port below 1024 needs privileges`
   return error.message
 }

@@ -3,8 +3,9 @@
 
 import { Command, Option } from "commander"
 import { pino } from "pino"
-import { duration, port, several, whole } from "../arguments.js"
+import { duration, endpoint, port, several, trustDomain, whole } from "../arguments.js"
 import { applyConfigFile } from "../config-file.js"
+import { readEnvSwitches } from "../env-switches.js"
 import { type ServeFlags, type Serving, startServing } from "../serve/start-serving.js"
 
 const LEVELS = ["fatal", "error", "warn", "info", "debug", "trace"]
@@ -19,10 +20,14 @@ export function serveCommand(): Command {
       .addOption(option("--config <file>", "YAML with any of these options, in camel case", "CONFIG"))
       .addOption(option("--mesh <word>", "what the mesh is called; names derive from it", "MESH").default("merlon"))
       .addOption(option("--domain <domain>", "of API groups, labels and annotations", "DOMAIN").default("merlon.dev"))
-      .addOption(option("--trust-domain <domain>", "of identities", "TRUST_DOMAIN").default("cluster.local"))
+      .addOption(
+        option("--trust-domain <domain>", "of identities", "TRUST_DOMAIN")
+          .argParser(trustDomain)
+          .default("cluster.local"),
+      )
       .addOption(
         option("--trust-domain-alias <domain>", "further trust domain that counts as ours; repeatable", "TRUST_ALIAS")
-          .argParser(several)
+          .argParser((text: string, before: readonly string[]) => several(trustDomain(text), before))
           .default([], "none"),
       )
       .addOption(
@@ -89,7 +94,11 @@ export function serveCommand(): Command {
       )
       .addOption(option("--native-sidecar", "inject the proxy as a restartable init container", "NATIVE_SIDECAR"))
       .addOption(
-        option("--control-plane <host:port>", "where injected proxies find us (default: the Service)", "CONTROL_PLANE"),
+        option(
+          "--control-plane <host:port>",
+          "where injected proxies find us (default: the Service)",
+          "CONTROL_PLANE",
+        ).argParser(endpoint),
       )
       // Watching it.
       .addOption(new Option("--traces <url>", "OTLP over HTTP").env("OTEL_EXPORTER_OTLP_ENDPOINT"))
@@ -101,6 +110,7 @@ export function serveCommand(): Command {
 }
 
 async function run({ config }: { config?: string }, command: Command): Promise<void> {
+  readEnvSwitches(command, process.env)
   if (config !== undefined) applyConfigFile(command, config)
   const flags = command.opts<ServeFlags & { logLevel: string }>()
   const logger = pino({ level: flags.logLevel, base: null }, pino.destination({ dest: 2, sync: true }))

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From flags to a running control plane: finds the cluster or brings one, and connects to it as any client would.
 
-import { readFileSync } from "node:fs"
 import { hostname } from "node:os"
 import { join, resolve } from "node:path"
 import { type Cluster, startCluster } from "@merlon/cluster"
@@ -19,6 +18,8 @@ import {
 } from "@merlon/control"
 import { type MeshNames, meshConfig, meshNames, type PathNormalization } from "@merlon/policy"
 import type { Logger } from "pino"
+import { readAuthorities } from "./issuer-authorities.js"
+import { reachableHost, urlHost } from "./reachable-host.js"
 
 export interface ServeFlags {
   readonly mesh: string
@@ -68,11 +69,12 @@ const LOOPBACK = "127.0.0.1"
 export async function startServing(flags: ServeFlags, env: Environment, logger: Logger): Promise<Serving> {
   const names = meshNames({ mesh: flags.mesh, domain: flags.domain })
   const inCluster = inClusterConnection({ ...env }, SYSTEM_TIME) !== undefined
-  const isElsewhere = flags.kubeconfig !== undefined || env.KUBECONFIG !== undefined || inCluster
+  const isElsewhere = flags.kubeconfig !== undefined || (env.KUBECONFIG ?? "") !== "" || inCluster
   const cluster = flags.embedded === true || !isElsewhere ? await bringCluster(flags, logger) : undefined
   try {
     const { connection, close } = await connect(flags, env, names, cluster, logger)
     const client = clientOf(connection, names)
+    const host = reachableHost(listenHost(flags, inCluster))
     const controlPlane = await ControlPlane.start(
       optionsOf(flags, names, client, { inCluster, hasCluster: cluster !== undefined }, logger),
     )
@@ -82,7 +84,7 @@ export async function startServing(flags: ServeFlags, env: Environment, logger: 
       await close()
       await cluster?.close()
     }
-    return { controlPlane, cluster, summary: summaryOf(controlPlane, connection, cluster), stop }
+    return { controlPlane, cluster, summary: summaryOf(host, controlPlane, connection, cluster), stop }
   } catch (error) {
     await cluster?.close()
     throw error
@@ -128,6 +130,10 @@ function clientOf(connection: Connection, names: MeshNames): HttpKubernetesClien
   return httpClient(connection, { userAgent: fieldManager, fieldManager })
 }
 
+function listenHost({ listen }: ServeFlags, inCluster: boolean): string {
+  return listen ?? (inCluster ? "0.0.0.0" : LOOPBACK)
+}
+
 function optionsOf(
   flags: ServeFlags,
   names: MeshNames,
@@ -136,7 +142,8 @@ function optionsOf(
   logger: Logger,
 ): ControlPlaneOptions {
   const { controlPlane } = componentNames(names)
-  const host = flags.listen ?? (inCluster ? "0.0.0.0" : LOOPBACK)
+  const host = listenHost(flags, inCluster)
+  const reachable = reachableHost(host)
   const service = `${controlPlane}.${names.rootNamespace}.svc`
   return {
     client,
@@ -151,10 +158,19 @@ function optionsOf(
     replica: flags.replica ?? `${hostname()}-${process.pid}`,
     hasCluster,
     listen: { host, meshPort: flags.meshPort, webhookPort: flags.webhookPort, healthPort: flags.healthPort },
-    servingNames: [service, `${service}.${flags.clusterDomain}`, "localhost", LOOPBACK, ...flags.servingName],
+    servingNames: [
+      ...new Set([
+        service,
+        `${service}.${flags.clusterDomain}`,
+        "localhost",
+        LOOPBACK,
+        reachable,
+        ...flags.servingName,
+      ]),
+    ],
     webhooks: inCluster
       ? { service: controlPlane, port: 443 }
-      : { url: port => `https://${urlHost(flags.servingName[0] ?? LOOPBACK)}:${port}` },
+      : { url: port => `https://${urlHost(flags.servingName[0] ?? reachable)}:${port}` },
     certificates: {
       defaultTtlMs: flags.certificateTtl,
       maxTtlMs: Math.max(flags.maxCertificateTtl, flags.certificateTtl),
@@ -163,7 +179,7 @@ function optionsOf(
       folder: flags.authority,
     },
     keySets: {
-      authorities: flags.jwksCa === undefined ? undefined : readFileSync(flags.jwksCa, "utf8"),
+      authorities: flags.jwksCa === undefined ? undefined : readAuthorities(flags.jwksCa),
       denyPrivateAddresses: flags.denyPrivateIssuers ?? false,
     },
     injection: {
@@ -177,15 +193,16 @@ function optionsOf(
   }
 }
 
-function urlHost(host: string): string {
-  return host.includes(":") ? `[${host}]` : host
-}
-
-function summaryOf(controlPlane: ControlPlane, connection: Connection, cluster: Cluster | undefined): string {
+function summaryOf(
+  host: string,
+  controlPlane: ControlPlane,
+  connection: Connection,
+  cluster: Cluster | undefined,
+): string {
   const { mesh, webhook, health } = controlPlane.ports
   const lines = [
     `serving the mesh of ${connection.origin}`,
-    `proxies    :${mesh}   webhooks :${webhook}   health http://127.0.0.1:${health}/readyz`,
+    `proxies    :${mesh}   webhooks :${webhook}   health http://${urlHost(host)}:${health}/readyz`,
     ...(cluster === undefined ? [] : [`export KUBECONFIG=${cluster.kubeconfigPath}`]),
   ]
   return `${lines.join("\n")}\n`
