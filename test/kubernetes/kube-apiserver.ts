@@ -10,6 +10,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { EtcdProcess } from "../../packages/cluster/src/store/testing/etcd-process.js"
 import { freePort } from "../../packages/cluster/src/store/testing/free-port.js"
+import { keepDefaultAccounts } from "./default-accounts.js"
 
 const TOKEN = "administrator"
 
@@ -22,7 +23,15 @@ export interface Kubernetes {
   stop(): Promise<void>
 }
 
-export async function startKubernetes(assets: string): Promise<Kubernetes> {
+export interface KubernetesOptions {
+  /** Pods have service accounts, as everywhere; envtest leaves that out, having no controller manager. */
+  readonly accounts?: boolean
+}
+
+export async function startKubernetes(
+  assets: string,
+  { accounts = false }: KubernetesOptions = {},
+): Promise<Kubernetes> {
   const folder = mkdtempSync(join(tmpdir(), "merlon-kubernetes-"))
   const put = (name: string, text: string): string => {
     const file = join(folder, name)
@@ -41,7 +50,7 @@ export async function startKubernetes(assets: string): Promise<Kubernetes> {
     `--cert-dir=${folder}`,
     "--service-cluster-ip-range=10.0.0.0/24",
     "--authorization-mode=RBAC",
-    "--disable-admission-plugins=ServiceAccount",
+    ...(accounts ? [] : ["--disable-admission-plugins=ServiceAccount"]),
     "--service-account-issuer=https://localhost/",
     `--service-account-key-file=${keys}`,
     `--service-account-signing-key-file=${keys}`,
@@ -49,13 +58,16 @@ export async function startKubernetes(assets: string): Promise<Kubernetes> {
   ]
   const child = spawn(join(assets, "kube-apiserver"), flags, { stdio: "ignore" })
   await ready(child, url)
+  const kubeconfigPath = put("kubeconfig", JSON.stringify(kubeconfig(url)))
+  const leaveAccounts = accounts ? keepDefaultAccounts(kubeconfigPath) : undefined
   return {
     url,
     token: TOKEN,
-    kubeconfigPath: put("kubeconfig", JSON.stringify(kubeconfig(url))),
+    kubeconfigPath,
     pid: child.pid ?? 0,
     etcdPid: etcd.pid ?? 0,
     async stop() {
+      await leaveAccounts?.()
       const gone = new Promise(resolve => child.once("exit", resolve))
       child.kill("SIGKILL")
       await gone

@@ -4,7 +4,6 @@
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { type Cluster, startCluster } from "@merlon/cluster"
 import { meshConfig, meshNames } from "@merlon/policy"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { kubectl, kubectlAvailable } from "../../../packages/cluster/src/testing/kubectl.js"
@@ -22,6 +21,7 @@ import {
   SERVICES,
 } from "../../../packages/control/src/kubernetes/resource-type.js"
 import { selfSigned } from "../../../packages/control/src/kubernetes/testing/papers.js"
+import { type TestCluster, testCluster } from "./support/test-cluster.js"
 
 interface Container {
   readonly name: string
@@ -42,14 +42,14 @@ describe.skipIf(!kubectlAvailable()).each([
   const mesh = meshConfig({ names })
   const xserver = `${word}-xserver`
   let folder: string
-  let cluster: Cluster
+  let cluster: TestCluster
   let client: HttpKubernetesClient
   let server: WebhookServer
   let k: ReturnType<typeof kubectl>
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "admission-"))
-    cluster = await startCluster({ dataDir: join(folder, "cluster"), port: 0 })
+    cluster = await testCluster(folder)
     k = kubectl(cluster.kubeconfigPath, folder)
     const connection = connectionFrom({ kubeconfig: cluster.kubeconfigPath, env: {} })
     client = httpClient(connection, { userAgent: "test", fieldManager: `${word}d` })

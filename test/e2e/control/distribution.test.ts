@@ -6,7 +6,6 @@ import { generateKeyPairSync } from "node:crypto"
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { type Cluster, startCluster } from "@merlon/cluster"
 import { CertificateAuthority, createRoot } from "@merlon/identity"
 import { meshConfig } from "@merlon/policy"
 import { type Caller, MeshClient, MeshServer, PROXY_RESOURCE, type Update } from "@merlon/xds"
@@ -37,6 +36,7 @@ import { feedRegistry } from "../../../packages/control/src/registry/registry-fe
 import { HandKeySets } from "../../../packages/control/src/snapshot/testing/hand-driven.js"
 import { feedViews } from "../../../packages/control/src/snapshot/views-feed.js"
 import { WorkloadViews } from "../../../packages/control/src/snapshot/workload-views.js"
+import { type TestCluster, testCluster } from "./support/test-cluster.js"
 
 const mesh = meshConfig()
 const { names } = mesh
@@ -45,7 +45,7 @@ const AUDIENCE = names.tokenAudience
 const DAY_MS = 86_400_000
 
 let folder: string
-let cluster: Cluster
+let cluster: TestCluster
 let client: HttpKubernetesClient
 let server: MeshServer
 let proxies: ConnectedProxies
@@ -89,7 +89,7 @@ async function verifyToken(token: string): Promise<Caller | undefined> {
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "distribution-"))
-  cluster = await startCluster({ dataDir: join(folder, "cluster"), port: 0 })
+  cluster = await testCluster(folder)
   const connection = connectionFrom({ kubeconfig: cluster.kubeconfigPath, env: {} })
   client = httpClient(connection, { userAgent: "test", fieldManager: "test" })
   for (const name of ["foo", names.rootNamespace]) {

@@ -6,7 +6,6 @@
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { type Cluster, startCluster } from "@merlon/cluster"
 import { type JwtRule, keySetId, meshConfig, type RequestAuthentication, type StatusCondition } from "@merlon/policy"
 import { resourceNames } from "@merlon/xds"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
@@ -36,6 +35,7 @@ import { feedViews } from "../../../packages/control/src/snapshot/views-feed.js"
 import { WorkloadViews } from "../../../packages/control/src/snapshot/workload-views.js"
 import { EventRecorder } from "../../../packages/control/src/status/events.js"
 import { StatusController } from "../../../packages/control/src/status/status-controller.js"
+import { type TestCluster, testCluster } from "./support/test-cluster.js"
 
 const mesh = meshConfig()
 const { names } = mesh
@@ -112,7 +112,7 @@ async function startBrain(client: HttpKubernetesClient) {
 
 describe.skipIf(!kubectlAvailable())("status", () => {
   let folder: string
-  let cluster: Cluster
+  let cluster: TestCluster
   let client: HttpKubernetesClient
   let brain: Awaited<ReturnType<typeof startBrain>>
   let issuer: Issuer
@@ -120,7 +120,7 @@ describe.skipIf(!kubectlAvailable())("status", () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "status-"))
-    cluster = await startCluster({ dataDir: join(folder, "cluster"), port: 0 })
+    cluster = await testCluster(folder)
     k = kubectl(cluster.kubeconfigPath, folder)
     client = httpClient(connectionFrom({ kubeconfig: cluster.kubeconfigPath, env: {} }), {
       userAgent: "test",

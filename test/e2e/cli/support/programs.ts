@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The real merlonctl and the real kubectl against an embedded cluster of their own.
+// The real merlonctl and the real kubectl against a cluster of their own.
 
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdtemp, readFile, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
-import { type Cluster, startCluster } from "@merlon/cluster"
+import { type TestCluster, testCluster } from "../../control/support/test-cluster.js"
 
 export interface Ran {
   readonly code: number | null
@@ -20,7 +20,7 @@ export interface RunOptions {
 }
 
 export interface Programs {
-  readonly cluster: Cluster
+  readonly cluster: TestCluster
   readonly folder: string
   merlonctl(args: readonly string[], options?: RunOptions): Promise<Ran>
   kubectl(args: readonly string[], options?: RunOptions): Promise<Ran>
@@ -34,7 +34,7 @@ const CRDS = ["authorizationpolicies", "meshservices", "peerauthentications", "r
 
 export async function startPrograms(): Promise<Programs> {
   const folder = await mkdtemp(join(tmpdir(), "merlonctl-e2e-"))
-  const cluster = await startCluster({ dataDir: join(folder, "cluster"), port: 0 })
+  const cluster = await testCluster(folder)
   // A home of its own: no kubeconfig of the machine, no cache of another server.
   const env = { PATH: process.env.PATH ?? "", HOME: folder, KUBECONFIG: cluster.kubeconfigPath }
   const run = (command: string, args: readonly string[], options: RunOptions = {}): Promise<Ran> =>

@@ -11,6 +11,7 @@ import { ClusterApi, names } from "./cluster-api.js"
 import { ClusterProcess, ControlProcess } from "./control-process.js"
 import { CountingRelay } from "./counting-relay.js"
 import { type Declaration, DeclaredWorkload } from "./declared-workload.js"
+import { accountKubeconfig, GIVEN_CLUSTER } from "./test-cluster.js"
 
 export interface MeshOptions {
   readonly args?: readonly string[]
@@ -29,13 +30,15 @@ export class Mesh {
     this.folder = folder
     this.control = control
     this.#cluster = cluster
-    this.api = new ClusterApi(control.kubeconfig, folder)
+    this.api = new ClusterApi(GIVEN_CLUSTER ?? control.kubeconfig, folder)
   }
 
   static async start({ args = [], separateCluster = false }: MeshOptions = {}): Promise<Mesh> {
     const folder = mkdtempSync(join(tmpdir(), "merlon-mesh-"))
-    const cluster = separateCluster ? await ClusterProcess.start(folder) : undefined
-    const options = { args, ...(cluster === undefined ? {} : { kubeconfig: cluster.kubeconfig }) }
+    const cluster = separateCluster && GIVEN_CLUSTER === undefined ? await ClusterProcess.start(folder) : undefined
+    const kubeconfig =
+      GIVEN_CLUSTER === undefined ? cluster?.kubeconfig : await accountKubeconfig(GIVEN_CLUSTER, folder)
+    const options = { args, ...(kubeconfig === undefined ? {} : { kubeconfig }) }
     return new Mesh(folder, await ControlProcess.start(folder, options), cluster)
   }
 

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0
+// A whole control plane on a cluster, from the first start to a policy in force, with no more rights than we tell people
+// to give it. The same must happen on a real kube-apiserver, which checks what it stores and calls webhooks in its own way.
+
+import { execFile } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { request } from "node:http"
+import { join } from "node:path"
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { kubectlAvailable } from "../../../packages/cluster/src/testing/kubectl.js"
+import {
+  CONFIG_MAPS,
+  CUSTOM_RESOURCE_DEFINITIONS,
+  LEASES,
+  MUTATING_WEBHOOKS,
+  NAMESPACES,
+  policyTypes,
+  TOKEN_REVIEWS,
+  VALIDATING_WEBHOOKS,
+} from "../../../packages/control/src/kubernetes/resource-type.js"
+import { type Application, startApplication } from "../support/application.js"
+import { names, WAIT } from "./support/cluster-api.js"
+import { deny, Mesh, policy } from "./support/mesh.js"
+import { Program } from "./support/program.js"
+import { GIVEN_CLUSTER } from "./support/test-cluster.js"
+
+const BUNDLE = "merlon-ca-root-cert"
+const ADDRESS = "127.77.7.7"
+
+describe.skipIf(!kubectlAvailable())("a control plane on a cluster", { timeout: 60_000 }, () => {
+  let mesh: Mesh
+  let application: Application
+  let xserver: Program | undefined
+
+  beforeAll(async () => {
+    mesh = await Mesh.start({ args: ["--capture", "service", "--native-sidecar"] })
+    application = await startApplication()
+    for (const [name, labels] of [
+      ["foo", {}],
+      ["injected", { [names.injectionLabel]: "enabled" }],
+    ] as const) {
+      await mesh.api.put({ apiVersion: "v1", kind: "Namespace", metadata: { name, labels } })
+    }
+  })
+  afterAll(async () => {
+    await xserver?.kill()
+    await application?.close()
+    await mesh?.close()
+  })
+
+  const merlonctl = (args: readonly string[], input = ""): Promise<{ code: number; out: string; err: string }> =>
+    new Promise(done => {
+      const env = { ...process.env, KUBECONFIG: GIVEN_CLUSTER ?? mesh.control.kubeconfig, HOME: mesh.folder }
+      const child = execFile(process.execPath, ["packages/cli/bin/merlonctl.js", ...args], { env }, (error, out, err) =>
+        done({ code: typeof error?.code === "number" ? error.code : 0, out, err }),
+      )
+      child.stdin?.end(input)
+    })
+  const answer = (path: string): Promise<number> =>
+    new Promise(resolve => {
+      const asked = request({ host: ADDRESS, port: 15_080, path, agent: false }, response => {
+        response.resume()
+        resolve(response.statusCode ?? 0)
+      })
+      asked.on("error", () => resolve(0))
+      asked.end()
+    })
+
+  it("teaches the cluster its kinds", async () => {
+    const waited = await mesh.api.kubectl("wait crd --all --for=condition=Established --timeout=30s")
+    expect(waited).toMatchObject({ code: 0 })
+    expect(waited.out.split("\n").filter(line => line.includes(".merlon.dev"))).toHaveLength(4)
+    expect((await mesh.api.kubectl("explain ap.spec.action")).out).toMatch(/FIELD: action/)
+    // By a rule in the schema, which the server itself evaluates.
+    const wide = policy("PeerAuthentication", "wide", { portLevelMtls: { "8080": { mode: "STRICT" } } })
+    const ran = await mesh.api.kubectl("create -f -", JSON.stringify(wide))
+    expect(ran.code).toBe(1)
+    expect(ran.err).toContain("selector")
+  })
+
+  it("publishes its trust in every namespace", async () => {
+    const { items } = await mesh.api.client.list(NAMESPACES)
+    expect(items.map(({ metadata }) => metadata.name)).toContain("kube-system")
+    for (const { metadata } of items) {
+      await vi.waitFor(async () => {
+        expect(await mesh.api.get("ConfigMap", BUNDLE, metadata.name)).toMatchObject({
+          data: { "root-cert.pem": expect.stringContaining("BEGIN CERTIFICATE") },
+        })
+      }, WAIT)
+    }
+  })
+
+  it("is asked before a policy is stored", async () => {
+    const misspelt = JSON.stringify(policy("AuthorizationPolicy", "misspelt", { ruls: [] }))
+    const refused = await mesh.api.kubectl("create --validate=false -f -", misspelt)
+    expect(refused.code).toBe(1)
+    expect(refused.err).toContain("spec.ruls: unknown field `ruls`; did you mean `rules`?")
+    const odd = await merlonctl(["apply", "-f", "-"], JSON.stringify(deny("odd", "/x", "nobody")))
+    expect(odd).toMatchObject({ code: 0, out: expect.stringContaining("odd created") })
+    expect(odd.err).toMatch(/^Warning: .*nobody/m)
+  })
+
+  it("puts a native sidecar into Pods, and the server accepts what it made", async () => {
+    const pod = {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: "web", namespace: "injected", labels: { app: "web" } },
+      spec: {
+        securityContext: { runAsNonRoot: true, fsGroup: 2000 },
+        volumes: [{ name: "own", emptyDir: {} }],
+        initContainers: [{ name: "prepare", image: "app:1" }],
+        containers: [
+          {
+            name: "app",
+            image: "app:1",
+            ports: [{ name: "http", containerPort: 8080 }],
+            readinessProbe: { httpGet: { path: "/ready", port: "http" } },
+            livenessProbe: { tcpSocket: { port: 8080 } },
+            volumeMounts: [{ name: "own", mountPath: "/own" }],
+          },
+        ],
+      },
+    }
+    expect(await mesh.api.kubectl("create -f -", JSON.stringify(pod))).toMatchObject({ code: 0 })
+    const stored = await mesh.api.get("Pod", "web", "injected")
+    expect(stored).toMatchObject({
+      spec: {
+        initContainers: [
+          { name: "merlon-xserver", restartPolicy: "Always", securityContext: { runAsNonRoot: true } },
+          { name: "prepare" },
+        ],
+      },
+    })
+    const service = {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: "web", namespace: "injected" },
+      spec: { selector: { app: "web" }, ports: [{ port: 80, targetPort: "http" }] },
+    }
+    expect(await mesh.api.kubectl("apply -f -", JSON.stringify(service))).toMatchObject({ code: 0 })
+    expect(await mesh.api.get("Service", "web", "injected")).toMatchObject({
+      metadata: { annotations: { "merlon.dev/original-target-ports": '{"80":"http"}' } },
+      spec: { ports: [{ port: 80, targetPort: 15_080 }] },
+    })
+  })
+
+  it("takes a declared workload into the mesh and shows it running", async () => {
+    const files = join(mesh.folder, "files")
+    const added = await merlonctl([
+      ...["workload", "add", "bin", "-n", "foo", "--labels", "app=bin", "--port", `${application.port}/http`],
+      ...["--service-account", "bin", "--control-plane", `127.0.0.1:${mesh.control.meshPort}`, "--out", files],
+      ...["--address", ADDRESS, "--listen", ADDRESS],
+    ])
+    expect(added, added.err).toMatchObject({ code: 0, out: "workload/bin created\n" })
+    xserver = new Program([
+      ...["xserver", "--bootstrap", join(files, "bootstrap.yaml"), "--access-log", "off"],
+      ...["--admin", `${ADDRESS}:15000`, "--health", `${ADDRESS}:15021`],
+    ])
+    await vi.waitFor(async () => expect(await answer("/"), xserver?.stderr).toBe(200), WAIT)
+    const ready = await mesh.api.kubectl("wait -n foo pod/bin --for=condition=Ready --timeout=30s")
+    expect(ready, mesh.control.program.stderr).toMatchObject({ code: 0 })
+    expect((await mesh.api.kubectl("get pods -n foo -o wide")).out).toMatch(/^bin +1\/1 +Running .* 127\.77\.7\.7 /m)
+    expect((await merlonctl(["workload", "list", "-n", "foo"])).out).toMatch(/^bin +yes +127\.77\.7\.7 /m)
+  })
+
+  it("sees from its token whose it is, and for which Pod", async () => {
+    const token = readFileSync(join(mesh.folder, "files", "token"), "utf8")
+    const review = (audience: string) =>
+      mesh.api.client.create(TOKEN_REVIEWS, {
+        apiVersion: "authentication.k8s.io/v1",
+        kind: "TokenReview",
+        metadata: { name: "" },
+        spec: { token, audiences: [audience] },
+      })
+    expect((await review(names.tokenAudience)).status).toMatchObject({
+      authenticated: true,
+      audiences: [names.tokenAudience],
+      user: { extra: { "authentication.kubernetes.io/pod-name": ["bin"] } },
+    })
+    expect((await review("another")).status).not.toMatchObject({ authenticated: true })
+  })
+
+  it("has a policy enforced, which kubectl can wait for", async () => {
+    const applied = await merlonctl(["apply", "-f", "-"], JSON.stringify(deny("secret", "/secret", "bin")))
+    expect(applied, applied.err).toMatchObject({ code: 0 })
+    expect(await mesh.api.kubectl("wait -n foo ap/secret --for=condition=Enforced --timeout=30s")).toMatchObject({
+      code: 0,
+    })
+    expect([await answer("/secret"), await answer("/public")]).toEqual([403, 200])
+    const [ours, theirs] = [await merlonctl(["get", "ap", "-n", "foo"]), await mesh.api.kubectl("get ap -n foo")]
+    expect(ours.out).toMatch(/^secret +DENY /m)
+    expect(ours.out.replace(/\d+s/g, "")).toBe(theirs.out.replace(/\d+s/g, ""))
+  })
+
+  it("tells beside a policy what became of it", async () => {
+    const peer = (name: string) => policy("PeerAuthentication", name, { mtls: { mode: "PERMISSIVE" } })
+    await mesh.api.put(peer("older"))
+    await mesh.api.becomes("PeerAuthentication", "older", "foo", "Accepted", "True")
+    await mesh.api.put(peer("younger"))
+    await mesh.api.becomes("PeerAuthentication", "younger", "foo", "Superseded", "True")
+    await vi.waitFor(async () => {
+      expect((await mesh.api.kubectl("describe -n foo pa younger")).out).toMatch(
+        /Warning\s+Superseded\s.*merlon-control\s+.*older/,
+      )
+    }, WAIT)
+  })
+
+  it("finds what it takes for another's word refused by the server as expected", async () => {
+    const patch = [{ op: "test", path: "/metadata/uid", value: "another" }]
+    const at = { namespace: "foo", subresource: "status", type: "json" } as const
+    const type = policyTypes(names).AuthorizationPolicy
+    await expect(mesh.api.client.patch(type, "secret", patch, at)).rejects.toMatchObject({ code: 422 })
+    await expect(mesh.api.client.patch(type, "nothing", patch, at)).rejects.toMatchObject({ code: 404 })
+  })
+
+  it("writes nothing when it is started again", async () => {
+    const versions = async (): Promise<readonly string[]> => {
+      const kinds = [CUSTOM_RESOURCE_DEFINITIONS, VALIDATING_WEBHOOKS, MUTATING_WEBHOOKS, CONFIG_MAPS]
+      const lists = await Promise.all(kinds.map(kind => mesh.api.client.list(kind)))
+      const ours = lists.flatMap(({ items }) => items).filter(({ metadata }) => metadata.name.includes("merlon"))
+      return ours.map(({ metadata }) => `${metadata.namespace}/${metadata.name} ${metadata.resourceVersion}`)
+    }
+    const holder = async () => {
+      const lease = await mesh.api.client.get(LEASES, "merlond", names.rootNamespace)
+      return (lease?.spec as { readonly holderIdentity?: string } | undefined)?.holderIdentity ?? ""
+    }
+    const [before, led] = [await versions(), await holder()]
+    expect(before.length).toBeGreaterThan(10)
+    expect(mesh.control.program.stderr).not.toMatch(/"level":(40|50).*(cannot|could not|failed|forbidden)/)
+    mesh.control.program.signal("SIGTERM")
+    expect(await mesh.control.program.exit()).toBe(0)
+    await mesh.control.run()
+    await expect.poll(holder, WAIT).not.toMatch(new RegExp(`^$|^${led}$`))
+    await expect.poll(() => mesh.control.metric("merlon_control_connected_proxies"), WAIT).toBe(1)
+    // Whatever is to be written anew has been: this comes after it.
+    await mesh.api.put(deny("later", "/later", "bin"))
+    await mesh.api.becomes("AuthorizationPolicy", "later", "foo", "Enforced", "True")
+    expect(await versions()).toEqual(before)
+    expect(mesh.control.program.stderr).not.toMatch(/"level":(40|50).*(cannot|could not|failed|forbidden)/)
+  })
+})

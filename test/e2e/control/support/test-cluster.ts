@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cluster a test stands on: one of ours, made for it, or the one that `CLUSTER_KUBECONFIG` names, such as a real
+// kube-apiserver. There the control plane gets an account with the rights we tell people to give it, and no others.
+
+import { writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { startCluster } from "@merlon/cluster"
+import { meshNames } from "@merlon/policy"
+import { bootstrapServiceAccount } from "../../../../packages/control/src/install/service-account.js"
+import { connectionFrom } from "../../../../packages/control/src/kubernetes/connection-from.js"
+import { httpClient } from "../../../../packages/control/src/kubernetes/http-client.js"
+
+/** Of its administrator. */
+export const GIVEN_CLUSTER = process.env.CLUSTER_KUBECONFIG
+
+export interface TestCluster {
+  /** Of its administrator. */
+  readonly kubeconfigPath: string
+  close(): Promise<void>
+}
+
+/** One file at a time may stand on a cluster that was given. */
+export async function testCluster(folder: string): Promise<TestCluster> {
+  if (GIVEN_CLUSTER !== undefined) return { kubeconfigPath: GIVEN_CLUSTER, close: () => Promise.resolve() }
+  return startCluster({ dataDir: join(folder, "cluster"), port: 0 })
+}
+
+/** Of the control plane's own account. Its token is for an hour. */
+export async function accountKubeconfig(administrator: string, folder: string): Promise<string> {
+  const connection = connectionFrom({ kubeconfig: administrator, env: {} })
+  const admin = httpClient(connection, { userAgent: "test", fieldManager: "administrator" })
+  try {
+    const { server, papers } = await bootstrapServiceAccount({ admin, connection, names: meshNames() })
+    const { token, ca } = await papers()
+    const file = join(folder, "account-kubeconfig")
+    writeFileSync(file, JSON.stringify(kubeconfig(server, token ?? "", ca)), { mode: 0o600 })
+    return file
+  } finally {
+    await admin.close()
+  }
+}
+
+function kubeconfig(server: string, token: string, ca: string | undefined): object {
+  const trust =
+    ca === undefined
+      ? { "insecure-skip-tls-verify": true }
+      : { "certificate-authority-data": Buffer.from(ca).toString("base64") }
+  return {
+    apiVersion: "v1",
+    kind: "Config",
+    clusters: [{ name: "c", cluster: { server, ...trust } }],
+    users: [{ name: "u", user: { token } }],
+    contexts: [{ name: "c", context: { cluster: "c", user: "u" } }],
+    "current-context": "c",
+  }
+}
