@@ -8,6 +8,7 @@ import { fieldsOf, textOf } from "../ctl/foreign.js"
 import { openLog, rotateLog, tailOf } from "./log-file.js"
 import { alreadyRunning, lockHolder } from "./mesh-lock.js"
 import { logPath } from "./mesh-record.js"
+import { prepareData } from "./prepare-data.js"
 import type { Programs } from "./programs.js"
 import type { Progress, ProgressEvent } from "./progress.js"
 
@@ -27,6 +28,7 @@ export interface DetachOptions {
 export async function startDetached({ data, programs, args, progress }: DetachOptions): Promise<void> {
   const holder = lockHolder(data)
   if (holder !== undefined) throw alreadyRunning(holder.pid)
+  prepareData(data)
   const log = logPath(data, "supervisor")
   rotateLog(log)
   const output = openLog(log)

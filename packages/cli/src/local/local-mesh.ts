@@ -2,12 +2,12 @@
 // One local mesh from start to end, alone on its data. Whatever goes wrong while it starts, nothing of it stays behind; what
 // runs is written down all the time, for other commands and for the one that comes after a crash.
 
-import { accessSync, constants, mkdirSync } from "node:fs"
 import { CommandError } from "../ctl/exit.js"
 import { TOKEN_SECONDS } from "./join-workload.js"
 import { type LocalMeshOptions, MeshAttempt } from "./mesh-attempt.js"
 import { type MeshLock, takeLock } from "./mesh-lock.js"
 import { type MeshRecord, newRecord, type Phase, writeRecord } from "./mesh-record.js"
+import { prepareData } from "./prepare-data.js"
 import { StartFailure } from "./process-set.js"
 
 const MOST_TRIES = 5
@@ -122,17 +122,6 @@ function isPortTaken(error: unknown): boolean {
   if (error instanceof StartFailure) return error.portTaken
   // One of our own: a way in.
   return (error as NodeJS.ErrnoException | undefined)?.code === "EADDRINUSE"
-}
-
-function prepareData(data: string): void {
-  try {
-    mkdirSync(data, { recursive: true, mode: 0o700 })
-    accessSync(data, constants.W_OK | constants.X_OK)
-  } catch (error) {
-    throw new CommandError(
-      `cannot keep anything in \`${data}\`: ${messageOf(error)}; choose another place with \`--data\``,
-    )
-  }
 }
 
 function messageOf(error: unknown): string {

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The files a proxy needs to run as a declared workload, in one folder. The token is as good as a password.
 
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs"
+import { mkdirSync } from "node:fs"
 import { join } from "node:path"
 import type { MeshNames } from "@merlon/policy"
+import { writePrivateFile } from "@merlon/xds"
 import { stringify } from "yaml"
 import { CommandError } from "../exit.js"
 import type { Declaration } from "./declared-pod.js"
+
+const BOOTSTRAP = "bootstrap.yaml"
 
 export interface ProxyPlace {
   readonly controlPlane: string
@@ -45,12 +48,14 @@ export function prepareFolder(folder: string): void {
 
 /** Returns the path of the bootstrap file. */
 export function writeBootstrap(folder: string, bootstrap: string, token: string, trustBundle: string): string {
-  const secret = join(folder, "token")
-  // Closed before it is written: an old file may be open to others.
-  if (existsSync(secret)) chmodSync(secret, 0o600)
-  writeFileSync(secret, token, { mode: 0o600 })
-  writeFileSync(join(folder, "root.pem"), trustBundle)
-  const file = join(folder, "bootstrap.yaml")
-  writeFileSync(file, bootstrap)
-  return file
+  // Each replaces what lies there: an old file may be open to others, or a link to somewhere else. Nobody else may choose
+  // whom the proxy trusts either.
+  for (const [name, text] of [
+    ["token", token],
+    ["root.pem", trustBundle],
+    [BOOTSTRAP, bootstrap],
+  ] as const) {
+    writePrivateFile(folder, name, text)
+  }
+  return join(folder, BOOTSTRAP)
 }

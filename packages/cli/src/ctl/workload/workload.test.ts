@@ -1,8 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
+import {
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { meshNames } from "@merlon/policy"
 import { describe, expect, it } from "vitest"
 import { age } from "./age.js"
-import { bootstrapText } from "./bootstrap-files.js"
+import { bootstrapText, writeBootstrap } from "./bootstrap-files.js"
 import { declaredPod, frozenDifference, isDeclared, readDeclared } from "./declared-pod.js"
 import { declaredPort, labels } from "./parse-flags.js"
 
@@ -117,6 +129,24 @@ it("writes a bootstrap with what was said and nothing else", () => {
   expect(text).toBe(
     "mesh:\n  name: merlon\n  domain: merlon.dev\ncontrolPlane:\n  address: cp:15012\nworkload:\n  namespace: foo\n  name: httpbin.1\n  serviceAccount: bin\ntrustBundle: root.pem\ntoken: token\naddress: 10.0.0.7\nstate: state\n",
   )
+})
+
+it("writes files of its owner's alone, and through no link that lies in their place", () => {
+  const folder = mkdtempSync(join(tmpdir(), "bootstrap-"))
+  const before = process.umask(0)
+  try {
+    const elsewhere = join(folder, "elsewhere")
+    writeFileSync(elsewhere, "mine")
+    const out = join(folder, "out")
+    mkdirSync(out)
+    for (const name of ["token", "root.pem", "bootstrap.yaml"]) symlinkSync(elsewhere, join(out, name))
+    expect(writeBootstrap(out, "text", "secret", "pem")).toBe(join(out, "bootstrap.yaml"))
+    expect(readFileSync(elsewhere, "utf8")).toBe("mine")
+    for (const name of readdirSync(out)) expect(lstatSync(join(out, name)).mode & 0o7777, name).toBe(0o600)
+  } finally {
+    process.umask(before)
+    rmSync(folder, { recursive: true })
+  }
 })
 
 it.each([
