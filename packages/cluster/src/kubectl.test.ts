@@ -101,6 +101,19 @@ describe.skipIf(!kubectlAvailable())("kubectl", () => {
     await says("describe deploy web -n kubectl", /Replicas: +2 desired/)
   })
 
+  it("shows that a Pod waits at a gate", async () => {
+    const pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: gated, namespace: kubectl}\nspec:\n"
+    const spec = "  schedulingGates: [{name: example.com/gate}]\n  containers: [{name: app, image: '-'}]\n"
+    await says("create -f -", "pod/gated created", pod + spec)
+    await says("get pod gated -n kubectl", /gated +0\/1 +SchedulingGated +0 /)
+    await says("wait pod/gated -n kubectl --for=condition=PodScheduled=false --timeout=10s", "condition met")
+    const conditions = [{ type: "PodScheduled", status: "True", reason: "Declared" }]
+    const patch = JSON.stringify({ status: { phase: "Running", conditions } })
+    await says(`patch pod gated -n kubectl --subresource status --type merge -p '${patch}'`, "patched")
+    await says("get pod gated -n kubectl", /gated +0\/1 +Running +0 /)
+    await says("delete pod gated -n kubectl", "deleted")
+  })
+
   it("says clearly what it does not know", async () => {
     await refuses("get nothings", /the server doesn't have a resource type "nothings"/)
     await refuses("get ap nope -n kubectl", /NotFound.*authorizationpolicies.security.merlon.dev "nope" not found/)

@@ -11,6 +11,7 @@ import { kubectlAvailable } from "../../../packages/cluster/src/testing/kubectl.
 import {
   CONFIG_MAPS,
   CUSTOM_RESOURCE_DEFINITIONS,
+  type KubernetesObject,
   LEASES,
   MUTATING_WEBHOOKS,
   NAMESPACES,
@@ -166,7 +167,7 @@ describe.skipIf(!kubectlAvailable())("a control plane on a cluster", { timeout: 
   it("sees from its token whose it is, and for which Pod", async () => {
     const token = readFileSync(join(mesh.folder, "files", "token"), "utf8")
     const review = (audience: string) =>
-      mesh.api.client.create(TOKEN_REVIEWS, {
+      mesh.api.client.create<KubernetesObject>(TOKEN_REVIEWS, {
         apiVersion: "authentication.k8s.io/v1",
         kind: "TokenReview",
         metadata: { name: "" },

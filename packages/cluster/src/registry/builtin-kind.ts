@@ -186,6 +186,16 @@ export function raiseGeneration(object: JsonObject, old: JsonObject): void {
   meta.generation = (typeof before === "number" ? before : 0) + 1
 }
 
+/** A Pod that nobody may schedule yet says so from the first moment. */
+function gateCondition(spec: JsonObject): JsonObject {
+  if (asArray(spec.schedulingGates).length === 0) return {}
+  const condition = {
+    ...{ type: "PodScheduled", status: "False", reason: "SchedulingGated", lastProbeTime: null },
+    ...{ message: "Scheduling is blocked due to non-empty scheduling gates", lastTransitionTime: null },
+  }
+  return { conditions: [condition] }
+}
+
 const prepareCreate: Record<string, (object: JsonObject) => void> = {
   Namespace: object => {
     const spec = asObject(object.spec)
@@ -196,7 +206,7 @@ const prepareCreate: Record<string, (object: JsonObject) => void> = {
   },
   Pod: object => {
     const spec = asObject(object.spec)
-    object.status = { phase: "Pending", qosClass: qosClass(spec) }
+    object.status = { phase: "Pending", qosClass: qosClass(spec), ...gateCondition(spec) }
     const grace = spec.terminationGracePeriodSeconds
     // Negative grace periods are read as one second.
     if (typeof grace === "number" && grace < 0) spec.terminationGracePeriodSeconds = 1

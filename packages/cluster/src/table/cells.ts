@@ -26,6 +26,14 @@ export function podReady(pod: JsonObject): string {
 export function podStatus(pod: JsonObject): string {
   if (dig(pod, "metadata", "deletionTimestamp") !== undefined) return "Terminating"
   let reason = asString(dig(pod, "status", "reason")) || asString(dig(pod, "status", "phase"))
+  const isGated = (condition: JsonObject): boolean =>
+    condition.type === "PodScheduled" && condition.reason === "SchedulingGated"
+  if (
+    asArray(dig(pod, "status", "conditions"))
+      .map(asObject)
+      .some(isGated)
+  )
+    reason = "SchedulingGated"
   for (const status of statuses(pod)) {
     const waiting = asString(dig(status, "state", "waiting", "reason"))
     const terminated = dig(status, "state", "terminated")

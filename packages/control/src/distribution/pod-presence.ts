@@ -4,7 +4,7 @@
 import { isIP } from "node:net"
 import type { ClientNode } from "@merlon/xds"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
-import { listOf, objectOf } from "../registry/foreign.js"
+import { listOf, objectOf, textOf } from "../registry/foreign.js"
 
 /** Where the workload can be reached: by its own word, else where its stream comes from. Undefined where both are no addresses. */
 export function addressOfNode({ metadata, peerAddress }: ClientNode): string | undefined {
@@ -45,7 +45,8 @@ export function presencePatch(
   const wanted = ready ? "True" : "False"
   const message = ready ? `${WITNESS}${replica}` : "its proxy is not connected"
   const moved = ready && address !== undefined && status.podIP !== address
-  const same = before.status === wanted && before.message === message
+  const gated = ready && conditionOf(pod, "PodScheduled").status === "False"
+  const same = before.status === wanted && before.message === message && !gated
   if (same && !moved && (!ready || status.phase === "Running")) return undefined
   const time = new Date(now).toISOString().replace(/\.\d+Z$/, "Z")
   const condition = {
@@ -55,12 +56,15 @@ export function presencePatch(
     message,
     lastTransitionTime: before.status === wanted ? (before.lastTransitionTime ?? time) : time,
   }
-  const others = listOf(status.conditions).filter(other => objectOf(other).type !== "Ready")
+  // The gate keeps schedulers away, and the API server notes that as waiting; whoever enforces waits for nothing.
+  const placed = { type: "PodScheduled", status: "True", reason: "Declared", lastTransitionTime: time }
+  const written = gated ? ["Ready", "PodScheduled"] : ["Ready"]
+  const others = listOf(status.conditions).filter(other => !written.includes(textOf(objectOf(other).type) ?? ""))
   return {
     status: {
       ...(ready ? { phase: "Running", startTime: status.startTime ?? time } : {}),
       ...(moved ? { podIP: address, podIPs: [{ ip: address }] } : {}),
-      conditions: [...others, condition],
+      conditions: [...others, ...(gated ? [placed] : []), condition],
       containerStatuses: containerStatuses(pod, ready, time),
     },
   }
@@ -76,5 +80,9 @@ function containerStatuses(pod: KubernetesObject, ready: boolean, time: string):
 }
 
 function readyCondition(pod: KubernetesObject): { readonly [field: string]: unknown } {
-  return objectOf(listOf(objectOf(pod.status).conditions).find(condition => objectOf(condition).type === "Ready"))
+  return conditionOf(pod, "Ready")
+}
+
+function conditionOf(pod: KubernetesObject, type: string): { readonly [field: string]: unknown } {
+  return objectOf(listOf(objectOf(pod.status).conditions).find(condition => objectOf(condition).type === type))
 }

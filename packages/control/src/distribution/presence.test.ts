@@ -59,6 +59,17 @@ it("makes a declared Pod running and ready at the address of its stream, as `kub
   })
 })
 
+it("shows a Pod that waits at its gate as placed once its proxy enforces", async () => {
+  const gated = { type: "PodScheduled", status: "False", reason: "SchedulingGated" }
+  const { presence, status, ready } = setUp(declared({ conditions: [gated] }))
+  presence.enforcing(KEY, node())
+  await vi.waitFor(() => expect(ready()).toBe("True"))
+  expect(status().conditions).toEqual([
+    { type: "PodScheduled", status: "True", reason: "Declared", lastTransitionTime: "2026-01-01T00:00:01Z" },
+    expect.objectContaining({ type: "Ready", status: "True" }),
+  ])
+})
+
 test.each<[string, ClientNode, string | undefined]>([
   ["its own word", node({ address: "10.1.2.3" }), "10.1.2.3"],
   ["its own word in IPv6", node({ address: "fd00::7" }), "fd00::7"],

@@ -30,10 +30,10 @@ export async function accountKubeconfig(administrator: string, folder: string): 
   const connection = connectionFrom({ kubeconfig: administrator, env: {} })
   const admin = httpClient(connection, { userAgent: "test", fieldManager: "administrator" })
   try {
-    const { server, papers } = await bootstrapServiceAccount({ admin, connection, names: meshNames() })
-    const { token, ca } = await papers()
+    const account = await bootstrapServiceAccount({ admin, connection, names: meshNames() })
+    const { token, ca } = await account.papers()
     const file = join(folder, "account-kubeconfig")
-    writeFileSync(file, JSON.stringify(kubeconfig(server, token ?? "", ca)), { mode: 0o600 })
+    writeFileSync(file, JSON.stringify(kubeconfig(account.server, token ?? "", ca)), { mode: 0o600 })
     return file
   } finally {
     await admin.close()
