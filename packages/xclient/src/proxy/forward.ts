@@ -96,8 +96,11 @@ export function hasBody({ headers }: IncomingMessage): boolean {
 /** A program that goes away takes its request with it. */
 function watchClient(response: ServerResponse) {
   let current: Exchange | undefined
+  let isOver = false
   const giveUp = () => {
-    current?.request.destroy()
+    isOver = true
+    // With a reason of our own: a bare end looks like a kept connection that broke, and the request would be said again.
+    current?.request.destroy(new CallFailure("cut-off", "nobody waits for the answer any more"))
   }
   response.once("close", () => {
     if (!response.writableFinished) giveUp()
@@ -106,7 +109,7 @@ function watchClient(response: ServerResponse) {
     giveUp,
     opened: (exchange: Exchange) => {
       current = exchange
-      if (response.destroyed) giveUp()
+      if (isOver || response.destroyed) giveUp()
     },
   }
 }
