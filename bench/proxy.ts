@@ -54,7 +54,7 @@ const SECONDS = Number(option("seconds") ?? 5)
 const only = option("only")
 
 const material = await makeMaterial()
-const upstream = spawn("node", ["node_modules/tsx/dist/cli.mjs", "bench/proxy/upstream.ts"], {
+const upstream = spawn("node", ["--import", "tsx", "bench/proxy/upstream.ts"], {
   stdio: ["ignore", "pipe", "inherit"],
 })
 const upstreamPort = await firstNumber(upstream.stdout)

@@ -20,7 +20,8 @@ export interface Peer {
   start(work: Work, upstream: number, folder: string, rules?: 10 | 10_000): Promise<Running>
 }
 
-const TSX = ["node_modules/tsx/dist/cli.mjs"]
+/** In the process itself: a wrapper that is killed would leave it behind. */
+const TSX = ["--import", "tsx"]
 /** Another build may be measured in its place. */
 export const MERLOND = process.env.MERLOND ?? "packages/cli/bin/merlond.js"
 
