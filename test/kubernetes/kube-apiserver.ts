@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A real kube-apiserver with its etcd, from the folder that envtest calls KUBEBUILDER_ASSETS, with the flags envtest
-// gives it. Nobody but whoever started it is asked to believe its certificate.
+// gives it. It makes its own certificate, which the kubeconfig vouches for.
 
 import { type ChildProcess, spawn } from "node:child_process"
 import { generateKeyPairSync } from "node:crypto"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { request } from "node:https"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -58,7 +58,7 @@ export async function startKubernetes(
   ]
   const child = spawn(join(assets, "kube-apiserver"), flags, { stdio: "ignore" })
   await ready(child, url)
-  const kubeconfigPath = put("kubeconfig", JSON.stringify(kubeconfig(url)))
+  const kubeconfigPath = put("kubeconfig", JSON.stringify(kubeconfig(url, readFileSync(join(folder, "apiserver.crt")))))
   const leaveAccounts = accounts ? keepDefaultAccounts(kubeconfigPath) : undefined
   return {
     url,
@@ -77,10 +77,10 @@ export async function startKubernetes(
   }
 }
 
-const kubeconfig = (server: string): object => ({
+const kubeconfig = (server: string, chain: Buffer): object => ({
   apiVersion: "v1",
   kind: "Config",
-  clusters: [{ name: "c", cluster: { server, "insecure-skip-tls-verify": true } }],
+  clusters: [{ name: "c", cluster: { server, "certificate-authority-data": chain.toString("base64") } }],
   users: [{ name: "u", user: { token: TOKEN } }],
   contexts: [{ name: "c", context: { cluster: "c", user: "u" } }],
   "current-context": "c",

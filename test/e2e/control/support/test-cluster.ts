@@ -33,22 +33,18 @@ export async function accountKubeconfig(administrator: string, folder: string): 
     const account = await bootstrapServiceAccount({ admin, connection, names: meshNames() })
     const { token, ca } = await account.papers()
     const file = join(folder, "account-kubeconfig")
-    writeFileSync(file, JSON.stringify(kubeconfig(account.server, token ?? "", ca)), { mode: 0o600 })
+    writeFileSync(file, JSON.stringify(kubeconfig(account.server, token ?? "", ca ?? "")), { mode: 0o600 })
     return file
   } finally {
     await admin.close()
   }
 }
 
-function kubeconfig(server: string, token: string, ca: string | undefined): object {
-  const trust =
-    ca === undefined
-      ? { "insecure-skip-tls-verify": true }
-      : { "certificate-authority-data": Buffer.from(ca).toString("base64") }
+function kubeconfig(server: string, token: string, ca: string): object {
   return {
     apiVersion: "v1",
     kind: "Config",
-    clusters: [{ name: "c", cluster: { server, ...trust } }],
+    clusters: [{ name: "c", cluster: { server, "certificate-authority-data": Buffer.from(ca).toString("base64") } }],
     users: [{ name: "u", user: { token } }],
     contexts: [{ name: "c", context: { cluster: "c", user: "u" } }],
     "current-context": "c",
