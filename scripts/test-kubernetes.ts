@@ -21,6 +21,8 @@ const SUITES: readonly (readonly [file: string, part?: string])[] = [
   ["test/e2e/control/status.test.ts"],
   ["test/e2e/cli/merlonctl.test.ts"],
   ["test/e2e/cli/workload.test.ts"],
+  // Has a server of its own besides, to kill.
+  ["test/kubernetes/server-away.test.ts"],
 ]
 
 const assets = process.env.KUBEBUILDER_ASSETS ?? ""

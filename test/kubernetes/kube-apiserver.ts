@@ -20,6 +20,10 @@ export interface Kubernetes {
   readonly kubeconfigPath: string
   readonly pid: number
   readonly etcdPid: number
+  /** Kills it and starts it again on the same port; what happens between is done while it is away. */
+  restart(between?: () => Promise<void>): Promise<void>
+  /** Forgets all history but the present. */
+  compact(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -56,21 +60,31 @@ export async function startKubernetes(
     `--service-account-signing-key-file=${keys}`,
     `--token-auth-file=${put("tokens.csv", `${TOKEN},admin,admin,system:masters\n`)}`,
   ]
-  const child = spawn(join(assets, "kube-apiserver"), flags, { stdio: "ignore" })
-  await ready(child, url)
+  const launch = async (): Promise<ChildProcess> => {
+    const child = spawn(join(assets, "kube-apiserver"), flags, { stdio: "ignore" })
+    await ready(child, url)
+    return child
+  }
+  let child = await launch()
   const kubeconfigPath = put("kubeconfig", JSON.stringify(kubeconfig(url, readFileSync(join(folder, "apiserver.crt")))))
   const leaveAccounts = accounts ? keepDefaultAccounts(kubeconfigPath) : undefined
   return {
     url,
     token: TOKEN,
     kubeconfigPath,
-    pid: child.pid ?? 0,
+    get pid() {
+      return child.pid ?? 0
+    },
     etcdPid: etcd.pid ?? 0,
+    async restart(between) {
+      await kill(child)
+      await between?.()
+      child = await launch()
+    },
+    compact: () => compact(etcd.endpoint),
     async stop() {
       await leaveAccounts?.()
-      const gone = new Promise(resolve => child.once("exit", resolve))
-      child.kill("SIGKILL")
-      await gone
+      await kill(child)
       await etcd.stop()
       rmSync(folder, { recursive: true, force: true })
     },
@@ -85,6 +99,22 @@ const kubeconfig = (server: string, chain: Buffer): object => ({
   contexts: [{ name: "c", context: { cluster: "c", user: "u" } }],
   "current-context": "c",
 })
+
+async function kill(child: ChildProcess): Promise<void> {
+  const gone = new Promise(resolve => child.once("exit", resolve))
+  child.kill("SIGKILL")
+  await gone
+}
+
+async function compact(etcd: string): Promise<void> {
+  const ask = async (path: string, body: object): Promise<{ readonly header?: { readonly revision?: string } }> => {
+    const response = await fetch(`${etcd}/v3/kv/${path}`, { method: "POST", body: JSON.stringify(body) })
+    if (!response.ok) throw new Error(`etcd answered ${response.status}: ${await response.text()}`)
+    return response.json() as Promise<{ header?: { revision?: string } }> // as its gateway says it
+  }
+  const { header } = await ask("range", { key: Buffer.from("/").toString("base64"), keys_only: true, limit: "1" })
+  await ask("compaction", { revision: header?.revision, physical: true })
+}
 
 async function ready(child: ChildProcess, url: string): Promise<void> {
   while (!(await answers(`${url}/readyz`))) {

@@ -17,6 +17,8 @@ export interface MeshOptions {
   readonly args?: readonly string[]
   /** The cluster as a process of its own. */
   readonly separateCluster?: boolean
+  /** Kubeconfig of the administrator of a cluster that is there. */
+  readonly administrator?: string | undefined
 }
 
 export class Mesh {
@@ -26,20 +28,26 @@ export class Mesh {
   readonly #cluster: ClusterProcess | undefined
   readonly #closers: (() => unknown)[] = []
 
-  private constructor(folder: string, control: ControlProcess, cluster: ClusterProcess | undefined) {
+  private constructor(
+    folder: string,
+    control: ControlProcess,
+    cluster: ClusterProcess | undefined,
+    administrator: string,
+  ) {
     this.folder = folder
     this.control = control
     this.#cluster = cluster
-    this.api = new ClusterApi(GIVEN_CLUSTER ?? control.kubeconfig, folder)
+    this.api = new ClusterApi(administrator, folder)
   }
 
-  static async start({ args = [], separateCluster = false }: MeshOptions = {}): Promise<Mesh> {
+  static async start(options: MeshOptions = {}): Promise<Mesh> {
+    const { args = [], separateCluster = false, administrator = GIVEN_CLUSTER } = options
     const folder = mkdtempSync(join(tmpdir(), "merlon-mesh-"))
-    const cluster = separateCluster && GIVEN_CLUSTER === undefined ? await ClusterProcess.start(folder) : undefined
-    const kubeconfig =
-      GIVEN_CLUSTER === undefined ? cluster?.kubeconfig : await accountKubeconfig(GIVEN_CLUSTER, folder)
-    const options = { args, ...(kubeconfig === undefined ? {} : { kubeconfig }) }
-    return new Mesh(folder, await ControlProcess.start(folder, options), cluster)
+    const isOurs = administrator === undefined
+    const cluster = separateCluster && isOurs ? await ClusterProcess.start(folder) : undefined
+    const kubeconfig = isOurs ? cluster?.kubeconfig : await accountKubeconfig(administrator, folder)
+    const control = await ControlProcess.start(folder, { args, ...(kubeconfig === undefined ? {} : { kubeconfig }) })
+    return new Mesh(folder, control, cluster, administrator ?? control.kubeconfig)
   }
 
   get cluster(): ClusterProcess {
