@@ -16,6 +16,9 @@ import type { ConfigurationSource, Sink } from "../process/source.js"
 import { HeldResources, type Update } from "./held-resources.js"
 import { type KeptState, keepState, keptState } from "./kept-state.js"
 
+/** What was kept is enforced already: reading a gRPC library must not hold up the first requests. */
+const BREATH_MS = 100
+
 export interface MeshSourceOptions {
   readonly bootstrap: Bootstrap
   readonly logger: Logger
@@ -31,6 +34,7 @@ export class MeshSource implements ConfigurationSource {
   /** Changes of papers and of resources one after the other: each is made from what the one before left. */
   #changes: Promise<unknown> = Promise.resolve()
   #enforced: () => void = () => undefined
+  #connecting: NodeJS.Timeout | undefined
 
   constructor(options: MeshSourceOptions) {
     const kept = restore(options)
@@ -60,8 +64,8 @@ export class MeshSource implements ConfigurationSource {
       if (connected) logger.info("connected to the control plane")
       else logger.warn({ why }, "the control plane is away; what is in force stays")
     })
-    // Without papers every handshake would fail, so they come before the first configuration.
-    void this.#enrolment.start().then(() => this.#client.start())
+    if (this.#held.isEmpty) this.#connect()
+    else this.#connecting = setTimeout(() => this.#connect(), BREATH_MS)
     await enforced
   }
 
@@ -77,8 +81,16 @@ export class MeshSource implements ConfigurationSource {
 
   close(): void {
     this.#sink = undefined
+    clearTimeout(this.#connecting)
     this.#enrolment.close()
     this.#client.close()
+  }
+
+  /** Without papers every handshake would fail, so they come before the first configuration. */
+  #connect(): void {
+    void this.#enrolment.start().then(() => {
+      if (this.#sink !== undefined) this.#client.start()
+    })
   }
 
   async #startFromKept(): Promise<void> {
