@@ -19,6 +19,9 @@ const SUITES: readonly (readonly [file: string, part?: string])[] = [
   ["test/e2e/control/propagation.test.ts"],
   ["test/e2e/control/revocation.test.ts"],
   ["test/e2e/control/status.test.ts"],
+  ["test/resilience/control-restart.test.ts"],
+  ["test/resilience/control-renewal.test.ts"],
+  ["test/resilience/control-rotation.test.ts"],
   ["test/e2e/cli/merlonctl.test.ts"],
   ["test/e2e/cli/workload.test.ts"],
   // Has a server of its own besides, to kill.

@@ -39,6 +39,7 @@ describe.skipIf(!kubectlAvailable())("a control plane on a cluster", { timeout: 
     for (const [name, labels] of [
       ["foo", {}],
       ["injected", { [names.injectionLabel]: "enabled" }],
+      ["strict", { [names.injectionLabel]: "enabled", "pod-security.kubernetes.io/enforce": "restricted" }],
     ] as const) {
       await mesh.api.put({ apiVersion: "v1", kind: "Namespace", metadata: { name, labels } })
     }
@@ -143,6 +144,27 @@ describe.skipIf(!kubectlAvailable())("a control plane on a cluster", { timeout: 
       metadata: { annotations: { "merlon.dev/original-target-ports": '{"80":"http"}' } },
       spec: { ports: [{ port: 80, targetPort: 15_080 }] },
     })
+  })
+
+  it("asks for no privilege where a namespace allows none", async () => {
+    const confined = { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } }
+    const pod = {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: "web", namespace: "strict" },
+      spec: {
+        securityContext: { runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } },
+        containers: [{ name: "app", image: "app:1", ports: [{ containerPort: 8080 }], securityContext: confined }],
+      },
+    }
+    expect(await mesh.api.kubectl("create -f -", JSON.stringify(pod))).toMatchObject({ code: 0, err: "" })
+    expect(await mesh.api.get("Pod", "web", "strict")).toMatchObject({
+      spec: { initContainers: [{ name: "merlon-xserver" }] },
+    })
+    await mesh.api.kubectl("wait -n strict configmap/merlon-ca-root-cert --for=create --timeout=20s")
+    const files = join(mesh.folder, "strict")
+    const added = await merlonctl(["workload", "add", "declared", "-n", "strict", "--port", "80", "--out", files])
+    expect(added, added.err).toMatchObject({ code: 0 })
   })
 
   it("takes a declared workload into the mesh and shows it running", async () => {
