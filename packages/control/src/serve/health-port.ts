@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The health port, open before anything that may take long: whoever waits for us is to know for what.
+
+import { once } from "node:events"
+import type { AddressInfo } from "node:net"
+import { healthServer } from "../observe/health-server.js"
+import type { ControlMetrics } from "../observe/metrics.js"
+import { type ProxyReportSources, proxyReports } from "../observe/proxy-report.js"
+import type { ControlPlaneOptions } from "../options.js"
+import type { Closers } from "./closers.js"
+
+/** What it tells of, as far as it is there. */
+export interface Told {
+  metrics?: ControlMetrics
+  proxies?: ProxyReportSources
+}
+
+/** Returns the port. */
+export async function openHealthPort(
+  { listen }: ControlPlaneOptions,
+  missing: ReadonlySet<string>,
+  told: Told,
+  closers: Closers,
+): Promise<number> {
+  const server = healthServer({
+    missing: () => [...missing],
+    metrics: async () => {
+      const { registry } = told.metrics ?? {}
+      return { type: registry?.contentType ?? "text/plain", text: (await registry?.metrics()) ?? "" }
+    },
+    proxies: (after, limit) => (told.proxies === undefined ? [] : proxyReports(told.proxies, after, limit)),
+  })
+  server.listen({ host: listen.host, port: listen.healthPort })
+  await once(server, "listening")
+  closers.add(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return (server.address() as AddressInfo).port // a TCP server has one
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which replica leads: the holder of a Lease that is named after the control plane.
+
+import { componentNames } from "../install/component-names.js"
+import { LeaderElection } from "../kubernetes/lease.js"
+import type { ControlPlaneOptions } from "../options.js"
+
+/** Begins the identity of a replica that has the cluster inside of it: nobody else can be its earlier run. */
+const WITH_CLUSTER = "embedded/"
+
+export function standForElection(options: ControlPlaneOptions): LeaderElection {
+  const { client, mesh, replica, hasCluster, logger } = options
+  const election = new LeaderElection({
+    client,
+    namespace: mesh.names.rootNamespace,
+    name: componentNames(mesh.names).controlPlane,
+    identity: `${hasCluster ? WITH_CLUSTER : ""}${replica}-${process.pid}-${Date.now().toString(36)}`,
+    // A crash must not cost the local mesh a silent quarter of a minute.
+    isOver: holder => hasCluster && holder.startsWith(WITH_CLUSTER),
+    log: (message, error) => logger.warn({ error: error instanceof Error ? error.message : String(error) }, message),
+  })
+  election.start()
+  return election
+}
