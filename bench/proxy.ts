@@ -25,7 +25,7 @@ export interface Row {
   readonly errors: number
 }
 
-const PACED = `mTLS with JWT, ${PACED_PER_SECOND.toLocaleString("en")} per second`
+const PACED = `mTLS, JWT, ${PACED_PER_SECOND.toLocaleString("en")}/s`
 
 const SCENARIOS: readonly Scenario[] = [
   { name: "plain", work: "plain", path: "/", tokens: 0 },
