@@ -8,6 +8,10 @@ import { Command } from "commander"
 import { describeError } from "./describe-error.js"
 
 const COMMANDS: Readonly<Record<string, { readonly summary: string; readonly load: () => Promise<Command> }>> = {
+  capture: {
+    summary: "lead a pod's inbound connections to its xserver; needs NET_ADMIN",
+    load: async () => (await import("./commands/capture.js")).captureCommand(),
+  },
   cluster: {
     summary: "serve the Kubernetes API where there is no Kubernetes",
     load: async () => (await import("./commands/cluster.js")).clusterCommand(),

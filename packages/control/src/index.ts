@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public face of the brain.
 
+export { type CapturedPort, iptablesRules, nftRules, parseCaptureMap } from "./admission/capture-rules.js"
 export { componentNames } from "./install/component-names.js"
 export { bootstrapServiceAccount } from "./install/service-account.js"
 export { ApiError, type KubernetesClient } from "./kubernetes/client.js"

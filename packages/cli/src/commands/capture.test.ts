@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { iptablesRules, nftRules } from "@merlon/control"
+import { afterEach, beforeEach, expect, it } from "vitest"
+import { programRunner } from "../run-program.js"
+import { capture, captureCommand } from "./capture.js"
+
+const MAP = [{ port: 8080, listen: 15_080 }]
+let folder = ""
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "merlon-capture-"))
+  // What the programs below are written with.
+  for (const name of ["cat", "sh"]) symlinkSync(`/bin/${name}`, join(folder, name))
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+/** A program of this name and nothing else on the path. */
+function program(name: string, script: string): void {
+  writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 })
+}
+const run = () => capture(MAP, "merlon", programRunner({ PATH: folder }))
+
+it("hands the rules to nft", async () => {
+  program("nft", `cat > ${join(folder, "rules")}`)
+  expect(await run()).toBe("captured by nft: 8080 → 15080")
+  expect(readFileSync(join(folder, "rules"), "utf8")).toBe(nftRules(MAP, "merlon"))
+})
+
+it("runs iptables for both families where there is no nft", async () => {
+  const log = join(folder, "log")
+  // `-N` and `-C` fail as they do where nothing is there yet.
+  for (const name of ["iptables", "ip6tables"]) {
+    program(name, `echo ${name} "$@" >> ${log}\ncase "$*" in *" -C "*) exit 1;; esac`)
+  }
+  expect(await run()).toBe("captured by iptables: 8080 → 15080")
+  const said = readFileSync(log, "utf8")
+  expect(said).toContain("iptables -w -t nat -A MERLON_CAPTURE -p tcp --dport 8080 -j REDIRECT --to-ports 15080")
+  expect(said).toContain("ip6tables -w -t filter -A INPUT -p tcp ! -i lo -j MERLON_CAPTURE")
+  expect(iptablesRules(MAP, "merlon")).toContain("set -e")
+})
+
+it("fails where the rules are not taken, so that the pod does not start uncaptured", async () => {
+  program("nft", "echo 'Operation not permitted' >&2; exit 1")
+  await expect(run()).rejects.toThrow("the rules were not taken: Operation not permitted")
+})
+
+it("fails where neither is there, and says what to do", async () => {
+  await expect(run()).rejects.toThrow(/neither `nft` nor `iptables`/)
+})
+
+it.each(["8080", "8080:15080,8080:15081", "15080:15081", "0:15080", "a:b"])("refuses the map `%s`", map => {
+  const command = captureCommand()
+    .exitOverride()
+    .configureOutput({ writeErr: () => undefined })
+  return expect(command.parseAsync(["node", "capture", "--map", map])).rejects.toThrow(/--map/)
+})

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs a program of the system with text on its standard input, and waits for its end.
+
+import { spawn } from "node:child_process"
+
+export interface Ran {
+  /** False where there is no such program. */
+  readonly found: boolean
+  readonly code: number | null
+  readonly errors: string
+}
+
+export type RunProgram = (program: string, args: readonly string[], input: string) => Promise<Ran>
+
+const MAX_ERRORS = 4_096
+
+export function programRunner(env: NodeJS.ProcessEnv): RunProgram {
+  return (program, args, input) =>
+    new Promise((resolve, reject) => {
+      const child = spawn(program, [...args], { env, stdio: ["pipe", "ignore", "pipe"] })
+      let errors = ""
+      child.stderr.on("data", (chunk: Buffer) => {
+        errors = `${errors}${chunk}`.slice(0, MAX_ERRORS)
+      })
+      child.on("error", (error: NodeJS.ErrnoException) => {
+        if (error.code === "ENOENT") resolve({ found: false, code: null, errors: "" })
+        else reject(error)
+      })
+      child.on("close", code => resolve({ found: true, code, errors }))
+      // A program that ends without reading says so by its exit code.
+      child.stdin.on("error", () => undefined)
+      child.stdin.end(input)
+    })
+}
