@@ -20,7 +20,7 @@ export function programRunner(env: NodeJS.ProcessEnv): RunProgram {
       const child = spawn(program, [...args], { env, stdio: ["pipe", "ignore", "pipe"] })
       let errors = ""
       child.stderr.on("data", (chunk: Buffer) => {
-        errors = `${errors}${chunk}`.slice(0, MAX_ERRORS)
+        errors = `${errors}${chunk.toString()}`.slice(0, MAX_ERRORS)
       })
       child.on("error", (error: NodeJS.ErrnoException) => {
         if (error.code === "ENOENT") resolve({ found: false, code: null, errors: "" })
