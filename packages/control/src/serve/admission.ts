@@ -6,6 +6,7 @@ import { admissionHandlers, type HandlerOptions } from "../admission/handlers.js
 import { isComparable } from "../admission/validate-policy.js"
 import { WebhookServer } from "../admission/webhook-server.js"
 import type { Authority } from "../authority/authority.js"
+import { messageOf } from "../authority/log.js"
 import { installWebhooks } from "../install/install.js"
 import type { WebhookAddress } from "../install/webhook-manifests.js"
 import type { ControlMetrics } from "../observe/metrics.js"
@@ -141,8 +142,4 @@ function handlerOptions({ options, reflectors, registry }: AdmissionParts): Hand
 
 function documentsIn(objects: Iterable<unknown>, names: ReturnType<typeof meshNames>): readonly PolicyDocument[] {
   return [...objects].flatMap(object => validate(object, names).document ?? [])
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -5,6 +5,7 @@
 import { DEFAULT_TTL_LIMITS } from "@merlon/identity"
 import { MeshServer } from "@merlon/xds"
 import { Authority } from "../authority/authority.js"
+import { messageOf } from "../authority/log.js"
 import { Distribution } from "../distribution/distribution.js"
 import { installDefinitions } from "../install/install.js"
 import { systemClock } from "../observe/clock.js"
@@ -18,7 +19,7 @@ import { AuthorityNews } from "./authority-news.js"
 import { Closers } from "./closers.js"
 import { ensureRootNamespace, patiently } from "./first-steps.js"
 import { openHealthPort, type Told } from "./health-port.js"
-import { issuersOf } from "./issuers.js"
+import { issuerOf, issuersOf } from "./issuers.js"
 import { gatherKnowledge } from "./knowledge.js"
 import { standForElection } from "./leadership.js"
 import { meshServerOptions } from "./mesh-port.js"
@@ -85,7 +86,7 @@ async function start(options: ControlPlaneOptions, closers: Closers): Promise<Co
   const isLeader = (): boolean => election.isLeader
 
   const reflectors = startReflectors(client, names, (message, error) =>
-    logger.warn({ error: error instanceof Error ? error.message : String(error) }, message),
+    logger.warn({ error: messageOf(error) }, message),
   )
   closers.add(() => reflectors.stop())
 
@@ -96,7 +97,7 @@ async function start(options: ControlPlaneOptions, closers: Closers): Promise<Co
     connectedProxies: () => ledger.proxies.proxies.size,
     overdueProxies: () => ledger.propagation.overdue,
     isLeader,
-    issuers: () => issuersOf(reflectors.policies.RequestAuthentication, knowledge.keySets, names),
+    issuers: () => issuersOf(knowledge.keySets),
     reflectors: () => reflectors.health(),
     authority: () => authority.facts,
     now: () => Date.now(),
@@ -119,7 +120,7 @@ async function start(options: ControlPlaneOptions, closers: Closers): Promise<Co
     keysAttempted: (id, error) => {
       if (error === undefined) return
       logger.warn({ keySet: id, error }, "keys could not be fetched")
-      metrics.keyFetchFailed(String(JSON.parse(id)[0] || JSON.parse(id)[1]))
+      metrics.keyFetchFailed(issuerOf(id))
     },
   })
   closers.add(() => knowledge.stop())

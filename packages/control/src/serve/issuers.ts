@@ -1,25 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// The issuers whose keys are fetched, for metrics.
+// The issuers whose keys are fetched, for metrics. Anybody may ask for those, so nothing is worked out here: what the key
+// sets know of themselves is told.
 
-import { keySetId, type MeshNames, validate } from "@merlon/policy"
-import type { KeySets } from "../keysets/key-sets.js"
-import type { Reflected } from "../kubernetes/reflector.js"
-import type { KubernetesObject } from "../kubernetes/resource-type.js"
+import type { FetchedKeySets } from "../keysets/key-set-store.js"
 import type { IssuerKeys } from "../observe/metrics.js"
 
-export function* issuersOf(
-  documents: Reflected<KubernetesObject>,
-  keySets: KeySets,
-  names: MeshNames,
-): Iterable<IssuerKeys> {
-  for (const object of documents.items.values()) {
-    const { document } = validate(object, names)
-    if (document?.kind !== "RequestAuthentication") continue
-    for (const rule of document.spec.jwtRules ?? []) {
-      const state = rule.jwks === undefined ? keySets.get(keySetId(rule)) : undefined
-      if (state === undefined) continue
-      const { fetchedAt, error } = state
-      yield { issuer: rule.issuer ?? rule.jwksUri ?? "", fetchedAt, failing: error !== undefined }
-    }
+export function* issuersOf(keySets: Pick<FetchedKeySets, "needed" | "get">): Iterable<IssuerKeys> {
+  for (const id of keySets.needed ?? []) {
+    const state = keySets.get(id)
+    if (state === undefined) continue
+    yield { issuer: issuerOf(id), fetchedAt: state.fetchedAt, failing: state.error !== undefined }
   }
+}
+
+/** By the id that `keySetId` makes of a rule: its issuer, or where its keys are. */
+export function issuerOf(keySetId: string): string {
+  const [issuer, jwksUri]: readonly string[] = JSON.parse(keySetId)
+  return issuer || jwksUri || ""
 }

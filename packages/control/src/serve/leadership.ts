@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which replica leads: the holder of a Lease that is named after the control plane.
 
+import { messageOf } from "../authority/log.js"
 import { componentNames } from "../install/component-names.js"
 import { LeaderElection } from "../kubernetes/lease.js"
 import type { ControlPlaneOptions } from "../options.js"
@@ -17,7 +18,7 @@ export function standForElection(options: ControlPlaneOptions): LeaderElection {
     identity: `${hasCluster ? WITH_CLUSTER : ""}${replica}-${process.pid}-${Date.now().toString(36)}`,
     // A crash must not cost the local mesh a silent quarter of a minute.
     isOver: holder => hasCluster && holder.startsWith(WITH_CLUSTER),
-    log: (message, error) => logger.warn({ error: error instanceof Error ? error.message : String(error) }, message),
+    log: (message, error) => logger.warn({ error: messageOf(error) }, message),
   })
   election.start()
   return election

@@ -2,6 +2,7 @@
 // Everything that is known of proxies by their own word: those of this replica, those of the others, how long a change
 // takes to reach them, and what that says about workloads which no kubelet speaks for.
 
+import { messageOf } from "../authority/log.js"
 import { CombinedLedger } from "../distribution/combined-ledger.js"
 import { ConnectedProxies } from "../distribution/connected-proxies.js"
 import { InternedVersions } from "../distribution/interned-versions.js"
@@ -86,8 +87,4 @@ function sweep(
       logger.warn({ report, error: messageOf(error) }, "the report of a replica that is gone could not be deleted")
     })
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
