@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// One stretch of load on one port: our own caller for HTTP/1.1, h2load for HTTP/2.
+// Load on one port, in stretches: our own caller for HTTP/1.1, h2load for HTTP/2.
 
-import { spawn } from "node:child_process"
+import { type ChildProcess, spawn } from "node:child_process"
+import { once } from "node:events"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import type { LoadFigures, LoadOrder } from "./load.js"
+import { createInterface } from "node:readline"
+import type { LoadFigures, LoadOptions, LoadOrder } from "./load.js"
 import type { Material } from "./material.js"
 import type { Work } from "./peers.js"
 
@@ -22,52 +24,106 @@ export interface Scenario {
   readonly perSecond?: number
 }
 
-export function call(scenario: Scenario, port: number, seconds: number, material: Material): Promise<LoadFigures> {
-  return scenario.work === "h2"
-    ? callHttp2(port, seconds, material.folder)
-    : callHttp1(scenario, port, seconds, material)
+export interface Caller {
+  /** Before each stretch, outside the time that counts. */
+  open(): Promise<void>
+  run(seconds: number): Promise<LoadFigures>
+  close(): Promise<void>
+  end(): void
 }
 
-async function callHttp1(
-  { path, tokens: count, work, reconnect = false, perSecond }: Scenario,
-  port: number,
-  seconds: number,
-  { folder, tokens }: Material,
-): Promise<LoadFigures> {
+export function callerOf(scenario: Scenario, port: number, material: Material): Caller {
+  return scenario.work === "h2"
+    ? new Http2Caller(port, material.folder)
+    : new Http1Caller(optionsOf(scenario, port, material), material.folder)
+}
+
+function optionsOf(scenario: Scenario, port: number, { folder, tokens }: Material): LoadOptions {
+  const { path, tokens: count, work, reconnect = false, perSecond } = scenario
   const head = `GET ${path} HTTP/1.1\r\nHost: app.bench\r\nUser-Agent: bench\r\nAccept: */*\r\n`
   const requests =
     count === 0 ? [`${head}\r\n`] : tokens.slice(0, count).map(token => `${head}Authorization: Bearer ${token}\r\n\r\n`)
   const mtls = work.includes("mtls") ? folder : undefined
-  const order: LoadOrder = { port, connections: CONNECTIONS, seconds, requests, mtls, reconnect, perSecond }
-  const file = join(folder, "order.json")
-  writeFileSync(file, JSON.stringify(order))
-  return JSON.parse(await output("node", ["node_modules/tsx/dist/cli.mjs", "bench/proxy/load.ts", file]))
+  return { port, connections: CONNECTIONS, requests, mtls, reconnect, perSecond }
 }
 
-async function callHttp2(port: number, seconds: number, folder: string): Promise<LoadFigures> {
-  const log = join(folder, "h2load.log")
-  writeFileSync(log, "")
-  const load = ["-c", String(HTTP2_CONNECTIONS), "-m", String(HTTP2_STREAMS), "-D", String(seconds)]
-  await output("h2load", [...load, "--warm-up-time=0", `--log-file=${log}`, `http://127.0.0.1:${port}/`])
-  // Each line: when it began, the status, how long it took in microseconds.
-  const answers = readFileSync(log, "utf8").trim().split("\n")
-  const times: number[] = []
-  for (const answer of answers) {
-    const [, status, microseconds] = answer.split("\t")
-    if (status === "200") times.push(Number(microseconds) / 1_000)
-  }
-  times.sort((a, b) => a - b)
-  const at = (share: number): number => Number((times[Math.floor(times.length * share)] ?? 0).toFixed(3))
-  return { requests: times.length, errors: answers.length - times.length, seconds, p50Ms: at(0.5), p99Ms: at(0.99) }
-}
+class Http1Caller implements Caller {
+  readonly #process: ChildProcess
+  readonly #answers: AsyncIterator<string>
 
-function output(command: string, args: readonly string[]): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { stdio: ["ignore", "pipe", "inherit"] })
-    let text = ""
-    child.stdout.on("data", chunk => {
-      text += chunk
+  constructor(options: LoadOptions, folder: string) {
+    const file = join(folder, `load-${options.port}.json`)
+    writeFileSync(file, JSON.stringify(options))
+    const child = spawn("node", ["--import", "tsx", "bench/proxy/load.ts", file], {
+      stdio: ["pipe", "pipe", "inherit"],
     })
-    child.on("close", code => (code === 0 ? resolve(text) : reject(new Error(`${command} ended with ${code}`))))
-  })
+    this.#process = child
+    this.#answers = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+  }
+
+  async open(): Promise<void> {
+    await this.#ask("open")
+  }
+
+  async run(seconds: number): Promise<LoadFigures> {
+    return JSON.parse(await this.#ask({ seconds }))
+  }
+
+  async close(): Promise<void> {
+    await this.#ask("close")
+  }
+
+  end(): void {
+    this.#process.kill()
+  }
+
+  async #ask(order: LoadOrder): Promise<string> {
+    this.#process.stdin?.write(`${JSON.stringify(order)}\n`)
+    const answer = await this.#answers.next()
+    if (answer.done === true) throw new Error("the caller ended")
+    return answer.value
+  }
+}
+
+class Http2Caller implements Caller {
+  readonly #port: number
+  readonly #log: string
+
+  constructor(port: number, folder: string) {
+    this.#port = port
+    this.#log = join(folder, "h2load.log")
+  }
+
+  async open(): Promise<void> {}
+
+  async run(seconds: number): Promise<LoadFigures> {
+    writeFileSync(this.#log, "")
+    const load = [
+      "-c",
+      String(HTTP2_CONNECTIONS),
+      "-m",
+      String(HTTP2_STREAMS),
+      "-D",
+      `${Math.round(seconds * 1_000)}ms`,
+    ]
+    const child = spawn(
+      "h2load",
+      [...load, "--warm-up-time=0", `--log-file=${this.#log}`, `http://127.0.0.1:${this.#port}/`],
+      { stdio: ["ignore", "ignore", "inherit"] },
+    )
+    const [code] = await once(child, "close")
+    if (code !== 0) throw new Error(`h2load ended with ${code}`)
+    // Each line: when it began, the status, how long it took in microseconds.
+    const answers = readFileSync(this.#log, "utf8").trim().split("\n")
+    const latenciesMs: number[] = []
+    for (const answer of answers) {
+      const [, status, microseconds] = answer.split("\t")
+      if (status === "200") latenciesMs.push(Number(microseconds) / 1_000)
+    }
+    return { requests: latenciesMs.length, errors: answers.length - latenciesMs.length, seconds, latenciesMs }
+  }
+
+  async close(): Promise<void> {}
+
+  end(): void {}
 }

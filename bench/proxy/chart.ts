@@ -2,7 +2,7 @@
 // The figures as a picture for the docs: one group of bars per kind of work, CPU per request. A handshake costs a hundred
 // times what a request does, so each group has its own scale.
 
-import type { Row } from "../proxy.js"
+import type { Row } from "./rounds.js"
 
 const WIDTH = 860
 const LABEL = 150

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the figures are to be, so that a run says for itself where we stand.
 
-import type { Row } from "../proxy.js"
 import type { Readiness } from "./ready.js"
+import { type Row, toPeer } from "./rounds.js"
 
 export interface Goal {
   readonly name: string
@@ -34,7 +34,7 @@ export function goals(rows: readonly Row[], paced: string, ready: Readiness | un
     rows.find(each => each.scenario === scenario && each.proxy === proxy)
   const compare = (name: string, ours: Row | undefined, theirs: Row | undefined, atMost: number): void => {
     if (ours === undefined || theirs === undefined) return
-    found.push({ name, figure: ours.cpuMicroseconds / theirs.cpuMicroseconds, atMost, unit: "" })
+    found.push({ name, figure: toPeer(ours, theirs), atMost, unit: "" })
   }
   for (const [scenario, atMost] of TO_HAPROXY) {
     compare(`${scenario}: CPU to HAProxy`, row(scenario), row(scenario, "HAProxy"), atMost)

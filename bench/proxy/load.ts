@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The caller: a fixed number of connections, each with one request in flight, for a fixed time. Runs as a process of its
-// own, so that what it costs is not counted. Takes its orders as JSON and prints its figures as JSON.
+// The caller: a fixed number of connections, each with one request in flight. Runs as a process of its own, so that what
+// it costs is not counted. Takes its orders as JSON lines and answers each with one.
 
+import { once } from "node:events"
 import { readFileSync } from "node:fs"
 import { connect, type Socket } from "node:net"
+import { createInterface } from "node:readline"
 import { connect as connectTls } from "node:tls"
 
-export interface LoadOrder {
+export interface LoadOptions {
   readonly port: number
   readonly connections: number
-  readonly seconds: number
   /** Whole requests, sent in turn. */
   readonly requests: readonly string[]
   /** Folder with ca.pem, client.pem and client.key. */
@@ -20,77 +21,94 @@ export interface LoadOrder {
   readonly perSecond: number | undefined
 }
 
+/** Connections are opened before the time that counts, and closed after it. */
+export type LoadOrder = "open" | "close" | { readonly seconds: number }
+
 export interface LoadFigures {
   readonly requests: number
   readonly errors: number
   readonly seconds: number
-  readonly p50Ms: number
-  readonly p99Ms: number
+  readonly latenciesMs: readonly number[]
 }
 
-async function run(order: LoadOrder): Promise<LoadFigures> {
-  const latencies: number[] = []
-  let next = 0
-  let errors = 0
-  const started = performance.now()
-  const end = started + order.seconds * 1_000
-  const texts = order.requests.map(text => Buffer.from(text, "latin1"))
-  const tls = order.mtls
-  const credentials =
-    tls === undefined
-      ? undefined
-      : {
-          cert: readFileSync(`${tls}/client.pem`),
-          key: readFileSync(`${tls}/client.key`),
-          ca: readFileSync(`${tls}/ca.pem`),
-        }
+class Load {
+  readonly #options: LoadOptions
+  readonly #texts: readonly Buffer[]
+  readonly #credentials: { cert: Buffer; key: Buffer; ca: Buffer } | undefined
+  #sockets: (Socket | undefined)[]
+  #next = 0
 
-  const open = (): Promise<Socket> =>
-    new Promise((resolve, reject) => {
-      const options = { host: "127.0.0.1", port: order.port, noDelay: true }
-      const socket: Socket =
-        credentials === undefined
-          ? connect(options, () => resolve(socket))
-          : connectTls({ ...options, ...credentials, checkServerIdentity: () => undefined }, () => resolve(socket))
-      socket.once("error", reject)
-    })
-
-  let turns = 0
-  async function due(perSecond: number): Promise<number> {
-    const at = started + (turns++ * 1_000) / perSecond
-    const wait = at - performance.now()
-    if (wait > 0) await new Promise(resolve => setTimeout(resolve, wait))
-    // Timers may fire a little early.
-    return Math.min(at, performance.now())
+  constructor(options: LoadOptions) {
+    const { mtls, requests, connections } = options
+    this.#options = options
+    this.#texts = requests.map(text => Buffer.from(text, "latin1"))
+    this.#sockets = Array.from({ length: connections })
+    const file = (name: string): Buffer => readFileSync(`${mtls}/${name}`)
+    if (mtls !== undefined)
+      this.#credentials = { cert: file("client.pem"), key: file("client.key"), ca: file("ca.pem") }
   }
 
-  async function caller(): Promise<void> {
-    let socket: Socket | undefined
-    while (performance.now() < end) {
-      // A request that is due counts from then on, also where all connections are busy.
-      const sent = order.perSecond === undefined ? performance.now() : await due(order.perSecond)
-      try {
-        socket ??= await open()
-        const status = await exchange(socket, texts[next++ % texts.length] ?? Buffer.alloc(0))
-        if (status === 200) latencies.push(performance.now() - sent)
-        else errors++
-      } catch {
-        errors++
-        socket?.destroy()
-        socket = undefined
-      }
-      if (order.reconnect) {
-        socket?.destroy()
-        socket = undefined
+  async open(): Promise<void> {
+    if (!this.#options.reconnect) this.#sockets = await Promise.all(this.#sockets.map(() => this.#connect()))
+  }
+
+  close(): void {
+    for (const socket of this.#sockets) socket?.destroy()
+    this.#sockets = this.#sockets.map(() => undefined)
+  }
+
+  async run(seconds: number): Promise<LoadFigures> {
+    const { perSecond, reconnect } = this.#options
+    const latenciesMs: number[] = []
+    let errors = 0
+    let turns = 0
+    const started = performance.now()
+    const due = async (rate: number): Promise<number> => {
+      const at = started + (turns++ * 1_000) / rate
+      const wait = at - performance.now()
+      if (wait > 0) await new Promise(resolve => setTimeout(resolve, wait))
+      // Timers may fire a little early.
+      return Math.min(at, performance.now())
+    }
+    const caller = async (index: number): Promise<void> => {
+      while (performance.now() < started + seconds * 1_000) {
+        // A request that is due counts from then on, also where all connections are busy.
+        const sent = perSecond === undefined ? performance.now() : await due(perSecond)
+        try {
+          const socket = this.#sockets[index] ?? (await this.#connect())
+          this.#sockets[index] = socket
+          const status = await exchange(socket, this.#texts[this.#next++ % this.#texts.length] ?? Buffer.alloc(0))
+          if (status === 200) latenciesMs.push(performance.now() - sent)
+          else errors++
+          if (!reconnect) continue
+        } catch {
+          errors++
+        }
+        this.#sockets[index]?.destroy()
+        this.#sockets[index] = undefined
       }
     }
-    socket?.destroy()
+    await Promise.all(this.#sockets.map((_, index) => caller(index)))
+    return { requests: latenciesMs.length, errors, seconds: (performance.now() - started) / 1_000, latenciesMs }
   }
-  await Promise.all(Array.from({ length: order.connections }, caller))
-  latencies.sort((a, b) => a - b)
-  const at = (share: number): number => Number((latencies[Math.floor(latencies.length * share)] ?? 0).toFixed(3))
-  const seconds = (performance.now() - started) / 1_000
-  return { requests: latencies.length, errors, seconds, p50Ms: at(0.5), p99Ms: at(0.99) }
+
+  async #connect(): Promise<Socket> {
+    const options = { host: "127.0.0.1", port: this.#options.port, noDelay: true }
+    const credentials = this.#credentials
+    if (credentials === undefined) {
+      const socket = connect(options)
+      await once(socket, "connect")
+      return tolerant(socket)
+    }
+    const socket = connectTls({ ...options, ...credentials, checkServerIdentity: () => undefined })
+    await once(socket, "secureConnect")
+    return tolerant(socket)
+  }
+}
+
+/** What breaks a connection is told by its end. */
+function tolerant(socket: Socket): Socket {
+  return socket.on("error", () => undefined)
 }
 
 function exchange(socket: Socket, request: Buffer): Promise<number> {
@@ -114,6 +132,10 @@ function exchange(socket: Socket, request: Buffer): Promise<number> {
       } else missing -= chunk.length
       if (missing <= 0) done(undefined, Number(head.slice(9, 12)))
     }
+    if (socket.destroyed) {
+      reject(new Error("closed"))
+      return
+    }
     socket.on("data", onData)
     socket.on("close", onClose)
     socket.write(request)
@@ -121,6 +143,14 @@ function exchange(socket: Socket, request: Buffer): Promise<number> {
 }
 
 if (process.argv[2] !== undefined) {
-  const order: LoadOrder = JSON.parse(readFileSync(process.argv[2], "utf8"))
-  console.log(JSON.stringify(await run(order)))
+  const options: LoadOptions = JSON.parse(readFileSync(process.argv[2], "utf8"))
+  const load = new Load(options)
+  for await (const line of createInterface({ input: process.stdin })) {
+    const order: LoadOrder = JSON.parse(line)
+    let answer: LoadFigures | Record<string, never> = {}
+    if (order === "open") await load.open()
+    else if (order === "close") load.close()
+    else answer = await load.run(order.seconds)
+    console.log(JSON.stringify(answer))
+  }
 }
