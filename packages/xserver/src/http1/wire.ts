@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bytes from a client's socket, the cheapest way it offers. In clear text the connection is moved to a socket that reads
-// into one shared buffer, which saves an allocation and the stream machinery with every read (about a sixth of a
-// request's cost); under TLS, or where that is not possible, plain `data` events serve.
+// Bytes from a client's socket, the cheapest way it offers: read into one buffer that all connections share, which saves
+// an allocation and the stream machinery with every read. Node does so for whoever asks with `onread` when a socket is
+// made; accepted sockets and the TLS around them are made for us, so they are asked afterwards. Where that is not
+// possible, plain `data` events serve.
 
 import { Socket } from "node:net"
-import { TLSSocket } from "node:tls"
 
 export interface WireUser {
   /** Of shared bytes nothing may be kept. */
@@ -24,60 +24,51 @@ export interface Wire {
 
 // INVARIANT: read and used up within one callback; nothing keeps a view of it.
 const SHARED = Buffer.allocUnsafeSlow(64 * 1024)
+const ONREAD = onreadFields()
 
 /** Nothing is told before the caller has the wire: reading starts with `resume`. */
 export function openWire(socket: Socket, user: WireUser): Wire {
-  const adopted = adopt(socket, user)
-  const used = adopted ?? socket
-  used.on("end", () => user.onEnd())
-  used.on("drain", () => user.onDrain())
+  socket.on("end", () => user.onEnd())
+  socket.on("drain", () => user.onDrain())
   // What went wrong is of no use to anybody; `close` follows.
-  used.on("error", () => undefined)
-  used.on("close", () => user.onClose())
-  if (adopted === undefined) {
-    used.on("data", chunk => user.onBytes(chunk, chunk.length))
-    used.pause()
-  } else {
-    // Others still know the connection by its first socket: each ends with the other.
-    adopted.on("close", () => socket.destroy())
-    socket.on("close", () => adopted.destroy())
-  }
-  return { socket: used, shared: adopted !== undefined }
+  socket.on("error", () => undefined)
+  socket.on("close", () => user.onClose())
+  const shared = readIntoShared(socket, user)
+  if (!shared) socket.on("data", chunk => user.onBytes(chunk, chunk.length))
+  socket.pause()
+  return { socket, shared }
 }
 
-/** The part of Node's stream handles that decides whether a connection can be moved. */
-interface Handle {
-  useUserBuffer(buffer: Uint8Array): void
-}
-
-function adopt(socket: Socket, user: WireUser): Socket | undefined {
-  if (socket instanceof TLSSocket || socket.destroyed || socket.readableEnded || socket.readableLength > 0) return
-  const handle = handleOf(socket)
-  if (handle === undefined) return
-  setHandle(socket, null)
-  const adopted = socketOn(handle, user)
-  if (handleOf(adopted) === handle) return adopted
-  setHandle(socket, handle)
-  return undefined
-}
-
-function socketOn(handle: Handle, user: WireUser): Socket {
-  const callback = (length: number): boolean => {
+function readIntoShared(socket: Socket, user: WireUser): boolean {
+  if (ONREAD === undefined || socket.destroyed || socket.readableEnded || socket.readableLength > 0) return false
+  const handle: unknown = Reflect.get(socket, "_handle")
+  if (!isHandle(handle)) return false
+  Reflect.set(socket, ONREAD.buffer, SHARED)
+  Reflect.set(socket, ONREAD.callback, (length: number): boolean => {
     user.onBytes(SHARED, length)
     return true
-  }
-  // `handle` is how Node itself builds the sockets of a server; its types leave it out.
-  const options = { handle, allowHalfOpen: true, manualStart: true, onread: { buffer: SHARED, callback } }
-  return new Socket(options)
+  })
+  handle.useUserBuffer(SHARED)
+  return true
 }
 
-function handleOf(socket: Socket): Handle | undefined {
-  const handle: unknown = Reflect.get(socket, "_handle")
-  return isHandle(handle) ? handle : undefined
+/** The names under which a socket keeps what `onread` told it; undefined where it does not keep it as it is. */
+function onreadFields(): { readonly buffer: symbol; readonly callback: symbol } | undefined {
+  const callback = (): boolean => true
+  // Types know `onread` of `connect` alone.
+  const options: object = { onread: { buffer: SHARED, callback } }
+  const socket = new Socket(options)
+  const nameOf = (value: unknown): symbol | undefined =>
+    Object.getOwnPropertySymbols(socket).find(name => Reflect.get(socket, name) === value)
+  const names = { buffer: nameOf(SHARED), callback: nameOf(callback) }
+  return names.buffer === undefined || names.callback === undefined
+    ? undefined
+    : { buffer: names.buffer, callback: names.callback }
 }
 
-function setHandle(socket: Socket, handle: Handle | null): void {
-  Reflect.set(socket, "_handle", handle)
+/** The part of Node's stream handles that makes them read into a buffer of ours. */
+interface Handle {
+  useUserBuffer(buffer: Uint8Array): void
 }
 
 function isHandle(value: unknown): value is Handle {

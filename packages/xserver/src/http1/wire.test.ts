@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { once } from "node:events"
+import { type AddressInfo, connect, createServer, type Socket } from "node:net"
+import { connect as connectTls, createServer as createTlsServer, type TLSSocket } from "node:tls"
+import { afterEach, describe, expect, it } from "vitest"
+import { Authority, GOOD_ID, OWN_ID } from "../accept/testing/certificates.js"
+import { openWire, type Wire } from "./wire.js"
+
+interface Told {
+  readonly wire: Wire
+  readonly bytes: Buffer[]
+  ended: boolean
+  closed: boolean
+}
+
+const open: { close(): void }[] = []
+afterEach(() => {
+  for (const each of open.splice(0)) each.close()
+})
+
+function tell(socket: Socket): Told {
+  const told = {
+    bytes: [] as Buffer[],
+    ended: false,
+    closed: false,
+    wire: openWire(socket, {
+      onBytes: (bytes, length) => told.bytes.push(Buffer.from(bytes.subarray(0, length))),
+      onEnd: () => {
+        told.ended = true
+      },
+      onDrain: () => undefined,
+      onClose: () => {
+        told.closed = true
+      },
+    }),
+  }
+  return told
+}
+
+interface Connected {
+  readonly client: Socket
+  readonly server: Socket
+  /** Breaks the connection underneath. */
+  reset(): void
+}
+
+async function clear(): Promise<Connected> {
+  const listener = createServer({ allowHalfOpen: true }).listen(0, "127.0.0.1")
+  open.push(listener)
+  await once(listener, "listening")
+  const client = connect((listener.address() as AddressInfo).port, "127.0.0.1")
+  const [server] = (await once(listener, "connection")) as [Socket]
+  open.push({ close: () => client.destroy() }, { close: () => server.destroy() })
+  return { client, server, reset: () => client.resetAndDestroy() }
+}
+
+async function encrypted(): Promise<Connected> {
+  const authority = new Authority()
+  const [own, theirs] = [authority.issue({ uris: [OWN_ID] }), authority.issue({ uris: [GOOD_ID] })]
+  const ca = authority.certificate
+  const tls = createTlsServer({ cert: own.certificate, key: own.privateKey, ca, allowHalfOpen: true })
+  // What is wrapped in TLS cannot be reset any more, so the client's bytes pass a relay that can.
+  const relay = await clear()
+  const { client: raw, server, reset } = await clear()
+  tls.emit("connection", server)
+  relay.server.pipe(raw).pipe(relay.server)
+  const client = connectTls({
+    socket: relay.client,
+    cert: theirs.certificate,
+    key: theirs.privateKey,
+    ca,
+    checkServerIdentity: () => undefined,
+  })
+  client.on("error", () => undefined)
+  const [secured] = (await once(tls, "secureConnection")) as [TLSSocket]
+  return { client, server: secured, reset }
+}
+
+describe.each([
+  ["in clear text", clear],
+  ["under TLS", encrypted],
+])("a wire %s", (_, connected) => {
+  it("reads into the shared buffer", async () => {
+    const { server } = await connected()
+    expect(tell(server).wire.shared).toBe(true)
+  })
+
+  it("tells nothing before it is resumed, and everything after", async () => {
+    const { client, server } = await connected()
+    const told = tell(server)
+    client.write("early")
+    await new Promise(resolve => setTimeout(resolve, 50))
+    expect(told.bytes).toEqual([])
+    server.resume()
+    await expect.poll(() => Buffer.concat(told.bytes).toString()).toBe("early")
+    server.pause()
+    client.write(" and late")
+    await new Promise(resolve => setTimeout(resolve, 50))
+    expect(Buffer.concat(told.bytes).toString()).toBe("early")
+    server.resume()
+    await expect.poll(() => Buffer.concat(told.bytes).toString()).toBe("early and late")
+  })
+
+  it("tells bytes of any number as they were sent", async () => {
+    const { client, server } = await connected()
+    const told = tell(server)
+    server.resume()
+    const sent = Buffer.from(Array.from({ length: 1_000_000 }, (_, index) => (index * 31 + (index >> 8)) & 255))
+    client.end(sent)
+    await expect.poll(() => told.ended).toBe(true)
+    expect(Buffer.concat(told.bytes).equals(sent)).toBe(true)
+  })
+
+  it("tells of bytes that were already here by events", async () => {
+    const { client, server } = await connected()
+    server.once("readable", () => undefined)
+    client.write("before")
+    await expect.poll(() => server.readableLength).toBe(6)
+    const told = tell(server)
+    expect(told.wire.shared).toBe(false)
+    server.removeAllListeners("readable")
+    server.resume()
+    await expect.poll(() => Buffer.concat(told.bytes).toString()).toBe("before")
+  })
+
+  it("still writes after the peer has ended, and tells of the end once", async () => {
+    const { client, server } = await connected()
+    const answers: Buffer[] = []
+    client.on("data", chunk => answers.push(chunk))
+    const told = tell(server)
+    server.resume()
+    client.end("last words")
+    await expect.poll(() => told.ended).toBe(true)
+    server.end("answer")
+    await expect.poll(() => Buffer.concat(answers).toString()).toBe("answer")
+    await expect.poll(() => told.closed).toBe(true)
+  })
+
+  it("tells of a connection that broke", async () => {
+    const { client, server, reset } = await connected()
+    const told = tell(server)
+    server.resume()
+    client.write("here")
+    await expect.poll(() => told.bytes.length).toBe(1)
+    reset()
+    await expect.poll(() => told.closed).toBe(true)
+  })
+})
