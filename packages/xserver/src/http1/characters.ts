@@ -7,15 +7,16 @@ export const LF = 0x0a
 export const CR = 0x0d
 export const SP = 0x20
 export const COLON = 0x3a
+export const DEL = 0x7f
 
 /** `token` (RFC 9110 section 5.6.2): methods, field names, the names and plain values of chunk extensions. */
 export const TOKEN = table(byte => /[!#$%&'*+\-.^_`|~0-9A-Za-z]/.test(String.fromCharCode(byte)))
 
 /** What a field value may hold (RFC 9110 section 5.5): no control character but the tab. */
-export const FIELD = table(byte => byte === HT || (byte >= SP && byte !== 0x7f))
+export const FIELD = table(byte => byte === HT || (byte >= SP && byte !== DEL))
 
 /** What a request target may hold: visible ASCII. Bytes above it are not allowed in a URI, and readers differ on them. */
-export const VISIBLE = table(byte => byte > SP && byte < 0x7f)
+export const VISIBLE = table(byte => byte > SP && byte < DEL)
 
 const NOT_HEX = 0xff
 

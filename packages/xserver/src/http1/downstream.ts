@@ -311,13 +311,15 @@ export class Downstream implements WireUser, Expiring, LiveConnection {
 
   #readHead(bytes: Buffer, at: number, to: number): number {
     const { limits, deadlines } = this.services
-    const fresh = !this.#scanner.begun
-    const after = this.#scanner.scan(bytes, at, to)
+    const scanner = this.#scanner
+    const fresh = !scanner.begun
+    const after = scanner.scan(bytes, at, to)
     if (after === -1) {
       if (fresh) this.deadline = deadlines.after(limits.headerTimeoutMs)
       return -1
     }
-    const head = after === -2 ? this.#scanner.fault : parseRequestHead(this.#scanner.text, limits.headerLines)
+    const head =
+      after === -2 ? scanner.fault : parseRequestHead(scanner.text, limits.headerLines, scanner.printable)
     if (typeof head === "string") {
       this.#malformed(head)
       return -1

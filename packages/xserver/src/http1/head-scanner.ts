@@ -3,10 +3,12 @@
 // nothing is copied while a head comes in one piece. A line that ends in anything but CRLF is told as soon as it is
 // seen, so that nobody waits for an end which another reader has already found (RFC 9112 section 2.2).
 
-import { CR, LF } from "./characters.js"
+import { CR, DEL, HT, LF, SP } from "./characters.js"
 import type { HttpFault } from "./fault.js"
+import { READ_BUFFER, READ_VIEW } from "./read-buffer.js"
 
 const FIRST_CAPACITY = 1_024
+const WORD = 4
 
 export class HeadScanner {
   readonly #maxBytes: number
@@ -14,7 +16,9 @@ export class HeadScanner {
   #length = 0
   #afterCr = false
   #lineEmpty = true
+  #controls = false
   #text = ""
+  #printable = false
   #fault: HttpFault = "bad-line-end"
 
   constructor(maxBytes: number) {
@@ -24,6 +28,11 @@ export class HeadScanner {
   /** The whole head with the empty line that ends it, once `scan` has found it. */
   get text(): string {
     return this.#text
+  }
+
+  /** Whether `text` holds no control characters but its line ends and tabs. */
+  get printable(): boolean {
+    return this.#printable
   }
 
   get fault(): HttpFault {
@@ -40,8 +49,9 @@ export class HeadScanner {
     const limit = Math.min(to, from + this.#maxBytes - this.#length)
     let afterCr = this.#afterCr
     let lineEmpty = this.#lineEmpty
+    const inReadBuffer = bytes === READ_BUFFER
     for (let at = from; at < limit; at++) {
-      const byte = bytes[at]
+      const byte = bytes[at] ?? 0
       if (byte === LF) {
         if (!afterCr) return this.#refuse("bad-line-end")
         if (lineEmpty) return this.#finish(bytes, from, at + 1)
@@ -53,8 +63,9 @@ export class HeadScanner {
         afterCr = true
       } else {
         lineEmpty = false
-        // Most bytes end nothing, tokens least of all: those above both are passed over as fast as it goes.
-        while ((bytes[at + 1] ?? 0) > CR && at + 1 < limit) at++
+        if ((byte < SP && byte !== HT) || byte === DEL) this.#controls = true
+        // Most bytes end nothing, tokens least of all: those that need no look are passed over four at a time.
+        else if (inReadBuffer) at = passOver(at + 1, limit) - 1
       }
     }
     if (limit < to) return this.#refuse("head-too-large")
@@ -69,6 +80,7 @@ export class HeadScanner {
     this.#length = 0
     this.#afterCr = false
     this.#lineEmpty = true
+    this.#controls = false
   }
 
   #finish(bytes: Buffer, from: number, end: number): number {
@@ -78,6 +90,7 @@ export class HeadScanner {
       this.#keep(bytes, from, end)
       this.#text = this.#kept.toString("latin1", 0, this.#length)
     }
+    this.#printable = !this.#controls
     this.reset()
     return end
   }
@@ -98,4 +111,19 @@ export class HeadScanner {
     bytes.copy(this.#kept, this.#length, from, to)
     this.#length = needed
   }
+}
+
+/** In the read buffer: where the next byte may be one to look at, a control character or one of the last few. */
+function passOver(from: number, limit: number): number {
+  let at = from
+  while (at + WORD <= limit) {
+    const word = READ_VIEW.getInt32(at, true)
+    const flipped = word ^ 0x7f7f7f7f
+    // The highest bit of each byte tells: below space in the first, DEL in the second.
+    const low = (word - 0x20202020) & ~word
+    const del = (flipped - 0x01010101) & ~flipped
+    if (((low | del) & 0x80808080) !== 0) break
+    at += WORD
+  }
+  return at
 }

@@ -98,8 +98,16 @@ export class HeaderBlock implements HeaderLines {
   }
 }
 
-/** From the first header line on; the text ends with the empty line. */
-export function parseHeaderLines(text: string, start: number, maxLines: number): HeaderBlock | HttpFault {
+/** A value beyond this is looked through natively for its end, where its characters are known to be good. */
+const LONG = 24
+
+/** From the first header line on; the text ends with the empty line. `printable` as the scanner found it. */
+export function parseHeaderLines(
+  text: string,
+  start: number,
+  maxLines: number,
+  printable = false,
+): HeaderBlock | HttpFault {
   const block = new HeaderBlock(text)
   let at = start
   while (text.charCodeAt(at) !== CR) {
@@ -115,7 +123,9 @@ export function parseHeaderLines(text: string, start: number, maxLines: number):
     at++
     while (isBlank(text.charCodeAt(at))) at++
     const valueStart = at
-    while (FIELD[text.charCodeAt(at)] === 1) at++
+    const long = printable ? valueStart + LONG : text.length
+    while (FIELD[text.charCodeAt(at)] === 1 && at < long) at++
+    if (at === long) at = text.indexOf("\r", at)
     if (text.charCodeAt(at) !== CR || text.charCodeAt(at + 1) !== LF) return "bad-header-value"
     let valueEnd = at
     while (valueEnd > valueStart && isBlank(text.charCodeAt(valueEnd - 1))) valueEnd--

@@ -31,7 +31,8 @@ export interface RequestHead {
 // would let bytes that are no HTTP get as far as a policy.
 const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS)
 
-export function parseRequestHead(text: string, maxLines: number): RequestHead | HttpFault {
+/** `printable` as the scanner found it. */
+export function parseRequestHead(text: string, maxLines: number, printable = false): RequestHead | HttpFault {
   const methodEnd = text.indexOf(" ")
   const lineEnd = text.indexOf("\r\n")
   const targetEnd = text.indexOf(" ", methodEnd + 1)
@@ -44,7 +45,7 @@ export function parseRequestHead(text: string, maxLines: number): RequestHead | 
   if (method === "CONNECT") return "connect-refused"
   const target = parseTarget(method, text.slice(methodEnd + 1, targetEnd))
   if (target === undefined) return "bad-target"
-  const headers = parseHeaderLines(text, lineEnd + 2, maxLines)
+  const headers = parseHeaderLines(text, lineEnd + 2, maxLines, printable)
   if (typeof headers === "string") return headers
   const framing = requestFraming(headers, minorVersion)
   if (typeof framing === "string") return framing

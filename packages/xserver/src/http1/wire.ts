@@ -5,6 +5,7 @@
 // possible, plain `data` events serve.
 
 import { Socket } from "node:net"
+import { READ_BUFFER } from "./read-buffer.js"
 
 export interface WireUser {
   /** Of shared bytes nothing may be kept. */
@@ -22,8 +23,6 @@ export interface Wire {
   readonly shared: boolean
 }
 
-// INVARIANT: read and used up within one callback; nothing keeps a view of it.
-const SHARED = Buffer.allocUnsafeSlow(64 * 1024)
 const ONREAD = onreadFields()
 
 /** Nothing is told before the caller has the wire: reading starts with `resume`. */
@@ -43,12 +42,12 @@ function readIntoShared(socket: Socket, user: WireUser): boolean {
   if (ONREAD === undefined || socket.destroyed || socket.readableEnded || socket.readableLength > 0) return false
   const handle: unknown = Reflect.get(socket, "_handle")
   if (!isHandle(handle)) return false
-  Reflect.set(socket, ONREAD.buffer, SHARED)
+  Reflect.set(socket, ONREAD.buffer, READ_BUFFER)
   Reflect.set(socket, ONREAD.callback, (length: number): boolean => {
-    user.onBytes(SHARED, length)
+    user.onBytes(READ_BUFFER, length)
     return true
   })
-  handle.useUserBuffer(SHARED)
+  handle.useUserBuffer(READ_BUFFER)
   return true
 }
 
@@ -56,11 +55,11 @@ function readIntoShared(socket: Socket, user: WireUser): boolean {
 function onreadFields(): { readonly buffer: symbol; readonly callback: symbol } | undefined {
   const callback = (): boolean => true
   // Types know `onread` of `connect` alone.
-  const options: object = { onread: { buffer: SHARED, callback } }
+  const options: object = { onread: { buffer: READ_BUFFER, callback } }
   const socket = new Socket(options)
   const nameOf = (value: unknown): symbol | undefined =>
     Object.getOwnPropertySymbols(socket).find(name => Reflect.get(socket, name) === value)
-  const names = { buffer: nameOf(SHARED), callback: nameOf(callback) }
+  const names = { buffer: nameOf(READ_BUFFER), callback: nameOf(callback) }
   return names.buffer === undefined || names.callback === undefined
     ? undefined
     : { buffer: names.buffer, callback: names.callback }

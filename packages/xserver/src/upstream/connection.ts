@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One connection to the application: at most one request at a time, responses read with the strict codec. Bytes arrive
-// in one buffer that all connections share, which is what makes reading cheap.
+// in the buffer that all connections share, which is what makes reading cheap.
 
 import { connect, type Socket } from "node:net"
 import { BodyReader } from "../http1/body-reader.js"
@@ -8,14 +8,12 @@ import type { Expiring } from "../http1/deadlines.js"
 import { UNTIL_CLOSE } from "../http1/framing.js"
 import { HeadScanner } from "../http1/head-scanner.js"
 import { Outbox } from "../http1/outbox.js"
+import { READ_BUFFER } from "../http1/read-buffer.js"
 import { parseResponseHead, type ResponseHead } from "../http1/response-head.js"
 import { STEP } from "../http1/step.js"
 import type { UpstreamFailure } from "../observe/meters.js"
 import type { UpstreamExchange } from "./exchange.js"
 import type { Upstream } from "./upstream.js"
-
-// INVARIANT: read and used up within one callback; nothing keeps a view of it.
-const SHARED = Buffer.allocUnsafeSlow(64 * 1024)
 
 /** `head` waits for a response's head, `body` reads one, `tunnel` passes bytes on after 101. */
 type Phase = "head" | "body" | "tunnel"
@@ -51,7 +49,7 @@ export class UpstreamConnection implements Expiring {
       noDelay: true,
       allowHalfOpen: true,
       onread: {
-        buffer: SHARED,
+        buffer: READ_BUFFER,
         callback: length => {
           this.#read(length)
           return true
@@ -154,7 +152,7 @@ export class UpstreamConnection implements Expiring {
   #readHead(at: number, length: number): number {
     const exchange = this.#exchange
     if (exchange === undefined) return -1
-    const after = this.#scanner.scan(SHARED, at, length)
+    const after = this.#scanner.scan(READ_BUFFER, at, length)
     if (after === -1) return -1
     if (after === -2) return this.#malformed()
     const head = parseResponseHead(this.#scanner.text, exchange.request.method, this.#upstream.limits.headerLines)
@@ -185,9 +183,9 @@ export class UpstreamConnection implements Expiring {
   #readContent(at: number, length: number): number {
     const exchange = this.#exchange
     if (exchange === undefined) return -1
-    const step = this.#reader.read(SHARED, at, length)
+    const step = this.#reader.read(READ_BUFFER, at, length)
     if (step === STEP.data) {
-      exchange.listener.onContent(SHARED, this.#reader.start, this.#reader.end)
+      exchange.listener.onContent(READ_BUFFER, this.#reader.start, this.#reader.end)
       return this.#reader.next
     }
     if (step === STEP.more) return -1
