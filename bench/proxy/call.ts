@@ -28,7 +28,6 @@ export interface Caller {
   /** Before each stretch, outside the time that counts. */
   open(): Promise<void>
   run(seconds: number): Promise<LoadFigures>
-  close(): Promise<void>
   end(): void
 }
 
@@ -67,10 +66,6 @@ class Http1Caller implements Caller {
 
   async run(seconds: number): Promise<LoadFigures> {
     return JSON.parse(await this.#ask({ seconds }))
-  }
-
-  async close(): Promise<void> {
-    await this.#ask("close")
   }
 
   end(): void {
@@ -122,8 +117,6 @@ class Http2Caller implements Caller {
     }
     return { requests: latenciesMs.length, errors: answers.length - latenciesMs.length, seconds, latenciesMs }
   }
-
-  async close(): Promise<void> {}
 
   end(): void {}
 }

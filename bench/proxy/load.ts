@@ -21,8 +21,8 @@ export interface LoadOptions {
   readonly perSecond: number | undefined
 }
 
-/** Connections are opened before the time that counts, and closed after it. */
-export type LoadOrder = "open" | "close" | { readonly seconds: number }
+/** Connections are opened before the time that counts. */
+export type LoadOrder = "open" | { readonly seconds: number }
 
 export interface LoadFigures {
   readonly requests: number
@@ -48,13 +48,11 @@ class Load {
       this.#credentials = { cert: file("client.pem"), key: file("client.key"), ca: file("ca.pem") }
   }
 
+  /** Those that are still open from the last time stay. */
   async open(): Promise<void> {
-    if (!this.#options.reconnect) this.#sockets = await Promise.all(this.#sockets.map(() => this.#connect()))
-  }
-
-  close(): void {
-    for (const socket of this.#sockets) socket?.destroy()
-    this.#sockets = this.#sockets.map(() => undefined)
+    if (this.#options.reconnect) return
+    const opened = this.#sockets.map(socket => (socket?.writable === true ? socket : this.#connect()))
+    this.#sockets = await Promise.all(opened)
   }
 
   async run(seconds: number): Promise<LoadFigures> {
@@ -149,7 +147,6 @@ if (process.argv[2] !== undefined) {
     const order: LoadOrder = JSON.parse(line)
     let answer: LoadFigures | Record<string, never> = {}
     if (order === "open") await load.open()
-    else if (order === "close") load.close()
     else answer = await load.run(order.seconds)
     console.log(JSON.stringify(answer))
   }

@@ -23,7 +23,7 @@ export interface Row {
 
 const STRETCH_SECONDS = 0.5
 /** Compilers and caches have settled after so many requests, or so many seconds where requests are slow. */
-const WARM_UP_REQUESTS = 20_000
+const WARM_UP_REQUESTS = 100_000
 const WARM_UP_SECONDS = 5
 
 /** A proxy and the work it is to do. */
@@ -76,7 +76,6 @@ async function warmUp(caller: Caller): Promise<void> {
   for (let second = 0; second < WARM_UP_SECONDS && warmed < WARM_UP_REQUESTS; second++) {
     warmed += (await caller.run(1)).requests
   }
-  await caller.close()
 }
 
 async function stretch({ running, caller, figures, cpuMicroseconds }: Contender): Promise<void> {
@@ -85,7 +84,6 @@ async function stretch({ running, caller, figures, cpuMicroseconds }: Contender)
   const before = usage(pid)
   const told = await caller.run(STRETCH_SECONDS)
   const after = usage(pid)
-  await caller.close()
   figures.push(told)
   cpuMicroseconds.push((after.cpuMicroseconds - before.cpuMicroseconds) / told.requests)
 }

@@ -7,6 +7,7 @@ import {
   type ConfigurationSource,
   DEFAULT_LIMITS,
   FileSource,
+  keepYoungGenerationSmall,
   type Limits,
   LOG_LEVELS,
   LocalDataPath,
@@ -89,6 +90,7 @@ export function xserverCommand(): Command {
 }
 
 async function run(flags: Flags): Promise<void> {
+  keepYoungGenerationSmall()
   const logger = pino({ level: flags.logLevel, base: null }, pino.destination({ dest: 2, sync: true }))
   const entry = { exec: process.argv[1] ?? "", args: [] }
   const xserver = new Xserver({

@@ -23,13 +23,54 @@ export interface DecisionSummary {
   readonly explanation: Trace | undefined
 }
 
+type Evidence = { readonly program: WeakRef<Program>; readonly attributes: Attributes }
+
 // INVARIANT: holds nothing of the message but copies of bounded length, and no program: a judgement would keep alive
 // the request's headers and the program it was judged by, a piece of a text the whole text.
-interface Kept {
-  readonly time: number
-  readonly summary: Omit<DecisionSummary, "time" | "explanation">
+// Written over instead of replaced: an object per request that outlives its request is what garbage collection is slow at.
+class Kept {
+  time = 0
+  id: string | undefined
+  verdict: DecisionSummary["verdict"] = "deny"
+  stage: string | undefined
+  protocol = ""
+  method = ""
+  path = ""
+  status = 0
+  peer: string | undefined
+  source = ""
+  reason: string | undefined
+  shadow: string | undefined
   // A program that is no longer in force may go: a thousand refusals must not keep a thousand programs alive.
-  readonly evidence: { readonly program: WeakRef<Program>; readonly attributes: Attributes } | undefined
+  evidence: Evidence | undefined
+
+  write(record: RequestRecord, program: Program | undefined): void {
+    const { judgement, path } = record
+    const reason = reasonOf(judgement)
+    this.time = Date.now()
+    this.id = record.decisionId
+    this.verdict = judgement?.verdict ?? "deny"
+    this.stage = judgement?.stage
+    this.protocol = record.protocol
+    this.method = record.method
+    this.path = path.length > MAX_TEXT ? `${copy(path.slice(0, MAX_TEXT))}…` : copy(path)
+    this.status = record.status
+    this.peer = record.peer
+    this.source = record.source
+    this.reason = reason && copy(reason)
+    this.shadow = shadowOf(judgement)
+    this.evidence = evidenceOf(record, program)
+  }
+
+  describe(): DecisionSummary {
+    const { time, evidence, ...summary } = this
+    const program = evidence?.program.deref()
+    return {
+      time: new Date(time).toISOString(),
+      ...summary,
+      explanation: evidence && program && explain(program, evidence.attributes),
+    }
+  }
 }
 
 const CAPACITY = 1_000
@@ -39,55 +80,32 @@ const MAX_TEXT = 2_048
 const MAX_HEADER_CHARACTERS = 4_096
 
 export class Decisions {
-  readonly #kept: (Kept | undefined)[] = new Array(CAPACITY)
+  readonly #kept: Kept[] = []
   #next = 0
 
   /** `program` is the one that refused, where there was one. */
   add(record: RequestRecord, program: Program | undefined): void {
-    this.#kept[this.#next] = { time: Date.now(), summary: summaryOf(record), evidence: evidenceOf(record, program) }
+    let kept = this.#kept[this.#next]
+    if (kept === undefined) {
+      kept = new Kept()
+      this.#kept.push(kept)
+    }
+    kept.write(record, program)
     this.#next = (this.#next + 1) % CAPACITY
   }
 
   /** Newest first. */
   list(): readonly DecisionSummary[] {
     const newestFirst = [...this.#kept.slice(this.#next), ...this.#kept.slice(0, this.#next)].reverse()
-    return newestFirst.flatMap(kept => (kept === undefined ? [] : describe(kept)))
+    return newestFirst.map(kept => kept.describe())
   }
 
   find(id: string): DecisionSummary | undefined {
-    const kept = this.#kept.find(candidate => candidate?.summary.id === id)
-    return kept && describe(kept)
+    return this.#kept.find(kept => kept.id === id)?.describe()
   }
 }
 
-function describe({ time, summary, evidence }: Kept): DecisionSummary {
-  const program = evidence?.program.deref()
-  return {
-    time: new Date(time).toISOString(),
-    ...summary,
-    explanation: evidence && program && explain(program, evidence.attributes),
-  }
-}
-
-function summaryOf(record: RequestRecord): Kept["summary"] {
-  const { judgement, decisionId, protocol, method, path, status, peer, source } = record
-  const reason = reasonOf(judgement)
-  return {
-    id: decisionId,
-    verdict: judgement?.verdict ?? "deny",
-    stage: judgement?.stage,
-    protocol,
-    method,
-    path: path.length > MAX_TEXT ? `${copy(path.slice(0, MAX_TEXT))}…` : copy(path),
-    status,
-    peer,
-    source,
-    reason: reason && copy(reason),
-    shadow: shadowOf(judgement),
-  }
-}
-
-function evidenceOf({ judgement }: RequestRecord, program: Program | undefined): Kept["evidence"] {
+function evidenceOf({ judgement }: RequestRecord, program: Program | undefined): Evidence | undefined {
   if (program === undefined || judgement?.verdict !== "deny" || !("attributes" in judgement)) return undefined
   const attributes = bounded(judgement.attributes, program)
   return attributes && { program: new WeakRef(program), attributes }
@@ -130,7 +148,10 @@ function askedHeaders(program: Program, attributes: Attributes): ReadonlySet<str
   return asked
 }
 
+/** V8 copies pieces shorter than this by itself. */
+const SHARED_FROM = 13
+
 /** A text of its own: V8 lets a piece share the text it was cut from, which here is a whole head. */
 function copy(text: string): string {
-  return Buffer.from(text).toString()
+  return text.length < SHARED_FROM ? text : Buffer.from(text).toString()
 }

@@ -37,6 +37,7 @@ export class Metrics {
   readonly #expiry: Gauge
   readonly #rejected: Counter
   #last: Outcome | undefined
+  #lastMode: { readonly mode: string; readonly tally: Tally } | undefined
 
   constructor(mesh: string, sources: { readonly tokenHits: () => number; readonly tokenMisses: () => number }) {
     const prefix = `${mesh.replaceAll("-", "_")}_xserver_`
@@ -121,9 +122,14 @@ export class Metrics {
     const verdict = judgement?.verdict ?? "deny"
     this.#outcome(verdict, judgement?.stage ?? "message", policyOf(judgement), Math.floor(status / 100)).tally.count++
     this.#durations.add(verdict, durationMs / 1_000)
-    if (peer === undefined) this.#plaintext.of(mode).count++
+    if (peer === undefined) this.#plaintextIn(mode).count++
     if (upstreamFailure !== undefined) this.#upstreamFailures.inc({ reason: upstreamFailure })
     if (shadowOf(judgement) !== undefined) this.#shadow.inc({ verdict })
+  }
+
+  #plaintextIn(mode: string): Tally {
+    if (this.#lastMode?.mode !== mode) this.#lastMode = { mode, tally: this.#plaintext.of(mode) }
+    return this.#lastMode.tally
   }
 
   #outcome(verdict: Judged["verdict"], stage: Stage, policy: PolicyRef | undefined, hundreds: number): Outcome {
