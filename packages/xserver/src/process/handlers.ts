@@ -16,6 +16,7 @@ import type { Meters } from "../observe/meters.js"
 import { serveTcp } from "../tcp/serve-tcp.js"
 import { ApplicationUpstream } from "../upstream/application-upstream.js"
 import { Upstream, type UpstreamOptions } from "../upstream/upstream.js"
+import { letYoungGenerationGrow } from "./young-generation.js"
 
 export interface HandlerServices {
   readonly gate: Gate
@@ -36,10 +37,14 @@ export function handlersFor(port: ApplicationPort, services: HandlerServices): H
   const options = { address: port.upstream, limits, meters, deadlines }
   const { upstream, application } =
     port.upstreamProtocol === "h2c" ? http2Application(options) : http1Application(options)
+  const http2 = serveHttp2({ ...services, application })
   return {
     handlers: {
       http1: serveHttp1({ ...services, upstreamFor: () => upstream }),
-      http2: serveHttp2({ ...services, application }),
+      http2(accepted) {
+        letYoungGenerationGrow()
+        http2(accepted)
+      },
       tcp: serveTcp(services),
     },
     close: () => application.close(),
@@ -53,6 +58,7 @@ function http1Application(options: UpstreamOptions) {
 }
 
 function http2Application(options: UpstreamOptions) {
+  letYoungGenerationGrow()
   const application = new H2cApplication(options)
   return { upstream: new ApplicationUpstream(application, options.limits), application }
 }
