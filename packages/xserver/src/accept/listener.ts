@@ -13,6 +13,7 @@ import type { Accepted, ConnectionHandler, PeerCertificate } from "./accepted.js
 import { agreedProtocol, chooseAlpn } from "./alpn.js"
 import type { Connections } from "./connections.js"
 import { judgeDecrypted, judgeFirstBytes, judgeSilence, type PortFacts, type Protocol } from "./first-bytes.js"
+import { peerCertificate } from "./peer-certificate.js"
 import { identifyPeer } from "./peer-identity.js"
 import { Sniff } from "./sniff.js"
 import { Terminator } from "./terminator.js"
@@ -151,7 +152,7 @@ export class Listener {
   #secured(socket: TLSSocket, material: LoadedMaterial): void {
     const { gate, meters, port } = this.#options
     const { mesh } = gate.program
-    const identified = identifyPeer(socket.getPeerX509Certificate(), {
+    const identified = identifyPeer(peerCertificate(socket), {
       mesh,
       // The revocations of now, not those of the handshake's beginning.
       revoked: this.#options.security.current?.revoked ?? material.revoked,

@@ -3,6 +3,7 @@ import { X509Certificate } from "node:crypto"
 import { meshConfig } from "@merlon/policy"
 import fc from "fast-check"
 import { describe, expect, it, test } from "vitest"
+import { readCertificate } from "./peer-certificate.js"
 import { identifyPeer } from "./peer-identity.js"
 import { subjectAltNames } from "./subject-alt-names.js"
 import { Authority, dnsName, extension, GOOD_ID, type LeafOptions, uriName } from "./testing/certificates.js"
@@ -13,7 +14,11 @@ const rules = { mesh: meshConfig({ trustDomainAliases: ["old.domain"] }), by: "s
 const none = { identities: new Set<string>(), serials: new Set<string>() }
 
 function identify(options: LeafOptions, revoked = none, now = Date.now()) {
-  return identifyPeer(new X509Certificate(authority.issue(options).certificate), { ...rules, revoked, now })
+  return identifyPeer(readCertificate(new X509Certificate(authority.issue(options).certificate)), {
+    ...rules,
+    revoked,
+    now,
+  })
 }
 
 function failureOf(options: LeafOptions) {
@@ -91,7 +96,7 @@ it("looks at dates and revocations whatever the handshake said", () => {
   expect(identify({}, none, Date.now() - 2 * hour)).toEqual({ ok: false, failure: "not-yet-valid" })
   expect(identify({}, { ...none, identities: new Set([GOOD_ID]) })).toEqual({ ok: false, failure: "revoked" })
   const issued = authority.issue()
-  const certificate = new X509Certificate(issued.certificate)
+  const certificate = readCertificate(new X509Certificate(issued.certificate))
   const revoked = { ...none, serials: new Set([issued.serial]) }
   expect(identifyPeer(certificate, { ...rules, revoked, now: Date.now() })).toEqual({ ok: false, failure: "revoked" })
   expect(identifyPeer(undefined, { ...rules, revoked, now: Date.now() })).toEqual({

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { X509Certificate } from "node:crypto"
+import { once } from "node:events"
+import type { AddressInfo } from "node:net"
+import { connect, createServer, type TLSSocket } from "node:tls"
+import { expect, it } from "vitest"
+import { peerCertificate, readCertificate } from "./peer-certificate.js"
+import { Authority, GOOD_ID, OWN_ID } from "./testing/certificates.js"
+
+const authority = new Authority()
+const own = authority.issue({ uris: [OWN_ID] })
+
+async function accepted(client: { readonly certificate: string; readonly privateKey: string } | undefined) {
+  const server = createServer({
+    cert: own.certificate,
+    key: own.privateKey,
+    ca: authority.certificate,
+    requestCert: true,
+    rejectUnauthorized: false,
+  })
+  server.listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const caller = connect({
+    port: (server.address() as AddressInfo).port, // TCP servers have this form
+    host: "127.0.0.1",
+    ca: authority.certificate,
+    cert: client?.certificate,
+    key: client?.privateKey,
+    checkServerIdentity: () => undefined,
+  })
+  const [socket] = (await once(server, "secureConnection")) as [TLSSocket]
+  const end = (): void => {
+    caller.destroy()
+    socket.destroy()
+    server.close()
+  }
+  return { socket, end }
+}
+
+it.each([
+  ["with one name", { uris: [GOOD_ID], dns: ["a.example"] }],
+  ["with two identities", { uris: [GOOD_ID, OWN_ID] }],
+  ["without a name", { uris: [] }],
+])("tells of a certificate %s what is in it, the first time and after", async (_, options) => {
+  const issued = authority.issue(options)
+  const expected = readCertificate(new X509Certificate(issued.certificate))
+  for (let time = 0; time < 2; time++) {
+    const { socket, end } = await accepted(issued)
+    expect(peerCertificate(socket)).toEqual(expected)
+    end()
+  }
+})
+
+it("does not take one certificate for another of the same name", async () => {
+  const [first, second] = [authority.issue({ uris: [GOOD_ID] }), authority.issue({ uris: [GOOD_ID] })]
+  const serials: (string | undefined)[] = []
+  for (const issued of [first, second, first]) {
+    const { socket, end } = await accepted(issued)
+    serials.push(peerCertificate(socket)?.serial)
+    end()
+  }
+  expect(serials).toEqual([first.serial, second.serial, first.serial])
+})
+
+it("finds none where none was shown, or the peer has gone", async () => {
+  const { socket, end } = await accepted(undefined)
+  expect(peerCertificate(socket)).toBeUndefined()
+  end()
+  const gone = await accepted(authority.issue())
+  gone.end()
+  expect(peerCertificate(gone.socket)).toBeUndefined()
+})

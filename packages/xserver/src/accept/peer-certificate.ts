@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a peer's certificate says, whoever asks and whenever. Read once and remembered: callers come back with the same
+// certificate for as long as it lives, and reading it costs a good part of a handshake.
+
+import type { X509Certificate } from "node:crypto"
+import type { TLSSocket } from "node:tls"
+import { parseSpiffeId, type SpiffeId } from "@merlon/policy"
+import { subjectAltNames } from "./subject-alt-names.js"
+
+export interface CertificateFacts {
+  /** Undefined where it names none, or not exactly one. */
+  readonly identity: SpiffeId | undefined
+  readonly dns: readonly string[]
+  readonly subject: string
+  /** Upper-case hex. */
+  readonly serial: string
+  /** SHA-256 of the certificate in lower-case hex. */
+  readonly fingerprint: string
+  /** Milliseconds since the epoch. */
+  readonly notBefore: number
+  readonly notAfter: number
+}
+
+const MAX_KNOWN = 1_000
+const KNOWN = new Map<string, CertificateFacts>()
+
+/** Undefined where the peer showed none, or has gone. */
+export function peerCertificate(socket: TLSSocket): CertificateFacts | undefined {
+  // Null or empty, whatever the types say.
+  const { fingerprint256: name }: { readonly fingerprint256?: string } = socket.getPeerCertificate() ?? {}
+  if (name === undefined) return undefined
+  const known = KNOWN.get(name)
+  if (known !== undefined) return known
+  // Not made of the bytes: Node would look in them for a PEM text first, which somebody may have put there.
+  const certificate = socket.getPeerX509Certificate()
+  if (certificate === undefined) return undefined
+  const facts = readCertificate(certificate)
+  // All at once: who has a thousand different callers has them again soon, and one at a time would cost each of them.
+  if (KNOWN.size >= MAX_KNOWN) KNOWN.clear()
+  KNOWN.set(name, facts)
+  return facts
+}
+
+export function readCertificate(certificate: X509Certificate): CertificateFacts {
+  const names = subjectAltNames(certificate.raw)
+  // X509-SVID section 2: exactly one URI. With two it would be a matter of taste who the peer is.
+  const [uri] = names?.uris.length === 1 ? names.uris : []
+  // An empty subject, as mesh certificates have it, is undefined at run time whatever the types say.
+  const subject: string | undefined = certificate.subject
+  return {
+    identity: uri === undefined ? undefined : parseSpiffeId(uri),
+    dns: names?.dns ?? [],
+    subject: subject ?? "",
+    serial: certificate.serialNumber.toUpperCase(),
+    fingerprint: certificate.fingerprint256.replaceAll(":", "").toLowerCase(),
+    notBefore: Date.parse(certificate.validFrom),
+    notAfter: Date.parse(certificate.validTo),
+  }
+}
