@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// In the read buffer a scanner takes steps of several bytes, elsewhere one at a time: both must find what RFC 9112 says
+// is there, wherever in the buffer a head lies and however it is cut.
+import fc from "fast-check"
+import { expect, it } from "vitest"
+import { HeadScanner } from "./head-scanner.js"
+import { READ_BUFFER } from "./read-buffer.js"
+import { parseRequestHead, type RequestHead } from "./request-head.js"
+import { mutated, requestText } from "./testing/messages.js"
+
+interface Found {
+  readonly after: number
+  readonly text?: string
+  readonly printable?: boolean
+  readonly fault?: string
+}
+
+/** The bytes one by one, with nothing remembered but the line. */
+function expected(bytes: Buffer, maxBytes: number): Found {
+  let lineStart = 0
+  for (let at = 0; at < bytes.length; at++) {
+    if (at === maxBytes) return { after: -2, fault: "head-too-large" }
+    if ((bytes[at] === 0x0a) !== (at > 0 && bytes[at - 1] === 0x0d)) return { after: -2, fault: "bad-line-end" }
+    if (bytes[at] !== 0x0a) continue
+    if (at === lineStart + 1) {
+      const text = bytes.toString("latin1", 0, at + 1)
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+      return { after: at + 1, text, printable: !/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/.test(text) }
+    }
+    lineStart = at + 1
+  }
+  return { after: -1 }
+}
+
+/** Told in two pieces, the second of which lies in `buffer` from `offset` on. */
+function scanned(bytes: Buffer, cut: number, maxBytes: number, buffer: Buffer, offset: number): Found {
+  const scanner = new HeadScanner(maxBytes)
+  const first = bytes.subarray(0, cut)
+  const rest = bytes.subarray(cut)
+  let after = scanner.scan(first, 0, first.length)
+  if (after === -1) {
+    rest.copy(buffer, offset)
+    const end = scanner.scan(buffer, offset, offset + rest.length)
+    after = end < 0 ? end : end - offset + cut
+  }
+  if (after === -1) return { after }
+  return after === -2 ? { after, fault: scanner.fault } : { after, text: scanner.text, printable: scanner.printable }
+}
+
+/** All of a head, also what it keeps to itself. */
+function opened(head: RequestHead | string): unknown {
+  if (typeof head === "string") return head
+  const { headers } = head
+  const lines = Array.from({ length: headers.size }, (_, at) => [headers.name(at), headers.value(at), headers.line(at)])
+  return { ...head, lines }
+}
+
+const longLine = fc
+  .uint8Array({ minLength: 20, maxLength: 80, min: 0x20 })
+  .map(bytes => `x-long: ${Buffer.from(bytes).toString("latin1")}\r\n`)
+const head = fc
+  .tuple(requestText, longLine)
+  .map(([text, line]) => text.replace("\r\n", `\r\n${line.replaceAll("\x7f", "~")}`))
+const whole = mutated(head).map(text => Buffer.from(text, "latin1"))
+
+it("finds in the read buffer what it finds elsewhere, at any place and in any pieces", () => {
+  const place = fc.oneof(fc.nat(7), fc.nat(60_000), fc.constant(Number.POSITIVE_INFINITY))
+  fc.assert(
+    fc.property(whole, fc.nat(), place, fc.option(fc.nat(400), { nil: 64 * 1024 }), (bytes, where, start, maxBytes) => {
+      const cut = where % (bytes.length + 1)
+      // At the latest so that the last byte is the buffer's last.
+      const offset = Math.min(start, READ_BUFFER.length - (bytes.length - cut))
+      const found = expected(bytes, maxBytes)
+      expect(scanned(bytes, cut, maxBytes, READ_BUFFER, offset)).toEqual(found)
+      expect(scanned(bytes, cut, maxBytes, Buffer.alloc(READ_BUFFER.length), offset)).toEqual(found)
+    }),
+    { numRuns: 3_000 },
+  )
+})
+
+it("tells every byte alike at every place of a step", () => {
+  for (let byte = 0; byte < 256; byte++) {
+    for (let at = 0; at < 9; at++) {
+      const bytes = Buffer.from(`x: ${"-".repeat(8)}${"=".repeat(30)}\r\n\r\n`)
+      bytes[3 + at] = byte
+      const found = expected(bytes, 1_024)
+      for (let offset = 0; offset < 4; offset++) {
+        expect(scanned(bytes, 0, 1_024, READ_BUFFER, offset)).toEqual(found)
+      }
+    }
+  }
+})
+
+it("lets a request be read the same whether its characters are looked at again or not", () => {
+  fc.assert(
+    fc.property(whole, bytes => {
+      const { text, printable } = expected(bytes, 64 * 1024)
+      if (text === undefined) return
+      expect(opened(parseRequestHead(text, 100, printable))).toEqual(opened(parseRequestHead(text, 100)))
+    }),
+    { numRuns: 3_000 },
+  )
+})
