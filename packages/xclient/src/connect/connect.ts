@@ -2,12 +2,11 @@
 // One connection to one endpoint. It is handed out only when it is ready for the first byte of a request: under mutual
 // TLS that is after the server has proven to be one of those who may answer.
 
-import { X509Certificate } from "node:crypto"
 import { connect as connectTcp, isIP, type Socket } from "node:net"
 import { connect as connectTls, type PeerCertificate, type TLSSocket } from "node:tls"
 import type { ServiceEndpoint } from "@merlon/xds"
 import type { Material } from "./material.js"
-import { serverCertificate } from "./server-certificate.js"
+import { readCertificate, serverCertificate } from "./server-certificate.js"
 import type { TransportPlan } from "./transport-plan.js"
 import { verifyServer } from "./verify-server.js"
 
@@ -79,7 +78,9 @@ function startTls({ endpoint, material, alpn, now = Date.now }: ConnectOptions, 
     rejectUnauthorized: true,
     // In place of the comparison of host names, not of the check of the chain: mesh certificates name identities.
     checkServerIdentity: (_, { raw }: PeerCertificate) => {
-      const fault = verifyServer(new X509Certificate(raw), plan.identities, trust, now())
+      const certificate = readCertificate(raw)
+      if (certificate === undefined) return new Error("the server's certificate cannot be read")
+      const fault = verifyServer(certificate, plan.identities, trust, now())
       return fault === undefined ? undefined : new Error(fault)
     },
   })

@@ -8,5 +8,16 @@ import type { TLSSocket } from "node:tls"
 export function serverCertificate(socket: TLSSocket): X509Certificate | undefined {
   // Empty where there is none, whatever the types say.
   const raw: Buffer | undefined = socket.getPeerCertificate().raw
-  return raw === undefined ? undefined : new X509Certificate(raw)
+  return raw === undefined ? undefined : readCertificate(raw)
+}
+
+/** Undefined where the bytes are not one certificate and nothing else. */
+export function readCertificate(raw: Buffer): X509Certificate | undefined {
+  try {
+    const certificate = new X509Certificate(raw)
+    // Node looks for a PEM text anywhere in the bytes first. In a certificate somebody may have put that of another.
+    return certificate.raw.equals(raw) ? certificate : undefined
+  } catch {
+    return undefined
+  }
 }
