@@ -113,7 +113,7 @@ function evidenceOf({ judgement }: RequestRecord, program: Program | undefined):
 
 /** Copies, with the headers that some rule asks about: only those matter to an explanation. */
 function bounded(attributes: Attributes, program: Program): Attributes | undefined {
-  const { http } = attributes
+  const { http, remoteIp } = attributes
   if (http === undefined) return attributes
   const { host, path, query } = http
   if (host.length + path.length + query.length > MAX_TEXT) return undefined
@@ -126,7 +126,12 @@ function bounded(attributes: Attributes, program: Program): Attributes | undefin
     left -= size
     headers.set(name, lines.map(copy))
   }
-  return { ...attributes, http: { ...http, host: copy(host), path: copy(path), query: copy(query), headers } }
+  return {
+    ...attributes,
+    // Behind trusted proxies it is cut from a header.
+    remoteIp: { ...remoteIp, text: copy(remoteIp.text) },
+    http: { ...http, host: copy(host), path: copy(path), query: copy(query), headers },
+  }
 }
 
 // Found once per program: whoever is refused must not make us walk through all rules each time.

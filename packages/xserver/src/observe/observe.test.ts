@@ -133,6 +133,42 @@ describe("the last decisions", () => {
     expect(decisions.find("abc")?.reason).toContain("nearest rule foo/p")
   })
 
+  it("keep none of the heads alive that their texts were cut from", () => {
+    const decisions = new Decisions()
+    const { judgement } = record(refusing)
+    if (judgement === undefined || !("attributes" in judgement)) throw new Error("nothing was judged")
+    const { attributes } = judgement
+    const { http, remoteIp } = attributes
+    if (http === undefined) throw new Error("no request was judged")
+    const used = (): number => {
+      collectGarbage()
+      return process.memoryUsage().heapUsed
+    }
+    const before = used()
+    for (let n = 0; n < 1_000; n++) {
+      const head = Buffer.alloc(50_000, `${n} `).toString("latin1")
+      const cut = head.slice(100, 120)
+      const ofHead = { ...http, host: cut, path: cut, query: cut, headers: new Map([["x-tier", [cut]]]) }
+      const cutFromIt = { ...attributes, remoteIp: { ...remoteIp, text: cut }, http: ofHead }
+      decisions.add(record(refusing, {}, { path: cut, judgement: { ...judgement, attributes: cutFromIt } }), refusing)
+    }
+    expect(used() - before).toBeLessThan(25_000_000)
+    expect(decisions.list()).toHaveLength(1_000)
+  })
+
+  it("stay as they were told when their place is taken", () => {
+    const decisions = new Decisions()
+    decisions.add(record(refusing, { "x-tier": ["iron"] }, { peer: "spiffe://a", path: "/first" }), refusing)
+    const [told, found] = [decisions.list()[0], decisions.find("abc")]
+    const asTold = structuredClone(told)
+    for (let n = 0; n < 1_000; n++) decisions.add(record(open, {}, { method: "PUT" }), undefined)
+    expect([told, found]).toEqual([asTold, asTold])
+    const fresh = new Decisions()
+    fresh.add(record(open, {}, { method: "PUT" }), undefined)
+    expect(decisions.list().at(-1)).toEqual({ ...fresh.list()[0], time: expect.any(String) })
+    expect(decisions.find("abc")).toBeUndefined()
+  })
+
   it("keep no more of a long path than a log line would show, and explain nothing by half of it", () => {
     const decisions = new Decisions()
     const long = `/${"a".repeat(60_000)}`
