@@ -42,7 +42,7 @@ interface Connected {
   readonly client: Socket
   readonly server: Socket
   /** Breaks the connection underneath. */
-  reset(): void
+  readonly reset: () => void
 }
 
 async function clear(): Promise<Connected> {
@@ -146,4 +146,14 @@ describe.each([
     reset()
     await expect.poll(() => told.closed).toBe(true)
   })
+})
+
+it("tells by events where the handle does not take the shared buffer", async () => {
+  const { client, server } = await clear()
+  Reflect.set(Reflect.get(server, "_handle"), "useUserBuffer", () => -22)
+  const told = tell(server)
+  expect(told.wire.shared).toBe(false)
+  server.resume()
+  client.write("its own")
+  await expect.poll(() => Buffer.concat(told.bytes).toString()).toBe("its own")
 })

@@ -41,13 +41,13 @@ export function openWire(socket: Socket, user: WireUser): Wire {
 function readIntoShared(socket: Socket, user: WireUser): boolean {
   if (ONREAD === undefined || socket.destroyed || socket.readableEnded || socket.readableLength > 0) return false
   const handle: unknown = Reflect.get(socket, "_handle")
-  if (!isHandle(handle)) return false
+  // Fail closed: a handle that did not take the buffer would have us tell what somebody else's read left in it.
+  if (!isHandle(handle) || handle.useUserBuffer(READ_BUFFER) !== 0) return false
   Reflect.set(socket, ONREAD.buffer, READ_BUFFER)
   Reflect.set(socket, ONREAD.callback, (length: number): boolean => {
     user.onBytes(READ_BUFFER, length)
     return true
   })
-  handle.useUserBuffer(READ_BUFFER)
   return true
 }
 
@@ -67,7 +67,8 @@ function onreadFields(): { readonly buffer: symbol; readonly callback: symbol } 
 
 /** The part of Node's stream handles that makes them read into a buffer of ours. */
 interface Handle {
-  useUserBuffer(buffer: Uint8Array): void
+  /** 0 where it will. */
+  useUserBuffer(buffer: Uint8Array): number
 }
 
 function isHandle(value: unknown): value is Handle {
