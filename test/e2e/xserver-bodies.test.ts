@@ -70,3 +70,21 @@ describe.each(WAYS)("$name", ({ scheme, args, upload = [] }) => {
     expect(sha256(received)).toBe(sha256(Buffer.alloc(size, "0123456789")))
   })
 })
+
+// All connections are read into one buffer: what is one caller's must never be told to another.
+it("gives each of many callers at once its own bytes back", async () => {
+  const callers = Array.from({ length: 48 }, (_, index) => {
+    const way = WAYS[index % 4] // all there are of HTTP/1.1
+    return { way, body: randomBytes(1 + ((index * 104_729) % 700_001)), file: join(folder, `caller-${index}`) }
+  })
+  const answers = callers.map(async ({ way, body, file }) => {
+    writeFileSync(file, body)
+    const args = ["-sS", "--fail", "--max-time", "30", ...(way?.args() ?? []), ...(way?.upload ?? [])]
+    const url = `${way?.scheme}://127.0.0.1:${xserver.port}/echo`
+    // Twice, so that the second comes on a connection that has been used.
+    const once = ["--data-binary", `@${file}`, "-o", `${file}.back`, url]
+    await run("curl", [...args, ...once, "--next", ...args, ...once.with(3, `${file}.again`)])
+    return [readFileSync(`${file}.back`).equals(body), readFileSync(`${file}.again`).equals(body)]
+  })
+  expect(await Promise.all(answers)).toEqual(callers.map(() => [true, true]))
+})

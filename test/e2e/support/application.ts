@@ -19,10 +19,14 @@ export interface Application {
   close(): Promise<void>
 }
 
-/** `GET /bytes/N` answers N bytes; everything else answers as JSON what was seen. */
+/** `/bytes/N` answers N bytes, `/echo` what it was sent, as it comes; everything else answers as JSON what was seen. */
 export async function startApplication(): Promise<Application> {
   const requests: Seen[] = []
   const server = createServer((request, response) => {
+    if (request.url === "/echo") {
+      request.pipe(response)
+      return
+    }
     const hash = createHash("sha256")
     let bytes = 0
     request.on("data", (chunk: Buffer) => {
