@@ -23,9 +23,9 @@ function expected(bytes: Buffer, maxBytes: number): Found {
     if ((bytes[at] === 0x0a) !== (at > 0 && bytes[at - 1] === 0x0d)) return { after: -2, fault: "bad-line-end" }
     if (bytes[at] !== 0x0a) continue
     if (at === lineStart + 1) {
-      const text = bytes.toString("latin1", 0, at + 1)
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-      return { after: at + 1, text, printable: !/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]/.test(text) }
+      const head = bytes.subarray(0, at + 1)
+      const printable = head.every(byte => (byte >= 0x20 && byte !== 0x7f) || [0x09, 0x0a, 0x0d].includes(byte))
+      return { after: at + 1, text: head.toString("latin1"), printable }
     }
     lineStart = at + 1
   }
