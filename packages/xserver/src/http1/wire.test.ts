@@ -5,6 +5,7 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net"
 import { connect as connectTls, createServer as createTlsServer, type TLSSocket } from "node:tls"
 import { afterEach, describe, expect, it } from "vitest"
 import { Authority, GOOD_ID, OWN_ID } from "../accept/testing/certificates.js"
+import { Outbox } from "./outbox.js"
 import { openWire, type Wire } from "./wire.js"
 
 interface Told {
@@ -156,4 +157,34 @@ it("tells by events where the handle does not take the shared buffer", async () 
   server.resume()
   client.write("its own")
   await expect.poll(() => Buffer.concat(told.bytes).toString()).toBe("its own")
+})
+
+it("is not read in the middle of a read under TLS, whatever is written there", async () => {
+  const { client, server } = await encrypted()
+  const outbox = new Outbox(server)
+  const content = Buffer.alloc(20_000)
+  let [reading, read] = [false, 0]
+  openWire(server, {
+    onBytes: (bytes, length) => {
+      expect(reading).toBe(false)
+      reading = true
+      const before = Buffer.from(bytes.subarray(0, length))
+      outbox.bytes(bytes, 0, 0, true)
+      outbox.flush()
+      outbox.text("text")
+      outbox.bytes(content, 0, content.length, false)
+      outbox.flush()
+      expect(before.equals(bytes.subarray(0, length))).toBe(true)
+      read += length
+      reading = false
+    },
+    onEnd: () => undefined,
+    onDrain: () => undefined,
+    onClose: () => undefined,
+  })
+  client.resume()
+  server.resume()
+  // Several records, so that one is waiting while another is read.
+  client.write(Buffer.from(Array.from({ length: 60_000 }, (_, index) => index >> 8)))
+  await expect.poll(() => read).toBe(60_000)
 })
