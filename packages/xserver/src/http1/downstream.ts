@@ -318,8 +318,7 @@ export class Downstream implements WireUser, Expiring, LiveConnection {
       if (fresh) this.deadline = deadlines.after(limits.headerTimeoutMs)
       return -1
     }
-    const head =
-      after === -2 ? scanner.fault : parseRequestHead(scanner.text, limits.headerLines, scanner.printable)
+    const head = after === -2 ? scanner.fault : parseRequestHead(scanner.text, limits.headerLines, scanner.printable)
     if (typeof head === "string") {
       this.#malformed(head)
       return -1
