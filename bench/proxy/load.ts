@@ -51,7 +51,7 @@ class Load {
   /** Those that are still open from the last time stay. */
   async open(): Promise<void> {
     if (this.#options.reconnect) return
-    const opened = this.#sockets.map(socket => (socket?.writable === true ? socket : this.#connect()))
+    const opened = this.#sockets.map(async socket => (socket?.writable === true ? socket : this.#connect()))
     this.#sockets = await Promise.all(opened)
   }
 
