@@ -94,7 +94,7 @@ export function finderOf(locations: readonly Location[]): Finder {
           for (const { location, slot } of group.members) {
             const text = tokenIn(line, location)
             if (text === undefined) continue
-            finds ??= new Collection(slots.size)
+            finds ??= new Collection()
             spot ??= finds.spot("header", group.name, group.removal)
             finds.add(slot, spot, text)
           }
@@ -102,14 +102,14 @@ export function finderOf(locations: readonly Location[]): Finder {
       }
       if (params.size > 0 && target.includes("?")) {
         readParameters(target, params, (name, slot, text) => {
-          finds ??= new Collection(slots.size)
+          finds ??= new Collection()
           finds.add(slot, finds.spot("param", name, undefined), text)
         })
       }
       const cookieLines = cookies.size > 0 ? lines.get("cookie") : undefined
       if (cookieLines !== undefined) {
         readCookies(cookieLines, cookies, (name, slot, text) => {
-          finds ??= new Collection(slots.size)
+          finds ??= new Collection()
           finds.add(slot, finds.spot("cookie", name, undefined), text)
         })
       }
@@ -120,12 +120,8 @@ export function finderOf(locations: readonly Location[]): Finder {
 
 class Collection implements Finds {
   readonly spots: Spot[] = []
-  readonly bySlot: (Found[] | undefined)[]
+  readonly bySlot: (Found[] | undefined)[] = []
   #count = 0
-
-  constructor(slots: number) {
-    this.bySlot = new Array(slots).fill(undefined)
-  }
 
   spot(kind: Location["kind"], name: string, removal: RequestEdits | undefined): Spot {
     const spot: Spot = { kind, name, removal, by: undefined, view: undefined }

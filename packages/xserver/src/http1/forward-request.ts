@@ -44,7 +44,11 @@ export function requestHeadText(
     else if (kind === FIELD_KIND.expect) keep = head.minorVersion === 1
     else if (kind === FIELD_KIND.forwardedFor) forwardedFor += `${headers.value(index)}, `
     else if (kind === FIELD_KIND.te) trailers ||= hasOption(headers.value(index).toLowerCase(), "trailers")
-    if (keep && (edited || headers.name(index).includes("_"))) keep = !isOurs(headers.name(index), edits)
+    if (keep) {
+      const name = headers.name(index)
+      if (name.includes("_")) keep = !isOurs(name, edits)
+      else if (edited) keep = !isEdited(name, edits)
+    }
     if (!keep) continue
     const start = headers.lineStart(index)
     // Lines that stand together are copied together.
@@ -69,12 +73,16 @@ export function requestHeadText(
  * Whether a header says something that only we may say, or that was to be removed. Many applications cannot tell `_`
  * from `-` in a name (RFC 3875 section 4.1.18), so neither do we here.
  */
-function isOurs(name: string, { removeHeaders, setHeaders, cookie }: HeaderEdits): boolean {
-  const alias = name.includes("_") ? name.replaceAll("_", "-") : name
+function isOurs(name: string, edits: HeaderEdits): boolean {
+  const alias = name.replaceAll("_", "-")
   const { kind } = fieldName(alias)
-  if (kind === FIELD_KIND.cookie) return cookie !== undefined || removeHeaders.includes(alias)
-  if (kind !== FIELD_KIND.plain && kind !== FIELD_KIND.expect) return true
-  return removeHeaders.includes(alias) || setHeaders.some(([set]) => set === alias)
+  const ours =
+    kind === FIELD_KIND.cookie ? edits.cookie !== undefined : kind !== FIELD_KIND.plain && kind !== FIELD_KIND.expect
+  return ours || isEdited(alias, edits)
+}
+
+function isEdited(name: string, { removeHeaders, setHeaders }: HeaderEdits): boolean {
+  return removeHeaders.includes(name) || setHeaders.some(([set]) => set === name)
 }
 
 /** Headers that mean something before the content and could be mistaken for it after (RFC 9110 section 6.5.1). */
