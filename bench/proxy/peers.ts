@@ -25,44 +25,39 @@ const TSX = ["--import", "tsx"]
 /** Another build may be measured in its place. */
 export const MERLOND = process.env.MERLOND ?? "packages/cli/bin/merlond.js"
 
-export const xserver = xserverAt("xserver", [MERLOND])
-
-/** Started by these words. */
-export function xserverAt(name: string, command: readonly string[]): Peer {
-  return {
-    name,
-    program: command.join(" "),
-    can: () => true,
-    async start(work, upstream, folder, rules) {
-      const [port, admin, health] = [await freePort(), await freePort(), await freePort()]
-      const jwt = work.includes("jwt")
-      const policies = jwt ? ["request-authentication.json", ...ruleFiles(rules ?? 0)] : []
-      const mode = work.includes("mtls") ? "STRICT" : "PERMISSIVE"
-      const file = join(folder, `xserver-${port}.yaml`)
-      writeFileSync(
-        file,
-        JSON.stringify({
-          workload: { namespace: "bench", name: "bench", labels: {} },
-          ports: [{ port: 8080, protocol: "http", listen: { host: "127.0.0.1", port }, upstream: { port: upstream } }],
-          policyFiles: policies,
-          policies: [
-            {
-              apiVersion: "security.merlon.dev/v1alpha3",
-              kind: "PeerAuthentication",
-              metadata: { name: "mode", namespace: "bench" },
-              spec: { mtls: { mode } },
-            },
-          ],
-          tls: { certificateChain: "server.pem", privateKey: "server.key", trustBundle: "ca.pem" },
-        }),
-      )
-      const args = [...command, "xserver", "--config-file", file, "--access-log", "off"]
-      const child = spawn("node", [...args, "--admin", `127.0.0.1:${admin}`, "--health", `127.0.0.1:${health}`], {
-        stdio: ["ignore", "ignore", "inherit"],
-      })
-      return listening(child, port)
-    },
-  }
+export const xserver: Peer = {
+  name: "xserver",
+  program: MERLOND,
+  can: () => true,
+  async start(work, upstream, folder, rules) {
+    const [port, admin, health] = [await freePort(), await freePort(), await freePort()]
+    const jwt = work.includes("jwt")
+    const policies = jwt ? ["request-authentication.json", ...ruleFiles(rules ?? 0)] : []
+    const mode = work.includes("mtls") ? "STRICT" : "PERMISSIVE"
+    const file = join(folder, `xserver-${port}.yaml`)
+    writeFileSync(
+      file,
+      JSON.stringify({
+        workload: { namespace: "bench", name: "bench", labels: {} },
+        ports: [{ port: 8080, protocol: "http", listen: { host: "127.0.0.1", port }, upstream: { port: upstream } }],
+        policyFiles: policies,
+        policies: [
+          {
+            apiVersion: "security.merlon.dev/v1alpha3",
+            kind: "PeerAuthentication",
+            metadata: { name: "mode", namespace: "bench" },
+            spec: { mtls: { mode } },
+          },
+        ],
+        tls: { certificateChain: "server.pem", privateKey: "server.key", trustBundle: "ca.pem" },
+      }),
+    )
+    const args = [MERLOND, "xserver", "--config-file", file, "--access-log", "off"]
+    const child = spawn("node", [...args, "--admin", `127.0.0.1:${admin}`, "--health", `127.0.0.1:${health}`], {
+      stdio: ["ignore", "ignore", "inherit"],
+    })
+    return listening(child, port)
+  },
 }
 
 export const haproxy: Peer = {

@@ -2,8 +2,9 @@
 // Trust bundles: the roots that are believed, as PEM. Each root once, in the order of its first mention, so that equal
 // trust is equal text and a bundle does not change without reason.
 
-import { createHash, X509Certificate } from "node:crypto"
+import { createHash, type X509Certificate } from "node:crypto"
 import { IdentityError } from "../errors.js"
+import { parseCertificate } from "../x509/parse-certificate.js"
 import { readPem, writePem } from "../x509/pem.js"
 
 export interface BundleCertificate {
@@ -71,15 +72,5 @@ function describe(certificate: X509Certificate): BundleCertificate {
     fingerprint: fingerprintOf(certificate.raw),
     notAfter: Date.parse(certificate.validTo),
     certificate,
-  }
-}
-
-function parseCertificate(der: Buffer): X509Certificate | undefined {
-  try {
-    const certificate = new X509Certificate(der)
-    // OpenSSL ignores what follows the certificate; we would then hash and hand on other bytes than were written.
-    return certificate.raw.equals(der) ? certificate : undefined
-  } catch {
-    return undefined
   }
 }

@@ -4,9 +4,10 @@
 
 import { connect as connectTcp, isIP, type Socket } from "node:net"
 import { connect as connectTls, type PeerCertificate, type TLSSocket } from "node:tls"
+import { parseCertificate } from "@merlon/identity"
 import type { ServiceEndpoint } from "@merlon/xds"
 import type { Material } from "./material.js"
-import { readCertificate, serverCertificate } from "./server-certificate.js"
+import { serverCertificate } from "./server-certificate.js"
 import type { TransportPlan } from "./transport-plan.js"
 import { verifyServer } from "./verify-server.js"
 
@@ -78,7 +79,7 @@ function startTls({ endpoint, material, alpn, now = Date.now }: ConnectOptions, 
     rejectUnauthorized: true,
     // In place of the comparison of host names, not of the check of the chain: mesh certificates name identities.
     checkServerIdentity: (_, { raw }: PeerCertificate) => {
-      const certificate = readCertificate(raw)
+      const certificate = parseCertificate(raw)
       if (certificate === undefined) return new Error("the server's certificate cannot be read")
       const fault = verifyServer(certificate, plan.identities, trust, now())
       return fault === undefined ? undefined : new Error(fault)

@@ -40,7 +40,7 @@ export class Outbox {
   }
 
   flush(): void {
-    // INVARIANT: nothing is never written. Node takes an empty write under TLS as the moment to read, and whoever writes
+    // INVARIANT: an empty text is never written. Node takes an empty write under TLS as the moment to read, and whoever writes
     // in the middle of a read would find the buffer it is reading from overwritten.
     if (this.#text === "") return
     const text = this.#text

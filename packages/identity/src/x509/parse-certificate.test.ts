@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { X509Certificate } from "node:crypto"
-import { createRoot } from "@merlon/identity"
 import { describe, expect, it } from "vitest"
-import { readCertificate } from "./server-certificate.js"
+import { createRoot } from "../authority/root.js"
+import { parseCertificate } from "./parse-certificate.js"
 
 const pemOf = (trustDomain: string): string => createRoot({ trustDomain, now: Date.now() }).root
 const [own, other] = [pemOf("own.example"), pemOf("other.example")]
@@ -11,14 +11,14 @@ const raw = new X509Certificate(own).raw
 
 describe("the bytes of a certificate", () => {
   it("are read as what they are", () => {
-    expect(readCertificate(raw)?.raw).toEqual(raw)
+    expect(parseCertificate(raw)?.raw).toEqual(raw)
   })
 
   it("are not read as another certificate that stands in them as text", () => {
     const crafted = Buffer.concat([raw, Buffer.from(`\n${other}`)])
     // Should this ever fail, Node no longer looks for text, and the check may go.
     expect(new X509Certificate(crafted).raw).toEqual(new X509Certificate(other).raw)
-    expect(readCertificate(crafted)).toBeUndefined()
+    expect(parseCertificate(crafted)).toBeUndefined()
   })
 
   it.each([
@@ -27,6 +27,6 @@ describe("the bytes of a certificate", () => {
     ["one and more", Buffer.concat([raw, Buffer.from([0])])],
     ["text", Buffer.from(own)],
   ])("are none where they are %s", (_, bytes) => {
-    expect(readCertificate(bytes)).toBeUndefined()
+    expect(parseCertificate(bytes)).toBeUndefined()
   })
 })

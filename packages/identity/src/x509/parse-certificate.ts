@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// A certificate from its DER, and from nothing else.
+
+import { X509Certificate } from "node:crypto"
+
+/** Undefined where the bytes are not one certificate and nothing else. */
+export function parseCertificate(der: Buffer): X509Certificate | undefined {
+  try {
+    const certificate = new X509Certificate(der)
+    // OpenSSL ignores what follows the certificate, and Node looks for a PEM text anywhere in the bytes before it reads
+    // them as DER: in a certificate somebody may have put that of another.
+    return certificate.raw.equals(der) ? certificate : undefined
+  } catch {
+    return undefined
+  }
+}
