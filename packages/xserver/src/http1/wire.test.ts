@@ -11,7 +11,7 @@ import { openWire, type Wire } from "./wire.js"
 interface Told {
   readonly wire: Wire
   readonly bytes: Buffer[]
-  ended: boolean
+  ends: number
   closed: boolean
 }
 
@@ -23,12 +23,12 @@ afterEach(() => {
 function tell(socket: Socket): Told {
   const told = {
     bytes: [] as Buffer[],
-    ended: false,
+    ends: 0,
     closed: false,
     wire: openWire(socket, {
       onBytes: (bytes, length) => told.bytes.push(Buffer.from(bytes.subarray(0, length))),
       onEnd: () => {
-        told.ended = true
+        told.ends++
       },
       onDrain: () => undefined,
       onClose: () => {
@@ -109,7 +109,7 @@ describe.each([
     server.resume()
     const sent = Buffer.from(Array.from({ length: 1_000_000 }, (_, index) => (index * 31 + (index >> 8)) & 255))
     client.end(sent)
-    await expect.poll(() => told.ended).toBe(true)
+    await expect.poll(() => told.ends).toBe(1)
     expect(Buffer.concat(told.bytes).equals(sent)).toBe(true)
   })
 
@@ -132,10 +132,11 @@ describe.each([
     const told = tell(server)
     server.resume()
     client.end("last words")
-    await expect.poll(() => told.ended).toBe(true)
+    await expect.poll(() => told.ends).toBe(1)
     server.end("answer")
     await expect.poll(() => Buffer.concat(answers).toString()).toBe("answer")
     await expect.poll(() => told.closed).toBe(true)
+    expect(told.ends).toBe(1)
   })
 
   it("tells of a connection that broke", async () => {
