@@ -3,7 +3,8 @@
 // pays for what it uses.
 
 export { MeshCallError } from "./client/call-error.js"
-export { type CertificateAnswer, MeshClient } from "./client/mesh-client.js"
+export type { CertificateAnswer } from "./client/calls.js"
+export { MeshClient } from "./client/mesh-client.js"
 export {
   type ClientLimits,
   DEFAULT_CLIENT_LIMITS,
@@ -60,8 +61,9 @@ export {
 } from "./route-table.js"
 export { DEFAULT_SERVER_LIMITS, type ServerLimits, type StreamLimits } from "./server/limits.js"
 export type { Papers } from "./server/listener.js"
-export { MeshServer, type MeshServerOptions } from "./server/mesh-server.js"
+export { MeshServer } from "./server/mesh-server.js"
 export type { MeshServerObserver, Protocol } from "./server/observer.js"
+export type { MeshServerOptions } from "./server/options.js"
 export type { PeerCertificate } from "./server/peer-certificate.js"
 export type { ProxyCalls, SignedCertificate } from "./server/serve-calls.js"
 export type {

@@ -5,7 +5,8 @@ import type { Command } from "commander"
 
 export interface CommandEntry {
   readonly summary: string
-  readonly load: () => Promise<Command>
+  /** Is given the command line with every command in full, for the one that completes them. */
+  readonly load: (wholeProgram: () => Promise<Command>) => Promise<Command>
 }
 
 export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
@@ -43,6 +44,6 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   },
   completion: {
     summary: "what a shell needs to complete commands",
-    load: async () => (await import("./commands/completion.js")).completionCommand(),
+    load: async wholeProgram => (await import("./commands/completion.js")).completionCommand(wholeProgram),
   },
 }

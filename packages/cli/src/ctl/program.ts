@@ -33,7 +33,9 @@ export async function programFor(asked: string): Promise<Command> {
     .showHelpAfterError("(`merlonctl COMMAND --help` explains)")
     .addHelpText("after", NOTES)
   for (const [name, { summary, load }] of Object.entries(COMMANDS)) {
-    program.addCommand(name === asked || asked === "*" ? await load() : new Command(name).description(summary))
+    program.addCommand(
+      name === asked || asked === "*" ? await load(() => programFor("*")) : new Command(name).description(summary),
+    )
   }
   eachCommand(program, command => {
     command.exitOverride()

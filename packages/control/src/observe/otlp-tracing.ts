@@ -6,7 +6,7 @@ import { type Span, SpanStatusCode } from "@opentelemetry/api"
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http"
 import { BatchSpanProcessor, type NodeTracerConfig, NodeTracerProvider } from "@opentelemetry/sdk-trace-node"
 import { oneLine } from "./one-line.js"
-import type { ControlSpan, Tracing, TracingOptions } from "./traces.js"
+import type { ControlSpan, Tracing, TracingOptions } from "./tracer.js"
 
 const EXPORT_TIMEOUT = 5_000
 

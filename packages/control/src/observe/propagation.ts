@@ -6,7 +6,8 @@
 import type { ProxyLedger, ProxyRecord } from "../distribution/ledger.js"
 import type { ProxyView, ProxyViews } from "../snapshot/proxy-views.js"
 import { type Clock, systemClock } from "./clock.js"
-import { type ControlSpan, type ControlTracer, NO_TRACER } from "./traces.js"
+import type { ControlSpan, ControlTracer } from "./tracer.js"
+import { NO_TRACER } from "./traces.js"
 
 export interface PropagationOptions {
   readonly views: ProxyViews

@@ -3,32 +3,7 @@
 // without one a span is one shared object whose methods do nothing.
 
 import type { Attributes } from "@opentelemetry/api"
-
-export interface ControlSpan {
-  set(attributes: Attributes): void
-  fail(message: string): void
-  end(): void
-}
-
-export interface ControlTracer {
-  readonly enabled: boolean
-  start(name: string, attributes?: Attributes): ControlSpan
-}
-
-export interface Tracing {
-  readonly tracer: ControlTracer
-  /** Sends what is left; gives up after a moment where nobody takes it. */
-  readonly stop: () => Promise<void>
-}
-
-export interface TracingOptions {
-  /** Name of the service: `<mesh>-control`. */
-  readonly service: string
-  readonly instance: string
-  /** Base URL of the collector; OTEL_EXPORTER_OTLP_ENDPOINT and its kin where absent. */
-  readonly endpoint?: string
-  readonly environment?: { readonly [name: string]: string | undefined }
-}
+import type { ControlSpan, ControlTracer, Tracing, TracingOptions } from "./tracer.js"
 
 const NO_SPAN: ControlSpan = { set: () => undefined, fail: () => undefined, end: () => undefined }
 export const NO_TRACER: ControlTracer = { enabled: false, start: () => NO_SPAN }

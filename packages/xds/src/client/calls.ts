@@ -5,7 +5,12 @@ import { create } from "@bufbuild/protobuf"
 import { ReportRequestSchema, SignCertificateRequestSchema } from "../generated/merlon/mesh/v1/mesh_pb.js"
 import { report, signCertificate } from "../wire/methods.js"
 import { type ChannelOptions, callOnce } from "./channel.js"
-import type { CertificateAnswer } from "./mesh-client.js"
+
+export interface CertificateAnswer {
+  /** PEM, leaf first, without the root. */
+  readonly certificateChain: string
+  readonly trustBundle: string
+}
 
 export async function signOnce(
   options: ChannelOptions,

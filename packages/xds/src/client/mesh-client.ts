@@ -4,17 +4,12 @@
 
 import { messageOf, SILENT } from "../log.js"
 import { Backoff } from "./backoff.js"
+import type { CertificateAnswer } from "./calls.js"
 import type { DeltaStream, StreamEnd } from "./delta-stream.js"
 import { Lane } from "./lane.js"
 import { type ClientLimits, DEFAULT_CLIENT_LIMITS, type MeshClientOptions } from "./options.js"
 
 type ConnectionListener = (connected: boolean, why?: string) => void
-
-export interface CertificateAnswer {
-  /** PEM, leaf first, without the root. */
-  readonly certificateChain: string
-  readonly trustBundle: string
-}
 
 export class MeshClient {
   readonly #options: MeshClientOptions

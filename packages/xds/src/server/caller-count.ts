@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How many streams each caller has. One identity may have many replicas, so it is counted by address.
 
-import type { OpenStream } from "./serve-stream.js"
+import type { OpenStream } from "./server-context.js"
 import { exhausted, type StreamFault } from "./stream-fault.js"
 
 export class CallerCount {

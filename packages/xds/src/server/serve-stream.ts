@@ -7,18 +7,11 @@ import { messageOf } from "../log.js"
 import type { Proven } from "./authenticate.js"
 import type { Connection } from "./listener.js"
 import type { DiscoveryRequests, PlainResponse, StreamProtocol } from "./protocols.js"
-import type { ServerContext } from "./server-context.js"
+import type { OpenStream, ServerContext } from "./server-context.js"
 import type { StreamSession } from "./session.js"
 import type { Caller, ClientNode, Subscriber } from "./source.js"
 import { exhausted, invalid, type StreamFault } from "./stream-fault.js"
 import { TokenBucket } from "./token-bucket.js"
-
-/** A stream as the server sees it: whose it is, and how to end it. */
-export interface OpenStream {
-  readonly proven: Proven | undefined
-  readonly peerAddress: string
-  end(fault: StreamFault): void
-}
 
 export class ServedStream<Request extends DiscoveryRequests, Plain extends PlainResponse, Response>
   implements OpenStream

@@ -2,13 +2,19 @@
 // What every stream and call of one server shares.
 
 import type { Log } from "../log.js"
-import type { Authenticator } from "./authenticate.js"
+import type { Authenticator, Proven } from "./authenticate.js"
 import type { ServerLimits } from "./limits.js"
 import type { Connection } from "./listener.js"
 import type { MeshServerObserver } from "./observer.js"
-import type { OpenStream } from "./serve-stream.js"
 import type { ResourceSource } from "./source.js"
 import type { StreamFault } from "./stream-fault.js"
+
+/** A stream as the server sees it: whose it is, and how to end it. */
+export interface OpenStream {
+  readonly proven: Proven | undefined
+  readonly peerAddress: string
+  end(fault: StreamFault): void
+}
 
 export interface ServerContext {
   readonly source: ResourceSource

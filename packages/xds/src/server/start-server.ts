@@ -8,8 +8,8 @@ import { Authenticator, type Proven } from "./authenticate.js"
 import { CallerCount } from "./caller-count.js"
 import { DEFAULT_SERVER_LIMITS, type ServerLimits } from "./limits.js"
 import { Listener } from "./listener.js"
-import type { MeshServer, MeshServerOptions } from "./mesh-server.js"
 import type { Protocol } from "./observer.js"
+import type { MeshServerOptions, RunningServer } from "./options.js"
 import { type PeerCertificate, trustIn } from "./peer-certificate.js"
 import {
   type DiscoveryRequests,
@@ -19,13 +19,13 @@ import {
   sotwProtocol,
 } from "./protocols.js"
 import { proxyService } from "./serve-calls.js"
-import { type OpenStream, ServedStream } from "./serve-stream.js"
-import type { ServerContext } from "./server-context.js"
+import { ServedStream } from "./serve-stream.js"
+import type { OpenStream, ServerContext } from "./server-context.js"
 import type { StreamFault } from "./stream-fault.js"
 
 const GOING: StreamFault = { code: "UNAVAILABLE", message: "the control plane is going away; connect again" }
 
-export async function startServer(options: MeshServerOptions): Promise<MeshServer> {
+export async function startServer(options: MeshServerOptions): Promise<RunningServer> {
   const limits: ServerLimits = { ...DEFAULT_SERVER_LIMITS, ...options.limits }
   const { log = SILENT, observe = {}, now = Date.now, source } = options
   const { verifyToken, checkCertificate } = options

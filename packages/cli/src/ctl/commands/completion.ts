@@ -14,7 +14,8 @@ const SHELLS: Readonly<Record<string, (root: Node) => string>> = {
   fish: fishCompletion,
 }
 
-export function completionCommand(): Command {
+/** Of the whole command line, which is built only when a shell asks. */
+export function completionCommand(wholeProgram: () => Promise<Command>): Command {
   return new Command("completion")
     .description("what a shell needs to complete commands")
     .addArgument(new Argument("<shell>", "your shell").choices(Object.keys(SHELLS)))
@@ -27,7 +28,6 @@ Load it now, or in the file that your shell reads when it starts:
   merlonctl completion fish | source`,
     )
     .action(async (shell: string) => {
-      const { programFor } = await import("../program.js")
-      print(SHELLS[shell]?.(treeOf(await programFor("*"))) ?? "")
+      print(SHELLS[shell]?.(treeOf(await wholeProgram())) ?? "")
     })
 }

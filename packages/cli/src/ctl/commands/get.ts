@@ -4,24 +4,13 @@
 import { Command } from "commander"
 import { withSession } from "../connect.js"
 import { usageError } from "../exit.js"
-import { type ClusterFlags, type OutputFormat, outputOption, withClusterFlags } from "../flags.js"
+import { outputOption, withClusterFlags } from "../flags.js"
+import type { GetFlags } from "../get/get-flags.js"
 import { getObjects } from "../get/get-objects.js"
 import { getTables } from "../get/get-tables.js"
 import { watchObjects, watchTable } from "../get/watch.js"
 import { asked } from "../lookup/targets.js"
 import type { Session } from "../session.js"
-
-export interface GetFlags extends ClusterFlags {
-  readonly allNamespaces: boolean
-  readonly selector?: string
-  readonly fieldSelector?: string
-  readonly headers: boolean
-  readonly showLabels: boolean
-  readonly showManagedFields: boolean
-  readonly ignoreNotFound: boolean
-  readonly watch: boolean
-  readonly output?: OutputFormat
-}
 
 export function getCommand(): Command {
   return withClusterFlags(

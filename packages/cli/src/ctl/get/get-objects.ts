@@ -2,11 +2,11 @@
 // Objects for programs: `-o json`, `-o yaml`, `-o name`.
 
 import { type AnyObject, kindName, type Resource } from "../catalog/resource.js"
-import type { GetFlags } from "../commands/get.js"
 import type { Asked } from "../lookup/targets.js"
 import { formatObjects, withoutManagedFields } from "../output/objects.js"
 import type { Session } from "../session.js"
 import { print } from "../terminal.js"
+import type { GetFlags } from "./get-flags.js"
 import { listObjects, oneDocument } from "./read-list.js"
 
 export async function getObjects(session: Session, { resources, targets }: Asked, flags: GetFlags): Promise<void> {

@@ -2,13 +2,13 @@
 // Tables for people: one for each kind that has objects.
 
 import { kindName, type Resource } from "../catalog/resource.js"
-import type { GetFlags } from "../commands/get.js"
 import { CommandError, EXIT } from "../exit.js"
 import type { Asked } from "../lookup/targets.js"
 import { Columns } from "../output/columns.js"
 import { headerOf, rowOf, type Table, type TableView } from "../output/table.js"
 import type { Session } from "../session.js"
 import { paint, paintError, print, tell } from "../terminal.js"
+import type { GetFlags } from "./get-flags.js"
 import { listTable, oneTable } from "./read-list.js"
 
 interface Shown {

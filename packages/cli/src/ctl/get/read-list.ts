@@ -4,11 +4,11 @@
 import { ApiFailure } from "../api/api.js"
 import { pathOf, type Query } from "../api/path.js"
 import { type AnyObject, apiVersionOf, type Resource } from "../catalog/resource.js"
-import type { GetFlags } from "../commands/get.js"
 import { isUnknownKind, notFound, unknownKind } from "../lookup/not-found.js"
 import type { Target } from "../lookup/targets.js"
 import { readTable, TABLE_ACCEPT, type Table } from "../output/table.js"
 import type { Session } from "../session.js"
+import type { GetFlags } from "./get-flags.js"
 
 const PAGE = 500
 

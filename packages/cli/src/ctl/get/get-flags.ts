@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What `merlonctl get` was told to show, and how.
+
+import type { ClusterFlags, OutputFormat } from "../flags.js"
+
+export interface GetFlags extends ClusterFlags {
+  readonly allNamespaces: boolean
+  readonly selector?: string
+  readonly fieldSelector?: string
+  readonly headers: boolean
+  readonly showLabels: boolean
+  readonly showManagedFields: boolean
+  readonly ignoreNotFound: boolean
+  readonly watch: boolean
+  readonly output?: OutputFormat
+}

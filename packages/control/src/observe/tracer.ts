@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Spans as the control plane sees them, whoever collects them or nobody.
+
+import type { Attributes } from "@opentelemetry/api"
+
+export interface ControlSpan {
+  set(attributes: Attributes): void
+  fail(message: string): void
+  end(): void
+}
+
+export interface ControlTracer {
+  readonly enabled: boolean
+  start(name: string, attributes?: Attributes): ControlSpan
+}
+
+export interface Tracing {
+  readonly tracer: ControlTracer
+  /** Sends what is left; gives up after a moment where nobody takes it. */
+  readonly stop: () => Promise<void>
+}
+
+export interface TracingOptions {
+  /** Name of the service: `<mesh>-control`. */
+  readonly service: string
+  readonly instance: string
+  /** Base URL of the collector; OTEL_EXPORTER_OTLP_ENDPOINT and its kin where absent. */
+  readonly endpoint?: string
+  readonly environment?: { readonly [name: string]: string | undefined }
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it, test } from "vitest"
+import { circles } from "./circles.js"
+import { readText, sourceFiles } from "./tree.js"
+
+/** Circles that still stand; the number only goes down. */
+const REMAINING = 7
+
+it(`finds no more than ${REMAINING} circles in the house`, () => {
+  const files = sourceFiles().map(path => ({ path, text: readText(path) }))
+  const found = circles(files)
+  expect(found.length, JSON.stringify(found, null, 2)).toBeLessThanOrEqual(REMAINING)
+})
+
+describe("circles are found where", () => {
+  const house = (imports: Readonly<Record<string, readonly string[]>>) =>
+    circles(
+      Object.entries(imports).map(([name, targets]) => ({
+        path: `p/${name}.ts`,
+        text: targets.map(target => `import { x } from "./${target}.js"`).join("\n"),
+      })),
+    ).map(group => group.map(path => path.slice(2, -3)).join(" "))
+
+  test.each([
+    ["two files import each other", { a: ["b"], b: ["a"] }, ["a b"]],
+    ["a way leads back over others", { a: ["b"], b: ["c"], c: ["d"], d: ["b"] }, ["b c d"]],
+    ["a file imports itself", { a: ["a"] }, ["a"]],
+    ["there are several", { a: ["b"], b: ["a", "c"], c: ["d", "e"], d: ["c"], e: [] }, ["a b", "c d"]],
+    ["two ways lead to one file, and none back", { a: ["b", "c"], b: ["d"], c: ["d"], d: [] }, []],
+  ])("%s", (_, imports, expected) => {
+    expect(house(imports)).toEqual(expected)
+  })
+
+  it("only a type is imported", () => {
+    const a = { path: "p/a.ts", text: 'import type { B } from "./b.js"' }
+    const b = { path: "p/b.ts", text: 'export const b = async () => import("./a.js")' }
+    expect(circles([a, b])).toEqual([["p/a.ts", "p/b.ts"]])
+  })
+})
