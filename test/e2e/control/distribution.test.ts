@@ -31,10 +31,11 @@ import {
   SERVICES,
   TOKEN_REVIEWS,
 } from "../../../packages/control/src/kubernetes/resource-type.js"
+import { feedPolicies } from "../../../packages/control/src/policies/policies-feed.js"
+import { StoredPolicies } from "../../../packages/control/src/policies/stored-policies.js"
 import { Registry } from "../../../packages/control/src/registry/registry.js"
 import { feedRegistry } from "../../../packages/control/src/registry/registry-feed.js"
 import { HandKeySets } from "../../../packages/control/src/snapshot/testing/hand-driven.js"
-import { feedViews } from "../../../packages/control/src/snapshot/views-feed.js"
 import { WorkloadViews } from "../../../packages/control/src/snapshot/workload-views.js"
 import { type TestCluster, testCluster } from "./support/test-cluster.js"
 
@@ -110,15 +111,16 @@ beforeAll(async () => {
     current: { bundle: authority.bundle, signer: authority.fingerprint, revokedIdentities: [], revokedSerials: [] },
     onChange: () => () => {},
   }
-  const onInvalid = (key: string): never => expect.unreachable(key)
-  const views = new WorkloadViews({ mesh, directory: registry, keySets: new HandKeySets(), trust, onInvalid })
+  const policies = new StoredPolicies({ names, onInvalid: ({ key }) => expect.unreachable(key) })
+  const views = new WorkloadViews({ mesh, policies, directory: registry, keySets: new HandKeySets(), trust })
   const fed = feedRegistry(registry, { pods, services: reflect(SERVICES) })
   const sources = {
     RequestAuthentication: reflect(types.RequestAuthentication),
     AuthorizationPolicy: reflect(types.AuthorizationPolicy),
     PeerAuthentication: reflect(types.PeerAuthentication),
+    MeshService: reflect(types.MeshService),
   }
-  const feeding = feedViews(views, sources, [fed.synced])
+  const feeding = feedPolicies(policies, sources)
   proxies = new ConnectedProxies({ versions })
   const onError = (key: string, error: unknown): never => expect.unreachable(`${key}: ${String(error)}`)
   const presence = new DeclaredPresence({ client, pods, names, replica: "r1", onError, graceMs: 200 })
@@ -131,7 +133,8 @@ beforeAll(async () => {
     () => fed.stop(),
     () => views.stop(),
   )
-  await feeding.begun
+  await Promise.all([feeding.synced, fed.synced])
+  views.begin()
   server = await MeshServer.start({
     host: "127.0.0.1",
     port: 0,

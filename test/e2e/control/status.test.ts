@@ -29,9 +29,10 @@ import {
 } from "../../../packages/control/src/kubernetes/resource-type.js"
 import { systemClock } from "../../../packages/control/src/observe/clock.js"
 import { Propagation } from "../../../packages/control/src/observe/propagation.js"
+import { feedPolicies } from "../../../packages/control/src/policies/policies-feed.js"
+import { StoredPolicies } from "../../../packages/control/src/policies/stored-policies.js"
 import { Registry } from "../../../packages/control/src/registry/registry.js"
 import { feedRegistry } from "../../../packages/control/src/registry/registry-feed.js"
-import { feedViews } from "../../../packages/control/src/snapshot/views-feed.js"
 import { WorkloadViews } from "../../../packages/control/src/snapshot/workload-views.js"
 import { EventRecorder } from "../../../packages/control/src/status/events.js"
 import { StatusController } from "../../../packages/control/src/status/status-controller.js"
@@ -70,8 +71,10 @@ async function startBrain(client: HttpKubernetesClient) {
     current: { bundle: "", signer: "", revokedIdentities: [], revokedSerials: [] },
     onChange: () => () => undefined,
   }
-  const views = new WorkloadViews({ mesh, directory, keySets, trust, onInvalid: () => undefined })
-  const feeding = feedViews(views, documents, [fed.synced, keySets.loaded])
+  const policies = new StoredPolicies({ names, onInvalid: () => undefined })
+  const views = new WorkloadViews({ mesh, policies, directory, keySets, trust })
+  const feeding = feedPolicies(policies, documents)
+  const ready = Promise.all([feeding.synced, fed.synced, keySets.loaded]).then(() => views.begin())
   const ledger = new ConnectedProxies()
   const measured: number[] = []
   const propagation = new Propagation({ views, ledger, propagated: seconds => void measured.push(seconds) })
@@ -80,18 +83,18 @@ async function startBrain(client: HttpKubernetesClient) {
     mesh,
     clusterDomain: "cluster.local",
     client,
-    documents,
+    policies,
     directory,
     ledger,
     keySets,
     reach: views,
     clients: undefined,
-    ready: feeding.begun,
+    ready,
     isLeader: () => true,
     events,
     warn,
   })
-  await feeding.begun
+  await ready
   const proxy = (key: string): ProxySession & { acknowledge(): void } => {
     const session = ledger.connect(key, undefined)
     return { ...session, acknowledge: () => session.acknowledged(views.get(key)?.resources ?? new Map()) }

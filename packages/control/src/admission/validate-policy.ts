@@ -2,7 +2,6 @@
 // Whether a document of one of our kinds may be stored. Every fault is told at once, each with its field; what is odd
 // about a valid one is told as a warning, on its own and beside everything else in the cluster.
 
-import { isDeepStrictEqual } from "node:util"
 import {
   analyze,
   type Fault,
@@ -14,6 +13,7 @@ import {
   refusal,
   validate,
 } from "@merlon/policy"
+import { meansTheSame } from "../policies/meaning.js"
 import { objectOf, textOf } from "../registry/foreign.js"
 import { type AdmissionAnswer, type AdmissionRequest, nameOf } from "./review.js"
 
@@ -60,7 +60,7 @@ export function validatePolicy(request: AdmissionRequest, options: ValidateOptio
   const told = warnings.map(({ message }) => message)
   if (document === undefined) {
     // A stored document that is no longer valid must stay deletable, and its status and finalizers writable.
-    if (operation === "UPDATE" && keepsMeaning(object, oldObject)) {
+    if (operation === "UPDATE" && (isBeingDeleted(object) || meansTheSame(object, oldObject, names))) {
       return { warnings: [`this document is stored but not in force: ${faults[0]?.message ?? "it is invalid"}`] }
     }
     return { refused: invalid(request, faults), warnings: told }
@@ -77,11 +77,8 @@ function named(object: unknown): unknown {
   return { ...objectOf(object), metadata: { ...objectOf(metadata), name: `${prefix}x` } }
 }
 
-/** Whether everything but metadata and status is as it was. */
-function keepsMeaning(object: unknown, oldObject: unknown): boolean {
-  const { metadata, status: _, ...rest } = objectOf(object)
-  const { metadata: __, status: ___, ...oldRest } = objectOf(oldObject)
-  return isDeepStrictEqual(rest, oldRest) || textOf(objectOf(metadata).deletionTimestamp) !== undefined
+function isBeingDeleted(object: unknown): boolean {
+  return textOf(objectOf(objectOf(object).metadata).deletionTimestamp) !== undefined
 }
 
 function invalid(request: AdmissionRequest, faults: readonly Fault[]) {

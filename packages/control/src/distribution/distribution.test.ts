@@ -78,7 +78,7 @@ function setUp() {
     return subscriber
   }
   const apply = (name: string, generation = 1): void => {
-    views.setPolicy(AP, policyOf(AP, `foo/${name}`, {}, { generation }))
+    stage.policies.set(AP, policyOf(AP, `foo/${name}`, {}, { generation }))
     stage.settle()
   }
   return { ...stage, distribution, proxies, presence, routes, woken, connect, apply, clock }
@@ -177,7 +177,7 @@ describe("the last view stays", () => {
     stage.woken.length = 0
     change(stage)
     stage.settle()
-    stage.views.deletePolicy(AP, "foo", "deny")
+    stage.policies.delete(AP, "foo", "deny")
     stage.settle()
     expect(stage.woken).toEqual([])
     expect(subscriber.snapshot(PROXY_RESOURCE)).toBe(before)

@@ -2,8 +2,8 @@
 // What workloads' ports accept, by the PeerAuthentications in force, remembered per workload until one of them changes.
 
 import { type EffectiveMode, type MeshConfig, type PeerAuthentication, PeerModes } from "@merlon/policy"
+import type { Documents } from "../policies/documents-in-force.js"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
-import type { Documents } from "./documents.js"
 
 export class PeerModeSource {
   readonly #mesh: MeshConfig

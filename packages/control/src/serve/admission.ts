@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The webhooks: served by every replica, registered in the cluster by the one that leads, and kept registered.
 
-import { type meshNames, type PolicyDocument, validate } from "@merlon/policy"
 import { admissionHandlers, type HandlerOptions } from "../admission/handlers.js"
 import { isComparable } from "../admission/validate-policy.js"
 import { WebhookServer } from "../admission/webhook-server.js"
@@ -12,6 +11,7 @@ import type { WebhookAddress } from "../install/webhook-manifests.js"
 import type { ControlMetrics } from "../observe/metrics.js"
 import type { ControlTracer } from "../observe/tracer.js"
 import type { ControlPlaneOptions } from "../options.js"
+import type { PolicySource } from "../policies/stored-policy.js"
 import { labelsOf } from "../registry/foreign.js"
 import type { Registry } from "../registry/registry.js"
 import type { Reflectors } from "./reflectors.js"
@@ -19,6 +19,7 @@ import type { Reflectors } from "./reflectors.js"
 export interface AdmissionParts {
   readonly options: ControlPlaneOptions
   readonly authority: Authority
+  readonly policies: PolicySource
   readonly reflectors: Reflectors
   readonly registry: Registry
   readonly metrics: ControlMetrics
@@ -101,7 +102,7 @@ function addressOf({ webhooks, mesh }: ControlPlaneOptions, port: number): Webho
   return { service: { namespace: mesh.names.rootNamespace, name: webhooks.service, port: webhooks.port } }
 }
 
-function handlerOptions({ options, reflectors, registry }: AdmissionParts): HandlerOptions {
+function handlerOptions({ options, policies, reflectors, registry }: AdmissionParts): HandlerOptions {
   const { mesh, injection } = options
   const { names } = mesh
   const serverName = `${names.mesh}d.${names.rootNamespace}.svc`
@@ -115,12 +116,9 @@ function handlerOptions({ options, reflectors, registry }: AdmissionParts): Hand
       controlPlane: { address: injection.controlPlane, serverName },
     },
     known: () => {
-      const copies = Object.values(reflectors.policies)
-      const stored = copies.reduce((sum, { items }) => sum + items.size, 0)
-      // Asked before anything is read: to read ten thousand documents would hold up everything else for seconds.
-      if (!isComparable(stored, registry.workloads.size)) return undefined
+      if (!isComparable(policies.items.size, registry.workloads.size)) return undefined
       return {
-        documents: copies.flatMap(copy => documentsIn(copy.items.values(), names)),
+        documents: [...policies.items.values()].flatMap(({ inForce }) => inForce ?? []),
         workloads: [...registry.workloads.values()].map(({ namespace, name, labels, ports }) => ({
           namespace,
           name,
@@ -138,8 +136,4 @@ function handlerOptions({ options, reflectors, registry }: AdmissionParts): Hand
       return undefined
     },
   }
-}
-
-function documentsIn(objects: Iterable<unknown>, names: ReturnType<typeof meshNames>): readonly PolicyDocument[] {
-  return [...objects].flatMap(object => validate(object, names).document ?? [])
 }

@@ -115,7 +115,7 @@ async function start(options: ControlPlaneOptions, closers: Closers): Promise<Co
     issuers: options.keySets,
     isLeader,
     tracer,
-    onInvalid: (key, faults, kept) =>
+    onInvalid: ({ key, faults }, kept) =>
       logger.error({ policy: key, fault: faults[0]?.message, kept }, "a stored policy cannot be read"),
     keysAttempted: (id, error) => {
       if (error === undefined) return
@@ -124,7 +124,7 @@ async function start(options: ControlPlaneOptions, closers: Closers): Promise<Co
     },
   })
   closers.add(() => knowledge.stop())
-  const { registry, views, keySets, routes, persistence } = knowledge
+  const { policies, registry, views, keySets, routes, persistence } = knowledge
 
   const propagated = (seconds: number): void => metrics.propagated(seconds)
   const ledger = keepLedger({ options, reflectors, views, isLeader, tracer, propagated }, closers)
@@ -139,7 +139,7 @@ async function start(options: ControlPlaneOptions, closers: Closers): Promise<Co
 
   const status = new StatusController({
     client,
-    documents: reflectors.policies,
+    policies,
     ready: knowledge.complete,
     isLeader,
     events,
@@ -174,7 +174,16 @@ async function start(options: ControlPlaneOptions, closers: Closers): Promise<Co
     server.recheck(caller => distribution.refuse(caller))
   })
 
-  const admission = await startAdmission({ options, authority, reflectors, registry, metrics, isLeader, tracer })
+  const admission = await startAdmission({
+    options,
+    authority,
+    policies,
+    reflectors,
+    registry,
+    metrics,
+    isLeader,
+    tracer,
+  })
   missing.delete("the webhooks are not open")
   closers.add(() => admission.stop())
 

@@ -11,18 +11,19 @@ import { systemClock } from "../observe/clock.js"
 import type { ControlTracer } from "../observe/tracer.js"
 import { traced } from "../observe/traces.js"
 import type { ControlPlaneOptions } from "../options.js"
+import { documentsInForce } from "../policies/documents-in-force.js"
+import { feedPolicies } from "../policies/policies-feed.js"
+import { type OnInvalid, StoredPolicies } from "../policies/stored-policies.js"
 import { Registry } from "../registry/registry.js"
 import { feedRegistry } from "../registry/registry-feed.js"
 import { PeerModeSource } from "../routes/peer-mode-source.js"
 import { RouteClients } from "../routes/route-clients.js"
 import { MeshRoutes } from "../routes/route-resources.js"
-import { ValidDocuments } from "../routes/valid-documents.js"
-import type { OnInvalid } from "../snapshot/policy-shelf.js"
-import { feedViews } from "../snapshot/views-feed.js"
 import { WorkloadViews } from "../snapshot/workload-views.js"
 import type { Reflectors } from "./reflectors.js"
 
 export interface Knowledge {
+  readonly policies: StoredPolicies
   readonly registry: Registry
   readonly keySets: FetchedKeySets
   readonly persistence: KeySetPersistence
@@ -56,26 +57,27 @@ export async function gatherKnowledge(options: KnowledgeOptions): Promise<Knowle
   const keySets = keySetsOf(options, persisted)
   persistence.follow(keySets)
 
+  const policies = new StoredPolicies({ names, onInvalid: options.onInvalid })
+  const policiesFeed = feedPolicies(policies, reflectors.policies)
+
   const views = new WorkloadViews({
     mesh,
+    policies,
     directory: registry,
     keySets,
     trust,
     encode: encodeProxyResource,
-    onInvalid: options.onInvalid,
   })
   // Without the keys of an earlier life the first views would have valid tokens refused.
-  const others = [registryFeed.synced, reflectors.policies.MeshService.synced, keySets.loaded]
-  const viewsFeed = feedViews(views, reflectors.policies, others)
+  let stopped = false
+  const complete = Promise.all([policiesFeed.synced, registryFeed.synced, keySets.loaded]).then(() => {
+    if (!stopped) views.begin()
+  })
 
-  const peers = new ValidDocuments("PeerAuthentication", reflectors.policies.PeerAuthentication, names)
-  const meshServices = new ValidDocuments("MeshService", reflectors.policies.MeshService, names, (key, faults) =>
-    options.onInvalid(`MeshService/${key}`, faults, false),
-  )
-  const modes = new PeerModeSource(peers, mesh)
+  const modes = new PeerModeSource(documentsInForce(policies, "PeerAuthentication"), mesh)
   const meshRoutes = new MeshRoutes({
     directory: registry,
-    meshServices,
+    meshServices: documentsInForce(policies, "MeshService"),
     modes,
     trust,
     encoders: await loadRouteEncoders(),
@@ -85,19 +87,19 @@ export async function gatherKnowledge(options: KnowledgeOptions): Promise<Knowle
   const routes = new RouteClients({ routes: meshRoutes, clusterDomain })
 
   return {
+    policies,
     registry,
     keySets,
     persistence,
     views,
     routes,
-    complete: viewsFeed.begun,
+    complete,
     stop: () => {
+      stopped = true
       routes.close()
       meshRoutes.close()
       modes.close()
-      peers.close()
-      meshServices.close()
-      viewsFeed.stop()
+      policiesFeed.stop()
       views.stop()
       persistence.stop()
       keySets.close()

@@ -3,8 +3,8 @@
 
 import { resourceNames, type VersionedResource } from "@merlon/xds"
 import type { KeySets } from "../keysets/key-sets.js"
-import { contentVersion } from "./canonical-json.js"
-import type { Encode, ShelvedPolicy } from "./policy-shelf.js"
+import { contentVersion } from "../policies/canonical-json.js"
+import type { Encode, ShelvedPolicy } from "./shelved-policy.js"
 
 interface Encoded {
   readonly jwks: string

@@ -5,7 +5,7 @@
 import { type MeshConfig, peerScope, select, type Workload } from "@merlon/policy"
 import type { MeshDirectory } from "../registry/mesh-directory.js"
 import { SelectorIndex } from "../registry/selector-index.js"
-import type { ShelfChange, ShelvedPolicy } from "./policy-shelf.js"
+import type { ShelfChange, ShelvedPolicy } from "./shelved-policy.js"
 
 const NO_WORKLOADS: ReadonlySet<string> = new Set()
 const NO_POLICIES: ReadonlySet<ShelvedPolicy> = new Set()

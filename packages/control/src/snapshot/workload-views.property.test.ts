@@ -6,11 +6,11 @@ import fc from "fast-check"
 import { expect, it } from "vitest"
 import { trustVersion } from "../authority/trust-version.js"
 import { type KubernetesObject, objectKey } from "../kubernetes/resource-type.js"
+import { contentVersion } from "../policies/canonical-json.js"
+import { closedStandIn } from "../policies/closed-stand-in.js"
+import type { SecurityKind } from "../policies/stored-policy.js"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
 import { podOf, serviceOf } from "../registry/testing/objects.js"
-import { contentVersion } from "./canonical-json.js"
-import { closedStandIn } from "./closed-stand-in.js"
-import type { SecurityKind } from "./policy-shelf.js"
 import { MESH, policyOf, viewsStage } from "./testing/views-stage.js"
 
 const ROOT = "merlon-system"
@@ -92,7 +92,7 @@ class World {
     else this.#applyObject(stage, "set" in step ? step.set : step.remove, "set" in step)
   }
 
-  #applyObject({ registry, views }: Stage, object: KubernetesObject, set: boolean): void {
+  #applyObject({ registry, policies }: Stage, object: KubernetesObject, set: boolean): void {
     const { namespace = "", name } = object.metadata
     if (object.kind === "Pod") {
       if (set) registry.setPod(object)
@@ -104,12 +104,12 @@ class World {
       const kind = object.kind as SecurityKind // the only other kinds there are here
       const key = `${kind} ${objectKey(object)}`
       if (!set) {
-        views.deletePolicy(kind, namespace, name)
+        policies.delete(kind, namespace, name)
         this.policies.delete(key)
         this.standIns.delete(key)
         return
       }
-      views.setPolicy(kind, object)
+      policies.set(kind, object)
       if ((object.spec as { enforcement: string }).enforcement !== "Broken") {
         this.policies.set(key, object)
         this.standIns.delete(key)

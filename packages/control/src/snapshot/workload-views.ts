@@ -8,31 +8,30 @@ import { encodeProxyResource, type MeshSpec, resourceNames, type VersionedResour
 import type { TrustSource } from "../authority/trust-source.js"
 import { trustVersion } from "../authority/trust-version.js"
 import type { KeySets } from "../keysets/key-sets.js"
-import type { KubernetesObject } from "../kubernetes/resource-type.js"
+import { contentVersion } from "../policies/canonical-json.js"
+import {
+  type PolicyChange,
+  type PolicySource,
+  policyKey,
+  type SecurityKind,
+  type StoredPolicy,
+} from "../policies/stored-policy.js"
 import type { DirectoryChange, MeshDirectory } from "../registry/mesh-directory.js"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
 import { Burst, type Scheduler } from "./burst.js"
-import { contentVersion } from "./canonical-json.js"
 import { KeyResources } from "./key-resources.js"
-import {
-  type Encode,
-  type OnInvalid,
-  PolicyShelf,
-  policyKey,
-  type SecurityKind,
-  type ShelfChange,
-} from "./policy-shelf.js"
 import type { ProxyView, ProxyViews } from "./proxy-views.js"
 import { Selection } from "./selection.js"
+import { type Encode, type ShelvedPolicy, shelve } from "./shelved-policy.js"
 import { meshSpec, workloadSpec } from "./workload-spec.js"
 
 export interface WorkloadViewsOptions {
   readonly mesh: MeshConfig
+  readonly policies: PolicySource
   readonly directory: MeshDirectory
   readonly keySets: KeySets
   readonly trust: TrustSource
   readonly encode?: Encode
-  readonly onInvalid: OnInvalid
   /** Wall clock, in milliseconds. */
   readonly now?: () => number
   readonly scheduler?: Scheduler
@@ -46,7 +45,7 @@ interface Known {
 export class WorkloadViews implements ProxyViews {
   readonly #options: WorkloadViewsOptions
   readonly #mesh: MeshSpec
-  readonly #shelf: PolicyShelf
+  readonly #shelf = new Map<string, ShelvedPolicy>()
   readonly #selection: Selection
   readonly #keys: KeyResources
   readonly #burst: Burst
@@ -65,17 +64,26 @@ export class WorkloadViews implements ProxyViews {
   #revision = 0
 
   constructor(options: WorkloadViewsOptions) {
-    const { mesh, directory, keySets, trust, scheduler, now = Date.now, encode = encodeProxyResource } = options
+    const {
+      mesh,
+      policies,
+      directory,
+      keySets,
+      trust,
+      scheduler,
+      now = Date.now,
+      encode = encodeProxyResource,
+    } = options
     this.#options = options
     this.#mesh = meshSpec(mesh)
     this.#now = now
     this.#encode = encode
-    this.#shelf = new PolicyShelf({ names: mesh.names, encode, onInvalid: options.onInvalid })
     this.#selection = new Selection(directory, mesh)
     this.#keys = new KeyResources(keySets, encode)
     this.#burst = new Burst(() => this.#flush(), scheduler)
     this.#trust = this.#encodeTrust()
     this.#stops = [
+      policies.onChange(change => this.#policyChanged(change)),
       directory.onChange(change => this.#directoryChanged(change)),
       trust.onChange(() => this.#trustChanged()),
       keySets.onChange((id, { jwks }) => {
@@ -84,6 +92,7 @@ export class WorkloadViews implements ProxyViews {
       () => this.#burst.stop(),
     ]
     for (const key of directory.workloads.keys()) this.#touch(key)
+    for (const after of policies.items.values()) this.#policyChanged({ before: undefined, after })
   }
 
   get(workload: string): ProxyView | undefined {
@@ -106,14 +115,6 @@ export class WorkloadViews implements ProxyViews {
     return () => this.#selectionListeners.delete(listener)
   }
 
-  setPolicy(kind: SecurityKind, object: KubernetesObject): void {
-    this.#policyChanged(this.#shelf.set(kind, object))
-  }
-
-  deletePolicy(kind: SecurityKind, namespace: string, name: string): void {
-    this.#policyChanged(this.#shelf.delete(kind, namespace, name))
-  }
-
   /** Everything stored has been read: from here on there are views. */
   begin(): void {
     if (this.#begun) return
@@ -132,14 +133,24 @@ export class WorkloadViews implements ProxyViews {
     }
   }
 
-  #policyChanged(change: ShelfChange | undefined): void {
-    if (change === undefined) return
-    const { before, after } = change
+  #policyChanged({ before: old, after: stored }: PolicyChange): void {
+    const key = (stored ?? old)?.key
+    if (key === undefined || (old !== undefined && old.inForce === stored?.inForce)) return
+    const before = this.#shelf.get(key)
+    const after = this.#shelved(stored)
+    if (before?.resource.version === after?.resource.version) return
+    if (after === undefined) this.#shelf.delete(key)
+    else this.#shelf.set(key, after)
     if (this.#keys.replace(before, after)) this.#rulesChanged = true
-    for (const key of this.#selection.replacePolicy(change)) this.#touch(key)
-    const policy = after ?? before
-    if (policy !== undefined) this.#reselected.add(policy.key)
+    for (const workload of this.#selection.replacePolicy({ before, after })) this.#touch(workload)
+    this.#reselected.add(key)
     this.#request()
+  }
+
+  #shelved(stored: StoredPolicy | undefined): ShelvedPolicy | undefined {
+    const document = stored?.inForce
+    if (document === undefined || document.kind === "MeshService") return undefined
+    return shelve(document, this.#options.mesh.names, this.#encode)
   }
 
   #keysChanged(id: string): void {
@@ -184,7 +195,7 @@ export class WorkloadViews implements ProxyViews {
   }
 
   *#rules(): Iterable<JwtRule> {
-    for (const { document } of this.#shelf.policies.values()) {
+    for (const { document } of this.#shelf.values()) {
       if (document.kind !== "RequestAuthentication") continue
       for (const rule of document.spec.jwtRules ?? []) if (rule.jwks === undefined) yield rule
     }

@@ -3,10 +3,12 @@
 // and the keys of its issuers as they are now. Reckoned from the document itself, so that a view that is still to be
 // made from it can never pass for the new one.
 
-import { keySetId, type MeshNames, type PolicyDocument } from "@merlon/policy"
+import type { MeshNames } from "@merlon/policy"
 import { resourceNames } from "@merlon/xds"
-import { contentVersion } from "../snapshot/canonical-json.js"
-import { type SecurityPolicy, wireDocument } from "../snapshot/wire-document.js"
+import { contentVersion } from "../policies/canonical-json.js"
+import type { SecurityPolicy } from "../policies/stored-policy.js"
+import { wireDocument } from "../policies/wire-document.js"
+import { keySetsOf } from "../snapshot/shelved-policy.js"
 import type { ExpectedVersions } from "./enforcement.js"
 
 export function expectedVersions(
@@ -23,11 +25,4 @@ export function expectedVersions(
     if (jwks !== undefined) expected.set(resourceNames.keySet(id), contentVersion({ id, jwks }))
   }
   return expected
-}
-
-/** Ids of the key sets that are fetched for the document, each once, in the order of its rules. */
-export function keySetsOf(document: PolicyDocument): readonly string[] {
-  if (document.kind !== "RequestAuthentication") return []
-  const fetched = (document.spec.jwtRules ?? []).filter(({ jwks }) => jwks === undefined)
-  return [...new Set(fetched.map(rule => keySetId(rule)))]
 }

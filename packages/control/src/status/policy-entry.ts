@@ -2,13 +2,12 @@
 // One stored resource as the status controller knows it, and the indexes that lead from a change to the few resources
 // whose status it may touch.
 
-import { isDeepStrictEqual } from "node:util"
-import { type Kind, type MeshNames, type PolicyDocument, type Status, validate } from "@merlon/policy"
+import type { Kind, PolicyDocument, Status } from "@merlon/policy"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
+import type { StoredPolicy } from "../policies/stored-policy.js"
+import { keySetsOf } from "../snapshot/shelved-policy.js"
 import type { EnforcementTally } from "./enforcement.js"
-import { keySetsOf } from "./expected-versions.js"
 import { governedHosts } from "./mesh-service-reach.js"
-import { statusKey } from "./status-inputs.js"
 
 export interface PolicyEntry {
   readonly key: string
@@ -16,7 +15,10 @@ export interface PolicyEntry {
   readonly namespace: string
   readonly name: string
   object: KubernetesObject
+  /** As people wrote it, where that can be read. */
   readonly document: PolicyDocument | undefined
+  /** What counts, for those it stands beside. */
+  readonly inForce: PolicyDocument | undefined
   readonly faults: readonly string[]
   readonly keySets: readonly string[]
   /** Undefined where it has to be counted anew. */
@@ -31,35 +33,23 @@ export interface PolicyEntry {
 
 const NO_HOSTS: ReadonlySet<string> = new Set()
 
-export function entryOf(kind: Kind, object: KubernetesObject, names: MeshNames, clusterDomain: string): PolicyEntry {
-  const { namespace = "default", name } = object.metadata
-  const { document, faults } = validate(object, names)
-  const valid = document?.kind === kind ? document : undefined
+export function entryOf(stored: StoredPolicy, clusterDomain: string): PolicyEntry {
+  const { key, kind, namespace, name, object, written, inForce, faults } = stored
   return {
-    key: statusKey(kind, namespace, name),
+    key,
     kind,
     namespace,
     name,
     object,
-    document: valid,
+    document: written,
+    inForce,
     faults: faults.map(({ message }) => message),
-    keySets: valid === undefined ? [] : keySetsOf(valid),
-    governs: valid?.kind === "MeshService" ? governedHosts(valid, clusterDomain) : NO_HOSTS,
+    keySets: written === undefined || written.kind === "MeshService" ? [] : keySetsOf(written),
+    governs: inForce?.kind === "MeshService" ? governedHosts(inForce, clusterDomain) : NO_HOSTS,
     tally: undefined,
     hosts: NO_HOSTS,
     written: undefined,
   }
-}
-
-/** Whether nothing changed but the status and what means nothing to us. */
-export function meansTheSame(a: KubernetesObject, b: KubernetesObject, { dryRunAnnotation }: MeshNames): boolean {
-  return (
-    a.metadata.uid === b.metadata.uid &&
-    a.metadata.generation === b.metadata.generation &&
-    a.metadata.creationTimestamp === b.metadata.creationTimestamp &&
-    a.metadata.annotations?.[dryRunAnnotation] === b.metadata.annotations?.[dryRunAnnotation] &&
-    isDeepStrictEqual(a.spec, b.spec)
-  )
 }
 
 export class PolicyEntries {

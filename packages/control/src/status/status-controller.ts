@@ -3,23 +3,22 @@
 // asked for; what is written is made at that moment. Nothing is written before everything that was stored has been read.
 
 import { isDeepStrictEqual } from "node:util"
-import { KINDS, type Kind, type Status } from "@merlon/policy"
+import type { Kind, Status } from "@merlon/policy"
 import type { KubernetesClient } from "../kubernetes/client.js"
-import type { Change } from "../kubernetes/reflector.js"
 import { type KubernetesObject, policyTypes } from "../kubernetes/resource-type.js"
 import { type Clock, systemClock } from "../observe/clock.js"
+import { changesMeaning, type PolicyChange, type PolicySource } from "../policies/stored-policy.js"
 import type { DirectoryChange } from "../registry/mesh-directory.js"
 import type { EventSink } from "./events.js"
-import { entryOf, meansTheSame, PolicyEntries, type PolicyEntry } from "./policy-entry.js"
-import { type PolicyDocuments, statusKey } from "./status-inputs.js"
+import { entryOf, PolicyEntries, type PolicyEntry } from "./policy-entry.js"
 import { makeStatus, type StatusSources, tallyNow } from "./status-maker.js"
 import { StatusWriter } from "./status-writer.js"
 import { eventsBetween } from "./transitions.js"
 
 export interface StatusControllerOptions extends StatusSources {
   readonly client: KubernetesClient
-  readonly documents: PolicyDocuments
-  /** Resolves when registry and views hold everything that was stored. */
+  readonly policies: PolicySource
+  /** Resolves when policies, registry and views hold everything that was stored. */
   readonly ready: Promise<unknown>
   readonly isLeader: () => boolean
   readonly events: EventSink
@@ -54,24 +53,19 @@ export class StatusController {
   constructor(options: StatusControllerOptions) {
     this.#options = options
     this.#clock = options.clock ?? systemClock
-    const { isLeader, warn, documents, directory, ledger, keySets, reach, clients } = options
+    const { isLeader, warn, policies, directory, ledger, keySets, reach, clients } = options
     this.#writer = new StatusWriter({ write: key => this.#write(key), isLeader, warn, clock: this.#clock })
     this.#stops = [
-      ...KINDS.map(({ kind }) => documents[kind].onChange(change => this.#documentChanged(kind, change))),
+      policies.onChange(change => this.#documentChanged(change)),
       directory.onChange(change => this.#directoryChanged(change)),
       ledger.onChange(proxies => this.#proxiesChanged(proxies)),
       keySets.onChange((id, { jwks }) => this.#keysChanged(id, jwks)),
       reach.onSelectionChange(policies => this.#recount(policies)),
       clients?.onChange(keys => this.#clientsChanged(keys)) ?? (() => undefined),
     ]
-    for (const { kind } of KINDS) {
-      for (const [key, object] of documents[kind].items) {
-        this.#documentChanged(kind, { key, object, previous: undefined })
-      }
-    }
+    for (const after of policies.items.values()) this.#documentChanged({ before: undefined, after })
     for (const [key, { proxied }] of directory.workloads) this.#proxied.set(key, proxied)
-    const synced = KINDS.map(({ kind }) => documents[kind].synced)
-    Promise.all([options.ready, ...synced]).then(
+    options.ready.then(
       () => {
         this.#ready = true
         this.#startOver()
@@ -120,18 +114,18 @@ export class StatusController {
     }
   }
 
-  #documentChanged(kind: Kind, { key, object }: Change<KubernetesObject>): void {
-    const [namespace = "", name = ""] = key.split("/")
-    const { names } = this.#options.mesh
-    const known = this.#entries.get(statusKey(kind, namespace, name))
-    if (object === undefined) {
+  #documentChanged(change: PolicyChange): void {
+    const { before, after } = change
+    const known = this.#entries.get((after ?? before)?.key ?? "")
+    if (after === undefined) {
       if (known === undefined) return
       this.#entries.delete(known.key)
       this.#writer.forget(known.key)
       this.#neighboursChanged(known)
       return
     }
-    if (known !== undefined && meansTheSame(known.object, object, names)) {
+    if (known !== undefined && !changesMeaning(change)) {
+      const { object } = after
       known.object = object
       const echo = known.written
       known.written = undefined
@@ -139,7 +133,7 @@ export class StatusController {
       if (echo === undefined || !sameStatus(echo, object.status as Status | undefined)) this.#changed(known)
       return
     }
-    const entry = entryOf(kind, object, names, this.#options.clusterDomain)
+    const entry = entryOf(after, this.#options.clusterDomain)
     this.#entries.set(entry)
     this.#changed(entry)
     // Those it stood beside before, and those it stands beside now.

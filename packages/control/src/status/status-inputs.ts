@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the status controller asks of the rest of the control plane.
 
-import type { Kind } from "@merlon/policy"
-import type { Reflected } from "../kubernetes/reflector.js"
-import type { KubernetesObject } from "../kubernetes/resource-type.js"
+import type { SecurityKind } from "../policies/stored-policy.js"
 import type { ProxyViews } from "../snapshot/proxy-views.js"
 import type { ClientCount } from "./condition-inputs.js"
-
-export type SecurityKind = Exclude<Kind, "MeshService">
-export type PolicyDocuments = { readonly [K in Kind]: Reflected<KubernetesObject> }
 
 /** Who is selected by what, and what each proxy was sent. */
 export interface PolicyReach extends Pick<ProxyViews, "get"> {
@@ -23,9 +18,4 @@ export interface MeshServiceClients {
   count(namespace: string, name: string): ClientCount
   /** Keys (`namespace/name`) of MeshServices for which the count is another now. */
   onChange(listener: (meshServices: ReadonlySet<string>) => void): () => void
-}
-
-/** `Kind/namespace/name`. */
-export function statusKey(kind: Kind, namespace: string, name: string): string {
-  return `${kind}/${namespace}/${name}`
 }

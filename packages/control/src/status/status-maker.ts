@@ -141,9 +141,9 @@ function keysOf(
 }
 
 function* neighboursOf(namespace: string, entries: PolicyEntries): Iterable<PeerAuthentication> {
-  for (const { document } of entries.inNamespace(namespace)) if (document?.kind === "PeerAuthentication") yield document
+  for (const { inForce } of entries.inNamespace(namespace)) if (inForce?.kind === "PeerAuthentication") yield inForce
 }
 
 function* meshServicesBeside({ governs }: PolicyEntry, entries: PolicyEntries): Iterable<MeshService> {
-  for (const { document } of entries.governing(governs)) if (document?.kind === "MeshService") yield document
+  for (const { inForce } of entries.governing(governs)) if (inForce?.kind === "MeshService") yield inForce
 }

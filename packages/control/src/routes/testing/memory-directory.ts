@@ -2,9 +2,9 @@
 // A directory and documents in memory: what the registry would tell, told by a test.
 
 import type { Change } from "../../kubernetes/reflector.js"
+import type { Documents } from "../../policies/documents-in-force.js"
 import type { DirectoryChange, MeshDirectory, MeshServiceEntry } from "../../registry/mesh-directory.js"
 import type { MeshWorkload } from "../../registry/mesh-workload.js"
-import type { Documents } from "../documents.js"
 
 export class MemoryDirectory implements MeshDirectory {
   readonly workloads = new Map<string, MeshWorkload>()

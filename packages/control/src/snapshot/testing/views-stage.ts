@@ -4,8 +4,9 @@
 import { type MeshConfig, meshConfig } from "@merlon/policy"
 import type { ProxyResource } from "@merlon/xds"
 import type { KubernetesObject } from "../../kubernetes/resource-type.js"
+import { StoredPolicies } from "../../policies/stored-policies.js"
+import type { SecurityKind } from "../../policies/stored-policy.js"
 import { Registry } from "../../registry/registry.js"
-import type { SecurityKind } from "../policy-shelf.js"
 import { WorkloadViews } from "../workload-views.js"
 import { HandKeySets, HandScheduler, HandTrust } from "./hand-driven.js"
 
@@ -25,8 +26,13 @@ export function viewsStage({ begin = true } = {}) {
   const invalid: string[] = []
   const encoded: ProxyResource[] = []
   const time = { now: 1_700_000_000_000 }
+  const policies = new StoredPolicies({
+    names: MESH.names,
+    onInvalid: ({ key, faults }, kept) => invalid.push(`${key} ${kept ? "kept" : "left out"}: ${faults[0]?.path}`),
+  })
   const views = new WorkloadViews({
     mesh: MESH,
+    policies,
     directory: registry,
     keySets,
     trust,
@@ -36,12 +42,11 @@ export function viewsStage({ begin = true } = {}) {
       encoded.push(resource)
       return Buffer.from(JSON.stringify(resource))
     },
-    onInvalid: (key, faults, kept) => invalid.push(`${key} ${kept ? "kept" : "left out"}: ${faults[0]?.path}`),
   })
   const changes: string[][] = []
   views.onChange(workloads => changes.push([...workloads].sort()))
   if (begin) views.begin()
   const settle = (): void => scheduler.advance(10)
   const namesOf = (workload: string): string[] => [...(views.get(workload)?.resources.keys() ?? [])].sort()
-  return { registry, scheduler, trust, keySets, invalid, encoded, time, views, changes, settle, namesOf }
+  return { policies, registry, scheduler, trust, keySets, invalid, encoded, time, views, changes, settle, namesOf }
 }

@@ -5,18 +5,18 @@ import { type Kind, keySetId, selects } from "@merlon/policy"
 import { resourceNames, type VersionedResource } from "@merlon/xds"
 import type { ProxyLedger, ProxyRecord } from "../../distribution/ledger.js"
 import type { KeySetState, KeySets } from "../../keysets/key-sets.js"
-import type { Change, Reflected } from "../../kubernetes/reflector.js"
-import { type KubernetesObject, objectKey, policyTypes } from "../../kubernetes/resource-type.js"
+import { type KubernetesObject, policyTypes } from "../../kubernetes/resource-type.js"
 import { ManualClock, settle } from "../../observe/testing/manual-clock.js"
 import { MemoryClient } from "../../observe/testing/memory-client.js"
+import { StoredPolicies } from "../../policies/stored-policies.js"
+import { policyKey, type SecurityKind } from "../../policies/stored-policy.js"
 import type { DirectoryChange, MeshDirectory, MeshServiceEntry } from "../../registry/mesh-directory.js"
 import type { MeshWorkload } from "../../registry/mesh-workload.js"
 import type { ClientCount } from "../condition-inputs.js"
 import type { EventReason } from "../events.js"
 import { expectedVersions } from "../expected-versions.js"
-import { entryOf } from "../policy-entry.js"
 import { StatusController } from "../status-controller.js"
-import { type PolicyReach, type SecurityKind, statusKey } from "../status-inputs.js"
+import type { PolicyReach } from "../status-inputs.js"
 import { mesh } from "./documents.js"
 
 class Listeners<Args extends unknown[]> {
@@ -32,8 +32,6 @@ class Listeners<Args extends unknown[]> {
   }
 }
 
-const KINDS = ["RequestAuthentication", "AuthorizationPolicy", "PeerAuthentication", "MeshService"] as const
-
 const NO_CLIENTS: ClientCount = { clients: 0, acknowledged: 0, waiting: [], rejection: undefined }
 
 export class Stage {
@@ -42,10 +40,7 @@ export class Stage {
   readonly events: string[] = []
   readonly warnings: string[] = []
   leader = true
-  readonly #documents = new Map<
-    Kind,
-    { items: Map<string, KubernetesObject>; listeners: Listeners<[Change<KubernetesObject>]> }
-  >()
+  readonly #policies = new StoredPolicies({ names: mesh.names, onInvalid: () => undefined })
   readonly #workloads = new Map<string, MeshWorkload>()
   readonly #services = new Map<string, MeshServiceEntry>()
   readonly #directoryListeners = new Listeners<[DirectoryChange]>()
@@ -59,12 +54,11 @@ export class Stage {
   readonly controller: StatusController
 
   constructor({ echo = true, settleMs = 10_000 } = {}) {
-    for (const kind of KINDS) this.#documents.set(kind, { items: new Map(), listeners: new Listeners() })
     this.controller = new StatusController({
       mesh,
       clusterDomain: "cluster.local",
       client: this.client,
-      documents: Object.fromEntries(KINDS.map(kind => [kind, this.#reflected(kind)])) as never, // one per kind
+      policies: this.#policies,
       directory: this.#directory(),
       ledger: { proxies: this.#proxies, onChange: this.#ledgerListeners.add } satisfies ProxyLedger,
       keySets: this.#keySets(),
@@ -86,22 +80,20 @@ export class Stage {
   /** Stores a document, as if somebody had applied it. */
   apply(object: KubernetesObject): void {
     const kind = object.kind as Kind // tests apply our kinds alone
-    this.#tell(kind, this.client.put(policyTypes(mesh.names)[kind], object))
-    this.#selectionListeners.tell(new Set([statusKey(kind, object.metadata.namespace ?? "", object.metadata.name)]))
+    this.#policies.set(kind, this.client.put(policyTypes(mesh.names)[kind], object))
+    this.#selectionListeners.tell(new Set([policyKey(kind, object.metadata.namespace ?? "", object.metadata.name)]))
   }
 
   remove(kind: Kind, key: string): void {
-    const documents = this.#documents.get(kind)
-    const previous = documents?.items.get(key)
+    const [namespace = "", name = ""] = key.split("/")
     this.client.objects.delete(`${policyTypes(mesh.names)[kind].plural}/${key}`)
-    documents?.items.delete(key)
-    documents?.listeners.tell({ key, object: undefined, previous })
+    this.#policies.delete(kind, namespace, name)
   }
 
   setWorkloads(...workloads: MeshWorkload[]): void {
     for (const workload of workloads) this.#workloads.set(workload.key, workload)
     this.#directoryListeners.tell({ workloads: new Set(workloads.map(({ key }) => key)), services: new Set() })
-    this.#selectionListeners.tell(new Set(this.#keysOfAll()))
+    this.#selectionListeners.tell(new Set(this.#policies.items.keys()))
   }
 
   setService(service: MeshServiceEntry): void {
@@ -151,22 +143,12 @@ export class Stage {
     return this.client.writes.filter(({ verb }) => verb === "patch").length
   }
 
-  #tell(kind: Kind, object: KubernetesObject): void {
-    const documents = this.#documents.get(kind)
-    const key = objectKey(object)
-    const previous = documents?.items.get(key)
-    documents?.items.set(key, object)
-    documents?.listeners.tell({ key, object, previous })
-  }
-
   /** What was written comes back, as from a watch. */
   #echoSoon(): void {
     setImmediate(() => {
-      for (const kind of KINDS) {
-        for (const [key, object] of this.#documents.get(kind)?.items ?? []) {
-          const stored = this.client.objects.get(`${policyTypes(mesh.names)[kind].plural}/${key}`)
-          if (stored !== undefined && stored !== object) this.#tell(kind, stored)
-        }
+      for (const { kind, namespace, name, object } of this.#policies.items.values()) {
+        const stored = this.client.objects.get(`${policyTypes(mesh.names)[kind].plural}/${namespace}/${name}`)
+        if (stored !== undefined && stored !== object) this.#policies.set(kind, stored)
       }
     })
   }
@@ -175,11 +157,6 @@ export class Stage {
     const empty = { key, connectedAt: 0, enforced: new Map(), rejection: undefined, signer: undefined }
     this.#proxies.set(key, { ...empty, ...record })
     this.#ledgerListeners.tell(new Set([key]))
-  }
-
-  #reflected(kind: Kind): Reflected<KubernetesObject> {
-    const { items, listeners } = this.#documents.get(kind) ?? { items: new Map(), listeners: new Listeners() }
-    return { items, synced: Promise.resolve(), onChange: listeners.add }
   }
 
   #directory(): MeshDirectory {
@@ -223,10 +200,9 @@ export class Stage {
   }
 
   #selectedBy(kind: SecurityKind, namespace: string, name: string): ReadonlySet<string> {
-    const object = this.#documents.get(kind)?.items.get(`${namespace}/${name}`)
-    const entry = object && entryOf(kind, object, mesh.names, "cluster.local")
-    if (entry?.document === undefined || entry.document.kind === "MeshService") return new Set()
-    const { selector } = entry.document.spec
+    const document = this.#policies.items.get(policyKey(kind, namespace, name))?.inForce
+    if (document === undefined || document.kind === "MeshService") return new Set()
+    const { selector } = document.spec
     const inScope = [...this.#workloads.values()].filter(
       workload => namespace === mesh.names.rootNamespace || workload.namespace === namespace,
     )
@@ -235,23 +211,13 @@ export class Stage {
 
   #viewOf(key: string): Map<string, string> {
     const view = new Map<string, string>()
-    for (const kind of KINDS) {
-      if (kind === "MeshService") continue
-      for (const object of this.#documents.get(kind)?.items.values() ?? []) {
-        const { document, namespace, name } = entryOf(kind, object, mesh.names, "cluster.local")
-        if (document === undefined || document.kind === "MeshService") continue
-        if (!this.#selectedBy(kind, namespace, name).has(key)) continue
-        for (const pair of expectedVersions(document, mesh.names, id => this.#keys.get(id)?.jwks)) view.set(...pair)
-        view.set(resourceNames.workload, "1")
-      }
+    for (const { inForce, namespace, name } of this.#policies.items.values()) {
+      if (inForce === undefined || inForce.kind === "MeshService") continue
+      if (!this.#selectedBy(inForce.kind, namespace, name).has(key)) continue
+      for (const pair of expectedVersions(inForce, mesh.names, id => this.#keys.get(id)?.jwks)) view.set(...pair)
+      view.set(resourceNames.workload, "1")
     }
     return view
-  }
-
-  *#keysOfAll(): Iterable<string> {
-    for (const kind of KINDS) {
-      for (const key of this.#documents.get(kind)?.items.keys() ?? []) yield `${kind}/${key}`
-    }
   }
 
   settle = settle

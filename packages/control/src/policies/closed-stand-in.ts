@@ -6,7 +6,7 @@
 import { type MeshNames, validate } from "@merlon/policy"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { listOf, objectOf } from "../registry/foreign.js"
-import type { SecurityPolicy } from "./wire-document.js"
+import type { SecurityPolicy } from "./stored-policy.js"
 
 /** Undefined where it would change no outcome, however it is to be read. */
 export function closedStandIn(

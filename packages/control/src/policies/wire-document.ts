@@ -2,9 +2,8 @@
 // A policy as it travels to proxies: what changes its meaning or names it, and nothing that only the API server cares
 // for. So a status written, a label or a managed field sends nothing.
 
-import type { AuthorizationPolicy, MeshNames, PeerAuthentication, RequestAuthentication } from "@merlon/policy"
-
-export type SecurityPolicy = RequestAuthentication | AuthorizationPolicy | PeerAuthentication
+import type { MeshNames } from "@merlon/policy"
+import type { SecurityPolicy } from "./stored-policy.js"
 
 export function wireDocument({ apiVersion, kind, metadata, spec }: SecurityPolicy, names: MeshNames): object {
   const { name, namespace, uid, generation, creationTimestamp, annotations } = metadata

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from "vitest"
+import { MESH, policyOf } from "../snapshot/testing/views-stage.js"
 import { closedStandIn, NOBODYS_KEY } from "./closed-stand-in.js"
-import { MESH, policyOf } from "./testing/views-stage.js"
-import type { SecurityPolicy } from "./wire-document.js"
+import type { SecurityPolicy } from "./stored-policy.js"
 
 const selector = { matchLabels: { app: "web" } }
 const NO_KEYS = { issuer: "unreadable", jwks: NOBODYS_KEY }

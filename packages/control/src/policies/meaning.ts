@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The one notion of "means the same": two versions of a stored document differ for us only in what is compared here. Most
+// changes are of a status, a label or a managed field, and cost nothing further.
+
+import { isDeepStrictEqual } from "node:util"
+import type { MeshNames } from "@merlon/policy"
+import { objectOf } from "../registry/foreign.js"
+
+export function meansTheSame(a: unknown, b: unknown, names: MeshNames): boolean {
+  return isDeepStrictEqual(meaningOf(a, names), meaningOf(b, names))
+}
+
+function meaningOf(object: unknown, { dryRunAnnotation }: MeshNames): readonly unknown[] {
+  // Fields that we do not know make a document unreadable, so they mean something too.
+  const { metadata, status: _, ...rest } = objectOf(object)
+  const { uid, generation, creationTimestamp, annotations } = objectOf(metadata)
+  return [uid, generation, creationTimestamp, objectOf(annotations)[dryRunAnnotation], rest]
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Carries what the reflectors see of the four kinds into the stage that reads them.
+
+import { KINDS, type Kind } from "@merlon/policy"
+import type { Reflected } from "../kubernetes/reflector.js"
+import type { KubernetesObject } from "../kubernetes/resource-type.js"
+import type { StoredPolicies } from "./stored-policies.js"
+
+export type PolicyCopies = { readonly [K in Kind]: Reflected<KubernetesObject> }
+
+/** Resolves `synced` when everything that was stored has been read. */
+export function feedPolicies(
+  policies: Pick<StoredPolicies, "set" | "delete">,
+  copies: PolicyCopies,
+): { readonly synced: Promise<void>; stop(): void } {
+  const stops = KINDS.map(({ kind }) => follow(policies, kind, copies[kind]))
+  return {
+    synced: Promise.all(KINDS.map(({ kind }) => copies[kind].synced)).then(() => undefined),
+    stop: () => {
+      for (const stop of stops) stop()
+    },
+  }
+}
+
+function follow(
+  policies: Pick<StoredPolicies, "set" | "delete">,
+  kind: Kind,
+  copy: Reflected<KubernetesObject>,
+): () => void {
+  const stop = copy.onChange(({ key, object }) => {
+    const [namespace = "", name = ""] = key.split("/")
+    if (object !== undefined) policies.set(kind, object)
+    else policies.delete(kind, namespace, name)
+  })
+  for (const object of copy.items.values()) policies.set(kind, object)
+  return stop
+}

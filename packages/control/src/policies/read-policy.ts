@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// A stored object and what was known of it before → what is in force for it. The only place where stored documents are
+// read: a document that cannot be read never takes the place of one that could; where none could, the strictest it
+// could mean stands in for it.
+
+import { type Kind, type MeshNames, type PolicyDocument, validate } from "@merlon/policy"
+import type { KubernetesObject } from "../kubernetes/resource-type.js"
+import { closedStandIn } from "./closed-stand-in.js"
+import { meansTheSame } from "./meaning.js"
+import { type OfKind, policyKey, type StoredPolicy } from "./stored-policy.js"
+
+export function readPolicy<K extends Kind>(
+  kind: K,
+  object: KubernetesObject,
+  before: StoredPolicy<K> | undefined,
+  names: MeshNames,
+): StoredPolicy<K> {
+  if (before !== undefined && meansTheSame(before.object, object, names)) return { ...before, object }
+  const { namespace = "default", name } = object.metadata
+  const known = { key: policyKey(kind, namespace, name), kind, namespace, name, object }
+  const { document, faults } = validate(object, names)
+  if (document !== undefined && isOfKind(document, kind)) {
+    return { ...known, written: document, faults: [], inForce: document, standsIn: false }
+  }
+  // Fail closed: without the last good version a refusal would turn into an admission. Another object of the same name
+  // is no version of it: whoever deleted the old one meant it.
+  const isVersion = before !== undefined && before.object.metadata.uid === object.metadata.uid
+  if (isVersion && !before.standsIn && before.inForce !== undefined) {
+    return { ...known, written: undefined, faults, inForce: before.inForce, standsIn: false }
+  }
+  return { ...known, written: undefined, faults, inForce: standInOf(kind, object, names), standsIn: true }
+}
+
+/** Routes have no strictest reading: without a readable MeshService the Service itself is called. */
+function standInOf<K extends Kind>(kind: K, object: KubernetesObject, names: MeshNames): OfKind<K> | undefined {
+  const document = kind === "MeshService" ? undefined : closedStandIn(kind, object, names)
+  return document !== undefined && isOfKind(document, kind) ? document : undefined
+}
+
+export function isOfKind<K extends Kind>(document: PolicyDocument, kind: K): document is OfKind<K> {
+  return document.kind === kind
+}

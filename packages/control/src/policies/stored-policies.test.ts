@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it } from "vitest"
+import type { KubernetesObject } from "../kubernetes/resource-type.js"
+import { HandReflected } from "../registry/testing/objects.js"
+import { PeerModeSource } from "../routes/peer-mode-source.js"
+import { workload } from "../routes/testing/mesh.js"
+import { MESH, policyOf } from "../snapshot/testing/views-stage.js"
+import { documentsInForce } from "./documents-in-force.js"
+import { feedPolicies } from "./policies-feed.js"
+import { StoredPolicies } from "./stored-policies.js"
+import { changesMeaning } from "./stored-policy.js"
+
+const AP = "AuthorizationPolicy"
+const PA = "PeerAuthentication"
+const MS = "MeshService"
+
+const meshService = (hosts: unknown, metadata: object = {}, more: object = {}): KubernetesObject => ({
+  apiVersion: `${MESH.names.networkingGroup}/${MESH.names.version}`,
+  kind: MS,
+  metadata: { name: "web", namespace: "app", uid: "1", generation: 1, ...metadata },
+  spec: { hosts },
+  ...more,
+})
+
+function stage() {
+  const invalid: string[] = []
+  const policies = new StoredPolicies({
+    names: MESH.names,
+    onInvalid: ({ key }, kept) => invalid.push(`${key} ${kept ? "kept" : "stands in"}`),
+  })
+  const told: string[] = []
+  policies.onChange(change => told.push(changesMeaning(change) ? "meaning" : "other"))
+  const hosts: (readonly string[] | undefined)[] = []
+  const services = documentsInForce(policies, MS)
+  services.onChange(({ object }) => hosts.push(object?.spec.hosts))
+  return { policies, invalid, told, services, hosts }
+}
+
+describe("a stored document", () => {
+  it("is in force as people wrote it, where that can be read", () => {
+    const { policies, invalid, services, hosts } = stage()
+    policies.set(MS, meshService(["web"]))
+    expect(policies.items.get("MeshService/app/web")?.inForce?.spec).toEqual({ hosts: ["web"] })
+    expect([...services.items.keys()]).toEqual(["app/web"])
+    policies.delete(MS, "app", "web")
+    expect(policies.items.size).toBe(0)
+    expect(hosts).toEqual([["web"], undefined])
+    expect(invalid).toEqual([])
+  })
+
+  it("stays in force in its last good version where it cannot be read any more", () => {
+    const { policies, invalid, hosts } = stage()
+    policies.set(MS, meshService(["web"]))
+    policies.set(MS, meshService("web", { generation: 2 }))
+    const { written, inForce, faults } = policies.items.get("MeshService/app/web") ?? {}
+    expect(written).toBeUndefined()
+    expect(inForce?.spec).toEqual({ hosts: ["web"] })
+    expect(faults).not.toEqual([])
+    expect(hosts).toEqual([["web"]])
+    expect(invalid).toEqual(["MeshService/app/web kept"])
+  })
+
+  it("is no version of another one that had its name", () => {
+    const { policies, hosts } = stage()
+    policies.set(MS, meshService(["web"]))
+    policies.set(MS, meshService("web", { uid: "2" }))
+    expect(policies.items.get("MeshService/app/web")?.inForce).toBeUndefined()
+    expect(hosts).toEqual([["web"], undefined])
+  })
+
+  it("is read once per version: a status, a label or a managed field makes no other document", () => {
+    const { policies, told } = stage()
+    const object = policyOf(AP, "foo/p", {})
+    policies.set(AP, object)
+    const { inForce, written } = policies.items.get("AuthorizationPolicy/foo/p") ?? {}
+    const labelled = { ...object, metadata: { ...object.metadata, labels: { a: "b" }, managedFields: [] } }
+    policies.set(AP, labelled)
+    policies.set(AP, { ...labelled, status: { conditions: [] } })
+    const after = policies.items.get("AuthorizationPolicy/foo/p")
+    expect(after?.inForce).toBe(inForce)
+    expect(after?.written).toBe(written)
+    expect(after?.object.status).toEqual({ conditions: [] })
+    expect(told).toEqual(["meaning", "other", "other"])
+  })
+
+  it("is another one with another dry-run annotation, although nothing else changed", () => {
+    const { policies, told } = stage()
+    policies.set(AP, policyOf(AP, "foo/p", {}))
+    policies.set(AP, policyOf(AP, "foo/p", {}, { annotations: { [MESH.names.dryRunAnnotation]: "true" } }))
+    expect(told).toEqual(["meaning", "meaning"])
+  })
+})
+
+it("gives proxies and callers one truth: a PeerAuthentication that cannot be read is STRICT for both", () => {
+  const { policies } = stage()
+  policies.set(PA, policyOf(PA, "app/p", { mtls: { mode: "STRIKT" } }))
+  const modes = new PeerModeSource(documentsInForce(policies, PA), MESH)
+  expect(policies.items.get("PeerAuthentication/app/p")?.inForce?.spec).toEqual({ mtls: { mode: "STRICT" } })
+  expect(modes.modeOf(workload("a"), 8080)).toBe("STRICT")
+  policies.set(PA, policyOf(PA, "app/p", { mtls: { mode: "PERMISSIVE" } }, { generation: 2 }))
+  expect(modes.modeOf(workload("a"), 8080)).toBe("PERMISSIVE")
+})
+
+it("holds what was stored before it, follows the copies, and says when all of them are in", async () => {
+  const { policies, told } = stage()
+  const none = () => new HandReflected<KubernetesObject>()
+  const late = new HandReflected<KubernetesObject>([policyOf(AP, "foo/early", {})], { synced: false })
+  const feed = feedPolicies(policies, { RequestAuthentication: none(), [AP]: late, [PA]: none(), [MS]: none() })
+  let synced = false
+  void feed.synced.then(() => {
+    synced = true
+  })
+  await Promise.resolve()
+  expect(synced).toBe(false)
+  late.set(policyOf(AP, "foo/late", {}))
+  late.sync()
+  await feed.synced
+  expect([...policies.items.keys()]).toEqual(["AuthorizationPolicy/foo/early", "AuthorizationPolicy/foo/late"])
+  late.delete("foo/early")
+  expect([...policies.items.keys()]).toEqual(["AuthorizationPolicy/foo/late"])
+  feed.stop()
+  late.delete("foo/late")
+  expect(told).toHaveLength(3)
+})

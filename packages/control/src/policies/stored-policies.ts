@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stage between the copies of the cluster and everything else: every stored document of ours, read once per version.
+// Whoever wants to know what a policy says asks here, so that no two of us can disagree about it.
+
+import type { Kind, MeshNames } from "@merlon/policy"
+import type { KubernetesObject } from "../kubernetes/resource-type.js"
+import { readPolicy } from "./read-policy.js"
+import { type PolicyChange, type PolicySource, policyKey, type StoredPolicy } from "./stored-policy.js"
+
+/** Of a stored document that cannot be read; `kept` where an earlier version of it goes on being enforced. */
+export type OnInvalid = (policy: StoredPolicy, kept: boolean) => void
+
+export interface StoredPoliciesOptions {
+  readonly names: MeshNames
+  readonly onInvalid: OnInvalid
+}
+
+export class StoredPolicies implements PolicySource {
+  readonly #options: StoredPoliciesOptions
+  readonly #items = new Map<string, StoredPolicy>()
+  readonly #listeners = new Set<(change: PolicyChange) => void>()
+
+  constructor(options: StoredPoliciesOptions) {
+    this.#options = options
+  }
+
+  get items(): ReadonlyMap<string, StoredPolicy> {
+    return this.#items
+  }
+
+  onChange(listener: (change: PolicyChange) => void): () => void {
+    this.#listeners.add(listener)
+    return () => {
+      this.#listeners.delete(listener)
+    }
+  }
+
+  set(kind: Kind, object: KubernetesObject): void {
+    const { names, onInvalid } = this.#options
+    const { namespace = "default", name } = object.metadata
+    const before = this.#items.get(policyKey(kind, namespace, name))
+    const after = readPolicy(kind, object, before, names)
+    this.#items.set(after.key, after)
+    if (after.faults.length > 0 && after.faults !== before?.faults) onInvalid(after, !after.standsIn)
+    this.#tell({ before, after })
+  }
+
+  delete(kind: Kind, namespace: string, name: string): void {
+    const key = policyKey(kind, namespace, name)
+    const before = this.#items.get(key)
+    if (before === undefined) return
+    this.#items.delete(key)
+    this.#tell({ before, after: undefined })
+  }
+
+  #tell(change: PolicyChange): void {
+    for (const listener of [...this.#listeners]) listener(change)
+  }
+}

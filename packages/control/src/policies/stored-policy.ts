@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// One stored document of ours as everybody in the control plane sees it: what people wrote, what is wrong with it, and
+// what is in force for it. Values: a change makes another one.
+
+import type { Fault, Kind, PolicyDocument } from "@merlon/policy"
+import type { KubernetesObject } from "../kubernetes/resource-type.js"
+
+export type OfKind<K extends Kind> = Extract<PolicyDocument, { readonly kind: K }>
+export type SecurityKind = Exclude<Kind, "MeshService">
+export type SecurityPolicy = OfKind<SecurityKind>
+
+/** `Kind/namespace/name`. */
+export function policyKey(kind: string, namespace: string, name: string): string {
+  return `${kind}/${namespace}/${name}`
+}
+
+export interface StoredPolicy<K extends Kind = Kind> {
+  readonly key: string
+  readonly kind: K
+  readonly namespace: string
+  readonly name: string
+  /** As last seen. */
+  readonly object: KubernetesObject
+  /** As people wrote it, where that can be read. */
+  readonly written: OfKind<K> | undefined
+  /** What is wrong with it; empty where it can be read. */
+  readonly faults: readonly Fault[]
+  /**
+   * What counts: as written, else the last version that could be read, else the strictest it could mean. The same value
+   * for as long as it means the same. Undefined where it would change no outcome.
+   */
+  readonly inForce: OfKind<K> | undefined
+  /** Whether `inForce` is what nobody wrote. */
+  readonly standsIn: boolean
+}
+
+export interface PolicyChange {
+  readonly before: StoredPolicy | undefined
+  /** Undefined where it is gone. */
+  readonly after: StoredPolicy | undefined
+}
+
+/** What views, routes, status, admission and analysis ask. */
+export interface PolicySource {
+  /** By `Kind/namespace/name`. */
+  readonly items: ReadonlyMap<string, StoredPolicy>
+  /** Called after `items` holds the change, also of one that means nothing to us. Returns how to stop listening. */
+  onChange(listener: (change: PolicyChange) => void): () => void
+}
+
+/** Whether anything changed but the status and what means nothing to us. */
+export function changesMeaning({ before, after }: PolicyChange): boolean {
+  return before?.inForce !== after?.inForce || before?.written !== after?.written || before?.faults !== after?.faults
+}

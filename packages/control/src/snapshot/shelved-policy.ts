@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// A policy that is in force, in the form that is sent: stripped, encoded once, with what is needed to find whom it
+// selects and which keys it wants.
+
+import { keySetId, type MeshNames } from "@merlon/policy"
+import { type ProxyResource, resourceNames, type VersionedResource } from "@merlon/xds"
+import { contentVersion } from "../policies/canonical-json.js"
+import { policyKey, type SecurityPolicy } from "../policies/stored-policy.js"
+import { wireDocument } from "../policies/wire-document.js"
+
+export type Encode = (resource: ProxyResource) => Uint8Array
+
+export interface ShelvedPolicy {
+  readonly key: string
+  readonly document: SecurityPolicy
+  readonly namespace: string
+  /** Labels asked for; empty for everything in scope. */
+  readonly selector: { readonly [key: string]: string }
+  readonly resource: VersionedResource
+  /** Of the rules that bring no keys of their own. */
+  readonly keySets: ReadonlySet<string>
+}
+
+export interface ShelfChange {
+  readonly before: ShelvedPolicy | undefined
+  readonly after: ShelvedPolicy | undefined
+}
+
+export function shelve(document: SecurityPolicy, names: MeshNames, encode: Encode): ShelvedPolicy {
+  const { kind, metadata, spec } = document
+  const wire = wireDocument(document, names)
+  return {
+    key: policyKey(kind, metadata.namespace, metadata.name),
+    document,
+    namespace: metadata.namespace,
+    selector: spec.selector?.matchLabels ?? {},
+    resource: {
+      name: resourceNames.policy(kind, metadata.namespace, metadata.name),
+      version: contentVersion(wire),
+      value: encode({ kind: "policy", document: wire }),
+    },
+    keySets: new Set(keySetsOf(document)),
+  }
+}
+
+/** Ids of the key sets that are fetched for the document, each once, in the order of its rules. */
+export function keySetsOf(policy: SecurityPolicy): readonly string[] {
+  if (policy.kind !== "RequestAuthentication") return []
+  const fetched = (policy.spec.jwtRules ?? []).filter(({ jwks }) => jwks === undefined)
+  return [...new Set(fetched.map(rule => keySetId(rule)))]
+}
