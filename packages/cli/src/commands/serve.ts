@@ -7,6 +7,7 @@ import { duration, endpoint, port, several, trustDomain, whole } from "../argume
 import { applyConfigFile } from "../config-file.js"
 import { readEnvSwitches } from "../env-switches.js"
 import { type ServeFlags, type Serving, startServing } from "../serve/start-serving.js"
+import { DEFAULT_IMAGE } from "../version.js"
 
 const LEVELS = ["fatal", "error", "warn", "info", "debug", "trace"]
 const NORMALIZATIONS = ["NONE", "BASE", "MERGE_SLASHES", "DECODE_AND_MERGE_SLASHES"]
@@ -86,7 +87,7 @@ export function serveCommand(): Command {
         option("--deny-private-issuers", "fetch no keys from loopback and private addresses", "DENY_PRIVATE_ISSUERS"),
       )
       // Injection.
-      .addOption(option("--image <image>", "of injected proxies", "IMAGE").default("merlon:latest"))
+      .addOption(option("--image <image>", "of injected proxies", "IMAGE").default(DEFAULT_IMAGE))
       .addOption(
         option("--capture <how>", "how traffic reaches injected proxies", "CAPTURE")
           .choices(["redirect", "service"])

@@ -3,7 +3,7 @@
 
 import { hostname } from "node:os"
 import { join, resolve } from "node:path"
-import { type Cluster, startCluster } from "@merlon/cluster"
+import type { Cluster } from "@merlon/cluster"
 import {
   bootstrapServiceAccount,
   type Connection,
@@ -91,7 +91,9 @@ export async function startServing(flags: ServeFlags, env: Environment, logger: 
   }
 }
 
-function bringCluster({ data, apiPort }: ServeFlags, logger: Logger): Promise<Cluster> {
+async function bringCluster({ data, apiPort }: ServeFlags, logger: Logger): Promise<Cluster> {
+  // Loaded where it is wanted: in a pod there is no store of ours, nor the native module that it needs.
+  const { startCluster } = await import("@merlon/cluster")
   return startCluster({
     dataDir: join(resolve(data), "cluster"),
     host: LOOPBACK,

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which files stand where in the image. It has no shell, no package manager and nobody to log in as.
+
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import type { Entry } from "./tar.js"
+
+/** The same as injected proxies run as. */
+export const USER = 1337
+export const PROGRAMS_FOLDER = "opt/merlon"
+
+export function systemFiles(): readonly Entry[] {
+  return [
+    // Debian's packages name both places of libraries and programs.
+    link("bin", "usr/bin"),
+    link("sbin", "usr/sbin"),
+    link("lib", "usr/lib"),
+    link("lib64", "usr/lib64"),
+    { path: "usr/lib64", kind: "folder" },
+    { path: "tmp", kind: "folder", mode: 0o1777 },
+    { path: "var/lib/merlon", kind: "folder", mode: 0o777 },
+    text("etc/passwd", `root:x:0:0::/:/usr/sbin/nologin\nmerlon:x:${USER}:${USER}::/:/usr/sbin/nologin\n`),
+    text("etc/group", `root:x:0:\nmerlon:x:${USER}:\n`),
+    text("etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"),
+  ]
+}
+
+export function programFiles(bundle: string, version: string): readonly Entry[] {
+  const code = readdirSync(bundle, { recursive: true, encoding: "utf8" })
+    .filter(name => name.endsWith(".js"))
+    .map(name => text(`${PROGRAMS_FOLDER}/${name}`, readFileSync(join(bundle, name))))
+  return [
+    ...code,
+    text(`${PROGRAMS_FOLDER}/package.json`, `${JSON.stringify({ name: "merlon", version, type: "module" })}\n`),
+    program("merlond", `import("/${PROGRAMS_FOLDER}/merlond.js")`),
+    program("merlonctl", `import("/${PROGRAMS_FOLDER}/merlonctl.js")`),
+    // What the mission's commands call it by.
+    program("xclient", `process.argv.splice(2, 0, "xclient")\nimport("/${PROGRAMS_FOLDER}/merlond.js")`),
+  ]
+}
+
+export function sampleFiles(folder: string): readonly Entry[] {
+  return ["dist", "keys"].flatMap(part =>
+    readdirSync(join(folder, part))
+      .filter(name => /\.js(on)?$/.test(name))
+      .map(name => text(`${PROGRAMS_FOLDER}/samples/${part}/${name}`, readFileSync(join(folder, part, name)))),
+  )
+}
+
+function link(path: string, target: string): Entry {
+  return { path, kind: "link", target }
+}
+
+function text(path: string, content: string | Buffer): Entry {
+  return { path, kind: "file", content: Buffer.from(content), mode: 0o644 }
+}
+
+function program(name: string, source: string): Entry {
+  return {
+    path: `usr/local/bin/${name}`,
+    kind: "file",
+    content: Buffer.from(`#!/usr/bin/node\n${source}\n`),
+    mode: 0o755,
+  }
+}
