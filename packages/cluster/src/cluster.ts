@@ -35,6 +35,11 @@ export interface ClusterOptions {
   /** Further names and addresses the serving certificate is good for. */
   names?: readonly string[]
   limits?: Partial<Limits>
+  /**
+   * Namespaces whose service accounts run the system, such as a control plane's: places are kept for them, so that its
+   * leader keeps its lease however many requests others send. `kube-system` when left out.
+   */
+  systemNamespaces?: readonly string[]
   clock?: () => number
   /** A store of the caller's own; the embedded one when left out. It is closed with the cluster. */
   store?: Store
@@ -103,6 +108,7 @@ async function assemble(
     resources: { registry, reviews: { rbac, tokens, registry } },
     paths: { catalog, store, tokens, openapi: new OpenApi(catalog), address: () => address, ready: () => ready },
     limits: { ...defaultLimits, ...options.limits },
+    systemNamespaces: new Set(options.systemNamespaces ?? ["kube-system"]),
     clock,
     log: (error, request) => options.log?.(error, request),
   })

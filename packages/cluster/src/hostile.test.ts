@@ -7,7 +7,7 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { request } from "node:https"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { connect, type TLSSocket } from "node:tls"
+import { connect } from "node:tls"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { loadPapers, type Papers } from "./auth/pki.js"
 import { type Cluster, startCluster } from "./cluster.js"
@@ -24,7 +24,7 @@ beforeAll(async () => {
   cluster = await startCluster({
     dataDir: join(folder, "cluster"),
     port: 0,
-    limits: { watchesPerUser: 5, headersTimeout: 1000, requestTimeout: 2000 },
+    limits: { backlogBytesPerWatch: 1024 * 1024, headersTimeout: 1000, requestTimeout: 2000 },
   })
   papers = await loadPapers(join(folder, "cluster", "pki"), [], Date.now())
   client = new OracleClient({
@@ -69,7 +69,7 @@ describe("bodies", () => {
     expect(answer).toMatch("Request entity too large: limit is 3145728")
   })
 
-  it("stops reading an endless chunked body", async () => {
+  it("refuses an endless chunked body, and the client sees it although it is still sending", async () => {
     const answer = await new Promise<number>(resolve => {
       const outgoing = request(
         `${cluster.url}${maps}`,
@@ -85,7 +85,7 @@ describe("bodies", () => {
           outgoing.destroy()
         },
       )
-      outgoing.on("error", () => resolve(413))
+      outgoing.on("error", () => resolve(0))
       const chunk = "x".repeat(1 << 16)
       const more = (): void => {
         while (!outgoing.destroyed && outgoing.write(chunk));
@@ -153,30 +153,6 @@ describe("connections", () => {
     expect(answer === "" || /^HTTP\/1\.1 408/.test(answer)).toBe(true)
   }, 60_000)
 
-  it("limits the watches of one user", async () => {
-    const sockets: TLSSocket[] = []
-    const open = (): Promise<string> =>
-      new Promise(resolve => {
-        const socket = connect(
-          {
-            host: "127.0.0.1",
-            port: cluster.port,
-            ca: papers.caCertificate,
-            cert: papers.adminCertificate,
-            key: papers.adminKey,
-          },
-          () => socket.write(`GET ${maps}?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n`),
-        )
-        sockets.push(socket)
-        socket.on("data", (chunk: Buffer) => resolve(chunk.toString()))
-      })
-    for (let i = 0; i < 5; i++) expect(await open()).toMatch(/^HTTP\/1\.1 200/)
-    const refused = await open()
-    expect(refused).toMatch(/^HTTP\/1\.1 429/)
-    expect(refused).toMatch(/retry-after: 5/i)
-    for (const socket of sockets) socket.destroy()
-  })
-
   it("drops a watcher that does not read", async () => {
     const socket = connect(
       {
@@ -188,16 +164,16 @@ describe("connections", () => {
       },
       () => {
         socket.write(`GET ${maps}?watch=1&timeoutSeconds=600 HTTP/1.1\r\nHost: x\r\n\r\n`)
-        socket.pause()
       },
     )
     let closed = false
     socket.on("close", () => (closed = true))
     socket.on("error", () => undefined)
-    await new Promise(resolve => setTimeout(resolve, 300))
+    await new Promise(resolve => socket.once("data", resolve))
+    socket.pause()
     const data = { k: "x".repeat(900_000) }
     await client.send({ method: "POST", path: maps, body: { metadata: { name: "big" }, data } })
-    for (let i = 0; i < 40; i++)
+    for (let i = 0; i < 12; i++)
       await client.send({
         method: "PATCH",
         path: `${maps}/big`,
@@ -205,10 +181,10 @@ describe("connections", () => {
         body: { metadata: { labels: { n: `${i}` } } },
       })
     socket.resume()
-    for (let i = 0; i < 100 && !closed; i++) await new Promise(resolve => setTimeout(resolve, 50))
+    for (let i = 0; i < 1200 && !closed; i++) await new Promise(resolve => setTimeout(resolve, 50))
     expect(closed).toBe(true)
     expect((await client.send({ method: "GET", path: "/readyz" })).status).toBe(200)
-  })
+  }, 120_000)
 })
 
 describe("credentials", () => {

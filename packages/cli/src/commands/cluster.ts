@@ -12,6 +12,7 @@ interface Flags {
   readonly listen: string
   readonly port: number
   readonly name: readonly string[]
+  readonly systemNamespace: readonly string[]
   readonly etcd: readonly string[]
   readonly etcdPrefix?: string
   readonly etcdCa?: string
@@ -35,6 +36,14 @@ export function clusterCommand(): Command {
       new Option("--name <name>", "further name of the serving certificate; may be given several times")
         .argParser(several)
         .default([], "none"),
+    )
+    .addOption(
+      new Option(
+        "--system-namespace <name>",
+        "namespace whose service accounts run the system, such as a control plane's: places are kept for them; may be given several times",
+      )
+        .argParser(several)
+        .default([], "kube-system and merlon-system"),
     )
     .addOption(
       new Option("--etcd <endpoint>", "keep the objects in etcd; may be given several times")
@@ -69,6 +78,7 @@ async function run(flags: Flags): Promise<void> {
     host: flags.listen,
     port: flags.port,
     names: flags.name,
+    systemNamespaces: flags.systemNamespace.length === 0 ? ["kube-system", "merlon-system"] : flags.systemNamespace,
     ...(etcd === undefined ? {} : { store: await openEtcdStore(etcd) }),
     log: (error, request) =>
       logger.error({ request, error: error instanceof Error ? error.message : String(error) }, "failed"),

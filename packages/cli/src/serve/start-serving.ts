@@ -70,7 +70,7 @@ export async function startServing(flags: ServeFlags, env: Environment, logger: 
   const names = meshNames({ mesh: flags.mesh, domain: flags.domain })
   const inCluster = inClusterConnection({ ...env }, SYSTEM_TIME) !== undefined
   const isElsewhere = flags.kubeconfig !== undefined || (env.KUBECONFIG ?? "") !== "" || inCluster
-  const cluster = flags.embedded === true || !isElsewhere ? await bringCluster(flags, logger) : undefined
+  const cluster = flags.embedded === true || !isElsewhere ? await bringCluster(flags, names, logger) : undefined
   try {
     const { connection, close } = await connect(flags, env, names, cluster, logger)
     const client = clientOf(connection, names)
@@ -91,13 +91,15 @@ export async function startServing(flags: ServeFlags, env: Environment, logger: 
   }
 }
 
-async function bringCluster({ data, apiPort }: ServeFlags, logger: Logger): Promise<Cluster> {
+async function bringCluster({ data, apiPort }: ServeFlags, names: MeshNames, logger: Logger): Promise<Cluster> {
   // Loaded where it is wanted: in a pod there is no store of ours, nor the native module that it needs.
   const { startCluster } = await import("@merlon/cluster")
   return startCluster({
     dataDir: join(resolve(data), "cluster"),
     host: LOOPBACK,
     port: apiPort,
+    // The control plane keeps its lease and its places whatever tenants send.
+    systemNamespaces: ["kube-system", names.rootNamespace],
     log: (error, request) =>
       logger.error({ request, error: error instanceof Error ? error.message : String(error) }, "the API failed"),
   })

@@ -19,17 +19,38 @@ export const MAX_BODY = 3 * 1024 * 1024
 const ACCEPTED = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
 const PROTOBUF = "application/vnd.kubernetes.protobuf"
 
-export async function readBody(request: IncomingMessage): Promise<Buffer> {
-  const declared = Number(request.headers["content-length"] ?? "0")
-  if (declared > MAX_BODY) throw tooLarge(`limit is ${MAX_BODY}`)
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of request) {
-    size += (chunk as Buffer).length
-    if (size > MAX_BODY) throw tooLarge(`limit is ${MAX_BODY}`)
-    chunks.push(chunk as Buffer)
-  }
-  return Buffer.concat(chunks)
+/**
+ * The whole body. `claim` is told of every byte as it comes and may refuse it; what is declared is not believed, or a few
+ * words would reserve megabytes. The request is left as it is when the body is refused, so that it can still be answered.
+ */
+export function readBody(request: IncomingMessage, claim: (bytes: number) => void): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    const refuse = (error: unknown): void => {
+      request.off("data", take)
+      request.pause()
+      reject(error instanceof Error ? error : new Error(String(error)))
+    }
+    const take = (chunk: Buffer): void => {
+      size += chunk.length
+      try {
+        if (size > MAX_BODY) throw tooLarge(`limit is ${MAX_BODY}`)
+        claim(chunk.length)
+        chunks.push(chunk)
+      } catch (error) {
+        refuse(error)
+      }
+    }
+    if (Number(request.headers["content-length"] ?? "0") > MAX_BODY) {
+      refuse(tooLarge(`limit is ${MAX_BODY}`))
+      return
+    }
+    request.on("data", take)
+    request.on("end", () => resolve(Buffer.concat(chunks)))
+    request.on("error", refuse)
+    request.on("close", () => reject(new Error("the client left before its request was complete")))
+  })
 }
 
 export function mediaType(request: IncomingMessage): string {

@@ -4,29 +4,73 @@
 // along. Handlers write through here, so that every answer has the same headers.
 
 import type { IncomingMessage, ServerResponse } from "node:http"
-import { ApiError, notAcceptable } from "../meta/status.js"
+import { ApiError, notAcceptable, tooManyRequests } from "../meta/status.js"
 import type { User } from "../registry/context.js"
 import type { Json, JsonObject } from "../value.js"
 import { stringify } from "../wire/json.js"
 import { printYaml } from "../wire/yaml.js"
+import type { Backlog } from "./backlog.js"
+import type { Limits } from "./limits.js"
 import { type Accepted, ALL_MEDIA, type Forms, type Media, negotiate } from "./negotiate.js"
+import { Outbox } from "./outbox.js"
+import type { Share } from "./share.js"
 
 /** Beyond this many characters in all, each warning is cut to ITEM. */
 const TOTAL_WARNINGS = 4096
 const ITEM_WARNING = 256
 
+/** Up to here an answer is not worth counting; what a connection costs by itself is more. */
+const SMALL_ANSWER = 4096
+/** How long a body that is not wanted is read and forgotten, so that the refusal is not lost with the connection. */
+const LINGER_MS = 5000
+
+export interface ExchangeParts {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly method: string
+  readonly path: string
+  readonly query: URLSearchParams
+  /** For whom the request is made. */
+  readonly user: User
+  /** Whose share of the server it uses. */
+  readonly share: Share
+  readonly backlog: Backlog
+  readonly limits: Limits
+  readonly now: () => number
+}
+
 export class Exchange {
   readonly #warnings: string[] = []
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly method: string
+  readonly path: string
+  readonly query: URLSearchParams
+  readonly user: User
+  readonly share: Share
+  /** Empty until it has been read. */
+  body: Buffer = Buffer.alloc(0)
+  readonly backlog: Backlog
+  readonly limits: Limits
+  readonly now: () => number
 
-  constructor(
-    readonly request: IncomingMessage,
-    readonly response: ServerResponse,
-    readonly method: string,
-    readonly path: string,
-    readonly query: URLSearchParams,
-    readonly user: User,
-    readonly now: () => number,
-  ) {}
+  constructor(readonly parts: ExchangeParts) {
+    this.request = parts.request
+    this.response = parts.response
+    this.method = parts.method
+    this.path = parts.path
+    this.query = parts.query
+    this.user = parts.user
+    this.share = parts.share
+    this.backlog = parts.backlog
+    this.limits = parts.limits
+    this.now = parts.now
+  }
+
+  /** The same request, with more known about it. */
+  with(more: Partial<ExchangeParts>): Exchange {
+    return new Exchange({ ...this.parts, ...more })
+  }
 
   warn(text: string): void {
     if (!this.#warnings.includes(text)) this.#warnings.push(text)
@@ -68,11 +112,23 @@ export class Exchange {
     if (this.response.headersSent) return
     this.warningHeaders()
     const bytes = typeof text === "string" ? Buffer.from(text) : text
+    if (bytes.length > SMALL_ANSWER && !this.backlog.hasRoom(this.share, bytes.length))
+      throw tooManyRequests("too many bytes wait for you already, read your answers first", 1)
     this.response.statusCode = status
     this.response.setHeader("Content-Type", contentType)
     this.response.setHeader("Cache-Control", "no-cache, private")
     this.response.setHeader("Content-Length", bytes.length)
-    this.response.end(this.method === "HEAD" ? undefined : bytes)
+    if (this.method === "HEAD") this.response.end()
+    else if (bytes.length > SMALL_ANSWER) {
+      const outbox = this.outbox(Number.POSITIVE_INFINITY)
+      outbox.push(bytes)
+      outbox.end()
+    } else this.response.end(bytes)
+  }
+
+  outbox(bytes: number): Outbox {
+    const { responseTimeout } = this.limits
+    return new Outbox(this.response, this.share, this.backlog, { bytes, stalledMs: responseTimeout })
   }
 
   fail(error: ApiError): void {
@@ -80,11 +136,36 @@ export class Exchange {
     if (retry !== undefined) this.response.setHeader("Retry-After", `${retry}`)
     // A client that takes only protobuf cannot read the refusal either way; its status still speaks.
     const only = this.request.headers.accept === "application/vnd.kubernetes.protobuf" && error.code === 406
-    this.sendText(
-      error.code,
-      `${stringify(error.toStatus())}\n`,
-      only ? "application/vnd.kubernetes.protobuf" : "application/json",
-    )
+    const type = only ? "application/vnd.kubernetes.protobuf" : "application/json"
+    const text = `${stringify(error.toStatus())}\n`
+    if (this.request.complete) this.sendText(error.code, text, type)
+    else this.#refuseUnread(error.code, text, type)
+  }
+
+  /**
+   * Answers a request whose body is still coming. No other request can follow it on the connection, and closing that at
+   * once would reset it under the client, which then never sees the answer: so the rest is read and forgotten for a while.
+   */
+  #refuseUnread(status: number, text: string, contentType: string): void {
+    const { request, response } = this
+    if (response.headersSent) return
+    this.warningHeaders()
+    const bytes = Buffer.from(text)
+    response.writeHead(status, {
+      "Content-Type": contentType,
+      "Content-Length": bytes.length,
+      "Cache-Control": "no-cache, private",
+      Connection: "close",
+    })
+    response.write(bytes)
+    const done = (): void => {
+      clearTimeout(timer)
+      response.end()
+    }
+    const timer = setTimeout(done, LINGER_MS)
+    request.on("end", done)
+    request.on("close", done)
+    request.resume()
   }
 
   notFoundText(): void {

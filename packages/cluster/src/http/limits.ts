@@ -1,76 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Limits that keep one client from starving the others: requests in flight, watches per user, and how slowly a request
-// may arrive. All settable; all refusals say when to come back.
-
-import { tooManyRequests } from "../meta/status.js"
+// What the server lets its users take at once: requests, bodies on their way in, answers on their way out, watches and
+// connections. `…PerUser` is one user's share, `…Kept` are the last ones, which only the system may take; a limit
+// without a share would let one client, malicious or merely broken, keep everybody else out.
 
 export interface Limits {
-  readsInFlight: number
-  writesInFlight: number
-  watchesPerUser: number
+  readonly readsInFlight: number
+  readonly readsPerUser: number
+  readonly readsKept: number
+  readonly writesInFlight: number
+  readonly writesPerUser: number
+  readonly writesKept: number
+  /** Bytes of bodies that are arriving or being worked on. */
+  readonly bodyBytes: number
+  readonly bodyBytesPerUser: number
+  readonly bodyBytesKept: number
+  /** Bytes that wait for readers: answers and watch events. */
+  readonly backlogBytes: number
+  readonly backlogBytesPerUser: number
+  readonly backlogBytesPerWatch: number
+  readonly watchesPerUser: number
   /** Milliseconds for headers and for the whole request to arrive. */
-  headersTimeout: number
-  requestTimeout: number
+  readonly headersTimeout: number
+  readonly requestTimeout: number
   /** Milliseconds without progress after which an answer that nobody takes is dropped. */
-  responseTimeout: number
-  maxHeaderSize: number
-  maxConnections: number
+  readonly responseTimeout: number
+  readonly maxHeaderSize: number
+  readonly maxConnections: number
 }
+
+const MiB = 1024 * 1024
 
 export const defaultLimits: Limits = {
   readsInFlight: 400,
+  readsPerUser: 100,
+  readsKept: 40,
   writesInFlight: 200,
+  writesPerUser: 50,
+  writesKept: 20,
+  bodyBytes: 128 * MiB,
+  bodyBytesPerUser: 32 * MiB,
+  bodyBytesKept: 16 * MiB,
+  backlogBytes: 256 * MiB,
+  backlogBytesPerUser: 64 * MiB,
+  backlogBytesPerWatch: 8 * MiB,
   watchesPerUser: 2000,
   headersTimeout: 10_000,
   requestTimeout: 60_000,
   responseTimeout: 60_000,
   maxHeaderSize: 64 * 1024,
   maxConnections: 10_000,
-}
-
-export class InFlight {
-  #reads = 0
-  #writes = 0
-  readonly #watches = new Map<string, number>()
-
-  constructor(readonly limits: Limits) {}
-
-  /** Returns what ends the request's claim. */
-  enter(write: boolean): () => void {
-    if (write ? this.#writes >= this.limits.writesInFlight : this.#reads >= this.limits.readsInFlight)
-      throw tooManyRequests("Too many requests, please try again later.", 1)
-    if (write) this.#writes++
-    else this.#reads++
-    let left = false
-    return () => {
-      if (left) return
-      left = true
-      if (write) this.#writes--
-      else this.#reads--
-    }
-  }
-
-  watch(user: string): () => void {
-    const count = this.#watches.get(user) ?? 0
-    if (count >= this.limits.watchesPerUser)
-      throw tooManyRequests(`user "${user}" has too many watches open, close some of them`, 5)
-    this.#watches.set(user, count + 1)
-    let left = false
-    return () => {
-      if (left) return
-      left = true
-      const now = (this.#watches.get(user) ?? 1) - 1
-      if (now <= 0) this.#watches.delete(user)
-      else this.#watches.set(user, now)
-    }
-  }
-
-  get counts(): { reads: number; writes: number; watches: number } {
-    return {
-      reads: this.#reads,
-      writes: this.#writes,
-      watches: [...this.#watches.values()].reduce((sum, n) => sum + n, 0),
-    }
-  }
 }

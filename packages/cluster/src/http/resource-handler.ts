@@ -10,7 +10,7 @@ import { badRequest, methodNotAllowed, methodNotSupported, notFound, unknownReso
 import { groupResource } from "../registry/kind.js"
 import type { Registry } from "../registry/registry.js"
 import { asObject, asString, dig } from "../value.js"
-import { decodeBody, mediaType, readBody } from "./body.js"
+import { decodeBody, mediaType } from "./body.js"
 import type { Exchange } from "./exchange.js"
 import { writeOptions } from "./options.js"
 import { handleGet, handleList } from "./read-handlers.js"
@@ -187,7 +187,7 @@ async function handleVirtual(
 ): Promise<void> {
   if (info.name !== "" || info.namespaced !== resource.namespaced) throw unknownResource()
   if (exchange.method !== "POST") throw methodNotAllowed()
-  const body = await readBody(exchange.request)
+  const body = exchange.body
   const parsed = decodeBody(body, mediaType(exchange.request), {
     kind: resource.kind,
     apiVersion: resource.apiVersion,

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The HTTPS server: one readable way from the socket to the handler. Limits first (they protect everything after
-// them), then who asks, for whom, whether they may, and only then what is asked for. TLS only.
+// The HTTPS server: one readable way from the socket to the handler. Who asks, for whom, whether they may; then the body
+// within their share of bytes, a place within their share of places, and only then what is asked for. TLS only.
 
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { createServer, type Server } from "node:https"
-import { Socket } from "node:net"
-import type { Duplex } from "node:stream"
+import type { Socket } from "node:net"
 import type { TLSSocket } from "node:tls"
 import { anonymous, authenticate } from "../auth/authenticate.js"
 import { impersonate, readImpersonation } from "../auth/impersonate.js"
@@ -14,15 +13,19 @@ import type { Papers } from "../auth/pki.js"
 import { type Attributes, notAllowed, type Rbac } from "../auth/rbac.js"
 import type { Tokens } from "../auth/tokens.js"
 import { ApiError, internalError, methodNotAllowed, methodNotSupported } from "../meta/status.js"
-import type { User } from "../registry/context.js"
 import { stringify } from "../wire/json.js"
+import { readBody } from "./body.js"
 import { Exchange } from "./exchange.js"
-import { InFlight, type Limits } from "./limits.js"
+import { Fairness } from "./fairness.js"
+import type { Limits } from "./limits.js"
 import { handlePath, type PathServices } from "./path-handlers.js"
 import { type PathRequest, parseRequest, type ResourceRequest } from "./request-info.js"
 import { handleResource, type ResourceServices } from "./resource-handler.js"
+import { type Share, shareOf } from "./share.js"
 
 const TCP_KEEPALIVE_MS = 30_000
+/** Until it is known who asks. */
+const nobody: Share = { owner: anonymous.name, system: false }
 
 export interface ServerServices {
   papers: Papers
@@ -31,20 +34,21 @@ export interface ServerServices {
   resources: Omit<ResourceServices, "admitWatch">
   paths: Omit<PathServices, "metrics">
   limits: Limits
+  /** Service accounts of these namespaces are the system. */
+  systemNamespaces: ReadonlySet<string>
   clock: () => number
   log(error: unknown, request: string): void
 }
 
 export class ApiServer {
   readonly server: Server
-  readonly inFlight: InFlight
+  readonly fairness: Fairness
   readonly #open = new Set<() => void>()
-  readonly #sockets = new Set<Duplex>()
   #requests = 0
 
   constructor(readonly services: ServerServices) {
     const { papers, limits } = services
-    this.inFlight = new InFlight(limits)
+    this.fairness = new Fairness(limits)
     this.server = createServer(
       {
         cert: papers.serverCertificate,
@@ -55,6 +59,8 @@ export class ApiServer {
         rejectUnauthorized: false,
         minVersion: "TLSv1.2",
         maxHeaderSize: limits.maxHeaderSize,
+        // A socket that never begins to speak TLS is no better than one that never sends its request.
+        handshakeTimeout: limits.headersTimeout,
         headersTimeout: limits.headersTimeout,
         requestTimeout: limits.requestTimeout,
         keepAliveTimeout: 120_000,
@@ -62,15 +68,13 @@ export class ApiServer {
       },
       (request, response) => void this.#serve(request, response),
     )
-    this.server.maxConnections = limits.maxConnections
     this.server.on("clientError", (error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket) =>
       this.#malformed(error, socket as TLSSocket),
     )
-    this.server.on("connection", socket => {
-      this.#sockets.add(socket)
+    this.server.on("connection", (socket: Socket) => {
+      this.fairness.connections.opened(socket)
       // A peer that vanished behind a quiet watch is found out.
-      if (socket instanceof Socket) socket.setKeepAlive(true, TCP_KEEPALIVE_MS)
-      socket.on("close", () => this.#sockets.delete(socket))
+      socket.setKeepAlive(true, TCP_KEEPALIVE_MS)
     })
   }
 
@@ -81,22 +85,23 @@ export class ApiServer {
     const mark = target.indexOf("?")
     const rawPath = mark < 0 ? target : target.slice(0, mark)
     const query = new URLSearchParams(mark < 0 ? "" : target.slice(mark + 1))
-    const refuse = new Exchange(request, response, method, rawPath, query, anonymous, this.services.clock)
-    let exchange = refuse
+    const { clock, limits, systemNamespaces, tokens, rbac } = this.services
+    let exchange = new Exchange({
+      ...{ request, response, method, path: rawPath, query, limits, now: clock },
+      ...{ user: anonymous, share: nobody, backlog: this.fairness.backlog },
+    })
     try {
       const info = parseRequest(method, rawPath, query)
-      const watching = info.kind === "resource" && info.verb === "watch"
-      // Long-lived streams have a limit of their own and do not use up the places of short requests.
-      const leave = watching ? () => undefined : this.inFlight.enter(method !== "GET" && method !== "HEAD")
-      response.on("close", leave)
-      // Whoever stops taking an answer gives up its place; quiet watches are long-lived by nature.
-      if (!watching) response.setTimeout(this.services.limits.responseTimeout, () => response.destroy())
-      let user: User = await authenticate(request, this.services.tokens)
+      const caller = await authenticate(request, tokens)
+      const share = shareOf(caller, systemNamespaces)
+      response.on("close", this.fairness.connections.serving(request.socket, share))
       const wanted = readImpersonation(request.headers, request.rawHeaders)
-      if (wanted !== undefined) user = await impersonate(user, wanted, this.services.rbac)
-      exchange = new Exchange(request, response, method, rawPath, query, user, this.services.clock)
+      const user = wanted === undefined ? caller : await impersonate(caller, wanted, rbac)
+      exchange = exchange.with({ user, share })
       await this.#authorize(exchange, info)
-      await this.#dispatch(exchange, info)
+      // Long-lived streams have a limit of their own and do not use up the places of short requests.
+      if (info.kind === "resource" && info.verb === "watch") await this.#dispatch(exchange, info)
+      else await this.#dispatchInPlace(exchange, info)
     } catch (error) {
       try {
         this.#fail(exchange, error)
@@ -105,6 +110,27 @@ export class ApiServer {
         this.services.log(fault, `${method} ${rawPath}`)
         response.destroy()
       }
+    }
+  }
+
+  /** The body first, within its owner's share of bytes; a place only then, and only until the answer is made. */
+  async #dispatchInPlace(exchange: Exchange, info: ResourceRequest | PathRequest): Promise<void> {
+    const { request, response, method, share } = exchange
+    // Whoever stops taking an answer is let go.
+    response.setTimeout(this.services.limits.responseTimeout, () => response.destroy())
+    const write = method !== "GET" && method !== "HEAD"
+    const claim = this.fairness.body(share)
+    try {
+      if (write) exchange.body = await readBody(request, bytes => claim.take(bytes))
+      // Whether the server lives is no work, and is asked most urgently when it has too much.
+      const leave = isHealth(info) ? () => undefined : this.fairness.enter(share, write)
+      try {
+        await this.#dispatch(exchange, info)
+      } finally {
+        leave()
+      }
+    } finally {
+      claim.giveBack()
     }
   }
 
@@ -126,7 +152,7 @@ export class ApiServer {
   }
 
   #admitWatch(exchange: Exchange, close: () => void): void {
-    const leave = this.inFlight.watch(exchange.user.name)
+    const leave = this.fairness.watch(exchange.share)
     this.#open.add(close)
     exchange.response.on("close", () => {
       leave()
@@ -139,8 +165,6 @@ export class ApiServer {
       exchange.response.destroy()
       return
     }
-    // A body that was not read to its end cannot be followed by another request.
-    if (!exchange.request.complete) exchange.response.setHeader("Connection", "close")
     if (error instanceof ApiError) {
       exchange.fail(error)
       return
@@ -186,7 +210,7 @@ export class ApiServer {
   }
 
   #metrics(): string {
-    const { reads, writes, watches } = this.inFlight.counts
+    const { reads, writes, watches, connections, bodyBytes, backlogBytes } = this.fairness.load
     const gauge = (name: string, help: string, value: number, type = "gauge"): string =>
       `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${name} ${value}\n`
     return [
@@ -194,6 +218,9 @@ export class ApiServer {
       gauge("merlon_cluster_reads_in_flight", "Reads being served.", reads),
       gauge("merlon_cluster_writes_in_flight", "Writes being served.", writes),
       gauge("merlon_cluster_watches", "Watches open.", watches),
+      gauge("merlon_cluster_connections", "Connections open.", connections),
+      gauge("merlon_cluster_body_bytes", "Bytes of requests that are arriving or being worked on.", bodyBytes),
+      gauge("merlon_cluster_backlog_bytes", "Bytes of answers and watch events that wait for readers.", backlogBytes),
       gauge("merlon_cluster_store_revision", "Newest revision of the store.", this.services.paths.store.revision()),
       gauge("process_resident_memory_bytes", "Resident memory.", process.memoryUsage.rss()),
     ].join("")
@@ -205,11 +232,15 @@ export class ApiServer {
     for (const end of this.#open) end()
     this.server.closeIdleConnections()
     const timer = setTimeout(() => {
-      for (const socket of this.#sockets) socket.destroy()
+      this.fairness.connections.destroyAll()
     }, graceMs)
     await closed
     clearTimeout(timer)
   }
+}
+
+function isHealth(info: ResourceRequest | PathRequest): boolean {
+  return info.kind === "path" && /^\/(?:healthz|livez|readyz)(?:\/|$)/.test(info.path)
 }
 
 function attributesOf(info: ResourceRequest | PathRequest, query: URLSearchParams): Attributes {

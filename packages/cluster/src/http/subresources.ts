@@ -28,7 +28,7 @@ import {
   setKey,
 } from "../value.js"
 import { now } from "../wire/go-time.js"
-import { decodeBody, mediaType, readBody } from "./body.js"
+import { decodeBody, mediaType } from "./body.js"
 import type { Exchange } from "./exchange.js"
 import { noForms } from "./negotiate.js"
 import { deleteOptions, writeOptions } from "./options.js"
@@ -39,7 +39,7 @@ import { contextOf, type Target } from "./write-handlers.js"
 const SCALE = "io.k8s.api.autoscaling.v1.Scale"
 
 async function bodyAs(exchange: Exchange, kind: string, apiVersion: string, type: string): Promise<JsonObject> {
-  const body = await readBody(exchange.request)
+  const body = exchange.body
   const parsed = decodeBody(body, mediaType(exchange.request), {
     kind,
     apiVersion,
@@ -207,7 +207,7 @@ async function scaleChange(exchange: Exchange): Promise<(current: JsonObject) =>
   const type = Object.hasOwn(patchTypes, media) ? patchTypes[media] : undefined
   if (type === undefined || type === "apply")
     throw new ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
-  const patch = parsePatch(type, await readBody(exchange.request))
+  const patch = parsePatch(type, exchange.body)
   const scale: Patchable = {
     info: { kind: "Scale", apiVersion: "autoscaling/v1" },
     decode: value => ({

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Streams a watch: one JSON document per line until the time is up, the client leaves or the server stops. A client
-// that does not read what it is sent is dropped, so that it never costs more than MAX_PENDING bytes.
+// Streams a watch: one JSON document per line until the time is up, the client leaves or the server stops. What a client
+// does not read waits in its outbox, within its share; beyond that it is dropped and has to list again.
 
-import type { ServerResponse } from "node:http"
 import { metaOf } from "../meta/object-meta.js"
 import type { Kind } from "../registry/kind.js"
 import { parseListOptions } from "../registry/list-options.js"
@@ -16,21 +15,19 @@ import type { Exchange } from "./exchange.js"
 import type { Accepted } from "./negotiate.js"
 import { acceptObject, includeObject } from "./read-handlers.js"
 
-/** What may wait in memory for one slow watcher. */
-export const MAX_PENDING = 8 * 1024 * 1024
-const STALLED = 60_000
 const BOOKMARK_EVERY = 60_000
 const BOOKMARK_BEFORE_END = 2000
 const DEFAULT_TIMEOUT = { least: 1800, more: 1800 }
 
-const lines = new WeakMap<JsonObject, string>()
+const lines = new WeakMap<JsonObject, Map<string, Buffer>>()
 
-/** Events that many watchers receive are printed once. */
-function lineOf(event: WatchEvent): string {
-  const known = event.type === "BOOKMARK" ? undefined : lines.get(event.object)
-  const text = known ?? stringify(event.object)
-  if (known === undefined && event.type !== "BOOKMARK") lines.set(event.object, text)
-  return `{"type":"${event.type}","object":${text}}\n`
+/** Events that many watchers receive are printed once, and wait once, however many of them are slow. */
+function lineOf({ type, object }: WatchEvent): Buffer {
+  const known = lines.get(object)?.get(type)
+  if (known !== undefined) return known
+  const line = Buffer.from(`{"type":"${type}","object":${stringify(object)}}\n`)
+  if (type !== "BOOKMARK") lines.set(object, (lines.get(object) ?? new Map<string, Buffer>()).set(type, line))
+  return line
 }
 
 export async function handleWatch(
@@ -46,6 +43,7 @@ export async function handleWatch(
   const { response } = exchange
   const timeout = (options.timeoutSeconds ?? DEFAULT_TIMEOUT.least + Math.random() * DEFAULT_TIMEOUT.more) * 1000
   const timers: NodeJS.Timeout[] = []
+  const outbox = exchange.outbox(exchange.limits.backlogBytesPerWatch)
   let handle: WatchHandle | undefined
   let ended = false
   let first = true
@@ -54,27 +52,21 @@ export async function handleWatch(
     ended = true
     handle?.close()
     for (const timer of timers) clearTimeout(timer)
-    response.end()
+    outbox.end()
   }
   const emit = (event: WatchEvent): void => {
     if (ended) return
     if (!response.headersSent) start(exchange)
     const shaped = shape(kind, event, accepted, first, include, exchange.now())
     first = false
-    response.write(lineOf(shaped))
-    // Fail closed: whoever does not read loses the stream and must list again; nothing is buffered for ever.
-    if (response.writableLength > MAX_PENDING) {
-      ended = true
-      handle?.close()
-      for (const timer of timers) clearTimeout(timer)
-      response.destroy()
-    } else if (event.type === "ERROR") end()
+    outbox.push(lineOf(shaped))
+    if (event.type === "ERROR") end()
   }
   response.on("close", end)
   onClose(end)
   timers.push(setTimeout(end, timeout))
   try {
-    handle = await watch(registry, kind, namespace, options, emit, () => drained(response))
+    handle = await watch(registry, kind, namespace, options, emit, () => outbox.drained())
   } catch (error) {
     for (const timer of timers) clearTimeout(timer)
     throw error
@@ -90,22 +82,6 @@ export async function handleWatch(
   }
   timers.push(setInterval(bookmark, BOOKMARK_EVERY))
   if (timeout > BOOKMARK_BEFORE_END) timers.push(setTimeout(bookmark, timeout - BOOKMARK_BEFORE_END))
-}
-
-/** A reader that takes nothing for STALLED loses the stream. */
-function drained(response: ServerResponse): Promise<void> {
-  if (!response.writableNeedDrain || response.destroyed) return Promise.resolve()
-  return new Promise(resolve => {
-    const stalled = setTimeout(() => response.destroy(), STALLED)
-    const done = (): void => {
-      clearTimeout(stalled)
-      response.off("drain", done)
-      response.off("close", done)
-      resolve()
-    }
-    response.on("drain", done)
-    response.on("close", done)
-  })
 }
 
 function start(exchange: Exchange): void {

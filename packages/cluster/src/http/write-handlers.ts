@@ -16,7 +16,7 @@ import type { Registry } from "../registry/registry.js"
 import { asString, isObject, type JsonObject } from "../value.js"
 import { JsonSyntaxError } from "../wire/json.js"
 import { YamlSyntaxError } from "../wire/yaml.js"
-import { complain, decodeBody, mediaType, parseBody, readBody, typedBody } from "./body.js"
+import { complain, decodeBody, mediaType, parseBody, typedBody } from "./body.js"
 import type { Exchange } from "./exchange.js"
 import { deleteOptions, type WriteOptions, writeOptions } from "./options.js"
 import { applyPatch, parsePatch, patchTypes } from "./patch-body.js"
@@ -77,7 +77,7 @@ export async function handleCreate(exchange: Exchange, registry: Registry, targe
   const accepted = acceptObject(exchange, target.kind)
   const options = writeOptions("CreateOptions", exchange.query, exchange.request, false)
   const context = contextOf(exchange, target, options)
-  const body = await readBody(exchange.request)
+  const body = exchange.body
   const parsed = decodeBody(body, mediaType(exchange.request), expectedOf(target.kind))
   const object = typedBody(target.kind, parsed, context)
   checkPlace(object, { ...target, name: "" })
@@ -94,7 +94,7 @@ export async function handleUpdate(exchange: Exchange, registry: Registry, targe
   const accepted = acceptObject(exchange, target.kind)
   const options = writeOptions("UpdateOptions", exchange.query, exchange.request, false)
   const context = contextOf(exchange, target, options)
-  const body = await readBody(exchange.request)
+  const body = exchange.body
   const parsed = decodeBody(body, mediaType(exchange.request), expectedOf(target.kind))
   const object = typedBody(target.kind, parsed, context)
   checkPlace(object, target)
@@ -124,7 +124,7 @@ export async function handlePatch(exchange: Exchange, registry: Registry, target
   const accepted = acceptObject(exchange, kind)
   const options = writeOptions("PatchOptions", exchange.query, exchange.request, type === "apply")
   const context = contextOf(exchange, target, options)
-  const body = await readBody(exchange.request)
+  const body = exchange.body
   if (type === "apply") {
     const config = applyBody(body, context)
     const written = await registry.update({
@@ -217,7 +217,7 @@ function applied(
 const SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"
 
 async function deleteBody(exchange: Exchange, kind: Kind): Promise<JsonObject | undefined> {
-  const body = await readBody(exchange.request)
+  const body = exchange.body
   if (body.length === 0) return undefined
   const media = mediaType(exchange.request)
   const type = typeNamed("io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions")

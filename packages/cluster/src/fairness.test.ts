@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One account that does its worst over real connections: slow bodies, slow watchers, answers it does not read, idle
+// connections. Whoever else there is, and the leader of a control plane above all, is served throughout.
+
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+import { connect, type TLSSocket } from "node:tls"
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
+import { loadPapers, type Papers } from "./auth/pki.js"
+import { type Cluster, startCluster } from "./cluster.js"
+import { type Answer, OracleClient } from "./testing/oracle/client.js"
+import { asString, dig, type Json } from "./value.js"
+
+const REVIEWS = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+const LEASES = "/apis/coordination.k8s.io/v1/namespaces/mesh/leases"
+const MAPS = "/api/v1/namespaces/shop/configmaps"
+const PER_USER = 2 * 1024 * 1024
+
+let folder: string
+let cluster: Cluster
+let papers: Papers
+let client: OracleClient
+let tenant: string
+let leader: string
+const sockets: TLSSocket[] = []
+
+const admin = (method: "GET" | "POST" | "PUT", path: string, body?: Json): Promise<Answer> =>
+  client.send({ method, path, ...(body === undefined ? {} : { body }) })
+
+async function account(namespace: string, role: string): Promise<string> {
+  await admin("POST", "/api/v1/namespaces", { metadata: { name: namespace } })
+  await admin("POST", `/api/v1/namespaces/${namespace}/serviceaccounts`, { metadata: { name: "a" } })
+  await admin("POST", "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", {
+    metadata: { name: namespace },
+    roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: role },
+    subjects: [{ kind: "ServiceAccount", name: "a", namespace }],
+  })
+  const issued = await admin("POST", `/api/v1/namespaces/${namespace}/serviceaccounts/a/token`, { spec: {} })
+  return asString(dig(issued.body, "status", "token"))
+}
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "fairness-"))
+  cluster = await startCluster({
+    dataDir: folder,
+    port: 0,
+    systemNamespaces: ["mesh"],
+    limits: { watchesPerUser: 50, backlogBytesPerUser: PER_USER, bodyBytesPerUser: PER_USER, maxConnections: 230 },
+  })
+  papers = await loadPapers(join(folder, "pki"), [], Date.now())
+  client = new OracleClient({
+    ...{ url: cluster.url, ca: papers.caCertificate },
+    ...{ cert: papers.adminCertificate, key: papers.adminKey },
+  })
+  tenant = await account("shop", "view")
+  leader = await account("mesh", "cluster-admin")
+  await admin("POST", LEASES, { metadata: { name: "leader" }, spec: { holderIdentity: "one", leaseTransitions: 0 } })
+})
+
+afterEach(() => {
+  for (const socket of sockets.splice(0)) socket.destroy()
+})
+
+afterAll(async () => {
+  client.close()
+  await cluster.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+/** A connection of the tenant's on which `text` was sent, with what came back so far. */
+async function open(text: string, paused = false): Promise<{ socket: TLSSocket; answer: () => string }> {
+  const socket = connect({ host: "127.0.0.1", port: cluster.port, ca: papers.caCertificate })
+  sockets.push(socket)
+  let answer = ""
+  socket.on("error", () => undefined)
+  await new Promise(resolve => socket.once("secureConnect", resolve))
+  socket.write(text)
+  if (paused) socket.pause()
+  else socket.on("data", (chunk: Buffer) => (answer += chunk.toString()))
+  return { socket, answer: () => answer }
+}
+
+const head = (method: string, path: string, bearer = tenant, more = ""): string =>
+  `${method} ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${bearer}\r\n${more}\r\n`
+
+const slowBody = (declared: number): string =>
+  head("POST", REVIEWS, tenant, `Content-Type: application/json\r\nContent-Length: ${declared}\r\n`)
+
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  const deadline = Date.now() + 60_000
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error("it never came to be")
+    await sleep(20)
+  }
+}
+
+async function gauge(name: string): Promise<number> {
+  const text = (await admin("GET", "/metrics")).text ?? ""
+  return Number(new RegExp(`^merlon_cluster_${name} (\\S+)$`, "m").exec(text)?.[1])
+}
+
+async function renew(): Promise<number> {
+  const path = `${LEASES}/leader`
+  const { body } = await client.send({ method: "GET", path, user: { bearer: leader } })
+  return (await client.send({ method: "PUT", path, body: body ?? {}, user: { bearer: leader } })).status
+}
+
+describe("slow bodies", () => {
+  it("take no places: 210 of an account without rights leave writes and the leader's lease alone", async () => {
+    for (let i = 0; i < 210; i++) await open(`${slowBody(1000)}{"spec":`)
+    await until(async () => (await gauge("body_bytes")) >= 210 * 8)
+    expect(await gauge("writes_in_flight")).toBe(0)
+    expect(await renew()).toBe(200)
+    expect((await admin("POST", MAPS, { metadata: { name: "meanwhile" } })).status).toBe(201)
+  }, 120_000)
+
+  it("that declare much reserve nothing, and bytes that came are refused beyond one's share", async () => {
+    const chunk = `{"a":"${"x".repeat(500_000)}`
+    const open4 = await Promise.all(Array.from({ length: 4 }, () => open(slowBody(3_000_000) + chunk)))
+    await until(async () => (await gauge("body_bytes")) >= 4 * 500_000)
+    const fifth = await open(slowBody(3_000_000) + chunk)
+    await until(() => fifth.answer().includes("\r\n\r\n{"))
+    expect(fifth.answer()).toMatch(/^HTTP\/1\.1 429/)
+    expect(fifth.answer()).toMatch(/retry-after: 1/i)
+    expect(open4.map(({ answer }) => answer())).toEqual(["", "", "", ""])
+    expect((await admin("POST", MAPS, { metadata: { name: "large" }, data: { k: chunk } })).status).toBe(201)
+    for (const { socket } of open4) socket.destroy()
+    await until(async () => (await gauge("body_bytes")) === 0)
+  }, 120_000)
+})
+
+describe("places", () => {
+  it("are given back by requests that fail, are refused or leave", async () => {
+    const { answer } = await open(`${slowBody(1)}{`)
+    await until(() => answer().includes("\r\n\r\n{"))
+    expect(answer()).toMatch(/^HTTP\/1\.1 400/)
+    const gone = await open(slowBody(10))
+    gone.socket.destroy()
+    await until(async () => (await gauge("writes_in_flight")) === 0 && (await gauge("body_bytes")) === 0)
+  }, 120_000)
+})
+
+describe("slow watchers", () => {
+  it("of one account hold no more than its share, while others see every event", async () => {
+    const name = "seen"
+    await admin("POST", MAPS, { metadata: { name }, data: { k: "x".repeat(200_000) } })
+    for (let i = 0; i < 50; i++) await open(head("GET", `${MAPS}?watch=1&timeoutSeconds=600`), true)
+    await until(async () => (await gauge("watches")) === 50)
+    const other = await open(head("GET", `${MAPS}?watch=1&fieldSelector=metadata.name=seen`, leader))
+    await until(() => other.answer().includes("ADDED"))
+    let most = 0
+    for (let i = 1; i <= 30; i++) {
+      const data = { n: `${i}`, k: "x".repeat(200_000) }
+      expect((await admin("PUT", `${MAPS}/${name}`, { metadata: { name }, data })).status).toBe(200)
+      most = Math.max(most, await gauge("backlog_bytes"))
+    }
+    expect(most).toBeGreaterThan(0)
+    // The other reader's event in hand comes on top of the account's own share.
+    expect(most).toBeLessThan(PER_USER + 1_000_000)
+    await until(async () => (await gauge("watches")) < 50)
+    await until(() => other.answer().includes('"n":"30"'))
+    const seen = new Set(Array.from(other.answer().matchAll(/"n":"(\d+)"/g), ([, n]) => Number(n)))
+    expect(seen).toEqual(new Set(Array.from({ length: 30 }, (_, i) => i + 1)))
+  }, 120_000)
+
+  it("cannot be more than one's share of watches", async () => {
+    for (let i = 0; i < 50; i++) await open(head("GET", `${MAPS}?watch=1&fieldSelector=metadata.name=none`))
+    await until(async () => (await gauge("watches")) === 50)
+    const { answer } = await open(head("GET", `${MAPS}?watch=1`))
+    await until(() => answer().includes("\r\n\r\n"))
+    expect(answer()).toMatch(/^HTTP\/1\.1 429/)
+    expect(answer()).toMatch(/retry-after: 5/i)
+  }, 120_000)
+})
+
+describe("answers that nobody reads", () => {
+  it("are refused beyond one's share, and hold no places", async () => {
+    const list = head("GET", MAPS)
+    for (let i = 0; i < 4; i++)
+      await admin("POST", MAPS, { metadata: { name: `big-${i}` }, data: { k: "x".repeat(900_000) } })
+    await open(list, true)
+    await until(async () => (await gauge("backlog_bytes")) > PER_USER)
+    const second = await open(list)
+    await until(() => second.answer().includes("\r\n\r\n{"))
+    expect(second.answer()).toMatch(/^HTTP\/1\.1 429/)
+    // The gauge itself is read in a place.
+    expect(await gauge("reads_in_flight")).toBe(1)
+    expect((await admin("GET", MAPS)).status).toBe(200)
+  }, 120_000)
+})
+
+describe("idle connections", () => {
+  it("beyond the most there may be cost their owner, not the system", async () => {
+    expect(await renew()).toBe(200)
+    for (let i = 0; i < 240; i++) await open(head("GET", "/version"))
+    await until(async () => (await gauge("connections")) <= 230)
+    expect(await renew()).toBe(200)
+    expect((await admin("GET", "/api")).status).toBe(200)
+  }, 120_000)
+})

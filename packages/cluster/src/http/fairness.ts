@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One server among many users: the places, bytes, watches and connections they share, and the refusals of those who
+// want more than their share. A place is held only while the server itself works on a request: a body that trickles in
+// and an answer that nobody reads cost their owner's bytes, not everybody's places.
+
+import { type ApiError, tooManyRequests } from "../meta/status.js"
+import { Backlog } from "./backlog.js"
+import { Connections } from "./connections.js"
+import type { Limits } from "./limits.js"
+import type { Share } from "./share.js"
+import { Supply } from "./supply.js"
+
+export interface Load {
+  readonly reads: number
+  readonly writes: number
+  readonly watches: number
+  readonly connections: number
+  readonly bodyBytes: number
+  readonly backlogBytes: number
+}
+
+export class Fairness {
+  readonly backlog: Backlog
+  readonly connections: Connections
+  readonly #reads: Supply
+  readonly #writes: Supply
+  readonly #bodies: Supply
+  readonly #watches: Supply
+
+  constructor(limits: Limits) {
+    this.#reads = new Supply({ all: limits.readsInFlight, each: limits.readsPerUser, kept: limits.readsKept })
+    this.#writes = new Supply({ all: limits.writesInFlight, each: limits.writesPerUser, kept: limits.writesKept })
+    this.#bodies = new Supply({ all: limits.bodyBytes, each: limits.bodyBytesPerUser, kept: limits.bodyBytesKept })
+    this.#watches = new Supply({ all: Number.POSITIVE_INFINITY, each: limits.watchesPerUser, kept: 0 })
+    this.backlog = new Backlog({ all: limits.backlogBytes, each: limits.backlogBytesPerUser })
+    this.connections = new Connections(limits.maxConnections)
+  }
+
+  /** A place for a request that is complete; returns what gives it back. */
+  enter(share: Share, write: boolean): () => void {
+    return claim(write ? this.#writes : this.#reads, share, () =>
+      tooManyRequests("Too many requests, please try again later.", 1),
+    )
+  }
+
+  /** Bytes of a body as they come; `giveBack` when the request is done with. */
+  body(share: Share): { take(bytes: number): void; giveBack(): void } {
+    let taken = 0
+    return {
+      take: bytes => {
+        if (!this.#bodies.take(share, bytes))
+          throw tooManyRequests("too many bytes of requests are on their way, send fewer at once", 1)
+        taken += bytes
+      },
+      giveBack: () => {
+        this.#bodies.give(share, taken)
+        taken = 0
+      },
+    }
+  }
+
+  watch(share: Share): () => void {
+    return claim(this.#watches, share, () =>
+      tooManyRequests(`user "${share.owner}" has too many watches open, close some of them`, 5),
+    )
+  }
+
+  get load(): Load {
+    return {
+      reads: this.#reads.used,
+      writes: this.#writes.used,
+      watches: this.#watches.used,
+      connections: this.connections.count,
+      bodyBytes: this.#bodies.used,
+      backlogBytes: this.backlog.bytes,
+    }
+  }
+}
+
+function claim(supply: Supply, share: Share, refusal: () => ApiError): () => void {
+  if (!supply.take(share, 1)) throw refusal()
+  let left = false
+  return () => {
+    if (left) return
+    left = true
+    supply.give(share, 1)
+  }
+}
