@@ -2,9 +2,9 @@
 // Reads a body of any framing out of bytes that come in pieces: `read` steps to the next stretch of content, without a
 // copy and without a callback. One reader per connection and direction, started anew for each message.
 
+import type { HttpFault } from "../http/fault.js"
+import type { Framing } from "../http/framing.js"
 import { ChunkedDecoder } from "./chunked-decoder.js"
-import type { HttpFault } from "./fault.js"
-import type { Framing } from "./framing.js"
 import type { HeaderBlock } from "./header-block.js"
 import { STEP, type Step } from "./step.js"
 

@@ -6,12 +6,13 @@ import type { HttpRequest } from "@merlon/policy"
 import { requestId } from "../accept/forwarded-headers.js"
 import { newDecisionId } from "../enforcement/decision-id.js"
 import type { Admission } from "../enforcement/gate.js"
+import { HTTP_FAULTS, type HttpFault } from "../http/fault.js"
+import { FIELD_KIND } from "../http/field-kind.js"
+import type { Framing } from "../http/framing.js"
+import { type LocalReply, localReplyText, UPSTREAM_REPLIES } from "../http/local-reply.js"
 import type { RequestRecord, UpstreamFailure } from "../observe/meters.js"
-import type { UpstreamCall, UpstreamListener } from "../upstream/exchange.js"
 import { chunkStart, lastChunk, trailerLines } from "./chunk.js"
 import type { Downstream } from "./downstream.js"
-import { HTTP_FAULTS, type HttpFault } from "./fault.js"
-import { FIELD_KIND } from "./field-kind.js"
 import {
   forwardedUpgrade,
   type HeaderEdits,
@@ -20,11 +21,10 @@ import {
   requestHeadText,
 } from "./forward-request.js"
 import { connectionLine, framingFor, keepsResponseTrailer, responseHeadText } from "./forward-response.js"
-import type { Framing } from "./framing.js"
 import type { HeaderBlock } from "./header-block.js"
-import { type LocalReply, localReplyText, UPSTREAM_REPLIES } from "./local-reply.js"
 import type { RequestHead } from "./request-head.js"
 import type { ResponseHead } from "./response-head.js"
+import type { UpstreamCall, UpstreamListener } from "./upstream-exchange.js"
 
 /** `forwarded` to the application, `refused` with a reply yet to be written, `closed` without one. */
 export type Beginning = "forwarded" | "refused" | "closed"

@@ -3,7 +3,7 @@
 // changed is changed, and the names under which only the gate speaks say what the gate knows.
 
 import type { RequestEdits } from "@merlon/policy"
-import { FIELD_KIND, fieldName } from "./field-kind.js"
+import { FIELD_KIND, fieldName } from "../http/field-kind.js"
 import type { HeaderBlock } from "./header-block.js"
 import { hasOption, type RequestHead } from "./request-head.js"
 

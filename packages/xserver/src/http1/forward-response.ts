@@ -2,9 +2,9 @@
 // The head of a response as the client gets it: its hop's headers are ours to write, everything else is the
 // application's.
 
-import { FIELD_KIND, type FieldKind } from "./field-kind.js"
+import { FIELD_KIND, type FieldKind } from "../http/field-kind.js"
+import type { Framing } from "../http/framing.js"
 import { removeNominated } from "./forward-request.js"
-import type { Framing } from "./framing.js"
 import type { RequestHead } from "./request-head.js"
 import type { ResponseHead } from "./response-head.js"
 

@@ -3,8 +3,8 @@
 // is there, wherever in the buffer a head lies and however it is cut.
 import fc from "fast-check"
 import { expect, it } from "vitest"
+import { READ_BUFFER } from "../http/read-buffer.js"
 import { HeadScanner } from "./head-scanner.js"
-import { READ_BUFFER } from "./read-buffer.js"
 import { parseRequestHead, type RequestHead } from "./request-head.js"
 import { mutated, requestText } from "./testing/messages.js"
 

@@ -4,9 +4,9 @@
 // is what was read.
 
 import type { HeaderLines } from "@merlon/policy"
-import { COLON, CR, FIELD, HT, LF, SP, TOKEN } from "./characters.js"
-import type { HttpFault } from "./fault.js"
-import { FIELD_KIND, type FieldKind, fieldName } from "./field-kind.js"
+import { COLON, CR, FIELD, HT, LF, SP, TOKEN } from "../http/characters.js"
+import type { HttpFault } from "../http/fault.js"
+import { FIELD_KIND, type FieldKind, fieldName } from "../http/field-kind.js"
 
 /** Of each line: where it begins, where its value begins and ends, where the next line begins. */
 const SPAN = 4

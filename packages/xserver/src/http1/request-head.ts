@@ -3,12 +3,12 @@
 // fault for which it is refused. Never throws.
 
 import { METHODS } from "node:http"
-import { CR, LF } from "./characters.js"
-import type { HttpFault } from "./fault.js"
-import { FIELD_KIND } from "./field-kind.js"
-import { type Framing, requestFraming } from "./framing.js"
+import { CR, LF } from "../http/characters.js"
+import type { HttpFault } from "../http/fault.js"
+import { FIELD_KIND } from "../http/field-kind.js"
+import { type Framing, requestFraming } from "../http/framing.js"
+import { isHost, parseTarget } from "../http/target.js"
 import { type HeaderBlock, parseHeaderLines } from "./header-block.js"
-import { isHost, parseTarget } from "./target.js"
 
 export interface RequestHead {
   readonly method: string

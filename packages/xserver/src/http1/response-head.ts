@@ -2,10 +2,10 @@
 // A response's status line and headers, read as strictly as a request's. The application is not an enemy, but a response
 // it was tricked into must not end somewhere else for the client than for us.
 
-import { CR, FIELD, SP } from "./characters.js"
-import type { HttpFault } from "./fault.js"
-import { FIELD_KIND } from "./field-kind.js"
-import { type Framing, responseFraming } from "./framing.js"
+import { CR, FIELD, SP } from "../http/characters.js"
+import type { HttpFault } from "../http/fault.js"
+import { FIELD_KIND } from "../http/field-kind.js"
+import { type Framing, responseFraming } from "../http/framing.js"
 import { type HeaderBlock, parseHeaderLines } from "./header-block.js"
 import { hasOption } from "./request-head.js"
 

@@ -5,11 +5,11 @@ import type { Accepted, ConnectionHandler } from "../accept/accepted.js"
 import type { Connections } from "../accept/connections.js"
 import type { ApplicationPort } from "../config/application-port.js"
 import type { Gate } from "../enforcement/gate.js"
+import type { Deadlines } from "../http/deadlines.js"
 import type { Limits } from "../limits.js"
 import type { Meters } from "../observe/meters.js"
-import type { UpstreamTarget } from "../upstream/exchange.js"
-import type { Deadlines } from "./deadlines.js"
 import { Downstream } from "./downstream.js"
+import type { UpstreamTarget } from "./upstream-exchange.js"
 
 export interface Http1Services {
   readonly gate: Gate

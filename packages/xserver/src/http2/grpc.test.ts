@@ -15,7 +15,7 @@ import {
 import { afterEach, describe, expect, it } from "vitest"
 import { Authority, GOOD_ID } from "../accept/testing/certificates.js"
 import { authorization, type Rig, type RigOptions, startRig } from "../accept/testing/rig.js"
-import { Deadlines } from "../http1/deadlines.js"
+import { Deadlines } from "../http/deadlines.js"
 import { H2cApplication } from "./application/h2c.js"
 import { serveHttp2 } from "./serve-http2.js"
 

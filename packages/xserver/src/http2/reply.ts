@@ -4,8 +4,8 @@
 // "Trailers-Only").
 
 import { grpcStatus } from "@merlon/policy"
-import { HTTP_FAULTS, type HttpFault } from "../http1/fault.js"
-import { UPSTREAM_REPLIES } from "../http1/local-reply.js"
+import { HTTP_FAULTS, type HttpFault } from "../http/fault.js"
+import { UPSTREAM_REPLIES } from "../http/local-reply.js"
 import type { UpstreamFailure } from "../observe/meters.js"
 import type { HeaderList } from "./application/application.js"
 

@@ -4,12 +4,12 @@
 // HTTP/1.1 cannot must not become a second request behind the first (RFC 9113 section 10.3).
 
 import { METHODS } from "node:http"
-import type { HttpFault } from "../http1/fault.js"
-import { FIELD_KIND } from "../http1/field-kind.js"
-import { CHUNKED, NO_BODY, requestFraming } from "../http1/framing.js"
+import type { HttpFault } from "../http/fault.js"
+import { FIELD_KIND } from "../http/field-kind.js"
+import { CHUNKED, NO_BODY, requestFraming } from "../http/framing.js"
+import { isHost, parseTarget } from "../http/target.js"
 import { parseHeaderLines } from "../http1/header-block.js"
 import type { RequestHead } from "../http1/request-head.js"
-import { isHost, parseTarget } from "../http1/target.js"
 import type { Limits } from "../limits.js"
 import type { HeaderList } from "./application/application.js"
 

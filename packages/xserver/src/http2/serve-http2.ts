@@ -4,7 +4,7 @@
 import type { ConnectionHandler } from "../accept/accepted.js"
 import type { Connections } from "../accept/connections.js"
 import type { Gate } from "../enforcement/gate.js"
-import type { Deadlines } from "../http1/deadlines.js"
+import type { Deadlines } from "../http/deadlines.js"
 import type { Limits } from "../limits.js"
 import type { Meters } from "../observe/meters.js"
 import type { Application } from "./application/application.js"

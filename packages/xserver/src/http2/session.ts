@@ -6,7 +6,7 @@ import { constants, performServerHandshake, type ServerHttp2Session } from "node
 import type { Accepted } from "../accept/accepted.js"
 import { connectionHeaders, OWN_HEADERS } from "../accept/forwarded-headers.js"
 import type { Gate } from "../enforcement/gate.js"
-import type { Deadlines, Expiring } from "../http1/deadlines.js"
+import type { Deadlines, Expiring } from "../http/deadlines.js"
 import type { ForwardedConnection } from "../http1/forward-request.js"
 import type { Limits } from "../limits.js"
 import type { Meters } from "../observe/meters.js"

@@ -5,6 +5,7 @@
 
 import { parseHeaderLines } from "../http1/header-block.js"
 import { parseResponseHead, type ResponseHead } from "../http1/response-head.js"
+import type { UpstreamCall, UpstreamListener, UpstreamRequest, UpstreamTarget } from "../http1/upstream-exchange.js"
 import type {
   Application,
   ApplicationCall,
@@ -14,7 +15,6 @@ import type {
 } from "../http2/application/application.js"
 import type { Limits } from "../limits.js"
 import type { UpstreamFailure } from "../observe/meters.js"
-import type { UpstreamCall, UpstreamListener, UpstreamRequest, UpstreamTarget } from "./exchange.js"
 
 export class ApplicationUpstream implements UpstreamTarget {
   /** RFC 9113 section 8.6: HTTP/2 has no such mechanism. */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The codec as a connection uses it, over bytes in pieces: every complete message, and how it ended.
 
+import type { HttpFault } from "../../http/fault.js"
+import type { Framing } from "../../http/framing.js"
 import { BodyReader } from "../body-reader.js"
-import type { HttpFault } from "../fault.js"
-import type { Framing } from "../framing.js"
 import { HeadScanner } from "../head-scanner.js"
 import type { HeaderBlock } from "../header-block.js"
 import { parseRequestHead } from "../request-head.js"

@@ -11,12 +11,12 @@ import { Connections } from "../../accept/connections.js"
 import { RecordingMeters } from "../../accept/testing/recording-meters.js"
 import type { ApplicationPort } from "../../config/application-port.js"
 import { Gate } from "../../enforcement/gate.js"
+import { Deadlines } from "../../http/deadlines.js"
 import { H2cApplication } from "../../http2/application/h2c.js"
 import { DEFAULT_LIMITS, type Limits } from "../../limits.js"
 import { ApplicationUpstream } from "../../upstream/application-upstream.js"
-import { Upstream } from "../../upstream/upstream.js"
-import { Deadlines } from "../deadlines.js"
 import { serveHttp1 } from "../serve.js"
+import { Upstream } from "../upstream.js"
 
 export const WORKLOAD = { namespace: "foo", name: "app-1", labels: { app: "app" } } as const
 

@@ -3,8 +3,8 @@
 // at it (RFC 9113 section 8.7) and nothing of a body has gone.
 
 import { type ClientHttp2Stream, constants, type IncomingHttpHeaders } from "node:http2"
-import type { Expiring } from "../../http1/deadlines.js"
-import { FIELD_KIND, type FieldKind, fieldName } from "../../http1/field-kind.js"
+import type { Expiring } from "../../http/deadlines.js"
+import { FIELD_KIND, type FieldKind, fieldName } from "../../http/field-kind.js"
 import { parseHeaderLines } from "../../http1/header-block.js"
 import type { UpstreamFailure } from "../../observe/meters.js"
 import { headerObject } from "../header-object.js"

@@ -5,7 +5,7 @@
 
 import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2"
 import { connect } from "node:net"
-import type { Deadlines, Expiring } from "../../http1/deadlines.js"
+import type { Deadlines, Expiring } from "../../http/deadlines.js"
 import type { Limits } from "../../limits.js"
 import type { Meters } from "../../observe/meters.js"
 import type { Application, ApplicationCall, ApplicationListener, ApplicationRequest } from "./application.js"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // An application that speaks HTTP/1.1: the pool that the HTTP/1.1 path uses, with bodies framed for it.
 
-import { FIELD_KIND } from "../../http1/field-kind.js"
+import { FIELD_KIND } from "../../http/field-kind.js"
 import { removeNominated } from "../../http1/forward-request.js"
 import type { HeaderBlock } from "../../http1/header-block.js"
-import type { UpstreamCall } from "../../upstream/exchange.js"
-import type { Upstream } from "../../upstream/upstream.js"
+import type { Upstream } from "../../http1/upstream.js"
+import type { UpstreamCall } from "../../http1/upstream-exchange.js"
 import type {
   Application,
   ApplicationCall,

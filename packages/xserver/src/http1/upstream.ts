@@ -2,13 +2,18 @@
 // The application behind one port: connections that are kept and reused, and a bounded queue before them. The most
 // recently used connection goes first, so that those not needed grow old and are closed.
 
-import type { Deadlines, Expiring } from "../http1/deadlines.js"
-import { FIELD_KIND } from "../http1/field-kind.js"
-import type { HeaderBlock } from "../http1/header-block.js"
+import type { Deadlines, Expiring } from "../http/deadlines.js"
+import { FIELD_KIND } from "../http/field-kind.js"
 import type { Limits } from "../limits.js"
 import type { Meters } from "../observe/meters.js"
-import { UpstreamConnection } from "./connection.js"
-import { UpstreamExchange, type UpstreamListener, type UpstreamRequest, type UpstreamTarget } from "./exchange.js"
+import type { HeaderBlock } from "./header-block.js"
+import { UpstreamConnection } from "./upstream-connection.js"
+import {
+  UpstreamExchange,
+  type UpstreamListener,
+  type UpstreamRequest,
+  type UpstreamTarget,
+} from "./upstream-exchange.js"
 
 export interface UpstreamOptions {
   readonly address: { readonly host: string; readonly port: number }

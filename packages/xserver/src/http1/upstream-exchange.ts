@@ -3,12 +3,12 @@
 // up. It may have to wait for a connection and may move to another one before anything has come back; the forwarder
 // sees neither.
 
-import { chunkStart } from "../http1/chunk.js"
-import type { HeaderBlock } from "../http1/header-block.js"
-import type { ResponseHead } from "../http1/response-head.js"
 import type { UpstreamFailure } from "../observe/meters.js"
-import type { UpstreamConnection } from "./connection.js"
+import { chunkStart } from "./chunk.js"
+import type { HeaderBlock } from "./header-block.js"
+import type { ResponseHead } from "./response-head.js"
 import type { Upstream } from "./upstream.js"
+import type { UpstreamConnection } from "./upstream-connection.js"
 
 export interface UpstreamRequest {
   readonly method: string

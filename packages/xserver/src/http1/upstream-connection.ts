@@ -3,17 +3,17 @@
 // in the buffer that all connections share, which is what makes reading cheap.
 
 import { connect, type Socket } from "node:net"
-import { BodyReader } from "../http1/body-reader.js"
-import type { Expiring } from "../http1/deadlines.js"
-import { UNTIL_CLOSE } from "../http1/framing.js"
-import { HeadScanner } from "../http1/head-scanner.js"
-import { Outbox } from "../http1/outbox.js"
-import { READ_BUFFER } from "../http1/read-buffer.js"
-import { parseResponseHead, type ResponseHead } from "../http1/response-head.js"
-import { STEP } from "../http1/step.js"
+import type { Expiring } from "../http/deadlines.js"
+import { UNTIL_CLOSE } from "../http/framing.js"
+import { Outbox } from "../http/outbox.js"
+import { READ_BUFFER } from "../http/read-buffer.js"
 import type { UpstreamFailure } from "../observe/meters.js"
-import type { UpstreamExchange } from "./exchange.js"
+import { BodyReader } from "./body-reader.js"
+import { HeadScanner } from "./head-scanner.js"
+import { parseResponseHead, type ResponseHead } from "./response-head.js"
+import { STEP } from "./step.js"
 import type { Upstream } from "./upstream.js"
+import type { UpstreamExchange } from "./upstream-exchange.js"
 
 /** `head` waits for a response's head, `body` reads one, `tunnel` passes bytes on after 101. */
 type Phase = "head" | "body" | "tunnel"

@@ -3,9 +3,9 @@
 // could take differently is a fault: both lengths, repeated lengths, lengths that are not plain digits, codings other
 // than `chunked`.
 
+import type { HeaderBlock } from "../http1/header-block.js"
 import type { HttpFault } from "./fault.js"
 import { FIELD_KIND } from "./field-kind.js"
-import type { HeaderBlock } from "./header-block.js"
 
 export type Framing =
   | { readonly kind: "none" }
