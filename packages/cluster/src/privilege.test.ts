@@ -162,6 +162,19 @@ describe("roles and bindings", () => {
     expect(updated.status).toBe(403)
   })
 
+  it("refuses to grant what one does not hold, by a role or by a binding", async () => {
+    const rules = [{ verbs: ["get"], apiGroups: [""], resources: ["secrets"] }]
+    const written = await as("role-writer", "POST", `${RBAC}/clusterroles`, { metadata: { name: "more" }, rules })
+    expect(written.status).toBe(403)
+    expect(message(written)).toMatch("is attempting to grant RBAC permissions not currently held")
+    const bound = await as("role-writer", "POST", `${RBAC}/clusterrolebindings`, {
+      metadata: { name: "more" },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "cluster-admin" },
+      subjects: [{ kind: "User", name: "role-writer", apiGroup: "rbac.authorization.k8s.io" }],
+    })
+    expect(bound.status).toBe(403)
+  })
+
   it("refuses to bind a role that is not there yet", async () => {
     const answer = await as("role-writer", "POST", `${RBAC}/clusterrolebindings`, {
       metadata: { name: "in-advance" },
@@ -174,6 +187,22 @@ describe("roles and bindings", () => {
 })
 
 describe("impersonation", () => {
+  it("of users makes nobody an administrator", async () => {
+    await grant("actor", ["impersonate"], ["users"])
+    await admin("POST", `${core}/serviceaccounts`, { metadata: { name: "actor" } })
+    await admin("POST", `${RBAC}/clusterrolebindings`, {
+      metadata: { name: "actor-account" },
+      roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "actor" },
+      subjects: [{ kind: "ServiceAccount", name: "actor", namespace: "default" }],
+    })
+    const issued = await admin("POST", `${core}/serviceaccounts/actor/token`, { spec: {} })
+    const user = { bearer: asString(dig(issued.body, "status", "token")) }
+    const headers = { "Impersonate-User": "jane" }
+    expect((await client.send({ method: "GET", path: "/api", user, headers })).status).toBe(200)
+    const more = { ...headers, "Impersonate-Group": "system:masters" }
+    expect((await client.send({ method: "GET", path: "/api", user, headers: more })).status).toBe(403)
+  })
+
   it.each(["%E0%A4%A", "__proto__", "constructor"])("judges the extra %s like any other", async key => {
     const { status } = await client.send({
       method: "GET",

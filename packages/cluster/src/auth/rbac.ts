@@ -81,7 +81,7 @@ export function rulesOf(role: JsonObject | undefined): Rule[] {
 
 export class Rbac {
   constructor(
-    readonly store: Store,
+    readonly store: Pick<Store, "get" | "range">,
     readonly catalog: Catalog,
   ) {}
 
