@@ -32,6 +32,11 @@ export class Authorization {
     return new PooledDecision(enforced, attributes, promoted?.verdict(attributes))
   }
 
+  /** Every compiled policy as it applies to HTTP requests. */
+  get httpPolicies(): readonly CompiledPolicy[] {
+    return this.#http.policies
+  }
+
   /** Every compiled policy as it applies to this kind of traffic, for explaining. */
   policies(attributes: Attributes): readonly CompiledPolicy[] {
     return this.#pools(attributes).policies

@@ -15,6 +15,11 @@ export interface Accepted {
   /** Details of the peer's certificate for `x-forwarded-client-cert`; absent on plaintext. */
   readonly certificate: PeerCertificate | undefined
   readonly port: ApplicationPort
+  /**
+   * Set where nobody has said anything yet on an undeclared port. Whoever hears the client first gives the socket back,
+   * with what came put back too, quiet and free of listeners.
+   */
+  readonly giveBack?: (() => void) | undefined
 }
 
 export interface PeerCertificate {

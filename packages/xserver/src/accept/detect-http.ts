@@ -1,23 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether the first bytes in clear are HTTP. On an undeclared port this is generous on purpose: what some application
-// might read as HTTP goes to our strict codec, because as plain TCP it would carry forged headers past the gate.
+// might read as HTTP goes to our strict codec, because as plain TCP it would carry forged headers past the gate. What is
+// taken for something else is still watched (`hidden-request.ts`).
+
+import { METHODS } from "node:http"
 
 /** RFC 9113 section 3.4. */
 const PREFACE = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "latin1")
 
-const METHODS = new Set(
+/** In any case. */
+const COMMON_METHODS: ReadonlySet<string> = new Set(
   "GET HEAD POST PUT DELETE CONNECT OPTIONS TRACE PATCH PROPFIND PROPPATCH MKCOL COPY MOVE LOCK UNLOCK SEARCH".split(
     " ",
   ),
 )
+/** As written: readers that know more methods than the common ones know them by this list. */
+export const KNOWN_METHODS: ReadonlySet<string> = new Set([...COMMON_METHODS, ...METHODS])
 const MAX_METHOD = 32
 /** So much of a line is waited for where only its end tells. */
 const MAX_LINE = 8 * 1024
 
 const LF = 0x0a
 const CR = 0x0d
-const SPACE = 0x20
-const TAB = 0x09
 
 /** For a port that speaks HTTP: which version. */
 export function isPreface(bytes: Buffer): "http1" | "http2" | "more" {
@@ -26,30 +30,64 @@ export function isPreface(bytes: Buffer): "http1" | "http2" | "more" {
   return length === PREFACE.length ? "http2" : "more"
 }
 
-/** For a port that says nothing. */
-export function detectHttp(bytes: Buffer): "http1" | "http2" | "tcp" | "more" {
+/** For a port that says nothing. `ended` where nothing more will come, which for some readers ends a line too. */
+export function detectHttp(bytes: Buffer, ended = false): "http1" | "http2" | "tcp" | "more" {
   const version = isPreface(bytes)
-  if (version !== "http1") return version
+  if (version === "http2") return version
+  if (version === "more" && !ended) return version
   let start = 0
-  // RFC 9112 section 2.2: servers skip empty lines before a request.
-  while (start < bytes.length && (bytes[start] === CR || bytes[start] === LF)) start++
+  // RFC 9112 section 2.2: servers skip empty lines before a request, and lenient ones any white space.
+  while (start < bytes.length && isLineEndOrSpace(bytes[start] ?? 0)) start++
   let end = start
   while (end < bytes.length && isTokenCharacter(bytes[end] ?? 0)) end++
   if (end - start > MAX_METHOD) return "tcp"
   const next = bytes[end]
-  if (next === undefined) return bytes.length > MAX_LINE ? "tcp" : "more"
-  if (end === start || (next !== SPACE && next !== TAB)) return "tcp"
-  if (METHODS.has(bytes.toString("latin1", start, end).toUpperCase())) return "http1"
-  return endsAsRequestLine(bytes, start)
+  if (next === undefined) return ended || bytes.length > MAX_LINE ? "tcp" : "more"
+  if (end === start || next === LF || !isLineEndOrSpace(next)) return "tcp"
+  if (next === CR) {
+    // The end of a line for most readers, white space for some.
+    const after = bytes[end + 1]
+    if (after === undefined) return ended ? "tcp" : "more"
+    if (after === LF) return "tcp"
+  }
+  const word = bytes.toString("latin1", start, end)
+  if (KNOWN_METHODS.has(word) || COMMON_METHODS.has(word.toUpperCase())) return "http1"
+  return endsAsRequestLine(bytes, start, ended)
 }
 
 // Any token may be a method; SMTP and Redis write such lines too, but none that ends in a version of HTTP.
-function endsAsRequestLine(bytes: Buffer, start: number): "http1" | "tcp" | "more" {
+function endsAsRequestLine(bytes: Buffer, start: number, ended: boolean): "http1" | "tcp" | "more" {
   const newline = bytes.indexOf(LF, start)
-  if (newline < 0) return bytes.length - start > MAX_LINE ? "tcp" : "more"
-  return /[ \t]HTTP\/[0-9.]*[ \t\r]*$/i.test(bytes.toString("latin1", Math.max(start, newline - 64), newline))
-    ? "http1"
-    : "tcp"
+  if (newline < 0 && !ended) return bytes.length - start > MAX_LINE ? "tcp" : "more"
+  return hasVersionBefore(bytes, newline < 0 ? bytes.length : newline) ? "http1" : "tcp"
+}
+
+/** Whether the line that ends here ends in something like ` HTTP/1.1`. */
+function hasVersionBefore(bytes: Buffer, lineEnd: number): boolean {
+  let at = lineEnd
+  while (at > 0 && isLineEndOrSpace(bytes[at - 1] ?? 0)) at--
+  while (at > 0 && isVersionNumber(bytes[at - 1] ?? 0)) at--
+  const name = bytes.toString("latin1", Math.max(0, at - NAME.length), at).toUpperCase()
+  return name === NAME && isLineEndOrSpace(bytes[at - NAME.length - 1] ?? 0)
+}
+
+const NAME = "HTTP/"
+
+function isVersionNumber(byte: number): boolean {
+  return byte === 0x2e || (byte >= 0x30 && byte <= 0x39)
+}
+
+/** What some reader takes for white space inside a line: Python, for one, splits at all of these. */
+export function isSpace(byte: number): boolean {
+  return byte === 0x20 || byte === 0x09 || byte === 0x0b || byte === 0x0c || isRareSpace(byte)
+}
+
+function isRareSpace(byte: number): boolean {
+  return (byte >= 0x1c && byte <= 0x1f) || byte === 0x85 || byte === 0xa0
+}
+
+function isLineEndOrSpace(byte: number): boolean {
+  return byte === CR || byte === LF || isSpace(byte)
 }
 
 // RFC 9110 section 5.6.2.

@@ -27,7 +27,17 @@ describe("an undeclared port reads", () => {
     ["*1\r\n$4\r\nPING\r\n", "tcp"],
     ["PING\r\n", "tcp"],
     ["\x00\x00\x00\x08\x04\xd2\x16/", "tcp"],
-    [" GET / HTTP/1.1", "tcp"],
+    [" GET / HTTP/1.1", "http1"],
+    ["\t\x0bGET / HTTP/1.1", "http1"],
+    ["GET\x0b/ HTTP/1.1", "http1"],
+    ["GET\xa0/", "http1"],
+    ["GET\r/ HTTP/1.1", "http1"],
+    ["PURGE /", "http1"],
+    ["CONNECT\r\nlogin:x\r\n", "tcp"],
+    ["CONNECT\r", "more"],
+    ["GE\x00T / HTTP/1.1\r\n", "tcp"],
+    ["AMQP\x00\x00\x09\x01", "tcp"],
+    ["SSH-2.0-OpenSSH_9.6\r\n", "tcp"],
     [`${"A".repeat(40)} / HTTP/1.1\r\n`, "tcp"],
     [`FOO ${"x".repeat(9_000)}`, "tcp"],
     ["\n".repeat(9_000), "tcp"],
@@ -71,17 +81,27 @@ describe("bytes that are no hello", () => {
   })
 })
 
+test("the end of what is sent ends a line for some readers", () => {
+  const ended = (text: string) => detectHttp(Buffer.from(text, "latin1"), true)
+  expect(["GET /x", "FOO /x HTTP/1.1", "GE", "FOO bar", "P", "\r\n"].map(ended)).toEqual([
+    "http1",
+    "http1",
+    "tcp",
+    "tcp",
+    "tcp",
+    "tcp",
+  ])
+})
+
 describe("silence", () => {
-  test.each<[EffectiveMode, PortFacts["protocol"], string, string | undefined]>([
-    ["PERMISSIVE", "tcp", "", "tcp"],
-    ["PERMISSIVE", "auto", "", "tcp"],
-    ["PERMISSIVE", "auto", "FOO ", "tcp"],
-    ["PERMISSIVE", "auto", "\x16\x03", undefined],
-    ["PERMISSIVE", "http", "", undefined],
-    ["STRICT", "tcp", "", undefined],
-    ["STRICT", "auto", "", undefined],
-    ["DISABLE", "auto", "", "tcp"],
-  ])("%s %s after %j: %s", (mode, protocol, text, expected) => {
-    expect(judgeSilence(Buffer.from(text, "latin1"), facts(mode, protocol))).toBe(expected)
+  test.each<[EffectiveMode, PortFacts["protocol"], string | undefined]>([
+    ["PERMISSIVE", "tcp", "tcp"],
+    ["PERMISSIVE", "auto", "tcp"],
+    ["PERMISSIVE", "http", undefined],
+    ["STRICT", "tcp", undefined],
+    ["STRICT", "auto", undefined],
+    ["DISABLE", "auto", "tcp"],
+  ])("%s %s: %s", (mode, protocol, expected) => {
+    expect(judgeSilence(facts(mode, protocol))).toBe(expected)
   })
 })

@@ -32,7 +32,8 @@ const TERMINATE: Verdict = { kind: "terminate" }
 const TCP: Verdict = { kind: "plaintext", protocol: "tcp" }
 const NOT_TLS: Verdict = { kind: "close", failure: "not-tls" }
 
-export function judgeFirstBytes(bytes: Buffer, facts: PortFacts): Verdict {
+/** `ended` where nothing more will come. */
+export function judgeFirstBytes(bytes: Buffer, facts: PortFacts, ended = false): Verdict {
   const { mode, protocol } = facts
   // Nothing that could come would change how these bytes travel, so a server that speaks first need not wait.
   if (protocol === "tcp" && mode === "DISABLE") return TCP
@@ -41,25 +42,23 @@ export function judgeFirstBytes(bytes: Buffer, facts: PortFacts): Verdict {
   // Fail closed: a STRICT port takes nothing that is not TLS, and says nothing about it.
   if (mode === "STRICT") return NOT_TLS
   if (protocol === "tcp") return TCP
-  const looks = protocol === "http" ? isPreface(bytes) : detectHttp(bytes)
+  const looks = protocol === "http" ? isPreface(bytes) : detectHttp(bytes, ended)
   if (looks === "more") return { kind: "more", bytes: bytes.length + 1 }
   return { kind: "plaintext", protocol: looks }
 }
 
-/** The same question without its bytes, once the time for them is over; undefined where the connection is to close. */
-export function judgeSilence(bytes: Buffer, { mode, protocol }: PortFacts): Protocol | undefined {
+/** What becomes of a connection on which nothing was said in time; undefined where it is to close. */
+export function judgeSilence({ mode, protocol }: PortFacts): Protocol | undefined {
   // A STRICT port is still owed a handshake, and an HTTP port a request: those that send nothing lose the connection.
   if (mode === "STRICT" || protocol === "http") return undefined
-  // Half a handshake is neither the mesh's nor the application's.
-  if (bytes[0] === HANDSHAKE_RECORD && mode !== "DISABLE") return undefined
-  // The server speaks first, or the client in pieces: nothing HTTP would do.
+  // The server may be the one to speak first: nothing HTTP would do.
   return "tcp"
 }
 
 /** Inside a terminated connection there is no further mode to ask, only what the bytes are. */
-export function judgeDecrypted(bytes: Buffer, protocol: "http" | "auto"): Protocol | "more" {
+export function judgeDecrypted(bytes: Buffer, protocol: "http" | "auto", ended = false): Protocol | "more" {
   if (bytes.length === 0) return "more"
-  return protocol === "http" ? isPreface(bytes) : detectHttp(bytes)
+  return protocol === "http" ? isPreface(bytes) : detectHttp(bytes, ended)
 }
 
 function judgeTls(bytes: Buffer, { mode, protocol, meshAlpn, serviceNames }: PortFacts): Verdict {

@@ -8,7 +8,7 @@ import { type Connection, type EffectiveMode, parseIp, refusedByMode } from "@me
 import type { ApplicationPort } from "../config/application-port.js"
 import type { Gate } from "../enforcement/gate.js"
 import type { Limits } from "../limits.js"
-import type { Meters } from "../observe/meters.js"
+import type { Meters, RequestRecord } from "../observe/meters.js"
 import type { Accepted, ConnectionHandler, PeerCertificate } from "./accepted.js"
 import { agreedProtocol, chooseAlpn } from "./alpn.js"
 import type { Connections } from "./connections.js"
@@ -114,17 +114,17 @@ export class Listener {
       this.#open.delete(socket)
       meters.connectionClosed(port.port)
     })
-    this.#sniff(socket, this.#judgePlain, bytes => {
-      const protocol = judgeSilence(bytes, this.#facts())
-      if (protocol !== undefined) this.#handPlaintext(socket, bytes, protocol)
-      else this.#tooSlow(socket)
+    this.#sniff(socket, this.#judgePlain, () => {
+      const protocol = judgeSilence(this.#facts())
+      if (protocol === undefined) this.#tooSlow(socket)
+      else this.#hand({ socket, protocol, giveBack: () => this.#sniffAgain(socket, this.#judgePlain) })
     })
   }
 
   /** Answers how many bytes to ask again with; undefined once it is decided. */
-  readonly #judgePlain = (socket: Socket, bytes: Buffer): number | undefined => {
+  readonly #judgePlain = (socket: Socket, bytes: Buffer, ended: boolean): number | undefined => {
     const { meters } = this.#options
-    const verdict = judgeFirstBytes(bytes, this.#facts())
+    const verdict = judgeFirstBytes(bytes, this.#facts(), ended)
     switch (verdict.kind) {
       case "more":
         return verdict.bytes
@@ -135,7 +135,7 @@ export class Listener {
         } else this.#refuse(socket, verdict.failure, undefined)
         return undefined
       case "plaintext":
-        this.#handPlaintext(socket, bytes, verdict.protocol, verdict.sni)
+        this.#hand({ socket, head: bytes, protocol: verdict.protocol, sni: verdict.sni })
         return undefined
       case "terminate":
         socket.pause()
@@ -143,10 +143,6 @@ export class Listener {
         this.#terminator.terminate(socket)
         return undefined
     }
-  }
-
-  #handPlaintext(socket: Socket, head: Buffer, protocol: Protocol, sni?: string): void {
-    this.#hand(socket, head, protocol, undefined, undefined, sni)
   }
 
   #secured(socket: TLSSocket, material: LoadedMaterial): void {
@@ -166,33 +162,39 @@ export class Listener {
     }
     const { peer, certificate } = identified
     const sni = serverName(socket)
-    const hand = (head: Buffer, protocol: Protocol) => this.#hand(socket, head, protocol, peer, certificate, sni)
+    const hand = (head: Buffer, protocol: Protocol, giveBack?: () => void) =>
+      this.#hand({ socket, head, protocol, peer, certificate, sni, giveBack })
     const declared = port.protocol
     const agreed = declared === "tcp" ? "tcp" : agreedProtocol(socket.alpnProtocol, mesh.names)
     if (declared === "tcp" || agreed !== undefined) {
       hand(EMPTY, agreed ?? "tcp")
       return
     }
-    const judge = (_: Socket, bytes: Buffer): number | undefined => {
-      const protocol = judgeDecrypted(bytes, declared)
+    const judge = (_: Socket, bytes: Buffer, ended: boolean): number | undefined => {
+      const protocol = judgeDecrypted(bytes, declared, ended)
       if (protocol === "more") return bytes.length + 1
       hand(bytes, protocol)
       return undefined
     }
-    this.#sniff(socket, judge, bytes => (declared === "auto" ? hand(bytes, "tcp") : this.#tooSlow(socket)))
+    this.#sniff(socket, judge, () => {
+      if (declared === "auto") hand(EMPTY, "tcp", () => this.#sniffAgain(socket, judge))
+      else this.#tooSlow(socket)
+    })
   }
 
-  #sniff<S extends Socket>(
-    socket: S,
-    judge: (socket: S, bytes: Buffer) => number | undefined,
-    silent: (bytes: Buffer) => void,
-  ): void {
+  /** A client that was silent speaks after all: its bytes are looked at as if they had come at once. */
+  #sniffAgain(socket: Socket, judge: Judge): void {
+    this.#sniff(socket, judge, () => this.#tooSlow(socket))
+  }
+
+  #sniff(socket: Socket, judge: Judge, silent: () => void): void {
     const { sniffTimeoutMs } = this.#options.limits
     const sniff = new Sniff(
       socket,
       sniffTimeoutMs,
-      bytes => judge(socket, bytes),
+      (bytes, ended) => judge(socket, bytes, ended),
       silent,
+      () => this.#tooSlow(socket),
       () => {
         this.#undecided.delete(sniff)
       },
@@ -203,12 +205,21 @@ export class Listener {
 
   /** By the mode. The caller is told nothing, so whoever wonders finds it here. */
   #refuse(socket: Socket, failure: "not-tls" | "tls-not-accepted", peer: string | undefined): void {
-    const { meters, port } = this.#options
     const { mode } = this.#facts()
-    meters.tlsFailed(failure)
+    this.#options.meters.tlsFailed(failure)
+    this.#close(socket, { verdict: "deny", stage: "transport", mode, reply: undefined }, peer)
+  }
+
+  #tooSlow(socket: Socket): void {
+    this.#options.meters.limitHit("sniffTimeoutMs")
+    this.#close(socket, { verdict: "deny", stage: "protocol", fault: "undecided" }, undefined)
+  }
+
+  #close(socket: Socket, judgement: RequestRecord["judgement"], peer: string | undefined): void {
+    const { meters, port } = this.#options
     meters.connectionRefused({
       protocol: "tcp",
-      judgement: { verdict: "deny", stage: "transport", mode, reply: undefined },
+      judgement,
       decisionId: undefined,
       requestId: undefined,
       method: "",
@@ -226,19 +237,7 @@ export class Listener {
     socket.destroy()
   }
 
-  #tooSlow(socket: Socket): void {
-    this.#options.meters.limitHit("sniffTimeoutMs")
-    socket.destroy()
-  }
-
-  #hand(
-    socket: Socket | TLSSocket,
-    head: Buffer,
-    protocol: Protocol,
-    peer: Connection["peer"],
-    certificate: PeerCertificate | undefined,
-    sni: string | undefined,
-  ): void {
+  #hand({ socket, head = EMPTY, protocol, peer, certificate, sni, giveBack }: Handing): void {
     const { gate, handlers, port } = this.#options
     const sourceIp = parseIp(withoutZone(socket.remoteAddress))
     const destinationIp = parseIp(withoutZone(socket.localAddress))
@@ -253,9 +252,25 @@ export class Listener {
       this.#refuse(socket, peer === undefined ? "not-tls" : "tls-not-accepted", peer?.uri)
       return
     }
-    const accepted: Accepted = { socket, head, connection, certificate, port }
+    // On a port that is declared, nobody has to look again.
+    const again = port.protocol === "auto" ? giveBack : undefined
+    const accepted: Accepted = { socket, head, connection, certificate, port, giveBack: again }
     handlers[protocol](accepted)
   }
+}
+
+/** Answers how many bytes to ask again with; undefined once it is decided. `ended` where nothing more will come. */
+type Judge = (socket: Socket, bytes: Buffer, ended: boolean) => number | undefined
+
+interface Handing {
+  readonly socket: Socket | TLSSocket
+  readonly protocol: Protocol
+  /** What has been read of it. */
+  readonly head?: Buffer
+  readonly peer?: Connection["peer"]
+  readonly certificate?: PeerCertificate
+  readonly sni?: string | undefined
+  readonly giveBack?: (() => void) | undefined
 }
 
 const EMPTY = Buffer.alloc(0)

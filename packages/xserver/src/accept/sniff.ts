@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Holds a fresh connection until its first bytes tell what it is. Whoever judges takes the socket over in the same
-// call; until then nothing is read beyond what the judge asked for, and time is limited.
+// call; until then nothing is read beyond what the judge asked for, and time is limited. INVARIANT: once there is a byte,
+// time never decides what a connection is, only that it ends.
 
 import type { Socket } from "node:net"
 
 export class Sniff {
   readonly socket: Socket
-  readonly #judge: (bytes: Buffer) => number | undefined
-  readonly #silent: (bytes: Buffer) => void
+  readonly #judge: (bytes: Buffer, ended: boolean) => number | undefined
+  readonly #silent: () => void
+  readonly #undecided: () => void
   readonly #over: () => void
   readonly #timer: NodeJS.Timeout
   #chunks: Buffer[] = []
@@ -17,18 +19,21 @@ export class Sniff {
 
   /**
    * `judge` answers how many bytes it wants to be asked again with, or undefined once it has taken the socket over;
-   * `silent` takes over when time is up; `over` is called before either does.
+   * `silent` takes over when time is up without a byte, `undecided` where there are some and nobody can tell what they
+   * are; `over` is called before any of them.
    */
   constructor(
     socket: Socket,
     timeoutMs: number,
-    judge: (bytes: Buffer) => number | undefined,
-    silent: (bytes: Buffer) => void,
+    judge: (bytes: Buffer, ended: boolean) => number | undefined,
+    silent: () => void,
+    undecided: () => void,
     over: () => void,
   ) {
     this.socket = socket
     this.#judge = judge
     this.#silent = silent
+    this.#undecided = undecided
     this.#over = over
     this.#timer = setTimeout(() => this.#timeUp(), timeoutMs)
   }
@@ -49,7 +54,7 @@ export class Sniff {
     if (this.#ended) return
     // The judge may hand the socket to its owner, who must find it quiet and free of our listeners.
     this.#detach()
-    const wanted = this.#judge(this.bytes)
+    const wanted = this.#judge(this.bytes, false)
     if (wanted === undefined) {
       this.#finish()
       return
@@ -66,12 +71,9 @@ export class Sniff {
 
   // Nothing more will come. The owner finds a socket that has ended (`readableEnded`).
   readonly #onEnd = (): void => {
-    if (this.#length > 0) {
-      this.#timeUp()
-      return
-    }
     this.#close()
-    this.socket.destroy()
+    if (this.#length === 0) this.socket.destroy()
+    else if (this.#judge(this.bytes, true) !== undefined) this.#undecided()
   }
 
   readonly #onClose = (): void => {
@@ -79,9 +81,9 @@ export class Sniff {
   }
 
   #timeUp(): void {
-    const { bytes } = this
     this.#close()
-    this.#silent(bytes)
+    if (this.#length === 0) this.#silent()
+    else this.#undecided()
   }
 
   #close(): void {

@@ -21,7 +21,7 @@ it("knows by which program it refused, whichever is in force when somebody asks"
   const refusing = programOf(closed)
   const gate = new Gate(refusing)
   const http = gate.admit(connection, request)
-  const tcp = gate.admitTcp(connection)
+  const tcp = gate.admitTcp(connection, false)
   gate.swap(programOf())
   expect(gate.refusedBy(http.judgement)).toBe(refusing)
   expect(gate.refusedBy(tcp.judgement)).toBe(refusing)

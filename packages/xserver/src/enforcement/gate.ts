@@ -9,10 +9,11 @@ import {
   type HttpRequest,
   type Judgement,
   judge,
+  needsHttp,
   type Program,
   TokenMemory,
 } from "@merlon/policy"
-import type { TcpJudgement } from "../observe/meters.js"
+import type { ProtocolFault, ProtocolRefusal, TcpJudgement } from "../observe/meters.js"
 import { newDecisionId } from "./decision-id.js"
 
 export interface Admission<J> {
@@ -60,9 +61,13 @@ export class Gate {
     return this.#admission(judgement)
   }
 
-  /** For a connection that carries no HTTP. Its mode has been checked where it was accepted. */
-  admitTcp(connection: Connection): Admission<TcpJudgement> {
+  /**
+   * For a connection that carries no HTTP. Its mode has been checked where it was accepted. On an `undeclared` port
+   * nothing but HTTP passes where some policy judges HTTP: who avoids being read as HTTP must not avoid the policy.
+   */
+  admitTcp(connection: Connection, undeclared: boolean): Admission<TcpJudgement> {
     const { peer, sourceIp, destinationIp, destinationPort, sni } = connection
+    if (undeclared && needsHttp(this.#program, destinationPort)) return this.refuseTcp("http-needed")
     const decision = decide(this.#program, {
       peer,
       sourceIp,
@@ -75,6 +80,10 @@ export class Gate {
     })
     const { verdict, stage } = decision
     return this.#admission({ verdict, stage, decision })
+  }
+
+  refuseTcp(fault: ProtocolFault): Admission<ProtocolRefusal> {
+    return this.#admission({ verdict: "deny", stage: "protocol", fault })
   }
 
   /** The program that refused; undefined for what was let through. */

@@ -44,11 +44,27 @@ export interface RequestRecord {
   readonly upstreamFailure: UpstreamFailure | undefined
 }
 
-export interface TcpJudgement {
-  readonly verdict: "allow" | "deny"
-  readonly stage: "deny" | "allow" | "default"
-  readonly decision: import("@merlon/policy").Decision
+export type TcpJudgement =
+  | {
+      readonly verdict: "allow" | "deny"
+      readonly stage: "deny" | "allow" | "default"
+      readonly decision: import("@merlon/policy").Decision
+    }
+  | ProtocolRefusal
+
+/** What came over an undeclared port is not what may pass there. */
+export interface ProtocolRefusal {
+  readonly verdict: "deny"
+  readonly stage: "protocol"
+  readonly fault: ProtocolFault
 }
+
+/**
+ * `undecided`: time was up before the first bytes told. `http-needed`: a policy in force judges HTTP, and this is none.
+ * `hidden-request`: what an HTTP server could read as a request, inside something else. `http-answer`: the application
+ * turned out to speak HTTP on a connection that does not.
+ */
+export type ProtocolFault = "undecided" | "http-needed" | "hidden-request" | "http-answer"
 
 export interface Meters {
   connectionOpened(port: number): void

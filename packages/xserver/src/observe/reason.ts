@@ -2,9 +2,16 @@
 // Why a request ended as it did, in the words of logs and of people. Never part of a reply.
 
 import { describeNearMiss, faultText, type PolicyRef, responseDetail, responseDetails } from "@merlon/policy"
-import type { RequestRecord } from "./meters.js"
+import type { ProtocolFault, RequestRecord } from "./meters.js"
 
 export type Judged = NonNullable<RequestRecord["judgement"]>
+
+const PROTOCOL_FAULTS: { readonly [fault in ProtocolFault]: string } = {
+  undecided: "the first bytes did not tell in time what the connection carries",
+  "http-needed": "a policy of this port judges HTTP, and the connection carries something else; declare the port `tcp`",
+  "hidden-request": "what an HTTP server could read as a request came in a connection that is not HTTP",
+  "http-answer": "the application answered in HTTP to a connection that is not HTTP; declare the port `http`",
+}
 
 /** One sentence for the log; undefined for what was simply let through. */
 export function reasonOf(judgement: Judged | undefined): string | undefined {
@@ -15,6 +22,8 @@ export function reasonOf(judgement: Judged | undefined): string | undefined {
       return judgement.mode === "STRICT"
         ? "the port's mode is STRICT, and the caller came without mutual TLS"
         : `the port's mode is ${judgement.mode}, and the caller came with TLS`
+    case "protocol":
+      return PROTOCOL_FAULTS[judgement.fault]
     case "path":
       return "the request target has no canonical form"
     case "internal":

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// TCP through the gate: judged once by what is known of the connection, then bytes in both directions as they come, each
-// direction ending by itself. A refusal is a closed connection to which nothing was written.
+// TCP through the gate: judged by what is known of the connection, then bytes in both directions as they come, each
+// direction ending by itself. A refusal is a closed connection to which nothing was written. On an undeclared port both
+// sides are watched for HTTP first.
 
 import { connect, type Socket } from "node:net"
 import type { Accepted, ConnectionHandler } from "../accept/accepted.js"
 import type { Connections } from "../accept/connections.js"
+import { HiddenRequest } from "../accept/hidden-request.js"
 import type { Admission, Gate } from "../enforcement/gate.js"
 import type { Limits } from "../limits.js"
-import type { Meters, TcpJudgement, UpstreamFailure } from "../observe/meters.js"
+import type { Meters, ProtocolFault, TcpJudgement, UpstreamFailure } from "../observe/meters.js"
+import { WatchedTunnel } from "./watched-tunnel.js"
 
 export interface TcpOptions {
   readonly gate: Gate
@@ -29,6 +32,9 @@ class Tunnel {
   readonly #started = performance.now()
   /** What it was judged by. */
   readonly #program: Gate["program"]
+  /** What has been sent, on an undeclared port. */
+  readonly #hidden: HiddenRequest | undefined
+  #leave: () => void = () => undefined
   #upstream: Socket | undefined
   #admission: Admission<TcpJudgement>
   #failure: UpstreamFailure | undefined
@@ -40,7 +46,13 @@ class Tunnel {
     this.#program = options.gate.program
     // The connection has all its attributes before its first byte, so it is judged before it: a server that speaks
     // first then says nothing to those who are refused.
-    this.#admission = options.gate.admitTcp(accepted.connection)
+    const undeclared = accepted.port.protocol === "auto"
+    this.#admission = options.gate.admitTcp(accepted.connection, undeclared)
+    if (!undeclared) return
+    this.#hidden = new HiddenRequest()
+    if (this.#admission.judgement.verdict === "allow" && this.#hidden.foundIn(accepted.head)) {
+      this.#admission = options.gate.refuseTcp("hidden-request")
+    }
   }
 
   open(): void {
@@ -48,7 +60,7 @@ class Tunnel {
     const { connection, certificate, port } = this.#accepted
     const client = this.#client
     const { peer } = connection
-    const remove = connections.add({
+    this.#leave = connections.add({
       port: port.port,
       plaintext: peer === undefined,
       peer,
@@ -59,19 +71,15 @@ class Tunnel {
       },
       destroy: () => this.#destroy(),
     })
-    client.on("error", () => this.#destroy())
-    client.once("close", () => {
-      remove()
-      this.#upstream?.destroy()
-      this.#report()
-    })
+    client.on("error", this.#onError)
+    client.on("close", this.#onClose)
     if (this.#admission.judgement.verdict === "deny") this.#refuse()
     else this.#connect()
   }
 
   #connect(): void {
     const { limits } = this.#options
-    const { port, head } = this.#accepted
+    const { port } = this.#accepted
     const client = this.#client
     const upstream = connect({ ...port.upstream, allowHalfOpen: true, noDelay: true })
     this.#upstream = upstream
@@ -80,27 +88,73 @@ class Tunnel {
     upstream.once("close", () => {
       clearTimeout(timer)
       // Both directions have ended; what the client has not read yet is still on its way.
-      if (!client.writableEnded) this.#destroy()
+      if (!client.writableEnded && this.#upstream === upstream) this.#destroy()
     })
     upstream.once("connect", () => {
       clearTimeout(timer)
-      client.setTimeout(limits.tunnelIdleTimeoutMs, () => {
-        this.#options.meters.limitHit("tunnelIdleTimeoutMs")
-        this.#destroy()
-      })
-      if (head.length > 0) upstream.write(head)
+      client.setTimeout(limits.tunnelIdleTimeoutMs)
+      client.on("timeout", this.#onIdle)
+      this.#carry(upstream)
+    })
+  }
+
+  #carry(upstream: Socket): void {
+    const { head, giveBack } = this.#accepted
+    const client = this.#client
+    const hidden = this.#hidden
+    if (head.length > 0) upstream.write(head)
+    if (hidden === undefined) {
       if (head.length === 0) client.once("data", () => this.#judgeAgain())
       upstream.pipe(client)
       if (client.readableEnded) upstream.end()
       else client.pipe(upstream)
-    })
+      return
+    }
+    const refuse = (fault: ProtocolFault): void => this.#refuseProtocol(fault)
+    const onFirst = giveBack && ((chunk: Buffer): void => this.#giveBack(chunk, giveBack))
+    new WatchedTunnel({ client, application: upstream, hidden, refuse, onFirst }).start()
+  }
+
+  /** The client speaks first after all, so its words tell what this is. The application has heard nothing of it. */
+  #giveBack(chunk: Buffer, giveBack: () => void): void {
+    const client = this.#client
+    const upstream = this.#upstream
+    this.#upstream = undefined
+    upstream?.destroy()
+    this.#leave()
+    client.setTimeout(0)
+    client.off("timeout", this.#onIdle)
+    client.off("error", this.#onError)
+    client.off("close", this.#onClose)
+    client.unshift(chunk)
+    giveBack()
+  }
+
+  readonly #onIdle = (): void => {
+    this.#options.meters.limitHit("tunnelIdleTimeoutMs")
+    this.#destroy()
+  }
+
+  readonly #onError = (): void => this.#destroy()
+
+  readonly #onClose = (): void => {
+    this.#leave()
+    this.#upstream?.destroy()
+    this.#report()
+  }
+
+  #refuseProtocol(fault: ProtocolFault): void {
+    this.#admission = this.#options.gate.refuseTcp(fault)
+    // Not `end`: an application that has half a line must not take it for a whole one.
+    this.#upstream?.resetAndDestroy()
+    this.#refuse()
   }
 
   // Policies may have changed while nothing was said; the first bytes are judged by those in force.
   #judgeAgain(): void {
     const { gate } = this.#options
     if (gate.program === this.#program) return
-    this.#admission = gate.admitTcp(this.#accepted.connection)
+    this.#admission = gate.admitTcp(this.#accepted.connection, this.#hidden !== undefined)
     if (this.#admission.judgement.verdict === "deny") this.#refuse()
   }
 

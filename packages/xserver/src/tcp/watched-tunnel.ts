@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Both directions of a tunnel on an undeclared port, until the application has spoken. Until then it may be an HTTP
+// server: what the client sends is forwarded only while nothing in it could be read as a request, and an answer in HTTP
+// ends the tunnel. After other words than HTTP's it is none, and bytes pass as they come.
+
+import type { Socket } from "node:net"
+import type { HiddenRequest } from "../accept/hidden-request.js"
+import type { ProtocolFault } from "../observe/meters.js"
+
+export interface WatchedEnds {
+  readonly client: Socket
+  readonly application: Socket
+  /** Knows what has been forwarded already. */
+  readonly hidden: HiddenRequest
+  readonly refuse: (fault: ProtocolFault) => void
+  /** Set where nobody has spoken yet: takes what the client says, should it be the first. */
+  readonly onFirst: ((chunk: Buffer) => void) | undefined
+}
+
+const HTTP = Buffer.from("HTTP/")
+
+export class WatchedTunnel {
+  readonly #ends: WatchedEnds
+  /** Of the application, while it is too little to tell. */
+  #said = Buffer.alloc(0)
+
+  constructor(ends: WatchedEnds) {
+    this.#ends = ends
+  }
+
+  start(): void {
+    const { client, application } = this.#ends
+    application.on("data", this.#onAnswer)
+    application.on("end", this.#onAnswerEnd)
+    application.on("drain", this.#onDrain)
+    if (client.readableEnded) {
+      this.#onEnd()
+      return
+    }
+    client.on("data", this.#onData)
+    client.on("end", this.#onEnd)
+    client.resume()
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    const { client, application, hidden, refuse, onFirst } = this.#ends
+    if (onFirst !== undefined) {
+      client.pause()
+      this.#detach()
+      onFirst(chunk)
+    } else if (hidden.foundIn(chunk)) {
+      refuse("hidden-request")
+    } else if (!application.write(chunk)) {
+      client.pause()
+    }
+  }
+
+  // For some readers a line ends where nothing more comes.
+  readonly #onEnd = (): void => {
+    const { application, hidden, refuse } = this.#ends
+    if (hidden.unfinished) refuse("hidden-request")
+    else application.end()
+  }
+
+  readonly #onDrain = (): void => {
+    this.#ends.client.resume()
+  }
+
+  readonly #onAnswer = (chunk: Buffer): void => {
+    const { client, application, refuse } = this.#ends
+    const said = Buffer.concat([this.#said, chunk])
+    this.#said = said
+    const compared = Math.min(said.length, HTTP.length)
+    if (said.compare(HTTP, 0, compared, 0, compared) === 0) {
+      if (compared === HTTP.length) refuse("http-answer")
+      return
+    }
+    this.#detach()
+    client.write(said)
+    application.pipe(client)
+    if (client.readableEnded) application.end()
+    else client.pipe(application)
+  }
+
+  readonly #onAnswerEnd = (): void => {
+    const { client } = this.#ends
+    if (this.#said.length > 0) client.write(this.#said)
+    client.end()
+  }
+
+  #detach(): void {
+    const { client, application } = this.#ends
+    application.off("data", this.#onAnswer)
+    application.off("end", this.#onAnswerEnd)
+    application.off("drain", this.#onDrain)
+    client.off("data", this.#onData)
+    client.off("end", this.#onEnd)
+  }
+}
