@@ -21,7 +21,7 @@ export interface WeightedRoute {
 }
 
 export interface WeightedDestination {
-  /** Name of the cluster: `outbound|<port>|<subset>|<host>`. */
+  /** Name of the cluster: `outbound|<port>|<subset>|<host>`, and `|<namespace>` where a guest leads there. */
   readonly cluster: string
   /** 0 drains. Weights are shares of their sum. */
   readonly weight: number
@@ -57,16 +57,19 @@ export interface ClusterKey {
   readonly port: number
   readonly subset: string
   readonly host: string
+  /** The namespace whose MeshServices are heard beside those that govern the host: what it says counts here alone. */
+  readonly guest?: string
 }
 
-export function clusterName({ port, subset, host }: ClusterKey): string {
-  return `outbound|${port}|${subset}|${host}`
+export function clusterName({ port, subset, host, guest }: ClusterKey): string {
+  return `outbound|${port}|${subset}|${host}${guest === undefined ? "" : `|${guest}`}`
 }
 
-const CLUSTER_NAME = /^outbound\|(0|[1-9]\d{0,4})\|([^|]{0,253})\|([^|]{1,253})$/
+const CLUSTER_NAME =
+  /^outbound\|(0|[1-9]\d{0,4})\|([^|]{0,253})\|([^|]{1,253})(?:\|([a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?))?$/
 
 export function parseClusterName(name: string): ClusterKey | undefined {
-  const [, port, subset, host] = CLUSTER_NAME.exec(name) ?? []
+  const [, port, subset, host, guest] = CLUSTER_NAME.exec(name) ?? []
   if (port === undefined || subset === undefined || host === undefined || Number(port) > 65_535) return undefined
-  return { port: Number(port), subset, host }
+  return { port: Number(port), subset, host, ...(guest === undefined ? {} : { guest }) }
 }

@@ -63,6 +63,7 @@ describe.skipIf(!kubectlAvailable()).each([
     }
     const handlers = admissionHandlers({
       mesh,
+      clusterDomain: "cluster.local",
       injection,
       known: () => ({ documents: [], workloads: [{ namespace: "foo", name: "web-1", labels: { app: "web" } }] }),
       namespaceLabels: () => ({}),

@@ -13,6 +13,7 @@ export type AdmissionHandler = (request: AdmissionRequest) => AdmissionAnswer
 
 export interface HandlerOptions {
   readonly mesh: MeshConfig
+  readonly clusterDomain: string
   readonly injection: InjectionOptions
   readonly known?: ValidateOptions["known"]
   /** Labels of a namespace, as far as they are known. */
@@ -21,10 +22,13 @@ export interface HandlerOptions {
 }
 
 export function admissionHandlers(options: HandlerOptions): ReadonlyMap<string, AdmissionHandler> {
-  const { mesh, known, namespaceLabels } = options
+  const { mesh, clusterDomain, known, namespaceLabels } = options
   const optedIn = (namespace: string): boolean => namespaceLabels(namespace)?.[mesh.names.injectionLabel] === "enabled"
   return new Map<string, AdmissionHandler>([
-    [VALIDATE_PATH, request => validatePolicy(request, { mesh, ...(known === undefined ? {} : { known }) })],
+    [
+      VALIDATE_PATH,
+      request => validatePolicy(request, { mesh, clusterDomain, ...(known === undefined ? {} : { known }) }),
+    ],
     [INJECT_PATH, request => inject(request, optedIn(request.namespace), options)],
     [INJECT_OPTED_IN_PATH, request => inject(request, true, options)],
   ])

@@ -12,6 +12,7 @@ const MESHES = [
 describe.each(MESHES)("validation in the mesh %s", (word, domain) => {
   const names = meshNames({ mesh: word, domain })
   const mesh = meshConfig({ names })
+  const clusterDomain = "cluster.local"
   const document = (kind: string, spec: unknown, metadata: object = {}) => ({
     apiVersion: `${kind === "MeshService" ? names.networkingGroup : names.securityGroup}/v1alpha3`,
     kind,
@@ -26,12 +27,12 @@ describe.each(MESHES)("validation in the mesh %s", (word, domain) => {
     ["PeerAuthentication", { mtls: { mode: "STRICT" } }],
     ["MeshService", { hosts: ["web"], routes: [{ service: [{ host: "web", name: "v1" }] }] }],
   ])("lets a valid %s pass", (kind, spec) => {
-    expect(validatePolicy(question(document(kind, spec)), { mesh }).refused).toBeUndefined()
+    expect(validatePolicy(question(document(kind, spec)), { mesh, clusterDomain }).refused).toBeUndefined()
   })
 
   it("refuses with one cause per field, and the sentence other meshes use", () => {
     const two = document("AuthorizationPolicy", { action: "NOPE", rulez: [] })
-    expect(validatePolicy(question(two), { mesh }).refused).toMatchObject({
+    expect(validatePolicy(question(two), { mesh, clusterDomain }).refused).toMatchObject({
       code: 422,
       reason: "Invalid",
       message: expect.stringMatching(/^invalid policy one\.foo: spec\.(action|rulez): /),
@@ -45,15 +46,17 @@ describe.each(MESHES)("validation in the mesh %s", (word, domain) => {
         ]),
       },
     })
-    expect(validatePolicy(question(relative), { mesh }).refused?.details?.causes).toEqual([
+    expect(validatePolicy(question(relative), { mesh, clusterDomain }).refused?.details?.causes).toEqual([
       expect.objectContaining({ field: "spec.jwtRules[0].jwksUri" }),
     ])
   })
 
   it("never stands in the way of what changes no meaning", () => {
     const allowed = (object: object, request: object): boolean =>
-      validatePolicy(question(object, { operation: "UPDATE", oldObject: relative, ...request }), { mesh }).refused ===
-      undefined
+      validatePolicy(question(object, { operation: "UPDATE", oldObject: relative, ...request }), {
+        mesh,
+        clusterDomain,
+      }).refused === undefined
     const { metadata } = relative
     expect(allowed(relative, { operation: "DELETE" })).toBe(true)
     expect(allowed({ ...relative, metadata: { ...metadata, finalizers: ["x"] } }, {})).toBe(true)
@@ -69,7 +72,10 @@ describe.each(MESHES)("validation in the mesh %s", (word, domain) => {
   })
 
   it("says of a stored document that is not in force what is wrong with it", () => {
-    const answer = validatePolicy(question(relative, { operation: "UPDATE", oldObject: relative }), { mesh })
+    const answer = validatePolicy(question(relative, { operation: "UPDATE", oldObject: relative }), {
+      mesh,
+      clusterDomain,
+    })
     expect(answer.warnings).toEqual([expect.stringMatching(/stored but not in force: spec\.jwtRules\[0\]\.jwksUri/)])
   })
 
@@ -79,7 +85,7 @@ describe.each(MESHES)("validation in the mesh %s", (word, domain) => {
       ...document("PeerAuthentication", { mtls: { mode: "STRICT" } }),
       metadata: { ...rest, generateName: "pa-" },
     }
-    expect(validatePolicy(question(valid, { name: "" }), { mesh }).refused).toBeUndefined()
+    expect(validatePolicy(question(valid, { name: "" }), { mesh, clusterDomain }).refused).toBeUndefined()
   })
 
   it.each([
@@ -87,7 +93,7 @@ describe.each(MESHES)("validation in the mesh %s", (word, domain) => {
     ["another kind", { apiVersion: `${names.securityGroup}/v1alpha3`, kind: "Pod" }],
     ["one of ours in the wrong group", { apiVersion: `${names.securityGroup}/v1alpha3`, kind: "MeshService" }],
   ])("refuses to judge %s", (_, object) => {
-    expect(validatePolicy(question(object), { mesh }).refused).toMatchObject({ code: 400 })
+    expect(validatePolicy(question(object), { mesh, clusterDomain }).refused).toMatchObject({ code: 400 })
   })
 
   describe("warnings", () => {
@@ -99,23 +105,32 @@ describe.each(MESHES)("validation in the mesh %s", (word, domain) => {
     const lonely = document("AuthorizationPolicy", { selector: { matchLabels: { app: "nobody" } }, rules: [{}] })
     const workloads = [{ namespace: "foo", name: "web-1", labels: { app: "web" } }]
 
+    it("say whom a MeshService for another namespace's host affects", () => {
+      const routes = document("MeshService", { hosts: ["web.app", "mine"] })
+      expect(validatePolicy(question(routes), { mesh, clusterDomain }).warnings).toEqual([
+        expect.stringContaining("`web.app` is not of the namespace `foo`, so this affects callers in `foo` alone"),
+      ])
+    })
+
     it("come from the document itself", () => {
-      const { warnings } = validatePolicy(question(document("PeerAuthentication", undefined)), { mesh })
+      const { warnings } = validatePolicy(question(document("PeerAuthentication", undefined)), { mesh, clusterDomain })
       expect(warnings).toEqual([expect.stringContaining("`spec` is missing and read as empty")])
     })
 
     it("come from what else is in the cluster, about this document alone", () => {
       const other = { ...lonely, metadata: { ...lonely.metadata, name: "other" } }
       const known = () => ({ documents: [stored(other), stored(lonely)], workloads })
-      const { warnings } = validatePolicy(question(lonely), { mesh, known })
+      const { warnings } = validatePolicy(question(lonely), { mesh, clusterDomain, known })
       expect(warnings).toHaveLength(1)
       expect(warnings?.[0]).toMatch(/app.*nobody/)
       const web = document("AuthorizationPolicy", { selector: { matchLabels: { app: "web" } }, rules: [{}] })
-      expect(validatePolicy(question(web), { mesh, known }).warnings).toEqual([])
+      expect(validatePolicy(question(web), { mesh, clusterDomain, known }).warnings).toEqual([])
     })
 
     it("are none where too much is stored to compare", () => {
-      expect(validatePolicy(question(lonely), { mesh, known: () => undefined })).toEqual({ warnings: [] })
+      expect(validatePolicy(question(lonely), { mesh, clusterDomain, known: () => undefined })).toEqual({
+        warnings: [],
+      })
       expect(isComparable(500, 1_000)).toBe(true)
       expect(isComparable(501, 1)).toBe(false)
       expect(isComparable(500, 10_000)).toBe(false)
@@ -125,7 +140,7 @@ describe.each(MESHES)("validation in the mesh %s", (word, domain) => {
       const known = () => {
         throw new Error("not ready")
       }
-      expect(validatePolicy(question(lonely), { mesh, known })).toEqual({ warnings: [] })
+      expect(validatePolicy(question(lonely), { mesh, clusterDomain, known })).toEqual({ warnings: [] })
     })
   })
 })

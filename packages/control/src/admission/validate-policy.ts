@@ -15,6 +15,7 @@ import {
 } from "@merlon/policy"
 import { meansTheSame } from "../policies/meaning.js"
 import { objectOf, textOf } from "../registry/foreign.js"
+import { guestHosts } from "../routes/host-governance.js"
 import { type AdmissionAnswer, type AdmissionRequest, nameOf } from "./review.js"
 
 export interface Known {
@@ -24,6 +25,7 @@ export interface Known {
 
 export interface ValidateOptions {
   readonly mesh: MeshConfig
+  readonly clusterDomain: string
   /** What is in the cluster now; without it nothing is compared. Undefined where it is more than `isComparable` says. */
   readonly known?: () => Known | undefined
 }
@@ -65,7 +67,17 @@ export function validatePolicy(request: AdmissionRequest, options: ValidateOptio
     }
     return { refused: invalid(request, faults), warnings: told }
   }
-  return { warnings: [...told, ...compared(document, options)] }
+  return { warnings: [...told, ...guests(document, options), ...compared(document, options)] }
+}
+
+/** Who writes routes for another's host most often means everybody's. */
+function guests(document: PolicyDocument, { mesh, clusterDomain }: ValidateOptions): readonly string[] {
+  if (document.kind !== "MeshService") return []
+  const { namespace } = document.metadata
+  return guestHosts(document, { clusterDomain, rootNamespace: mesh.names.rootNamespace }).map(
+    host =>
+      `\`${host}\` is not of the namespace \`${namespace}\`, so this affects callers in \`${namespace}\` alone; write it in the Service's own namespace or in \`${mesh.names.rootNamespace}\` for everybody`,
+  )
 }
 
 /** A name still to be made up counts as one that is there. */

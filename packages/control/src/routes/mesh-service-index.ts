@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The MeshServices by the hosts they speak of. Of several that govern one host, one of the Service's own namespace routes
-// it, else the oldest; the others are told who stands in front of them. Of several that define one subset, whoever governs
-// the host counts, then the same order.
+// The MeshServices by the hosts they speak of, and for a caller's namespace the ones it hears (`host-governance.ts`): one
+// routes the host, several may define its subsets and its TLS mode, whoever governs it first.
 
-import { byAge, type Destination, type MeshService } from "@merlon/policy"
+import type { Destination, MeshService } from "@merlon/policy"
+import { byPrecedence, hostsOf, isHeard, type MeshScope } from "./host-governance.js"
 import { hostCandidates } from "./host-name.js"
 
 export interface MeshServiceRef {
@@ -11,21 +11,15 @@ export interface MeshServiceRef {
   readonly name: string
 }
 
-export interface HostConflict {
-  readonly host: string
-  readonly winner: MeshServiceRef
-  readonly losers: readonly MeshServiceRef[]
-}
-
 export class MeshServiceIndex {
-  readonly #clusterDomain: string
+  readonly #scope: MeshScope
   readonly #documents = new Map<string, MeshService>()
   /** By host, in the order of precedence. */
   readonly #governing = new Map<string, readonly MeshService[]>()
   readonly #leading = new Map<string, readonly MeshService[]>()
 
-  constructor(clusterDomain: string, documents: Iterable<MeshService> = []) {
-    this.#clusterDomain = clusterDomain
+  constructor(scope: MeshScope, documents: Iterable<MeshService> = []) {
+    this.#scope = scope
     for (const document of documents) this.set(keyOf(document.metadata), document)
   }
 
@@ -34,7 +28,7 @@ export class MeshServiceIndex {
     const touched = new Set<string>()
     const previous = this.#documents.get(key)
     if (previous !== undefined) {
-      for (const host of this.#hostsOf(previous)) remove(this.#governing, host, previous, touched)
+      for (const host of hostsOf(previous, this.#scope)) remove(this.#governing, host, previous, touched)
       for (const host of this.#destinationsOf(previous)) remove(this.#leading, host, previous, touched)
     }
     if (document === undefined) {
@@ -42,20 +36,20 @@ export class MeshServiceIndex {
       return touched
     }
     this.#documents.set(key, document)
-    for (const host of this.#hostsOf(document)) add(this.#governing, host, document, touched)
-    for (const host of this.#destinationsOf(document)) add(this.#leading, host, document, touched)
+    for (const host of hostsOf(document, this.#scope)) this.#add(this.#governing, host, document, touched)
+    for (const host of this.#destinationsOf(document)) this.#add(this.#leading, host, document, touched)
     return touched
   }
 
-  /** The one whose routes are in force. */
-  governing(host: string): MeshService | undefined {
-    return this.#governing.get(host)?.[0]
+  /** The one whose routes are in force for callers of a namespace. */
+  governing(host: string, caller: string | undefined): MeshService | undefined {
+    return this.#governing.get(host)?.find(document => this.#isHeard(document, host, caller))
   }
 
-  /** All that have a say on connections to the host: who governs it first, then those that lead to it, oldest first. */
-  speaking(host: string): readonly MeshService[] {
-    const governing = this.governing(host)
-    const leading = this.#leading.get(host) ?? []
+  /** All that they hear on connections to the host: who governs it first, then those that lead to it. */
+  speaking(host: string, caller: string | undefined): readonly MeshService[] {
+    const governing = this.governing(host, caller)
+    const leading = (this.#leading.get(host) ?? []).filter(document => this.#isHeard(document, host, caller))
     return governing === undefined ? leading : [governing, ...leading.filter(document => document !== governing)]
   }
 
@@ -64,23 +58,20 @@ export class MeshServiceIndex {
     return this.#governing.keys()
   }
 
-  /** Where several govern one host. A host of two labels appears under each name it may stand for. */
-  *conflicts(): Iterable<HostConflict> {
-    for (const [host, [winner, ...losers]] of this.#governing) {
-      if (winner === undefined || losers.length === 0) continue
-      yield { host, winner: refOf(winner), losers: losers.map(refOf) }
-    }
+  #isHeard({ metadata }: MeshService, host: string, caller: string | undefined): boolean {
+    return isHeard(metadata.namespace, host, caller, this.#scope)
   }
 
-  #hostsOf({ metadata, spec }: MeshService): ReadonlySet<string> {
-    return new Set(spec.hosts.flatMap(host => hostCandidates(host, metadata.namespace, this.#clusterDomain)))
+  #add(index: ByHost, host: string, document: MeshService, touched: Set<string>): void {
+    index.set(host, [...(index.get(host) ?? []), document].sort(byPrecedence(host, this.#scope)))
+    touched.add(host)
   }
 
   #destinationsOf(document: MeshService): ReadonlySet<string> {
     const { namespace } = document.metadata
     return new Set(
       destinationsOf(document).flatMap(destination =>
-        hostCandidates(addressedHost(destination), namespace, this.#clusterDomain),
+        hostCandidates(addressedHost(destination), namespace, this.#scope.clusterDomain),
       ),
     )
   }
@@ -104,23 +95,7 @@ export function keyOf({ namespace, name }: MeshServiceRef): string {
   return `${namespace}/${name}`
 }
 
-function refOf({ metadata: { namespace, name } }: MeshService): MeshServiceRef {
-  return { namespace, name }
-}
-
 type ByHost = Map<string, readonly MeshService[]>
-
-/** Those of the Service's own namespace come first: nobody elsewhere may lead its callers away from it by being older. */
-export function byPrecedence(host: string): (a: MeshService, b: MeshService) => number {
-  const [, own, svc] = host.split(".")
-  const isOwn = ({ metadata }: MeshService): boolean => svc === "svc" && metadata.namespace === own
-  return (a, b) => Number(isOwn(b)) - Number(isOwn(a)) || byAge(a, b)
-}
-
-function add(index: ByHost, host: string, document: MeshService, touched: Set<string>): void {
-  index.set(host, [...(index.get(host) ?? []), document].sort(byPrecedence(host)))
-  touched.add(host)
-}
 
 function remove(index: ByHost, host: string, document: MeshService, touched: Set<string>): void {
   const rest = (index.get(host) ?? []).filter(other => other !== document)

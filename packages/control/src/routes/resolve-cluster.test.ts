@@ -5,7 +5,7 @@ import { MeshServiceIndex } from "./mesh-service-index.js"
 import { resolveCluster } from "./resolve-cluster.js"
 import type { ModeOf } from "./route-context.js"
 import { MemoryDirectory } from "./testing/memory-directory.js"
-import { CLUSTER_DOMAIN, MESH, meshService, service, workload } from "./testing/mesh.js"
+import { CLUSTER_DOMAIN, MESH, meshService, SCOPE, service, workload } from "./testing/mesh.js"
 
 const WEB = "web.app.svc.cluster.local"
 const v1 = { host: "web", name: "v1", labels: { version: "v1" } }
@@ -38,7 +38,7 @@ function clusterOf(
     readonly config?: typeof MESH
   } = {},
 ) {
-  const meshServices = new MeshServiceIndex(CLUSTER_DOMAIN, documents)
+  const meshServices = new MeshServiceIndex(SCOPE, documents)
   return resolveCluster(name, { meshServices, directory, mesh: config, modeOf, clusterDomain: CLUSTER_DOMAIN })
 }
 
@@ -105,7 +105,7 @@ describe("a cluster of a Service", () => {
 
   it("is the address where a MeshService leads to one", () => {
     const documents = [meshService("m", { hosts: ["web"], routes: to({ host: "10.1.2.3" }) })]
-    expect(clusterOf("outbound|80||10.1.2.3", { documents })?.endpoints).toEqual([
+    expect(clusterOf("outbound|80||10.1.2.3|app", { documents })?.endpoints).toEqual([
       { address: "10.1.2.3", port: 80, healthy: true, workload: "", mtlsMode: undefined },
     ])
   })

@@ -22,33 +22,36 @@ interface ClusterSpec {
 export function resolveCluster(name: string, context: RouteContext): ServiceCluster | undefined {
   const key = parseClusterName(name)
   if (key === undefined) return undefined
-  const service = context.directory.services.get(key.host)
+  const { host, port, subset } = key
+  const service = context.directory.services.get(host)
   const spec = specOf(key, context)
-  if (!spec.known && (service === undefined || key.subset !== "")) return undefined
+  if (!spec.known && (service === undefined || subset !== "")) return undefined
   const behind = service === undefined ? [] : [...context.directory.behind(service)]
   const members = behind.filter(workload => hasLabels(workload, spec.labels))
   return {
     name,
-    ...key,
+    host,
+    port,
+    subset,
     tlsMode: spec.tlsMode,
-    sni: key.host,
+    sni: host,
     identities: identitiesOf(members, context),
-    endpoints: service === undefined ? addressOf(key) : endpointsOf(service, key.port, members, context),
+    endpoints: service === undefined ? addressOf(key) : endpointsOf(service, port, members, context),
   }
 }
 
 /** Whoever governs the host speaks first; within a document the destination's own word goes before the document's. */
-function specOf({ host, subset }: ClusterKey, context: RouteContext): ClusterSpec {
+function specOf({ host, subset, guest }: ClusterKey, context: RouteContext): ClusterSpec {
   let labels: ClusterSpec["labels"] | undefined
   let tlsMode: ClientTlsMode | undefined
   let known = false
-  for (const document of context.meshServices.speaking(host)) {
+  for (const document of context.meshServices.speaking(host, guest)) {
     const destinations = destinationsOf(document).filter(
       destination =>
         (isSubset(destination) ? destination.name : "") === subset &&
         canonicalHost(addressedHost(destination), document.metadata.namespace, context) === host,
     )
-    const governs = context.meshServices.governing(host) === document
+    const governs = context.meshServices.governing(host, guest) === document
     known ||= destinations.length > 0 || (governs && subset === "")
     labels ??= destinations[0]?.labels
     if (destinations.length > 0 || governs) {

@@ -38,6 +38,6 @@ function modeOf(port: number, { endpoints }: ServiceCluster): PortMode {
 
 /** A route may lead to what has gone in the meantime. */
 function empty(name: string): ServiceCluster {
-  const key = parseClusterName(name) ?? { host: "", port: 0, subset: "" }
-  return { name, ...key, tlsMode: undefined, sni: key.host, identities: [], endpoints: [] }
+  const { host, port, subset } = parseClusterName(name) ?? { host: "", port: 0, subset: "" }
+  return { name, host, port, subset, tlsMode: undefined, sni: host, identities: [], endpoints: [] }
 }

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest"
 import { MeshServiceIndex } from "./mesh-service-index.js"
 import { resolveRoutes } from "./resolve-routes.js"
 import { MemoryDirectory } from "./testing/memory-directory.js"
-import { CLUSTER_DOMAIN, MESH, meshService, service } from "./testing/mesh.js"
+import { CLUSTER_DOMAIN, MESH, meshService, SCOPE, service } from "./testing/mesh.js"
 
 const WEB = "web.app.svc.cluster.local"
 const v1 = { host: "web", name: "v1", labels: { version: "v1" } }
@@ -30,17 +30,14 @@ function directory() {
   return known
 }
 
-function tableOf(documents: readonly MeshService[], host = WEB, port = 80) {
-  return resolveRoutes(
-    { host, port },
-    {
-      meshServices: new MeshServiceIndex(CLUSTER_DOMAIN, documents),
-      directory: directory(),
-      mesh: MESH,
-      modeOf: () => "STRICT",
-      clusterDomain: CLUSTER_DOMAIN,
-    },
-  )
+function tableOf(documents: readonly MeshService[], host = WEB, port = 80, caller = "app") {
+  return resolveRoutes({ host, port }, caller, {
+    meshServices: new MeshServiceIndex(SCOPE, documents),
+    directory: directory(),
+    mesh: MESH,
+    modeOf: () => "STRICT",
+    clusterDomain: CLUSTER_DOMAIN,
+  })
 }
 
 function routesOf(spec: object, port = 80): readonly WeightedRoute[] | undefined {
@@ -74,13 +71,14 @@ describe("a MeshService governs the host however it is spelt", () => {
     expect(tableOf([meshService("m", { hosts: [host], routes: to(v1) })])?.routes).toEqual([all(V1)])
   })
 
-  it("from another namespace, by a name with a dot", () => {
+  it("from another namespace, by a name with a dot, for callers there", () => {
     const document = meshService(
       "m",
       { hosts: ["web.app"], routes: to({ ...v1, host: "web.app" }) },
       { namespace: "x" },
     )
-    expect(tableOf([document])?.routes).toEqual([all(V1)])
+    expect(tableOf([document], WEB, 80, "x")?.routes).toEqual([all(`${V1}|x`)])
+    expect(tableOf([document])?.routes).toEqual([all(OWN)])
   })
 
   it("but not that of another namespace by a name without", () => {
@@ -111,20 +109,13 @@ describe("of several MeshServices for one host", () => {
       { hosts: ["web.app"], routes: to({ host: "web.app", name: "v2", labels: { version: "v2" } }) },
       { created: "2025-01-01T00:00:00Z", namespace: "elsewhere" },
     )
-    expect(new MeshServiceIndex(CLUSTER_DOMAIN, [foreign, newer]).governing(WEB)).toBe(newer)
-  })
-
-  it("the others are named as losers", () => {
-    const index = new MeshServiceIndex(CLUSTER_DOMAIN, [newer, older])
-    expect([...index.conflicts()]).toEqual([
-      { host: WEB, winner: { namespace: "app", name: "z" }, losers: [{ namespace: "app", name: "a" }] },
-    ])
+    expect(new MeshServiceIndex(SCOPE, [foreign, newer]).governing(WEB, "app")).toBe(newer)
   })
 
   it("the next one takes over when the oldest goes", () => {
-    const index = new MeshServiceIndex(CLUSTER_DOMAIN, [older, newer])
+    const index = new MeshServiceIndex(SCOPE, [older, newer])
     expect([...index.set("app/z", undefined)]).toEqual([WEB])
-    expect(index.governing(WEB)).toBe(newer)
+    expect(index.governing(WEB, "app")).toBe(newer)
   })
 })
 
@@ -257,14 +248,14 @@ describe("routes", () => {
     [
       "reach a Service of another namespace",
       { routes: to({ host: "web.shop" }) },
-      [all("outbound|80||web.shop.svc.cluster.local")],
+      [all("outbound|80||web.shop.svc.cluster.local|app")],
     ],
     [
       "take two labels without such a Service as a name",
       { routes: to({ host: "a.com" }) },
-      [all("outbound|80||a.com")],
+      [all("outbound|80||a.com|app")],
     ],
-    ["reach an address", { routes: to({ host: "10.1.2.3" }) }, [all("outbound|80||10.1.2.3")]],
+    ["reach an address", { routes: to({ host: "10.1.2.3" }) }, [all("outbound|80||10.1.2.3|app")]],
   ]
   it.each(cases)("%s", (_, spec, routes) => {
     expect(routesOf(spec)).toEqual(routes)

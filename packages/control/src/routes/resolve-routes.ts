@@ -4,25 +4,34 @@
 
 import type { Destination, MeshService, Route, RouteMatch } from "@merlon/policy"
 import { clusterName, type RouteTable, type WeightedDestination, type WeightedRoute } from "@merlon/xds"
+import { isGuest } from "./host-governance.js"
 import { hostAliases } from "./host-name.js"
 import { addressedHost, isSubset } from "./mesh-service-index.js"
-import { canonicalHost, type RouteContext } from "./route-context.js"
+import { canonicalHost, type RouteContext, scopeOf } from "./route-context.js"
 
 /** Where nothing gives weights to compare, one destination has all of it. */
 const WHOLE = 100
 
-/** The table of a host in its full spelling; undefined where neither a MeshService nor a Service knows it. */
+/** The table of a host in its full spelling, for callers of a namespace; undefined where neither a MeshService nor a Service knows it. */
 export function resolveRoutes(
   { host, port }: { readonly host: string; readonly port: number },
+  caller: string,
   context: RouteContext,
 ): RouteTable | undefined {
-  const document = context.meshServices.governing(host)
+  const document = context.meshServices.governing(host, caller)
   const service = context.directory.services.get(host)
   if (document === undefined && service?.ports.some(entry => entry.port === port) !== true) return undefined
   const routes = document === undefined ? [] : routesOf(document, port, context)
-  const own = { match: [], destinations: [{ cluster: clusterName({ port, subset: "", host }), weight: WHOLE }] }
+  const itself = clusterName({ port, subset: "", host, ...guestOf(document, host, context) })
+  const own = { match: [], destinations: [{ cluster: itself, weight: WHOLE }] }
   const governed = document !== undefined && saysRoutes(document)
   return { host, port, aliases: hostAliases(host, context.clusterDomain), routes: governed ? routes : [own] }
+}
+
+/** What a guest says of a host counts where the guest leads there, and nowhere else. */
+function guestOf(document: MeshService | undefined, host: string, context: RouteContext): { readonly guest?: string } {
+  const namespace = document?.metadata.namespace
+  return namespace !== undefined && isGuest(namespace, host, scopeOf(context)) ? { guest: namespace } : {}
 }
 
 function saysRoutes({ spec }: MeshService): boolean {
@@ -88,18 +97,19 @@ function splitOf(
   const equal = destinations.length === 1 ? WHOLE : 1
   const shares = new Map<string, number>()
   for (const destination of destinations) {
-    const cluster = clusterOf(destination, document.metadata.namespace, port, context)
+    const cluster = clusterOf(destination, document, port, context)
     shares.set(cluster, (shares.get(cluster) ?? 0) + (destination.weight ?? equal))
   }
   return [...shares].map(([cluster, weight]) => ({ cluster, weight }))
 }
 
-function clusterOf(destination: Destination, namespace: string, called: number, context: RouteContext): string {
-  const host = canonicalHost(addressedHost(destination), namespace, context)
+function clusterOf(destination: Destination, document: MeshService, called: number, context: RouteContext): string {
+  const host = canonicalHost(addressedHost(destination), document.metadata.namespace, context)
   return clusterName({
     port: portOf(destination, host, called, context),
     subset: isSubset(destination) ? (destination.name ?? "") : "",
     host,
+    ...guestOf(document, host, context),
   })
 }
 

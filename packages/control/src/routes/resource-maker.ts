@@ -54,7 +54,7 @@ export class ResourceMaker {
     this.#trust = trust
   }
 
-  /** `namespace` is the asking caller's: a host without a dot means the Service there. */
+  /** `namespace` is the asking caller's: a host without a dot means the Service there, and its MeshServices are heard. */
   make(typeUrl: string, name: string, namespace: string): MadeResource {
     return isTableType(typeUrl) ? this.#makeRoutes(typeUrl, name, namespace) : this.#makeCluster(typeUrl, name)
   }
@@ -65,13 +65,13 @@ export class ResourceMaker {
     const { clusterDomain, directory, meshServices } = this.#context
     const hosts = new Set(hostCandidates(authority.host, namespace, clusterDomain))
     const host = canonicalHost(authority.host, namespace, this.#context)
-    const document = meshServices.governing(host)
+    const document = meshServices.governing(host, namespace)
     for (const destination of document === undefined ? [] : destinationsOf(document)) {
       const spelt = hostCandidates(addressedHost(destination), document?.metadata.namespace ?? "", clusterDomain)
       for (const candidate of spelt) hosts.add(candidate)
     }
     const port = authority.port ?? onlyPort(directory.services.get(host)?.ports)
-    const table = port === undefined ? undefined : resolveRoutes({ host, port }, this.#context)
+    const table = port === undefined ? undefined : resolveRoutes({ host, port }, namespace, this.#context)
     if (table === undefined) return { resource: undefined, hosts }
     if (typeUrl === HOST_ROUTES) return this.#makeHostRoutes(name, table, hosts)
     const value =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The names of everything there is, for clients that ask for all of it. Kept per host: a change looks only at the hosts
+// The names of everything there is, for clients of one namespace that ask for all of it. Kept per host: a change looks only at the hosts
 // it touches and at those whose routes lead there.
 
 import { clusterName } from "@merlon/xds"
@@ -18,14 +18,16 @@ interface HostNames {
 
 export class RouteCatalog {
   readonly #context: RouteContext
+  readonly #caller: string
   readonly #hosts = new Map<string, HostNames>()
   /** How many hosts name it. */
   readonly #tables = new Map<string, number>()
   readonly #clusters = new Map<string, number>()
   readonly #ledFrom = new Map<string, Set<string>>()
 
-  constructor(context: RouteContext) {
+  constructor(context: RouteContext, caller: string) {
     this.#context = context
+    this.#caller = caller
     this.refresh([...context.directory.services.keys(), ...context.meshServices.hosts])
   }
 
@@ -69,7 +71,7 @@ export class RouteCatalog {
     if (canonicalHost(host, "", this.#context) !== host) return { tables, clusters, leadsTo }
     const own = this.#context.directory.services.get(host)
     for (const port of own === undefined ? this.#portsOf(host) : new Set(own.ports.map(entry => entry.port))) {
-      const table = resolveRoutes({ host, port }, this.#context)
+      const table = resolveRoutes({ host, port }, this.#caller, this.#context)
       if (table === undefined) continue
       tables.add(authorityOf(host, port))
       if (own !== undefined) clusters.add(clusterName({ port, subset: "", host }))
@@ -80,7 +82,7 @@ export class RouteCatalog {
 
   #leadsTo(host: string): ReadonlySet<string> {
     const { clusterDomain, meshServices } = this.#context
-    const document = meshServices.governing(host)
+    const document = meshServices.governing(host, this.#caller)
     if (document === undefined) return new Set()
     const spelt = destinationsOf(document).map(addressedHost)
     const candidates = spelt.flatMap(text => hostCandidates(text, document.metadata.namespace, clusterDomain))
@@ -91,7 +93,7 @@ export class RouteCatalog {
 
   /** A host without a Service has the ports of the Services it leads to. */
   #portsOf(host: string): ReadonlySet<number> {
-    const document = this.#context.meshServices.governing(host)
+    const document = this.#context.meshServices.governing(host, this.#caller)
     const destinations = document === undefined ? [] : destinationsOf(document)
     const targets = destinations.map(destination =>
       canonicalHost(addressedHost(destination), document?.metadata.namespace ?? "", this.#context),

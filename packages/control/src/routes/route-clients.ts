@@ -18,6 +18,7 @@ export interface RouteClientsOptions {
 
 interface Asking {
   readonly client: string
+  readonly namespace: string
   readonly hosts: ReadonlySet<string>
   readonly watch: RouteWatch
   acknowledged: number
@@ -53,6 +54,7 @@ export class RouteClients implements RouteResources, MeshServiceClients {
     })
     const asking: Asking = {
       client: client.node.id,
+      namespace: client.caller.namespace,
       hosts: this.#hostsOf(names, client.caller.namespace),
       watch,
       acknowledged: 0,
@@ -83,8 +85,7 @@ export class RouteClients implements RouteResources, MeshServiceClients {
     const key = keyOf({ namespace, name })
     const asking = new Set<Asking>()
     for (const [host, clients] of this.#byHost) {
-      if (this.#governing(host) !== key) continue
-      for (const client of clients) asking.add(client)
+      for (const client of clients) if (this.#governing(host, client) === key) asking.add(client)
     }
     const all = [...asking]
     const waiting = all.filter(({ watch, acknowledged }) => watch.snapshot().revision !== acknowledged)
@@ -117,8 +118,8 @@ export class RouteClients implements RouteResources, MeshServiceClients {
     return hosts
   }
 
-  #governing(host: string): string | undefined {
-    const document = this.#options.routes.meshServices.governing(host)
+  #governing(host: string, { namespace }: Asking): string | undefined {
+    const document = this.#options.routes.meshServices.governing(host, namespace)
     return document && keyOf(document.metadata)
   }
 
@@ -139,9 +140,9 @@ export class RouteClients implements RouteResources, MeshServiceClients {
     this.#touch(asking)
   }
 
-  #touch({ hosts }: Asking): void {
-    for (const host of hosts) {
-      const key = this.#governing(host)
+  #touch(asking: Asking): void {
+    for (const host of asking.hosts) {
+      const key = this.#governing(host, asking)
       if (key !== undefined) this.#changed.add(key)
     }
     if (this.#changed.size > 0) this.#burst.request()

@@ -4,6 +4,7 @@
 import type { EffectiveMode, MeshConfig } from "@merlon/policy"
 import type { MeshDirectory } from "../registry/mesh-directory.js"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
+import type { MeshScope } from "./host-governance.js"
 import { hostCandidates } from "./host-name.js"
 import type { MeshServiceIndex } from "./mesh-service-index.js"
 
@@ -16,6 +17,10 @@ export interface RouteContext {
   readonly mesh: MeshConfig
   readonly modeOf: ModeOf
   readonly clusterDomain: string
+}
+
+export function scopeOf({ mesh, clusterDomain }: Pick<RouteContext, "mesh" | "clusterDomain">): MeshScope {
+  return { clusterDomain, rootNamespace: mesh.names.rootNamespace }
 }
 
 /** The host that a spelling means for whoever writes it in a namespace. */

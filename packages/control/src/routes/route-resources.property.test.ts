@@ -20,10 +20,11 @@ const HOSTS = NAMES.flatMap(name => [`${name}.app:80`, `${name}.app.svc.cluster.
 const CLUSTERS = NAMES.flatMap(name =>
   ["", "v1", "v2"].flatMap(subset => [80, 81].map(port => `outbound|${port}|${subset}|${name}.app.svc.cluster.local`)),
 )
-const client = {
-  caller: { trustDomain: "cluster.local", namespace: "app", serviceAccount: "x", proof: "token" },
-  node: { id: "app/x", metadata: {}, peerAddress: "10.0.0.9" },
-} as const
+const clientOf = (namespace: string) =>
+  ({
+    caller: { trustDomain: "cluster.local", namespace, serviceAccount: "x", proof: "token" },
+    node: { id: `${namespace}/x`, metadata: {}, peerAddress: "10.0.0.9" },
+  }) as const
 
 const name = fc.constantFrom(...NAMES)
 const version = fc.constantFrom("v1", "v2")
@@ -88,16 +89,17 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
       fc.array(fc.tuple(name, spelling), { minLength: 1, maxLength: 2 }),
       fc.array(destination, { minLength: 1, maxLength: 3 }),
       tls,
+      fc.constantFrom("app", "app", "shop", MESH.names.rootNamespace),
     )
     .map(
-      ([key, day, hosts, destinations, policy]): Step =>
+      ([key, day, hosts, destinations, policy, namespace]): Step =>
         ({ meshServices }) => {
           const spec = {
             hosts: hosts.map(([host, spelt]) => spelt(host)),
             ...policy,
             routes: [{ service: destinations }],
           }
-          meshServices.set(meshService(key, spec, { created: `2026-01-0${day}T00:00:00Z` }))
+          meshServices.set(meshService(key, spec, { namespace, created: `2026-01-0${day}T00:00:00Z` }))
         },
     ),
   name.map(
@@ -150,9 +152,15 @@ it("watching all the time is coming afterwards", () => {
       const routes = routesOf(world, scheduler)
       const woken = new Set<string>()
       const asked = TYPES.flatMap(typeUrl =>
-        (["*", new Set([...HOSTS, ...CLUSTERS])] as const).map(names => ({ typeUrl, names })),
+        ["app", "shop"].flatMap(namespace =>
+          (["*", new Set([...HOSTS, ...CLUSTERS])] as const).map(names => ({
+            typeUrl,
+            names,
+            client: clientOf(namespace),
+          })),
+        ),
       )
-      const watches = asked.map(({ typeUrl, names }, index) =>
+      const watches = asked.map(({ typeUrl, names, client }, index) =>
         routes.watch(client, typeUrl, names, () => woken.add(String(index))),
       )
       let before = watches.map(seen)
@@ -161,7 +169,7 @@ it("watching all the time is coming afterwards", () => {
         if (!settle) continue
         scheduler.advance(10)
         const fresh = routesOf(world, new HandScheduler())
-        for (const [index, { typeUrl, names }] of asked.entries()) {
+        for (const [index, { typeUrl, names, client }] of asked.entries()) {
           const watch = watches[index]
           if (watch === undefined) throw new TypeError("one watch each")
           const now = seen(watch)

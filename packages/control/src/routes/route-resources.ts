@@ -11,9 +11,9 @@ import type { MeshDirectory } from "../registry/mesh-directory.js"
 import { Burst, type Scheduler, SYSTEM_SCHEDULER } from "../snapshot/burst.js"
 import { MeshServiceIndex } from "./mesh-service-index.js"
 import type { PeerModeSource } from "./peer-mode-source.js"
-import { ResourceMaker, ROUTE_TYPES, TRUST } from "./resource-maker.js"
+import { isTableType, ResourceMaker, ROUTE_TYPES, TRUST } from "./resource-maker.js"
 import { RouteCatalog } from "./route-catalog.js"
-import type { RouteContext } from "./route-context.js"
+import { type RouteContext, scopeOf } from "./route-context.js"
 import { StreamWatch } from "./route-watch.js"
 
 export interface MeshRoutesOptions {
@@ -29,6 +29,12 @@ export interface MeshRoutesOptions {
 }
 
 type Watch = StreamWatch<Entry>
+
+/** Only while somebody of the namespace watches everything. */
+interface Wildcards {
+  readonly catalog: RouteCatalog
+  readonly watches: Map<Watch, string>
+}
 
 interface Entry {
   readonly key: string
@@ -47,10 +53,8 @@ export class MeshRoutes implements RouteResources {
   readonly #burst: Burst
   readonly #entries = new Map<string, Entry>()
   readonly #byHost = new Map<string, Set<Entry>>()
-  /** Watches of everything, by type. */
-  readonly #wildcards = new Map<string, Set<Watch>>()
-  /** Only while somebody watches everything. */
-  #catalog: RouteCatalog | undefined
+  /** Watches of everything, by the caller's namespace and the type. */
+  readonly #wildcards = new Map<string, Wildcards>()
   readonly #dirty = new Set<string>()
   readonly #waking = new Set<Watch>()
   readonly #stops: readonly (() => void)[]
@@ -58,7 +62,7 @@ export class MeshRoutes implements RouteResources {
 
   constructor(options: MeshRoutesOptions) {
     const { directory, meshServices, modes, trust, encoders, mesh, clusterDomain = "cluster.local" } = options
-    this.#index = new MeshServiceIndex(clusterDomain, meshServices.items.values())
+    this.#index = new MeshServiceIndex(scopeOf({ mesh, clusterDomain }), meshServices.items.values())
     this.#context = { meshServices: this.#index, directory, mesh, modeOf: modes.modeOf, clusterDomain }
     this.#maker = new ResourceMaker(this.#context, encoders, () => trust.current)
     this.#burst = new Burst(() => this.#tell(), options.scheduler ?? SYSTEM_SCHEDULER)
@@ -81,21 +85,27 @@ export class MeshRoutes implements RouteResources {
   }
 
   watch(client: RouteClient, typeUrl: string, names: "*" | ReadonlySet<string>, wake: () => void): RouteWatch {
+    const { namespace } = client.caller
     const watch = new StreamWatch<Entry>(wake, {
       settle: () => this.#settle(),
       nextRevision: () => ++this.#revision,
-      closed: closed => this.#closed(typeUrl, closed),
+      closed: closed => this.#closed(namespace, closed),
     })
-    if (names === "*") {
-      // A catalog that stands must not be behind: what is dirty now is part of the new watch already.
-      this.#settle()
-      this.#catalog ??= new RouteCatalog(this.#context)
-      const wildcards = this.#wildcards.get(typeUrl) ?? new Set()
-      this.#wildcards.set(typeUrl, wildcards.add(watch))
-    }
-    const wanted = names === "*" ? (this.#catalog?.names(typeUrl) ?? []) : names
-    for (const name of wanted) this.#join(watch, typeUrl, name, client.caller.namespace)
+    const wanted = names === "*" ? this.#watchAll(watch, typeUrl, namespace) : names
+    for (const name of wanted) this.#join(watch, typeUrl, name, namespace)
     return watch
+  }
+
+  #watchAll(watch: Watch, typeUrl: string, namespace: string): Iterable<string> {
+    // A catalog that stands must not be behind: what is dirty now is part of the new watch already.
+    this.#settle()
+    const wildcards = this.#wildcards.get(namespace) ?? {
+      catalog: new RouteCatalog(this.#context, namespace),
+      watches: new Map<Watch, string>(),
+    }
+    this.#wildcards.set(namespace, wildcards)
+    wildcards.watches.set(watch, typeUrl)
+    return wildcards.catalog.names(typeUrl)
   }
 
   close(): void {
@@ -112,7 +122,7 @@ export class MeshRoutes implements RouteResources {
   }
 
   #mark(hosts: Iterable<string>): void {
-    if (this.#entries.size === 0 && this.#catalog === undefined) return
+    if (this.#entries.size === 0 && this.#wildcards.size === 0) return
     for (const host of hosts) this.#dirty.add(host)
     if (this.#dirty.size > 0) this.#burst.request()
   }
@@ -135,8 +145,10 @@ export class MeshRoutes implements RouteResources {
       this.#make(entry)
       if (entry.resource?.version !== version) for (const watch of entry.watches) this.#changed(watch)
     }
-    if (this.#catalog?.refresh(hosts) !== true) return
-    for (const [typeUrl, watches] of this.#wildcards) for (const watch of watches) this.#rename(typeUrl, watch)
+    for (const [namespace, { catalog, watches }] of this.#wildcards) {
+      if (!catalog.refresh(hosts)) continue
+      for (const [watch, typeUrl] of watches) this.#rename(watch, typeUrl, new Set(catalog.names(typeUrl)), namespace)
+    }
   }
 
   #changed(watch: Watch): void {
@@ -145,8 +157,7 @@ export class MeshRoutes implements RouteResources {
   }
 
   /** Lets a watch of everything follow what came and went. */
-  #rename(typeUrl: string, watch: Watch): void {
-    const names = new Set(this.#catalog?.names(typeUrl))
+  #rename(watch: Watch, typeUrl: string, names: Set<string>, namespace: string): void {
     let changed = false
     for (const entry of [...watch.entries]) {
       if (names.delete(entry.name)) continue
@@ -154,7 +165,7 @@ export class MeshRoutes implements RouteResources {
       changed = true
     }
     for (const name of names) {
-      this.#join(watch, typeUrl, name, "")
+      this.#join(watch, typeUrl, name, namespace)
       changed = true
     }
     if (changed) this.#changed(watch)
@@ -187,19 +198,18 @@ export class MeshRoutes implements RouteResources {
     Object.assign(entry, { resource, hosts })
   }
 
-  #closed(typeUrl: string, watch: Watch): void {
+  #closed(namespace: string, watch: Watch): void {
     this.#waking.delete(watch)
     for (const entry of [...watch.entries]) this.#leave(watch, entry)
-    const wildcards = this.#wildcards.get(typeUrl)
-    wildcards?.delete(watch)
-    if (wildcards?.size === 0) this.#wildcards.delete(typeUrl)
-    if (this.#wildcards.size === 0) this.#catalog = undefined
+    const watches = this.#wildcards.get(namespace)?.watches
+    watches?.delete(watch)
+    if (watches?.size === 0) this.#wildcards.delete(namespace)
   }
 }
 
-/** Only a host without a dot is another one for callers of another namespace. */
+/** A host is another one, or routed otherwise, for callers of another namespace; a cluster is the same for all. */
 function keyOf(typeUrl: string, name: string, namespace: string): string {
-  return JSON.stringify([typeUrl, name, name.includes(".") ? "" : namespace])
+  return JSON.stringify([typeUrl, name, isTableType(typeUrl) ? namespace : ""])
 }
 
 function file(index: Map<string, Set<Entry>>, keys: Iterable<string>, entry: Entry): void {

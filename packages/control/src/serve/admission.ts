@@ -103,11 +103,12 @@ function addressOf({ webhooks, mesh }: ControlPlaneOptions, port: number): Webho
 }
 
 function handlerOptions({ options, policies, reflectors, registry }: AdmissionParts): HandlerOptions {
-  const { mesh, injection } = options
+  const { mesh, clusterDomain, injection } = options
   const { names } = mesh
   const serverName = `${names.mesh}d.${names.rootNamespace}.svc`
   return {
     mesh,
+    clusterDomain,
     injection: {
       names,
       image: injection.image,

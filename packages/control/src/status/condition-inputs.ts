@@ -48,7 +48,9 @@ export interface ConditionInputs {
   readonly enforcement: EnforcementCount
   /** Of a MeshService. */
   readonly clients: ClientCount | undefined
-  /** Of a MeshService: its hosts, as it spells them, that an older one governs. */
+  /** Of a MeshService: its hosts, as it spells them, of other namespaces, where it speaks to its own callers alone. */
+  readonly guestHosts: readonly string[]
+  /** Of a MeshService: its hosts, as it spells them, that another one governs. */
   readonly governedByOthers: readonly GovernedHost[]
   /** Of a RequestAuthentication: its issuers whose keys are fetched, and how many rules bring their own. */
   readonly keySets: readonly { readonly issuer: string; readonly state: KeySetState | undefined }[]

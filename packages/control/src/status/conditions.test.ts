@@ -26,6 +26,7 @@ function inputs(of: ConditionInputs["document"], more: Partial<ConditionInputs> 
     enforcement: { ...NONE, proxies: 3, enforcing: 3 },
     clients: undefined,
     governedByOthers: [],
+    guestHosts: [],
     keySets: [],
     inlineKeySets: 0,
     superseded: undefined,
@@ -170,7 +171,12 @@ describe("Enforced", () => {
     [
       "routes of a host that an older one governs",
       inputs(routes, { governedByOthers: [{ host: "web", by: "foo/old" }] }),
-      "False Superseded: in use by nobody: `foo/old` is older and governs `web`",
+      "False Superseded: in use by nobody: `foo/old` governs `web`",
+    ],
+    [
+      "routes of another namespace's host",
+      inputs(routes, { guestHosts: ["web.app"] }),
+      "True NoClients: no connected client asks for its hosts; whoever asks gets this version; affects callers in `foo` alone, because `web.app` is not of that namespace",
     ],
     [
       "routes that a client refuses",

@@ -52,13 +52,20 @@ function condition(
   }
 }
 
-function accepted({ document, faults, mesh, reach }: ConditionInputs): Said {
+function accepted({ document, faults, mesh, reach, guestHosts }: ConditionInputs): Said {
   if (document === undefined) {
     const message = `not valid: ${someOf(faults.slice(0, 3), faults.length, 3)}`
     return { status: "False", reason: "Invalid", message }
   }
   const message = `${describe(document, mesh)}, on ${counted(reach.workloads, "workload")} ${scopeOf(document, mesh.names.rootNamespace)}`
-  return { status: "True", reason: "Valid", message }
+  if (guestHosts.length === 0) return { status: "True", reason: "Valid", message }
+  return { status: "True", reason: "OwnCallersOnly", message: `${ownCallersOnly(document, guestHosts)}; ${message}` }
+}
+
+/** Whoever reads a status must not believe that others are concerned. */
+function ownCallersOnly({ metadata: { namespace } }: PolicyDocument, hosts: readonly string[]): string {
+  const named = someOf(hosts.map(host => `\`${oneLine(host)}\``))
+  return `affects callers in \`${namespace}\` alone, because ${named} is not of that namespace`
 }
 
 function scopeOf({ metadata: { namespace }, kind }: PolicyDocument, rootNamespace: string): string {
@@ -143,14 +150,18 @@ function enforced({ document, reach, generation, mesh, enforcement, keySets }: C
   return { status: "False", reason, message: [progress, ...rest.filter(part => part !== "")].join("; ") }
 }
 
-function routed({ document, generation, clients, governedByOthers }: ConditionInputs): Said {
+function routed({ document, generation, clients, governedByOthers, guestHosts }: ConditionInputs): Said {
   if (document === undefined)
     return { status: "False", reason: "Invalid", message: "an invalid document is sent to nobody" }
-  const others = governedByOthers.map(({ host, by }) => `\`${by}\` is older and governs \`${host}\``)
+  const others = governedByOthers.map(({ host, by }) => `\`${by}\` governs \`${host}\``)
   if (document.kind === "MeshService" && others.length >= document.spec.hosts.length) {
     return { status: "False", reason: "Superseded", message: `in use by nobody: ${someOf(others)}` }
   }
-  const except = others.length === 0 ? "" : `; except that ${someOf(others)}`
+  const exceptions = [
+    others.length === 0 ? "" : `; except that ${someOf(others)}`,
+    document.kind !== "MeshService" || guestHosts.length === 0 ? "" : `; ${ownCallersOnly(document, guestHosts)}`,
+  ]
+  const except = exceptions.join("")
   if (clients === undefined || clients.clients === 0) {
     const message = `no connected client asks for its hosts; whoever asks gets this version${except}`
     return { status: "True", reason: "NoClients", message }

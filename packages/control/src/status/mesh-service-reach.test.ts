@@ -2,6 +2,7 @@
 import type { MeshService } from "@merlon/policy"
 import { expect, test } from "vitest"
 import type { MeshServiceEntry } from "../registry/mesh-directory.js"
+import { SCOPE } from "../routes/testing/mesh.js"
 import { governedByOthers, meshServiceReach } from "./mesh-service-reach.js"
 import { document, workload } from "./testing/documents.js"
 
@@ -46,9 +47,21 @@ test("a host belongs to the oldest that names it, in whatever spelling", () => {
     aged("young", ["web.foo", "api", "db"], 3),
   ]
   const all = [young, middle, old]
-  expect(governedByOthers(young, all, "cluster.local")).toEqual([
+  expect(governedByOthers(young, all, SCOPE)).toEqual([
     { host: "web.foo", by: "foo/old" },
     { host: "api", by: "foo/middle" },
   ])
-  expect(governedByOthers(old, all, "cluster.local")).toEqual([])
+  expect(governedByOthers(old, all, SCOPE)).toEqual([])
+})
+
+test("a guest has no rivals but those that its own callers hear", () => {
+  const of = (namespace: string, day: number) =>
+    document("MeshService", "m", { hosts: ["web.foo"] }, { namespace, creationTimestamp: `2026-01-0${day}T00:00:00Z` })
+  const [tenant, other, root, owner] = ["evil", "other", "merlon-system", "foo"].map((namespace, day) =>
+    of(namespace, day + 1),
+  ) as [MeshService, MeshService, MeshService, MeshService] // four in, four out
+  expect(governedByOthers(tenant, [tenant, other], SCOPE)).toEqual([])
+  expect(governedByOthers(tenant, [tenant, other, root], SCOPE)).toEqual([{ host: "web.foo", by: "merlon-system/m" }])
+  expect(governedByOthers(root, [tenant, other, root], SCOPE)).toEqual([])
+  expect(governedByOthers(root, [tenant, owner, root], SCOPE)).toEqual([{ host: "web.foo", by: "foo/m" }])
 })

@@ -5,8 +5,9 @@
 import type { Destination, MeshService } from "@merlon/policy"
 import type { MeshDirectory } from "../registry/mesh-directory.js"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
+import { byPrecedence, hostsOf, isHeard, type MeshScope } from "../routes/host-governance.js"
 import { hostCandidates } from "../routes/host-name.js"
-import { addressedHost, byPrecedence, destinationsOf, isSubset } from "../routes/mesh-service-index.js"
+import { addressedHost, destinationsOf, isSubset } from "../routes/mesh-service-index.js"
 import type { GovernedHost } from "./condition-inputs.js"
 
 export interface MeshServiceReach {
@@ -45,27 +46,26 @@ export function meshServiceReach(document: MeshService, directory: Directory, cl
   return { workloads, missing: [...missing], hosts }
 }
 
-/** Hosts of the document that another one governs: of several that name a host only one routes it. */
+/** Hosts of the document that another one governs: of several that its callers hear only one routes a host. */
 export function governedByOthers(
   document: MeshService,
   others: Iterable<MeshService>,
-  clusterDomain: string,
+  scope: MeshScope,
 ): readonly GovernedHost[] {
-  const rivals = [...others].map(other => ({ other, hosts: governedHosts(other, clusterDomain) }))
+  const { namespace } = document.metadata
+  const rivals = [...others].map(other => ({ other, hosts: hostsOf(other, scope) }))
   const ownerOf = (host: string): MeshService | undefined => {
-    const order = byPrecedence(host)
-    const before = rivals.filter(({ other, hosts }) => hosts.has(host) && order(other, document) < 0)
+    const order = byPrecedence(host, scope)
+    const before = rivals.filter(
+      ({ other, hosts }) =>
+        hosts.has(host) && isHeard(other.metadata.namespace, host, namespace, scope) && order(other, document) < 0,
+    )
     return before.map(({ other }) => other).sort(order)[0]
   }
-  const { namespace } = document.metadata
   return document.spec.hosts.flatMap(host => {
-    const owner = hostCandidates(host, namespace, clusterDomain).flatMap(spelling => ownerOf(spelling) ?? [])[0]
+    const owner = hostCandidates(host, namespace, scope.clusterDomain).flatMap(spelling => ownerOf(spelling) ?? [])[0]
     return owner === undefined ? [] : [{ host, by: `${owner.metadata.namespace}/${owner.metadata.name}` }]
   })
-}
-
-export function governedHosts({ metadata, spec }: MeshService, clusterDomain: string): ReadonlySet<string> {
-  return new Set(spec.hosts.flatMap(host => hostCandidates(host, metadata.namespace, clusterDomain)))
 }
 
 function behind(

@@ -5,9 +5,9 @@
 import type { Kind, PolicyDocument, Status } from "@merlon/policy"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import type { StoredPolicy } from "../policies/stored-policy.js"
+import { hostsOf, type MeshScope } from "../routes/host-governance.js"
 import { keySetsOf } from "../snapshot/shelved-policy.js"
 import type { EnforcementTally } from "./enforcement.js"
-import { governedHosts } from "./mesh-service-reach.js"
 
 export interface PolicyEntry {
   readonly key: string
@@ -33,7 +33,7 @@ export interface PolicyEntry {
 
 const NO_HOSTS: ReadonlySet<string> = new Set()
 
-export function entryOf(stored: StoredPolicy, clusterDomain: string): PolicyEntry {
+export function entryOf(stored: StoredPolicy, scope: MeshScope): PolicyEntry {
   const { key, kind, namespace, name, object, written, inForce, faults } = stored
   return {
     key,
@@ -45,7 +45,7 @@ export function entryOf(stored: StoredPolicy, clusterDomain: string): PolicyEntr
     inForce,
     faults: faults.map(({ message }) => message),
     keySets: written === undefined || written.kind === "MeshService" ? [] : keySetsOf(written),
-    governs: inForce?.kind === "MeshService" ? governedHosts(inForce, clusterDomain) : NO_HOSTS,
+    governs: inForce?.kind === "MeshService" ? hostsOf(inForce, scope) : NO_HOSTS,
     tally: undefined,
     hosts: NO_HOSTS,
     written: undefined,

@@ -225,7 +225,7 @@ describe("each kind", () => {
     expect(stage.said("MeshService", "foo/young")).toContain("True NoClients")
     stage.apply(stored("MeshService", "old", { hosts: ["web.foo"] }))
     await stage.clock.advance(2_000)
-    expect(stage.said("MeshService", "foo/young")).toContain("`foo/old` is older and governs `web`")
+    expect(stage.said("MeshService", "foo/young")).toContain("`foo/old` governs `web`")
     stage.remove("MeshService", "foo/old")
     await stage.clock.advance(2_000)
     expect(stage.said("MeshService", "foo/young")).toContain("True NoClients")

@@ -9,6 +9,7 @@ import { type KubernetesObject, policyTypes } from "../kubernetes/resource-type.
 import { type Clock, systemClock } from "../observe/clock.js"
 import { changesMeaning, type PolicyChange, type PolicySource } from "../policies/stored-policy.js"
 import type { DirectoryChange } from "../registry/mesh-directory.js"
+import { scopeOf } from "../routes/route-context.js"
 import type { EventSink } from "./events.js"
 import { entryOf, PolicyEntries, type PolicyEntry } from "./policy-entry.js"
 import { makeStatus, type StatusSources, tallyNow } from "./status-maker.js"
@@ -133,7 +134,7 @@ export class StatusController {
       if (echo === undefined || !sameStatus(echo, object.status as Status | undefined)) this.#changed(known)
       return
     }
-    const entry = entryOf(after, this.#options.clusterDomain)
+    const entry = entryOf(after, scopeOf(this.#options))
     this.#entries.set(entry)
     this.#changed(entry)
     // Those it stood beside before, and those it stands beside now.

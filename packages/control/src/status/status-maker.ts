@@ -14,6 +14,8 @@ import type { ProxyLedger } from "../distribution/ledger.js"
 import type { KeySets } from "../keysets/key-sets.js"
 import type { MeshDirectory } from "../registry/mesh-directory.js"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
+import { guestHosts } from "../routes/host-governance.js"
+import { scopeOf } from "../routes/route-context.js"
 import type { ConditionInputs, Reach } from "./condition-inputs.js"
 import { statusOf } from "./conditions.js"
 import { EnforcementTally } from "./enforcement.js"
@@ -61,8 +63,9 @@ export function makeStatus(
     clients: document?.kind === "MeshService" ? sources.clients?.count(namespace, name) : undefined,
     governedByOthers:
       document?.kind === "MeshService"
-        ? governedByOthers(document, meshServicesBeside(entry, entries), sources.clusterDomain)
+        ? governedByOthers(document, meshServicesBeside(entry, entries), scopeOf(sources))
         : [],
+    guestHosts: document?.kind === "MeshService" ? guestHosts(document, scopeOf(sources)) : [],
     ...keysOf(document?.kind === "RequestAuthentication" ? document : undefined, sources.keySets),
     superseded:
       document?.kind === "PeerAuthentication"

@@ -7,6 +7,7 @@ import type { MeshWorkload, WorkloadPort } from "../../registry/mesh-workload.js
 
 export const MESH = meshConfig()
 export const CLUSTER_DOMAIN = "cluster.local"
+export const SCOPE = { clusterDomain: CLUSTER_DOMAIN, rootNamespace: MESH.names.rootNamespace }
 
 export interface WorkloadWords {
   readonly namespace?: string

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who may say how a host is called (docs/semantics.md, "Who governs a host"): MeshServices of its Service's own namespace,
+// then those of the root namespace. One that stands elsewhere is a guest: it speaks to callers of its own namespace
+// alone, and only where nobody else speaks, so that no tenant can lead another's calls away or strip their encryption.
+
+import { byAge, type MeshService } from "@merlon/policy"
+import { hostAliases, hostCandidates } from "./host-name.js"
+
+export interface MeshScope {
+  readonly clusterDomain: string
+  readonly rootNamespace: string
+}
+
+/** Undefined for a host that is no Service's name. */
+export function namespaceOf(host: string, { clusterDomain }: MeshScope): string | undefined {
+  return hostAliases(host, clusterDomain)[1]?.split(".")[1]
+}
+
+/** Whether documents of the namespace speak to its own callers alone. */
+export function isGuest(namespace: string, host: string, scope: MeshScope): boolean {
+  return namespace !== namespaceOf(host, scope) && namespace !== scope.rootNamespace
+}
+
+/** Whether documents of one namespace are heard by callers of another, for the host. */
+export function isHeard(namespace: string, host: string, caller: string | undefined, scope: MeshScope): boolean {
+  return namespace === caller || !isGuest(namespace, host, scope)
+}
+
+/** Own namespace, root namespace, guests; the oldest first among each. */
+export function byPrecedence(host: string, scope: MeshScope): (a: MeshService, b: MeshService) => number {
+  const own = namespaceOf(host, scope)
+  const rank = ({ metadata: { namespace } }: MeshService): number =>
+    namespace === own ? 0 : namespace === scope.rootNamespace ? 1 : 2
+  return (a, b) => rank(a) - rank(b) || byAge(a, b)
+}
+
+/** Every host that a MeshService speaks for, in all full spellings it may have. */
+export function hostsOf({ metadata, spec }: MeshService, { clusterDomain }: MeshScope): ReadonlySet<string> {
+  return new Set(spec.hosts.flatMap(host => hostCandidates(host, metadata.namespace, clusterDomain)))
+}
+
+/** Hosts of the document, as it spells them, for which it is a guest. */
+export function guestHosts({ metadata: { namespace }, spec }: MeshService, scope: MeshScope): readonly string[] {
+  return spec.hosts.filter(host =>
+    hostCandidates(host, namespace, scope.clusterDomain).every(spelling => isGuest(namespace, spelling, scope)),
+  )
+}
