@@ -29,7 +29,8 @@ export interface Connection {
 export interface HttpRequest {
   readonly method: string
   readonly scheme: string
-  readonly host: string
+  /** `:authority` or `Host`; absent where the request names none. */
+  readonly host: string | undefined
   /** In origin form, as received. */
   readonly target: string
   readonly headers: HeaderLines

@@ -11,7 +11,7 @@ import type { Attributes } from "./request/attributes.js"
 import type { PolicyDocument } from "./resources/document.js"
 import { select } from "./selection/select.js"
 import type { Workload } from "./selection/workload.js"
-import { compileTokenRules, type KeySetLookup, type TokenProgram } from "./tokens/program.js"
+import { compileTokenRules, issuersOf, type KeySetLookup, type TokenProgram } from "./tokens/program.js"
 
 export interface Program {
   readonly workload: Workload
@@ -31,11 +31,13 @@ export function compile(
   mesh: MeshConfig,
   keySets: KeySetLookup = () => undefined,
 ): Program {
+  const tokens = compileTokenRules(select("RequestAuthentication", documents, workload, mesh), keySets)
+  const issuers = { enforced: issuersOf(tokens), promoted: issuersOf(tokens.shadow ?? tokens) }
   return {
     workload,
     mesh,
-    tokens: compileTokenRules(select("RequestAuthentication", documents, workload, mesh), keySets),
-    authorization: new Authorization(select("AuthorizationPolicy", documents, workload, mesh), mesh),
+    tokens,
+    authorization: new Authorization(select("AuthorizationPolicy", documents, workload, mesh), mesh, issuers),
     peers: new PeerModes(documents, workload, mesh),
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The set under analysis, laid out once for all checks: documents by kind, rules compiled, and the reach of each policy.
 
+import { attributeTable } from "../authorization/attributes.js"
 import { type CompiledRule, compileRule } from "../authorization/rule.js"
 import type { MeshConfig } from "../mesh/config.js"
 import type {
@@ -26,6 +27,9 @@ export interface AnalysedRule {
   readonly shadow: boolean
   readonly scope: Scope
 }
+
+/** A rule is laid out once for all workloads it reaches; what is compared of it does not depend on their issuers. */
+const ANY_WORKLOAD = attributeTable(new Set())
 
 /** What a policy reaches: one namespace or all, and the labels it insists on. */
 export interface Scope {
@@ -89,7 +93,7 @@ export class PolicySet {
       policy,
       index,
       at: `spec.rules[${index}]`,
-      compiled: compileRule(ref, index, rule, this.mesh),
+      compiled: compileRule(ref, index, rule, this.mesh, ANY_WORKLOAD),
       action: spec.action ?? "ALLOW",
       shadow,
       scope,

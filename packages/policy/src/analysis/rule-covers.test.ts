@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it, test } from "vitest"
+import { attributeTable } from "../authorization/attributes.js"
 import { compileRule } from "../authorization/rule.js"
 import { from, to, when } from "../authorization/testing/judging.js"
 import { meshConfig } from "../mesh/config.js"
@@ -9,7 +10,7 @@ import { ruleCovers } from "./rule-covers.js"
 import { Work } from "./work.js"
 
 const mesh = meshConfig()
-const compiled = (rule: Rule) => compileRule({ namespace: "foo", name: "p" }, 0, rule, mesh)
+const compiled = (rule: Rule) => compileRule({ namespace: "foo", name: "p" }, 0, rule, mesh, attributeTable(new Set()))
 const covers = (wide: Rule, narrow: Rule, work = new Work()) => ruleCovers(compiled(wide), compiled(narrow), work)
 
 describe("one rule covers another", () => {

@@ -2,13 +2,14 @@
 // What a field of a rule looks at. An attribute knows how to read itself from a request and how to file values so that
 // a request finds them; matching one field and indexing ten thousand rules are the same operation.
 
-import type { Attributes, Claim } from "../request/attributes.js"
+import type { Attributes } from "../request/attributes.js"
 import { cidrCovers, type IpAddress, parseCidr } from "../request/ip.js"
 import { CidrIndex } from "./index/cidr-index.js"
 import { PatternIndex } from "./index/pattern-index.js"
-import { PrincipalIndex, parsePrincipal } from "./index/principal-index.js"
+import { PrincipalIndex } from "./index/principal-index.js"
 import { type Pattern, type PatternSyntax, parsePattern } from "./pattern.js"
 import { patternCovers } from "./pattern-covers.js"
+import { type Issuers, principalCovers, readPrincipal } from "./request-principal.js"
 
 export interface AttributeIndex<V> {
   /** What is filed under this value (as policies write it), made on first use. */
@@ -29,8 +30,8 @@ export interface Attribute {
   covers(wide: string, narrow: string): boolean
 }
 
-/** One text, or several of which one must match. What is not a string in a list never matches. */
-type Reading = string | readonly Claim[] | undefined
+/** One text, or several of which one must match. */
+type Reading = string | readonly string[] | undefined
 
 interface TextOptions {
   readonly syntax: PatternSyntax
@@ -80,7 +81,7 @@ class TextIndex<V> extends PatternIndex<V> implements AttributeIndex<V> {
     const reading = this.#read(attributes)
     if (reading === undefined) return false
     if (typeof reading === "string") return this.match(reading, visit)
-    for (const item of reading) if (typeof item === "string" && this.match(item, visit)) return true
+    for (const item of reading) if (this.match(item, visit)) return true
     return false
   }
 }
@@ -109,22 +110,22 @@ export function addressAttribute(name: string, read: (attributes: Attributes) =>
   }
 }
 
-export const requestPrincipal: Attribute = {
-  name: "request.auth.principal",
-  httpOnly: true,
-  index<V>(): AttributeIndex<V> {
-    const index = new PrincipalIndex<V>()
-    return {
-      entry: (value, create) => index.entry(value, create),
-      some({ token }, visit) {
-        if (token?.issuer === undefined || token.subject === undefined) return false
-        return index.some(token.issuer, token.subject, visit)
-      },
-    }
-  },
-  show: ({ token }) => (token === undefined ? undefined : `${token.issuer ?? ""}/${token.subject ?? ""}`),
-  covers(wide, narrow) {
-    const [outer, inner] = [parsePrincipal(wide), parsePrincipal(narrow)]
-    return patternCovers(outer.issuer, inner.issuer) && patternCovers(outer.subject, inner.subject)
-  },
+/** `<iss>/<sub>` of the verified token; which part of an entry is the issuer depends on the issuers that are named. */
+export function requestPrincipalAttribute(issuers: Issuers): Attribute {
+  return {
+    name: "request.auth.principal",
+    httpOnly: true,
+    index<V>(): AttributeIndex<V> {
+      const index = new PrincipalIndex<V>()
+      return {
+        entry: (value, create) => index.entry(readPrincipal(value, issuers), create),
+        some({ token }, visit) {
+          if (token?.issuer === undefined || token.subject === undefined) return false
+          return index.some(token.issuer, token.subject, visit)
+        },
+      }
+    },
+    show: ({ token }) => (token === undefined ? undefined : `${token.issuer ?? ""}/${token.subject ?? ""}`),
+    covers: principalCovers,
+  }
 }

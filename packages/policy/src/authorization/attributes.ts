@@ -1,10 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every attribute a rule can name, by the fields of `source` and `operation` and by condition key. Keys are read by the
-// same parser as in validation, and the compiler insists on an attribute for each, so neither knows one the other does not.
+// same parser as in validation, and the compiler insists on an attribute for each, so neither knows one the other does
+// not. One table serves one workload: how a request principal is read depends on the issuers named there.
 
 import type { Attributes, Claim } from "../request/attributes.js"
+import { claimTexts } from "../request/claim-text.js"
 import { type PlainAttribute, parseConditionKey } from "../resources/authorization-policy/condition-key.js"
-import { type Attribute, addressAttribute, requestPrincipal, textAttribute } from "./attribute.js"
+import { type Attribute, addressAttribute, requestPrincipalAttribute, textAttribute } from "./attribute.js"
+import type { Issuers } from "./request-principal.js"
+
+export interface AttributeTable {
+  /** Fields of `from[].source`, by their positive name. */
+  readonly source: Readonly<Record<string, Attribute>>
+  /** Fields of `to[].operation`, by their positive name. */
+  readonly operation: Readonly<Record<string, Attribute>>
+  /** The attribute of a condition key, or undefined where there is no such key. */
+  condition(key: string): Attribute | undefined
+}
 
 const wildcard = { syntax: "wildcard" } as const
 const claimText = { syntax: "wildcard", httpOnly: true } as const
@@ -23,66 +35,59 @@ const destinationPort = textAttribute("destination.port", { syntax: "literal" },
   String(destinationPort),
 )
 const sni = textAttribute("connection.sni", wildcard, ({ sni }) => sni)
-const host = textAttribute("host", { ...headerText, ignoreCase: true }, ({ http }) => http?.host.toLowerCase())
+const host = textAttribute("host", { ...headerText, ignoreCase: true }, ({ http }) => http?.host?.toLowerCase())
 const method = textAttribute("method", headerText, ({ http }) => http?.method)
 const path = textAttribute("path", { syntax: "path", httpOnly: true }, ({ http }) => http?.path)
 const audiences = claim("request.auth.audiences", ["aud"])
-const presenter = textAttribute("request.auth.presenter", claimText, ({ token }) => {
-  const azp = token && own(token.claims, "azp")
-  return typeof azp === "string" ? azp : undefined
-})
+const presenter = claim("request.auth.presenter", ["azp"])
 
-/** Fields of `from[].source`, by their positive name. */
-export const sourceFields = {
-  principals: principal,
-  requestPrincipals: requestPrincipal,
-  namespaces: namespace,
-  serviceAccounts: serviceAccount,
-  trustDomains: trustDomain,
-  ipBlocks: sourceIp,
-  remoteIpBlocks: remoteIp,
-} as const satisfies Record<string, Attribute>
+const operation = { hosts: host, ports: destinationPort, methods: method, paths: path } as const
 
-/** Fields of `to[].operation`, by their positive name. */
-export const operationFields = {
-  hosts: host,
-  ports: destinationPort,
-  methods: method,
-  paths: path,
-} as const satisfies Record<string, Attribute>
-
-/** Condition keys that stand alone. */
-const plainConditions: Readonly<Record<PlainAttribute, Attribute>> = {
-  "source.ip": sourceIp,
-  "remote.ip": remoteIp,
-  "source.namespace": namespace,
-  "source.principal": principal,
-  "source.serviceAccount": serviceAccount,
-  "source.trustDomain": trustDomain,
-  "request.auth.principal": requestPrincipal,
-  "request.auth.audiences": audiences,
-  "request.auth.presenter": presenter,
-  "destination.ip": destinationIp,
-  "destination.port": destinationPort,
-  "connection.sni": sni,
-}
-
-/** The attribute of a condition key, or undefined where there is no such key. */
-export function conditionAttribute(key: string): Attribute | undefined {
-  const parsed = parseConditionKey(key)
-  if ("problem" in parsed) return undefined
-  switch (parsed.attribute) {
-    case "request.headers":
-      return header(parsed.name)
-    case "request.auth.claims":
-      return claim(key, parsed.path)
-    default:
-      return plainConditions[parsed.attribute]
+export function attributeTable(issuers: Issuers): AttributeTable {
+  const requestPrincipal = requestPrincipalAttribute(issuers)
+  const plain: Readonly<Record<PlainAttribute, Attribute>> = {
+    "source.ip": sourceIp,
+    "remote.ip": remoteIp,
+    "source.namespace": namespace,
+    "source.principal": principal,
+    "source.serviceAccount": serviceAccount,
+    "source.trustDomain": trustDomain,
+    "request.auth.principal": requestPrincipal,
+    "request.auth.audiences": audiences,
+    "request.auth.presenter": presenter,
+    "destination.ip": destinationIp,
+    "destination.port": destinationPort,
+    "connection.sni": sni,
+  }
+  return {
+    source: {
+      principals: principal,
+      requestPrincipals: requestPrincipal,
+      namespaces: namespace,
+      serviceAccounts: serviceAccount,
+      trustDomains: trustDomain,
+      ipBlocks: sourceIp,
+      remoteIpBlocks: remoteIp,
+    },
+    operation,
+    condition(key) {
+      const parsed = parseConditionKey(key)
+      if ("problem" in parsed) return undefined
+      switch (parsed.attribute) {
+        case "request.headers":
+          return header(parsed.name)
+        case "request.auth.claims":
+          return claim(key, parsed.path)
+        default:
+          return plain[parsed.attribute]
+      }
+    },
   }
 }
 
 function header(name: string): Attribute {
-  return textAttribute(`request.headers[${name}]`, headerText, ({ http }) => {
+  const options = name === ":path" ? { ...headerText, syntax: "target" as const } : headerText
+  return textAttribute(`request.headers[${name}]`, options, ({ http }) => {
     if (http === undefined) return undefined
     switch (name) {
       case ":authority":
@@ -108,8 +113,7 @@ function claim(name: string, claimSegments: readonly string[]): Attribute {
       if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined
       value = own(value as ClaimObject, segment) // not an array, as just tested
     }
-    // Numbers, booleans and objects never match, not even `*`: a type is not coerced.
-    return typeof value === "string" || Array.isArray(value) ? value : undefined
+    return claimTexts(value)
   })
 }
 

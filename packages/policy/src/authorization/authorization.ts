@@ -6,45 +6,89 @@ import type { MeshConfig } from "../mesh/config.js"
 import type { Attributes } from "../request/attributes.js"
 import type { AuthorizationPolicy } from "../resources/document.js"
 import { isShadow } from "../selection/shadow.js"
+import { type AttributeTable, attributeTable } from "./attributes.js"
 import type { Decision, Verdict } from "./decision.js"
 import { type Action, type CompiledPolicy, Engine } from "./engine.js"
 import type { NearMiss } from "./nearest.js"
+import type { Issuers } from "./request-principal.js"
 import { type CompiledRule, compileRule, type RuleRef } from "./rule.js"
 
-interface Pools {
+interface Pool {
   readonly policies: readonly CompiledPolicy[]
-  readonly enforced: Engine
-  readonly promoted: Engine | undefined
+  readonly engine: Engine
+}
+
+interface Pools {
+  readonly enforced: Pool
+  /** As if every Shadow policy were enforced; undefined where there is none. */
+  readonly promoted: Pool | undefined
+}
+
+/** Who may issue tokens for the workload: those of enforced RequestAuthentications, and of all of them. */
+export interface NamedIssuers {
+  readonly enforced: Issuers
+  readonly promoted: Issuers
 }
 
 export class Authorization {
   readonly #http: Pools
   readonly #tcp: Pools
 
-  constructor(policies: readonly AuthorizationPolicy[], mesh: MeshConfig) {
-    const compiled = policies.map(policy => compilePolicy(policy, mesh))
-    this.#http = pools(compiled)
-    this.#tcp = pools(compiled.map(tcpPolicy))
+  constructor(
+    policies: readonly AuthorizationPolicy[],
+    mesh: MeshConfig,
+    readonly issuers: NamedIssuers,
+  ) {
+    const compiled = compilePolicies(policies, mesh, issuers.enforced)
+    const enforced = compiled.filter(({ shadow }) => !shadow)
+    const promoted = enforced.length === compiled.length ? undefined : promote(compiled, policies, mesh, issuers)
+    this.#http = { enforced: pool(enforced), promoted: promoted && pool(promoted) }
+    this.#tcp = { enforced: pool(enforced.map(tcpPolicy)), promoted: promoted && pool(promoted.map(tcpPolicy)) }
   }
 
   decide(attributes: Attributes): Decision {
     const { enforced, promoted } = this.#pools(attributes)
-    return new PooledDecision(enforced, attributes, promoted?.verdict(attributes))
+    return new PooledDecision(enforced.engine, attributes, promoted?.engine.verdict(attributes))
   }
 
-  /** Every compiled policy as it applies to HTTP requests. */
+  /** Every policy as it applies to HTTP requests, those in shadow as they would. */
   get httpPolicies(): readonly CompiledPolicy[] {
-    return this.#http.policies
+    return allOf(this.#http)
   }
 
-  /** Every compiled policy as it applies to this kind of traffic, for explaining. */
+  /** Every policy as it applies to this kind of traffic, those in shadow as they would. */
   policies(attributes: Attributes): readonly CompiledPolicy[] {
-    return this.#pools(attributes).policies
+    return allOf(this.#pools(attributes))
+  }
+
+  /** The enforced policies as they apply to this kind of traffic, for explaining. */
+  enforced(attributes: Attributes): readonly CompiledPolicy[] {
+    return this.#pools(attributes).enforced.policies
+  }
+
+  /** All policies as they would apply with those in shadow enforced; undefined where nothing is in shadow. */
+  promoted(attributes: Attributes): readonly CompiledPolicy[] | undefined {
+    return this.#pools(attributes).promoted?.policies
   }
 
   #pools({ http }: Attributes): Pools {
     return http === undefined ? this.#tcp : this.#http
   }
+}
+
+function allOf({ enforced, promoted }: Pools): readonly CompiledPolicy[] {
+  return [...enforced.policies, ...(promoted?.policies ?? []).filter(({ shadow }) => shadow)]
+}
+
+/** INVARIANT: what is in shadow, a RequestAuthentication's issuer included, never changes how an enforced rule reads. */
+function promote(
+  compiled: readonly CompiledPolicy[],
+  policies: readonly AuthorizationPolicy[],
+  mesh: MeshConfig,
+  { enforced, promoted }: NamedIssuers,
+): readonly CompiledPolicy[] {
+  const same = [...promoted].every(issuer => enforced.has(issuer))
+  return same ? compiled : compilePolicies(policies, mesh, promoted)
 }
 
 class PooledDecision implements Decision {
@@ -87,7 +131,16 @@ class PooledDecision implements Decision {
 
 const ACTIONS: readonly Action[] = ["ALLOW", "DENY", "AUDIT"]
 
-function compilePolicy({ metadata, spec, kind }: AuthorizationPolicy, mesh: MeshConfig): CompiledPolicy {
+function compilePolicies(policies: readonly AuthorizationPolicy[], mesh: MeshConfig, issuers: Issuers) {
+  const attributes = attributeTable(issuers)
+  return policies.map(policy => compilePolicy(policy, mesh, attributes))
+}
+
+function compilePolicy(
+  { metadata, spec, kind }: AuthorizationPolicy,
+  mesh: MeshConfig,
+  attributes: AttributeTable,
+): CompiledPolicy {
   const ref = { namespace: metadata.namespace, name: metadata.name }
   const action = spec.action ?? "ALLOW"
   // Validation refuses other actions; a policy that no pool asks would neither deny nor turn its scope to default-deny.
@@ -96,7 +149,7 @@ function compilePolicy({ metadata, spec, kind }: AuthorizationPolicy, mesh: Mesh
     ref,
     action,
     shadow: isShadow({ kind, metadata, spec }, mesh),
-    rules: (spec.rules ?? []).map((rule, index) => compileRule(ref, index, rule, mesh)),
+    rules: (spec.rules ?? []).map((rule, index) => compileRule(ref, index, rule, mesh, attributes)),
   }
 }
 
@@ -105,11 +158,4 @@ function tcpPolicy(policy: CompiledPolicy): CompiledPolicy {
   return { ...policy, rules: rules.filter((rule): rule is CompiledRule => rule !== undefined) }
 }
 
-function pools(policies: readonly CompiledPolicy[]): Pools {
-  const enforced = policies.filter(({ shadow }) => !shadow)
-  return {
-    policies,
-    enforced: new Engine(enforced),
-    promoted: enforced.length === policies.length ? undefined : new Engine(policies),
-  }
-}
+const pool = (policies: readonly CompiledPolicy[]): Pool => ({ policies, engine: new Engine(policies) })

@@ -3,9 +3,9 @@ import fc from "fast-check"
 import { expect, it } from "vitest"
 import { meshConfig } from "../mesh/config.js"
 import { compile, decide, explain } from "../program.js"
-import { policies, requests } from "./testing/arbitraries.js"
+import { issuers, policies, requests } from "./testing/arbitraries.js"
 import { naiveAudit, naiveDecide } from "./testing/oracle.js"
-import { workload } from "./testing/requests.js"
+import { naming, workload } from "./testing/requests.js"
 
 const mesh = meshConfig({ trustDomainAliases: ["old.td"] })
 /** On a busy machine fewer runs rather than a timeout. */
@@ -13,18 +13,20 @@ const runs = { numRuns: 4_000, interruptAfterTimeLimit: 15_000 }
 
 it("decides as the naive evaluator does", () => {
   const seen = new Map<string, number>()
+  const asked = fc.array(requests, { minLength: 1, maxLength: 5 })
   fc.assert(
-    fc.property(policies, fc.array(requests, { minLength: 1, maxLength: 5 }), (documents, attributes) => {
-      const program = compile(documents, workload, mesh)
+    fc.property(policies, issuers, issuers, asked, (documents, named, shadowed, attributes) => {
+      const program = compile([...documents, naming(named), naming(shadowed, "Shadow")], workload, mesh)
       const enforced = documents.filter(({ spec }) => spec.enforcement !== "Shadow")
       for (const request of attributes) {
         const decision = decide(program, request)
         const { verdict, stage, rule } = decision
-        expect({ verdict, stage, rule: rule?.id }).toEqual(naiveDecide(enforced, request, mesh))
-        expect(decision.audit?.id).toBe(naiveAudit(enforced, request, mesh))
+        expect({ verdict, stage, rule: rule?.id }).toEqual(naiveDecide(enforced, request, mesh, named))
+        expect(decision.audit?.id).toBe(naiveAudit(enforced, request, mesh, named))
         if (enforced.length < documents.length) {
           const { verdict, stage, rule } = decision.shadow ?? {}
-          expect({ verdict, stage, rule: rule?.id }).toEqual(naiveDecide(documents, request, mesh))
+          const all = [...named, ...shadowed]
+          expect({ verdict, stage, rule: rule?.id }).toEqual(naiveDecide(documents, request, mesh, all))
         } else expect(decision.shadow).toBeUndefined()
         const outcome = `${stage}/${verdict}`
         seen.set(outcome, (seen.get(outcome) ?? 0) + 1)
@@ -41,8 +43,8 @@ it("decides as the naive evaluator does", () => {
 
 it("explains what it decides", () => {
   fc.assert(
-    fc.property(policies, requests, (documents, request) => {
-      const program = compile(documents, workload, mesh)
+    fc.property(policies, issuers, issuers, requests, (documents, named, shadowed, request) => {
+      const program = compile([...documents, naming(named), naming(shadowed, "Shadow")], workload, mesh)
       const { verdict, stage, policy, rule, audit, shadow, nearest } = decide(program, request)
       const { policies: traced, protocol, ...explained } = explain(program, request)
       expect(explained).toEqual({ verdict, stage, policy, rule, audit, shadow, nearest })

@@ -47,11 +47,10 @@ export interface Trace extends Decision {
 const ORDER: Readonly<Record<Action, number>> = { AUDIT: 0, DENY: 1, ALLOW: 2 }
 
 export function explainAuthorization(authorization: Authorization, attributes: Attributes): Trace {
-  const compiled = authorization.policies(attributes)
-  const policies = compiled
-    .map(policy => tracePolicy(policy, attributes))
-    .sort((a, b) => ORDER[a.action] - ORDER[b.action])
-  const enforced = policies.filter(({ shadow }) => !shadow)
+  const compiled = authorization.enforced(attributes)
+  const enforced = traces(compiled, attributes)
+  const promoted = authorization.promoted(attributes)
+  const all = promoted && traces(promoted, attributes)
   const verdict = conclude(enforced)
   const missed = verdict.verdict === "deny" && verdict.rule === undefined
   const nearest = missed ? nearestAllow(compiled, attributes) : undefined
@@ -60,10 +59,18 @@ export function explainAuthorization(authorization: Authorization, attributes: A
     policy: nearest?.rule.policy ?? verdict.policy,
     nearest,
     audit: firstMatched(enforced, "AUDIT"),
-    shadow: enforced.length === policies.length ? undefined : conclude(policies),
+    shadow: all && conclude(all),
     protocol: attributes.http === undefined ? "tcp" : "http",
-    policies,
+    policies: inOrder([...enforced, ...(all ?? []).filter(({ shadow }) => shadow)]),
   }
+}
+
+function traces(policies: readonly CompiledPolicy[], attributes: Attributes): readonly PolicyTrace[] {
+  return inOrder(policies.map(policy => tracePolicy(policy, attributes)))
+}
+
+function inOrder(policies: readonly PolicyTrace[]): readonly PolicyTrace[] {
+  return [...policies].sort((a, b) => ORDER[a.action] - ORDER[b.action])
 }
 
 function conclude(policies: readonly PolicyTrace[]): Verdict {
@@ -84,7 +91,7 @@ function firstMatched(policies: readonly PolicyTrace[], action: Action): RuleRef
 }
 
 function nearestAllow(policies: readonly CompiledPolicy[], attributes: Attributes): NearMiss | undefined {
-  const rules = policies.filter(({ action, shadow }) => action === "ALLOW" && !shadow).flatMap(({ rules }) => rules)
+  const rules = policies.filter(({ action }) => action === "ALLOW").flatMap(({ rules }) => rules)
   return nearestMiss(
     [...rules].sort((a, b) => byId(a.ref, b.ref)),
     attributes,

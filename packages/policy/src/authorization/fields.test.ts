@@ -94,8 +94,8 @@ describe("fields", () => {
     [
       "a presenter that is a list",
       when("request.auth.presenter", { values: ["app"] }),
-      { claims: { azp: ["app"] } },
-      false,
+      { claims: { azp: ["web", "app"] } },
+      true,
     ],
     ["the host as a header", when("request.headers[:authority]", { values: ["a.com"] }), { host: "a.com" }, true],
     [
@@ -104,12 +104,7 @@ describe("fields", () => {
       { host: "a.com" },
       true,
     ],
-    [
-      "the host as its old header, which is always there",
-      when("request.headers[host]", { notValues: ["*"] }),
-      { host: "" },
-      false,
-    ],
+    ["the host as its old header, empty", when("request.headers[host]", { notValues: ["*"] }), { host: "" }, false],
     ["the method as a header", when("request.headers[:method]", { values: ["PUT"] }), { method: "PUT" }, true],
     ["the scheme as a header", when("request.headers[:scheme]", { values: ["http"] }), {}, true],
     ["a trust domain by prefix", from({ trustDomains: ["cluster*"] }), { peer }, true],
@@ -125,6 +120,16 @@ describe("fields", () => {
     ["a block of mapped addresses", from({ ipBlocks: ["::ffff:10.0.0.0/104"] }), { from: "10.2.3.4" }, true],
     ["every address of a family", from({ ipBlocks: ["0.0.0.0/0"] }), { from: "::1" }, false],
     ["any host, even an empty one", to({ hosts: ["*"] }), { host: "" }, true],
+    ["any host, of a request without one", to({ hosts: ["*"] }), { host: null }, false],
+    ["not a host, of a request without one", to({ notHosts: ["*"] }), { host: null }, true],
+    ["the host as a header, of none", when("request.headers[:authority]", { values: ["*"] }), { host: null }, false],
+    ["the host as its old header, of none", when("request.headers[host]", { notValues: ["*"] }), { host: null }, true],
+    ["the target `*` and every path", to({ paths: ["*"] }), { target: "*" }, true],
+    ["the target `*` and every path by prefix", to({ paths: ["/*"] }), { target: "*" }, true],
+    ["the target `*` and every path by template", to({ paths: ["/{**}"] }), { target: "*" }, true],
+    ["the target `*` and no path", to({ notPaths: ["/*"] }), { target: "*" }, false],
+    ["the target `*` and some paths", to({ paths: ["/", "/a*", "/{*}", "/a/{**}"] }), { target: "*" }, false],
+    ["the target `*` as a header", when("request.headers[:path]", { values: ["/*"] }), { target: "*" }, true],
     ["a condition on the principal", when("source.principal", { values: [peer] }), { peer }, true],
     ["a condition on the namespace", when("source.namespace", { values: ["f*"] }), { peer }, true],
     ["a condition on the service account", when("source.serviceAccount", { values: ["sleep"] }), { peer }, true],
@@ -165,8 +170,13 @@ describe("claims", () => {
     empty: "",
     emptyList: [],
     blank: [""],
+    nested: [[1], { a: 1 }, null],
     n: 1,
+    d: 1.5,
+    minus: -7,
+    huge: Number.POSITIVE_INFINITY,
     t: true,
+    f: false,
     z: null,
     o: { p: { q: "deep" } },
     "example.com/x": "slashed",
@@ -177,16 +187,29 @@ describe("claims", () => {
     ["list", "b", true],
     ["list", "c", false],
     ["mixed", "b", true],
-    ["mixed", "1", false],
+    ["mixed", "1", true],
+    ["mixed", "*", true],
+    ["nested", "1", false],
+    ["nested", "*", false],
     ["empty", "*", false],
     ["emptyList", "*", false],
     ["blank", "*", false],
     ["list", "*", true],
     ["list][0", "a", false],
     ["list][length", "*", false],
-    ["n", "1", false],
-    ["n", "*", false],
-    ["t", "true", false],
+    ["n", "1", true],
+    ["n", "1.0", false],
+    ["n", "*", true],
+    ["d", "1.5", true],
+    ["d", "1*", true],
+    ["minus", "-7", true],
+    ["huge", "null", false],
+    ["t", "true", true],
+    ["t", "tr*", true],
+    ["t", "false", false],
+    ["f", "false", true],
+    ["f", "*", true],
+    ["z", "null", false],
     ["z", "*", false],
     ["o", "*", false],
     ["o][p][q", "deep", true],
@@ -239,6 +262,36 @@ describe("request principals", () => {
     expect(matches(from({ requestPrincipals: [pattern] }), { claims: { iss, sub } })).toBe(expected)
   })
 
+  // Whom the workload's RequestAuthentications name decides where the issuer ends.
+  const i = "https://i.example"
+  test.each<[string, readonly string[], string, string, boolean]>([
+    [`${i}/${i}`, [i], i, i, true],
+    [`${i}/${i}`, [i], `${i}/https:/`, "i.example", false],
+    [`${i}/${i}`, [], i, i, false],
+    [`${i}/${i}`, ["https://other.example"], `${i}/https:/`, "i.example", true],
+    [`${i}/a/b`, [i], i, "a/b", true],
+    [`${i}/a/b`, [i], `${i}/a`, "b", false],
+    [`${i}/a/b`, [i, `${i}/a`], `${i}/a`, "b", true],
+    [`${i}/a/b`, [i, `${i}/a`], i, "a/b", false],
+    [`${i}/a/b`, [`${i}/`], i, "a/b", false],
+    [`${i}//b`, [`${i}/`], `${i}/`, "b", true],
+    [`${i}//b`, [i], i, "/b", true],
+    [`${i}/`, [i], i, "", true],
+    [`${i}/`, [i], i, "x", false],
+    ["/b", [""], "", "b", true],
+    [i, [i], i, "", false],
+    ["i", ["i"], "i", "", true],
+    [`${i}/a/*`, [i], i, "a/b", false],
+    [`${i}/a/*`, [i], `${i}/a`, "b", true],
+    ["*/a/b", [i], i, "a/b", false],
+    ["a*c/b/d", ["a*c"], "a*c", "b/d", true],
+  ])("%s, with the issuers %j named, of issuer %s and subject %s: %s", (pattern, issuers, iss, sub, expected) => {
+    const claims = { iss, sub }
+    expect(matches(from({ requestPrincipals: [pattern] }), { claims }, issuers)).toBe(expected)
+    expect(matches(when("request.auth.principal", { values: [pattern] }), { claims }, issuers)).toBe(expected)
+    expect(matches(from({ notRequestPrincipals: [pattern] }), { claims }, issuers)).toBe(!expected)
+  })
+
   it("needs both claims to be strings", () => {
     expect(matches(from({ requestPrincipals: ["*"] }), { claims: { iss: "i" } })).toBe(false)
     expect(matches(from({ requestPrincipals: ["*"] }), { claims: { iss: "i", sub: 7 } })).toBe(false)
@@ -267,8 +320,13 @@ describe("path templates", () => {
     ["/store/{**}/cart", "/store//cart", true],
     ["/store/{**}/cart", "/store/a/b/cart", true],
     ["/store/{**}/cart", "/store/cart", false],
-    ["/{*}", "/a|b", false],
-    ["/{**}", "/a/ä", false],
+    ["/{*}", "/a|b", true],
+    ["/{**}", "/a/ä", true],
+    ["/admin/{**}", "/admin/[x", true],
+    ["/admin/{**}", '/admin/"^x/|', true],
+    ["/admin/{*}/x", "/admin/[^|]/x", true],
+    ["/admin/{**}/x", "/admin/{y}/x", true],
+    ["/admin/{*}", "/admin/\u4e2d", true],
     ["/{*}/", "/a/", true],
   ])("%s and %s: %s", (template, target, expected) => {
     expect(matches(to({ paths: [template] }), { target })).toBe(expected)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from "vitest"
 import type { Attributes } from "../request/attributes.js"
-import { conditionAttribute } from "./attributes.js"
+import { attributeTable } from "./attributes.js"
 import { Criterion } from "./criterion.js"
 import { type Candidate, FirstMatch, type Need } from "./first-match.js"
 import { httpRequest } from "./testing/requests.js"
 
 const header = (name: string, ...values: string[]): Criterion => {
-  const attribute = conditionAttribute(`request.headers[${name}]`)
+  const attribute = attributeTable(new Set()).condition(`request.headers[${name}]`)
   if (attribute === undefined) throw new RangeError(name)
   return new Criterion(name, attribute, false, values)
 }

@@ -11,20 +11,26 @@ export type Pattern =
   | { readonly kind: "stars"; readonly pieces: readonly string[] }
 
 /** How the values of one attribute are read. */
-export type PatternSyntax = "literal" | "wildcard" | "path" | "stars"
+export type PatternSyntax = "literal" | "wildcard" | "path" | "target" | "stars"
 
 export function parsePattern(value: string, syntax: PatternSyntax): Pattern {
   switch (syntax) {
     case "literal":
       return { kind: "exact", text: value }
     case "path":
+      if (EVERY_PATH.includes(value)) return { kind: "present" }
       return isTemplate(value) ? templatePattern(value) : wildcardPattern(value)
+    case "target":
+      return value === "/*" ? { kind: "present" } : wildcardPattern(value)
     case "wildcard":
       return wildcardPattern(value)
     case "stars":
       return starsPattern(value)
   }
 }
+
+// What covers every path covers that of `OPTIONS *` too (RFC 9112 section 3.2.4), the only one without a slash.
+const EVERY_PATH: readonly string[] = ["/*", "/{**}"]
 
 // A leading star is looked at first, so `*v*` is a suffix match on the literal `v*`.
 function wildcardPattern(value: string): Pattern {

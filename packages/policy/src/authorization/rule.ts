@@ -5,7 +5,7 @@ import type { MeshConfig } from "../mesh/config.js"
 import type { Attributes } from "../request/attributes.js"
 import type { Condition, Operation, Rule, Source } from "../resources/authorization-policy/definition.js"
 import type { Attribute } from "./attribute.js"
-import { conditionAttribute, operationFields, sourceFields } from "./attributes.js"
+import type { AttributeTable } from "./attributes.js"
 import { type Clause, Criterion, clauseHolds } from "./criterion.js"
 import { type Candidate, FirstMatch, type Need } from "./first-match.js"
 import { expandPrincipal, expandTrustDomain } from "./trust-domains.js"
@@ -119,17 +119,25 @@ function sharedNeeds(clauses: readonly Clause[]): readonly Need[] {
   return shared
 }
 
-export function compileRule(policy: PolicyRef, index: number, rule: Rule, mesh: MeshConfig): CompiledRule {
+export function compileRule(
+  policy: PolicyRef,
+  index: number,
+  rule: Rule,
+  mesh: MeshConfig,
+  attributes: AttributeTable,
+): CompiledRule {
   const { namespace, name } = policy
   const ref = { policy, rule: index, id: `ns[${namespace}]-policy[${name}]-rule[${index}]` }
   const domains = [mesh.trustDomain, ...mesh.trustDomainAliases]
   const values: ValueReader = (attribute, written) => compiledValues(attribute, written, namespace, domains)
   return new CompiledRule(ref, {
-    from: (rule.from ?? []).map(({ source }, i) => fieldsClause(`from[${i}].source`, source, sourceFields, values)),
-    to: (rule.to ?? []).map(({ operation }, i) =>
-      fieldsClause(`to[${i}].operation`, operation, operationFields, values),
+    from: (rule.from ?? []).map(({ source }, i) =>
+      fieldsClause(`from[${i}].source`, source, attributes.source, values),
     ),
-    when: (rule.when ?? []).flatMap((condition, i) => conditionClause(`when[${i}]`, condition, values)),
+    to: (rule.to ?? []).map(({ operation }, i) =>
+      fieldsClause(`to[${i}].operation`, operation, attributes.operation, values),
+    ),
+    when: (rule.when ?? []).flatMap((condition, i) => conditionClause(`when[${i}]`, condition, attributes, values)),
   })
 }
 
@@ -165,8 +173,13 @@ function positive(field: string): string {
   return field.startsWith("not") ? `${field.charAt(3).toLowerCase()}${field.slice(4)}` : field
 }
 
-function conditionClause(at: string, { key, values = [], notValues = [] }: Condition, read: ValueReader): Clause {
-  const attribute = conditionAttribute(key)
+function conditionClause(
+  at: string,
+  { key, values = [], notValues = [] }: Condition,
+  attributes: AttributeTable,
+  read: ValueReader,
+): Clause {
+  const attribute = attributes.condition(key)
   // Validation refuses unknown keys; a program is never built around a condition nobody can check.
   if (attribute === undefined) throw new RangeError(`unknown attribute \`${key}\` at ${at}.key`)
   // Likewise a condition that asks for nothing: as a criterion it would hold for everyone.

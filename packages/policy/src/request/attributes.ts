@@ -14,8 +14,8 @@ export interface HeaderLines {
 export interface HttpAttributes {
   /** As received: methods are compared with regard to case. */
   readonly method: string
-  /** `:authority` or `Host`, with its port if it has one. */
-  readonly host: string
+  /** `:authority` or `Host`, with its port if it has one; absent where the request names none, as HTTP/1.0 may. */
+  readonly host: string | undefined
   readonly scheme: string
   /** Normalised (see `normalizePath`), without query. */
   readonly path: string

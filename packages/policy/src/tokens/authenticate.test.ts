@@ -273,6 +273,7 @@ describe("the reply", () => {
         "JwtHeaderBadBase64": "Jwt header is an invalid Base64url encoded",
         "JwtHeaderBadJson": "Jwt header is an invalid JSON",
         "JwtHeaderBadKid": "Jwt header [kid] field is not a string",
+        "JwtHeaderCritNotSupported": "Jwt header [crit] names an extension that is not supported",
         "JwtIatNotInteger": "Jwt payload [iat] field is not an integer",
         "JwtIatOutOfRange": "Jwt payload [iat] field is not a positive 64 bit integer",
         "JwtIssNotString": "Jwt payload [iss] field is not a string",

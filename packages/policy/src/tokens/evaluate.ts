@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The judgement over all rules and all tokens of a request.
-//  - A rule is missing (it finds no token), ok (ALL tokens it finds verify for it) or at fault (its first failing one,
-//    from the last collected to the first).
-//  - The request passes if ANY rule is ok or ALL are missing, AND EVERY spot with a token is accepted by ANY rule that
-//    looks there; and no rule with `presence: REQUIRED` is missing.
-//  - The reason given: the first rule at fault, unless that is only an unknown issuer; then the last rule at fault for
-//    another reason; then the unknown issuer. That is what Envoy's walk over "P1 or … or Pn or all of them" amounts to.
-//    Where some rule is ok, only faults at spots that nobody accepts count.
+//  - EVERY token is judged on its own: it is good if ANY rule that looks where it stands accepts it, whatever becomes of
+//    the others. The request passes if all its tokens are good, AND no rule with `presence: REQUIRED` finds none.
+//  - The caller is who the first rule that accepts a token sees in the first of those it accepts.
+//  - The reason given is a fault of tokens that nobody accepts. A rule's fault is its first failing one, from the last
+//    collected to the first; told is that of the first rule at fault, unless that is only an unknown issuer; then of the
+//    last rule at fault for another reason; then the unknown issuer. That is what Envoy's walk over "P1 or … or Pn or all
+//    of them" amounts to.
 //  - A rule looks at a token's issuer before its keys: a token of another rule's issuer costs no key work and does not
 //    hide the fault that the right rule finds. Then signature, time, audience.
 
@@ -25,7 +25,7 @@ export interface Evaluation {
   readonly fault: TokenFault | undefined
   /** The rule that accepted, or the one whose fault is reported. */
   readonly by: TokenRule | undefined
-  /** What the first rule that is ok sees in its first token. */
+  /** What the first rule that accepts a token sees in the first it accepts. */
   readonly view: TokenView | undefined
   readonly spots: readonly Spot[]
   /** Ids of key sets that lack the key a token names. */
@@ -55,7 +55,6 @@ export function evaluate(
 
   for (const rule of rules) {
     let missing = true
-    let failed = false
     let first: TokenView | undefined
     for (let at = rule.slots.length - 1; at >= 0; at--) {
       const found = bySlot[rule.slots[at] ?? -1]
@@ -66,7 +65,6 @@ export function evaluate(
         if (candidate === undefined) continue
         const verdict = judge(rule, candidate, now, memory)
         if (typeof verdict === "string") {
-          failed = true
           rejections ??= []
           rejections.push({ rule, spot: candidate.spot, fault: verdict })
           if (lacksKey(rule, candidate)) unknownKeys = withId(unknownKeys, rule.keySetId)
@@ -80,7 +78,7 @@ export function evaluate(
       }
     }
     if (missing && rule.required) required ??= rule
-    if (!failed && first !== undefined && accepting === undefined) {
+    if (first !== undefined && accepting === undefined) {
       accepting = rule
       view = first
     }
@@ -88,7 +86,7 @@ export function evaluate(
 
   const keys = unknownKeys ?? NONE
   if (rejections !== undefined) {
-    const chosen = choose(rejections, accepting !== undefined)
+    const chosen = choose(rejections)
     if (chosen !== undefined) {
       return { fault: chosen.fault, by: chosen.rule, view: undefined, spots, unknownKeys: keys }
     }
@@ -124,13 +122,13 @@ function readingOf(found: Found, memory: TokenMemory | undefined): TokenReading 
   return found.reading
 }
 
-/** undefined where the request may pass all the same, because some rule is ok and another accepts every token. */
-function choose(rejections: readonly Rejection[], accepted: boolean): Rejection | undefined {
+/** undefined where the request may pass all the same, because some rule accepts each token that another refused. */
+function choose(rejections: readonly Rejection[]): Rejection | undefined {
   let first: Rejection | undefined
   let telling: Rejection | undefined
   let rule: TokenRule | undefined
   for (const rejection of rejections) {
-    if (accepted && rejection.spot.by !== undefined) continue
+    if (rejection.spot.by !== undefined) continue
     // Only the first fault of a rule is its status.
     if (rejection.rule === rule) continue
     rule = rejection.rule

@@ -11,6 +11,8 @@ const TABLE = {
   JwtHeaderBadAlg: [401, "Jwt header [alg] field is required and must be a string"],
   JwtHeaderAlgNotSupported: [401, "Jwt header [alg] is not supported"],
   JwtHeaderBadKid: [401, "Jwt header [kid] field is not a string"],
+  // Ours: others pass such tokens.
+  JwtHeaderCritNotSupported: [401, "Jwt header [crit] names an extension that is not supported"],
   JwtPayloadBadBase64: [401, "Jwt payload is an invalid Base64url encoded"],
   JwtPayloadBadJson: [401, "Jwt payload is an invalid JSON"],
   JwtIssNotString: [401, "Jwt payload [iss] field is not a string"],

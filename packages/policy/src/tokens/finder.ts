@@ -16,8 +16,8 @@ import type { TokenView } from "./view.js"
 export interface TokenRequest {
   readonly method: string
   readonly scheme: string
-  /** `:authority` or `Host`. */
-  readonly host: string
+  /** `:authority` or `Host`; absent where the request names none. */
+  readonly host: string | undefined
   /** Origin form, with the query. */
   readonly target: string
   readonly headers: HeaderLines

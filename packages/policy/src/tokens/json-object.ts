@@ -15,11 +15,25 @@ const MAX_DEPTH = 32
 // `ignoreBOM` keeps a byte order mark in the text, where JSON.parse refuses it.
 const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 
+/** The text of the bytes, or undefined where they are none. */
+export function decodeText(bytes: Uint8Array): string | undefined {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
 /** The object that the bytes spell, or undefined where they spell anything else. */
 export function parseJsonObject(bytes: Uint8Array): JsonObject | undefined {
+  const text = decodeText(bytes)
+  return text === undefined ? undefined : parseJsonText(text)
+}
+
+export function parseJsonText(text: string): JsonObject | undefined {
   let value: unknown
   try {
-    value = JSON.parse(utf8.decode(bytes))
+    value = JSON.parse(text)
   } catch {
     return undefined
   }

@@ -2,7 +2,8 @@
 // Where a rule looks for its token. A rule that names no place looks at `Authorization: Bearer` and the query parameter
 // `access_token`. A header's prefix must stand at the start of the value. On the two headers that carry credentials a
 // prefix of the form of an authentication scheme is compared without regard to case (RFC 9110 section 11.1), also when
-// it is configured; every other prefix is compared exactly.
+// it is configured, and ends where the scheme's name does: whatever a reader may take for a separator behind it, a tab
+// or worse, what follows is a credential of that scheme. Every other prefix is compared exactly.
 
 import type { JwtRule } from "../resources/request-authentication/definition.js"
 
@@ -19,6 +20,7 @@ export interface HeaderLocation {
 export type Location = HeaderLocation | { readonly kind: "param" | "cookie"; readonly name: string }
 
 const CREDENTIALS: ReadonlySet<string> = new Set(["authorization", "proxy-authorization"])
+const SCHEME_CHARACTER = /[!#$%&'*+.^_`|~0-9A-Za-z-]/
 const SCHEME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+ *$/
 
 const DEFAULTS: readonly Location[] = [
@@ -48,13 +50,20 @@ function headerLocation(name: string, prefix: string): HeaderLocation {
 export function tokenIn(line: string, { prefix, scheme }: HeaderLocation): string | undefined {
   const value = trimmed(line)
   if (prefix === "") return value
-  if (!value.startsWith(prefix)) {
-    if (!scheme || value.slice(0, prefix.length).toLowerCase() !== prefix.toLowerCase()) return undefined
-  }
-  for (let at = prefix.length; at < value.length; at++)
-    if (isTokenCharacter(value.charCodeAt(at))) return value.slice(at)
+  const start = scheme ? schemeEnd(value, prefix) : value.startsWith(prefix) ? prefix.length : undefined
+  if (start === undefined) return undefined
+  for (let at = start; at < value.length; at++) if (isTokenCharacter(value.charCodeAt(at))) return value.slice(at)
   // Nothing in it can be a token: the whole value is taken, and refused as one.
   return value
+}
+
+/** Where the scheme ends in the value. A prefix that ends in a blank wants the name to end there, and something after. */
+function schemeEnd(value: string, prefix: string): number | undefined {
+  if (value.startsWith(prefix)) return prefix.length
+  const name = prefix.trimEnd()
+  if (value.slice(0, name.length).toLowerCase() !== name.toLowerCase()) return undefined
+  if (name === prefix) return name.length
+  return value.length > name.length && !SCHEME_CHARACTER.test(value.charAt(name.length)) ? name.length : undefined
 }
 
 // RFC 9110 section 5.5: blanks around a field value are no part of it. HTTP/2 does not always have them removed.

@@ -34,6 +34,11 @@ export function keySetId({ issuer, jwksUri }: Pick<JwtRule, "issuer" | "jwksUri"
   return JSON.stringify([issuer ?? "", jwksUri ?? ""])
 }
 
+/** Every issuer that a rule names. */
+export function issuersOf({ rules }: TokenRules): ReadonlySet<string> {
+  return new Set(rules.flatMap(({ issuer }) => issuer ?? []))
+}
+
 export function compileTokenRules(policies: readonly RequestAuthentication[], keySets: KeySetLookup): TokenProgram {
   const enforced = policies.filter(({ spec }) => spec.enforcement !== "Shadow")
   const shadow = enforced.length < policies.length ? compile(policies, keySets) : undefined

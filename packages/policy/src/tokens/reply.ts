@@ -8,7 +8,7 @@ const MAX_PATH = 256
 
 /** The value of `WWW-Authenticate` (RFC 6750 section 3): a missing token is no error, so it gets no error code. */
 export function challengeFor(fault: TokenFault, { scheme, host, target }: TokenRequest): string {
-  const realm = quotable(`${scheme}://${host}${target.slice(0, MAX_PATH)}`)
+  const realm = quotable(`${scheme}://${host ?? ""}${target.slice(0, MAX_PATH)}`)
   return fault === "JwtMissing" ? `Bearer realm="${realm}"` : `Bearer realm="${realm}", error="invalid_token"`
 }
 

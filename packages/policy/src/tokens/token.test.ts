@@ -60,8 +60,22 @@ describe("the three sections", () => {
     expect(fault(text)).toBe(expected)
   })
 
-  it("tolerates exact padding in the header, and ignores `crit`, `typ` and `cty`", () => {
-    const header = Buffer.from(JSON.stringify({ alg: "ES256", typ: 1, cty: {}, crit: ["x"] }))
+  // RFC 7515 section 4.1.11, RFC 7797 section 6.
+  it.each([
+    { crit: ["exp"], exp: 1 },
+    { crit: ["b64"], b64: false },
+    { crit: ["b64"], b64: true },
+    { crit: ["alg"] },
+    { crit: [] },
+    { crit: "b64" },
+    { crit: null },
+    { b64: false },
+  ])("rejects a header with %j, which says that it must be understood", extension => {
+    expect(fault(`${encode({ alg: "ES256", ...extension })}.${PAYLOAD}.AAAA`)).toBe("JwtHeaderCritNotSupported")
+  })
+
+  it("tolerates exact padding in the header, and ignores `typ`, `cty` and what it does not know", () => {
+    const header = Buffer.from(JSON.stringify({ alg: "ES256", typ: 1, cty: {}, b64: true, x: ["y"] }))
     for (const text of [
       header,
       Buffer.concat([header, Buffer.from(" ")]),

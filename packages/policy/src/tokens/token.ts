@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 // A signed token in compact form (RFC 7515 section 7.1), read but not believed: format, algorithm and claim types only.
 // Three non-empty sections, canonical base64url, JSON objects. Exact padding is tolerated in the header, as Envoy does;
-// nowhere else. `crit`, `typ` and `cty` are ignored. The text is bounded before anything is decoded.
+// nowhere else. `typ` and `cty` are ignored, `crit` never: it names what a reader must understand, and we understand no
+// extension. The text is bounded before anything is decoded.
 
 import type { Claim } from "../request/attributes.js"
 import { findAlgorithm } from "./algorithms.js"
 import { scrubAudience } from "./audience.js"
 import { decodeBase64url, decodePaddedBase64url, isBase64url } from "./base64url.js"
+import { quoteInexactNumbers } from "./exact-numbers.js"
 import type { TokenFault } from "./faults.js"
-import { type JsonObject, parseJsonObject } from "./json-object.js"
+import { decodeText, type JsonObject, parseJsonObject, parseJsonText } from "./json-object.js"
 import type { Signed } from "./signature.js"
 
 export interface Token extends Signed {
   /** The middle section exactly as sent. */
   readonly payload: string
+  /** Numbers that a double cannot hold are text. */
   readonly claims: JsonObject
   readonly issuer: string | undefined
   readonly subject: string | undefined
@@ -48,14 +51,19 @@ export function parseToken(text: string): Token | TokenFault {
   if (algorithm === undefined) return "JwtHeaderAlgNotSupported"
   const kid = header.kid ?? ""
   if (typeof kid !== "string" || header.kid === null) return "JwtHeaderBadKid"
+  // RFC 7515 section 4.1.11; an empty or malformed list is as bad. RFC 7797 section 6: `b64: false` must stand in `crit`,
+  // and what a reader makes of the payload without it is anybody's guess.
+  if (header.crit !== undefined || header.b64 === false) return "JwtHeaderCritNotSupported"
 
   const payload = text.slice(first + 1, second)
   const payloadBytes = decodeBase64url(payload)
   if (payloadBytes === undefined) return "JwtPayloadBadBase64"
-  const claims = parseJsonObject(payloadBytes)
+  const json = decodeText(payloadBytes)
+  const claims = json === undefined ? undefined : parseJsonText(json)
   if (claims === undefined) return "JwtPayloadBadJson"
   const fault = checkTypes(claims)
   if (fault !== undefined) return fault
+  const quoted = json && quoteInexactNumbers(json)
 
   const signature = text.slice(second + 1)
   if (!isBase64url(signature)) return "JwtSignatureBadBase64"
@@ -66,7 +74,7 @@ export function parseToken(text: string): Token | TokenFault {
     signingInput: text.slice(0, second),
     signature,
     payload,
-    claims,
+    claims: quoted === undefined ? claims : (parseJsonText(quoted) ?? claims),
     issuer: stringOf(claims.iss),
     subject: stringOf(claims.sub),
     issuedAt: numberOf(claims.iat),

@@ -27,7 +27,9 @@ describe("a request", () => {
     ["GET http://x HTTP/1.1\r\nHost: h\r\n", "/", "x"],
     ["OPTIONS * HTTP/1.1\r\nHost: h\r\n", "*", "h"],
     ["OPTIONS http://x HTTP/1.1\r\nHost: h\r\n", "*", "x"],
-    ["GET / HTTP/1.0\r\n", "/", ""],
+    ["GET / HTTP/1.0\r\n", "/", undefined],
+    ["GET / HTTP/1.0\r\nHost:\r\n", "/", ""],
+    ["GET http://x/ HTTP/1.0\r\n", "/", "x"],
     ["GET / HTTP/1.1\r\nHost:\r\n", "/", ""],
     ["GET / HTTP/1.1\r\nHost: [::1]:80\r\n", "/", "[::1]:80"],
   ])("%j asks for %s at %s", (head, target, host) => {

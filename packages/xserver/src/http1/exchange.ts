@@ -275,7 +275,7 @@ export class Exchange implements UpstreamListener {
       decisionId: this.#decisionId ?? this.#admission?.decisionId,
       requestId: this.#requestId,
       method: head.method,
-      host: head.host,
+      host: head.host ?? "",
       path: query < 0 ? head.target : head.target.slice(0, query),
       status: this.#status,
       bytesReceived: this.#bytesReceived,

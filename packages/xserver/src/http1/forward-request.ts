@@ -31,7 +31,7 @@ export function requestHeadText(
   connection: ForwardedConnection,
 ): string {
   const { headers, framing } = head
-  let text = `${head.method} ${target} HTTP/1.1\r\nhost: ${head.host}\r\n`
+  let text = `${head.method} ${target} HTTP/1.1\r\nhost: ${head.host ?? ""}\r\n`
   let forwardedFor = ""
   let trailers = false
   const edited = edits.removeHeaders.length > 0 || edits.setHeaders.length > 0

@@ -41,6 +41,20 @@ async function forwarded(text: string): Promise<{ url: string; header: (name: st
   return { url, header }
 }
 
+describe("a request without Host", () => {
+  test.each([
+    ["ALLOW", { hosts: ["*"] }, 403],
+    ["ALLOW", { notHosts: ["a"] }, 200],
+    ["DENY", { hosts: ["*"] }, 200],
+    ["DENY", { notHosts: ["a"] }, 403],
+    ["ALLOW", { paths: ["/"] }, 200],
+  ])("has none under %s %j: %s", async (action, operation, status) => {
+    await start({ documents: [document("AuthorizationPolicy", { action, rules: [{ to: [{ operation }] }] })] })
+    const client = await rig.client()
+    expect(await client.send("GET / HTTP/1.0\r\n\r\n").response()).toContain(`HTTP/1.1 ${status} `)
+  })
+})
+
 describe("a refusal", () => {
   it("says what it must and keeps the connection", async () => {
     await start({ documents: [denyAdmin] })

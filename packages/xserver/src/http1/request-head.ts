@@ -14,8 +14,8 @@ export interface RequestHead {
   readonly method: string
   /** In origin form, or `*`; as written otherwise. */
   readonly target: string
-  /** Empty where an HTTP/1.0 client named none. */
-  readonly host: string
+  /** Absent where an HTTP/1.0 client named none: absence has a meaning of its own for rules. */
+  readonly host: string | undefined
   /** 0 or 1, of HTTP/1. */
   readonly minorVersion: number
   readonly headers: HeaderBlock
@@ -75,7 +75,7 @@ function parseVersion(text: string, at: number): number | undefined {
 }
 
 interface Seen {
-  host: string
+  host: string | undefined
   close: boolean
   keepAlive: boolean
   upgradeNamed: boolean
@@ -85,7 +85,7 @@ interface Seen {
 
 function lookThrough(headers: HeaderBlock, minorVersion: number): Seen | HttpFault {
   const seen: Seen = {
-    host: "",
+    host: undefined,
     close: false,
     keepAlive: false,
     upgradeNamed: false,
@@ -97,9 +97,10 @@ function lookThrough(headers: HeaderBlock, minorVersion: number): Seen | HttpFau
     const kind = headers.kind(index)
     if (kind === FIELD_KIND.plain) continue
     if (kind === FIELD_KIND.host) {
-      seen.host = headers.value(index)
+      const host = headers.value(index)
       if (++hosts > 1) return "two-hosts"
-      if (!isHost(seen.host)) return "bad-host"
+      if (!isHost(host)) return "bad-host"
+      seen.host = host
     } else if (kind === FIELD_KIND.connection) {
       const options = headers.value(index).toLowerCase()
       if (hasOption(options, "close")) seen.close = true

@@ -116,7 +116,7 @@ function bounded(attributes: Attributes, program: Program): Attributes | undefin
   const { http, remoteIp } = attributes
   if (http === undefined) return attributes
   const { host, path, query } = http
-  if (host.length + path.length + query.length > MAX_TEXT) return undefined
+  if ((host ?? "").length + path.length + query.length > MAX_TEXT) return undefined
   let left = MAX_HEADER_CHARACTERS
   const headers = new Map<string, readonly string[]>()
   for (const name of askedHeaders(program, attributes)) {
@@ -130,7 +130,7 @@ function bounded(attributes: Attributes, program: Program): Attributes | undefin
     ...attributes,
     // Behind trusted proxies it is cut from a header.
     remoteIp: { ...remoteIp, text: copy(remoteIp.text) },
-    http: { ...http, host: copy(host), path: copy(path), query: copy(query), headers },
+    http: { ...http, host: host === undefined ? undefined : copy(host), path: copy(path), query: copy(query), headers },
   }
 }
 

@@ -3,7 +3,7 @@
 // verified, principals of issuers nobody configures, tokens that are verified and then required by nobody.
 
 import type { Criterion } from "../../authorization/criterion.js"
-import { parsePrincipal } from "../../authorization/index/principal-index.js"
+import { readPrincipal } from "../../authorization/request-principal.js"
 import type { RequestAuthentication } from "../../resources/document.js"
 import { nearest } from "../../resources/nearest.js"
 import { applies } from "../../selection/select.js"
@@ -73,7 +73,7 @@ export function unknownIssuers(set: PolicySet): readonly AnalysisFinding[] {
     if (issuers === undefined) return []
     return principals.flatMap(({ field, values }) =>
       values.flatMap(value => {
-        const { issuer } = parsePrincipal(value)
+        const { issuer } = readPrincipal(value, issuers)
         if (issuer.kind !== "exact" || issuers.has(issuer.text)) return []
         const why = `no RequestAuthentication in scope has the issuer \`${issuer.text}\` of \`${value}\``
         const near = fixes.size < MAX_COMPARED ? [...issuers].slice(0, MAX_COMPARED) : []

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Path templates by segment, so that templates which share a beginning are walked once and a path is cut once.
 
-import { areSegments, isOneSegment, type PathTemplate } from "../path-template.js"
+import type { PathTemplate } from "../path-template.js"
 import { RadixTree } from "./radix-tree.js"
 
 interface Node<V> {
@@ -74,8 +74,8 @@ function literalNode<V>(at: Node<V>, segment: string): Node<V> {
 
 function walk<V>(at: Node<V>, path: string, from: number, visit: (value: V) => boolean): boolean {
   const { many, manyMore, literal, literals, one } = at
-  if (many !== undefined && path.endsWith(many.tail) && fills(many, path, from) && visit(many.value)) return true
-  if (manyMore?.some(path, more => fills(more, path, from) && visit(more.value))) return true
+  if (many !== undefined && path.endsWith(many.tail) && reaches(many, path, from) && visit(many.value)) return true
+  if (manyMore?.some(path, more => reaches(more, path, from) && visit(more.value))) return true
   if (literal === undefined && one === undefined) return false
   const slash = path.indexOf("/", from)
   const end = slash < 0 ? path.length : slash
@@ -85,13 +85,12 @@ function walk<V>(at: Node<V>, path: string, from: number, visit: (value: V) => b
     const further = literals.get(path.slice(from, end))
     if (further !== undefined && step(further, path, slash, visit)) return true
   }
-  return one !== undefined && isOneSegment(path, from, end) && step(one, path, slash, visit)
+  return one !== undefined && from < end && step(one, path, slash, visit)
 }
 
-/** Whether `{**}` may stand for what lies between here and the tail. */
-function fills({ tail }: Many<unknown>, path: string, from: number): boolean {
-  const end = path.length - tail.length
-  return end >= from && areSegments(path, from, end)
+/** Whether the tail begins behind the head; `{**}` takes whatever lies between. */
+function reaches({ tail }: Many<unknown>, path: string, from: number): boolean {
+  return path.length - tail.length >= from
 }
 
 function step<V>(to: Node<V>, path: string, slash: number, visit: (value: V) => boolean): boolean {

@@ -36,8 +36,13 @@ const requestPrincipals = pick(
   "iss/a/b",
   "iss/a*",
   "https://a.com/*",
+  "https://a.com/https://a.com",
+  "iss/",
+  "/sub",
 )
 const blocks = pick("10.0.0.0/8", "10.1.0.0/16", "10.1.2.3", "0.0.0.0/0", "192.168.0.0/16", "::1", "fd00::/8", "::/0")
+/** What the RequestAuthentications of the workload name, enforced and in shadow. */
+export const issuers = fc.subarray(["iss", "iss/a", "https://a.com", "https://a.com/https:/", ""])
 const hosts = pick("a.com", "*.a.com", "a.com:*", "A.COM:8080", "*", "x*")
 const methods = pick("GET", "POST", "*", "get", "P*")
 const ports = pick("80", "8080", "443", "080")
@@ -57,8 +62,11 @@ const paths = pick(
   "/{*}/{*}",
   "/a/{*}/{**}",
   "/x*y",
+  "/*",
+  "/{**}",
+  "/{*}",
 )
-const texts = pick("v1", "v*", "*1", "*", "v2", "", "admin", "*v*").filter(value => value !== "")
+const texts = pick("v1", "v*", "*1", "*", "v2", "admin", "*v*", "true", "7", "1.5", "/*", "a.com")
 
 const field = <K extends string>(name: K, values: fc.Arbitrary<string>) =>
   fc.record(
@@ -95,6 +103,8 @@ const condition: fc.Arbitrary<Condition> = fc.oneof(
   keyed(
     pick(
       "request.headers[X-V]",
+      "request.headers[:path]",
+      "request.headers[host]",
       "request.auth.claims[groups]",
       "request.auth.claims[n][deep]",
       "request.auth.claims[num]",
@@ -164,12 +174,17 @@ export const policies: fc.Arbitrary<readonly AuthorizationPolicy[]> = fc
 const claims = fc.record(
   {
     iss: pick("iss", "https://a.com", "iss/a", ""),
-    sub: pick("sub", "s", "b", "a/b", ""),
+    sub: pick("sub", "s", "b", "a/b", "", "https://a.com"),
     aud: fc.oneof(pick("v1", "x"), fc.constant(["v2", "v1"])),
-    azp: fc.oneof(pick("v1", "admin"), fc.constant(["v1"])),
-    groups: fc.oneof(pick("v1", "", "admin"), fc.constant(["v2", "x", "*"]), fc.constant([7, true, "v1"])),
+    azp: fc.oneof(pick("v1", "admin"), fc.constant(["v1"]), fc.constant([true])),
+    groups: fc.oneof(
+      pick("v1", "", "admin"),
+      fc.constant(["v2", "x", "*"]),
+      fc.constant([7, true, "v1"]),
+      fc.constant([[7], null]),
+    ),
     n: fc.oneof(fc.constant({ deep: "v1" }), fc.constant({ deep: ["v2"] }), pick("v1")),
-    num: fc.oneof(fc.constant(1), fc.constant(true), fc.constant(null)),
+    num: fc.constantFrom(1, 7, 1.5, true, false, null),
   },
   { requiredKeys: [] },
 )
@@ -184,7 +199,7 @@ const asked: fc.Arbitrary<Asked> = fc.record(
     ),
     claims,
     method: pick("GET", "POST", "get"),
-    host: pick("a.com", "w.a.com", "A.com:8080", ""),
+    host: fc.constantFrom("a.com", "w.a.com", "A.com:8080", "", null),
     target: pick(
       "/",
       "/a",
@@ -198,6 +213,9 @@ const asked: fc.Arbitrary<Asked> = fc.record(
       "/x*y",
       "/a/%7C/c",
       "/a/|/c",
+      "/a/[x",
+      '/"^',
+      "*",
     ),
     headers: fc.oneof(
       fc.constant({ "x-v": ["v1"] }),

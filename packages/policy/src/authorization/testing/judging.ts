@@ -3,12 +3,12 @@
 
 import { compile, decide } from "../../program.js"
 import type { Condition, Operation, Rule, Source } from "../../resources/authorization-policy/definition.js"
-import { type Asked, allow, httpRequest, mesh, workload } from "./requests.js"
+import { type Asked, allow, httpRequest, mesh, naming, workload } from "./requests.js"
 
 export const from = (source: Source): Rule => ({ from: [{ source }] })
 export const to = (operation: Operation): Rule => ({ to: [{ operation }] })
 export const when = (key: string, condition: Omit<Condition, "key">): Rule => ({ when: [{ key, ...condition }] })
 
-/** Whether an ALLOW policy of this one rule lets the request through. */
-export const matches = (rule: Rule, asked: Asked): boolean =>
-  decide(compile([allow(rule)], workload, mesh), httpRequest(asked)).verdict === "allow"
+/** Whether an ALLOW policy of this one rule lets the request through, where these issuers are named. */
+export const matches = (rule: Rule, asked: Asked, issuers: readonly string[] = []): boolean =>
+  decide(compile([allow(rule), naming(issuers)], workload, mesh), httpRequest(asked)).verdict === "allow"

@@ -14,38 +14,50 @@ export interface NaiveVerdict {
   readonly rule: string | undefined
 }
 
+/** What decides besides documents and request: the mesh, and who is named as issuer. */
+interface Known {
+  readonly mesh: MeshConfig
+  readonly issuers: readonly string[]
+}
+
 type Values = readonly string[] | undefined
 
 export function naiveDecide(
   policies: readonly AuthorizationPolicy[],
   attributes: Attributes,
   mesh: MeshConfig,
+  issuers: readonly string[] = [],
 ): NaiveVerdict {
   const of = (action: string) => policies.filter(({ spec }) => (spec.action ?? "ALLOW") === action)
-  const denied = matches(of("DENY"), "DENY", attributes, mesh)
+  const denied = matches(of("DENY"), "DENY", attributes, { mesh, issuers })
   if (denied !== undefined) return { verdict: "deny", stage: "deny", rule: denied }
   if (of("ALLOW").length === 0) return { verdict: "allow", stage: "default", rule: undefined }
-  const allowed = matches(of("ALLOW"), "ALLOW", attributes, mesh)
+  const allowed = matches(of("ALLOW"), "ALLOW", attributes, { mesh, issuers })
   return { verdict: allowed === undefined ? "deny" : "allow", stage: "allow", rule: allowed }
 }
 
 /** Compared by its result alone: the smallest id among all rules that match. */
-export function naiveAudit(policies: readonly AuthorizationPolicy[], attributes: Attributes, mesh: MeshConfig) {
+export function naiveAudit(
+  policies: readonly AuthorizationPolicy[],
+  attributes: Attributes,
+  mesh: MeshConfig,
+  issuers: readonly string[] = [],
+) {
   const audits = policies.filter(({ spec }) => spec.action === "AUDIT")
-  return matches(audits, "AUDIT", attributes, mesh)
+  return matches(audits, "AUDIT", attributes, { mesh, issuers })
 }
 
 function matches(
   policies: readonly AuthorizationPolicy[],
   action: string,
   attributes: Attributes,
-  mesh: MeshConfig,
+  known: Known,
 ): string | undefined {
   const ids: string[] = []
   for (const { metadata, spec } of policies) {
     for (const [index, rule] of (spec.rules ?? []).entries()) {
       if (action === "ALLOW" && attributes.http === undefined && usesHttp(rule)) continue
-      if (ruleMatches(rule, metadata.namespace, attributes, mesh)) {
+      if (ruleMatches(rule, metadata.namespace, attributes, known)) {
         ids.push(`ns[${metadata.namespace}]-policy[${metadata.name}]-rule[${index}]`)
       }
     }
@@ -72,26 +84,22 @@ function usesHttp({ from = [], to = [], when = [] }: Rule): boolean {
   return named || when.some(({ key }) => key.startsWith("request."))
 }
 
-function ruleMatches(
-  { from = [], to = [], when = [] }: Rule,
-  namespace: string,
-  a: Attributes,
-  mesh: MeshConfig,
-): boolean {
-  const fromOk = from.length === 0 || from.some(({ source }) => sourceMatches(source ?? {}, namespace, a, mesh))
+function ruleMatches({ from = [], to = [], when = [] }: Rule, namespace: string, a: Attributes, known: Known): boolean {
+  const fromOk = from.length === 0 || from.some(({ source }) => sourceMatches(source ?? {}, namespace, a, known))
   const toOk = to.length === 0 || to.some(({ operation }) => operationMatches(operation ?? {}, a))
-  return fromOk && toOk && when.every(condition => conditionMatches(condition, namespace, a, mesh))
+  return fromOk && toOk && when.every(condition => conditionMatches(condition, namespace, a, known))
 }
 
-function sourceMatches(s: Source, namespace: string, a: Attributes, mesh: MeshConfig): boolean {
+function sourceMatches(s: Source, namespace: string, a: Attributes, known: Known): boolean {
   return (
-    both(s.principals, s.notPrincipals, value => principal(value, a, mesh)) &&
+    both(s.principals, s.notPrincipals, value => principal(value, a, known)) &&
     both(s.namespaces, s.notNamespaces, value => peerNamespace(value, a)) &&
     both(s.serviceAccounts, s.notServiceAccounts, value => serviceAccount(value, namespace, a)) &&
-    both(s.trustDomains, s.notTrustDomains, value => trustDomain(value, a, mesh)) &&
+    both(s.trustDomains, s.notTrustDomains, value => trustDomain(value, a, known)) &&
     both(s.ipBlocks, s.notIpBlocks, value => inBlock(value, a.sourceIp)) &&
     both(s.remoteIpBlocks, s.notRemoteIpBlocks, value => inBlock(value, a.remoteIp)) &&
-    (a.http === undefined || both(s.requestPrincipals, s.notRequestPrincipals, value => requestPrincipal(value, a)))
+    (a.http === undefined ||
+      both(s.requestPrincipals, s.notRequestPrincipals, value => requestPrincipal(value, a, known)))
   )
 }
 
@@ -100,22 +108,26 @@ function operationMatches(o: Operation, a: Attributes): boolean {
   if (!both(o.ports, o.notPorts, value => Number(value) === a.destinationPort)) return false
   if (http === undefined) return true
   return (
-    both(o.hosts, o.notHosts, value => text(value.toLowerCase(), http.host.toLowerCase(), true)) &&
+    both(
+      o.hosts,
+      o.notHosts,
+      value => http.host !== undefined && text(value.toLowerCase(), http.host.toLowerCase(), true),
+    ) &&
     both(o.methods, o.notMethods, value => text(value, http.method, true)) &&
     both(o.paths, o.notPaths, value => path(value, http.path))
   )
 }
 
-function conditionMatches(c: Condition, namespace: string, a: Attributes, mesh: MeshConfig): boolean {
+function conditionMatches(c: Condition, namespace: string, a: Attributes, known: Known): boolean {
   if (c.key.startsWith("request.") && a.http === undefined) return true
-  return both(c.values, c.notValues, value => conditionValue(c.key, value, namespace, a, mesh))
+  return both(c.values, c.notValues, value => conditionValue(c.key, value, namespace, a, known))
 }
 
-function conditionValue(key: string, value: string, namespace: string, a: Attributes, mesh: MeshConfig): boolean {
+function conditionValue(key: string, value: string, namespace: string, a: Attributes, known: Known): boolean {
   const anyOf = (found: Claim | undefined): boolean =>
-    typeof found === "string"
-      ? text(value, found, false)
-      : Array.isArray(found) && found.some(item => typeof item === "string" && text(value, item, false))
+    (Array.isArray(found) ? found : [found]).some(
+      item => ["string", "number", "boolean"].includes(typeof item) && text(value, `${item}`, false),
+    )
   switch (key) {
     case "source.ip":
       return inBlock(value, a.sourceIp)
@@ -128,23 +140,23 @@ function conditionValue(key: string, value: string, namespace: string, a: Attrib
     case "connection.sni":
       return a.sni !== undefined && text(value, a.sni, false)
     case "source.principal":
-      return principal(value, a, mesh)
+      return principal(value, a, known)
     case "source.namespace":
       return peerNamespace(value, a)
     case "source.serviceAccount":
       return serviceAccount(value, namespace, a)
     case "source.trustDomain":
-      return trustDomain(value, a, mesh)
+      return trustDomain(value, a, known)
     case "request.auth.principal":
-      return requestPrincipal(value, a)
+      return requestPrincipal(value, a, known)
     case "request.auth.audiences":
       return anyOf(a.token?.claims.aud)
     case "request.auth.presenter":
-      return typeof a.token?.claims.azp === "string" && anyOf(a.token.claims.azp)
+      return anyOf(a.token?.claims.azp)
   }
   const header = /^request\.headers\[(.+)\]$/.exec(key)?.[1]
-  if (header !== undefined)
-    return (a.http?.headers.get(header.toLowerCase()) ?? []).some(line => text(value, line, true))
+  if (header === ":path" && value === "/*") return a.http !== undefined
+  if (header !== undefined) return headerLines(header.toLowerCase(), a).some(line => text(value, line, true))
   const inner = /^request\.auth\.claims\[(.+)\]$/.exec(key)?.[1] ?? ""
   let claim: Claim | undefined = a.token?.claims
   for (const segment of inner.split("][")) {
@@ -154,6 +166,13 @@ function conditionValue(key: string, value: string, namespace: string, a: Attrib
         : undefined
   }
   return anyOf(claim)
+}
+
+function headerLines(name: string, { http }: Attributes): readonly string[] {
+  if (http === undefined) return []
+  const { host, path, query } = http
+  if (name === "host" || name === ":authority") return host === undefined ? [] : [host]
+  return name === ":path" ? [path + query] : (http.headers.get(name) ?? [])
 }
 
 function both(values: Values, notValues: Values, test: (value: string) => boolean): boolean {
@@ -172,18 +191,18 @@ function text(pattern: string, value: string, emptyIsPresent: boolean): boolean 
 const escaped = (literal: string): string => literal.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
 
 function path(pattern: string, value: string): boolean {
+  if (pattern === "/*" || pattern === "/{**}") return true
   if (!pattern.includes("{*}") && !pattern.includes("{**}")) return text(pattern, value, false)
-  const pchar = "[A-Za-z0-9\\-._~%!$&'()+,;:@=*"
   const expression = pattern
     .split(/(\{\*\*?\})/)
-    .map(piece => (piece === "{*}" ? `${pchar}]+` : piece === "{**}" ? `${pchar}/]*` : escaped(piece)))
+    .map(piece => (piece === "{*}" ? "[^/]+" : piece === "{**}" ? ".*" : escaped(piece)))
     .join("")
-  return new RegExp(`^${expression}$`).test(value)
+  return new RegExp(`^${expression}$`, "s").test(value)
 }
 
-function principal(value: string, { peer }: Attributes, mesh: MeshConfig): boolean {
+function principal(value: string, { peer }: Attributes, known: Known): boolean {
   if (peer === undefined) return false
-  const domains = [mesh.trustDomain, ...mesh.trustDomainAliases]
+  const domains = [known.mesh.trustDomain, ...known.mesh.trustDomainAliases]
   const [domain, ...rest] = value.split("/")
   const ours = rest.length === 4 && (domain === "cluster.local" || domains.includes(domain ?? ""))
   const written = ours ? domains.map(known => [known, ...rest].join("/")) : [value]
@@ -199,8 +218,8 @@ function serviceAccount(value: string, namespace: string, { peer }: Attributes):
   return peer !== undefined && qualified === `${peer.namespace}/${peer.serviceAccount}`
 }
 
-function trustDomain(value: string, { peer }: Attributes, mesh: MeshConfig): boolean {
-  const domains = [mesh.trustDomain, ...mesh.trustDomainAliases]
+function trustDomain(value: string, { peer }: Attributes, known: Known): boolean {
+  const domains = [known.mesh.trustDomain, ...known.mesh.trustDomainAliases]
   const written = domains.includes(value) ? domains : [value]
   return peer !== undefined && written.some(pattern => text(pattern, peer.trustDomain, false))
 }
@@ -216,7 +235,7 @@ function inBlock(value: string, address: IpAddress): boolean {
   return bits(block.address).slice(0, block.bits) === bits(address).slice(0, block.bits)
 }
 
-function requestPrincipal(value: string, { token }: Attributes): boolean {
+function requestPrincipal(value: string, { token }: Attributes, { issuers }: Known): boolean {
   const { issuer, subject } = token ?? {}
   if (issuer === undefined || subject === undefined) return false
   const slash = value.lastIndexOf("/")
@@ -230,5 +249,7 @@ function requestPrincipal(value: string, { token }: Attributes): boolean {
     if (slash < 0) return text(value, issuer, false) && subject !== ""
     return issuer === iss && text(sub, subject, false)
   }
+  const fitting = issuers.filter(known => value.startsWith(`${known}/`)).sort((a, b) => b.length - a.length)
+  if (fitting.length > 0) return issuer === fitting[0] && `${issuer}/${subject}` === value
   return issuer === iss && subject === sub
 }

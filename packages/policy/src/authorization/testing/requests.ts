@@ -7,13 +7,14 @@ import { type IpAddress, parseIp } from "../../request/ip.js"
 import { normalizeTarget } from "../../request/path.js"
 import { parseSpiffeId } from "../../request/spiffe-id.js"
 import type { AuthorizationPolicySpec, Rule } from "../../resources/authorization-policy/definition.js"
-import type { AuthorizationPolicy } from "../../resources/document.js"
+import type { AuthorizationPolicy, RequestAuthentication } from "../../resources/document.js"
 
 export interface Asked {
   readonly peer?: string
   readonly claims?: { readonly [name: string]: Claim }
   readonly method?: string
-  readonly host?: string
+  /** null for a request without one. */
+  readonly host?: string | null
   readonly target?: string
   readonly headers?: { readonly [lowerCaseName: string]: readonly string[] }
   readonly from?: string
@@ -39,7 +40,7 @@ export function httpRequest(asked: Asked = {}, config = mesh): Attributes {
     http: {
       method: asked.method ?? "GET",
       scheme: "http",
-      host: asked.host ?? "httpbin.foo:8000",
+      host: asked.host === null ? undefined : (asked.host ?? "httpbin.foo:8000"),
       path: target.path,
       query: target.query,
       headers: new Map(Object.entries(asked.headers ?? {})),
@@ -67,6 +68,19 @@ function verifiedToken(claims: { readonly [name: string]: Claim }): NonNullable<
   const issuer = typeof claims.iss === "string" ? claims.iss : undefined
   const subject = typeof claims.sub === "string" ? claims.sub : undefined
   return { issuer, subject, claims }
+}
+
+/** Rules that name these issuers and look where no token is, so that only the names count. */
+export function naming(
+  issuers: readonly string[],
+  enforcement: "Enforce" | "Shadow" = "Enforce",
+): RequestAuthentication {
+  return {
+    apiVersion: "security.merlon.dev/v1alpha3",
+    kind: "RequestAuthentication",
+    metadata: { name: `naming-${enforcement}`.toLowerCase(), namespace: "foo" },
+    spec: { enforcement, jwtRules: issuers.map(issuer => ({ issuer })) },
+  }
 }
 
 export function policy(name: string, spec: AuthorizationPolicySpec, namespace = "foo"): AuthorizationPolicy {

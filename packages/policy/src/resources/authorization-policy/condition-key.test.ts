@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from "vitest"
-import { conditionAttribute } from "../../authorization/attributes.js"
+import { attributeTable } from "../../authorization/attributes.js"
 import { PLAIN_ATTRIBUTES, parseConditionKey } from "./condition-key.js"
+
+const conditionAttribute = attributeTable(new Set()).condition
 
 describe("a condition key", () => {
   it.each([

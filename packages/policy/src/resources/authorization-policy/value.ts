@@ -49,16 +49,15 @@ const REQUEST_PRINCIPAL: ValueCheck = value => {
     }
     return literalStar(value)
   }
-  const issuer = value.slice(0, slash)
-  const subject = value.slice(slash + 1)
-  // The last slash is that of a URL that was meant to be the subject.
-  if (/.\/https?:\//.test(issuer)) {
+  if (/^https?:\/\/[^/*]*$/.test(value)) {
     return warning(
       "never-matches",
-      `\`${shown(value)}\` is split at its last \`/\`, into issuer \`${shown(issuer)}\` and subject \`${shown(subject)}\``,
-      "write `ISSUER/*` for the issuer, and compare such a subject with `when` and `request.auth.claims[sub]`",
+      `\`${shown(value)}\` names an issuer and no subject`,
+      `write \`${shown(value)}/*\` for any subject of that issuer`,
     )
   }
+  const issuer = value.slice(0, slash)
+  const subject = value.slice(slash + 1)
   // A star is a wildcard at the start of the issuer or, only where there is none, at the end of the subject.
   const wild = issuer.startsWith("*")
   const literal = wild ? issuer.slice(1) + subject : issuer + subject.slice(0, -1)

@@ -49,10 +49,10 @@ describe("an AuthorizationPolicy is accepted with a warning", () => {
       tcp,
     ],
     [
-      "a URL as subject in requestPrincipals",
-      source({ requestPrincipals: ["https://a.example/https://b.example"] }),
+      "a URL alone in requestPrincipals",
+      source({ requestPrincipals: ["https://a.example"] }),
       `${SOURCE}.requestPrincipals[0]`,
-      "is split at its last `/`, into issuer `https://a.example/https:/` and subject `b.example`",
+      "names an issuer and no subject",
     ],
     [
       "an issuer alone in requestPrincipals",

@@ -177,7 +177,7 @@ export const jwtRule = closed(
     requireExpiration: optional(flag({ description: "Whether a token without `exp` is refused.", default: false })),
     presence: optional(
       choice(["OPTIONAL", "REQUIRED"], {
-        description: "`REQUIRED` answers a request without a token of this rule with 401 and a challenge.",
+        description: "`REQUIRED` answers a request that has no token where this rule looks with 401 and a challenge.",
         default: "OPTIONAL",
       }),
     ),

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+import fc from "fast-check"
+import { describe, expect, it } from "vitest"
+import { compile, decide, explain } from "../program.js"
+import { PrincipalIndex } from "./index/principal-index.js"
+import { principalCovers, readPrincipal } from "./request-principal.js"
+import { allow, deny, httpRequest, mesh, naming, policy, workload } from "./testing/requests.js"
+
+const text = fc
+  .array(fc.constantFrom("i", "i/a", "a", "b", "/", "https://i", "*"), { maxLength: 4 })
+  .map(parts => parts.join(""))
+const entry = text.filter(value => value !== "")
+
+function holds(value: string, issuers: readonly string[], issuer: string, subject: string): boolean {
+  const index = new PrincipalIndex<true>()
+  index.entry(readPrincipal(value, new Set(issuers)), () => true)
+  return index.some(issuer, subject, () => true)
+}
+
+describe("an entry without wildcard", () => {
+  it("is one pair of issuer and subject, and joined they are the entry", () => {
+    fc.assert(
+      fc.property(entry, fc.array(text), text, text, (value, issuers, issuer, subject) => {
+        if (value.startsWith("*") || value.endsWith("*") || !value.includes("/")) return
+        if (holds(value, issuers, issuer, subject)) expect(`${issuer}/${subject}`).toBe(value)
+      }),
+    )
+  })
+
+  it("is its own issuer's wherever that is named and no longer one fits", () => {
+    fc.assert(
+      fc.property(text, text, (issuer, subject) => {
+        const value = `${issuer}/${subject}`
+        if (value.startsWith("*") || value.endsWith("*")) return
+        expect(holds(value, [issuer], issuer, subject)).toBe(true)
+      }),
+    )
+  })
+})
+
+describe("what one entry covers of another", () => {
+  it("is certain, whoever is named", () => {
+    let covered = 0
+    fc.assert(
+      fc.property(entry, entry, fc.array(text), text, text, (wide, narrow, issuers, issuer, subject) => {
+        if (!principalCovers(wide, narrow)) return
+        covered++
+        if (holds(narrow, issuers, issuer, subject)) expect(holds(wide, issuers, issuer, subject)).toBe(true)
+      }),
+      { numRuns: 5_000 },
+    )
+    expect(covered).toBeGreaterThan(100)
+  })
+
+  it("is nothing for an entry with two readings of which one lies outside", () => {
+    expect(principalCovers("i/*", "i/a")).toBe(true)
+    expect(principalCovers("i/*", "i/a/b")).toBe(false)
+    expect(principalCovers("*", "i/a/b")).toBe(true)
+  })
+})
+
+describe("a RequestAuthentication in shadow", () => {
+  const principal = { iss: "https://i", sub: "a/b" }
+  const rule = { from: [{ source: { requestPrincipals: ["https://i/a/b"] } }] }
+  const named = [naming(["https://i"]), naming(["https://i/a"], "Shadow")]
+
+  it("does not change whom an enforced rule means", () => {
+    const program = compile([deny(rule), ...named], workload, mesh)
+    expect(decide(program, httpRequest({ claims: principal })).verdict).toBe("deny")
+  })
+
+  it("shows in the shadow verdict what it would change", () => {
+    const shadow = policy("later", { enforcement: "Shadow", rules: [{}] })
+    const program = compile([allow(rule), shadow, deny(rule), ...named], workload, mesh)
+    const request = httpRequest({ claims: principal })
+    const decision = decide(program, request)
+    expect([decision.verdict, decision.shadow?.verdict]).toEqual(["deny", "allow"])
+    const { policies, protocol, ...explained } = explain(program, request)
+    expect(explained).toEqual(JSON.parse(JSON.stringify(decision), (_, value) => value ?? undefined))
+    expect(policies.map(({ policy }) => policy.name)).toEqual(["deny", "allow", "later"])
+    expect(protocol).toBe("http")
+  })
+})

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// How an entry `<iss>/<sub>` is read. Issuers are URLs and subjects may be, so the slash that parts them cannot be seen
+// in the text alone: it is the one behind the longest issuer that the workload's RequestAuthentications name. Of two
+// issuers that fit only the longest counts, so that a subject with a slash never passes for another issuer's.
+
+import { type Pattern, parsePattern } from "./pattern.js"
+import { patternCovers } from "./pattern-covers.js"
+
+/** The issuers that the RequestAuthentications of a workload name. */
+export type Issuers = ReadonlySet<string>
+
+export interface PrincipalPattern {
+  readonly issuer: Pattern
+  readonly subject: Pattern
+}
+
+const present: Pattern = { kind: "present" }
+const exact = (text: string): Pattern => ({ kind: "exact", text })
+
+export function readPrincipal(value: string, issuers: Issuers): PrincipalPattern {
+  if (hasWildcard(value)) return readWildcard(value)
+  const slash = issuerEnd(value, issuers)
+  return slash < 0 ? { issuer: exact(value), subject: exact("") } : splitAt(value, slash)
+}
+
+/** A star is a wildcard at the start of an entry or, only where there is none, at its end. */
+function hasWildcard(value: string): boolean {
+  return value.startsWith("*") || value.endsWith("*")
+}
+
+/** Where the issuer of an entry without wildcard ends; -1 where the entry has no slash. */
+function issuerEnd(value: string, issuers: Issuers): number {
+  const last = value.lastIndexOf("/")
+  for (let at = last; at >= 0; at = at === 0 ? -1 : value.lastIndexOf("/", at - 1)) {
+    if (issuers.has(value.slice(0, at))) return at
+  }
+  return last
+}
+
+const splitAt = (value: string, slash: number): PrincipalPattern => ({
+  issuer: exact(value.slice(0, slash)),
+  subject: exact(value.slice(slash + 1)),
+})
+
+/** With a wildcard the last slash parts issuer and subject, whoever is named: a pattern is not one issuer's. */
+function readWildcard(value: string): PrincipalPattern {
+  if (value === "*") return { issuer: present, subject: present }
+  const slash = value.lastIndexOf("/")
+  if (slash < 0) {
+    return value.startsWith("*")
+      ? { issuer: present, subject: parsePattern(value, "wildcard") }
+      : { issuer: parsePattern(value, "wildcard"), subject: present }
+  }
+  const issuer = value.slice(0, slash)
+  const subject = value.slice(slash + 1)
+  // With a star in front the subject is literal, even `*`: the systems whose policies we read do it so.
+  if (value.startsWith("*")) return { issuer: parsePattern(issuer, "wildcard"), subject: exact(subject) }
+  return { issuer: exact(issuer), subject: subject === "*" ? present : { kind: "prefix", text: subject.slice(0, -1) } }
+}
+
+/** Whether `wide` matches all that `narrow` does whichever issuers are named: an analysis may not know the workload. */
+export function principalCovers(wide: string, narrow: string): boolean {
+  // Two entries without wildcard are each one pair of issuer and subject, which joined give their text.
+  if (!hasWildcard(wide)) return wide === narrow
+  const outer = readWildcard(wide)
+  return possibleReadings(narrow).every(
+    inner => patternCovers(outer.issuer, inner.issuer) && patternCovers(outer.subject, inner.subject),
+  )
+}
+
+function possibleReadings(value: string): readonly PrincipalPattern[] {
+  if (hasWildcard(value)) return [readWildcard(value)]
+  const readings: PrincipalPattern[] = []
+  for (let at = value.indexOf("/"); at >= 0; at = value.indexOf("/", at + 1)) readings.push(splitAt(value, at))
+  return readings.length === 0 ? [{ issuer: exact(value), subject: exact("") }] : readings
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a claim is compared with what a policy writes: as its text. A boolean or number has the text that JSON gives it, so
+// that a DENY on `banned: true` denies; lists are compared element by element, objects and null never.
+
+import type { Claim } from "./attributes.js"
+
+/** undefined for what no policy can name. */
+export function claimText(claim: Claim | undefined): string | undefined {
+  switch (typeof claim) {
+    case "string":
+      return claim
+    // `String` and not `JSON.stringify`, which writes a number out of range as `null`.
+    case "number":
+    case "boolean":
+      return String(claim)
+    default:
+      return undefined
+  }
+}
+
+/** The texts of a claim, of which one must match; undefined where it can have none. */
+export function claimTexts(claim: Claim | undefined): string | readonly string[] | undefined {
+  if (!Array.isArray(claim)) return claimText(claim)
+  // Most lists are of strings, and are asked with every request.
+  if (claim.every(item => typeof item === "string")) return claim
+  return claim.flatMap(item => claimText(item) ?? [])
+}

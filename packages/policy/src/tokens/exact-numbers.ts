@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers of a JSON text that a double cannot hold, such as accounts of 18 digits. Rounded, two of them would be one, and
+// a DENY on one of them would miss it; as text they keep what the issuer wrote, and policies compare claims by text.
+
+/** Could a number be too long, or its exponent too large? Nearly every payload says no here. */
+const SUSPECT = /[0-9.]{16}|[eE][+-]?[0-9]{3}/
+const STRING_OR_NUMBER = /"(?:[^"\\]|\\.)*"|-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?/g
+/** So many decimal digits survive the way into a double and back. */
+const EXACT_DIGITS = 15
+
+/** The text with such numbers quoted; undefined where it has none. INVARIANT: the text is known to be JSON. */
+export function quoteInexactNumbers(json: string): string | undefined {
+  if (!SUSPECT.test(json)) return undefined
+  const quoted = json.replace(STRING_OR_NUMBER, piece =>
+    piece.startsWith('"') || isExact(piece) ? piece : `"${piece}"`,
+  )
+  return quoted === json ? undefined : quoted
+}
+
+function isExact(literal: string): boolean {
+  const value = Number(literal)
+  const mantissa = literal.replace(/[eE].*$/, "").replace(/[-.]/g, "")
+  const digits = mantissa.replace(/^0+|0+$/g, "")
+  if (!Number.isFinite(value) || (value === 0 && digits !== "")) return false
+  return digits.length <= EXACT_DIGITS || String(value) === literal
+}
