@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest"
 import { attributeTable } from "../../authorization/attributes.js"
 import { PLAIN_ATTRIBUTES, parseConditionKey } from "./condition-key.js"
 
-const conditionAttribute = attributeTable(new Set()).condition
+const conditionAttribute = (key: string) => attributeTable(new Set()).condition(key)
 
 describe("a condition key", () => {
   it.each([
