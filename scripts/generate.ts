@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// The one updater of generated files: CRDs and reference pages, from the definitions of the policy kinds.
+// The one updater of generated files: CRDs, reference pages and the chart, from their definitions.
 
-import { mkdirSync, writeFileSync } from "node:fs"
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { chartFiles } from "@merlon/control"
 import { generatedFiles, meshNames } from "@merlon/policy"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
 
-for (const [path, text] of generatedFiles(meshNames())) {
+const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
+for (const [path, text] of [...generatedFiles(meshNames()), ...chartFiles(version)]) {
   const file = join(root, path)
   mkdirSync(dirname(file), { recursive: true })
   writeFileSync(file, text)

@@ -2,8 +2,12 @@
 // The public face of the brain.
 
 export { type CapturedPort, iptablesRules, nftRules, parseCaptureMap } from "./admission/capture-rules.js"
+export { chartFiles } from "./install/chart.js"
 export { componentNames } from "./install/component-names.js"
+export { installManifests } from "./install/control-plane-manifests.js"
+export { definitionManifests } from "./install/install.js"
 export { bootstrapServiceAccount } from "./install/service-account.js"
+export { assignment, defaultValues, type InstallValues, readValues } from "./install/values.js"
 export { ApiError, type KubernetesClient } from "./kubernetes/client.js"
 export { type Connection, ConnectionError } from "./kubernetes/connection.js"
 export { connectionFrom } from "./kubernetes/connection-from.js"

@@ -34,7 +34,7 @@ describe.skipIf(!kubectlAvailable())("a control plane on a cluster", { timeout: 
   let xserver: Program | undefined
 
   beforeAll(async () => {
-    mesh = await Mesh.start({ args: ["--capture", "service", "--native-sidecar"] })
+    mesh = await Mesh.start({ args: ["--capture", "service", "--sidecar", "native"] })
     application = await startApplication()
     for (const [name, labels] of [
       ["foo", {}],

@@ -93,7 +93,15 @@ export function serveCommand(): Command {
           .choices(["redirect", "service"])
           .default("redirect"),
       )
-      .addOption(option("--native-sidecar", "inject the proxy as a restartable init container", "NATIVE_SIDECAR"))
+      .addOption(
+        option(
+          "--sidecar <kind>",
+          "native: an init container that keeps running; auto: from Kubernetes 1.32 on",
+          "SIDECAR",
+        )
+          .choices(["auto", "native", "plain"])
+          .default("auto"),
+      )
       .addOption(
         option(
           "--control-plane <host:port>",

@@ -34,6 +34,22 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import("./commands/patch.js")).patchCommand(),
   },
   delete: { summary: "remove objects", load: async () => (await import("./commands/delete.js")).deleteCommand() },
+  install: {
+    summary: "put the control plane into a cluster",
+    load: async () => (await import("./commands/install.js")).installCommand(),
+  },
+  upgrade: {
+    summary: "bring it to this version, or to other values",
+    load: async () => (await import("./commands/install.js")).upgradeCommand(),
+  },
+  uninstall: {
+    summary: "take it out again",
+    load: async () => (await import("./commands/uninstall.js")).uninstallCommand(),
+  },
+  manifest: {
+    summary: "print what an installation consists of",
+    load: async () => (await import("./commands/manifest.js")).manifestCommand(),
+  },
   workload: {
     summary: "declare workloads that no orchestrator runs",
     load: async () => (await import("./commands/workload.js")).workloadCommand(),

@@ -48,7 +48,7 @@ export interface ServeFlags {
   readonly denyPrivateIssuers?: boolean
   readonly image: string
   readonly capture: "redirect" | "service"
-  readonly nativeSidecar?: boolean
+  readonly sidecar: "auto" | "native" | "plain"
   readonly controlPlane?: string
   readonly traces?: string
 }
@@ -76,7 +76,12 @@ export async function startServing(flags: ServeFlags, env: Environment, logger: 
     const client = clientOf(connection, names)
     const host = reachableHost(listenHost(flags, inCluster))
     const controlPlane = await ControlPlane.start(
-      optionsOf(flags, names, client, { inCluster, hasCluster: cluster !== undefined }, logger),
+      optionsOf(flags, names, client, {
+        inCluster,
+        hasCluster: cluster !== undefined,
+        nativeSidecar: await isNative(flags.sidecar, client),
+        logger,
+      }),
     )
     const stop = async (): Promise<void> => {
       await controlPlane.stop()
@@ -138,12 +143,28 @@ function listenHost({ listen }: ServeFlags, inCluster: boolean): string {
   return listen ?? (inCluster ? "0.0.0.0" : LOOPBACK)
 }
 
+interface Surroundings {
+  readonly inCluster: boolean
+  readonly hasCluster: boolean
+  readonly nativeSidecar: boolean
+  readonly logger: Logger
+}
+
+/** Kubelets may be three versions older than the API server; they know native sidecars since 1.29. */
+const NATIVE_SINCE = 32
+
+async function isNative(sidecar: ServeFlags["sidecar"], client: HttpKubernetesClient): Promise<boolean> {
+  if (sidecar !== "auto") return sidecar === "native"
+  // A server that does not say is no reason not to start; what it says later would not be asked for again.
+  const { major, minor } = await client.version().catch(() => ({ major: 0, minor: 0 }))
+  return major > 1 || (major === 1 && minor >= NATIVE_SINCE)
+}
+
 function optionsOf(
   flags: ServeFlags,
   names: MeshNames,
   client: HttpKubernetesClient,
-  { inCluster, hasCluster }: { readonly inCluster: boolean; readonly hasCluster: boolean },
-  logger: Logger,
+  { inCluster, hasCluster, nativeSidecar, logger }: Surroundings,
 ): ControlPlaneOptions {
   const { controlPlane } = componentNames(names)
   const host = listenHost(flags, inCluster)
@@ -190,7 +211,7 @@ function optionsOf(
       image: flags.image,
       capture: flags.capture,
       controlPlane: flags.controlPlane ?? `${service}:15012`,
-      nativeSidecar: flags.nativeSidecar ?? false,
+      nativeSidecar,
     },
     traces: flags.traces,
     logger,

@@ -8,6 +8,8 @@ export interface ComponentNames {
   readonly controlPlane: string
   /** The ConfigMap with the roots, in every namespace. */
   readonly trustBundle: string
+  /** The NetworkPolicy of capture by Service, in every namespace that is opted in. */
+  readonly capturePolicy: string
   readonly validator: string
   readonly injector: string
   /** Names the writer of fields in server-side apply. */
@@ -20,6 +22,7 @@ export function componentNames({ mesh, domain }: MeshNames): ComponentNames {
   return {
     controlPlane: `${mesh}d`,
     trustBundle: `${mesh}-ca-root-cert`,
+    capturePolicy: `${mesh}-capture`,
     validator: `${mesh}-validator`,
     injector: `${mesh}-injector`,
     fieldManager: `${mesh}d`,

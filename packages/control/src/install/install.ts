@@ -4,12 +4,12 @@
 
 import { customResourceDefinitions, type MeshNames } from "@merlon/policy"
 import type { KubernetesClient } from "../kubernetes/client.js"
-import { CUSTOM_RESOURCE_DEFINITIONS, type KubernetesObject } from "../kubernetes/resource-type.js"
+import { CLUSTER_ROLES, CUSTOM_RESOURCE_DEFINITIONS, type KubernetesObject } from "../kubernetes/resource-type.js"
 import { pause, SYSTEM_TIME, type Time } from "../kubernetes/time.js"
 import { type Applied, apply } from "./apply.js"
 import { componentNames } from "./component-names.js"
-import type { Manifest } from "./manifests.js"
-import { type WebhookAddress, webhookManifests } from "./webhook-manifests.js"
+import { type Manifest, partOf, RBAC_VERSION } from "./manifests.js"
+import { type OwnerReference, type WebhookAddress, webhookManifests } from "./webhook-manifests.js"
 
 export interface InstallOptions {
   readonly client: KubernetesClient
@@ -26,7 +26,7 @@ export interface InstallOptions {
 export type Installed = { readonly [name: string]: Applied | "newer" }
 
 /** Grows with every change of the schemas, so that an older control plane leaves those of a newer one alone. */
-export const CRD_VERSION = 1
+export const CRD_VERSION = 2
 const TIMEOUT_MS = 60_000
 const LOOK_AGAIN_MS = 100
 
@@ -67,10 +67,19 @@ export async function installWebhooks(
 ): Promise<Installed> {
   const { client, names, caBundle, webhook, capture = "redirect" } = options
   const result: Record<string, Applied> = {}
-  for (const manifest of webhookManifests({ names, caBundle, address: webhook, capture })) {
+  const owner = await ownerOf(client, names)
+  for (const manifest of webhookManifests({ names, caBundle, address: webhook, capture, ...owner })) {
     result[manifest.object.metadata.name] = await apply(client, manifest)
   }
   return result
+}
+
+/** Our own role: where it is removed we are being removed, and the cluster's garbage collector takes what names it. */
+async function ownerOf(client: KubernetesClient, names: MeshNames): Promise<{ readonly owner?: OwnerReference }> {
+  const { controlPlane: name } = componentNames(names)
+  const role = await client.get(CLUSTER_ROLES, name).catch(() => undefined)
+  const uid = role?.metadata.uid
+  return uid === undefined ? {} : { owner: { apiVersion: RBAC_VERSION, kind: "ClusterRole", name, uid } }
 }
 
 export function definitionManifests(names: MeshNames): readonly Manifest[] {
@@ -79,7 +88,11 @@ export function definitionManifests(names: MeshNames): readonly Manifest[] {
     type: CUSTOM_RESOURCE_DEFINITIONS,
     object: {
       ...definition,
-      metadata: { ...definition.metadata, annotations: { [versionAnnotation]: String(CRD_VERSION) } },
+      metadata: {
+        ...definition.metadata,
+        labels: partOf(names),
+        annotations: { [versionAnnotation]: String(CRD_VERSION) },
+      },
     },
   }))
 }

@@ -78,11 +78,11 @@ export function partOf(names: MeshNames): { readonly [key: string]: string } {
 }
 
 const RBAC_GROUP = "rbac.authorization.k8s.io"
-const RBAC_VERSION = `${RBAC_GROUP}/v1`
+export const RBAC_VERSION = `${RBAC_GROUP}/v1`
 const READ = ["get", "list", "watch"]
 
 function clusterRules(names: MeshNames): readonly PolicyRule[] {
-  const { trustBundle, validator, injector } = componentNames(names)
+  const { controlPlane, capturePolicy, trustBundle, validator, injector } = componentNames(names)
   const own = Object.values(policyTypes(names))
   const groups = [...new Set(own.map(({ group }) => group))]
   return [
@@ -100,6 +100,16 @@ function clusterRules(names: MeshNames): readonly PolicyRule[] {
       resources: ["customresourcedefinitions"],
       resourceNames: own.map(({ plural, group }) => `${plural}.${group}`),
       verbs: ["get", "patch"],
+    },
+    // To name it as the owner of what must not outlive us.
+    { apiGroups: [RBAC_GROUP], resources: ["clusterroles"], resourceNames: [controlPlane], verbs: ["get"] },
+    // Capture by Service closes the ports that lead past xserver.
+    { apiGroups: ["networking.k8s.io"], resources: ["networkpolicies"], verbs: ["create"] },
+    {
+      apiGroups: ["networking.k8s.io"],
+      resources: ["networkpolicies"],
+      resourceNames: [capturePolicy],
+      verbs: ["get", "patch", "delete"],
     },
     { apiGroups: ["admissionregistration.k8s.io"], resources: WEBHOOKS, verbs: ["create"] },
     {

@@ -15,10 +15,19 @@ export type WebhookAddress =
 export interface WebhookOptions {
   readonly names: MeshNames
   readonly address: WebhookAddress
-  /** PEM of who vouches for our serving certificate. */
-  readonly caBundle: string
+  /** PEM of who vouches for our serving certificate; whoever installs does not know it, and a replica fills it in. */
+  readonly caBundle?: string
   /** Services are changed only where they are how traffic is captured. */
   readonly capture: "redirect" | "service"
+  /** With whom they go: left behind, they would keep Pods from starting. */
+  readonly owner?: OwnerReference
+}
+
+export interface OwnerReference {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly name: string
+  readonly uid: string
 }
 
 /** The API server has found the namespace to be opted in; it knows the labels of the moment better than our copy. */
@@ -33,14 +42,15 @@ export function webhookManifests(options: WebhookOptions): readonly Manifest[] {
   const { names } = options
   const { validator, injector } = componentNames(names)
   const apiVersion = "admissionregistration.k8s.io/v1"
-  const labels = partOf(names)
+  const owners = options.owner === undefined ? {} : { ownerReferences: [options.owner] }
+  const metadata = (name: string) => ({ name, labels: partOf(names), ...owners })
   return [
     {
       type: VALIDATING_WEBHOOKS,
       object: {
         apiVersion,
         kind: "ValidatingWebhookConfiguration",
-        metadata: { name: validator, labels },
+        metadata: metadata(validator),
         webhooks: [validation(options)],
       },
     },
@@ -49,7 +59,7 @@ export function webhookManifests(options: WebhookOptions): readonly Manifest[] {
       object: {
         apiVersion,
         kind: "MutatingWebhookConfiguration",
-        metadata: { name: injector, labels },
+        metadata: metadata(injector),
         webhooks: injection(options),
       },
     },
@@ -112,7 +122,7 @@ function common({ address, caBundle }: WebhookOptions, path: string) {
     matchPolicy: "Equivalent",
     timeoutSeconds: TIMEOUT_SECONDS,
     clientConfig: {
-      caBundle: Buffer.from(caBundle).toString("base64"),
+      ...(caBundle === undefined ? {} : { caBundle: Buffer.from(caBundle).toString("base64") }),
       ...("url" in address
         ? { url: `${address.url.replace(/\/$/, "")}${path}` }
         : { service: { ...address.service, path } }),

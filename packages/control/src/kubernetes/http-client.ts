@@ -2,6 +2,7 @@
 // The Kubernetes API over HTTP. Lists are read page by page, watches line by line; objects of lists get the kind that
 // lists leave out.
 
+import { objectOf } from "../registry/foreign.js"
 import { statusError, unreachable } from "./api-failure.js"
 import { ApiError, type KubernetesClient, type ListOptions, type PatchOptions, type WatchEvent } from "./client.js"
 import type { Connection } from "./connection.js"
@@ -21,6 +22,8 @@ export interface HttpClientOptions {
 }
 
 export interface HttpKubernetesClient extends KubernetesClient {
+  /** Which Kubernetes answers, as 1.36 is `{ major: 1, minor: 36 }`. */
+  version(): Promise<{ readonly major: number; readonly minor: number }>
   /** Ends all connections, watches included. */
   close(): Promise<void>
 }
@@ -57,6 +60,12 @@ class HttpClient implements HttpKubernetesClient {
     this.#fieldManager = options.fieldManager
     this.#pageSize = options.pageSize ?? PAGE_SIZE
     this.#random = random
+  }
+
+  async version(): Promise<{ readonly major: number; readonly minor: number }> {
+    const { major, minor } = objectOf(await this.#transport.json({ method: "GET", path: "/version" }))
+    // Some providers write `30+`.
+    return { major: Number.parseInt(String(major), 10) || 0, minor: Number.parseInt(String(minor), 10) || 0 }
   }
 
   async get<T extends KubernetesObject>(type: ResourceType, name: string, namespace?: string): Promise<T | undefined> {

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// `merlonctl install` and `merlonctl upgrade`: the control plane into a cluster, and a newer one or other values into the
+// same. Both apply what `merlonctl manifest` prints and wait until it serves; may be repeated at any time.
+
+import { definitionManifests, installManifests } from "@merlon/control"
+import { Command, Option } from "commander"
+import { duration } from "../../arguments.js"
+import { VERSION } from "../../version.js"
+import { applyObject, type DryRun } from "../apply/apply-object.js"
+import { type AnyObject, kindName } from "../catalog/resource.js"
+import { withSession } from "../connect.js"
+import { CommandError } from "../exit.js"
+import { type ClusterFlags, dryRunOption, withClusterFlags } from "../flags.js"
+import { awaitRollout, findInstalled, keptValues, refuseHelms, valuesAnnotation } from "../install/installed.js"
+import { givenValues, type ValuesFlags, valuesOf, withValuesFlags } from "../install/values-flags.js"
+import type { Session } from "../session.js"
+import { print } from "../terminal.js"
+
+interface Flags extends ClusterFlags, ValuesFlags {
+  readonly dryRun: DryRun
+  readonly wait: boolean
+  readonly timeout: number
+  readonly resetValues?: boolean
+}
+
+export function installCommand(): Command {
+  return installing(new Command("install").description("put the control plane into a cluster"))
+    .addHelpText(
+      "after",
+      `
+Examples:
+  merlonctl install
+  merlonctl install --set replicas=3 --set capture=service
+  merlonctl install -f values.yaml --dry-run=server`,
+    )
+    .action((flags: Flags) =>
+      withSession(flags, async session => {
+        const installed = await findInstalled(session)
+        refuseHelms(installed, session, "upgrade")
+        await run(session, flags, await givenValues(flags))
+      }),
+    )
+}
+
+export function upgradeCommand(): Command {
+  return installing(new Command("upgrade").description("bring the control plane to this version, or to other values"))
+    .option("--reset-values", "forget the values given before", false)
+    .addHelpText("after", "\nValues given at the installation stay unless they are given anew.")
+    .action((flags: Flags) =>
+      withSession(flags, async session => {
+        const installed = await findInstalled(session)
+        refuseHelms(installed, session, "upgrade")
+        if (installed === undefined) throw new CommandError("nothing is installed; `merlonctl install` does it")
+        const kept = flags.resetValues === true ? {} : keptValues(session, installed)
+        await run(session, flags, [kept, ...(await givenValues(flags))])
+      }),
+    )
+}
+
+function installing(command: Command): Command {
+  return withValuesFlags(
+    withClusterFlags(command)
+      .addOption(dryRunOption())
+      .option("--no-wait", "do not wait until it serves")
+      .addOption(new Option("--timeout <time>", "of the waiting").argParser(duration).default(180_000, "180s")),
+  )
+}
+
+async function run(session: Session, flags: Flags, given: readonly unknown[]): Promise<void> {
+  const values = valuesOf(given)
+  const kept = JSON.stringify(merged(given))
+  const objects: readonly AnyObject[] = [
+    ...definitionManifests(session.names).map(({ object }) => object),
+    ...installManifests(values).map(object =>
+      object.kind === "Deployment" ? withNote(session, object, kept) : object,
+    ),
+  ]
+  for (const object of objects) {
+    const resource = await session.catalog.ofDocument(object.apiVersion, object.kind)
+    // The control plane fills in fields of its own; what stands here is the installer's.
+    const options = { dryRun: flags.dryRun, forceConflicts: true }
+    const { change } = await applyObject(session.api, resource, object, object.metadata.namespace, options)
+    const dry = flags.dryRun === "none" ? "" : ` (${flags.dryRun === "server" ? "server " : ""}dry run)`
+    print(`${kindName(resource)}/${object.metadata.name} ${change}${dry}`)
+  }
+  if (flags.dryRun !== "none" || !flags.wait) return
+  await awaitRollout(session, flags.timeout)
+  print(`\n${session.names.mesh} ${VERSION} serves in \`${session.names.rootNamespace}\`. Put a namespace into the mesh with
+  kubectl label namespace NAME ${session.names.injectionLabel}=enabled`)
+}
+
+function withNote(session: Session, object: AnyObject, kept: string): AnyObject {
+  return { ...object, metadata: { ...object.metadata, annotations: { [valuesAnnotation(session)]: kept } } }
+}
+
+/** Later ones win, field by field. */
+function merged(given: readonly unknown[]): unknown {
+  let result: unknown = {}
+  for (const one of given) result = over(result, one)
+  return result
+}
+
+function over(before: unknown, after: unknown): unknown {
+  if (!isMapping(before) || !isMapping(after)) return after
+  const both = Object.entries(after).map(([name, value]) => [name, over(before[name], value)] as const)
+  return { ...before, ...Object.fromEntries(both) }
+}
+
+function isMapping(value: unknown): value is { readonly [name: string]: unknown } {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+}

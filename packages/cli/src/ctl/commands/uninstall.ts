@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// `merlonctl uninstall`: takes out what was installed, the webhooks first, so that at no moment Pods are kept from
+// starting. Policies stay unless they are asked away with their kinds.
+
+import { componentNames, definitionManifests, installManifests } from "@merlon/control"
+import { Command } from "commander"
+import { ApiFailure } from "../api/api.js"
+import { pathOf } from "../api/path.js"
+import { type AnyObject, kindName, type Resource } from "../catalog/resource.js"
+import { withSession } from "../connect.js"
+import { type ClusterFlags, withClusterFlags } from "../flags.js"
+import { fieldsOf, listOf } from "../foreign.js"
+import { findInstalled, refuseHelms } from "../install/installed.js"
+import { restoredPorts } from "../install/restore-service.js"
+import { valuesOf } from "../install/values-flags.js"
+import type { Session } from "../session.js"
+import { print } from "../terminal.js"
+
+interface Flags extends ClusterFlags {
+  readonly crds: boolean
+  readonly keepNamespace: boolean
+}
+
+const LOOK_AGAIN_MS = 300
+
+export function uninstallCommand(): Command {
+  return withClusterFlags(new Command("uninstall").description("take the control plane out of a cluster"))
+    .option("--crds", "also the kinds, and with them every policy", false)
+    .option("--keep-namespace", "leave the namespace, and in it the mesh's root key", false)
+    .action((flags: Flags) => withSession(flags, session => run(session, flags)))
+}
+
+async function run(session: Session, flags: Flags): Promise<void> {
+  refuseHelms(await findInstalled(session), session, "uninstall")
+  const { mesh, domain } = session.names
+  // Whatever the values were: everything that any of them would have made.
+  const objects = installManifests(valuesOf([{ mesh, domain, dashboards: { enabled: true } }]))
+  // Last made, first gone: the webhooks. The namespace is the last.
+  for (const object of [...objects].reverse()) {
+    if (object.kind === "Namespace") continue
+    await remove(session, await session.catalog.ofDocument(object.apiVersion, object.kind), object.metadata)
+  }
+  await restoreServices(session)
+  await removeEverywhere(session, "networking.k8s.io/v1", "NetworkPolicy", `app.kubernetes.io/part-of=${mesh}`)
+  await removeBundles(session)
+  if (flags.crds) {
+    for (const { object } of definitionManifests(session.names)) {
+      await remove(session, await session.catalog.ofDocument(object.apiVersion, object.kind), object.metadata)
+    }
+  }
+  if (flags.keepNamespace) return
+  const namespaces = await session.catalog.ofDocument("v1", "Namespace")
+  const name = session.names.rootNamespace
+  await remove(session, namespaces, { name })
+  await gone(session, pathOf(namespaces, { name }))
+}
+
+interface Named {
+  readonly name: string
+  readonly namespace?: string
+}
+
+async function remove(session: Session, resource: Resource, { name, namespace }: Named): Promise<void> {
+  try {
+    const path = pathOf(resource, { name, namespace })
+    await session.api.request({ method: "DELETE", path, body: { propagationPolicy: "Background" } })
+    print(`${kindName(resource)}/${name} deleted`)
+  } catch (error) {
+    if (!(error instanceof ApiFailure) || error.code !== 404) throw error
+  }
+}
+
+async function list(session: Session, resource: Resource, labelSelector?: string): Promise<readonly AnyObject[]> {
+  const path = pathOf(resource, {}, { labelSelector })
+  return listOf(fieldsOf(await session.api.request({ method: "GET", path })).items) as readonly AnyObject[] // a list's items
+}
+
+async function removeEverywhere(session: Session, apiVersion: string, kind: string, labels: string): Promise<void> {
+  const resource = await session.catalog.ofDocument(apiVersion, kind)
+  for (const { metadata } of await list(session, resource, labels)) await remove(session, resource, metadata)
+}
+
+/** The root certificates that every namespace was given. */
+async function removeBundles(session: Session): Promise<void> {
+  const name = componentNames(session.names).trustBundle
+  const configMaps = await session.catalog.ofDocument("v1", "ConfigMap")
+  const namespaces = await session.catalog.ofDocument("v1", "Namespace")
+  for (const { metadata } of await list(session, namespaces)) {
+    await remove(session, configMaps, { name, namespace: metadata.name })
+  }
+}
+
+/** Capture by Service pointed them at xserver, which Pods started from now on do not have. */
+async function restoreServices(session: Session): Promise<void> {
+  const services = await session.catalog.ofDocument("v1", "Service")
+  for (const object of await list(session, services)) {
+    const body = restoredPorts(object, session.names)
+    if (body === undefined) continue
+    const { name, namespace } = object.metadata
+    const path = pathOf(services, { name, namespace })
+    await session.api.request({ method: "PATCH", path, body, contentType: "application/json-patch+json" })
+    print(`service/${name} leads to its application again`)
+  }
+}
+
+async function gone(session: Session, path: string): Promise<void> {
+  for (;;) {
+    try {
+      await session.api.request({ method: "GET", path })
+    } catch (error) {
+      if (error instanceof ApiFailure && error.code === 404) return
+      throw error
+    }
+    await new Promise(resolve => setTimeout(resolve, LOOK_AGAIN_MS))
+  }
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// The installation that is in a cluster: whose it is, with which values, and whether it runs.
+
+import { componentNames } from "@merlon/control"
+import { ApiFailure } from "../api/api.js"
+import { pathOf } from "../api/path.js"
+import type { AnyObject, Resource } from "../catalog/resource.js"
+import { CommandError } from "../exit.js"
+import { fieldsOf, listOf, textOf } from "../foreign.js"
+import type { Session } from "../session.js"
+
+const DEPLOYMENTS: Resource = {
+  group: "apps",
+  version: "v1",
+  plural: "deployments",
+  singular: "deployment",
+  kind: "Deployment",
+  shortNames: [],
+  categories: [],
+  namespaced: true,
+}
+const LOOK_AGAIN_MS = 500
+
+export function valuesAnnotation(session: Session): string {
+  return `${session.names.domain}/values`
+}
+
+export async function findInstalled(session: Session): Promise<AnyObject | undefined> {
+  try {
+    return (await session.api.request({ method: "GET", path: deploymentPath(session) })) as AnyObject // the server's own
+  } catch (error) {
+    if (error instanceof ApiFailure && error.reason === "NotFound") return undefined
+    throw error
+  }
+}
+
+/** What the last `install` or `upgrade` was given. */
+export function keptValues(session: Session, installed: AnyObject): unknown {
+  const text = textOf(fieldsOf(installed.metadata.annotations)[valuesAnnotation(session)])
+  try {
+    return text === undefined ? {} : JSON.parse(text)
+  } catch {
+    throw new CommandError(
+      `the annotation \`${valuesAnnotation(session)}\` of the Deployment cannot be read; give all values with \`-f\` and \`--reset-values\``,
+    )
+  }
+}
+
+/** Two installers that both change the same objects would undo each other's work. */
+export function refuseHelms(installed: AnyObject | undefined, session: Session, command: string): void {
+  const labels = fieldsOf(installed?.metadata.labels)
+  if (labels["app.kubernetes.io/managed-by"] !== "Helm") return
+  const release = textOf(fieldsOf(installed?.metadata.annotations)["meta.helm.sh/release-name"]) ?? "RELEASE"
+  throw new CommandError(
+    `it was installed by Helm; use \`helm ${command} ${release} -n ${session.names.rootNamespace}\``,
+  )
+}
+
+/** Until every replica is of this version and ready. */
+export async function awaitRollout(session: Session, timeoutMs: number): Promise<void> {
+  const end = performance.now() + timeoutMs
+  for (;;) {
+    const found = await findInstalled(session)
+    const { observedGeneration, updatedReplicas, availableReplicas, replicas } = fieldsOf(found?.status)
+    const wanted = fieldsOf(found?.spec).replicas
+    const isSeen = observedGeneration === found?.metadata.generation
+    if (isSeen && updatedReplicas === wanted && availableReplicas === wanted && replicas === wanted) return
+    if (performance.now() > end) {
+      const { namespace, name } = place(session)
+      throw new CommandError(
+        `${Number(availableReplicas ?? 0)} of ${String(wanted)} replicas are ready after ${timeoutMs / 1000} s${reasons(found)}; look at \`kubectl get pods -n ${namespace}\` and \`kubectl logs -n ${namespace} deploy/${name}\``,
+      )
+    }
+    await new Promise(resolve => setTimeout(resolve, LOOK_AGAIN_MS))
+  }
+}
+
+function reasons(found: AnyObject | undefined): string {
+  const told = listOf(fieldsOf(found?.status).conditions)
+    .map(fieldsOf)
+    .filter(({ status }) => status !== "True")
+    .map(({ message }) => textOf(message) ?? "")
+  return told.length === 0 ? "" : ` (${told.join("; ")})`
+}
+
+function place({ names }: Session): { readonly namespace: string; readonly name: string } {
+  return { namespace: names.rootNamespace, name: componentNames(names).controlPlane }
+}
+
+function deploymentPath(session: Session): string {
+  return pathOf(DEPLOYMENTS, place(session))
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+import { meshNames } from "@merlon/policy"
+import { describe, expect, it } from "vitest"
+import { restoredPorts } from "./restore-service.js"
+
+describe("a Service when the mesh goes", () => {
+  const service = (annotation: string | undefined) => ({
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: {
+      name: "web",
+      annotations: annotation === undefined ? {} : { "merlon.dev/original-target-ports": annotation },
+    },
+    spec: {
+      ports: [
+        { port: 80, targetPort: 15_080 },
+        { port: 53, protocol: "UDP" },
+      ],
+    },
+  })
+  const forget = { op: "remove", path: "/metadata/annotations/merlon.dev~1original-target-ports" }
+
+  it("leads where it led before", () => {
+    expect(restoredPorts(service('{"80":"http"}'), meshNames())).toEqual([
+      { op: "test", path: "/spec/ports/0/targetPort", value: 15_080 },
+      { op: "replace", path: "/spec/ports/0/targetPort", value: "http" },
+      forget,
+    ])
+  })
+
+  it("is left alone where it was never changed", () => {
+    expect(restoredPorts(service(undefined), meshNames())).toBeUndefined()
+  })
+
+  it("keeps its ports where the note cannot be read", () => {
+    expect(restoredPorts(service("{"), meshNames())).toEqual([forget])
+  })
+})

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// How an installation's values are given on the command line: files and single assignments, as with Helm, in this order.
+
+import { assignment, type InstallValues, readValues } from "@merlon/control"
+import type { Command } from "commander"
+import { parse } from "yaml"
+import { several } from "../../arguments.js"
+import { VERSION } from "../../version.js"
+import { CommandError } from "../exit.js"
+import { readText } from "../read-text.js"
+
+export interface ValuesFlags {
+  readonly values: readonly string[]
+  readonly set: readonly string[]
+  readonly mesh: string
+  readonly domain: string
+}
+
+export function withValuesFlags(command: Command): Command {
+  return command
+    .option("-f, --values <file>", "YAML with values; may be given several times", several, [])
+    .option("--set <path=value>", "one value, as replicas=3; may be given several times", several, [])
+}
+
+/** What was given, each part for itself, so that it can be kept and given again. */
+export async function givenValues({ values, set, mesh, domain }: ValuesFlags): Promise<readonly unknown[]> {
+  try {
+    const files = await Promise.all(values.map(async file => parse(await readText(file)) ?? {}))
+    return [{ mesh, domain }, ...files, ...set.map(text => assignment(text, parse))]
+  } catch (error) {
+    throw new CommandError(error instanceof Error ? error.message : String(error))
+  }
+}
+
+export function valuesOf(given: readonly unknown[]): InstallValues {
+  try {
+    return readValues(VERSION, ...given)
+  } catch (error) {
+    throw new CommandError(error instanceof Error ? error.message : String(error))
+  }
+}

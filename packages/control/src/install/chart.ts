@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// The Helm chart, written off the same objects that `merlonctl install` applies: every value becomes a place where Helm
+// puts the user's. The files lie in the repository, and a test fails while they differ from what this makes.
+
+import { meshNames } from "@merlon/policy"
+import { stringify } from "yaml"
+import type { KubernetesObject } from "../kubernetes/resource-type.js"
+import { type InstalledObject, installedObjects } from "./control-plane-manifests.js"
+import { definitionManifests } from "./install.js"
+import { defaultValues, type InstallValues, valueTable } from "./values.js"
+
+const CHART = "deploy/helm/merlon"
+/** These two take part in other names, which are checked; so they stand in as words that pass. */
+const WORDS: readonly (readonly [word: string, path: string])[] = [
+  ["zzdomainzz.zz", "domain"],
+  ["zzmeshzz", "mesh"],
+]
+const PLACE = /⟦([\w.]+)⟧/g
+const STYLE = { lineWidth: 0, aliasDuplicateObjects: false } as const
+
+export function chartFiles(version: string): ReadonlyMap<string, string> {
+  const objects = installedObjects(openValues(version))
+    // Helm makes the namespace, or finds it.
+    .filter(({ object }) => object.kind !== "Namespace")
+  const files = new Map<string, string>([
+    [`${CHART}/Chart.yaml`, chartYaml(version)],
+    [`${CHART}/values.yaml`, valuesYaml(version)],
+    [`${CHART}/values.schema.json`, `${JSON.stringify(valuesSchema(version), null, 2)}\n`],
+    [`${CHART}/templates/guard.yaml`, GUARD],
+    [`${CHART}/templates/NOTES.txt`, NOTES],
+  ])
+  for (const [name, group] of byKind(objects)) {
+    files.set(`${CHART}/templates/${name}.yaml`, `${GENERATED}${group.map(template).join("---\n")}`)
+  }
+  for (const { object } of definitionManifests(meshNames())) {
+    const [plural] = object.metadata.name.split(".")
+    files.set(`${CHART}/crds/${plural}.yaml`, `${GENERATED}${stringify(object, STYLE)}`)
+  }
+  return files
+}
+
+const GENERATED = "# Written by `npm run generate`.\n"
+
+/** The namespace follows from the mesh's word; elsewhere nothing would find the control plane. */
+const GUARD = `{{- $wanted := printf "%s-system" .Values.mesh -}}
+{{- if ne .Release.Namespace $wanted -}}
+{{- fail (printf "install into the namespace \`%s\`: helm install ... -n %s --create-namespace" $wanted $wanted) -}}
+{{- end -}}
+`
+
+const NOTES = `{{ .Values.mesh }} {{ .Chart.AppVersion }} runs in {{ .Release.Namespace }}.
+
+Put a namespace into the mesh and start its Pods again:
+  kubectl label namespace NAME {{ .Values.mesh }}-injection=enabled
+  kubectl rollout restart deployment -n NAME
+
+Policies stay when the chart is uninstalled; \`kubectl delete crd -l app.kubernetes.io/part-of={{ .Values.mesh }}\` removes
+them and their kinds.
+`
+
+function chartYaml(version: string): string {
+  return stringify({
+    apiVersion: "v2",
+    name: "merlon",
+    description: "Mesh security policy: declare it, explain it, test it, prove it enforced",
+    type: "application",
+    version,
+    appVersion: version,
+    kubeVersion: ">=1.25.0-0",
+  })
+}
+
+function valuesYaml(version: string): string {
+  const defaults = defaultValues(version)
+  const about = new Map(valueTable(version).map(entry => [entry.path, entry.about]))
+  const lines = Object.entries(defaults).flatMap(([name, value]) => {
+    const own = about.get(name)
+    if (own !== undefined) return [`# ${own}`, stringify({ [name]: value }, STYLE).trimEnd(), ""]
+    const inner = Object.entries(value as object).flatMap(([field, item]) => [
+      `  # ${about.get(`${name}.${field}`)}`,
+      ...stringify({ [field]: item }, STYLE)
+        .trimEnd()
+        .split("\n")
+        .map(line => `  ${line}`),
+    ])
+    return [`${name}:`, ...inner, ""]
+  })
+  return `${GENERATED}${lines.join("\n")}`
+}
+
+function valuesSchema(version: string): object {
+  type Node = { type: string; additionalProperties: boolean; properties: Record<string, unknown> }
+  const folder = (): Node => ({ type: "object", additionalProperties: false, properties: {} })
+  const root = folder()
+  for (const { path, about, schema } of valueTable(version)) {
+    const [first = "", second] = path.split(".")
+    if (second === undefined) {
+      root.properties[first] = { ...schema, description: about }
+      continue
+    }
+    root.properties[first] ??= folder()
+    const inner = root.properties[first] as Node // made by the line above
+    inner.properties[second] = { ...schema, description: about }
+  }
+  // What Helm itself adds.
+  root.properties.global = { type: "object" }
+  return { $schema: "http://json-schema.org/draft-07/schema#", ...root }
+}
+
+/** Every value a place of its own. */
+function openValues(version: string): InstallValues {
+  const tree: Record<string, unknown> = {}
+  for (const { path } of valueTable(version)) {
+    const [first = "", second] = path.split(".")
+    const place = WORDS.find(([, of]) => of === path)?.[0] ?? `⟦${path}⟧`
+    if (second === undefined) tree[first] = place
+    else tree[first] = { ...(tree[first] as object | undefined), [second]: place }
+  }
+  return tree as unknown as InstallValues // of the same shape, with text in each place
+}
+
+function byKind(objects: readonly InstalledObject[]): ReadonlyMap<string, readonly InstalledObject[]> {
+  const groups = new Map<string, InstalledObject[]>()
+  for (const one of objects) {
+    const name = fileOf(one.object)
+    groups.set(name, [...(groups.get(name) ?? []), one])
+  }
+  return groups
+}
+
+function fileOf({ apiVersion, kind }: KubernetesObject): string {
+  if (apiVersion.startsWith("rbac.") || kind === "ServiceAccount") return "access"
+  if (apiVersion.startsWith("admissionregistration.")) return "webhooks"
+  if (kind === "ConfigMap") return "dashboards"
+  return kind.toLowerCase()
+}
+
+function template({ object, when }: InstalledObject): string {
+  const body = filled(stringify(escaped(object), STYLE))
+  if (when === undefined) return body
+  const condition = when.is === true ? `.Values.${when.path}` : `eq .Values.${when.path} ${JSON.stringify(when.is)}`
+  return `{{- if ${condition} }}\n${body}{{- end }}\n`
+}
+
+/** Braces that are not Helm's must not look as if they were. */
+function escaped(value: unknown): unknown {
+  if (typeof value === "string") return value.replaceAll("{{", '{{"{{"}}')
+  if (Array.isArray(value)) return value.map(escaped)
+  if (typeof value !== "object" || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, escaped(item)]))
+}
+
+function filled(yaml: string): string {
+  const named = WORDS.reduce((text, [word, path]) => text.replaceAll(word, `{{ .Values.${path} }}`), yaml)
+  return named
+    .split("\n")
+    .map(line =>
+      line
+        // A value by itself, as JSON, which is YAML.
+        .replace(/(^|: |- )⟦([\w.]+)⟧$/, (_, before, path) => `${before}{{ toJson .Values.${path} }}`)
+        // A value that is written as text of JSON.
+        .replace(/'?"⟦([\w.]+)⟧"'?$/, (_, path) => `{{ toJson .Values.${path} | toJson }}`)
+        .replace(PLACE, (_, path) => `{{ .Values.${path} }}`),
+    )
+    .join("\n")
+}

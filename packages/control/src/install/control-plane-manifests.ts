@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything an installation puts into a cluster, as values, in the order in which it must come. The chart's templates are
+// these same objects with places left open (`chart.ts`), so that both ways install the same.
+
+import { meshNames } from "@merlon/policy"
+import type { KubernetesObject } from "../kubernetes/resource-type.js"
+import { componentNames } from "./component-names.js"
+import { dashboardManifest } from "./dashboards.js"
+import { accessManifests, partOf } from "./manifests.js"
+import type { InstallValues } from "./values.js"
+import { webhookManifests } from "./webhook-manifests.js"
+
+export interface InstalledObject {
+  readonly object: KubernetesObject
+  /** Only where the value at this path is this one. */
+  readonly when?: { readonly path: string; readonly is: boolean | string }
+}
+
+export const SERVICE_PORT = 443
+const MESH_PORT = 15_012
+const WEBHOOK_PORT = 15_017
+const HEALTH_PORT = 15_014
+const RUN_AS = 1337
+/** The endpoints of a replica that ends are gone everywhere before it stops to answer. */
+const LEAVE_AFTER_MS = 5_000
+
+export function installedObjects(values: InstallValues): readonly InstalledObject[] {
+  const names = meshNames({ mesh: values.mesh, domain: values.domain })
+  const { controlPlane: name } = componentNames(names)
+  const { rootNamespace: namespace } = names
+  const labels = { ...partOf(names), "app.kubernetes.io/name": name }
+  const selector = { "app.kubernetes.io/name": name }
+  const meta = { name, namespace, labels }
+  const address = { service: { namespace, name, port: SERVICE_PORT } }
+  return [
+    ...accessManifests(names).map(({ object }) => ({ object })),
+    { object: service(meta, selector) },
+    { object: deployment(values, meta, selector) },
+    {
+      object: {
+        apiVersion: "policy/v1",
+        kind: "PodDisruptionBudget",
+        metadata: meta,
+        spec: { minAvailable: values.podDisruptionBudget.minAvailable, selector: { matchLabels: selector } },
+      },
+      when: { path: "podDisruptionBudget.enabled", is: true },
+    },
+    { object: networkPolicy(meta, selector), when: { path: "networkPolicy.enabled", is: true } },
+    {
+      object: {
+        apiVersion: "monitoring.coreos.com/v1",
+        kind: "ServiceMonitor",
+        metadata: { name, namespace, labels: values.serviceMonitor.labels },
+        spec: {
+          selector: { matchLabels: selector },
+          endpoints: [{ port: "http-metrics", interval: values.serviceMonitor.interval }],
+        },
+      },
+      when: { path: "serviceMonitor.enabled", is: true },
+    },
+    { object: dashboardManifest(values, namespace), when: { path: "dashboards.enabled", is: true } },
+    // Last, and removed first: from here on Pods of opted-in namespaces wait for us.
+    ...(["redirect", "service"] as const).flatMap(capture =>
+      webhookManifests({ names, address, capture }).flatMap(({ object }) => {
+        if (object.kind === "MutatingWebhookConfiguration") return [{ object, when: { path: "capture", is: capture } }]
+        // Validation is the same either way.
+        return capture === "redirect" ? [{ object }] : []
+      }),
+    ),
+  ]
+}
+
+/** Of these values, without what they switch off. */
+export function installManifests(values: InstallValues): readonly KubernetesObject[] {
+  return installedObjects(values)
+    .filter(({ when }) => when === undefined || valueAt(values, when.path) === when.is)
+    .map(({ object }) => object)
+}
+
+function valueAt(values: unknown, path: string): unknown {
+  return path.split(".").reduce((at, name) => (at as { readonly [name: string]: unknown })[name], values) // paths of the table
+}
+
+type Meta = KubernetesObject["metadata"]
+type Labels = { readonly [key: string]: string }
+
+function service(metadata: Meta, selector: Labels): KubernetesObject {
+  const port = (name: string, number: number, targetPort: number) => ({
+    name,
+    port: number,
+    targetPort,
+    protocol: "TCP",
+  })
+  return {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata,
+    spec: {
+      selector,
+      ports: [
+        port("grpc-mesh", MESH_PORT, MESH_PORT),
+        port("https-webhooks", SERVICE_PORT, WEBHOOK_PORT),
+        port("http-metrics", HEALTH_PORT, HEALTH_PORT),
+      ],
+    },
+  }
+}
+
+function deployment(values: InstallValues, metadata: Meta, selector: Labels): KubernetesObject {
+  const { domain } = values
+  const configAnnotation = `${domain}/config`
+  const spread = (topologyKey: string) => ({
+    maxSkew: 1,
+    topologyKey,
+    whenUnsatisfiable: "ScheduleAnyway",
+    labelSelector: { matchLabels: selector },
+  })
+  return {
+    apiVersion: "apps/v1",
+    kind: "Deployment",
+    metadata,
+    spec: {
+      replicas: values.replicas,
+      selector: { matchLabels: selector },
+      // Never fewer than before: Pods of opted-in namespaces could not start meanwhile.
+      strategy: { type: "RollingUpdate", rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
+      template: {
+        metadata: {
+          labels: { ...metadata.labels },
+          // Read through the downward API: a change of it is a change of the template, and rolls.
+          annotations: { [configAnnotation]: JSON.stringify(values.config) },
+        },
+        spec: {
+          serviceAccountName: metadata.name,
+          imagePullSecrets: values.imagePullSecrets,
+          nodeSelector: values.nodeSelector,
+          tolerations: values.tolerations,
+          affinity: values.affinity,
+          priorityClassName: values.priorityClassName,
+          topologySpreadConstraints: [spread("kubernetes.io/hostname"), spread("topology.kubernetes.io/zone")],
+          terminationGracePeriodSeconds: 45,
+          securityContext: {
+            runAsNonRoot: true,
+            runAsUser: RUN_AS,
+            runAsGroup: RUN_AS,
+            fsGroup: RUN_AS,
+            seccompProfile: { type: "RuntimeDefault" },
+          },
+          containers: [container(values, metadata.name)],
+          volumes: [
+            {
+              name: "config",
+              downwardAPI: {
+                items: [
+                  { path: "config.json", fieldRef: { fieldPath: `metadata.annotations['${configAnnotation}']` } },
+                ],
+              },
+            },
+          ],
+        },
+      },
+    },
+  }
+}
+
+function container(values: InstallValues, name: string) {
+  const probe = (path: string) => ({ httpGet: { path, port: HEALTH_PORT } })
+  return {
+    name,
+    image: values.image,
+    imagePullPolicy: values.imagePullPolicy,
+    args: [
+      "serve",
+      "--config=/etc/merlon/config.json",
+      `--mesh=${values.mesh}`,
+      `--domain=${values.domain}`,
+      `--image=${values.image}`,
+      `--capture=${values.capture}`,
+      `--sidecar=${values.sidecar}`,
+      `--trust-domain=${values.trustDomain}`,
+      `--cluster-domain=${values.clusterDomain}`,
+      `--log-level=${values.logLevel}`,
+    ],
+    env: [{ name: "MERLON_REPLICA", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } }],
+    ports: [
+      { name: "grpc-mesh", containerPort: MESH_PORT, protocol: "TCP" },
+      { name: "https-webhooks", containerPort: WEBHOOK_PORT, protocol: "TCP" },
+      { name: "http-metrics", containerPort: HEALTH_PORT, protocol: "TCP" },
+    ],
+    readinessProbe: { ...probe("/readyz"), periodSeconds: 2, timeoutSeconds: 3, failureThreshold: 3 },
+    livenessProbe: { ...probe("/healthz"), periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 },
+    lifecycle: {
+      preStop: { exec: { command: ["/usr/bin/node", "-e", `setTimeout(() => undefined, ${LEAVE_AFTER_MS})`] } },
+    },
+    resources: values.resources,
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ["ALL"] },
+    },
+    volumeMounts: [{ name: "config", mountPath: "/etc/merlon", readOnly: true }],
+  }
+}
+
+function networkPolicy(metadata: Meta, selector: Labels): KubernetesObject {
+  const ports = [MESH_PORT, WEBHOOK_PORT, HEALTH_PORT].map(port => ({ protocol: "TCP", port }))
+  return {
+    apiVersion: "networking.k8s.io/v1",
+    kind: "NetworkPolicy",
+    metadata,
+    spec: { podSelector: { matchLabels: selector }, policyTypes: ["Ingress"], ingress: [{ ports }] },
+  }
+}

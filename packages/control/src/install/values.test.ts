@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it } from "vitest"
+import { parse } from "yaml"
+import { assignment, defaultValues, readValues } from "./values.js"
+
+describe("the values of an installation", () => {
+  const read = (...given: unknown[]) => readValues("1.2.3", ...given)
+
+  it("are all there by default, with the version's own image", () => {
+    expect(read()).toEqual(defaultValues("1.2.3"))
+    expect(read().image).toBe("merlon:1.2.3")
+  })
+
+  it("are given in parts, and the last one wins", () => {
+    const values = read({ replicas: 3, podDisruptionBudget: { enabled: false } }, assignment("replicas=5", parse))
+    expect(values).toMatchObject({ replicas: 5, podDisruptionBudget: { enabled: false, minAvailable: 1 } })
+  })
+
+  it("replace a map as a whole", () => {
+    expect(read({ resources: { limits: { cpu: "1" } } }).resources).toEqual({ limits: { cpu: "1" } })
+  })
+
+  it.each<[string, unknown, string]>([
+    ["a name nobody knows", { replica: 3 }, "there is no value `replica`; did you mean `replicas`?"],
+    ["a name inside another", { networkPolicy: { enable: true } }, "did you mean `networkPolicy.enabled`?"],
+    ["a text for a number", { replicas: "three" }, 'the value `replicas` must be an integer; it is `"three"`'],
+    ["no replica", { replicas: 0 }, "must be at least 1"],
+    ["a word that is not to choose", { capture: "magic" }, "must be one of redirect, service"],
+    ["an image without a version", { image: "registry:5000/merlon" }, "the value `image` must match"],
+    ["a scalar for a mapping", { dashboards: true }, "the value `dashboards` must be a mapping"],
+    ["no mapping at all", [1], "values must be a mapping"],
+  ])("refuse %s", (_, given, message) => {
+    expect(() => read(given)).toThrow(message)
+  })
+
+  it("refuse an assignment without a value", () => {
+    expect(() => assignment("replicas", parse)).toThrow("`replicas` must have the form PATH=VALUE")
+  })
+
+  it.each(["merlon:1", "registry:5000/a/merlon:1.2.3", "merlon@sha256:abc"])("take the image %s", image => {
+    expect(read({ image }).image).toBe(image)
+  })
+})

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// What may be chosen about an installation: one table, from which come the chart's values.yaml and its schema, and what
+// `merlonctl install` reads. A value that the table does not know is refused by name.
+
+import { nearest } from "@merlon/policy"
+
+type Labels = { readonly [key: string]: string }
+
+export interface InstallValues {
+  readonly mesh: string
+  readonly domain: string
+  readonly image: string
+  readonly imagePullPolicy: string
+  readonly imagePullSecrets: readonly unknown[]
+  readonly replicas: number
+  readonly resources: object
+  readonly nodeSelector: object
+  readonly tolerations: readonly unknown[]
+  readonly affinity: object
+  readonly priorityClassName: string
+  readonly capture: string
+  readonly sidecar: string
+  readonly trustDomain: string
+  readonly clusterDomain: string
+  readonly logLevel: string
+  readonly config: object
+  readonly podDisruptionBudget: { readonly enabled: boolean; readonly minAvailable: number }
+  readonly networkPolicy: { readonly enabled: boolean }
+  readonly serviceMonitor: { readonly enabled: boolean; readonly labels: Labels; readonly interval: string }
+  readonly dashboards: { readonly enabled: boolean; readonly labels: Labels }
+}
+
+interface Schema {
+  readonly type: "string" | "integer" | "boolean" | "object" | "array"
+  readonly enum?: readonly string[]
+  readonly pattern?: string
+  readonly minimum?: number
+}
+
+interface ValueEntry {
+  /** With dots. */
+  readonly path: string
+  readonly about: string
+  readonly default: unknown
+  readonly schema: Schema
+}
+
+const text = (pattern?: string): Schema => ({ type: "string", ...(pattern === undefined ? {} : { pattern }) })
+const oneOf = (...values: string[]): Schema => ({ type: "string", enum: values })
+const FLAG: Schema = { type: "boolean" }
+const MAP: Schema = { type: "object" }
+const LIST: Schema = { type: "array" }
+
+export function valueTable(version: string): readonly ValueEntry[] {
+  const value = (path: string, about: string, fallback: unknown, schema: Schema): ValueEntry => ({
+    path,
+    about,
+    default: fallback,
+    schema,
+  })
+  return [
+    value(
+      "mesh",
+      "what the mesh is called; the namespace to install into is <mesh>-system",
+      "merlon",
+      text("^[a-z]([a-z0-9-]{0,38}[a-z0-9])?$"),
+    ),
+    value("domain", "of API groups, labels and annotations", "merlon.dev", text("^[a-z0-9.-]+\\.[a-z0-9-]+$")),
+    value(
+      "image",
+      "of the control plane and of injected proxies, always with its version",
+      `merlon:${version}`,
+      text("[:@][^:/@]+$"),
+    ),
+    value("imagePullPolicy", "of the control plane", "IfNotPresent", oneOf("IfNotPresent", "Always", "Never")),
+    value("imagePullSecrets", "of the control plane, as [{name: my-secret}]", [], LIST),
+    value("replicas", "of the control plane; all of them serve, one of them writes", 2, {
+      type: "integer",
+      minimum: 1,
+    }),
+    value("resources", "of a replica", { requests: { cpu: "100m", memory: "192Mi" }, limits: { memory: "1Gi" } }, MAP),
+    value("nodeSelector", "nodes that replicas may run on", {}, MAP),
+    value("tolerations", "taints that replicas put up with", [], LIST),
+    value("affinity", "beside the spread over nodes and zones that they have anyway", {}, MAP),
+    value("priorityClassName", "Pods of injected namespaces start only while a replica runs", "", text()),
+    value(
+      "capture",
+      "how traffic reaches injected proxies: redirect (by rules in the Pod, needs NET_ADMIN in an init container) or service (no privilege: Services and NetworkPolicies)",
+      "redirect",
+      oneOf("redirect", "service"),
+    ),
+    value(
+      "sidecar",
+      "native (an init container that keeps running), plain, or auto: native from Kubernetes 1.32 on, where every supported kubelet knows them",
+      "auto",
+      oneOf("auto", "native", "plain"),
+    ),
+    value("trustDomain", "of identities", "cluster.local", text("^[a-z0-9._-]+$")),
+    value("clusterDomain", "suffix of Services' host names", "cluster.local", text("^[a-z0-9.-]+$")),
+    value("logLevel", "of the control plane", "info", oneOf("fatal", "error", "warn", "info", "debug", "trace")),
+    value("config", "any other option of `merlond serve`, in camel case, as {certificateTtl: 12h}", {}, MAP),
+    value("podDisruptionBudget.enabled", "keep a replica while nodes are drained", true, FLAG),
+    value("podDisruptionBudget.minAvailable", "how many", 1, { type: "integer", minimum: 1 }),
+    value("networkPolicy.enabled", "let in only what the control plane serves", true, FLAG),
+    value("serviceMonitor.enabled", "for the Prometheus operator", false, FLAG),
+    value("serviceMonitor.labels", "by which it is chosen", {}, MAP),
+    value("serviceMonitor.interval", "between scrapes", "30s", text("^[0-9]+(s|m)$")),
+    value("dashboards.enabled", "for Grafana's sidecar: control plane, proxies, policy decisions", false, FLAG),
+    value("dashboards.labels", "by which they are found", { grafana_dashboard: "1" }, MAP),
+  ]
+}
+
+export function defaultValues(version: string): InstallValues {
+  const tree: Tree = {}
+  for (const { path, default: fallback } of valueTable(version)) setPath(tree, path, fallback)
+  return tree as unknown as InstallValues // a test holds the table to the interface's paths
+}
+
+/** What people give over the defaults; throws in their words where something is not known or not possible. */
+export function readValues(version: string, ...given: readonly unknown[]): InstallValues {
+  const table = new Map(valueTable(version).map(entry => [entry.path, entry]))
+  const tree: Tree = structuredClone(defaultValues(version)) as unknown as Tree // the same tree, to be changed
+  for (const one of given) {
+    for (const [path, value] of leaves(one, table, "")) {
+      const entry = table.get(path)
+      if (entry === undefined) throw new Error(unknownValue(path, [...table.keys()]))
+      const fault = faultOf(entry.schema, value)
+      if (fault !== undefined) throw new Error(`the value \`${path}\` ${fault}; it is \`${JSON.stringify(value)}\``)
+      setPath(tree, path, value)
+    }
+  }
+  return tree as unknown as InstallValues // every path was checked
+}
+
+/** `replicas=3` as the tree that it means; text that YAML reads as another type is that type. */
+export function assignment(text: string, parse: (text: string) => unknown): unknown {
+  const [, path = "", value = ""] = /^([\w.]+)=(.*)$/s.exec(text) ?? []
+  if (path === "") throw new Error(`\`${text}\` must have the form PATH=VALUE, as replicas=3`)
+  const tree: Tree = {}
+  setPath(tree, path, parse(value) ?? "")
+  return tree
+}
+
+interface Tree {
+  [name: string]: unknown
+}
+
+function isTree(value: unknown): value is Tree {
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+}
+
+function setPath(tree: Tree, path: string, value: unknown): void {
+  const names = path.split(".")
+  const last = names.pop() ?? ""
+  let at = tree
+  for (const name of names) {
+    const next: Tree = isTree(at[name]) ? at[name] : {}
+    at[name] = next
+    at = next
+  }
+  at[last] = value
+}
+
+/** Down to what the table knows; below that, a map is one value. */
+function* leaves(
+  value: unknown,
+  table: ReadonlyMap<string, ValueEntry>,
+  prefix: string,
+): Generator<readonly [path: string, value: unknown]> {
+  if (!isTree(value)) throw new Error(prefix === "" ? "values must be a mapping" : unknownShape(prefix, value))
+  for (const [name, item] of Object.entries(value)) {
+    const path = prefix === "" ? name : `${prefix}.${name}`
+    const isFolder = [...table.keys()].some(key => key.startsWith(`${path}.`))
+    if (isFolder) yield* leaves(item, table, path)
+    else yield [path, item]
+  }
+}
+
+function unknownShape(path: string, value: unknown): string {
+  return `the value \`${path}\` must be a mapping; it is \`${JSON.stringify(value)}\``
+}
+
+function unknownValue(path: string, known: readonly string[]): string {
+  const meant = nearest(path, known)
+  return `there is no value \`${path}\`; ${meant === undefined ? "`merlonctl manifest --values` lists them" : `did you mean \`${meant}\`?`}`
+}
+
+function faultOf(schema: Schema, value: unknown): string | undefined {
+  const type = Array.isArray(value)
+    ? "array"
+    : Number.isInteger(value)
+      ? "integer"
+      : value === null
+        ? "null"
+        : typeof value
+  if (type !== schema.type) return `must be ${/^[aeio]/.test(schema.type) ? "an" : "a"} ${schema.type}`
+  if (schema.enum?.includes(String(value)) === false) return `must be one of ${schema.enum.join(", ")}`
+  if (schema.pattern !== undefined && !new RegExp(schema.pattern).test(String(value))) {
+    return `must match ${schema.pattern}`
+  }
+  return schema.minimum !== undefined && Number(value) < schema.minimum
+    ? `must be at least ${schema.minimum}`
+    : undefined
+}
