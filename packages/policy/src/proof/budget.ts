@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// How much work an answer may cost. The worst case of the search is exponential, so there is a third answer besides yes
+// and no: work that exceeds its budget ends with `Exhausted`, and whoever asked says "not decided".
+
+export interface Limits {
+  /** Classes and states looked at, over all searches of one question. */
+  readonly steps: number
+  /** When to give up, by `now`; undefined never does. */
+  readonly deadline?: number
+  readonly now?: () => number
+}
+
+export class Exhausted extends Error {
+  override readonly name = "Exhausted"
+}
+
+/** A question that a person waits for: far more than what any policy set we know of needs. */
+export const PATIENT: Limits = { steps: 20_000_000 }
+
+// Looking at the clock costs as much as some dozen steps.
+const CLOCK_EVERY = 1024
+
+export class Budget {
+  #left: number
+  #untilClock = CLOCK_EVERY
+  readonly #limits: Limits
+
+  constructor(limits: Limits = PATIENT) {
+    this.#limits = limits
+    this.#left = limits.steps
+  }
+
+  spend(steps = 1): void {
+    this.#left -= steps
+    if (this.#left < 0) throw new Exhausted("the budget of steps is used up")
+    this.#untilClock -= steps
+    if (this.#untilClock > 0) return
+    this.#untilClock = CLOCK_EVERY
+    const { deadline, now } = this.#limits
+    if (deadline !== undefined && now !== undefined && now() > deadline) throw new Exhausted("the time is used up")
+  }
+}

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// One attribute of a request as the search sees it: its values fall into finitely many classes that the marks at hand do
+// not tell apart, and one value stands for its class.
+
+import type { Budget } from "../budget.js"
+import { addressClasses } from "./address-classes.js"
+import type { Language } from "./language.js"
+import type { BlockMark, ChoiceMark, Mark, SubjectMark, TextMark } from "./mark.js"
+import { type TextClass, textClasses } from "./text-classes.js"
+
+/** Issuer and subject of a token. */
+export interface Subject {
+  readonly issuer: string | undefined
+  readonly subject: string | undefined
+}
+
+/** One text (an address and a port are spelled), several, a token's subject, or absent. */
+export type Value = string | undefined | readonly string[] | Subject
+
+export interface ValueClass {
+  /** Which of the marks the values of this class bear, by position. */
+  readonly matched: readonly number[]
+  readonly value: Value
+}
+
+export interface Dimension {
+  readonly name: string
+  /** A request has any number of such values, and a condition holds where one of them matches. */
+  readonly several: boolean
+  /** All classes; of a dimension with several values, those of one. */
+  classes(marks: readonly Mark[], budget: Budget): readonly ValueClass[]
+}
+
+export interface TextOptions {
+  readonly language: Language
+  /** Stand for their class, in place of the shortest text. */
+  readonly preferred?: readonly string[]
+  /** Whether a request may be without. */
+  readonly optional?: boolean
+}
+
+const ABSENT: ValueClass = { matched: [], value: undefined }
+
+export function textDimension(name: string, options: TextOptions, several = false): Dimension {
+  return {
+    name,
+    several,
+    classes(marks, budget) {
+      const found = classesOfTexts(marks.filter(isText), options, budget)
+      const classes = found.map(({ matched, text }): ValueClass => ({ matched, value: text }))
+      return options.optional && !several ? [...classes, ABSENT] : classes
+    },
+  }
+}
+
+function classesOfTexts(marks: readonly TextMark[], options: TextOptions, budget: Budget): readonly TextClass[] {
+  return textClasses(
+    marks.map(({ steps }) => steps),
+    options.language,
+    options.preferred ?? [],
+    budget,
+  )
+}
+
+export function addressDimension(name: string, preferred: readonly string[]): Dimension {
+  return {
+    name,
+    several: false,
+    classes(marks, budget) {
+      budget.spend(1 + marks.length ** 2)
+      const blocks = marks.filter(isBlock).map(({ block }) => block)
+      return addressClasses(blocks, preferred).map(({ matched, address }) => ({ matched, value: address }))
+    },
+  }
+}
+
+/** `open`: besides those listed and those marked there is any number of others, for which this one stands. */
+export function choiceDimension(
+  name: string,
+  values: readonly string[],
+  open?: (taken: ReadonlySet<string>) => string,
+): Dimension {
+  return {
+    name,
+    several: false,
+    classes(marks, budget) {
+      const keys = marks.filter(isChoice).map(({ key }) => key)
+      const marked = open === undefined ? [] : keys
+      const all = new Set([...values, ...marked])
+      if (open !== undefined) all.add(open(all))
+      budget.spend(all.size)
+      const matchedBy = new Map<string, number[]>()
+      for (const [index, key] of keys.entries()) matchedBy.set(key, [...(matchedBy.get(key) ?? []), index])
+      return [...all].map(value => ({ matched: matchedBy.get(value) ?? [], value }))
+    },
+  }
+}
+
+/** Issuer and subject are classified apart; a mark is borne where both of its halves are. */
+export function subjectDimension(name: string, issuer: TextOptions, subject: TextOptions): Dimension {
+  return {
+    name,
+    several: false,
+    classes(marks, budget) {
+      const subjects = marks.filter(isSubject)
+      const issuers = halves(
+        subjects.map(mark => mark.issuer),
+        issuer,
+        budget,
+      )
+      const names = halves(
+        subjects.map(mark => mark.subject),
+        subject,
+        budget,
+      )
+      budget.spend(issuers.length * names.length)
+      const classes: ValueClass[] = []
+      for (const one of issuers) {
+        for (const other of names) {
+          const matched = subjects.flatMap((_, index) => (one.bears(index) && other.bears(index) ? [index] : []))
+          classes.push({ matched, value: { issuer: one.text, subject: other.text } })
+        }
+      }
+      return classes
+    },
+  }
+}
+
+interface Half {
+  readonly text: string | undefined
+  bears(index: number): boolean
+}
+
+function halves(marks: readonly (TextMark | undefined)[], options: TextOptions, budget: Budget): readonly Half[] {
+  const present = marks.flatMap((mark, index) => (mark === undefined ? [] : [{ mark, index }]))
+  const found = classesOfTexts(
+    present.map(({ mark }) => mark),
+    options,
+    budget,
+  )
+  const classes: Half[] = found.map(({ matched, text }) => {
+    const borne = new Set(matched.map(position => present[position]?.index))
+    return { text, bears: index => marks[index] === undefined || borne.has(index) }
+  })
+  if (options.optional) classes.push({ text: undefined, bears: index => marks[index] === undefined })
+  return classes
+}
+
+const isText = (mark: Mark): mark is TextMark => mark.kind === "text"
+const isBlock = (mark: Mark): mark is BlockMark => mark.kind === "block"
+const isChoice = (mark: Mark): mark is ChoiceMark => mark.kind === "choice"
+const isSubject = (mark: Mark): mark is SubjectMark => mark.kind === "subject"

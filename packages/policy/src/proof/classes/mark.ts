@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// One value that a policy writes for an attribute, as its classes are found: a mark sets some of the attribute's values
+// apart from the others.
+
+import type { Pattern } from "../../authorization/pattern.js"
+import { type Cidr, cidrCovers } from "../../request/ip.js"
+import type { Step } from "./steps.js"
+
+export interface TextMark {
+  readonly kind: "text"
+  /** INVARIANT: marks of equal key set the same values apart. */
+  readonly key: string
+  readonly steps: readonly Step[]
+  /** Where the pattern is about the whole text as it stands: what can be compared without running anything. */
+  readonly pattern: Pattern | undefined
+}
+
+export interface BlockMark {
+  readonly kind: "block"
+  readonly key: string
+  readonly block: Cidr
+}
+
+/** One of a few values that have no structure. */
+export interface ChoiceMark {
+  readonly kind: "choice"
+  readonly key: string
+}
+
+/** A condition on issuer and subject together; what is undefined may be anything, or absent. */
+export interface SubjectMark {
+  readonly kind: "subject"
+  readonly key: string
+  readonly issuer: TextMark | undefined
+  readonly subject: TextMark | undefined
+}
+
+export type Mark = TextMark | BlockMark | ChoiceMark | SubjectMark
+
+/** Whether no value can bear both marks. Never wrongly true; where it is hard to see, false. */
+export function areApart(a: Mark, b: Mark): boolean {
+  if (a.kind === "text" && b.kind === "text") return textsApart(a.pattern, b.pattern)
+  if (a.kind === "choice" && b.kind === "choice") return a.key !== b.key
+  if (a.kind === "block" && b.kind === "block") return !cidrCovers(a.block, b.block) && !cidrCovers(b.block, a.block)
+  if (a.kind === "subject" && b.kind === "subject") {
+    return textsApart(a.issuer?.pattern, b.issuer?.pattern) || textsApart(a.subject?.pattern, b.subject?.pattern)
+  }
+  return false
+}
+
+function textsApart(a: Pattern | undefined, b: Pattern | undefined): boolean {
+  if (a === undefined || b === undefined) return false
+  if (a.kind === "exact") {
+    if (b.kind === "exact") return a.text !== b.text
+    if (b.kind === "prefix") return !a.text.startsWith(b.text)
+    return b.kind === "suffix" && !a.text.endsWith(b.text)
+  }
+  if (b.kind === "exact") return textsApart(b, a)
+  if (a.kind === "prefix" && b.kind === "prefix") return !a.text.startsWith(b.text) && !b.text.startsWith(a.text)
+  return a.kind === "suffix" && b.kind === "suffix" && !a.text.endsWith(b.text) && !b.text.endsWith(a.text)
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// The paths that normalisation leaves as they are: only those ever reach a rule. One state machine for all modes; its
+// state is where we are in the segment and in an escape.
+
+import type { PathNormalization } from "../../mesh/config.js"
+import { normalizePath } from "../../request/path.js"
+import { ANY_TEXT, type Language } from "./language.js"
+
+// In a segment: 0 before the first slash, 1 right after a slash, 2 `.`, 3 `..`, 4 anything else; 5 is the whole of `*`,
+// the path of `OPTIONS *` (RFC 9112 section 3.2.4).
+const STAR = 5
+const SEGMENT_STATES = 6
+const HEX = "0123456789ABCDEFabcdef"
+// In an escape: 0 none, 1 after `%`, 2 and on after `%` and a hexadecimal digit.
+const escapeState = (unit: string): number => 2 + HEX.indexOf(unit)
+
+export function pathLanguage(mode: PathNormalization): Language {
+  return {
+    start: 0,
+    step(state, unit) {
+      const segment = state % SEGMENT_STATES
+      const inEscape = Math.floor(state / SEGMENT_STATES)
+      if (segment === 0 && unit === "*") return STAR
+      if (!isPathUnit(unit) || segment === STAR || (segment === 0 && unit !== "/")) return undefined
+      if (mode === "NONE") return unit === "/" ? 1 : 4
+      if (unit === "\\" || (inEscape >= 2 && !staysEscaped(`%${HEX[inEscape - 2]}${unit}`, mode))) return undefined
+      const next = nextSegment(segment, unit, mode)
+      return next === undefined ? undefined : next + SEGMENT_STATES * nextEscape(inEscape, unit)
+    },
+    accepts(state) {
+      const segment = state % SEGMENT_STATES
+      return segment !== 0 && segment !== 2 && segment !== 3
+    },
+    units: state => (state === 0 ? "/*" : "/"),
+    fillers: ANY_TEXT.fillers,
+  }
+}
+
+function nextSegment(segment: number, unit: string, mode: PathNormalization): number | undefined {
+  if (unit === "/") {
+    if (segment === 2 || segment === 3) return undefined
+    return segment === 1 && mode !== "BASE" ? undefined : 1
+  }
+  return unit === "." && segment < 3 ? segment + 1 : 4
+}
+
+function nextEscape(inEscape: number, unit: string): number {
+  if (unit === "%") return 1
+  return inEscape === 1 && HEX.includes(unit) ? escapeState(unit) : 0
+}
+
+/** By the function that normalises: `%41` becomes `A`, `%00` is refused, `%20` stays. */
+function staysEscaped(triplet: string, mode: PathNormalization): boolean {
+  return !/^%[0-9A-Fa-f]{2}$/.test(triplet) || normalizePath(`/${triplet}`, mode) === `/${triplet}`
+}
+
+// A target with a blank, a control character or a fragment is refused; from the question mark on it is the query.
+function isPathUnit(unit: string): boolean {
+  const code = unit.charCodeAt(0)
+  return code > 0x20 && code !== 0x7f && unit !== "?" && unit !== "#"
+}

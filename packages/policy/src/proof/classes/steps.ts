@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// A pattern as the steps of a small automaton: each takes one character of a set, once or any number of times. Every
+// kind of pattern that a policy can write is such a row, so one machine finds the classes of them all.
+
+import type { PathTemplate } from "../../authorization/path-template.js"
+import type { Pattern } from "../../authorization/pattern.js"
+
+/** The characters that fit: some, any, or any but the slash. */
+export type Fitting = { readonly of: string } | "any" | "segment"
+
+export interface Step {
+  readonly fits: Fitting
+  readonly many: boolean
+}
+
+export const REST: Step = { fits: "any", many: true }
+const IN_SEGMENT: Step = { fits: "segment", many: false }
+export const SEGMENT_REST: Step = { fits: "segment", many: true }
+
+export function literal(text: string, ignoreCase = false): readonly Step[] {
+  // By code unit, as the evaluator compares.
+  return Array.from({ length: text.length }, (_, at) => {
+    const unit = text.charAt(at)
+    const other = unit.toUpperCase()
+    const of = ignoreCase && other.toLowerCase() === unit ? [...new Set([unit, other])].join("") : unit
+    return { fits: { of }, many: false }
+  })
+}
+
+export interface Reading {
+  /** Whether `*` takes an empty text. */
+  readonly emptyIsPresent?: boolean
+  readonly ignoreCase?: boolean
+  /** What a star stands for: by default any text. */
+  readonly star?: Step
+}
+
+export function stepsOf(pattern: Pattern, { emptyIsPresent, ignoreCase, star = REST }: Reading = {}): readonly Step[] {
+  switch (pattern.kind) {
+    case "exact":
+      return literal(pattern.text, ignoreCase)
+    case "prefix":
+      return [...literal(pattern.text, ignoreCase), star]
+    case "suffix":
+      return [star, ...literal(pattern.text, ignoreCase)]
+    case "present":
+      return emptyIsPresent ? [star] : [{ ...star, many: false }, star]
+    case "template":
+      return templateSteps(pattern.template)
+    case "stars":
+      return pattern.pieces.flatMap((piece, at) => [...(at === 0 ? [] : [star]), ...literal(piece)])
+  }
+}
+
+function templateSteps({ head, tail }: PathTemplate): readonly Step[] {
+  const steps: Step[] = []
+  for (const segment of head) {
+    steps.push(...literal("/"))
+    if (segment === "one") steps.push(IN_SEGMENT, SEGMENT_REST)
+    else steps.push(...literal(segment.literal))
+  }
+  if (tail !== undefined) steps.push(...literal("/"), REST, ...literal(tail))
+  return steps
+}
+
+export function fits(fitting: Fitting, unit: string): boolean {
+  if (fitting === "any") return true
+  return fitting === "segment" ? unit !== "/" : fitting.of.includes(unit)
+}

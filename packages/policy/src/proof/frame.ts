@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kinds of requests there are. Within one kind attributes are independent of each other: what is correlated (no
+// identity on plaintext, no claims without a token, no path on TCP) is settled by the frame before the search begins.
+
+import { locationId, type ProofTokenRule } from "./token-rules.js"
+
+export interface Frame {
+  /** Whether the peer proved an identity by mTLS. */
+  readonly identity: boolean
+  readonly protocol: "http" | "tcp"
+  /** A token stands in one place, in none, or the request is a CORS preflight, whose token nobody looks at. */
+  readonly token: "none" | "preflight" | { readonly at: string }
+}
+
+/**
+ * Without token rules no request has a token that anybody sees, and a preflight is a request like others. Of places that
+ * all rules treat alike one is enough.
+ */
+export function framesOf(rules: readonly ProofTokenRule[]): readonly Frame[] {
+  const places = placesOf(rules)
+  const tokens: readonly Frame["token"][] = [
+    "none",
+    ...places.map(at => ({ at })),
+    ...(places.length > 0 ? (["preflight"] as const) : []),
+  ]
+  const kinds: readonly Omit<Frame, "identity">[] = [
+    ...tokens.map(token => ({ protocol: "http", token }) as const),
+    { protocol: "tcp", token: "none" },
+  ]
+  return kinds.flatMap(kind => [
+    { ...kind, identity: true },
+    { ...kind, identity: false },
+  ])
+}
+
+function placesOf(rules: readonly ProofTokenRule[]): readonly string[] {
+  const ids = new Set(rules.flatMap(({ locations }) => locations.map(locationId)))
+  const byLookers = new Map<string, string>()
+  for (const id of ids) {
+    const lookers = rules.flatMap((rule, index) => (looksAt(rule, id) ? [index] : [])).join()
+    if (!byLookers.has(lookers)) byLookers.set(lookers, id)
+  }
+  return [...byLookers.values()]
+}
+
+export function looksAt({ locations }: ProofTokenRule, place: string): boolean {
+  return locations.some(location => locationId(location) === place)
+}
+
+/** The frame as this side sees it: a token where none of its rules looks is none. */
+export function seenBy(frame: Frame, rules: readonly ProofTokenRule[]): Frame {
+  const { token } = frame
+  if (typeof token === "string" || rules.some(rule => looksAt(rule, token.at))) return frame
+  return { ...frame, token: "none" }
+}
+
+export const hasToken = ({ token }: Frame): boolean => typeof token !== "string"

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// What can become of a request, each as problems of the search: a request has an outcome exactly if it solves one of the
+// outcome's problems. This is the fixed order of stages (see `judge.ts`): mode, tokens, DENY, ALLOW.
+
+import { looksAt } from "./frame.js"
+import type { PolicySide, Rules } from "./policy-side.js"
+import { exactMark, type ReadingContext, subjectMark } from "./read-criterion.js"
+import { type RuleRegion, readRule } from "./read-rule.js"
+import { type Condition, EVERYWHERE, type Problem, type Region, region } from "./search/formula.js"
+import type { Space } from "./space.js"
+import type { ProofTokenRule } from "./token-rules.js"
+
+/** `unauthenticated`: a token is missing or not good. `transport`: the connection is closed by the port's mode. */
+export type Outcome = "allow" | "refuse" | "unauthenticated" | "transport"
+
+export const OUTCOMES: readonly Outcome[] = ["allow", "refuse", "unauthenticated", "transport"]
+
+/** One side, in one frame. */
+export interface Stages {
+  /** Where the port's mode refuses. */
+  readonly transport: readonly Region[]
+  /** Where a token that must be there is not. */
+  readonly missing: readonly Region[]
+  /** Where the token is good; undefined where none is looked at. */
+  readonly good: readonly Region[] | undefined
+  readonly deny: readonly RuleRegion[]
+  readonly allow: readonly RuleRegion[]
+  readonly closed: boolean
+}
+
+export function stagesOf(side: PolicySide, context: ReadingContext): Stages {
+  const { frame, space } = context
+  const rules: Rules = frame.protocol === "http" ? side.http : side.tcp
+  const read = (list: Rules["deny"]) => list.map(rule => readRule(rule, context)).filter(isRegion)
+  return {
+    transport: refusedPorts(side, frame.identity ? "DISABLE" : "STRICT", space),
+    ...(frame.protocol === "http" ? tokenStage(side.tokens, context) : NO_TOKENS),
+    deny: read(rules.deny),
+    allow: read(rules.allow),
+    closed: rules.closed,
+  }
+}
+
+const isRegion = (read: RuleRegion | undefined): read is RuleRegion => read !== undefined
+
+/** The problems whose solutions are exactly the requests with this outcome. */
+export function problemsOf(stages: Stages, outcome: Outcome): readonly Problem[] {
+  const { transport, missing, good, deny, allow, closed } = stages
+  const authenticated = good === undefined ? [] : [good]
+  switch (outcome) {
+    case "transport":
+      return [{ needs: [transport], bans: [] }]
+    case "unauthenticated": {
+      const without = { needs: [missing], bans: transport }
+      return good === undefined ? [without] : [without, { needs: [], bans: [...transport, ...good] }]
+    }
+    case "refuse": {
+      const denied = { needs: [...authenticated, deny], bans: [...transport, ...missing] }
+      const missed = { needs: authenticated, bans: [...transport, ...missing, ...allow] }
+      return closed ? [denied, missed] : [denied]
+    }
+    case "allow":
+      return [
+        {
+          needs: closed ? [...authenticated, allow] : authenticated,
+          bans: [...transport, ...missing, ...deny],
+        },
+      ]
+  }
+}
+
+/** Ports whose mode refuses, as a condition on the port: most have the same mode, some one of their own. */
+function refusedPorts(side: PolicySide, refused: "STRICT" | "DISABLE", { port }: Space): readonly Region[] {
+  const usual = side.mode(undefined) === refused
+  const marks = side.namedPorts
+    .filter(named => (side.mode(named) === refused) !== usual)
+    .map(named => ({ kind: "choice", key: String(named) }) as const)
+  if (marks.length === 0) return usual ? [EVERYWHERE] : []
+  return [region({ dimension: port, negated: usual, marks })]
+}
+
+const NO_TOKENS = { missing: [], good: undefined }
+
+function tokenStage(
+  rules: readonly ProofTokenRule[],
+  { frame: { token }, space }: ReadingContext,
+): Pick<Stages, "missing" | "good"> {
+  const required = rules.filter(rule => rule.required)
+  if (token === "preflight") return NO_TOKENS
+  if (token === "none") return { missing: required.length > 0 ? [EVERYWHERE] : [], good: undefined }
+  const missing = required.some(rule => !looksAt(rule, token.at)) ? [EVERYWHERE] : []
+  return { missing, good: rules.filter(rule => looksAt(rule, token.at)).flatMap(rule => accepted(rule, space)) }
+}
+
+/** Where this rule accepts a token that stands where it looks. */
+function accepted({ issuer, audiences, requireExpiration, keys }: ProofTokenRule, space: Space): readonly Region[] {
+  if (keys.length === 0) return []
+  const conditions: Condition[] = [
+    { dimension: space.key, negated: false, marks: keys.map(key => ({ kind: "choice", key }) as const) },
+  ]
+  if (issuer !== undefined) {
+    conditions.push({ dimension: space.subject, negated: false, marks: [subjectMark(exactMark(issuer), undefined)] })
+  }
+  if (audiences !== undefined) {
+    conditions.push({ dimension: space.claim(["aud"]), negated: false, marks: audiences.map(exactMark) })
+  }
+  if (requireExpiration) {
+    conditions.push({ dimension: space.expiry, negated: false, marks: [{ kind: "choice", key: "set" }] })
+  }
+  return [region(...conditions)]
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// One set of policies as it concerns one workload: what it refuses by mode, which tokens it takes, what its rules say.
+// With `promoted`, as if every Shadow policy were enforced.
+
+import type { CompiledPolicy } from "../authorization/engine.js"
+import type { CompiledRule } from "../authorization/rule.js"
+import type { MeshConfig } from "../mesh/config.js"
+import type { EffectiveMode } from "../peer/mode.js"
+import { compile, type Program } from "../program.js"
+import { parseIp } from "../request/ip.js"
+import type { PolicyDocument, RequestAuthentication } from "../resources/document.js"
+import { select } from "../selection/select.js"
+import { isShadow } from "../selection/shadow.js"
+import type { Workload } from "../selection/workload.js"
+import { type ProofTokenRule, proofTokenRules } from "./token-rules.js"
+
+export type Pool = "enforced" | "promoted"
+
+export interface Rules {
+  readonly deny: readonly CompiledRule[]
+  readonly allow: readonly CompiledRule[]
+  /** Some ALLOW policy applies, also one without rules: only what a rule matches is let through. */
+  readonly closed: boolean
+}
+
+export interface PolicySide {
+  readonly documents: readonly PolicyDocument[]
+  readonly program: Program
+  readonly pool: Pool
+  readonly tokens: readonly ProofTokenRule[]
+  readonly http: Rules
+  readonly tcp: Rules
+  /** Ports that some policy gives a mode of their own. */
+  readonly namedPorts: readonly number[]
+  mode(port: number | undefined): EffectiveMode
+}
+
+const NO_PORT = 0
+
+export function policySide(
+  all: readonly PolicyDocument[],
+  workload: Workload,
+  mesh: MeshConfig,
+  pool: Pool = "enforced",
+): PolicySide {
+  const documents = pool === "enforced" ? all.filter(document => !inShadow(document, mesh)) : all.map(promoted)
+  const program = compile(documents, workload, mesh)
+  const authentications: readonly RequestAuthentication[] = select("RequestAuthentication", documents, workload, mesh)
+  return {
+    documents,
+    program,
+    pool,
+    tokens: proofTokenRules(authentications),
+    http: rulesOf(program.authorization.policies({ ...SOME, http: SOME_HTTP })),
+    tcp: rulesOf(program.authorization.policies(SOME)),
+    namedPorts: namedPorts(documents),
+    mode: port => program.peers.resolve(port ?? NO_PORT).mode,
+  }
+}
+
+function inShadow(document: PolicyDocument, mesh: MeshConfig): boolean {
+  return "enforcement" in document.spec || document.kind === "AuthorizationPolicy"
+    ? document.kind !== "MeshService" && isShadow(document, mesh)
+    : false
+}
+
+/** The same document with neither spelling of Shadow. */
+function promoted<D extends PolicyDocument>(document: D): D {
+  const { annotations: _, ...metadata } = document.metadata
+  if (document.kind === "MeshService") return document
+  return { ...document, metadata, spec: { ...document.spec, enforcement: "Enforce" } }
+}
+
+function rulesOf(policies: readonly CompiledPolicy[]): Rules {
+  const of = (action: CompiledPolicy["action"]) => policies.filter(policy => policy.action === action)
+  return {
+    deny: of("DENY").flatMap(({ rules }) => rules),
+    allow: of("ALLOW").flatMap(({ rules }) => rules),
+    closed: of("ALLOW").length > 0,
+  }
+}
+
+function namedPorts(documents: readonly PolicyDocument[]): readonly number[] {
+  const ports = documents.flatMap(document =>
+    document.kind === "PeerAuthentication" ? Object.keys(document.spec.portLevelMtls ?? {}).map(Number) : [],
+  )
+  return [...new Set(ports)].sort((a, b) => a - b)
+}
+
+// Rules are the same for every request of a protocol; the evaluator wants one to tell which.
+const NOWHERE = parseIp("192.0.2.1") ?? { family: 4, words: [0, 0, 0, 0], text: "" }
+const SOME_HTTP = { method: "GET", host: "", scheme: "http", path: "/", query: "", headers: new Map() }
+const SOME = {
+  peer: undefined,
+  sourceIp: NOWHERE,
+  remoteIp: NOWHERE,
+  destinationIp: NOWHERE,
+  destinationPort: NO_PORT,
+  sni: undefined,
+  http: undefined,
+  token: undefined,
+}

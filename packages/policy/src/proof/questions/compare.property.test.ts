@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+import fc from "fast-check"
+import { expect, it } from "vitest"
+import { compile, decide } from "../../program.js"
+import { anyIssuer, mesh, pairs, possible, workload } from "../testing/sets.js"
+import { compareSets } from "./compare.js"
+
+const LIMITS = { steps: 300_000 }
+
+it("never calls two sets equal that decide some request differently", () => {
+  const seen = { equal: 0, different: 0, undecided: 0 }
+  fc.assert(
+    fc.property(pairs, fc.array(possible, { minLength: 20, maxLength: 20 }), ([old, young], requests) => {
+      const [before, after] = [
+        [anyIssuer, ...old],
+        [anyIssuer, ...young],
+      ]
+      const { result } = compareSets(before, after, workload, mesh, { limits: LIMITS, now: 1_000 })
+      seen[result]++
+      const [was, is] = [compile(before, workload, mesh), compile(after, workload, mesh)]
+      for (const request of requests) {
+        if (decide(was, request).verdict !== decide(is, request).verdict) expect(result).not.toBe("equal")
+      }
+    }),
+    { numRuns: 2_000, interruptAfterTimeLimit: 20_000 },
+  )
+  // All three answers must have been put to the test.
+  console.log(seen)
+  expect(seen.equal).toBeGreaterThan(20)
+  expect(seen.different).toBeGreaterThan(20)
+})

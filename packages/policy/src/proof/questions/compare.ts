@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// Two sets of policies for one workload: proves that they decide every request alike, or gives requests that they decide
+// differently. Every such request has been replayed with both sets.
+
+import type { MeshConfig } from "../../mesh/config.js"
+import type { PolicyDocument } from "../../resources/document.js"
+import { Arena, type ProofWorkload, type Round } from "../arena.js"
+import { Budget, Exhausted, type Limits } from "../budget.js"
+import type { Frame } from "../frame.js"
+import { OUTCOMES, type Outcome, problemsOf, type Stages } from "../outcome.js"
+import { type Pool, policySide } from "../policy-side.js"
+import type { RuleRegion } from "../read-rule.js"
+import { isRuleRegion } from "../read-rule.js"
+import { Replay } from "../replay.js"
+import { sameSide } from "../same-side.js"
+import { ClassMemo } from "../search/children.js"
+import type { Problem, Region } from "../search/formula.js"
+import { solve } from "../search/solve.js"
+import { type Witness, witnessOf } from "../witness.js"
+import { describeChange } from "./describe-change.js"
+
+export interface Change {
+  readonly from: Outcome
+  readonly to: Outcome
+  /** In words. */
+  readonly region: string
+  readonly witness: Witness
+}
+
+export interface Comparison {
+  readonly result: "equal" | "different" | "undecided"
+  readonly changes: readonly Change[]
+  /** Why nothing is proved about what is not listed; undefined where the list is complete. */
+  readonly undecided: string | undefined
+}
+
+export interface CompareOptions {
+  readonly limits?: Limits
+  readonly pool?: Pool
+  /** Seconds since the epoch, for the times in tokens. */
+  readonly now: number
+}
+
+export function compareSets(
+  before: readonly PolicyDocument[],
+  after: readonly PolicyDocument[],
+  workload: ProofWorkload,
+  mesh: MeshConfig,
+  { limits, pool = "enforced", now }: CompareOptions,
+): Comparison {
+  const sides = [policySide(before, workload, mesh, pool), policySide(after, workload, mesh, pool)] as const
+  if (sameSide(...sides)) return { result: "equal", changes: [], undecided: undefined }
+  const arena = new Arena(sides, workload, mesh)
+  const differences = new Differences(arena, new Budget(limits), now)
+  const changes = differences.find()
+  const undecided = differences.undecided ?? arena.gap
+  const result = changes.length > 0 ? "different" : undecided === undefined ? "equal" : "undecided"
+  return { result, changes, undecided }
+}
+
+/** What a change hangs on: one changed rule where there is one. */
+interface Found {
+  readonly from: Outcome
+  readonly to: Outcome
+  readonly anchor: RuleRegion | undefined
+  readonly problem: Problem
+  readonly frames: Frame[]
+  readonly witness: Witness
+}
+
+class Differences {
+  undecided: string | undefined
+  readonly #replays: readonly Replay[]
+  readonly #found = new Map<string, Found>()
+  readonly #memo = new ClassMemo()
+
+  constructor(
+    readonly arena: Arena,
+    readonly budget: Budget,
+    readonly now: number,
+  ) {
+    this.#replays = arena.sides.map(side => new Replay(side))
+  }
+
+  find(): readonly Change[] {
+    try {
+      for (const round of this.arena.rounds) this.#round(round)
+    } catch (error) {
+      if (!(error instanceof Exhausted)) throw error
+      this.undecided = error.message
+    }
+    const frames = this.arena.rounds.map(({ frame }) => frame)
+    return [...this.#found.values()].map(found => ({
+      from: found.from,
+      to: found.to,
+      region: describeChange(found, frames),
+      witness: found.witness,
+    }))
+  }
+
+  #round(round: Round): void {
+    const [before, after] = round.stages
+    if (before === undefined || after === undefined) return
+    for (const to of OUTCOMES) {
+      for (const from of OUTCOMES) {
+        if (from === to) continue
+        for (const old of problemsOf(before, from)) {
+          for (const young of problemsOf(after, to)) this.#pair(round, from, to, joined(round.given, old, young))
+        }
+      }
+    }
+  }
+
+  #pair(round: Round, from: Outcome, to: Outcome, problem: Problem): void {
+    const banned = new Set(problem.bans.map(({ key }) => key))
+    const needs = problem.needs.map(need => need.filter(({ key }) => !banned.has(key)))
+    if (needs.some(need => need.length === 0)) return
+    const anchors = changedRules(needs, round.stages)
+    if (anchors === undefined) this.#solve(round, from, to, undefined, { needs, bans: problem.bans })
+    for (const anchor of anchors?.rules ?? []) {
+      const narrowed = needs.map(need => (need === anchors?.need ? [anchor] : need))
+      this.#solve(round, from, to, anchor, { needs: narrowed, bans: problem.bans })
+    }
+  }
+
+  #solve(round: Round, from: Outcome, to: Outcome, anchor: RuleRegion | undefined, problem: Problem): void {
+    const id = JSON.stringify([from, to, anchor?.ref.id, anchor?.rule === undefined ? round.frame.protocol : ""])
+    const known = this.#found.get(id)
+    const solution = solve(problem, this.budget, this.#memo)
+    if (solution === undefined) return
+    const witness = witnessOf(solution, round.frame, this.arena.space, this.arena.workload)
+    const outcomes = this.#replays.map(replay => replay.run(witness, this.now).outcome)
+    if (outcomes[0] !== from || outcomes[1] !== to) {
+      // Something that the search does not follow stands in the way; there may be another request or none.
+      this.undecided ??= "a condition depends on something that is not analysed, such as a header that a token writes"
+      return
+    }
+    if (known !== undefined) known.frames.push(round.frame)
+    else this.#found.set(id, { from, to, anchor, problem, frames: [round.frame], witness })
+  }
+}
+
+function joined(...problems: readonly Problem[]): Problem {
+  return { needs: problems.flatMap(({ needs }) => needs), bans: problems.flatMap(({ bans }) => bans) }
+}
+
+/** The need that only rules of one side can meet, so that each of them is a change of its own. */
+function changedRules(
+  needs: readonly (readonly Region[])[],
+  stages: readonly Stages[],
+): { readonly need: readonly Region[]; readonly rules: readonly RuleRegion[] } | undefined {
+  const common = commonKeys(stages)
+  for (const need of needs) {
+    const rules = need.filter(isRuleRegion)
+    if (rules.length === need.length && !rules.some(({ key }) => common.has(key))) return { need, rules }
+  }
+  return undefined
+}
+
+const commonByStages = new WeakMap<readonly Stages[], ReadonlySet<string>>()
+
+function commonKeys(stages: readonly Stages[]): ReadonlySet<string> {
+  let common = commonByStages.get(stages)
+  if (common === undefined) {
+    const [before, after] = stages
+    const keysOf = (list: readonly Region[] | undefined) => new Set((list ?? []).map(({ key }) => key))
+    const [deny, allow] = [keysOf(after?.deny), keysOf(after?.allow)]
+    common = new Set([
+      ...[...keysOf(before?.deny)].filter(key => deny.has(key)),
+      ...[...keysOf(before?.allow)].filter(key => allow.has(key)),
+    ])
+    commonByStages.set(stages, common)
+  }
+  return common
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// A field of a compiled rule as a condition of the search. What the frame settles (a claim where there is no token) is a
+// plain yes or no; what depends on something the search does not follow is `opaque`.
+
+import type { Criterion } from "../authorization/criterion.js"
+import { parsePrincipal } from "../authorization/index/principal-index.js"
+import { type Pattern, type PatternSyntax, parsePattern } from "../authorization/pattern.js"
+import { parseCidr } from "../request/ip.js"
+import { parseConditionKey } from "../resources/authorization-policy/condition-key.js"
+import type { Dimension } from "./classes/dimension.js"
+import type { Mark, SubjectMark, TextMark } from "./classes/mark.js"
+import { literal, REST, type Reading, SEGMENT_REST, type Step, stepsOf } from "./classes/steps.js"
+import { type Frame, hasToken } from "./frame.js"
+import type { Condition } from "./search/formula.js"
+import type { Space } from "./space.js"
+
+export interface ReadingContext {
+  readonly frame: Frame
+  readonly space: Space
+  /** Headers whose value follows from something else in the request, lower case. */
+  readonly derivedHeaders: ReadonlySet<string>
+  /** Claims that the two sides of a comparison may see differently in one token. */
+  readonly unsteadyClaims: ReadonlySet<string>
+}
+
+export type Read = Condition | boolean | "opaque"
+
+/** Claims with a type of their own: what they hold follows from more than the text. */
+const TIMES: ReadonlySet<string> = new Set(["exp", "nbf", "iat"])
+/** Claims that are a text or a list of texts in every token, so that nothing lies within them. */
+const FLAT: ReadonlySet<string> = new Set(["iss", "sub", "aud", "jti", ...TIMES])
+
+export function readCriterion({ attribute, negated, values }: Criterion, context: ReadingContext): Read {
+  const { frame, space } = context
+  const absent: Read = negated
+  const on = (dimension: Dimension, mark: (value: string) => Mark): Condition => ({
+    dimension,
+    negated,
+    marks: values.map(mark),
+  })
+  switch (attribute.name) {
+    case "source.principal":
+      return frame.identity ? on(space.peer, value => textMark(value, "wildcard")) : absent
+    case "source.namespace":
+      return frame.identity ? on(space.peer, namespaceMark) : absent
+    case "source.trustDomain":
+      return frame.identity ? on(space.peer, trustDomainMark) : absent
+    case "source.serviceAccount":
+      return frame.identity ? on(space.peer, serviceAccountMark) : absent
+    case "source.ip":
+      return on(space.sourceIp, blockMark)
+    case "remote.ip":
+      return on(space.remoteIp(frame.protocol), blockMark)
+    case "destination.ip":
+      return on(space.destinationIp, blockMark)
+    case "destination.port":
+      return on(space.port, value => ({ kind: "choice", key: value }))
+    case "connection.sni":
+      // Only TLS names a server; on TCP also TLS that is passed on unread.
+      if (!frame.identity && frame.protocol === "http") return absent
+      return on(space.sni, value => textMark(value, "wildcard"))
+    case "host":
+      return on(space.host, value => textMark(value, "wildcard", { emptyIsPresent: true, ignoreCase: true }))
+    case "method":
+      return on(space.method, headerMark)
+    case "path":
+      return on(space.path, value => textMark(value, "path"))
+    case "request.auth.principal":
+      return hasToken(frame) ? on(space.subject, principalMark) : absent
+    default:
+      return readKeyed(attribute.name, on, absent, context)
+  }
+}
+
+function readKeyed(
+  name: string,
+  on: (dimension: Dimension, mark: (value: string) => Mark) => Condition,
+  absent: boolean,
+  { frame, space, derivedHeaders, unsteadyClaims }: ReadingContext,
+): Read {
+  const path = claimPath(name)
+  if (path !== undefined) {
+    if (!hasToken(frame)) return absent
+    const [first = "", second] = path
+    if (second !== undefined && FLAT.has(first)) return absent
+    if (TIMES.has(first) || unsteadyClaims.has(first)) return "opaque"
+    const claimMark = (value: string) => textMark(value, "wildcard")
+    if (first === "iss") return on(space.subject, value => subjectMark(claimMark(value), undefined))
+    if (first === "sub") return on(space.subject, value => subjectMark(undefined, claimMark(value)))
+    return on(space.claim(path), claimMark)
+  }
+  const parsed = parseConditionKey(name)
+  if ("problem" in parsed || parsed.attribute !== "request.headers") return "opaque"
+  if (derivedHeaders.has(parsed.name)) return "opaque"
+  switch (parsed.name) {
+    case ":authority":
+    case "host":
+      return on(space.host, headerMark)
+    case ":method":
+      return on(space.method, headerMark)
+    case ":scheme":
+      return on(space.scheme, headerMark)
+    case ":path":
+      // Path and query together: the query is no dimension.
+      return "opaque"
+    default:
+      return on(space.header(parsed.name), headerMark)
+  }
+}
+
+function claimPath(name: string): readonly string[] | undefined {
+  if (name === "request.auth.audiences") return ["aud"]
+  if (name === "request.auth.presenter") return ["azp"]
+  const parsed = parseConditionKey(name)
+  return !("problem" in parsed) && parsed.attribute === "request.auth.claims" ? parsed.path : undefined
+}
+
+export function textMark(value: string, syntax: PatternSyntax, reading: Reading = {}): TextMark {
+  return patternMark(parsePattern(reading.ignoreCase ? value.toLowerCase() : value, syntax), reading)
+}
+
+function patternMark(pattern: Pattern, reading: Reading = {}): TextMark {
+  const { emptyIsPresent = false, ignoreCase = false } = reading
+  return {
+    kind: "text",
+    key: JSON.stringify([pattern, emptyIsPresent, ignoreCase]),
+    steps: stepsOf(pattern, reading),
+    // Patterns that differ in case are not apart as soon as one of them takes both.
+    pattern: ignoreCase ? undefined : pattern,
+  }
+}
+
+export const exactMark = (text: string): TextMark => patternMark({ kind: "exact", text })
+
+const headerMark = (value: string): TextMark => textMark(value, "wildcard", { emptyIsPresent: true })
+
+function blockMark(value: string): Mark {
+  const block = parseCidr(value)
+  // Compiling refused it already.
+  if (block === undefined) throw new RangeError(`invalid address or block \`${value}\``)
+  return { kind: "block", key: JSON.stringify([block.address.family, block.address.words, block.bits]), block }
+}
+
+const IN_SEGMENT: Step = { ...SEGMENT_REST, many: false }
+const ANY_SEGMENT: readonly Step[] = [IN_SEGMENT, SEGMENT_REST]
+
+/** A condition on a part of the identity, as one on the whole of it. */
+function identityMark(what: string, value: string, steps: readonly Step[]): TextMark {
+  return { kind: "text", key: JSON.stringify([what, value]), steps, pattern: undefined }
+}
+
+function namespaceMark(value: string): TextMark {
+  const name = stepsOf(parsePattern(value, "stars"), { star: SEGMENT_REST })
+  return identityMark("namespace", value, [...ANY_SEGMENT, ...literal("/ns/"), ...name, ...literal("/sa/"), REST])
+}
+
+function trustDomainMark(value: string): TextMark {
+  const domain = stepsOf(parsePattern(value, "wildcard"), { star: SEGMENT_REST })
+  return identityMark("trust domain", value, [...domain, ...literal("/ns/"), REST])
+}
+
+function serviceAccountMark(value: string): TextMark {
+  const slash = value.indexOf("/")
+  const account = `/ns/${value.slice(0, slash)}/sa/${value.slice(slash + 1)}`
+  return identityMark("service account", value, [...ANY_SEGMENT, ...literal(account)])
+}
+
+export function subjectMark(issuer: TextMark | undefined, subject: TextMark | undefined): SubjectMark {
+  return { kind: "subject", key: JSON.stringify([issuer?.key, subject?.key]), issuer, subject }
+}
+
+function principalMark(value: string): SubjectMark {
+  const { issuer, subject } = parsePrincipal(value)
+  return subjectMark(patternMark(issuer), patternMark(subject))
+}

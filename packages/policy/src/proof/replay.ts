@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// A witness through the evaluator that proxies run. Nothing that the search finds is shown before it has been through
+// here, with every set of policies concerned.
+
+import type { RuleRef } from "../authorization/rule.js"
+import { type Connection, type HttpRequest, judge, refusedByMode } from "../judge.js"
+import { compile, decide, type Program } from "../program.js"
+import { parseIp } from "../request/ip.js"
+import { parseSpiffeId } from "../request/spiffe-id.js"
+import type { Outcome } from "./outcome.js"
+import type { PolicySide } from "./policy-side.js"
+import { signedToken, withStandInKeys } from "./stand-in-keys.js"
+import type { Witness } from "./witness.js"
+
+export interface Replayed {
+  /** `undefined` where the request would not get as far as the policies: it has no canonical path. */
+  readonly outcome: Outcome | undefined
+  /** The rule of an AuthorizationPolicy that settled it. */
+  readonly rule: RuleRef | undefined
+}
+
+export class Replay {
+  readonly #program: Program
+
+  constructor(side: PolicySide) {
+    const { workload, mesh } = side.program
+    this.#program = compile(withStandInKeys(side.documents), workload, mesh)
+  }
+
+  /** `now` in seconds since the epoch. */
+  run(witness: Witness, now: number): Replayed {
+    const connection = connectionOf(witness)
+    if (connection === undefined) return NOTHING
+    if (witness.protocol === "tcp") return this.#tcp(connection)
+    const judgement = judge(
+      this.#program,
+      connection,
+      requestOf(witness, now, this.#program.mesh.numTrustedProxies),
+      now,
+    )
+    switch (judgement.stage) {
+      case "transport":
+        return { outcome: "transport", rule: undefined }
+      case "token":
+        return { outcome: "unauthenticated", rule: undefined }
+      case "path":
+      case "internal":
+        return NOTHING
+      default:
+        return { outcome: judgement.verdict === "allow" ? "allow" : "refuse", rule: judgement.decision.rule }
+    }
+  }
+
+  #tcp(connection: Connection): Replayed {
+    if (refusedByMode(this.#program, connection) !== undefined) return { outcome: "transport", rule: undefined }
+    const attributes = { ...connection, remoteIp: connection.sourceIp, http: undefined, token: undefined }
+    const { verdict, rule } = decide(this.#program, attributes)
+    return { outcome: verdict === "allow" ? "allow" : "refuse", rule }
+  }
+}
+
+const NOTHING: Replayed = { outcome: undefined, rule: undefined }
+
+function connectionOf({ principal, sourceIp, destinationIp, port, sni }: Witness): Connection | undefined {
+  const peer = principal === undefined ? undefined : parseSpiffeId(`spiffe://${principal}`)
+  const [source, destination] = [parseIp(sourceIp), parseIp(destinationIp)]
+  if (source === undefined || destination === undefined || (principal !== undefined && peer === undefined)) {
+    return undefined
+  }
+  return { peer, sourceIp: source, destinationIp: destination, destinationPort: port, sni }
+}
+
+/** `proxies`: how many in front of the workload are believed, each of which appends the address it saw. */
+export function requestOf(witness: Witness, now: number, proxies: number): HttpRequest {
+  const { method = "GET", scheme = "http", host, path = "/", token } = witness
+  const headers = new Map(Object.entries(witness.headers ?? {}))
+  if (witness.remoteIp !== undefined) {
+    const appended = Array.from({ length: proxies - 1 }, () => witness.sourceIp)
+    headers.set("x-forwarded-for", [[witness.remoteIp, ...appended].join(", ")])
+  }
+  let target = path
+  if (token !== undefined) {
+    const [kind, name, prefix]: readonly string[] = JSON.parse(token.place)
+    const text = signedToken(token, now)
+    if (kind === "header") headers.set(name ?? "", [`${prefix ?? ""}${text}`])
+    else if (kind === "cookie") headers.set("cookie", [`${name}=${text}`])
+    else target = `${path}?${encodeURIComponent(name ?? "")}=${text}`
+  }
+  return { method, scheme, host: host ?? "", target, headers }
+}

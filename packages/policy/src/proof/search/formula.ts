@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the search is asked: is there a request that meets every need and no ban? Rules, token rules and modes all become
+// such rules, so one search answers every question.
+
+import type { Dimension } from "../classes/dimension.js"
+import type { Mark } from "../classes/mark.js"
+
+/** Holds where the value bears one of the marks or, negated, none of them. Absent bears none. */
+export interface Condition {
+  readonly dimension: Dimension
+  readonly negated: boolean
+  readonly marks: readonly Mark[]
+}
+
+/** Conditions that must all hold. */
+export interface Part {
+  readonly conditions: readonly Condition[]
+  /**
+   * Something beside the conditions is asked that the search cannot follow. As a need the part then stands for more than
+   * it says and as a ban for nothing, so that "there is no such request" stays true; a request that is found is replayed.
+   */
+  readonly opaque: boolean
+}
+
+/** Matches where every group has a part that holds. */
+export interface Region {
+  /** INVARIANT: regions of equal key match the same requests. */
+  readonly key: string
+  readonly groups: readonly (readonly Part[])[]
+}
+
+/** A request must lie in one region of each need, and in no ban. */
+export interface Problem {
+  readonly needs: readonly (readonly Region[])[]
+  readonly bans: readonly Region[]
+}
+
+export const EVERYWHERE: Region = { key: "everywhere", groups: [] }
+
+export function region(...conditions: readonly Condition[]): Region {
+  const part: Part = { conditions, opaque: false }
+  return { key: keyOf([[part]]), groups: [[part]] }
+}
+
+export function keyOf(groups: Region["groups"]): string {
+  return groups.map(parts => `(${[...new Set(parts.map(partKey))].sort().join("|")})`).join("&")
+}
+
+function partKey({ conditions, opaque }: Part): string {
+  return `${[...new Set(conditions.map(conditionKey))].sort().join("&")}${opaque ? "&?" : ""}`
+}
+
+export function conditionKey({ dimension, negated, marks }: Condition): string {
+  const keys = [...new Set(marks.map(({ key }) => key))].sort()
+  return `${dimension.name}${negated ? "∉" : "∈"}${JSON.stringify(keys)}`
+}

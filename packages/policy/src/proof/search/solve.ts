@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds a request that meets every need and no ban, or proves that there is none. Settles one dimension after the other;
+// what is left open is the set of parts that can still hold, and a set that led nowhere once is not entered again.
+// Cuts: a need that nothing can meet any more, a ban that holds whatever comes, a ban that cannot hold any more.
+
+import type { Budget } from "../budget.js"
+import type { Dimension, Value } from "../classes/dimension.js"
+import { ClassMemo, childrenOf, type OpenCondition } from "./children.js"
+import type { Part, Problem, Region } from "./formula.js"
+import { simplified } from "./simplify.js"
+
+/** A value for every dimension that matters; any other may have any value. */
+export type Assignment = ReadonlyMap<Dimension, Value>
+
+/** Undefined where no request solves the problem. Throws `Exhausted` where the budget does not suffice to know. */
+export function solve(problem: Problem, budget: Budget, memo = new ClassMemo()): Assignment | undefined {
+  const simple = simplified(problem)
+  return simple === undefined ? undefined : new Search(simple, budget, memo).run()
+}
+
+interface Group {
+  readonly parts: readonly number[]
+}
+
+/** A region by its parts' numbers. */
+interface Numbered {
+  readonly groups: readonly Group[]
+}
+
+class Search {
+  readonly #parts: Part[] = []
+  readonly #needs: readonly (readonly Numbered[])[]
+  readonly #bans: readonly Numbered[]
+  readonly #firstBan: number
+  readonly #budget: Budget
+  readonly #memo: ClassMemo
+  readonly #assigned = new Map<Dimension, Value>()
+  readonly #hopeless = new Set<string>()
+
+  constructor({ needs, bans }: Problem, budget: Budget, memo: ClassMemo) {
+    this.#budget = budget
+    this.#memo = memo
+    this.#needs = needs.map(need => need.map(region => this.#number(region, () => true)))
+    this.#firstBan = this.#parts.length
+    // A part that the search cannot follow bans nothing: see `Part.opaque`.
+    this.#bans = bans.map(ban => this.#number(ban, part => !part.opaque))
+  }
+
+  run(): Assignment | undefined {
+    const open = new Set(this.#parts.keys())
+    return this.#visit(open, this.#bans) ? new Map(this.#assigned) : undefined
+  }
+
+  #number({ groups }: Region, counts: (part: Part) => boolean): Numbered {
+    const numbered = groups.map(parts => ({
+      parts: parts.filter(counts).map(part => this.#parts.push(part) - 1),
+    }))
+    return { groups: numbered }
+  }
+
+  #visit(open: ReadonlySet<number>, bans: readonly Numbered[]): boolean {
+    this.#budget.spend(1 + open.size)
+    for (const need of this.#needs) if (!need.some(region => isPossible(region, open))) return false
+    const possible = bans.filter(ban => isPossible(ban, open))
+    if (possible.some(ban => this.#isCertain(ban, open))) return false
+    const [dimension, conditions] = this.#next(open, possible)
+    if (dimension === undefined) return true
+    const key = this.#keyOf(open, possible)
+    if (this.#hopeless.has(key)) return false
+    const children = childrenOf(dimension, conditions, this.#memo, this.#budget)
+    // Where most bans fall, a solution is nearest.
+    const ordered = [...children].sort((a, b) => this.#fallenBans(b.failed) - this.#fallenBans(a.failed))
+    for (const { value, failed } of ordered) {
+      this.#assigned.set(dimension, value)
+      const left = failed.size === 0 ? open : new Set([...open].filter(part => !failed.has(part)))
+      if (this.#visit(left, possible)) return true
+    }
+    this.#assigned.delete(dimension)
+    this.#hopeless.add(key)
+    return false
+  }
+
+  #fallenBans(failed: ReadonlySet<number>): number {
+    let fallen = 0
+    for (const part of failed) fallen += part >= this.#firstBan ? 1 : -1_000
+    return fallen
+  }
+
+  /** Every group has a part that holds and asks nothing more. */
+  #isCertain({ groups }: Numbered, open: ReadonlySet<number>): boolean {
+    return groups.every(({ parts }) => parts.some(part => open.has(part) && this.#isSettled(part)))
+  }
+
+  #isSettled(part: number): boolean {
+    for (const { dimension } of this.#parts[part]?.conditions ?? []) if (!this.#assigned.has(dimension)) return false
+    return true
+  }
+
+  /** The dimension that needs leave the least choice in; of others, the one with the fewest conditions. */
+  #next(
+    open: ReadonlySet<number>,
+    bans: readonly Numbered[],
+  ): readonly [Dimension | undefined, readonly OpenCondition[]] {
+    const byDimension = new Map<Dimension, OpenCondition[]>()
+    const collect = (part: number, ofNeed: boolean): void => {
+      if (!open.has(part)) return
+      for (const condition of this.#parts[part]?.conditions ?? []) {
+        if (this.#assigned.has(condition.dimension)) continue
+        const list = byDimension.get(condition.dimension)
+        if (list === undefined) byDimension.set(condition.dimension, [{ part, condition, ofNeed }])
+        else list.push({ part, condition, ofNeed })
+      }
+    }
+    for (const need of this.#needs) eachPart(need, part => collect(part, true))
+    eachPart(bans, part => collect(part, false))
+    let best: Dimension | undefined
+    let least = Number.POSITIVE_INFINITY
+    for (const [dimension, conditions] of byDimension) {
+      const narrowed = conditions.some(({ ofNeed, condition }) => ofNeed && !condition.negated)
+      const cost = conditions.length + (narrowed ? 0 : 1_000_000) + (dimension.several ? 1_000 : 0)
+      if (cost >= least) continue
+      least = cost
+      best = dimension
+    }
+    return [best, (best && byDimension.get(best)) ?? []]
+  }
+
+  /** INVARIANT: equal keys have the same solutions: the same parts are open, and the same dimensions are unsettled. */
+  #keyOf(open: ReadonlySet<number>, bans: readonly Numbered[]): string {
+    const relevant = new Set<number>()
+    for (const need of this.#needs) eachPart(need, part => open.has(part) && relevant.add(part))
+    eachPart(bans, part => open.has(part) && relevant.add(part))
+    const unsettled = [...relevant].map(part => `${part}${this.#isSettled(part) ? "." : this.#openDimensions(part)}`)
+    return unsettled.join()
+  }
+
+  #openDimensions(part: number): string {
+    const conditions = this.#parts[part]?.conditions ?? []
+    return conditions.map(({ dimension }) => (this.#assigned.has(dimension) ? "-" : "+")).join("")
+  }
+}
+
+function isPossible({ groups }: Numbered, open: ReadonlySet<number>): boolean {
+  return groups.every(({ parts }) => parts.some(part => open.has(part)))
+}
+
+function eachPart(regions: readonly Numbered[], visit: (part: number) => void): void {
+  for (const { groups } of regions) for (const { parts } of groups) for (const part of parts) visit(part)
+}

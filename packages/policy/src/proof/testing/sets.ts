@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pairs of policy sets that are near to each other, so that some decide alike and some do not, and requests to them.
+
+import fc from "fast-check"
+import { policies, requests } from "../../authorization/testing/arbitraries.js"
+import { meshConfig } from "../../mesh/config.js"
+import type { Attributes } from "../../request/attributes.js"
+import type { AuthorizationPolicy, RequestAuthentication } from "../../resources/document.js"
+
+/** A trusted proxy, so that client and peer may have different addresses. */
+export const mesh = meshConfig({ numTrustedProxies: 1, trustDomainAliases: ["old.td"] })
+
+export const workload = { namespace: "foo", name: "web-1", labels: { app: "web" } }
+
+/** Takes every token that is signed, whoever issued it. */
+export const anyIssuer: RequestAuthentication = {
+  apiVersion: "security.merlon.dev/v1alpha3",
+  kind: "RequestAuthentication",
+  metadata: { name: "jwt", namespace: "foo", creationTimestamp: "2026-01-01T00:00:00Z" },
+  spec: { jwtRules: [{ jwksUri: "https://issuer.example/keys" }] },
+}
+
+type Edit = (
+  set: readonly AuthorizationPolicy[],
+  other: readonly AuthorizationPolicy[],
+  at: number,
+) => readonly AuthorizationPolicy[]
+
+const at = <T>(list: readonly T[], index: number): T | undefined => list[index % Math.max(1, list.length)]
+
+const editRules =
+  (edit: (rules: NonNullable<AuthorizationPolicy["spec"]["rules"]>, index: number) => typeof rules): Edit =>
+  (set, _, index) => {
+    const chosen = at(set, index)
+    return set.map(policy =>
+      policy === chosen
+        ? { ...policy, spec: { ...policy.spec, rules: edit(policy.spec.rules ?? [], index >> 3) } }
+        : policy,
+    )
+  }
+
+const EDITS: readonly Edit[] = [
+  set => set,
+  // Say the same in other words.
+  editRules(rules => rules.toReversed()),
+  editRules((rules, n) => [...rules, ...rules.slice(n % 3)]),
+  editRules(rules =>
+    rules.flatMap(({ to = [], ...rest }) =>
+      to.length > 1 ? to.map(one => ({ ...rest, to: [one] })) : [{ ...rest, to }],
+    ),
+  ),
+  editRules(rules =>
+    rules.flatMap(({ from = [], ...rest }) =>
+      from.length > 1 ? from.map(one => ({ ...rest, from: [one] })) : [{ ...rest, from }],
+    ),
+  ),
+  // Say something else.
+  editRules((rules, n) => rules.filter((_, index) => index !== n % Math.max(1, rules.length))),
+  editRules((rules, n) =>
+    rules.map((rule, index) => (index === n % Math.max(1, rules.length) ? { ...rule, when: [] } : rule)),
+  ),
+  (set, other) => [
+    ...set,
+    ...other.slice(0, 1).map(policy => ({ ...policy, metadata: { ...policy.metadata, name: "added" } })),
+  ],
+  set => set.slice(1),
+  (_, other) => other,
+]
+
+export const pairs: fc.Arbitrary<readonly [readonly AuthorizationPolicy[], readonly AuthorizationPolicy[]]> = fc
+  .tuple(policies, policies, fc.nat({ max: EDITS.length - 1 }), fc.nat())
+  .map(([before, other, edit, index]) => [before, (EDITS[edit] ?? (set => set))(before, other, index)])
+
+/** As frames allow them: plaintext names no server, and the client of a TCP connection is its peer. */
+export const possible: fc.Arbitrary<Attributes> = requests.map(attributes =>
+  attributes.http === undefined
+    ? { ...attributes, remoteIp: attributes.sourceIp }
+    : attributes.peer === undefined
+      ? { ...attributes, sni: undefined }
+      : attributes,
+)

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// The token rules of a workload as the search needs them: where a token may stand, whose it is, which keys sign it. Two
+// rules have a key in common where their key sets do; a fetched set is known by where it is fetched from.
+
+import { createHash } from "node:crypto"
+import type { RequestAuthentication } from "../resources/document.js"
+import type { JwtRule } from "../resources/request-authentication/definition.js"
+import { byAge } from "../selection/workload.js"
+import { scrubAudience } from "../tokens/audience.js"
+import { parseKeySet } from "../tokens/key-set.js"
+import { type Location, locationsOf } from "../tokens/locations.js"
+import { keySetId } from "../tokens/program.js"
+import { outputHeaders, viewProfile } from "../tokens/view.js"
+
+export interface ProofTokenRule {
+  readonly issuer: string | undefined
+  /** Every spelling of an audience that is accepted; undefined accepts any and none. */
+  readonly audiences: readonly string[] | undefined
+  readonly requireExpiration: boolean
+  /** Ids of the keys; none where no token can be verified. */
+  readonly keys: readonly string[]
+  readonly locations: readonly Location[]
+  readonly required: boolean
+  readonly delimited: ReadonlySet<string>
+  readonly outputs: readonly string[]
+  /** INVARIANT: rules of equal id do the same to every request. */
+  readonly id: string
+}
+
+export function locationId(location: Location): string {
+  return JSON.stringify([location.kind, location.name, location.kind === "header" ? location.prefix : ""])
+}
+
+/** In the order in which they are asked, each once. */
+export function proofTokenRules(policies: readonly RequestAuthentication[]): readonly ProofTokenRule[] {
+  const rules = [...policies].sort(byAge).flatMap(({ spec }) => spec.jwtRules ?? [])
+  const ordered = rules
+    .map(rule => ({ rule, bytes: Buffer.from(rule.issuer ?? "") }))
+    .sort((a, b) => Buffer.compare(a.bytes, b.bytes))
+    .map(({ rule }) => proofTokenRule(rule))
+  return [...new Map(ordered.map(rule => [rule.id, rule])).values()]
+}
+
+function proofTokenRule(rule: JwtRule): ProofTokenRule {
+  const profile = viewProfile(rule)
+  const facts = {
+    issuer: rule.issuer,
+    audiences: spellings(rule.audiences ?? []),
+    requireExpiration: rule.requireExpiration ?? false,
+    keys: keysOf(rule),
+    locations: locationsOf(rule),
+    required: rule.presence === "REQUIRED",
+  }
+  const id = JSON.stringify([facts, profile.id, rule.forwardOriginalToken ?? false])
+  return { ...facts, delimited: profile.delimited, outputs: outputHeaders(profile), id }
+}
+
+/** One id per key, so that a set that loses one of two keys still shares the other. */
+export function keysOf(rule: JwtRule): readonly string[] {
+  if (rule.jwks === undefined) return [`fetched ${keySetId(rule)}`]
+  if (!parseKeySet(rule.jwks).ok) return []
+  const parsed: { readonly keys?: readonly unknown[] } = JSON.parse(rule.jwks)
+  const ids = (parsed.keys ?? []).map(key => JSON.stringify(key))
+  return [...new Set(ids)].sort().map(id => `inline ${createHash("sha256").update(id).digest("hex").slice(0, 16)}`)
+}
+
+/** Audiences are compared after scrubbing: all texts that scrub to an accepted one. */
+function spellings(configured: readonly string[]): readonly string[] | undefined {
+  if (configured.length === 0) return undefined
+  const accepted = [...new Set(configured.map(scrubAudience))].filter(audience => audience !== "").sort()
+  return accepted.flatMap(audience =>
+    ["", "https://", "http://"]
+      .flatMap(scheme => [`${scheme}${audience}`, `${scheme}${audience}/`])
+      .filter(spelled => scrubAudience(spelled) === audience),
+  )
+}

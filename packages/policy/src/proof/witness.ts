@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// A request that shows something, made from what the search found. What the search left open gets the least remarkable
+// value there is.
+
+import type { Claim } from "../request/attributes.js"
+import type { ProofWorkload } from "./arena.js"
+import type { Dimension, Subject, Value } from "./classes/dimension.js"
+import type { Frame } from "./frame.js"
+import type { Assignment } from "./search/solve.js"
+import { NO_KEY, type Space } from "./space.js"
+
+export interface WitnessToken {
+  /** Where it stands, as `locationId` spells it. */
+  readonly place: string
+  readonly claims: { readonly [name: string]: Claim }
+  /** The id of the key that signs it; absent where no rule's key does. */
+  readonly key?: string
+  readonly expires: boolean
+}
+
+/** Plain data: what to send, and from where. */
+export interface Witness {
+  readonly protocol: "http" | "tcp"
+  /** The peer's identity, `<trust domain>/ns/<namespace>/sa/<service account>`; absent on plaintext. */
+  readonly principal?: string
+  readonly sourceIp: string
+  /** Only where it is another than `sourceIp`. */
+  readonly remoteIp?: string
+  readonly destinationIp: string
+  readonly port: number
+  readonly sni?: string
+  readonly method?: string
+  readonly scheme?: string
+  readonly host?: string
+  readonly path?: string
+  readonly headers?: { readonly [name: string]: readonly string[] }
+  readonly token?: WitnessToken
+}
+
+export function witnessOf(assignment: Assignment, frame: Frame, space: Space, workload: ProofWorkload): Witness {
+  const pick = (dimension: Dimension): Value => assignment.get(dimension)
+  const text = (dimension: Dimension, otherwise: string): string => {
+    const value = pick(dimension)
+    return typeof value === "string" ? value : otherwise
+  }
+  const sni = pick(space.sni)
+  const peer = text(space.peer, `${space.trustDomain}/ns/default/sa/default`)
+  const sourceIp = text(space.sourceIp, "10.0.0.9")
+  const remote = space.remoteIp(frame.protocol)
+  const connection = {
+    ...(frame.identity ? { principal: peer } : {}),
+    sourceIp,
+    ...(remote === space.sourceIp ? {} : { remoteIp: text(remote, sourceIp) }),
+    destinationIp: text(space.destinationIp, "10.0.0.1"),
+    port: Number(text(space.port, String(workload.ports?.[0] ?? 8080))),
+    ...(typeof sni === "string" ? { sni } : {}),
+  }
+  if (frame.protocol === "tcp") return { protocol: "tcp", ...connection }
+  const host = assignment.has(space.host) ? pick(space.host) : `${workload.name}.${workload.namespace}`
+  return {
+    protocol: "http",
+    ...connection,
+    method: text(space.method, "GET"),
+    scheme: text(space.scheme, "http"),
+    ...(typeof host === "string" ? { host } : {}),
+    path: text(space.path, "/"),
+    headers: { ...headersOf(assignment, space), ...(frame.token === "preflight" ? PREFLIGHT : {}) },
+    ...(typeof frame.token === "string" ? {} : { token: tokenOf(assignment, frame.token.at, space) }),
+  }
+}
+
+const PREFLIGHT = { origin: ["https://app.example"], "access-control-request-method": ["GET"] }
+
+function headersOf(assignment: Assignment, space: Space): Record<string, readonly string[]> {
+  const headers: Record<string, readonly string[]> = {}
+  for (const [name, dimension] of space.headers) {
+    const lines = assignment.get(dimension)
+    if (isList(lines) && lines.length > 0) headers[name] = lines
+  }
+  return headers
+}
+
+function tokenOf(assignment: Assignment, place: string, space: Space): WitnessToken {
+  const subject = assignment.get(space.subject)
+  const names: Subject = isSubject(subject) ? subject : { issuer: space.issuers[0], subject: "someone" }
+  const claims: Record<string, Claim> = {
+    ...(names.issuer === undefined ? {} : { iss: names.issuer }),
+    ...(names.subject === undefined ? {} : { sub: names.subject }),
+  }
+  for (const { path, dimension } of space.claims) {
+    const value = assignment.get(dimension)
+    const texts = isList(value) ? value : typeof value === "string" ? [value] : []
+    if (texts.length > 0) put(claims, path, texts)
+  }
+  const key = assignment.get(space.key) ?? space.keys[0]
+  return {
+    place,
+    claims,
+    ...(typeof key === "string" && key !== NO_KEY ? { key } : {}),
+    expires: assignment.get(space.expiry) !== "none",
+  }
+}
+
+function put(claims: Record<string, Claim>, path: readonly string[], texts: readonly string[]): void {
+  const [name = "", ...rest] = path
+  const [only = ""] = texts
+  // A text with a blank may be split at it; as an element of a list it stays whole.
+  if (rest.length === 0) claims[name] = texts.length === 1 && !only.includes(" ") && only !== "" ? only : texts
+  else {
+    const inner: Record<string, Claim> = { ...asObject(claims[name]) }
+    put(inner, rest, texts)
+    claims[name] = inner
+  }
+}
+
+function asObject(claim: Claim | undefined): { readonly [name: string]: Claim } {
+  if (typeof claim !== "object" || claim === null || Array.isArray(claim)) return {}
+  return claim as { readonly [name: string]: Claim } // neither null nor a list, as just tested
+}
+
+const isList = (value: Value): value is readonly string[] => Array.isArray(value)
+const isSubject = (value: Value): value is Subject =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
