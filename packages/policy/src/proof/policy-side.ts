@@ -12,6 +12,7 @@ import type { PolicyDocument, RequestAuthentication } from "../resources/documen
 import { select } from "../selection/select.js"
 import { isShadow } from "../selection/shadow.js"
 import type { Workload } from "../selection/workload.js"
+import { withStandInKeys } from "./stand-in-keys.js"
 import { type ProofTokenRule, proofTokenRules } from "./token-rules.js"
 
 export type Pool = "enforced" | "promoted"
@@ -24,7 +25,7 @@ export interface Rules {
 }
 
 export interface PolicySide {
-  readonly documents: readonly PolicyDocument[]
+  /** With stand-in keys, so that witnesses can be replayed. */
   readonly program: Program
   readonly pool: Pool
   readonly tokens: readonly ProofTokenRule[]
@@ -44,10 +45,9 @@ export function policySide(
   pool: Pool = "enforced",
 ): PolicySide {
   const documents = pool === "enforced" ? all.filter(document => !inShadow(document, mesh)) : all.map(promoted)
-  const program = compile(documents, workload, mesh)
+  const program = compile(withStandInKeys(documents), workload, mesh)
   const authentications: readonly RequestAuthentication[] = select("RequestAuthentication", documents, workload, mesh)
   return {
-    documents,
     program,
     pool,
     tokens: proofTokenRules(authentications),

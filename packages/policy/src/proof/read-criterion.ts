@@ -36,7 +36,7 @@ export function readCriterion({ attribute, negated, values }: Criterion, context
   const on = (dimension: Dimension, mark: (value: string) => Mark): Condition => ({
     dimension,
     negated,
-    marks: values.map(mark),
+    marks: values.map(value => space.mark(attribute.name, value, mark)),
   })
   switch (attribute.name) {
     case "source.principal":
@@ -84,7 +84,6 @@ function readKeyed(
     const [first = "", second] = path
     if (second !== undefined && FLAT.has(first)) return absent
     if (TIMES.has(first) || unsteadyClaims.has(first)) return "opaque"
-    const claimMark = (value: string) => textMark(value, "wildcard")
     if (first === "iss") return on(space.subject, value => subjectMark(claimMark(value), undefined))
     if (first === "sub") return on(space.subject, value => subjectMark(undefined, claimMark(value)))
     return on(space.claim(path), claimMark)
@@ -124,13 +123,15 @@ function patternMark(pattern: Pattern, reading: Reading = {}): TextMark {
   return {
     kind: "text",
     key: JSON.stringify([pattern, emptyIsPresent, ignoreCase]),
-    steps: stepsOf(pattern, reading),
+    steps: () => stepsOf(pattern, reading),
     // Patterns that differ in case are not apart as soon as one of them takes both.
     pattern: ignoreCase ? undefined : pattern,
   }
 }
 
 export const exactMark = (text: string): TextMark => patternMark({ kind: "exact", text })
+
+const claimMark = (value: string): TextMark => textMark(value, "wildcard")
 
 const headerMark = (value: string): TextMark => textMark(value, "wildcard", { emptyIsPresent: true })
 
@@ -145,24 +146,25 @@ const IN_SEGMENT: Step = { ...SEGMENT_REST, many: false }
 const ANY_SEGMENT: readonly Step[] = [IN_SEGMENT, SEGMENT_REST]
 
 /** A condition on a part of the identity, as one on the whole of it. */
-function identityMark(what: string, value: string, steps: readonly Step[]): TextMark {
+function identityMark(what: string, value: string, steps: () => readonly Step[]): TextMark {
   return { kind: "text", key: JSON.stringify([what, value]), steps, pattern: undefined }
 }
 
 function namespaceMark(value: string): TextMark {
-  const name = stepsOf(parsePattern(value, "stars"), { star: SEGMENT_REST })
-  return identityMark("namespace", value, [...ANY_SEGMENT, ...literal("/ns/"), ...name, ...literal("/sa/"), REST])
+  const name = () => stepsOf(parsePattern(value, "stars"), { star: SEGMENT_REST })
+  const steps = () => [...ANY_SEGMENT, ...literal("/ns/"), ...name(), ...literal("/sa/"), REST]
+  return identityMark("namespace", value, steps)
 }
 
 function trustDomainMark(value: string): TextMark {
-  const domain = stepsOf(parsePattern(value, "wildcard"), { star: SEGMENT_REST })
-  return identityMark("trust domain", value, [...domain, ...literal("/ns/"), REST])
+  const domain = () => stepsOf(parsePattern(value, "wildcard"), { star: SEGMENT_REST })
+  return identityMark("trust domain", value, () => [...domain(), ...literal("/ns/"), REST])
 }
 
 function serviceAccountMark(value: string): TextMark {
   const slash = value.indexOf("/")
   const account = `/ns/${value.slice(0, slash)}/sa/${value.slice(slash + 1)}`
-  return identityMark("service account", value, [...ANY_SEGMENT, ...literal(account)])
+  return identityMark("service account", value, () => [...ANY_SEGMENT, ...literal(account)])
 }
 
 export function subjectMark(issuer: TextMark | undefined, subject: TextMark | undefined): SubjectMark {

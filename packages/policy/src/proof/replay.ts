@@ -4,12 +4,12 @@
 
 import type { RuleRef } from "../authorization/rule.js"
 import { type Connection, type HttpRequest, judge, refusedByMode } from "../judge.js"
-import { compile, decide, type Program } from "../program.js"
+import { decide, type Program } from "../program.js"
 import { parseIp } from "../request/ip.js"
 import { parseSpiffeId } from "../request/spiffe-id.js"
 import type { Outcome } from "./outcome.js"
 import type { PolicySide } from "./policy-side.js"
-import { signedToken, withStandInKeys } from "./stand-in-keys.js"
+import { signedToken } from "./stand-in-keys.js"
 import type { Witness } from "./witness.js"
 
 export interface Replayed {
@@ -22,9 +22,8 @@ export interface Replayed {
 export class Replay {
   readonly #program: Program
 
-  constructor(side: PolicySide) {
-    const { workload, mesh } = side.program
-    this.#program = compile(withStandInKeys(side.documents), workload, mesh)
+  constructor({ program }: PolicySide) {
+    this.#program = program
   }
 
   /** `now` in seconds since the epoch. */

@@ -12,23 +12,32 @@ export function sameSide(a: PolicySide, b: PolicySide): boolean {
 
 /** INVARIANT: sides of equal key decide every request alike. */
 export function sideKey(side: PolicySide): string {
+  return JSON.stringify([stagesKey(side), rulesKey(side.http), rulesKey(side.tcp)])
+}
+
+/** The same for everything but rules. */
+export function stagesKey(side: PolicySide): string {
   const ports = side.namedPorts.map(port => [port, side.mode(port)] as const)
   const usual = side.mode(undefined)
-  return JSON.stringify([
-    usual,
-    ports.filter(([, mode]) => mode !== usual),
-    side.tokens.map(({ id }) => id),
-    rulesKey(side.http),
-    rulesKey(side.tcp),
-  ])
+  const own = ports.filter(([, mode]) => mode !== usual)
+  return JSON.stringify([usual, own, side.tokens.map(({ id }) => id), side.http.closed, side.tcp.closed])
 }
 
-function rulesKey({ deny, allow, closed }: Rules): unknown {
-  return [uniqueSorted(deny.map(ruleKey)), uniqueSorted(allow.map(ruleKey)), closed]
+function rulesKey({ deny, allow }: Rules): unknown {
+  return [uniqueSorted(deny.map(ruleKey)), uniqueSorted(allow.map(ruleKey))]
 }
 
-export function ruleKey({ from, to, when }: CompiledRule): string {
-  return JSON.stringify([uniqueSorted(from.map(clauseKey)), uniqueSorted(to.map(clauseKey)), clauseKey(when)])
+const keys = new WeakMap<CompiledRule, string>()
+
+/** INVARIANT: rules of equal key match the same requests of one workload. */
+export function ruleKey(rule: CompiledRule): string {
+  let key = keys.get(rule)
+  if (key === undefined) {
+    const { from, to, when } = rule
+    key = JSON.stringify([uniqueSorted(from.map(clauseKey)), uniqueSorted(to.map(clauseKey)), clauseKey(when)])
+    keys.set(rule, key)
+  }
+  return key
 }
 
 function clauseKey(clause: Clause): string {
@@ -37,5 +46,5 @@ function clauseKey(clause: Clause): string {
 }
 
 function uniqueSorted(texts: readonly string[]): readonly string[] {
-  return [...new Set(texts)].sort()
+  return texts.length < 2 ? texts : [...new Set(texts)].sort()
 }

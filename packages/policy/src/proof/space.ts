@@ -12,7 +12,7 @@ import {
   textDimension,
 } from "./classes/dimension.js"
 import { ANY_TEXT, IDENTITY, NON_EMPTY, wordsLanguage } from "./classes/language.js"
-import type { TextMark } from "./classes/mark.js"
+import type { Mark, TextMark } from "./classes/mark.js"
 import { pathLanguage } from "./classes/path-language.js"
 import { REST } from "./classes/steps.js"
 import { type Region, region } from "./search/formula.js"
@@ -51,6 +51,7 @@ export class Space {
   readonly #remoteIp = addressDimension("remote ip", ["198.51.100.7", "2001:db8::7"])
   readonly #headers = new Map<string, Dimension>()
   readonly #claims = new Map<string, { readonly path: readonly string[]; readonly dimension: Dimension }>()
+  readonly #marks = new Map<string, Mark>()
   readonly #options: SpaceOptions
 
   constructor(options: SpaceOptions) {
@@ -79,6 +80,17 @@ export class Space {
       this.#headers.set(name, dimension)
     }
     return dimension
+  }
+
+  /** One mark for one value of one attribute, however many rules write it. */
+  mark(attribute: string, value: string, make: (value: string) => Mark): Mark {
+    const id = `${attribute}\n${value}`
+    let mark = this.#marks.get(id)
+    if (mark === undefined) {
+      mark = make(value)
+      this.#marks.set(id, mark)
+    }
+    return mark
   }
 
   get trustDomain(): string {
@@ -126,7 +138,7 @@ export class Space {
   }
 }
 
-const ANY_MARK: TextMark = { kind: "text", key: "any text", steps: [REST], pattern: undefined }
+const ANY_MARK: TextMark = { kind: "text", key: "any text", steps: () => [REST], pattern: undefined }
 const some = (dimension: Dimension) => ({ dimension, negated: false, marks: [ANY_MARK] })
 
 function anotherPort(taken: ReadonlySet<string>): number {

@@ -55,7 +55,7 @@ export function textDimension(name: string, options: TextOptions, several = fals
 
 function classesOfTexts(marks: readonly TextMark[], options: TextOptions, budget: Budget): readonly TextClass[] {
   return textClasses(
-    marks.map(({ steps }) => steps),
+    marks.map(mark => mark.steps()),
     options.language,
     options.preferred ?? [],
     budget,

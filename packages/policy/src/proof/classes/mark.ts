@@ -10,7 +10,8 @@ export interface TextMark {
   readonly kind: "text"
   /** INVARIANT: marks of equal key set the same values apart. */
   readonly key: string
-  readonly steps: readonly Step[]
+  /** Made when somebody asks: most values are never compared with any other. */
+  steps(): readonly Step[]
   /** Where the pattern is about the whole text as it stands: what can be compared without running anything. */
   readonly pattern: Pattern | undefined
 }
@@ -48,7 +49,8 @@ export function areApart(a: Mark, b: Mark): boolean {
   return false
 }
 
-function textsApart(a: Pattern | undefined, b: Pattern | undefined): boolean {
+/** The same for patterns of one text. */
+export function textsApart(a: Pattern | undefined, b: Pattern | undefined): boolean {
   if (a === undefined || b === undefined) return false
   if (a.kind === "exact") {
     if (b.kind === "exact") return a.text !== b.text

@@ -11,6 +11,7 @@ import { OUTCOMES, type Outcome, problemsOf, type Stages } from "../outcome.js"
 import { type Pool, policySide } from "../policy-side.js"
 import type { RuleRegion } from "../read-rule.js"
 import { isRuleRegion } from "../read-rule.js"
+import { relevantSides } from "../relevance.js"
 import { Replay } from "../replay.js"
 import { sameSide } from "../same-side.js"
 import { ClassMemo } from "../search/children.js"
@@ -50,7 +51,7 @@ export function compareSets(
 ): Comparison {
   const sides = [policySide(before, workload, mesh, pool), policySide(after, workload, mesh, pool)] as const
   if (sameSide(...sides)) return { result: "equal", changes: [], undecided: undefined }
-  const arena = new Arena(sides, workload, mesh)
+  const arena = new Arena(relevantSides(...sides), workload, mesh)
   const differences = new Differences(arena, new Budget(limits), now)
   const changes = differences.find()
   const undecided = differences.undecided ?? arena.gap

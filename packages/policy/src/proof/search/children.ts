@@ -2,8 +2,7 @@
 // The ways a dimension can be settled, as far as the parts that are still open tell them apart. Of several values only
 // those are worth having that a need asks for or that a ban cannot bear: any other helps no need and harms no ban.
 
-import type { Budget } from "../budget.js"
-import { Exhausted } from "../budget.js"
+import { type Budget, Exhausted } from "../budget.js"
 import type { Dimension, Value, ValueClass } from "../classes/dimension.js"
 import type { Mark } from "../classes/mark.js"
 import type { Condition } from "./formula.js"
@@ -17,69 +16,91 @@ export interface OpenCondition {
 
 export interface Child {
   readonly value: Value
-  /** Parts whose condition fails. */
-  readonly failed: ReadonlySet<number>
+  /** Positions of the conditions one of whose marks the value bears: positive ones hold, negated ones fail. */
+  readonly borne: ReadonlySet<number>
+  /** The higher, the more bans have fallen and the fewer needs. */
+  readonly promise: number
 }
 
 const MAX_COMBINATIONS = 1 << 14
+const NEED = 1_000
 
+/** The most promising first. */
 export function childrenOf(
   dimension: Dimension,
   open: readonly OpenCondition[],
   memo: ClassMemo,
   budget: Budget,
 ): readonly Child[] {
-  const index = new Map<string, number>()
   const marks: Mark[] = []
-  for (const { condition } of open) {
+  const index = new Map<string, number>()
+  /** By mark: the conditions that name it. */
+  const naming: number[][] = []
+  for (const [at, { condition }] of open.entries()) {
     for (const mark of condition.marks) {
-      if (index.has(mark.key)) continue
-      index.set(mark.key, marks.length)
-      marks.push(mark)
+      let known = index.get(mark.key)
+      if (known === undefined) {
+        known = marks.push(mark) - 1
+        index.set(mark.key, known)
+        naming.push([])
+      }
+      naming[known]?.push(at)
     }
   }
   const classes = memo.classes(dimension, marks, budget)
-  const settled = dimension.several ? combinations(classes, open, index, budget) : classes
+  const settled = dimension.several ? combinations(classes, useful(open, index), budget) : classes
   const children = new Map<string, Child>()
   for (const { matched, value } of settled) {
-    budget.spend(open.length)
-    const borne = new Set(matched)
-    const failed = new Set<number>()
-    for (const { part, condition } of open) if (!holds(condition, borne, index)) failed.add(part)
-    const key = [...failed].join()
-    if (!children.has(key)) children.set(key, { value, failed })
+    const borne = new Set<number>()
+    let promise = 0
+    for (const mark of matched) {
+      for (const at of naming[mark] ?? []) {
+        if (borne.has(at)) continue
+        borne.add(at)
+        promise += weight(open[at])
+      }
+    }
+    budget.spend(1 + borne.size)
+    const key = [...borne].sort((a, b) => a - b).join()
+    if (!children.has(key)) children.set(key, { value, borne, promise })
   }
-  return [...children.values()]
+  return [...children.values()].sort((a, b) => b.promise - a.promise)
 }
 
-function holds({ negated, marks }: Condition, borne: ReadonlySet<number>, index: ReadonlyMap<string, number>): boolean {
-  for (const { key } of marks) if (borne.has(index.get(key) ?? -1)) return !negated
-  return negated
+/** What it is worth that the value bears a mark of this condition. */
+function weight(open: OpenCondition | undefined): number {
+  if (open === undefined) return 0
+  const helps = open.ofNeed ? NEED : -1
+  return open.condition.negated ? -helps : helps
 }
 
-/** Every union of useful classes, the empty one first. */
-function combinations(
-  classes: readonly ValueClass[],
-  open: readonly OpenCondition[],
-  index: ReadonlyMap<string, number>,
-  budget: Budget,
-): readonly ValueClass[] {
+/** Marks that a need asks for, or that keep a ban from holding. */
+function useful(open: readonly OpenCondition[], index: ReadonlyMap<string, number>): ReadonlySet<number> {
   const wanted = new Set<number>()
   for (const { condition, ofNeed } of open) {
     if (ofNeed === condition.negated) continue
     for (const { key } of condition.marks) wanted.add(index.get(key) ?? -1)
   }
-  const useful = classes.filter(({ matched }) => matched.some(mark => wanted.has(mark)))
+  return wanted
+}
+
+/** Every union of classes with a wanted mark, the empty one first. */
+function combinations(
+  classes: readonly ValueClass[],
+  wanted: ReadonlySet<number>,
+  budget: Budget,
+): readonly ValueClass[] {
   const unions = new Map<string, { readonly matched: readonly number[]; readonly value: readonly string[] }>()
   unions.set("", { matched: [], value: [] })
-  for (const { matched, value } of useful) {
+  for (const { matched, value } of classes) {
+    if (!matched.some(mark => wanted.has(mark))) continue
     for (const union of [...unions.values()]) {
       budget.spend()
       const together = [...new Set([...union.matched, ...matched])].sort((a, b) => a - b)
       const key = together.join()
       if (unions.has(key)) continue
-      // Fail to an honest "not decided" long before memory runs out.
-      if (unions.size >= MAX_COMBINATIONS) throw new Exhausted(`too many combinations of values`)
+      // Ends in an honest "not decided" long before memory does.
+      if (unions.size >= MAX_COMBINATIONS) throw new Exhausted("there are too many combinations of values")
       unions.set(key, { matched: together, value: [...union.value, typeof value === "string" ? value : ""] })
     }
   }

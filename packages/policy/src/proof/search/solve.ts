@@ -31,7 +31,6 @@ class Search {
   readonly #parts: Part[] = []
   readonly #needs: readonly (readonly Numbered[])[]
   readonly #bans: readonly Numbered[]
-  readonly #firstBan: number
   readonly #budget: Budget
   readonly #memo: ClassMemo
   readonly #assigned = new Map<Dimension, Value>()
@@ -41,7 +40,6 @@ class Search {
     this.#budget = budget
     this.#memo = memo
     this.#needs = needs.map(need => need.map(region => this.#number(region, () => true)))
-    this.#firstBan = this.#parts.length
     // A part that the search cannot follow bans nothing: see `Part.opaque`.
     this.#bans = bans.map(ban => this.#number(ban, part => !part.opaque))
   }
@@ -67,23 +65,13 @@ class Search {
     if (dimension === undefined) return true
     const key = this.#keyOf(open, possible)
     if (this.#hopeless.has(key)) return false
-    const children = childrenOf(dimension, conditions, this.#memo, this.#budget)
-    // Where most bans fall, a solution is nearest.
-    const ordered = [...children].sort((a, b) => this.#fallenBans(b.failed) - this.#fallenBans(a.failed))
-    for (const { value, failed } of ordered) {
+    for (const { value, borne } of childrenOf(dimension, conditions, this.#memo, this.#budget)) {
       this.#assigned.set(dimension, value)
-      const left = failed.size === 0 ? open : new Set([...open].filter(part => !failed.has(part)))
-      if (this.#visit(left, possible)) return true
+      if (this.#visit(survivors(open, conditions, borne), possible)) return true
     }
     this.#assigned.delete(dimension)
     this.#hopeless.add(key)
     return false
-  }
-
-  #fallenBans(failed: ReadonlySet<number>): number {
-    let fallen = 0
-    for (const part of failed) fallen += part >= this.#firstBan ? 1 : -1_000
-    return fallen
   }
 
   /** Every group has a part that holds and asks nothing more. */
@@ -138,6 +126,18 @@ class Search {
     const conditions = this.#parts[part]?.conditions ?? []
     return conditions.map(({ dimension }) => (this.#assigned.has(dimension) ? "-" : "+")).join("")
   }
+}
+
+function survivors(
+  open: ReadonlySet<number>,
+  conditions: readonly OpenCondition[],
+  borne: ReadonlySet<number>,
+): ReadonlySet<number> {
+  const left = new Set(open)
+  for (const [at, { part, condition }] of conditions.entries()) {
+    if (borne.has(at) === condition.negated) left.delete(part)
+  }
+  return left
 }
 
 function isPossible({ groups }: Numbered, open: ReadonlySet<number>): boolean {
