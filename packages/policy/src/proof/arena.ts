@@ -54,6 +54,7 @@ export class Arena {
     const drafts = frames.map(frame => {
       const context = (side: number): ReadingContext => ({
         frame: seenBy(frame, this.sides[side]?.tokens ?? []),
+        issuers: this.sides[side]?.program.authorization.issuers.enforced ?? new Set(),
         space: this.space,
         derivedHeaders,
         unsteadyClaims,

@@ -51,8 +51,8 @@ export function policySide(
     program,
     pool,
     tokens: proofTokenRules(authentications),
-    http: rulesOf(program.authorization.policies({ ...SOME, http: SOME_HTTP })),
-    tcp: rulesOf(program.authorization.policies(SOME)),
+    http: rulesOf(program.authorization.enforced({ ...SOME, http: SOME_HTTP })),
+    tcp: rulesOf(program.authorization.enforced(SOME)),
     namedPorts: namedPorts(documents),
     mode: port => program.peers.resolve(port ?? NO_PORT).mode,
   }

@@ -3,8 +3,8 @@
 // plain yes or no; what depends on something the search does not follow is `opaque`.
 
 import type { Criterion } from "../authorization/criterion.js"
-import { parsePrincipal } from "../authorization/index/principal-index.js"
 import { type Pattern, type PatternSyntax, parsePattern } from "../authorization/pattern.js"
+import { type Issuers, readPrincipal } from "../authorization/request-principal.js"
 import { parseCidr } from "../request/ip.js"
 import { parseConditionKey } from "../resources/authorization-policy/condition-key.js"
 import type { Dimension } from "./classes/dimension.js"
@@ -17,6 +17,8 @@ import type { Space } from "./space.js"
 export interface ReadingContext {
   readonly frame: Frame
   readonly space: Space
+  /** Whom the side's token rules name: how a request principal is read depends on them. */
+  readonly issuers: Issuers
   /** Headers whose value follows from something else in the request, lower case. */
   readonly derivedHeaders: ReadonlySet<string>
   /** Claims that the two sides of a comparison may see differently in one token. */
@@ -66,7 +68,8 @@ export function readCriterion({ attribute, negated, values }: Criterion, context
     case "path":
       return on(space.path, value => textMark(value, "path"))
     case "request.auth.principal":
-      return hasToken(frame) ? on(space.subject, principalMark) : absent
+      if (!hasToken(frame)) return absent
+      return { dimension: space.subject, negated, marks: values.map(value => principalMark(value, context.issuers)) }
     default:
       return readKeyed(attribute.name, on, absent, context)
   }
@@ -171,7 +174,7 @@ export function subjectMark(issuer: TextMark | undefined, subject: TextMark | un
   return { kind: "subject", key: JSON.stringify([issuer?.key, subject?.key]), issuer, subject }
 }
 
-function principalMark(value: string): SubjectMark {
-  const { issuer, subject } = parsePrincipal(value)
+function principalMark(value: string, issuers: Issuers): SubjectMark {
+  const { issuer, subject } = readPrincipal(value, issuers)
   return subjectMark(patternMark(issuer), patternMark(subject))
 }

@@ -85,5 +85,5 @@ export function requestOf(witness: Witness, now: number, proxies: number): HttpR
     else if (kind === "cookie") headers.set("cookie", [`${name}=${text}`])
     else target = `${path}?${encodeURIComponent(name ?? "")}=${text}`
   }
-  return { method, scheme, host: host ?? "", target, headers }
+  return { method, scheme, host, target, headers }
 }
