@@ -34,6 +34,11 @@ export interface HttpRequest {
   /** In origin form, as received. */
   readonly target: string
   readonly headers: HeaderLines
+  /**
+   * Lower-case names of headers that stay with this hop (RFC 9110 section 7.6.1). A token in one of them is judged all
+   * the same, or naming it would hide it; rules and the application do not see them.
+   */
+  readonly nominated?: readonly string[] | undefined
 }
 
 /** What the caller gets. No reply means that the connection is closed without one. */
@@ -103,7 +108,7 @@ function throughStages(
   const target = normalizeTarget(request.target, program.mesh.pathNormalization)
   if (target === undefined) return { verdict: "deny", stage: "path", reply: BAD_REQUEST }
 
-  const { method, scheme, host, headers } = request
+  const { method, scheme, host, headers, nominated } = request
   const normalized = { method, scheme, host, headers, target: target.path + target.query }
   const authentication = authenticate(program.tokens, normalized, now, memory)
   if (authentication.outcome === "reject") {
@@ -117,7 +122,8 @@ function throughStages(
   const forwarded = edits.target ?? normalized.target
   const query = forwarded.slice(target.path.length)
   // What the application will see is what is judged: no token that was taken out, no output header that was forged.
-  const http = { method, scheme, host, path: target.path, query, headers: editedHeaders(headers, edits) }
+  const kept = nominated === undefined ? headers : without(nominated, headers)
+  const http = { method, scheme, host, path: target.path, query, headers: editedHeaders(kept, edits) }
   const attributes = { peer, sourceIp, remoteIp, destinationIp, destinationPort, sni, http, token }
   const decision = decide(program, attributes)
   const { stage } = decision
@@ -125,6 +131,10 @@ function throughStages(
     return { verdict: "deny", stage, reply: FORBIDDEN, attributes, authentication, decision }
   }
   return { verdict: "allow", stage, target: forwarded, edits, attributes, authentication, decision }
+}
+
+function without(names: readonly string[], headers: HeaderLines): HeaderLines {
+  return { get: name => (names.includes(name) ? undefined : headers.get(name)) }
 }
 
 /** The mode of the port where it does not take this connection: STRICT wants an identity, DISABLE speaks no TLS. */

@@ -19,6 +19,8 @@ export interface TokenRules {
   readonly finder: Finder
   /** Every header that some rule writes, lower case. */
   readonly outputs: readonly string[]
+  /** Every header in which some rule looks for a token, lower case. */
+  readonly headers: readonly string[]
 }
 
 export interface TokenProgram extends TokenRules {
@@ -72,7 +74,13 @@ function compile(policies: readonly RequestAuthentication[], keySets: KeySetLook
       profile: viewProfile(rule),
     }
   })
-  return { rules, finder, outputs: [...new Set(rules.flatMap(({ profile }) => outputHeaders(profile)))] }
+  const headers = sources.flatMap(({ locations }) => locations.filter(({ kind }) => kind === "header"))
+  return {
+    rules,
+    finder,
+    outputs: [...new Set(rules.flatMap(({ profile }) => outputHeaders(profile)))],
+    headers: [...new Set(headers.map(({ name }) => name))],
+  }
 }
 
 function sourcesOf({ metadata, spec }: RequestAuthentication): Source[] {

@@ -15,6 +15,7 @@ import {
 } from "@merlon/policy"
 import type { ProtocolFault, ProtocolRefusal, TcpJudgement } from "../observe/meters.js"
 import { newDecisionId } from "./decision-id.js"
+import { ProtectedHeaders } from "./protected-headers.js"
 
 export interface Admission<J> {
   readonly judgement: J
@@ -32,6 +33,7 @@ export interface GateOptions {
 
 export class Gate {
   #program: Program
+  #protectedHeaders: ProtectedHeaders
   readonly #now: () => number
   readonly #memory: TokenMemory
   readonly #onUnknownKeys: (keySetIds: readonly string[]) => void
@@ -40,6 +42,7 @@ export class Gate {
 
   constructor(program: Program, options: GateOptions = {}) {
     this.#program = program
+    this.#protectedHeaders = new ProtectedHeaders(program)
     this.#now = options.now ?? (() => Date.now() / 1_000)
     this.#memory = options.memory ?? new TokenMemory()
     this.#onUnknownKeys = options.onUnknownKeys ?? (() => undefined)
@@ -49,8 +52,14 @@ export class Gate {
     return this.#program
   }
 
+  /** Of the program in force. */
+  get protectedHeaders(): ProtectedHeaders {
+    return this.#protectedHeaders
+  }
+
   swap(program: Program): void {
     this.#program = program
+    this.#protectedHeaders = new ProtectedHeaders(program)
   }
 
   admit(connection: Connection, request: HttpRequest): Admission<Judgement> {

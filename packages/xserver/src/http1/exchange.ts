@@ -6,6 +6,7 @@ import type { HttpRequest } from "@merlon/policy"
 import { requestId } from "../accept/forwarded-headers.js"
 import { newDecisionId } from "../enforcement/decision-id.js"
 import type { Admission } from "../enforcement/gate.js"
+import type { ProtectedHeaders } from "../enforcement/protected-headers.js"
 import { HTTP_FAULTS, type HttpFault } from "../http/fault.js"
 import { FIELD_KIND } from "../http/field-kind.js"
 import type { Framing } from "../http/framing.js"
@@ -17,7 +18,7 @@ import {
   forwardedUpgrade,
   type HeaderEdits,
   keepsRequestTrailer,
-  removeNominated,
+  nominatedNames,
   requestHeadText,
 } from "./forward-request.js"
 import { connectionLine, framingFor, keepsResponseTrailer, responseHeadText } from "./forward-response.js"
@@ -39,6 +40,7 @@ export class Exchange implements UpstreamListener {
   #refusal: LocalReply | undefined
   #decisionId: string | undefined
   #edits = NO_EDITS
+  readonly #protected: ProtectedHeaders
   #requestId: string | undefined
   #call: UpstreamCall | undefined
   #requestDone = false
@@ -54,6 +56,7 @@ export class Exchange implements UpstreamListener {
   constructor(downstream: Downstream, head: RequestHead) {
     this.#downstream = downstream
     this.head = head
+    this.#protected = downstream.services.gate.protectedHeaders
   }
 
   get requestDone(): boolean {
@@ -72,7 +75,8 @@ export class Exchange implements UpstreamListener {
   begin(): Beginning {
     const { head } = this
     const { services, accepted, forwarded, standIns } = this.#downstream
-    removeNominated(head.headers)
+    head.headers.scrub(this.#protected)
+    const nominated = nominatedNames(head.headers)
     // What a rule reads under the gate's own names is what the application will read there.
     head.headers.standIns = standIns
     const scheme = accepted.certificate === undefined ? "http" : "https"
@@ -82,6 +86,7 @@ export class Exchange implements UpstreamListener {
       host: head.host,
       target: head.target,
       headers: head.headers,
+      nominated,
     }
     const admission = services.gate.admit(accepted.connection, request)
     const { judgement, decisionId } = admission
@@ -93,6 +98,7 @@ export class Exchange implements UpstreamListener {
       this.#refusal = { status, body, lines: this.#downstream.decisionLine(decisionId) + asked }
       return "refused"
     }
+    if (nominated !== undefined) head.headers.remove(nominated)
     const upstream = services.upstreamFor(accepted.port)
     const upgrade = upstream.upgrades ? forwardedUpgrade(head) : undefined
     this.#edits = judgement.edits
@@ -118,7 +124,9 @@ export class Exchange implements UpstreamListener {
   requestEnd(trailers: HeaderBlock | undefined): void {
     this.#requestDone = true
     this.#call?.finishRequest(
-      trailers === undefined ? "" : trailerLines(trailers, name => keepsRequestTrailer(name, this.#edits)),
+      trailers === undefined
+        ? ""
+        : trailerLines(trailers, name => keepsRequestTrailer(name, this.#edits, this.#protected)),
     )
   }
 

@@ -3,6 +3,7 @@
 // changed is changed, and the names under which only the gate speaks say what the gate knows.
 
 import type { RequestEdits } from "@merlon/policy"
+import type { ProtectedHeaders } from "../enforcement/protected-headers.js"
 import { FIELD_KIND, fieldName } from "../http/field-kind.js"
 import type { HeaderBlock } from "./header-block.js"
 import { hasOption, type RequestHead } from "./request-head.js"
@@ -46,8 +47,8 @@ export function requestHeadText(
     else if (kind === FIELD_KIND.te) trailers ||= hasOption(headers.value(index).toLowerCase(), "trailers")
     if (keep) {
       const name = headers.name(index)
-      if (name.includes("_")) keep = !isOurs(name, edits)
-      else if (edited) keep = !isEdited(name, edits)
+      if (edited) keep = !isEdited(name, edits)
+      if (keep && name.includes("_")) keep = !isOurs(name, edits)
     }
     if (!keep) continue
     const start = headers.lineStart(index)
@@ -100,14 +101,21 @@ const NOT_IN_TRAILERS: ReadonlySet<string> = new Set([
 ])
 
 /** An application may take trailers for headers, and nobody has judged them. */
-export function keepsRequestTrailer(name: string, edits: HeaderEdits): boolean {
+export function keepsRequestTrailer(name: string, edits: HeaderEdits, headers: ProtectedHeaders): boolean {
+  if (headers.dropsTrailer(name)) return false
   const alias = name.replaceAll("_", "-")
   return fieldName(alias).kind === FIELD_KIND.plain && !NOT_IN_TRAILERS.has(alias) && !isOurs(alias, edits)
 }
 
-/** Takes out what `Connection` names: it was meant for us alone (RFC 9110 section 7.6.1), so nobody judges it either. */
+/** Takes out what `Connection` names: it was meant for us alone (RFC 9110 section 7.6.1). */
 export function removeNominated(headers: HeaderBlock): void {
-  if (!headers.has(FIELD_KIND.connection)) return
+  const nominated = nominatedNames(headers)
+  if (nominated !== undefined) headers.remove(nominated)
+}
+
+/** Lower-case names of the headers that `Connection` names; undefined where it names none. */
+export function nominatedNames(headers: HeaderBlock): readonly string[] | undefined {
+  if (!headers.has(FIELD_KIND.connection)) return undefined
   let nominated: string[] | undefined
   for (let index = 0; index < headers.size; index++) {
     if (headers.kind(index) !== FIELD_KIND.connection) continue
@@ -120,7 +128,7 @@ export function removeNominated(headers: HeaderBlock): void {
       nominated.push(name)
     }
   }
-  if (nominated !== undefined) headers.remove(nominated)
+  return nominated
 }
 
 /** Protocols through which requests would come that nobody judges: HTTP itself, or TLS around it. */

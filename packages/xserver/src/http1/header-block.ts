@@ -4,6 +4,7 @@
 // is what was read.
 
 import type { HeaderLines } from "@merlon/policy"
+import type { ProtectedHeaders } from "../enforcement/protected-headers.js"
 import { COLON, CR, FIELD, HT, LF, SP, TOKEN } from "../http/characters.js"
 import type { HttpFault } from "../http/fault.js"
 import { FIELD_KIND, type FieldKind, fieldName } from "../http/field-kind.js"
@@ -82,9 +83,26 @@ export class HeaderBlock implements HeaderLines {
 
   /** Takes the lines of these names out, as if they had not been sent. */
   remove(lowerCaseNames: readonly string[]): void {
-    let kept = 0
     for (let index = 0; index < this.#names.length; index++) {
-      if (lowerCaseNames.includes(this.name(index))) continue
+      if (!lowerCaseNames.includes(this.name(index))) continue
+      this.#compact(index, name => !lowerCaseNames.includes(name))
+      return
+    }
+  }
+
+  /** Takes out what only resembles a protected header. Almost never is there any, and then nothing is touched. */
+  scrub(headers: ProtectedHeaders): void {
+    for (let index = 0; index < this.#names.length; index++) {
+      if (this.kind(index) !== FIELD_KIND.plain || !headers.dropsHeader(this.name(index))) continue
+      this.#compact(index, name => !headers.dropsHeader(name))
+      return
+    }
+  }
+
+  #compact(from: number, keeps: (name: string) => boolean): void {
+    let kept = from
+    for (let index = from; index < this.#names.length; index++) {
+      if (!keeps(this.name(index))) continue
       this.#names[kept] = this.name(index)
       this.#kinds[kept] = this.kind(index)
       for (let part = 0; part < SPAN; part++) {

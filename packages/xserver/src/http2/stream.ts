@@ -76,6 +76,7 @@ export class StreamExchange implements ApplicationListener, Expiring {
       this.#reply(this.#named(faultReply(head), this.#faultId))
       return
     }
+    head.headers.scrub(gate.protectedHeaders)
     head.headers.standIns = this.#session.standIns
     this.#head = head
     this.#grpc = isGrpc(head)
@@ -165,7 +166,8 @@ export class StreamExchange implements ApplicationListener, Expiring {
 
   #forward(head: RequestHead, { target, edits }: Allowed, id: string): void {
     const stream = this.#stream
-    const { application, forwarded, deadlines } = this.#session
+    const { application, forwarded, deadlines, gate } = this.#session
+    const { protectedHeaders } = gate
     const text = requestHeadText({ head, target, edits, requestId: id, upgrade: undefined }, forwarded)
     const { framing } = head
     const body = this.#requestEnded ? "none" : framing.kind === "chunked" ? "chunked" : "length"
@@ -180,7 +182,7 @@ export class StreamExchange implements ApplicationListener, Expiring {
     })
     if (this.#requestEnded) return
     stream.on("trailers", (_, __, raw?: readonly string[]) => {
-      this.#trailersIn = readTrailers(raw ?? []).filter(([name]) => keepsRequestTrailer(name, edits))
+      this.#trailersIn = readTrailers(raw ?? []).filter(([name]) => keepsRequestTrailer(name, edits, protectedHeaders))
     })
     stream.on("data", (chunk: Buffer) => {
       this.#received += chunk.length

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nobody but the gate speaks under protected names: in no spelling, neither in headers nor in trailers.
+import { generateKeyPairSync } from "node:crypto"
+import type { RequestListener } from "node:http"
+import type { PolicyDocument } from "@merlon/policy"
+import { SignJWT } from "jose"
+import { afterEach, describe, expect, it } from "vitest"
+import { Rig, type RigOptions } from "./testing/rig.js"
+
+let rig: Rig
+afterEach(() => rig.stop())
+
+const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" })
+const jwks = JSON.stringify({ keys: [{ ...publicKey.export({ format: "jwk" }), kid: "k" }] })
+const mint = () =>
+  new SignJWT({ iss: "me", sub: "zoe" }).setProtectedHeader({ alg: "ES256", kid: "k" }).sign(privateKey)
+
+const tokens: PolicyDocument = {
+  apiVersion: "security.merlon.dev/v1alpha3",
+  kind: "RequestAuthentication",
+  metadata: { name: "p", namespace: "foo" },
+  spec: {
+    jwtRules: [
+      {
+        issuer: "me",
+        jwks,
+        fromHeaders: [{ name: "Authorization", prefix: "Bearer " }, { name: "x-jwt-assertion" }],
+        outputClaimToHeaders: [
+          { header: "x-user-sub", claim: "sub" },
+          { header: "x_flat", claim: "sub" },
+        ],
+      },
+    ],
+  },
+}
+
+const allowHeader = (name: string, value: string): PolicyDocument => ({
+  apiVersion: "security.merlon.dev/v1alpha3",
+  kind: "AuthorizationPolicy",
+  metadata: { name: "allow", namespace: "foo" },
+  spec: { rules: [{ when: [{ key: `request.headers[${name}]`, values: [value] }] }] },
+})
+
+/** Answers with all the header and trailer lines that arrived. */
+const mirror: RequestListener = (incoming, reply) => {
+  incoming.resume().on("end", () => reply.end(JSON.stringify([incoming.rawHeaders, incoming.rawTrailers])))
+}
+
+const start = async (options: RigOptions): Promise<void> => {
+  rig = await Rig.start({ application: mirror, ...options })
+}
+
+async function ask(text: string): Promise<string> {
+  const client = await rig.client()
+  return (await client.send(text).response()).toLowerCase()
+}
+
+const FORGED = [
+  ...["X-User-Sub", "x_user_sub", "X-User_Sub", "x_USER-sub", "x-flat", "X_Flat"],
+  ...["X-Forwarded-Client-Cert", "x_forwarded_client_cert", "X-Forwarded_Client-Cert", "x_forwarded_proto"],
+  ...["x_jwt_assertion", "X-Jwt_Assertion", "X-Merlon-Decision", "x_merlon_anything"],
+]
+
+describe("a forged header", () => {
+  it.each(FORGED)("%s never arrives, with a token or without", async name => {
+    await start({ documents: [tokens] })
+    const token = `Authorization: Bearer ${await mint()}\r\n`
+    for (const authorization of ["", token]) {
+      const answer = await ask(`GET / HTTP/1.1\r\nHost: h\r\n${authorization}${name}: forged\r\nX-Kept: kept\r\n\r\n`)
+      expect(answer).toMatch(/^http\/1.1 200 /)
+      expect(answer).toContain("kept")
+      expect(answer).not.toContain("forged")
+      expect(answer.includes('"x-user-sub","zoe"')).toBe(authorization !== "")
+    }
+  })
+
+  it.each([...FORGED, "x-jwt-assertion", "Authorization"])("%s does not arrive as a trailer", async name => {
+    await start({ documents: [tokens] })
+    const answer = await ask(
+      `POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n${name}: forged\r\nX-Kept: kept\r\n\r\n`,
+    )
+    expect(answer).toContain("kept")
+    expect(answer).not.toContain("forged")
+  })
+
+  it.each(["x_user_sub", "x-flat", "x-merlon-tier", "x_forwarded_client_cert"])(
+    "%s is not there for a rule either",
+    async name => {
+      await start({ documents: [tokens, allowHeader(name, "forged")] })
+      expect(await ask(`GET / HTTP/1.1\r\nHost: h\r\n${name}: forged\r\n\r\n`)).toMatch(/^http\/1.1 403 /)
+    },
+  )
+
+  it.each([
+    ["x-forwarded-proto", "https", "http"],
+    ["x-forwarded-client-cert", "*", undefined],
+  ])("%s is judged by what the gate says", async (name, forged, own) => {
+    await start({ documents: [allowHeader(name, forged)] })
+    expect(await ask(`GET / HTTP/1.1\r\nHost: h\r\n${name}: ${forged}\r\n\r\n`)).toMatch(/^http\/1.1 403 /)
+    if (own === undefined) return
+    rig.enforce(allowHeader(name, own))
+    expect(await ask(`GET / HTTP/1.1\r\nHost: h\r\n${name}: ${forged}\r\n\r\n`)).toMatch(/^http\/1.1 200 /)
+  })
+})
+
+describe("a token in a header that is for this hop alone", () => {
+  it.each([
+    ["Authorization", "Bearer bad"],
+    ["x-jwt-assertion", "bad"],
+  ])("%s is judged", async (name, value) => {
+    await start({ documents: [tokens] })
+    const answer = await ask(`GET / HTTP/1.1\r\nHost: h\r\nConnection: ${name}\r\n${name}: ${value}\r\n\r\n`)
+    expect(answer).toMatch(/^http\/1.1 401 /)
+  })
+
+  it("counts where it is good, and stays here", async () => {
+    await start({ documents: [tokens] })
+    const token = await mint()
+    const answer = await ask(
+      `GET / HTTP/1.1\r\nHost: h\r\nConnection: x-jwt-assertion, x-user-sub\r\nx-jwt-assertion: ${token}\r\n\r\n`,
+    )
+    expect(answer).toContain('"x-user-sub","zoe"')
+    expect(answer).not.toContain("x-jwt-assertion")
+  })
+
+  it("hides nothing from a rule that the application would see, and shows it nothing else", async () => {
+    await start({ documents: [allowHeader("x-tier", "gold")] })
+    const request = (connection: string) => `GET / HTTP/1.1\r\nHost: h\r\n${connection}X-Tier: gold\r\n\r\n`
+    expect(await ask(request(""))).toMatch(/^http\/1.1 200 /)
+    expect(await ask(request("Connection: x-tier\r\n"))).toMatch(/^http\/1.1 403 /)
+  })
+})
