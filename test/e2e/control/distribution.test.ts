@@ -31,6 +31,7 @@ import {
   SERVICES,
   TOKEN_REVIEWS,
 } from "../../../packages/control/src/kubernetes/resource-type.js"
+import { Departures } from "../../../packages/control/src/policies/departures.js"
 import { feedPolicies } from "../../../packages/control/src/policies/policies-feed.js"
 import { StoredPolicies } from "../../../packages/control/src/policies/stored-policies.js"
 import { Registry } from "../../../packages/control/src/registry/registry.js"
@@ -120,7 +121,10 @@ beforeAll(async () => {
     PeerAuthentication: reflect(types.PeerAuthentication),
     MeshService: reflect(types.MeshService),
   }
-  const feeding = feedPolicies(policies, sources)
+  const { rootNamespace } = names
+  const warn = (message: string): never => expect.unreachable(message)
+  const departures = new Departures({ policies, client, directory: registry, rootNamespace, warn })
+  const feeding = feedPolicies(policies, sources, key => departures.deleted(key))
   proxies = new ConnectedProxies({ versions })
   const onError = (key: string, error: unknown): never => expect.unreachable(`${key}: ${String(error)}`)
   const presence = new DeclaredPresence({ client, pods, names, replica: "r1", onError, graceMs: 200 })
@@ -130,6 +134,7 @@ beforeAll(async () => {
     () => presence.stop(),
     () => distribution.stop(),
     () => feeding.stop(),
+    () => departures.stop(),
     () => fed.stop(),
     () => views.stop(),
   )
@@ -160,13 +165,14 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-async function declare(name: string): Promise<string> {
+async function declare(name: string, namespace = "foo", finalizers: readonly string[] = []): Promise<string> {
   const pod = await client.create<KubernetesObject>(PODS, {
     apiVersion: "v1",
     kind: "Pod",
     metadata: {
       name,
-      namespace: "foo",
+      namespace,
+      finalizers,
       labels: { app: name },
       annotations: { [`${names.domain}/workload`]: "declared" },
     },
@@ -181,7 +187,7 @@ async function declare(name: string): Promise<string> {
     kind: "TokenRequest",
     spec: { audiences: [AUDIENCE], boundObjectRef },
   }
-  const answer = await client.createSubresource<KubernetesObject>(SERVICE_ACCOUNTS, "web", "token", request, "foo")
+  const answer = await client.createSubresource<KubernetesObject>(SERVICE_ACCOUNTS, "web", "token", request, namespace)
   return (answer.status as { token: string }).token
 }
 
@@ -222,10 +228,10 @@ const readiness = async (name: string): Promise<unknown> => {
   return [phase, podIP, conditions?.find(({ type }) => type === "Ready")?.status]
 }
 
-const policy = (name: string, app: string): KubernetesObject => ({
+const policy = (name: string, app: string, namespace = "foo"): KubernetesObject => ({
   apiVersion: `${names.securityGroup}/${names.version}`,
   kind: "AuthorizationPolicy",
-  metadata: { name, namespace: "foo" },
+  metadata: { name, namespace },
   spec: { selector: { matchLabels: { app } }, action: "DENY", rules: [{}] },
 })
 
@@ -273,6 +279,37 @@ it("gives a token bound to one pod nothing of another", async () => {
   await vi.waitFor(() => expect(refused).toContain("PERMISSION_DENIED"), 10_000)
   expect(held.size).toBe(0)
   expect(proxies.proxies.has("foo/four")).toBe(false)
+})
+
+it("keeps a namespace's policies in force while it is being deleted and a Pod of it still runs", async () => {
+  const doomed = "doomed"
+  await client.create(NAMESPACES, { apiVersion: "v1", kind: "Namespace", metadata: { name: doomed } })
+  const account = { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "web", namespace: doomed } }
+  await client.create(SERVICE_ACCOUNTS, account)
+  // A Pod that takes its time, as one with a long grace period does.
+  const token = await declare("six", doomed, ["example.com/slow"])
+  await client.create(types.AuthorizationPolicy, policy("deny-six", "six", doomed))
+  const name = `policy/AuthorizationPolicy/${doomed}/deny-six`
+  const removed: string[] = []
+  const { held } = connect(`${doomed}/six`, token, async update => void removed.push(...update.removed))
+  await vi.waitFor(() => expect(held.has(name)).toBe(true), 10_000)
+
+  await client.delete(NAMESPACES, doomed)
+  await expect
+    .poll(() => client.get(types.AuthorizationPolicy, "deny-six", doomed), { timeout: 20_000 })
+    .toBeUndefined()
+  // Another change that reaches it, made after the deletion: whatever the deletion sends has come by then.
+  await client.create(types.AuthorizationPolicy, policy("deny-all-six", "six", names.rootNamespace))
+  const later = `policy/AuthorizationPolicy/${names.rootNamespace}/deny-all-six`
+  await vi.waitFor(() => expect(held.has(later)).toBe(true), 10_000)
+  expect(held.has(name)).toBe(true)
+  expect(removed).toEqual([])
+  await client.delete(types.AuthorizationPolicy, "deny-all-six", names.rootNamespace)
+  await vi.waitFor(() => expect(held.has(later)).toBe(false), 10_000)
+  expect(held.has(name)).toBe(true)
+  await client.patch(PODS, "six", { metadata: { finalizers: null } }, { namespace: doomed })
+  await expect.poll(() => client.get(NAMESPACES, doomed), { timeout: 20_000 }).toBeUndefined()
+  expect(held.has(name)).toBe(true)
 })
 
 it("counts the proxies of another replica by its report", async () => {

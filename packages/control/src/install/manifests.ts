@@ -87,6 +87,9 @@ function clusterRules(names: MeshNames): readonly PolicyRule[] {
   const groups = [...new Set(own.map(({ group }) => group))]
   return [
     { apiGroups: [""], resources: ["namespaces", "pods", "services"], verbs: READ },
+    // Whether what owned a policy is gone, and with it the workloads that the policy protects until they are gone too.
+    { apiGroups: ["apps"], resources: ["deployments", "replicasets", "statefulsets", "daemonsets"], verbs: ["get"] },
+    { apiGroups: ["batch"], resources: ["jobs", "cronjobs"], verbs: ["get"] },
     // Address and readiness of workloads that no kubelet runs.
     { apiGroups: [""], resources: ["pods/status"], verbs: ["patch"] },
     // A right to create cannot be narrowed to a name; all others are.

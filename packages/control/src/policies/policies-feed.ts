@@ -5,15 +5,18 @@ import { KINDS, type Kind } from "@merlon/policy"
 import type { Reflected } from "../kubernetes/reflector.js"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import type { StoredPolicies } from "./stored-policies.js"
+import { policyKey } from "./stored-policy.js"
 
 export type PolicyCopies = { readonly [K in Kind]: Reflected<KubernetesObject> }
 
 /** Resolves `synced` when everything that was stored has been read. */
 export function feedPolicies(
-  policies: Pick<StoredPolicies, "set" | "delete">,
+  policies: Pick<StoredPolicies, "set">,
   copies: PolicyCopies,
+  /** Told `Kind/namespace/name` of what is stored no more. */
+  deleted: (key: string) => void,
 ): { readonly synced: Promise<void>; stop(): void } {
-  const stops = KINDS.map(({ kind }) => follow(policies, kind, copies[kind]))
+  const stops = KINDS.map(({ kind }) => follow(policies, kind, copies[kind], deleted))
   return {
     synced: Promise.all(KINDS.map(({ kind }) => copies[kind].synced)).then(() => undefined),
     stop: () => {
@@ -23,14 +26,15 @@ export function feedPolicies(
 }
 
 function follow(
-  policies: Pick<StoredPolicies, "set" | "delete">,
+  policies: Pick<StoredPolicies, "set">,
   kind: Kind,
   copy: Reflected<KubernetesObject>,
+  deleted: (key: string) => void,
 ): () => void {
   const stop = copy.onChange(({ key, object }) => {
     const [namespace = "", name = ""] = key.split("/")
     if (object !== undefined) policies.set(kind, object)
-    else policies.delete(kind, namespace, name)
+    else deleted(policyKey(kind, namespace, name))
   })
   for (const object of copy.items.values()) policies.set(kind, object)
   return stop

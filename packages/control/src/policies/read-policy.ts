@@ -15,7 +15,9 @@ export function readPolicy<K extends Kind>(
   before: StoredPolicy<K> | undefined,
   names: MeshNames,
 ): StoredPolicy<K> {
-  if (before !== undefined && meansTheSame(before.object, object, names)) return { ...before, object }
+  if (before?.deleted === undefined && before !== undefined && meansTheSame(before.object, object, names)) {
+    return { ...before, object }
+  }
   const { namespace = "default", name } = object.metadata
   const known = { key: policyKey(kind, namespace, name), kind, namespace, name, object }
   const { document, faults } = validate(object, names)

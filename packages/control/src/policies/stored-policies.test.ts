@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import type { Kind } from "@merlon/policy"
 import { describe, expect, it } from "vitest"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { HandReflected } from "../registry/testing/objects.js"
@@ -105,7 +106,14 @@ it("holds what was stored before it, follows the copies, and says when all of th
   const { policies, told } = stage()
   const none = () => new HandReflected<KubernetesObject>()
   const late = new HandReflected<KubernetesObject>([policyOf(AP, "foo/early", {})], { synced: false })
-  const feed = feedPolicies(policies, { RequestAuthentication: none(), [AP]: late, [PA]: none(), [MS]: none() })
+  const feed = feedPolicies(
+    policies,
+    { RequestAuthentication: none(), [AP]: late, [PA]: none(), [MS]: none() },
+    key => {
+      const [kind, namespace = "", name = ""] = key.split("/")
+      policies.delete(kind as Kind, namespace, name) // the only kinds there are here
+    },
+  )
   let synced = false
   void feed.synced.then(() => {
     synced = true

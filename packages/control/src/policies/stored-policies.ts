@@ -45,12 +45,22 @@ export class StoredPolicies implements PolicySource {
     this.#tell({ before, after })
   }
 
+  /** Nobody's any more, and without effect from now on. */
   delete(kind: Kind, namespace: string, name: string): void {
     const key = policyKey(kind, namespace, name)
     const before = this.#items.get(key)
     if (before === undefined) return
     this.#items.delete(key)
     this.#tell({ before, after: undefined })
+  }
+
+  /** Stored no more, and in force all the same: for everybody until it is known for whom, then for those alone. */
+  keepDeleted(kind: Kind, namespace: string, name: string, staysFor: ReadonlySet<string> | undefined): void {
+    const before = this.#items.get(policyKey(kind, namespace, name))
+    if (before === undefined) return
+    const after = { ...before, deleted: { staysFor } }
+    this.#items.set(after.key, after)
+    this.#tell({ before, after })
   }
 
   #tell(change: PolicyChange): void {

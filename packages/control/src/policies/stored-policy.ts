@@ -32,6 +32,11 @@ export interface StoredPolicy<K extends Kind = Kind> {
   readonly inForce: OfKind<K> | undefined
   /** Whether `inForce` is what nobody wrote. */
   readonly standsIn: boolean
+  /**
+   * Of one that was deleted along with its namespace or owner: the workloads, by uid, that still run and for which it
+   * stays in force; undefined while it is being found out which those are.
+   */
+  readonly deleted?: { readonly staysFor: ReadonlySet<string> | undefined }
 }
 
 export interface PolicyChange {
@@ -50,5 +55,14 @@ export interface PolicySource {
 
 /** Whether anything changed but the status and what means nothing to us. */
 export function changesMeaning({ before, after }: PolicyChange): boolean {
-  return before?.inForce !== after?.inForce || before?.written !== after?.written || before?.faults !== after?.faults
+  return (
+    staysFor(before) !== staysFor(after) ||
+    before?.inForce !== after?.inForce ||
+    before?.written !== after?.written ||
+    before?.faults !== after?.faults
+  )
+}
+
+function staysFor(policy: StoredPolicy | undefined): unknown {
+  return policy?.deleted?.staysFor
 }

@@ -12,6 +12,12 @@ export interface MeshWorkload extends Workload {
   /** Undefined as long as nobody knows it. */
   readonly address: string | undefined
   readonly ready: boolean
+  /** Whether any of it has been started: a Pod that has not cannot serve. */
+  readonly started: boolean
+  /** Whether it is being deleted. It may go on serving for as long as its grace period lasts, and longer. */
+  readonly leaving: boolean
+  /** Uids of the objects that own its Pod, and `Kind/name` of those: whatever deletes them deletes it too. */
+  readonly owners: readonly string[]
   /** Whether an xserver stands in front of it. Policies select it either way; only a proxied one enforces them. */
   readonly proxied: boolean
   /** In the order of the Pod's containers: `listen` is 15080 for the first. */

@@ -3,6 +3,7 @@
 
 import { isIP } from "node:net"
 import type { MeshNames } from "@merlon/policy"
+import { ownerReferences } from "../kubernetes/owner-reference.js"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { type ApplicationPort, applicationPorts, hasXserver } from "./application-ports.js"
 import { labelsOf, listOf, objectOf, textOf } from "./foreign.js"
@@ -33,10 +34,26 @@ export function readPod(pod: KubernetesObject, names: MeshNames, warn: Warn): Po
     serviceAccount: textOf(objectOf(pod.spec).serviceAccountName) ?? "default",
     address: addressOf(pod),
     ready: phase === "Running" && metadata.deletionTimestamp === undefined && isReady(pod),
+    started: phase === "Running" || phase === "Unknown",
+    leaving: metadata.deletionTimestamp !== undefined,
+    owners: ownersOf(pod),
     proxied: isProxied(pod, names),
     ports: portsOf(key, pod, names, warn),
     probes: probesOf(key, pod, names, warn),
   }
+}
+
+function ownersOf({ metadata }: KubernetesObject): readonly string[] {
+  const direct = ownerReferences(metadata).flatMap(({ kind, name, uid }) => [uid, `${kind}/${name}`])
+  // A Deployment owns its Pods through ReplicaSets, which are named after it and the hash of the template.
+  const hash = metadata.labels?.["pod-template-hash"]
+  const suffix = `-${hash}`
+  const deployments = ownerReferences(metadata).flatMap(({ kind, name }) =>
+    hash !== undefined && kind === "ReplicaSet" && name.endsWith(suffix)
+      ? [`Deployment/${name.slice(0, -suffix.length)}`]
+      : [],
+  )
+  return [...direct, ...deployments]
 }
 
 /** A workload that no orchestrator runs: an administrator declared it, and its proxy's stream says whether it lives. */

@@ -119,7 +119,9 @@ function handlerOptions({ options, policies, reflectors, registry }: AdmissionPa
     known: () => {
       if (!isComparable(policies.items.size, registry.workloads.size)) return undefined
       return {
-        documents: [...policies.items.values()].flatMap(({ inForce }) => inForce ?? []),
+        documents: [...policies.items.values()].flatMap(({ inForce, deleted }) =>
+          deleted === undefined ? (inForce ?? []) : [],
+        ),
         workloads: [...registry.workloads.values()].map(({ namespace, name, labels, ports }) => ({
           namespace,
           name,

@@ -3,14 +3,18 @@
 // way; nothing here knows who is connected.
 
 import { encodeProxyResource, loadRouteEncoders } from "@merlon/xds"
+import type { Logger } from "pino"
 import type { TrustSource } from "../authority/trust-source.js"
 import { fetchJwks } from "../keysets/fetch-jwks.js"
 import { KeySetPersistence } from "../keysets/key-set-persistence.js"
 import { FetchedKeySets } from "../keysets/key-set-store.js"
+import type { KubernetesClient } from "../kubernetes/client.js"
+import { type KubernetesObject, NAMESPACES } from "../kubernetes/resource-type.js"
 import { systemClock } from "../observe/clock.js"
 import type { ControlTracer } from "../observe/tracer.js"
 import { traced } from "../observe/traces.js"
 import type { ControlPlaneOptions } from "../options.js"
+import { Departures } from "../policies/departures.js"
 import { documentsInForce } from "../policies/documents-in-force.js"
 import { feedPolicies } from "../policies/policies-feed.js"
 import { type OnInvalid, StoredPolicies } from "../policies/stored-policies.js"
@@ -20,6 +24,7 @@ import { PeerModeSource } from "../routes/peer-mode-source.js"
 import { RouteClients } from "../routes/route-clients.js"
 import { MeshRoutes } from "../routes/route-resources.js"
 import { WorkloadViews } from "../snapshot/workload-views.js"
+import { patiently } from "./first-steps.js"
 import type { Reflectors } from "./reflectors.js"
 
 export interface Knowledge {
@@ -58,7 +63,8 @@ export async function gatherKnowledge(options: KnowledgeOptions): Promise<Knowle
   persistence.follow(keySets)
 
   const policies = new StoredPolicies({ names, onInvalid: options.onInvalid })
-  const policiesFeed = feedPolicies(policies, reflectors.policies)
+  const departures = new Departures({ policies, client, directory: registry, rootNamespace: names.rootNamespace, warn })
+  const policiesFeed = feedPolicies(policies, reflectors.policies, key => departures.deleted(key))
 
   const views = new WorkloadViews({
     mesh,
@@ -70,9 +76,13 @@ export async function gatherKnowledge(options: KnowledgeOptions): Promise<Knowle
   })
   // Without the keys of an earlier life the first views would have valid tokens refused.
   let stopped = false
-  const complete = Promise.all([policiesFeed.synced, registryFeed.synced, keySets.loaded]).then(() => {
-    if (!stopped) views.begin()
-  })
+  const going = policiesFeed.synced.then(() => goingNamespaces(client, logger))
+  const complete = Promise.all([going, registryFeed.synced, reflectors.namespaces.synced, keySets.loaded]).then(
+    ([uids]) => {
+      const uidOf = (namespace: string) => reflectors.namespaces.items.get(namespace)?.metadata.uid
+      if (!stopped) views.begin(namespace => uids.has(uidOf(namespace) ?? ""))
+    },
+  )
 
   const modes = new PeerModeSource(documentsInForce(policies, "PeerAuthentication"), mesh)
   const meshRoutes = new MeshRoutes({
@@ -100,12 +110,26 @@ export async function gatherKnowledge(options: KnowledgeOptions): Promise<Knowle
       meshRoutes.close()
       modes.close()
       policiesFeed.stop()
+      departures.stop()
       views.stop()
       persistence.stop()
       keySets.close()
       registryFeed.stop()
     },
   }
+}
+
+/**
+ * Uids of the namespaces that are being deleted, asked for once all policies have been read: whatever had gone by then
+ * went with one of them. Nobody can say what their workloads were to enforce.
+ */
+async function goingNamespaces(client: KubernetesClient, logger: Logger): Promise<ReadonlySet<string>> {
+  const going = new Set<string>()
+  await patiently(logger, "the namespaces", async () => {
+    const { items } = await client.list<KubernetesObject>(NAMESPACES)
+    for (const { metadata } of items) if (metadata.deletionTimestamp !== undefined) going.add(metadata.uid ?? "")
+  })
+  return going
 }
 
 function keySetsOf(

@@ -2,8 +2,9 @@
 // Which policies select which workloads, in both directions, by index. The index only proposes; `@merlon/policy` says
 // whether a policy applies, as it will say again in the proxy.
 
-import { type MeshConfig, peerScope, select, type Workload } from "@merlon/policy"
+import { type MeshConfig, peerScope, select } from "@merlon/policy"
 import type { MeshDirectory } from "../registry/mesh-directory.js"
+import type { MeshWorkload } from "../registry/mesh-workload.js"
 import { SelectorIndex } from "../registry/selector-index.js"
 import type { ShelfChange, ShelvedPolicy } from "./shelved-policy.js"
 
@@ -81,7 +82,7 @@ export class Selection {
     return changed
   }
 
-  #find(workload: Workload): ReadonlySet<ShelvedPolicy> {
+  #find(workload: MeshWorkload): ReadonlySet<ShelvedPolicy> {
     const found = new Set<ShelvedPolicy>()
     for (const namespace of new Set([this.#mesh.names.rootNamespace, workload.namespace])) {
       for (const policy of this.#index.matching(namespace, workload.labels)) {
@@ -91,7 +92,8 @@ export class Selection {
     return found
   }
 
-  #applies({ document }: ShelvedPolicy, workload: Workload): boolean {
+  #applies({ document, staysFor }: ShelvedPolicy, workload: MeshWorkload): boolean {
+    if (staysFor !== undefined && !staysFor.has(workload.uid)) return false
     if (document.kind === "PeerAuthentication") return peerScope(document, workload, this.#mesh) !== undefined
     return select(document.kind, [document], workload, this.#mesh).length > 0
   }

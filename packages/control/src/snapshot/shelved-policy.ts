@@ -19,6 +19,8 @@ export interface ShelvedPolicy {
   readonly resource: VersionedResource
   /** Of the rules that bring no keys of their own. */
   readonly keySets: ReadonlySet<string>
+  /** Of one that was deleted along with some workloads: their uids; it selects no others. */
+  readonly staysFor?: ReadonlySet<string>
 }
 
 export interface ShelfChange {

@@ -61,6 +61,7 @@ export class WorkloadViews implements ProxyViews {
   #trust: VersionedResource
   #rulesChanged = true
   #begun = false
+  #isGoing: (namespace: string) => boolean = () => false
   #revision = 0
 
   constructor(options: WorkloadViewsOptions) {
@@ -115,10 +116,11 @@ export class WorkloadViews implements ProxyViews {
     return () => this.#selectionListeners.delete(listener)
   }
 
-  /** Everything stored has been read: from here on there are views. */
-  begin(): void {
+  /** Everything stored has been read: from here on there are views, but none is begun of a namespace that goes. */
+  begin(isGoing: (namespace: string) => boolean = () => false): void {
     if (this.#begun) return
     this.#begun = true
+    this.#isGoing = isGoing
     this.#flush()
   }
 
@@ -135,10 +137,12 @@ export class WorkloadViews implements ProxyViews {
 
   #policyChanged({ before: old, after: stored }: PolicyChange): void {
     const key = (stored ?? old)?.key
-    if (key === undefined || (old !== undefined && old.inForce === stored?.inForce)) return
+    const staysFor = stored?.deleted?.staysFor
+    const isSame = old?.inForce === stored?.inForce && old?.deleted?.staysFor === staysFor
+    if (key === undefined || (old !== undefined && isSame)) return
     const before = this.#shelf.get(key)
     const after = this.#shelved(stored)
-    if (before?.resource.version === after?.resource.version) return
+    if (before?.resource.version === after?.resource.version && before?.staysFor === staysFor) return
     if (after === undefined) this.#shelf.delete(key)
     else this.#shelf.set(key, after)
     if (this.#keys.replace(before, after)) this.#rulesChanged = true
@@ -150,7 +154,9 @@ export class WorkloadViews implements ProxyViews {
   #shelved(stored: StoredPolicy | undefined): ShelvedPolicy | undefined {
     const document = stored?.inForce
     if (document === undefined || document.kind === "MeshService") return undefined
-    return shelve(document, this.#options.mesh.names, this.#encode)
+    const shelved = shelve(document, this.#options.mesh.names, this.#encode)
+    const staysFor = stored?.deleted?.staysFor
+    return staysFor === undefined ? shelved : { ...shelved, staysFor }
   }
 
   #keysChanged(id: string): void {
@@ -208,8 +214,10 @@ export class WorkloadViews implements ProxyViews {
       this.#known.delete(key)
       return this.#views.delete(key)
     }
-    const resources = this.#resources(workload)
     const before = this.#views.get(key)
+    // Fail closed: its policies may have gone before we came. Its proxy keeps what it has; one without refuses.
+    if (before === undefined && this.#isGoing(workload.namespace)) return false
+    const resources = this.#resources(workload)
     if (before !== undefined && sameResources(before.resources, resources)) return false
     this.#views.set(key, { revision, resources })
     return true

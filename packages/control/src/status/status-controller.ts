@@ -118,7 +118,7 @@ export class StatusController {
   #documentChanged(change: PolicyChange): void {
     const { before, after } = change
     const known = this.#entries.get((after ?? before)?.key ?? "")
-    if (after === undefined) {
+    if (after === undefined || after.deleted !== undefined) {
       if (known === undefined) return
       this.#entries.delete(known.key)
       this.#writer.forget(known.key)
