@@ -17,6 +17,7 @@ import { RoleAggregator } from "./controllers/aggregation.js"
 import { CrdController } from "./controllers/crds.js"
 import { GarbageCollector } from "./controllers/garbage.js"
 import { NamespaceController } from "./controllers/namespaces.js"
+import { PodCollector } from "./controllers/pods.js"
 import { ClusterError } from "./errors.js"
 import { defaultLimits, type Limits } from "./http/limits.js"
 import { ApiServer } from "./http/server.js"
@@ -97,7 +98,12 @@ async function assemble(
   // Nothing before the first start can be watched.
   if (first) await store.compact(store.revision())
   await catalog.follow(store)
-  const controllers = [new CrdController(registry), new NamespaceController(registry), new GarbageCollector(registry)]
+  const controllers = [
+    new CrdController(registry),
+    new NamespaceController(registry),
+    new GarbageCollector(registry),
+    new PodCollector(registry),
+  ]
   for (const controller of controllers) await controller.start()
   let ready = false
   let address = ""

@@ -10,7 +10,7 @@ import { ApiError, forbiddenError, internalError } from "../meta/status.js"
 import { JsonPatchError, jsonPatch } from "../patch/json-patch.js"
 import type { Catalog } from "../registry/catalog.js"
 import { type AdmissionRequest, type RequestContext, userInfo } from "../registry/context.js"
-import { groupResource, type Kind, keyOf, prefixOf } from "../registry/kind.js"
+import { groupResource, isNamespace, type Kind, keyOf, prefixOf } from "../registry/kind.js"
 import type { Admission } from "../registry/registry.js"
 import { isCondition } from "../schema/crd.js"
 import type { Store } from "../store/store.js"
@@ -90,8 +90,7 @@ export class AdmissionChain implements Admission {
 
   async #call(kind: Kind, request: AdmissionRequest, context: RequestContext): Promise<AdmissionCall> {
     let labels: JsonObject = {}
-    if (kind.info.kind === "Namespace" && kind.info.group === "")
-      labels = asObject(dig(request.object ?? request.oldObject ?? {}, "metadata", "labels"))
+    if (isNamespace(kind)) labels = asObject(dig(request.object ?? request.oldObject ?? {}, "metadata", "labels"))
     else if (context.namespace !== "") {
       const namespaces = this.catalog.builtin("", "v1", "namespaces")
       const entry = await this.store.get(keyOf(namespaces.info, "", context.namespace))
@@ -228,7 +227,7 @@ export function reviewRequest({ kind, request, context }: AdmissionCall): JsonOb
   if (context.subresource !== "") out.requestSubResource = context.subresource
   if (name !== "") out.name = name
   if (context.namespace !== "" && kind.info.namespaced) out.namespace = context.namespace
-  else if (kind.info.kind === "Namespace" && group === "") out.namespace = name
+  else if (isNamespace(kind)) out.namespace = name
   return {
     ...out,
     operation: request.operation,

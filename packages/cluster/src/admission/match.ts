@@ -4,7 +4,7 @@
 // labels of the namespace and of the object, and by CEL conditions.
 
 import type { AdmissionRequest, RequestContext } from "../registry/context.js"
-import type { Kind } from "../registry/kind.js"
+import { isNamespace, type Kind } from "../registry/kind.js"
 import { compileCel } from "../schema/cel/environment.js"
 import { toCel } from "../schema/cel/values.js"
 import { type LabelSelector, matchesLabels, selectorFromObject } from "../selectors/label.js"
@@ -47,7 +47,7 @@ export function matchesSelectors(hook: JsonObject, { kind, request, namespaceLab
   if (
     namespaces !== undefined &&
     namespaces.length > 0 &&
-    (kind.info.namespaced || kind.info.kind === "Namespace") &&
+    (kind.info.namespaced || isNamespace(kind)) &&
     !matchesLabels(namespaces, namespaceLabels)
   )
     return false

@@ -2,10 +2,11 @@
 //
 // Accepts and establishes CRDs as soon as they are written, and on deletion removes their objects before the CRD goes.
 
+import { CRD_CLEANUP } from "../kinds/behaviours/custom-resource-definition.js"
 import { builtinResources } from "../kinds/resource-table.js"
+import { withCondition } from "../meta/conditions.js"
 import { isDeleting, metaOf } from "../meta/object-meta.js"
 import { trackUpdate } from "../patch/apply/field-manager.js"
-import { CRD_CLEANUP, withCondition } from "../registry/deletion.js"
 import type { Registry } from "../registry/registry.js"
 import { isCondition } from "../schema/crd.js"
 import type { Entry, Watch } from "../store/store.js"
@@ -140,7 +141,7 @@ export class CrdController {
       .map(asObject)
       .some(item => item.type === "Established" && item.status === "True")
     const remaining = established ? (await store.range({ prefix })).entries : []
-    for (const object of remaining) await deleteStored(store, object, this.registry.clock)
+    for (const object of remaining) await deleteStored(this.registry, object)
     const left = established ? (await store.range({ prefix })).entries.length : 0
     const fresh = await store.get(key)
     if (fresh === undefined) return

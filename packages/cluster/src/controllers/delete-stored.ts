@@ -1,29 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Deletes an object on behalf of the server itself, whatever its kind: gone at once when no finalizer holds it,
-// otherwise marked. No grace is given, since no node runs anything here.
+// Deletes an object on behalf of the server itself, with the marks and the grace that a client's deletion gives: gone
+// at once when nothing holds it, otherwise marked.
 
-import { isDeleting, metaOf } from "../meta/object-meta.js"
-import type { Entry, Store } from "../store/store.js"
-import { asStrings, clone } from "../value.js"
-import { now } from "../wire/go-time.js"
+import { plain } from "../kinds/behaviours/by-kind.js"
+import { finished, marked } from "../registry/marking.js"
+import type { Registry } from "../registry/registry.js"
+import type { Entry } from "../store/store.js"
 import { stringify } from "../wire/json.js"
 
-/** true when the object is gone or was changed by somebody else meanwhile. */
-export async function deleteStored(store: Store, entry: Entry, clock: () => number): Promise<boolean> {
-  const finalizers = asStrings(metaOf(entry.object).finalizers)
+/** true when the object is gone; not so when something holds it, or somebody changed it meanwhile. */
+export async function deleteStored({ store, catalog, clock }: Registry, entry: Entry): Promise<boolean> {
+  const behaviour = catalog.storing(entry.key)?.behaviour ?? plain
+  const object = marked(behaviour, entry.object, {}, clock())
+  const gone = finished(behaviour, object)
   const { key } = entry
-  if (finalizers.length === 0) {
-    await store.commit([{ key, modRevision: entry.modRevision }], [{ key, delete: true }])
-    return true
+  const value = stringify(object)
+  let last = entry.modRevision
+  if ((!gone || behaviour.grace !== undefined) && value !== entry.value) {
+    const revision = await store.commit([{ key, modRevision: last }], [{ key, value }])
+    if (revision === undefined) return false
+    last = revision
   }
-  if (isDeleting(entry.object)) return false
-  const object = clone(entry.object)
-  const meta = metaOf(object)
-  meta.deletionTimestamp = now(clock)
-  meta.deletionGracePeriodSeconds = 0
-  if (typeof meta.generation === "number") meta.generation++
-  object.metadata = meta
-  await store.commit([{ key, modRevision: entry.modRevision }], [{ key, value: stringify(object) }])
-  return false
+  return gone && (await store.commit([{ key, modRevision: last }], [{ key, delete: true }])) !== undefined
 }

@@ -3,8 +3,10 @@
 // Garbage collection by ownerReferences: dependents of a deleted owner go when no other owner is left, a foreground
 // deletion waits for its dependents, an orphaning one cuts them loose. An index of owners follows the store.
 
+import { plain } from "../kinds/behaviours/by-kind.js"
 import { isDeleting, metaOf } from "../meta/object-meta.js"
-import { finished, type Registry } from "../registry/registry.js"
+import { FOREGROUND, finished, ORPHAN } from "../registry/marking.js"
+import type { Registry } from "../registry/registry.js"
 import type { Entry, StoreEvent, Watch } from "../store/store.js"
 import { asArray, asObject, asString, asStrings, clone, type JsonObject } from "../value.js"
 import { stringify } from "../wire/json.js"
@@ -15,8 +17,6 @@ const PREFIX = "/registry/"
 const RETRY_MS = 100
 /** A new object may be written before its owner is; only after this is a missing owner believed. */
 const ABSENT_OWNER_MS = 15_000
-const ORPHAN = "orphan"
-const FOREGROUND = "foregroundDeletion"
 
 export class GarbageCollector {
   readonly #queue: WorkQueue
@@ -84,7 +84,7 @@ export class GarbageCollector {
   }
 
   async #reconcile(key: string): Promise<void> {
-    const { store, clock } = this.registry
+    const { store } = this.registry
     const entry = await store.get(key)
     if (entry === undefined) return
     const meta = metaOf(entry.object)
@@ -98,7 +98,7 @@ export class GarbageCollector {
       const dependents = [...(this.#dependents.get(asString(meta.uid)) ?? [])]
       for (const dependent of dependents) {
         const found = await store.get(dependent)
-        if (found !== undefined) await deleteStored(store, found, clock)
+        if (found !== undefined) await deleteStored(this.registry, found)
       }
       if ((this.#dependents.get(asString(meta.uid))?.size ?? 0) > 0) this.#queue.addLater(key, RETRY_MS)
       else await this.#release(entry, FOREGROUND)
@@ -106,7 +106,7 @@ export class GarbageCollector {
     }
     const owners = this.#owners.get(key) ?? []
     // Only when every owner is gone; one that remains keeps the object.
-    if (owners.length > 0 && owners.every(uid => !this.#uids.has(uid))) await deleteStored(store, entry, clock)
+    if (owners.length > 0 && owners.every(uid => !this.#uids.has(uid))) await deleteStored(this.registry, entry)
   }
 
   async #orphan(uid: string): Promise<void> {
@@ -134,9 +134,8 @@ export class GarbageCollector {
     else meta.finalizers = rest
     object.metadata = meta
     const { key } = entry
-    const kind = catalog.kinds().find(({ info }) => key.startsWith(info.prefix))
-    // A namespace is held by its content too: gone too early, it would leave that behind for the next of its name.
-    const gone = kind === undefined ? rest.length === 0 : finished(kind, object)
+    // More than finalizers may hold it: a namespace its content, a pod its grace.
+    const gone = finished(catalog.storing(key)?.behaviour ?? plain, object)
     const done = await store.commit(
       [{ key, modRevision: entry.modRevision }],
       [gone ? { key, delete: true } : { key, value: stringify(object) }],

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Empties namespaces that are being deleted, and lets them go once nothing is left inside.
+// Empties namespaces that are being deleted, Pods first, and lets them go once nothing is left inside. While a Pod is
+// there it may still serve, so what governs it (policies, keys, roles) stays until the last one has gone.
 
+import { withCondition } from "../meta/conditions.js"
 import { isDeleting, metaOf } from "../meta/object-meta.js"
 import { qualified } from "../meta/status.js"
-import { withCondition } from "../registry/deletion.js"
 import type { Registry } from "../registry/registry.js"
 import type { Entry, Watch } from "../store/store.js"
 import { asObject, asStrings, clone, equal } from "../value.js"
@@ -39,23 +40,13 @@ export class NamespaceController {
     if (entry === undefined || !isDeleting(entry.object)) return
     if (!asStrings(asObject(entry.object.spec).finalizers).includes("kubernetes")) return
     const name = key.slice(PREFIX.length)
-    const prefixes = [
-      ...new Set(
-        catalog
-          .kinds()
-          .filter(kind => kind.info.namespaced)
-          .map(kind => `${kind.info.prefix}${name}/`),
-      ),
-    ]
-    let left = 0
-    const remaining: Entry[] = []
-    for (const prefix of prefixes)
-      for (const object of (await store.range({ prefix })).entries)
-        if (!(await deleteStored(store, object, this.registry.clock))) {
-          left++
-          remaining.push(object)
-        }
-    if (left > 0) {
+    const pods = `${catalog.builtin("", "v1", "pods").info.prefix}${name}/`
+    const namespaced = catalog.kinds().filter(kind => kind.info.namespaced)
+    const prefixes = new Set(namespaced.map(kind => `${kind.info.prefix}${name}/`))
+    prefixes.delete(pods)
+    let remaining = await this.#empty([pods])
+    if (remaining.length === 0) remaining = await this.#empty(prefixes)
+    if (remaining.length > 0) {
       await this.#report(key, entry, remaining)
       this.#queue.addLater(key, RETRY_MS)
       return
@@ -72,6 +63,15 @@ export class NamespaceController {
     if (done === undefined) this.#queue.add(key)
   }
 
+  /** Deletes everything there; what is left is held by something. */
+  async #empty(prefixes: Iterable<string>): Promise<Entry[]> {
+    const remaining: Entry[] = []
+    for (const prefix of prefixes)
+      for (const object of (await this.registry.store.range({ prefix })).entries)
+        if (!(await deleteStored(this.registry, object))) remaining.push(object)
+    return remaining
+  }
+
   /** Tells whoever looks at a namespace that does not go what still holds it. */
   async #report(key: string, entry: Entry, remaining: readonly Entry[]): Promise<void> {
     const time = now(this.registry.clock)
@@ -82,7 +82,7 @@ export class NamespaceController {
     const resources = new Map<string, number>()
     const finalizers = new Map<string, number>()
     for (const { key: held, object } of remaining) {
-      const kind = this.registry.catalog.kinds().find(({ info }) => held.startsWith(info.prefix))
+      const kind = this.registry.catalog.storing(held)
       const title = kind === undefined ? "objects" : qualified({ group: kind.info.group, resource: kind.info.plural })
       resources.set(title, (resources.get(title) ?? 0) + 1)
       for (const name of asStrings(metaOf(object).finalizers)) finalizers.set(name, (finalizers.get(name) ?? 0) + 1)

@@ -4,9 +4,9 @@
 // kind, and the complaints name it.
 
 import type { IncomingMessage } from "node:http"
+import type { DeleteOptions } from "../kinds/behaviour.js"
 import { type FieldError, forbidden, invalid, notSupported, required, tooLong } from "../meta/field-error.js"
 import { badRequest, invalidError } from "../meta/status.js"
-import type { DeleteOptions } from "../registry/deletion.js"
 import { isTrue } from "../registry/list-options.js"
 import { asObject, asString, dig, isNumber, isObject, type JsonObject } from "../value.js"
 
@@ -96,7 +96,7 @@ export function deleteOptions(
   const dryRun = Array.isArray(source.dryRun) ? source.dryRun.map(asString) : []
   if (dryRun.some(value => value !== "All")) errors.push(notSupported("dryRun", dryRun, ["All"]))
   if (errors.length > 0) throw invalidError({ group: "meta.k8s.io", resource: "DeleteOptions" }, "", errors)
-  const options: DeleteOptions = {}
+  const options: { -readonly [K in keyof DeleteOptions]: DeleteOptions[K] } = {}
   if (isNumber(source.gracePeriodSeconds)) options.gracePeriodSeconds = Number(source.gracePeriodSeconds)
   if (typeof policy === "string") options.propagationPolicy = policy
   if (typeof source.orphanDependents === "boolean") options.orphanDependents = source.orphanDependents

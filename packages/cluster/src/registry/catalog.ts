@@ -98,6 +98,11 @@ export class Catalog {
     return this.kinds().find(({ info }) => info.apiVersion === apiVersion && info.kind === kind)
   }
 
+  /** The kind whose objects lie under a key, whichever of its versions. */
+  storing(key: string): Kind | undefined {
+    return this.kinds().find(({ info }) => key.startsWith(info.prefix))
+  }
+
   customGroups(): Map<string, string[]> {
     const groups = new Map<string, Set<string>>()
     for (const { info } of this.#custom.values())

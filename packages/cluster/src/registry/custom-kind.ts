@@ -2,6 +2,7 @@
 //
 // Custom resources as the registry sees them: one Kind per served version of a CRD, shaped by its structural schema.
 
+import { plain } from "../kinds/behaviours/by-kind.js"
 import { DecodeError, decode } from "../kinds/codec.js"
 import { type ResourceInfo, type Subresource, storageVersionHash } from "../kinds/resource-table.js"
 import { objectMetaType } from "../kinds/type-table.js"
@@ -119,6 +120,7 @@ function customKind(crd: JsonObject, version: JsonObject): CustomKind {
     crd,
     schema,
     builtin: false,
+    behaviour: plain,
     hasStatus,
     meta: { namespaced: info.namespaced, name: subdomainErrors, strictFinalizers: false },
     decode(value) {

@@ -1,35 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Deletion: preconditions, grace for scheduled pods, finalizers and propagation policies. An object that something
-// still holds only gets its deletionTimestamp; the rest is done by whoever removes the last finalizer.
+// Deletion as clients ask for it: preconditions and admission first. An object that something still holds only gets its
+// marks; the rest is done by whoever removes the last finalizer, or by whoever ran it.
 
+import type { DeleteOptions } from "../kinds/behaviour.js"
 import { isDeleting, metaOf } from "../meta/object-meta.js"
 import { conflict, forbiddenError, notFound, success } from "../meta/status.js"
 import type { Entry } from "../store/store.js"
-import { asObject, asString, asStrings, clone, dig, type JsonObject } from "../value.js"
-import { printTime } from "../wire/go-time.js"
+import { asString, type JsonObject } from "../value.js"
 import { stringify } from "../wire/json.js"
 import type { RequestContext } from "./context.js"
 import { groupKind, groupResource, type Kind, keyOf } from "./kind.js"
-import { finished, type Registry, withRevision } from "./registry.js"
-
-export interface DeleteOptions {
-  gracePeriodSeconds?: number
-  propagationPolicy?: string
-  orphanDependents?: boolean
-  preconditions?: { uid?: string; resourceVersion?: string }
-}
+import { finished, marked } from "./marking.js"
+import { type Registry, withRevision } from "./registry.js"
 
 export interface Deleted {
   /** What the client is answered: the object while something holds it, a Status once it is gone. */
-  answer: JsonObject
-  gone: boolean
+  readonly answer: JsonObject
+  readonly gone: boolean
 }
-
-const IMMORTAL = new Set(["default", "kube-system", "kube-public"])
-const ORPHAN = "orphan"
-const FOREGROUND = "foregroundDeletion"
-export const CRD_CLEANUP = "customresourcecleanup.apiextensions.k8s.io"
 
 export async function deleteObject(
   registry: Registry,
@@ -47,6 +36,7 @@ export async function deleteObject(
   }
 }
 
+/** undefined when somebody else was faster. */
 async function attempt(
   registry: Registry,
   kind: Kind,
@@ -56,18 +46,20 @@ async function attempt(
   options: DeleteOptions,
   raw: JsonObject,
 ): Promise<Deleted | undefined> {
+  const { store } = registry
   const current = registry.present(kind, entry)
   checkPreconditions(kind, current, options)
-  if (kind.info.kind === "Namespace" && kind.info.group === "" && IMMORTAL.has(context.name))
+  if (kind.behaviour.immortal?.has(context.name) === true)
     throw forbiddenError(groupResource(kind.info), context.name, "this namespace may not be deleted")
   const request = { operation: "DELETE" as const, object: null, oldObject: current, options: raw }
   await registry.admission.mutate(kind, request, context)
   await registry.admission.validate(kind, request, context)
-  const stored = mark(kind, entry.object, options, registry.clock())
-  const gone = finished(kind, stored)
-  const answerGone = (): JsonObject => {
-    const deleted = withRevision(kind.fromStored(isDeleting(entry.object) ? stored : entry.object), entry.modRevision)
-    if (kind.info.traits.returnDeleted) return deleted
+  const stored = marked(kind.behaviour, entry.object, options, registry.clock())
+  const gone = finished(kind.behaviour, stored)
+  const graceful = kind.behaviour.grace !== undefined
+  const answerGone = (revision: number): JsonObject => {
+    const last = graceful || isDeleting(entry.object) ? stored : entry.object
+    if (kind.info.traits.returnDeleted) return withRevision(kind.fromStored(last), revision)
     return success({
       name: context.name,
       group: kind.info.group,
@@ -76,15 +68,22 @@ async function attempt(
     })
   }
   if (context.dryRun)
-    return { answer: gone ? answerGone() : withRevision(kind.fromStored(stored), entry.modRevision), gone: false }
+    return {
+      answer: gone ? answerGone(entry.modRevision) : withRevision(kind.fromStored(stored), entry.modRevision),
+      gone: false,
+    }
   const value = stringify(stored)
-  if (!gone && value === entry.value) return { answer: current, gone: false }
-  const revision = await registry.store.commit(
-    [{ key, modRevision: entry.modRevision }],
-    [gone ? { key, delete: true } : { key, value }],
-  )
-  if (revision === undefined) return undefined
-  return gone ? { answer: answerGone(), gone } : { answer: withRevision(kind.fromStored(stored), revision), gone }
+  let last = entry.modRevision
+  if ((!gone || graceful) && value !== entry.value) {
+    // Kinds that are given grace are marked even when there is none to give: watchers see the mark, then the end.
+    const revision = await store.commit([{ key, modRevision: last }], [{ key, value }])
+    if (revision === undefined) return undefined
+    last = revision
+  }
+  if (!gone) return { answer: withRevision(kind.fromStored(stored), last), gone }
+  const end = await store.commit([{ key, modRevision: last }], [{ key, delete: true }])
+  if (end === undefined) return undefined
+  return { answer: answerGone(graceful ? end : entry.modRevision), gone }
 }
 
 function checkPreconditions(kind: Kind, current: JsonObject, { preconditions }: DeleteOptions): void {
@@ -104,90 +103,4 @@ function checkPreconditions(kind: Kind, current: JsonObject, { preconditions }: 
       name,
       `the ResourceVersion in the precondition (${version}) does not match the ResourceVersion in record (${asString(meta.resourceVersion)}). The object might have been modified`,
     )
-}
-
-/** The stored object as deletion leaves it. */
-function mark(kind: Kind, stored: JsonObject, options: DeleteOptions, clock: number): JsonObject {
-  const object = clone(stored)
-  const meta = metaOf(object)
-  object.metadata = meta
-  const time = (seconds: number): string =>
-    printTime({ micros: BigInt(Math.floor(clock)) * 1000n + BigInt(seconds) * 1_000_000n })
-  const finalizers = propagationFinalizers(asStrings(meta.finalizers), options)
-  if (finalizers.length > 0) meta.finalizers = finalizers
-  else delete meta.finalizers
-  if (kind.info.kind === "Namespace" && kind.info.group === "") {
-    if (meta.deletionTimestamp === undefined) meta.deletionTimestamp = time(0)
-    object.status = { ...asObject(object.status), phase: "Terminating" }
-    return object
-  }
-  if (kind.info.kind === "CustomResourceDefinition") {
-    if (meta.deletionTimestamp === undefined) {
-      meta.deletionTimestamp = time(0)
-      object.status = withCondition(
-        asObject(object.status),
-        "Terminating",
-        "InstanceDeletionPending",
-        "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon",
-        time(0),
-      )
-    }
-    if (!finalizers.includes(CRD_CLEANUP)) meta.finalizers = [...finalizers, CRD_CLEANUP]
-    return object
-  }
-  const grace = kind.info.kind === "Pod" ? podGrace(object, options) : 0
-  const earlier = meta.deletionGracePeriodSeconds
-  if (meta.deletionTimestamp === undefined) {
-    meta.deletionTimestamp = time(grace)
-    meta.deletionGracePeriodSeconds = grace
-    if (typeof meta.generation === "number" && meta.generation > 0) meta.generation++
-  } else if (typeof earlier === "number" && grace < earlier) {
-    meta.deletionTimestamp = time(grace)
-    meta.deletionGracePeriodSeconds = grace
-  }
-  return object
-}
-
-function podGrace(pod: JsonObject, options: DeleteOptions): number {
-  const spec = asObject(pod.spec)
-  const own = typeof spec.terminationGracePeriodSeconds === "number" ? spec.terminationGracePeriodSeconds : 30
-  const asked = options.gracePeriodSeconds ?? own
-  // A pod that no node runs, or that has ended, has nobody to wait for.
-  const phase = asString(dig(pod, "status", "phase"))
-  if (asString(spec.nodeName) === "" || phase === "Failed" || phase === "Succeeded") return 0
-  return Math.max(asked, 0)
-}
-
-function propagationFinalizers(existing: readonly string[], options: DeleteOptions): string[] {
-  const rest = existing.filter(name => name !== ORPHAN && name !== FOREGROUND)
-  if (options.orphanDependents === true || options.propagationPolicy === "Orphan") return [...rest, ORPHAN]
-  if (options.propagationPolicy === "Foreground") return [...rest, FOREGROUND]
-  if (options.orphanDependents === false || options.propagationPolicy === "Background") return rest
-  return [...existing]
-}
-
-export function withCondition(
-  status: JsonObject,
-  type: string,
-  reason: string,
-  message: string,
-  time: string,
-  value = "True",
-): JsonObject {
-  const conditions = Array.isArray(status.conditions) ? status.conditions.map(asObject) : []
-  const before = conditions.find(condition => condition.type === type)
-  const next: JsonObject = {
-    type,
-    status: value,
-    lastTransitionTime: before?.status === value ? (before.lastTransitionTime ?? time) : time,
-    reason,
-    message,
-  }
-  return {
-    ...status,
-    conditions:
-      before === undefined
-        ? [...conditions, next]
-        : conditions.map(condition => (condition === before ? next : condition)),
-  }
 }

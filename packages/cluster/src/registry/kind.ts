@@ -3,6 +3,7 @@
 // What the registry needs to know about a kind of object, whether built in or defined by a CRD: how it is decoded,
 // stored, prepared, validated, selected and applied. One implementation per sort of kind.
 
+import type { Behaviour } from "../kinds/behaviour.js"
 import type { ResourceInfo } from "../kinds/resource-table.js"
 import type { FieldError } from "../meta/field-error.js"
 import type { MetaRules } from "../meta/object-meta.js"
@@ -33,6 +34,7 @@ export interface ValidationContext {
 export interface Kind {
   info: ResourceInfo
   builtin: boolean
+  behaviour: Behaviour
   meta: MetaRules
   /** Checks the types of a document and brings it into shape; throws DecodeError. Defaults included. */
   decode(value: Json): DecodedObject
@@ -76,4 +78,9 @@ export function keyOf(info: ResourceInfo, namespace: string, name: string): stri
 
 export function prefixOf(info: ResourceInfo, namespace: string): string {
   return info.namespaced && namespace !== "" ? `${info.prefix}${namespace}/` : info.prefix
+}
+
+/** Namespaces are judged by their own labels where others are by their namespace's. */
+export function isNamespace({ info }: Kind): boolean {
+  return info.group === "" && info.kind === "Namespace"
 }

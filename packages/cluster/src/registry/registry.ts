@@ -5,6 +5,7 @@
 
 import { randomUUID } from "node:crypto"
 import { setTimeout as sleep } from "node:timers/promises"
+import type { Allocation } from "../kinds/behaviour.js"
 import { type FieldError, invalid } from "../meta/field-error.js"
 import { isDeleting, metaOf, validateMeta, validateMetaUpdate } from "../meta/object-meta.js"
 import {
@@ -20,15 +21,14 @@ import {
 } from "../meta/status.js"
 import { type FieldManagement, trackUpdate } from "../patch/apply/field-manager.js"
 import { FieldSet } from "../patch/apply/field-set.js"
-import type { Compare, Entry, Store, Write } from "../store/store.js"
-import { asObject, asString, asStrings, clone, dig, equal, type JsonObject } from "../value.js"
+import type { Entry, Store } from "../store/store.js"
+import { asString, clone, equal, type JsonObject } from "../value.js"
 import { now } from "../wire/go-time.js"
 import { stringify } from "../wire/json.js"
 import type { Catalog } from "./catalog.js"
 import type { AdmissionRequest, RequestContext } from "./context.js"
-import { groupKind, groupResource, type Kind, keyOf } from "./kind.js"
-import { narrowUpdate } from "./narrow-update.js"
-import { addressesOf, allocateAddresses, normalizeAddresses } from "./service-addresses.js"
+import { groupResource, type Kind, keyOf } from "./kind.js"
+import { finished } from "./marking.js"
 
 export interface Admission {
   /** Refuses users who may write the object but not create it. */
@@ -58,20 +58,8 @@ export interface Written {
 
 /** Everybody who writes the same object at once is served in turn; only a storm beyond this is refused. */
 const MAX_ATTEMPTS = 500
-/** Moves with every change of the addresses of Services. */
-const ADDRESSES = "/registry/ranges/serviceaddresses"
+const NOTHING: Allocation = { compares: [], writes: [] }
 const RANDOM = "bcdfghjklmnpqrstvwxz2456789"
-/** Kinds whose status endpoint may also change labels and annotations. */
-const metaThroughStatus = new Set([
-  "Pod",
-  "Node",
-  "Namespace",
-  "Service",
-  "PersistentVolume",
-  "PersistentVolumeClaim",
-  "ResourceQuota",
-])
-
 export class Registry {
   constructor(
     readonly store: Store,
@@ -137,7 +125,7 @@ export class Registry {
       allowed: set => {
         if (context.subresource === "status") {
           const kept = new FieldSet()
-          const keep = metaThroughStatus.has(kind.info.kind) ? ["f:status", "f:metadata"] : ["f:status"]
+          const keep = kind.behaviour.metaThroughStatus === true ? ["f:status", "f:metadata"] : ["f:status"]
           for (const element of keep) {
             if (set.members.has(element)) kept.members.add(element)
             const child = set.children.get(element)
@@ -192,7 +180,7 @@ export class Registry {
     own.uid = randomUUID()
     own.creationTimestamp = now(this.clock)
     kind.prepareForCreate(mutated)
-    if (kind.info.kind === "Service") normalizeAddresses(asObject(mutated.spec))
+    kind.behaviour.normalize?.(mutated)
     const errors = [...validateMeta(metaOf(mutated), kind.meta), ...kind.validate(mutated, context)]
     if (errors.length > 0) throw invalidError(invalidKind(kind, mutated), asString(own.name), errors)
     const key = keyOf(kind.info, context.namespace, asString(own.name))
@@ -201,6 +189,7 @@ export class Registry {
     const revision = asString(own.resourceVersion)
     if (revision !== "" && revision !== "0")
       throw internal("resourceVersion should not be set on objects to be created")
+    kind.behaviour.advise?.(mutated, context)
     const stored = storedForm(kind, mutated)
     const existing = await this.store.get(key)
     if (existing !== undefined) throw this.#exists(kind, existing, asString(own.name))
@@ -228,20 +217,9 @@ export class Registry {
     return `${base.slice(0, 58)}${suffix}`
   }
 
-  /** What to commit along with the object, so that no two Services take the same address, whichever server writes them. */
-  async #allocate(kind: Kind, object: JsonObject, key: string): Promise<{ compares: Compare[]; writes: Write[] }> {
-    if (kind.info.kind !== "Service" || kind.info.group !== "") return { compares: [], writes: [] }
-    // INVARIANT: read before the Services, so that whoever takes an address after our look moves it.
-    const range = await this.store.get(ADDRESSES)
-    const { entries } = await this.store.range({ prefix: kind.info.prefix })
-    const errors = allocateAddresses(object, key, entries, Math.random)
-    if (errors.length > 0) throw invalidError(groupKind(kind.info), asString(dig(object, "metadata", "name")), errors)
-    const old = entries.find(entry => entry.key === key)?.object
-    if (equal(addressesOf(object), addressesOf(old))) return { compares: [], writes: [] }
-    return {
-      compares: [{ key: ADDRESSES, modRevision: range?.modRevision ?? 0 }],
-      writes: [{ key: ADDRESSES, value: "{}" }],
-    }
+  async #allocate(kind: Kind, object: JsonObject, key: string): Promise<Allocation> {
+    const { store } = this
+    return (await kind.behaviour.allocate?.({ object, key, prefix: kind.info.prefix, store })) ?? NOTHING
   }
 
   async update(request: UpdateRequest): Promise<Written> {
@@ -315,7 +293,7 @@ export class Registry {
     )
     const stored = storedForm(kind, mutated)
     if (equal(stored, entry.object)) return current
-    if (finished(kind, stored)) {
+    if (finished(kind.behaviour, stored)) {
       if (context.dryRun) return withRevision(kind.fromStored(stored), entry.modRevision)
       const gone = await this.store.commit([{ key, modRevision: entry.modRevision }], [{ key, delete: true }])
       return gone === undefined ? undefined : withRevision(kind.fromStored(stored), entry.modRevision)
@@ -337,17 +315,17 @@ export class Registry {
       if (before[key] === undefined) delete meta[key]
       else meta[key] = before[key]
     }
-    narrowUpdate(kind.info.plural, context.subresource, object, old)
+    kind.behaviour.narrow?.(context.subresource, object, old)
     keep("generation")
     if (context.subresource === "status") {
       for (const key of Object.keys(object))
         if (!["kind", "apiVersion", "metadata", "status"].includes(key)) delete object[key]
       for (const [key, value] of Object.entries(old)) if (key !== "status" && key !== "metadata") object[key] = value
-      if (metaThroughStatus.has(kind.info.kind)) keep("ownerReferences")
+      if (kind.behaviour.metaThroughStatus === true) keep("ownerReferences")
       else for (const key of ["labels", "annotations", "finalizers", "ownerReferences"]) keep(key)
     } else if (context.subresource !== "finalize" && context.subresource !== "binding")
       kind.prepareForUpdate(object, old)
-    if (kind.info.kind === "Service") normalizeAddresses(asObject(object.spec))
+    kind.behaviour.normalize?.(object)
     if (asString(metaOf(object).uid) === "") keep("uid")
     keep("creationTimestamp")
     if (before.deletionTimestamp !== undefined) keep("deletionTimestamp")
@@ -365,20 +343,9 @@ export class Registry {
   }
 }
 
-/** Nothing holds an object any more that is being deleted: removing the last finalizer removes it. */
-export function finished(kind: Kind, object: JsonObject): boolean {
-  if (!isDeleting(object)) return false
-  const meta = metaOf(object)
-  if (asStrings(meta.finalizers).length > 0) return false
-  if (kind.info.kind === "Namespace" && kind.info.group === "")
-    return asStrings(dig(object, "spec", "finalizers")).length === 0
-  const grace = meta.deletionGracePeriodSeconds
-  return grace === undefined || grace === 0
-}
-
-/** Refusals name the kind the client sent; events are refused by the core group whoever serves them. */
+/** Refusals name the kind the client sent. */
 function invalidKind(kind: Kind, object: JsonObject): { group: string; resource: string } {
-  return { group: kind.builtin && kind.info.kind === "Event" ? "" : kind.info.group, resource: asString(object.kind) }
+  return { group: kind.behaviour.refusedIn ?? kind.info.group, resource: asString(object.kind) }
 }
 
 function storedForm(kind: Kind, object: JsonObject): JsonObject {

@@ -8,8 +8,8 @@ import { asArray, asObject, clone, type Json, type JsonObject } from "../value.j
 type Narrow = (spec: JsonObject, before: JsonObject) => JsonObject
 
 const narrow: Record<string, Narrow> = {
-  "pods/ephemeralcontainers": (spec, before) => withKey(before, "ephemeralContainers", spec.ephemeralContainers),
-  "pods/resize": (spec, before) => {
+  ephemeralcontainers: (spec, before) => withKey(before, "ephemeralContainers", spec.ephemeralContainers),
+  resize: (spec, before) => {
     let out = before
     for (const list of ["containers", "initContainers"])
       if (before[list] !== undefined) out = withKey(out, list, resized(asArray(spec[list]), asArray(before[list])))
@@ -18,8 +18,8 @@ const narrow: Record<string, Narrow> = {
 }
 
 /** The object as the subresource may leave it; the same one where the subresource has no such bounds. */
-export function narrowUpdate(plural: string, subresource: string, object: JsonObject, old: JsonObject): void {
-  const change = narrow[`${plural}/${subresource}`]
+export function narrowUpdate(subresource: string, object: JsonObject, old: JsonObject): void {
+  const change = Object.hasOwn(narrow, subresource) ? narrow[subresource] : undefined
   if (change === undefined) return
   const { resourceVersion, managedFields } = asObject(object.metadata)
   const kept = clone(old)

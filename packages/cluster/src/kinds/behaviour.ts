@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How a kind differs from a plain document, beyond its types: what it is brought into before validation, what is
+// allocated for it, what holds it while it goes, who may change which part of it. The registry asks the kind and never
+// its name, so that a custom kind that is called like a built-in one stays a plain document.
+
+import type { RequestContext, User } from "../registry/context.js"
+import type { Compare, Store, Write } from "../store/store.js"
+import type { JsonObject } from "../value.js"
+
+export interface DeleteOptions {
+  readonly gracePeriodSeconds?: number
+  readonly propagationPolicy?: string
+  readonly orphanDependents?: boolean
+  readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string }
+}
+
+/** What is committed along with an object. */
+export interface Allocation {
+  readonly compares: readonly Compare[]
+  readonly writes: readonly Write[]
+}
+
+export interface Allocating {
+  readonly object: JsonObject
+  readonly key: string
+  readonly prefix: string
+  readonly store: Pick<Store, "get" | "range">
+}
+
+export interface Behaviour {
+  /** The status endpoint may also change labels, annotations and finalizers. */
+  readonly metaThroughStatus?: boolean
+  /** Refusals of invalid objects name this group instead of the kind's own. */
+  readonly refusedIn?: string
+  /** Fields that selectors may ask for beside name and namespace. */
+  readonly selectable?: readonly string[]
+  /** Names that may not be deleted. */
+  readonly immortal?: ReadonlySet<string>
+  prepareCreate?(object: JsonObject): void
+  prepareUpdate?(object: JsonObject, old: JsonObject): void
+  /** One spelling for what may be said in two. */
+  normalize?(object: JsonObject): void
+  /** What a subresource may leave of an object that it was sent. */
+  narrow?(subresource: string, object: JsonObject, old: JsonObject): void
+  /** Takes what no two objects may have, such as addresses; throws ApiError when it cannot. */
+  allocate?(request: Allocating): Promise<Allocation>
+  /** What the server itself adds to a new object, whoever sends it. */
+  admit?(object: JsonObject, user: User): JsonObject
+  /** Something a user should know who creates such an object. */
+  advise?(object: JsonObject, context: Pick<RequestContext, "warn">): void
+  /** Whether more than finalizers and grace hold an object that is being deleted. */
+  held?(object: JsonObject): boolean
+  /** Seconds that whoever runs the object is given; kinds without it are gone at once. */
+  grace?(object: JsonObject, options: DeleteOptions): number
+  /** Replaces the ordinary marks of deletion. */
+  mark?(object: JsonObject, time: string): void
+}

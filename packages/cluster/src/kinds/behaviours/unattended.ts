@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Kinds that are documents here and nothing more, because no controller or node acts on them. Whoever creates one is
+// told, instead of waiting for Pods that never come.
+
+import { asString, dig } from "../../value.js"
+import type { Behaviour } from "../behaviour.js"
+
+/** What every such warning says, so that tests can tell it from the warnings of a real kube-apiserver. */
+export const UNATTENDED = "is stored, but nothing in this cluster acts on it"
+
+const consequences: Readonly<Record<string, string>> = {
+  NetworkPolicy: "it restricts no traffic; use policies of the mesh",
+  Ingress: "it routes no traffic",
+  HorizontalPodAutoscaler: "it scales nothing",
+  PodDisruptionBudget: "it protects no Pods",
+  PersistentVolumeClaim: "it is never bound",
+}
+const NO_PODS = "it makes no Pods; declare what runs with `merlonctl workload`, or use a Kubernetes cluster"
+
+export const unattended: Behaviour = {
+  advise(object, { warn }) {
+    const kind = asString(object.kind)
+    const name = asString(dig(object, "metadata", "name"))
+    warn(`${kind} ${JSON.stringify(name)} ${UNATTENDED}: ${consequences[kind] ?? NO_PODS}`)
+  },
+}
