@@ -114,6 +114,20 @@ describe.skipIf(!kubectlAvailable())("kubectl", () => {
     await says("delete pod gated -n kubectl", "deleted")
   })
 
+  it.skipIf(process.env.CLUSTER_KUBECONFIG !== undefined)("says what no node or controller here does", async () => {
+    const made = await k("create deployment unattended --image one -n kubectl")
+    expect(made.out).toBe("deployment.apps/unattended created\n")
+    expect(made.err).toMatch(
+      'Warning: Deployment "unattended" is stored, but nothing in this cluster acts on it: it makes no Pods; declare what runs with `merlonctl workload`',
+    )
+    await k("run quiet --image one -n kubectl")
+    expect((await k("logs quiet -n kubectl")).err).toMatch("`merlonctl logs` shows what a workload")
+    const ran = await k("exec quiet -n kubectl -- ls")
+    expect(ran.code).not.toBe(0)
+    expect(ran.err).toMatch("`merlonctl exec` runs a program as a workload")
+    await k("delete deployment/unattended pod/quiet -n kubectl")
+  })
+
   it("says clearly what it does not know", async () => {
     await refuses("get nothings", /the server doesn't have a resource type "nothings"/)
     await refuses("get ap nope -n kubectl", /NotFound.*authorizationpolicies.security.merlon.dev "nope" not found/)

@@ -8,7 +8,6 @@ import { clone, type JsonObject } from "../value.js"
 
 export function builtinMutation(kind: Kind, request: AdmissionRequest, context: RequestContext): JsonObject {
   const object = request.object ?? {}
-  const { admit } = kind.behaviour
-  if (admit === undefined || request.operation !== "CREATE" || context.subresource !== "") return object
-  return admit(clone(object), context.user)
+  if (request.operation !== "CREATE" || context.subresource !== "") return object
+  return kind.behaviour.admit?.(clone(object), context.user) ?? object
 }

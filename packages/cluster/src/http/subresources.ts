@@ -4,6 +4,7 @@
 // update that only sees the status.
 
 import { type ReviewServices, tokenRequest } from "../auth/reviews.js"
+import { noExec, noLogs } from "../kinds/advice.js"
 import { DecodeError, decode } from "../kinds/codec.js"
 import { applyTypeDefaults } from "../kinds/defaults.js"
 import { typeNamed } from "../kinds/type-table.js"
@@ -115,12 +116,11 @@ export async function handleSubresource(
     case "pods/exec":
     case "pods/attach":
     case "pods/portforward": {
-      // Nothing runs here, so there is nothing to reach into; the refusal is the one of a pod without a node.
       const pod = await registry.get(kind, target.namespace, target.name)
       const node = asString(dig(pod, "spec", "nodeName"))
       throw node === ""
-        ? badRequest(`pod ${target.name} does not have a host assigned`)
-        : notFound({ group: "", resource: "pods" }, node)
+        ? badRequest(`pod ${target.name} does not have a host assigned: ${noExec}`)
+        : badRequest(`pod ${target.name} is on node ${node}, which cannot be reached: ${noExec}`)
     }
     case "namespaces/finalize":
       if (exchange.method !== "PUT") throw methodNotAllowed()
@@ -274,8 +274,10 @@ async function handleLog(exchange: Exchange, registry: Registry, target: Target)
   if (asked !== "" && !names.includes(asked)) throw badRequest(`container ${asked} is not valid for pod ${target.name}`)
   if (asked === "" && names.length > 1)
     throw badRequest(`a container name must be specified for pod ${target.name}, choose one of: [${names.join(" ")}]`)
+  exchange.warn(noLogs)
   const node = asString(dig(pod, "spec", "nodeName"))
   if (node !== "") throw notFound({ group: "", resource: "pods" }, node)
+  exchange.warningHeaders()
   exchange.response.statusCode = 204
   exchange.response.end()
 }

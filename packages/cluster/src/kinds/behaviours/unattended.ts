@@ -4,10 +4,8 @@
 // told, instead of waiting for Pods that never come.
 
 import { asString, dig } from "../../value.js"
+import { IN_THIS_CLUSTER } from "../advice.js"
 import type { Behaviour } from "../behaviour.js"
-
-/** What every such warning says, so that tests can tell it from the warnings of a real kube-apiserver. */
-export const UNATTENDED = "is stored, but nothing in this cluster acts on it"
 
 const consequences: Readonly<Record<string, string>> = {
   NetworkPolicy: "it restricts no traffic; use policies of the mesh",
@@ -22,6 +20,8 @@ export const unattended: Behaviour = {
   advise(object, { warn }) {
     const kind = asString(object.kind)
     const name = asString(dig(object, "metadata", "name"))
-    warn(`${kind} ${JSON.stringify(name)} ${UNATTENDED}: ${consequences[kind] ?? NO_PODS}`)
+    warn(
+      `${kind} ${JSON.stringify(name)} is stored, but nothing ${IN_THIS_CLUSTER} acts on it: ${consequences[kind] ?? NO_PODS}`,
+    )
   },
 }

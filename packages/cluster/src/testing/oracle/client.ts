@@ -4,7 +4,7 @@
 
 import type { IncomingMessage } from "node:http"
 import { Agent, request as send } from "node:https"
-import { UNATTENDED } from "../../kinds/behaviours/unattended.js"
+import { IN_THIS_CLUSTER } from "../../kinds/advice.js"
 import { isObject, type Json } from "../../value.js"
 import { parseJson, stringify } from "../../wire/json.js"
 import type { OracleRequest } from "./case.js"
@@ -109,8 +109,8 @@ function answerOf(response: IncomingMessage, text: string, stream: boolean): Ans
   for (const name of COMPARED) {
     const values = response.headersDistinct[name]
     if (values === undefined) continue
-    // A real cluster has controllers, so kube-apiserver has no reason to warn that nobody acts on an object.
-    const own = values.filter(value => !value.includes(UNATTENDED))
+    // A real cluster has nodes and controllers, so kube-apiserver has no reason for such advice.
+    const own = values.filter(value => !value.includes(IN_THIS_CLUSTER))
     if (own.length > 0) headers[name] = name === "warning" ? own : own.join(", ")
   }
   const status = response.statusCode ?? 0
