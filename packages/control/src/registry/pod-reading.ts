@@ -6,6 +6,7 @@ import type { MeshNames } from "@merlon/policy"
 import { ownerReferences } from "../kubernetes/owner-reference.js"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { type ApplicationPort, applicationPorts, hasXserver } from "./application-ports.js"
+import { bypassOf } from "./bypass.js"
 import { labelsOf, listOf, objectOf, textOf } from "./foreign.js"
 import { listenAnnotation, listeningOn, parseListenPorts } from "./listen-ports.js"
 import type { MeshWorkload } from "./mesh-workload.js"
@@ -38,6 +39,7 @@ export function readPod(pod: KubernetesObject, names: MeshNames, warn: Warn): Po
     leaving: metadata.deletionTimestamp !== undefined,
     owners: ownersOf(pod),
     proxied: isProxied(pod, names),
+    bypass: bypassOf(pod, names),
     ports: portsOf(key, pod, names, warn),
     probes: probesOf(key, pod, names, warn),
   }

@@ -39,6 +39,20 @@ describe("a workload", () => {
     ["has no address where the status holds something else", { status: { podIP: "nowhere" } }, { address: undefined }],
     ["is proxied with an xserver container", {}, { proxied: true }],
     ["is not proxied without", { proxied: false }, { proxied: false }],
+    ["has started where it runs", {}, { started: true, leaving: false }],
+    ["has not where it is pending", { status: { phase: "Pending" } }, { started: false }],
+    ["leaves from its deletion on", { metadata: { deletionTimestamp: "2026-01-01T00:00:00Z" } }, { leaving: true }],
+    [
+      "can be bypassed where it lets undeclared ports pass",
+      { annotations: { "inbound.merlon.dev/undeclared": "pass" } },
+      { bypass: "ports that it does not declare pass unjudged" },
+    ],
+    [
+      "can be bypassed where Services alone lead to its proxy",
+      { annotations: { "merlon.dev/injected": "1" } },
+      { bypass: "its ports answer at the Pod's own address" },
+    ],
+    ["cannot where nothing says so", {}, { bypass: undefined }],
     [
       "is proxied where the annotation says so",
       { proxied: false, annotations: { "merlon.dev/proxy": "xserver" } },

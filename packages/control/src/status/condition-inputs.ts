@@ -7,8 +7,12 @@ import type { EnforcementCount } from "./enforcement.js"
 
 export interface Reach {
   readonly workloads: number
-  /** Keys of those that no xserver stands in front of. */
+  /** Keys of those that run and that no xserver stands in front of. */
   readonly unproxied: readonly string[]
+  /** Those that run behind an xserver that somebody can go around. */
+  readonly bypassable: readonly { readonly workload: string; readonly because: string }[]
+  /** How many have not been started: they cannot serve, so nobody waits for them. */
+  readonly pending: number
   /** Where none is selected: the labels of the nearest workload. */
   readonly nearest: string | undefined
   /** Where none is selected: what leads nowhere, where it is not the selector. */

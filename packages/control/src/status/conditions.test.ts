@@ -9,6 +9,8 @@ const NONE = { proxies: 0, enforcing: 0, waiting: [], disconnected: [], rejected
 const reach = (workloads: number, more: Partial<ConditionInputs["reach"]> = {}) => ({
   workloads,
   unproxied: [],
+  bypassable: [],
+  pending: 0,
   nearest: undefined,
   missing: [],
   ...more,
@@ -263,6 +265,69 @@ describe("Superseded", () => {
   })
 })
 
+describe("Ready", () => {
+  const unknown = { id: "", jwks: undefined, keys: 0, fetchedAt: undefined, nextFetchAt: undefined, error: undefined }
+  const keys = (state: object) => [{ issuer: "https://idp", state: { ...unknown, ...state } }]
+  const bypassable = [{ workload: "foo/a", because: "ports that it does not declare pass unjudged" }]
+  const waiting = { ...NONE, proxies: 3, enforcing: 2, waiting: ["foo/a"] }
+  test.each<[string, ConditionInputs, string]>([
+    ["a policy in force", inputs(allow), "True Ready: enforced by 3 of 3 proxies at generation 7"],
+    [
+      "routes in use",
+      inputs(routes),
+      "True Ready: no connected client asks for its hosts; whoever asks gets this version",
+    ],
+    ["what is invalid", inputs(undefined, { faults: ["a"] }), "False Invalid: not valid: a"],
+    [
+      "a selector that selects nobody",
+      inputs(selecting, { reach: reach(0) }),
+      "False NoWorkloads: no workload in `foo` has `app=httpbin`",
+    ],
+    [
+      "keys that cannot be fetched, although every proxy enforces what it has",
+      inputs(tokens, { keySets: keys({ error: "refused" }) }),
+      "False NoKeys: no keys of `https://idp` (refused)",
+    ],
+    [
+      "keys that are on their way",
+      inputs(tokens, { keySets: keys({}) }),
+      "False FetchingKeys: no keys of `https://idp` (being fetched); enforced by 3 of 3 proxies at generation 7; the keys of `https://idp` are being fetched",
+    ],
+    [
+      "keys that are old and there",
+      inputs(tokens, { keySets: keys({ jwks: "{}", error: "refused" }) }),
+      "True Ready: enforced by 3 of 3 proxies at generation 7",
+    ],
+    [
+      "a workload without a proxy, although all proxies enforce it",
+      inputs(allow, { reach: reach(4, { unproxied: ["foo/d"] }) }),
+      "False NoProxy: no xserver in front of foo/d",
+    ],
+    [
+      "a proxy that can be bypassed",
+      inputs(allow, { reach: reach(3, { bypassable }) }),
+      "False Bypassable: xserver can be bypassed at foo/a (ports that it does not declare pass unjudged)",
+    ],
+    [
+      "several things at once, each named",
+      inputs(allow, { reach: reach(4, { unproxied: ["foo/d"] }), enforcement: waiting }),
+      "False NoProxy: no xserver in front of foo/d; enforced by 2 of 3 proxies at generation 7; waiting for foo/a",
+    ],
+    [
+      "a Pod that has not started, which nobody waits for",
+      inputs(allow, { reach: reach(4, { pending: 1 }) }),
+      "True Ready: enforced by 3 of 3 proxies at generation 7",
+    ],
+    [
+      "Pods of which none has started",
+      inputs(allow, { reach: reach(2, { pending: 2 }), enforcement: NONE }),
+      "False NotStarted: enforced nowhere: no workload that it selects has started",
+    ],
+  ])("of %s", (_, of, expected) => {
+    expect(said("Ready", of)).toBe(expected)
+  })
+})
+
 describe("a condition", () => {
   const before = statusOf(inputs(allow))
   const later = { now: now + 3_600_000, previous: before }
@@ -275,10 +340,11 @@ describe("a condition", () => {
       ["Accepted", "2026-06-01T12:00:00Z"],
       ["MatchesWorkloads", "2026-06-01T12:00:00Z"],
       ["Enforced", "2026-06-01T12:00:00Z"],
+      ["Ready", "2026-06-01T12:00:00Z"],
     ])
-    expect(times(inputs(allow, { ...later, enforcement: waiting }))?.at(-1)).toEqual([
-      "Enforced",
-      "2026-06-01T13:00:00Z",
+    expect(times(inputs(allow, { ...later, enforcement: waiting }))?.slice(-2)).toEqual([
+      ["Enforced", "2026-06-01T13:00:00Z"],
+      ["Ready", "2026-06-01T13:00:00Z"],
     ])
   })
 

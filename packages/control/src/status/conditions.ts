@@ -10,6 +10,7 @@ import { describe, isShadow, type PolicyDocument, type Status, type StatusCondit
 import { oneLine, someOf } from "../observe/one-line.js"
 import type { ConditionInputs } from "./condition-inputs.js"
 import { jwksReady } from "./jwks-condition.js"
+import { ready } from "./readiness.js"
 
 export interface Said {
   readonly status: StatusCondition["status"]
@@ -17,18 +18,23 @@ export interface Said {
   readonly message: string
 }
 
-export const CONDITION_TYPES = ["Accepted", "MatchesWorkloads", "JwksReady", "Superseded", "Enforced"] as const
+export const CONDITION_TYPES = ["Accepted", "MatchesWorkloads", "JwksReady", "Superseded", "Enforced", "Ready"] as const
 export type ConditionType = (typeof CONDITION_TYPES)[number]
 
 export function statusOf(inputs: ConditionInputs): Status {
   const { kind, generation, previous } = inputs
+  const parts = {
+    accepted: accepted(inputs),
+    matches: matchesWorkloads(inputs),
+    enforced: kind === "MeshService" ? routed(inputs) : enforced(inputs),
+  }
   const said: [ConditionType, Said][] = [
-    ["Accepted", accepted(inputs)],
-    ["MatchesWorkloads", matchesWorkloads(inputs)],
+    ["Accepted", parts.accepted],
+    ["MatchesWorkloads", parts.matches],
   ]
   if (kind === "RequestAuthentication") said.push(["JwksReady", jwksReady(inputs)])
   if (kind === "PeerAuthentication") said.push(["Superseded", superseded(inputs)])
-  said.push(["Enforced", kind === "MeshService" ? routed(inputs) : enforced(inputs)])
+  said.push(["Enforced", parts.enforced], ["Ready", ready(inputs, parts)])
   const own = said.map(([type, words]) => condition(type, words, inputs))
   // Conditions that others wrote are theirs.
   const foreign = (previous?.conditions ?? []).filter(({ type }) => !CONDITION_TYPES.some(known => known === type))
@@ -81,7 +87,8 @@ function matchesWorkloads({ document, reach, mesh }: ConditionInputs): Said {
     const without =
       bare === 0 ? "" : `; ${bare} without an xserver, where nothing enforces it: ${someOf(reach.unproxied)}`
     const lost = reach.missing.length === 0 ? "" : `; none behind ${someOf(reach.missing)}`
-    const message = `selects ${counted(reach.workloads, "workload")}${without}${lost}`
+    const pending = reach.pending === 0 ? "" : `; ${reach.pending} of them not started`
+    const message = `selects ${counted(reach.workloads, "workload")}${pending}${without}${lost}`
     return { status: "True", reason: "Selected", message }
   }
   if (document.kind === "MeshService") {
@@ -125,6 +132,10 @@ function enforced({ document, reach, generation, mesh, enforcement, keySets }: C
     return { status: "False", reason: "NoWorkloads", message: "enforced nowhere: it selects no workload" }
   }
   const { proxies, enforcing, waiting, disconnected, rejected, rejection } = enforcement
+  if (proxies === 0 && reach.pending === reach.workloads) {
+    const message = "enforced nowhere: no workload that it selects has started"
+    return { status: "False", reason: "NotStarted", message }
+  }
   if (proxies === 0) {
     const message = "enforced nowhere: no workload that it selects has an xserver"
     return { status: "False", reason: "NoProxies", message }

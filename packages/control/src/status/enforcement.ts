@@ -51,6 +51,10 @@ export class EnforcementTally {
     return this.#standings.size > 0 && this.#enforcing === this.#standings.size
   }
 
+  has(key: string): boolean {
+    return this.#standings.has(key)
+  }
+
   /** Whether the proxy counts here and there is something new to say of it; its words may differ from one rejection to the next. */
   update(key: string): boolean {
     return this.#standings.has(key) && this.#set(key)

@@ -36,6 +36,40 @@ describe("a policy on its way", () => {
     )
   })
 
+  it("does not wait for a Pod that has not started, until its proxy comes or it starts", async () => {
+    const stage = await staged()
+    const pending = { ...workload("foo/b"), started: false }
+    stage.setWorkloads(workload("foo/a"), pending)
+    stage.apply(allow())
+    stage.acknowledge("foo/a")
+    await stage.clock.advance(1_000)
+    expect(stage.said("AuthorizationPolicy", "foo/p")).toBe("True AllProxies: enforced by 1 of 1 proxy at generation 7")
+    expect(stage.said("AuthorizationPolicy", "foo/p", "Ready")).toMatch(/^True Ready/)
+    stage.connect("foo/b")
+    await stage.clock.advance(1_000)
+    expect(stage.said("AuthorizationPolicy", "foo/p", "Ready")).toContain("enforced by 1 of 2 proxies")
+    stage.acknowledge("foo/b")
+    await stage.clock.advance(1_000)
+    expect(stage.said("AuthorizationPolicy", "foo/p", "Ready")).toContain("enforced by 2 of 2 proxies")
+    stage.disconnect("foo/b")
+    await stage.clock.advance(1_000)
+    expect(stage.said("AuthorizationPolicy", "foo/p", "Ready")).toContain("enforced by 1 of 1 proxy")
+    await stage.clock.advance(10_000)
+    stage.setWorkloads({ ...pending, started: true })
+    await stage.clock.advance(1_000)
+    expect(stage.said("AuthorizationPolicy", "foo/p", "Ready")).toContain("not connected: foo/b")
+  })
+
+  it("is not ready while a Pod without a proxy runs that it selects", async () => {
+    const stage = await staged()
+    stage.setWorkloads(workload("foo/a"), workload("foo/c", {}, false))
+    stage.apply(allow())
+    stage.acknowledge("foo/a")
+    await stage.clock.advance(1_000)
+    expect(stage.said("AuthorizationPolicy", "foo/p")).toMatch(/^True AllProxies/)
+    expect(stage.said("AuthorizationPolicy", "foo/p", "Ready")).toBe("False NoProxy: no xserver in front of foo/c")
+  })
+
   it("is not enforced any more when it changes, until the new version is acknowledged", async () => {
     const stage = await staged()
     stage.setWorkloads(workload("foo/a"))

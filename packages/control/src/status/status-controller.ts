@@ -9,10 +9,11 @@ import { type KubernetesObject, policyTypes } from "../kubernetes/resource-type.
 import { type Clock, systemClock } from "../observe/clock.js"
 import { changesMeaning, type PolicyChange, type PolicySource } from "../policies/stored-policy.js"
 import type { DirectoryChange } from "../registry/mesh-directory.js"
+import type { MeshWorkload } from "../registry/mesh-workload.js"
 import { scopeOf } from "../routes/route-context.js"
 import type { EventSink } from "./events.js"
 import { entryOf, PolicyEntries, type PolicyEntry } from "./policy-entry.js"
-import { makeStatus, type StatusSources, tallyNow } from "./status-maker.js"
+import { makeStatus, mayServe, type StatusSources, tallyNow } from "./status-maker.js"
 import { StatusWriter } from "./status-writer.js"
 import { eventsBetween } from "./transitions.js"
 
@@ -43,7 +44,8 @@ export class StatusController {
   readonly #entries = new PolicyEntries()
   readonly #writer: StatusWriter
   readonly #stops: (() => void)[]
-  readonly #proxied = new Map<string, boolean>()
+  /** By workload: whether it has a proxy, has started and can be bypassed. */
+  readonly #standings = new Map<string, string>()
   readonly #troubled = new Map<string, { readonly error: boolean; readonly at: number }>()
   readonly #cosmetic = new Set<string>()
   #cancelCosmetic: (() => void) | undefined
@@ -65,7 +67,7 @@ export class StatusController {
       clients?.onChange(keys => this.#clientsChanged(keys)) ?? (() => undefined),
     ]
     for (const after of policies.items.values()) this.#documentChanged({ before: undefined, after })
-    for (const [key, { proxied }] of directory.workloads) this.#proxied.set(key, proxied)
+    for (const [key, workload] of directory.workloads) this.#standings.set(key, standingOf(workload))
     options.ready.then(
       () => {
         this.#ready = true
@@ -157,11 +159,12 @@ export class StatusController {
     const touched = new Set<string>()
     const flipped = new Set<string>()
     for (const key of workloads) {
-      const proxied = directory.workloads.get(key)?.proxied
-      const before = this.#proxied.get(key)
-      if (proxied === undefined) this.#proxied.delete(key)
-      else this.#proxied.set(key, proxied)
-      const concerned = before === undefined || proxied === undefined || before === proxied ? touched : flipped
+      const workload = directory.workloads.get(key)
+      const now = workload && standingOf(workload)
+      const before = this.#standings.get(key)
+      if (now === undefined) this.#standings.delete(key)
+      else this.#standings.set(key, now)
+      const concerned = before === undefined || now === undefined || before === now ? touched : flipped
       concerned.add(key.slice(0, key.indexOf("/"))).add(mesh.names.rootNamespace)
     }
     // Who is selected is the same, who enforces is not.
@@ -193,13 +196,18 @@ export class StatusController {
         if (!name.startsWith(POLICY)) continue
         const entry = this.#entries.get(name.slice(POLICY.length))
         if (entry === undefined) continue
-        if (entry.tally === undefined) {
+        if (entry.tally === undefined || entry.tally.has(proxy) !== this.#counts(proxy)) {
           // Counted here and not when it is written, or nobody would see that this was the last one to wait for.
           entry.tally = tallyNow(entry, this.#options)
           this.#counted(entry, entry.tally.complete)
         } else if (entry.tally.update(proxy)) this.#counted(entry, entry.tally.complete)
       }
     }
+  }
+
+  #counts(proxy: string): boolean {
+    const workload = this.#options.directory.workloads.get(proxy)
+    return workload?.proxied === true && mayServe(workload, this.#options.ledger)
   }
 
   #clientsChanged(keys: ReadonlySet<string>): void {
@@ -288,6 +296,10 @@ function readStatus(value: unknown): Status | undefined {
 
 function sameStatus(a: Status | undefined, b: Status | undefined): boolean {
   return isDeepStrictEqual([a?.observedGeneration, a?.conditions ?? []], [b?.observedGeneration, b?.conditions ?? []])
+}
+
+function standingOf({ proxied, started, bypass }: MeshWorkload): string {
+  return JSON.stringify([proxied, started, bypass])
 }
 
 function intersects(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {

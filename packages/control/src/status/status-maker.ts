@@ -36,7 +36,7 @@ export interface StatusSources {
   readonly clients: MeshServiceClients | undefined
 }
 
-const NOBODY = { workloads: 0, unproxied: [], nearest: undefined, missing: [] } as const
+const NOBODY = { workloads: 0, unproxied: [], bypassable: [], pending: 0, nearest: undefined, missing: [] } as const
 const NO_TALLY = new EnforcementTally(new Map(), [], () => undefined)
 
 export function makeStatus(
@@ -99,16 +99,31 @@ function reachOf(
   { document, namespace }: PolicyEntry,
   workloads: readonly MeshWorkload[],
   missing: readonly string[],
-  { directory, mesh }: StatusSources,
+  { directory, mesh, ledger }: StatusSources,
 ): Reach {
   if (document === undefined) return NOBODY
   if (document.kind === "MeshService") return { ...NOBODY, workloads: workloads.length, missing }
-  const unproxied = workloads.filter(({ proxied }) => !proxied).map(({ key }) => key)
-  if (workloads.length > 0) return { ...NOBODY, workloads: workloads.length, unproxied }
+  if (workloads.length > 0) {
+    const serving = workloads.filter(workload => mayServe(workload, ledger))
+    return {
+      ...NOBODY,
+      workloads: workloads.length,
+      unproxied: serving.filter(({ proxied }) => !proxied).map(({ key }) => key),
+      bypassable: serving.flatMap(({ key, proxied, bypass }) =>
+        proxied && bypass !== undefined ? [{ workload: key, because: bypass }] : [],
+      ),
+      pending: workloads.length - serving.length,
+    }
+  }
   const labels = document.spec.selector?.matchLabels ?? {}
   if (Object.keys(labels).length === 0) return NOBODY
   const scope = namespace === mesh.names.rootNamespace ? undefined : namespace
   return { ...NOBODY, nearest: nearestLabels(labels, directory.select({}, scope)) }
+}
+
+/** A Pod that has not started cannot serve; one whose proxy has come must have, whatever its document says. */
+export function mayServe({ started, key }: MeshWorkload, { proxies }: ProxyLedger): boolean {
+  return started || proxies.has(key)
 }
 
 /** Who enforces it now, counted anew. */
@@ -124,7 +139,7 @@ function tallyOf(
   if (document === undefined || document.kind === "MeshService") return NO_TALLY
   const { ledger, keySets, mesh } = sources
   const expected = expectedVersions(document, mesh.names, id => keySets.get(id)?.jwks)
-  const proxied = workloads.filter(workload => workload.proxied).map(({ key }) => key)
+  const proxied = workloads.filter(workload => workload.proxied && mayServe(workload, ledger)).map(({ key }) => key)
   return new EnforcementTally(expected, proxied, key => ledger.proxies.get(key))
 }
 

@@ -6,7 +6,7 @@ import { Command, Option } from "commander"
 import { duration, several } from "../../arguments.js"
 import { ApiFailure } from "../api/api.js"
 import { applyObject, type DryRun } from "../apply/apply-object.js"
-import { awaitEnforced, isEnforced, type Written, writtenOf } from "../apply/await-enforced.js"
+import { awaitReady, isOurs, type Written, writtenOf } from "../apply/await-ready.js"
 import { type AnyObject, kindName, type Resource } from "../catalog/resource.js"
 import { told, withSession } from "../connect.js"
 import { type Manifest, readManifests } from "../documents/manifests.js"
@@ -37,7 +37,7 @@ export function applyCommand(): Command {
       .option("-R, --recursive", "look into the folders of folders", false)
       .addOption(dryRunOption())
       .option("--force-conflicts", "take fields that other tools manage", false)
-      .option("--wait", "until every proxy that the policies select enforces them", false)
+      .option("--wait", "until the policies are Ready: every workload they select is protected", false)
       .addOption(new Option("--timeout <time>", "of the waiting").argParser(duration).default(30_000, "30s"))
       .addOption(outputOption(["json", "yaml", "name"])),
   )
@@ -68,7 +68,7 @@ async function run(session: Session, flags: Flags): Promise<void> {
     try {
       const { resource, object } = await applyOne(session, manifest, flags)
       done.push(object)
-      if (isEnforced(resource, session)) written.push(writtenOf(resource, object))
+      if (isOurs(resource, session)) written.push(writtenOf(resource, object))
     } catch (error) {
       const failure = error instanceof ApiFailure ? told(error, session.origin) : error
       // Without a server there is nothing to go on with.
@@ -83,13 +83,13 @@ async function run(session: Session, flags: Flags): Promise<void> {
   if (failed > 0) process.exitCode = EXIT.failed
 }
 
-/** How many are not enforced. */
+/** How many are not ready. */
 async function waitForAll(session: Session, written: readonly Written[], flags: Flags): Promise<number> {
   let failed = 0
   for (const one of written) {
     const label = `${kindName(one.resource)}/${one.name}`
     try {
-      const message = await awaitEnforced(session, one, flags.timeout)
+      const message = await awaitReady(session, one, flags.timeout)
       if (flags.output === undefined) print(`${label} ${message}`)
     } catch (error) {
       if (!(error instanceof CommandError)) throw error

@@ -6,7 +6,7 @@ import { parse } from "yaml"
 import { duration } from "../../arguments.js"
 import { ApiFailure } from "../api/api.js"
 import { pathOf } from "../api/path.js"
-import { awaitEnforced, isEnforced, writtenOf } from "../apply/await-enforced.js"
+import { awaitReady, isOurs, writtenOf } from "../apply/await-ready.js"
 import { type AnyObject, kindName } from "../catalog/resource.js"
 import { withSession } from "../connect.js"
 import { CommandError, usageError } from "../exit.js"
@@ -49,7 +49,7 @@ export function patchCommand(): Command {
       .option("-p, --patch <text>", "the patch, as JSON or YAML")
       .option("--patch-file <file>", "file with the patch, - for standard input")
       .option("--subresource <name>", "part of the object to change, as `status`")
-      .option("--wait", "until every proxy that the policy selects enforces it", false)
+      .option("--wait", "until the policy is Ready: every workload it selects is protected", false)
       .addOption(new Option("--timeout <time>", "of the waiting").argParser(duration).default(30_000, "30s"))
       .addOption(dryRunOption())
       .addOption(outputOption(["json", "yaml", "name"])),
@@ -88,8 +88,8 @@ async function run(session: Session, kind: string, name: string | undefined, fla
       print(formatObject(flags.output, withoutManagedFields(after)))
     } else if (flags.output === "name") print(label)
     else print(`${label} patched${suffix(before, after, flags.dryRun)}`)
-    if (!flags.wait || flags.dryRun !== "none" || !isEnforced(resource, session)) return
-    const message = await awaitEnforced(session, writtenOf(resource, after), flags.timeout)
+    if (!flags.wait || flags.dryRun !== "none" || !isOurs(resource, session)) return
+    const message = await awaitReady(session, writtenOf(resource, after), flags.timeout)
     if (flags.output === undefined) print(`${label} ${message}`)
   } catch (error) {
     if (isUnknownKind(error)) throw unknownKind(resource, session.names)

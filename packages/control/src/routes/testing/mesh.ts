@@ -44,6 +44,7 @@ export function workload(name: string, words: WorkloadWords = {}): MeshWorkload 
     leaving: false,
     owners: [],
     proxied,
+    bypass: undefined,
     ports,
     probes: {},
   }

@@ -45,6 +45,7 @@ export function workload(key: string, labels: { readonly [key: string]: string }
     started: true,
     leaving: false,
     owners: [],
+    bypass: undefined,
     proxied,
     ports: [],
     probes: {},

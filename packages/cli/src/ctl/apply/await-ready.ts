@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Waits until every proxy that a policy selects has said that it enforces the very generation that was written. Where
-// there is nobody to wait for, or somebody refuses, it says so at once.
+// Waits until the very generation that was written is `Ready`: valid, with workloads to protect and the keys it needs, and
+// enforced by proxies that nobody can go around. Where waiting is in vain it says so at once, else what was missing last.
 
 import { pathOf } from "../api/path.js"
 import type { AnyObject, Resource } from "../catalog/resource.js"
@@ -16,26 +16,35 @@ export interface Written {
   readonly generation: number
 }
 
-export interface Enforcement {
+export interface Readiness {
   readonly status: "True" | "False" | "Unknown"
   readonly reason: string
   readonly message: string
 }
 
 /** Reasons for which waiting is in vain. */
-const SETTLED = new Set(["NoWorkloads", "NoProxies", "Rejected", "Invalid", "Superseded"])
+const SETTLED = new Set([
+  "NoWorkloads",
+  "IgnoredSelector",
+  "NoProxies",
+  "NoProxy",
+  "Bypassable",
+  "Rejected",
+  "Invalid",
+  "Superseded",
+])
 const LOOK_MS = 100
 
-/** Whether our control plane speaks of the kind's enforcement at all. */
-export function isEnforced({ group }: Resource, { names }: Session): boolean {
+/** Whether our control plane speaks of the kind at all. */
+export function isOurs({ group }: Resource, { names }: Session): boolean {
   return group === names.securityGroup || group === names.networkingGroup
 }
 
 /** What the status says of this generation; undefined as long as it says nothing. */
-export function enforcementOf(object: unknown, generation: number): Enforcement | undefined {
+export function readinessOf(object: unknown, generation: number): Readiness | undefined {
   for (const condition of listOf(fieldsOf(fieldsOf(object).status).conditions)) {
     const { type, status, reason, message, observedGeneration } = fieldsOf(condition)
-    if (type !== "Enforced" || typeof observedGeneration !== "number" || observedGeneration < generation) continue
+    if (type !== "Ready" || typeof observedGeneration !== "number" || observedGeneration < generation) continue
     return {
       status: status === "True" || status === "False" ? status : "Unknown",
       reason: textOf(reason) ?? "",
@@ -46,16 +55,16 @@ export function enforcementOf(object: unknown, generation: number): Enforcement 
 }
 
 /** The sentence of the status. Fails where the time is over, or waiting is in vain. */
-export async function awaitEnforced(session: Session, written: Written, timeoutMs: number): Promise<string> {
+export async function awaitReady(session: Session, written: Written, timeoutMs: number): Promise<string> {
   const path = pathOf(written.resource, written)
   const end = Date.now() + timeoutMs
   for (;;) {
-    const said = enforcementOf(await session.api.request({ method: "GET", path }), written.generation)
+    const said = readinessOf(await session.api.request({ method: "GET", path }), written.generation)
     if (said?.status === "True") return said.message
-    if (said !== undefined && SETTLED.has(said.reason)) throw new CommandError(`not enforced: ${said.message}`)
+    if (said !== undefined && SETTLED.has(said.reason)) throw new CommandError(`not ready: ${said.message}`)
     if (Date.now() > end) {
       const last = said?.message ?? "the control plane has not looked at it; is it running?"
-      throw new CommandError(`not enforced within ${timeoutMs / 1000} s: ${last}`)
+      throw new CommandError(`not ready within ${timeoutMs / 1000} s: ${last}`)
     }
     await new Promise(resolve => setTimeout(resolve, LOOK_MS))
   }

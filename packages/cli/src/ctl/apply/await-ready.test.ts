@@ -2,7 +2,7 @@
 import { meshNames } from "@merlon/policy"
 import { expect, it } from "vitest"
 import type { Session } from "../session.js"
-import { awaitEnforced } from "./await-enforced.js"
+import { awaitReady } from "./await-ready.js"
 
 const resource = {
   group: "security.merlon.dev",
@@ -18,7 +18,7 @@ const written = { resource, namespace: "foo", name: "default", generation: 2 }
 
 const condition = (status: string, reason: string, observedGeneration: number) => ({
   status: {
-    conditions: [{ type: "Enforced", status, reason, message: `${reason} ${observedGeneration}`, observedGeneration }],
+    conditions: [{ type: "Ready", status, reason, message: `${reason} ${observedGeneration}`, observedGeneration }],
   },
 })
 
@@ -38,25 +38,32 @@ function session(...answers: readonly object[]): Session {
 it("waits for the generation that was written, not for an earlier one", async () => {
   const api = session(
     {},
-    condition("True", "AllProxies", 1),
+    condition("True", "Ready", 1),
     condition("False", "Waiting", 2),
-    condition("True", "AllProxies", 2),
+    condition("True", "Ready", 2),
   )
-  await expect(awaitEnforced(api, written, 10_000)).resolves.toBe("AllProxies 2")
+  await expect(awaitReady(api, written, 10_000)).resolves.toBe("Ready 2")
 })
 
-it.each(["NoWorkloads", "NoProxies", "Rejected", "Invalid", "Superseded"])(
+it.each(["NoWorkloads", "IgnoredSelector", "NoProxies", "NoProxy", "Bypassable", "Rejected", "Invalid", "Superseded"])(
   "ends at once where waiting is in vain: %s",
   async reason => {
-    await expect(awaitEnforced(session(condition("False", reason, 2)), written, 10_000)).rejects.toThrow(
-      `not enforced: ${reason} 2`,
+    await expect(awaitReady(session(condition("False", reason, 2)), written, 10_000)).rejects.toThrow(
+      `not ready: ${reason} 2`,
     )
   },
 )
 
 it("says what is still missing when the time is over", async () => {
-  await expect(awaitEnforced(session(condition("False", "Waiting", 2)), written, 1)).rejects.toThrow(
+  await expect(awaitReady(session(condition("False", "Waiting", 2)), written, 1)).rejects.toThrow(
     /within 0.001 s: Waiting 2/,
   )
-  await expect(awaitEnforced(session({}), written, 1)).rejects.toThrow(/is it running\?/)
+  await expect(awaitReady(session({}), written, 1)).rejects.toThrow(/is it running\?/)
+})
+
+it("is not content with a policy that is enforced and not ready", async () => {
+  const enforced = { type: "Enforced", status: "True", reason: "AllProxies", message: "all", observedGeneration: 2 }
+  const missing = { type: "Ready", status: "False", reason: "NoKeys", message: "no keys of `i`", observedGeneration: 2 }
+  const object = { status: { conditions: [enforced, missing] } }
+  await expect(awaitReady(session(object), written, 1)).rejects.toThrow("not ready within 0.001 s: no keys of `i`")
 })

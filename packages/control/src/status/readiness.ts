@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a resource does what it says, in one word: accepted, with somebody to protect, with the keys it needs, behind
+// proxies that nobody can go around, and enforced by them. What is missing is named, the first of it as the reason.
+
+import { oneLine, someOf } from "../observe/one-line.js"
+import type { ConditionInputs } from "./condition-inputs.js"
+import type { Said } from "./conditions.js"
+
+export interface Parts {
+  readonly accepted: Said
+  readonly matches: Said
+  readonly enforced: Said
+}
+
+interface Missing {
+  readonly reason: string
+  readonly what: string
+}
+
+export function ready(inputs: ConditionInputs, { accepted, matches, enforced }: Parts): Said {
+  if (accepted.status !== "True") return { ...accepted, status: "False" }
+  if (matches.status !== "True") return { ...matches, status: "False" }
+  const missing = [...keys(inputs), ...proxies(inputs), ...unless(enforced)]
+  const [first] = missing
+  if (first === undefined) return { status: "True", reason: "Ready", message: enforced.message }
+  return { status: "False", reason: first.reason, message: missing.map(({ what }) => what).join("; ") }
+}
+
+function keys({ keySets }: ConditionInputs): readonly Missing[] {
+  const without = keySets.filter(({ state }) => state?.jwks === undefined)
+  if (without.length === 0) return []
+  const failing = without.filter(({ state }) => state?.error !== undefined)
+  const named = someOf(
+    without.map(({ issuer, state }) => {
+      const error = state?.error === undefined ? "being fetched" : oneLine(state.error, 300)
+      return `\`${oneLine(issuer)}\` (${error})`
+    }),
+  )
+  return [{ reason: failing.length > 0 ? "NoKeys" : "FetchingKeys", what: `no keys of ${named}` }]
+}
+
+function proxies({ reach: { unproxied, bypassable } }: ConditionInputs): readonly Missing[] {
+  const missing: Missing[] = []
+  if (unproxied.length > 0) missing.push({ reason: "NoProxy", what: `no xserver in front of ${someOf(unproxied)}` })
+  if (bypassable.length > 0) {
+    const named = someOf(bypassable.map(({ workload, because }) => `${workload} (${because})`))
+    missing.push({ reason: "Bypassable", what: `xserver can be bypassed at ${named}` })
+  }
+  return missing
+}
+
+function unless({ status, reason, message }: Said): readonly Missing[] {
+  return status === "True" ? [] : [{ reason, what: message }]
+}
