@@ -21,6 +21,7 @@ export {
 export { IdentityError, type IdentityErrorCode } from "./errors.js"
 export { type MadeRequest, makeSigningRequest } from "./request/make.js"
 export { MAX_SIGNING_REQUEST_BYTES, readSigningRequest, type SigningRequestResult } from "./request/read.js"
+export { TLS_FLOOR } from "./tls-floor.js"
 export {
   type BundleCertificate,
   type BundleResult,

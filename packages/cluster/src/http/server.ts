@@ -24,6 +24,7 @@ import { handleResource, type ResourceServices } from "./resource-handler.js"
 import { type Share, shareOf } from "./share.js"
 
 const TCP_KEEPALIVE_MS = 30_000
+const FORWARD_SECRET = "TLSv1.3:ECDHE+AESGCM:ECDHE+CHACHA20"
 /** Until it is known who asks. */
 const nobody: Share = { owner: anonymous.name, system: false }
 
@@ -58,6 +59,8 @@ export class ApiServer {
         // Nobody is refused at the handshake: without a certificate a token may speak, or the caller is anonymous.
         rejectUnauthorized: false,
         minVersion: "TLSv1.2",
+        // RFC 9325 section 4.1: with static RSA, whoever gets the key later reads what was recorded before.
+        ciphers: FORWARD_SECRET,
         maxHeaderSize: limits.maxHeaderSize,
         // A socket that never begins to speak TLS is no better than one that never sends its request.
         handshakeTimeout: limits.headersTimeout,

@@ -5,6 +5,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { createServer, type Server } from "node:https"
 import type { AddressInfo } from "node:net"
+import { TLS_FLOOR } from "@merlon/identity"
 import type { AdmissionHandler } from "./handlers.js"
 import { readReview, writeReview } from "./review.js"
 
@@ -48,7 +49,7 @@ export class WebhookServer {
     this.#server = createServer(
       {
         ...tls(options.papers),
-        minVersion: "TLSv1.2",
+        ...TLS_FLOOR,
         handshakeTimeout: 10_000,
         headersTimeout: 10_000,
         requestTimeout: 20_000,
@@ -86,7 +87,7 @@ export class WebhookServer {
 
   /** For connections from now on. Throws where they do not fit together, and serves on with the old ones. */
   setPapers(papers: ServingPapers): void {
-    this.#server.setSecureContext({ ...tls(papers), minVersion: "TLSv1.2" })
+    this.#server.setSecureContext({ ...tls(papers), ...TLS_FLOOR })
   }
 
   /** Answers what is being asked, then ends. */

@@ -6,13 +6,13 @@
 import { lookup as systemLookup } from "node:dns"
 import { isIP, type LookupFunction, Socket } from "node:net"
 import * as tls from "node:tls"
+import { TLS_FLOOR } from "@merlon/identity"
 import { buildConnector, Client } from "undici"
 import { oneLine } from "../observe/one-line.js"
 import { type AddressRules, forbiddenAddress } from "./address-guard.js"
 
 export const MAX_BODY = 256 * 1024
 const MAX_HEADERS = 16 * 1024
-const MINIMUM_TLS: tls.SecureVersion = "TLSv1.2"
 
 export interface GuardedGetOptions extends AddressRules {
   /** PEM of further authorities to trust, besides the system's. */
@@ -137,7 +137,7 @@ function guardedConnector(options: GuardedGetOptions, opened: Socket[]): buildCo
     lookup: guardedLookup(lookup, options),
     maxCachedSessions: 0,
     timeout: 0,
-    minVersion: MINIMUM_TLS,
+    ...TLS_FLOOR,
     ...(caBundle === undefined ? {} : { ca: [...systemRoots(), caBundle] }),
   })
   return (asked, callback) => {

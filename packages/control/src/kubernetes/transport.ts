@@ -3,6 +3,7 @@
 // are kept; a change of certificate makes new ones and lets the old ones finish.
 
 import { createSecureContext } from "node:tls"
+import { TLS_FLOOR } from "@merlon/identity"
 import { type Dispatcher, Pool } from "undici"
 import { statusError, unreachable } from "./api-failure.js"
 import { ApiError } from "./client.js"
@@ -141,6 +142,7 @@ export class Transport {
         ...(serverName === undefined ? {} : { servername: serverName }),
         // Made once: reading roots and keys costs more than the rest of a connection.
         secureContext: createSecureContext({
+          ...TLS_FLOOR,
           ...(ca === undefined ? {} : { ca }),
           ...(certificate === undefined ? {} : { cert: certificate }),
           ...(key === undefined ? {} : { key }),

@@ -4,7 +4,7 @@
 
 import { connect as connectTcp, isIP, type Socket } from "node:net"
 import { connect as connectTls, type PeerCertificate, type TLSSocket } from "node:tls"
-import { parseCertificate } from "@merlon/identity"
+import { parseCertificate, TLS_FLOOR } from "@merlon/identity"
 import type { ServiceEndpoint } from "@merlon/xds"
 import type { Material } from "./material.js"
 import { serverCertificate } from "./server-certificate.js"
@@ -75,7 +75,7 @@ function startTls({ endpoint, material, alpn, now = Date.now }: ConnectOptions, 
     cert: papers.certificateChain,
     key: papers.privateKey,
     ca: trust.bundle,
-    minVersion: "TLSv1.2",
+    ...TLS_FLOOR,
     rejectUnauthorized: true,
     // In place of the comparison of host names, not of the check of the chain: mesh certificates name identities.
     checkServerIdentity: (_, { raw }: PeerCertificate) => {

@@ -4,6 +4,7 @@
 
 import { constants } from "node:crypto"
 import { createServer, type SecureContextOptions, type Server, type TLSSocket } from "node:tls"
+import { TLS_FLOOR } from "@merlon/identity"
 import { type Log, messageOf } from "../log.js"
 import type { ServerLimits } from "./limits.js"
 import { type PeerCertificate, peerCertificate } from "./peer-certificate.js"
@@ -140,7 +141,7 @@ function contextOf({ certificateChain, privateKey, clientTrustBundle }: Papers):
     key: privateKey,
     // Fails closed: without this an empty bundle would mean the public roots that Node brings along.
     ca: clientTrustBundle.trim() === "" ? [] : [clientTrustBundle],
-    minVersion: "TLSv1.2",
+    ...TLS_FLOOR,
     // A resumed session would be believed without its certificate being looked at under the roots of today.
     secureOptions: constants.SSL_OP_NO_TICKET,
   }

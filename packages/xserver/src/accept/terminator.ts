@@ -5,6 +5,7 @@
 import { constants } from "node:crypto"
 import type { Socket } from "node:net"
 import { createServer, type Server, type TLSSocket } from "node:tls"
+import { TLS_FLOOR } from "@merlon/identity"
 import type { TlsFailure } from "../observe/meters.js"
 import { tlsFailureOf } from "./tls-failure.js"
 import type { LoadedMaterial, TransportSecurity } from "./transport-security.js"
@@ -18,19 +19,6 @@ export interface TerminatorOptions {
   readonly onSecure: (socket: TLSSocket, material: LoadedMaterial) => void
   readonly onFailure: (failure: TlsFailure) => void
 }
-
-// Semantics 5.4; those of TLS 1.3 are OpenSSL's own.
-const CIPHERS = [
-  "TLS_AES_256_GCM_SHA384",
-  "TLS_CHACHA20_POLY1305_SHA256",
-  "TLS_AES_128_GCM_SHA256",
-  "ECDHE-ECDSA-AES256-GCM-SHA384",
-  "ECDHE-RSA-AES256-GCM-SHA384",
-  "ECDHE-ECDSA-AES128-GCM-SHA256",
-  "ECDHE-RSA-AES128-GCM-SHA256",
-  "AES256-GCM-SHA384",
-  "AES128-GCM-SHA256",
-].join(":")
 
 /** How long a session may be resumed without its chain being looked at again. */
 const SESSION_TIMEOUT_S = 300
@@ -65,9 +53,7 @@ export class Terminator {
       ca: material.trustBundle,
       requestCert: true,
       rejectUnauthorized: true,
-      minVersion: "TLSv1.2",
-      maxVersion: "TLSv1.3",
-      ciphers: CIPHERS,
+      ...TLS_FLOOR,
       honorCipherOrder: true,
       // A renegotiation could bring another certificate than the one that was judged, and costs us more than the peer.
       secureOptions: constants.SSL_OP_NO_RENEGOTIATION,

@@ -14,4 +14,6 @@ export interface ApplicationPort {
   readonly upstreamProtocol: "http/1.1" | "h2c"
   /** Names of the Services of this workload, for SNI: a TLS connection for one of them is the mesh's. */
   readonly serviceNames: readonly string[]
+  /** Protocols besides `websocket` that connections may be switched to; nothing after the switch is judged. */
+  readonly upgrades?: readonly string[]
 }

@@ -88,6 +88,7 @@ function readPort(port: Reader): ApplicationPort {
     protocol: port.choice("protocol", ["http", "tcp", "auto"], "auto"),
     upstreamProtocol: port.choice("upstreamProtocol", ["http/1.1", "h2c"], "http/1.1"),
     serviceNames: port.texts("serviceNames"),
+    upgrades: port.texts("upgrades"),
   }
   port.end()
   return result

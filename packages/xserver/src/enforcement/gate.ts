@@ -76,7 +76,7 @@ export class Gate {
    */
   admitTcp(connection: Connection, undeclared: boolean): Admission<TcpJudgement> {
     const { peer, sourceIp, destinationIp, destinationPort, sni } = connection
-    if (undeclared && needsHttp(this.#program, destinationPort)) return this.refuseTcp("http-needed")
+    if (undeclared && needsHttp(this.#program, destinationPort)) return this.refuseProtocol("http-needed")
     const decision = decide(this.#program, {
       peer,
       sourceIp,
@@ -91,7 +91,7 @@ export class Gate {
     return this.#admission({ verdict, stage, decision })
   }
 
-  refuseTcp(fault: ProtocolFault): Admission<ProtocolRefusal> {
+  refuseProtocol(fault: ProtocolFault): Admission<ProtocolRefusal> {
     return this.#admission({ verdict: "deny", stage: "protocol", fault })
   }
 

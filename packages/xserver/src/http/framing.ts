@@ -22,7 +22,11 @@ export const UNTIL_CLOSE: Framing = Object.freeze({ kind: "close" })
 const LENGTH = /^[0-9]{1,15}$/
 
 /** What the headers say, or undefined where they say nothing. */
-function declared(headers: HeaderBlock, minorVersion: number): Framing | undefined | HttpFault {
+function declared(
+  headers: HeaderBlock,
+  minorVersion: number,
+  tabs: "refused" | "taken",
+): Framing | undefined | HttpFault {
   let length: string | undefined
   let encoding: string | undefined
   for (let index = 0; index < headers.size; index++) {
@@ -30,11 +34,11 @@ function declared(headers: HeaderBlock, minorVersion: number): Framing | undefin
     if (kind === FIELD_KIND.contentLength) {
       if (length !== undefined) return "two-lengths"
       length = headers.value(index)
-      if (!LENGTH.test(length) || hasTab(headers, index)) return "bad-length"
+      if (!LENGTH.test(length) || (tabs === "refused" && hasTab(headers, index))) return "bad-length"
     } else if (kind === FIELD_KIND.transferEncoding) {
       if (encoding !== undefined) return "bad-encoding"
       encoding = headers.value(index)
-      if (hasTab(headers, index)) return "bad-encoding"
+      if (tabs === "refused" && hasTab(headers, index)) return "bad-encoding"
     }
   }
   if (encoding !== undefined) {
@@ -47,13 +51,14 @@ function declared(headers: HeaderBlock, minorVersion: number): Framing | undefin
 }
 
 // White space around a value may be a tab (RFC 9110 section 5.6.3), but Node's parser, for one, does not find `chunked`
-// before a tab. Nobody writes these two headers so.
+// before a tab. A proxy before us may read so too, and no client writes these two headers so. Some applications do, and
+// there nobody stands between.
 function hasTab(headers: HeaderBlock, index: number): boolean {
   return headers.line(index).includes("\t")
 }
 
 export function requestFraming(headers: HeaderBlock, minorVersion: number): Framing | HttpFault {
-  return declared(headers, minorVersion) ?? NO_BODY
+  return declared(headers, minorVersion, "refused") ?? NO_BODY
 }
 
 /** `method` is that of the request this answers. */
@@ -63,7 +68,7 @@ export function responseFraming(
   status: number,
   method: string,
 ): Framing | HttpFault {
-  const framing = declared(headers, minorVersion)
+  const framing = declared(headers, minorVersion, "taken")
   if (typeof framing === "string") return framing
   if (method === "HEAD" || status < 200 || status === 204 || status === 304) return NO_BODY
   return framing ?? UNTIL_CLOSE

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Node's parser is what most applications behind us are made of. We may refuse more than it does; we never accept what
-// it refuses, and where both accept, both see the same messages.
+// it refuses, and where both accept, both see the same messages. Two things are ours to know better: methods that Node
+// has no name for, and tabs around a response's length, which no client of ours gets to see.
+import { METHODS } from "node:http"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { mutated, requestText, responseText } from "./testing/messages.js"
@@ -17,6 +19,7 @@ async function agreeOnRequests(text: string): Promise<boolean> {
     const theirs = node.messages[index]
     // Whether a connection goes on is between each client and us; Node does not find an HTTP/1.0 client's `keep-alive`
     // after two spaces, and reads nothing further.
+    if (!METHODS.includes(head.method)) break
     if (node.error === "HPE_CLOSED_CONNECTION" && ours.messages[index - 1]?.head.minorVersion === 0) break
     expect(theirs, `accepted what Node refuses (${node.error})`).toBeDefined()
     expect({ method: head.method, body: body.toString("latin1") }).toEqual({
@@ -73,7 +76,7 @@ describe("responses", () => {
       fc.asyncProperty(mutated(responseText), methods, async (text, method) => {
         const bytes = Buffer.from(text, "latin1")
         const ours = readResponses([bytes], method)
-        const node = await nodeReadsResponse(bytes, method)
+        const node = await nodeReadsResponse(Buffer.from(withoutTabs(text), "latin1"), method)
         const first = ours.messages[0]
         if (first !== undefined && first.head.status >= 200) {
           expect(node.status, `accepted what Node refuses (${node.error})`).toBe(first.head.status)
@@ -102,6 +105,10 @@ describe("responses", () => {
     )
   })
 })
+
+function withoutTabs(response: string): string {
+  return response.replace(/^(content-length|transfer-encoding):[ \t]*(.*?)[ \t]*\r$/gim, "$1: $2\r")
+}
 
 function summarise({ messages, fault, pending }: ReturnType<typeof readRequests> | ReturnType<typeof readResponses>) {
   return {

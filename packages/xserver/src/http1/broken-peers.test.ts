@@ -27,7 +27,7 @@ describe("a malformed request", () => {
     ["POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", 400],
     ["POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", 400],
     ["CONNECT a:1 HTTP/1.1\r\nHost: a:1\r\n\r\n", 405],
-    ["BREW / HTTP/1.1\r\nHost: a\r\n\r\n", 501],
+    ["get / HTTP/1.1\r\nHost: a\r\n\r\n", 501],
     ["GET / HTTP/1.9\r\nHost: a\r\n\r\n", 505],
   ])("%j gets %i, a decision id and the end of the connection", async (text, status) => {
     await start({ application: (incoming, reply) => incoming.resume().on("end", () => reply.end("x")) })

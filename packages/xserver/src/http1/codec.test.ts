@@ -56,6 +56,22 @@ describe("a request", () => {
     expect(requests(`GET / ${version}\r\nHost: a\r\n${headers}\r\n`).messages[0]?.head.upgrade).toBe(upgrade)
   })
 
+  test.each(["FROB", "G3T", "X-Y", "PURGE", "!#$%&'*+-.^_`|~"])("may have any token for its method: %s", method => {
+    expect(requests(`${method} / HTTP/1.1\r\nHost: a\r\n\r\n`).messages[0]?.head.method).toBe(method)
+  })
+
+  it("may come after one empty line, before it and between it and another", () => {
+    const one = "GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+    const text = bytes(`\r\n${one}\r\n${one}${one}`)
+    for (const pieces of [[text], everyByte(text)]) {
+      const { messages, fault } = readRequests(pieces)
+      expect([messages.length, fault]).toEqual([3, undefined])
+    }
+    expect(requests(`${one}\r\n\r\n${one}`)).toMatchObject({ fault: "bad-request-line" })
+    const large = bytes(`\r\n${one}`)
+    expect(readRequests([large], one.length).fault).toBeUndefined()
+  })
+
   it("may have extensions and trailers", () => {
     const text =
       'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: Chunked\r\n\r\n5;a;b=c;d="e f"\r\nhello\r\n00A\r\n0123456789\r\n0;z\r\nX-Sum: 1\r\n\r\n'
@@ -82,6 +98,8 @@ describe("a response", () => {
   test.each([
     ["GET", "200 OK\r\nContent-Length: 5\r\n\r\nhello", "hello"],
     ["GET", `200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${body}`, "hello"],
+    ["GET", "200 OK\r\nContent-Length:\t5 \t\r\n\r\nhello", "hello"],
+    ["GET", `200 OK\r\nTransfer-Encoding:\tchunked\t\r\n\r\n${body}`, "hello"],
     ["HEAD", "200 OK\r\nContent-Length: 5\r\n\r\n", ""],
     ["HEAD", "200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", ""],
     ["GET", "204 No Content\r\n\r\n", ""],

@@ -68,7 +68,7 @@ export class Downstream implements WireUser, Expiring, LiveConnection {
     const standIns = new Map<string, readonly string[]>(OWN_HEADERS.map(name => [name, []]))
     for (const [name, value] of headers) standIns.set(name, [value])
     this.standIns = standIns
-    this.#scanner = new HeadScanner(limits.headerBytes)
+    this.#scanner = new HeadScanner(limits.headerBytes, true)
     this.#reader = new BodyReader(limits.headerBytes, limits.headerLines)
     this.#wire = openWire(accepted.socket, this)
     this.outbox = new Outbox(this.#wire.socket)

@@ -14,17 +14,12 @@ import { type LocalReply, localReplyText, UPSTREAM_REPLIES } from "../http/local
 import type { RequestRecord, UpstreamFailure } from "../observe/meters.js"
 import { chunkStart, lastChunk, trailerLines } from "./chunk.js"
 import type { Downstream } from "./downstream.js"
-import {
-  forwardedUpgrade,
-  type HeaderEdits,
-  keepsRequestTrailer,
-  nominatedNames,
-  requestHeadText,
-} from "./forward-request.js"
+import { type HeaderEdits, keepsRequestTrailer, nominatedNames, requestHeadText } from "./forward-request.js"
 import { connectionLine, framingFor, keepsResponseTrailer, responseHeadText } from "./forward-response.js"
 import type { HeaderBlock } from "./header-block.js"
 import type { RequestHead } from "./request-head.js"
 import type { ResponseHead } from "./response-head.js"
+import { isRefused, upgradeOf } from "./upgrade.js"
 import type { UpstreamCall, UpstreamListener } from "./upstream-exchange.js"
 
 /** `forwarded` to the application, `refused` with a reply yet to be written, `closed` without one. */
@@ -100,7 +95,13 @@ export class Exchange implements UpstreamListener {
     }
     if (nominated !== undefined) head.headers.remove(nominated)
     const upstream = services.upstreamFor(accepted.port)
-    const upgrade = upstream.upgrades ? forwardedUpgrade(head) : undefined
+    const upgrade = upstream.upgrades ? upgradeOf(head, accepted.port.upgrades ?? []) : undefined
+    if (isRefused(upgrade)) {
+      this.#admission = services.gate.refuseProtocol("upgrade")
+      const lines = this.#downstream.decisionLine(this.#admission.decisionId)
+      this.#refusal = { status: 403, body: "upgrade not allowed", lines }
+      return "refused"
+    }
     this.#edits = judgement.edits
     this.#requestId = requestId(head.headers.has(FIELD_KIND.requestId) ? head.headers.get("x-request-id") : undefined)
     const { target, edits } = judgement

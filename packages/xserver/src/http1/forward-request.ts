@@ -130,13 +130,3 @@ export function nominatedNames(headers: HeaderBlock): readonly string[] | undefi
   }
   return nominated
 }
-
-/** Protocols through which requests would come that nobody judges: HTTP itself, or TLS around it. */
-const NEVER_UPGRADED = /^(?:h2c?|http|tls)(?:$|\/)/i
-
-/** The protocols the application may be asked to switch to; undefined for none. */
-export function forwardedUpgrade({ upgrade, framing }: RequestHead): string | undefined {
-  if (upgrade === undefined || framing.kind === "chunked" || (framing.kind === "length" && framing.length > 0)) return
-  const protocols = upgrade.split(",").map(protocol => protocol.trim())
-  return protocols.some(protocol => protocol === "" || NEVER_UPGRADED.test(protocol)) ? undefined : upgrade
-}

@@ -31,6 +31,7 @@ export function responseHeadText(
   removeNominated(headers)
   let text = `HTTP/1.1 ${status} ${response.reason}\r\n`
   let encoded = framing === "chunked"
+  let length = ""
   let from = 0
   let until = 0
   for (let index = 0; index < headers.size; index++) {
@@ -38,6 +39,11 @@ export function responseHeadText(
     // The answer to HEAD says how the content would have come (RFC 9110 section 9.3.2).
     if (kind === FIELD_KIND.transferEncoding && request.method === "HEAD" && request.minorVersion === 1) encoded = true
     if (!keeps(kind, status)) continue
+    if (kind === FIELD_KIND.contentLength && headers.line(index).includes("\t")) {
+      // Not every client finds a number beside a tab.
+      length = `content-length: ${headers.value(index)}\r\n`
+      continue
+    }
     const start = headers.lineStart(index)
     if (start !== until) {
       text += headers.text.slice(from, until)
@@ -47,7 +53,7 @@ export function responseHeadText(
   }
   text += headers.text.slice(from, until)
   if (encoded) text += "transfer-encoding: chunked\r\n"
-  return `${text}${connection}\r\n`
+  return `${text}${length}${connection}\r\n`
 }
 
 function keeps(kind: FieldKind, status: number): boolean {

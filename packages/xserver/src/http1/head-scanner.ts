@@ -9,9 +9,12 @@ import { READ_BUFFER, READ_VIEW } from "../http/read-buffer.js"
 
 const FIRST_CAPACITY = 1_024
 const WORD = 4
+const EMPTY_LINE = 2
 
 export class HeadScanner {
   readonly #maxBytes: number
+  readonly #skipsEmptyLine: boolean
+  #skipped = false
   #kept: Buffer | undefined
   #length = 0
   #afterCr = false
@@ -21,8 +24,10 @@ export class HeadScanner {
   #printable = false
   #fault: HttpFault = "bad-line-end"
 
-  constructor(maxBytes: number) {
+  /** Before a request one empty line is skipped (RFC 9112 section 2.2): some clients end a body with one too many. */
+  constructor(maxBytes: number, skipsEmptyLine = false) {
     this.#maxBytes = maxBytes
+    this.#skipsEmptyLine = skipsEmptyLine
   }
 
   /** The whole head with the empty line that ends it, once `scan` has found it. */
@@ -45,8 +50,9 @@ export class HeadScanner {
   }
 
   /** Where the bytes after the head begin; -1 where more is needed, -2 where there is a fault. */
-  scan(bytes: Buffer, from: number, to: number): number {
-    const limit = Math.min(to, from + this.#maxBytes - this.#length)
+  scan(bytes: Buffer, first: number, to: number): number {
+    let from = first
+    let limit = Math.min(to, from + this.#maxBytes - this.#length)
     let afterCr = this.#afterCr
     let lineEmpty = this.#lineEmpty
     const inReadBuffer = bytes === READ_BUFFER
@@ -54,7 +60,11 @@ export class HeadScanner {
       const byte = bytes[at] ?? 0
       if (byte === LF) {
         if (!afterCr) return this.#refuse("bad-line-end")
-        if (lineEmpty) return this.#finish(bytes, from, at + 1)
+        if (lineEmpty) {
+          if (!this.#skips(at + 1 - from)) return this.#finish(bytes, from, at + 1)
+          from = at + 1
+          limit = Math.min(to, from + this.#maxBytes)
+        }
         afterCr = false
         lineEmpty = true
       } else if (afterCr) {
@@ -83,6 +93,14 @@ export class HeadScanner {
     this.#controls = false
   }
 
+  /** Whether what ends here, so many bytes after what is kept, is an empty line to be skipped. */
+  #skips(length: number): boolean {
+    if (!this.#skipsEmptyLine || this.#skipped || this.#length + length !== EMPTY_LINE) return false
+    this.reset()
+    this.#skipped = true
+    return true
+  }
+
   #finish(bytes: Buffer, from: number, end: number): number {
     if (this.#kept === undefined) {
       this.#text = bytes.toString("latin1", from, end)
@@ -91,6 +109,7 @@ export class HeadScanner {
       this.#text = this.#kept.toString("latin1", 0, this.#length)
     }
     this.#printable = !this.#controls
+    this.#skipped = false
     this.reset()
     return end
   }
@@ -101,6 +120,7 @@ export class HeadScanner {
   }
 
   #keep(bytes: Buffer, from: number, to: number): void {
+    if (from === to) return
     const needed = this.#length + to - from
     if (this.#kept === undefined || this.#kept.length < needed) {
       // Doubling, so that a head sent byte by byte costs no more than its size.

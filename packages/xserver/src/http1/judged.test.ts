@@ -131,6 +131,34 @@ describe("a refusal", () => {
   })
 })
 
+describe("what a request does not say", () => {
+  const rule = (action: string, operation: object) =>
+    document("AuthorizationPolicy", { action, rules: [{ to: [{ operation }] }] })
+
+  test.each([
+    ["a host, where every host is allowed", rule("ALLOW", { hosts: ["*"] }), "GET / HTTP/1.0\r\n\r\n", 403],
+    ["a host, where all but one are denied", rule("DENY", { notHosts: ["a"] }), "GET / HTTP/1.0\r\n\r\n", 403],
+    ["a host, where nobody asks", rule("ALLOW", { methods: ["GET"] }), "GET / HTTP/1.0\r\n\r\n", 200],
+    ["a path, where all are denied", rule("DENY", { paths: ["/*"] }), "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", 403],
+    ["a path, where one is denied", rule("DENY", { paths: ["/a"] }), "OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", 200],
+  ])("is not there: %s", async (_, policy, text, status) => {
+    await start({ documents: [policy] })
+    const client = await rig.client()
+    expect(await client.send(text).response()).toMatch(new RegExp(`^HTTP/1.1 ${status} `))
+  })
+
+  it("is judged where a method is one that nobody knows", async () => {
+    await start({
+      raw: socket => socket.on("data", () => socket.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")),
+    })
+    const client = await rig.client()
+    const request = "BREW /pot HTTP/1.1\r\nHost: a\r\n\r\n"
+    expect(await client.send(request).response()).toMatch(/^HTTP\/1.1 200 /)
+    rig.enforce(rule("DENY", { notMethods: ["GET"] }))
+    expect(await client.send(`\r\n${request}`).response()).toMatch(/^HTTP\/1.1 403 /)
+  })
+})
+
 describe("a token", () => {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" })
   const jwks = JSON.stringify({ keys: [{ ...publicKey.export({ format: "jwk" }), kid: "k" }] })

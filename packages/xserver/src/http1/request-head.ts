@@ -2,11 +2,11 @@
 // A request's line and headers, read strictly (RFC 9112): a value that is safe to forward and means one thing, or the
 // fault for which it is refused. Never throws.
 
-import { METHODS } from "node:http"
 import { CR, LF } from "../http/characters.js"
 import type { HttpFault } from "../http/fault.js"
 import { FIELD_KIND } from "../http/field-kind.js"
 import { type Framing, requestFraming } from "../http/framing.js"
+import { methodFault } from "../http/method.js"
 import { isHost, parseTarget } from "../http/target.js"
 import { type HeaderBlock, parseHeaderLines } from "./header-block.js"
 
@@ -27,10 +27,6 @@ export interface RequestHead {
   readonly expectsContinue: boolean
 }
 
-// The methods Node's parser knows. One it does not know would be an error at most applications anyway, and here it
-// would let bytes that are no HTTP get as far as a policy.
-const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS)
-
 /** `printable` as the scanner found it. */
 export function parseRequestHead(text: string, maxLines: number, printable = false): RequestHead | HttpFault {
   const methodEnd = text.indexOf(" ")
@@ -41,8 +37,8 @@ export function parseRequestHead(text: string, maxLines: number, printable = fal
   if (minorVersion === undefined) return "bad-request-line"
   if (minorVersion < 0) return "bad-version"
   const method = text.slice(0, methodEnd)
-  if (!KNOWN_METHODS.has(method)) return "unknown-method"
-  if (method === "CONNECT") return "connect-refused"
+  const refused = methodFault(method)
+  if (refused !== undefined) return refused
   const target = parseTarget(method, text.slice(methodEnd + 1, targetEnd))
   if (target === undefined) return "bad-target"
   const headers = parseHeaderLines(text, lineEnd + 2, maxLines, printable)

@@ -112,7 +112,6 @@ const CHUNKS: readonly Row[] = [
 ]
 
 const LINES: readonly Row[] = [
-  ["a leading line end", `\r\n${SMUGGLED}`, "bad-request-line"],
   ["a leading LF", `\n${SMUGGLED}`, "bad-line-end"],
   ["a leading space", ` ${SMUGGLED}`, "bad-request-line"],
   ["a bare LF after the request line", "GET / HTTP/1.1\nHost: a\r\n\r\n", "bad-line-end"],
@@ -130,7 +129,9 @@ const LINES: readonly Row[] = [
   ["HTTP/1.2", "GET / HTTP/1.2\r\nHost: a\r\n\r\n", "bad-version"],
   ["HTTP/2.0", "PRI * HTTP/2.0\r\n\r\n", "bad-version"],
   ["a method in lower case", "get / HTTP/1.1\r\nHost: a\r\n\r\n", "unknown-method"],
-  ["a method nobody knows", "G3T / HTTP/1.1\r\nHost: a\r\n\r\n", "unknown-method"],
+  ["a method in mixed case", "Post / HTTP/1.1\r\nHost: a\r\n\r\n", "unknown-method"],
+  ["a method that is no token", "G@T / HTTP/1.1\r\nHost: a\r\n\r\n", "bad-request-line"],
+  ["two empty lines before a request", "\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n", "bad-request-line"],
   ["CONNECT", "CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n", "connect-refused"],
   ["a target without slash", "GET x HTTP/1.1\r\nHost: a\r\n\r\n", "bad-target"],
   ["a star without OPTIONS", "GET * HTTP/1.1\r\nHost: a\r\n\r\n", "bad-target"],

@@ -13,8 +13,8 @@ const start = async (options: RigOptions = {}): Promise<void> => {
   rig = await Rig.start(options)
 }
 
-const UPGRADE = "GET /chat HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"
-const SWITCH = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"
+const UPGRADE = "GET /chat HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+const SWITCH = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
 
 /** Switches, then does this. */
 const switching = (then: (socket: Socket) => void) => (socket: Socket) =>
@@ -58,7 +58,7 @@ it("passes on what the client sent ahead of the switch, and what came with it", 
   client.send(`${UPGRADE}early`)
   await client.until(({ received }) => received.includes("<early>"))
   expect(client.received).toMatch(
-    /^HTTP\/1.1 101 Switching Protocols\r\nUpgrade: x\r\nconnection: upgrade\r\n\r\nhello<early>$/,
+    /^HTTP\/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nconnection: upgrade\r\n\r\nhello<early>$/,
   )
 })
 
@@ -146,19 +146,46 @@ it("takes what follows a declined switch for the next request", async () => {
   expect(await client.response()).toMatch(/\/next$/)
 })
 
-test.each(["h2c", "HTTP/2.0", "TLS/1.0", "websocket, h2c"])("never asks to switch to %s", async protocol => {
+const asking = (protocol: string) =>
+  `GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: ${protocol}\r\nHTTP2-Settings: AA\r\n\r\n`
+
+/** The head that the application gets; undefined where it gets none. */
+async function asked(protocol: string, options: RigOptions = {}): Promise<string> {
   let seen = ""
   await start({
+    ...options,
     raw: socket =>
       socket.on("data", data => {
-        seen = data.toString()
+        seen = data.toString().toLowerCase()
         socket.write("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
       }),
   })
   const client = await rig.client()
-  client.send(
-    `GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: ${protocol}\r\nHTTP2-Settings: AA\r\n\r\n`,
-  )
-  await client.response()
-  expect(seen.toLowerCase()).not.toMatch(/upgrade|http2-settings/)
+  const answer = await client.send(asking(protocol)).response()
+  expect(answer).toMatch(seen === "" ? /^HTTP\/1.1 403 Forbidden[\s\S]*x-merlon-decision: / : /^HTTP\/1.1 200 /)
+  expect(seen).not.toContain("http2-settings")
+  return seen
+}
+
+test.each(["h2c", "HTTP/2.0", "TLS/1.0"])("goes on without a switch to %s", async protocol => {
+  expect(await asked(protocol)).toMatch(/^get \/ http\/1.1\r\n(?![\s\S]*upgrade)/)
+})
+
+test.each(["spdy/3.1", "tcp", "x", "websocket2", "xwebsocket", "x, h2c"])("refuses a switch to %s", async protocol => {
+  expect(await asked(protocol)).toBe("")
+  expect(rig.meters.records[0]).toMatchObject({ status: 403, judgement: { stage: "protocol", fault: "upgrade" } })
+})
+
+test.each([
+  ["WebSocket", [], "websocket"],
+  ["websocket, h2c, x", [], "websocket"],
+  ["SPDY/3.1", ["spdy"], "spdy/3.1"],
+  ["spdy/3.1", ["SPDY/3.1"], "spdy/3.1"],
+  ["tcp, x", ["x"], "x"],
+])("asks the application to switch to %s where the port names %j", async (protocol, upgrades, expected) => {
+  expect(await asked(protocol, { port: { upgrades } })).toContain(`upgrade: ${expected}\r\n`)
+})
+
+test.each(["h2c", "http/2.0"])("never switches to %s, even where the port names it", async protocol => {
+  expect(await asked(protocol, { port: { upgrades: [protocol] } })).not.toContain("upgrade")
 })

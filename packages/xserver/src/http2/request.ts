@@ -3,17 +3,15 @@
 // forwarded by the same code. Every name and value goes through the strict header parser: what HTTP/2 can frame and
 // HTTP/1.1 cannot must not become a second request behind the first (RFC 9113 section 10.3).
 
-import { METHODS } from "node:http"
 import type { HttpFault } from "../http/fault.js"
 import { FIELD_KIND } from "../http/field-kind.js"
 import { CHUNKED, NO_BODY, requestFraming } from "../http/framing.js"
+import { methodFault } from "../http/method.js"
 import { isHost, parseTarget } from "../http/target.js"
 import { parseHeaderLines } from "../http1/header-block.js"
 import type { RequestHead } from "../http1/request-head.js"
 import type { Limits } from "../limits.js"
 import type { HeaderList } from "./application/application.js"
-
-const KNOWN_METHODS: ReadonlySet<string> = new Set(METHODS)
 
 /** `raw` is names and values in turn; `ended` where the headers end the stream. */
 export function readRequest(
@@ -47,9 +45,10 @@ export function readRequest(
   }
   const method = pseudo.get(":method") ?? ""
   const path = pseudo.get(":path") ?? ""
-  if (!KNOWN_METHODS.has(method)) return "unknown-method"
+  const refused = methodFault(method)
+  if (refused !== undefined) return refused
   // With `:protocol` it would be a WebSocket (RFC 8441), which we never offer to carry in this way.
-  if (method === "CONNECT" || pseudo.has(":protocol")) return "connect-refused"
+  if (pseudo.has(":protocol")) return "connect-refused"
   const authority = pseudo.get(":authority") ?? host
   if (authority === undefined || authority === "") return "no-host"
   // RFC 9113 section 8.3.1: a Host that differs from the authority makes the request malformed.

@@ -52,7 +52,7 @@ export type TcpJudgement =
     }
   | ProtocolRefusal
 
-/** What came over an undeclared port is not what may pass there. */
+/** What a connection carries, or asks to be switched to, is not what may pass there. */
 export interface ProtocolRefusal {
   readonly verdict: "deny"
   readonly stage: "protocol"
@@ -62,9 +62,9 @@ export interface ProtocolRefusal {
 /**
  * `undecided`: time was up before the first bytes told. `http-needed`: a policy in force judges HTTP, and this is none.
  * `hidden-request`: what an HTTP server could read as a request, inside something else. `http-answer`: the application
- * turned out to speak HTTP on a connection that does not.
+ * turned out to speak HTTP on a connection that does not. `upgrade`: a switch to a protocol that the port does not name.
  */
-export type ProtocolFault = "undecided" | "http-needed" | "hidden-request" | "http-answer"
+export type ProtocolFault = "upgrade" | "undecided" | "http-needed" | "hidden-request" | "http-answer"
 
 export interface Meters {
   connectionOpened(port: number): void

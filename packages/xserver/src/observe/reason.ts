@@ -7,6 +7,7 @@ import type { ProtocolFault, RequestRecord } from "./meters.js"
 export type Judged = NonNullable<RequestRecord["judgement"]>
 
 const PROTOCOL_FAULTS: { readonly [fault in ProtocolFault]: string } = {
+  upgrade: "the port does not allow this upgrade; name the protocol in its `upgrades`",
   undecided: "the first bytes did not tell in time what the connection carries",
   "http-needed": "a policy of this port judges HTTP, and the connection carries something else; declare the port `tcp`",
   "hidden-request": "what an HTTP server could read as a request came in a connection that is not HTTP",

@@ -51,7 +51,7 @@ class Tunnel {
     if (!undeclared) return
     this.#hidden = new HiddenRequest()
     if (this.#admission.judgement.verdict === "allow" && this.#hidden.foundIn(accepted.head)) {
-      this.#admission = options.gate.refuseTcp("hidden-request")
+      this.#admission = options.gate.refuseProtocol("hidden-request")
     }
   }
 
@@ -144,7 +144,7 @@ class Tunnel {
   }
 
   #refuseProtocol(fault: ProtocolFault): void {
-    this.#admission = this.#options.gate.refuseTcp(fault)
+    this.#admission = this.#options.gate.refuseProtocol(fault)
     // Not `end`: an application that has half a line must not take it for a whole one.
     this.#upstream?.resetAndDestroy()
     this.#refuse()

@@ -4,6 +4,7 @@
 import { type ClientRequest, Agent as HttpAgent, type IncomingMessage, request as requestHttp } from "node:http"
 import { Agent as HttpsAgent, request as requestHttps } from "node:https"
 import { createInterface } from "node:readline"
+import { TLS_FLOOR } from "@merlon/identity"
 import { type Api, ApiFailure, type ApiRequest, failureOf } from "./api.js"
 import { readWarnings } from "./warning-header.js"
 
@@ -120,6 +121,7 @@ export class HttpsApi implements Api {
       url.protocol === "https:"
         ? new HttpsAgent({
             keepAlive: true,
+            ...TLS_FLOOR,
             rejectUnauthorized: !insecure,
             ...(serverName === undefined ? {} : { servername: serverName }),
             ...(ca === undefined ? {} : { ca }),

@@ -36,7 +36,7 @@ function readMessages<Head extends { readonly framing: Framing; readonly keepAli
   parse: (text: string) => Head | HttpFault,
   maxBytes: number,
 ): ReadResult<Head> {
-  const scanner = new HeadScanner(maxBytes)
+  const scanner = new HeadScanner(maxBytes, true)
   const reader = new BodyReader(maxBytes, MAX_LINES)
   const messages: ReadMessage<Head>[] = []
   let head: Head | undefined

@@ -29,6 +29,7 @@ export interface RigOptions {
   readonly documents?: readonly PolicyDocument[]
   readonly mesh?: Partial<MeshConfig>
   readonly limits?: Partial<Limits>
+  readonly port?: Partial<ApplicationPort>
   /** As if the peer had proved this. */
   readonly certificate?: PeerCertificate
   /** How the connections are handed over; reading a first piece, as sniffing does, where nothing is said. */
@@ -134,6 +135,7 @@ export class Rig {
       protocol: "http",
       upstreamProtocol: "http/1.1",
       serviceNames: [],
+      ...options.port,
     }
     this.#front.on("connection", socket => {
       const hand = (head: Buffer) => handle(acceptedOf(socket, head, port, options.certificate))

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// The least that a TLS connection of ours is made of, whichever side we are on: TLS 1.3, or 1.2 with forward secrecy. With
+// static RSA whoever gets hold of a key later reads everything that was recorded before.
+
+export const TLS_FLOOR = {
+  minVersion: "TLSv1.2",
+  ciphers: [
+    "TLS_AES_256_GCM_SHA384",
+    "TLS_CHACHA20_POLY1305_SHA256",
+    "TLS_AES_128_GCM_SHA256",
+    "ECDHE-ECDSA-AES256-GCM-SHA384",
+    "ECDHE-RSA-AES256-GCM-SHA384",
+    "ECDHE-ECDSA-CHACHA20-POLY1305",
+    "ECDHE-RSA-CHACHA20-POLY1305",
+    "ECDHE-ECDSA-AES128-GCM-SHA256",
+    "ECDHE-RSA-AES128-GCM-SHA256",
+  ].join(":"),
+} as const

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// Any token is a method (RFC 9110 section 9.1), and it is compared with regard to case. What differs from a common method
+// only in case is refused: a rule on `POST` would not see `post`, and some applications would take it for the same.
+
+import { METHODS } from "node:http"
+import { TOKEN } from "./characters.js"
+import type { HttpFault } from "./fault.js"
+
+const COMMON: ReadonlySet<string> = new Set(METHODS)
+
+/** Undefined where a request with it can be judged and forwarded. */
+export function methodFault(method: string): HttpFault | undefined {
+  if (method === "CONNECT") return "connect-refused"
+  if (COMMON.has(method)) return undefined
+  if (method === "") return "bad-request-line"
+  for (let at = 0; at < method.length; at++) {
+    if (TOKEN[method.charCodeAt(at)] !== 1) return "bad-request-line"
+  }
+  return COMMON.has(method.toUpperCase()) ? "unknown-method" : undefined
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// To which other protocols a connection may be switched (RFC 9110 section 7.8). Nothing after a switch is judged, so what
+// passes is named: `websocket`, and what the port's configuration adds.
+
+import type { RequestHead } from "./request-head.js"
+
+const REFUSED = Symbol("refused")
+
+/** Hops that speak HTTP/1.1 offer these by themselves (some clients with every request) and go on without. */
+const IGNORED = /^(?:h2c?|http|tls)(?:$|\/)/i
+
+/**
+ * The protocols the application may be asked to switch to; undefined where the request goes on as it is. `allowed` are
+ * those of the port, compared without regard to case, with or without their version.
+ */
+export function upgradeOf({ upgrade, framing }: RequestHead, allowed: readonly string[]): string | undefined | Refused {
+  if (upgrade === undefined || framing.kind === "chunked" || (framing.kind === "length" && framing.length > 0)) return
+  const offered = upgrade
+    .split(",")
+    .map(protocol => protocol.trim())
+    // Requests would come through these that nobody judges: never, whatever is configured.
+    .filter(protocol => protocol !== "" && !IGNORED.test(protocol))
+  if (offered.length === 0) return undefined
+  const passing = offered.filter(protocol => isAllowed(protocol.toLowerCase(), allowed))
+  return passing.length === 0 ? REFUSED : passing.join(", ")
+}
+
+export type Refused = typeof REFUSED
+
+export function isRefused(upgrade: string | undefined | Refused): upgrade is Refused {
+  return upgrade === REFUSED
+}
+
+function isAllowed(protocol: string, allowed: readonly string[]): boolean {
+  const name = protocol.split("/", 1)[0]
+  return protocol === "websocket" || allowed.some(entry => [protocol, name].includes(entry.toLowerCase()))
+}
