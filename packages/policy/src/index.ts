@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public face of the judgement: everything other packages may use, in reading order.
 
-export { analyze } from "./analysis/analyze.js"
+export { type AnalysisOptions, analysis, analyze } from "./analysis/analyze.js"
 export { type AnalysisFinding, FINDINGS, type FindingCode, type Severity } from "./analysis/finding.js"
 export type { KnownWorkload } from "./analysis/policy-set.js"
 export { type AuthorizationStage, type Decision, responseDetails, type Verdict } from "./authorization/decision.js"

@@ -12,8 +12,10 @@ import { tokensMissing, tokensNotRequired, unknownIssuers } from "./checks/token
 import { anonymous, foreignTrustDomains, hostsWithoutPort, strayDashes, widensOnTcp } from "./checks/traps.js"
 import type { AnalysisFinding, Severity } from "./finding.js"
 import { type KnownWorkload, PolicySet } from "./policy-set.js"
+import { DEFAULT_STEPS, finish, type Steps, Work } from "./work.js"
 
-const CHECKS: readonly ((set: PolicySet) => readonly AnalysisFinding[])[] = [
+const CHECKS: readonly ((set: PolicySet, work: Work) => Steps<readonly AnalysisFinding[]>)[] = [
+  (set, work) => set.layOut(work),
   tokensMissing,
   contradictions,
   unselected,
@@ -31,18 +33,40 @@ const CHECKS: readonly ((set: PolicySet) => readonly AnalysisFinding[])[] = [
 
 const RANK: Readonly<Record<Severity, number>> = { error: 0, warning: 1, info: 2 }
 
-/** Without `workloads` the checks that need to know what runs are left out. */
-export function analyze(
+export interface AnalysisOptions {
+  /** Without them the checks that need to know what runs are left out. */
+  readonly workloads?: readonly KnownWorkload[] | undefined
+  /** How much each check may do; what it did not get to is a finding `analysis-limited`. */
+  readonly steps?: number | undefined
+}
+
+/** The analysis in turns of about a millisecond: whoever runs it may do other things in between, or stop. */
+export function* analysis(
   documents: readonly PolicyDocument[],
   mesh: MeshConfig,
-  workloads?: readonly KnownWorkload[],
-): readonly AnalysisFinding[] {
+  { workloads, steps = DEFAULT_STEPS }: AnalysisOptions = {},
+): Steps<readonly AnalysisFinding[]> {
   const set = new PolicySet(documents, mesh, workloads)
-  return CHECKS.flatMap(check => check(set)).sort(
+  const found: AnalysisFinding[] = []
+  for (const check of CHECKS) {
+    found.push(...(yield* check(set, new Work(steps))))
+    yield
+  }
+  return found.sort(
     (a, b) =>
       RANK[a.severity] - RANK[b.severity] ||
       compareText(a.namespace, b.namespace) ||
       compareText(a.name, b.name) ||
       compareText(a.path, b.path),
   )
+}
+
+/** The whole analysis at once, for whoever has nothing else to do. */
+export function analyze(
+  documents: readonly PolicyDocument[],
+  mesh: MeshConfig,
+  workloads?: readonly KnownWorkload[],
+  steps?: number,
+): readonly AnalysisFinding[] {
+  return finish(analysis(documents, mesh, { workloads, steps }))
 }

@@ -12,6 +12,8 @@ import type {
 } from "../resources/document.js"
 import { isShadow } from "../selection/shadow.js"
 import { byAge, selects, type Workload } from "../selection/workload.js"
+import type { AnalysisFinding } from "./finding.js"
+import type { Steps, Work } from "./work.js"
 
 export interface KnownWorkload extends Workload {
   /** The workload's own ports, where they are known. */
@@ -26,6 +28,8 @@ export interface AnalysedRule {
   readonly action: "ALLOW" | "DENY" | "AUDIT"
   readonly shadow: boolean
   readonly scope: Scope
+  /** What looking at each of its alternatives with all its conditions costs. */
+  readonly size: number
 }
 
 /** A rule is laid out once for all workloads it reaches; what is compared of it does not depend on their issuers. */
@@ -41,7 +45,7 @@ export class PolicySet {
   readonly authorizationPolicies: readonly AuthorizationPolicy[]
   readonly requestAuthentications: readonly RequestAuthentication[]
   readonly peerAuthentications: readonly PeerAuthentication[]
-  readonly rules: readonly AnalysedRule[]
+  readonly #rules: AnalysedRule[] = []
   readonly #scopes = new Map<PolicyDocument, Scope>()
   readonly #reached = new Map<Scope, readonly KnownWorkload[]>()
   readonly #ports = new Map<Scope, ReadonlySet<number> | undefined>()
@@ -55,7 +59,22 @@ export class PolicySet {
     this.authorizationPolicies = documents.filter(document => document.kind === "AuthorizationPolicy").sort(byAge)
     this.requestAuthentications = documents.filter(document => document.kind === "RequestAuthentication").sort(byAge)
     this.peerAuthentications = documents.filter(document => document.kind === "PeerAuthentication").sort(byAge)
-    this.rules = this.authorizationPolicies.flatMap(policy => this.#rulesOf(policy))
+  }
+
+  /** All rules, once they are laid out. */
+  get rules(): readonly AnalysedRule[] {
+    return this.#rules
+  }
+
+  /** Compiling is the dear part of the layout, so it can be put aside like any check. */
+  *layOut(work: Work): Steps<readonly AnalysisFinding[]> {
+    for (const policy of this.authorizationPolicies) {
+      const rules = this.#rulesOf(policy)
+      this.#rules.push(...rules)
+      for (const { size } of rules) work.spend(size)
+      if (work.due) yield
+    }
+    return []
   }
 
   /** The same object for the same policy. */
@@ -85,20 +104,38 @@ export class PolicySet {
   }
 
   #rulesOf(policy: AuthorizationPolicy): readonly AnalysedRule[] {
-    const { metadata, spec } = policy
-    const ref = { namespace: metadata.namespace, name: metadata.name }
+    const { spec } = policy
     const shadow = isShadow(policy, this.mesh)
     const scope = this.scopeOf(policy)
-    return (spec.rules ?? []).map((rule, index) => ({
+    return compiledRules(policy, this.mesh).map((compiled, index) => ({
       policy,
       index,
       at: `spec.rules[${index}]`,
-      compiled: compileRule(ref, index, rule, this.mesh, ANY_WORKLOAD),
+      compiled,
       action: spec.action ?? "ALLOW",
       shadow,
       scope,
+      size: sizeOf(compiled),
     }))
   }
+}
+
+// A stored policy is compared again with every write of anybody's; it is compiled once as long as it is the same object.
+const COMPILED = new WeakMap<MeshConfig, WeakMap<AuthorizationPolicy, readonly CompiledRule[]>>()
+
+function compiledRules(policy: AuthorizationPolicy, mesh: MeshConfig): readonly CompiledRule[] {
+  const known = COMPILED.get(mesh) ?? new WeakMap<AuthorizationPolicy, readonly CompiledRule[]>()
+  COMPILED.set(mesh, known)
+  const ref = { namespace: policy.metadata.namespace, name: policy.metadata.name }
+  const rules =
+    known.get(policy) ?? (policy.spec.rules ?? []).map((rule, i) => compileRule(ref, i, rule, mesh, ANY_WORKLOAD))
+  known.set(policy, rules)
+  return rules
+}
+
+function sizeOf({ from, to, when }: CompiledRule): number {
+  const criteria = [...from.flat(), ...to.flat(), ...when]
+  return criteria.reduce((sum, { values }) => sum + values.length, 1) + (from.length + to.length) * when.length
 }
 
 /** What was made for the key before, or is made now. */

@@ -7,11 +7,12 @@ import { meshConfig } from "../mesh/config.js"
 import type { Rule } from "../resources/authorization-policy/definition.js"
 import { scopeContains } from "./policy-set.js"
 import { ruleCovers } from "./rule-covers.js"
-import { Work } from "./work.js"
+import { finish, Work } from "./work.js"
 
 const mesh = meshConfig()
 const compiled = (rule: Rule) => compileRule({ namespace: "foo", name: "p" }, 0, rule, mesh, attributeTable(new Set()))
-const covers = (wide: Rule, narrow: Rule, work = new Work()) => ruleCovers(compiled(wide), compiled(narrow), work)
+const covers = (wide: Rule, narrow: Rule, work = new Work()) =>
+  finish(ruleCovers(compiled(wide), compiled(narrow), work))
 
 describe("one rule covers another", () => {
   const either: Rule = { to: [{ operation: { paths: ["/a"] } }, { operation: { methods: ["GET"] } }] }

@@ -4,34 +4,56 @@
 
 import type { Clause, Criterion } from "../authorization/criterion.js"
 import type { RuleParts } from "../authorization/rule.js"
-import type { Work } from "./work.js"
+import type { Steps, Work } from "./work.js"
 
-export function ruleCovers(wide: RuleParts, narrow: RuleParts, work: Work): boolean {
+export function* ruleCovers(wide: RuleParts, narrow: RuleParts, work: Work): Steps<boolean> {
   return (
-    listCovers(wide.from, narrow.from, narrow.when, work) &&
-    listCovers(wide.to, narrow.to, narrow.when, work) &&
-    clauseCovers(wide.when, narrow.when, work)
+    (yield* listCovers(wide.from, narrow.from, narrow.when, work)) &&
+    (yield* listCovers(wide.to, narrow.to, narrow.when, work)) &&
+    (yield* clauseCovers(wide.when, narrow.when, work))
   )
 }
 
 /** Each alternative of the narrow list, taken with its conditions, lies within some alternative of the wide one. */
-function listCovers(wide: readonly Clause[], narrow: readonly Clause[], conditions: Clause, work: Work): boolean {
+function* listCovers(
+  wide: readonly Clause[],
+  narrow: readonly Clause[],
+  conditions: Clause,
+  work: Work,
+): Steps<boolean> {
   if (wide.length === 0) return true
-  const alternatives = narrow.length === 0 ? [[]] : narrow
-  return alternatives.every(alternative => {
-    const given = [...alternative, ...conditions]
-    return wide.some(clause => clauseCovers(clause, given, work))
-  })
+  for (const alternative of narrow.length === 0 ? [[]] : narrow) {
+    if (!(yield* someCovers(wide, [...alternative, ...conditions], work))) return false
+  }
+  return true
 }
 
-function clauseCovers(wide: Clause, narrow: Clause, work: Work): boolean {
-  return wide.every(criterion => narrow.some(other => criterionFollows(criterion, other, work)))
+function* someCovers(wide: readonly Clause[], given: Clause, work: Work): Steps<boolean> {
+  for (const clause of wide) if (yield* clauseCovers(clause, given, work)) return true
+  return false
+}
+
+function* clauseCovers(wide: Clause, narrow: Clause, work: Work): Steps<boolean> {
+  for (const criterion of wide) if (!(yield* followsFromSome(criterion, narrow, work))) return false
+  return true
+}
+
+function* followsFromSome(wanted: Criterion, given: Clause, work: Work): Steps<boolean> {
+  for (const criterion of given) {
+    if (work.exhausted) return false
+    if (yield* criterionFollows(wanted, criterion, work)) return true
+  }
+  return false
 }
 
 /** Whether `wanted` holds wherever `given` does. */
-function criterionFollows(wanted: Criterion, given: Criterion, work: Work): boolean {
+function* criterionFollows(wanted: Criterion, given: Criterion, work: Work): Steps<boolean> {
   const { attribute, negated } = wanted
   if (!work.spend(1) || attribute.name !== given.attribute.name || negated !== given.negated) return false
-  const [outer, inner] = negated ? [given.values, wanted.values] : [wanted.values, given.values]
-  return inner.every(value => outer.some(cover => work.spend(1) && attribute.covers(cover, value)))
+  const [outer, inner] = negated ? [given.extents, wanted.extents] : [wanted.extents, given.extents]
+  for (const narrow of inner) {
+    if (work.due) yield
+    if (!outer.some(wide => work.spend(1) && wide.covers(narrow))) return false
+  }
+  return true
 }

@@ -1,29 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
-// How much one check may do. Comparing rules with each other is quadratic, and whoever may write a policy may write a
-// large one; a check that runs out says so instead of keeping people waiting.
+// How much an analysis may do, and where it can be put aside. Comparing rules with each other is quadratic, and whoever
+// may write a policy may write a large one: checks are generators that yield within bounded steps, so that whoever runs
+// them may do other things in between or stop, and a check that runs out says so instead of keeping people waiting.
 
 import type { PolicyDocument } from "../resources/document.js"
 import { type AnalysisFinding, analysisFinding } from "./finding.js"
 
-/** Comparisons of one value, or of one rule, with another: a second or two. */
-const STEPS = 4_000_000
+/** Comparisons of one value, or of one rule, with another; some tenths of a second. */
+export const DEFAULT_STEPS = 4_000_000
+/** Steps between two places where an analysis can be put aside: about a millisecond. */
+const SLICE = 10_000
 
 export class Work {
   #left: number
+  #slice = SLICE
 
-  constructor(steps = STEPS) {
+  constructor(steps = DEFAULT_STEPS) {
     this.#left = steps
   }
 
   /** Whether there is still that much to spend. */
   spend(steps: number): boolean {
     this.#left -= steps
+    this.#slice -= steps
     return this.#left >= 0
   }
 
   get exhausted(): boolean {
     return this.#left < 0
   }
+
+  /** Whether enough was done since the last time to let others have a turn. */
+  get due(): boolean {
+    if (this.#slice > 0) return false
+    this.#slice = SLICE
+    return true
+  }
+}
+
+/** A part of the analysis: yields nothing but turns, and returns what it found. */
+export type Steps<T> = Generator<undefined, T, undefined>
+
+/** Runs it through. */
+export function finish<T>(steps: Steps<T>): T {
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done) return value
+  }
+}
+
+/** Looks at one item after the other, at this cost each. What was not looked at when the work ran out is said. */
+export function* each<T>(
+  items: readonly T[],
+  work: Work,
+  { cost, place, look }: Looking<T>,
+): Steps<readonly AnalysisFinding[]> {
+  const found: AnalysisFinding[] = []
+  for (const item of items) {
+    if (!work.spend(cost(item))) return [...found, place(item)]
+    if (work.due) yield
+    found.push(...look(item))
+  }
+  return found
+}
+
+interface Looking<T> {
+  readonly cost: (item: T) => number
+  /** How the place is told at which the work ran out. */
+  readonly place: (item: T) => AnalysisFinding
+  readonly look: (item: T) => readonly AnalysisFinding[]
 }
 
 /** Where the check stopped: everything from there on was not looked at. */

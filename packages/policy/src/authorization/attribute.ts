@@ -3,13 +3,13 @@
 // a request finds them; matching one field and indexing ten thousand rules are the same operation.
 
 import type { Attributes } from "../request/attributes.js"
-import { cidrCovers, type IpAddress, parseCidr } from "../request/ip.js"
+import { type Cidr, type IpAddress, parseCidr } from "../request/ip.js"
+import { AddressExtent, type Extent, PatternExtent, PrincipalExtent } from "./extent.js"
 import { CidrIndex } from "./index/cidr-index.js"
 import { PatternIndex } from "./index/pattern-index.js"
 import { PrincipalIndex } from "./index/principal-index.js"
 import { type Pattern, type PatternSyntax, parsePattern } from "./pattern.js"
-import { patternCovers } from "./pattern-covers.js"
-import { type Issuers, principalCovers, readPrincipal } from "./request-principal.js"
+import { type Issuers, readPrincipal } from "./request-principal.js"
 
 export interface AttributeIndex<V> {
   /** What is filed under this value (as policies write it), made on first use. */
@@ -26,8 +26,8 @@ export interface Attribute {
   index<V>(): AttributeIndex<V>
   /** What the request has, for people; undefined where it has none. */
   show(attributes: Attributes): string | undefined
-  /** Whether all that `narrow` matches is certain to be matched by `wide`. */
-  covers(wide: string, narrow: string): boolean
+  /** A value as it is compared with other values of the attribute. */
+  extent(value: string): Extent
 }
 
 /** One text, or several of which one must match. */
@@ -49,7 +49,6 @@ export function textAttribute(
   options: TextOptions,
   read: (attributes: Attributes) => Reading,
 ): Attribute {
-  const pattern = (value: string) => textPattern(value, options)
   return {
     name,
     httpOnly: options.httpOnly ?? false,
@@ -58,7 +57,7 @@ export function textAttribute(
       const reading = read(attributes)
       return reading === undefined || typeof reading === "string" ? reading : JSON.stringify(reading)
     },
-    covers: (wide, narrow) => patternCovers(pattern(wide), pattern(narrow)),
+    extent: value => new PatternExtent(textPattern(value, options)),
   }
 }
 
@@ -87,26 +86,24 @@ class TextIndex<V> extends PatternIndex<V> implements AttributeIndex<V> {
 }
 
 export function addressAttribute(name: string, read: (attributes: Attributes) => IpAddress): Attribute {
+  const block = (value: string): Cidr => {
+    const cidr = parseCidr(value)
+    // Validation refuses it; a program is never built around a value nobody can read.
+    if (cidr === undefined) throw new RangeError(`invalid address or block \`${value}\` for \`${name}\``)
+    return cidr
+  }
   return {
     name,
     httpOnly: false,
     index<V>(): AttributeIndex<V> {
       const index = new CidrIndex<V>()
       return {
-        entry(value, create) {
-          const cidr = parseCidr(value)
-          // Validation refuses it; a program is never built around a value nobody can read.
-          if (cidr === undefined) throw new RangeError(`invalid address or block \`${value}\` for \`${name}\``)
-          return index.entry(cidr, create)
-        },
+        entry: (value, create) => index.entry(block(value), create),
         some: (attributes, visit) => index.some(read(attributes), visit),
       }
     },
     show: attributes => read(attributes).text,
-    covers(wide, narrow) {
-      const [outer, inner] = [parseCidr(wide), parseCidr(narrow)]
-      return outer !== undefined && inner !== undefined && cidrCovers(outer, inner)
-    },
+    extent: value => new AddressExtent(block(value)),
   }
 }
 
@@ -126,6 +123,6 @@ export function requestPrincipalAttribute(issuers: Issuers): Attribute {
       }
     },
     show: ({ token }) => (token === undefined ? undefined : `${token.issuer ?? ""}/${token.subject ?? ""}`),
-    covers: principalCovers,
+    extent: value => new PrincipalExtent(value),
   }
 }

@@ -4,11 +4,13 @@
 
 import type { Attributes } from "../request/attributes.js"
 import type { Attribute, AttributeIndex } from "./attribute.js"
+import type { Extent } from "./extent.js"
 
 const found = (): boolean => true
 
 export class Criterion {
   readonly #values: AttributeIndex<true>
+  #extents: readonly Extent[] | undefined
 
   constructor(
     /** Where it stands in the rule, as `from[0].source.principals`. */
@@ -20,6 +22,12 @@ export class Criterion {
   ) {
     this.#values = attribute.index()
     for (const value of values) this.#values.entry(value, () => true)
+  }
+
+  /** What each value takes in; read when first asked for, which only an analysis does. */
+  get extents(): readonly Extent[] {
+    this.#extents ??= this.values.map(value => this.attribute.extent(value))
+    return this.#extents
   }
 
   holds(attributes: Attributes): boolean {

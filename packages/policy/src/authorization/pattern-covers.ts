@@ -2,7 +2,6 @@
 // Whether one pattern is certain to match everything another matches. Where that is not plain to see the answer is no:
 // an analysis built on it may miss a finding, never invent one.
 
-import { TemplateTrie } from "./index/template-trie.js"
 import type { PathTemplate } from "./path-template.js"
 import { matchesStars, type Pattern } from "./pattern.js"
 
@@ -18,7 +17,7 @@ export function patternCovers(wide: Pattern, narrow: Pattern): boolean {
       return ending(narrow).endsWith(wide.text)
     case "template":
       if (narrow.kind === "exact") return matchesTemplate(wide.template, narrow.text)
-      return narrow.kind === "template" && JSON.stringify(wide.template) === JSON.stringify(narrow.template)
+      return narrow.kind === "template" && wide.text === narrow.text
     case "stars":
       if (narrow.kind === "exact") return matchesStars(wide.pieces, narrow.text)
       return narrow.kind === "stars" && wide.pieces.join("*") === narrow.pieces.join("*")
@@ -61,8 +60,24 @@ function ending(pattern: Pattern): string {
   }
 }
 
-function matchesTemplate(template: PathTemplate, path: string): boolean {
-  const trie = new TemplateTrie<true>()
-  trie.entry(template, () => true)
-  return trie.some(path, () => true)
+function matchesTemplate({ head, tail }: PathTemplate, path: string): boolean {
+  let from = 0
+  for (const segment of head) {
+    if (path.charCodeAt(from) !== SLASH) return false
+    const slash = path.indexOf("/", from + 1)
+    const end = slash < 0 ? path.length : slash
+    const length = end - from - 1
+    if (
+      segment === "one"
+        ? length === 0
+        : length !== segment.literal.length || !path.startsWith(segment.literal, from + 1)
+    ) {
+      return false
+    }
+    from = end
+  }
+  if (tail === undefined) return from === path.length
+  return path.charCodeAt(from) === SLASH && path.length - tail.length > from && path.endsWith(tail)
 }
+
+const SLASH = 0x2f

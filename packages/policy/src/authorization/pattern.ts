@@ -7,7 +7,7 @@ import { isTemplate, type PathTemplate, parseTemplate } from "./path-template.js
 export type Pattern =
   | { readonly kind: "exact" | "prefix" | "suffix"; readonly text: string }
   | { readonly kind: "present" }
-  | { readonly kind: "template"; readonly template: PathTemplate }
+  | { readonly kind: "template"; readonly text: string; readonly template: PathTemplate }
   | { readonly kind: "stars"; readonly pieces: readonly string[] }
 
 /** How the values of one attribute are read. */
@@ -44,7 +44,7 @@ function templatePattern(value: string): Pattern {
   const template = parseTemplate(value)
   // Validation refuses such a path. Should one get here all the same, refusing to compile keeps the last good program.
   if (typeof template === "string") throw new RangeError(`invalid path template \`${value}\`: ${template}`)
-  return { kind: "template", template }
+  return { kind: "template", text: value, template }
 }
 
 function starsPattern(value: string): Pattern {

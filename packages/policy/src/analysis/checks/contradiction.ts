@@ -8,19 +8,18 @@ import type { MeshConfig } from "../../mesh/config.js"
 import { normalizePath } from "../../request/path.js"
 import { type AnalysisFinding, analysisFinding } from "../finding.js"
 import type { AnalysedRule, PolicySet } from "../policy-set.js"
-import { limited, Work } from "../work.js"
+import { limited, type Steps, type Work } from "../work.js"
 
-export function contradictions(set: PolicySet): readonly AnalysisFinding[] {
+export function* contradictions(set: PolicySet, work: Work): Steps<readonly AnalysisFinding[]> {
   const found: AnalysisFinding[] = []
-  const work = new Work()
   for (const rule of set.rules) {
-    found.push(...ruleContradictions(rule, set, work))
+    found.push(...(yield* ruleContradictions(rule, set, work)))
     if (work.exhausted) return [...found, limited(rule.policy, rule.at)]
   }
   return found
 }
 
-function ruleContradictions(rule: AnalysedRule, set: PolicySet, work: Work): AnalysisFinding[] {
+function* ruleContradictions(rule: AnalysedRule, set: PolicySet, work: Work): Steps<AnalysisFinding[]> {
   const { from, to, when } = rule.compiled
   const found: AnalysisFinding[] = []
   const report = (at: string, why: string | undefined): void => {
@@ -28,31 +27,32 @@ function ruleContradictions(rule: AnalysedRule, set: PolicySet, work: Work): Ana
     const fix = "remove the contradiction, or the alternative if it is not needed"
     found.push(analysisFinding("rule-never-matches", rule.policy, at === "" ? rule.at : `${rule.at}.${at}`, why, fix))
   }
-  const alone = contradiction(when, set, rule, work)
+  const alone = yield* contradiction(when, set, rule, work)
   report("when", alone)
   if (alone !== undefined) return found
   for (const [index, clause] of from.entries())
-    report(`from[${index}]`, contradiction([...clause, ...when], set, rule, work))
+    report(`from[${index}]`, yield* contradiction([...clause, ...when], set, rule, work))
   for (const [index, clause] of to.entries())
-    report(`to[${index}]`, contradiction([...clause, ...when], set, rule, work))
+    report(`to[${index}]`, yield* contradiction([...clause, ...when], set, rule, work))
   return found
 }
 
 /** Undefined also where the work is used up: a contradiction that was not seen is no finding. */
-function contradiction(clause: Clause, set: PolicySet, rule: AnalysedRule, work: Work): string | undefined {
+function* contradiction(clause: Clause, set: PolicySet, rule: AnalysedRule, work: Work): Steps<string | undefined> {
   for (const wanted of clause) {
     if (wanted.negated) continue
     for (const other of clause) {
       if (!work.spend(1)) return undefined
       if (other === wanted || other.attribute.name !== wanted.attribute.name) continue
-      if (!work.spend(wanted.values.length * other.values.length)) return undefined
-      if (other.negated && takenAway(wanted, other)) {
+      if (work.due) yield
+      if (other.negated && (yield* takenAway(wanted, other, work))) {
         return `\`${wanted.field}\` wants only what \`${other.field}\` excludes, so this can never match`
       }
-      if (!other.negated && isSingle(wanted) && apart(wanted, other)) {
+      if (!other.negated && isSingle(wanted) && (yield* apart(wanted, other, work))) {
         return `\`${wanted.field}\` and \`${other.field}\` want different values of the same attribute, so this can never match`
       }
     }
+    if (work.exhausted) return undefined
     const impossible = wanted.values.every(value => neverMatches(wanted, value, set.mesh))
     if (impossible) return `no request can match \`${wanted.field}\` (${listed(wanted.values)})`
     const unserved = unservedPorts(wanted, set, rule)
@@ -61,14 +61,23 @@ function contradiction(clause: Clause, set: PolicySet, rule: AnalysedRule, work:
   return undefined
 }
 
-function takenAway(wanted: Criterion, excluded: Criterion): boolean {
-  return wanted.values.every(value => excluded.values.some(wide => wanted.attribute.covers(wide, value)))
+function* takenAway(wanted: Criterion, excluded: Criterion, work: Work): Steps<boolean> {
+  for (const narrow of wanted.extents) {
+    if (work.due) yield
+    if (!excluded.extents.some(wide => work.spend(1) && wide.covers(narrow))) return false
+  }
+  return true
 }
 
-function apart(a: Criterion, b: Criterion): boolean {
-  const meet = (x: string, y: string): boolean =>
-    a.attribute.covers(x, y) || a.attribute.covers(y, x) || (!isPlain(x) && !isPlain(y))
-  return !a.values.some(x => b.values.some(y => meet(x, y)))
+function* apart(a: Criterion, b: Criterion, work: Work): Steps<boolean> {
+  const plain = b.values.map(isPlain)
+  for (const [at, x] of a.extents.entries()) {
+    if (work.due) yield
+    const wild = !isPlain(a.values[at] ?? "")
+    // Used up counts as met: two fields that were not compared are not called apart.
+    if (b.extents.some((y, i) => !work.spend(1) || x.covers(y) || y.covers(x) || (wild && !plain[i]))) return false
+  }
+  return true
 }
 
 const isPlain = (value: string): boolean => !value.includes("*") && !value.includes("{")
@@ -76,9 +85,7 @@ const isPlain = (value: string): boolean => !value.includes("*") && !value.inclu
 /** Headers and claims may carry several values at once, and then satisfy two fields that want different ones. */
 function isSingle({ attribute: { name } }: Criterion): boolean {
   return (
-    !name.startsWith("request.headers[") &&
-    !name.startsWith("request.auth.claims[") &&
-    name !== "request.auth.audiences"
+    !name.startsWith("request.headers[") && (!name.startsWith("request.auth.") || name === "request.auth.principal")
   )
 }
 

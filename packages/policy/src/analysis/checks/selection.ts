@@ -3,41 +3,57 @@
 // one, selectors in the root namespace, and the policy that turns a whole scope to default-deny.
 
 import { peerScope } from "../../peer/mode.js"
-import type { PeerAuthentication } from "../../resources/document.js"
+import type { AuthorizationPolicy, PeerAuthentication } from "../../resources/document.js"
 import { editDistance } from "../../resources/nearest.js"
 import { isShadow } from "../../selection/shadow.js"
 import { hasLabels } from "../../selection/workload.js"
 import { type AnalysisFinding, analysisFinding } from "../finding.js"
 import { type KnownWorkload, type PolicySet, remembered, type Scope } from "../policy-set.js"
-import { limited, Work } from "../work.js"
+import { each, limited, type Steps, type Work } from "../work.js"
 
-export function unselected(set: PolicySet): readonly AnalysisFinding[] {
-  if (set.workloads === undefined) return []
-  const policies = [...set.authorizationPolicies, ...set.requestAuthentications, ...set.peerAuthentications]
-  return policies.flatMap(policy => {
+export function* unselected(set: PolicySet, work: Work): Steps<readonly AnalysisFinding[]> {
+  const found: AnalysisFinding[] = []
+  if (set.workloads === undefined) return found
+  for (const policy of [...set.authorizationPolicies, ...set.requestAuthentications, ...set.peerAuthentications]) {
     const scope = set.scopeOf(policy)
-    if (!hasLabels(policy.spec.selector) || set.reached(scope).length > 0) return []
-    const nearest = nearestLabels(scope, set.workloads ?? [])
+    if (!hasLabels(policy.spec.selector)) continue
+    if (!work.spend(reachCost(set, scope))) return [...found, limited(policy, "spec.selector.matchLabels")]
+    if (work.due) yield
+    if (set.reached(scope).length > 0) continue
+    const nearest = yield* nearestLabels(scope, set.workloads, work)
     const fix =
       nearest === undefined
         ? "no workload runs in its scope; deploy it, or remove the policy"
         : `the nearest workload has ${nearest}`
     const why = `no workload ${scope.namespace === undefined ? "of the mesh" : `in \`${scope.namespace}\``} has the labels ${labelText(scope.labels)}`
-    return [analysisFinding("selector-selects-nothing", policy, "spec.selector.matchLabels", why, fix)]
-  })
+    found.push(analysisFinding("selector-selects-nothing", policy, "spec.selector.matchLabels", why, fix))
+  }
+  return found
+}
+
+const LETTERS = 16
+
+/** What finding out whom a scope reaches costs. */
+export function reachCost({ workloads = [] }: PolicySet, { labels }: Scope): number {
+  return workloads.length * (1 + Object.keys(labels).length)
 }
 
 /** The labels, under the selector's own keys first, of the workload that misses the selector by least. */
-export function nearestLabels(scope: Scope, workloads: readonly KnownWorkload[]): string | undefined {
+function* nearestLabels(scope: Scope, workloads: readonly KnownWorkload[], work: Work): Steps<string | undefined> {
   let best: KnownWorkload | undefined
   let least = Number.POSITIVE_INFINITY
   for (const workload of workloads) {
     if (scope.namespace !== undefined && workload.namespace !== scope.namespace) continue
+    if (work.due) yield
     let distance = 0
     for (const [key, value] of Object.entries(scope.labels)) {
+      // Comparing letter by letter costs about as much as that many values.
+      if (!work.spend(LETTERS)) break
       const has = workload.labels[key]
       distance += has === undefined ? key.length + value.length : editDistance(value, has)
     }
+    // What was not compared to its end is not called the nearest.
+    if (work.exhausted) break
     if (distance >= least) continue
     least = distance
     best = workload
@@ -51,9 +67,8 @@ function labelText(labels: { readonly [key: string]: string }): string {
   return pairs.length === 0 ? "no labels" : `\`${pairs.join(",")}\``
 }
 
-export function peerPrecedence(set: PolicySet): readonly AnalysisFinding[] {
+export function* peerPrecedence(set: PolicySet, work: Work): Steps<readonly AnalysisFinding[]> {
   const found: AnalysisFinding[] = []
-  const work = new Work()
   const rootNamespace = set.mesh.names.rootNamespace
   // By namespace: a policy can only stand behind one of its own scope, and no scope spans two of them.
   const enforced = new Map<string, PeerAuthentication[]>()
@@ -72,6 +87,7 @@ export function peerPrecedence(set: PolicySet): readonly AnalysisFinding[] {
     const scope = peerScope(policy, workload, set.mesh)
     const older = neighbours.find(other => work.spend(1) && peerScope(other, workload, set.mesh) === scope)
     if (work.exhausted) return [...found, limited(policy, "")]
+    if (work.due) yield
     neighbours.push(policy)
     if (older === undefined) continue
     const why = `\`${older.metadata.namespace}/${older.metadata.name}\` is older and of the same scope, so this policy is not asked; port maps are not merged`
@@ -80,15 +96,18 @@ export function peerPrecedence(set: PolicySet): readonly AnalysisFinding[] {
   return found
 }
 
-export function allowsNothing(set: PolicySet): readonly AnalysisFinding[] {
-  return set.authorizationPolicies.flatMap(policy => {
-    const { action = "ALLOW", rules = [] } = policy.spec
-    if (action !== "ALLOW" || rules.length > 0) return []
+export function allowsNothing(set: PolicySet, work: Work): Steps<readonly AnalysisFinding[]> {
+  const empty = set.authorizationPolicies.filter(
+    ({ spec: { action = "ALLOW", rules = [] } }) => action === "ALLOW" && rules.length === 0,
+  )
+  const cost = (policy: AuthorizationPolicy) => reachCost(set, set.scopeOf(policy))
+  const look = (policy: AuthorizationPolicy) => {
     const reached =
       set.workloads === undefined
         ? "every workload in its scope"
         : `${set.reached(set.scopeOf(policy)).length} workloads`
     const why = `an ALLOW policy without rules allows nothing: it turns ${reached} to default-deny`
     return [analysisFinding("allows-nothing", policy, "spec", why, "if all is to be allowed, write `rules: [{}]`")]
-  })
+  }
+  return each(empty, work, { cost, place: policy => limited(policy, "spec"), look })
 }

@@ -5,18 +5,19 @@
 import { type AnalysisFinding, analysisFinding } from "../finding.js"
 import { type AnalysedRule, type PolicySet, scopeContains } from "../policy-set.js"
 import { ruleCovers } from "../rule-covers.js"
-import { limited, Work } from "../work.js"
+import { limited, type Steps, type Work } from "../work.js"
 
-export function shadowing(set: PolicySet): readonly AnalysisFinding[] {
+export function* shadowing(set: PolicySet, work: Work): Steps<readonly AnalysisFinding[]> {
   const found: AnalysisFinding[] = []
-  const work = new Work()
   for (const [position, rule] of set.rules.entries()) {
     for (const [otherPosition, other] of set.rules.entries()) {
       if (!work.spend(1)) return [...found, limited(rule.policy, rule.at)]
-      if (rule === other || !mayShadow(other, rule) || !ruleCovers(other.compiled, rule.compiled, work)) continue
+      if (work.due) yield
+      if (rule === other || !mayShadow(other, rule)) continue
+      if (!(yield* ruleCovers(other.compiled, rule.compiled, work))) continue
       if (other.action === "DENY" && rule.action === "ALLOW") found.push(behindDeny(rule, other))
       // Of two equal rules the later one is the one to remove.
-      else if (otherPosition < position || !ruleCovers(rule.compiled, other.compiled, work))
+      else if (otherPosition < position || !(yield* ruleCovers(rule.compiled, other.compiled, work)))
         found.push(redundant(rule, other))
       else continue
       break

@@ -10,6 +10,8 @@ import { applies } from "../../selection/select.js"
 import { isShadow } from "../../selection/shadow.js"
 import { type AnalysisFinding, analysisFinding } from "../finding.js"
 import { type AnalysedRule, type PolicySet, remembered, type Scope, scopesMeet } from "../policy-set.js"
+import { each, limited, type Steps, type Work } from "../work.js"
+import { reachCost } from "./selection.js"
 
 const aboutToken = ({ attribute }: Criterion): boolean => attribute.name.startsWith("request.auth.")
 
@@ -17,26 +19,35 @@ function criteria({ compiled }: AnalysedRule): readonly Criterion[] {
   return [...compiled.from.flat(), ...compiled.to.flat(), ...compiled.when]
 }
 
-export function tokensMissing(set: PolicySet): readonly AnalysisFinding[] {
+export function tokensMissing(set: PolicySet, work: Work): Steps<readonly AnalysisFinding[]> {
   const verifying = verifiers(set)
   const bare = new Map<Scope, string | undefined>()
-  return set.rules.flatMap(rule => {
-    const about = criteria(rule).filter(aboutToken)
-    const [first] = about
-    if (first === undefined) return []
-    const without = remembered(bare, rule.scope, () => withoutTokens(rule, set, verifying))
-    if (without === undefined) return []
-    const effect =
-      rule.action === "ALLOW"
-        ? `what \`${first.field}\` asks for is never there`
-        : about.some(({ negated }) => negated)
-          ? `\`${first.field}\` holds for every request`
-          : `\`${first.field}\` never matches`
-    const why = `no RequestAuthentication verifies tokens for ${without}, so ${effect}`
-    const fix = "add a RequestAuthentication with the issuer of these tokens to the same scope"
-    return [analysisFinding("no-token-possible", rule.policy, `${rule.at}.${first.field}`, why, fix)]
+  // Whom a policy reaches is asked once for all its rules.
+  const cost = ({ size, scope, index }: AnalysedRule) =>
+    index > 0 ? size : size + reachCost(set, scope) + (set.workloads ?? []).length * verifying.length
+  return each(set.rules, work, {
+    cost,
+    place,
+    look: rule => {
+      const about = criteria(rule).filter(aboutToken)
+      const [first] = about
+      if (first === undefined) return []
+      const without = remembered(bare, rule.scope, () => withoutTokens(rule, set, verifying))
+      if (without === undefined) return []
+      const effect =
+        rule.action === "ALLOW"
+          ? `what \`${first.field}\` asks for is never there`
+          : about.some(({ negated }) => negated)
+            ? `\`${first.field}\` holds for every request`
+            : `\`${first.field}\` never matches`
+      const why = `no RequestAuthentication verifies tokens for ${without}, so ${effect}`
+      const fix = "add a RequestAuthentication with the issuer of these tokens to the same scope"
+      return [analysisFinding("no-token-possible", rule.policy, `${rule.at}.${first.field}`, why, fix)]
+    },
   })
 }
+
+const place = (rule: AnalysedRule): AnalysisFinding => limited(rule.policy, rule.at)
 
 /** Whom the rule reaches without any token being verified there; undefined where there is nobody. */
 function withoutTokens(
@@ -62,25 +73,31 @@ const verifiers = (set: PolicySet): readonly RequestAuthentication[] =>
 /** Issuers that a misspelt one is compared with, and misspelt ones that are compared at all. */
 const MAX_COMPARED = 100
 
-export function unknownIssuers(set: PolicySet): readonly AnalysisFinding[] {
+export function unknownIssuers(set: PolicySet, work: Work): Steps<readonly AnalysisFinding[]> {
   const verifying = verifiers(set)
   const known = new Map<Scope, ReadonlySet<string> | undefined>()
   const fixes = new Map<string, string>()
-  return set.rules.flatMap(rule => {
-    const principals = criteria(rule).filter(({ attribute }) => attribute.name === "request.auth.principal")
-    if (principals.length === 0) return []
-    const issuers = remembered(known, rule.scope, () => issuersFor(rule.scope, set, verifying))
-    if (issuers === undefined) return []
-    return principals.flatMap(({ field, values }) =>
-      values.flatMap(value => {
-        const { issuer } = readPrincipal(value, issuers)
-        if (issuer.kind !== "exact" || issuers.has(issuer.text)) return []
-        const why = `no RequestAuthentication in scope has the issuer \`${issuer.text}\` of \`${value}\``
-        const near = fixes.size < MAX_COMPARED ? [...issuers].slice(0, MAX_COMPARED) : []
-        const fix = remembered(fixes, issuer.text, () => issuerFix(issuer.text, near, issuers))
-        return [analysisFinding("unknown-issuer", rule.policy, `${rule.at}.${field}`, why, fix)]
-      }),
-    )
+  const named = verifying.reduce((sum, { spec }) => sum + (spec.jwtRules ?? []).length, 0)
+  const cost = ({ size, index }: AnalysedRule) => (index > 0 ? size : size + named)
+  return each(set.rules, work, {
+    cost,
+    place,
+    look: rule => {
+      const principals = criteria(rule).filter(({ attribute }) => attribute.name === "request.auth.principal")
+      if (principals.length === 0) return []
+      const issuers = remembered(known, rule.scope, () => issuersFor(rule.scope, set, verifying))
+      if (issuers === undefined) return []
+      return principals.flatMap(({ field, values }) =>
+        values.flatMap(value => {
+          const { issuer } = readPrincipal(value, issuers)
+          if (issuer.kind !== "exact" || issuers.has(issuer.text)) return []
+          const why = `no RequestAuthentication in scope has the issuer \`${issuer.text}\` of \`${value}\``
+          const near = fixes.size < MAX_COMPARED ? [...issuers].slice(0, MAX_COMPARED) : []
+          const fix = remembered(fixes, issuer.text, () => issuerFix(issuer.text, near, issuers))
+          return [analysisFinding("unknown-issuer", rule.policy, `${rule.at}.${field}`, why, fix)]
+        }),
+      )
+    },
   })
 }
 
@@ -104,14 +121,16 @@ function issuerFix(issuer: string, near: readonly string[], issuers: ReadonlySet
   return `the issuers are ${shown.join(", ")}${issuers.size > shown.length ? ", …" : ""}`
 }
 
-export function tokensNotRequired(set: PolicySet): readonly AnalysisFinding[] {
+export function tokensNotRequired(set: PolicySet, work: Work): Steps<readonly AnalysisFinding[]> {
   const requiring = set.rules.filter(rule => criteria(rule).some(aboutToken))
-  return verifiers(set).flatMap(policy => {
+  const cost = ({ spec }: RequestAuthentication) => requiring.length + (spec.jwtRules ?? []).length
+  const look = (policy: RequestAuthentication): readonly AnalysisFinding[] => {
     const rules = policy.spec.jwtRules ?? []
     if (rules.some(({ presence }) => presence === "REQUIRED")) return []
     if (requiring.some(({ scope }) => scopesMeet(scope, set.scopeOf(policy)))) return []
     const why = "a bad token is refused, but nothing requires one: requests without a token pass"
     const fix = "add an AuthorizationPolicy with `requestPrincipals`, or set `presence: REQUIRED` on the rule"
     return [analysisFinding("token-not-required", policy, "spec.jwtRules", why, fix)]
-  })
+  }
+  return each(verifiers(set), work, { cost, place: policy => limited(policy, "spec.jwtRules"), look })
 }

@@ -5,52 +5,56 @@
 import type { Clause, Criterion } from "../../authorization/criterion.js"
 import type { Rule } from "../../resources/authorization-policy/definition.js"
 import { type AnalysisFinding, analysisFinding } from "../finding.js"
-import type { PolicySet } from "../policy-set.js"
+import type { AnalysedRule, PolicySet } from "../policy-set.js"
+import { each, limited, type Steps, type Work } from "../work.js"
+
+/** A check of every rule by itself. */
+function eachRule(set: PolicySet, work: Work, look: (rule: AnalysedRule) => readonly AnalysisFinding[]) {
+  return each(set.rules, work, { cost: ({ size }) => size, place: rule => limited(rule.policy, rule.at), look })
+}
 
 const identity = ({ attribute: { name } }: Criterion): "token" | "mTLS identity" | undefined => {
   if (name.startsWith("request.auth.")) return "token"
   return name.startsWith("source.") && name !== "source.ip" ? "mTLS identity" : undefined
 }
 
-export function anonymous(set: PolicySet): readonly AnalysisFinding[] {
-  return set.rules
-    .filter(({ action }) => action === "ALLOW")
-    .flatMap(rule => {
-      const { from, when } = rule.compiled
-      const alternatives: readonly Clause[] = from.length === 0 ? [[]] : from
-      return alternatives.flatMap(alternative => {
-        const clause = [...alternative, ...when]
-        const excluded = clause.find(criterion => criterion.negated && identity(criterion) !== undefined)
-        if (excluded === undefined) return []
-        const kind = identity(excluded)
-        if (clause.some(criterion => !criterion.negated && identity(criterion) === kind)) return []
-        const why = `\`${excluded.field}\` also holds for callers that have no ${kind} at all, so they are allowed`
-        const fix = kind === "token" ? 'add `requestPrincipals: ["*"]` beside it' : 'add `principals: ["*"]` beside it'
-        return [analysisFinding("admits-anonymous", rule.policy, `${rule.at}.${excluded.field}`, why, fix)]
-      })
+export function anonymous(set: PolicySet, work: Work): Steps<readonly AnalysisFinding[]> {
+  return eachRule(set, work, rule => {
+    if (rule.action !== "ALLOW") return []
+    const { from, when } = rule.compiled
+    const alternatives: readonly Clause[] = from.length === 0 ? [[]] : from
+    return alternatives.flatMap(alternative => {
+      const clause = [...alternative, ...when]
+      const excluded = clause.find(criterion => criterion.negated && identity(criterion) !== undefined)
+      if (excluded === undefined) return []
+      const kind = identity(excluded)
+      if (clause.some(criterion => !criterion.negated && identity(criterion) === kind)) return []
+      const why = `\`${excluded.field}\` also holds for callers that have no ${kind} at all, so they are allowed`
+      const fix = kind === "token" ? 'add `requestPrincipals: ["*"]` beside it' : 'add `principals: ["*"]` beside it'
+      return [analysisFinding("admits-anonymous", rule.policy, `${rule.at}.${excluded.field}`, why, fix)]
     })
+  })
 }
 
 const isPort = ({ attribute }: Criterion): boolean => attribute.name === "destination.port"
 
-export function widensOnTcp(set: PolicySet): readonly AnalysisFinding[] {
-  return set.rules
-    .filter(({ action }) => action === "DENY")
-    .flatMap(rule => {
-      const { from, to, when } = rule.compiled
-      const http = [...from.flat(), ...to.flat(), ...when].find(({ attribute }) => attribute.httpOnly)
-      // One alternative without a port is enough to reach every TCP port.
-      const alternatives: readonly Clause[] = to.length === 0 ? [[]] : to
-      const bound = alternatives.every(alternative => [...alternative, ...when].some(isPort))
-      if (http === undefined || bound) return []
-      const why = `on TCP ports \`${http.field}\` counts as matched, so the rule refuses more there than it says`
-      const fix = "name the HTTP ports it is meant for: `to: [{operation: {ports: [...]}}]`"
-      return [analysisFinding("deny-widens-on-tcp", rule.policy, rule.at, why, fix)]
-    })
+export function widensOnTcp(set: PolicySet, work: Work): Steps<readonly AnalysisFinding[]> {
+  return eachRule(set, work, rule => {
+    if (rule.action !== "DENY") return []
+    const { from, to, when } = rule.compiled
+    const http = [...from.flat(), ...to.flat(), ...when].find(({ attribute }) => attribute.httpOnly)
+    // One alternative without a port is enough to reach every TCP port.
+    const alternatives: readonly Clause[] = to.length === 0 ? [[]] : to
+    const bound = alternatives.every(alternative => [...alternative, ...when].some(isPort))
+    if (http === undefined || bound) return []
+    const why = `on TCP ports \`${http.field}\` counts as matched, so the rule refuses more there than it says`
+    const fix = "name the HTTP ports it is meant for: `to: [{operation: {ports: [...]}}]`"
+    return [analysisFinding("deny-widens-on-tcp", rule.policy, rule.at, why, fix)]
+  })
 }
 
-export function hostsWithoutPort(set: PolicySet): readonly AnalysisFinding[] {
-  return set.rules.flatMap(rule =>
+export function hostsWithoutPort(set: PolicySet, work: Work): Steps<readonly AnalysisFinding[]> {
+  return eachRule(set, work, rule =>
     rule.compiled.to.flat().flatMap(({ attribute, field, values }) => {
       if (attribute.name !== "host") return []
       const written = new Set(values)
@@ -72,19 +76,18 @@ export function hostsWithoutPort(set: PolicySet): readonly AnalysisFinding[] {
 
 const SECTIONS = ["from", "to", "when"] as const
 
-export function strayDashes(set: PolicySet): readonly AnalysisFinding[] {
+export function strayDashes(set: PolicySet, work: Work): Steps<readonly AnalysisFinding[]> {
   const fix = "remove the dash before the second part if both were meant together"
-  return set.authorizationPolicies.flatMap(policy => {
+  return eachRule(set, work, ({ policy, index }) => {
     const rules = policy.spec.rules ?? []
-    return rules.flatMap((rule, index) => {
-      const split = splitRule(rules[index - 1], rule).map(why =>
-        analysisFinding("stray-dash", policy, `spec.rules[${index}]`, why, fix),
-      )
-      const either = [sourcesOf(rule), operationsOf(rule)]
-        .flatMap(eitherIsEnough)
-        .map(({ at, why }) => analysisFinding("either-is-enough", policy, `spec.rules[${index}].${at}`, why, fix))
-      return [...split, ...either]
-    })
+    const rule = rules[index] ?? {}
+    const split = splitRule(rules[index - 1], rule).map(why =>
+      analysisFinding("stray-dash", policy, `spec.rules[${index}]`, why, fix),
+    )
+    const either = [sourcesOf(rule), operationsOf(rule)]
+      .flatMap(eitherIsEnough)
+      .map(({ at, why }) => analysisFinding("either-is-enough", policy, `spec.rules[${index}].${at}`, why, fix))
+    return [...split, ...either]
   })
 }
 
@@ -124,9 +127,9 @@ const sourcesOf = ({ from = [] }: Rule): readonly Alternative[] =>
 const operationsOf = ({ to = [] }: Rule): readonly Alternative[] =>
   to.map(({ operation }, index) => ({ at: `to[${index}]`, fields: Object.keys(operation ?? {}) }))
 
-export function foreignTrustDomains(set: PolicySet): readonly AnalysisFinding[] {
+export function foreignTrustDomains(set: PolicySet, work: Work): Steps<readonly AnalysisFinding[]> {
   const domains = new Set([set.mesh.trustDomain, ...set.mesh.trustDomainAliases])
-  return set.rules.flatMap(rule =>
+  return eachRule(set, work, rule =>
     [...rule.compiled.from.flat(), ...rule.compiled.when].flatMap(({ attribute, field, values }) => {
       if (attribute.name !== "source.principal") return []
       return values.flatMap(value => {

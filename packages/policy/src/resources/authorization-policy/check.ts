@@ -7,6 +7,7 @@ import { type Field, isObject } from "../field.js"
 import { checkSelector } from "../labels.js"
 import { MAX_TEXT } from "../schema.js"
 import { parseConditionKey } from "./condition-key.js"
+import { checkPolicySize } from "./cost.js"
 import { checkTcpReach } from "./tcp-reach.js"
 import { ATTRIBUTE_CHECKS, FIELD_CHECKS, type ValueCheck } from "./value.js"
 
@@ -29,6 +30,7 @@ export function checkAuthorizationPolicy(spec: Field): void {
       "remove `provider`",
     )
   }
+  checkPolicySize(spec)
   for (const [index, rule] of rules.items.entries()) {
     checkRule(rule, index)
     if (action === "DENY") checkTcpReach(rule)

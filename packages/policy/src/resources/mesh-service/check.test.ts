@@ -138,7 +138,7 @@ describe("a MeshService is refused", () => {
         route: [{ service: [{ host: "web" }] }],
       }),
       "spec.rules[0].match[31].host.regex",
-      "the expressions have more than 32768 characters together",
+      "the expressions compile to more than 16384 instructions together",
     ],
     [
       "with an impossible header name",

@@ -2,12 +2,12 @@
 // What a MeshService must satisfy beyond its schema: hosts that can be called, matches that say something, and weights
 // that are a split.
 
-import { RE2JS } from "re2js"
 import { parseIp } from "../../request/ip.js"
 import { shown } from "../fault.js"
 import { type Field, isObject } from "../field.js"
 import { isMatchableHeader } from "../header-name.js"
 import { checkLabels } from "../labels.js"
+import { compileExpression, expressionSize, MAX_EXPRESSION_SIZE, MAX_EXPRESSIONS_SIZE } from "./expression.js"
 
 const HOST = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$/i
 const MATCHERS = ["exact", "prefix", "regex"]
@@ -16,12 +16,11 @@ const MATCHERS = ["exact", "prefix", "regex"]
 interface Seen {
   /** Labels by host and name of the subset. */
   readonly subsets: Map<string, string>
-  /** Characters of all expressions so far: compiling them is the dearest check there is. */
+  /** What all expressions so far compile to: compiling them is the dearest check there is. */
   expressions: number
 }
 
 const MAX_EXPRESSION = 1024
-const MAX_EXPRESSIONS = 32_768
 
 export function checkMeshService(spec: Field): void {
   for (const host of spec.field("hosts").items) checkHost(host)
@@ -70,17 +69,26 @@ function checkMatcher(matcher: Field, seen: Seen): void {
   }
   const regex = matcher.field("regex")
   if (regex.text === undefined || regex.text.length > MAX_EXPRESSION) return
-  seen.expressions += regex.text.length
-  if (seen.expressions > MAX_EXPRESSIONS) {
+  const size = expressionSize(regex.text)
+  if (size > MAX_EXPRESSION_SIZE) {
     regex.fault(
       "too-large",
-      `the expressions have more than ${MAX_EXPRESSIONS} characters together`,
+      `\`${shown(regex.text)}\` compiles to up to ${size} instructions, more than ${MAX_EXPRESSION_SIZE}`,
+      "repeat less often, above all not within another repetition; `*` and `+` have no such cost",
+    )
+    return
+  }
+  seen.expressions += size
+  if (seen.expressions > MAX_EXPRESSIONS_SIZE) {
+    regex.fault(
+      "too-large",
+      `the expressions compile to more than ${MAX_EXPRESSIONS_SIZE} instructions together`,
       "use `exact` or `prefix`, or split the MeshService",
     )
     return
   }
   try {
-    RE2JS.compile(regex.text)
+    compileExpression(regex.text)
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     regex.fault(

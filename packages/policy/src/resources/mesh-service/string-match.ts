@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // A MeshService's matcher made ready: the whole value, its beginning, or an RE2 expression for all of it.
 
-import { RE2JS } from "re2js"
 import type { StringMatch } from "./definition.js"
+import { compileExpression } from "./expression.js"
 
 /** The matcher must have passed validation; one that says nothing matches nothing. */
 export function stringMatcher({ exact, prefix, regex }: StringMatch): (value: string) => boolean {
   if (exact !== undefined) return value => value === exact
   if (prefix !== undefined) return value => value.startsWith(prefix)
   if (regex === undefined) return () => false
-  const expression = RE2JS.compile(regex)
+  const expression = compileExpression(regex)
   return value => expression.matches(value)
 }

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a value of a policy takes in, read once and compared with others of its attribute as often as one likes. Like the
+// patterns it is built on, `covers` may miss a case and never claims one that is not so.
+
+import { type Cidr, cidrCovers } from "../request/ip.js"
+import type { Pattern } from "./pattern.js"
+import { patternCovers } from "./pattern-covers.js"
+import { principalCovers } from "./request-principal.js"
+
+export interface Extent {
+  /** Whether all that `narrow` matches is certain to be matched by this one. */
+  covers(narrow: Extent): boolean
+}
+
+export class PatternExtent implements Extent {
+  constructor(readonly pattern: Pattern) {}
+
+  covers(narrow: Extent): boolean {
+    return narrow instanceof PatternExtent && patternCovers(this.pattern, narrow.pattern)
+  }
+}
+
+export class AddressExtent implements Extent {
+  constructor(readonly block: Cidr) {}
+
+  covers(narrow: Extent): boolean {
+    return narrow instanceof AddressExtent && cidrCovers(this.block, narrow.block)
+  }
+}
+
+export class PrincipalExtent implements Extent {
+  constructor(readonly value: string) {}
+
+  covers(narrow: Extent): boolean {
+    return narrow instanceof PrincipalExtent && principalCovers(this.value, narrow.value)
+  }
+}
