@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public face of the brain.
 
-export { type CapturedPort, iptablesRules, nftRules, parseCaptureMap } from "./admission/capture-rules.js"
+export {
+  type CapturedPort,
+  iptablesRules,
+  nftRules,
+  parseCaptureMap,
+  type Undeclared,
+} from "./admission/capture-rules.js"
+export { type InjectedTemplate, injectTemplate } from "./admission/inject-template.js"
+export type { InjectionOptions } from "./admission/injection-options.js"
 export { chartFiles } from "./install/chart.js"
 export { componentNames } from "./install/component-names.js"
 export { installManifests } from "./install/control-plane-manifests.js"

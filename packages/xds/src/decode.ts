@@ -46,7 +46,7 @@ const portSpec = openObject<PortSpec>({
 })
 
 const probe = openObject<ProbeSpec>({
-  kind: choice("http", "tcp"),
+  kind: choice("http", "https", "tcp", "grpc"),
   port,
   path: text(MAX_VALUE),
   headers: record(256, text(MAX_VALUE)),

@@ -19,7 +19,7 @@ export interface PortSpec {
 }
 
 export interface ProbeSpec {
-  readonly kind: "http" | "tcp"
+  readonly kind: "http" | "https" | "tcp" | "grpc"
   readonly port: number
   readonly path: string
   readonly headers: { readonly [name: string]: string }

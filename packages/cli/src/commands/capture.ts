@@ -2,7 +2,7 @@
 // `merlond capture`: leads what comes to a pod's ports to its xserver, in the pod's own network, before anything else of
 // the pod runs. Injection with `--capture redirect` adds it as an init container.
 
-import { type CapturedPort, iptablesRules, nftRules, parseCaptureMap } from "@merlon/control"
+import { type CapturedPort, iptablesRules, nftRules, parseCaptureMap, type Undeclared } from "@merlon/control"
 import { Command, InvalidArgumentError, Option } from "commander"
 import { programRunner, type RunProgram } from "../run-program.js"
 
@@ -10,6 +10,7 @@ interface Flags {
   readonly map: readonly CapturedPort[]
   readonly mesh: string
   readonly print: boolean
+  readonly undeclared: Undeclared
 }
 
 export function captureCommand(): Command {
@@ -21,19 +22,29 @@ export function captureCommand(): Command {
         .makeOptionMandatory(),
     )
     .addOption(new Option("--mesh <word>", "names the rules").env("MERLON_MESH").default("merlon"))
+    .addOption(
+      new Option("--undeclared <how>", "connections to any other port: refuse them, or let them pass unjudged")
+        .choices(["refuse", "pass"])
+        .default("refuse"),
+    )
     .option("--print", "print the rules and change nothing", false)
-    .action(async ({ map, mesh, print }: Flags) => {
-      if (print) process.stdout.write(nftRules(map, mesh))
-      else process.stdout.write(`${await capture(map, mesh, programRunner(process.env))}\n`)
+    .action(async ({ map, mesh, print, undeclared }: Flags) => {
+      if (print) process.stdout.write(nftRules(map, mesh, undeclared))
+      else process.stdout.write(`${await capture(map, mesh, programRunner(process.env), undeclared)}\n`)
     })
 }
 
 /** Says what was done. Fails where nothing could be: a pod whose traffic is not captured must not start. */
-export async function capture(map: readonly CapturedPort[], mesh: string, run: RunProgram): Promise<string> {
+export async function capture(
+  map: readonly CapturedPort[],
+  mesh: string,
+  run: RunProgram,
+  undeclared: Undeclared = "refuse",
+): Promise<string> {
   const captured = map.map(({ port, listen }) => `${port} → ${listen}`).join(", ") || "no port"
   for (const [program, args, rules] of [
-    ["nft", ["-f", "-"], nftRules(map, mesh)],
-    ["sh", [], iptablesRules(map, mesh)],
+    ["nft", ["-f", "-"], nftRules(map, mesh, undeclared)],
+    ["sh", [], iptablesRules(map, mesh, undeclared)],
   ] as const) {
     if (program === "sh" && !(await run("iptables", ["--version"], "")).found) break
     const { found, code, errors } = await run(program, args, rules)

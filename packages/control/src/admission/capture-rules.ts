@@ -10,6 +10,9 @@ export interface CapturedPort {
   readonly listen: number
 }
 
+/** What becomes of connections to ports that no container declares. */
+export type Undeclared = "refuse" | "pass"
+
 const MAP = /^\d{1,5}:\d{1,5}(,\d{1,5}:\d{1,5})*$/
 
 export function captureMap(ports: readonly CapturedPort[]): string {
@@ -37,7 +40,7 @@ export function parseCaptureMap(text: string): readonly CapturedPort[] | string 
 }
 
 /** For `nft -f -`: one transaction for IPv4 and IPv6, which replaces an earlier one. */
-export function nftRules(ports: readonly CapturedPort[], mesh: string): string {
+export function nftRules(ports: readonly CapturedPort[], mesh: string, undeclared: Undeclared = "refuse"): string {
   const table = `inet ${tableName(mesh)}`
   const redirect = ports.map(({ port, listen }) => `${port} : ${listen}`).join(", ")
   const listening = [...ports.map(({ listen }) => listen), HEALTH_PORT].join(", ")
@@ -56,7 +59,7 @@ export function nftRules(ports: readonly CapturedPort[], mesh: string): string {
     "    ct state established,related accept",
     `    tcp dport { ${listening} } accept`,
     // Fail closed: a port nobody declared is not one past xserver.
-    "    meta l4proto tcp reject with tcp reset",
+    ...(undeclared === "pass" ? [] : ["    meta l4proto tcp reject with tcp reset"]),
     "  }",
     "}",
     "",
@@ -64,7 +67,7 @@ export function nftRules(ports: readonly CapturedPort[], mesh: string): string {
 }
 
 /** The same for systems that have iptables alone, as a shell script. */
-export function iptablesRules(ports: readonly CapturedPort[], mesh: string): string {
+export function iptablesRules(ports: readonly CapturedPort[], mesh: string, undeclared: Undeclared = "refuse"): string {
   const chain = tableName(mesh).toUpperCase()
   const listening = [...ports.map(({ listen }) => listen), HEALTH_PORT]
   const rules = (command: string): readonly string[] => [
@@ -76,7 +79,7 @@ export function iptablesRules(ports: readonly CapturedPort[], mesh: string): str
     `${command} -t filter -N ${chain} 2>/dev/null || ${command} -t filter -F ${chain}`,
     `${command} -t filter -A ${chain} -m conntrack --ctstate ESTABLISHED,RELATED -j RETURN`,
     ...listening.map(port => `${command} -t filter -A ${chain} -p tcp --dport ${port} -j RETURN`),
-    `${command} -t filter -A ${chain} -p tcp -j REJECT --reject-with tcp-reset`,
+    ...(undeclared === "pass" ? [] : [`${command} -t filter -A ${chain} -p tcp -j REJECT --reject-with tcp-reset`]),
     jump(command, "filter", "INPUT", chain),
   ]
   return ["set -e", ...rules("iptables -w"), ...rules("ip6tables -w"), ""].join("\n")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { meshNames } from "@merlon/policy"
 import { describe, expect, it } from "vitest"
-import { captureService, closeApplicationPorts, type PortsBehind } from "./capture-service.js"
+import { captureService, type PortsBehind } from "./capture-service.js"
 import { patched } from "./testing/apply-patch.js"
 
 const names = meshNames()
@@ -89,24 +89,6 @@ describe("capture by Service", () => {
   it("does not trip over a note that somebody else wrote", () => {
     expect(capture(service([{ port: 80, targetPort: 8080 }], {}, { annotations: { [NOTE]: "{" } })).targets).toEqual([
       15081,
-    ])
-  })
-
-  it("closes the application's ports with a NetworkPolicy", () => {
-    const policy = closeApplicationPorts(names, {
-      namespace: "foo",
-      name: "web",
-      selector: { app: "web" },
-      udpPorts: [53],
-    })
-    expect(policy.spec.ingress).toEqual([
-      {
-        ports: [
-          { protocol: "TCP", port: 15080, endPort: 15099 },
-          { protocol: "TCP", port: 15021 },
-          { protocol: "UDP", port: 53 },
-        ],
-      },
     ])
   })
 })

@@ -4,7 +4,7 @@
 
 import { FIRST_LISTEN_PORT } from "../registry/application-ports.js"
 import { labelsOf, listOf, objectOf, portOf, textOf } from "../registry/foreign.js"
-import { HEALTH_PORT, type InjectionOptions, injectionNames, MAX_PORTS } from "./injection-options.js"
+import { type InjectionOptions, injectionNames, MAX_PORTS } from "./injection-options.js"
 import { optIn } from "./opt-in.js"
 import type { PatchOperation } from "./review.js"
 
@@ -71,41 +71,6 @@ export function captureService(
     patch.push({ op: "add", path: "/metadata/annotations", value: annotations })
   }
   return { patch, warnings }
-}
-
-/** A NetworkPolicy that leaves only xserver's ports open, so that nobody goes past it. */
-export function closeApplicationPorts(
-  names: InjectionOptions["names"],
-  {
-    namespace,
-    name,
-    selector,
-    udpPorts = [],
-  }: {
-    readonly namespace: string
-    readonly name: string
-    readonly selector: { readonly [key: string]: string }
-    readonly udpPorts?: readonly number[]
-  },
-) {
-  return {
-    apiVersion: "networking.k8s.io/v1",
-    kind: "NetworkPolicy",
-    metadata: { name: `${names.mesh}-capture-${name}`, namespace, labels: { "app.kubernetes.io/part-of": names.mesh } },
-    spec: {
-      podSelector: { matchLabels: { ...selector } },
-      policyTypes: ["Ingress"],
-      ingress: [
-        {
-          ports: [
-            { protocol: "TCP", port: FIRST_LISTEN_PORT, endPort: FIRST_LISTEN_PORT + MAX_PORTS - 1 },
-            { protocol: "TCP", port: HEALTH_PORT },
-            ...udpPorts.map(port => ({ protocol: "UDP", port })),
-          ],
-        },
-      ],
-    },
-  }
 }
 
 /** Which of xserver's ports stands for a target. Without a workload to look at, the order in which they are asked for. */

@@ -2,9 +2,10 @@
 // Which question is answered by what: the paths of the webhooks, each with its handler.
 
 import type { MeshConfig } from "@merlon/policy"
-import { INJECT_OPTED_IN_PATH, INJECT_PATH, VALIDATE_PATH } from "../install/webhook-manifests.js"
+import { INJECT_OPTED_IN_PATH, INJECT_PATH, INJECT_REQUIRED_PATH, VALIDATE_PATH } from "../install/webhook-manifests.js"
+import { captureOf, isOptedIn } from "./capture-choice.js"
 import { captureService, type PortsBehind } from "./capture-service.js"
-import { injectPod } from "./inject-pod.js"
+import { injectPod, type PodPlace } from "./inject-pod.js"
 import type { InjectionOptions } from "./injection-options.js"
 import type { AdmissionAnswer, AdmissionRequest } from "./review.js"
 import { type ValidateOptions, validatePolicy } from "./validate-policy.js"
@@ -23,30 +24,36 @@ export interface HandlerOptions {
 
 export function admissionHandlers(options: HandlerOptions): ReadonlyMap<string, AdmissionHandler> {
   const { mesh, clusterDomain, known, namespaceLabels } = options
-  const optedIn = (namespace: string): boolean => namespaceLabels(namespace)?.[mesh.names.injectionLabel] === "enabled"
+  const optedIn = (namespace: string): boolean => isOptedIn(namespaceLabels(namespace), mesh.names)
   return new Map<string, AdmissionHandler>([
     [
       VALIDATE_PATH,
       request => validatePolicy(request, { mesh, clusterDomain, ...(known === undefined ? {} : { known }) }),
     ],
-    [INJECT_PATH, request => inject(request, optedIn(request.namespace), options)],
-    [INJECT_OPTED_IN_PATH, request => inject(request, true, options)],
+    [INJECT_PATH, request => inject(request, { namespaceOptedIn: optedIn(request.namespace) }, options)],
+    [INJECT_OPTED_IN_PATH, request => inject(request, { namespaceOptedIn: true }, options)],
+    [INJECT_REQUIRED_PATH, request => inject(request, { namespaceOptedIn: true, required: true }, options)],
   ])
 }
 
-function inject(request: AdmissionRequest, namespaceOptedIn: boolean, options: HandlerOptions): AdmissionAnswer {
+function inject(
+  request: AdmissionRequest,
+  wish: Omit<PodPlace, "namespace">,
+  { mesh, injection, namespaceLabels, portsBehind }: HandlerOptions,
+): AdmissionAnswer {
   const { group, kind, operation, namespace, object, subresource } = request
   if (subresource !== "" || operation === "DELETE" || operation === "CONNECT") return {}
-  const place = { namespace, namespaceOptedIn }
+  const place = { namespace, ...wish }
+  const capture = captureOf(namespaceLabels(namespace), injection.capture, mesh.names)
   if (group === "" && kind === "Pod" && operation === "CREATE") {
-    const result = injectPod(object, place, options.injection)
+    const result = injectPod(object, place, { ...injection, capture })
     if (result.outcome === "refused") {
       return { refused: { code: 422, reason: "Invalid", message: `no xserver can be injected: ${result.because}` } }
     }
     return result.outcome === "skipped" ? { warnings: result.warnings } : result
   }
-  if (group === "" && kind === "Service" && options.injection.capture === "service") {
-    return captureService(object, place, options.portsBehind, options.injection)
+  if (group === "" && kind === "Service" && capture === "service") {
+    return captureService(object, place, portsBehind, injection)
   }
   return {}
 }

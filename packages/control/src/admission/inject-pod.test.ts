@@ -129,7 +129,11 @@ describe("what is injected", () => {
       { port: 9090, name: "grpc", listen: 15081 },
       { port: 7000, listen: 15082 },
     ])
-    expect(after.metadata.annotations).toMatchObject({ "merlon.dev/proxy": "xserver", "merlon.dev/injected": "1" })
+    expect(after.metadata.annotations).toMatchObject({ "merlon.dev/proxy": "xserver", "merlon.dev/injected": "2" })
+    expect(after.metadata).toMatchObject({
+      labels: { "merlon.dev/capture": "redirect" },
+      annotations: { "kubectl.kubernetes.io/default-container": "app" },
+    })
   })
 
   it("has its papers in one volume: bootstrap, token for the mesh alone, trust bundle", () => {
@@ -141,6 +145,10 @@ describe("what is injected", () => {
           downwardAPI: {
             items: [
               { path: "bootstrap.json", fieldRef: { fieldPath: "metadata.annotations['merlon.dev/bootstrap']" } },
+              {
+                path: "outbound.json",
+                fieldRef: { fieldPath: "metadata.annotations['merlon.dev/outbound-bootstrap']" },
+              },
             ],
           },
         },
@@ -302,16 +310,16 @@ describe("probes", () => {
     [
       "grpc",
       "readinessProbe",
-      { grpc: { port: 9000 } },
+      { grpc: { port: 9000, service: "shop.Cart" } },
       "readyz",
-      { kind: "tcp", port: 9000, path: "", headers: {}, timeoutMs: 1000 },
+      { kind: "grpc", port: 9000, path: "shop.Cart", headers: {}, timeoutMs: 1000 },
     ],
     [
       "https",
       "readinessProbe",
       { httpGet: { port: 8443, scheme: "HTTPS" } },
       "readyz",
-      { kind: "tcp", port: 8443, path: "", headers: {}, timeoutMs: 1000 },
+      { kind: "https", port: 8443, path: "/", headers: {}, timeoutMs: 1000 },
     ],
   ])("of %s are asked by xserver", (_, field, probe, suffix, expected) => {
     const { after } = probed(field, probe)
@@ -329,12 +337,92 @@ describe("probes", () => {
     expect(probed("readinessProbe", probe).after.spec.containers[1]?.readinessProbe).toEqual(probe)
   })
 
-  it("that become weaker, or hooks that will be refused, are told", () => {
-    expect(probed("readinessProbe", { grpc: { port: 9000 } }).warnings).toEqual([
-      expect.stringContaining("only looks whether the port is open"),
+  it("and hooks of http are asked by xserver too", () => {
+    const preStop = { httpGet: { port: "http", path: "/bye" } }
+    const { after } = probed("lifecycle", { preStop, postStart: { exec: { command: ["true"] } } })
+    expect(after.spec.containers[1]?.lifecycle).toEqual({
+      preStop: { httpGet: { path: "/app-health/app/prestop", port: 15021, scheme: "HTTP" } },
+      postStart: { exec: { command: ["true"] } },
+    })
+  })
+
+  it("of an init container that keeps running are asked by xserver, and its ports are the Pod's", () => {
+    const probe = { httpGet: { port: 9000 } }
+    const cache = { name: "cache", restartPolicy: "Always", ports: [{ containerPort: 9000 }], readinessProbe: probe }
+    const { after } = injected(pod({ initContainers: [cache, { name: "once", readinessProbe: probe }] }), {
+      nativeSidecar: true,
+    })
+    const asked = { httpGet: { path: "/app-health/cache/readyz", port: 15021, scheme: "HTTP" } }
+    expect(after.spec.initContainers?.slice(2)).toMatchObject([{ readinessProbe: asked }, { readinessProbe: probe }])
+    expect(after.spec.initContainers?.[0]).toMatchObject({ args: ["capture", "--map", "8080:15080,9000:15081"] })
+  })
+})
+
+describe("who calls out", () => {
+  const env = (container: { readonly [field: string]: unknown } | undefined) =>
+    (container?.env as readonly { readonly name: string }[] | undefined)?.map(({ name }) => name) ?? [] // as we write it
+
+  it("has the workload's papers where it is of our own image or named, and nobody else has", () => {
+    const containers = [app(), app({ name: "ours", image: "merlond:1" }), app({ name: "named" })]
+    const { after } = injected(pod({ containers }, { annotations: { "outbound.merlon.dev/papers": "named" } }))
+    const [, plain, ours, named] = after.spec.containers
+    expect(env(plain)).toEqual([])
+    for (const one of [ours, named]) {
+      expect(env(one)).toContain("MERLON_BOOTSTRAP")
+      expect(one?.volumeMounts).toEqual([
+        { name: "merlon-papers", mountPath: "/var/run/secrets/merlon.dev", readOnly: true },
+      ])
+    }
+    const kept = JSON.parse(after.metadata.annotations?.["merlon.dev/outbound-bootstrap"] ?? "")
+    expect(kept).not.toHaveProperty("state")
+  })
+
+  it("is told by name where the Pod does not have it", () => {
+    const { warnings } = injected(pod({}, { annotations: { "outbound.merlon.dev/papers": "nobody" } }))
+    expect(warnings).toEqual([expect.stringContaining("the container `nobody`")])
+  })
+
+  it("finds an xclient by http_proxy where the Pod asks for it, but for what its author set", () => {
+    const before = pod(
+      { containers: [app({ env: [{ name: "http_proxy", value: "theirs" }] })] },
+      { annotations: { "outbound.merlon.dev/proxy": "true" } },
+    )
+    const { after } = injected(before, { nativeSidecar: true })
+    expect(after.spec.initContainers?.map(({ name }) => name)).toEqual([
+      "merlon-init",
+      "merlon-xserver",
+      "merlon-xclient",
     ])
-    expect(probed("lifecycle", { preStop: { httpGet: { port: 8080 } } }).warnings).toEqual([
-      expect.stringContaining("`lifecycle`"),
+    expect(after.spec.containers[0]?.env).toEqual([
+      { name: "http_proxy", value: "theirs" },
+      { name: "HTTP_PROXY", value: "http://127.0.0.1:15001" },
+      { name: "no_proxy", value: "localhost,127.0.0.1,::1" },
+      { name: "NO_PROXY", value: "localhost,127.0.0.1,::1" },
     ])
+  })
+})
+
+describe("a namespace that requires an xserver", () => {
+  const REQUIRED = { ...ENABLED, required: true }
+  it.each<[string, object, object]>([
+    ["says no by its label", {}, { labels: { "sidecar.merlon.dev/inject": "false" } }],
+    ["shares the node's network", { hostNetwork: true }, {}],
+  ])("refuses a Pod that %s", (_, spec, metadata) => {
+    expect(injectPod(pod(spec, metadata), REQUIRED, OPTIONS)).toMatchObject({
+      outcome: "refused",
+      because: expect.stringContaining("takes no Pod without one"),
+    })
+  })
+
+  it("injects the others", () => {
+    expect(outcome(injectPod(pod({}), REQUIRED, OPTIONS))).toBe("injected")
+  })
+})
+
+describe("ports that nobody declares", () => {
+  it("pass where the Pod's author says so, and are told of", () => {
+    const { after, warnings } = injected(pod({}, { annotations: { "inbound.merlon.dev/undeclared": "pass" } }))
+    expect(after.spec.initContainers?.[0]?.args).toEqual(["capture", "--map", "8080:15080", "--undeclared", "pass"])
+    expect(warnings).toEqual([expect.stringContaining("no policy of this Pod is Ready")])
   })
 })

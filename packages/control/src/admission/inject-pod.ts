@@ -3,7 +3,7 @@
 // the same Pod injected twice is the same as once.
 
 import { applicationPorts, hasXserver } from "../registry/application-ports.js"
-import { listOf, objectOf, textOf } from "../registry/foreign.js"
+import { type Foreign, listOf, objectOf, textOf } from "../registry/foreign.js"
 import {
   type InjectionOptions,
   injectionNames,
@@ -12,7 +12,14 @@ import {
   TEMPLATE_VERSION,
 } from "./injection-options.js"
 import { optIn } from "./opt-in.js"
-import { bootstrapDocument, captureContainer, proxyContainer, proxyVolumes } from "./proxy-container.js"
+import { membersOf } from "./outbound-members.js"
+import {
+  bootstrapDocument,
+  captureContainer,
+  outboundContainer,
+  proxyContainer,
+  proxyVolumes,
+} from "./proxy-container.js"
 import type { PatchOperation } from "./review.js"
 import { rewriteProbes } from "./rewrite-probes.js"
 
@@ -24,24 +31,25 @@ export type PodInjection =
 export interface PodPlace {
   readonly namespace: string
   readonly namespaceOptedIn: boolean
+  /** The namespace takes no Pod without an xserver. */
+  readonly required?: boolean
 }
 
-export function injectPod(
-  pod: unknown,
-  { namespace, namespaceOptedIn }: PodPlace,
-  options: InjectionOptions,
-): PodInjection {
+const DEFAULT_CONTAINER = "kubectl.kubernetes.io/default-container"
+
+export function injectPod(pod: unknown, place: PodPlace, options: InjectionOptions): PodInjection {
   const { names, capture, nativeSidecar } = options
+  const { namespace, namespaceOptedIn, required = false } = place
   const metadata = objectOf(objectOf(pod).metadata)
   const spec = objectOf(objectOf(pod).spec)
   const wish = optIn(metadata.labels, namespace, namespaceOptedIn, names)
-  const skipped = (because: string, warnings = wish.warnings): PodInjection => ({
-    outcome: "skipped",
-    because,
-    warnings,
-  })
+  const skipped = (because: string, warnings = wish.warnings): PodInjection =>
+    required
+      ? { outcome: "refused", because: `the namespace \`${namespace}\` takes no Pod without one, and ${because}` }
+      : { outcome: "skipped", because, warnings }
   if (!wish.inject) return skipped(wish.because)
-  if (hasXserver(spec, names)) return skipped("it has an xserver already")
+  if (hasXserver(spec, names))
+    return { outcome: "skipped", because: "it has an xserver already", warnings: wish.warnings }
   if (spec.hostNetwork === true) {
     const because = "a pod with `hostNetwork` shares the node's ports, so no xserver can stand before it"
     return skipped(because, [...wish.warnings, `nothing is injected: ${because}`])
@@ -53,61 +61,84 @@ export function injectPod(
     options,
   )
   if (refused !== undefined) return { outcome: "refused", because: refused }
-  const { containers, probes, warnings } = rewriteProbes(listOf(spec.containers))
-  const { annotations: keys } = injectionNames(names)
+  const { annotations: keys, captureLabel } = injectionNames(names)
+  const notes = objectOf(metadata.annotations)
+  const undeclared = notes[keys.undeclared] === "pass" ? "pass" : "refuse"
+  const callsOut = notes[keys.outbound] === "true"
+  const { probes, warnings, ...rewritten } = rewriteProbes(listOf(spec.containers), listOf(spec.initContainers))
+  const members = membersOf({ ...rewritten, annotations: notes, callsOut }, options)
   const annotations = {
-    ...objectOf(metadata.annotations),
+    ...notes,
     [keys.injected]: TEMPLATE_VERSION,
     [keys.proxy]: "xserver",
     [keys.ports]: JSON.stringify(ports),
     [keys.probes]: JSON.stringify(probes),
     [keys.bootstrap]: JSON.stringify(bootstrapDocument(options)),
+    [keys.outboundBootstrap]: JSON.stringify(bootstrapDocument(options, false)),
+    // `kubectl logs` and `exec` mean the application.
+    ...(notes[DEFAULT_CONTAINER] === undefined ? defaultContainer(members.containers) : {}),
   }
-  const proxy = proxyContainer(options, ports)
+  const sidecars = [proxyContainer(options, ports), ...(callsOut ? [outboundContainer(options)] : [])]
   const first = [
-    ...(capture === "redirect" ? [captureContainer(options, ports)] : []),
-    ...(nativeSidecar ? [proxy] : []),
+    ...(capture === "redirect" ? [captureContainer(options, ports, undeclared)] : []),
+    ...(nativeSidecar ? sidecars : []),
   ]
+  const inits = [...first, ...members.initContainers]
   const set = (path: string, value: unknown): PatchOperation => ({ op: "add", path, value })
   return {
     outcome: "injected",
     patch: [
       ...(objectOf(pod).metadata === undefined ? [set("/metadata", {})] : []),
       set("/metadata/annotations", annotations),
-      set("/spec/containers", nativeSidecar ? containers : [proxy, ...containers]),
-      ...(first.length === 0 ? [] : [set("/spec/initContainers", [...first, ...listOf(spec.initContainers)])]),
+      set("/metadata/labels", { ...objectOf(metadata.labels), [captureLabel]: capture }),
+      set("/spec/containers", nativeSidecar ? members.containers : [...sidecars, ...members.containers]),
+      ...(inits.length === 0 ? [] : [set("/spec/initContainers", inits)]),
       set("/spec/volumes", [...listOf(spec.volumes), ...proxyVolumes(options)]),
     ],
-    warnings: [...wish.warnings, ...warnings, ...oddities(ports.length, spec, options)],
+    warnings: [
+      ...wish.warnings,
+      ...warnings,
+      ...members.warnings,
+      ...oddities(ports.length, spec, undeclared, options),
+    ],
   }
 }
 
+function defaultContainer(containers: readonly Foreign[]): { readonly [annotation: string]: string } {
+  const name = textOf(containers[0]?.name)
+  return name === undefined ? {} : { [DEFAULT_CONTAINER]: name }
+}
+
 /** Why it cannot be done; the pod is then refused, as starting it without its gate would be worse. */
-function refusal(
-  ports: readonly number[],
-  spec: { readonly [field: string]: unknown },
-  options: InjectionOptions,
-): string | undefined {
+function refusal(ports: readonly number[], spec: Foreign, options: InjectionOptions): string | undefined {
   const { injectLabel } = options.names
   const instead = `change it, or set the label \`${injectLabel}: "false"\``
   const taken = ports.filter(isReservedPort)
   if (taken.length > 0) return `the ports ${taken.join(", ")} are xserver's own; ${instead}`
   if (ports.length > MAX_PORTS)
     return `${ports.length} ports are more than the ${MAX_PORTS} that xserver has; ${instead}`
-  const { papersVolume, stateVolume, initContainer } = injectionNames(options.names)
-  const named = [...listOf(spec.volumes), ...listOf(spec.initContainers)].map(item => textOf(objectOf(item).name))
-  const clash = [papersVolume, stateVolume, initContainer].find(name => named.includes(name))
+  const { papersVolume, stateVolume, initContainer, outboundContainer: outbound } = injectionNames(options.names)
+  const { volumes, initContainers, containers } = spec
+  const named = [...listOf(volumes), ...listOf(initContainers), ...listOf(containers)].map(item =>
+    textOf(objectOf(item).name),
+  )
+  const clash = [papersVolume, stateVolume, initContainer, outbound].find(name => named.includes(name))
   return clash === undefined ? undefined : `the name \`${clash}\` is one that injection uses; ${instead}`
 }
 
 function oddities(
   ports: number,
-  spec: { readonly [field: string]: unknown },
-  { nativeSidecar }: InjectionOptions,
+  spec: Foreign,
+  undeclared: "refuse" | "pass",
+  { nativeSidecar, names }: InjectionOptions,
 ): readonly string[] {
   const warnings: string[] = []
   if (ports === 0) {
     warnings.push("no container declares a TCP port, so xserver lets nothing in; declare `ports` of the application")
+  }
+  if (undeclared === "pass") {
+    const { undeclared: annotation } = injectionNames(names).annotations
+    warnings.push(`\`${annotation}: pass\` lets connections reach ports unjudged, so no policy of this Pod is Ready`)
   }
   if (!nativeSidecar && (spec.restartPolicy === "Never" || spec.restartPolicy === "OnFailure")) {
     warnings.push(

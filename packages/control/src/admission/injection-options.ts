@@ -21,22 +21,25 @@ export interface InjectionOptions {
 }
 
 /** Grows when what is injected changes; pods say which one they have. */
-export const TEMPLATE_VERSION = "1"
+export const TEMPLATE_VERSION = "2"
 
 export const XSERVER_UID = 1337
 export const HEALTH_PORT = 15_021
 export const ADMIN_PORT = 15_000
+/** Where an injected xclient takes calls, for `http_proxy`. */
+export const OUTBOUND_PORT = 15_001
 export const MAX_PORTS = 20
 export const DEFAULT_REQUESTS = { cpu: "10m", memory: "64Mi" } as const
 
 /** Whether an application cannot have this port, because xserver has it. */
 export function isReservedPort(port: number): boolean {
   const listening = port >= FIRST_LISTEN_PORT && port < FIRST_LISTEN_PORT + MAX_PORTS
-  return listening || port === ADMIN_PORT || port === HEALTH_PORT || port === XSERVER_UID
+  return listening || port === ADMIN_PORT || port === OUTBOUND_PORT || port === HEALTH_PORT || port === XSERVER_UID
 }
 
 export interface InjectionNames {
   readonly initContainer: string
+  readonly outboundContainer: string
   readonly papersVolume: string
   readonly stateVolume: string
   readonly papersFolder: string
@@ -48,12 +51,25 @@ export interface InjectionNames {
     readonly probes: string
     readonly bootstrap: string
     readonly originalTargetPorts: string
+    /** The bootstrap of whoever calls out: without a folder for state, which is xserver's. */
+    readonly outboundBootstrap: string
+    /** `"true"`: an xclient takes the calls of the application, which finds it by `http_proxy`. */
+    readonly outbound: string
+    /** Containers that call through the mesh by themselves and so need the workload's papers, as `a,b`. */
+    readonly papers: string
+    /** `pass`: connections to ports that no container declares reach the Pod unjudged. */
+    readonly undeclared: string
   }
+  /** On Pods: how connections are led to their xserver. */
+  readonly captureLabel: string
+  /** On namespaces: `service` or `redirect` instead of the mesh's own choice. */
+  readonly namespaceCaptureLabel: string
 }
 
 export function injectionNames({ mesh, domain }: MeshNames): InjectionNames {
   return {
     initContainer: `${mesh}-init`,
+    outboundContainer: `${mesh}-xclient`,
     papersVolume: `${mesh}-papers`,
     stateVolume: `${mesh}-state`,
     papersFolder: `/var/run/secrets/${domain}`,
@@ -65,6 +81,12 @@ export function injectionNames({ mesh, domain }: MeshNames): InjectionNames {
       probes: `${domain}/probes`,
       bootstrap: `${domain}/bootstrap`,
       originalTargetPorts: `${domain}/original-target-ports`,
+      outboundBootstrap: `${domain}/outbound-bootstrap`,
+      outbound: `outbound.${domain}/proxy`,
+      papers: `outbound.${domain}/papers`,
+      undeclared: `inbound.${domain}/undeclared`,
     },
+    captureLabel: `${domain}/capture`,
+    namespaceCaptureLabel: `${mesh}-capture`,
   }
 }

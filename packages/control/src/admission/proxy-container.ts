@@ -6,12 +6,13 @@ import { BUNDLE_KEY } from "../authority/authority-names.js"
 import { componentNames } from "../install/component-names.js"
 import type { ApplicationPort } from "../registry/application-ports.js"
 import { xserverContainer } from "../registry/application-ports.js"
-import { captureMap } from "./capture-rules.js"
+import { captureMap, type Undeclared } from "./capture-rules.js"
 import {
   DEFAULT_REQUESTS,
   HEALTH_PORT,
   type InjectionOptions,
   injectionNames,
+  OUTBOUND_PORT,
   XSERVER_UID,
 } from "./injection-options.js"
 
@@ -19,6 +20,15 @@ type Value = { readonly [field: string]: unknown }
 
 const TOKEN_SECONDS = 43_200
 const BOOTSTRAP_FILE = "bootstrap.json"
+const OUTBOUND_FILE = "outbound.json"
+/** Until endpoints are gone everywhere. The image has no shell. */
+const WAIT = ["/usr/bin/node", "-e", "setTimeout(() => undefined, 5000)"]
+const POD_VARIABLES = [
+  fromField("POD_NAME", "metadata.name"),
+  fromField("POD_NAMESPACE", "metadata.namespace"),
+  fromField("POD_IP", "status.podIP"),
+  fromField("SERVICE_ACCOUNT", "spec.serviceAccountName"),
+]
 
 export function proxyContainer(options: InjectionOptions, ports: readonly ApplicationPort[]): Value {
   const { names, image, imagePullPolicy, nativeSidecar, requests = DEFAULT_REQUESTS } = options
@@ -30,12 +40,7 @@ export function proxyContainer(options: InjectionOptions, ports: readonly Applic
     ...(imagePullPolicy === undefined ? {} : { imagePullPolicy }),
     args: ["xserver", "--bootstrap", `${papersFolder}/${BOOTSTRAP_FILE}`],
     ...(nativeSidecar ? { restartPolicy: "Always" } : {}),
-    env: [
-      fromField("POD_NAME", "metadata.name"),
-      fromField("POD_NAMESPACE", "metadata.namespace"),
-      fromField("POD_IP", "status.podIP"),
-      fromField("SERVICE_ACCOUNT", "spec.serviceAccountName"),
-    ],
+    env: [...POD_VARIABLES],
     ports: [
       ...ports.map(({ listen }) => ({ name: `xs-${listen}`, containerPort: listen, protocol: "TCP" })),
       { name: "xs-health", containerPort: HEALTH_PORT, protocol: "TCP" },
@@ -43,13 +48,10 @@ export function proxyContainer(options: InjectionOptions, ports: readonly Applic
     // The application begins to be called when its gate enforces, not before.
     startupProbe: { ...ready, periodSeconds: 1, timeoutSeconds: 3, failureThreshold: 120 },
     readinessProbe: { ...ready, periodSeconds: 5, timeoutSeconds: 3, failureThreshold: 3 },
+    // A native sidecar ends after the application; a plain one at the same moment, while callers still come.
+    ...(nativeSidecar ? {} : { lifecycle: { preStop: { exec: { command: WAIT } } } }),
     resources: { requests: { ...requests } },
-    securityContext: {
-      runAsUser: XSERVER_UID,
-      runAsGroup: XSERVER_UID,
-      runAsNonRoot: true,
-      ...confined([]),
-    },
+    securityContext: unprivileged(),
     volumeMounts: [
       { name: papersVolume, mountPath: papersFolder, readOnly: true },
       { name: stateVolume, mountPath: stateFolder },
@@ -57,13 +59,49 @@ export function proxyContainer(options: InjectionOptions, ports: readonly Applic
   }
 }
 
-export function captureContainer(options: InjectionOptions, ports: readonly ApplicationPort[]): Value {
+/** Takes the application's calls: whatever `http_proxy` leads to it goes by the mesh's routes, with the workload's identity. */
+export function outboundContainer(options: InjectionOptions): Value {
+  const { names, image, imagePullPolicy, nativeSidecar, requests = DEFAULT_REQUESTS } = options
+  const { outboundContainer: name } = injectionNames(names)
+  return {
+    name,
+    image,
+    ...(imagePullPolicy === undefined ? {} : { imagePullPolicy }),
+    args: ["xclient", "--listen", `127.0.0.1:${OUTBOUND_PORT}`, "--allow-external"],
+    ...(nativeSidecar ? { restartPolicy: "Always" } : {}),
+    ...memberParts(options),
+    resources: { requests: { ...requests } },
+    securityContext: unprivileged(),
+  }
+}
+
+/** What a container needs to be a member of the mesh by itself: the workload's papers, and where they are. */
+export function memberParts({ names }: InjectionOptions): {
+  readonly env: readonly Value[]
+  readonly volumeMounts: readonly Value[]
+} {
+  const { papersVolume, papersFolder } = injectionNames(names)
+  return {
+    env: [...POD_VARIABLES, { name: "MERLON_BOOTSTRAP", value: `${papersFolder}/${OUTBOUND_FILE}` }],
+    volumeMounts: [{ name: papersVolume, mountPath: papersFolder, readOnly: true }],
+  }
+}
+
+function unprivileged(): Value {
+  return { runAsUser: XSERVER_UID, runAsGroup: XSERVER_UID, runAsNonRoot: true, ...confined([]) }
+}
+
+export function captureContainer(
+  options: InjectionOptions,
+  ports: readonly ApplicationPort[],
+  undeclared: Undeclared,
+): Value {
   const { names, image, imagePullPolicy, requests = DEFAULT_REQUESTS } = options
   return {
     name: injectionNames(names).initContainer,
     image,
     ...(imagePullPolicy === undefined ? {} : { imagePullPolicy }),
-    args: ["capture", "--map", captureMap(ports)],
+    args: ["capture", "--map", captureMap(ports), ...(undeclared === "pass" ? ["--undeclared", "pass"] : [])],
     resources: { requests: { ...requests } },
     // The network of the pod can only be changed by root with this one capability.
     securityContext: { runAsUser: 0, runAsGroup: 0, runAsNonRoot: false, ...confined(["NET_ADMIN"]) },
@@ -72,16 +110,17 @@ export function captureContainer(options: InjectionOptions, ports: readonly Appl
 
 export function proxyVolumes({ names }: InjectionOptions): readonly Value[] {
   const { papersVolume, stateVolume, annotations } = injectionNames(names)
-  const bootstrap = {
-    path: BOOTSTRAP_FILE,
-    fieldRef: { fieldPath: `metadata.annotations['${annotations.bootstrap}']` },
-  }
+  const file = (path: string, annotation: string) => ({
+    path,
+    fieldRef: { fieldPath: `metadata.annotations['${annotation}']` },
+  })
+  const items = [file(BOOTSTRAP_FILE, annotations.bootstrap), file(OUTBOUND_FILE, annotations.outboundBootstrap)]
   return [
     {
       name: papersVolume,
       projected: {
         sources: [
-          { downwardAPI: { items: [bootstrap] } },
+          { downwardAPI: { items } },
           {
             serviceAccountToken: { audience: names.tokenAudience, expirationSeconds: TOKEN_SECONDS, path: "token" },
           },
@@ -97,7 +136,7 @@ export function proxyVolumes({ names }: InjectionOptions): readonly Value[] {
 }
 
 /** What xserver reads first. The pod's name is not known yet, so it is filled in from the environment. */
-export function bootstrapDocument({ names, controlPlane }: InjectionOptions): Value {
+export function bootstrapDocument({ names, controlPlane }: InjectionOptions, keepsState = true): Value {
   const { papersFolder, stateFolder } = injectionNames(names)
   return {
     mesh: { name: names.mesh, domain: names.domain },
@@ -112,7 +151,7 @@ export function bootstrapDocument({ names, controlPlane }: InjectionOptions): Va
     address: placeholder("POD_IP"),
     listen: "0.0.0.0",
     application: "127.0.0.1",
-    state: stateFolder,
+    ...(keepsState ? { state: stateFolder } : {}),
   }
 }
 

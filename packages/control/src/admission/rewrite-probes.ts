@@ -1,47 +1,73 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kubelet has no identity in the mesh, so under STRICT it could not ask the application whether it lives. Its probes
-// are pointed at xserver, which asks in its place; the originals become the list of what xserver may be asked.
+// and hooks are pointed at xserver, which asks in its place; the originals become the list of what xserver may be asked.
 
 import type { ProbeSpec } from "@merlon/xds"
 import { type Foreign, listOf, objectOf, portOf, textOf } from "../registry/foreign.js"
 import { HEALTH_PORT } from "./injection-options.js"
 
 const PROBES = { readinessProbe: "readyz", livenessProbe: "livez", startupProbe: "startupz" } as const
+const HOOKS = { postStart: "poststart", preStop: "prestop" } as const
 
 export interface RewrittenProbes {
   readonly containers: readonly Foreign[]
+  /** Init containers that keep running are probed too; the others are as they were. */
+  readonly initContainers: readonly Foreign[]
   readonly probes: { readonly [path: string]: ProbeSpec }
   readonly warnings: readonly string[]
 }
 
-export function rewriteProbes(containers: readonly unknown[]): RewrittenProbes {
-  const probes: Record<string, ProbeSpec> = {}
-  const warnings: string[] = []
-  const rewritten = containers.map(value => {
-    const container = { ...objectOf(value) }
-    const name = textOf(container.name) ?? ""
+export function rewriteProbes(
+  containers: readonly unknown[],
+  initContainers: readonly unknown[] = [],
+): RewrittenProbes {
+  const rewriter = new Rewriter()
+  const rewritten = containers.map(value => rewriter.container(objectOf(value)))
+  const lasting = initContainers.map(value => {
+    const container = objectOf(value)
+    return container.restartPolicy === "Always" ? rewriter.container(container) : container
+  })
+  return {
+    containers: rewritten,
+    initContainers: lasting,
+    probes: rewriter.probes,
+    warnings: rewriter.warnings,
+  }
+}
+
+class Rewriter {
+  readonly probes: Record<string, ProbeSpec> = {}
+  readonly warnings: string[] = []
+
+  container(original: Foreign): Foreign {
+    const container = { ...original }
     for (const [field, suffix] of Object.entries(PROBES)) {
-      if (container[field] === undefined || container[field] === null) continue
-      const { httpGet, tcpSocket, grpc, ...timing } = objectOf(container[field])
-      const asked = original({ httpGet, tcpSocket, grpc, timing }, container)
-      if (asked === undefined) continue
-      if (typeof asked === "string") {
-        warnings.push(`container \`${name}\`: \`${field}\` ${asked}`)
-        continue
-      }
-      if (asked.warning !== undefined) warnings.push(`container \`${name}\`: \`${field}\` ${asked.warning}`)
-      const path = `/app-health/${name}/${suffix}`
-      probes[path] = asked.probe
-      container[field] = { ...timing, httpGet: { path, port: HEALTH_PORT, scheme: "HTTP" } }
+      const changed = this.#rewrite(container, container[field], suffix, `\`${field}\``)
+      if (changed !== undefined) container[field] = changed
     }
-    if (JSON.stringify(container.lifecycle ?? {}).includes('"httpGet"')) {
-      warnings.push(
-        `container \`${name}\`: \`lifecycle\` calls it without an identity, which STRICT refuses; use \`exec\``,
-      )
+    const lifecycle = { ...objectOf(container.lifecycle) }
+    for (const [field, suffix] of Object.entries(HOOKS)) {
+      const changed = this.#rewrite(container, lifecycle[field], suffix, `\`lifecycle.${field}\``)
+      if (changed !== undefined) container.lifecycle = { ...objectOf(container.lifecycle), [field]: changed }
     }
     return container
-  })
-  return { containers: rewritten, probes, warnings }
+  }
+
+  /** Undefined where it stays as it is. */
+  #rewrite(container: Foreign, value: unknown, suffix: string, label: string): Foreign | undefined {
+    if (value === undefined || value === null) return undefined
+    const { httpGet, tcpSocket, grpc, ...timing } = objectOf(value)
+    const asked = askedBy({ httpGet, tcpSocket, grpc, timing }, container)
+    if (asked === undefined) return undefined
+    const name = textOf(container.name) ?? ""
+    if (typeof asked === "string") {
+      this.warnings.push(`container \`${name}\`: ${label} ${asked}`)
+      return undefined
+    }
+    const path = `/app-health/${name}/${suffix}`
+    this.probes[path] = asked
+    return { ...timing, httpGet: { path, port: HEALTH_PORT, scheme: "HTTP" } }
+  }
 }
 
 interface Parts {
@@ -52,27 +78,25 @@ interface Parts {
 }
 
 /** What xserver is to ask; undefined where it is not concerned, text where the probe stays although it is. */
-function original(
-  { httpGet, tcpSocket, grpc, timing }: Parts,
-  container: Foreign,
-): { readonly probe: ProbeSpec; readonly warning?: string } | string | undefined {
+function askedBy({ httpGet, tcpSocket, grpc, timing }: Parts, container: Foreign): ProbeSpec | string | undefined {
   const target = objectOf(httpGet ?? tcpSocket ?? grpc)
   // A command, or a question to somebody else.
   if ((httpGet ?? tcpSocket ?? grpc) === undefined || textOf(target.host) !== undefined) return undefined
   const port = portNumber(target.port, container)
   if (port === undefined) return `stays as it is: no port \`${String(target.port)}\` is declared`
   const timeoutMs = (portOf(timing.timeoutSeconds) ?? 1) * 1000
-  if (httpGet === undefined || target.scheme === "HTTPS") {
-    const probe: ProbeSpec = { kind: "tcp", port, path: "", headers: {}, timeoutMs }
-    // What the application says over its own TLS or gRPC, xserver cannot ask.
-    return tcpSocket === undefined ? { probe, warning: "now only looks whether the port is open" } : { probe }
+  const common = { port, headers: {}, timeoutMs }
+  if (httpGet === undefined) {
+    const service = textOf(target.service) ?? ""
+    return grpc === undefined ? { ...common, kind: "tcp", path: "" } : { ...common, kind: "grpc", path: service }
   }
   const headers = Object.fromEntries(
     listOf(target.httpHeaders)
       .map(objectOf)
       .flatMap(({ name, value }) => (textOf(name) === undefined ? [] : [[name, textOf(value) ?? ""]])),
   )
-  return { probe: { kind: "http", port, path: textOf(target.path) ?? "/", headers, timeoutMs } }
+  const path = textOf(target.path) ?? "/"
+  return { ...common, kind: target.scheme === "HTTPS" ? "https" : "http", path, headers }
 }
 
 /** As the kubelet reads it: a name is looked up among the container's own ports. */

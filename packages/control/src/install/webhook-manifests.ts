@@ -3,6 +3,8 @@
 // that never opted in never depends on us.
 
 import type { MeshNames } from "@merlon/policy"
+import { CONFINED, POD_SECURITY_LABEL } from "../admission/capture-choice.js"
+import { injectionNames } from "../admission/injection-options.js"
 import { MUTATING_WEBHOOKS, policyTypes, VALIDATING_WEBHOOKS } from "../kubernetes/resource-type.js"
 import { componentNames } from "./component-names.js"
 import { type Manifest, partOf } from "./manifests.js"
@@ -33,6 +35,8 @@ export interface OwnerReference {
 /** The API server has found the namespace to be opted in; it knows the labels of the moment better than our copy. */
 export const INJECT_OPTED_IN_PATH = "/inject/enabled"
 export const INJECT_PATH = "/inject"
+/** The namespace takes no Pod without an xserver. */
+export const INJECT_REQUIRED_PATH = "/inject/required"
 export const VALIDATE_PATH = "/validate"
 
 const TIMEOUT_SECONDS = 10
@@ -85,32 +89,45 @@ function validation(options: WebhookOptions) {
 
 function injection(options: WebhookOptions) {
   const { names, capture } = options
-  const enabled = { key: names.injectionLabel, operator: "In", values: ["enabled"] }
-  const notEnabled = { ...enabled, operator: "NotIn" }
+  const optedIn = (operator: string, ...values: string[]) => ({ key: names.injectionLabel, operator, values })
   // Pods without which we ourselves, or the cluster, would not start.
   const never = { key: NAME_LABEL, operator: "NotIn", values: ["kube-system", names.rootNamespace] }
   const label = (operator: string, value: string) => ({ key: names.injectLabel, operator, values: [value] })
   const pods = rule([""], ["pods"], ["CREATE"], ["v1"])
   const services = rule([""], ["services"], ["CREATE", "UPDATE"], ["v1"])
-  const hooks = [
+  const rules = capture === "service" ? [pods, services] : [pods]
+  const hook = (name: string, path: string, rules: readonly object[], namespaces: readonly object[]) => ({
+    name: `${name}.injection.${names.domain}`,
+    ...common(options, path),
+    reinvocationPolicy: "IfNeeded",
+    rules,
+    namespaceSelector: { matchExpressions: [...namespaces, never] },
+  })
+  return [
     {
-      name: `namespace.injection.${names.domain}`,
-      ...common(options, INJECT_OPTED_IN_PATH),
-      reinvocationPolicy: "IfNeeded",
-      rules: capture === "service" ? [pods, services] : [pods],
-      namespaceSelector: { matchExpressions: [enabled, never] },
+      ...hook("namespace", INJECT_OPTED_IN_PATH, rules, [optedIn("In", "enabled")]),
       objectSelector: { matchExpressions: [label("NotIn", "false")] },
     },
+    // Whatever its Pods say of themselves.
+    hook("required", INJECT_REQUIRED_PATH, rules, [optedIn("In", "required")]),
     {
-      name: `pod.injection.${names.domain}`,
-      ...common(options, INJECT_PATH),
-      reinvocationPolicy: "IfNeeded",
-      rules: [pods],
-      namespaceSelector: { matchExpressions: [notEnabled, never] },
+      ...hook("pod", INJECT_PATH, [pods], [optedIn("NotIn", "enabled", "required")]),
       objectSelector: { matchExpressions: [label("In", "true")] },
     },
+    // Namespaces that are captured by Service although the others are not (`capture-choice.ts`).
+    ...(capture === "service" ? [] : byService(names)).map(([name, expression]) => ({
+      ...hook(name, INJECT_OPTED_IN_PATH, [services], [optedIn("In", "enabled", "required"), expression]),
+      objectSelector: { matchExpressions: [label("NotIn", "false")] },
+    })),
   ]
-  return hooks
+}
+
+function byService(names: MeshNames): readonly (readonly [name: string, expression: object])[] {
+  const { namespaceCaptureLabel } = injectionNames(names)
+  return [
+    ["confined", { key: POD_SECURITY_LABEL, operator: "In", values: [...CONFINED] }],
+    ["chosen", { key: namespaceCaptureLabel, operator: "In", values: ["service"] }],
+  ]
 }
 
 function common({ address, caBundle }: WebhookOptions, path: string) {

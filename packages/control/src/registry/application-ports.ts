@@ -20,7 +20,10 @@ export function xserverContainer({ mesh }: MeshNames): string {
 /** TCP ports of all containers but xserver's own; a port named twice counts where it stands first. */
 export function applicationPorts(podSpec: unknown, names: MeshNames): readonly ApplicationPort[] {
   const ports = new Map<number, ApplicationPort>()
-  for (const container of listOf(objectOf(podSpec).containers)) {
+  const { containers, initContainers } = objectOf(podSpec)
+  // An init container that keeps running serves as any other.
+  const lasting = listOf(initContainers).filter(container => objectOf(container).restartPolicy === "Always")
+  for (const container of [...listOf(containers), ...lasting]) {
     const { name, ports: declared } = objectOf(container)
     if (name === xserverContainer(names)) continue
     for (const entry of listOf(declared)) {

@@ -34,10 +34,16 @@ export function parseProbes(text: string): Probes | undefined {
   return probes
 }
 
+const KINDS: readonly unknown[] = ["http", "https", "tcp", "grpc"] satisfies ProbeSpec["kind"][]
+
+function isKind(kind: unknown): kind is ProbeSpec["kind"] {
+  return KINDS.includes(kind)
+}
+
 function readProbe(entry: unknown): ProbeSpec | undefined {
   const { kind, port: number, path, headers, timeoutMs } = objectOf(entry)
   const port = portOf(number)
-  if ((kind !== "http" && kind !== "tcp") || port === undefined || typeof path !== "string") return undefined
+  if (!isKind(kind) || port === undefined || typeof path !== "string") return undefined
   if (typeof timeoutMs !== "number" || !(timeoutMs > 0 && timeoutMs <= MAX_TIMEOUT_MS)) return undefined
   const lines = Object.entries(objectOf(headers))
   if (listOf(headers).length > 0 || lines.some(([, line]) => typeof line !== "string")) return undefined

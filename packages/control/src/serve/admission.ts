@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The webhooks: served by every replica, registered in the cluster by the one that leads, and kept registered.
 
+import { CaptureKeeper } from "../admission/capture-keeper.js"
 import { admissionHandlers, type HandlerOptions } from "../admission/handlers.js"
 import { isComparable } from "../admission/validate-policy.js"
 import { WebhookServer } from "../admission/webhook-server.js"
@@ -82,6 +83,15 @@ export async function startAdmission(parts: AdmissionParts): Promise<Admission> 
     if (isLeader()) register()
   }
   const unfollow = authority.onChange(lookAgain)
+  const keeper = new CaptureKeeper({
+    client,
+    names: mesh.names,
+    fallback: options.injection.capture,
+    namespaces: parts.reflectors.namespaces,
+    pods: parts.reflectors.pods,
+    isLeader,
+    warn: (message, error) => logger.warn({ error: messageOf(error) }, message),
+  })
   // The first time by everybody: nobody may lead yet, and policies must not be stored unseen until somebody does.
   await install()
   return {
@@ -91,6 +101,7 @@ export async function startAdmission(parts: AdmissionParts): Promise<Admission> 
       stopped = true
       clearTimeout(timer)
       unfollow()
+      await keeper.stop()
       await running
       await server.close()
     },

@@ -2,9 +2,9 @@
 // What the platform asks: is it ready, is it alive, what has it counted; and the kubelet's probes of the application.
 // Open to everybody, so it tells nothing about policies.
 
-import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http"
-import { connect } from "node:net"
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { Probe } from "../config/probe.js"
+import { askApplication } from "./ask-application.js"
 
 export interface HealthSources {
   /** Undefined when ready, otherwise why not. */
@@ -38,42 +38,9 @@ async function answer(asked: IncomingMessage, reply: ServerResponse, sources: He
     }
     default: {
       const probe = sources.probe(path)
-      return probe === undefined ? end(reply, 404, "not found") : end(reply, await ask(probe), "")
+      return probe === undefined ? end(reply, 404, "not found") : end(reply, await askApplication(probe), "")
     }
   }
-}
-
-/** Only status codes are passed on: a probe's caller has no business with the application's answers. */
-function ask(probe: Probe): Promise<number> {
-  return probe.kind === "tcp" ? askTcp(probe) : askHttp(probe)
-}
-
-function askHttp({ port, path, headers, timeoutMs }: Probe): Promise<number> {
-  return new Promise(resolve => {
-    // For all of it, also for an answer that never ends: probes come for ever.
-    const signal = AbortSignal.timeout(timeoutMs)
-    const outgoing = request({ host: "127.0.0.1", port, path, headers, signal, agent: false }, response => {
-      response.resume()
-      resolve(response.statusCode ?? 502)
-    })
-    outgoing.on("error", () => resolve(503))
-    // Without an error where the application switched protocols, which nobody asked for.
-    outgoing.on("close", () => resolve(503))
-    outgoing.end()
-  })
-}
-
-function askTcp({ port, timeoutMs }: Probe): Promise<number> {
-  return new Promise(resolve => {
-    const socket = connect({ host: "127.0.0.1", port, timeout: timeoutMs })
-    const settle = (status: number): void => {
-      socket.destroy()
-      resolve(status)
-    }
-    socket.on("connect", () => settle(200))
-    socket.on("timeout", () => settle(503))
-    socket.on("error", () => settle(503))
-  })
 }
 
 function end(reply: ServerResponse, status: number, text: string): void {

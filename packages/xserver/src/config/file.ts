@@ -130,7 +130,7 @@ function readTls(tls: Reader, file: (name: string) => string): TlsMaterial {
 
 function readProbe(probe: Reader): Probe {
   const result: Probe = {
-    kind: probe.choice("kind", ["http", "tcp"], "http"),
+    kind: probe.choice("kind", ["http", "https", "tcp", "grpc"], "http"),
     port: probe.whole("port", 1, 65_535),
     path: probe.text("path", "/"),
     headers: probe.textMap("headers"),

@@ -3,9 +3,9 @@
 // STRICT it could not ask the application itself.
 
 export interface Probe {
-  readonly kind: "http" | "tcp"
+  readonly kind: "http" | "https" | "tcp" | "grpc"
   readonly port: number
-  /** Of an http probe, with its query. */
+  /** Of an http probe, with its query; of a grpc probe the service it asks for. */
   readonly path: string
   readonly headers: { readonly [name: string]: string }
   readonly timeoutMs: number

@@ -47,6 +47,7 @@ export function workload(key: string, labels: { readonly [key: string]: string }
     owners: [],
     bypass: undefined,
     proxied,
+    bypass: undefined,
     ports: [],
     probes: {},
   }

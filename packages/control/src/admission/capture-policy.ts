@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// The NetworkPolicy of capture by Service: Pods that injection marked take connections at xserver's ports alone, so that
+// nobody goes past it. One for a namespace, there before its Pods are.
+
+import type { MeshNames } from "@merlon/policy"
+import { componentNames } from "../install/component-names.js"
+import { type Manifest, partOf } from "../install/manifests.js"
+import { NETWORK_POLICIES } from "../kubernetes/resource-type.js"
+import { FIRST_LISTEN_PORT } from "../registry/application-ports.js"
+import { HEALTH_PORT, injectionNames, MAX_PORTS } from "./injection-options.js"
+
+export function capturePolicy(names: MeshNames, namespace: string): Manifest {
+  return {
+    type: NETWORK_POLICIES,
+    object: {
+      apiVersion: "networking.k8s.io/v1",
+      kind: "NetworkPolicy",
+      metadata: { name: componentNames(names).capturePolicy, namespace, labels: partOf(names) },
+      spec: {
+        podSelector: { matchLabels: { [injectionNames(names).captureLabel]: "service" } },
+        policyTypes: ["Ingress"],
+        ingress: [
+          {
+            ports: [
+              { protocol: "TCP", port: FIRST_LISTEN_PORT, endPort: FIRST_LISTEN_PORT + MAX_PORTS - 1 },
+              { protocol: "TCP", port: HEALTH_PORT },
+              // Policies speak of TCP; whatever else the Pod serves is not ours to close.
+              { protocol: "UDP" },
+              { protocol: "SCTP" },
+            ],
+          },
+        ],
+      },
+    },
+  }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the control plane saw when it tried to reach a Pod's application past xserver: a condition on the Pod, so that
+// every replica and every person knows it.
+
+import type { MeshNames } from "@merlon/policy"
+import type { KubernetesObject, ObjectMeta } from "../kubernetes/resource-type.js"
+import { listOf, objectOf, textOf } from "./foreign.js"
+
+export interface CapturedCondition {
+  readonly status: string
+  readonly reason: string
+  readonly message: string
+}
+
+export function isCapturedByService({ metadata }: KubernetesObject, names: MeshNames): boolean {
+  return metadata.labels?.[`${names.domain}/capture`] === "service" && isInjected(metadata, names)
+}
+
+function isInjected({ annotations }: ObjectMeta, { domain }: MeshNames): boolean {
+  return annotations?.[`${domain}/injected`] !== undefined
+}
+
+export function capturedConditionOf(pod: KubernetesObject, { domain }: MeshNames): CapturedCondition | undefined {
+  const found = listOf(objectOf(pod.status).conditions)
+    .map(objectOf)
+    .find(({ type }) => type === `${domain}/Captured`)
+  if (found === undefined) return undefined
+  const [status, reason, message] = [found.status, found.reason, found.message].map(value => textOf(value) ?? "")
+  return { status: status ?? "", reason: reason ?? "", message: message ?? "" }
+}
+
+export function capturedCondition(reached: readonly number[]): CapturedCondition {
+  if (reached.length === 0) {
+    return { status: "True", reason: "Closed", message: "its application is not reached past xserver" }
+  }
+  const ports = `port${reached.length === 1 ? "" : "s"} ${reached.join(", ")}`
+  return {
+    status: "False",
+    reason: "Open",
+    message: `${ports} answer${reached.length === 1 ? "s" : ""} past xserver: the cluster enforces no NetworkPolicy, or another one opens it`,
+  }
+}

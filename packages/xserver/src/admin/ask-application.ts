@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// A probe in the kubelet's place: whether the application answers as the Pod's author asked. Only a status is passed on:
+// a probe's caller has no business with the application's answers.
+
+import { request as httpRequest } from "node:http"
+import { connect as connectHttp2 } from "node:http2"
+import { request as httpsRequest } from "node:https"
+import { connect } from "node:net"
+import type { Probe } from "../config/probe.js"
+
+const HOST = "127.0.0.1"
+const DOWN = 503
+
+export function askApplication(probe: Probe): Promise<number> {
+  switch (probe.kind) {
+    case "tcp":
+      return askTcp(probe)
+    case "grpc":
+      return askGrpc(probe)
+    default:
+      return askHttp(probe)
+  }
+}
+
+function askHttp({ kind, port, path, headers, timeoutMs }: Probe): Promise<number> {
+  return new Promise(resolve => {
+    // For all of it, also for an answer that never ends: probes come for ever.
+    const signal = AbortSignal.timeout(timeoutMs)
+    const options = { host: HOST, port, path, headers, signal, agent: false }
+    const answered = (response: { readonly statusCode?: number | undefined; resume(): unknown }): void => {
+      response.resume()
+      resolve(response.statusCode ?? 502)
+    }
+    // Whose certificate it is the kubelet does not look at either: it asks whether the application lives.
+    const outgoing =
+      kind === "https"
+        ? httpsRequest({ ...options, rejectUnauthorized: false }, answered)
+        : httpRequest(options, answered)
+    outgoing.on("error", () => resolve(DOWN))
+    // Without an error where the application switched protocols, which nobody asked for.
+    outgoing.on("close", () => resolve(DOWN))
+    outgoing.end()
+  })
+}
+
+function askTcp({ port, timeoutMs }: Probe): Promise<number> {
+  return new Promise(resolve => {
+    const socket = connect({ host: HOST, port, timeout: timeoutMs })
+    const settle = (status: number): void => {
+      socket.destroy()
+      resolve(status)
+    }
+    socket.on("connect", () => settle(200))
+    socket.on("timeout", () => settle(DOWN))
+    socket.on("error", () => settle(DOWN))
+  })
+}
+
+/** The standard health service of gRPC: `grpc.health.v1.Health/Check`. */
+function askGrpc({ port, path: service, timeoutMs }: Probe): Promise<number> {
+  return new Promise(resolve => {
+    const session = connectHttp2(`http://${HOST}:${port}`)
+    const timer = setTimeout(() => settle(DOWN), timeoutMs)
+    const settle = (status: number): void => {
+      clearTimeout(timer)
+      session.destroy()
+      resolve(status)
+    }
+    session.on("error", () => settle(DOWN))
+    const call = session.request({
+      ":method": "POST",
+      ":path": "/grpc.health.v1.Health/Check",
+      "content-type": "application/grpc",
+      te: "trailers",
+    })
+    const parts: Buffer[] = []
+    call.on("error", () => settle(DOWN))
+    call.on("data", (part: Buffer) => {
+      parts.push(part)
+      // An answer is seven bytes; whoever sends more is not asked for it.
+      if (parts.length > 16) settle(DOWN)
+    })
+    call.on("end", () => settle(isServing(Buffer.concat(parts)) ? 200 : DOWN))
+    call.end(healthRequest(service))
+  })
+}
+
+function healthRequest(service: string): Buffer {
+  const name = Buffer.from(service)
+  // Field 1, a text; names of services are shorter than 128 bytes, or their length would need a second byte.
+  const message =
+    name.length === 0 ? name : Buffer.concat([Buffer.from([0x0a, name.length & 0x7f]), name.subarray(0, 127)])
+  const head = Buffer.alloc(5)
+  head.writeUInt32BE(message.length, 1)
+  return Buffer.concat([head, message])
+}
+
+/** An uncompressed message whose field 1 is SERVING. */
+function isServing(answer: Buffer): boolean {
+  return answer.length >= 7 && answer[0] === 0 && answer[5] === 0x08 && answer[6] === 1
+}
