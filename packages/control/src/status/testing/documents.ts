@@ -47,7 +47,6 @@ export function workload(key: string, labels: { readonly [key: string]: string }
     owners: [],
     bypass: undefined,
     proxied,
-    bypass: undefined,
     ports: [],
     probes: {},
   }
