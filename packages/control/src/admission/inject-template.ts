@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The same as the webhook does, to a document before anybody stores it: the Pod, or the template of what makes Pods.
 
-import { type Foreign, objectOf } from "../registry/foreign.js"
+import { type Foreign, objectOf, textOf } from "../registry/foreign.js"
 import { injectPod, type PodInjection } from "./inject-pod.js"
 import type { InjectionOptions } from "./injection-options.js"
 import type { PatchOperation } from "./review.js"
@@ -30,7 +30,7 @@ export function injectTemplate(document: unknown, options: InjectionOptions): In
   const path = PLACES[String(object.kind)]
   if (path === undefined) return { object, outcome: "untouched", warnings: [] }
   const pod = path.reduce<unknown>((at, name) => objectOf(at)[name], object)
-  const namespace = String(objectOf(object.metadata).namespace ?? "default")
+  const namespace = textOf(objectOf(object.metadata).namespace) ?? "default"
   const result = injectPod(pod, { namespace, namespaceOptedIn: true }, options)
   if (result.outcome !== "injected") {
     const warnings = result.outcome === "skipped" ? result.warnings : []
