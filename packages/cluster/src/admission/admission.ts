@@ -16,7 +16,7 @@ import { isCondition } from "../schema/crd.js"
 import type { Store } from "../store/store.js"
 import { asArray, asObject, asString, asStrings, dig, equal, isObject, type Json, type JsonObject } from "../value.js"
 import { builtinMutation } from "./builtin-mutation.js"
-import { callWebhook, type Target, type Verdict, WebhookFailure } from "./client.js"
+import { callWebhook, type Target, UndecodablePatch, type Verdict, WebhookFailure } from "./client.js"
 import { type AdmissionCall, matchesConditions, matchesRules, matchesSelectors } from "./match.js"
 import { checkPolicies } from "./policies.js"
 
@@ -54,7 +54,7 @@ export class AdmissionChain implements Admission {
       if (verdict === undefined) return
       this.#judge(hook, verdict, context)
       if (verdict.patch !== undefined && verdict.patch.length > 0 && current.object !== null)
-        current = { ...current, object: this.#patched(kind, current.object, verdict.patch) }
+        current = { ...current, object: this.#patched(hook, kind, current.object, verdict.patch) }
       called.push({ hook, before: current.object })
     }
     for (const hook of hooks) await run(hook)
@@ -113,12 +113,14 @@ export class AdmissionChain implements Admission {
     )
   }
 
-  #patched(kind: Kind, object: JsonObject, patch: Json[]): JsonObject {
+  #patched({ hook }: Hook, kind: Kind, object: JsonObject, patch: Json[]): JsonObject {
     try {
       return kind.decode(jsonPatch(object, patch)).object
     } catch (error) {
       if (error instanceof JsonPatchError) throw internalError(error.message)
-      throw error instanceof ApiError ? error : internalError(error instanceof Error ? error.message : String(error))
+      if (error instanceof ApiError) throw error
+      const why = error instanceof Error ? error.message : String(error)
+      throw internalError(`the patch of admission webhook ${JSON.stringify(asString(hook.name))} does not fit: ${why}`)
     }
   }
 
@@ -143,6 +145,10 @@ export class AdmissionChain implements Admission {
       const timeout = typeof hook.timeoutSeconds === "number" ? hook.timeoutSeconds : 10
       return await callWebhook(target, { kind: "AdmissionReview", apiVersion, request }, timeout, apiVersion)
     } catch (error) {
+      if (error instanceof UndecodablePatch)
+        throw internalError(
+          `admission webhook ${JSON.stringify(name)} sent a patch that cannot be read: ${error.message}`,
+        )
       if (!(error instanceof WebhookFailure)) throw error
       if (ignore) return undefined
       // Fail closed: a webhook that cannot be asked refuses.

@@ -9,6 +9,7 @@ import { asArray, asObject, asString, isObject, type Json, type JsonObject } fro
 import { JsonSyntaxError, parseJson, stringify } from "../wire/json.js"
 
 export class WebhookFailure extends Error {}
+export class UndecodablePatch extends Error {}
 
 export interface Verdict {
   allowed: boolean
@@ -92,7 +93,7 @@ export async function callWebhook(
   if (status === 404) fail("the server could not find the requested resource")
   if (status < 200 || status > 299) fail(`an error on the server ("unknown") has prevented the request from succeeding`)
   if (text === "") fail(`0-length response with status code: ${status} and content type: application/json`)
-  return readVerdict(text, reviewVersion, fail)
+  return readVerdict(text, reviewVersion, asString(asObject(review.request).uid), fail)
 }
 
 function networkError(error: unknown, url: string): string {
@@ -111,7 +112,18 @@ function networkError(error: unknown, url: string): string {
   return cause instanceof Error ? cause.message : String(cause)
 }
 
-function readVerdict(text: string, reviewVersion: string, fail: (message: string) => never): Verdict {
+/** Not for the failure policy to ignore: the webhook has answered, and meant to change the object. */
+function readPatch(patch: string): Json[] {
+  try {
+    const { value } = parseJson(Buffer.from(patch, "base64").toString())
+    if (Array.isArray(value)) return value
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error
+  }
+  throw new UndecodablePatch("response.patch is no JSON patch in base64")
+}
+
+function readVerdict(text: string, reviewVersion: string, uid: string, fail: (message: string) => never): Verdict {
   const wrong = (message: string): never => {
     throw new WebhookFailure(`received invalid webhook response: ${message}`)
   }
@@ -138,6 +150,9 @@ function readVerdict(text: string, reviewVersion: string, fail: (message: string
     wrong(`expected webhook response of ${reviewVersion}, Kind=AdmissionReview, got ${apiVersion}, Kind=${kind}`)
   const response = answer.response
   if (!isObject(response)) return wrong("webhook response was absent")
+  // An answer to another question, from a cache or a confused server, decides nothing here.
+  if (reviewVersion.endsWith("/v1") && asString(response.uid) !== uid)
+    wrong(`expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(asString(response.uid))}`)
   const patch = asString(response.patch)
   const patchType = asString(response.patchType)
   if (patch !== "" && patchType === "" && reviewVersion.endsWith("/v1"))
@@ -146,7 +161,7 @@ function readVerdict(text: string, reviewVersion: string, fail: (message: string
     wrong("webhook returned response.patchType but not response.patch")
   let operations: Json[] | undefined
   if (patch !== "") {
-    operations = asArray(parseJson(Buffer.from(patch, "base64").toString()).value)
+    operations = readPatch(patch)
     if (operations.length > 0 && patchType !== "JSONPatch" && patchType !== "")
       wrong(`webhook returned invalid response.patchType of ${patchType}`)
   }

@@ -90,11 +90,12 @@ export function apiResourceList(catalog: Catalog, group: string, version: string
   return { ...head, resources }
 }
 
-function aggregatedResource(info: ResourceInfo): JsonObject {
-  const own = { group: "", version: "", kind: info.kind }
+function aggregatedResource(info: ResourceInfo, builtin: boolean): JsonObject {
+  // Custom resources name their group and version; built-in kinds leave them to the context.
+  const { group, version } = builtin ? { group: "", version: "" } : info
   const entry: JsonObject = {
     resource: info.plural,
-    responseKind: own,
+    responseKind: { group, version, kind: info.kind },
     scope: info.namespaced ? "Namespaced" : "Cluster",
     singularResource: info.singular,
     verbs: [...info.verbs],
@@ -105,25 +106,20 @@ function aggregatedResource(info: ResourceInfo): JsonObject {
     entry.subresources = info.subresources.map(
       (sub): JsonObject => ({
         subresource: sub.name,
-        responseKind: { group: sub.responseGroup ?? "", version: sub.responseVersion ?? "", kind: sub.kind },
+        responseKind: { group: sub.responseGroup ?? group, version: sub.responseVersion ?? version, kind: sub.kind },
         verbs: [...sub.verbs],
       }),
     )
   return entry
 }
 
-/** Custom resources name their group and version; built-in kinds leave them to the context. */
 function aggregatedGroup(catalog: Catalog, name: string, versions: readonly string[]): JsonObject {
   return {
-    metadata: name === "" ? { creationTimestamp: null } : { name, creationTimestamp: null },
+    metadata: name === "" ? {} : { name },
     versions: versions.map(
       (version): JsonObject => ({
         version,
-        resources: infos(catalog, name, version).map(info => {
-          const entry = aggregatedResource(info)
-          if (!catalog.isBuiltinGroup(name)) entry.responseKind = { group: name, version, kind: info.kind }
-          return entry
-        }),
+        resources: infos(catalog, name, version).map(info => aggregatedResource(info, catalog.isBuiltinGroup(name))),
         freshness: "Current",
       }),
     ),

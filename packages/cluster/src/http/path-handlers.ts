@@ -51,7 +51,7 @@ const VERSION: JsonObject = {
 const HEALTH = ["ping", "log", "etcd"]
 const TEXT = "text/plain; charset=utf-8"
 const discoveryForms: ReadonlySet<string> = new Set(["APIGroupDiscoveryList.v2.apidiscovery.k8s.io"])
-const OPENAPI_PROTO = /application\/com\.github\.(proto-openapi\.spec|googleapis\.openapi)\.v2@?v?1?\.0\+protobuf/
+const OPENAPI_PROTO = /application\/com\.github\.(proto-openapi\.spec|googleapis\.openapi)\.v2[.@]v1\.0\+protobuf/
 
 /** false when no such path exists. */
 export async function handlePath(exchange: Exchange, services: PathServices): Promise<boolean> {
@@ -131,7 +131,11 @@ function documentOf(
   }
   if (first === "apis" && fourth === "") {
     const resources = apiResourceList(catalog, second, third)
-    return resources === undefined ? undefined : plain(resources)
+    if (resources !== undefined) return plain(resources)
+    if (!catalog.isBuiltinGroup(second)) return undefined
+    return () => {
+      throw unknownResource()
+    }
   }
   if (path === "/openapi/v2") return () => sendOpenApiV2(exchange, services)
   if (path === "/openapi/v3") return cached(() => services.openapi.index(), TEXT)

@@ -49,7 +49,7 @@ export async function handleResource(
   }
   const kind = catalog.find(info.group, info.version, info.resource)
   if (kind === undefined) {
-    if (catalog.isBuiltinGroupVersion(info.group, info.version) || info.group === "") throw unknownResource()
+    if (catalog.isBuiltinGroup(info.group)) throw unknownResource()
     return false
   }
   if (kind.deprecation !== undefined) exchange.warn(kind.deprecation)
@@ -99,28 +99,30 @@ async function handleBuiltin(
   }
   const collection = info.name === ""
   const everywhere = kind.info.namespaced && !info.namespaced
+  // A subresource has verbs of its own, which were looked at above.
+  const may = (verb: string): boolean => info.subresource !== "" || kind.info.verbs.includes(verb)
   switch (method) {
     case "GET":
       if (info.watchPrefix || collection || info.verb === "get") await read(exchange, info, target, services)
       return true
     case "POST":
-      if (!collection || everywhere || !kind.info.verbs.includes("create")) throw methodNotAllowed()
+      if (!collection || everywhere || !may("create")) throw methodNotAllowed()
       await handleCreate(exchange, registry, target)
       return true
     case "PUT":
-      if (collection) throw methodNotAllowed()
+      if (collection || !may("update")) throw methodNotAllowed()
       await handleUpdate(exchange, registry, target)
       return true
     case "PATCH":
-      if (collection) throw methodNotAllowed()
+      if (collection || !may("patch")) throw methodNotAllowed()
       await handlePatch(exchange, registry, target)
       return true
     case "DELETE":
       if (collection) {
-        if (everywhere || !kind.info.verbs.includes("deletecollection")) throw methodNotAllowed()
+        if (everywhere || !may("deletecollection")) throw methodNotAllowed()
         await handleDeleteCollection(exchange, registry, target)
       } else {
-        if (info.subresource !== "") throw methodNotAllowed()
+        if (info.subresource !== "" || !may("delete")) throw methodNotAllowed()
         await handleDelete(exchange, registry, target)
       }
       return true

@@ -63,7 +63,9 @@ export function checkPlace(object: JsonObject, target: Target): void {
   const meta = metaOf(object)
   const namespace = asString(meta.namespace)
   const expected = target.kind.info.namespaced ? target.namespace : ""
-  if (namespace !== "" && namespace !== expected)
+  // What lies outside namespaces needs none, whatever it says.
+  if (expected === "") delete meta.namespace
+  else if (namespace !== "" && namespace !== expected)
     throw badRequest("the namespace of the provided object does not match the namespace sent on the request")
   const name = asString(meta.name)
   if (target.name !== "" && name !== "" && name !== target.name)

@@ -4,6 +4,7 @@
 // allocated for it, what holds it while it goes, who may change which part of it. The registry asks the kind and never
 // its name, so that a custom kind that is called like a built-in one stays a plain document.
 
+import type { FieldError } from "../meta/field-error.js"
 import type { RequestContext, User } from "../registry/context.js"
 import type { Compare, Store, Write } from "../store/store.js"
 import type { JsonObject } from "../value.js"
@@ -35,6 +36,8 @@ export interface Behaviour {
   readonly refusedIn?: string
   /** Fields that selectors may ask for beside name and namespace. */
   readonly selectable?: readonly string[]
+  /** Shown to everybody who uses the kind. */
+  readonly deprecation?: string
   /** Names that may not be deleted. */
   readonly immortal?: ReadonlySet<string>
   prepareCreate?(object: JsonObject): void
@@ -43,6 +46,8 @@ export interface Behaviour {
   normalize?(object: JsonObject): void
   /** What a subresource may leave of an object that it was sent. */
   narrow?(subresource: string, object: JsonObject, old: JsonObject): void
+  /** What is wrong with an update through such a subresource; undefined where the ordinary rules hold. */
+  validateNarrowed?(subresource: string, object: JsonObject, old: JsonObject): readonly FieldError[] | undefined
   /** Takes what no two objects may have, such as addresses; throws ApiError when it cannot. */
   allocate?(request: Allocating): Promise<Allocation>
   /** What the server itself adds to a new object, whoever sends it. */

@@ -113,7 +113,7 @@ function build(): BuiltinResource[] {
     subresources.set(key, [...(subresources.get(key) ?? []), sub])
   }
   return rawResources
-    .filter(raw => !raw.name.includes("/") && raw.name !== "componentstatuses")
+    .filter(raw => !raw.name.includes("/"))
     .map(raw => {
       const [group, version] = storedAs[raw.kind] ?? [raw.group, raw.version]
       const virtual = !raw.verbs.includes("get")

@@ -3,6 +3,7 @@
 // Schemas of types for OpenAPI: built-in types from their tables, custom resources from their structural schemas.
 // Version 2 cannot say everything version 3 can; what it cannot say is left out, as Kubernetes does.
 
+import { enums } from "../kinds/enums.js"
 import { type FieldDef, knownType, type StructNode, type TypeNode, typeNamed } from "../kinds/type-table.js"
 import type { CustomKind } from "../registry/custom-kind.js"
 import { asArray, asObject, asString, isObject, type Json, type JsonObject } from "../value.js"
@@ -29,7 +30,10 @@ export class SchemaWriter {
     const properties: JsonObject = {}
     const required: string[] = []
     for (const field of [...type.fields].sort((a, b) => (a.name < b.name ? -1 : 1))) {
-      properties[field.name] = this.field(field)
+      const property = this.field(field)
+      const values = enums[type.name]?.[field.name]
+      if (values !== undefined) (isObject(property.items) ? property.items : property).enum = [...values]
+      properties[field.name] = property
       if (field.required && field.name !== "metadata") required.push(field.name)
     }
     const out: JsonObject = {}

@@ -117,8 +117,7 @@ export function builtinKind(info: BuiltinResource): Kind {
     applyType: applyTypeOf(type),
     empty: ordered(normalize({})),
     columns: builtinColumns(kind),
-    deprecation:
-      kind === "Endpoints" ? "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice" : undefined,
+    deprecation: behaviour.deprecation,
   }
   if (info.subresources.some(sub => sub.name === "scale"))
     built.scale = { spec: ["spec", "replicas"], status: ["status", "replicas"], selector: ["spec", "selector"] }

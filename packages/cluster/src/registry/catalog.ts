@@ -78,10 +78,6 @@ export class Catalog {
     return builtinResources.some(info => info.group === group)
   }
 
-  isBuiltinGroupVersion(group: string, version: string): boolean {
-    return builtinResources.some(info => info.group === group && info.version === version)
-  }
-
   kinds(): Kind[] {
     return [...this.#builtin.values(), ...this.customKinds()]
   }

@@ -230,7 +230,7 @@ export class Registry {
       if (entry === undefined) {
         if (request.create === "never") throw notFound(groupResource(kind.info), context.name)
         await this.admission.authorizeCreate(kind, context)
-        const object = await request.transform(undefined)
+        const object = this.#asNew(kind, await request.transform(undefined))
         return {
           object: await this.create(
             kind,
@@ -248,6 +248,19 @@ export class Registry {
       // Writers of one object step aside at random, or all but one of them would try in vain each time.
       await sleep(Math.random() * Math.min(attempt * 4, 100))
     }
+  }
+
+  /** An update that creates: its version says nothing, but a uid would name an object that is not there. */
+  #asNew(kind: Kind, object: JsonObject): JsonObject {
+    const { resourceVersion: _, ...meta } = metaOf(object)
+    const uid = asString(meta.uid)
+    if (uid !== "")
+      throw conflict(
+        groupResource(kind.info),
+        asString(meta.name),
+        `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`,
+      )
+    return { ...object, metadata: meta }
   }
 
   /** undefined when somebody else changed the object in between. */
@@ -339,6 +352,8 @@ export class Registry {
     const twice = kind.builtin ? meta : [...meta, ...meta]
     if (!kind.builtin && object.kind !== kind.info.kind) return kind.validateUpdate(object, old, context)
     if (kind.builtin && ["status", "binding", "finalize"].includes(context.subresource)) return twice
+    const narrowed = kind.behaviour.validateNarrowed?.(context.subresource, object, old)
+    if (narrowed !== undefined) return [...twice, ...narrowed]
     return [...twice, ...kind.validateUpdate(object, old, context)]
   }
 }

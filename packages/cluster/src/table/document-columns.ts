@@ -62,7 +62,21 @@ const accessModes = (value: Json | undefined): string =>
 const BATCH = "io.k8s.api.batch.v1."
 const SCALER = "io.k8s.api.autoscaling.v2.HorizontalPodAutoscaler"
 
+/** What a component's one condition says of it. */
+const health = (component: JsonObject): JsonObject =>
+  asArray(component.conditions)
+    .map(asObject)
+    .find(condition => condition.type === "Healthy") ?? {}
+
 export const documentTables: Record<string, () => Column[]> = {
+  ComponentStatus: () => [
+    nameColumn(),
+    column("Status", "string", "Status of the component conditions", o =>
+      health(o).status === "True" ? "Healthy" : "Unhealthy",
+    ),
+    column("Message", "string", "Message of the component conditions", o => asString(health(o).message)),
+    column("Error", "string", "Error of the component conditions", o => asString(health(o).error)),
+  ],
   Job: () => [
     nameColumn(),
     column("Status", "string", "Status of the job.", jobStatus),

@@ -5,7 +5,8 @@
 import { asArray, asObject, asString, dig, type JsonObject } from "../../value.js"
 import type { Behaviour, DeleteOptions } from "../behaviour.js"
 import { narrowUpdate } from "../narrow-update.js"
-import { qosClass } from "../validation/pod.js"
+import { validateEphemeral } from "../validation/ephemeral-containers.js"
+import { qosClass, validatePod } from "../validation/pod.js"
 
 const DEFAULT_GRACE_SECONDS = 30
 const TOLERATION_SECONDS = 300
@@ -30,6 +31,10 @@ export const pod: Behaviour = {
     if (typeof grace === "number" && grace < 0) spec.terminationGracePeriodSeconds = 1
   },
   narrow: narrowUpdate,
+  validateNarrowed(subresource, object, old) {
+    if (subresource === "resize") return validatePod(object)
+    return subresource === "ephemeralcontainers" ? validateEphemeral(object, old) : undefined
+  },
   admit: podDefaults,
   grace(object: JsonObject, options: DeleteOptions) {
     const spec = asObject(object.spec)

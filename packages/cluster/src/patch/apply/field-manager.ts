@@ -7,6 +7,7 @@ import { ApiError } from "../../meta/status.js"
 import { asObject, equal, type Json, type JsonObject } from "../../value.js"
 import type { ApplyType } from "./apply-type.js"
 import { FieldSet } from "./field-set.js"
+import { refreshLastApplied, yielded } from "./last-applied.js"
 import {
   decodeManaged,
   encodeManaged,
@@ -27,6 +28,8 @@ export interface FieldManagement {
   /** Keeps only what the endpoint may change, such as `status`. */
   allowed(set: FieldSet): FieldSet
 }
+
+type Conflict = readonly [Owner, FieldSet]
 
 function withManaged(object: JsonObject, managed: ManagedFields): JsonObject {
   const { managedFields: _, ...meta } = asObject(object.metadata)
@@ -110,17 +113,25 @@ export function applyConfiguration(
   // Only an apply that changes the object is dated.
   if (live === undefined || !touched.isEmpty() || !changes.removed.isEmpty())
     managed.set(key, { owner: how.owner, set, time: how.now })
-  const conflicts: [Owner, FieldSet][] = []
+  const conflicts: Conflict[] = []
   for (const [other, entry] of managed) {
     if (other === key) continue
     const clash = entry.set.intersection(touched)
     if (!clash.isEmpty()) conflicts.push([entry.owner, clash])
   }
-  if (conflicts.length > 0 && !force) throw conflictError(conflicts)
+  if (!force) refuseConflicts(conflicts, yielded(how.type, live, how.owner.manager))
   for (const [other, entry] of managed) {
     if (other !== key) entry.set = entry.set.difference(touched).difference(changes.removed)
   }
-  return keepTimestamps(live, withManaged(next, managed))
+  return keepTimestamps(live, withManaged(refreshLastApplied(live, next, config, how.owner.manager), managed))
+}
+
+/** All conflicts count, or those alone that the other manager does not yield. */
+function refuseConflicts(conflicts: readonly Conflict[], allowed: FieldSet): void {
+  const left = conflicts
+    .map(([owner, set]): Conflict => [owner, set.difference(allowed)])
+    .filter(([, set]) => !set.isEmpty())
+  if (left.length > 0) throw conflictError(left)
 }
 
 function prune(type: ApplyType, merged: JsonObject, managed: ManagedFields, last: FieldSet | undefined): JsonObject {
@@ -149,7 +160,7 @@ function printOwner(owner: Owner): string {
   return owner.operation === "Update" ? `${name} using ${owner.apiVersion}` : name
 }
 
-function conflictError(conflicts: [Owner, FieldSet][]): ApiError {
+function conflictError(conflicts: readonly Conflict[]): ApiError {
   const found = conflicts
     .map(([owner, set]): [string, string[]] => [printOwner(owner), set.paths()])
     .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -157,7 +168,7 @@ function conflictError(conflicts: [Owner, FieldSet][]): ApiError {
     paths.map((field): JsonObject => ({ reason: "FieldManagerConflict", message: `conflict with ${owner}`, field })),
   )
   const lines = found.map(([owner, paths]) =>
-    paths.length === 1
+    causes.length === 1
       ? `conflict with ${owner}: ${paths[0]}`
       : `conflicts with ${owner}:\n${paths.map(path => `- ${path}`).join("\n")}`,
   )

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// From client-side to server-side apply: kubectl kept what it applied in an annotation, under a manager of its own. When
+// the same user applies on the server, those fields change hands instead of conflicting, as long as nobody changed them
+// since; and the annotation stays true for whoever still applies on the client.
+
+import { metaOf } from "../../meta/object-meta.js"
+import { asObject, asString, isObject, type JsonObject } from "../../value.js"
+import { JsonSyntaxError, parseJson, stringify } from "../../wire/json.js"
+import type { ApplyType } from "./apply-type.js"
+import { FieldSet } from "./field-set.js"
+import { compare, toFieldSet } from "./typed.js"
+
+const ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"
+/** Only kubectl's own applies take over; whoever wants conflicts uses another field manager. */
+const MANAGER = "kubectl"
+
+function lastApplied(object: JsonObject | undefined): JsonObject | undefined {
+  const text = asString(asObject(metaOf(object ?? {}).annotations)[ANNOTATION])
+  if (text === "") return undefined
+  try {
+    const { value } = parseJson(text)
+    return isObject(value) ? value : undefined
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error
+    // Fail closed: what cannot be read gives nothing away.
+    return undefined
+  }
+}
+
+/** The fields of a live object that a manager may take from others without a conflict. */
+export function yielded(type: ApplyType, live: JsonObject | undefined, manager: string): FieldSet {
+  const applied = manager === MANAGER ? lastApplied(live) : undefined
+  if (applied === undefined || live === undefined || applied.apiVersion !== live.apiVersion) return new FieldSet()
+  const { added, modified, removed } = compare(type, applied, live)
+  // What differs from the annotation was changed by somebody else, and is theirs.
+  return toFieldSet(type, applied).difference(modified).difference(added).difference(removed)
+}
+
+/** The applied object with an annotation that says what was applied, where there was one. */
+export function refreshLastApplied(
+  live: JsonObject | undefined,
+  applied: JsonObject,
+  configuration: JsonObject,
+  manager: string,
+): JsonObject {
+  if (manager !== MANAGER || lastApplied(live) === undefined) return applied
+  const meta = metaOf(applied)
+  const annotations = { ...asObject(meta.annotations), [ANNOTATION]: `${stringify(configuration)}\n` }
+  return { ...applied, metadata: { ...meta, annotations } }
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// A cluster in a folder of its own, with a client for it, for tests over real connections.
+
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { loadPapers, type Papers } from "../auth/pki.js"
+import { type Cluster, type ClusterOptions, startCluster } from "../cluster.js"
+import { asString, dig, type Json } from "../value.js"
+import type { OracleRequest } from "./oracle/case.js"
+import { type Answer, OracleClient } from "./oracle/client.js"
+
+export type Method = OracleRequest["method"]
+
+export interface TestServer {
+  readonly cluster: Cluster
+  readonly papers: Papers
+  readonly client: OracleClient
+  readonly folder: string
+  /** As the administrator; with a path that may have a query. */
+  readonly admin: (method: Method, path: string, body?: Json, type?: string) => Promise<Answer>
+  close(): Promise<void>
+}
+
+export async function startTestServer(options: Omit<ClusterOptions, "dataDir" | "port"> = {}): Promise<TestServer> {
+  const folder = await mkdtemp(join(tmpdir(), "cluster-"))
+  const dataDir = join(folder, "cluster")
+  const cluster = await startCluster({ ...options, dataDir, port: 0 })
+  const papers = await loadPapers(join(dataDir, "pki"), [], Date.now())
+  const client = new OracleClient({
+    ...{ url: cluster.url, ca: papers.caCertificate },
+    ...{ cert: papers.adminCertificate, key: papers.adminKey },
+  })
+  return {
+    ...{ cluster, papers, client, folder },
+    admin: (method, path, body, type) => {
+      const [place = path, query = ""] = path.split("?")
+      return client.send({
+        ...{ method, path: place, query: Object.fromEntries(new URLSearchParams(query)) },
+        ...(body === undefined ? {} : { body }),
+        ...(type === undefined ? {} : { headers: { "Content-Type": type } }),
+      })
+    },
+    async close() {
+      client.close()
+      await cluster.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+export const message = (answer: Answer): string => asString(dig(answer.body, "message"))
