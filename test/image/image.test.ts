@@ -109,7 +109,7 @@ describe("the image", () => {
   it("loads no native module unless it brings a cluster of its own", () => {
     const native = readdirSync(BUNDLE)
       .filter(name => name.endsWith(".js"))
-      .filter(name => /from\s*"classic-level"/.test(readFileSync(join(BUNDLE, name), "utf8")))
+      .filter(name => /"prebuilds"/.test(readFileSync(join(BUNDLE, name), "utf8")))
     const serving = readdirSync(BUNDLE).filter(name => /^serve-.*\.js$/.test(name))
     expect(serving).toHaveLength(1)
     expect(reached(serving[0] ?? "").filter(name => native.includes(name))).toEqual([])

@@ -7,4 +7,5 @@ import { runProgram } from "./ctl/program.js"
 // Whoever reads our output may have seen enough, as `head` does.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1))
 
-await runProgram(process.argv.slice(2))
+// No await at the top: executables hold this as a script.
+void runProgram(process.argv.slice(2))

@@ -6,6 +6,7 @@
 import cluster from "node:cluster"
 import { Command } from "commander"
 import { describeError } from "./describe-error.js"
+import { VERSION } from "./version.js"
 
 const COMMANDS: Readonly<Record<string, { readonly summary: string; readonly load: () => Promise<Command> }>> = {
   capture: {
@@ -33,6 +34,7 @@ const COMMANDS: Readonly<Record<string, { readonly summary: string; readonly loa
 async function main(): Promise<void> {
   const program = new Command("merlond")
     .description("mesh security policy: what runs on machines and in pods")
+    .version(VERSION, "-V, --version", "say which version this is")
     .showHelpAfterError("(merlond COMMAND --help explains)")
   const asked = process.argv[2] ?? ""
   for (const [name, { summary, load }] of Object.entries(COMMANDS)) {

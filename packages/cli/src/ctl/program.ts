@@ -4,6 +4,7 @@
 
 import { Command, CommanderError } from "commander"
 import { describeError } from "../describe-error.js"
+import { VERSION } from "../version.js"
 import { COMMANDS } from "./command-table.js"
 import { CommandError, EXIT } from "./exit.js"
 import { kubectlSpelling } from "./kubectl-spelling.js"
@@ -30,6 +31,7 @@ export async function runProgram(argv: readonly string[]): Promise<void> {
 export async function programFor(asked: string): Promise<Command> {
   const program = new Command("merlonctl")
     .description("mesh security policy: what people type")
+    .version(VERSION, "-V, --version", "say which version this is")
     .showHelpAfterError("(`merlonctl COMMAND --help` explains)")
     .addHelpText("after", NOTES)
   for (const [name, { summary, load }] of Object.entries(COMMANDS)) {

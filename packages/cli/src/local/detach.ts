@@ -32,7 +32,9 @@ export async function startDetached({ data, programs, args, progress }: DetachOp
   const log = logPath(data, "supervisor")
   rotateLog(log)
   const output = openLog(log)
-  const child = spawn(process.execPath, [programs.merlonctl, "up", ...args], {
+  const launch = programs.merlonctl(["up", ...args])
+  const child = spawn(launch.file, [...launch.args], {
+    argv0: launch.argv0,
     detached: true,
     env: { ...process.env, [SUPERVISED]: "1" },
     stdio: ["ignore", output, output, "ipc"],

@@ -24,11 +24,9 @@ function manage(script: string) {
   const deaths: string[] = []
   const managed = new ManagedProcess({
     name: "test",
-    program,
-    args: ["one two"],
+    launch: { file: process.execPath, args: [program, "one two"], mark: program },
     env: { PATH: process.env.PATH ?? "", WORD: "said" },
     log: join(folder, "logs", "test.log"),
-    leash: "data:text/javascript,",
     changed: () => undefined,
     died: (_, how) => deaths.push(how),
   })

@@ -10,17 +10,14 @@ import { closeSync } from "node:fs"
 import { openLog } from "./log-file.js"
 import type { ProcessRecord } from "./mesh-record.js"
 import { identityOf } from "./process-identity.js"
+import type { Launch } from "./programs.js"
 import { afterDeath, type Deaths, NO_DEATHS } from "./restart-delay.js"
 
 export interface ProcessOptions {
   readonly name: string
-  /** The script and its arguments. */
-  readonly program: string
-  readonly args: readonly string[]
+  readonly launch: Launch
   readonly env: NodeJS.ProcessEnv
   readonly log: string
-  /** See `leash.ts`. */
-  readonly leash: string
   /** It runs, runs again, or runs no more. */
   readonly changed: () => void
   /** It ended and nobody had asked it to; says in words how, and when it is started again. */
@@ -55,12 +52,14 @@ export class ManagedProcess {
   }
 
   start(): void {
-    const { name, program, args, env, log, leash } = this.#options
+    const { name, launch, env, log } = this.#options
     const output = openLog(log)
     const began = Date.now()
     // A session of its own: Ctrl-C is for the supervisor, who stops all of them in order.
-    const child = spawn(process.execPath, ["--import", leash, program, ...args], {
-      env,
+    const { file, args, argv0, mark } = launch
+    const child = spawn(file, [...args], {
+      argv0,
+      env: { ...env, ...launch.env },
       detached: true,
       stdio: ["ignore", output, output, "pipe"],
     })
@@ -72,7 +71,7 @@ export class ManagedProcess {
     this.#record = identity && {
       ...identity,
       name,
-      program,
+      program: mark,
       since: new Date(began).toISOString(),
       restarts: this.#restarts,
     }

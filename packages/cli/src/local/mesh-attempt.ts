@@ -51,7 +51,7 @@ export class MeshAttempt {
   constructor(options: LocalMeshOptions, changed: () => void) {
     this.#options = options
     this.#changed = changed
-    this.#processes = new ProcessSet(options.programs.leash, options.progress, changed)
+    this.#processes = new ProcessSet(options.programs.leashed, options.progress, changed)
   }
 
   /** Undefined until it is decided. */
@@ -122,7 +122,6 @@ export class MeshAttempt {
       bootstrap: folders[index] ?? "",
       data,
       programs,
-      samples,
     }))
     this.#launch(planned.map(applicationPlan))
     this.#launch(planned.map(proxyPlan))

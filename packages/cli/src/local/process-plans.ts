@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which program each process of a local mesh is, with which arguments.
 
-import { join } from "node:path"
 import { childEnvironment } from "./child-environment.js"
 import type { Membership } from "./join-workload.js"
 import { type ControlPlanePorts, logPath } from "./mesh-record.js"
@@ -28,14 +27,13 @@ interface ControlPlaneParts {
 export function controlPlanePlan({ data, mesh, domain, programs, ports }: ControlPlaneParts): ProcessPlan {
   return {
     name: CONTROL_PLANE,
-    program: programs.merlond,
-    args: [
+    launch: programs.merlond([
       "serve",
       "--embedded",
       ...["--data", data, "--mesh", mesh, "--domain", domain],
       ...["--api-port", String(ports.api), "--mesh-port", String(ports.mesh)],
       ...["--webhook-port", String(ports.webhook), "--health-port", String(ports.health)],
-    ],
+    ]),
     env: childEnvironment(process.env),
     log: logPath(data, CONTROL_PLANE),
   }
@@ -46,33 +44,31 @@ interface MemberParts extends Membership {
   readonly bootstrap: string
   readonly data: string
   readonly programs: Programs
-  readonly samples: string
 }
 
 export function applicationPlan(member: MemberParts): ProcessPlan {
-  const { instance, place, data, programs, samples } = member
+  const { instance, place, data, programs } = member
   const name = processName(instance, "app")
   const { application } = instance
   const common = { name, log: logPath(data, name) }
   if (application.kind === "caller") {
     const env = childEnvironment(process.env, memberEnvironment(member))
-    return { ...common, program: programs.merlond, args: application.args, env }
+    return { ...common, launch: programs.merlond(application.args), env }
   }
   const { program, version } = application
   const args = ["--host", place.address, "--port", String(place.application), "--version", version]
-  return { ...common, program: join(samples, "dist", program), args, env: childEnvironment(process.env) }
+  return { ...common, launch: programs.sample(program, args), env: childEnvironment(process.env) }
 }
 
 export function proxyPlan({ instance, place, bootstrap, data, programs }: MemberParts): ProcessPlan {
   const name = processName(instance, "xserver")
   return {
     name,
-    program: programs.merlond,
-    args: [
+    launch: programs.merlond([
       "xserver",
       ...["--bootstrap", bootstrap],
       ...["--admin", `${place.address}:${place.admin}`, "--health", `${place.address}:${place.health}`],
-    ],
+    ]),
     env: childEnvironment(process.env),
     log: logPath(data, name),
   }

@@ -6,12 +6,13 @@ import { CommandError } from "../ctl/exit.js"
 import { tailOf } from "./log-file.js"
 import { ManagedProcess, type ProcessOptions } from "./managed-process.js"
 import type { ProcessRecord } from "./mesh-record.js"
+import type { Programs } from "./programs.js"
 import type { Progress } from "./progress.js"
 
 const TOLD_LINES = 10
 const STOP_GRACE_MS = 10_000
 
-export type ProcessPlan = Omit<ProcessOptions, "changed" | "died" | "leash">
+export type ProcessPlan = Omit<ProcessOptions, "changed" | "died">
 
 export class StartFailure extends CommandError {
   /** Somebody was faster at a port that was free when we looked. */
@@ -24,7 +25,7 @@ export class StartFailure extends CommandError {
 }
 
 export class ProcessSet {
-  readonly #leash: string
+  readonly #leashed: Programs["leashed"]
   readonly #progress: Progress
   readonly #changed: () => void
   readonly #groups: ManagedProcess[][] = []
@@ -33,8 +34,8 @@ export class ProcessSet {
   /** Rejects when a process dies that should have become ready. */
   readonly failure: Promise<never>
 
-  constructor(leash: string, progress: Progress, changed: () => void) {
-    this.#leash = leash
+  constructor(leashed: Programs["leashed"], progress: Progress, changed: () => void) {
+    this.#leashed = leashed
     this.#progress = progress
     this.#changed = changed
     this.failure = new Promise((_, reject) => {
@@ -54,7 +55,7 @@ export class ProcessSet {
       plan =>
         new ManagedProcess({
           ...plan,
-          leash: this.#leash,
+          launch: this.#leashed(plan.launch),
           changed: this.#changed,
           died: (process, how, delayMs) => this.#died(process, how, delayMs),
         }),

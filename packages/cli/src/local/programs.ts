@@ -1,28 +1,83 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the programs of the local mesh lie, seen from wherever this code runs: its source, its build or its bundle.
+// How the programs of a local mesh are started, seen from wherever this code runs: its source, its build, its bundle, or an
+// executable that holds all of them and is told by its name which one it is.
 
 import { existsSync } from "node:fs"
 import { dirname, join } from "node:path"
+import { isSea } from "node:sea"
 import { fileURLToPath, pathToFileURL } from "node:url"
 import { CommandError } from "../ctl/exit.js"
 
-export interface Programs {
-  readonly merlond: string
-  readonly merlonctl: string
-  /** Loaded first into whatever must not outlive its supervisor; as a URL. */
-  readonly leash: string
-  /** Folder of the samples; undefined where they did not come along. */
-  readonly samples: string | undefined
+export interface Launch {
+  readonly file: string
+  readonly args: readonly string[]
+  /** What it is told to be called. */
+  readonly argv0?: string
+  /** Beside what it gets anyway. */
+  readonly env?: NodeJS.ProcessEnv
+  /** Part of its command line, by which it is known again. */
+  readonly mark: string
 }
 
-export function findPrograms(from = fileURLToPath(import.meta.url)): Programs {
-  const home = packageFolder(from)
-  const samples = join(home, "..", "..", "samples")
+export interface Programs {
+  /** What a person would type for `merlonctl` where nothing of that name is installed. */
+  readonly typed: readonly string[]
+  /** Folder of the samples' manifests and policies; undefined where they did not come along. */
+  readonly samples: string | undefined
+  merlond(args: readonly string[]): Launch
+  merlonctl(args: readonly string[]): Launch
+  sample(name: string, args: readonly string[]): Launch
+  /** The same, ending when its supervisor does: see `leash.ts`. */
+  leashed(launch: Launch): Launch
+}
+
+/** Says to an executable of ours that somebody holds it. */
+export const LEASHED = "MERLON_LEASHED"
+
+export function findPrograms(): Programs {
+  return isSea() ? programsWithin(process.execPath) : programsAround(fileURLToPath(import.meta.url))
+}
+
+/** One file that is all programs. */
+export function programsWithin(executable: string): Programs {
+  const called = (name: string, args: readonly string[]): Launch => ({
+    file: executable,
+    args,
+    argv0: name,
+    mark: name,
+  })
+  const home = dirname(dirname(executable))
+  const samples = [join(home, "samples"), join(home, "share", "merlon", "samples")]
   return {
-    merlond: join(home, "bin", "merlond.js"),
-    merlonctl: join(home, "bin", "merlonctl.js"),
-    leash: pathToFileURL(join(home, "bundle", "local", "leash.js")).href,
-    samples: existsSync(join(samples, "dist", "httpbin.js")) ? samples : undefined,
+    typed: [join(dirname(executable), "merlonctl")],
+    samples: samples.find(folder => existsSync(join(folder, "manifests"))),
+    merlond: args => called("merlond", args),
+    merlonctl: args => called("merlonctl", args),
+    sample: called,
+    leashed: launch => ({ ...launch, env: { ...launch.env, [LEASHED]: "1" } }),
+  }
+}
+
+/** Scripts that Node runs. */
+export function programsAround(from: string): Programs {
+  const home = packageFolder(from)
+  const script = (path: string, args: readonly string[]): Launch => ({
+    file: process.execPath,
+    args: [path, ...args],
+    mark: path,
+  })
+  const leash = pathToFileURL(join(home, "bundle", "local", "leash.js")).href
+  // Installed, they lie in the package; in a clone, beside all packages.
+  const samples = [join(home, "samples"), join(home, "..", "..", "samples")].find(folder =>
+    existsSync(join(folder, "dist", "httpbin.js")),
+  )
+  return {
+    typed: ["node", join(home, "bin", "merlonctl.js")],
+    samples,
+    merlond: args => script(join(home, "bin", "merlond.js"), args),
+    merlonctl: args => script(join(home, "bin", "merlonctl.js"), args),
+    sample: (name, args) => script(join(samples ?? "", "dist", `${name}.js`), args),
+    leashed: launch => ({ ...launch, args: ["--import", leash, ...launch.args] }),
   }
 }
 

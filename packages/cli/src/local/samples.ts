@@ -26,7 +26,7 @@ const web = (version: string): SampleInstance => ({
   name: `web-${version}-1`,
   serviceAccount: "web",
   labels: { app: "web", version },
-  application: { kind: "server", program: "web.js", version },
+  application: { kind: "server", program: "web", version },
 })
 
 export const INSTANCES: readonly SampleInstance[] = [
@@ -35,7 +35,7 @@ export const INSTANCES: readonly SampleInstance[] = [
     name: "httpbin-1",
     serviceAccount: "httpbin",
     labels: { app: "httpbin", version: "v1" },
-    application: { kind: "server", program: "httpbin.js", version: "v1" },
+    application: { kind: "server", program: "httpbin", version: "v1" },
   },
   web("v1"),
   web("v2"),

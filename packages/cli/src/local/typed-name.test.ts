@@ -20,15 +20,19 @@ function program(path: string): string {
 }
 
 it("is its name where a shell finds it", () => {
-  expect(typedName("/x/merlonctl.js", folder, ["/nowhere", program("bin")].join(delimiter))).toBe("merlonctl")
+  expect(typedName(["node", "/x/merlonctl.js"], folder, ["/nowhere", program("bin")].join(delimiter))).toBe("merlonctl")
 })
 
 it("is not its name where only npm's scripts find it", () => {
   const path = program("node_modules/.bin")
-  expect(typedName("/x/merlonctl.js", folder, path)).toBe("npx merlonctl")
+  expect(typedName(["node", "/x/merlonctl.js"], folder, path)).toBe("npx merlonctl")
 })
 
 it("is node and its path where nothing else works", () => {
-  expect(typedName(join(folder, "a b", "merlonctl.js"), folder, "")).toBe("node 'a b/merlonctl.js'")
-  expect(typedName("/elsewhere/merlonctl.js", folder, "")).toBe("node /elsewhere/merlonctl.js")
+  expect(typedName(["node", join(folder, "a b", "merlonctl.js")], folder, "")).toBe("node 'a b/merlonctl.js'")
+  expect(typedName(["node", "/elsewhere/merlonctl.js"], folder, "")).toBe("node /elsewhere/merlonctl.js")
+})
+
+it("is the path of an executable of ours", () => {
+  expect(typedName([join(folder, "merlonctl")], folder, "")).toBe("./merlonctl")
 })

@@ -3,16 +3,22 @@
 // must work as it is written.
 
 import { accessSync, constants } from "node:fs"
-import { delimiter, join, relative } from "node:path"
+import { delimiter, isAbsolute, join, relative } from "node:path"
 import { shellWord } from "./shell-word.js"
 
-export function typedName(program: string, cwd: string, path: string): string {
+/** `otherwise` is the program by its path, with what has to run it in front. */
+export function typedName(otherwise: readonly string[], cwd: string, path: string): string {
   // npm puts its own folders in front while it runs a script; they are gone when the person types.
   const folders = path.split(delimiter).filter(folder => !/node_modules[\\/]|node-gyp-bin/.test(folder))
   if (folders.some(folder => folder !== "" && isProgram(join(folder, "merlonctl")))) return "merlonctl"
   if (isProgram(join(cwd, "node_modules", ".bin", "merlonctl"))) return "npx merlonctl"
-  const near = relative(cwd, program)
-  return `node ${shellWord(near.startsWith("..") ? program : near)}`
+  return otherwise.map(word => shellWord(isAbsolute(word) ? nearer(word, cwd) : word)).join(" ")
+}
+
+function nearer(path: string, cwd: string): string {
+  const near = relative(cwd, path)
+  if (near.startsWith("..")) return path
+  return near.includes("/") ? near : `./${near}`
 }
 
 function isProgram(path: string): boolean {

@@ -45,10 +45,10 @@ async function run(word: string, program: string, args: readonly string[], flags
   const bootstrap = join(workloadFolder(data, workload), "bootstrap.yaml")
   const member = { mesh, instance: workload, place: workload.place, bootstrap }
   const env = childEnvironment(process.env, memberEnvironment(member))
-  const xclient = [findPrograms().merlond, "xclient", ...args]
+  const xclient = findPrograms().merlond(["xclient", ...args])
   const child =
     program === "xclient"
-      ? spawn(process.execPath, xclient, { env, stdio: "inherit" })
+      ? spawn(xclient.file, [...xclient.args], { env, stdio: "inherit", argv0: xclient.argv0 })
       : spawn(program, [...args], { env, stdio: "inherit" })
   // What a terminal sends reaches both of us; what somebody sends to us alone is handed on.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"] as const) {

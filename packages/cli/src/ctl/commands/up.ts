@@ -165,8 +165,8 @@ function showSummary(record: MeshRecord, data: string, programs: Programs, began
   print(summaryText(record, { data, cwd: process.cwd(), merlonctl: typed(programs), samples: programs.samples }))
 }
 
-function typed({ merlonctl }: Programs): string {
-  return typedName(merlonctl, process.cwd(), process.env.PATH ?? "")
+function typed({ typed: words }: Programs): string {
+  return typedName(words, process.cwd(), process.env.PATH ?? "")
 }
 
 function wayIn(text: string, before: ReadonlyMap<string, number>): ReadonlyMap<string, number> {

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// `npm run release`: everything that is handed out, into dist/release, the same bytes from the same commit. With
+// `--version 1.2.3` the manifests and the changelog are brought to that version first; `--dry-run` says what would be
+// written; `--only npm` leaves the executables out.
+
+import { createHash } from "node:crypto"
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { parseArgs } from "node:util"
+import { currentVersion } from "./release/bundling.js"
+import { billOfMaterials } from "./release/components.js"
+import { type Arch, makeExecutable, nodeProgram } from "./release/executable.js"
+import { type Packed, policyPackage, programsPackage } from "./release/packages.js"
+import { debianPackage, standaloneArchive } from "./release/systems.js"
+import { checkVersion, lockWithVersion, notesOf, releasedChangelog, withVersion } from "./release/version.js"
+
+const ARCHS: readonly Arch[] = ["x64", "arm64"]
+
+const { values } = parseArgs({
+  options: {
+    version: { type: "string" },
+    out: { type: "string", default: "dist/release" },
+    only: { type: "string" },
+    "dry-run": { type: "boolean", default: false },
+  },
+})
+if (values.only !== undefined && values.only !== "npm") throw new Error("`--only` takes `npm`")
+const dry = values["dry-run"]
+
+const version = values.version ?? currentVersion()
+if (values.version !== undefined) takeVersion(values.version)
+const artefacts = new Map<string, Buffer>()
+const programs = await programsPackage(version)
+const policy = policyPackage(version)
+add(`merlon-${version}.tgz`, programs.archive)
+add(`merlon-${version}.cdx.json`, bill("merlon", programs))
+add(`merlon-policy-${version}.tgz`, policy.archive)
+add(`merlon-policy-${version}.cdx.json`, bill("@merlon/policy", policy))
+add("RELEASE_NOTES.md", Buffer.from(`${notesOf(readFileSync("CHANGELOG.md", "utf8"), version)}\n`))
+if (values.only === undefined) {
+  for (const arch of ARCHS) await addExecutable(arch)
+}
+const sums = [...artefacts]
+  .sort(([a], [b]) => (a < b ? -1 : 1))
+  .map(([name, content]) => `${sha256(content)}  ${name}\n`)
+add("SHA256SUMS", Buffer.from(sums.join("")))
+write()
+
+function takeVersion(next: string): void {
+  const before = currentVersion()
+  checkVersion(next, before)
+  // Whoever builds an old commit again says when it was released.
+  const epoch = process.env.SOURCE_DATE_EPOCH
+  const date = (epoch === undefined ? new Date() : new Date(Number(epoch) * 1000)).toISOString().slice(0, 10)
+  const manifests = ["package.json", "samples/package.json", ...readdirSync("packages").map(manifestOf)]
+  const changed = new Map([
+    ...manifests.map(path => [path, withVersion(readFileSync(path, "utf8"), next)] as const),
+    ["packages/cli/src/version.ts", readFileSync("packages/cli/src/version.ts", "utf8").replace(/(VERSION = )"[^"]+"/, `$1"${next}"`)] as const,
+    ...["deploy/helm/merlon/Chart.yaml", "deploy/helm/merlon/values.yaml", "deploy/image/Dockerfile"].map(
+      path => [path, readFileSync(path, "utf8").replaceAll(before, next)] as const,
+    ),
+    ["package-lock.json", lockWithVersion(readFileSync("package-lock.json", "utf8"), next)] as const,
+    ["CHANGELOG.md", releasedChangelog(readFileSync("CHANGELOG.md", "utf8"), next, date)] as const,
+  ])
+  for (const [path, text] of changed) {
+    console.log(`${dry ? "would write" : "wrote"} ${path}`)
+    if (!dry) writeFileSync(path, text)
+  }
+}
+
+function manifestOf(name: string): string {
+  return `packages/${name}/package.json`
+}
+
+async function addExecutable(arch: Arch): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "merlon-release-"))
+  try {
+    const out = join(folder, "merlond")
+    // Made by the Node of this machine's kind, whichever it is for.
+    const maker = nodeProgram(process.arch === "arm64" ? "arm64" : "x64")
+    await makeExecutable({ arch, node: nodeProgram(arch), maker, out })
+    const executable = { arch, program: readFileSync(out), version, components: programs.components }
+    add(`merlon-${version}-linux-${arch}.tar.gz`, standaloneArchive(executable))
+    add(`merlon_${version}_${arch === "x64" ? "amd64" : "arm64"}.deb`, debianPackage(executable))
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+function bill(name: string, { components }: Packed): Buffer {
+  const { description } = JSON.parse(readFileSync("package.json", "utf8"))
+  return Buffer.from(billOfMaterials({ name, version, description }, components))
+}
+
+function add(name: string, content: Buffer): void {
+  artefacts.set(name, content)
+}
+
+function sha256(content: Buffer): string {
+  return createHash("sha256").update(content).digest("hex")
+}
+
+function write(): void {
+  if (!dry) {
+    rmSync(values.out, { recursive: true, force: true })
+    mkdirSync(values.out, { recursive: true })
+  }
+  for (const [name, content] of artefacts) {
+    const path = join(values.out, name)
+    console.log(`${dry ? "would write" : "wrote"} ${path} (${content.length} bytes)`)
+    if (!dry) writeFileSync(path, content)
+  }
+}

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Our programs as bundles: a folder that needs nothing beside it but Node, and one script that holds everything, for
+// executables. One dependency is not JavaScript; its binaries come along.
+
+import { cpSync, readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { type BuildOptions, build, type Metafile, type Plugin } from "esbuild"
+
+/** The version of everything here: that of the root's package.json. */
+export function currentVersion(): string {
+  return JSON.parse(readFileSync("package.json", "utf8")).version
+}
+
+const COMMON: BuildOptions & { metafile: true } = {
+  bundle: true,
+  platform: "node",
+  target: "node20",
+  conditions: ["@merlon/source"],
+  // Names stay: they are what a stack trace shows. Line breaks go: they are a third of the bytes.
+  minifySyntax: true,
+  minifyWhitespace: true,
+  legalComments: "none",
+  logLevel: "warning",
+  metafile: true,
+}
+
+const PREBUILDS = "node_modules/classic-level/prebuilds"
+const SYSTEMS = /^(linux|darwin)-/
+
+export async function bundlePrograms(outdir: string): Promise<Metafile> {
+  const { metafile } = await build({
+    ...COMMON,
+    entryPoints: ["merlond", "merlonctl", "local/leash"].map(name => `packages/cli/src/${name}.ts`),
+    outdir,
+    splitting: true,
+    format: "esm",
+    sourcemap: "linked",
+    sourcesContent: false,
+    // Dependencies in the older module format call `require`, and one looks for its binary beside itself.
+    banner: {
+      js: 'import{createRequire as $require}from"node:module";const require=$require(import.meta.url),__dirname=import.meta.dirname;',
+    },
+  })
+  for (const name of readdirSync(PREBUILDS).filter(folder => SYSTEMS.test(folder))) {
+    cpSync(join(PREBUILDS, name), join(outdir, "prebuilds", name), { recursive: true })
+  }
+  return metafile
+}
+
+/** The name under which an executable holds the binary of its store. */
+export const STORE_ASSET = "classic-level.node"
+
+/** For Linux with glibc, which is what the executables are for. */
+export function storeBinary(arch: "x64" | "arm64"): string {
+  return join(PREBUILDS, `linux-${arch}`, arch === "x64" ? "classic-level.node" : "classic-level.armv8.node")
+}
+
+const storeFromAsset: Plugin = {
+  name: "store-from-asset",
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.\/binding$/ }, ({ importer }) =>
+      importer.includes("classic-level") ? { path: join(process.cwd(), "scripts/release/store-asset.ts") } : undefined,
+    )
+  },
+}
+
+/** Everything as one script in the older module format, the only one that executables hold. */
+export async function bundleScript(outfile: string): Promise<void> {
+  await build({
+    ...COMMON,
+    entryPoints: ["scripts/release/executable-main.ts"],
+    outfile,
+    format: "cjs",
+    banner: { js: 'const $url=require("node:url").pathToFileURL(process.execPath).href;' },
+    define: { "import.meta.url": "$url" },
+    plugins: [storeFromAsset],
+  })
+}

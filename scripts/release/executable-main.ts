@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where an executable begins. It is every program of ours in one file, and its name says which one is meant: `merlonctl`
+// is a link to `merlond`, and a local mesh starts its parts under their names.
+
+import { basename } from "node:path"
+
+/** Set by the supervisor of a local mesh. */
+const LEASHED = "MERLON_LEASHED"
+
+async function main(): Promise<void> {
+  if (process.env[LEASHED] !== undefined) {
+    delete process.env[LEASHED]
+    await import("../../packages/cli/src/local/leash.js")
+  }
+  switch (basename(process.argv0)) {
+    case "merlonctl":
+      await import("../../packages/cli/src/merlonctl.js")
+      return
+    case "httpbin":
+    case "web":
+      return sample(basename(process.argv0))
+    default:
+      await import("../../packages/cli/src/merlond.js")
+  }
+}
+
+async function sample(name: string): Promise<void> {
+  const { serve } = await import("../../samples/src/serve.js")
+  if (name === "httpbin") {
+    const { echo } = await import("../../samples/src/echo.js")
+    await serve(name, () => echo)
+  } else {
+    const { greeting } = await import("../../samples/src/greeting.js")
+    await serve(name, ({ version }) => greeting(version))
+  }
+}
+
+void main()

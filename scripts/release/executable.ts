@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// One executable file per system: Node's own program with ours inside of it, as Node's single executable applications are
+// made. The programs that Node itself comes as are fetched from the package registry, pinned by digest.
+
+import { execFileSync } from "node:child_process"
+import { createHash } from "node:crypto"
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs"
+import { tmpdir } from "node:os"
+import { join, resolve } from "node:path"
+import { inject } from "postject"
+import { bundleScript, STORE_ASSET, storeBinary } from "./bundling.js"
+import { FIXED_SEED, withoutSeedNote } from "./code-cache.js"
+
+export type Arch = "x64" | "arm64"
+
+const FUSE = "NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2"
+const CACHE = "node_modules/.cache/merlon-release"
+const NODE_VERSION = "24.21.0"
+/** Of the program itself, not of the package around it. */
+const NODE_SHA256: Readonly<Record<Arch, string>> = {
+  x64: "7fde7b8afa198da66257f42ee2001d874c7355631e6d1579a5fb5ef1f246df4c",
+  arm64: "0f8949d1028f6d61506b2d5bc57e7e6fe893d7b1997509b7847294fc9c616584",
+}
+
+/** Node's program for a system, from the registry or from when it was last fetched. */
+export function nodeProgram(arch: Arch): string {
+  const file = join(CACHE, `node-${NODE_VERSION}-linux-${arch}`)
+  if (!existsSync(file)) {
+    const folder = mkdtempSync(join(tmpdir(), "merlon-node-"))
+    try {
+      const name = `node-linux-${arch}@${NODE_VERSION}`
+      const [packed = ""] = execFileSync("npm", ["pack", "--silent", name], { cwd: folder, encoding: "utf8" }).split(
+        "\n",
+      )
+      execFileSync("tar", ["-xzf", packed], { cwd: folder })
+      mkdirSync(CACHE, { recursive: true })
+      copyFileSync(join(folder, "package", "bin", "node"), file)
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  }
+  const digest = createHash("sha256").update(readFileSync(file)).digest("hex")
+  if (digest !== NODE_SHA256[arch]) {
+    rmSync(file)
+    throw new Error(`Node ${NODE_VERSION} for ${arch} is not the one we know: its digest is ${digest}`)
+  }
+  return file
+}
+
+export interface ExecutableWish {
+  readonly arch: Arch
+  /** Node's program that ours goes into. */
+  readonly node: string
+  /** The same version of Node, as a program that runs here. */
+  readonly maker: string
+  readonly out: string
+}
+
+export async function makeExecutable({ arch, node, maker, out }: ExecutableWish): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "merlon-executable-"))
+  try {
+    const script = join(folder, "merlon.cjs")
+    const blob = join(folder, "merlon.blob")
+    const config = join(folder, "sea.json")
+    await bundleScript(script)
+    // Code that is compiled in advance is good for the processor it was compiled on alone.
+    const useCodeCache = node === maker
+    const assets = { [STORE_ASSET]: resolve(storeBinary(arch)) }
+    // By name alone: a path would be written into the executable, and it is another one each time.
+    const settings = {
+      main: "merlon.cjs",
+      output: "merlon.blob",
+      disableExperimentalSEAWarning: true,
+      useCodeCache,
+      assets,
+    }
+    writeFileSync(config, JSON.stringify(settings))
+    execFileSync(resolve(maker), [FIXED_SEED, "--experimental-sea-config", config], {
+      cwd: folder,
+      stdio: ["ignore", "ignore", "inherit"],
+    })
+    copyFileSync(node, out)
+    chmodSync(out, 0o755)
+    const content = useCodeCache ? withoutSeedNote(readFileSync(blob), resolve(maker)) : readFileSync(blob)
+    await inject(out, "NODE_SEA_BLOB", content, { sentinelFuse: FUSE })
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// The two packages for npm: `merlon`, which is both programs with everything they need, so that installing it fetches
+// nothing; and `@merlon/policy`, the library, with what it needs named for npm to fetch.
+
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { Entry } from "../image/tar.js"
+import { entriesOf, type FileEntry, file, tarGz } from "./archive.js"
+import { bundlePrograms } from "./bundling.js"
+import { bundledComponents, type Component, neededComponents, readLock, thirdPartyNotices } from "./components.js"
+
+export interface Packed {
+  readonly archive: Buffer
+  readonly components: readonly Component[]
+}
+
+const copy = (path: string, from: string): FileEntry => file(path, readFileSync(from))
+const json = (path: string, value: object): FileEntry => file(path, `${JSON.stringify(value, undefined, 2)}\n`)
+
+export const LEGAL = ["LICENSE", "NOTICE"] as const
+
+/** What the samples are without their sources. */
+export function sampleEntries(prefix: string, withPrograms: boolean): readonly Entry[] {
+  const kinds = ["manifests", "policies", "keys", ...(withPrograms ? ["dist"] : [])]
+  return kinds
+    .flatMap(kind => entriesOf(`samples/${kind}`, `${prefix}${kind}/`))
+    .filter(({ path }) => !/\.(map|d\.ts|tsbuildinfo)$|\.test\./.test(path))
+}
+
+export async function programsPackage(version: string): Promise<Packed> {
+  const folder = mkdtempSync(join(tmpdir(), "merlon-bundle-"))
+  try {
+    const metafile = await bundlePrograms(folder)
+    const components = bundledComponents(metafile, readLock())
+    const { engines, description } = JSON.parse(readFileSync("package.json", "utf8"))
+    const manifest = {
+      name: "merlon",
+      version,
+      description,
+      license: "Apache-2.0",
+      type: "module",
+      bin: { merlond: "bin/merlond.js", merlonctl: "bin/merlonctl.js" },
+      engines,
+      os: ["linux", "darwin"],
+    }
+    // Maps of sources that are not there would help nobody.
+    const bundle = entriesOf(folder, "package/bundle/").filter(({ path }) => !path.endsWith(".map"))
+    const entries = [
+      json("package/package.json", manifest),
+      ...LEGAL.map(name => copy(`package/${name}`, name)),
+      copy("package/README.md", "README.md"),
+      file("package/THIRD_PARTY_NOTICES", thirdPartyNotices(components)),
+      ...entriesOf("packages/cli/bin", "package/bin/").map(entry => ({ ...entry, mode: 0o755 })),
+      ...bundle.map(withoutMapComment),
+      ...sampleEntries("package/samples/", true),
+    ]
+    return { archive: tarGz(entries), components }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** After `tsc -b`. */
+export function policyPackage(version: string): Packed {
+  const source = JSON.parse(readFileSync("packages/policy/package.json", "utf8"))
+  const { engines, devDependencies } = JSON.parse(readFileSync("package.json", "utf8"))
+  const manifest = {
+    name: source.name,
+    version,
+    description: source.description,
+    license: source.license,
+    type: "module",
+    exports: { ".": { types: "./dist/index.d.ts", default: "./dist/index.js" } },
+    engines,
+    sideEffects: false,
+    // Its types name some of Node's; with them at hand, a compiler checks all of it.
+    dependencies: { ...source.dependencies, "@types/node": devDependencies["@types/node"] },
+  }
+  const components = neededComponents(Object.keys(source.dependencies), readLock())
+  const built = entriesOf("packages/policy/dist", "package/dist/").filter(
+    ({ path }) => !/\.map$|tsbuildinfo$|\.test\.|\/testing\//.test(path),
+  )
+  const entries = [
+    json("package/package.json", manifest),
+    ...LEGAL.map(name => copy(`package/${name}`, name)),
+    copy("package/README.md", "packages/policy/README.md"),
+    ...built.map(withoutMapComment).map(withNodeTypes),
+  ]
+  return { archive: tarGz(entries), components }
+}
+
+/** A compiler that was told of no types finds them by this line. */
+function withNodeTypes(entry: Entry): Entry {
+  if (!entry.path.endsWith(".d.ts") || entry.kind !== "file") return entry
+  const declarations = entry.content.toString("utf8")
+  if (!/"node:|\bBuffer\b/.test(declarations)) return entry
+  return { ...entry, content: Buffer.from(`/// <reference types="node" />\n${declarations}`) }
+}
+
+function withoutMapComment(entry: Entry): Entry {
+  if (!/\.(js|d\.ts)$/.test(entry.path) || entry.kind !== "file") return entry
+  const content = entry.content.toString("utf8").replace(/\n?\/\/# sourceMappingURL=\S+\s*$/, "\n")
+  return { ...entry, content: Buffer.from(content) }
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each artefact into an empty folder, and a mesh run with it there. No network: what is installed brings all it needs.
+
+import { execFileSync } from "node:child_process"
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs"
+import { tmpdir } from "node:os"
+import { join, resolve } from "node:path"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { makeExecutable } from "../../scripts/release/executable.js"
+import { debianPackage, standaloneArchive } from "../../scripts/release/systems.js"
+import { blocks } from "../docs/blocks.js"
+import { tryMesh } from "./installed.js"
+
+const LIMIT = { timeout: 240_000 }
+const { version } = JSON.parse(readFileSync("package.json", "utf8"))
+const ready = {
+  versions: [version, version],
+  called: 200,
+  routed: expect.stringContaining('"web.app.svc.cluster.local"'),
+}
+
+let folder: string
+let out: string
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "merlon-artefacts-"))
+  out = join(folder, "release")
+  release("--only", "npm", "--out", out)
+}, 120_000)
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+function release(...args: readonly string[]): string {
+  return execFileSync("node", ["node_modules/tsx/dist/cli.mjs", "scripts/release.ts", ...args], { encoding: "utf8" })
+}
+
+function empty(name: string): string {
+  const made = join(folder, name)
+  mkdirSync(made)
+  return made
+}
+
+describe("the release", () => {
+  it("has the same bytes when it is made again, and says their digests", LIMIT, () => {
+    const again = join(folder, "again")
+    release("--only", "npm", "--out", again)
+    for (const name of readdirSync(out))
+      expect(readFileSync(join(again, name)).equals(readFileSync(join(out, name))), name).toBe(true)
+    execFileSync("sha256sum", ["--check", "--quiet", "SHA256SUMS"], { cwd: out })
+  })
+
+  it("says in a dry run what it would write, and writes nothing", LIMIT, () => {
+    const before = readFileSync("CHANGELOG.md", "utf8")
+    const nowhere = join(folder, "nowhere")
+    const said = release("--version", "99.0.0", "--dry-run", "--only", "npm", "--out", nowhere)
+    for (const path of ["package.json", "packages/policy/package.json", "package-lock.json", "CHANGELOG.md"]) {
+      expect(said).toContain(`would write ${path}\n`)
+    }
+    expect(said).toContain("merlon-99.0.0.tgz")
+    expect([existsSync(nowhere), readFileSync("CHANGELOG.md", "utf8") === before]).toEqual([false, true])
+  })
+
+  it("lists whose code it holds, with a licence each", () => {
+    const bill = JSON.parse(readFileSync(join(out, `merlon-${version}.cdx.json`), "utf8"))
+    const names = bill.components.map(({ name }: { name: string }) => name)
+    expect(names).toEqual(expect.arrayContaining(["@grpc/grpc-js", "classic-level", "commander", "re2js"]))
+    for (const { name, licenses, hashes } of bill.components) {
+      expect([licenses.length, hashes?.[0].content.length], name).toEqual([1, 128])
+    }
+  })
+})
+
+it("the package of both programs is installed without a network, and runs a mesh", LIMIT, async () => {
+  const prefix = empty("global")
+  const archive = join(out, `merlon-${version}.tgz`)
+  execFileSync("npm", ["install", "--global", "--offline", "--prefix", prefix, archive], { cwd: prefix, stdio: "pipe" })
+  const installed = readdirSync(join(prefix, "lib", "node_modules"))
+  expect(installed).toEqual(["merlon"])
+  expect(await tryMesh(join(prefix, "bin"), empty("global-home"))).toMatchObject(ready)
+})
+
+it("the library is checked by a strict compiler that skips nothing, and runs", LIMIT, () => {
+  const home = empty("library")
+  const place = join(home, "node_modules", "@merlon", "policy")
+  mkdirSync(place, { recursive: true })
+  execFileSync("tar", ["-xzf", join(out, `merlon-policy-${version}.tgz`), "-C", place, "--strip-components", "1"])
+  // In place of the registry: what its manifest names, as this repository has it installed.
+  const { dependencies } = JSON.parse(readFileSync(join(place, "package.json"), "utf8"))
+  for (const name of [...Object.keys(dependencies), "undici-types"]) {
+    mkdirSync(join(home, "node_modules", name, ".."), { recursive: true })
+    symlinkSync(resolve("node_modules", name), join(home, "node_modules", name))
+  }
+  const [program, printed] = blocks(readFileSync("packages/policy/README.md", "utf8"))
+  writeFileSync(join(home, "package.json"), '{ "type": "module" }')
+  writeFileSync(join(home, "program.ts"), program?.text ?? "")
+  const options = {
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    module: "NodeNext",
+    target: "ES2022",
+    skipLibCheck: false,
+    types: [],
+    outDir: "out",
+  }
+  writeFileSync(join(home, "tsconfig.json"), JSON.stringify({ compilerOptions: options, files: ["program.ts"] }))
+  execFileSync(resolve("node_modules/.bin/tsc"), ["-p", home], { stdio: "pipe" })
+  expect(execFileSync("node", [join(home, "out", "program.js")], { encoding: "utf8" })).toBe(printed?.text)
+})
+
+describe.runIf(process.platform === "linux")("an executable of this machine's kind", () => {
+  const arch = process.arch === "arm64" ? "arm64" : "x64"
+  let program: Buffer
+  beforeAll(async () => {
+    const file = join(folder, "executable")
+    // The Node that runs this test, so that nothing has to be fetched.
+    await makeExecutable({ arch, node: process.execPath, maker: process.execPath, out: file })
+    program = readFileSync(file)
+  }, 240_000)
+
+  it("is unpacked and runs a mesh, without Node within reach", LIMIT, async () => {
+    const home = empty("standalone")
+    writeFileSync(join(home, "a.tar.gz"), standaloneArchive({ arch, program, version, components: [] }))
+    execFileSync("tar", ["-xzf", "a.tar.gz"], { cwd: home })
+    const bin = join(home, `merlon-${version}-linux-${arch}`, "bin")
+    expect(await tryMesh(bin, empty("standalone-home"), "")).toMatchObject(ready)
+  })
+
+  it.runIf(existsSync("/usr/bin/dpkg-deb"))("is in a Debian package with units for systemd", LIMIT, () => {
+    const home = empty("debian")
+    const file = join(home, "merlon.deb")
+    writeFileSync(file, debianPackage({ arch, program, version: "1.2.3-rc.1", components: [] }))
+    const field = (name: string): string =>
+      execFileSync("dpkg-deb", ["--field", file, name], { encoding: "utf8" }).trim()
+    expect([field("Package"), field("Version"), field("Architecture")]).toEqual([
+      "merlon",
+      "1.2.3~rc.1",
+      arch === "x64" ? "amd64" : "arm64",
+    ])
+    execFileSync("dpkg-deb", ["--extract", file, join(home, "root")])
+    const said = execFileSync(join(home, "root/usr/bin/merlonctl"), ["--version"], { encoding: "utf8" })
+    expect(said.trim()).toBe(version)
+    expect(readdirSync(join(home, "root/usr/lib/systemd/system"))).toEqual([
+      "merlon-xserver@.service",
+      "merlon.service",
+    ])
+  })
+})

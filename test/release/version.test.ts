@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it } from "vitest"
+import {
+  checkVersion,
+  lockWithVersion,
+  notesOf,
+  releasedChangelog,
+  withVersion,
+} from "../../scripts/release/version.js"
+
+describe("a new version", () => {
+  it.each([
+    ["0.1.0", "0.1.1"],
+    ["0.1.9", "0.1.10"],
+    ["1.0.0-rc.1", "1.0.0"],
+    ["1.0.0-rc.2", "1.0.0-rc.10"],
+    ["0.9.0", "1.0.0-rc.1"],
+  ])("comes after: %s, then %s", (before, next) => {
+    expect(() => checkVersion(next, before)).not.toThrow()
+    expect(() => checkVersion(before, next)).toThrow("does not come after")
+  })
+
+  it.each(["v1.0.0", "1.0", "1.0.0 ", ""])("is written as three numbers: `%s` is not", text => {
+    expect(() => checkVersion(text, "0.1.0")).toThrow("is no version")
+  })
+
+  it("stands in a manifest, also of our packages it needs, and changes nothing else", () => {
+    const before = { name: "@merlon/x", version: "0.1.0", dependencies: { "@merlon/y": "0.1.0", yaml: "2.9.1" } }
+    expect(JSON.parse(withVersion(JSON.stringify(before), "0.2.0"))).toEqual({
+      name: "@merlon/x",
+      version: "0.2.0",
+      dependencies: { "@merlon/y": "0.2.0", yaml: "2.9.1" },
+    })
+  })
+
+  it("stands in the lock for our own packages alone", () => {
+    const lock = {
+      version: "0.1.0",
+      packages: {
+        "": { version: "0.1.0" },
+        "packages/x": { version: "0.1.0", dependencies: { "@merlon/y": "0.1.0" } },
+        "node_modules/@merlon/x": { resolved: "packages/x", link: true },
+        "node_modules/yaml": { version: "2.9.1" },
+      },
+    }
+    const { version, packages } = JSON.parse(lockWithVersion(JSON.stringify(lock), "0.2.0"))
+    expect([version, packages[""].version, packages["packages/x"].dependencies["@merlon/y"]]).toEqual(
+      Array(3).fill("0.2.0"),
+    )
+    expect(packages["node_modules/yaml"].version).toBe("2.9.1")
+    expect(packages["node_modules/@merlon/x"]).toEqual({ resolved: "packages/x", link: true })
+  })
+})
+
+describe("the changelog", () => {
+  const changelog = "# Changelog\n\n## Unreleased\n\n- new\n\n## 0.1.0 - 2026-01-01\n\n- old\n"
+
+  it("puts what was unreleased under the version", () => {
+    const released = releasedChangelog(changelog, "0.2.0", "2026-02-03")
+    expect(released).toContain("## Unreleased\n\n## 0.2.0 - 2026-02-03\n\n- new\n\n## 0.1.0")
+    expect([notesOf(released, "0.2.0"), notesOf(released, "0.1.0"), notesOf(changelog, "0.2.0")]).toEqual([
+      "- new",
+      "- old",
+      "- new",
+    ])
+  })
+
+  it.each([
+    ["# Changelog\n", "no section"],
+    ["# Changelog\n\n## Unreleased\n\n## 0.1.0 - x\n\n- old\n", "nothing stands under"],
+    ["# Changelog\n\n## Unreleased\n\n- new\n\n## 0.2.0 - x\n", "already"],
+  ])("is refused where it says nothing new, or said it before", (text, message) => {
+    expect(() => releasedChangelog(text, "0.2.0", "2026-02-03")).toThrow(message)
+  })
+})
