@@ -12,7 +12,11 @@ const OLD = `${FRESH}.old`
 
 const metafile = await bundlePrograms(FRESH)
 // The packages of others whose code is in the programs: what a list of the image's contents has to name.
-const packages = bundledComponents(metafile, readLock()).map(({ name, version, licence }) => ({ name, version, license: licence }))
+const packages = bundledComponents(metafile, readLock()).map(({ name, version, licence }) => ({
+  name,
+  version,
+  license: licence,
+}))
 writeFileSync(`${FRESH}/packages.json`, JSON.stringify(packages, undefined, 2))
 // Whole or not at all: programs may be started while they are built anew.
 if (existsSync(OUT)) renameSync(OUT, OLD)

@@ -56,7 +56,10 @@ function takeVersion(next: string): void {
   const manifests = ["package.json", "samples/package.json", ...readdirSync("packages").map(manifestOf)]
   const changed = new Map([
     ...manifests.map(path => [path, withVersion(readFileSync(path, "utf8"), next)] as const),
-    ["packages/cli/src/version.ts", readFileSync("packages/cli/src/version.ts", "utf8").replace(/(VERSION = )"[^"]+"/, `$1"${next}"`)] as const,
+    [
+      "packages/cli/src/version.ts",
+      readFileSync("packages/cli/src/version.ts", "utf8").replace(/(VERSION = )"[^"]+"/, `$1"${next}"`),
+    ] as const,
     ...["deploy/helm/merlon/Chart.yaml", "deploy/helm/merlon/values.yaml", "deploy/image/Dockerfile"].map(
       path => [path, readFileSync(path, "utf8").replaceAll(before, next)] as const,
     ),
