@@ -57,8 +57,8 @@ export function storeBinary(arch: "x64" | "arm64"): string {
 
 const storeFromAsset: Plugin = {
   name: "store-from-asset",
-  setup({ onResolve }) {
-    onResolve({ filter: /^\.\/binding$/ }, ({ importer }) =>
+  setup(plugin) {
+    plugin.onResolve({ filter: /^\.\/binding$/ }, ({ importer }) =>
       importer.includes("classic-level") ? { path: join(process.cwd(), "scripts/release/store-asset.ts") } : undefined,
     )
   },

@@ -28,7 +28,7 @@ export interface Programs {
   merlonctl(args: readonly string[]): Launch
   sample(name: string, args: readonly string[]): Launch
   /** The same, ending when its supervisor does: see `leash.ts`. */
-  leashed(launch: Launch): Launch
+  readonly leashed: (launch: Launch) => Launch
 }
 
 /** Says to an executable of ours that somebody holds it. */
