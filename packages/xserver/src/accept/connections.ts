@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every connection that a handler owns, so that a change of mode, a revocation or the end of the process reaches those
-// that stand open. Handlers of all protocols register here and say what draining means for them.
+// Every connection that a handler owns, so that a change of policies or mode, a revocation or the end of the process
+// reaches those that stand open. Handlers of all protocols register here and say what draining means for them.
 
 import type { SpiffeId } from "@merlon/policy"
 
@@ -15,11 +15,18 @@ export interface LiveConnection {
   readonly peer: SpiffeId | undefined
   /** Of the peer's certificate, as revocations name it. */
   readonly serial: string | undefined
+  /** Judges what is in flight by the policies and the mode in force, and ends what they refuse. */
+  judgeAgain(): void
+  /** Its peer was revoked: ends now, and says so. */
+  revoke(): void
   /** Takes no further request: an idle connection closes at once, a busy one after what it is busy with. */
   drain(reason: DrainReason): void
   /** Ends now, whatever it does. */
   destroy(): void
 }
+
+/** Connections judged again before others get their turn. */
+const AT_ONCE = 500
 
 export class Connections {
   readonly #live = new Set<LiveConnection>()
@@ -57,14 +64,18 @@ export class Connections {
     this.#each(() => true, end)
   }
 
-  /** Ends what a revoked identity has open; `uri` is its SPIFFE id. */
-  closeIdentity(uri: string): void {
-    this.#each(connection => connection.peer?.uri === uri, end)
+  /** Ends every connection whose peer the predicate names. */
+  revokeWhere(named: (connection: LiveConnection) => boolean): void {
+    this.#each(named, connection => connection.revoke())
   }
 
-  /** Ends every connection the predicate names. */
-  closeWhere(named: (connection: LiveConnection) => boolean): void {
-    this.#each(named, end)
+  /** After a change. Resolves when all have been judged; there may be many, so others get their turn in between. */
+  async judgeAgain(): Promise<void> {
+    let judged = 0
+    for (const connection of [...this.#live]) {
+      connection.judgeAgain()
+      if (++judged % AT_ONCE === 0) await new Promise(resolve => setImmediate(resolve))
+    }
   }
 
   // A copy, because those that end leave the set while we walk it.

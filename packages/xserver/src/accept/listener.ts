@@ -17,7 +17,7 @@ import { peerCertificate } from "./peer-certificate.js"
 import { identifyPeer } from "./peer-identity.js"
 import { Sniff } from "./sniff.js"
 import { Terminator } from "./terminator.js"
-import type { LoadedMaterial, TransportSecurity } from "./transport-security.js"
+import { isRevoked, type LoadedMaterial, type TransportSecurity } from "./transport-security.js"
 
 export type Handlers = { readonly [protocol in Protocol]: ConnectionHandler }
 
@@ -238,7 +238,7 @@ export class Listener {
   }
 
   #hand({ socket, head = EMPTY, protocol, peer, certificate, sni, giveBack }: Handing): void {
-    const { gate, handlers, port } = this.#options
+    const { gate, handlers, port, security, meters } = this.#options
     const sourceIp = parseIp(withoutZone(socket.remoteAddress))
     const destinationIp = parseIp(withoutZone(socket.localAddress))
     // A peer that has gone has no address any more, and without one no policy can be asked.
@@ -250,6 +250,13 @@ export class Listener {
     // The mode may have changed during a handshake.
     if (refusedByMode(gate.program, connection) !== undefined) {
       this.#refuse(socket, peer === undefined ? "not-tls" : "tls-not-accepted", peer?.uri)
+      return
+    }
+    // Nor may a peer that was revoked since, while nobody knew yet what it would say.
+    const { current } = security
+    if (certificate !== undefined && current !== undefined && isRevoked(current.revoked, certificate)) {
+      meters.tlsFailed("revoked")
+      socket.destroy()
       return
     }
     // On a port that is declared, nobody has to look again.

@@ -32,7 +32,7 @@ export function identifyPeer(certificate: CertificateFacts | undefined, rules: P
   if (identity.trustDomain !== trustDomain && !trustDomainAliases.includes(identity.trustDomain)) {
     return refused("wrong-trust-domain")
   }
-  if (isRevoked(rules.revoked, identity.uri, serial)) return refused("revoked")
+  if (isRevoked(rules.revoked, { uri: identity.uri, serial })) return refused("revoked")
   const { by } = rules
   return { ok: true, peer: identity, certificate: { uri: identity.uri, fingerprint, subject, serial, dns, by } }
 }

@@ -56,11 +56,14 @@ export class TransportSecurity {
     // A change of policy brings the same material again, which is no reason for every peer to shake hands anew.
     if (isSame(this.#current, material, revoked)) return
     this.#current = material && loadMaterial(material, revoked, ticketKeys)
-    this.#connections.closeWhere(({ peer, serial }) => peer !== undefined && isRevoked(revoked, peer.uri, serial))
+    this.#connections.revokeWhere(({ peer, serial }) => peer !== undefined && isRevoked(revoked, { ...peer, serial }))
   }
 }
 
-export function isRevoked({ identities, serials }: RevocationSet, uri: string, serial: string | undefined): boolean {
+export function isRevoked(
+  { identities, serials }: RevocationSet,
+  { uri, serial }: { readonly uri: string; readonly serial: string | undefined },
+): boolean {
   return identities.has(uri) || (serial !== undefined && serials.has(canonicalSerial(serial)))
 }
 

@@ -11,9 +11,10 @@ import {
   judge,
   needsHttp,
   type Program,
+  refusedByMode,
   TokenMemory,
 } from "@merlon/policy"
-import type { ProtocolFault, ProtocolRefusal, TcpJudgement } from "../observe/meters.js"
+import type { ProtocolFault, ProtocolRefusal, RevokedPeer, TcpJudgement } from "../observe/meters.js"
 import { newDecisionId } from "./decision-id.js"
 import { ProtectedHeaders } from "./protected-headers.js"
 
@@ -21,7 +22,12 @@ export interface Admission<J> {
   readonly judgement: J
   /** Goes into the decision header of a refusal; undefined where the request is let through. */
   readonly decisionId: string | undefined
+  /** When it was judged, in seconds since the epoch. */
+  readonly at: number
 }
+
+/** What is known of a request or connection that was let in, or was not. */
+export type Judged = Judgement | TcpJudgement
 
 export interface GateOptions {
   /** Seconds since the epoch. */
@@ -38,7 +44,7 @@ export class Gate {
   readonly #memory: TokenMemory
   readonly #onUnknownKeys: (keySetIds: readonly string[]) => void
   /** Of refusals, which are explained when they are over; another program may be in force by then. */
-  readonly #refusedBy = new WeakMap<Judgement | TcpJudgement, Program>()
+  readonly #refusedBy = new WeakMap<Judged, Program>()
 
   constructor(program: Program, options: GateOptions = {}) {
     this.#program = program
@@ -63,19 +69,35 @@ export class Gate {
   }
 
   admit(connection: Connection, request: HttpRequest): Admission<Judgement> {
-    const judgement = judge(this.#program, connection, request, this.#now(), this.#memory)
+    const at = this.#now()
+    const judgement = judge(this.#program, connection, request, at, this.#memory)
     if ("authentication" in judgement && judgement.authentication.unknownKeys.length > 0) {
       this.#onUnknownKeys(judgement.authentication.unknownKeys)
     }
-    return this.#admission(judgement)
+    return this.#admission(judgement, at)
   }
 
   /**
-   * For a connection that carries no HTTP. Its mode has been checked where it was accepted. On an `undeclared` port
+   * Judges a request that is in flight by the program in force: undefined where it may go on. Its token is judged by the
+   * time at which the request came, because only a change ends what was let in, not the passing of time.
+   */
+  refusedNow(
+    connection: Connection,
+    request: HttpRequest,
+    { at }: Admission<Judged>,
+  ): Admission<Judgement> | undefined {
+    const judgement = judge(this.#program, connection, request, at, this.#memory)
+    return judgement.verdict === "deny" ? this.#admission(judgement, at) : undefined
+  }
+
+  /**
+   * For a connection that carries no HTTP. On an `undeclared` port
    * nothing but HTTP passes where some policy judges HTTP: who avoids being read as HTTP must not avoid the policy.
    */
-  admitTcp(connection: Connection, undeclared: boolean): Admission<TcpJudgement> {
+  admitTcp(connection: Connection, undeclared: boolean): Admission<Judged> {
     const { peer, sourceIp, destinationIp, destinationPort, sni } = connection
+    const mode = refusedByMode(this.#program, connection)
+    if (mode !== undefined) return this.#admission({ verdict: "deny", stage: "transport", mode, reply: undefined })
     if (undeclared && needsHttp(this.#program, destinationPort)) return this.refuseProtocol("http-needed")
     const decision = decide(this.#program, {
       peer,
@@ -91,18 +113,24 @@ export class Gate {
     return this.#admission({ verdict, stage, decision })
   }
 
+  refuseRevoked(): Admission<RevokedPeer> {
+    return this.#admission(REVOKED)
+  }
+
   refuseProtocol(fault: ProtocolFault): Admission<ProtocolRefusal> {
     return this.#admission({ verdict: "deny", stage: "protocol", fault })
   }
 
   /** The program that refused; undefined for what was let through. */
-  refusedBy(judgement: Judgement | TcpJudgement): Program | undefined {
+  refusedBy(judgement: Judged): Program | undefined {
     return this.#refusedBy.get(judgement)
   }
 
-  #admission<J extends Judgement | TcpJudgement>(judgement: J): Admission<J> {
-    if (judgement.verdict === "allow") return { judgement, decisionId: undefined }
+  #admission<J extends Judged>(judgement: J, at = this.#now()): Admission<J> {
+    if (judgement.verdict === "allow") return { judgement, decisionId: undefined, at }
     this.#refusedBy.set(judgement, this.#program)
-    return { judgement, decisionId: newDecisionId() }
+    return { judgement, decisionId: newDecisionId(), at }
   }
 }
+
+const REVOKED: RevokedPeer = Object.freeze({ verdict: "deny", stage: "revoked" })

@@ -110,6 +110,18 @@ export class Downstream implements WireUser, Expiring, LiveConnection {
     if (this.#phase === "head" && !this.#scanner.begun) this.#close()
   }
 
+  judgeAgain(): void {
+    this.#exchange?.judgeAgain()
+  }
+
+  revoke(): void {
+    const { gate, meters } = this.services
+    const admission = gate.refuseRevoked()
+    if (this.#exchange !== undefined) this.#exchange.endByChange(admission)
+    else meters.endedByChange("http/1.1", admission.judgement.stage)
+    this.destroy()
+  }
+
   destroy(): void {
     this.#wire.socket.destroy()
   }

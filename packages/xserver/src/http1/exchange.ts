@@ -5,7 +5,7 @@
 import type { HttpRequest } from "@merlon/policy"
 import { requestId } from "../accept/forwarded-headers.js"
 import { newDecisionId } from "../enforcement/decision-id.js"
-import type { Admission } from "../enforcement/gate.js"
+import type { Admission, Judged } from "../enforcement/gate.js"
 import type { ProtectedHeaders } from "../enforcement/protected-headers.js"
 import { HTTP_FAULTS, type HttpFault } from "../http/fault.js"
 import { FIELD_KIND } from "../http/field-kind.js"
@@ -31,7 +31,9 @@ export class Exchange implements UpstreamListener {
   readonly head: RequestHead
   readonly #downstream: Downstream
   readonly #startedAt = performance.now()
-  #admission: Admission<NonNullable<RequestRecord["judgement"]>> | undefined
+  #admission: Admission<Judged> | undefined
+  /** As it was judged, for the next time. */
+  #request: HttpRequest | undefined
   #refusal: LocalReply | undefined
   #decisionId: string | undefined
   #edits = NO_EDITS
@@ -75,25 +77,16 @@ export class Exchange implements UpstreamListener {
     // What a rule reads under the gate's own names is what the application will read there.
     head.headers.standIns = standIns
     const scheme = accepted.certificate === undefined ? "http" : "https"
-    const request: HttpRequest = {
-      method: head.method,
-      scheme,
-      host: head.host,
-      target: head.target,
-      headers: head.headers,
-      nominated,
-    }
+    const { method, host, target: asked, headers } = head
+    const request: HttpRequest = { method, scheme, host, target: asked, headers, nominated }
+    this.#request = request
     const admission = services.gate.admit(accepted.connection, request)
-    const { judgement, decisionId } = admission
+    const { judgement } = admission
     this.#admission = admission
     if (judgement.verdict === "deny") {
-      if (judgement.reply === undefined) return "closed"
-      const { status, body, challenge } = judgement.reply
-      const asked = challenge === undefined ? "" : `www-authenticate: ${challenge}\r\n`
-      this.#refusal = { status, body, lines: this.#downstream.decisionLine(decisionId) + asked }
-      return "refused"
+      this.#refusal = this.#refusalOf(admission)
+      return this.#refusal === undefined ? "closed" : "refused"
     }
-    if (nominated !== undefined) head.headers.remove(nominated)
     const upstream = services.upstreamFor(accepted.port)
     const upgrade = upstream.upgrades ? upgradeOf(head, accepted.port.upgrades ?? []) : undefined
     if (isRefused(upgrade)) {
@@ -105,7 +98,7 @@ export class Exchange implements UpstreamListener {
     this.#edits = judgement.edits
     this.#requestId = requestId(head.headers.has(FIELD_KIND.requestId) ? head.headers.get("x-request-id") : undefined)
     const { target, edits } = judgement
-    const text = requestHeadText({ head, target, edits, requestId: this.#requestId, upgrade }, forwarded)
+    const text = requestHeadText({ head, target, edits, requestId: this.#requestId, upgrade, nominated }, forwarded)
     const chunked = head.framing.kind === "chunked"
     const hasBody = chunked || (head.framing.kind === "length" && head.framing.length > 0)
     this.#call = upstream.send(
@@ -229,6 +222,27 @@ export class Exchange implements UpstreamListener {
 
   // Other ways to end.
 
+  /** By the policies and the mode in force. Where they refuse it, it is answered so, or broken off if it is too late. */
+  judgeAgain(): void {
+    const { services, accepted } = this.#downstream
+    if (this.#call === undefined || this.#request === undefined || this.#admission === undefined) return
+    const refused = services.gate.refusedNow(accepted.connection, this.#request, this.#admission)
+    if (refused !== undefined) this.endByChange(refused)
+  }
+
+  endByChange(admission: Admission<Judged>): void {
+    const { services } = this.#downstream
+    services.meters.endedByChange(this.#protocol, admission.judgement.stage)
+    this.#admission = admission
+    const refusal = this.#responseStarted ? undefined : this.#refusalOf(admission)
+    if (refusal !== undefined) {
+      this.reply(refusal)
+      return
+    }
+    this.abort()
+    this.#downstream.destroy()
+  }
+
   /** Writes the refusal that `begin` found. */
   refuse(): void {
     if (this.#refusal !== undefined) this.reply(this.#refusal)
@@ -267,6 +281,18 @@ export class Exchange implements UpstreamListener {
     this.reply({ status, body: text, lines: this.#downstream.decisionLine(this.#decisionId) })
   }
 
+  /** What the caller is answered; undefined where it is told nothing. */
+  #refusalOf({ judgement, decisionId }: Admission<Judged>): LocalReply | undefined {
+    if (!("reply" in judgement) || judgement.reply === undefined) return undefined
+    const { status, body, challenge } = judgement.reply
+    const asked = challenge === undefined ? "" : `www-authenticate: ${challenge}\r\n`
+    return { status, body, lines: this.#downstream.decisionLine(decisionId) + asked }
+  }
+
+  get #protocol(): RequestRecord["protocol"] {
+    return this.head.minorVersion === 1 ? "http/1.1" : "http/1.0"
+  }
+
   #tunnelOver(): void {
     this.#finish()
     this.#downstream.exchangeOver(false)
@@ -279,7 +305,7 @@ export class Exchange implements UpstreamListener {
     const { head } = this
     const query = head.target.indexOf("?")
     services.meters.requestDone({
-      protocol: head.minorVersion === 1 ? "http/1.1" : "http/1.0",
+      protocol: this.#protocol,
       judgement: this.#admission?.judgement,
       decisionId: this.#decisionId ?? this.#admission?.decisionId,
       requestId: this.#requestId,

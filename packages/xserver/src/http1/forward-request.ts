@@ -25,10 +25,12 @@ export interface ForwardedRequest {
   readonly requestId: string
   /** Set where the client may be switched to another protocol. */
   readonly upgrade: string | undefined
+  /** Lower-case names of headers that stay with the client's hop. */
+  readonly nominated?: readonly string[] | undefined
 }
 
 export function requestHeadText(
-  { head, target, edits, requestId, upgrade }: ForwardedRequest,
+  { head, target, edits, requestId, upgrade, nominated }: ForwardedRequest,
   connection: ForwardedConnection,
 ): string {
   const { headers, framing } = head
@@ -48,6 +50,7 @@ export function requestHeadText(
     if (keep) {
       const name = headers.name(index)
       if (edited) keep = !isEdited(name, edits)
+      if (nominated?.includes(name) === true) keep = false
       if (keep && name.includes("_")) keep = !isOurs(name, edits)
     }
     if (!keep) continue

@@ -44,6 +44,7 @@ export class Session implements Expiring {
   readonly #resets = new ResetBudget(RESET_BURST, RESETS_PER_SECOND, performance.now())
   readonly #settings = new ResetBudget(SETTINGS_BURST, SETTINGS_PER_SECOND, performance.now())
   #http2: ServerHttp2Session | undefined
+  readonly #open = new Set<StreamExchange>()
   #streams = 0
   /** Asked whether it is still there, and not answered yet. */
   #pinged = false
@@ -93,13 +94,24 @@ export class Session implements Expiring {
       plaintext: connection.peer === undefined,
       peer: connection.peer,
       serial: certificate?.serial,
+      judgeAgain: () => {
+        for (const exchange of [...this.#open]) exchange.judgeAgain()
+      },
+      revoke: () => {
+        const admission = this.gate.refuseRevoked()
+        if (this.#open.size === 0) this.meters.endedByChange("h2", admission.judgement.stage)
+        for (const exchange of [...this.#open]) exchange.endByChange(admission)
+        http2.destroy()
+      },
       drain: () => this.drain(),
       destroy: () => http2.destroy(),
     })
     http2.on("stream", (stream, _, flags, raw?: readonly string[]) => {
       this.#streams++
       this.#alive()
-      new StreamExchange(stream, this, (flags & NGHTTP2_FLAG_END_STREAM) !== 0).begin(raw ?? [])
+      const exchange = new StreamExchange(stream, this, (flags & NGHTTP2_FLAG_END_STREAM) !== 0)
+      this.#open.add(exchange)
+      exchange.begin(raw ?? [])
     })
     http2.on("remoteSettings", () => {
       if (!this.#settings.take(performance.now())) this.#calm()
@@ -138,7 +150,8 @@ export class Session implements Expiring {
   }
 
   /** For streams: one is over; `cancelled` where the peer brought that about. */
-  closed(cancelled: boolean): void {
+  closed(exchange: StreamExchange, cancelled: boolean): void {
+    this.#open.delete(exchange)
     this.#streams--
     this.#rest()
     if (cancelled && !this.#resets.take(performance.now())) this.#calm()

@@ -3,10 +3,10 @@
 // The stream is ours from the first header to `close`, which comes once and last, whatever happened.
 
 import { constants, type ServerHttp2Stream } from "node:http2"
-import type { Judgement, Reply } from "@merlon/policy"
+import type { HttpRequest, Judgement, Reply } from "@merlon/policy"
 import { REQUEST_ID_HEADER, requestId } from "../accept/forwarded-headers.js"
 import { newDecisionId } from "../enforcement/decision-id.js"
-import type { Admission } from "../enforcement/gate.js"
+import type { Admission, Judged } from "../enforcement/gate.js"
 import type { Expiring } from "../http/deadlines.js"
 import { keepsRequestTrailer, requestHeadText } from "../http1/forward-request.js"
 import { keepsResponseTrailer } from "../http1/forward-response.js"
@@ -34,7 +34,9 @@ export class StreamExchange implements ApplicationListener, Expiring {
   readonly #started = performance.now()
   #head: RequestHead | undefined
   #grpc = false
-  #admission: Admission<Judgement> | undefined
+  /** As it was judged, for the next time. */
+  #request: HttpRequest | undefined
+  #admission: Admission<Judged> | undefined
   #faultId: string | undefined
   #requestId: string | undefined
   #call: ApplicationCall | undefined
@@ -62,7 +64,7 @@ export class StreamExchange implements ApplicationListener, Expiring {
     stream.on("error", ignore)
     // Taken back in the same breath: not worth a judgement, and the application need not hear of it.
     if (this.#gone) {
-      this.#session.closed(true)
+      this.#session.closed(this, true)
       return
     }
     stream.once("close", () => this.#onClose())
@@ -83,8 +85,10 @@ export class StreamExchange implements ApplicationListener, Expiring {
     this.#requestId = requestId(head.headers.get(REQUEST_ID_HEADER))
     const { method, host, target, headers } = head
     const scheme = accepted.certificate === undefined ? "http" : "https"
-    this.#admission = gate.admit(accepted.connection, { method, scheme, host, target, headers })
-    const { judgement, decisionId } = this.#admission
+    this.#request = { method, scheme, host, target, headers }
+    const admission = gate.admit(accepted.connection, this.#request)
+    this.#admission = admission
+    const { judgement, decisionId } = admission
     if (judgement.verdict === "allow") {
       this.#forward(head, judgement, this.#requestId)
     } else if (judgement.reply === undefined) {
@@ -94,6 +98,24 @@ export class StreamExchange implements ApplicationListener, Expiring {
     } else {
       this.#refuse(judgement.reply, decisionId)
     }
+  }
+
+  judgeAgain(): void {
+    const { gate, accepted } = this.#session
+    if (this.#call === undefined || this.#request === undefined || this.#admission === undefined) return
+    const refused = gate.refusedNow(accepted.connection, this.#request, this.#admission)
+    if (refused !== undefined) this.endByChange(refused)
+  }
+
+  endByChange(admission: Admission<Judged>): void {
+    const { judgement, decisionId } = admission
+    this.#session.meters.endedByChange("h2", judgement.stage)
+    this.#admission = admission
+    this.#call?.abort()
+    this.#letGo()
+    const reply = "reply" in judgement ? judgement.reply : undefined
+    if (this.#stream.headersSent || reply === undefined) this.#reset(NGHTTP2_CANCEL)
+    else this.#refuse(reply, decisionId)
   }
 
   onInformational(status: number, headers: HeaderList): void {
@@ -270,7 +292,7 @@ export class StreamExchange implements ApplicationListener, Expiring {
     this.#call?.abort()
     const cancelled = rstCode !== undefined && rstCode !== NGHTTP2_NO_ERROR && !this.#ours
     this.#report()
-    this.#session.closed(cancelled)
+    this.#session.closed(this, cancelled)
   }
 
   #report(): void {

@@ -51,6 +51,13 @@ export type TcpJudgement =
       readonly decision: import("@merlon/policy").Decision
     }
   | ProtocolRefusal
+  | RevokedPeer
+
+/** The caller's certificate or identity was revoked while it was connected. */
+export interface RevokedPeer {
+  readonly verdict: "deny"
+  readonly stage: "revoked"
+}
 
 /** What a connection carries, or asks to be switched to, is not what may pass there. */
 export interface ProtocolRefusal {
@@ -66,6 +73,8 @@ export interface ProtocolRefusal {
  */
 export type ProtocolFault = "upgrade" | "undecided" | "http-needed" | "hidden-request" | "http-answer"
 
+export type Stage = NonNullable<RequestRecord["judgement"]>["stage"]
+
 export interface Meters {
   connectionOpened(port: number): void
   connectionClosed(port: number): void
@@ -73,5 +82,7 @@ export interface Meters {
   /** The port's mode did not take it; counted as a failure of TLS already, and here for those who look for it. */
   connectionRefused(record: RequestRecord): void
   limitHit(limit: LimitName): void
+  /** A change ended what it now refuses. Where a request or tunnel was in flight, its record follows. */
+  endedByChange(protocol: RequestRecord["protocol"], stage: Stage): void
   requestDone(record: RequestRecord): void
 }

@@ -31,6 +31,7 @@ export class Metrics {
   readonly #shadow: Counter
   readonly #tlsFailures: Counter
   readonly #limits: Counter
+  readonly #endedByChange: Counter
   readonly #upstreamFailures: Counter
   readonly #connections: Gauge
   readonly #revision: Gauge
@@ -66,6 +67,12 @@ export class Metrics {
     )
     this.#tlsFailures = counter("tls_failures_total", "connections refused in the handshake by reason", "reason")
     this.#limits = counter("limits_hit_total", "what a limit refused, by its name", "limit")
+    this.#endedByChange = counter(
+      "ended_by_change_total",
+      "requests, tunnels and connections in flight that a change of policies, mode or revocations refused",
+      "protocol",
+      "stage",
+    )
     this.#upstreamFailures = counter("upstream_failures_total", "failures of the application by reason", "reason")
     this.#connections = gauge("connections", "open connections by workload port", "port")
     this.#revision = gauge("configuration_revision", "the revision in force")
@@ -99,6 +106,10 @@ export class Metrics {
 
   tlsFailed(reason: TlsFailure): void {
     this.#tlsFailures.inc({ reason })
+  }
+
+  endedByChange(protocol: string, stage: string): void {
+    this.#endedByChange.inc({ protocol, stage })
   }
 
   limitHit(limit: LimitName): void {

@@ -25,6 +25,8 @@ export function reasonOf(judgement: Judged | undefined): string | undefined {
         : `the port's mode is ${judgement.mode}, and the caller came with TLS`
     case "protocol":
       return PROTOCOL_FAULTS[judgement.fault]
+    case "revoked":
+      return "the caller's certificate was revoked"
     case "path":
       return "the request target has no canonical form"
     case "internal":

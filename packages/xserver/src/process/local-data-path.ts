@@ -129,6 +129,7 @@ export class LocalDataPath implements DataPath {
     this.#security.swap(tls, revocations)
     this.#gate ??= this.#makeGate(program)
     this.#gate.swap(program)
+    await this.#connections.judgeAgain()
     for (const { listener } of this.#listeners.values()) listener.enforceMode()
     await this.#listen(ports, this.#gate)
   }
@@ -171,6 +172,7 @@ export class LocalDataPath implements DataPath {
       tlsFailed: failure => metrics.tlsFailed(failure),
       connectionRefused: record => this.#note(record, undefined),
       limitHit: limit => metrics.limitHit(limit),
+      endedByChange: (protocol, stage) => metrics.endedByChange(protocol, stage),
       requestDone: record => this.#requestDone(record, gate),
     }
   }

@@ -170,7 +170,7 @@ it("asks for the server name of TLS that only the application can read", async (
   expect(await Promise.all(answers)).toEqual([expect.stringMatching(/^app-tls:/), "closed"])
 })
 
-it("judges the first bytes by the policies in force when they come", async () => {
+it("ends what the policies in force refuse, though nothing was said yet", async () => {
   const { rig } = await start(socket => socket.write("ready"), { mode: "DISABLE" })
   const socket = dial(rig)
   expect(String((await once(socket, "data"))[0])).toBe("ready")
@@ -178,10 +178,11 @@ it("judges the first bytes by the policies in force when they come", async () =>
   rig.gate.swap((await startRigProgram({ mode: "DISABLE", policies: [deny] })).gate.program)
   const gone = new Promise(resolve => socket.once("close", resolve))
   socket.resume()
-  socket.write("x")
+  await rig.connections.judgeAgain()
   await gone
   await rig.meters.until(meters => meters.records.length === 1)
   expect(rig.meters.records[0]?.judgement?.verdict).toBe("deny")
+  expect(rig.meters.ended).toEqual(["tcp deny"])
 })
 
 async function startRigProgram(options: RigOptions): Promise<Rig> {

@@ -7,9 +7,9 @@ import { connect, type Socket } from "node:net"
 import type { Accepted, ConnectionHandler } from "../accept/accepted.js"
 import type { Connections } from "../accept/connections.js"
 import { HiddenRequest } from "../accept/hidden-request.js"
-import type { Admission, Gate } from "../enforcement/gate.js"
+import type { Admission, Gate, Judged } from "../enforcement/gate.js"
 import type { Limits } from "../limits.js"
-import type { Meters, ProtocolFault, TcpJudgement, UpstreamFailure } from "../observe/meters.js"
+import type { Meters, ProtocolFault, UpstreamFailure } from "../observe/meters.js"
 import { WatchedTunnel } from "./watched-tunnel.js"
 
 export interface TcpOptions {
@@ -30,20 +30,17 @@ class Tunnel {
   readonly #options: TcpOptions
   readonly #client: Socket
   readonly #started = performance.now()
-  /** What it was judged by. */
-  readonly #program: Gate["program"]
   /** What has been sent, on an undeclared port. */
   readonly #hidden: HiddenRequest | undefined
   #leave: () => void = () => undefined
   #upstream: Socket | undefined
-  #admission: Admission<TcpJudgement>
+  #admission: Admission<Judged>
   #failure: UpstreamFailure | undefined
 
   constructor(accepted: Accepted, options: TcpOptions) {
     this.#accepted = accepted
     this.#options = options
     this.#client = accepted.socket
-    this.#program = options.gate.program
     // The connection has all its attributes before its first byte, so it is judged before it: a server that speaks
     // first then says nothing to those who are refused.
     const undeclared = accepted.port.protocol === "auto"
@@ -69,6 +66,8 @@ class Tunnel {
       drain: reason => {
         if (reason === "mode") this.#destroy()
       },
+      judgeAgain: () => this.#judgeAgain(),
+      revoke: () => this.#endByChange(this.#options.gate.refuseRevoked()),
       destroy: () => this.#destroy(),
     })
     client.on("error", this.#onError)
@@ -104,7 +103,6 @@ class Tunnel {
     const hidden = this.#hidden
     if (head.length > 0) upstream.write(head)
     if (hidden === undefined) {
-      if (head.length === 0) client.once("data", () => this.#judgeAgain())
       upstream.pipe(client)
       if (client.readableEnded) upstream.end()
       else client.pipe(upstream)
@@ -150,12 +148,16 @@ class Tunnel {
     this.#refuse()
   }
 
-  // Policies may have changed while nothing was said; the first bytes are judged by those in force.
   #judgeAgain(): void {
-    const { gate } = this.#options
-    if (gate.program === this.#program) return
-    this.#admission = gate.admitTcp(this.#accepted.connection, this.#hidden !== undefined)
-    if (this.#admission.judgement.verdict === "deny") this.#refuse()
+    if (this.#admission.judgement.verdict === "deny") return
+    const admission = this.#options.gate.admitTcp(this.#accepted.connection, this.#hidden !== undefined)
+    if (admission.judgement.verdict === "deny") this.#endByChange(admission)
+  }
+
+  #endByChange(admission: Admission<Judged>): void {
+    this.#options.meters.endedByChange("tcp", admission.judgement.stage)
+    this.#admission = admission
+    this.#refuse()
   }
 
   #refuse(): void {

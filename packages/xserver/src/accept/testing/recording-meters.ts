@@ -10,6 +10,7 @@ export class RecordingMeters implements Meters {
   readonly limits: LimitName[] = []
   readonly records: RequestRecord[] = []
   readonly refused: RequestRecord[] = []
+  readonly ended: string[] = []
   open = 0
   /** All that ever were. */
   opened = 0
@@ -33,6 +34,11 @@ export class RecordingMeters implements Meters {
 
   tlsFailed(failure: TlsFailure): void {
     this.failures.push(failure)
+    this.#events.emit("change")
+  }
+
+  endedByChange(protocol: string, stage: string): void {
+    this.ended.push(`${protocol} ${stage}`)
     this.#events.emit("change")
   }
 

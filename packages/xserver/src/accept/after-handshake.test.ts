@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// What changes during a handshake, or between it and the first bytes, counts: the mode and the revocations are those of
+// the moment at which a connection is handed over.
+import { once } from "node:events"
+import { connect, createServer, type Server, type Socket } from "node:net"
+import { type ConnectionOptions, connect as connectTls, type TLSSocket } from "node:tls"
+import { afterEach, describe, expect, it } from "vitest"
+import type { TlsFailure } from "../observe/meters.js"
+import type { Accepted } from "./accepted.js"
+import { Authority, GOOD_ID } from "./testing/certificates.js"
+import { listening, type Rig, startRig } from "./testing/rig.js"
+
+const authority = new Authority()
+const cleanups: (() => unknown)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+async function start(handed: Accepted[], protocol: "http" | "auto"): Promise<Rig> {
+  const handle = (accepted: Accepted): void => {
+    handed.push(accepted)
+    accepted.socket.resume().write("handed")
+  }
+  const handlers = () => ({ http1: handle, http2: handle, tcp: handle })
+  const rig = await startRig({ authority, handlers, port: { protocol } })
+  cleanups.push(() => rig.stop())
+  return rig
+}
+
+/** A way to the port that holds back what the port says until it is let go: the handshake stands still meanwhile. */
+async function holding(rig: Rig): Promise<{ port: number; answered: Promise<unknown>; release: () => void }> {
+  const held: { client: Socket; server: Socket }[] = []
+  let answered: (value: unknown) => void = () => undefined
+  const first = new Promise(resolve => {
+    answered = resolve
+  })
+  const relay: Server = createServer(client => {
+    const server = connect(rig.port, "127.0.0.1").on("error", () => client.destroy())
+    client.on("error", () => server.destroy()).on("close", () => server.destroy())
+    client.pipe(server)
+    server.once("readable", answered)
+    server.on("close", () => client.destroy())
+    held.push({ client, server })
+  })
+  cleanups.push(() => relay.close())
+  const release = (): void => {
+    for (const { client, server } of held) server.pipe(client)
+  }
+  return { port: await listening(relay), answered: first, release }
+}
+
+function dial(port: number, options: ConnectionOptions = {}): TLSSocket {
+  const { certificate, privateKey } = authority.issue()
+  const own = { cert: certificate, key: privateKey, rejectUnauthorized: false, ALPNProtocols: ["merlon"] }
+  const socket = connectTls({ host: "127.0.0.1", port, ...own, ...options })
+  cleanups.push(() => socket.destroy())
+  return socket.on("error", () => undefined)
+}
+
+const revoke = (rig: Rig) => rig.security.swap(authority.material(), { identities: [GOOD_ID], serials: [] })
+const other = (rig: Rig) => rig.security.swap(authority.material(), { identities: [`${GOOD_ID}-x`], serials: [] })
+
+describe.each<[string, (rig: Rig) => void, TlsFailure | undefined]>([
+  ["the mode becomes DISABLE", rig => rig.setMode("DISABLE"), "tls-not-accepted"],
+  ["the caller is revoked", revoke, "revoked"],
+  ["the mode becomes STRICT", rig => rig.setMode("STRICT"), undefined],
+  ["somebody else is revoked", other, undefined],
+])("where %s", (_, change, failure) => {
+  it("during a handshake, the connection is judged by that", async () => {
+    const handed: Accepted[] = []
+    const rig = await start(handed, "http")
+    const { port, answered, release } = await holding(rig)
+    const socket = dial(port)
+    await answered
+    change(rig)
+    release()
+    // Who is revoked need not say anything to be closed.
+    if (failure !== "revoked") socket.once("secureConnect", () => socket.write("GET / HTTP/1.1\r\n\r\n"))
+    if (failure === undefined) expect(String((await once(socket, "data"))[0])).toBe("handed")
+    else await rig.meters.until(({ failures }) => failures.includes(failure))
+    expect(handed.length).toBe(failure === undefined ? 1 : 0)
+  })
+
+  it.each(["http", "auto"] as const)("between a handshake and the first bytes on a port that is %s", async protocol => {
+    const handed: Accepted[] = []
+    const rig = await start(handed, protocol)
+    // In TLS 1.2 the server is the last to speak, so it is done when its client is.
+    const socket = dial(rig.port, { maxVersion: "TLSv1.2" })
+    await once(socket, "secureConnect")
+    change(rig)
+    socket.write("GET / HTTP/1.1\r\n\r\n")
+    if (failure === undefined) expect(String((await once(socket, "data"))[0])).toBe("handed")
+    else await rig.meters.until(({ failures }) => failures.includes(failure))
+    expect(handed.length).toBe(failure === undefined ? 1 : 0)
+  })
+})
