@@ -2,13 +2,20 @@
 // Which question is answered by what: the paths of the webhooks, each with its handler.
 
 import type { MeshConfig } from "@merlon/policy"
-import { INJECT_OPTED_IN_PATH, INJECT_PATH, INJECT_REQUIRED_PATH, VALIDATE_PATH } from "../install/webhook-manifests.js"
+import {
+  INJECT_OPTED_IN_PATH,
+  INJECT_PATH,
+  INJECT_REQUIRED_PATH,
+  REVOCATIONS_PATH,
+  VALIDATE_PATH,
+} from "../install/webhook-manifests.js"
 import { captureOf, isOptedIn } from "./capture-choice.js"
 import { captureService, type PortsBehind } from "./capture-service.js"
 import { injectPod, type PodPlace } from "./inject-pod.js"
 import type { InjectionOptions } from "./injection-options.js"
 import type { AdmissionAnswer, AdmissionRequest } from "./review.js"
 import { type ValidateOptions, validatePolicy } from "./validate-policy.js"
+import { validateRevocations } from "./validate-revocations.js"
 
 export type AdmissionHandler = (request: AdmissionRequest) => AdmissionAnswer
 
@@ -30,6 +37,7 @@ export function admissionHandlers(options: HandlerOptions): ReadonlyMap<string, 
       VALIDATE_PATH,
       request => validatePolicy(request, { mesh, clusterDomain, ...(known === undefined ? {} : { known }) }),
     ],
+    [REVOCATIONS_PATH, request => validateRevocations(request, mesh.names)],
     [INJECT_PATH, request => inject(request, { namespaceOptedIn: optedIn(request.namespace) }, options)],
     [INJECT_OPTED_IN_PATH, request => inject(request, { namespaceOptedIn: true }, options)],
     [INJECT_REQUIRED_PATH, request => inject(request, { namespaceOptedIn: true, required: true }, options)],

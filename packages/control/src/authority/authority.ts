@@ -2,7 +2,7 @@
 // The mesh's certificate authority in a control plane: whom the mesh trusts, who signs, who is revoked, and the
 // certificates of our own listeners. Every replica signs; the one that leads rotates and writes.
 
-import { readBundle, type TtlLimits } from "@merlon/identity"
+import { type RevocationFault, readBundle, type TtlLimits } from "@merlon/identity"
 import type { MeshConfig } from "@merlon/policy"
 import type { Caller, TrustSpec } from "@merlon/xds"
 import type { ProxyLedger } from "../distribution/ledger.js"
@@ -117,6 +117,16 @@ export class Authority implements TrustSource {
       revokedSerials: serials.length,
       revocationFaults: faults.length,
     }
+  }
+
+  /** Lines of the revocations that revoke nobody. */
+  get revocationFaults(): readonly RevocationFault[] {
+    return this.#revocations.faults
+  }
+
+  /** Whenever the revocations have been read, also where nothing of it changes the trust. */
+  onRevocationsRead(listener: () => void): () => void {
+    return this.#revocations.onChange(listener)
   }
 
   async sign(

@@ -35,6 +35,20 @@ describe("revocations", () => {
     ])
   })
 
+  it("are told to be unreadable whenever they are read, also where the trust stays as it is", async () => {
+    const stage = new Stage()
+    const authority = await stage.authority()
+    let read = 0
+    authority.onRevocationsRead(() => read++)
+    stage.configMap(NAMES.revocationsConfigMap, { identites: ID })
+    await settle()
+    expect(read).toBe(1)
+    expect(authority.revocationFaults.map(({ message }) => message)).toEqual([
+      "the key `identites` is not read; write `identities`",
+    ])
+    expect(stage.log.lines).toEqual([expect.stringContaining("the revocations: the key `identites` is not read")])
+  })
+
   it("are not those of another namespace or another name", async () => {
     const stage = new Stage()
     const authority = await stage.authority()

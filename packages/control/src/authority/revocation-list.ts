@@ -8,7 +8,7 @@ import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import type { AuthorityNames } from "./authority-names.js"
 import { Listeners } from "./listeners.js"
 import type { Log } from "./log.js"
-import { readConfigMapData } from "./secret-data.js"
+import { revocationData } from "./revocation-data.js"
 
 const NONE: RevocationLists = { identities: [], serials: [], faults: [] }
 /** Of one change; a list of thousands of bad lines says no more than its beginning. */
@@ -58,15 +58,12 @@ export class RevocationList {
   }
 
   #take(object: KubernetesObject | undefined): void {
-    const data = object === undefined ? undefined : readConfigMapData(object)
-    this.#lists =
-      data === undefined
-        ? NONE
-        : parseRevocations({ identities: data.get("identities") ?? "", serials: data.get("serials") ?? "" })
+    this.#lists = object === undefined ? NONE : parseRevocations(revocationData(object))
     this.#identities = new Set(this.#lists.identities)
     this.#serials = new Set(this.#lists.serials)
     for (const { list, line, message } of this.faults.slice(0, MAX_LOGGED)) {
-      this.#log.warn({ list, line }, `line ${line} of \`${list}\` in the revocations: ${message}`)
+      const where = line === undefined ? "" : `line ${line} of \`${list}\` in `
+      this.#log.warn({ list, line }, `${where}the revocations: ${message}`)
     }
     this.#listeners.tell()
   }

@@ -5,6 +5,7 @@
 import type { MeshNames } from "@merlon/policy"
 import { CONFINED, POD_SECURITY_LABEL } from "../admission/capture-choice.js"
 import { injectionNames } from "../admission/injection-options.js"
+import { authorityNames } from "../authority/authority-names.js"
 import { MUTATING_WEBHOOKS, policyTypes, VALIDATING_WEBHOOKS } from "../kubernetes/resource-type.js"
 import { componentNames } from "./component-names.js"
 import { type Manifest, partOf } from "./manifests.js"
@@ -38,6 +39,7 @@ export const INJECT_PATH = "/inject"
 /** The namespace takes no Pod without an xserver. */
 export const INJECT_REQUIRED_PATH = "/inject/required"
 export const VALIDATE_PATH = "/validate"
+export const REVOCATIONS_PATH = "/validate/revocations"
 
 const TIMEOUT_SECONDS = 10
 const NAME_LABEL = "kubernetes.io/metadata.name"
@@ -55,7 +57,7 @@ export function webhookManifests(options: WebhookOptions): readonly Manifest[] {
         apiVersion,
         kind: "ValidatingWebhookConfiguration",
         metadata: metadata(validator),
-        webhooks: [validation(options)],
+        webhooks: [validation(options), revocations(options)],
       },
     },
     {
@@ -84,6 +86,19 @@ function validation(options: WebhookOptions) {
         [names.version],
       ),
     ),
+  }
+}
+
+/** Of one ConfigMap. Ours are written there too, so nobody waits for us: what slips through is told by an Event. */
+function revocations(options: WebhookOptions) {
+  const { namespace, revocationsConfigMap } = authorityNames(options.names)
+  return {
+    name: `revocations.${options.names.domain}`,
+    ...common(options, REVOCATIONS_PATH),
+    failurePolicy: "Ignore",
+    rules: [rule([""], ["configmaps"], ["CREATE", "UPDATE"], ["v1"])],
+    namespaceSelector: { matchLabels: { [NAME_LABEL]: namespace } },
+    matchConditions: [{ name: "revocations", expression: `object.metadata.name == "${revocationsConfigMap}"` }],
   }
 }
 

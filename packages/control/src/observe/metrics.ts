@@ -155,6 +155,17 @@ export class ControlMetrics {
       const phase = facts()?.phase
       if (phase !== undefined) set([phase], 1)
     })
+    this.#read("revoked_identities", "identities that are revoked", () => facts()?.revokedIdentities ?? 0)
+    this.#read(
+      "revoked_certificates",
+      "certificates that are revoked by serial number",
+      () => facts()?.revokedSerials ?? 0,
+    )
+    this.#read(
+      "revocations_unreadable",
+      "entries of the revocations that revoke nobody because they cannot be read",
+      () => facts()?.revocationFaults ?? 0,
+    )
     this.#read("authority_refused_changes", "changes of the authority that were not followed", () => {
       return facts()?.refusedChanges ?? 0
     })

@@ -3,6 +3,7 @@
 
 import type { Logger } from "pino"
 import type { Authority } from "../authority/authority.js"
+import { someOf } from "../observe/one-line.js"
 import type { EventSink } from "../status/events.js"
 
 export interface AuthorityNewsOptions {
@@ -21,13 +22,21 @@ export class AuthorityNews {
   readonly #timer: NodeJS.Timeout
   #phase: string
   #revoked: string
+  #unreadable = ""
 
   constructor(options: AuthorityNewsOptions) {
     const { authority } = options
     this.#options = options
     this.#phase = authority.facts.phase
     this.#revoked = this.#revocations()
-    this.#stop = authority.onChange(() => this.#changed())
+    const stops = [
+      authority.onChange(() => this.#changed()),
+      authority.onRevocationsRead(() => this.#lookAtRevocations()),
+    ]
+    this.#stop = () => {
+      for (const stop of stops) stop()
+    }
+    this.#lookAtRevocations()
     this.#timer = setInterval(() => this.#lookAtExpiry(), LOOK_MS).unref()
     this.#lookAtExpiry()
   }
@@ -46,11 +55,33 @@ export class AuthorityNews {
     const revoked = this.#revocations()
     if (revoked === this.#revoked) return
     this.#revoked = revoked
-    const { namespace, revocationsConfigMap: name } = this.#options.authority.names
     const message = `${revokedIdentities} identities and ${revokedSerials} certificates are revoked`
     this.#options.logger.warn(message)
-    if (!this.#options.isLeader()) return
-    this.#options.events.record({ apiVersion: "v1", kind: "ConfigMap", namespace, name }, "RevocationApplied", message)
+    this.#tellOfRevocations("RevocationApplied", message)
+  }
+
+  /** Each replica has logged it already; whoever leads says it where the list is looked at. */
+  #lookAtRevocations(): void {
+    const unreadable = this.#options.authority.revocationFaults.map(({ message }) => message)
+    const said = JSON.stringify(unreadable)
+    if (unreadable.length === 0 || said === this.#unreadable) {
+      this.#unreadable = said
+      return
+    }
+    if (this.#tellOfRevocations("RevocationUnreadable", someOf(unreadable))) this.#unreadable = said
+  }
+
+  /** To be called when this replica begins to lead. */
+  leadershipChanged(): void {
+    this.#lookAtRevocations()
+  }
+
+  #tellOfRevocations(reason: "RevocationApplied" | "RevocationUnreadable", message: string): boolean {
+    const { authority, events, isLeader } = this.#options
+    if (!isLeader()) return false
+    const { namespace, revocationsConfigMap: name } = authority.names
+    events.record({ apiVersion: "v1", kind: "ConfigMap", namespace, name }, reason, message)
+    return true
   }
 
   #revocations(): string {

@@ -192,6 +192,7 @@ async function start(options: ControlPlaneOptions, closers: Closers): Promise<Co
     status.leadershipChanged(leading)
     persistence.leadershipChanged()
     authority.leadershipChanged()
+    news.leadershipChanged()
     if (leading) {
       admission.register()
       void reporter.stop()

@@ -18,6 +18,7 @@ export const EVENT_TYPES = {
   RootRotationPhase: "Normal",
   CertificateExpiring: "Warning",
   RevocationApplied: "Normal",
+  RevocationUnreadable: "Warning",
 } as const
 export type EventReason = keyof typeof EVENT_TYPES
 

@@ -37,7 +37,46 @@ describe("revocations", () => {
     expect(faults).toMatchObject([{ list: "serials", line: 2, message: expect.stringContaining(`\`${line}\``) }])
   })
 
-  it.each(["foo", "spiffe://cluster.local/ns/foo", `${A} ${B}`, "https://a/ns/b/sa/c", `${A}/x`])(
+  it.each([
+    ["commas", `${A},${B}`],
+    ["commas and spaces", `${A}, ${B},`],
+    ["semicolons", `${A};${B}`],
+    ["spaces", `${A} ${B}`],
+    ["dashes", `- ${A}\n  - ${B}`],
+    ["quotes", `"${A}"\n'${B}'`],
+    ["a list in JSON", JSON.stringify([A, B])],
+    ["another case of scheme and trust domain", `SPIFFE://${A.slice(9)}\nSpiffe://Cluster.Local/ns/foo/sa/b`],
+    ["line ends of another system", `${A}\r${B}`],
+  ])("are read with %s", (_, identities) => {
+    expect(parseRevocations({ identities })).toEqual({ identities: [A, B], serials: [], faults: [] })
+  })
+
+  it.each(["4f0a,4f0b", "4F-0A\n4F-0B", "- 4f0a\n- 4f0b", "serial=4F0A\nserial=4F0B", '["4f:0a", "4f:0b"]'])(
+    "are read from the serials `%s`",
+    serials => {
+      expect(parseRevocations({ serials })).toEqual({ identities: [], serials: ["4F0A", "4F0B"], faults: [] })
+    },
+  )
+
+  it.each([
+    ["identites", "the key `identites` is not read; write `identities`"],
+    ["Serials", "the key `Serials` is not read; write `serials`"],
+    ["serial", "the key `serial` is not read; write `serials`"],
+    ["people", "the key `people` is not read; `identities` and `serials` are"],
+    ["__proto__", "the key `__proto__` is not read; `identities` and `serials` are"],
+  ])("report the key `%s`, and what stands beside it counts", (key, message) => {
+    const data = Object.fromEntries([
+      [key, A],
+      ["identities", B],
+    ])
+    expect(parseRevocations(data)).toEqual({
+      identities: [B],
+      serials: [],
+      faults: [{ list: key, line: undefined, message }],
+    })
+  })
+
+  it.each(["foo", "spiffe://cluster.local/ns/foo", "https://a/ns/b/sa/c", `${A}/x`])(
     "report the identity `%s` and keep the others",
     line => {
       const { identities, faults } = parseRevocations({ identities: `${line}\n${A}` })

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads the lists of those who are no longer believed: one identity or serial number a line, comments after `#`.
-// A line that cannot be read is reported and takes no other line with it: the good ones still count.
+// Reads the lists of those who are no longer believed, as people write lists: one a line, or with commas between them,
+// with or without dashes and quotes, comments after `#`. What cannot be read is reported and takes nothing else with it:
+// a revocation that was meant and is not in force is the worst that can happen here.
 
-import { parseSpiffeId } from "@merlon/policy"
+import { nearest, parseSpiffeId } from "@merlon/policy"
 import { canonicalSerial } from "../x509/serial.js"
 
+const LISTS = ["identities", "serials"] as const
+type List = (typeof LISTS)[number]
+
 export interface RevocationFault {
-  readonly list: "identities" | "serials"
-  /** From 1. */
-  readonly line: number
+  /** The key it stands under. */
+  readonly list: string
+  /** From 1; undefined where the key itself is the fault. */
+  readonly line: number | undefined
   readonly message: string
 }
 
@@ -22,41 +27,70 @@ export interface RevocationLists {
 
 /** RFC 5280 section 4.1.2.2: at most 20 octets. */
 const SERIAL = /^(0x)?[0-9a-f]{1,40}$/i
-const COLONS = /^[0-9a-f]{2}(:[0-9a-f]{2}){0,19}$/i
+const OCTETS = /^[0-9a-f]{2}(?:[:-][0-9a-f]{2}){0,19}$/i
 const SHOWN = 80
 
-export function parseRevocations(data: { readonly identities?: string; readonly serials?: string }): RevocationLists {
+/** By key, as the data of a ConfigMap. */
+export function parseRevocations(data: { readonly [key: string]: string }): RevocationLists {
   const faults: RevocationFault[] = []
+  for (const key of Object.keys(data)) {
+    if (LISTS.some(list => list === key)) continue
+    const meant = nearest(key.toLowerCase(), LISTS)
+    const hint = meant === undefined ? "`identities` and `serials` are" : `write \`${meant}\``
+    faults.push({ list: key, line: undefined, message: `the key \`${shown(key)}\` is not read; ${hint}` })
+  }
   const identities = readList("identities", data.identities, faults)
   const serials = readList("serials", data.serials, faults)
   return { identities, serials, faults }
 }
 
-function readList(list: RevocationFault["list"], text = "", faults: RevocationFault[]): readonly string[] {
+function readList(list: List, text = "", faults: RevocationFault[]): readonly string[] {
   const found = new Set<string>()
-  for (const [index, raw] of text.split("\n").entries()) {
-    const entry = raw.replace(/#.*/, "").trim()
-    if (entry === "") continue
-    const read = list === "identities" ? readIdentity(entry) : readSerial(entry)
-    if (read !== undefined) {
-      found.add(read)
-      continue
+  for (const [index, raw] of text.split(/\r\n|\r|\n/).entries()) {
+    for (const entry of entriesOf(list, raw.replace(/#.*/, ""))) {
+      const read = list === "identities" ? readIdentity(entry) : readSerial(entry)
+      if (read !== undefined) {
+        found.add(read)
+        continue
+      }
+      const expected =
+        list === "identities"
+          ? "write `spiffe://TRUST-DOMAIN/ns/NAMESPACE/sa/ACCOUNT`"
+          : "write the serial number in hex, with or without colons"
+      faults.push({ list, line: index + 1, message: `\`${shown(entry)}\` revokes nobody; ${expected}` })
     }
-    const shown = entry.length > SHOWN ? `${entry.slice(0, SHOWN)}…` : entry
-    const expected =
-      list === "identities"
-        ? "write `spiffe://TRUST-DOMAIN/ns/NAMESPACE/sa/ACCOUNT`"
-        : "write the serial number in hex, with or without colons"
-    faults.push({ list, line: index + 1, message: `\`${shown}\` revokes nobody; ${expected}` })
   }
   return [...found].sort()
 }
 
-function readIdentity(entry: string): string | undefined {
-  // Policies name principals without the scheme, so people will do so here too.
-  return parseSpiffeId(entry.startsWith("spiffe://") ? entry : `spiffe://${entry}`)?.uri
+/** A serial may be written in groups, so that white space within one would tell two apart that are one. */
+function entriesOf(list: List, line: string): readonly string[] {
+  const between = list === "identities" ? /[,;\s[\]]+/ : /[,;[\]]+/
+  return line
+    .replace(/^\s*[-*]\s+/, "")
+    .split(between)
+    .map(entry =>
+      entry
+        .trim()
+        .replace(/^(["'])(.*)\1$/, "$2")
+        .trim(),
+    )
+    .filter(entry => entry !== "")
 }
 
+/** RFC 3986 sections 3.1 and 3.2.2: scheme and host have no case. Policies leave out the scheme, so people will here. */
+function readIdentity(entry: string): string | undefined {
+  const [trustDomain = "", ...path] = entry.replace(/^spiffe:\/\//i, "").split("/")
+  return parseSpiffeId(`spiffe://${[trustDomain.toLowerCase(), ...path].join("/")}`)?.uri
+}
+
+/** `serial=` is how openssl prints it. */
 function readSerial(entry: string): string | undefined {
-  return SERIAL.test(entry) || COLONS.test(entry) ? canonicalSerial(entry.replace(/^0x/i, "")) : undefined
+  const digits = entry.replace(/^serial\s*=\s*/i, "")
+  if (!SERIAL.test(digits) && !OCTETS.test(digits)) return undefined
+  return canonicalSerial(digits.replace(/^0x/i, "").replaceAll("-", ""))
+}
+
+function shown(text: string): string {
+  return text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text
 }

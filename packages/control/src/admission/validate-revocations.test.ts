@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+import { meshNames } from "@merlon/policy"
+import { describe, expect, it } from "vitest"
+import type { AdmissionRequest } from "./review.js"
+import { validateRevocations } from "./validate-revocations.js"
+
+const names = meshNames()
+const ID = "spiffe://cluster.local/ns/foo/sa/a"
+const list = (data: object, more: object = {}) => ({
+  apiVersion: "v1",
+  kind: "ConfigMap",
+  metadata: { name: "merlon-revocations", namespace: "merlon-system" },
+  data,
+  ...more,
+})
+
+function question(object: object, more: Partial<AdmissionRequest> = {}): AdmissionRequest {
+  return {
+    uid: "1",
+    operation: "CREATE",
+    group: "",
+    version: "v1",
+    kind: "ConfigMap",
+    namespace: "merlon-system",
+    name: "merlon-revocations",
+    subresource: "",
+    object,
+    oldObject: undefined,
+    ...more,
+  }
+}
+
+describe("the list of revocations", () => {
+  it.each([{}, { identities: `${ID}, ${ID}b` }, { serials: "- 4f:0a\n" }])("may be stored as %j", data => {
+    expect(validateRevocations(question(list(data)), names)).toEqual({})
+  })
+
+  it.each([
+    [{ identities: "everyone" }, "data.identities", "`everyone` revokes nobody"],
+    [{ identities: ID, serials: "4f 0a" }, "data.serials", "`4f 0a` revokes nobody"],
+    [{ identites: ID }, "data.identites", "write `identities`"],
+  ])("is refused as %j, with the field", (data, field, message) => {
+    const { refused } = validateRevocations(question(list(data)), names)
+    expect(refused).toMatchObject({ code: 422, reason: "Invalid", message: expect.stringContaining(message) })
+    expect(refused?.details?.causes).toEqual([expect.objectContaining({ field })])
+  })
+
+  it("is refused with binary data, which nobody reads", () => {
+    const { refused } = validateRevocations(question(list({}, { binaryData: { identities: "eA==" } })), names)
+    expect(refused?.message).toContain("`binaryData.identities` is not read")
+  })
+
+  it("may be labelled although it was stored unreadable, and not be changed into another that is", () => {
+    const bad = list({ identities: "everyone" })
+    const update = { operation: "UPDATE", oldObject: bad } as const
+    expect(validateRevocations(question({ ...bad, metadata: {} }, update), names)).toEqual({
+      warnings: [expect.stringContaining("`everyone` revokes nobody")],
+    })
+    expect(validateRevocations(question(list({ identities: "nobody" }), update), names).refused).toBeDefined()
+  })
+
+  it("is one ConfigMap of the root namespace, and no other is looked at", () => {
+    const bad = list({ identities: "everyone" })
+    expect(validateRevocations(question(bad, { name: "other" }), names)).toEqual({})
+    expect(validateRevocations(question(bad, { namespace: "foo" }), names)).toEqual({})
+    expect(validateRevocations(question(bad, { operation: "DELETE" }), names)).toEqual({})
+  })
+})

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether the list of those who are no longer believed may be stored: only where every line of it is understood. Whoever
+// revokes somebody must not learn from an incident that a comma kept it from being read.
+
+import { parseRevocations } from "@merlon/identity"
+import type { MeshNames } from "@merlon/policy"
+import { authorityNames } from "../authority/authority-names.js"
+import { meansTheSameData, revocationData } from "../authority/revocation-data.js"
+import type { AdmissionAnswer, AdmissionRequest } from "./review.js"
+
+export function validateRevocations(request: AdmissionRequest, names: MeshNames): AdmissionAnswer {
+  const { operation, group, kind, namespace, name, object, oldObject, subresource } = request
+  const { namespace: root, revocationsConfigMap } = authorityNames(names)
+  if (group !== "" || kind !== "ConfigMap" || namespace !== root || name !== revocationsConfigMap) return {}
+  if (operation === "DELETE" || operation === "CONNECT" || subresource !== "") return {}
+  const { faults } = parseRevocations(revocationData(object))
+  if (faults.length === 0) return {}
+  // A label on a list that somebody stored while we were away must stay possible.
+  if (operation === "UPDATE" && meansTheSameData(object, oldObject)) {
+    return { warnings: faults.map(({ message }) => message) }
+  }
+  return {
+    refused: {
+      code: 422,
+      reason: "Invalid",
+      message: `ConfigMap "${name}" is invalid: ${faults.map(({ message }) => message).join("; ")}`,
+      details: {
+        name,
+        group,
+        kind,
+        causes: faults.map(({ list, message }) => ({ reason: "FieldValueInvalid", message, field: `data.${list}` })),
+      },
+    },
+  }
+}
