@@ -50,6 +50,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: "print what an installation consists of",
     load: async () => (await import("./commands/manifest.js")).manifestCommand(),
   },
+  diff: {
+    summary: "prove what a change of policies changes",
+    load: async () => (await import("./commands/diff.js")).diffCommand(),
+  },
   workload: {
     summary: "declare workloads that no orchestrator runs",
     load: async () => (await import("./commands/workload.js")).workloadCommand(),

@@ -9,6 +9,10 @@ export const EXIT = {
   usage: 2,
   /** There is no API to talk to, or it does not answer. */
   unreachable: 3,
+  /** A question could not be answered within its budget, or not exactly. */
+  undecided: 4,
+  /** Something was found that was looked for: a change, a broken statement, a finding. */
+  found: 5,
 } as const
 
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT]

@@ -17,6 +17,12 @@ export interface ProofWorkload extends Workload {
   /** What it serves; empty where nobody knows, and any port may be. */
   readonly ports?: readonly number[]
   readonly serviceAccount?: string
+  /** What callers call it, as `web.foo:8000`. */
+  readonly host?: string
+}
+
+export function hostOf({ host, name, namespace }: ProofWorkload): string {
+  return host ?? `${name}.${namespace}`
 }
 
 export interface Round {
@@ -43,7 +49,7 @@ export class Arena {
     this.space = new Space({
       mesh,
       ports: workload.ports ?? [],
-      host: `${workload.name}.${workload.namespace}`,
+      host: hostOf(workload),
       namespace: workload.namespace,
       keys: [...new Set(tokens.flatMap(({ keys }) => keys))],
       issuers: [...new Set(tokens.flatMap(({ issuer }) => issuer ?? []))],

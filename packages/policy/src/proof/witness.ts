@@ -3,7 +3,7 @@
 // value there is.
 
 import type { Claim } from "../request/attributes.js"
-import type { ProofWorkload } from "./arena.js"
+import { hostOf, type ProofWorkload } from "./arena.js"
 import type { Dimension, Subject, Value } from "./classes/dimension.js"
 import type { Frame } from "./frame.js"
 import type { Assignment } from "./search/solve.js"
@@ -56,7 +56,7 @@ export function witnessOf(assignment: Assignment, frame: Frame, space: Space, wo
     ...(typeof sni === "string" ? { sni } : {}),
   }
   if (frame.protocol === "tcp") return { protocol: "tcp", ...connection }
-  const host = assignment.has(space.host) ? pick(space.host) : `${workload.name}.${workload.namespace}`
+  const host = assignment.has(space.host) ? pick(space.host) : hostOf(workload)
   return {
     protocol: "http",
     ...connection,

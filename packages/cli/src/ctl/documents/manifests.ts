@@ -28,7 +28,7 @@ export function readManifests(sources: readonly SourceText[], names: MeshNames, 
   const faults: string[] = []
   const warnings: string[] = []
   for (const { name, text } of sources) {
-    const show = (finding: Fault | Warning): string => shown(name, text, finding)
+    const show = (finding: Fault | Warning): string => showFinding(name, text, finding)
     for (const read of readDocuments(text, names, { namespace, maxCharacters: MAX_CHARACTERS })) {
       if (isOurs(read, names)) {
         faults.push(...[...read.faults].sort(byPlace).map(show))
@@ -72,7 +72,8 @@ function byPlace({ position: a }: Fault | Warning, { position: b }: Fault | Warn
   return (a?.line ?? 0) - (b?.line ?? 0) || (a?.column ?? 0) - (b?.column ?? 0)
 }
 
-function shown(file: string, text: string, { position, message }: Fault | Warning): string {
+/** With its place, and the line it is about. */
+export function showFinding(file: string, text: string, { position, message }: Fault | Warning): string {
   const place = position === undefined ? file : `${file}:${position.line}:${position.column}`
   return `${place}: ${message}\n${pointAt(text, position)}`
 }

@@ -14,6 +14,8 @@ export interface SourceText {
 
 const EXTENSIONS = /\.(ya?ml|json)$/i
 
+export const isManifestName = (name: string): boolean => EXTENSIONS.test(name)
+
 export async function readSources(
   paths: readonly string[],
   recursive: boolean,
@@ -45,7 +47,8 @@ async function filesOf(path: string, recursive: boolean): Promise<readonly strin
   )
 }
 
-async function filesIn(folder: string, recursive: boolean): Promise<readonly string[]> {
+/** Those that hold documents, by their names. */
+export async function filesIn(folder: string, recursive: boolean): Promise<readonly string[]> {
   const entries = (await readdir(folder, { withFileTypes: true })).sort((a, b) => (a.name < b.name ? -1 : 1))
   const files: string[] = []
   for (const entry of entries) {

@@ -2,6 +2,7 @@
 // Two sets of policies for one workload: proves that they decide every request alike, or gives requests that they decide
 // differently. Every such request has been replayed with both sets.
 
+import type { CompiledRule } from "../../authorization/rule.js"
 import type { MeshConfig } from "../../mesh/config.js"
 import type { PolicyDocument } from "../../resources/document.js"
 import { Arena, type ProofWorkload, type Round } from "../arena.js"
@@ -9,8 +10,7 @@ import { Budget, Exhausted, type Limits } from "../budget.js"
 import type { Frame } from "../frame.js"
 import { OUTCOMES, type Outcome, problemsOf, type Stages } from "../outcome.js"
 import { type Pool, policySide } from "../policy-side.js"
-import type { RuleRegion } from "../read-rule.js"
-import { isRuleRegion } from "../read-rule.js"
+import { isRuleRegion, type RuleRegion, readRule } from "../read-rule.js"
 import { relevantSides } from "../relevance.js"
 import { Replay } from "../replay.js"
 import { sameSide } from "../same-side.js"
@@ -19,6 +19,7 @@ import type { Problem, Region } from "../search/formula.js"
 import { solve } from "../search/solve.js"
 import { type Witness, witnessOf } from "../witness.js"
 import { describeChange } from "./describe-change.js"
+import { narrowRule } from "./narrow-rule.js"
 
 export interface Change {
   readonly from: Outcome
@@ -125,7 +126,7 @@ class Differences {
   }
 
   #solve(round: Round, from: Outcome, to: Outcome, anchor: RuleRegion | undefined, problem: Problem): void {
-    const id = JSON.stringify([from, to, anchor?.ref.id, anchor?.rule === undefined ? round.frame.protocol : ""])
+    const id = JSON.stringify([from, to, anchor?.ref.id ?? round.frame.protocol])
     const known = this.#found.get(id)
     const solution = solve(problem, this.budget, this.#memo)
     if (solution === undefined) return
@@ -133,13 +134,33 @@ class Differences {
     const outcomes = this.#replays.map(replay => replay.run(witness, this.now).outcome)
     if (outcomes[0] !== from || outcomes[1] !== to) {
       // Something that the search does not follow stands in the way; there may be another request or none.
-      this.undecided ??= "a condition depends on something that is not analysed, such as a header that a token writes"
-      return
+      this.undecided ??= NOT_FOLLOWED
+    } else if (known !== undefined) {
+      known.frames.push(round.frame)
+    } else {
+      const narrowed = anchor === undefined ? { anchor, problem } : this.#narrowed(round, anchor, problem)
+      this.#found.set(id, { from, to, ...narrowed, frames: [round.frame], witness })
     }
-    if (known !== undefined) known.frames.push(round.frame)
-    else this.#found.set(id, { from, to, anchor, problem, frames: [round.frame], witness })
+  }
+
+  /** The same with only the values of the changed rule that make the difference. */
+  #narrowed(round: Round, anchor: RuleRegion, problem: Problem): Pick<Found, "anchor" | "problem"> {
+    const side = round.stages.findIndex(({ deny, allow }) => deny.includes(anchor) || allow.includes(anchor))
+    const regionOf = (rule: CompiledRule) => readRule(rule, round.context(side))
+    const withRegion = (region: RuleRegion): Problem => {
+      const needs = problem.needs.map(need => (need[0] === anchor ? [region] : need))
+      return { needs, bans: problem.bans }
+    }
+    const rule = narrowRule(anchor.rule, narrower => {
+      const region = regionOf(narrower)
+      return region !== undefined && solve(withRegion(region), this.budget, this.#memo) !== undefined
+    })
+    const region = regionOf(rule) ?? anchor
+    return { anchor: region, problem: withRegion(region) }
   }
 }
+
+const NOT_FOLLOWED = "a condition depends on what is not analysed, such as a header that a token writes or a time"
 
 function joined(...problems: readonly Problem[]): Problem {
   return { needs: problems.flatMap(({ needs }) => needs), bans: problems.flatMap(({ bans }) => bans) }

@@ -18,21 +18,27 @@ interface Described {
 }
 
 const MAX_EXCEPTIONS = 3
+const PEER = ["source.principal", "source.namespace", "source.serviceAccount", "source.trustDomain"]
 
 export function describeChange({ anchor, problem, frames }: Described, all: readonly Frame[]): string {
   const tcp = frames.every(({ protocol }) => protocol === "tcp")
   const what =
     anchor === undefined ? `any ${tcp ? "TCP connection" : "request"}` : describeRule(anchor.rule, tcp ? "tcp" : "http")
-  return [what, ...kinds(frames, all), ...exceptions(problem)].join(", ")
+  return [what, ...kinds(frames, all, anchor), ...exceptions(problem)].join(", ")
 }
 
-/** Only what sets these frames apart from the others. */
-function kinds(frames: readonly Frame[], all: readonly Frame[]): readonly string[] {
+/** Only what sets these frames apart from the others, and only what the rule does not say itself. */
+function kinds(frames: readonly Frame[], all: readonly Frame[], anchor: RuleRegion | undefined): readonly string[] {
   const words: string[] = []
+  const named = [...(anchor?.rule.from ?? []), anchor?.rule.when ?? []].flatMap(clause =>
+    clause.filter(({ negated }) => !negated).map(({ attribute }) => attribute.name),
+  )
+  const saysWho = named.some(name => PEER.includes(name))
+  const saysToken = named.some(name => name.startsWith("request.auth."))
   const only = (some: (frame: Frame) => boolean) => all.some(frame => !some(frame)) && frames.every(some)
-  if (only(({ identity }) => identity)) words.push("over mutual TLS")
+  if (!saysWho && only(({ identity }) => identity)) words.push("over mutual TLS")
   if (only(({ identity }) => !identity)) words.push("in plaintext")
-  if (only(({ protocol }) => protocol === "tcp")) return words
+  if (saysToken || only(({ protocol }) => protocol === "tcp")) return words
   const http = all.filter(({ protocol }) => protocol === "http")
   const tokens = (some: (frame: Frame) => boolean) => http.some(frame => !some(frame)) && frames.every(some)
   if (tokens(({ token }) => typeof token !== "string")) words.push("with a token")

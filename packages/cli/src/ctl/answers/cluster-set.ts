@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// The policies and workloads of a running cluster, as a set that questions can be asked about.
+
+import { KINDS, type PolicyDocument, type ProofWorkload, validate } from "@merlon/policy"
+import { knownKinds } from "../catalog/known-kinds.js"
+import type { AnyObject, Resource } from "../catalog/resource.js"
+import type { GetFlags } from "../get/get-flags.js"
+import { listObjects } from "../get/read-list.js"
+import type { Session } from "../session.js"
+import { workloadsIn } from "./workload-files.js"
+
+const core = (plural: string, kind: string): Resource => ({
+  group: "",
+  version: "v1",
+  plural,
+  singular: kind.toLowerCase(),
+  kind,
+  namespaced: true,
+  shortNames: [],
+  categories: [],
+})
+
+const EVERYWHERE = { allNamespaces: true } as GetFlags // of the rest `listObjects` reads only filters, of which there are none
+
+export async function clusterPolicies(
+  session: Session,
+  note: (text: string) => void,
+): Promise<readonly PolicyDocument[]> {
+  const security = new Set(KINDS.filter(({ group }) => group === "security").map(({ kind }): string => kind))
+  const policies: PolicyDocument[] = []
+  for (const resource of knownKinds(session.names).filter(({ kind }) => security.has(kind))) {
+    for (const object of await objectsOf(session, resource)) {
+      const { document, faults } = validate(object, session.names)
+      if (document !== undefined) policies.push(document)
+      else
+        note(
+          `${resource.kind} ${object.metadata.namespace}/${object.metadata.name} cannot be read and is left out: ${faults[0]?.message}`,
+        )
+    }
+  }
+  return policies
+}
+
+export async function clusterWorkloads(session: Session): Promise<readonly ProofWorkload[]> {
+  const pods = (await objectsOf(session, core("pods", "Pod"))).filter(isAlive)
+  const services = await objectsOf(session, core("services", "Service"))
+  return workloadsIn([...pods, ...services], session.names, session.namespace)
+}
+
+function isAlive({ status }: AnyObject): boolean {
+  const phase = typeof status === "object" && status !== null && "phase" in status ? status.phase : undefined
+  return phase !== "Succeeded" && phase !== "Failed"
+}
+
+async function objectsOf(session: Session, resource: Resource): Promise<readonly AnyObject[]> {
+  return (await listObjects(session, resource, EVERYWHERE)).items
+}
+
+/** As the server would hold them once the files are applied. */
+export function overlaid(
+  stored: readonly PolicyDocument[],
+  applied: readonly PolicyDocument[],
+): readonly PolicyDocument[] {
+  const idOf = ({ kind, metadata }: PolicyDocument) => `${kind} ${metadata.namespace}/${metadata.name}`
+  const before = new Map(stored.map(document => [idOf(document), document]))
+  const changed = applied.map(document => {
+    // What exists keeps its age, which decides between PeerAuthentications.
+    const { creationTimestamp } = before.get(idOf(document))?.metadata ?? {}
+    return creationTimestamp === undefined
+      ? document
+      : { ...document, metadata: { ...document.metadata, creationTimestamp } }
+  })
+  return [...new Map([...stored, ...changed].map(document => [idOf(document), document])).values()]
+}

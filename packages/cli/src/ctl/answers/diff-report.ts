@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a change of policies does, for programs, for people and for a pull request.
+
+import type { Diff, DiffGroup, Outcome, ProofWorkload, Witness } from "@merlon/policy"
+import { callLine } from "./call-line.js"
+
+export type FailOn = "widen" | "narrow" | "any"
+
+interface ReportedChange {
+  readonly workload: string
+  readonly direction: Outcome
+  /** What became of such a request before. */
+  readonly before: Outcome
+  readonly region: string
+  readonly witness: Witness & { readonly call: string }
+}
+
+export interface DiffReport {
+  readonly result: Diff["result"]
+  readonly changes: readonly ReportedChange[]
+  /** Workloads of which not everything is proved, and why. */
+  readonly undecided: readonly { readonly workload: string; readonly reason: string }[]
+}
+
+export function diffReport({ result, groups }: Diff, all: readonly ProofWorkload[]): DiffReport {
+  return {
+    result,
+    changes: groups.flatMap(({ workloads, comparison }) =>
+      workloads.flatMap(workload =>
+        comparison.changes.map(({ from, to, region, witness }) => ({
+          workload: nameOf(workload),
+          direction: to,
+          before: from,
+          region,
+          witness: { ...witness, call: callLine(witness, all) },
+        })),
+      ),
+    ),
+    undecided: groups.flatMap(({ workloads, comparison: { undecided } }) =>
+      undecided === undefined ? [] : workloads.map(workload => ({ workload: nameOf(workload), reason: undecided })),
+    ),
+  }
+}
+
+/** Whether the change is one that the caller wants to hear of by the exit code. */
+export function isWanted({ direction, before }: Pick<ReportedChange, "direction" | "before">, failOn: FailOn): boolean {
+  if (failOn === "any") return true
+  return failOn === "widen" ? direction === "allow" : before === "allow"
+}
+
+const NEWLY: Readonly<Record<Outcome, string>> = {
+  allow: "newly allowed",
+  refuse: "newly refused (403)",
+  unauthenticated: "newly unauthenticated (401)",
+  transport: "newly closed by the mTLS mode",
+}
+
+const WAS: Readonly<Record<Outcome, string>> = {
+  allow: "allowed",
+  refuse: "refused (403)",
+  unauthenticated: "unauthenticated (401)",
+  transport: "closed by the mTLS mode",
+}
+
+export function diffText(diff: Diff, all: readonly ProofWorkload[]): string {
+  const lines: string[] = []
+  for (const group of diff.groups) {
+    lines.push(headline(group))
+    for (const { from, to, region, witness } of group.comparison.changes) {
+      lines.push(
+        `  ${NEWLY[to]}, until now ${WAS[from]}:`,
+        `    ${region}`,
+        `    for example: ${callLine(witness, all)}`,
+      )
+    }
+    const { undecided } = group.comparison
+    if (undecided !== undefined) lines.push(`  not decided: ${undecided}`)
+    lines.push("")
+  }
+  lines.push(summary(diff, all.length))
+  return lines.join("\n")
+}
+
+export function diffMarkdown(diff: Diff, all: readonly ProofWorkload[]): string {
+  const lines = ["### What these policies change", "", summary(diff, all.length), ""]
+  for (const group of diff.groups) {
+    lines.push(`**${cell(headline(group))}**`, "")
+    const { changes, undecided } = group.comparison
+    if (changes.length > 0) lines.push("| | requests | until now |", "|---|---|---|")
+    for (const { from, to, region } of changes) lines.push(`| ${NEWLY[to]} | ${cell(region)} | ${WAS[from]} |`)
+    if (changes.length > 0) lines.push("")
+    if (undecided !== undefined) lines.push(`Not decided: ${cell(undecided)}`, "")
+    for (const { witness } of changes) lines.push("```sh", callLine(witness, all), "```", "")
+  }
+  return lines.join("\n").trimEnd()
+}
+
+/** A pipe would end the cell, and a tag would be one. */
+function cell(text: string): string {
+  return text.replaceAll("|", "\\|").replaceAll("<", "&lt;").replaceAll("\n", " ")
+}
+
+const MAX_NAMES = 5
+
+function headline({ workloads }: DiffGroup): string {
+  const names = workloads.slice(0, MAX_NAMES).map(nameOf)
+  const more = workloads.length - names.length
+  return `${counted(workloads.length, "workload")}: ${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`
+}
+
+function summary({ result, groups }: Diff, workloads: number): string {
+  const changed = groups.filter(({ comparison }) => comparison.changes.length > 0)
+  const touched = changed.reduce((sum, group) => sum + group.workloads.length, 0)
+  switch (result) {
+    case "equal":
+      return `nothing changes: every request to ${workloads === 1 ? "the workload" : `the ${workloads} workloads`} is decided as before (proved)`
+    case "different": {
+      const undecided = groups.some(({ comparison }) => comparison.undecided !== undefined)
+      const rest = undecided ? "; there may be more, see `not decided`" : "; nothing else changes (proved)"
+      return `${counted(touched, "workload")} of ${workloads} decide some requests differently${rest}`
+    }
+    case "undecided":
+      return "not decided: no difference was found, and none is excluded"
+  }
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`
+}
+
+function nameOf({ namespace, name }: ProofWorkload): string {
+  return `${namespace}/${name}`
+}

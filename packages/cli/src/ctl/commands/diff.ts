@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// `merlonctl diff`: what a change of policies lets through, refuses or closes, by proof. Without a cluster for two sets of
+// files, or against the cluster for files that are to be applied.
+
+import { type Diff, diffSets, type PolicyDocument, type ProofWorkload } from "@merlon/policy"
+import { Command, Option } from "commander"
+import { several } from "../../arguments.js"
+import { clusterPolicies, clusterWorkloads, overlaid } from "../answers/cluster-set.js"
+import { diffMarkdown, diffReport, diffText, type FailOn, isWanted } from "../answers/diff-report.js"
+import { noteOthers, readPolicyFiles } from "../answers/policy-files.js"
+import { limitsOf, meshOf, type QuestionFlags, withQuestionFlags } from "../answers/question-flags.js"
+import { workloadsIn } from "../answers/workload-files.js"
+import { withSession } from "../connect.js"
+import { CommandError, EXIT, usageError } from "../exit.js"
+import { type ClusterFlags, withClusterFlags } from "../flags.js"
+import { print, tell, visible } from "../terminal.js"
+
+interface Flags extends ClusterFlags, QuestionFlags {
+  readonly from?: string
+  readonly to?: string
+  readonly workloads?: string
+  readonly filename: readonly string[]
+  readonly failOn: FailOn
+  readonly shadow: boolean
+  readonly output: "text" | "json" | "md"
+}
+
+export function diffCommand(): Command {
+  return withQuestionFlags(
+    withClusterFlags(
+      new Command("diff")
+        .description("prove what a change of policies changes")
+        .option("--from <path>", "the policies as they are: file, folder, or REVISION:PATH of git")
+        .option("--to <path>", "the policies as they are to be")
+        .option("--workloads <path>", "Pods, or Deployments and the like; Services may stand beside them")
+        .option(
+          "-f, --filename <path>",
+          "against the cluster: what is to be applied; may be given several times",
+          several,
+          [],
+        )
+        .addOption(
+          new Option("--fail-on <what>", "which changes end with exit code 5")
+            .choices(["widen", "narrow", "any"])
+            .default("any"),
+        )
+        .option("--shadow", "as if every Shadow policy were enforced, on both sides", false)
+        .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json", "md"]).default("text")),
+    ),
+  )
+    .addHelpText("after", EXAMPLES)
+    .action((flags: Flags) => run(flags))
+}
+
+const EXAMPLES = `
+Exit codes: 0 nothing changes, 5 something does, 4 not decided, 1 the files cannot be read.
+
+Examples:
+  merlonctl diff --from policies --to new-policies --workloads pods.yaml
+  merlonctl diff --from main:policies --to policies --workloads deploy --fail-on widen -o md
+  merlonctl diff -f policy.yaml`
+
+interface Sets {
+  readonly before: readonly PolicyDocument[]
+  readonly after: readonly PolicyDocument[]
+  readonly workloads: readonly ProofWorkload[]
+}
+
+async function run(flags: Flags): Promise<void> {
+  const { before, after, workloads } = flags.filename.length > 0 ? await againstCluster(flags) : await fromFiles(flags)
+  if (workloads.length === 0)
+    throw new CommandError(
+      "there is no workload, so there is nothing that could change; name Pods or Deployments with `--workloads`",
+    )
+  const options = {
+    limits: limitsOf(flags),
+    now: Math.floor(Date.now() / 1000),
+    pool: flags.shadow ? "promoted" : "enforced",
+  } as const
+  const diff = diffSets(before, after, workloads, meshOf(flags), options)
+  if (flags.output === "json") print(JSON.stringify(diffReport(diff, workloads), undefined, 2))
+  else print((flags.output === "md" ? diffMarkdown : diffText)(diff, workloads))
+  process.exitCode = exitCodeOf(diff, workloads, flags.failOn)
+}
+
+export function exitCodeOf(diff: Diff, workloads: readonly ProofWorkload[], failOn: FailOn): number {
+  const { changes, undecided } = diffReport(diff, workloads)
+  if (changes.some(change => isWanted(change, failOn))) return EXIT.found
+  // What is not decided could be just what was asked about.
+  return undecided.length > 0 ? EXIT.undecided : EXIT.ok
+}
+
+const note = (text: string): void => tell(`note: ${visible(text)}`)
+
+async function fromFiles(flags: Flags): Promise<Sets> {
+  const { from, to, workloads } = flags
+  if (from === undefined || to === undefined || workloads === undefined) {
+    throw usageError("say `--from`, `--to` and `--workloads`, or `-f FILE` for what is to be applied to the cluster")
+  }
+  if ([from, to, workloads].filter(path => path === "-").length > 1) throw usageError("standard input can be read once")
+  const { names } = meshOf(flags)
+  const namespace = flags.namespace ?? "default"
+  const [old, young] = [
+    await readPolicyFiles(from, names, namespace, note),
+    await readPolicyFiles(to, names, namespace, note),
+  ]
+  noteOthers(old, note)
+  noteOthers(young, note)
+  return { before: old.policies, after: young.policies, workloads: await workloadFiles(workloads, flags, namespace) }
+}
+
+async function workloadFiles(path: string, flags: Flags, namespace: string): Promise<readonly ProofWorkload[]> {
+  const { names } = meshOf(flags)
+  const { others } = await readPolicyFiles(path, names, namespace, note)
+  return workloadsIn(
+    others.map(({ value }) => value),
+    names,
+    namespace,
+  )
+}
+
+function againstCluster(flags: Flags): Promise<Sets> {
+  if (flags.from !== undefined || flags.to !== undefined) {
+    throw usageError("`-f` compares with the cluster; leave it out to compare `--from` with `--to`")
+  }
+  return withSession(flags, async session => {
+    const before = await clusterPolicies(session, note)
+    const files = await Promise.all(
+      flags.filename.map(path => readPolicyFiles(path, session.names, session.namespace, note)),
+    )
+    for (const file of files) noteOthers(file, note)
+    const after = overlaid(
+      before,
+      files.flatMap(({ policies }) => policies),
+    )
+    const workloads =
+      flags.workloads === undefined
+        ? await clusterWorkloads(session)
+        : await workloadFiles(flags.workloads, flags, session.namespace)
+    return { before, after, workloads }
+  })
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a change of policies does to a mesh, workload by workload. Workloads that the same documents concern, before and
+// after, share one comparison.
+
+import type { MeshConfig } from "../../mesh/config.js"
+import type { PolicyDocument } from "../../resources/document.js"
+import type { ProofWorkload } from "../arena.js"
+import { DocumentsByNamespace } from "../selected.js"
+import { type CompareOptions, type Comparison, compareSets } from "./compare.js"
+
+export interface DiffGroup {
+  readonly workloads: readonly ProofWorkload[]
+  readonly comparison: Comparison
+}
+
+export interface Diff {
+  readonly result: Comparison["result"]
+  /** Only those that are not proved equal. */
+  readonly groups: readonly DiffGroup[]
+  /** How many comparisons it took for how many workloads. */
+  readonly comparisons: number
+}
+
+export function diffSets(
+  before: readonly PolicyDocument[],
+  after: readonly PolicyDocument[],
+  workloads: readonly ProofWorkload[],
+  mesh: MeshConfig,
+  options: CompareOptions,
+): Diff {
+  const [old, young] = [new DocumentsByNamespace(before, mesh), new DocumentsByNamespace(after, mesh)]
+  const groups = new Map<string, { workloads: ProofWorkload[]; sets: readonly (readonly PolicyDocument[])[] }>()
+  for (const workload of workloads) {
+    const [was, is] = [old.selected(workload), young.selected(workload)]
+    const key = JSON.stringify([was.key, is.key, workload.ports ?? []])
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, { workloads: [workload], sets: [was.documents, is.documents] })
+    else group.workloads.push(workload)
+  }
+  const compared: DiffGroup[] = []
+  for (const { workloads: alike, sets } of groups.values()) {
+    const [first] = alike
+    if (first === undefined) continue
+    const comparison = compareSets(sets[0] ?? [], sets[1] ?? [], first, mesh, options)
+    if (comparison.result !== "equal") compared.push({ workloads: alike, comparison })
+  }
+  return { result: resultOf(compared), groups: compared, comparisons: groups.size }
+}
+
+function resultOf(groups: readonly DiffGroup[]): Comparison["result"] {
+  if (groups.some(({ comparison }) => comparison.result === "different")) return "different"
+  return groups.length > 0 ? "undecided" : "equal"
+}

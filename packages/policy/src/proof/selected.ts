@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which documents say something of a workload, found by namespace: a mesh has thousands of both.
+
+import type { MeshConfig } from "../mesh/config.js"
+import { peerScope } from "../peer/mode.js"
+import type { PolicyDocument } from "../resources/document.js"
+import { applies } from "../selection/select.js"
+import type { Workload } from "../selection/workload.js"
+
+export class DocumentsByNamespace {
+  readonly #byNamespace = new Map<string, { readonly document: PolicyDocument; readonly index: number }[]>()
+  readonly #mesh: MeshConfig
+
+  constructor(documents: readonly PolicyDocument[], mesh: MeshConfig) {
+    this.#mesh = mesh
+    for (const [index, document] of documents.entries()) {
+      const { namespace } = document.metadata
+      const list = this.#byNamespace.get(namespace)
+      if (list === undefined) this.#byNamespace.set(namespace, [{ document, index }])
+      else list.push({ document, index })
+    }
+  }
+
+  /** INVARIANT: workloads for which `key` is equal are concerned by the same documents, in the same way. */
+  selected(workload: Workload): { readonly documents: readonly PolicyDocument[]; readonly key: string } {
+    const { rootNamespace } = this.#mesh.names
+    const near = new Set([workload.namespace, rootNamespace])
+    const found = [...near].flatMap(namespace => this.#byNamespace.get(namespace) ?? [])
+    const selected = found.filter(({ document }) => concerns(document, workload, this.#mesh))
+    return {
+      documents: selected.map(({ document }) => document),
+      key: selected.map(({ index }) => index).join(),
+    }
+  }
+}
+
+function concerns(document: PolicyDocument, workload: Workload, mesh: MeshConfig): boolean {
+  switch (document.kind) {
+    case "AuthorizationPolicy":
+    case "RequestAuthentication":
+      return applies(document, workload, mesh)
+    case "PeerAuthentication":
+      return peerScope(document, workload, mesh) !== undefined
+    default:
+      return false
+  }
+}
