@@ -14,12 +14,12 @@ export { type MeshConfig, meshConfig, type PathNormalization } from "./mesh/conf
 export { type MeshNames, meshNames } from "./mesh/names.js"
 export { type EffectiveMode, type Loser, type ModeResolution, PeerModes, peerScope } from "./peer/mode.js"
 export { compile, decide, explain, type Program } from "./program.js"
-export type { ProofWorkload } from "./proof/arena.js"
 export { type Limits, PATIENT } from "./proof/budget.js"
 export { OUTCOMES, type Outcome } from "./proof/outcome.js"
 export { type Change, type CompareOptions, type Comparison, compareSets } from "./proof/questions/compare.js"
 export { type Diff, type DiffGroup, diffSets } from "./proof/questions/diff.js"
 export type { Witness, WitnessToken } from "./proof/witness.js"
+export type { ProofWorkload } from "./proof/workload.js"
 export type { Attributes, Claim, HeaderLines, HttpAttributes, VerifiedToken } from "./request/attributes.js"
 export { type Cidr, type IpAddress, parseCidr, parseIp } from "./request/ip.js"
 export { normalizePath, normalizeTarget, type Target } from "./request/path.js"
@@ -34,6 +34,7 @@ export type {
   Metadata,
   PeerAuthentication,
   PolicyDocument,
+  PolicyInvariant,
   RequestAuthentication,
   Status,
   StatusCondition,

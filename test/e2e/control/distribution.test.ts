@@ -119,6 +119,7 @@ beforeAll(async () => {
     RequestAuthentication: reflect(types.RequestAuthentication),
     AuthorizationPolicy: reflect(types.AuthorizationPolicy),
     PeerAuthentication: reflect(types.PeerAuthentication),
+    PolicyInvariant: reflect(types.PolicyInvariant),
     MeshService: reflect(types.MeshService),
   }
   const { rootNamespace } = names

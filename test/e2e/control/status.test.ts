@@ -58,6 +58,7 @@ async function startBrain(client: HttpKubernetesClient) {
     RequestAuthentication: reflect(types.RequestAuthentication),
     AuthorizationPolicy: reflect(types.AuthorizationPolicy),
     PeerAuthentication: reflect(types.PeerAuthentication),
+    PolicyInvariant: reflect(types.PolicyInvariant),
     MeshService: reflect(types.MeshService),
   }
   const directory = new Registry({ names })

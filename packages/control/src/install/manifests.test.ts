@@ -34,6 +34,7 @@ describe("the control plane's rights", () => {
       "meshservices/status",
       "peerauthentications/status",
       "pods/status",
+      "policyinvariants/status",
       "requestauthentications/status",
     ])
   })

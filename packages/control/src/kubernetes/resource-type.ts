@@ -83,7 +83,7 @@ export const ROLES = grouped(RBAC, "roles", "Role", true)
 export const ROLE_BINDINGS = grouped(RBAC, "rolebindings", "RoleBinding", true)
 export const CLUSTER_ROLE_BINDINGS = grouped(RBAC, "clusterrolebindings", "ClusterRoleBinding", false)
 
-/** The four kinds of ours, by kind. */
+/** The kinds of ours, by kind. */
 export function policyTypes({ securityGroup, networkingGroup, version }: MeshNames) {
   const security = (plural: string, kind: string): ResourceType => ({
     group: securityGroup,
@@ -96,6 +96,7 @@ export function policyTypes({ securityGroup, networkingGroup, version }: MeshNam
     RequestAuthentication: security("requestauthentications", "RequestAuthentication"),
     AuthorizationPolicy: security("authorizationpolicies", "AuthorizationPolicy"),
     PeerAuthentication: security("peerauthentications", "PeerAuthentication"),
+    PolicyInvariant: security("policyinvariants", "PolicyInvariant"),
     MeshService: { ...security("meshservices", "MeshService"), group: networkingGroup },
   } as const
 }

@@ -11,7 +11,7 @@ import { type Clock, systemClock } from "../observe/clock.js"
 import type { MeshDirectory } from "../registry/mesh-directory.js"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
 import type { StoredPolicies } from "./stored-policies.js"
-import type { StoredPolicy } from "./stored-policy.js"
+import { isSecurityPolicy, type StoredPolicy } from "./stored-policy.js"
 
 export interface DeparturesOptions {
   readonly policies: StoredPolicies
@@ -112,7 +112,7 @@ export class Departures {
   }
 
   #selected({ namespace, inForce }: StoredPolicy): readonly MeshWorkload[] {
-    if (inForce === undefined || inForce.kind === "MeshService") return []
+    if (inForce === undefined || !isSecurityPolicy(inForce)) return []
     const scope = namespace === this.#options.rootNamespace ? undefined : namespace
     return [...this.#options.directory.select(inForce.spec.selector?.matchLabels ?? {}, scope)]
   }

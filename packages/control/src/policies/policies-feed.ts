@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Carries what the reflectors see of the four kinds into the stage that reads them.
+// Carries what the reflectors see of our kinds into the stage that reads them.
 
 import { KINDS, type Kind } from "@merlon/policy"
 import type { Reflected } from "../kubernetes/reflector.js"

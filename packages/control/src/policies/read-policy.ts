@@ -7,7 +7,7 @@ import { type Kind, type MeshNames, type PolicyDocument, validate } from "@merlo
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { closedStandIn } from "./closed-stand-in.js"
 import { meansTheSame } from "./meaning.js"
-import { type OfKind, policyKey, type StoredPolicy } from "./stored-policy.js"
+import { isSecurityKind, type OfKind, policyKey, type StoredPolicy } from "./stored-policy.js"
 
 export function readPolicy<K extends Kind>(
   kind: K,
@@ -33,9 +33,12 @@ export function readPolicy<K extends Kind>(
   return { ...known, written: undefined, faults, inForce: standInOf(kind, object, names), standsIn: true }
 }
 
-/** Routes have no strictest reading: without a readable MeshService the Service itself is called. */
+/**
+ * Routes have no strictest reading: without a readable MeshService the Service itself is called. Nor has an invariant,
+ * which lets nothing through.
+ */
 function standInOf<K extends Kind>(kind: K, object: KubernetesObject, names: MeshNames): OfKind<K> | undefined {
-  const document = kind === "MeshService" ? undefined : closedStandIn(kind, object, names)
+  const document = isSecurityKind(kind) ? closedStandIn(kind, object, names) : undefined
   return document !== undefined && isOfKind(document, kind) ? document : undefined
 }
 

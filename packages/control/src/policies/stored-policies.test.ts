@@ -108,7 +108,7 @@ it("holds what was stored before it, follows the copies, and says when all of th
   const late = new HandReflected<KubernetesObject>([policyOf(AP, "foo/early", {})], { synced: false })
   const feed = feedPolicies(
     policies,
-    { RequestAuthentication: none(), [AP]: late, [PA]: none(), [MS]: none() },
+    { RequestAuthentication: none(), [AP]: late, [PA]: none(), PolicyInvariant: none(), [MS]: none() },
     key => {
       const [kind, namespace = "", name = ""] = key.split("/")
       policies.delete(kind as Kind, namespace, name) // the only kinds there are here

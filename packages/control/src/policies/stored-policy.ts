@@ -6,8 +6,17 @@ import type { Fault, Kind, PolicyDocument } from "@merlon/policy"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 
 export type OfKind<K extends Kind> = Extract<PolicyDocument, { readonly kind: K }>
-export type SecurityKind = Exclude<Kind, "MeshService">
+export type SecurityKind = Exclude<Kind, "MeshService" | "PolicyInvariant">
 export type SecurityPolicy = OfKind<SecurityKind>
+
+/** What proxies enforce. Routes are for callers, and an invariant is for whoever changes policies. */
+export function isSecurityPolicy(document: PolicyDocument): document is SecurityPolicy {
+  return isSecurityKind(document.kind)
+}
+
+export function isSecurityKind(kind: Kind): kind is SecurityKind {
+  return kind !== "MeshService" && kind !== "PolicyInvariant"
+}
 
 /** `Kind/namespace/name`. */
 export function policyKey(kind: string, namespace: string, name: string): string {

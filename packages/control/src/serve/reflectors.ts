@@ -66,6 +66,7 @@ export function startReflectors(
       RequestAuthentication: follow("RequestAuthentication", types.RequestAuthentication),
       AuthorizationPolicy: follow("AuthorizationPolicy", types.AuthorizationPolicy),
       PeerAuthentication: follow("PeerAuthentication", types.PeerAuthentication),
+      PolicyInvariant: follow("PolicyInvariant", types.PolicyInvariant),
       MeshService: follow("MeshService", types.MeshService),
     },
     secrets: follow("Secret", SECRETS, { namespace }),

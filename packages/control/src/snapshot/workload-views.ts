@@ -10,6 +10,7 @@ import { trustVersion } from "../authority/trust-version.js"
 import type { KeySets } from "../keysets/key-sets.js"
 import { contentVersion } from "../policies/canonical-json.js"
 import {
+  isSecurityPolicy,
   type PolicyChange,
   type PolicySource,
   policyKey,
@@ -153,7 +154,7 @@ export class WorkloadViews implements ProxyViews {
 
   #shelved(stored: StoredPolicy | undefined): ShelvedPolicy | undefined {
     const document = stored?.inForce
-    if (document === undefined || document.kind === "MeshService") return undefined
+    if (document === undefined || !isSecurityPolicy(document)) return undefined
     const shelved = shelve(document, this.#options.mesh.names, this.#encode)
     const staysFor = stored?.deleted?.staysFor
     return staysFor === undefined ? shelved : { ...shelved, staysFor }

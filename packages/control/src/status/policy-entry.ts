@@ -4,7 +4,7 @@
 
 import type { Kind, PolicyDocument, Status } from "@merlon/policy"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
-import type { StoredPolicy } from "../policies/stored-policy.js"
+import { isSecurityPolicy, type StoredPolicy } from "../policies/stored-policy.js"
 import { hostsOf, type MeshScope } from "../routes/host-governance.js"
 import { keySetsOf } from "../snapshot/shelved-policy.js"
 import type { EnforcementTally } from "./enforcement.js"
@@ -44,7 +44,7 @@ export function entryOf(stored: StoredPolicy, scope: MeshScope): PolicyEntry {
     document: written,
     inForce,
     faults: faults.map(({ message }) => message),
-    keySets: written === undefined || written.kind === "MeshService" ? [] : keySetsOf(written),
+    keySets: written !== undefined && isSecurityPolicy(written) ? keySetsOf(written) : [],
     governs: inForce?.kind === "MeshService" ? hostsOf(inForce, scope) : NO_HOSTS,
     tally: undefined,
     hosts: NO_HOSTS,

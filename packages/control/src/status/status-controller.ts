@@ -7,7 +7,7 @@ import type { Kind, Status } from "@merlon/policy"
 import type { KubernetesClient } from "../kubernetes/client.js"
 import { type KubernetesObject, policyTypes } from "../kubernetes/resource-type.js"
 import { type Clock, systemClock } from "../observe/clock.js"
-import { changesMeaning, type PolicyChange, type PolicySource } from "../policies/stored-policy.js"
+import { changesMeaning, isSecurityKind, type PolicyChange, type PolicySource } from "../policies/stored-policy.js"
 import type { DirectoryChange } from "../registry/mesh-directory.js"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
 import { scopeOf } from "../routes/route-context.js"
@@ -119,6 +119,8 @@ export class StatusController {
 
   #documentChanged(change: PolicyChange): void {
     const { before, after } = change
+    // Its status says whether it holds, which others find out.
+    if ((after ?? before)?.kind === "PolicyInvariant") return
     const known = this.#entries.get((after ?? before)?.key ?? "")
     if (after === undefined || after.deleted !== undefined) {
       if (known === undefined) return
@@ -178,7 +180,7 @@ export class StatusController {
   }
 
   #selectsNothing({ kind, namespace, name }: PolicyEntry): boolean {
-    return kind !== "MeshService" && this.#options.reach.selectedBy(kind, namespace, name).size === 0
+    return isSecurityKind(kind) && this.#options.reach.selectedBy(kind, namespace, name).size === 0
   }
 
   #flushCosmetic(): void {

@@ -12,6 +12,7 @@ import type {
 import { keySetId } from "@merlon/policy"
 import type { ProxyLedger } from "../distribution/ledger.js"
 import type { KeySets } from "../keysets/key-sets.js"
+import { isSecurityPolicy } from "../policies/stored-policy.js"
 import type { MeshDirectory } from "../registry/mesh-directory.js"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
 import { guestHosts } from "../routes/host-governance.js"
@@ -90,6 +91,7 @@ function workloadsOf(entry: PolicyEntry, { directory, reach, clusterDomain }: St
     entry.hosts = hosts
     return { workloads: [...workloads.values()], missing }
   }
+  if (!isSecurityPolicy(document)) return { workloads: [], missing: [] }
   // A workload may be gone that the selection has not let go of yet.
   const selected = [...reach.selectedBy(document.kind, namespace, name)]
   return { workloads: selected.flatMap(key => directory.workloads.get(key) ?? []), missing: [] }
@@ -136,7 +138,7 @@ function tallyOf(
   workloads: readonly MeshWorkload[],
   sources: StatusSources,
 ): EnforcementTally {
-  if (document === undefined || document.kind === "MeshService") return NO_TALLY
+  if (document === undefined || !isSecurityPolicy(document)) return NO_TALLY
   const { ledger, keySets, mesh } = sources
   const expected = expectedVersions(document, mesh.names, id => keySets.get(id)?.jwks)
   const proxied = workloads.filter(workload => workload.proxied && mayServe(workload, ledger)).map(({ key }) => key)

@@ -3,7 +3,6 @@
 // what the search cannot follow exactly, so that silence about it is never taken for a proof.
 
 import type { MeshConfig } from "../mesh/config.js"
-import type { Workload } from "../selection/workload.js"
 import { type Frame, framesOf, seenBy } from "./frame.js"
 import { type Stages, stagesOf } from "./outcome.js"
 import type { PolicySide } from "./policy-side.js"
@@ -11,19 +10,7 @@ import { exactMark, type ReadingContext } from "./read-criterion.js"
 import { type Problem, type Region, region } from "./search/formula.js"
 import { Space } from "./space.js"
 import type { ProofTokenRule } from "./token-rules.js"
-
-/** A workload as far as answers depend on it. */
-export interface ProofWorkload extends Workload {
-  /** What it serves; empty where nobody knows, and any port may be. */
-  readonly ports?: readonly number[]
-  readonly serviceAccount?: string
-  /** What callers call it, as `web.foo:8000`. */
-  readonly host?: string
-}
-
-export function hostOf({ host, name, namespace }: ProofWorkload): string {
-  return host ?? `${name}.${namespace}`
-}
+import { hostOf, type ProofWorkload } from "./workload.js"
 
 export interface Round {
   readonly frame: Frame

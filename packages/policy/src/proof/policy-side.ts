@@ -59,16 +59,23 @@ export function policySide(
 }
 
 function inShadow(document: PolicyDocument, mesh: MeshConfig): boolean {
-  return "enforcement" in document.spec || document.kind === "AuthorizationPolicy"
-    ? document.kind !== "MeshService" && isShadow(document, mesh)
-    : false
+  return document.kind !== "MeshService" && isShadow(document, mesh)
 }
 
 /** The same document with neither spelling of Shadow. */
-function promoted<D extends PolicyDocument>(document: D): D {
+function promoted(document: PolicyDocument): PolicyDocument {
   const { annotations: _, ...metadata } = document.metadata
-  if (document.kind === "MeshService") return document
-  return { ...document, metadata, spec: { ...document.spec, enforcement: "Enforce" } }
+  switch (document.kind) {
+    case "AuthorizationPolicy":
+      return { ...document, metadata, spec: { ...document.spec, enforcement: "Enforce" } }
+    case "PeerAuthentication":
+      return { ...document, metadata, spec: { ...document.spec, enforcement: "Enforce" } }
+    case "RequestAuthentication":
+      return { ...document, metadata, spec: { ...document.spec, enforcement: "Enforce" } }
+    case "PolicyInvariant":
+    case "MeshService":
+      return document
+  }
 }
 
 function rulesOf(policies: readonly CompiledPolicy[]): Rules {

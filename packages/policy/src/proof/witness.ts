@@ -3,11 +3,11 @@
 // value there is.
 
 import type { Claim } from "../request/attributes.js"
-import { hostOf, type ProofWorkload } from "./arena.js"
 import type { Dimension, Subject, Value } from "./classes/dimension.js"
 import type { Frame } from "./frame.js"
 import type { Assignment } from "./search/solve.js"
 import { NO_KEY, type Space } from "./space.js"
+import { hostOf, type ProofWorkload } from "./workload.js"
 
 export interface WitnessToken {
   /** Where it stands, as `locationId` spells it. */

@@ -26,10 +26,11 @@ describe("the CRDs", () => {
       ["requestauthentications.security.merlon.dev", "ra", ["merlon", "merlon-policy"]],
       ["authorizationpolicies.security.merlon.dev", "ap", ["merlon", "merlon-policy"]],
       ["peerauthentications.security.merlon.dev", "pa", ["merlon", "merlon-policy"]],
+      ["policyinvariants.security.merlon.dev", "pi", ["merlon", "merlon-policy"]],
       ["meshservices.networking.merlon.dev", "ms", ["merlon"]],
     ])
     const dubbo = customResourceDefinitions(meshNames({ mesh: "dubbo", domain: "dubbo.apache.org" }))
-    expect(dubbo[3]?.metadata.name).toBe("meshservices.networking.dubbo.apache.org")
+    expect(dubbo[4]?.metadata.name).toBe("meshservices.networking.dubbo.apache.org")
   })
 
   // apiextensions-apiserver: "structural schema" and its forbidden keywords.
@@ -121,6 +122,7 @@ describe("the CEL rules and validate() refuse alike", () => {
       { jwtRules: [{ issuer: "a", timeout: "soon" }] },
       "must be a valid duration greater than 1ms",
     ],
+    ["PolicyInvariant", { never: [] }, "a PolicyInvariant without statements says nothing"],
     ["AuthorizationPolicy", { action: "DENY" }, "DENY action without `rules` is meaningless"],
     ["AuthorizationPolicy", { action: "DENY", rules: [] }, "DENY action without `rules` is meaningless"],
     [

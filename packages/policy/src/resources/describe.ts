@@ -10,6 +10,7 @@ import type {
   MeshService,
   PeerAuthentication,
   PolicyDocument,
+  PolicyInvariant,
   RequestAuthentication,
 } from "./document.js"
 import { shown } from "./fault.js"
@@ -33,9 +34,21 @@ function sentenceOf(document: PolicyDocument): string {
       return describeAuthorization(document)
     case "PeerAuthentication":
       return describePeers(document)
+    case "PolicyInvariant":
+      return describeStatements(document)
     case "MeshService":
       return describeRoutes(document)
   }
+}
+
+function describeStatements({ spec: { never = [], always = [] } }: PolicyInvariant): string {
+  const named = (statements: readonly { readonly name: string }[]) =>
+    cut(quoted(statements.map(({ name }) => name)), ", ")
+  const parts = [
+    ...(never.length === 0 ? [] : [`never lets through ${named(never)}`]),
+    ...(always.length === 0 ? [] : [`always lets through ${named(always)}`]),
+  ]
+  return `holds policies to it: ${parts.join("; ")}`
 }
 
 function describeTokens({ spec: { jwtRules = [] } }: RequestAuthentication): string {

@@ -4,9 +4,15 @@
 import type { AuthorizationPolicySpec } from "./authorization-policy/definition.js"
 import type { MeshServiceSpec } from "./mesh-service/definition.js"
 import type { PeerAuthenticationSpec } from "./peer-authentication/definition.js"
+import type { PolicyInvariantSpec } from "./policy-invariant/definition.js"
 import type { RequestAuthenticationSpec } from "./request-authentication/definition.js"
 
-export type Kind = "RequestAuthentication" | "AuthorizationPolicy" | "PeerAuthentication" | "MeshService"
+export type Kind =
+  | "RequestAuthentication"
+  | "AuthorizationPolicy"
+  | "PeerAuthentication"
+  | "PolicyInvariant"
+  | "MeshService"
 
 /** Kubernetes object metadata: what we read is typed, the rest is carried along. */
 export interface Metadata {
@@ -48,6 +54,12 @@ interface Document<K extends Kind, Spec> {
 export interface RequestAuthentication extends Document<"RequestAuthentication", RequestAuthenticationSpec> {}
 export interface AuthorizationPolicy extends Document<"AuthorizationPolicy", AuthorizationPolicySpec> {}
 export interface PeerAuthentication extends Document<"PeerAuthentication", PeerAuthenticationSpec> {}
+export interface PolicyInvariant extends Document<"PolicyInvariant", PolicyInvariantSpec> {}
 export interface MeshService extends Document<"MeshService", MeshServiceSpec> {}
 
-export type PolicyDocument = RequestAuthentication | AuthorizationPolicy | PeerAuthentication | MeshService
+export type PolicyDocument =
+  | RequestAuthentication
+  | AuthorizationPolicy
+  | PeerAuthentication
+  | PolicyInvariant
+  | MeshService

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The four kinds in one table: how they are called, what they contain, how they are checked and told. Everything that
+// The kinds in one table: how they are called, what they contain, how they are checked and told. Everything that
 // treats all kinds alike reads this table and nothing else.
 
 import type { TSchema } from "typebox"
@@ -15,6 +15,9 @@ import { meshServiceExample } from "./mesh-service/example.js"
 import { checkPeerAuthentication } from "./peer-authentication/check.js"
 import { peerAuthenticationSpec } from "./peer-authentication/definition.js"
 import { peerAuthenticationExample } from "./peer-authentication/example.js"
+import { checkPolicyInvariant } from "./policy-invariant/check.js"
+import { policyInvariantSpec } from "./policy-invariant/definition.js"
+import { policyInvariantExample } from "./policy-invariant/example.js"
 import { checkRequestAuthentication } from "./request-authentication/check.js"
 import { requestAuthenticationSpec } from "./request-authentication/definition.js"
 import { requestAuthenticationExample } from "./request-authentication/example.js"
@@ -111,6 +114,28 @@ export const KINDS: readonly KindDefinition[] = [
     check: checkPeerAuthentication,
     columns: [
       { name: "Mode", type: "string", jsonPath: ".spec.mtls.mode", description: "The mode of all ports not named." },
+      ENFORCEMENT,
+    ],
+  },
+  {
+    kind: "PolicyInvariant",
+    plural: "policyinvariants",
+    singular: "policyinvariant",
+    shortName: "pi",
+    group: "security",
+    summary:
+      "Says what must stay true whatever policies say. A change that would break a statement is refused with a request that shows it.",
+    spec: policyInvariantSpec,
+    example: policyInvariantExample,
+    specOptional: false,
+    check: checkPolicyInvariant,
+    columns: [
+      {
+        name: "Holds",
+        type: "string",
+        jsonPath: '.status.conditions[?(@.type=="Holds")].status',
+        description: "Whether every statement holds for every workload.",
+      },
       ENFORCEMENT,
     ],
   },

@@ -3,10 +3,15 @@
 // AuthorizationPolicy the annotation `<domain>/dry-run` that policies written for other meshes carry.
 
 import type { MeshConfig } from "../mesh/config.js"
-import type { AuthorizationPolicy, PeerAuthentication, RequestAuthentication } from "../resources/document.js"
+import type {
+  AuthorizationPolicy,
+  PeerAuthentication,
+  PolicyInvariant,
+  RequestAuthentication,
+} from "../resources/document.js"
 import { parseDryRun } from "../resources/dry-run.js"
 
-type Security = AuthorizationPolicy | PeerAuthentication | RequestAuthentication
+type Security = AuthorizationPolicy | PeerAuthentication | PolicyInvariant | RequestAuthentication
 
 export function isShadow(
   { kind, metadata, spec }: Pick<Security, "kind" | "metadata" | "spec">,

@@ -66,9 +66,9 @@ describe("a word means", () => {
     expect((await catalog().catalog.called(word)).map(kindName)).toEqual(expected)
   })
 
-  it.each(["policies", "merlon"])("all four kinds, for `%s`, without a question", async word => {
+  it.each(["policies", "merlon"])("all kinds of ours, for `%s`, without a question", async word => {
     const { catalog: served, asked } = catalog()
-    expect(await served.called(word)).toHaveLength(4)
+    expect(await served.called(word)).toHaveLength(5)
     expect(asked).toEqual([])
   })
 

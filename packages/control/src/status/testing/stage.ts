@@ -9,7 +9,7 @@ import { type KubernetesObject, policyTypes } from "../../kubernetes/resource-ty
 import { ManualClock, settle } from "../../observe/testing/manual-clock.js"
 import { MemoryClient } from "../../observe/testing/memory-client.js"
 import { StoredPolicies } from "../../policies/stored-policies.js"
-import { policyKey, type SecurityKind } from "../../policies/stored-policy.js"
+import { isSecurityPolicy, policyKey, type SecurityKind } from "../../policies/stored-policy.js"
 import type { DirectoryChange, MeshDirectory, MeshServiceEntry } from "../../registry/mesh-directory.js"
 import type { MeshWorkload } from "../../registry/mesh-workload.js"
 import type { ClientCount } from "../condition-inputs.js"
@@ -212,7 +212,7 @@ export class Stage {
   #viewOf(key: string): Map<string, string> {
     const view = new Map<string, string>()
     for (const { inForce, namespace, name } of this.#policies.items.values()) {
-      if (inForce === undefined || inForce.kind === "MeshService") continue
+      if (inForce === undefined || !isSecurityPolicy(inForce)) continue
       if (!this.#selectedBy(inForce.kind, namespace, name).has(key)) continue
       for (const pair of expectedVersions(inForce, mesh.names, id => this.#keys.get(id)?.jwks)) view.set(...pair)
       view.set(resourceNames.workload, "1")

@@ -87,8 +87,8 @@ const pairs = fc
       { maxLength: 5 },
     ),
     modes: fc.tuple(
-      pick("STRICT", "PERMISSIVE", "DISABLE"),
-      pick("STRICT", "PERMISSIVE", "DISABLE"),
+      pick<"STRICT" | "PERMISSIVE" | "DISABLE">("STRICT", "PERMISSIVE", "DISABLE"),
+      pick<"STRICT" | "PERMISSIVE" | "DISABLE">("STRICT", "PERMISSIVE", "DISABLE"),
       fc.boolean(),
       fc.nat({ max: 3 }),
     ),

@@ -4,8 +4,8 @@
 
 import type { MeshConfig } from "../../mesh/config.js"
 import type { PolicyDocument } from "../../resources/document.js"
-import type { ProofWorkload } from "../arena.js"
 import { DocumentsByNamespace } from "../selected.js"
+import type { ProofWorkload } from "../workload.js"
 import { type CompareOptions, type Comparison, compareSets } from "./compare.js"
 
 export interface DiffGroup {

@@ -56,20 +56,20 @@ const authorization = (action: "ALLOW" | "DENY", rules: readonly Rule[]): Author
 const pairs = fc
   .record({
     tokens: fc.array(jwtRule, { maxLength: 3 }),
-    change: pick("none", "reverse", "drop", "add", "edit"),
+    change: pick("none" as const, "reverse" as const, "drop" as const, "add" as const, "edit" as const),
     other: jwtRule,
     allow: fc.array(rule, { maxLength: 2 }),
     deny: fc.array(rule, { maxLength: 1 }),
     changed: fc.array(rule, { maxLength: 1 }),
   })
   .map(({ tokens, change, other, allow, deny, changed }) => {
-    const edited = {
+    const edits = {
       none: tokens,
       reverse: tokens.toReversed(),
       drop: tokens.slice(1),
       add: [...tokens, other],
       edit: [...tokens.slice(1), ...tokens.slice(0, 1).map(one => ({ ...one, ...other }))],
-    }[change]
+    } as const
     const rules = [
       ...(allow.length > 0 ? [authorization("ALLOW", allow)] : []),
       ...(deny.length > 0 ? [authorization("DENY", deny)] : []),
@@ -77,7 +77,7 @@ const pairs = fc
     const more = changed.length > 0 ? [authorization("DENY", [...deny, ...changed])] : rules.slice(-1)
     return [
       [authentication(tokens), ...rules],
-      [authentication(edited), ...rules.slice(0, -1), ...more],
+      [authentication(edits[change]), ...rules.slice(0, -1), ...more],
     ] as readonly (readonly PolicyDocument[])[]
   })
 
@@ -92,7 +92,7 @@ const requests: fc.Arbitrary<Witness> = fc
         place: pick(...PLACES),
         iss: pick("a", "b", "c", undefined),
         sub: pick("s", undefined),
-        aud: pick(undefined, "api", ["https://api", "x"], "other"),
+        aud: pick<string | readonly string[] | undefined>(undefined, "api", ["https://api", "x"], "other"),
         g: pick(undefined, "v"),
         key: pick(
           ...KEYS.flatMap(jwksUri =>

@@ -37,7 +37,8 @@ export function checkAuthorizationPolicy(spec: Field): void {
   }
 }
 
-function checkRule(rule: Field, index: number): void {
+/** One rule, or a statement that is written like one. */
+export function checkRule(rule: Field, index: number): void {
   checkAlternatives(rule.field("from"), "from", "source", index)
   checkAlternatives(rule.field("to"), "to", "operation", index)
   for (const source of rule.field("from").items.map(item => item.field("source"))) {

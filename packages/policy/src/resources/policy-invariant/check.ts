@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a PolicyInvariant must satisfy beyond its schema: something to hold, each statement under a name of its own, and
+// statements that can be read as rules.
+
+import { checkRule } from "../authorization-policy/check.js"
+import { shown } from "../fault.js"
+import type { Field } from "../field.js"
+import { checkSelector } from "../labels.js"
+
+export function checkPolicyInvariant(spec: Field): void {
+  checkSelector(spec.field("selector"))
+  const lists = [spec.field("never"), spec.field("always")]
+  if (lists.every(({ items, present, value }) => items.length === 0 && (!present || Array.isArray(value)))) {
+    spec.fault(
+      "missing-field",
+      "a PolicyInvariant without statements says nothing, add `never` or `always`",
+      "write a statement under `never` or `always`",
+    )
+  }
+  const names = new Set<string>()
+  for (const statement of lists.flatMap(({ items }) => items)) {
+    const name = statement.field("name")
+    if (name.text !== undefined && names.has(name.text)) {
+      name.fault("conflict", `two statements have the name \`${shown(name.text)}\``, "give each a name of its own")
+    }
+    names.add(name.text ?? "")
+  }
+  for (const { items } of lists) for (const [index, statement] of items.entries()) checkRule(statement, index)
+}

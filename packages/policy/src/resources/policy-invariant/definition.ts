@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// PolicyInvariant: what must stay true whatever policies say. A statement is written like a rule of an
+// AuthorizationPolicy, so that nobody learns a second language; what it does not mention may be anything.
+
+import { rule as authorizationRule } from "../authorization-policy/definition.js"
+import { enforcement, selector, targetReferences } from "../common.js"
+import { closed, list, optional, type TypeOf, text } from "../schema.js"
+
+export const MAX_STATEMENTS = 64
+
+export const statement = closed(
+  {
+    name: text({
+      description: "What people call the statement; part of every message about it.",
+      minLength: 1,
+      maxLength: 200,
+      "x-fix": "write what must hold in a few words, as `only ops reaches /admin`",
+    }),
+    ...authorizationRule.properties,
+  },
+  {
+    description:
+      "Requests, written like a rule of an AuthorizationPolicy: `from`, `to` and `when` must all match; what is not mentioned may be anything.",
+  },
+)
+
+export const policyInvariantSpec = closed(
+  {
+    selector: optional(selector),
+    enforcement: optional(enforcement),
+    never: optional(
+      list(statement, {
+        description: "Holds where no request that matches is let through.",
+        maxItems: MAX_STATEMENTS,
+      }),
+    ),
+    always: optional(
+      list(statement, {
+        description:
+          "Holds where every request that matches is let through. A request carries no token or a good one here: a bad one is refused whatever policies say.",
+        maxItems: MAX_STATEMENTS,
+      }),
+    ),
+  },
+  {
+    description:
+      "What must stay true of the selected workloads. A change of policies that would break a statement is refused, with a request that shows it; with `enforcement: Shadow` there is a warning instead.",
+    "x-refused": targetReferences,
+    "x-kubernetes-validations": [
+      {
+        rule: "(has(self.never) && size(self.never) > 0) || (has(self.always) && size(self.always) > 0)",
+        message: "a PolicyInvariant without statements says nothing, add `never` or `always`",
+      },
+    ],
+  },
+)
+
+export type Statement = TypeOf<typeof statement>
+export type PolicyInvariantSpec = TypeOf<typeof policyInvariantSpec>
