@@ -81,3 +81,14 @@ export { TokenMemory } from "./tokens/memory.js"
 export { compileTokenRules, type KeySetLookup, keySetId, type TokenProgram } from "./tokens/program.js"
 export { grpcStatus, responseDetail } from "./tokens/reply.js"
 export type { TokenRuleRef } from "./tokens/rule.js"
+export { AskedError, type AskedRequest, type AskedToken } from "./trial/asked.js"
+export { type CaseResult, type RuleCoverage, ruleName, runTests, type TestRun } from "./trial/run-tests.js"
+export {
+  describeRequest,
+  type Expectation,
+  isPolicyTest,
+  type PolicyTestCase,
+  type PolicyTestFile,
+  readTests,
+} from "./trial/test-file.js"
+export { type Answer, Trial } from "./trial/trial.js"

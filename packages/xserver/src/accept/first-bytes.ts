@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the first bytes of a connection make of it, by the port's mode and declared protocol: one pure function that is
-// the table of semantics 5.3. It is asked again from the beginning whenever more bytes have come, so that it always
-// answers by the mode in force.
+// the table of docs/semantics.md, "Peer modes". It is asked again from the beginning whenever more bytes have come, so
+// that it always answers by the mode in force.
 
 import type { EffectiveMode } from "@merlon/policy"
 import { type ClientHelloResult, parseClientHello } from "./client-hello.js"

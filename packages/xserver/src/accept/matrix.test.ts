@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every kind of client against every mode, on an HTTP port and on a TCP port: what it gets, and how its failure is
-// counted. Semantics 5.3 with Merlon's choice 16, as one table.
+// counted. The table of docs/semantics.md, "Peer modes".
 
 import { once } from "node:events"
 import { createServer } from "node:http"

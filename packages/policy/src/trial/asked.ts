@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// A request as a person describes it, and the connection and bytes that amount to it. What is not said is the least
+// remarkable there is: plaintext, `GET /`, no token.
+
+import type { Connection, HttpRequest } from "../judge.js"
+import type { Claim } from "../request/attributes.js"
+import { type IpAddress, parseIp } from "../request/ip.js"
+import { parseSpiffeId } from "../request/spiffe-id.js"
+
+export interface AskedToken {
+  readonly claims: { readonly [name: string]: Claim }
+  /** Ended an hour ago. */
+  readonly expired?: boolean
+  /** Signed with a key that no rule knows. */
+  readonly forged?: boolean
+  /** Where it stands; `Authorization: Bearer` if nothing is said. */
+  readonly header?: string
+  readonly prefix?: string
+  readonly param?: string
+  readonly cookie?: string
+}
+
+export interface AskedRequest {
+  readonly protocol?: "http" | "tcp"
+  /** Who calls, as policies write it: `cluster.local/ns/foo/sa/sleep`. Absent for a plaintext connection. */
+  readonly from?: string
+  readonly ip?: string
+  readonly port?: number
+  readonly sni?: string
+  readonly method?: string
+  /** With its query; null for a request without one. */
+  readonly host?: string | null
+  readonly path?: string
+  readonly headers?: { readonly [name: string]: string | readonly string[] }
+  /** Claims to be signed, or the text of a token as it is. */
+  readonly token?: AskedToken | string
+}
+
+export class AskedError extends Error {}
+
+export function connectionOf(asked: AskedRequest): Connection {
+  const { from, port = 8080, sni } = asked
+  const peer = from === undefined ? undefined : parseSpiffeId(`spiffe://${from.replace(/^spiffe:\/\//, "")}`)
+  if (from !== undefined && peer === undefined) {
+    throw new AskedError(
+      `\`${from}\` is no identity; write \`<trust domain>/ns/<namespace>/sa/<service account>\`, as \`cluster.local/ns/foo/sa/sleep\``,
+    )
+  }
+  return {
+    peer,
+    sourceIp: address(asked.ip ?? "10.0.0.9"),
+    destinationIp: address("10.0.0.1"),
+    destinationPort: port,
+    sni,
+  }
+}
+
+function address(text: string): IpAddress {
+  const parsed = parseIp(text)
+  if (parsed === undefined) throw new AskedError(`\`${text}\` is no address; write one as \`10.0.0.9\``)
+  return parsed
+}
+
+/** `signed` makes the text of a token that is given by its claims. */
+export function requestOf(
+  asked: AskedRequest,
+  hostOfWorkload: string,
+  signed: (token: AskedToken) => string,
+): HttpRequest {
+  const { method = "GET", path = "/", host = hostOfWorkload, token } = asked
+  const headers = new Map<string, string[]>()
+  for (const [name, value] of Object.entries(asked.headers ?? {})) {
+    headers.set(name.toLowerCase(), typeof value === "string" ? [value] : [...value])
+  }
+  let target = path
+  if (token !== undefined) {
+    const place: Omit<AskedToken, "claims"> = typeof token === "string" ? {} : token
+    const text = typeof token === "string" ? token : signed(token)
+    if (place.param !== undefined) {
+      target += `${path.includes("?") ? "&" : "?"}${encodeURIComponent(place.param)}=${encodeURIComponent(text)}`
+    } else if (place.cookie !== undefined) add(headers, "cookie", `${place.cookie}=${text}`)
+    else if (place.header !== undefined) add(headers, place.header.toLowerCase(), `${place.prefix ?? ""}${text}`)
+    else add(headers, "authorization", `${place.prefix ?? "Bearer "}${text}`)
+  }
+  return {
+    method,
+    scheme: asked.from === undefined ? "http" : "https",
+    host: host === null ? undefined : host,
+    target,
+    headers,
+  }
+}
+
+function add(headers: Map<string, string[]>, name: string, value: string): void {
+  headers.set(name, [...(headers.get(name) ?? []), value])
+}

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it, test } from "vitest"
+import { policy } from "../authorization/testing/requests.js"
+import { meshConfig } from "../mesh/config.js"
+import { runTests } from "./run-tests.js"
+import { readTests } from "./test-file.js"
+
+const mesh = meshConfig()
+const NOW = 1_790_000_000
+const head = "kind: PolicyTest\nworkloads: { web: { namespace: foo } }\n"
+const allowGet = policy("get", { rules: [{ to: [{ operation: { methods: ["GET"] } }] }, {}] })
+
+const run = (cases: string, documents = [allowGet]) => {
+  const { files, faults } = readTests(`${head}cases:\n${cases}`)
+  expect(faults.map(({ message }) => message)).toEqual([])
+  const [file] = files
+  if (file === undefined) throw new Error("no file")
+  return runTests(file, documents, mesh, NOW)
+}
+
+describe("a case", () => {
+  test.each([
+    ["- { request: {}, expect: allow }", []],
+    ["- { request: {}, expect: 200 }", []],
+    ["- { request: {}, expect: refuse }", ["expected verdict `refuse`, got `allow`"]],
+    ["- { request: {}, expect: 403 }", ["expected verdict `refuse`, got `allow`", "expected status `403`, got `0`"]],
+    ['- { request: {}, expect: { rule: "get[0]" } }', []],
+    ['- { request: {}, expect: { rule: "foo/get[0]", stage: allow } }', []],
+    ['- { request: {}, expect: { rule: "bar/get[0]" } }', ["expected rule `bar/get[0]`, got `foo/get[0]`"]],
+    ["- { request: {}, expect: { stage: deny } }", ["expected stage `deny`, got `allow`"]],
+    ["- { request: { from: nobody }, expect: allow }", [expect.stringContaining("`nobody` is no identity")]],
+    ["- { request: { ip: here }, expect: allow }", [expect.stringContaining("`here` is no address")]],
+  ])("%s: %j", (text, differences) => {
+    expect(run(text).results[0]?.differences).toEqual(differences)
+  })
+
+  it("is named after its request where it has no name", () => {
+    expect(run("- { request: { path: /a, from: cluster.local/ns/a/sa/b }, expect: allow }").results[0]?.test.name).toBe(
+      "GET /a from cluster.local/ns/a/sa/b",
+    )
+  })
+
+  it("is judged with the mesh's settings of its file", () => {
+    const { files } = readTests(`${head}mesh: { pathNormalization: MERGE_SLASHES }
+cases: [{ request: { path: //a }, expect: allow }]`)
+    const [file] = files
+    const only = policy("only", { rules: [{ to: [{ operation: { paths: ["/a"] } }] }] })
+    expect(file && runTests(file, [only], mesh, NOW).results[0]?.passed).toBe(true)
+  })
+})
+
+it("counts in how many cases a rule matched and decided", () => {
+  const { coverage } = run("- { request: {}, expect: allow }\n- { request: { method: PUT }, expect: allow }")
+  expect(coverage.map(({ rule, matched, decided }) => [rule.rule, matched, decided])).toEqual([
+    [0, 1, 1],
+    [1, 2, 1],
+  ])
+})
+
+describe("a file is refused", () => {
+  test.each([
+    ["cases: []", "there are no cases"],
+    ["cases: [{ request: {}, expect: allowed }]", "what is expected is not said"],
+    ["cases: [{ request: {} }]", "what is expected is not said"],
+    ["cases: [{ request: { metod: GET }, expect: allow }]", "unknown field `metod`; did you mean `method`?"],
+    ["cases: [{ request: { token: { claim: {} } }, expect: allow }]", "did you mean `claims`?"],
+    ["cases: [{ request: { port: '80' }, expect: allow }]", "`port` must be a number"],
+    ["cases: [{ request: { protocol: udp }, expect: allow }]", "unknown protocol `udp`"],
+    ["cases: [{ request: {}, expect: { verdict: deny } }]", "unknown verdict `deny`"],
+    ["cases: [{ to: shop, request: {}, expect: allow }]", "there is no workload `shop`"],
+    ["test: []\ncases: [{ request: {}, expect: allow }]", "unknown field `test`"],
+  ])("%s", (text, message) => {
+    expect(readTests(head + text).faults.map(fault => fault.message)).toEqual([expect.stringContaining(message)])
+  })
+
+  it("with the line at which it is wrong", () => {
+    const { faults } = readTests(`${head}cases:\n  - request: {}\n    expect: no\n`)
+    expect(faults[0]?.position?.line).toBe(5)
+  })
+})

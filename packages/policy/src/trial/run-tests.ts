@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs policy tests: each case through the evaluator that proxies run, what came against what was expected, and which
+// rules took part in any of it.
+
+import type { RuleRef } from "../authorization/rule.js"
+import { type MeshConfig, meshConfig } from "../mesh/config.js"
+import type { PolicyDocument } from "../resources/document.js"
+import type { Workload } from "../selection/workload.js"
+import { AskedError } from "./asked.js"
+import type { Expectation, PolicyTestCase, PolicyTestFile } from "./test-file.js"
+import { type Answer, Trial } from "./trial.js"
+
+export interface CaseResult {
+  readonly test: PolicyTestCase
+  readonly passed: boolean
+  /** What differs, one line each; empty where the case passed. */
+  readonly differences: readonly string[]
+  /** Absent where the request cannot be made. */
+  readonly answer: Answer | undefined
+}
+
+export interface RuleCoverage {
+  readonly rule: RuleRef
+  /** Cases in which the rule matched. */
+  readonly matched: number
+  /** Cases that it decided. */
+  readonly decided: number
+}
+
+export interface TestRun {
+  readonly results: readonly CaseResult[]
+  readonly coverage: readonly RuleCoverage[]
+}
+
+/** `now` in seconds since the epoch: tokens are signed, and judged, as of then. */
+export function runTests(
+  { cases, mesh: settings }: PolicyTestFile,
+  documents: readonly PolicyDocument[],
+  mesh: MeshConfig,
+  now: number,
+): TestRun {
+  const config = meshConfig({ ...mesh, ...settings, names: mesh.names })
+  const trials = new Map<Workload, Trial>()
+  const results = cases.map(test => {
+    const trial = trials.get(test.workload) ?? new Trial(documents, test.workload, config, now)
+    trials.set(test.workload, trial)
+    return runCase(test, trial)
+  })
+  return { results, coverage: coverageOf(documents, results) }
+}
+
+function runCase(test: PolicyTestCase, trial: Trial): CaseResult {
+  try {
+    const answer = trial.ask(test.request)
+    const differences = differencesOf(test.expect, answer)
+    return { test, passed: differences.length === 0, differences, answer }
+  } catch (error) {
+    if (!(error instanceof AskedError)) throw error
+    return { test, passed: false, differences: [error.message], answer: undefined }
+  }
+}
+
+function differencesOf(expected: Expectation, answer: Answer): readonly string[] {
+  const { verdict, stage, body } = answer
+  const status = answer.status ?? 0
+  const rule = answer.rule && ruleName(answer.rule)
+  const told: readonly (readonly [string, string | number | undefined, string | number | undefined, boolean])[] = [
+    ["verdict", expected.verdict, verdict, expected.verdict === verdict],
+    ["status", expected.status, status === 0 && verdict === "refuse" ? "closed" : status, expected.status === status],
+    ["stage", expected.stage, stage, expected.stage === stage],
+    ["rule", expected.rule, rule, rule === expected.rule || rule?.split("/")[1] === expected.rule],
+    ["body", expected.body, body, expected.body === body],
+  ]
+  return told.flatMap(([what, wanted, got, same]) =>
+    wanted === undefined || same ? [] : [`expected ${what} \`${wanted}\`, got \`${got ?? "none"}\``],
+  )
+}
+
+/** `namespace/name[0]`. */
+export function ruleName({ policy, rule }: RuleRef): string {
+  return `${policy.namespace}/${policy.name}[${rule}]`
+}
+
+function coverageOf(documents: readonly PolicyDocument[], results: readonly CaseResult[]): readonly RuleCoverage[] {
+  const counts = new Map<string, { rule: RuleRef; matched: number; decided: number }>()
+  for (const { kind, metadata, spec } of documents) {
+    if (kind !== "AuthorizationPolicy") continue
+    const policy = { namespace: metadata.namespace, name: metadata.name }
+    for (const index of (spec.rules ?? []).keys()) {
+      const id = `ns[${policy.namespace}]-policy[${policy.name}]-rule[${index}]`
+      counts.set(id, { rule: { policy, rule: index, id }, matched: 0, decided: 0 })
+    }
+  }
+  for (const { answer } of results) {
+    for (const { rules } of answer?.trace?.policies ?? []) {
+      for (const { rule, matched } of rules) {
+        const count = counts.get(rule.id)
+        if (matched && count !== undefined) count.matched++
+      }
+    }
+    const decided = answer?.rule && counts.get(answer.rule.id)
+    if (decided !== undefined) decided.decided++
+  }
+  return [...counts.values()]
+}

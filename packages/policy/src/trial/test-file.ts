@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+// Policy tests as people write them beside their policies: YAML documents of kind `PolicyTest`. Read strictly, because a
+// misspelt expectation that nobody checks is worse than none.
+
+import type { Claim } from "../request/attributes.js"
+import { type Fault, shown } from "../resources/fault.js"
+import { Field, isObject, Report } from "../resources/field.js"
+import { nearest } from "../resources/nearest.js"
+import { parseYaml } from "../resources/yaml-text.js"
+import type { Workload } from "../selection/workload.js"
+import type { AskedRequest, AskedToken } from "./asked.js"
+
+export const TEST_KIND = "PolicyTest"
+
+export interface PolicyTestFile {
+  readonly name: string
+  /** Files and folders with the policies, relative to this one. */
+  readonly policies: readonly string[]
+  /** Policies written into the file itself, not yet validated. */
+  readonly documents: readonly unknown[]
+  readonly workloads: ReadonlyMap<string, Workload>
+  readonly mesh: { readonly [setting: string]: unknown }
+  readonly cases: readonly PolicyTestCase[]
+}
+
+export interface PolicyTestCase {
+  readonly name: string
+  readonly workload: Workload
+  readonly request: AskedRequest
+  readonly expect: Expectation
+}
+
+export interface Expectation {
+  readonly verdict?: "allow" | "refuse"
+  /** The reply's; 0 where the connection is closed without one. */
+  readonly status?: number
+  readonly stage?: string
+  /** The rule that must have decided: `name[0]`, or `namespace/name[0]`. */
+  readonly rule?: string
+  /** What the refusal must say. */
+  readonly body?: string
+}
+
+export interface ReadTests {
+  readonly files: readonly PolicyTestFile[]
+  readonly faults: readonly Fault[]
+}
+
+export const isPolicyTest = (value: unknown): boolean => isObject(value) && value.kind === TEST_KIND
+
+/** Documents of other kinds are passed over: tests may stand in the file of the policies themselves. */
+export function readTests(text: string): ReadTests {
+  const files: PolicyTestFile[] = []
+  const faults: Fault[] = []
+  for (const document of parseYaml(text)) {
+    faults.push(...document.faults)
+    if (!isPolicyTest(document.value)) continue
+    const report = new Report()
+    files.push(readFile(new Field(document.value, [], report)))
+    faults.push(...report.faults.map(fault => ({ ...fault, position: document.locate(fault.at, "value") })))
+  }
+  return { files, faults }
+}
+
+const known = (field: Field, names: readonly string[]): void => {
+  for (const [name, value] of field.entries) {
+    if (names.includes(name)) continue
+    const near = nearest(name, names)
+    value.fault(
+      "unknown-field",
+      `unknown field \`${shown(name)}\``,
+      near === undefined ? `known here are ${names.map(n => `\`${n}\``).join(", ")}` : `did you mean \`${near}\`?`,
+    )
+  }
+}
+
+function readFile(file: Field): PolicyTestFile {
+  known(file, ["apiVersion", "kind", "metadata", "policies", "documents", "workloads", "mesh", "cases"])
+  const workloads = new Map(file.field("workloads").entries.map(([name, field]) => [name, readWorkload(name, field)]))
+  const cases = file.field("cases")
+  if (cases.items.length === 0) cases.fault("missing-field", "there are no cases", "add `cases: [{request, expect}]`")
+  return {
+    name: file.field("metadata").field("name").text ?? "",
+    policies: file.field("policies").items.flatMap(({ text }) => text ?? []),
+    documents: file.field("documents").items.map(({ value }) => value),
+    workloads,
+    mesh: objectOf(file.field("mesh")),
+    cases: cases.items.map((item, index) => readCase(item, index, workloads)),
+  }
+}
+
+function readWorkload(name: string, field: Field): Workload {
+  known(field, ["namespace", "labels"])
+  const labels = Object.fromEntries(field.field("labels").entries.map(([key, { text }]) => [key, text ?? ""]))
+  return { namespace: field.field("namespace").text ?? "default", name, labels }
+}
+
+function readCase(item: Field, index: number, workloads: ReadonlyMap<string, Workload>): PolicyTestCase {
+  known(item, ["name", "to", "request", "expect"])
+  const request = readRequest(item.field("request"))
+  const expect = readExpectation(item.field("expect"))
+  const name = item.field("name").text ?? describeRequest(request)
+  return {
+    name: name === "" ? `case ${index}` : name,
+    workload: workloadOf(item.field("to"), workloads),
+    request,
+    expect,
+  }
+}
+
+function workloadOf(to: Field, workloads: ReadonlyMap<string, Workload>): Workload {
+  const [only] = workloads.values()
+  const named = to.text === undefined ? (workloads.size === 1 ? only : undefined) : workloads.get(to.text)
+  if (named !== undefined) return named
+  const names = [...workloads.keys()]
+  if (to.text === undefined) {
+    to.fault(
+      "missing-field",
+      "the workload is not named",
+      `write \`to:\` with one of ${names.join(", ") || "`workloads`"}`,
+    )
+  } else {
+    to.fault(
+      "unknown-value",
+      `there is no workload \`${shown(to.text)}\``,
+      `\`workloads\` has ${names.join(", ") || "none"}`,
+    )
+  }
+  return { namespace: "default", name: "unknown", labels: {} }
+}
+
+export function readRequest(field: Field): AskedRequest {
+  known(field, ["protocol", "from", "ip", "port", "sni", "method", "path", "host", "headers", "token"])
+  const text = (name: string): string | undefined => {
+    const inner = field.field(name)
+    if (inner.present && inner.text === undefined) inner.fault("wrong-type", `\`${name}\` must be text`, "quote it")
+    return inner.text
+  }
+  const protocol = text("protocol")
+  if (protocol !== undefined && protocol !== "http" && protocol !== "tcp") {
+    field.field("protocol").fault("unknown-value", `unknown protocol \`${shown(protocol)}\``, "write `http` or `tcp`")
+  }
+  const port = field.field("port")
+  if (port.present && typeof port.value !== "number")
+    port.fault("wrong-type", "`port` must be a number", "write `8080`")
+  const host = field.field("host")
+  const token = readToken(field.field("token"))
+  return definedOnly<AskedRequest>({
+    protocol: protocol === "tcp" ? "tcp" : undefined,
+    from: text("from"),
+    ip: text("ip"),
+    port: typeof port.value === "number" ? port.value : undefined,
+    sni: text("sni"),
+    method: text("method"),
+    path: text("path"),
+    host: host.value === null ? null : text("host"),
+    headers: readHeaders(field.field("headers")),
+    token,
+  })
+}
+
+function readHeaders(field: Field): AskedRequest["headers"] {
+  if (!field.present) return undefined
+  return Object.fromEntries(
+    field.entries.map(([name, { value, text }]) => [
+      name,
+      Array.isArray(value) ? value.map(String) : (text ?? String(value)),
+    ]),
+  )
+}
+
+const TOKEN_FIELDS = ["claims", "expired", "forged", "header", "prefix", "param", "cookie"]
+
+function readToken(field: Field): AskedToken | string | undefined {
+  if (!field.present) return undefined
+  if (field.text !== undefined) return field.text
+  known(field, TOKEN_FIELDS)
+  const flag = (name: string) => (field.field(name).value === true ? true : undefined)
+  return definedOnly<AskedToken>({
+    claims: objectOf(field.field("claims")) as AskedToken["claims"], // YAML of JSON's shape, as the reader makes it
+    expired: flag("expired"),
+    forged: flag("forged"),
+    header: field.field("header").text,
+    prefix: field.field("prefix").text,
+    param: field.field("param").text,
+    cookie: field.field("cookie").text,
+  })
+}
+
+const EXPECTED =
+  "write `allow`, `refuse`, `closed`, a status, or an object with `verdict`, `status`, `stage`, `rule`, `body`"
+
+function readExpectation(field: Field): Expectation {
+  const { value } = field
+  if (value === "allow" || value === "refuse") return { verdict: value }
+  if (value === "closed") return { verdict: "refuse", status: 0 }
+  if (typeof value === "number") return value === 200 ? { verdict: "allow" } : { verdict: "refuse", status: value }
+  if (!isObject(value)) {
+    field.fault(field.present ? "bad-value" : "missing-field", "what is expected is not said", EXPECTED)
+    return {}
+  }
+  known(field, ["verdict", "status", "stage", "rule", "body"])
+  const verdict = field.field("verdict")
+  if (verdict.present && verdict.value !== "allow" && verdict.value !== "refuse") {
+    verdict.fault("unknown-value", `unknown verdict \`${shown(String(verdict.value))}\``, "write `allow` or `refuse`")
+  }
+  const status = field.field("status")
+  if (status.present && typeof status.value !== "number")
+    status.fault("wrong-type", "`status` must be a number", EXPECTED)
+  return definedOnly<Expectation>({
+    verdict: verdict.value === "allow" || verdict.value === "refuse" ? verdict.value : undefined,
+    status: typeof status.value === "number" ? status.value : undefined,
+    stage: field.field("stage").text,
+    rule: field.field("rule").text,
+    body: field.field("body").text,
+  })
+}
+
+/** `GET /admin from cluster.local/ns/foo/sa/sleep`. */
+export function describeRequest({ protocol, from, method = "GET", path = "/", token }: AskedRequest): string {
+  const what = protocol === "tcp" ? "a TCP connection" : `${method} ${path}`
+  const who = from === undefined ? "in plaintext" : `from ${from}`
+  return `${what} ${who}${token === undefined ? "" : " with a token"}`
+}
+
+function objectOf(field: Field): { readonly [name: string]: Claim } {
+  return isObject(field.value) ? (field.value as { readonly [name: string]: Claim }) : {} // values of YAML are JSON's
+}
+
+function definedOnly<T extends object>(values: { readonly [K in keyof T]: T[K] | undefined }): T {
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as T // only those given
+}

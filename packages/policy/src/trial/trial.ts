@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the mesh would do with a request that nobody has sent: the documents compiled for the workload, and `judge` asked
+// as a proxy asks it. Issuers' keys are stood in for, so that a token can be described by its claims.
+
+import { explainAuthorization, type Trace } from "../authorization/explain.js"
+import type { RuleRef } from "../authorization/rule.js"
+import { type Judgement, judge, refusedByMode } from "../judge.js"
+import type { MeshConfig } from "../mesh/config.js"
+import type { EffectiveMode } from "../peer/mode.js"
+import { compile, type Program } from "../program.js"
+import { signedToken, withStandInKeys } from "../proof/stand-in-keys.js"
+import { keysOf } from "../proof/token-rules.js"
+import type { Attributes } from "../request/attributes.js"
+import type { PolicyDocument } from "../resources/document.js"
+import { select } from "../selection/select.js"
+import type { Workload } from "../selection/workload.js"
+import type { Authentication } from "../tokens/authenticate.js"
+import { type AskedRequest, type AskedToken, connectionOf, requestOf } from "./asked.js"
+
+export interface Answer {
+  readonly verdict: "allow" | "refuse"
+  /** The stage that settled it. */
+  readonly stage: Judgement["stage"]
+  /** Of the reply; absent where the application replies, or where the connection is closed without a word. */
+  readonly status: number | undefined
+  readonly body: string | undefined
+  readonly mode: EffectiveMode
+  /** What the token stage said, where the request got so far. */
+  readonly authentication: Authentication | undefined
+  /** What authorization looked at, where the request got so far. */
+  readonly attributes: Attributes | undefined
+  readonly trace: Trace | undefined
+  readonly rule: RuleRef | undefined
+}
+
+export class Trial {
+  readonly program: Program
+  readonly #documents: readonly PolicyDocument[]
+  readonly #workload: Workload
+  readonly #mesh: MeshConfig
+  readonly #now: number
+
+  /** `now` in seconds since the epoch. */
+  constructor(documents: readonly PolicyDocument[], workload: Workload, mesh: MeshConfig, now: number) {
+    this.#documents = documents
+    this.#workload = workload
+    this.#mesh = mesh
+    this.#now = now
+    this.program = compile(withStandInKeys(documents), workload, mesh)
+  }
+
+  ask(asked: AskedRequest): Answer {
+    const connection = connectionOf(asked)
+    const { mode } = this.program.peers.resolve(connection.destinationPort)
+    if (asked.protocol === "tcp") {
+      if (refusedByMode(this.program, connection) !== undefined) return closed(mode)
+      const attributes = { ...connection, remoteIp: connection.sourceIp, http: undefined, token: undefined }
+      return this.#authorized(attributes, mode, undefined)
+    }
+    const host = `${this.#workload.name}.${this.#workload.namespace}`
+    const request = requestOf(asked, host, token => this.#signed(token))
+    const judgement = judge(this.program, connection, request, this.#now)
+    switch (judgement.stage) {
+      case "transport":
+        return closed(mode)
+      case "path":
+      case "internal":
+        return { ...closed(mode), stage: judgement.stage, ...reply(judgement) }
+      case "token":
+        return { ...closed(mode), stage: "token", ...reply(judgement), authentication: judgement.authentication }
+      default:
+        return this.#authorized(judgement.attributes, mode, judgement.authentication)
+    }
+  }
+
+  #authorized(attributes: Attributes, mode: EffectiveMode, authentication: Authentication | undefined): Answer {
+    const trace = explainAuthorization(this.program.authorization, attributes)
+    const refused = trace.verdict === "deny"
+    const answered = refused && attributes.http !== undefined
+    return {
+      verdict: refused ? "refuse" : "allow",
+      stage: trace.stage,
+      status: answered ? 403 : undefined,
+      body: answered ? "RBAC: access denied" : undefined,
+      mode,
+      authentication,
+      attributes,
+      trace,
+      rule: trace.rule,
+    }
+  }
+
+  #signed({ claims, expired, forged }: AskedToken): string {
+    const times = expired ? { exp: this.#now - 3600 } : {}
+    const key = forged ? undefined : this.#keyFor(claims.iss)
+    const token = { place: "", claims: { ...claims, ...times }, expires: !expired && claims.exp === undefined }
+    return signedToken(key === undefined ? token : { ...token, key }, this.#now)
+  }
+
+  /** The stand-in for a key of that issuer. */
+  #keyFor(issuer: unknown): string | undefined {
+    const rules = select("RequestAuthentication", this.#documents, this.#workload, this.#mesh).flatMap(
+      ({ spec }) => spec.jwtRules ?? [],
+    )
+    const own = rules.find(rule => rule.issuer === issuer) ?? rules.find(rule => rule.issuer === undefined)
+    return own && keysOf(own)[0]
+  }
+}
+
+function closed(mode: EffectiveMode): Answer {
+  return {
+    verdict: "refuse",
+    stage: "transport",
+    status: undefined,
+    body: undefined,
+    mode,
+    authentication: undefined,
+    attributes: undefined,
+    trace: undefined,
+    rule: undefined,
+  }
+}
+
+const reply = ({
+  reply: { status, body },
+}: {
+  readonly reply: { readonly status: number; readonly body: string }
+}) => ({
+  status,
+  body,
+})

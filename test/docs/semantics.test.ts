@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// What docs/semantics.md and other pages state as policy tests, run as they stand there.
+
+import { meshConfig, readTests, runTests, validate } from "@merlon/policy"
+import { describe, expect, it } from "vitest"
+import { files, readText, sourceFiles } from "../architecture/tree.js"
+import { blocks } from "./blocks.js"
+
+const mesh = meshConfig()
+const NOW = 1_790_000_000
+
+const stated = files("*.md").flatMap(path =>
+  blocks(readText(path))
+    .filter(({ language }) => language === "policy-test")
+    .map(({ text, line }) => ({ where: `${path}:${line}`, text })),
+)
+
+describe.each(stated)("the policy test at $where", ({ text }) => {
+  const { files: tests, faults } = readTests(text)
+
+  it("can be read", () => {
+    expect(faults.map(({ message }) => message)).toEqual([])
+    expect(tests).toHaveLength(1)
+  })
+
+  const cases = tests.flatMap(test => {
+    const read = test.documents.map(document => validate(document, mesh.names))
+    const faulty = read.flatMap(({ faults }) => faults.map(({ message }) => message))
+    if (faulty.length > 0) throw new Error(faulty.join("\n"))
+    const documents = read.flatMap(({ document }) => document ?? [])
+    const { results, coverage } = runTests(test, documents, mesh, NOW)
+    return [
+      ...results.map(({ test: { name }, differences }) => ({ name, differences })),
+      ...coverage
+        .filter(({ matched }) => matched === 0)
+        .map(({ rule }) => ({ name: `no case meets ${rule.id}`, differences: ["add one"] })),
+    ]
+  })
+  it.each(cases)("$name", ({ differences }) => {
+    expect(differences).toEqual([])
+  })
+})
+
+it("is stated for every stage", () => {
+  expect(stated.length).toBeGreaterThanOrEqual(3)
+})
+
+it("has every heading that a comment cites", () => {
+  const headings = new Set([...readText("docs/semantics.md").matchAll(/^#+ (.+)$/gm)].map(([, heading]) => heading))
+  const cited = sourceFiles().flatMap(path =>
+    [...readText(path).matchAll(/docs\/semantics\.md, "([^"]+)"/g)].map(([, heading]) => ({ path, heading })),
+  )
+  expect(cited.length).toBeGreaterThan(1)
+  expect(cited.filter(({ heading }) => !headings.has(heading ?? ""))).toEqual([])
+})
+
+it("is cited by its headings alone", () => {
+  const numbers = /\b(semantics [0-9]|choice [0-9]|semantics (row|section) [0-9])/i
+  const vague = sourceFiles().filter(
+    path => path !== "test/docs/semantics.test.ts" && numbers.test(readText(path)) && !path.includes("generated"),
+  )
+  expect(vague).toEqual([])
+})
