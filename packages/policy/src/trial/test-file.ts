@@ -177,7 +177,7 @@ function readToken(field: Field): AskedToken | string | undefined {
   known(field, TOKEN_FIELDS)
   const flag = (name: string) => (field.field(name).value === true ? true : undefined)
   return definedOnly<AskedToken>({
-    claims: objectOf(field.field("claims")) as AskedToken["claims"], // YAML of JSON's shape, as the reader makes it
+    claims: objectOf(field.field("claims")),
     expired: flag("expired"),
     forged: flag("forged"),
     header: field.field("header").text,
