@@ -9,6 +9,8 @@ export interface Limits {
   readonly headerBytes: number
   /** Header lines of one message. */
   readonly headerLines: number
+  /** Bytes of all callers together that have not been judged yet; beyond it, who has held most for longest is closed. */
+  readonly unjudgedBytes: number
   /** Requests on one connection that wait for their turn (HTTP/1.1 pipelining). */
   readonly pipelinedRequests: number
   /** Streams open at once on one HTTP/2 connection. */
@@ -39,6 +41,7 @@ export const DEFAULT_LIMITS: Limits = {
   connections: 20_000,
   headerBytes: 64 * 1024,
   headerLines: 200,
+  unjudgedBytes: 64 * 1024 * 1024,
   pipelinedRequests: 16,
   streams: 128,
   pendingRequests: 1_024,

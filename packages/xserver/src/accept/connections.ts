@@ -3,6 +3,8 @@
 // reaches those that stand open. Handlers of all protocols register here and say what draining means for them.
 
 import type { SpiffeId } from "@merlon/policy"
+import { DEFAULT_LIMITS, type Limits } from "../limits.js"
+import { UnjudgedBytes } from "./unjudged-bytes.js"
 
 /** Why a connection is to end: its mode no longer takes it, or the process goes. */
 export type DrainReason = "mode" | "shutdown"
@@ -29,7 +31,13 @@ export interface LiveConnection {
 const AT_ONCE = 500
 
 export class Connections {
+  /** What all of them have sent and nobody has judged yet. */
+  readonly unjudged: UnjudgedBytes
   readonly #live = new Set<LiveConnection>()
+
+  constructor({ unjudgedBytes }: Pick<Limits, "unjudgedBytes"> = DEFAULT_LIMITS) {
+    this.unjudged = new UnjudgedBytes(unjudgedBytes)
+  }
 
   get size(): number {
     return this.#live.size

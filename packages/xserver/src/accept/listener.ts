@@ -188,17 +188,18 @@ export class Listener {
   }
 
   #sniff(socket: Socket, judge: Judge, silent: () => void): void {
-    const { sniffTimeoutMs } = this.#options.limits
-    const sniff = new Sniff(
-      socket,
-      sniffTimeoutMs,
-      (bytes, ended) => judge(socket, bytes, ended),
+    const { limits, connections, meters } = this.#options
+    const sniff: Sniff = new Sniff(socket, {
+      timeoutMs: limits.sniffTimeoutMs,
+      unjudged: connections.unjudged,
+      judge: (bytes, ended) => judge(socket, bytes, ended),
       silent,
-      () => this.#tooSlow(socket),
-      () => {
+      undecided: () => this.#tooSlow(socket),
+      evicted: () => meters.limitHit("unjudgedBytes"),
+      over: () => {
         this.#undecided.delete(sniff)
       },
-    )
+    })
     this.#undecided.add(sniff)
     sniff.start()
   }

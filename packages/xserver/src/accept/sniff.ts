@@ -4,38 +4,38 @@
 // time never decides what a connection is, only that it ends.
 
 import type { Socket } from "node:net"
+import type { UnjudgedBytes, UnjudgedHolder } from "./unjudged-bytes.js"
 
-export class Sniff {
+export interface SniffOptions {
+  readonly timeoutMs: number
+  readonly unjudged: UnjudgedBytes
+  /** How many bytes it wants to be asked again with; undefined once it has taken the socket over. */
+  readonly judge: (bytes: Buffer, ended: boolean) => number | undefined
+  /** Takes over when time is up without a byte. */
+  readonly silent: () => void
+  /** Takes over where there are some, and nobody can tell what they are. */
+  readonly undecided: () => void
+  /** It was closed, because all together hold too much. */
+  readonly evicted: () => void
+  /** Called before any of them takes over, and when the socket is gone. */
+  readonly over: () => void
+}
+
+export class Sniff implements UnjudgedHolder {
   readonly socket: Socket
-  readonly #judge: (bytes: Buffer, ended: boolean) => number | undefined
-  readonly #silent: () => void
-  readonly #undecided: () => void
-  readonly #over: () => void
+  readonly #options: SniffOptions
   readonly #timer: NodeJS.Timeout
+  heldBytes = 0
+  heldSince = 0
   #chunks: Buffer[] = []
   #length = 0
   #wanted = 0
   #ended = false
 
-  /**
-   * `judge` answers how many bytes it wants to be asked again with, or undefined once it has taken the socket over;
-   * `silent` takes over when time is up without a byte, `undecided` where there are some and nobody can tell what they
-   * are; `over` is called before any of them.
-   */
-  constructor(
-    socket: Socket,
-    timeoutMs: number,
-    judge: (bytes: Buffer, ended: boolean) => number | undefined,
-    silent: () => void,
-    undecided: () => void,
-    over: () => void,
-  ) {
+  constructor(socket: Socket, options: SniffOptions) {
     this.socket = socket
-    this.#judge = judge
-    this.#silent = silent
-    this.#undecided = undecided
-    this.#over = over
-    this.#timer = setTimeout(() => this.#timeUp(), timeoutMs)
+    this.#options = options
+    this.#timer = setTimeout(() => this.#timeUp(), options.timeoutMs)
   }
 
   /** What has come so far. */
@@ -54,7 +54,7 @@ export class Sniff {
     if (this.#ended) return
     // The judge may hand the socket to its owner, who must find it quiet and free of our listeners.
     this.#detach()
-    const wanted = this.#judge(this.bytes, false)
+    const wanted = this.#options.judge(this.bytes, false)
     if (wanted === undefined) {
       this.#finish()
       return
@@ -66,6 +66,7 @@ export class Sniff {
   readonly #onData = (chunk: Buffer): void => {
     this.#chunks.push(chunk)
     this.#length += chunk.length
+    this.#options.unjudged.holds(this, this.#length)
     if (this.#length >= this.#wanted) this.reconsider()
   }
 
@@ -73,7 +74,16 @@ export class Sniff {
   readonly #onEnd = (): void => {
     this.#close()
     if (this.#length === 0) this.socket.destroy()
-    else if (this.#judge(this.bytes, true) !== undefined) this.#undecided()
+    else if (this.#options.judge(this.bytes, true) !== undefined) this.#options.undecided()
+  }
+
+  /** All callers together hold too much, and this one most. */
+  evict(): void {
+    this.#chunks = []
+    this.#length = 0
+    this.#close()
+    this.socket.destroy()
+    this.#options.evicted()
   }
 
   readonly #onClose = (): void => {
@@ -82,8 +92,8 @@ export class Sniff {
 
   #timeUp(): void {
     this.#close()
-    if (this.#length === 0) this.#silent()
-    else this.#undecided()
+    if (this.#length === 0) this.#options.silent()
+    else this.#options.undecided()
   }
 
   #close(): void {
@@ -95,7 +105,8 @@ export class Sniff {
     if (this.#ended) return
     this.#ended = true
     clearTimeout(this.#timer)
-    this.#over()
+    this.#options.unjudged.holds(this, 0)
+    this.#options.over()
   }
 
   #attach(): void {

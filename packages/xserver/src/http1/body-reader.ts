@@ -31,6 +31,11 @@ export class BodyReader {
     if (framing.kind === "chunked") this.#decoder().begin()
   }
 
+  /** Memory that an unfinished trailer section takes. */
+  get held(): number {
+    return this.#kind === "chunked" ? (this.#chunked?.held ?? 0) : 0
+  }
+
   get trailers(): HeaderBlock | undefined {
     return this.#kind === "chunked" ? this.#chunked?.trailers : undefined
   }

@@ -48,6 +48,11 @@ export class ChunkedDecoder {
     this.#scanner = new HeadScanner(maxTrailerBytes)
   }
 
+  /** Memory that an unfinished trailer section takes. */
+  get held(): number {
+    return this.#scanner.held
+  }
+
   begin(): void {
     this.#state = "size"
     this.#digits = 0

@@ -5,6 +5,7 @@
 import type { Accepted } from "../accept/accepted.js"
 import type { DrainReason, LiveConnection } from "../accept/connections.js"
 import { connectionHeaders, OWN_HEADERS } from "../accept/forwarded-headers.js"
+import type { UnjudgedHolder } from "../accept/unjudged-bytes.js"
 import { newDecisionId } from "../enforcement/decision-id.js"
 import type { Expiring } from "../http/deadlines.js"
 import { HTTP_FAULTS, type HttpFault } from "../http/fault.js"
@@ -33,7 +34,7 @@ const LINGER_MS = 1_000
 /** How soon the kernel asks a half-closed peer whether it is still there. */
 const PROBE_AFTER_MS = 10_000
 
-export class Downstream implements WireUser, Expiring, LiveConnection {
+export class Downstream implements WireUser, Expiring, LiveConnection, UnjudgedHolder {
   readonly services: Http1Services
   readonly accepted: Accepted
   readonly forwarded: ForwardedConnection
@@ -53,6 +54,8 @@ export class Downstream implements WireUser, Expiring, LiveConnection {
   /** The mode no longer takes what passes here; a request in flight may end, a tunnel would not. */
   #unwelcome = false
   deadline = 0
+  heldBytes = 0
+  heldSince = 0
 
   constructor(services: Http1Services, accepted: Accepted) {
     const { limits, deadlines, connections } = services
@@ -122,6 +125,14 @@ export class Downstream implements WireUser, Expiring, LiveConnection {
     this.destroy()
   }
 
+  /** All callers together hold too much, and this one most. */
+  evict(): void {
+    this.services.meters.limitHit("unjudgedBytes")
+    this.#scanner.reset()
+    this.#backlog = undefined
+    this.destroy()
+  }
+
   destroy(): void {
     this.#wire.socket.destroy()
   }
@@ -168,6 +179,7 @@ export class Downstream implements WireUser, Expiring, LiveConnection {
     this.#phase = "closed"
     this.services.deadlines.unwatch(this)
     this.#leave()
+    this.services.connections.unjudged.holds(this, 0)
     this.#exchange?.abort()
     this.#exchange = undefined
   }
@@ -293,10 +305,16 @@ export class Downstream implements WireUser, Expiring, LiveConnection {
   #feed(bytes: Buffer, from: number, to: number, shared: boolean): void {
     let at = from
     while (at >= 0) at = this.#step(bytes, at, to, shared)
+    this.#countHeld()
     const exchange = this.#exchange
     if (exchange === undefined) return
     exchange.flush()
     if (exchange.full && (this.#phase === "body" || this.#phase === "tunnel")) this.#pauseReading()
+  }
+
+  #countHeld(): void {
+    const held = this.#scanner.held + this.#reader.held + (this.#backlog?.length ?? 0)
+    if (held !== this.heldBytes && this.#phase !== "closed") this.services.connections.unjudged.holds(this, held)
   }
 
   /** Where to go on; -1 once there is nothing to go on with. */

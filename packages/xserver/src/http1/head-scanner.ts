@@ -49,6 +49,11 @@ export class HeadScanner {
     return this.#length > 0
   }
 
+  /** Memory that an unfinished head takes. */
+  get held(): number {
+    return this.#kept?.length ?? 0
+  }
+
   /** Where the bytes after the head begin; -1 where more is needed, -2 where there is a fault. */
   scan(bytes: Buffer, first: number, to: number): number {
     let from = first
@@ -123,8 +128,9 @@ export class HeadScanner {
     if (from === to) return
     const needed = this.#length + to - from
     if (this.#kept === undefined || this.#kept.length < needed) {
-      // Doubling, so that a head sent byte by byte costs no more than its size.
-      const larger = Buffer.allocUnsafeSlow(Math.max(FIRST_CAPACITY, 2 * needed))
+      // Doubling, so that a head sent byte by byte costs no more than its size; but none beyond what it may become.
+      const capacity = Math.min(Math.max(FIRST_CAPACITY, 2 * needed), Math.max(needed, this.#maxBytes))
+      const larger = Buffer.allocUnsafeSlow(capacity)
       this.#kept?.copy(larger, 0, 0, this.#length)
       this.#kept = larger
     }

@@ -40,7 +40,14 @@ export class Metrics {
   #last: Outcome | undefined
   #lastMode: { readonly mode: string; readonly tally: Tally } | undefined
 
-  constructor(mesh: string, sources: { readonly tokenHits: () => number; readonly tokenMisses: () => number }) {
+  constructor(
+    mesh: string,
+    sources: {
+      readonly tokenHits: () => number
+      readonly tokenMisses: () => number
+      readonly unjudgedBytes?: () => number
+    },
+  ) {
     const prefix = `${mesh.replaceAll("-", "_")}_xserver_`
     const registers = [this.registry]
     const counter = (name: string, help: string, ...labelNames: string[]): Counter =>
@@ -93,6 +100,7 @@ export class Metrics {
     }
     read("token_memory_hits", "tokens whose signature was remembered", sources.tokenHits)
     read("token_memory_misses", "tokens whose signature was checked", sources.tokenMisses)
+    read("unjudged_bytes", "bytes that callers have sent and nobody has judged yet", sources.unjudgedBytes ?? (() => 0))
     read("resident_memory_bytes", "resident memory of the process", () => process.memoryUsage.rss())
   }
 

@@ -30,8 +30,8 @@ export interface DataPathOptions {
 export class LocalDataPath implements DataPath {
   readonly #options: DataPathOptions
   readonly #now: () => number
-  readonly #connections = new Connections()
-  readonly #security = new TransportSecurity(this.#connections)
+  readonly #connections: Connections
+  readonly #security: TransportSecurity
   readonly #memory = new TokenMemory()
   readonly #deadlines: Deadlines
   readonly #metrics: Metrics
@@ -49,10 +49,13 @@ export class LocalDataPath implements DataPath {
   constructor(options: DataPathOptions, now: () => number = () => Date.now() / 1_000) {
     this.#options = options
     this.#now = now
+    this.#connections = new Connections(options.limits)
+    this.#security = new TransportSecurity(this.#connections)
     this.#deadlines = new Deadlines(options.limits)
     this.#metrics = new Metrics(options.mesh, {
       tokenHits: () => this.#memory.hits,
       tokenMisses: () => this.#memory.misses,
+      unjudgedBytes: () => this.#connections.unjudged.used,
     })
     if (options.accessLog !== "off") {
       this.#accessLog = new AccessLog(options.accessLog, process.stdout)

@@ -32,8 +32,8 @@ export interface RigOptions {
 export class Rig {
   readonly authority: Authority
   readonly meters = new RecordingMeters()
-  readonly connections = new Connections()
-  readonly security = new TransportSecurity(this.connections)
+  readonly connections: Connections
+  readonly security: TransportSecurity
   readonly gate: Gate
   readonly limits: Limits
   readonly listener: Listener
@@ -45,6 +45,8 @@ export class Rig {
     this.#policies = policies
     this.gate = new Gate(programOf(mode, policies))
     this.limits = { ...DEFAULT_LIMITS, ...limits }
+    this.connections = new Connections(this.limits)
+    this.security = new TransportSecurity(this.connections)
     this.security.swap(authority.material())
     const given = options.handlers?.(this) ?? {}
     const handlers: Handlers = { tcp: serveTcp(this), http1: unexpected, http2: unexpected, ...given }

@@ -38,7 +38,7 @@ export interface RigOptions {
 
 export class Rig {
   readonly meters = new RecordingMeters()
-  readonly connections = new Connections()
+  readonly connections: Connections
   readonly gate: Gate
   readonly #sockets = new Set<Socket>()
   readonly #application: HttpServer | Server
@@ -47,6 +47,7 @@ export class Rig {
   #upstream: Upstream | undefined
 
   private constructor(options: RigOptions) {
+    this.connections = new Connections({ ...DEFAULT_LIMITS, ...options.limits })
     this.#mesh = meshConfig(options.mesh)
     this.gate = new Gate(compile(options.documents ?? [], WORKLOAD, this.#mesh))
     const raw = options.raw
