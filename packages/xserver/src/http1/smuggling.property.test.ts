@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // End to end: whatever a client sends, a Node application behind the gate sees the requests that were judged and let
 // through, in that order, and no others.
+import { METHODS } from "node:http"
 import fc from "fast-check"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { mutated, requestText } from "./testing/messages.js"
 import { eventually, Rig } from "./testing/rig.js"
+
+/** Any token is a method, but a Node application answers 400 to those it does not know, and never tells of them. */
+const READABLE: ReadonlySet<string> = new Set(METHODS)
 
 let rig: Rig
 const seen: string[] = []
@@ -36,7 +40,9 @@ it("lets through what was judged, and nothing inside it", async () => {
       await client.until(({ ended, closed }) => ended || closed)
       await eventually(() => rig.connections.size === 0)
       const allowed = rig.meters.records.flatMap(({ judgement, method }) =>
-        judgement?.verdict === "allow" && "target" in judgement ? [`${method} ${judgement.target}`] : [],
+        judgement?.verdict === "allow" && "target" in judgement && method !== undefined && READABLE.has(method)
+          ? [`${method} ${judgement.target}`]
+          : [],
       )
       const strangers = seen.filter(request => {
         if (request === allowed[0]) return allowed.shift() === undefined
