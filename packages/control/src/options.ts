@@ -42,6 +42,10 @@ export interface ControlPlaneOptions {
     /** PEM, beside the system's own authorities. */
     readonly authorities: string | undefined
     readonly denyPrivateAddresses: boolean
+    /** Issuers on this machine; a mesh on one machine has them there. */
+    readonly allowLoopback: boolean
+    /** How many issuers the policies of one namespace may name; the root namespace as many as there are places. */
+    readonly perNamespace: number
   }
   readonly injection: {
     readonly image: string

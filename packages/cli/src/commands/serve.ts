@@ -74,7 +74,7 @@ export function serveCommand(): Command {
       .addOption(
         option("--max-certificate-ttl <time>", "the longest a workload may ask for", "MAX_CERTIFICATE_TTL")
           .argParser(duration)
-          .default(90 * 24 * 3_600_000, "2160h"),
+          .default(24 * 3_600_000, "24h"),
       )
       .addOption(
         option("--rotation-settle <time>", "shortest phase of a root's rotation", "ROTATION_SETTLE")
@@ -83,8 +83,18 @@ export function serveCommand(): Command {
       )
       .addOption(option("--authority <folder>", "sign with this authority instead of a root of our own", "AUTHORITY"))
       .addOption(option("--jwks-ca <file>", "further authority of issuers' servers, PEM", "JWKS_CA"))
+      .addOption(option("--deny-private-issuers", "fetch no keys from private addresses", "DENY_PRIVATE_ISSUERS"))
       .addOption(
-        option("--deny-private-issuers", "fetch no keys from loopback and private addresses", "DENY_PRIVATE_ISSUERS"),
+        option(
+          "--allow-loopback-issuers",
+          "fetch keys from this machine too, as a local mesh does",
+          "LOOPBACK_ISSUERS",
+        ),
+      )
+      .addOption(
+        option("--max-issuers-per-namespace <n>", "whose keys are fetched for its policies", "MAX_ISSUERS")
+          .argParser(whole(1, 1_000))
+          .default(100),
       )
       // Injection.
       .addOption(option("--image <image>", "of injected proxies", "IMAGE").default(DEFAULT_IMAGE))

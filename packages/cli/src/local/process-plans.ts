@@ -30,6 +30,8 @@ export function controlPlanePlan({ data, mesh, domain, programs, ports }: Contro
     launch: programs.merlond([
       "serve",
       "--embedded",
+      // Everything is on this machine, the issuers of samples and of people's own trials too.
+      "--allow-loopback-issuers",
       ...["--data", data, "--mesh", mesh, "--domain", domain],
       ...["--api-port", String(ports.api), "--mesh-port", String(ports.mesh)],
       ...["--webhook-port", String(ports.webhook), "--health-port", String(ports.health)],

@@ -46,6 +46,8 @@ export interface ServeFlags {
   readonly authority?: string
   readonly jwksCa?: string
   readonly denyPrivateIssuers?: boolean
+  readonly allowLoopbackIssuers?: boolean
+  readonly maxIssuersPerNamespace: number
   readonly image: string
   readonly capture: "redirect" | "service"
   readonly sidecar: "auto" | "native" | "plain"
@@ -206,6 +208,8 @@ function optionsOf(
     keySets: {
       authorities: flags.jwksCa === undefined ? undefined : readAuthorities(flags.jwksCa),
       denyPrivateAddresses: flags.denyPrivateIssuers ?? false,
+      allowLoopback: flags.allowLoopbackIssuers ?? false,
+      perNamespace: flags.maxIssuersPerNamespace,
     },
     injection: {
       image: flags.image,

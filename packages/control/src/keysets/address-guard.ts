@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Addresses that no key set is fetched from. Whoever may write a policy chooses a URL that the control plane then asks
 // for; link-local and metadata services answer anybody on the machine with its credentials, so they are never asked.
-// Private and loopback ranges are where issuers inside a cluster live: allowed, unless the mesh says otherwise.
+// On loopback listen the control plane's own ports and whatever trusts its machine: asked only where the mesh says so, as
+// the local one does. Private ranges are where issuers inside a cluster live: allowed, unless the mesh says otherwise.
 
 import { type Cidr, type IpAddress, parseCidr, parseIp } from "@merlon/policy"
 
 export interface AddressRules {
-  /** Also refuses private, shared and loopback ranges. */
+  /** Also refuses private and shared ranges. */
   readonly denyPrivateAddresses?: boolean
+  readonly allowLoopback?: boolean
 }
 
 interface Block {
@@ -31,8 +33,9 @@ const ALWAYS = blocks({
   "a broadcast or reserved address": ["240.0.0.0/4"],
 })
 
+const LOOPBACK = blocks({ "a loopback address": ["127.0.0.0/8", "::1/128"] })
+
 const PRIVATE = blocks({
-  "a loopback address": ["127.0.0.0/8", "::1/128"],
   "a private address": [
     "10.0.0.0/8",
     "172.16.0.0/12",
@@ -48,12 +51,12 @@ const PRIVATE = blocks({
 /** What kind of address it is, where it must not be asked. */
 export function forbiddenAddress(
   text: string,
-  { denyPrivateAddresses = false }: AddressRules = {},
+  { denyPrivateAddresses = false, allowLoopback = false }: AddressRules = {},
 ): string | undefined {
   const address = parseIp(text)
   // Fails closed: an address that we cannot read (one with a zone is link-local) is not asked.
   if (address === undefined) return "no address that can be checked"
-  const refused = denyPrivateAddresses ? [...ALWAYS, ...PRIVATE] : ALWAYS
+  const refused = [...ALWAYS, ...(allowLoopback ? [] : LOOPBACK), ...(denyPrivateAddresses ? PRIVATE : [])]
   for (const candidate of [address, ...carried(address)]) {
     const hit = refused.find(({ cidr }) => contains(cidr, candidate))
     if (hit !== undefined) return hit.what

@@ -151,7 +151,7 @@ it("carries keys over a restart while the issuer is down", async () => {
     fetch: async () => ({ ok: false, error: "the connection was refused" }),
     clock: new ManualClock(),
   })
-  store.need([rule])
+  store.need([{ rule, namespace: "foo" }])
   await settle()
   expect(store.get(id)).toMatchObject({ jwks: text, keys: 1, error: "the connection was refused" })
   store.close()

@@ -6,6 +6,7 @@ import { ManualClock, settle } from "../observe/testing/manual-clock.js"
 import { type FetchedKeySet, fetchJwks, type KeySetSource } from "./fetch-jwks.js"
 import { goodKeys } from "./fetched-issuer.js"
 import { FetchedKeySets, type FetchedKeySetsOptions } from "./key-set-store.js"
+import type { NeededRule } from "./key-sets.js"
 import { json, jwks, startIssuer, status } from "./testing/issuer.js"
 
 const rule = (issuer: string, more: Partial<JwtRule> = {}): JwtRule => ({
@@ -25,6 +26,8 @@ const open: FetchedKeySets[] = []
 afterEach(() => {
   for (const store of open.splice(0)) store.close()
 })
+
+const inFoo = (rules: readonly JwtRule[]): readonly NeededRule[] => rules.map(rule => ({ rule, namespace: "foo" }))
 
 /** A store whose issuers answer by hand: each fetch waits until the test answers it. */
 function rig(options: Partial<FetchedKeySetsOptions> = {}) {
@@ -57,7 +60,7 @@ function rig(options: Partial<FetchedKeySetsOptions> = {}) {
 describe("refreshing", () => {
   it("fetches at once, then when the keys' lifetime is over", async () => {
     const { clock, pending, changes, store, next } = rig()
-    store.need([rule("a")])
+    store.need(inFoo([rule("a")]))
     const text = jwks("k")
     await next().answer(good(text, 600_000))
     expect(store.get(idOf("a"))).toEqual({
@@ -77,7 +80,7 @@ describe("refreshing", () => {
 
   it("tells of other keys, and keeps the old text where only the spelling differs", async () => {
     const { clock, changes, store, next } = rig()
-    store.need([rule("a")])
+    store.need(inFoo([rule("a")]))
     const text = jwks("k", "l")
     await next().answer(good(text))
     await clock.advance(1_200_000)
@@ -92,14 +95,14 @@ describe("refreshing", () => {
 
   it("spreads refreshes over a tenth of the lifetime", async () => {
     const { clock, store, next } = rig({ random: () => 1 })
-    store.need([rule("a")])
+    store.need(inFoo([rule("a")]))
     await next().answer(good(jwks("k"), 600_000))
     expect(clock.next).toBe(540_000)
   })
 
   it("is not disturbed by a wall clock that is set", async () => {
     const { clock, pending, store, next } = rig()
-    store.need([rule("a")])
+    store.need(inFoo([rule("a")]))
     await next().answer(good(jwks("k"), 600_000))
     clock.setWall(0)
     await clock.advance(599_999)
@@ -113,7 +116,7 @@ describe("refreshing", () => {
 describe("failures", () => {
   it("leave the last good keys in force and are retried ever more slowly, up to five minutes", async () => {
     const { clock, store, next } = rig()
-    store.need([rule("a")])
+    store.need(inFoo([rule("a")]))
     const text = jwks("k")
     await next().answer(good(text))
     await clock.advance(1_200_000)
@@ -131,7 +134,7 @@ describe("failures", () => {
 
   it("of a fetch that throws are failures like others", async () => {
     const { clock, store } = rig({ fetch: () => Promise.reject(new Error("broken")) })
-    store.need([rule("a")])
+    store.need(inFoo([rule("a")]))
     await settle()
     expect(store.get(idOf("a"))).toMatchObject({ jwks: undefined, error: "broken" })
     expect(clock.next).toBe(1_000)
@@ -141,7 +144,7 @@ describe("failures", () => {
 describe("isolation", () => {
   it("lets one hanging issuer delay nobody", async () => {
     const { changes, store, next } = rig()
-    store.need([rule("hangs"), rule("b"), rule("c")])
+    store.need(inFoo([rule("hangs"), rule("b"), rule("c")]))
     const hanging = next()
     await next().answer(good(jwks("k")))
     await next().answer(good(jwks("k")))
@@ -151,18 +154,18 @@ describe("isolation", () => {
 
   it("bounds the fetches at a time", async () => {
     const { pending, store, next } = rig({ maxConcurrentFetches: 2 })
-    store.need(["a", "b", "c"].map(name => rule(name)))
+    store.need(inFoo(["a", "b", "c"].map(name => rule(name))))
     expect(pending).toHaveLength(2)
     await next().answer(bad)
     expect(pending.map(({ source }) => source.issuer)).toEqual(["b", "c"])
   })
 
   it("bounds the key sets, and says so of those beyond", () => {
-    const { pending, store } = rig({ maxKeySets: 1 })
-    store.need([rule("a"), rule("b")])
+    const { pending, store } = rig({ limits: { total: 1 } })
+    store.need(inFoo([rule("a"), rule("b")]))
     expect(pending).toHaveLength(1)
     expect(store.get(idOf("b"))?.error).toBe("more than 1 key sets are needed; remove rules, or raise the limit")
-    store.need([rule("b")])
+    store.need(inFoo([rule("b")]))
     expect(store.get(idOf("b"))?.error).toBeUndefined()
   })
 })
@@ -170,7 +173,9 @@ describe("isolation", () => {
 describe("what is needed", () => {
   it("is asked for once per issuer and URI, with the longest timeout of its rules", () => {
     const { pending, store } = rig()
-    store.need([rule("a", { timeout: "2s" }), rule("a", { timeout: "9s" }), rule("a", { timeout: "1h" }), rule("b")])
+    store.need(
+      inFoo([rule("a", { timeout: "2s" }), rule("a", { timeout: "9s" }), rule("a", { timeout: "1h" }), rule("b")]),
+    )
     expect(pending.map(({ source }) => [source.issuer, source.timeoutMs])).toEqual([
       ["a", 60_000],
       ["b", 5_000],
@@ -179,16 +184,16 @@ describe("what is needed", () => {
 
   it("is not asked for where a rule brings its keys", () => {
     const { pending, store } = rig()
-    store.need([{ issuer: "a", jwks: jwks("k") }])
+    store.need(inFoo([{ issuer: "a", jwks: jwks("k") }]))
     expect(pending).toEqual([])
   })
 
   it("and no longer is, is forgotten: its fetch ends and no timer stays", async () => {
     const { clock, pending, store, next } = rig()
-    store.need([rule("a"), rule("b")])
+    store.need(inFoo([rule("a"), rule("b")]))
     const a = next()
     await next().answer(good(jwks("k")))
-    store.need([])
+    store.need(inFoo([]))
     expect(a.signal.aborted).toBe(true)
     await a.answer(good(jwks("late")))
     expect([store.get(idOf("a")), store.get(idOf("b"))]).toEqual([undefined, undefined])
@@ -199,7 +204,7 @@ describe("what is needed", () => {
 describe("reports of an unknown key", () => {
   async function ready() {
     const parts = rig()
-    parts.store.need([rule("a")])
+    parts.store.need(inFoo([rule("a")]))
     await parts.next().answer(good(jwks("k")))
     return { ...parts, report: () => parts.store.reportUnknownKey(idOf("a")) }
   }
@@ -248,7 +253,7 @@ describe("keys of an earlier life", () => {
     const kept = goodKeys(text, 1_000)
     const persisted = Promise.resolve(new Map(kept === undefined ? [] : [[idOf("a"), kept]]))
     const { changes, store, next } = rig({ persisted })
-    store.need([rule("a")])
+    store.need(inFoo([rule("a")]))
     await settle()
     expect(store.get(idOf("a"))).toMatchObject({ jwks: text, fetchedAt: 1_000 })
     await next().answer(bad)
@@ -260,16 +265,16 @@ describe("keys of an earlier life", () => {
     const kept = goodKeys(jwks("k"), 1_000)
     const { store } = rig({ persisted: Promise.resolve(new Map(kept === undefined ? [] : [[idOf("a"), kept]])) })
     await store.loaded
-    store.need([rule("a")])
+    store.need(inFoo([rule("a")]))
     expect(store.get(idOf("a"))?.keys).toBe(1)
   })
 
   it("come before those of issuers that never answered, where there is no room for all", async () => {
     const kept = goodKeys(jwks("k"), 1_000)
     const persisted = Promise.resolve(new Map(kept === undefined ? [] : [[idOf("z"), kept]]))
-    const { store } = rig({ persisted, maxKeySets: 1 })
+    const { store } = rig({ persisted, limits: { total: 1 } })
     await store.loaded
-    store.need([rule("a"), rule("z")])
+    store.need(inFoo([rule("a"), rule("z")]))
     expect(store.get(idOf("z"))?.keys).toBe(1)
     expect(store.get(idOf("a"))?.error).toContain("more than 1 key sets")
   })
@@ -281,7 +286,7 @@ describe("keys of an earlier life", () => {
         load = resolve
       }),
     })
-    store.need([rule("a")])
+    store.need(inFoo([rule("a")]))
     const text = jwks("new")
     await next().answer(good(text))
     load(new Map([[idOf("a"), goodKeys(jwks("old"), 0) as never]]))
@@ -291,7 +296,7 @@ describe("keys of an earlier life", () => {
 
   it("may be unreadable", async () => {
     const { store, next } = rig({ persisted: Promise.reject(new Error("no cluster")) })
-    store.need([rule("a")])
+    store.need(inFoo([rule("a")]))
     await next().answer(good(jwks("k")))
     expect(store.get(idOf("a"))?.keys).toBe(1)
   })
@@ -299,12 +304,14 @@ describe("keys of an earlier life", () => {
 
 it("follows a real issuer through failure, recovery and rotation", async () => {
   const issuer = await startIssuer(status(500))
-  const store = new FetchedKeySets({ fetch: (source, signal) => fetchJwks(source, signal, { clock: systemClock }) })
+  const store = new FetchedKeySets({
+    fetch: (source, signal) => fetchJwks(source, signal, { clock: systemClock, allowLoopback: true }),
+  })
   open.push(store)
   try {
     const real = { issuer: "real", jwksUri: `${issuer.url}/keys` }
     const state = () => store.get(keySetId(real))
-    store.need([real])
+    store.need(inFoo([real]))
     await vi.waitFor(() => expect(state()?.error).toBe(`${issuer.url}/keys answered 500`))
     const first = jwks("one")
     issuer.answer = json(first)
@@ -316,4 +323,13 @@ it("follows a real issuer through failure, recovery and rotation", async () => {
   } finally {
     await issuer.close()
   }
+})
+
+it("fetches another namespace's keys beside a thousand issuers of one that answer nobody", async () => {
+  const { store, pending } = rig({ limits: { total: 20, perNamespace: 5 }, maxConcurrentFetches: 1_000 })
+  const dead = Array.from({ length: 1_000 }, (_, index) => ({ rule: rule(`dead-${index}`), namespace: "evil" }))
+  store.need([...dead, { rule: rule("live"), namespace: "app" }])
+  expect(pending.map(({ source }) => source.issuer)).toContain("live")
+  expect(pending).toHaveLength(6)
+  expect(store.get(keySetId(rule("dead-5")))?.error).toContain("the namespace `evil` names more than 5 key sets")
 })

@@ -2,13 +2,20 @@
 // The keys of all issuers that rules need, fetched in the background. Each issuer has its own timers and its own
 // fetches; none waits for another. What was good in an earlier life is in force until the issuer has answered.
 
-import { durationMilliseconds, type JwtRule, keySetId } from "@merlon/policy"
+import { durationMilliseconds, type JwtRule, keySetId, meshNames } from "@merlon/policy"
 import { type Clock, systemClock } from "../observe/clock.js"
 import type { FetchedKeySet, KeySetSource } from "./fetch-jwks.js"
 import { FetchSlots } from "./fetch-slots.js"
 import { FetchedIssuer, type GoodKeys, type KeySetSurroundings } from "./fetched-issuer.js"
-import type { KeySetState, KeySets } from "./key-sets.js"
+import { type ShareLimits, shareKeySets } from "./key-set-shares.js"
+import type { KeySetState, KeySets, NeededRule } from "./key-sets.js"
 
+export const KEY_SETS_PER_NAMESPACE = 100
+const DEFAULT_LIMITS: ShareLimits = {
+  total: 1_000,
+  perNamespace: KEY_SETS_PER_NAMESPACE,
+  rootNamespace: meshNames().rootNamespace,
+}
 const DEFAULT_TIMEOUT = 5_000
 /** A place among the fetches is not held longer than this, whatever a rule asks for. */
 const LONGEST_TIMEOUT = 60_000
@@ -19,7 +26,7 @@ export interface FetchedKeySetsOptions {
   readonly persisted?: Promise<ReadonlyMap<string, GoodKeys>>
   readonly clock?: Clock
   readonly random?: () => number
-  readonly maxKeySets?: number
+  readonly limits?: Partial<ShareLimits>
   readonly maxConcurrentFetches?: number
   /** After each attempt, with its error where it failed. */
   readonly attempted?: (id: string, error: string | undefined) => void
@@ -29,17 +36,17 @@ export class FetchedKeySets implements KeySets {
   /** When the keys of an earlier life are in force. Who sends keys to proxies before that takes theirs away. */
   readonly loaded: Promise<void>
   readonly #issuers = new Map<string, FetchedIssuer>()
-  /** Ids beyond the limit: never fetched, but not silently. */
-  readonly #refused = new Set<string>()
+  /** Ids beyond the limits, with the reason: never fetched, but not silently. */
+  #refused: ReadonlyMap<string, string> = new Map()
   readonly #listeners = new Set<(id: string, change: { readonly jwks: boolean }) => void>()
   readonly #around: KeySetSurroundings
-  readonly #maxKeySets: number
+  readonly #limits: ShareLimits
   #persisted: ReadonlyMap<string, GoodKeys> = new Map()
   #needed = false
 
   constructor(options: FetchedKeySetsOptions) {
     const { fetch, persisted, clock = systemClock, random = Math.random } = options
-    this.#maxKeySets = options.maxKeySets ?? 1_000
+    this.#limits = { ...DEFAULT_LIMITS, ...options.limits }
     this.#around = {
       clock,
       random,
@@ -58,33 +65,43 @@ export class FetchedKeySets implements KeySets {
   }
 
   /** INVARIANT: call it with the rules of all policies at once; what is missing here is forgotten, keys included. */
-  need(rules: Iterable<JwtRule>): void {
+  need(rules: Iterable<NeededRule>): void {
     const needed = new Map<string, KeySetSource>()
-    for (const rule of rules) {
+    const byNamespace = new Map<string, string[]>()
+    for (const { rule, namespace } of rules) {
       if (rule.jwks !== undefined) continue
       const id = keySetId(rule)
       const timeoutMs = Math.max(needed.get(id)?.timeoutMs ?? 0, timeoutOf(rule))
       needed.set(id, { issuer: rule.issuer, jwksUri: rule.jwksUri, timeoutMs })
+      const named = byNamespace.get(namespace)
+      if (named === undefined) byNamespace.set(namespace, [id])
+      else named.push(id)
     }
     this.#needed = true
+    for (const [namespace, ids] of byNamespace) byNamespace.set(namespace, this.#provenFirst(ids))
+    const { admitted, refused } = shareKeySets(byNamespace, this.#limits)
+    this.#refused = refused
     for (const [id, issuer] of this.#issuers) {
-      if (needed.has(id)) continue
+      if (admitted.has(id)) continue
       issuer.close()
       this.#issuers.delete(id)
       this.#changed(id, { jwks: true })
     }
-    this.#refused.clear()
-    // Those that once had keys first: whoever names issuers that answer nobody must not push out those that do.
-    const proven = [...needed].filter(([id]) => this.#persisted.has(id))
-    for (const [id, source] of [...proven, ...needed]) this.#keep(id, source)
+    for (const [id, source] of needed) if (admitted.has(id)) this.#keep(id, source)
     this.#forgetPersisted()
+  }
+
+  /** Those that have or once had keys: a namespace's new issuers that answer nobody do not push out its old ones. */
+  #provenFirst(ids: readonly string[]): string[] {
+    const isProven = (id: string): boolean => this.#persisted.has(id) || this.#issuers.get(id)?.state.jwks !== undefined
+    return [...ids.filter(isProven), ...ids.filter(id => !isProven(id))]
   }
 
   get(id: string): KeySetState | undefined {
     const issuer = this.#issuers.get(id)
     if (issuer !== undefined) return issuer.state
-    if (!this.#refused.has(id)) return undefined
-    const error = `more than ${this.#maxKeySets} key sets are needed; remove rules, or raise the limit`
+    const error = this.#refused.get(id)
+    if (error === undefined) return undefined
     return { id, jwks: undefined, keys: 0, fetchedAt: undefined, nextFetchAt: undefined, error }
   }
 
@@ -119,10 +136,6 @@ export class FetchedKeySets implements KeySets {
     const issuer = this.#issuers.get(id)
     if (issuer !== undefined) {
       issuer.timeoutMs = source.timeoutMs
-      return
-    }
-    if (this.#issuers.size >= this.#maxKeySets) {
-      this.#refused.add(id)
       return
     }
     const kept = this.#persisted.get(id)

@@ -15,9 +15,15 @@ export interface KeySetState {
   readonly error: string | undefined
 }
 
+/** A rule, and the namespace whose share of all key sets it is counted to. */
+export interface NeededRule {
+  readonly rule: JwtRule
+  readonly namespace: string
+}
+
 export interface KeySets {
   /** The rules whose keys are needed now; what no rule needs any more is forgotten. */
-  need(rules: Iterable<JwtRule>): void
+  need(rules: Iterable<NeededRule>): void
   get(id: string): KeySetState | undefined
   /** A proxy met a token that names a key we did not send. Fetches again, but not for everyone who asks. */
   reportUnknownKey(id: string): void

@@ -133,18 +133,20 @@ async function goingNamespaces(client: KubernetesClient, logger: Logger): Promis
 }
 
 function keySetsOf(
-  { issuers, tracer, keysAttempted }: KnowledgeOptions,
+  { issuers, mesh, tracer, keysAttempted }: KnowledgeOptions,
   persisted: ReturnType<KeySetPersistence["load"]>,
 ): FetchedKeySets {
-  const { authorities, denyPrivateAddresses } = issuers
+  const { authorities, denyPrivateAddresses, allowLoopback, perNamespace } = issuers
   return new FetchedKeySets({
     persisted,
+    limits: { perNamespace, rootNamespace: mesh.names.rootNamespace },
     attempted: keysAttempted,
     fetch: (source, signal) =>
       traced(tracer, "fetch keys", { issuer: source.issuer ?? source.jwksUri ?? "" }, async span => {
         const fetched = await fetchJwks(source, signal, {
           clock: systemClock,
           denyPrivateAddresses,
+          allowLoopback,
           ...(authorities === undefined ? {} : { caBundle: authorities }),
         })
         if (!fetched.ok) span.fail(fetched.error)

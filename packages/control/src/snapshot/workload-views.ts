@@ -3,11 +3,11 @@
 // a burst of changes makes one revision. INVARIANT: no view exists before `begin`, which is called when everything
 // stored has been read: a view without a policy that only has not arrived yet would admit what it refuses.
 
-import type { JwtRule, MeshConfig } from "@merlon/policy"
+import type { MeshConfig } from "@merlon/policy"
 import { encodeProxyResource, type MeshSpec, resourceNames, type VersionedResource } from "@merlon/xds"
 import type { TrustSource } from "../authority/trust-source.js"
 import { trustVersion } from "../authority/trust-version.js"
-import type { KeySets } from "../keysets/key-sets.js"
+import type { KeySets, NeededRule } from "../keysets/key-sets.js"
 import { contentVersion } from "../policies/canonical-json.js"
 import {
   isSecurityPolicy,
@@ -201,10 +201,10 @@ export class WorkloadViews implements ProxyViews {
     if (reselected.size > 0) for (const listener of [...this.#selectionListeners]) listener(reselected)
   }
 
-  *#rules(): Iterable<JwtRule> {
-    for (const { document } of this.#shelf.values()) {
+  *#rules(): Iterable<NeededRule> {
+    for (const { document, namespace } of this.#shelf.values()) {
       if (document.kind !== "RequestAuthentication") continue
-      for (const rule of document.spec.jwtRules ?? []) if (rule.jwks === undefined) yield rule
+      for (const rule of document.spec.jwtRules ?? []) if (rule.jwks === undefined) yield { rule, namespace }
     }
   }
 

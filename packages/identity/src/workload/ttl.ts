@@ -9,7 +9,8 @@ export interface TtlLimits {
 
 const HOUR = 3_600_000
 
-export const DEFAULT_TTL_LIMITS: TtlLimits = { defaultMs: 24 * HOUR, maxMs: 90 * 24 * HOUR, minMs: 60_000 }
+/** A stolen key is good for as long as its certificate; whoever runs a mesh may allow more, a workload may not. */
+export const DEFAULT_TTL_LIMITS: TtlLimits = { defaultMs: 24 * HOUR, maxMs: 24 * HOUR, minMs: 60_000 }
 
 export type TtlResult = { readonly ok: true; readonly ttlMs: number } | { readonly ok: false; readonly message: string }
 

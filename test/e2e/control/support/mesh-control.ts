@@ -70,7 +70,7 @@ export async function startMeshControl(): Promise<MeshControl> {
       rotationSettleMs: HOUR,
       folder: undefined,
     },
-    keySets: { authorities: undefined, denyPrivateAddresses: false },
+    keySets: { authorities: undefined, denyPrivateAddresses: false, allowLoopback: true, perNamespace: 100 },
     injection: { image: "merlon", capture: "service", controlPlane: "127.0.0.1:15012", nativeSidecar: false },
     traces: undefined,
     logger: pino({ level: "silent" }),

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The surroundings of the views, driven by a test: time, trust, key sets.
 
-import { type JwtRule, keySetId } from "@merlon/policy"
+import { keySetId } from "@merlon/policy"
 import type { TrustSpec } from "@merlon/xds"
 import type { TrustSource } from "../../authority/trust-source.js"
-import type { KeySetState, KeySets } from "../../keysets/key-sets.js"
+import type { KeySetState, KeySets, NeededRule } from "../../keysets/key-sets.js"
 import type { Scheduler } from "../burst.js"
 
 export class HandScheduler implements Scheduler {
@@ -65,8 +65,8 @@ export class HandKeySets implements KeySets {
   readonly #jwks = new Map<string, string>()
   readonly #listeners = new Set<(id: string, change: { readonly jwks: boolean }) => void>()
 
-  need(rules: Iterable<JwtRule>): void {
-    this.needed.push([...rules].map(keySetId))
+  need(rules: Iterable<NeededRule>): void {
+    this.needed.push([...rules].map(({ rule }) => keySetId(rule)))
   }
 
   get(id: string): KeySetState | undefined {

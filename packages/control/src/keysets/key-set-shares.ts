@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whose key sets are fetched where more are named than there are places for. Each namespace has a quota, and places are
+// given out in turns, one to each namespace that still wants one: whoever names a thousand dead issuers takes places from
+// nobody but itself.
+
+export interface Shares {
+  readonly admitted: ReadonlySet<string>
+  /** By id: why it is not fetched. */
+  readonly refused: ReadonlyMap<string, string>
+}
+
+export interface ShareLimits {
+  readonly total: number
+  readonly perNamespace: number
+  /** Its operators are those of the mesh: no quota. */
+  readonly rootNamespace: string
+}
+
+/** `wanted`: ids by namespace; of one namespace in the order in which it is to have them. */
+export function shareKeySets(
+  wanted: ReadonlyMap<string, Iterable<string>>,
+  { total, perNamespace, rootNamespace }: ShareLimits,
+): Shares {
+  const admitted = new Set<string>()
+  const refused = new Map<string, string>()
+  const queues: string[][] = []
+  for (const [namespace, ids] of wanted) {
+    const all = [...new Set(ids)]
+    const quota = namespace === rootNamespace ? all.length : perNamespace
+    queues.push(all.slice(0, quota))
+    const error = `the namespace \`${namespace}\` names more than ${perNamespace} key sets; remove rules, or let an operator raise the quota`
+    for (const id of all.slice(quota)) refused.set(id, error)
+  }
+  for (let turn = 0; queues.some(queue => turn < queue.length); turn++) {
+    for (const queue of queues) {
+      const id = queue[turn]
+      if (id === undefined) continue
+      if (admitted.has(id) || admitted.size < total) admitted.add(id)
+      else refused.set(id, `more than ${total} key sets are needed; remove rules, or raise the limit`)
+    }
+  }
+  // What one namespace may not have another may have for both.
+  for (const id of admitted) refused.delete(id)
+  return { admitted, refused }
+}
