@@ -24,6 +24,22 @@ const COMMON: BuildOptions & { metafile: true } = {
   metafile: true,
 }
 
+const TABLES = "packages/cluster/generated"
+
+/** Tables that our source reads from files go along as texts, which cost nothing until one is parsed. */
+const tablesInside: Plugin = {
+  name: "tables-inside",
+  setup(plugin) {
+    plugin.onLoad({ filter: /packages\/cluster\/src\/kinds\/data\.ts$/ }, () => {
+      const tables = readdirSync(TABLES).map(file => [file, readFileSync(join(TABLES, file), "utf8")])
+      const contents = `import { once } from "../lazy.js"
+const tables = ${JSON.stringify(Object.fromEntries(tables))}
+export const table = name => once(() => JSON.parse(tables[name + ".json"]))`
+      return { contents, loader: "js", resolveDir: "packages/cluster/src/kinds" }
+    })
+  },
+}
+
 const PREBUILDS = "node_modules/classic-level/prebuilds"
 const SYSTEMS = /^(linux|darwin)-/
 
@@ -31,6 +47,7 @@ export async function bundlePrograms(outdir: string): Promise<Metafile> {
   const { metafile } = await build({
     ...COMMON,
     entryPoints: ["merlond", "merlonctl", "local/leash"].map(name => `packages/cli/src/${name}.ts`),
+    plugins: [tablesInside],
     outdir,
     splitting: true,
     format: "esm",
@@ -73,6 +90,6 @@ export async function bundleScript(outfile: string): Promise<void> {
     format: "cjs",
     banner: { js: 'const $url=require("node:url").pathToFileURL(process.execPath).href;' },
     define: { "import.meta.url": "$url" },
-    plugins: [storeFromAsset],
+    plugins: [storeFromAsset, tablesInside],
   })
 }

@@ -4,7 +4,7 @@
 // already there are left as they are.
 
 import { randomUUID } from "node:crypto"
-import { bootstrapRoles } from "./kinds/generated/roles.js"
+import { table } from "./kinds/data.js"
 import { metaOf } from "./meta/object-meta.js"
 import { keyOf } from "./registry/kind.js"
 import type { Registry } from "./registry/registry.js"
@@ -30,7 +30,7 @@ export async function bootstrap(registry: Registry): Promise<void> {
   }
   const components = catalog.builtin("", "v1", "componentstatuses")
   await ensure(registry, components.decode(component).object, "componentstatuses", "")
-  for (const role of bootstrapRoles) {
+  for (const role of table<readonly JsonObject[]>("roles")()) {
     const plural = `${asString(role.kind).toLowerCase()}s`
     const kind = catalog.builtin("rbac.authorization.k8s.io", "v1", plural)
     await ensure(registry, kind.decode(role).object, plural, "rbac.authorization.k8s.io")

@@ -4,64 +4,64 @@
 // their handling differs (unconditional update, creation by update, generation, answer to delete).
 
 import { createHash } from "node:crypto"
-import { rawResources } from "./generated/resources.js"
+import { table } from "./data.js"
 import { type StructNode, typeNamed } from "./type-table.js"
 
 export interface RawResource {
-  name: string
-  singularName: string
-  namespaced: boolean
-  kind: string
-  verbs: string[]
-  shortNames?: string[]
-  categories?: string[]
-  group: string
-  version: string
-  type: string
-  responseGroup?: string
-  responseVersion?: string
+  readonly name: string
+  readonly singularName: string
+  readonly namespaced: boolean
+  readonly kind: string
+  readonly verbs: string[]
+  readonly shortNames?: string[]
+  readonly categories?: string[]
+  readonly group: string
+  readonly version: string
+  readonly type: string
+  readonly responseGroup?: string
+  readonly responseVersion?: string
 }
 
 export interface Subresource {
-  name: string
-  kind: string
-  verbs: readonly string[]
-  responseGroup?: string
-  responseVersion?: string
-  type: string
+  readonly name: string
+  readonly kind: string
+  readonly verbs: readonly string[]
+  readonly responseGroup?: string
+  readonly responseVersion?: string
+  readonly type: string
 }
 
 export interface Traits {
-  unconditionalUpdate: boolean
-  createOnUpdate: boolean
-  generation: boolean
-  returnDeleted: boolean
+  readonly unconditionalUpdate: boolean
+  readonly createOnUpdate: boolean
+  readonly generation: boolean
+  readonly returnDeleted: boolean
 }
 
 /** What requests are served with, whether built in or defined by a CRD. */
 export interface ResourceInfo {
-  group: string
-  version: string
-  apiVersion: string
-  plural: string
-  singular: string
-  kind: string
-  listKind: string
-  namespaced: boolean
-  verbs: readonly string[]
-  shortNames: readonly string[]
-  categories: readonly string[]
-  subresources: readonly Subresource[]
-  storageHash: string
+  readonly group: string
+  readonly version: string
+  readonly apiVersion: string
+  readonly plural: string
+  readonly singular: string
+  readonly kind: string
+  readonly listKind: string
+  readonly namespaced: boolean
+  readonly verbs: readonly string[]
+  readonly shortNames: readonly string[]
+  readonly categories: readonly string[]
+  readonly subresources: readonly Subresource[]
+  readonly storageHash: string
   /** All objects of the resource live under this prefix. */
-  prefix: string
-  traits: Traits
+  readonly prefix: string
+  readonly traits: Traits
 }
 
 export interface BuiltinResource extends ResourceInfo {
-  type: StructNode
+  readonly type: StructNode
   /** Virtual resources, such as reviews, store nothing. */
-  virtual: boolean
+  readonly virtual: boolean
 }
 
 const createOnUpdate = new Set(
@@ -102,14 +102,18 @@ export function storageVersionHash(group: string, version: string, kind: string)
 const storedAs: Record<string, [string, string]> = { Event: ["", "v1"], HorizontalPodAutoscaler: ["autoscaling", "v2"] }
 
 function build(): BuiltinResource[] {
+  const rawResources = table<readonly RawResource[]>("resources")()
   const subresources = new Map<string, Subresource[]>()
   for (const raw of rawResources) {
     const slash = raw.name.indexOf("/")
     if (slash < 0) continue
     const key = `${raw.group}/${raw.version}/${raw.name.slice(0, slash)}`
-    const sub: Subresource = { name: raw.name.slice(slash + 1), kind: raw.kind, verbs: raw.verbs, type: raw.type }
-    if (raw.responseGroup !== undefined) sub.responseGroup = raw.responseGroup
-    if (raw.responseVersion !== undefined) sub.responseVersion = raw.responseVersion
+    const { responseGroup, responseVersion, kind, verbs, type } = raw
+    const sub: Subresource = {
+      ...{ name: raw.name.slice(slash + 1), kind, verbs, type },
+      ...(responseGroup === undefined ? {} : { responseGroup }),
+      ...(responseVersion === undefined ? {} : { responseVersion }),
+    }
     subresources.set(key, [...(subresources.get(key) ?? []), sub])
   }
   return rawResources

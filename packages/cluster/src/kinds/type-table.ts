@@ -4,29 +4,44 @@
 // every field what decoding, defaulting, patching, applying and documenting need to know. Resolution is lazy, since
 // types such as JSONSchemaProps contain themselves.
 
-import { rawTypes } from "./generated/types.js"
+import { table } from "./data.js"
 
+/** A field as the generator writes it: short keys, because there are thousands. */
 export interface RawField {
-  j: string
-  t: string
-  o?: number
-  p?: number
-  d?: string
-  ps?: string
-  pk?: string
-  lt?: string
-  lk?: string[]
-  st?: string
-  def?: string
-  req?: number
+  /** JSON name; empty when the fields of the type are inlined. */
+  readonly j: string
+  /** Type expression: string, int32, []T, map[string]T, *T, @full.name. */
+  readonly t: string
+  /** 1: omitempty, 2: omitzero, 3: both. */
+  readonly o?: number
+  /** Protobuf field number. */
+  readonly p?: number
+  /** Patch strategy and merge key. */
+  readonly ps?: string
+  readonly pk?: string
+  /** List type, list map keys, struct or map type. */
+  readonly lt?: string
+  readonly lk?: readonly string[]
+  readonly st?: string
+  /** Declared default, as JSON. */
+  readonly def?: string
+  readonly req?: number
 }
 
 export interface RawTypeDef {
-  go: string
-  d?: string
-  f?: RawField[]
-  u?: string
-  st?: string
+  readonly go: string
+  readonly f?: readonly RawField[]
+  /** The underlying type of a named non-struct type. */
+  readonly u?: string
+  readonly st?: string
+}
+
+const types = table<Readonly<Record<string, RawTypeDef>>>("types")
+/** By type and field; the type's own stands under the empty name. */
+const docs = table<Readonly<Record<string, Readonly<Record<string, string>>>>>("docs")
+
+function docOf(type: string, field: string): string {
+  return docs()[type]?.[field] ?? ""
 }
 
 export type Special =
@@ -51,33 +66,33 @@ export type TypeNode =
   | StructNode
 
 export interface StructNode {
-  kind: "struct"
-  go: string
+  readonly kind: "struct"
+  readonly go: string
   /** Full name as OpenAPI spells it, such as io.k8s.api.core.v1.Pod. */
-  name: string
+  readonly name: string
   /** Go's bare type name, as unmarshalling errors spell it. */
-  short: string
-  doc: string
-  atomic: boolean
+  readonly short: string
+  readonly doc: string
+  readonly atomic: boolean
   readonly fields: readonly FieldDef[]
   readonly byName: ReadonlyMap<string, FieldDef>
 }
 
 export interface FieldDef {
-  name: string
+  readonly name: string
   readonly type: TypeNode
-  typeText: string
-  omitEmpty: boolean
-  omitZero: boolean
-  wire: number
-  doc: string
-  patchStrategy: readonly string[]
-  patchMergeKey: string
-  listType: string
-  listMapKeys: readonly string[]
-  atomic: boolean
-  declaredDefault: string | undefined
-  required: boolean
+  readonly typeText: string
+  readonly omitEmpty: boolean
+  readonly omitZero: boolean
+  readonly wire: number
+  readonly doc: string
+  readonly patchStrategy: readonly string[]
+  readonly patchMergeKey: string
+  readonly listType: string
+  readonly listMapKeys: readonly string[]
+  readonly atomic: boolean
+  readonly declaredDefault: string | undefined
+  readonly required: boolean
 }
 
 const META = "io.k8s.apimachinery.pkg.apis.meta.v1"
@@ -105,11 +120,11 @@ export function typeNamed(name: string): StructNode {
 }
 
 export function knownType(name: string): boolean {
-  return Object.hasOwn(rawTypes, name)
+  return Object.hasOwn(types(), name)
 }
 
 export function typeNames(): string[] {
-  return Object.keys(rawTypes)
+  return Object.keys(types())
 }
 
 export const objectMetaType = (): StructNode => typeNamed(`${META}.ObjectMeta`)
@@ -118,7 +133,7 @@ export const schemaPropsType = (): StructNode => typeNamed(`${CRD}.JSONSchemaPro
 function namedType(name: string): TypeNode {
   const known = structs.get(name)
   if (known !== undefined) return known
-  const raw = rawTypes[name]
+  const raw = types()[name]
   if (raw === undefined) return { kind: "any", go: "interface {}" }
   const special = specials[name]
   const node: TypeNode =
@@ -173,7 +188,6 @@ class Struct implements StructNode {
   readonly kind = "struct"
   readonly go: string
   readonly short: string
-  readonly doc: string
   readonly atomic: boolean
   #fields: readonly FieldDef[] | undefined
   #byName: ReadonlyMap<string, FieldDef> | undefined
@@ -184,12 +198,15 @@ class Struct implements StructNode {
   ) {
     this.go = raw.go
     this.short = raw.go.slice(raw.go.indexOf(".") + 1)
-    this.doc = raw.d ?? ""
     this.atomic = raw.st === "atomic"
   }
 
+  get doc(): string {
+    return docOf(this.name, "")
+  }
+
   get fields(): readonly FieldDef[] {
-    this.#fields ??= (this.raw.f ?? []).flatMap(expand)
+    this.#fields ??= (this.raw.f ?? []).flatMap(field => expand(this.name, field))
     return this.#fields
   }
 
@@ -205,7 +222,6 @@ class Field implements FieldDef {
   readonly omitEmpty: boolean
   readonly omitZero: boolean
   readonly wire: number
-  readonly doc: string
   readonly patchStrategy: readonly string[]
   readonly patchMergeKey: string
   readonly listType: string
@@ -215,13 +231,15 @@ class Field implements FieldDef {
   readonly required: boolean
   #type: TypeNode | undefined
 
-  constructor(raw: RawField) {
+  constructor(
+    readonly owner: string,
+    raw: RawField,
+  ) {
     this.name = raw.j
     this.typeText = raw.t
     this.omitEmpty = ((raw.o ?? 0) & 1) === 1
     this.omitZero = ((raw.o ?? 0) & 2) === 2
     this.wire = raw.p ?? 0
-    this.doc = raw.d ?? ""
     this.patchStrategy = raw.ps === undefined ? [] : raw.ps.split(",")
     this.patchMergeKey = raw.pk ?? ""
     this.listType = raw.lt ?? ""
@@ -231,6 +249,10 @@ class Field implements FieldDef {
     this.required = raw.req === 1
   }
 
+  get doc(): string {
+    return docOf(this.owner, this.name)
+  }
+
   get type(): TypeNode {
     this.#type ??= resolveType(this.typeText)
     return this.#type
@@ -238,13 +260,8 @@ class Field implements FieldDef {
 }
 
 /** Inlined structs give their fields to the outer one; on the wire they stay a message of their own. */
-export interface InlineWire {
-  wire: number
-  fields: readonly FieldDef[]
-}
-
-function expand(raw: RawField): FieldDef[] {
-  if (raw.j !== "") return [new Field(raw)]
+function expand(owner: string, raw: RawField): FieldDef[] {
+  if (raw.j !== "") return [new Field(owner, raw)]
   const inner = resolveType(raw.t.replace(/^\*/, ""))
   return inner.kind === "struct" ? [...inner.fields] : []
 }
@@ -252,7 +269,7 @@ function expand(raw: RawField): FieldDef[] {
 /** The protobuf view of a struct: inlined structs with a number are messages, TypeMeta has none. */
 export function wireFields(node: StructNode): Map<number, FieldDef | StructNode> {
   const out = new Map<number, FieldDef | StructNode>()
-  for (const raw of rawTypes[node.name]?.f ?? []) {
+  for (const raw of types()[node.name]?.f ?? []) {
     if (raw.j !== "") {
       const field = node.byName.get(raw.j)
       if (field !== undefined && field.wire > 0) out.set(field.wire, field)

@@ -9,6 +9,7 @@ import { eventFromEventsGroup, eventToEventsGroup, scalerFromV1, scalerToV1 } fr
 import { type BuiltinResource, builtinResources } from "../kinds/resource-table.js"
 import { typeNamed } from "../kinds/type-table.js"
 import { nameCheckOf, ruleOf } from "../kinds/validation/by-kind.js"
+import { once } from "../lazy.js"
 import { applyTypeOf } from "../patch/apply/apply-type.js"
 import { crdDefaults } from "../schema/crd.js"
 import { builtinColumns } from "../table/builtin-columns.js"
@@ -116,7 +117,7 @@ export function builtinKind(info: BuiltinResource): Kind {
     },
     applyType: applyTypeOf(type),
     empty: ordered(normalize({})),
-    columns: builtinColumns(kind),
+    columns: once(() => builtinColumns(kind)),
     deprecation: behaviour.deprecation,
   }
   if (info.subresources.some(sub => sub.name === "scale"))

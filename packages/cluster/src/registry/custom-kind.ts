@@ -6,6 +6,7 @@ import { plain } from "../kinds/behaviours/by-kind.js"
 import { DecodeError, decode } from "../kinds/codec.js"
 import { type ResourceInfo, type Subresource, storageVersionHash } from "../kinds/resource-table.js"
 import { objectMetaType } from "../kinds/type-table.js"
+import { once } from "../lazy.js"
 import { type FieldError, invalid } from "../meta/field-error.js"
 import { subdomainErrors } from "../meta/names.js"
 import { finalizerWarnings, metaOf } from "../meta/object-meta.js"
@@ -179,7 +180,7 @@ function customKind(crd: JsonObject, version: JsonObject): CustomKind {
     unsupportedField: field => `field label not supported: ${field}`,
     applyType: customApplyType(schema),
     empty: { apiVersion: info.apiVersion, kind: info.kind },
-    columns: customColumns(version),
+    columns: once(() => customColumns(version)),
     deprecation: deprecationOf(crd, version, info),
   }
   if (isObject(scale)) built.scale = scalePaths(scale)

@@ -53,7 +53,8 @@ export interface Kind {
   unsupportedField(path: string): string
   applyType: ApplyType
   empty: JsonObject
-  columns: readonly Column[]
+  /** Made when a table is asked for: they carry the documentation of fields. */
+  columns(): readonly Column[]
   /** Shown to every caller of the version. */
   deprecation: string | undefined
 }

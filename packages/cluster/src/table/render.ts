@@ -26,7 +26,7 @@ export interface TableParts {
 
 export function renderTable(kind: Kind, parts: TableParts): JsonObject {
   const rows = parts.objects.map((object): JsonObject => {
-    const cells: Json[] = kind.columns.map(column => column.cell(object, parts.now))
+    const cells: Json[] = kind.columns().map(column => column.cell(object, parts.now))
     const attached =
       parts.includeObject === "None"
         ? null
@@ -41,7 +41,7 @@ export function renderTable(kind: Kind, parts: TableParts): JsonObject {
     apiVersion: `meta.k8s.io/${parts.version}`,
     metadata: parts.metadata,
     columnDefinitions: parts.withColumns
-      ? kind.columns.map(
+      ? kind.columns().map(
           ({ name, type, format, description, priority }): JsonObject => ({
             name,
             type,

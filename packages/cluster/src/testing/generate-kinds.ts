@@ -2,8 +2,10 @@
 //
 // Derives the tables of built-in kinds from the Go sources of Kubernetes (Apache-2.0): field order, JSON names, wire
 // numbers, merge keys, list types, documentation and the resources of each group version.
-// Usage: tsx generate-kinds.ts GOMODULES, a folder that holds the unpacked modules k8s.io/{api,apimachinery,...}@version.
+// Usage: `npm run generate:kinds -- GOMODULES`, a folder that holds the unpacked modules
+// k8s.io/{api,apimachinery,apiextensions-apiserver,kube-aggregator,kubernetes}@version, one of each.
 
+import { createHash } from "node:crypto"
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { parse } from "yaml"
@@ -195,7 +197,14 @@ function referenced(type: string): string[] {
   return [...type.matchAll(/@([\w.-]+)/g)].map(match => match[1] ?? "")
 }
 
-export function generate(root: string): { types: string; resources: string; roles: string } {
+export interface Tables {
+  readonly types: object
+  readonly docs: object
+  readonly resources: object
+  readonly roles: object
+}
+
+export function generate(root: string): Tables {
   const types = new Map<string, TypeDef>()
   for (const path of Object.keys(packages)) {
     const folder = moduleFolder(root, path)
@@ -229,14 +238,38 @@ export function generate(root: string): { types: string; resources: string; role
     for (const field of def.f ?? []) queue.push(...referenced(field.t))
     if (def.u !== undefined) queue.push(...referenced(def.u))
   }
-  const sorted = Object.fromEntries([...kept].sort(([a], [b]) => (a < b ? -1 : 1)))
-  const banner =
-    "// SPDX-License-Identifier: Apache-2.0\n// Derived from Kubernetes, Apache-2.0, by testing/generate-kinds.ts; do not edit.\n"
+  const sorted = [...kept].sort(([a], [b]) => (a < b ? -1 : 1))
   return {
-    types: `${banner}import type { RawTypeDef } from "../type-table.js"\n\nexport const rawTypes: Record<string, RawTypeDef> = ${JSON.stringify(sorted, null, 1)}\n`,
-    resources: `${banner}import type { RawResource } from "../resource-table.js"\n\nexport const rawResources: RawResource[] = ${JSON.stringify(resources, null, 1)}\n`,
+    types: Object.fromEntries(sorted.map(([name, def]) => [name, withoutDocs(def)])),
+    docs: Object.fromEntries(
+      sorted.map(([name, def]) => [name, docsOf(def)] as const).filter(([, own]) => Object.keys(own).length > 0),
+    ),
+    resources,
     roles: readRoles(root),
   }
+}
+
+function withoutDocs(def: TypeDef): object {
+  const { d: _, f, ...rest } = def
+  return { ...rest, ...(f === undefined ? {} : { f: f.map(({ d: _d, ...field }) => field) }) }
+}
+
+/** The type's own documentation stands under the empty name, which no field has that is not inlined. */
+function docsOf({ d, f }: TypeDef): Record<string, string> {
+  const out: Record<string, string> = {}
+  if (d) out[""] = d
+  for (const field of f ?? []) if (field.d !== undefined && field.j !== "") out[field.j] = field.d
+  return out
+}
+
+/** Compact, one line: these are data, and nobody edits them. */
+export function printed(table: object): string {
+  return `${JSON.stringify(table)}\n`
+}
+
+/** Tells whether a table was edited by hand; regenerating writes it anew. */
+export function digest(text: string): string {
+  return createHash("sha256").update(text).digest("hex")
 }
 
 interface ResourceEntry {
@@ -305,7 +338,7 @@ const newer: ResourceEntry[] = ["", "/status"].map(sub => ({
 }))
 
 /** The roles and bindings every cluster starts with; Kubernetes keeps them as test data of its policy. */
-function readRoles(root: string): string {
+function readRoles(root: string): object {
   const folder = moduleFolder(root, "k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy/testdata")
   const read = (file: string): unknown[] =>
     (parse(readFileSync(join(folder, file), "utf8")) as { items: unknown[] }).items
@@ -317,13 +350,17 @@ function readRoles(root: string): string {
     "namespace-roles.yaml",
     "namespace-role-bindings.yaml",
   ].flatMap(file => strip(read(file)))
-  return `// SPDX-License-Identifier: Apache-2.0\n// Derived from Kubernetes, Apache-2.0, by testing/generate-kinds.ts; do not edit.\nimport type { JsonObject } from "../../value.js"\n\nexport const bootstrapRoles: JsonObject[] = ${JSON.stringify(items, null, 1)}\n`
+  return items
 }
 
-const [, script, root, out] = process.argv
-if (script === import.meta.filename && root !== undefined && out !== undefined) {
-  const { types, resources, roles } = generate(root)
-  writeFileSync(join(out, "types.ts"), types)
-  writeFileSync(join(out, "resources.ts"), resources)
-  writeFileSync(join(out, "roles.ts"), roles)
+const [, script, root] = process.argv
+if (script === import.meta.filename && root !== undefined) {
+  const out = join(import.meta.dirname, "../../generated")
+  const digests: Record<string, string> = {}
+  for (const [name, table] of Object.entries(generate(root))) {
+    const text = printed(table)
+    digests[name] = digest(text)
+    writeFileSync(join(out, `${name}.json`), text)
+  }
+  writeFileSync(join(out, "digests.json"), printed(digests))
 }
