@@ -25,7 +25,7 @@ export {
 } from "./host-routes.js"
 export { MalformedJson } from "./json-shape.js"
 export type { Log } from "./log.js"
-export { type Bootstrap, readBootstrap } from "./member/bootstrap.js"
+export { type ApplicationProbe, type Bootstrap, readBootstrap } from "./member/bootstrap.js"
 export { Enrolment, type EnrolmentOptions } from "./member/enrolment.js"
 export { readPrivateFile, writePrivateFile } from "./member/private-file.js"
 export { ConfigurationError, Reader } from "./member/reader.js"

@@ -14,6 +14,7 @@ import {
   MeshSource,
   WorkerPool,
   Xserver,
+  type XserverOptions,
 } from "@merlon/xserver"
 import { Command, InvalidArgumentError, Option } from "commander"
 import { type Logger, pino } from "pino"
@@ -93,8 +94,10 @@ async function run(flags: Flags): Promise<void> {
   keepYoungGenerationSmall()
   const logger = pino({ level: flags.logLevel, base: null }, pino.destination({ dest: 2, sync: true }))
   const entry = { exec: process.argv[1] ?? "", args: [] }
+  const { source, probe } = sourceOf(flags, logger)
   const xserver = new Xserver({
-    source: sourceOf(flags, logger),
+    source,
+    probe,
     admin: flags.admin,
     health: flags.health,
     logger,
@@ -116,14 +119,22 @@ async function run(flags: Flags): Promise<void> {
   await xserver.start()
 }
 
-function sourceOf(flags: Flags, logger: Logger): ConfigurationSource {
+interface Sources {
+  readonly source: ConfigurationSource
+  readonly probe: XserverOptions["probe"]
+}
+
+function sourceOf(flags: Flags, logger: Logger): Sources {
   const { configFile, bootstrap, state } = flags
-  if (configFile !== undefined) return new FileSource({ path: configFile, state, logger })
+  if (configFile !== undefined) return { source: new FileSource({ path: configFile, state, logger }), probe: undefined }
   if (bootstrap === undefined) {
     throw new Error("tell me what to enforce: `--bootstrap FILE` to join a mesh, or `--config-file FILE` to run alone")
   }
   const read = readBootstrap(bootstrap, process.env)
-  return new MeshSource({ bootstrap: { ...read, state: state ?? read.state }, logger })
+  return {
+    source: new MeshSource({ bootstrap: { ...read, state: state ?? read.state }, logger }),
+    probe: read.probe && { question: read.probe, host: read.application },
+  }
 }
 
 // Whoever reaches it reads every policy and decision; it asks for no proof of who that is.

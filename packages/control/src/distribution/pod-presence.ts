@@ -18,8 +18,22 @@ function plainAddress(value: unknown): string | undefined {
   return isIP(bare) === 0 ? undefined : bare
 }
 
+/** Whether the application takes calls, by its proxy's word; where that says nothing, it does. */
+export function isApplicationReady({ metadata }: ClientNode): boolean {
+  return metadata.application !== "not ready"
+}
+
+export type Absence = "ProxyGone" | "ApplicationNotReady"
+
+const ABSENT: Readonly<Record<Absence, string>> = {
+  ProxyGone: "its proxy is not connected",
+  ApplicationNotReady: "its application does not answer its proxy",
+}
+
 export interface Presence {
   readonly ready: boolean
+  /** Why not, where it is not. */
+  readonly absence?: Absence
   /** Kept as it is where undefined. */
   readonly address: string | undefined
   /** Whose word this is. */
@@ -37,13 +51,13 @@ const WITNESS = "its proxy enforces and is connected to "
 /** The merge patch of the status, or undefined where it says all this already. */
 export function presencePatch(
   pod: KubernetesObject,
-  { ready, address, replica }: Presence,
+  { ready, absence = "ProxyGone", address, replica }: Presence,
   now: number,
 ): object | undefined {
   const status = objectOf(pod.status)
   const before = readyCondition(pod)
   const wanted = ready ? "True" : "False"
-  const message = ready ? `${WITNESS}${replica}` : "its proxy is not connected"
+  const message = ready ? `${WITNESS}${replica}` : ABSENT[absence]
   const moved = ready && address !== undefined && status.podIP !== address
   const gated = ready && conditionOf(pod, "PodScheduled").status === "False"
   const same = before.status === wanted && before.message === message && !gated
@@ -52,7 +66,7 @@ export function presencePatch(
   const condition = {
     type: "Ready",
     status: wanted,
-    reason: ready ? "ProxyConnected" : "ProxyGone",
+    reason: ready ? "ProxyConnected" : absence,
     message,
     lastTransitionTime: before.status === wanted ? (before.lastTransitionTime ?? time) : time,
   }
@@ -65,16 +79,16 @@ export function presencePatch(
       ...(ready ? { phase: "Running", startTime: status.startTime ?? time } : {}),
       ...(moved ? { podIP: address, podIPs: [{ ip: address }] } : {}),
       conditions: [...others, ...(gated ? [placed] : []), condition],
-      containerStatuses: containerStatuses(pod, ready, time),
+      containerStatuses: containerStatuses(pod, ready, absence, time),
     },
   }
 }
 
 /** What `kubectl get pods` counts: nothing of it runs here, but behind its proxy it does. */
-function containerStatuses(pod: KubernetesObject, ready: boolean, time: string): readonly object[] {
+function containerStatuses(pod: KubernetesObject, ready: boolean, absence: Absence, time: string): readonly object[] {
   return listOf(objectOf(pod.spec).containers).map(container => {
     const { name, image } = objectOf(container)
-    const state = ready ? { running: { startedAt: time } } : { waiting: { reason: "ProxyGone" } }
+    const state = ready ? { running: { startedAt: time } } : { waiting: { reason: absence } }
     return { name, image, imageID: "", ready, started: ready, restartCount: 0, state }
   })
 }

@@ -226,3 +226,19 @@ it("writes one word at a time, and the last one in the end", async () => {
   await vi.waitFor(() => expect(objectOf(api.reflected.items.get(KEY)?.status).podIP).toBe("10.0.0.5"))
   expect(ready()).toBe("True")
 })
+
+it("is not ready while its application is not, whoever said that it is, and ready once it is", async () => {
+  const api = new HandClient()
+  const first = setUp(declared(), "r1", api)
+  const end = first.presence.enforcing(KEY, node())
+  await vi.waitFor(() => expect(first.ready()).toBe("True"))
+  // Its proxy comes back to another replica, with news.
+  end()
+  const second = setUp(declared(), "r2", api)
+  const over = second.presence.enforcing(KEY, node({ application: "not ready" }))
+  await vi.waitFor(() => expect(second.ready()).toBe("False"))
+  expect(second.status().conditions).toMatchObject([{ reason: "ApplicationNotReady" }])
+  over()
+  second.presence.enforcing(KEY, node())
+  await vi.waitFor(() => expect(second.ready()).toBe("True"))
+})

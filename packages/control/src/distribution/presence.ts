@@ -12,7 +12,7 @@ import { isDeclared, isReady } from "../registry/pod-reading.js"
 import { type Scheduler, SYSTEM_SCHEDULER } from "../snapshot/burst.js"
 import type { PresenceSink } from "./distribution.js"
 import type { ProxyLedger } from "./ledger.js"
-import { addressOfNode, presencePatch, witnessOf } from "./pod-presence.js"
+import { type Absence, addressOfNode, isApplicationReady, presencePatch, witnessOf } from "./pod-presence.js"
 import { Turns } from "./turns.js"
 
 export interface DeclaredPresenceOptions {
@@ -32,12 +32,19 @@ export interface DeclaredPresenceOptions {
 /** What is to be said of a Pod. `forAll`: in the name of every replica, not only of this one. */
 interface Word {
   readonly ready: boolean
+  readonly absence?: Absence
   readonly forAll: boolean
 }
+
+const READY: Word = { ready: true, forAll: false }
+/** Whichever replica said that it is ready: the proxy is here now, and it says otherwise. */
+const APPLICATION_NOT_READY: Word = { ready: false, absence: "ApplicationNotReady", forAll: true }
 
 interface Charge {
   streams: number
   address: string | undefined
+  /** What the proxy last said of its application. */
+  applicationReady: boolean
   /** Not written yet. */
   pending: Word | undefined
   writing: boolean
@@ -73,7 +80,7 @@ export class DeclaredPresence implements PresenceSink {
       if (charge === undefined || charge.streams === 0 || object === undefined || isReady(object)) return
       // Declared anew under a proxy that never left: the new document knows nothing of it. A Pod that is ready is left
       // alone, as two replicas that both have a stream would correct each other for ever.
-      this.#say(key, charge, { ready: true, forAll: false })
+      if (charge.applicationReady) this.#say(key, charge, READY)
     })
   }
 
@@ -83,7 +90,8 @@ export class DeclaredPresence implements PresenceSink {
     const charge = this.#chargeOf(key)
     charge.streams++
     charge.address = addressOfNode(node) ?? charge.address
-    this.#say(key, charge, { ready: true, forAll: false })
+    charge.applicationReady = isApplicationReady(node)
+    this.#say(key, charge, charge.applicationReady ? READY : APPLICATION_NOT_READY)
     let ended = false
     return () => {
       if (ended) return
@@ -120,6 +128,7 @@ export class DeclaredPresence implements PresenceSink {
     const charge = this.#charges.get(key) ?? {
       streams: 0,
       address: undefined,
+      applicationReady: true,
       pending: undefined,
       writing: false,
       failures: 0,
@@ -165,13 +174,13 @@ export class DeclaredPresence implements PresenceSink {
     if (charge.streams === 0 && charge.pending === undefined && charge.timer === undefined) this.#charges.delete(key)
   }
 
-  async #patch(key: string, { address }: Charge, { ready, forAll }: Word): Promise<void> {
+  async #patch(key: string, { address }: Charge, { ready, absence, forAll }: Word): Promise<void> {
     const { client, pods, names, replica } = this.#options
     const pod = pods.items.get(key)
     if (pod === undefined || !isDeclared(pod, names)) return
     // Another replica has the proxy by now: its word stands.
     if (!ready && !forAll && witnessOf(pod) !== replica) return
-    const patch = presencePatch(pod, { ready, address, replica }, this.#now())
+    const patch = presencePatch(pod, { ready, ...(absence && { absence }), address, replica }, this.#now())
     if (patch === undefined) return
     const { name, namespace = "default" } = pod.metadata
     await client.patch(PODS, name, patch, { namespace, subresource: "status", type: "merge" })

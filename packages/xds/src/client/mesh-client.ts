@@ -22,6 +22,8 @@ export class MeshClient {
   #running = false
   #closed = false
   #idle = false
+  /** The stream was ended by ourselves, to be opened again at once. */
+  #sayingAgain = false
   #wakeUp: () => void = () => {}
 
   constructor(options: MeshClientOptions) {
@@ -53,6 +55,13 @@ export class MeshClient {
     if (this.#idle) this.#wakeUp()
   }
 
+  /** What the node says of itself has changed: it is said with a new stream, which asks for nothing it has. */
+  sayAgain(): void {
+    if (!this.#connected) return
+    this.#sayingAgain = true
+    this.#stream?.close("there is something new to say")
+  }
+
   /** Returns how to stop listening. */
   onConnection(listener: ConnectionListener): () => void {
     this.#listeners.add(listener)
@@ -80,6 +89,10 @@ export class MeshClient {
       }
       const startedAt = now()
       const { why, refused } = await this.#attempt()
+      if (this.#sayingAgain && !this.#closed) {
+        this.#sayingAgain = false
+        continue
+      }
       const answered = this.#connected
       this.#say(false, why)
       if (this.#closed) return

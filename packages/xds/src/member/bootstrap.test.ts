@@ -35,6 +35,7 @@ it("derives what is not said, and finds files beside it", () => {
     token: join(folder, "token"),
     listen: "0.0.0.0",
     application: "127.0.0.1",
+    probe: undefined,
   })
 })
 
@@ -43,8 +44,25 @@ it("takes the pod's name from the environment, as text and nothing more", () => 
   expect(read(document, { POD_NAME: "a, b: {c" }).workload.name).toBe("a, b: {c")
 })
 
+it.each([
+  [{ port: 8080 }, { kind: "tcp", port: 8080, periodSeconds: 5, timeoutSeconds: 2 }],
+  [
+    { kind: "http", port: 80, path: "/up" },
+    { kind: "http", port: 80, path: "/up" },
+  ],
+  [
+    { kind: "command", command: ["true"], periodSeconds: 1 },
+    { kind: "command", command: ["true"], periodSeconds: 1 },
+  ],
+])("reads how the application is asked: %j", (probe, expected) => {
+  expect(read({ ...GOOD, probe }).probe).toMatchObject(expected)
+})
+
 describe("refuses", () => {
   it.each([
+    ["a probe of no port", { ...GOOD, probe: { kind: "http" } }, /probe.port: must be a whole number/],
+    ["a probe of no kind", { ...GOOD, probe: { kind: "udp" } }, /probe.kind: must be one of http, tcp, command/],
+    ["a probe of no program", { ...GOOD, probe: { kind: "command" } }, /probe.command: must name a program/],
     ["a variable that is not set", { ...GOOD, address: variable("POD_IP") }, /the environment has no `POD_IP`/],
     [
       "an address without a port",

@@ -23,9 +23,18 @@ export interface Bootstrap {
   readonly listen: string
   /** Where the application answers. */
   readonly application: string
+  /** How the application is asked whether it is ready; where absent, it is as ready as its proxy. */
+  readonly probe?: ApplicationProbe | undefined
   /** Folder for the last good state. */
   readonly state: string | undefined
 }
+
+export type ApplicationProbe = ProbeQuestion & { readonly periodSeconds: number; readonly timeoutSeconds: number }
+
+type ProbeQuestion =
+  | { readonly kind: "http"; readonly port: number; readonly path: string }
+  | { readonly kind: "tcp"; readonly port: number }
+  | { readonly kind: "command"; readonly command: readonly string[] }
 
 type Environment = { readonly [name: string]: string | undefined }
 
@@ -42,6 +51,7 @@ export function readBootstrap(path: string, environment: Environment): Bootstrap
   const names = meshNames(mesh)
   const address = root.optionalText("address")
   const state = root.optionalText("state")
+  const probe = root.has("probe") ? root.child("probe", readProbe) : undefined
   const bootstrap: Bootstrap = {
     names,
     controlPlane: root.child("controlPlane", reader => ({
@@ -58,10 +68,25 @@ export function readBootstrap(path: string, environment: Environment): Bootstrap
     address,
     listen: root.text("listen", "0.0.0.0"),
     application: root.text("application", "127.0.0.1"),
+    probe,
     state: state === undefined ? undefined : resolve(folder, state),
   }
   root.end()
   return bootstrap
+}
+
+function readProbe(reader: Reader): ApplicationProbe {
+  const kind = reader.choice("kind", ["http", "tcp", "command"], "tcp")
+  const periodSeconds = reader.whole("periodSeconds", 1, 3_600, 5)
+  const timeoutSeconds = reader.whole("timeoutSeconds", 1, 300, 2)
+  const times = { periodSeconds, timeoutSeconds }
+  if (kind === "command") {
+    const command = reader.texts("command")
+    if (command.length === 0) throw new ConfigurationError("probe.command: must name a program, as `[pg_isready]`")
+    return { kind, command, ...times }
+  }
+  const port = reader.whole("port", 1, 65_535)
+  return kind === "tcp" ? { kind, port, ...times } : { kind, port, path: reader.text("path", "/"), ...times }
 }
 
 function parseFile(path: string, environment: Environment): unknown {

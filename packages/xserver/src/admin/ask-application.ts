@@ -11,22 +11,22 @@ import type { Probe } from "../config/probe.js"
 const HOST = "127.0.0.1"
 const DOWN = 503
 
-export function askApplication(probe: Probe): Promise<number> {
+export function askApplication(probe: Probe, host = HOST): Promise<number> {
   switch (probe.kind) {
     case "tcp":
-      return askTcp(probe)
+      return askTcp(probe, host)
     case "grpc":
-      return askGrpc(probe)
+      return askGrpc(probe, host)
     default:
-      return askHttp(probe)
+      return askHttp(probe, host)
   }
 }
 
-function askHttp({ kind, port, path, headers, timeoutMs }: Probe): Promise<number> {
+function askHttp({ kind, port, path, headers, timeoutMs }: Probe, host: string): Promise<number> {
   return new Promise(resolve => {
     // For all of it, also for an answer that never ends: probes come for ever.
     const signal = AbortSignal.timeout(timeoutMs)
-    const options = { host: HOST, port, path, headers, signal, agent: false }
+    const options = { host, port, path, headers, signal, agent: false }
     const answered = (response: { readonly statusCode?: number | undefined; resume(): unknown }): void => {
       response.resume()
       resolve(response.statusCode ?? 502)
@@ -43,9 +43,9 @@ function askHttp({ kind, port, path, headers, timeoutMs }: Probe): Promise<numbe
   })
 }
 
-function askTcp({ port, timeoutMs }: Probe): Promise<number> {
+function askTcp({ port, timeoutMs }: Probe, host: string): Promise<number> {
   return new Promise(resolve => {
-    const socket = connect({ host: HOST, port, timeout: timeoutMs })
+    const socket = connect({ host, port, timeout: timeoutMs })
     const settle = (status: number): void => {
       socket.destroy()
       resolve(status)
@@ -57,9 +57,9 @@ function askTcp({ port, timeoutMs }: Probe): Promise<number> {
 }
 
 /** The standard health service of gRPC: `grpc.health.v1.Health/Check`. */
-function askGrpc({ port, path: service, timeoutMs }: Probe): Promise<number> {
+function askGrpc({ port, path: service, timeoutMs }: Probe, host: string): Promise<number> {
   return new Promise(resolve => {
-    const session = connectHttp2(`http://${HOST}:${port}`)
+    const session = connectHttp2(`http://${host}:${port}`)
     const timer = setTimeout(() => settle(DOWN), timeoutMs)
     const settle = (status: number): void => {
       clearTimeout(timer)

@@ -35,10 +35,13 @@ export class MeshSource implements ConfigurationSource {
   #changes: Promise<unknown> = Promise.resolve()
   #enforced: () => void = () => undefined
   #connecting: NodeJS.Timeout | undefined
+  /** Until it has been asked, an application that is to be asked does not count as ready. */
+  #applicationReady: boolean
 
   constructor(options: MeshSourceOptions) {
     const kept = restore(options)
     this.#options = options
+    this.#applicationReady = options.bootstrap.probe === undefined
     this.#held = kept?.held ?? HeldResources.none
     // When it came, not when we started: the bundle may have changed in between, while nobody was here to be told.
     this.#heldSince = kept?.since ?? 0
@@ -77,6 +80,12 @@ export class MeshSource implements ConfigurationSource {
     this.#client.report(ids).catch((error: unknown) => {
       this.#options.logger.warn({ error: messageOf(error) }, "missing keys could not be reported")
     })
+  }
+
+  applicationReady(ready: boolean): void {
+    if (this.#applicationReady === ready) return
+    this.#applicationReady = ready
+    this.#client.sayAgain()
   }
 
   close(): void {
@@ -155,7 +164,12 @@ export class MeshSource implements ConfigurationSource {
       proof: () => this.#proof(),
       node: {
         id: `${namespace}/${name}`,
-        metadata: () => ({ address: bootstrap.address, signer: this.#signer() }),
+        metadata: () => ({
+          address: bootstrap.address,
+          signer: this.#signer(),
+          // Said only where it is no, so that nobody has to know of it.
+          application: this.#applicationReady ? undefined : "not ready",
+        }),
       },
       subscriptions: [
         {

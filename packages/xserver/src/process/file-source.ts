@@ -52,6 +52,9 @@ export class FileSource implements ConfigurationSource {
   // The keys of a proxy that runs alone are in its file.
   unknownKeys(): void {}
 
+  /** Nobody sends callers by its word. */
+  applicationReady(): void {}
+
   close(): void {
     clearInterval(this.#timer)
     this.#sink = undefined

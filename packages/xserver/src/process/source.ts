@@ -17,5 +17,7 @@ export interface ConfigurationSource {
   reload(): void
   /** Key sets that lack a key which some token named. */
   unknownKeys(ids: readonly string[]): void
+  /** Whether the application behind takes calls, for whoever sends callers here. */
+  applicationReady(ready: boolean): void
   close(): void
 }

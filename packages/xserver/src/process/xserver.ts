@@ -5,11 +5,13 @@
 import { once } from "node:events"
 import type { Server } from "node:http"
 import type { AddressInfo } from "node:net"
+import type { ApplicationProbe } from "@merlon/xds"
 import type { Logger } from "pino"
 import { AggregatorRegistry } from "prom-client"
 import { adminServer, type LogLevel } from "../admin/admin-server.js"
 import { healthServer } from "../admin/health-server.js"
 import type { Configuration } from "../config/configuration.js"
+import { ApplicationWatch } from "./application-watch.js"
 import type { DataPath } from "./data-path.js"
 import type { ConfigurationSource } from "./source.js"
 
@@ -23,6 +25,8 @@ export interface XserverOptions {
   readonly admin: Address
   readonly health: Address
   readonly logger: Logger
+  /** Where absent, the application counts as ready. */
+  readonly probe?: { readonly question: ApplicationProbe; readonly host: string } | undefined
   /** Made with the first configuration, because metrics carry the mesh's name. */
   readonly makeDataPath: (mesh: string) => DataPath
 }
@@ -36,15 +40,25 @@ export class Xserver {
   #inForce: Configuration | undefined
   #phase: Phase = "starting"
   #pending: Promise<void> = Promise.resolve()
+  readonly #application: ApplicationWatch | undefined
 
   constructor(options: XserverOptions) {
     this.#options = options
+    const { probe, source, logger } = options
+    this.#application =
+      probe &&
+      new ApplicationWatch(probe.question, probe.host, why => {
+        if (why === undefined) logger.info("the application is ready")
+        else logger.warn({ why }, "the application is not ready")
+        source.applicationReady(why === undefined)
+      })
   }
 
   /** Resolves when a configuration is enforced. Rejects where there will be none. */
   async start(): Promise<void> {
     try {
       await this.#serveOperations()
+      this.#application?.start()
       await this.#options.source.start({
         enforce: configuration => this.#enforce(configuration),
         refused: error => this.#refused(error),
@@ -71,6 +85,7 @@ export class Xserver {
   /** Not ready at once, then no new connections, then whatever is in flight, then the end. */
   async stop(): Promise<void> {
     this.#phase = "draining"
+    this.#application?.stop()
     this.#options.source.close()
     await this.#pending
     await this.#path?.drain()
@@ -125,7 +140,7 @@ export class Xserver {
         },
       }),
       healthServer({
-        notReady: () => (this.#phase === "enforcing" ? undefined : this.#phase),
+        notReady: () => (this.#phase === "enforcing" ? this.#application?.notReady : this.#phase),
         metrics: () => this.#metrics(),
         probe: path => {
           const probes = this.#inForce?.probes ?? {}
