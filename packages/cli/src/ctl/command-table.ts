@@ -14,6 +14,14 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: "start a mesh on this machine",
     load: async () => (await import("./commands/up.js")).upCommand(),
   },
+  run: {
+    summary: "run a program of yours in it, behind a proxy",
+    load: async () => (await import("./commands/run.js")).runCommand(),
+  },
+  stop: {
+    summary: "stop a program of yours in it",
+    load: async () => (await import("./commands/stop.js")).stopCommand(),
+  },
   down: { summary: "stop it", load: async () => (await import("./commands/down.js")).downCommand() },
   status: { summary: "show what runs of it", load: async () => (await import("./commands/status.js")).statusCommand() },
   exec: {

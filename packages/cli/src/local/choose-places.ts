@@ -23,6 +23,7 @@ export interface ChosenPlaces {
 
 const LAST_BLOCK = 32
 const MOST_TRIES = 500
+const MOST_INSTANCES = 250
 const LOOPBACK = "127.0.0.1"
 
 export async function choosePlaces({ count, block, remembered }: PlacesWish, look: Look): Promise<ChosenPlaces> {
@@ -49,14 +50,47 @@ export async function choosePlaces({ count, block, remembered }: PlacesWish, loo
   return { places: await shifted(count, index => `127.1.0.${index + 1}`, look), note }
 }
 
+/**
+ * A place for one more instance, beside those that are taken. `application` is the port that its program listens on there,
+ * where it does.
+ */
+export async function choosePlace(
+  taken: readonly Place[],
+  application: number | undefined,
+  look: Look,
+): Promise<Place> {
+  const block = /^127\.(\d+)\.0\./.exec(taken[0]?.address ?? "")?.[1] ?? "1"
+  if (application !== undefined && (await look("127.0.0.1", application)) === "not permitted") {
+    throw new CommandError(`port ${application} is not permitted; choose one from 1024 on`)
+  }
+  for (let index = 1; index <= MOST_INSTANCES; index++) {
+    const address = `127.${block}.0.${index}`
+    if (taken.some(place => place.address === address)) continue
+    const place = { address, ...USUAL, application: application ?? USUAL.application }
+    const { application: port, ...proxy } = place
+    const wanted = application === undefined ? proxy : { ...proxy, port }
+    const { address: _, ...ports } = wanted
+    if (await areFree(address, Object.values(ports), look)) return place
+  }
+  const [shiftedPlace] = await shifted(1, () => (block === "1" ? LOOPBACK : `127.${block}.0.1`), look)
+  if (shiftedPlace !== undefined && (application === undefined || shiftedPlace.application === application))
+    return shiftedPlace
+  throw new CommandError(
+    `port ${application} is taken at every address of this machine; give the program another one with \`--port\`, or let it listen at the address that HOST names`,
+  )
+}
+
+async function areFree(address: string, ports: readonly number[], look: Look): Promise<boolean> {
+  for (const port of ports) if ((await look(address, port)) !== "free") return false
+  return true
+}
+
 function hasUsualPorts({ xserver, application }: Place): boolean {
   return xserver === USUAL.xserver && application === USUAL.application
 }
 
 async function allFree(places: readonly Place[], look: Look): Promise<boolean> {
-  for (const { address, ...ports } of places) {
-    for (const port of Object.values(ports)) if ((await look(address, port)) !== "free") return false
-  }
+  for (const { address, ...ports } of places) if (!(await areFree(address, Object.values(ports), look))) return false
   return true
 }
 

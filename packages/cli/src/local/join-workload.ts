@@ -12,6 +12,7 @@ import { type Declaration, declaredPod, frozenDifference, isDeclared } from "../
 import { boundToken, ensurePod, getOrNothing, PODS, rootCertificate } from "../ctl/workload/enrol.js"
 import { USUAL } from "./choose-places.js"
 import type { Place } from "./mesh-record.js"
+import { bootstrapProbe } from "./run-spec.js"
 import type { SampleInstance } from "./samples.js"
 
 export const TOKEN_SECONDS = 86_400
@@ -39,9 +40,17 @@ export async function joinWorkload(session: Session, membership: Membership, mes
   const { token } = await boundToken(session, pod, declaration, TOKEN_SECONDS)
   const { address } = place
   const controlPlane = `127.0.0.1:${meshPort}`
+  const { application } = instance
+  const spec = application.kind === "command" ? application.spec : undefined
   const text = bootstrapText(
     declaration,
-    { controlPlane, address, listen: address, application: address },
+    {
+      controlPlane,
+      address,
+      listen: address,
+      application: spec?.listensOn ?? address,
+      ...(spec && { probe: bootstrapProbe(spec.probe, spec.port) }),
+    },
     session.names,
   )
   return writeBootstrap(folder, text, token, trustBundle)
@@ -60,7 +69,10 @@ export async function renewToken(session: Session, membership: Membership): Prom
 
 function declarationOf({ instance, place }: Membership): Declaration {
   const { namespace, name, labels, serviceAccount, application } = instance
-  const ports = application.kind === "server" ? [{ port: place.application, protocol: "http" }] : []
+  const ports =
+    application.kind === "caller"
+      ? []
+      : [{ port: place.application, protocol: application.kind === "command" ? application.protocol : "http" }]
   return { namespace, name, labels, serviceAccount, ports }
 }
 

@@ -91,7 +91,7 @@ export class LocalMesh {
   }
 
   #recordOrThrow(): MeshRecord {
-    const { layout, processes } = this.#attempt
+    const { layout, processes, runs } = this.#attempt
     if (layout === undefined) throw new CommandError("the mesh has not begun to start")
     const { mesh, domain } = this.#options
     const { ports, workloads, waysIn } = layout
@@ -104,6 +104,7 @@ export class LocalMesh {
       workloads,
       waysIn,
       processes,
+      runs,
     })
   }
 

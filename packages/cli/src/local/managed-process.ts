@@ -31,6 +31,7 @@ export class ManagedProcess {
   #ended: Promise<void> = Promise.resolve()
   #deaths: Deaths = NO_DEATHS
   #restarts = 0
+  #ends = 0
   #again: NodeJS.Timeout | undefined
   #stopping = false
 
@@ -49,6 +50,11 @@ export class ManagedProcess {
   /** Undefined while it does not run. */
   get record(): ProcessRecord | undefined {
     return this.#record
+  }
+
+  /** How often it ended unasked. */
+  get deaths(): number {
+    return this.#ends
   }
 
   start(): void {
@@ -103,6 +109,7 @@ export class ManagedProcess {
     this.#record = undefined
     this.#options.changed()
     if (this.#stopping) return
+    this.#ends += 1
     const { deaths, delayMs } = afterDeath(this.#deaths, livedMs)
     this.#deaths = deaths
     this.#again = setTimeout(() => {

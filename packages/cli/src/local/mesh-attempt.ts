@@ -9,6 +9,7 @@ import { writePrivateFile } from "@merlon/xds"
 import { CommandError } from "../ctl/exit.js"
 import { readDeclared } from "../ctl/workload/declared-pod.js"
 import { getOrNothing, PODS } from "../ctl/workload/enrol.js"
+import { describeError } from "../describe-error.js"
 import { counted } from "./counted.js"
 import { declareSamples } from "./declare-samples.js"
 import { lookAtPort } from "./free-port.js"
@@ -18,12 +19,21 @@ import { chooseLayout, type Layout, type LayoutWishes, LOOPBACK } from "./layout
 import { endLeftovers } from "./leftovers.js"
 import { withLocalSession } from "./local-session.js"
 import { rotateLog, tailOf } from "./log-file.js"
-import { logPath, type ProcessRecord, readRecord, workloadFolder } from "./mesh-record.js"
+import {
+  logPath,
+  type ProcessRecord,
+  type RunRecord,
+  readRecord,
+  type WayInRecord,
+  workloadFolder,
+} from "./mesh-record.js"
 import { until } from "./poll.js"
 import { applicationPlan, CONTROL_PLANE, controlPlanePlan, proxyPlan } from "./process-plans.js"
 import { type ProcessPlan, ProcessSet } from "./process-set.js"
 import type { Programs } from "./programs.js"
 import type { Progress } from "./progress.js"
+import { Readiness, type WatchedTarget } from "./readiness.js"
+import { RunKeeper } from "./run-keeper.js"
 import { sampleDocuments } from "./sample-documents.js"
 import { SERVICES } from "./samples.js"
 import { WayIn } from "./way-in.js"
@@ -44,8 +54,11 @@ export class MeshAttempt {
   readonly #options: LocalMeshOptions
   readonly #changed: () => void
   readonly #processes: ProcessSet
-  readonly #waysIn: WayIn[] = []
+  readonly #waysIn = new Map<string, WayIn>()
+  readonly #readiness = new Readiness(() => this.#targets())
+  #runs: RunKeeper | undefined
   readonly #cleared = new AbortController()
+  readonly #opening = new Set<string>()
   #layout: Layout | undefined
 
   constructor(options: LocalMeshOptions, changed: () => void) {
@@ -54,9 +67,16 @@ export class MeshAttempt {
     this.#processes = new ProcessSet(options.programs.leashed, options.progress, changed)
   }
 
-  /** Undefined until it is decided. */
+  /** Undefined until it is decided; what people run of their own comes to it later. */
   get layout(): Layout | undefined {
-    return this.#layout
+    if (this.#layout === undefined || this.#runs === undefined) return this.#layout
+    const { workloads, waysIn } = this.#layout
+    const own = this.#runs.waysIn.filter(({ service }) => this.#waysIn.has(service))
+    return { ...this.#layout, workloads: [...workloads, ...this.#runs.workloads], waysIn: [...waysIn, ...own] }
+  }
+
+  get runs(): readonly RunRecord[] {
+    return this.#runs?.runs ?? []
   }
 
   get processes(): readonly ProcessRecord[] {
@@ -67,18 +87,22 @@ export class MeshAttempt {
   async bringUp(): Promise<void> {
     await Promise.race([this.#bringUp(), this.#processes.failure])
     this.#processes.settled()
+    await this.#startRuns()
+    this.#readiness.start()
   }
 
   /** Returns how many processes ran. In the opposite order of starting. */
   async clear(): Promise<number> {
     this.#cleared.abort()
-    await Promise.all(this.#waysIn.map(way => way.close()))
+    this.#runs?.stop()
+    this.#readiness.stop()
+    await Promise.all([...this.#waysIn.values()].map(way => way.close()))
     return this.#processes.stop()
   }
 
   async renewTokens(): Promise<void> {
     await withLocalSession(this.#options, session =>
-      Promise.all(this.#members.map(member => renewToken(session, member))),
+      Promise.all([...this.#members, ...(this.#runs?.members ?? [])].map(member => renewToken(session, member))),
     )
   }
 
@@ -178,18 +202,73 @@ export class MeshAttempt {
     )
   }
 
-  async #openWaysIn({ waysIn, instances, workloads }: Layout): Promise<void> {
-    for (const { service, port } of waysIn) {
-      const sample = SERVICES.find(({ name, namespace }) => `${name}.${namespace}` === service)
-      const targets = instances.flatMap((instance, index) => {
-        const place = workloads[index]?.place
-        const behind = place !== undefined && sample?.selects(instance) === true
-        return behind ? [{ address: place.address, port: place.xserver }] : []
-      })
-      this.#cleared.signal.throwIfAborted()
-      const way = new WayIn(targets)
-      this.#waysIn.push(way)
-      await way.listen(LOOPBACK, port)
+  async #openWaysIn({ waysIn }: Layout): Promise<void> {
+    for (const way of waysIn) await this.#openWayIn(way)
+  }
+
+  async #openWayIn({ service, port }: WayInRecord): Promise<void> {
+    this.#cleared.signal.throwIfAborted()
+    const way = new WayIn(() => this.#readiness.ready(this.#behind(service)))
+    await way.listen(LOOPBACK, port)
+    this.#waysIn.set(service, way)
+  }
+
+  /** The samples' instances and those of people's own behind a Service. */
+  #behind(service: string): readonly WatchedTarget[] {
+    const { instances, workloads } = this.#layout ?? { instances: [], workloads: [] }
+    const sample = SERVICES.find(({ name, namespace }) => `${name}.${namespace}` === service)
+    const own = instances.flatMap((instance, index) => {
+      const place = workloads[index]?.place
+      const behind = place !== undefined && sample?.selects(instance) === true
+      return behind ? [{ address: place.address, port: place.xserver, health: place.health }] : []
+    })
+    return [...own, ...(this.#runs?.targets(service) ?? [])]
+  }
+
+  #targets(): readonly WatchedTarget[] {
+    return [...this.#waysIn.keys()].flatMap(service => this.#behind(service))
+  }
+
+  async #startRuns(): Promise<void> {
+    const layout = this.#layout
+    if (layout === undefined || this.#cleared.signal.aborted) return
+    this.#runs = new RunKeeper({
+      mesh: this.#options,
+      meshPort: layout.ports.mesh,
+      processes: this.#processes,
+      taken: layout.workloads.map(({ place }) => place),
+      ready: member => this.#memberReady(member),
+      changed: () => {
+        void this.#matchWaysIn()
+        this.#changed()
+      },
+    })
+    await this.#runs.start()
+  }
+
+  /** Those of people's own open and close as they come and go. */
+  async #matchWaysIn(): Promise<void> {
+    const samples = new Set(this.#layout?.waysIn.map(({ service }) => service))
+    const wanted = new Map(this.#runs?.waysIn.map(way => [way.service, way]))
+    for (const [service, way] of [...this.#waysIn]) {
+      if (samples.has(service) || wanted.has(service)) continue
+      this.#waysIn.delete(service)
+      await way.close()
+    }
+    for (const [service, way] of wanted) {
+      if (this.#waysIn.has(service) || this.#opening.has(service)) continue
+      this.#opening.add(service)
+      try {
+        await this.#openWayIn(way)
+        this.#changed()
+      } catch (error) {
+        this.#options.progress({
+          kind: "trouble",
+          text: `no way in to ${service} at ${way.port}: ${describeError(error)}`,
+        })
+      } finally {
+        this.#opening.delete(service)
+      }
     }
   }
 

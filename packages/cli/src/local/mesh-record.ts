@@ -53,6 +53,16 @@ export interface ProcessRecord extends ProcessIdentity {
   readonly restarts: number
 }
 
+/** What became of what a person wished to run. */
+export interface RunRecord {
+  /** `namespace/name`. */
+  readonly key: string
+  /** Of the wish that this is about. */
+  readonly digest: string
+  readonly phase: "starting" | "ready" | "failed"
+  readonly why: string | undefined
+}
+
 export interface MeshRecord {
   readonly version: typeof VERSION
   readonly phase: Phase
@@ -63,6 +73,8 @@ export interface MeshRecord {
   readonly workloads: readonly WorkloadRecord[]
   readonly waysIn: readonly WayInRecord[]
   readonly processes: readonly ProcessRecord[]
+  /** Absent in records of versions that ran nothing but samples. */
+  readonly runs?: readonly RunRecord[]
 }
 
 export function newRecord(fields: Omit<MeshRecord, "version">): MeshRecord {

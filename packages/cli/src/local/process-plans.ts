@@ -6,6 +6,7 @@ import type { Membership } from "./join-workload.js"
 import { type ControlPlanePorts, logPath } from "./mesh-record.js"
 import type { ProcessPlan } from "./process-set.js"
 import type { Programs } from "./programs.js"
+import { withPlace } from "./run-spec.js"
 import { serviceEnvironment } from "./service-environment.js"
 
 export const CONTROL_PLANE = "control-plane"
@@ -56,6 +57,18 @@ export function applicationPlan(member: MemberParts): ProcessPlan {
   if (application.kind === "caller") {
     const env = childEnvironment(process.env, memberEnvironment(member))
     return { ...common, launch: programs.merlond(application.args), env }
+  }
+  if (application.kind === "command") {
+    const { spec } = application
+    const host = spec.listensOn ?? place.address
+    const env = childEnvironment(process.env, {
+      ...memberEnvironment(member),
+      ...spec.env,
+      HOST: host,
+      PORT: String(spec.port),
+    })
+    const launch = programs.merlond(["hold", "--folder", spec.cwd, "--", ...withPlace(spec.command, host, spec.port)])
+    return { ...common, launch, env }
   }
   const { program, version } = application
   const args = ["--host", place.address, "--port", String(place.application), "--version", version]

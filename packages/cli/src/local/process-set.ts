@@ -50,7 +50,7 @@ export class ProcessSet {
   }
 
   /** Those of a group are stopped together, and before those that were started earlier. */
-  start(plans: readonly ProcessPlan[]): void {
+  start(plans: readonly ProcessPlan[]): readonly ManagedProcess[] {
     const group = plans.map(
       plan =>
         new ManagedProcess({
@@ -62,6 +62,15 @@ export class ProcessSet {
     )
     this.#groups.push(group)
     for (const process of group) process.start()
+    return group
+  }
+
+  /** Some of those that run, while the others go on. */
+  async end(processes: readonly ManagedProcess[]): Promise<void> {
+    await Promise.all(processes.map(process => process.stop(STOP_GRACE_MS)))
+    for (const [index, group] of this.#groups.entries()) {
+      this.#groups[index] = group.filter(process => !processes.includes(process))
+    }
   }
 
   /** From now on a process that dies is started again. */

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The workloads of a local mesh, as the samples' manifests would have an orchestrator run them.
 
+import type { RunSpec } from "./run-spec.js"
+
 export interface SampleInstance {
   readonly namespace: string
   readonly name: string
@@ -10,6 +12,7 @@ export interface SampleInstance {
   readonly application:
     | { readonly kind: "server"; readonly program: string; readonly version: string }
     | { readonly kind: "caller"; readonly args: readonly string[] }
+    | { readonly kind: "command"; readonly spec: RunSpec; readonly port: number; readonly protocol: string }
 }
 
 export interface SampleService {

@@ -30,7 +30,7 @@ async function freePort(): Promise<number> {
 }
 
 async function wayTo(...ports: readonly number[]): Promise<number> {
-  const way = new WayIn(ports.map(port => ({ address: "127.0.0.1", port })))
+  const way = new WayIn(() => ports.map(port => ({ address: "127.0.0.1", port })))
   const port = await freePort()
   await way.listen("127.0.0.1", port)
   closing.push(() => way.close())
@@ -92,7 +92,8 @@ describe("a way in", () => {
   })
 
   it("is closed with all its connections", async () => {
-    const way = new WayIn([{ address: "127.0.0.1", port: await server(socket => socket.write("hello")) }])
+    const target = await server(socket => socket.write("hello"))
+    const way = new WayIn(() => [{ address: "127.0.0.1", port: target }])
     const port = await freePort()
     await way.listen("127.0.0.1", port)
     const caller = connect({ port, host: "127.0.0.1" }).on("error", () => undefined)

@@ -14,12 +14,13 @@ const MOST_CONNECTIONS = 1_024
 const CONNECT_TIMEOUT_MS = 2_000
 
 export class WayIn {
-  readonly #targets: readonly Target[]
+  readonly #targets: () => readonly Target[]
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
   #turn = 0
 
-  constructor(targets: readonly Target[]) {
+  /** `targets` are asked for with each connection: who is ready changes. */
+  constructor(targets: () => readonly Target[]) {
     this.#targets = targets
     this.#server = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true }, caller => {
       this.#lead(caller)
@@ -48,13 +49,13 @@ export class WayIn {
 
   #lead(caller: Socket): void {
     this.#keep(caller)
-    const first = this.#turn++
-    this.#try(caller, first, 0)
+    const targets = this.#targets()
+    const first = this.#turn++ % Math.max(targets.length, 1)
+    this.#try(caller, [...targets.slice(first), ...targets.slice(0, first)])
   }
 
-  #try(caller: Socket, first: number, tries: number): void {
-    const target = this.#targets[(first + tries) % Math.max(this.#targets.length, 1)]
-    if (target === undefined || tries >= this.#targets.length || caller.destroyed) {
+  #try(caller: Socket, [target, ...others]: readonly Target[]): void {
+    if (target === undefined || caller.destroyed) {
       caller.destroy()
       return
     }
@@ -62,7 +63,7 @@ export class WayIn {
     this.#keep(onward)
     const failed = (): void => {
       onward.destroy()
-      this.#try(caller, first, tries + 1)
+      this.#try(caller, others)
     }
     onward.setTimeout(CONNECT_TIMEOUT_MS, failed)
     onward.once("error", failed)

@@ -52,6 +52,12 @@ export class Reader {
     return found
   }
 
+  flag(name: string, fallback: boolean): boolean {
+    const value = this.#take(name) ?? fallback
+    if (typeof value !== "boolean") throw this.#wrong(name, "must be true or false", value)
+    return value
+  }
+
   texts(name: string): readonly string[] {
     const value = this.#take(name) ?? []
     if (!Array.isArray(value) || !value.every(item => typeof item === "string")) {

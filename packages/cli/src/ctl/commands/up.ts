@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 // `merlonctl up`: a whole mesh on this machine, until it is stopped.
 
+import { spawnSync } from "node:child_process"
+import { join } from "node:path"
 import { meshNames } from "@merlon/policy"
 import { Command, InvalidArgumentError, Option } from "commander"
 import { whole } from "../../arguments.js"
 import { describeError } from "../../describe-error.js"
+import { awaitRun } from "../../local/await-run.js"
 import { counted } from "../../local/counted.js"
 import { type DataFlags, dataFolder, withDataFlag } from "../../local/data-folder.js"
 import { isSupervised, startDetached, tellParent } from "../../local/detach.js"
 import { LocalMesh } from "../../local/local-mesh.js"
+import { type MeshFile, readMeshFile } from "../../local/mesh-file.js"
+import { lockHolder } from "../../local/mesh-lock.js"
 import { type MeshRecord, readRecord } from "../../local/mesh-record.js"
+import { prepareData } from "../../local/prepare-data.js"
 import { findPrograms, type Programs } from "../../local/programs.js"
 import { consoleProgress, type Progress } from "../../local/progress.js"
+import { writeRuns } from "../../local/run-spec.js"
 import { SERVICES } from "../../local/samples.js"
 import { summaryText } from "../../local/summary.js"
 import { typedName } from "../../local/typed-name.js"
@@ -24,6 +31,7 @@ export interface UpFlags extends DataFlags {
   readonly mesh: string
   readonly domain: string
   readonly samples: boolean
+  readonly file?: string
   readonly detach: boolean
   readonly apiPort?: number
   readonly meshPort?: number
@@ -44,7 +52,8 @@ export function upCommand(): Command {
       new Command("up")
         .description("start a mesh on this machine: cluster, control plane, samples with a proxy each")
         .option("-d, --detach", "return when everything is ready; `merlonctl down` stops it", false)
-        .option("--no-samples", "cluster and control plane alone"),
+        .option("--no-samples", "cluster and control plane alone")
+        .option("-f, --file <file>", "what runs in it, as YAML; a mesh that runs is brought to it"),
     ),
   )
     .addOption(new Option("--api-port <n>", "of the Kubernetes API (default: 7443 or the next)").argParser(port))
@@ -59,16 +68,37 @@ export function upCommand(): Command {
         .argParser(wayIn)
         .default(new Map(), "httpbin.foo=8000, web.app=80, or the next"),
     )
+    .addHelpText("after", EXAMPLES)
     .action((flags: UpFlags, command: Command) => run(flags, command))
 }
+
+const EXAMPLES = `
+Examples:
+  merlonctl up
+  merlonctl up --no-samples --detach
+  merlonctl up -f mesh.yaml --detach
+
+A file says what runs:
+  workloads:
+    - { name: shop, namespace: demo, port: 8080, command: [node, server.js], replicas: 2, wayIn: 9000 }
+  apply: [policies]`
 
 async function run(given: UpFlags, command: Command): Promise<void> {
   const programs = findPrograms()
   const data = dataFolder(given, process.cwd())
-  const flags = withKnownNames(given, command, data)
+  const file = given.file === undefined ? undefined : readMeshFile(given.file, process.env.PATH ?? "")
+  const named = withKnownNames(given, command, data)
+  const flags = file === undefined ? named : { ...named, samples: named.samples && file.samples }
   // A name that cannot be used is said before anything starts.
   meshNames(flags)
-  if (!flags.detach) return isSupervised(process.env) ? supervise(flags, data, programs) : stand(flags, data, programs)
+  if (file !== undefined) {
+    prepareData(data)
+    writeRuns(data, file.runs)
+    // A mesh that runs needs no second supervisor; it takes what the file says.
+    if (lockHolder(data) !== undefined) return finish(file, data, programs)
+  }
+  if (!flags.detach)
+    return isSupervised(process.env) ? supervise(flags, data, programs) : stand(flags, data, programs, file)
   const began = Date.now()
   const progress = consoleProgress()
   try {
@@ -76,9 +106,24 @@ async function run(given: UpFlags, command: Command): Promise<void> {
   } finally {
     progress.end()
   }
+  if (file !== undefined) await finish(file, data, programs)
   const record = readRecord(data)
   if (record !== undefined) showSummary(record, data, programs, began)
   tell(`It runs in the background; \`${typed(programs)} down\` stops it.`)
+}
+
+/** What the file says beyond starting: waits for what runs, then applies. */
+async function finish({ runs, apply }: MeshFile, data: string, programs: Programs): Promise<void> {
+  const outcomes = await Promise.all(runs.map(async spec => ({ spec, ...(await awaitRun(data, spec)) })))
+  for (const { key, phase } of outcomes) if (phase === "ready") tell(`${key} ready`)
+  const failed = outcomes.filter(({ phase }) => phase === "failed")
+  if (failed.length > 0)
+    throw new CommandError(failed.map(({ key, why }) => `${key} does not run: ${why ?? ""}`).join("\n"))
+  if (apply.length === 0) return
+  const { file, args, argv0 } = programs.merlonctl(["apply", ...apply.flatMap(path => ["-f", path])])
+  const env = { ...process.env, KUBECONFIG: join(data, "kubeconfig") }
+  const { status } = spawnSync(file, [...args], { argv0, env, stdio: ["ignore", "inherit", "inherit"] })
+  if (status !== 0) throw new CommandError("not everything that the file names could be applied")
 }
 
 /** A mesh keeps its name: what is stored is called by it. */
@@ -95,7 +140,7 @@ function withKnownNames(flags: UpFlags, command: Command, data: string): UpFlags
 }
 
 /** In the foreground, for a person. */
-async function stand(flags: UpFlags, data: string, programs: Programs): Promise<void> {
+async function stand(flags: UpFlags, data: string, programs: Programs, file?: MeshFile): Promise<void> {
   const began = Date.now()
   const progress = consoleProgress()
   const mesh = new LocalMesh({ ...flags, data, programs, progress })
@@ -103,6 +148,7 @@ async function stand(flags: UpFlags, data: string, programs: Programs): Promise<
   try {
     const record = await mesh.start()
     progress.end()
+    if (file !== undefined) await finish(file, data, programs)
     showSummary(record, data, programs, began)
     tell("Ctrl-C stops everything.")
   } catch (error) {

@@ -17,12 +17,14 @@ export interface ProxyPlace {
   readonly address?: string
   readonly listen?: string
   readonly application?: string
+  /** As `merlond xserver` reads it. */
+  readonly probe?: object
 }
 
 /** The fields are those that `merlond xserver --bootstrap` reads. */
 export function bootstrapText(
   { name, namespace, serviceAccount }: Declaration,
-  { controlPlane, serverName, address, listen, application }: ProxyPlace,
+  { controlPlane, serverName, address, listen, application, probe }: ProxyPlace,
   { mesh, domain }: MeshNames,
 ): string {
   return stringify({
@@ -34,6 +36,7 @@ export function bootstrapText(
     ...(address === undefined ? {} : { address }),
     ...(listen === undefined ? {} : { listen }),
     ...(application === undefined ? {} : { application }),
+    ...(probe === undefined ? {} : { probe }),
     state: "state",
   })
 }

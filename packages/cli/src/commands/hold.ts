@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// `merlond hold`: runs any program as one that ends when its supervisor does, with everything it has started. The programs of
+// a local mesh that are not ours run under it, since nobody can load our leash into them.
+
+import { spawn } from "node:child_process"
+import { constants } from "node:os"
+import { Command } from "commander"
+
+const GRACE_MS = 8_000
+
+export function holdCommand(): Command {
+  return new Command("hold")
+    .description("run a program that ends when its supervisor does; for local meshes")
+    .argument("<program>", "any program of this machine")
+    .argument("[args...]", "its arguments")
+    .option("--folder <path>", "where it runs", process.cwd())
+    .addHelpText("after", "\nExample:\n  merlond hold -- python3 -m http.server 8080")
+    .action((program: string, args: readonly string[], { folder }: { folder: string }) => run(program, args, folder))
+}
+
+async function run(program: string, args: readonly string[], cwd: string): Promise<void> {
+  // A group of its own: what it has started ends with it.
+  const child = spawn(program, [...args], { cwd, detached: true, stdio: ["ignore", "inherit", "inherit"] })
+  const end = (signal: NodeJS.Signals): void => {
+    try {
+      if (child.pid !== undefined) process.kill(-child.pid, signal)
+    } catch {
+      // It has ended by itself.
+    }
+  }
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
+    process.on(signal, () => {
+      end(signal)
+      setTimeout(() => end("SIGKILL"), GRACE_MS).unref()
+    })
+  }
+  await new Promise<void>((resolve, reject) => {
+    child.once("error", (error: NodeJS.ErrnoException) => {
+      reject(error.code === "ENOENT" ? new Error(`there is no program \`${program}\`, or no folder \`${cwd}\``) : error)
+    })
+    child.once("exit", (code, signal) => {
+      // Whatever of it is left.
+      end("SIGKILL")
+      process.exitCode = signal === null ? (code ?? 1) : 128 + (constants.signals[signal] ?? 0)
+      resolve()
+    })
+  })
+  // Its supervisor's end of the pipe may stay open for long.
+  process.exit()
+}

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// `merlonctl run`: any program of this machine as a workload of the local mesh, behind a proxy of its own.
+
+import { Command, InvalidArgumentError, Option } from "commander"
+import { several, whole } from "../../arguments.js"
+import { awaitRun } from "../../local/await-run.js"
+import { type DataFlags, dataFolder, recordOrThrow, withDataFlag } from "../../local/data-folder.js"
+import { readRecord } from "../../local/mesh-record.js"
+import {
+  type RunProbe,
+  type RunSpec,
+  readRuns,
+  serviceOf,
+  withoutRun,
+  withRun,
+  writeRuns,
+} from "../../local/run-spec.js"
+import { checkRunName, runSpec } from "../../local/run-wish.js"
+import { CommandError } from "../exit.js"
+import { print, tell } from "../terminal.js"
+import { labels, PROTOCOLS } from "../workload/parse-flags.js"
+
+interface RunFlags extends DataFlags {
+  readonly namespace: string
+  readonly port: number
+  readonly protocol: string
+  readonly label: { readonly [name: string]: string }
+  readonly replicas: number
+  readonly serviceAccount?: string
+  readonly servicePort?: number
+  readonly wayIn?: number
+  readonly env: readonly string[]
+  readonly listensOn?: string
+  readonly probe: RunProbe
+}
+
+const port = whole(1, 65_535)
+
+export function runCommand(): Command {
+  return withDataFlag(
+    new Command("run")
+      .description("run a program of yours in the local mesh, behind a proxy of its own; again to change it")
+      .argument("<name>", "name of the workload")
+      .argument(
+        "<command...>",
+        "the program and its arguments, after `--`; {host} and {port} stand for where to listen",
+      )
+      .option("-n, --namespace <name>", "made where it is missing", "default")
+      .addOption(new Option("-p, --port <n>", "port it listens on").argParser(port).makeOptionMandatory())
+      .addOption(new Option("--protocol <name>", "what it speaks").choices(PROTOCOLS).default("http"))
+      .option("-l, --label <labels>", "what policies select it by, as app=web,version=v2; repeatable", labels, {})
+      .addOption(new Option("--replicas <n>", "how many of it").argParser(whole(1, 50)).default(1))
+      .option("--service-account <name>", "its identity (default: the label app, else its name)")
+      .addOption(new Option("--service-port <n>", "of its Service (default: its port)").argParser(port))
+      .addOption(
+        new Option("--way-in <n>", "port of this machine for callers from outside of the mesh").argParser(port),
+      )
+      .addOption(
+        new Option("-e, --env <name=value>", "for its environment; repeatable").argParser(several).default([], "none"),
+      )
+      .option("--listens-on <ip>", "where it listens, if not at the address that HOST and {host} name")
+      .addOption(
+        new Option("--probe <how>", "when it counts as ready: tcp, http:/path, or command:PROGRAM ARGS")
+          .argParser(probe)
+          .default({ kind: "tcp" }, "tcp"),
+      ),
+  )
+    .addHelpText("after", EXAMPLES)
+    .action((name: string, command: readonly string[], flags: RunFlags) => run(name, command, flags))
+}
+
+const EXAMPLES = `
+Examples:
+  merlonctl run shop -n demo --port 8080 --way-in 9000 -- python3 -m http.server {port} --bind {host}
+  merlonctl run shop-v2 -n demo --port 8080 --label app=shop,version=v2 --replicas 2 -- node server.js
+  merlonctl logs shop-1 -c app
+  merlonctl stop shop -n demo`
+
+async function run(name: string, command: readonly string[], flags: RunFlags): Promise<void> {
+  const data = dataFolder(flags, process.cwd())
+  const { phase } = recordOrThrow(data)
+  if (phase !== "ready") throw new CommandError(`the mesh is ${phase}; wait until \`merlonctl status\` says ready`)
+  checkRunName(name, flags.namespace)
+  const { env, label, ...rest } = flags
+  const spec = runSpec({
+    ...rest,
+    name,
+    labels: label,
+    command,
+    cwd: process.cwd(),
+    // Programs are found where the person who types finds them.
+    env: { PATH: process.env.PATH ?? "", ...variables(env) },
+  })
+  const before = readRuns(data)
+  writeRuns(data, withRun(before, spec))
+  tell(`starting ${name} in ${spec.namespace}`)
+  const { phase: outcome, why } = await awaitRun(data, spec)
+  if (outcome === "failed") {
+    // Nothing that does not run is tried again with every start.
+    writeRuns(data, withoutRun(readRuns(data), spec))
+    throw new CommandError(`\`${name}\` does not run: ${why ?? ""}`)
+  }
+  report(data, spec)
+}
+
+function report(data: string, spec: RunSpec): void {
+  const { namespace, name, replicas, wayIn } = spec
+  const instances = Array.from({ length: replicas }, (_, index) => `${name}-${index + 1}`)
+  const workloads = readRecord(data)?.workloads ?? []
+  for (const { name: instance, place } of workloads.filter(
+    found => found.namespace === namespace && instances.includes(found.name),
+  )) {
+    print(`workload/${instance} ready, its proxy at ${place.address}:${place.xserver}`)
+  }
+  print(`service/${serviceOf(spec)} in ${namespace} at port ${spec.servicePort}`)
+  if (wayIn !== undefined) print(`callers from outside reach it at http://127.0.0.1:${wayIn}`)
+}
+
+function probe(text: string): RunProbe {
+  if (text === "tcp") return { kind: "tcp" }
+  const [, kind, rest = ""] = /^(http|command):(.+)$/s.exec(text) ?? []
+  if (kind === "http" && rest.startsWith("/")) return { kind, path: rest }
+  const words = rest.split(/\s+/).filter(word => word !== "")
+  if (kind === "command" && words.length > 0) return { kind, command: words }
+  throw new InvalidArgumentError("must be `tcp`, `http:/path` or `command:PROGRAM ARGS`")
+}
+
+function variables(texts: readonly string[]): { readonly [name: string]: string } {
+  return Object.fromEntries(
+    texts.map(text => {
+      const at = text.indexOf("=")
+      if (at < 1) throw new CommandError(`\`${text}\` is no variable; write it as NAME=value`)
+      return [text.slice(0, at), text.slice(at + 1)]
+    }),
+  )
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// `merlonctl stop`: the end of what `merlonctl run` began. Its Service and its policies stay.
+
+import { Command } from "commander"
+import { awaitNoRun } from "../../local/await-run.js"
+import { type DataFlags, dataFolder, withDataFlag } from "../../local/data-folder.js"
+import { lockHolder } from "../../local/mesh-lock.js"
+import { readRuns, runKey, withoutRun, writeRuns } from "../../local/run-spec.js"
+import { CommandError } from "../exit.js"
+import { print } from "../terminal.js"
+
+interface StopFlags extends DataFlags {
+  readonly namespace: string
+}
+
+export function stopCommand(): Command {
+  return withDataFlag(
+    new Command("stop")
+      .description("stop a program that `merlonctl run` started, and take its workloads out of the mesh")
+      .argument("<name>", "as it was given to `run`")
+      .option("-n, --namespace <name>", "its namespace", "default"),
+  )
+    .addHelpText("after", "\nExample:\n  merlonctl stop shop -n demo")
+    .action((name: string, flags: StopFlags) => run(name, flags))
+}
+
+async function run(name: string, flags: StopFlags): Promise<void> {
+  const { namespace } = flags
+  const data = dataFolder(flags, process.cwd())
+  const runs = readRuns(data)
+  const found = runs.find(spec => runKey(spec) === runKey({ namespace, name }))
+  if (found === undefined) {
+    const others = runs.map(spec => `${spec.name} in ${spec.namespace}`).join(", ")
+    throw new CommandError(
+      `\`${name}\` does not run in \`${namespace}\`; ${others === "" ? "nothing of yours does" : `there are ${others}`}`,
+    )
+  }
+  writeRuns(data, withoutRun(runs, found))
+  if (lockHolder(data) !== undefined) await awaitNoRun(data, found)
+  print(`stopped ${name}`)
+}
