@@ -53,7 +53,7 @@ export {
   type WarningCode,
 } from "./resources/fault.js"
 export { generatedFiles } from "./resources/generated-files.js"
-export { apiVersionOf, KINDS, type KindDefinition } from "./resources/kinds.js"
+export { apiVersionOf, KINDS, type KindDefinition, servedVersions } from "./resources/kinds.js"
 export type {
   ClientTlsMode,
   Destination,

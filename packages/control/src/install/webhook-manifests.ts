@@ -2,7 +2,7 @@
 // What the API server has to ask us about, as values. Which pods are injected is decided by selectors, so that a cluster
 // that never opted in never depends on us.
 
-import type { MeshNames } from "@merlon/policy"
+import { type MeshNames, servedVersions } from "@merlon/policy"
 import { CONFINED, POD_SECURITY_LABEL } from "../admission/capture-choice.js"
 import { injectionNames } from "../admission/injection-options.js"
 import { authorityNames } from "../authority/authority-names.js"
@@ -83,7 +83,7 @@ function validation(options: WebhookOptions) {
         [group],
         types.filter(type => type.group === group).map(({ plural }) => plural),
         ["CREATE", "UPDATE"],
-        [names.version],
+        [...servedVersions(names)],
       ),
     ),
   }

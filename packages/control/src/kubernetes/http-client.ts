@@ -2,7 +2,7 @@
 // The Kubernetes API over HTTP. Lists are read page by page, watches line by line; objects of lists get the kind that
 // lists leave out.
 
-import { objectOf } from "../registry/foreign.js"
+import { objectOf, textOf } from "../registry/foreign.js"
 import { statusError, unreachable } from "./api-failure.js"
 import { ApiError, type KubernetesClient, type ListOptions, type PatchOptions, type WatchEvent } from "./client.js"
 import type { Connection } from "./connection.js"
@@ -22,8 +22,8 @@ export interface HttpClientOptions {
 }
 
 export interface HttpKubernetesClient extends KubernetesClient {
-  /** Which Kubernetes answers, as 1.36 is `{ major: 1, minor: 36 }`. */
-  version(): Promise<{ readonly major: number; readonly minor: number }>
+  /** Which Kubernetes answers, as 1.36 is `{ major: 1, minor: 36, git: "v1.36.4" }`. */
+  version(): Promise<{ readonly major: number; readonly minor: number; readonly git: string }>
   /** Ends all connections, watches included. */
   close(): Promise<void>
 }
@@ -62,10 +62,11 @@ class HttpClient implements HttpKubernetesClient {
     this.#random = random
   }
 
-  async version(): Promise<{ readonly major: number; readonly minor: number }> {
-    const { major, minor } = objectOf(await this.#transport.json({ method: "GET", path: "/version" }))
+  async version(): Promise<{ readonly major: number; readonly minor: number; readonly git: string }> {
+    const { major, minor, gitVersion } = objectOf(await this.#transport.json({ method: "GET", path: "/version" }))
     // Some providers write `30+`.
-    return { major: Number.parseInt(String(major), 10) || 0, minor: Number.parseInt(String(minor), 10) || 0 }
+    const number = (text: unknown): number => Number.parseInt(textOf(text) ?? "", 10) || 0
+    return { major: number(major), minor: number(minor), git: textOf(gitVersion) ?? "" }
   }
 
   async get<T extends KubernetesObject>(type: ResourceType, name: string, namespace?: string): Promise<T | undefined> {

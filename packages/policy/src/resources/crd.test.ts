@@ -190,3 +190,23 @@ describe("whatever validate() accepts, the API server takes", () => {
     expect(accepted).toBeGreaterThan(50)
   })
 })
+
+it("serves every version with one schema, without defaults inside lists, which a second apply would find changed", () => {
+  for (const { spec } of customResourceDefinitions(NAMES)) {
+    expect(spec.versions.map(({ name, storage }) => [name, storage])).toEqual([
+      ["v1alpha3", true],
+      ["v1beta1", false],
+      ["v1", false],
+    ])
+    expect(new Set(spec.versions.map(({ schema }) => JSON.stringify(schema))).size).toBe(1)
+    expect(defaultsInLists(spec.versions[0].schema.openAPIV3Schema, false)).toEqual([])
+  }
+})
+
+function defaultsInLists(node: unknown, inList: boolean): readonly unknown[] {
+  if (typeof node !== "object" || node === null) return []
+  return Object.entries(node).flatMap(([name, value]) => {
+    if (name === "default" && inList) return [value]
+    return defaultsInLists(value, inList || name === "items")
+  })
+}

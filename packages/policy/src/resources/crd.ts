@@ -5,7 +5,7 @@
 
 import type { MeshNames } from "../mesh/names.js"
 import { isObject } from "./field.js"
-import { KINDS, type KindDefinition, type PrinterColumn } from "./kinds.js"
+import { KINDS, type KindDefinition, type PrinterColumn, servedVersions } from "./kinds.js"
 
 /** A node of a structural schema; a plain tree of JSON. */
 export interface JsonSchema {
@@ -27,17 +27,17 @@ export interface CustomResourceDefinition {
       readonly shortNames: readonly string[]
       readonly categories: readonly string[]
     }
-    readonly versions: readonly [
-      {
-        readonly name: string
-        readonly served: true
-        readonly storage: true
-        readonly subresources: { readonly status: Record<string, never> }
-        readonly additionalPrinterColumns: readonly PrinterColumn[]
-        readonly schema: { readonly openAPIV3Schema: JsonSchema }
-      },
-    ]
+    readonly versions: readonly [CustomResourceVersion, ...CustomResourceVersion[]]
   }
+}
+
+export interface CustomResourceVersion {
+  readonly name: string
+  readonly served: true
+  readonly storage: boolean
+  readonly subresources: { readonly status: Record<string, never> }
+  readonly additionalPrinterColumns: readonly PrinterColumn[]
+  readonly schema: { readonly openAPIV3Schema: JsonSchema }
 }
 
 /** Keywords that are the same in both worlds; everything else is left out or translated. */
@@ -85,6 +85,15 @@ function customResourceDefinition(definition: KindDefinition, names: MeshNames):
   const { kind, plural, singular, shortName } = definition
   const security = definition.group === "security"
   const group = security ? names.securityGroup : names.networkingGroup
+  const [stored, ...others] = servedVersions(names)
+  const version = (name: string, storage: boolean): CustomResourceVersion => ({
+    name,
+    served: true,
+    storage,
+    subresources: { status: {} },
+    additionalPrinterColumns: [...definition.columns, ...CLOSING_COLUMNS],
+    schema: { openAPIV3Schema: documentSchema(definition) },
+  })
   return {
     apiVersion: "apiextensions.k8s.io/v1",
     kind: "CustomResourceDefinition",
@@ -100,16 +109,7 @@ function customResourceDefinition(definition: KindDefinition, names: MeshNames):
         shortNames: [shortName],
         categories: security ? [names.category, names.policyCategory] : [names.category],
       },
-      versions: [
-        {
-          name: names.version,
-          served: true,
-          storage: true,
-          subresources: { status: {} },
-          additionalPrinterColumns: [...definition.columns, ...CLOSING_COLUMNS],
-          schema: { openAPIV3Schema: documentSchema(definition) },
-        },
-      ],
+      versions: [version(stored, true), ...others.map(name => version(name, false))],
     },
   }
 }
@@ -130,17 +130,22 @@ function documentSchema(definition: KindDefinition): JsonSchema {
   }
 }
 
-/** A node of ours as a node of a structural schema. */
-function structural(node: JsonSchema): JsonSchema {
+/**
+ * A node of ours as a node of a structural schema. A list belongs as a whole to who applied it, so a server that filled in
+ * a member's default would make every second apply a change; what is absent there means its default all the same.
+ */
+function structural(node: JsonSchema, inList = false): JsonSchema {
   const result: Record<string, unknown> = {}
-  for (const keyword of SAME) if (node[keyword] !== undefined) result[keyword] = node[keyword]
-  if (isObject(node.items)) result.items = structural(node.items)
-  if (isObject(node.additionalProperties)) result.additionalProperties = structural(node.additionalProperties)
+  for (const keyword of SAME) {
+    if (node[keyword] !== undefined && !(inList && keyword === "default")) result[keyword] = node[keyword]
+  }
+  if (isObject(node.items)) result.items = structural(node.items, true)
+  if (isObject(node.additionalProperties)) result.additionalProperties = structural(node.additionalProperties, inList)
   if (isObject(node.properties)) {
     result.properties = Object.fromEntries(
       Object.entries(node.properties).map(([name, property]) => [
         name,
-        isObject(property) ? structural(property) : property,
+        isObject(property) ? structural(property, inList) : property,
       ]),
     )
     result["x-kubernetes-preserve-unknown-fields"] = true

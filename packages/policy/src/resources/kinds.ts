@@ -162,6 +162,19 @@ export const KINDS: readonly KindDefinition[] = [
   },
 ]
 
+/**
+ * All of one schema: manifests of other meshes name the later ones, and need no edit beyond the group. The first is the
+ * one that is stored and that we write.
+ */
+export function servedVersions({ version }: MeshNames): readonly [string, ...string[]] {
+  return [version, "v1beta1", "v1"]
+}
+
+export function isServed(apiVersion: unknown, definition: KindDefinition, names: MeshNames): boolean {
+  const group = definition.group === "security" ? names.securityGroup : names.networkingGroup
+  return servedVersions(names).some(version => apiVersion === `${group}/${version}`)
+}
+
 export function apiVersionOf(definition: KindDefinition, names: MeshNames): string {
   const group = definition.group === "security" ? names.securityGroup : names.networkingGroup
   return `${group}/${names.version}`

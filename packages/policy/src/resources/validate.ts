@@ -7,7 +7,7 @@ import { checkCharacters } from "./characters.js"
 import type { PolicyDocument } from "./document.js"
 import { type Fault, shown, type Warning } from "./fault.js"
 import { Field, isObject, Report } from "./field.js"
-import { apiVersionOf, KINDS, type KindDefinition } from "./kinds.js"
+import { apiVersionOf, isServed, KINDS, type KindDefinition } from "./kinds.js"
 import { checkDryRun, checkMetadata } from "./metadata.js"
 import { nearest } from "./nearest.js"
 import { snapshot } from "./snapshot.js"
@@ -103,7 +103,7 @@ function checkKind(document: Field, names: MeshNames): KindDefinition | undefine
   const right = apiVersionOf(definition, names)
   if (!apiVersion.present) {
     apiVersion.fault("missing-field", "`apiVersion` is missing", `write \`${right}\``)
-  } else if (apiVersion.value !== right) {
+  } else if (!isServed(apiVersion.value, definition, names)) {
     const written = shown(apiVersion.text ?? typeof apiVersion.value)
     apiVersion.fault("unknown-kind", `\`${definition.kind}\` is not served under \`${written}\``, `write \`${right}\``)
   }

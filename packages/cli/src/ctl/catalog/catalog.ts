@@ -2,7 +2,7 @@
 // What the cluster serves, asked for as late and as narrowly as a command allows: our own kinds need no question, a
 // document names its group, and only a word that nobody knows yet makes us ask for everything.
 
-import { type MeshNames, nearest } from "@merlon/policy"
+import { type MeshNames, nearest, servedVersions } from "@merlon/policy"
 import { type Api, ApiFailure } from "../api/api.js"
 import { CommandError } from "../exit.js"
 import { fieldsOf, listOf } from "../foreign.js"
@@ -11,11 +11,13 @@ import { isCalled, type Resource } from "./resource.js"
 
 export class Catalog {
   readonly #api: Api
+  readonly #names: MeshNames
   readonly #known: readonly Resource[]
   readonly #asked = new Map<string, Promise<readonly Resource[]>>()
 
   constructor(api: Api, names: MeshNames) {
     this.#api = api
+    this.#names = names
     this.#known = knownKinds(names)
   }
 
@@ -23,8 +25,8 @@ export class Catalog {
   async ofDocument(apiVersion: string, kind: string): Promise<Resource> {
     const slash = apiVersion.indexOf("/")
     const [group, version] = slash === -1 ? ["", apiVersion] : [apiVersion.slice(0, slash), apiVersion.slice(slash + 1)]
-    const own = this.#known.find(known => known.group === group && known.version === version && known.kind === kind)
-    if (own !== undefined) return own
+    const own = this.#known.find(known => known.group === group && known.kind === kind)
+    if (own !== undefined && servedVersions(this.#names).includes(version)) return { ...own, version }
     const served = await this.#group(group, version)
     const found = served.find(resource => resource.kind === kind)
     if (found !== undefined) return found
@@ -39,7 +41,7 @@ export class Catalog {
     throw new CommandError(
       `the cluster serves no \`${kind}\` under \`${apiVersion}\`; ${
         ours !== undefined
-          ? `write \`apiVersion: ${ours.group}/${ours.version}\``
+          ? `write \`apiVersion: ${ours.group}/${this.#names.version}\``
           : meant !== undefined
             ? `did you mean \`${meant}\`?`
             : "install its definition first, or mend `apiVersion`"
@@ -49,8 +51,13 @@ export class Catalog {
 
   /** What a person calls by this word: one kind, or all of a category. */
   async called(word: string): Promise<readonly Resource[]> {
-    const own = named(this.#known, word)
-    if (own.length > 0) return own
+    for (const version of [...servedVersions(this.#names)].reverse()) {
+      const own = named(
+        this.#known.map(known => ({ ...known, version })),
+        word,
+      )
+      if (own.length > 0) return own
+    }
     const core = (await this.#group("", "v1")).filter(resource => isCalled(resource, word))
     if (core.length > 0) return core.slice(0, 1)
     const all = await this.#everything()

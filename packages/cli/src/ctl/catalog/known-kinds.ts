@@ -2,19 +2,16 @@
 // Our own kinds, known without asking a server: the commands that people type most take one request less, and a cluster
 // that lacks the kinds can be told from a word that was mistyped.
 
-import { KINDS, type MeshNames } from "@merlon/policy"
+import { KINDS, type MeshNames, servedVersions } from "@merlon/policy"
 import type { Resource } from "./resource.js"
 
 /** Everything of ours, whatever the mesh is called. */
 export const ALL_POLICIES = "policies"
 
-export function knownKinds({
-  securityGroup,
-  networkingGroup,
-  version,
-  category,
-  policyCategory,
-}: MeshNames): readonly Resource[] {
+/** In the version that Kubernetes prefers of those served, as kubectl would take. */
+export function knownKinds(names: MeshNames): readonly Resource[] {
+  const { securityGroup, networkingGroup, category, policyCategory } = names
+  const version = servedVersions(names).at(-1) ?? names.version
   return KINDS.map(({ kind, plural, singular, shortName, group }) => ({
     group: group === "security" ? securityGroup : networkingGroup,
     version,

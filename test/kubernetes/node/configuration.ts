@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the programs of a node are told. Every setting that is not a default answers something: a machine may have cgroup
+// v1 and no right to raise priorities, and nothing may leave the node's own network namespace.
+
+import { CNI_FOLDER } from "./programs.js"
+
+export interface Layout {
+  readonly folder: string
+  /** The node's address, its Pods' network and its Services'. */
+  readonly address: string
+  readonly pods: string
+  readonly services: string
+  readonly apiPort: number
+  readonly containerd: { readonly state: string; readonly socket: string }
+  readonly pauseImage: string
+}
+
+export function networkConfiguration({ pods, services }: Layout): object {
+  const [base = ""] = pods.split("/")
+  return {
+    cniVersion: "0.4.0",
+    name: "node",
+    plugins: [
+      {
+        type: "bridge",
+        bridge: "pods0",
+        isGateway: true,
+        hairpinMode: true,
+        ipam: {
+          type: "host-local",
+          ranges: [[{ subnet: pods, rangeStart: base.replace(/0$/, "10") }]],
+          routes: [{ dst: services }],
+        },
+      },
+      { type: "portmap", capabilities: { portMappings: true } },
+    ],
+  }
+}
+
+export function containerdConfiguration({ folder, containerd, pauseImage }: Layout): string {
+  const cri = 'plugins."io.containerd.grpc.v1.cri"'
+  return `version = 2
+root = "${folder}/containerd"
+state = "${containerd.state}"
+[grpc]
+address = "${containerd.socket}"
+[${cri}]
+sandbox_image = "${pauseImage}"
+restrict_oom_score_adj = true
+[${cri}.containerd]
+snapshotter = "overlayfs"
+[${cri}.containerd.runtimes.runc]
+runtime_type = "io.containerd.runc.v2"
+[${cri}.cni]
+bin_dir = "${CNI_FOLDER}"
+conf_dir = "${folder}/cni"
+`
+}
+
+export function kubeletConfiguration({ folder, address, containerd }: Layout): object {
+  return {
+    apiVersion: "kubelet.config.k8s.io/v1beta1",
+    kind: "KubeletConfiguration",
+    containerRuntimeEndpoint: `unix://${containerd.socket}`,
+    address,
+    tlsCertFile: `${folder}/kubelet.crt`,
+    tlsPrivateKeyFile: `${folder}/kubelet.key`,
+    authentication: {
+      anonymous: { enabled: false },
+      webhook: { enabled: true },
+      x509: { clientCAFile: `${folder}/ca.crt` },
+    },
+    authorization: { mode: "Webhook" },
+    cgroupDriver: "cgroupfs",
+    failCgroupV1: false,
+    failSwapOn: false,
+    enforceNodeAllocatable: [],
+    oomScoreAdj: 0,
+    makeIPTablesUtilChains: false,
+    resolvConf: "",
+    clusterDomain: "cluster.local",
+    clusterDNS: [address],
+    readOnlyPort: 0,
+    healthzPort: 0,
+    evictionHard: { "memory.available": "50Mi" },
+    imageGCHighThresholdPercent: 100,
+    maxPods: 60,
+  }
+}
+
+export function proxyConfiguration({ folder, pods }: Layout): object {
+  return {
+    apiVersion: "kubeproxy.config.k8s.io/v1alpha1",
+    kind: "KubeProxyConfiguration",
+    mode: "nftables",
+    clientConnection: { kubeconfig: `${folder}/kubeconfig` },
+    hostnameOverride: "node1",
+    clusterCIDR: pods,
+    healthzBindAddress: "127.0.0.1:20256",
+    metricsBindAddress: "127.0.0.1:20249",
+    conntrack: { maxPerCore: 0, min: 0, tcpEstablishedTimeout: "0s", tcpCloseWaitTimeout: "0s" },
+  }
+}
+
+export function dnsConfiguration({ folder, address }: Layout): string {
+  return `cluster.local:53 {\n bind ${address}\n kubernetes cluster.local {\n  kubeconfig ${folder}/kubeconfig kube\n }\n}\n`
+}
+
+export function apiServerArguments({ folder, address, services, apiPort }: Layout, etcd: string): readonly string[] {
+  const file = (name: string): string => `${folder}/${name}`
+  return [
+    `--etcd-servers=${etcd}`,
+    `--secure-port=${apiPort}`,
+    "--bind-address=0.0.0.0",
+    `--advertise-address=${address}`,
+    `--tls-cert-file=${file("server.crt")}`,
+    `--tls-private-key-file=${file("server.key")}`,
+    `--client-ca-file=${file("ca.crt")}`,
+    "--kubelet-preferred-address-types=InternalIP",
+    `--kubelet-client-certificate=${file("admin.crt")}`,
+    `--kubelet-client-key=${file("admin.key")}`,
+    `--kubelet-certificate-authority=${file("ca.crt")}`,
+    `--service-account-key-file=${file("accounts.pub")}`,
+    `--service-account-signing-key-file=${file("accounts.key")}`,
+    "--service-account-issuer=https://kubernetes.default.svc",
+    `--service-cluster-ip-range=${services}`,
+    "--authorization-mode=Node,RBAC",
+    "--enable-admission-plugins=NodeRestriction",
+    "--allow-privileged=true",
+  ]
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+import { defineConfig } from "vitest/config"
+import { BaseSequencer, type TestSpecification } from "vitest/node"
+
+/** One cluster, one thing after the other: the names of the files are their order. */
+class ByName extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    return [...files].sort((a, b) => (a.moduleId < b.moduleId ? -1 : 1))
+  }
+}
+
+export default defineConfig({
+  test: {
+    include: ["test/kubernetes/suites/*.kube.ts"],
+    globalSetup: ["test/kubernetes/support/setup.ts"],
+    fileParallelism: false,
+    sequence: { sequencer: ByName },
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+  },
+})
