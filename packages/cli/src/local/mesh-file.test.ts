@@ -6,7 +6,7 @@ const read = (text: string) => meshFileOf(text, "/home/me", "/usr/bin")
 
 it("reads what runs, where it runs, and what is applied", () => {
   const { samples, runs, apply } = read(`
-samples: yes
+samples: true
 apply: [policies]
 workloads:
   - { name: shop, namespace: demo, port: 8080, command: [node, server.js], folder: shop, replicas: 2, wayIn: 9000,
@@ -34,6 +34,7 @@ it("may be empty", () => {
 
 describe("refuses", () => {
   it.each([
+    ["a word where true or false stands", "samples: yes", /samples: must be true or false/],
     ["a field nobody knows", "workload: []", /workload: unknown field; did you mean `workloads`/],
     [
       "a workload without a port",
