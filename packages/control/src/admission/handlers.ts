@@ -11,19 +11,21 @@ import {
 } from "../install/webhook-manifests.js"
 import { captureOf, isOptedIn } from "./capture-choice.js"
 import { captureService, type PortsBehind } from "./capture-service.js"
+import { Comparison, type ComparisonOptions } from "./comparison.js"
 import { injectPod, type PodPlace } from "./inject-pod.js"
 import type { InjectionOptions } from "./injection-options.js"
 import type { AdmissionAnswer, AdmissionRequest } from "./review.js"
 import { type ValidateOptions, validatePolicy } from "./validate-policy.js"
 import { validateRevocations } from "./validate-revocations.js"
 
-export type AdmissionHandler = (request: AdmissionRequest) => AdmissionAnswer
+export type AdmissionHandler = (request: AdmissionRequest) => AdmissionAnswer | Promise<AdmissionAnswer>
 
 export interface HandlerOptions {
   readonly mesh: MeshConfig
   readonly clusterDomain: string
   readonly injection: InjectionOptions
-  readonly known?: ValidateOptions["known"]
+  /** What is in the cluster now, to compare with. */
+  readonly known?: ComparisonOptions["known"]
   /** Labels of a namespace, as far as they are known. */
   readonly namespaceLabels: (namespace: string) => { readonly [key: string]: string } | undefined
   readonly portsBehind: PortsBehind
@@ -32,16 +34,24 @@ export interface HandlerOptions {
 export function admissionHandlers(options: HandlerOptions): ReadonlyMap<string, AdmissionHandler> {
   const { mesh, clusterDomain, known, namespaceLabels } = options
   const optedIn = (namespace: string): boolean => isOptedIn(namespaceLabels(namespace), mesh.names)
+  const comparison = known === undefined ? undefined : new Comparison({ mesh, known })
   return new Map<string, AdmissionHandler>([
-    [
-      VALIDATE_PATH,
-      request => validatePolicy(request, { mesh, clusterDomain, ...(known === undefined ? {} : { known }) }),
-    ],
+    [VALIDATE_PATH, request => reviewPolicy(request, { mesh, clusterDomain }, comparison)],
     [REVOCATIONS_PATH, request => validateRevocations(request, mesh.names)],
     [INJECT_PATH, request => inject(request, { namespaceOptedIn: optedIn(request.namespace) }, options)],
     [INJECT_OPTED_IN_PATH, request => inject(request, { namespaceOptedIn: true }, options)],
     [INJECT_REQUIRED_PATH, request => inject(request, { namespaceOptedIn: true, required: true }, options)],
   ])
+}
+
+async function reviewPolicy(
+  request: AdmissionRequest,
+  options: ValidateOptions,
+  comparison: Comparison | undefined,
+): Promise<AdmissionAnswer> {
+  const { accepted, ...answer } = validatePolicy(request, options)
+  if (accepted === undefined || comparison === undefined) return answer
+  return { ...answer, warnings: [...(answer.warnings ?? []), ...(await comparison.of(accepted))] }
 }
 
 function inject(

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import { meshConfig, meshNames, type PolicyDocument, validate } from "@merlon/policy"
+import { meshConfig, meshNames } from "@merlon/policy"
 import { describe, expect, it } from "vitest"
 import { question } from "./testing/requests.js"
-import { isComparable, validatePolicy } from "./validate-policy.js"
+import { validatePolicy } from "./validate-policy.js"
 
 const MESHES = [
   ["merlon", "merlon.dev"],
@@ -97,14 +97,6 @@ describe.each(MESHES)("validation in the mesh %s", (word, domain) => {
   })
 
   describe("warnings", () => {
-    const stored = (object: object): PolicyDocument => {
-      const result = validate(object, names).document
-      if (result === undefined) throw new Error("the fixture is invalid")
-      return result
-    }
-    const lonely = document("AuthorizationPolicy", { selector: { matchLabels: { app: "nobody" } }, rules: [{}] })
-    const workloads = [{ namespace: "foo", name: "web-1", labels: { app: "web" } }]
-
     it("say whom a MeshService for another namespace's host affects", () => {
       const routes = document("MeshService", { hosts: ["web.app", "mine"] })
       expect(validatePolicy(question(routes), { mesh, clusterDomain }).warnings).toEqual([
@@ -115,32 +107,6 @@ describe.each(MESHES)("validation in the mesh %s", (word, domain) => {
     it("come from the document itself", () => {
       const { warnings } = validatePolicy(question(document("PeerAuthentication", undefined)), { mesh, clusterDomain })
       expect(warnings).toEqual([expect.stringContaining("`spec` is missing and read as empty")])
-    })
-
-    it("come from what else is in the cluster, about this document alone", () => {
-      const other = { ...lonely, metadata: { ...lonely.metadata, name: "other" } }
-      const known = () => ({ documents: [stored(other), stored(lonely)], workloads })
-      const { warnings } = validatePolicy(question(lonely), { mesh, clusterDomain, known })
-      expect(warnings).toHaveLength(1)
-      expect(warnings?.[0]).toMatch(/app.*nobody/)
-      const web = document("AuthorizationPolicy", { selector: { matchLabels: { app: "web" } }, rules: [{}] })
-      expect(validatePolicy(question(web), { mesh, clusterDomain, known }).warnings).toEqual([])
-    })
-
-    it("are none where too much is stored to compare", () => {
-      expect(validatePolicy(question(lonely), { mesh, clusterDomain, known: () => undefined })).toEqual({
-        warnings: [],
-      })
-      expect(isComparable(500, 1_000)).toBe(true)
-      expect(isComparable(501, 1)).toBe(false)
-      expect(isComparable(500, 10_000)).toBe(false)
-    })
-
-    it("never refuse: a fault in comparing is no fault of the document", () => {
-      const known = () => {
-        throw new Error("not ready")
-      }
-      expect(validatePolicy(question(lonely), { mesh, clusterDomain, known })).toEqual({ warnings: [] })
     })
   })
 })

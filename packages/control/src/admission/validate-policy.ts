@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether a document of one of our kinds may be stored. Every fault is told at once, each with its field; what is odd
-// about a valid one is told as a warning, on its own and beside everything else in the cluster.
+// about a valid one is told as a warning. What is odd about it beside others is for `comparison.ts` to say.
 
 import {
-  analyze,
   type Fault,
   type FaultCode,
   KINDS,
-  type KnownWorkload,
   type MeshConfig,
   type PolicyDocument,
   refusal,
@@ -18,24 +16,14 @@ import { objectOf, textOf } from "../registry/foreign.js"
 import { guestHosts } from "../routes/host-governance.js"
 import { type AdmissionAnswer, type AdmissionRequest, nameOf } from "./review.js"
 
-export interface Known {
-  readonly documents: readonly PolicyDocument[]
-  readonly workloads: readonly KnownWorkload[]
-}
-
 export interface ValidateOptions {
   readonly mesh: MeshConfig
   readonly clusterDomain: string
-  /** What is in the cluster now; without it nothing is compared. Undefined where it is more than `isComparable` says. */
-  readonly known?: () => Known | undefined
 }
 
-const MAX_DOCUMENTS = 500
-const MAX_PAIRS = 500_000
-
-/** Beyond this, comparing would hold up the API server for too long; `merlonctl analyze` has the time. */
-export function isComparable(documents: number, workloads: number): boolean {
-  return documents <= MAX_DOCUMENTS && documents * workloads <= MAX_PAIRS
+export interface PolicyAnswer extends AdmissionAnswer {
+  /** As it was read, where it may be stored. */
+  readonly accepted?: PolicyDocument
 }
 
 const CAUSES: { readonly [Code in FaultCode]?: string } = {
@@ -48,7 +36,7 @@ const CAUSES: { readonly [Code in FaultCode]?: string } = {
   conflict: "FieldValueForbidden",
 }
 
-export function validatePolicy(request: AdmissionRequest, options: ValidateOptions): AdmissionAnswer {
+export function validatePolicy(request: AdmissionRequest, options: ValidateOptions): PolicyAnswer {
   const { names } = options.mesh
   const { operation, group, kind, subresource, namespace, object, oldObject } = request
   if (operation === "DELETE" || operation === "CONNECT" || subresource !== "") return {}
@@ -67,7 +55,7 @@ export function validatePolicy(request: AdmissionRequest, options: ValidateOptio
     }
     return { refused: invalid(request, faults), warnings: told }
   }
-  return { warnings: [...told, ...guests(document, options), ...compared(document, options)] }
+  return { warnings: [...told, ...guests(document, options)], accepted: document }
 }
 
 /** Who writes routes for another's host most often means everybody's. */
@@ -111,29 +99,4 @@ function invalid(request: AdmissionRequest, faults: readonly Fault[]) {
       })),
     },
   }
-}
-
-function compared(document: PolicyDocument, { mesh, known }: ValidateOptions): readonly string[] {
-  if (known === undefined) return []
-  try {
-    const found = known()
-    if (found === undefined || !isComparable(found.documents.length, found.workloads.length)) return []
-    const { documents, workloads } = found
-    const others = documents.filter(other => !isSame(other, document))
-    return analyze([...others, document], mesh, workloads)
-      .filter(finding => finding.severity !== "info" && isSame(document, { kind: finding.kind, metadata: finding }))
-      .map(({ path, why, fix }) => `${path === "" ? "" : `${path}: `}${why}; ${fix}`)
-  } catch {
-    // Comparing only ever advises: a fault in it must not refuse a valid document.
-    return []
-  }
-}
-
-interface Named {
-  readonly kind: string
-  readonly metadata: { readonly namespace: string; readonly name: string }
-}
-
-function isSame(a: Named, b: Named): boolean {
-  return a.kind === b.kind && a.metadata.namespace === b.metadata.namespace && a.metadata.name === b.metadata.name
 }

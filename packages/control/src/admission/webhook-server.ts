@@ -131,7 +131,7 @@ export class WebhookServer {
       return end(reply, 400, request)
     }
     try {
-      const answer = handler?.(request) ?? {}
+      const answer = (await handler?.(request)) ?? {}
       observe(answer.refused === undefined ? "allowed" : "refused")
       send(reply, writeReview(request.uid, answer))
     } catch (error) {

@@ -2,8 +2,8 @@
 // The webhooks: served by every replica, registered in the cluster by the one that leads, and kept registered.
 
 import { CaptureKeeper } from "../admission/capture-keeper.js"
+import { isComparable } from "../admission/comparison.js"
 import { admissionHandlers, type HandlerOptions } from "../admission/handlers.js"
-import { isComparable } from "../admission/validate-policy.js"
 import { WebhookServer } from "../admission/webhook-server.js"
 import type { Authority } from "../authority/authority.js"
 import { messageOf } from "../authority/log.js"
