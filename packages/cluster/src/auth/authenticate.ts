@@ -8,6 +8,7 @@ import type { IncomingMessage } from "node:http"
 import type { TLSSocket } from "node:tls"
 import { unauthorized } from "../meta/status.js"
 import type { User } from "../registry/context.js"
+import { readSubject } from "./subject.js"
 import { ISSUER, type Tokens } from "./tokens.js"
 
 export const anonymous: User = { name: "system:anonymous", uid: "", groups: ["system:unauthenticated"], extra: {} }
@@ -39,16 +40,13 @@ function readCertificate(socket: TLSSocket): User | undefined {
   if (certificate === undefined) return undefined
   // Fail closed: a certificate that our authority did not sign is an error, not anonymity.
   if (!socket.authorized) throw unauthorized()
-  const subject = certificate.subject.split("\n").map(line => line.split("="))
-  const values = (key: string): string[] =>
-    subject.filter(([name]) => name === key).map(([, ...rest]) => rest.join("="))
-  const name = values("CN")[0]
-  if (name === undefined || name === "") throw unauthorized()
+  const subject = readSubject(certificate.raw)
+  if (subject === undefined) throw unauthorized()
   const fingerprint = createHash("sha256").update(certificate.raw).digest("hex")
   return {
-    name,
+    name: subject.name,
     uid: "",
-    groups: [...values("O"), "system:authenticated"],
+    groups: [...subject.groups, "system:authenticated"],
     extra: { "authentication.kubernetes.io/credential-id": [`X509SHA256=${fingerprint}`] },
   }
 }

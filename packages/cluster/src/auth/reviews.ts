@@ -167,7 +167,7 @@ export async function tokenRequest(
   const bound = isObject(spec.boundObjectRef) ? await boundObject(registry, spec.boundObjectRef, context) : undefined
   const audiences = asStrings(spec.audiences)
   const wanted = audiences.length > 0 ? audiences : [ISSUER]
-  const { token, expires } = tokens.issue({
+  const { token, expires } = await tokens.issue({
     namespace: context.namespace,
     account: context.name,
     accountUid: asString(dig(account, "metadata", "uid")),

@@ -3,16 +3,20 @@
 // Service-account tokens: signed JWTs (RS256) with audience, expiry and the object they are bound to. A token is good
 // only while its account, and the Pod or Secret it is bound to, still exist with the same uid.
 
-import { createPublicKey, type KeyObject, randomUUID, sign, verify } from "node:crypto"
+import { createPublicKey, type KeyObject, randomUUID } from "node:crypto"
+import { errors, type JWTPayload, jwtVerify, SignJWT } from "jose"
 import type { Catalog } from "../registry/catalog.js"
 import type { User } from "../registry/context.js"
 import { keyOf } from "../registry/kind.js"
 import type { Store } from "../store/store.js"
-import { asObject, asString, asStrings, dig, isNumber, isObject, type JsonObject } from "../value.js"
+import { asObject, asString, asStrings, dig, isObject, type JsonObject } from "../value.js"
 import type { Papers } from "./pki.js"
 
 export const ISSUER = "https://kubernetes.default.svc"
-const CLOCK_SKEW = 0
+const ALGORITHM = "RS256"
+/** How far the clocks of two servers may be apart before one refuses what the other has just issued. */
+const CLOCK_SKEW_SECONDS = 60
+const EXPIRED = "service account token has expired"
 /** How long the token of something that is being deleted stays good, for an orderly end. */
 const DELETED_LEEWAY_MS = 60_000
 
@@ -38,17 +42,17 @@ export class Tokens {
 
   constructor(
     readonly papers: Papers,
-    readonly store: Store,
+    readonly store: Pick<Store, "get">,
     readonly catalog: Catalog,
     readonly clock: () => number,
   ) {
     this.#publicKey = createPublicKey(papers.tokenKey)
   }
 
-  issue(claims: TokenClaims): { token: string; expires: number } {
+  async issue(claims: TokenClaims): Promise<{ token: string; expires: number }> {
     const now = Math.floor(this.clock() / 1000)
     const bound = claims.bound
-    const payload: JsonObject = {
+    const payload: JWTPayload = {
       aud: [...claims.audiences],
       exp: now + claims.expirationSeconds,
       iat: now,
@@ -62,23 +66,18 @@ export class Tokens {
       nbf: now,
       sub: `system:serviceaccount:${claims.namespace}:${claims.account}`,
     }
-    const part = (value: JsonObject): string => Buffer.from(JSON.stringify(value)).toString("base64url")
-    const body = `${part({ alg: "RS256", kid: this.papers.tokenKeyId })}.${part(payload)}`
-    return {
-      token: `${body}.${sign("sha256", Buffer.from(body), this.papers.tokenKey).toString("base64url")}`,
-      expires: now + claims.expirationSeconds,
-    }
+    const token = await new SignJWT(payload)
+      .setProtectedHeader({ alg: ALGORITHM, kid: this.papers.tokenKeyId })
+      .sign(this.papers.tokenKey)
+    return { token, expires: now + claims.expirationSeconds }
   }
 
   /** The account behind a token for one of the audiences, or why there is none. */
   async check(token: string, audiences: readonly string[]): Promise<TokenResult> {
-    const payload = this.#verified(token)
-    if (payload === undefined) return { error: "invalid bearer token" }
     const invalid = (why: string): TokenResult => ({ error: `[invalid bearer token, ${why}]` })
-    const now = this.clock() / 1000
-    const { exp, nbf } = payload
-    if (!isNumber(exp) || now > Number(exp) + CLOCK_SKEW) return invalid("service account token has expired")
-    if (isNumber(nbf) && now < Number(nbf) - 60) return invalid("service account token is not valid yet")
+    const payload = await this.#verified(token)
+    if (payload === undefined) return { error: "invalid bearer token" }
+    if (typeof payload === "string") return invalid(payload)
     const own = asStrings(payload.aud)
     const shared = audiences.filter(audience => own.includes(audience))
     const quoted = (list: readonly string[]): string => `[${list.map(item => JSON.stringify(item)).join(" ")}]`
@@ -108,22 +107,30 @@ export class Tokens {
     }
   }
 
-  #verified(token: string): JsonObject | undefined {
-    const parts = token.split(".")
-    const [head, body, signature] = parts
-    if (parts.length !== 3 || head === undefined || body === undefined || signature === undefined) return undefined
+  /** The claims of a token of ours, or why it is none: a text when only its time is wrong. */
+  async #verified(token: string): Promise<JsonObject | string | undefined> {
     try {
-      const header = JSON.parse(Buffer.from(head, "base64url").toString()) as JsonObject
-      // Only our own algorithm and key: the header must not choose how it is verified.
-      if (header.alg !== "RS256" || header.kid !== this.papers.tokenKeyId) return undefined
-      if (!verify("sha256", Buffer.from(`${head}.${body}`), this.#publicKey, Buffer.from(signature, "base64url")))
-        return undefined
-      const payload = JSON.parse(Buffer.from(body, "base64url").toString()) as JsonObject
-      return payload.iss === ISSUER ? payload : undefined
-    } catch {
-      // Not base64 or not JSON: no token of ours.
+      const { payload } = await jwtVerify(token, ({ kid }) => this.#keyNamed(kid), {
+        ...{ algorithms: [ALGORITHM], issuer: ISSUER, requiredClaims: ["exp"] },
+        ...{ currentDate: new Date(this.clock()), clockTolerance: CLOCK_SKEW_SECONDS },
+      })
+      // An end is an end: only beginnings are given the benefit of another server's clock.
+      if ((payload.exp ?? 0) * 1000 < this.clock()) return EXPIRED
+      // jose has parsed it from JSON.
+      return payload as JsonObject
+    } catch (error) {
+      if (error instanceof errors.JWTExpired) return EXPIRED
+      if (error instanceof errors.JWTClaimValidationFailed && error.claim === "nbf")
+        return "service account token is not valid yet"
+      // Malformed, of another key or algorithm, of another issuer: no token of ours.
       return undefined
     }
+  }
+
+  /** The header may only name our key; it never chooses another. */
+  #keyNamed(kid: string | undefined): KeyObject {
+    if (kid !== this.papers.tokenKeyId) throw new errors.JWKSNoMatchingKey()
+    return this.#publicKey
   }
 
   async #stale(namespace: string, claims: JsonObject, account: JsonObject): Promise<string | undefined> {

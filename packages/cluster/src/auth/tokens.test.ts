@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Which tokens are believed: those this cluster signed, for the audience at hand, while they last and while what they
+// are bound to is there.
+
+import { createPublicKey, generateKeyPairSync } from "node:crypto"
+import { type JWTPayload, SignJWT } from "jose"
+import { describe, expect, it } from "vitest"
+import { catalog, stored } from "../testing/stored.js"
+import type { JsonObject } from "../value.js"
+import type { Papers } from "./pki.js"
+import { ISSUER, type TokenClaims, Tokens } from "./tokens.js"
+
+const rsa = () => generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey
+const key = rsa()
+const stranger = rsa()
+// Only the parts that sign tokens are used here.
+const papers = { tokenKey: key, tokenKeyId: "k1" } as Papers
+const START = Date.parse("2026-01-01T00:00:00Z")
+
+const account: JsonObject = {
+  ...{ apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "a", namespace: "shop", uid: "account-1" } },
+}
+const pod = (uid: string, more: JsonObject = {}): JsonObject => ({
+  ...{ apiVersion: "v1", kind: "Pod", metadata: { name: "p", namespace: "shop", uid, ...more } },
+})
+const claims: TokenClaims = {
+  ...{ namespace: "shop", account: "a", accountUid: "account-1", audiences: [ISSUER], expirationSeconds: 600 },
+}
+
+function tokensAt(now: number, objects: readonly JsonObject[] = [account]): Tokens {
+  return new Tokens(papers, stored(objects), catalog, () => now)
+}
+
+async function told(token: string, now = START, objects?: readonly JsonObject[], audience = ISSUER): Promise<string> {
+  const result = await tokensAt(now, objects).check(token, [audience])
+  return "error" in result ? result.error : result.user.name
+}
+
+const issue = async (more: Partial<TokenClaims> = {}): Promise<string> =>
+  (await tokensAt(START).issue({ ...claims, ...more })).token
+
+describe("a token", () => {
+  it("is its account, with that account's groups", async () => {
+    const result = await tokensAt(START).check(await issue(), [ISSUER, "other"])
+    expect(result).toMatchObject({
+      user: {
+        ...{ name: "system:serviceaccount:shop:a", uid: "account-1" },
+        groups: ["system:serviceaccounts", "system:serviceaccounts:shop", "system:authenticated"],
+      },
+      audiences: [ISSUER],
+    })
+  })
+
+  it("ends when it says, to the second", async () => {
+    const token = await issue()
+    expect(await told(token, START + 599_000)).toBe("system:serviceaccount:shop:a")
+    expect(await told(token, START + 601_000)).toMatch("service account token has expired")
+    expect(await told(token, START + 3600_000)).toMatch("service account token has expired")
+  })
+
+  it("of a server whose clock is a little ahead is good, of one far ahead not yet", async () => {
+    const token = await issue()
+    expect(await told(token, START - 30_000)).toBe("system:serviceaccount:shop:a")
+    expect(await told(token, START - 120_000)).toMatch("service account token is not valid yet")
+  })
+
+  it("is good for its audience alone", async () => {
+    expect(await told(await issue({ audiences: ["mesh"] }))).toMatch("is invalid for the target audiences")
+    expect(await told(await issue({ audiences: ["mesh"] }), START, undefined, "mesh")).toMatch("shop:a")
+  })
+
+  it.each<[string, JsonObject[], RegExp]>([
+    ["without its account", [], /serviceaccounts "a" not found/],
+    [
+      "of an account that was made anew",
+      [{ ...account, metadata: { ...(account.metadata as JsonObject), uid: "2" } }],
+      /invalidated/,
+    ],
+  ])("%s is no good", async (_, objects, want) => {
+    expect(await told(await issue(), START, objects)).toMatch(want)
+  })
+
+  it.each<[string, JsonObject[], RegExp]>([
+    ["there", [account, pod("pod-1")], /^system:serviceaccount/],
+    ["gone", [account], /invalidated/],
+    ["another of the same name", [account, pod("pod-2")], /invalidated/],
+    [
+      "just being deleted",
+      [account, pod("pod-1", { deletionTimestamp: "2025-12-31T23:59:30Z" })],
+      /^system:serviceaccount/,
+    ],
+    ["deleted for long", [account, pod("pod-1", { deletionTimestamp: "2025-12-31T23:00:00Z" })], /invalidated/],
+  ])("of a Pod that is %s", async (_, objects, want) => {
+    expect(await told(await issue({ bound: { kind: "pod", name: "p", uid: "pod-1" } }), START, objects)).toMatch(want)
+  })
+})
+
+describe("what is no token of ours", () => {
+  const seconds = START / 1000
+  const payload: JWTPayload = {
+    ...{
+      aud: [ISSUER],
+      exp: seconds + 600,
+      iat: seconds,
+      nbf: seconds,
+      iss: ISSUER,
+      sub: "system:serviceaccount:shop:a",
+    },
+    "kubernetes.io": { namespace: "shop", serviceaccount: { name: "a", uid: "account-1" } },
+  }
+  const { exp: _, ...endless } = payload
+  const base64 = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url")
+  const signed = (header: object, own: JWTPayload = payload, by = key): Promise<string> =>
+    new SignJWT(own).setProtectedHeader({ alg: "RS256", ...header }).sign(by)
+
+  it("is accepted when it is one after all, or this table would prove nothing", async () => {
+    expect(await told(await signed({ kid: "k1" }))).toBe("system:serviceaccount:shop:a")
+  })
+
+  it.each<[string, () => Promise<string> | string]>([
+    ["signed by a stranger under our key's name", () => signed({ kid: "k1" }, payload, stranger)],
+    ["under another key's name", () => signed({ kid: "k2" })],
+    ["under no key's name", () => signed({})],
+    ["of another issuer", () => signed({ kid: "k1" }, { ...payload, iss: "https://elsewhere" })],
+    ["without an end", () => signed({ kid: "k1" }, endless)],
+    ["without a signature", () => `${base64({ alg: "none", kid: "k1" })}.${base64(payload)}.`],
+    [
+      "signed with our public key as a secret",
+      () => {
+        const secret = createPublicKey(key).export({ type: "spki", format: "pem" })
+        return new SignJWT(payload).setProtectedHeader({ alg: "HS256", kid: "k1" }).sign(Buffer.from(secret))
+      },
+    ],
+    ["signed in another way", () => signed({ kid: "k1", alg: "PS256" })],
+    [
+      "with a critical header that nobody understands",
+      async () => {
+        const token = await signed({ kid: "k1" })
+        return `${base64({ alg: "RS256", kid: "k1", crit: ["x"], x: 1 })}${token.slice(token.indexOf("."))}`
+      },
+    ],
+    [
+      "with another body",
+      async () => {
+        const [head, , signature] = (await signed({ kid: "k1" })).split(".")
+        return `${head}.${base64({ ...payload, aud: ["x"] })}.${signature}`
+      },
+    ],
+    ["no token at all", () => "a.b.c"],
+    ["empty", () => ""],
+    ["encrypted", () => "a.b.c.d.e"],
+  ])("%s", async (_, make) => {
+    expect(await told(await make())).toBe("invalid bearer token")
+  })
+})
