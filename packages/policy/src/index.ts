@@ -81,8 +81,11 @@ export { TokenMemory } from "./tokens/memory.js"
 export { compileTokenRules, type KeySetLookup, keySetId, type TokenProgram } from "./tokens/program.js"
 export { grpcStatus, responseDetail } from "./tokens/reply.js"
 export type { TokenRuleRef } from "./tokens/rule.js"
+export { accountOf, reasonOf, type StageAccount } from "./trial/account.js"
+export { type AllowingQuestion, type PolicyEdit, smallestChange } from "./trial/allowing.js"
 export { AskedError, type AskedRequest, type AskedToken } from "./trial/asked.js"
-export { type CaseResult, type RuleCoverage, ruleName, runTests, type TestRun } from "./trial/run-tests.js"
+export { ruleName } from "./trial/rule-name.js"
+export { type CaseResult, type RuleCoverage, runTests, type TestRun } from "./trial/run-tests.js"
 export {
   describeRequest,
   type Expectation,

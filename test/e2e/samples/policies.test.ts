@@ -63,7 +63,7 @@ async function token(claims: object, issuer = "https://issuer.example"): Promise
     .sign(await importJWK(jwk))
 }
 
-describe.each(readdirSync(FOLDER))("%s", name => {
+describe.each(readdirSync(FOLDER).filter(name => !name.endsWith(".test.yaml")))("%s", name => {
   it("is valid, without a warning", () => {
     const read = readDocuments(text(name), mesh.names)
     expect(read.length).toBe(1)

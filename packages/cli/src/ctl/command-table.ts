@@ -62,6 +62,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: "prove what a change of policies changes",
     load: async () => (await import("./commands/diff.js")).diffCommand(),
   },
+  test: {
+    summary: "run the tests that stand beside policies",
+    load: async () => (await import("./commands/test.js")).testCommand(),
+  },
   workload: {
     summary: "declare workloads that no orchestrator runs",
     load: async () => (await import("./commands/workload.js")).workloadCommand(),

@@ -7,6 +7,7 @@ import { type MeshConfig, meshConfig } from "../mesh/config.js"
 import type { PolicyDocument } from "../resources/document.js"
 import type { Workload } from "../selection/workload.js"
 import { AskedError } from "./asked.js"
+import { ruleName } from "./rule-name.js"
 import type { Expectation, PolicyTestCase, PolicyTestFile } from "./test-file.js"
 import { type Answer, Trial } from "./trial.js"
 
@@ -74,11 +75,6 @@ function differencesOf(expected: Expectation, answer: Answer): readonly string[]
   return told.flatMap(([what, wanted, got, same]) =>
     wanted === undefined || same ? [] : [`expected ${what} \`${wanted}\`, got \`${got ?? "none"}\``],
   )
-}
-
-/** `namespace/name[0]`. */
-export function ruleName({ policy, rule }: RuleRef): string {
-  return `${policy.namespace}/${policy.name}[${rule}]`
 }
 
 function coverageOf(documents: readonly PolicyDocument[], results: readonly CaseResult[]): readonly RuleCoverage[] {

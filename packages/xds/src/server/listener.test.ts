@@ -4,7 +4,7 @@ import { connect as connectTcp } from "node:net"
 import { connect, type TLSSocket } from "node:tls"
 import { afterEach, expect, it } from "vitest"
 import { SILENT } from "../log.js"
-import { SERVER_NAME, TestAuthority, type TestPapers } from "../testing/test-authority.js"
+import { IDENTITY, SERVER_NAME, TestAuthority, type TestPapers } from "../testing/test-authority.js"
 import { DEFAULT_SERVER_LIMITS } from "./limits.js"
 import { Listener } from "./listener.js"
 
@@ -41,6 +41,18 @@ async function rig() {
   }
   return { authority, listener, accepted, open }
 }
+
+it("believes no certificate that its authority did not sign, whatever it says", async () => {
+  const { authority, listener, accepted, open } = await rig()
+  const certificateOf = async (papers: TestPapers) => {
+    const before = accepted.length
+    const socket = open("127.0.0.1", undefined, papers)
+    await expect.poll(() => accepted.length, { timeout: 30_000 }).toBe(before + 1)
+    return listener.find(`127.0.0.1:${socket.localPort}`)?.certificate
+  }
+  expect((await certificateOf(authority.workload()))?.id.uri).toBe(IDENTITY)
+  expect(await certificateOf(new TestAuthority().workload())).toBeUndefined()
+})
 
 it("never takes one connection's certificate for another's that comes from the same address and port", async () => {
   const { authority, listener, accepted, open } = await rig()

@@ -7,7 +7,7 @@ import { execFile } from "node:child_process"
 import { stat } from "node:fs/promises"
 import { promisify } from "node:util"
 import type { MeshNames, PolicyDocument } from "@merlon/policy"
-import { readDocuments } from "@merlon/policy"
+import { isPolicyTest, readDocuments } from "@merlon/policy"
 import { showFinding } from "../documents/manifests.js"
 import { filesIn, isManifestName, type SourceText } from "../documents/sources.js"
 import { CommandError } from "../exit.js"
@@ -34,6 +34,7 @@ export async function readPolicyFiles(
   for (const { name, text } of await textsOf(path)) {
     for (const read of readDocuments(text, names, { namespace, maxCharacters: MAX_CHARACTERS })) {
       if (read.value === null) continue
+      if (isPolicyTest(read.value)) continue
       if (read.value !== undefined && !isOurs(read.value, names)) {
         others.push({ value: read.value, source: name })
       } else if (read.document === undefined) {

@@ -5,19 +5,29 @@ import { type Limits, type MeshConfig, meshConfig, meshNames, PATIENT, type Path
 import { type Command, Option } from "commander"
 import { duration, several, trustDomain, whole } from "../../arguments.js"
 
-export interface QuestionFlags {
+export interface MeshSettings {
   readonly mesh: string
   readonly domain: string
   readonly trustDomain: string
   readonly trustDomainAlias: readonly string[]
   readonly pathNormalization: PathNormalization
   readonly trustedProxies: number
+}
+
+export interface QuestionFlags extends MeshSettings {
   readonly budget: number
 }
 
 const NORMALIZATIONS: readonly PathNormalization[] = ["NONE", "BASE", "MERGE_SLASHES", "DECODE_AND_MERGE_SLASHES"]
 
 export function withQuestionFlags(command: Command): Command {
+  return withMeshSettings(command).addOption(
+    new Option("--budget <time>", "give up after this, with exit code 4").argParser(duration).default(60_000, "60s"),
+  )
+}
+
+/** Those of the mesh alone, for questions that need no thinking. */
+export function withMeshSettings(command: Command): Command {
   return command
     .addOption(new Option("--trust-domain <domain>", "of the mesh").argParser(trustDomain).default("cluster.local"))
     .option(
@@ -34,12 +44,9 @@ export function withQuestionFlags(command: Command): Command {
         .argParser(whole(0, 100))
         .default(0),
     )
-    .addOption(
-      new Option("--budget <time>", "give up after this, with exit code 4").argParser(duration).default(60_000, "60s"),
-    )
 }
 
-export function meshOf(flags: QuestionFlags): MeshConfig {
+export function meshOf(flags: MeshSettings): MeshConfig {
   return meshConfig({
     names: meshNames(flags),
     trustDomain: flags.trustDomain,

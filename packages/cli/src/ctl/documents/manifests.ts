@@ -2,7 +2,14 @@
 // The documents to send: ours are validated here first, so that a mistake is shown where it was written; all others are
 // handed on as they are, for the server to judge.
 
-import { type Fault, type MeshNames, type ReadDocument, readDocuments, type Warning } from "@merlon/policy"
+import {
+  type Fault,
+  isPolicyTest,
+  type MeshNames,
+  type ReadDocument,
+  readDocuments,
+  type Warning,
+} from "@merlon/policy"
 import type { AnyObject } from "../catalog/resource.js"
 import { fieldsOf, textOf } from "../foreign.js"
 import { pointAt } from "./caret.js"
@@ -30,6 +37,8 @@ export function readManifests(sources: readonly SourceText[], names: MeshNames, 
   for (const { name, text } of sources) {
     const show = (finding: Fault | Warning): string => showFinding(name, text, finding)
     for (const read of readDocuments(text, names, { namespace, maxCharacters: MAX_CHARACTERS })) {
+      // Tests stand beside policies and are for `merlonctl test`, not for the cluster.
+      if (isPolicyTest(read.value)) continue
       if (isOurs(read, names)) {
         faults.push(...[...read.faults].sort(byPlace).map(show))
         warnings.push(...[...read.warnings].sort(byPlace).map(show))

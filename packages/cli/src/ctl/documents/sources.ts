@@ -48,12 +48,16 @@ async function filesOf(path: string, recursive: boolean): Promise<readonly strin
 }
 
 /** Those that hold documents, by their names. */
-export async function filesIn(folder: string, recursive: boolean): Promise<readonly string[]> {
+export async function filesIn(
+  folder: string,
+  recursive: boolean,
+  enters: (folderName: string) => boolean = () => true,
+): Promise<readonly string[]> {
   const entries = (await readdir(folder, { withFileTypes: true })).sort((a, b) => (a.name < b.name ? -1 : 1))
   const files: string[] = []
   for (const entry of entries) {
     const path = join(folder, entry.name)
-    if (entry.isDirectory()) files.push(...(recursive ? await filesIn(path, recursive) : []))
+    if (entry.isDirectory()) files.push(...(recursive && enters(entry.name) ? await filesIn(path, true, enters) : []))
     else if (EXTENSIONS.test(entry.name)) files.push(path)
   }
   return files

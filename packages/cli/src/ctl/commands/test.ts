@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// `merlonctl test`: runs the policy tests that stand beside policies, through the evaluator that proxies run.
+
+import { watch } from "node:fs"
+import { writeFile } from "node:fs/promises"
+import { runTests } from "@merlon/policy"
+import { Command, Option } from "commander"
+import { type MeshSettings, meshOf, withMeshSettings } from "../answers/question-flags.js"
+import { CommandError, EXIT } from "../exit.js"
+import { withMeshFlags } from "../flags.js"
+import { print, tell, visible } from "../terminal.js"
+import { findTests } from "../tests/find-tests.js"
+import { type FileRun, isPassed, testJunit, testReport, testText } from "../tests/report.js"
+
+interface Flags extends MeshSettings {
+  readonly filter?: string
+  readonly watch: boolean
+  readonly junit?: string
+  readonly output: "text" | "json"
+}
+
+export function testCommand(): Command {
+  return withMeshSettings(
+    withMeshFlags(
+      new Command("test")
+        .description("run the tests that stand beside policies")
+        .argument("[paths...]", "files, or folders that are searched for `*.test.yaml`", ["."])
+        .option("--filter <text>", "only cases whose file or name has this text")
+        .option("--watch", "run again whenever a file changes", false)
+        .option("--junit <file>", "also write the results as JUnit's XML")
+        .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text")),
+    ),
+  )
+    .addHelpText("after", EXAMPLES)
+    .action((paths: string[], flags: Flags) => (flags.watch ? keepRunning(paths, flags) : once(paths, flags)))
+}
+
+const EXAMPLES = `
+Exits with 1 where a test fails or none is found. Nothing has to run: issuers' keys are stood in for.
+
+Examples:
+  merlonctl test
+  merlonctl test policies --filter admin --junit results.xml
+  merlonctl test policies --watch`
+
+async function once(paths: readonly string[], flags: Flags): Promise<void> {
+  const runs = await run(paths, flags)
+  if (runs.every(({ results }) => results.length === 0)) {
+    throw new CommandError(
+      `no policy test is found in ${paths.map(path => `\`${path}\``).join(", ")}; write one into a file \`NAME.test.yaml\``,
+    )
+  }
+  print(flags.output === "json" ? JSON.stringify(testReport(runs), undefined, 2) : testText(runs))
+  if (flags.junit !== undefined) await writeFile(flags.junit, testJunit(runs))
+  process.exitCode = runs.every(isPassed) ? EXIT.ok : EXIT.failed
+}
+
+const note = (text: string): void => tell(`note: ${visible(text)}`)
+
+async function run(paths: readonly string[], flags: Flags): Promise<readonly FileRun[]> {
+  const mesh = meshOf(flags)
+  const now = Math.floor(Date.now() / 1000)
+  const found = await findTests(paths, mesh.names, note)
+  return found.map(({ file, test, documents }) => {
+    const { filter } = flags
+    const wanted = filter === undefined || file.includes(filter)
+    const cases = wanted ? test.cases : test.cases.filter(({ name }) => name.includes(filter))
+    return { file, name: test.name, ...runTests({ ...test, cases }, documents, mesh, now) }
+  })
+}
+
+/** One run at a time; what changes meanwhile makes one more. */
+async function keepRunning(paths: readonly string[], flags: Flags): Promise<void> {
+  let running: Promise<void> | undefined
+  let again = false
+  const start = (): void => {
+    if (running !== undefined) {
+      again = true
+      return
+    }
+    running = once(paths, flags)
+      .catch((error: unknown) => tell(error instanceof Error ? error.message : String(error)))
+      .finally(() => {
+        running = undefined
+        tell("waiting for changes")
+        if (again) {
+          again = false
+          start()
+        }
+      })
+  }
+  const watchers = paths.map(path => watch(path, { recursive: true }, start))
+  start()
+  await new Promise<void>(resolve => process.once("SIGINT", resolve))
+  for (const watcher of watchers) watcher.close()
+}

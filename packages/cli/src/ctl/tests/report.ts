@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// What came of policy tests: as a test runner prints it, as JSON, and as JUnit's XML for pipelines.
+
+import { type CaseResult, type RuleCoverage, reasonOf, ruleName, type TestRun } from "@merlon/policy"
+import { paint, visible } from "../terminal.js"
+
+export interface FileRun extends TestRun {
+  readonly file: string
+  readonly name: string
+}
+
+export const isPassed = ({ results }: FileRun): boolean => results.every(({ passed }) => passed)
+
+export function testText(runs: readonly FileRun[]): string {
+  const lines = runs.flatMap(({ file, name, results }) => [
+    name === "" ? file : `${file} (${visible(name)})`,
+    ...results.flatMap(caseLines),
+  ])
+  return [...lines, "", ...summary(runs)].join("\n")
+}
+
+function caseLines({ test, passed, differences, answer }: CaseResult): readonly string[] {
+  if (passed) return [`  ${paint.green("✓")} ${visible(test.name)}`]
+  const why = answer === undefined ? [] : [`      ${visible(reasonOf(answer))}`]
+  return [
+    `  ${paint.red("✗")} ${visible(test.name)}`,
+    ...differences.map(difference => `      ${visible(difference)}`),
+    ...why,
+  ]
+}
+
+function summary(runs: readonly FileRun[]): readonly string[] {
+  const results = runs.flatMap(run => run.results)
+  const failed = results.filter(({ passed }) => !passed).length
+  const rules = coverageOf(runs)
+  const unmet = rules.filter(({ matched }) => matched === 0)
+  const tally = `${results.length - failed} passed, ${failed} failed`
+  return [
+    `${failed === 0 ? paint.green(tally) : paint.red(tally)}; ${rules.length - unmet.length} of ${rules.length} rules matched in some case`,
+    ...unmet.map(({ rule }) => `  no case matches ${ruleName(rule)}`),
+  ]
+}
+
+/** Rules by name over all files: two files may test the same policies. */
+export function coverageOf(runs: readonly FileRun[]): readonly RuleCoverage[] {
+  const rules = new Map<string, RuleCoverage>()
+  for (const { rule, matched, decided } of runs.flatMap(({ coverage }) => coverage)) {
+    const known = rules.get(rule.id)
+    rules.set(rule.id, {
+      rule,
+      matched: matched + (known?.matched ?? 0),
+      decided: decided + (known?.decided ?? 0),
+    })
+  }
+  return [...rules.values()]
+}
+
+export function testReport(runs: readonly FileRun[]) {
+  const results = runs.flatMap(run => run.results)
+  const failed = results.filter(({ passed }) => !passed).length
+  return {
+    passed: results.length - failed,
+    failed,
+    files: runs.map(run => ({
+      file: run.file,
+      name: run.name,
+      cases: run.results.map(({ test, passed, differences, answer }) => ({
+        name: test.name,
+        passed,
+        differences,
+        ...(answer === undefined
+          ? {}
+          : { verdict: answer.verdict, stage: answer.stage, status: answer.status, reason: reasonOf(answer) }),
+      })),
+    })),
+    rules: coverageOf(runs).map(({ rule, matched, decided }) => ({ rule: ruleName(rule), matched, decided })),
+  }
+}
+
+/** As Jenkins, GitLab and others read it. */
+export function testJunit(runs: readonly FileRun[]): string {
+  const suites = runs.map(({ file, name, results }) => {
+    const failed = results.filter(({ passed }) => !passed).length
+    const cases = results.map(result => junitCase(result, file))
+    const title = xml(name === "" ? file : `${file} (${name})`)
+    return `  <testsuite name="${title}" tests="${results.length}" failures="${failed}">\n${cases.join("")}  </testsuite>\n`
+  })
+  return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n${suites.join("")}</testsuites>\n`
+}
+
+function junitCase({ test, passed, differences, answer }: CaseResult, file: string): string {
+  const head = `    <testcase name="${xml(test.name)}" classname="${xml(file)}"`
+  if (passed) return `${head}/>\n`
+  const why = [...differences, ...(answer === undefined ? [] : [reasonOf(answer)])].join("\n")
+  return `${head}>\n      <failure message="${xml(differences[0] ?? "")}">${xml(why)}</failure>\n    </testcase>\n`
+}
+
+/** XML 1.0 section 2.2: most control characters may not stand in a document at all. */
+function xml(text: string): string {
+  return text
+    .replace(/[\p{Cc}\ufffe\uffff]/gu, character => (character === "\n" ? character : "\ufffd"))
+    .replace(/[&<>"']/g, character => `&#${character.charCodeAt(0)};`)
+}

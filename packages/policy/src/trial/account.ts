@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// The way of a request through the stages, in words: what each saw and said, as far as the request got. What callers or
+// tokens say is shown short and on one line.
+
+import { describeNearMiss } from "../authorization/nearest.js"
+import { shown } from "../resources/fault.js"
+import { faultText } from "../tokens/faults.js"
+import { ruleName } from "./rule-name.js"
+import type { Answer } from "./trial.js"
+
+export interface StageAccount {
+  readonly stage: "transport" | "path" | "token" | "audit" | "deny" | "allow"
+  readonly outcome: "passed" | "refused" | "not reached"
+  readonly why: string
+}
+
+/** All stages in their order. */
+export function accountOf(answer: Answer): readonly StageAccount[] {
+  const reached = REACHED[answer.stage] ?? 0
+  const of = (at: number, stage: StageAccount["stage"], why: string, ends: boolean): StageAccount => {
+    if (at > reached) return { stage, outcome: "not reached", why: "" }
+    return { stage, outcome: ends ? "refused" : "passed", why }
+  }
+  const refusedAt = answer.verdict === "refuse" ? answer.stage : undefined
+  return [
+    of(0, "transport", transport(answer), refusedAt === "transport"),
+    of(1, "path", path(answer), refusedAt === "path" || refusedAt === "internal"),
+    of(2, "token", token(answer), refusedAt === "token"),
+    of(3, "audit", audit(answer), false),
+    of(4, "deny", deny(answer), refusedAt === "deny"),
+    of(5, "allow", allow(answer), refusedAt === "allow"),
+  ]
+}
+
+/** By the stage that settled it, the last one that was reached. */
+const REACHED: Readonly<Record<string, number>> = {
+  transport: 0,
+  path: 1,
+  internal: 1,
+  token: 2,
+  deny: 4,
+  allow: 5,
+  default: 5,
+}
+
+function transport({ mode, attributes, stage }: Answer): string {
+  if (stage === "transport") {
+    const wanted =
+      mode === "STRICT" ? "takes mutual TLS alone, and the caller has no identity" : "takes plaintext alone"
+    return `the mode of the port is ${mode}: it ${wanted}`
+  }
+  const peer = attributes?.peer
+  const who = peer === undefined ? "" : `, the peer is ${shown(peer.principal)}`
+  return `the mode of the port is ${mode}${who}`
+}
+
+function path({ attributes, stage }: Answer): string {
+  if (stage === "path") return "the target has no canonical form, or is none"
+  const http = attributes?.http
+  return http === undefined ? "" : `${shown(http.method)} ${shown(http.path)} at ${shown(http.host ?? "no host")}`
+}
+
+function token({ authentication }: Answer): string {
+  if (authentication === undefined) return ""
+  const { by } = authentication
+  const rule = by === undefined ? "" : ` (${by.policy.namespace}/${by.policy.name} jwtRules[${by.rule}])`
+  if (authentication.outcome === "reject") return `${faultText(authentication.fault)}${rule}`
+  const verified = authentication.token
+  if (verified === undefined) return "no token where a rule looks"
+  return `verified: issuer ${shown(verified.issuer ?? "none")}, subject ${shown(verified.subject ?? "none")}${rule}`
+}
+
+function audit({ trace }: Answer): string {
+  return trace?.audit === undefined ? "" : `marked by ${ruleName(trace.audit)}`
+}
+
+function deny({ trace, stage }: Answer): string {
+  if (stage === "deny" && trace?.rule !== undefined) return `${ruleName(trace.rule)} matches`
+  const policies = trace?.policies.filter(({ action, shadow }) => action === "DENY" && !shadow) ?? []
+  return policies.length === 0 ? "no DENY policy applies" : `none of ${policies.length} DENY policies matches`
+}
+
+function allow({ trace, stage, verdict }: Answer): string {
+  if (stage === "default") return "no ALLOW policy applies, so whatever is not denied is allowed"
+  if (verdict === "allow" && trace?.rule !== undefined) return `${ruleName(trace.rule)} matches`
+  if (trace?.nearest !== undefined) return describeNearMiss(trace.nearest)
+  return "an ALLOW policy applies and has no rule that could match"
+}
+
+/** The stage that settled it, in one line. */
+export function reasonOf(answer: Answer): string {
+  const settled = answer.stage === "default" ? "allow" : answer.stage === "internal" ? "path" : answer.stage
+  const why = accountOf(answer).find(({ stage }) => stage === settled)?.why ?? ""
+  const how = answer.status === undefined ? "closed without a reply" : `answered with ${answer.status}`
+  return answer.verdict === "allow" ? `allowed: ${why}` : `${how}: ${why}`
+}

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// The smallest change of a policy with which a refused request would be allowed. Only changes that were tried count: the
+// changed documents are compiled and the request is judged again. Whether the change is a good one is for people to say.
+
+import type { RuleTrace } from "../authorization/explain.js"
+import type { FailedCriterion } from "../authorization/nearest.js"
+import type { RuleRef } from "../authorization/rule.js"
+import type { MeshConfig } from "../mesh/config.js"
+import type { AuthorizationPolicy, PolicyDocument } from "../resources/document.js"
+import type { Workload } from "../selection/workload.js"
+import type { AskedRequest } from "./asked.js"
+import { type Answer, Trial } from "./trial.js"
+
+export interface PolicyEdit {
+  readonly rule: RuleRef
+  /** Within the document, as `spec.rules[0].to[0].operation.methods`. */
+  readonly at: string
+  readonly change: "add" | "remove"
+  readonly value: string
+}
+
+/** Rules that are tried: the nearest come first, and a set may be large. */
+const MAX_TRIED = 20
+
+export interface AllowingQuestion {
+  readonly documents: readonly PolicyDocument[]
+  readonly workload: Workload
+  readonly mesh: MeshConfig
+  readonly now: number
+  readonly asked: AskedRequest
+}
+
+/** Undefined where no such change was found, or none is needed. */
+export function smallestChange(
+  question: AllowingQuestion,
+  { trace, stage }: Answer,
+): readonly PolicyEdit[] | undefined {
+  if (trace === undefined || stage !== "allow" || trace.verdict === "allow") return undefined
+  const rules = trace.policies
+    .filter(({ action, shadow }) => action === "ALLOW" && !shadow)
+    .flatMap(({ rules }) => rules)
+  const candidates = rules
+    .map(rule => ({ rule, failures: failuresOf(rule) }))
+    .sort((a, b) => a.failures.length - b.failures.length)
+    .slice(0, MAX_TRIED)
+  for (const { rule, failures } of candidates) {
+    const edits = failures.map(failure => editFor(rule.rule, failure))
+    if (edits.includes(undefined)) continue
+    const found = edits.filter(edit => edit !== undefined)
+    if (found.length > 0 && allows(question, found)) return found
+  }
+  return undefined
+}
+
+/** What fails of the alternatives that come nearest. */
+function failuresOf({ from, to, when }: RuleTrace): readonly FailedCriterion[] {
+  const nearest = (clauses: RuleTrace["from"]): readonly FailedCriterion[] => {
+    const failing = clauses.map(({ criteria }) => criteria.filter(({ holds }) => !holds))
+    return failing.sort((a, b) => a.length - b.length)[0] ?? []
+  }
+  return [...nearest(from), ...nearest(to), ...when.criteria.filter(({ holds }) => !holds)]
+}
+
+/** Undefined where the request has nothing that could be added. */
+function editFor(rule: RuleRef, { field, negated, values, actual }: FailedCriterion): PolicyEdit | undefined {
+  const at = `spec.rules[${rule.rule}].${field}`
+  if (actual === undefined) return undefined
+  if (!negated) return { rule, at, change: "add", value: firstOf(actual) }
+  const [only, ...others] = values
+  return only === undefined || others.length > 0 ? undefined : { rule, at, change: "remove", value: only }
+}
+
+/** Of a header or claim of several values one is enough. */
+function firstOf(actual: string): string {
+  if (!actual.startsWith("[")) return actual
+  try {
+    const [first]: readonly unknown[] = JSON.parse(actual)
+    return typeof first === "string" ? first : actual
+  } catch {
+    return actual
+  }
+}
+
+function allows({ documents, workload, mesh, now, asked }: AllowingQuestion, edits: readonly PolicyEdit[]): boolean {
+  try {
+    const changed = documents.map(document => edited(document, edits))
+    return new Trial(changed, workload, mesh, now).ask(asked).verdict === "allow"
+  } catch {
+    // A value that the field does not take: no such change.
+    return false
+  }
+}
+
+function edited(document: PolicyDocument, edits: readonly PolicyEdit[]): PolicyDocument {
+  const { kind, metadata } = document
+  const own = edits.filter(
+    ({ rule: { policy } }) => policy.namespace === metadata.namespace && policy.name === metadata.name,
+  )
+  if (kind !== "AuthorizationPolicy" || own.length === 0) return document
+  const copy: AuthorizationPolicy = structuredClone(document)
+  for (const edit of own) apply(copy, edit)
+  return copy
+}
+
+function apply(document: AuthorizationPolicy, { at, change, value }: PolicyEdit): void {
+  const steps = [...at.matchAll(/([A-Za-z]+)|\[(\d+)\]/g)].map(([, name, index]) => name ?? Number(index))
+  let place: unknown = document
+  for (const step of steps.slice(0, -1)) place = (place as { [step: string | number]: unknown })[step] // a copy of JSON
+  const holder = place as { [field: string]: string[] } // the field of a source, operation or condition
+  const last = String(steps.at(-1))
+  const list = holder[last] ?? []
+  holder[last] = change === "add" ? [...list, value] : list.filter(item => item !== value)
+  if (holder[last].length === 0) delete holder[last]
+}

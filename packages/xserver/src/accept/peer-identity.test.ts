@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+import { meshConfig, parseSpiffeId } from "@merlon/policy"
+import { expect, test } from "vitest"
+import type { CertificateFacts } from "./peer-certificate.js"
+import { identifyPeer, type PeerRules } from "./peer-identity.js"
+
+const NOW = 1_000_000
+const uri = "spiffe://cluster.local/ns/foo/sa/a"
+const certificate: CertificateFacts = {
+  identity: parseSpiffeId(uri),
+  serial: "AB12",
+  fingerprint: "f",
+  subject: "",
+  dns: [],
+  notBefore: NOW - 1,
+  notAfter: NOW + 1,
+}
+const rules = (revoked: { identities?: string[]; serials?: string[] } = {}): PeerRules => ({
+  mesh: meshConfig({ trustDomainAliases: ["old.td"] }),
+  revoked: { identities: new Set(revoked.identities ?? []), serials: new Set(revoked.serials ?? []) },
+  by: "spiffe://cluster.local/ns/foo/sa/server",
+  now: NOW,
+})
+const ofDomain = (domain: string) => ({ ...certificate, identity: parseSpiffeId(`spiffe://${domain}/ns/foo/sa/a`) })
+
+test.each<[string, CertificateFacts | undefined, PeerRules, string]>([
+  ["a good certificate", certificate, rules(), "ok"],
+  ["one of an alias of the trust domain", ofDomain("old.td"), rules(), "ok"],
+  ["no certificate", undefined, rules(), "no-certificate"],
+  ["one that has just ended", { ...certificate, notAfter: NOW }, rules(), "expired"],
+  ["one that begins in a moment", { ...certificate, notBefore: NOW + 1 }, rules(), "not-yet-valid"],
+  ["one without identity", { ...certificate, identity: undefined }, rules(), "bad-identity"],
+  ["one of a foreign trust domain", ofDomain("evil.td"), rules(), "wrong-trust-domain"],
+  ["one whose identity is revoked", certificate, rules({ identities: [uri] }), "revoked"],
+  ["one that is revoked itself", certificate, rules({ serials: ["AB12"] }), "revoked"],
+  ["one beside a revoked one", certificate, rules({ identities: [`${uri}b`], serials: ["AB1"] }), "ok"],
+])("%s: %s", (_, facts, given, expected) => {
+  const result = identifyPeer(facts, given)
+  expect(result.ok ? "ok" : result.failure).toBe(expected)
+})

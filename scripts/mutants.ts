@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// `npm run test:mutants [-- FILTER]`: breaks every line that decides who gets in, one at a time, in a copy of the
+// repository, and runs the tests that must notice. A mutant that survives, or that no longer applies, fails the run.
+// `-- --table` prints the list as THREAT_MODEL.md has it.
+
+import { execFileSync, spawnSync } from "node:child_process"
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join, resolve } from "node:path"
+import { applied, type Mutant, mutants, mutantsTable } from "../test/mutants/mutants.js"
+
+/** Tracked and new files, with packages linked to the copy's own: a test must meet the broken line through any package. */
+function copyOfRepository(): string {
+  const root = mkdtempSync(join(tmpdir(), "merlon-mutants-"))
+  const listed = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+  for (const file of listed.toString().split("\0")) {
+    if (file === "") continue
+    mkdirSync(join(root, dirname(file)), { recursive: true })
+    cpSync(file, join(root, file), { dereference: false, force: true, errorOnExist: false })
+  }
+  const modules = join(root, "node_modules")
+  mkdirSync(join(modules, "@merlon"), { recursive: true })
+  for (const name of readdirSync("node_modules")) {
+    if (name !== "@merlon") symlinkSync(resolve("node_modules", name), join(modules, name))
+  }
+  for (const name of readdirSync("packages")) symlinkSync(join(root, "packages", name), join(modules, "@merlon", name))
+  return root
+}
+
+/** What the tests printed where they failed; undefined where they passed. */
+function failureOf(root: string, tests: readonly string[]): string | undefined {
+  const vitest = [resolve("node_modules/vitest/vitest.mjs"), "run", "--bail=1", "--reporter=dot", ...tests]
+  const { status, stdout, stderr } = spawnSync(process.execPath, vitest, { cwd: root, encoding: "utf8" })
+  return status === 0 ? undefined : `${stdout}${stderr}`
+}
+
+function survives(root: string, mutant: Mutant): string | undefined {
+  const file = join(root, mutant.file)
+  const source = readFileSync(file, "utf8")
+  const broken = applied(mutant, source)
+  if (broken === undefined) return "does not apply: its text is not there exactly once"
+  writeFileSync(file, broken)
+  try {
+    return failureOf(root, mutant.tests) === undefined ? `survives ${mutant.tests.join(", ")}` : undefined
+  } finally {
+    writeFileSync(file, source)
+  }
+}
+
+function main(filter: string | undefined): number {
+  const chosen = mutants.filter(({ what, file }) => filter === undefined || `${file} ${what}`.includes(filter))
+  const root = copyOfRepository()
+  try {
+    // A test that fails anyway kills every mutant and proves nothing.
+    const failing = failureOf(root, [...new Set(chosen.flatMap(({ tests }) => tests))])
+    if (failing !== undefined) {
+      process.stderr.write(`${failing}\nthe tests fail without any mutant\n`)
+      return 1
+    }
+    let alive = 0
+    for (const mutant of chosen) {
+      const fault = survives(root, mutant)
+      if (fault !== undefined) alive++
+      process.stdout.write(`${fault === undefined ? "killed " : "ALIVE  "} ${mutant.file}: ${mutant.what}\n`)
+      if (fault !== undefined) process.stdout.write(`        ${fault}\n`)
+    }
+    process.stdout.write(`${chosen.length - alive} of ${chosen.length} mutants killed\n`)
+    return alive === 0 && chosen.length > 0 ? 0 : 1
+  } finally {
+    rmSync(root, { recursive: true, force: true })
+  }
+}
+
+const argument = process.argv[2]
+if (argument === "--table") process.stdout.write(mutantsTable())
+else process.exitCode = main(argument)

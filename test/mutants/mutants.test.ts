@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+import { existsSync } from "node:fs"
+import { expect, it } from "vitest"
+import { readText } from "../architecture/tree.js"
+import { applied, mutants, mutantsTable } from "./mutants.js"
+
+it("has for every mutant a line that it breaks, and tests", () => {
+  const stale = mutants.filter(
+    mutant => applied(mutant, readText(mutant.file)) === undefined || mutant.tests.length === 0,
+  )
+  expect(stale.map(({ file, find }) => `${file}: ${find}`)).toEqual([])
+  expect(mutants.flatMap(({ tests }) => tests.filter(test => !existsSync(test)))).toEqual([])
+})
+
+it("is the list of THREAT_MODEL.md, which `tsx scripts/mutants.ts --table` prints", () => {
+  expect(readText("THREAT_MODEL.md")).toContain(mutantsTable())
+})
