@@ -64,7 +64,7 @@ describe("tests beside their policies", () => {
 
   it("are printed as JSON", async () => {
     const report = JSON.stringify(testReport(await run(".")), undefined, 2)
-    await expect(`${report}\n`).toMatchFileSnapshot("golden/test.json")
+    await expect(`${report}\n`).toMatchFileSnapshot("golden/test.json.txt")
   })
 
   it("are written as JUnit reads them", async () => {
