@@ -5,6 +5,7 @@
 import { cpSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { type BuildOptions, build, type Metafile, type Plugin } from "esbuild"
+import { tablesInside } from "./tables-inside.js"
 
 /** The version of everything here: that of the root's package.json. */
 export function currentVersion(): string {
@@ -22,22 +23,6 @@ const COMMON: BuildOptions & { metafile: true } = {
   legalComments: "none",
   logLevel: "warning",
   metafile: true,
-}
-
-const TABLES = "packages/cluster/generated"
-
-/** Tables that our source reads from files go along as texts, which cost nothing until one is parsed. */
-const tablesInside: Plugin = {
-  name: "tables-inside",
-  setup(plugin) {
-    plugin.onLoad({ filter: /packages\/cluster\/src\/kinds\/data\.ts$/ }, () => {
-      const tables = readdirSync(TABLES).map(file => [file, readFileSync(join(TABLES, file), "utf8")])
-      const contents = `import { once } from "../lazy.js"
-const tables = ${JSON.stringify(Object.fromEntries(tables))}
-export const table = name => once(() => JSON.parse(tables[name + ".json"]))`
-      return { contents, loader: "js", resolveDir: "packages/cluster/src/kinds" }
-    })
-  },
 }
 
 const PREBUILDS = "node_modules/classic-level/prebuilds"

@@ -7,6 +7,7 @@ import { renameSync } from "node:fs"
 import { basename, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { build } from "esbuild"
+import { tablesInside } from "../../../scripts/release/tables-inside.js"
 
 const CACHE = fileURLToPath(new URL("../../../node_modules/.cache/merlon-resilience/", import.meta.url))
 
@@ -25,6 +26,7 @@ export async function bundle(program: URL): Promise<string> {
     external: ["classic-level"],
     // What CommonJS dependencies expect to find.
     banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
+    plugins: [tablesInside],
     minifyWhitespace: true,
     logLevel: "warning",
   })

@@ -9,7 +9,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { freePort } from "./free-port.js"
 
-const READY_MS = 20_000
+const READY_MS = 120_000
 
 export interface EtcdProcessOptions {
   binary?: string

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How often a process is killed: as often as there is time for, and never less than a few times, so that a busy machine
+// makes a shorter proof and not a failure.
+
+export interface Rounds {
+  readonly most: number
+  readonly least: number
+  readonly budgetMs: number
+}
+
+export const KILLS: Rounds = { most: 50, least: 6, budgetMs: 25_000 }
+
+/** Far beyond what the least number of rounds takes anywhere. */
+export const LIMIT_MS = 600_000
+
+/** The numbers of the rounds to play. */
+export function* roundsOf({ most, least, budgetMs }: Rounds): Generator<number> {
+  const end = Date.now() + budgetMs
+  for (let round = 0; round < most && (round < least || Date.now() < end); round++) yield round
+}
