@@ -10,7 +10,7 @@ import type { EffectiveMode } from "@merlon/policy"
 import { afterAll, beforeAll, describe, expect, test } from "vitest"
 import { Deadlines } from "../http/deadlines.js"
 import { serveHttp1 } from "../http1/serve.js"
-import { Upstream } from "../http1/upstream.js"
+import { Http1Upstream } from "../http1/upstream.js"
 import { Authority, GOOD_ID } from "./testing/certificates.js"
 import { listening, type Rig, startEcho, startRig } from "./testing/rig.js"
 
@@ -157,8 +157,8 @@ describe.each<EffectiveMode>(["PERMISSIVE", "STRICT", "DISABLE"])("in mode %s", 
         port: { protocol, upstream },
         handlers: ({ parts }) => {
           const deadlines = new Deadlines(parts.limits)
-          const pool = new Upstream({ ...parts, deadlines, address: upstream })
-          return { http1: serveHttp1({ ...parts, deadlines, upstreamFor: () => pool }) }
+          const pool = new Http1Upstream({ ...parts, deadlines, address: upstream })
+          return { http1: serveHttp1({ ...parts, deadlines, upstream: pool }) }
         },
       })
       rig.security.swap(authority.material(), { identities: [REVOKED_ID], serials: [] })

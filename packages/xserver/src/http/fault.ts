@@ -11,6 +11,7 @@ export interface FaultReply {
 export const HTTP_FAULTS = {
   "bad-request-line": { status: 400, text: "malformed request line" },
   "bad-status-line": { status: 400, text: "malformed status line" },
+  "bad-pseudo-header": { status: 400, text: "malformed pseudo-header" },
   "unknown-method": { status: 501, text: "method not implemented" },
   "connect-refused": { status: 405, text: "CONNECT is not offered here" },
   "bad-version": { status: 505, text: "HTTP version not supported" },

@@ -3,9 +3,9 @@
 // could take differently is a fault: both lengths, repeated lengths, lengths that are not plain digits, codings other
 // than `chunked`.
 
-import type { HeaderBlock } from "../http1/header-block.js"
 import type { HttpFault } from "./fault.js"
 import { FIELD_KIND } from "./field-kind.js"
+import type { Fields } from "./fields.js"
 
 export type Framing =
   | { readonly kind: "none" }
@@ -22,11 +22,7 @@ export const UNTIL_CLOSE: Framing = Object.freeze({ kind: "close" })
 const LENGTH = /^[0-9]{1,15}$/
 
 /** What the headers say, or undefined where they say nothing. */
-function declared(
-  headers: HeaderBlock,
-  minorVersion: number,
-  tabs: "refused" | "taken",
-): Framing | undefined | HttpFault {
+function declared(headers: Fields, minorVersion: number, tabs: "refused" | "taken"): Framing | undefined | HttpFault {
   let length: string | undefined
   let encoding: string | undefined
   for (let index = 0; index < headers.size; index++) {
@@ -53,17 +49,17 @@ function declared(
 // White space around a value may be a tab (RFC 9110 section 5.6.3), but Node's parser, for one, does not find `chunked`
 // before a tab. A proxy before us may read so too, and no client writes these two headers so. Some applications do, and
 // there nobody stands between.
-function hasTab(headers: HeaderBlock, index: number): boolean {
+function hasTab(headers: Fields, index: number): boolean {
   return headers.line(index).includes("\t")
 }
 
-export function requestFraming(headers: HeaderBlock, minorVersion: number): Framing | HttpFault {
+export function requestFraming(headers: Fields, minorVersion: number): Framing | HttpFault {
   return declared(headers, minorVersion, "refused") ?? NO_BODY
 }
 
 /** `method` is that of the request this answers. */
 export function responseFraming(
-  headers: HeaderBlock,
+  headers: Fields,
   minorVersion: number,
   status: number,
   method: string,

@@ -2,34 +2,39 @@
 // Answers that come from the gate itself: refusals, and words for an application that does not answer. The text says
 // what happened and nothing about policies.
 
-import { STATUS_CODES } from "node:http"
 import type { UpstreamFailure } from "../observe/meters.js"
+import { HTTP_FAULTS, type HttpFault } from "./fault.js"
+import type { FieldPairs } from "./fields.js"
 
 export interface LocalReply {
   readonly status: number
   readonly body: string
-  /** Header lines, each with its line end. */
-  readonly lines: string
+  readonly fields: FieldPairs
 }
+
+const NO_FIELDS: FieldPairs = []
 
 export const UPSTREAM_REPLIES: { readonly [failure in UpstreamFailure]: LocalReply } = {
   connect: unavailable("upstream connect error: the application accepts no connection"),
   "connect-timeout": unavailable("upstream connect error: connecting to the application timed out"),
   reset: unavailable("upstream disconnect: the application closed the connection before it answered"),
   "pending-full": unavailable("upstream overflow: too many requests wait for the application"),
-  protocol: { status: 502, body: "upstream protocol error: the application's response is malformed", lines: "" },
-  "response-timeout": { status: 504, body: "upstream request timeout", lines: "" },
+  protocol: {
+    status: 502,
+    body: "upstream protocol error: the application's response is malformed",
+    fields: NO_FIELDS,
+  },
+  "response-timeout": { status: 504, body: "upstream request timeout", fields: NO_FIELDS },
 }
 
-/** `connection` is a whole header line or nothing. */
-export function localReplyText({ status, body, lines }: LocalReply, method: string, connection: string): string {
-  const type = body === "" ? "" : "content-type: text/plain\r\n"
-  const head =
-    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${type}content-length: ${body.length}\r\n` +
-    `${lines}${connection}date: ${new Date().toUTCString()}\r\n\r\n`
-  return method === "HEAD" ? head : head + body
+/** The client did not send what it announced. */
+export const TOO_SLOW: LocalReply = { status: 408, body: "the request's content took too long", fields: NO_FIELDS }
+
+export function faultReply(fault: HttpFault, fields: FieldPairs): LocalReply {
+  const { status, text } = HTTP_FAULTS[fault]
+  return { status, body: text, fields }
 }
 
 function unavailable(body: string): LocalReply {
-  return { status: 503, body, lines: "" }
+  return { status: 503, body, fields: NO_FIELDS }
 }

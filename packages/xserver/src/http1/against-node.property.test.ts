@@ -5,6 +5,7 @@
 import { METHODS } from "node:http"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
+import type { Fields } from "../http/fields.js"
 import { mutated, requestText, responseText } from "./testing/messages.js"
 import { nodeReadsRequests, nodeReadsResponse } from "./testing/node-parser.js"
 import { cutAt, everyByte, readRequests, readResponses } from "./testing/read-messages.js"
@@ -20,7 +21,7 @@ async function agreeOnRequests(text: string): Promise<boolean> {
     // Whether a connection goes on is between each client and us; Node does not find an HTTP/1.0 client's `keep-alive`
     // after two spaces, and reads nothing further.
     if (!METHODS.includes(head.method)) break
-    if (node.error === "HPE_CLOSED_CONNECTION" && ours.messages[index - 1]?.head.minorVersion === 0) break
+    if (node.error === "HPE_CLOSED_CONNECTION" && ours.messages[index - 1]?.head.version === "http/1.0") break
     expect(theirs, `accepted what Node refuses (${node.error})`).toBeDefined()
     expect({ method: head.method, body: body.toString("latin1") }).toEqual({
       method: theirs?.method,
@@ -110,10 +111,16 @@ function withoutTabs(response: string): string {
   return response.replace(/^(content-length|transfer-encoding):[ \t]*(.*?)[ \t]*\r$/gim, "$1: $2\r")
 }
 
+const textOf = (fields: Fields): string => fields.lines(() => true)
+
 function summarise({ messages, fault, pending }: ReturnType<typeof readRequests> | ReturnType<typeof readResponses>) {
   return {
     fault,
-    pending: pending && { head: pending.head?.headers.text, body: pending.body.toString("latin1") },
-    messages: messages.map(({ head, body, trailers }) => [head.headers.text, body.toString("latin1"), trailers?.text]),
+    pending: pending && { head: pending.head && textOf(pending.head.headers), body: pending.body.toString("latin1") },
+    messages: messages.map(({ head, body, trailers }) => [
+      textOf(head.headers),
+      body.toString("latin1"),
+      trailers?.text,
+    ]),
   }
 }

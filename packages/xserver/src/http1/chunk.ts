@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The chunked coding, written (RFC 9112 section 7.1).
 
-import type { HeaderBlock } from "./header-block.js"
+import type { FieldPairs, Fields } from "../http/fields.js"
 
 /** Goes before a chunk's content; CRLF goes after it. */
 export function chunkStart(size: number): string {
@@ -15,8 +15,12 @@ export function lastChunk(trailerLines: string): string {
   return trailerLines === "" ? LAST_CHUNK : `0\r\n${trailerLines}\r\n`
 }
 
+export function pairLines(pairs: FieldPairs): string {
+  return pairs.map(([name, value]) => `${name}: ${value}\r\n`).join("")
+}
+
 /** The lines for which `keep` holds, by lower-case name, as they came. */
-export function trailerLines(trailers: HeaderBlock | undefined, keep: (name: string) => boolean): string {
+export function trailerLines(trailers: Fields | undefined, keep: (name: string) => boolean): string {
   let lines = ""
   for (let index = 0; index < (trailers?.size ?? 0); index++) {
     if (trailers !== undefined && keep(trailers.name(index))) lines += trailers.line(index)

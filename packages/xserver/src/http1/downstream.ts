@@ -4,20 +4,18 @@
 
 import type { Accepted } from "../accept/accepted.js"
 import type { DrainReason, LiveConnection } from "../accept/connections.js"
-import { connectionHeaders, OWN_HEADERS } from "../accept/forwarded-headers.js"
 import type { UnjudgedHolder } from "../accept/unjudged-bytes.js"
-import { newDecisionId } from "../enforcement/decision-id.js"
+import type { Caller } from "../http/caller.js"
 import type { Expiring } from "../http/deadlines.js"
+import { Exchange, unreadable } from "../http/exchange.js"
 import { HTTP_FAULTS, type HttpFault } from "../http/fault.js"
-import { localReplyText, UPSTREAM_REPLIES } from "../http/local-reply.js"
+import { TOO_SLOW, UPSTREAM_REPLIES } from "../http/local-reply.js"
 import { Outbox } from "../http/outbox.js"
 import { openWire, type Wire, type WireUser } from "../http/wire.js"
 import { BodyReader } from "./body-reader.js"
-import { Exchange } from "./exchange.js"
-import type { ForwardedConnection } from "./forward-request.js"
 import { HeadScanner } from "./head-scanner.js"
 import { parseRequestHead } from "./request-head.js"
-import type { Http1Services } from "./serve.js"
+import { type ClientConnection, ResponseWriter } from "./response-writer.js"
 import { STEP } from "./step.js"
 
 /**
@@ -34,12 +32,10 @@ const LINGER_MS = 1_000
 /** How soon the kernel asks a half-closed peer whether it is still there. */
 const PROBE_AFTER_MS = 10_000
 
-export class Downstream implements WireUser, Expiring, LiveConnection, UnjudgedHolder {
-  readonly services: Http1Services
-  readonly accepted: Accepted
-  readonly forwarded: ForwardedConnection
-  readonly standIns: ReadonlyMap<string, readonly string[]>
+export class Downstream implements WireUser, Expiring, LiveConnection, ClientConnection, UnjudgedHolder {
   readonly outbox: Outbox
+  readonly #caller: Caller
+  readonly #writer: ResponseWriter
   readonly #wire: Wire
   readonly #scanner: HeadScanner
   readonly #reader: BodyReader
@@ -57,23 +53,13 @@ export class Downstream implements WireUser, Expiring, LiveConnection, UnjudgedH
   heldBytes = 0
   heldSince = 0
 
-  constructor(services: Http1Services, accepted: Accepted) {
-    const { limits, deadlines, connections } = services
-    this.services = services
-    this.accepted = accepted
-    const headers = connectionHeaders(accepted)
-    const { text } = accepted.connection.sourceIp
-    this.forwarded = {
-      lines: headers.map(([name, value]) => `${name}: ${value}\r\n`).join(""),
-      // An IPv4 client of a dual-stack listener is an IPv4 client.
-      address: text.replace(/^::ffff:(?=\d+\.)/i, ""),
-    }
-    const standIns = new Map<string, readonly string[]>(OWN_HEADERS.map(name => [name, []]))
-    for (const [name, value] of headers) standIns.set(name, [value])
-    this.standIns = standIns
+  constructor(caller: Caller) {
+    const { limits, deadlines, connections } = caller.services
+    this.#caller = caller
+    this.#writer = new ResponseWriter(this)
     this.#scanner = new HeadScanner(limits.headerBytes, true)
     this.#reader = new BodyReader(limits.headerBytes, limits.headerLines)
-    this.#wire = openWire(accepted.socket, this)
+    this.#wire = openWire(caller.accepted.socket, this)
     this.outbox = new Outbox(this.#wire.socket)
     this.#leave = connections.add(this)
     this.deadline = deadlines.after(limits.headerTimeoutMs)
@@ -81,23 +67,23 @@ export class Downstream implements WireUser, Expiring, LiveConnection, UnjudgedH
   }
 
   get port(): number {
-    return this.accepted.port.port
+    return this.#caller.port
   }
 
   get plaintext(): boolean {
-    return this.accepted.certificate === undefined
+    return this.#caller.plaintext
   }
 
   get peer(): Accepted["connection"]["peer"] {
-    return this.accepted.connection.peer
+    return this.#caller.peer
   }
 
   get serial(): string | undefined {
-    return this.accepted.certificate?.serial
+    return this.#caller.serial
   }
 
   start(): void {
-    const { head, socket } = this.accepted
+    const { head, socket } = this.#caller.accepted
     if (head.length > 0) this.#feed(head, 0, head.length, false)
     if (socket.destroyed) this.onClose()
     else if (socket.readableEnded) this.onEnd()
@@ -118,7 +104,7 @@ export class Downstream implements WireUser, Expiring, LiveConnection, UnjudgedH
   }
 
   revoke(): void {
-    const { gate, meters } = this.services
+    const { gate, meters } = this.#caller.services
     const admission = gate.refuseRevoked()
     if (this.#exchange !== undefined) this.#exchange.endByChange(admission)
     else meters.endedByChange("http/1.1", admission.judgement.stage)
@@ -127,7 +113,7 @@ export class Downstream implements WireUser, Expiring, LiveConnection, UnjudgedH
 
   /** All callers together hold too much, and this one most. */
   evict(): void {
-    this.services.meters.limitHit("unjudgedBytes")
+    this.#caller.services.meters.limitHit("unjudgedBytes")
     this.#scanner.reset()
     this.#backlog = undefined
     this.destroy()
@@ -155,7 +141,7 @@ export class Downstream implements WireUser, Expiring, LiveConnection, UnjudgedH
         this.#wire.socket.setKeepAlive(true, PROBE_AFTER_MS)
         return
       case "tunnel":
-        this.#exchange?.tunnelEnd()
+        this.#writer.tunnelEnd()
         return
       case "body":
         this.destroy()
@@ -177,9 +163,9 @@ export class Downstream implements WireUser, Expiring, LiveConnection, UnjudgedH
   onClose(): void {
     if (this.#phase === "closed") return
     this.#phase = "closed"
-    this.services.deadlines.unwatch(this)
+    this.#caller.services.deadlines.unwatch(this)
     this.#leave()
-    this.services.connections.unjudged.holds(this, 0)
+    this.#caller.services.connections.unjudged.holds(this, 0)
     this.#exchange?.abort()
     this.#exchange = undefined
   }
@@ -201,7 +187,7 @@ export class Downstream implements WireUser, Expiring, LiveConnection, UnjudgedH
 
   /** Something moved. */
   touch(): void {
-    const { deadlines, limits } = this.services
+    const { deadlines, limits } = this.#caller.services
     const limit = this.#phase === "tunnel" ? limits.tunnelIdleTimeoutMs : limits.bodyIdleTimeoutMs
     this.deadline = deadlines.after(limit)
   }
@@ -241,7 +227,7 @@ export class Downstream implements WireUser, Expiring, LiveConnection, UnjudgedH
     const early = this.#backlog
     this.#backlog = undefined
     if (early !== undefined) this.#feed(early, 0, early.length, false)
-    if (this.#peerEnded) this.#exchange?.tunnelEnd()
+    if (this.#peerEnded) this.#writer.tunnelEnd()
   }
 
   /** The application has said all it wants to. */
@@ -250,14 +236,10 @@ export class Downstream implements WireUser, Expiring, LiveConnection, UnjudgedH
     this.#wire.socket.end()
   }
 
-  decisionLine(id: string | undefined): string {
-    return id === undefined ? "" : `${this.services.gate.program.mesh.names.decisionHeader}: ${id}\r\n`
-  }
-
   // Time.
 
   expire(): void {
-    const { meters } = this.services
+    const { meters } = this.#caller.services
     switch (this.#phase) {
       case "head":
         if (this.#scanner.begun) this.#tooSlow()
@@ -283,12 +265,12 @@ export class Downstream implements WireUser, Expiring, LiveConnection, UnjudgedH
   }
 
   #tooSlow(): void {
-    this.services.meters.limitHit("headerTimeoutMs")
+    this.#caller.services.meters.limitHit("headerTimeoutMs")
     this.#answerUnread(408, "the request's headers took too long")
   }
 
   #stalled(): void {
-    this.services.meters.limitHit("bodyIdleTimeoutMs")
+    this.#caller.services.meters.limitHit("bodyIdleTimeoutMs")
     const exchange = this.#exchange
     if (exchange === undefined || exchange.responseStarted) {
       this.destroy()
@@ -297,7 +279,7 @@ export class Downstream implements WireUser, Expiring, LiveConnection, UnjudgedH
     this.#draining = true
     // Either the client does not send, or the application does not take it.
     if (exchange.full) exchange.reply(UPSTREAM_REPLIES["response-timeout"])
-    else exchange.reply({ status: 408, body: "the request's content took too long", lines: "" })
+    else exchange.reply(TOO_SLOW)
   }
 
   // Reading.
@@ -314,7 +296,8 @@ export class Downstream implements WireUser, Expiring, LiveConnection, UnjudgedH
 
   #countHeld(): void {
     const held = this.#scanner.held + this.#reader.held + (this.#backlog?.length ?? 0)
-    if (held !== this.heldBytes && this.#phase !== "closed") this.services.connections.unjudged.holds(this, held)
+    if (held !== this.heldBytes && this.#phase !== "closed")
+      this.#caller.services.connections.unjudged.holds(this, held)
   }
 
   /** Where to go on; -1 once there is nothing to go on with. */
@@ -340,7 +323,7 @@ export class Downstream implements WireUser, Expiring, LiveConnection, UnjudgedH
   }
 
   #readHead(bytes: Buffer, at: number, to: number): number {
-    const { limits, deadlines } = this.services
+    const { limits, deadlines } = this.#caller.services
     const scanner = this.#scanner
     const fresh = !scanner.begun
     const after = scanner.scan(bytes, at, to)
@@ -353,8 +336,9 @@ export class Downstream implements WireUser, Expiring, LiveConnection, UnjudgedH
       this.#malformed(head)
       return -1
     }
-    const exchange = new Exchange(this, head)
+    const exchange = new Exchange(this.#caller, this.#writer, head)
     this.#exchange = exchange
+    this.#writer.begin(exchange)
     this.#reader.begin(head.framing)
     switch (exchange.begin()) {
       case "forwarded":
@@ -398,7 +382,7 @@ export class Downstream implements WireUser, Expiring, LiveConnection, UnjudgedH
   /** Answers a request that is not forwarded, after what is here of its content. */
   #refuse(exchange: Exchange, bytes: Buffer, from: number, to: number): number {
     const next = this.#skip(bytes, from, to)
-    if (next >= 0) exchange.markRequestDone()
+    if (next >= 0) exchange.requestDone = true
     exchange.refuse()
     return next
   }
@@ -425,7 +409,7 @@ export class Downstream implements WireUser, Expiring, LiveConnection, UnjudgedH
   }
 
   #keep(bytes: Buffer, from: number, to: number, shared: boolean): void {
-    const { limits, meters } = this.services
+    const { limits, meters } = this.#caller.services
     const view = bytes.subarray(from, to)
     const part = shared ? Buffer.from(view) : view
     const backlog = this.#backlog === undefined ? part : Buffer.concat([this.#backlog, part])
@@ -452,14 +436,14 @@ export class Downstream implements WireUser, Expiring, LiveConnection, UnjudgedH
   }
 
   #awaitHead(): void {
-    const { deadlines, limits } = this.services
+    const { deadlines, limits } = this.#caller.services
     this.#phase = "head"
     this.deadline = deadlines.after(limits.keepAliveTimeoutMs)
     if (this.#draining || (this.#peerEnded && this.#backlog === undefined)) this.#close()
   }
 
   #malformed(fault: HttpFault): void {
-    const { meters } = this.services
+    const { meters } = this.#caller.services
     if (fault === "head-too-large") meters.limitHit("headerBytes")
     if (fault === "too-many-headers") meters.limitHit("headerLines")
     const { status, text } = HTTP_FAULTS[fault]
@@ -468,34 +452,14 @@ export class Downstream implements WireUser, Expiring, LiveConnection, UnjudgedH
 
   /** Answers something that could not be read as a request, and ends: where the next would begin nobody knows. */
   #answerUnread(status: number, body: string): void {
-    const { meters } = this.services
-    const decisionId = newDecisionId()
-    const lines = this.decisionLine(decisionId)
-    this.outbox.text(localReplyText({ status, body, lines }, "", "connection: close\r\n"))
-    meters.requestDone({
-      protocol: "http/1.1",
-      judgement: undefined,
-      decisionId,
-      requestId: undefined,
-      method: "",
-      host: "",
-      path: "",
-      status,
-      bytesReceived: 0,
-      bytesSent: 0,
-      durationMs: 0,
-      peer: this.peer?.uri,
-      source: this.accepted.connection.sourceIp.text,
-      port: this.port,
-      upstreamFailure: undefined,
-    })
+    this.#writer.replyUnread(unreadable(this.#caller, "http/1.1", status, body))
     this.#close()
   }
 
   #close(): void {
     if (this.#phase === "closed" || this.#phase === "linger") return
     const { socket } = this.#wire
-    const { deadlines, limits } = this.services
+    const { deadlines, limits } = this.#caller.services
     this.#phase = "linger"
     this.#backlog = undefined
     this.deadline = deadlines.after(limits.bodyIdleTimeoutMs)

@@ -3,9 +3,10 @@
 // is there, wherever in the buffer a head lies and however it is cut.
 import fc from "fast-check"
 import { expect, it } from "vitest"
+import type { RequestHead } from "../http/head.js"
 import { READ_BUFFER } from "../http/read-buffer.js"
 import { HeadScanner } from "./head-scanner.js"
-import { parseRequestHead, type RequestHead } from "./request-head.js"
+import { parseRequestHead } from "./request-head.js"
 import { mutated, requestText } from "./testing/messages.js"
 
 interface Found {

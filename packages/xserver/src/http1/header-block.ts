@@ -8,11 +8,12 @@ import type { ProtectedHeaders } from "../enforcement/protected-headers.js"
 import { COLON, CR, FIELD, HT, LF, SP, TOKEN } from "../http/characters.js"
 import type { HttpFault } from "../http/fault.js"
 import { FIELD_KIND, type FieldKind, fieldName } from "../http/field-kind.js"
+import type { Fields } from "../http/fields.js"
 
 /** Of each line: where it begins, where its value begins and ends, where the next line begins. */
 const SPAN = 4
 
-export class HeaderBlock implements HeaderLines {
+export class HeaderBlock implements Fields {
   readonly text: string
   readonly #names: string[] = []
   readonly #kinds: FieldKind[] = []
@@ -58,15 +59,28 @@ export class HeaderBlock implements HeaderLines {
 
   /** As it was sent, with its name, white space and line end. */
   line(index: number): string {
-    return this.text.slice(this.lineStart(index), this.lineEnd(index))
+    return this.text.slice(this.#spans[index * SPAN], this.#spans[index * SPAN + 3])
   }
 
-  lineStart(index: number): number {
-    return this.#spans[index * SPAN] ?? 0
+  sensitive(): boolean {
+    return false
   }
 
-  lineEnd(index: number): number {
-    return this.#spans[index * SPAN + 3] ?? 0
+  lines(keep: (index: number) => boolean): string {
+    let text = ""
+    let from = 0
+    let until = 0
+    for (let index = 0; index < this.#names.length; index++) {
+      if (!keep(index)) continue
+      const start = this.#spans[index * SPAN] ?? 0
+      // Lines that stand together are copied together.
+      if (start !== until) {
+        text += this.text.slice(from, until)
+        from = start
+      }
+      until = this.#spans[index * SPAN + 3] ?? 0
+    }
+    return text + this.text.slice(from, until)
   }
 
   get(lowerCaseName: string): readonly string[] | undefined {

@@ -1,31 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // A request's line and headers, read strictly (RFC 9112): a value that is safe to forward and means one thing, or the
-// fault for which it is refused. Never throws.
+// fault for which it is refused, never a throw; and written as the application gets them.
 
 import { CR, LF } from "../http/characters.js"
 import type { HttpFault } from "../http/fault.js"
 import { FIELD_KIND } from "../http/field-kind.js"
-import { type Framing, requestFraming } from "../http/framing.js"
+import { type ForwardedRequest, hasOption } from "../http/forwarded-request.js"
+import { requestFraming } from "../http/framing.js"
+import type { RequestHead } from "../http/head.js"
 import { methodFault } from "../http/method.js"
 import { isHost, parseTarget } from "../http/target.js"
 import { type HeaderBlock, parseHeaderLines } from "./header-block.js"
-
-export interface RequestHead {
-  readonly method: string
-  /** In origin form, or `*`; as written otherwise. */
-  readonly target: string
-  /** Absent where an HTTP/1.0 client named none: absence has a meaning of its own for rules. */
-  readonly host: string | undefined
-  /** 0 or 1, of HTTP/1. */
-  readonly minorVersion: number
-  readonly headers: HeaderBlock
-  readonly framing: Framing
-  /** Whether the client wants to go on using the connection (RFC 9112 section 9.3). */
-  readonly keepAlive: boolean
-  /** The protocols it would rather speak, where it asked properly. */
-  readonly upgrade: string | undefined
-  readonly expectsContinue: boolean
-}
 
 /** `printable` as the scanner found it. */
 export function parseRequestHead(text: string, maxLines: number, printable = false): RequestHead | HttpFault {
@@ -48,10 +33,10 @@ export function parseRequestHead(text: string, maxLines: number, printable = fal
   const seen = lookThrough(headers, minorVersion)
   if (typeof seen === "string") return seen
   return {
+    version: minorVersion === 1 ? "http/1.1" : "http/1.0",
     method,
     target: target.target,
     host: target.host ?? seen.host,
-    minorVersion,
     headers,
     framing,
     keepAlive: minorVersion === 1 ? !seen.close : seen.keepAlive && !seen.close,
@@ -112,8 +97,17 @@ function lookThrough(headers: HeaderBlock, minorVersion: number): Seen | HttpFau
   return hosts === 0 && minorVersion === 1 ? "no-host" : seen
 }
 
-/** Whether a comma-separated list in lower case has the option. */
-export function hasOption(list: string, option: string): boolean {
-  if (list === option) return true
-  return list.includes(option) && list.split(",").some(entry => entry.trim() === option)
+/** With the empty line that ends it. */
+export function requestHeadText(request: ForwardedRequest): string {
+  const { framing, upgrade } = request
+  let text = `${request.method} ${request.target} HTTP/1.1\r\nhost: ${request.host ?? ""}\r\n`
+  text += request.headers.lines(request.keeps)
+  request.added((name, value) => {
+    text += `${name}: ${value}\r\n`
+  })
+  if (framing.kind === "length") text += `content-length: ${framing.length}\r\n`
+  else if (framing.kind === "chunked") text += "transfer-encoding: chunked\r\n"
+  if (upgrade !== undefined) text += `connection: upgrade\r\nupgrade: ${upgrade}\r\n`
+  else if (request.takesTrailers) text += "te: trailers\r\nconnection: te\r\n"
+  return `${text}\r\n`
 }

@@ -1,25 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // A response's status line and headers, read as strictly as a request's. The application is not an enemy, but a response
-// it was tricked into must not end somewhere else for the client than for us.
+// it was tricked into must not end somewhere else for the client than for us. And as it is written to the client.
 
+import { STATUS_CODES } from "node:http"
 import { CR, FIELD, SP } from "../http/characters.js"
 import type { HttpFault } from "../http/fault.js"
 import { FIELD_KIND } from "../http/field-kind.js"
+import type { Fields } from "../http/fields.js"
+import { hasOption } from "../http/forwarded-request.js"
+import { keepsResponseField } from "../http/forwarded-response.js"
 import { type Framing, responseFraming } from "../http/framing.js"
+import type { HttpVersion, RequestHead, ResponseHead } from "../http/head.js"
+import type { LocalReply } from "../http/local-reply.js"
 import { type HeaderBlock, parseHeaderLines } from "./header-block.js"
-import { hasOption } from "./request-head.js"
 
-export interface ResponseHead {
-  readonly status: number
-  readonly reason: string
+/** As it came over an HTTP/1 connection. */
+export interface Http1ResponseHead extends ResponseHead {
   readonly minorVersion: number
-  readonly headers: HeaderBlock
-  readonly framing: Framing
   /** Whether the connection can carry another request when this response has ended. */
   readonly keepAlive: boolean
 }
 
-export function parseResponseHead(text: string, method: string, maxLines: number): ResponseHead | HttpFault {
+export function parseResponseHead(text: string, method: string, maxLines: number): Http1ResponseHead | HttpFault {
   const lineEnd = text.indexOf("\r\n")
   const minorVersion = text.startsWith("HTTP/1.1 ") ? 1 : text.startsWith("HTTP/1.0 ") ? 0 : -1
   const status = statusAt(text, 9)
@@ -40,6 +42,7 @@ export function parseResponseHead(text: string, method: string, maxLines: number
     minorVersion,
     headers,
     framing,
+    trailers: framing.kind === "chunked",
     keepAlive: framing.kind !== "close" && staysOpen(headers, minorVersion),
   }
 }
@@ -62,4 +65,53 @@ function staysOpen(headers: HeaderBlock, minorVersion: number): boolean {
     if (hasOption(options, "keep-alive")) keepAlive = true
   }
   return keepAlive
+}
+
+/** Whether the connection goes on. HTTP/1.0 clients have to be told that it does, others that it does not. */
+export function connectionLine(keepAlive: boolean, version: HttpVersion): string {
+  if (!keepAlive) return "connection: close\r\n"
+  return version === "http/1.0" ? "connection: keep-alive\r\n" : ""
+}
+
+/** How the content travels to this client: what HTTP/1.0 cannot frame ends with the connection. */
+export function framingFor(response: ResponseHead, version: HttpVersion): Framing["kind"] {
+  const { kind } = response.framing
+  if (kind === "none" || kind === "length") return kind
+  return version === "http/1.0" ? "close" : "chunked"
+}
+
+/** `connection` is a whole header line or nothing. */
+export function responseHeadText(
+  { headers, status, reason }: ResponseHead,
+  { method, version }: Pick<RequestHead, "method" | "version">,
+  framing: Framing["kind"],
+  connection: string,
+): string {
+  // The answer to HEAD says how the content would have come (RFC 9110 section 9.3.2).
+  const wouldBe = method === "HEAD" && version === "http/1.1" && headers.has(FIELD_KIND.transferEncoding)
+  let length = ""
+  const lines = headers.lines(index => {
+    if (!keepsResponseField(headers, index, status)) return switches(headers, index, status)
+    if (headers.kind(index) !== FIELD_KIND.contentLength || !headers.line(index).includes("\t")) return true
+    // Not every client finds a number beside a tab.
+    length = `content-length: ${headers.value(index)}\r\n`
+    return false
+  })
+  const encoded = framing === "chunked" || wouldBe ? "transfer-encoding: chunked\r\n" : ""
+  return `HTTP/1.1 ${status} ${reason}\r\n${lines}${encoded}${length}${connection}\r\n`
+}
+
+/** Of this version alone: what the connection was switched to, or should be (RFC 9110 section 15.5.22). */
+function switches(headers: Fields, index: number, status: number): boolean {
+  return headers.kind(index) === FIELD_KIND.upgrade && (status === 101 || status === 426)
+}
+
+/** An answer of our own. `connection` is a whole header line or nothing. */
+export function localReplyText({ status, body, fields }: LocalReply, method: string, connection: string): string {
+  const type = body === "" ? "" : "content-type: text/plain\r\n"
+  const lines = fields.map(([name, value]) => `${name}: ${value}\r\n`).join("")
+  const head =
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${type}content-length: ${body.length}\r\n` +
+    `${lines}${connection}date: ${new Date().toUTCString()}\r\n\r\n`
+  return method === "HEAD" ? head : head + body
 }

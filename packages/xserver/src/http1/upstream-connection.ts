@@ -3,24 +3,40 @@
 // in the buffer that all connections share, which is what makes reading cheap.
 
 import { connect, type Socket } from "node:net"
-import type { Expiring } from "../http/deadlines.js"
+import type { Deadlines, Expiring } from "../http/deadlines.js"
+import type { Fields } from "../http/fields.js"
 import { UNTIL_CLOSE } from "../http/framing.js"
 import { Outbox } from "../http/outbox.js"
 import { READ_BUFFER } from "../http/read-buffer.js"
-import type { UpstreamFailure } from "../observe/meters.js"
+import type { Limits } from "../limits.js"
+import type { Meters, UpstreamFailure } from "../observe/meters.js"
 import { BodyReader } from "./body-reader.js"
 import { HeadScanner } from "./head-scanner.js"
-import { parseResponseHead, type ResponseHead } from "./response-head.js"
+import { type Http1ResponseHead, parseResponseHead } from "./response-head.js"
 import { STEP } from "./step.js"
-import type { Upstream } from "./upstream.js"
-import type { UpstreamExchange } from "./upstream-exchange.js"
+import type { ExchangeConnection, UpstreamExchange } from "./upstream-exchange.js"
 
 /** `head` waits for a response's head, `body` reads one, `tunnel` passes bytes on after 101. */
 type Phase = "head" | "body" | "tunnel"
 
-export class UpstreamConnection implements Expiring {
+/** What a connection needs of the pool it belongs to. */
+export interface ConnectionPool {
+  readonly address: { readonly host: string; readonly port: number }
+  readonly limits: Limits
+  readonly meters: Meters
+  readonly deadlines: Deadlines
+  /** Free for the next request. */
+  release(connection: UpstreamConnection): void
+  closed(connection: UpstreamConnection): void
+  /** A request whose connection had gone before it could be read. */
+  again(exchange: UpstreamExchange): void
+  idleDeadline(): number
+  noteIdleHint(headers: Fields): void
+}
+
+export class UpstreamConnection implements ExchangeConnection, Expiring {
   readonly outbox: Outbox
-  readonly #upstream: Upstream
+  readonly #upstream: ConnectionPool
   readonly #socket: Socket
   readonly #scanner: HeadScanner
   readonly #reader: BodyReader
@@ -38,7 +54,7 @@ export class UpstreamConnection implements Expiring {
   #readEnded = false
   deadline = 0
 
-  constructor(upstream: Upstream) {
+  constructor(upstream: ConnectionPool) {
     const { address, limits, deadlines } = upstream
     this.#upstream = upstream
     this.#scanner = new HeadScanner(limits.headerBytes)
@@ -170,9 +186,9 @@ export class UpstreamConnection implements Expiring {
     return after
   }
 
-  #upgrade(exchange: UpstreamExchange, head: ResponseHead, after: number): number {
+  #upgrade(exchange: UpstreamExchange, head: Http1ResponseHead, after: number): number {
     // RFC 9110 section 15.2.2: only who asked for another protocol may be switched to one.
-    if (!exchange.request.upgrade) return this.#malformed()
+    if (exchange.request.upgrade === undefined) return this.#malformed()
     this.#phase = "tunnel"
     this.#reader.begin(UNTIL_CLOSE)
     exchange.ended = false

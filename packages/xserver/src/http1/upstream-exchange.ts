@@ -3,60 +3,20 @@
 // up. It may have to wait for a connection and may move to another one before anything has come back; the forwarder
 // sees neither.
 
-import type { UpstreamFailure } from "../observe/meters.js"
-import { chunkStart } from "./chunk.js"
-import type { HeaderBlock } from "./header-block.js"
-import type { ResponseHead } from "./response-head.js"
-import type { Upstream } from "./upstream.js"
-import type { UpstreamConnection } from "./upstream-connection.js"
+import type { FieldPairs } from "../http/fields.js"
+import type { ForwardedRequest } from "../http/forwarded-request.js"
+import type { Outbox } from "../http/outbox.js"
+import type { UpstreamCall, UpstreamListener } from "../http/upstream.js"
+import { chunkStart, lastChunk, pairLines } from "./chunk.js"
+import { requestHeadText } from "./request-head.js"
 
-export interface UpstreamRequest {
-  readonly method: string
-  /** Request line and headers as they are to be written, with the empty line. */
-  readonly head: string
-  readonly hasBody: boolean
-  /** Whether `content` is to be framed in chunks. */
-  readonly chunked?: boolean
-  /** Whether 101 is a possible answer. After it content is raw, both ways, until each side has ended. */
-  readonly upgrade: boolean
-}
-
-/** Calls come in this order; none after `onEnd` or `onFailure`, and none at all before `send` has returned. */
-export interface UpstreamListener {
-  /** Status 1xx other than 101. */
-  onInformational(head: ResponseHead): void
-  onResponse(head: ResponseHead): void
-  /** The bytes are the listener's only until it returns. */
-  onContent(bytes: Buffer, from: number, to: number): void
-  onEnd(trailers: HeaderBlock | undefined): void
-  onFailure(failure: UpstreamFailure): void
-  /** All that came at once has been told: the time to write what was gathered. */
-  onPause(): void
-  /** `full` was true and is no longer. */
-  onWritable(): void
-}
-
-/** One request on its way, whichever protocol the application speaks. */
-export interface UpstreamCall {
-  /** `shared` bytes may be overwritten once this returns. */
-  content(bytes: Buffer, from: number, to: number, shared: boolean): void
-  /** The request is complete, with these header lines after its content. Where it was switched, our side has ended. */
-  finishRequest(trailerLines: string): void
-  /** What was written may go. */
-  flush(): void
-  /** Whether the forwarder is to wait for `onWritable`. */
-  readonly full: boolean
+/** What an exchange needs of the connection it is on. */
+export interface ExchangeConnection {
+  readonly outbox: Outbox
+  requestEnded(): void
   pause(): void
   resume(): void
-  /** Nobody wants the response any more. No call follows. */
-  abort(): void
-}
-
-/** What an HTTP/1.1 connection needs to know of the application. */
-export interface UpstreamTarget {
-  /** Whether its connections can be switched to another protocol. */
-  readonly upgrades: boolean
-  send(request: UpstreamRequest, listener: UpstreamListener): UpstreamCall
+  destroy(): void
 }
 
 // RFC 9110 section 9.2.2.
@@ -65,10 +25,11 @@ const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRAC
 type Part = string | Buffer
 
 export class UpstreamExchange implements UpstreamCall {
-  readonly request: UpstreamRequest
+  readonly request: ForwardedRequest
   readonly listener: UpstreamListener
-  readonly #upstream: Upstream
-  #connection: UpstreamConnection | undefined
+  readonly #forget: (exchange: UpstreamExchange) => void
+  readonly #chunked: boolean
+  #connection: ExchangeConnection | undefined
   /** What was written before there was a connection. */
   #waiting: Part[] = []
   #retried = false
@@ -78,8 +39,10 @@ export class UpstreamExchange implements UpstreamCall {
   /** When it began to wait for a connection, in the clock of deadlines. */
   deadline = 0
 
-  constructor(upstream: Upstream, request: UpstreamRequest, listener: UpstreamListener) {
-    this.#upstream = upstream
+  /** `forget` takes it out of the queue before a connection. */
+  constructor(request: ForwardedRequest, listener: UpstreamListener, forget: (exchange: UpstreamExchange) => void) {
+    this.#forget = forget
+    this.#chunked = request.framing.kind === "chunked"
     this.request = request
     this.listener = listener
   }
@@ -96,7 +59,7 @@ export class UpstreamExchange implements UpstreamCall {
   }
 
   content(bytes: Buffer, from: number, to: number, shared: boolean): void {
-    if (this.request.chunked !== true) {
+    if (!this.#chunked) {
       this.bytes(bytes, from, to, shared)
       return
     }
@@ -105,8 +68,8 @@ export class UpstreamExchange implements UpstreamCall {
     this.text("\r\n")
   }
 
-  finishRequest(trailerLines: string): void {
-    if (this.request.chunked === true) this.text(`0\r\n${trailerLines}\r\n`)
+  finishRequest(trailers: FieldPairs): void {
+    if (this.#chunked) this.text(lastChunk(pairLines(trailers)))
     this.end()
   }
 
@@ -135,18 +98,17 @@ export class UpstreamExchange implements UpstreamCall {
 
   abort(): void {
     if (this.#over) return
-    this.finish()
     const connection = this.#connection
-    this.#connection = undefined
-    if (connection === undefined) this.#upstream.forget(this)
+    this.finish()
+    if (connection === undefined) this.#forget(this)
     else connection.destroy()
   }
 
   /** For the pool: from here on it is this connection's request. */
-  attach(connection: UpstreamConnection): void {
+  attach(connection: ExchangeConnection): void {
     this.deadline = 0
     this.#connection = connection
-    connection.outbox.text(this.request.head)
+    connection.outbox.text(requestHeadText(this.request))
     for (const part of this.#waiting) {
       if (typeof part === "string") connection.outbox.text(part)
       else connection.outbox.bytes(part, 0, part.length, false)
@@ -159,6 +121,8 @@ export class UpstreamExchange implements UpstreamCall {
   finish(): void {
     this.#over = true
     this.#waiting = []
+    // INVARIANT: whose response is over never touches the connection again, which may be another's by then.
+    this.#connection = undefined
   }
 
   get over(): boolean {
@@ -171,7 +135,7 @@ export class UpstreamExchange implements UpstreamCall {
    */
   takeRetry(): boolean {
     const { method, hasBody, upgrade } = this.request
-    const allowed = !this.#retried && !hasBody && !upgrade && IDEMPOTENT.has(method)
+    const allowed = !this.#retried && !hasBody && upgrade === undefined && IDEMPOTENT.has(method)
     if (allowed) {
       this.#retried = true
       this.#connection = undefined

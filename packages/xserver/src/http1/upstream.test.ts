@@ -4,15 +4,17 @@ import { type AddressInfo, createServer, type Server, type Socket } from "node:n
 import { afterEach, describe, expect, it, test } from "vitest"
 import { RecordingMeters } from "../accept/testing/recording-meters.js"
 import { Deadlines } from "../http/deadlines.js"
+import { ForwardedRequest } from "../http/forwarded-request.js"
+import type { UpstreamListener } from "../http/upstream.js"
 import { DEFAULT_LIMITS, type Limits } from "../limits.js"
+import { parseRequestHead } from "./request-head.js"
 import { eventually } from "./testing/rig.js"
-import { Upstream } from "./upstream.js"
-import type { UpstreamListener, UpstreamRequest } from "./upstream-exchange.js"
+import { Http1Upstream } from "./upstream.js"
 
 const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 let server: Server
-let upstream: Upstream
+let upstream: Http1Upstream
 let meters: RecordingMeters
 const accepted: Socket[] = []
 
@@ -29,7 +31,12 @@ async function start(serve: (socket: Socket, number: number) => void, limits: Pa
   meters = new RecordingMeters()
   const all = { ...DEFAULT_LIMITS, ...limits }
   const { port }: AddressInfo = Object.assign({ port: 0, address: "", family: "" }, server.address())
-  upstream = new Upstream({ address: { host: "127.0.0.1", port }, limits: all, meters, deadlines: new Deadlines(all) })
+  upstream = new Http1Upstream({
+    address: { host: "127.0.0.1", port },
+    limits: all,
+    meters,
+    deadlines: new Deadlines(all),
+  })
 }
 
 afterEach(async () => {
@@ -38,8 +45,13 @@ afterEach(async () => {
   await new Promise(done => server.close(done))
 })
 
+interface Asked {
+  readonly method?: string
+  readonly hasBody?: boolean
+}
+
 /** Sends and tells how it ended: the content, or the failure. */
-function send(request: Partial<UpstreamRequest> = {}): Promise<string> & { abort(): void } {
+function send(request: Asked = {}): Promise<string> & { abort(): void } {
   let abort = (): void => undefined
   const outcome = new Promise<string>(resolve => {
     let content = ""
@@ -54,14 +66,20 @@ function send(request: Partial<UpstreamRequest> = {}): Promise<string> & { abort
       onPause: () => undefined,
       onWritable: () => undefined,
     }
-    const method = request.method ?? "GET"
-    const head = request.head ?? `${method} / HTTP/1.1\r\nhost: a\r\n\r\n`
-    const exchange = upstream.send({ method, head, hasBody: false, upgrade: false, ...request }, listener)
-    exchange.end()
+    const exchange = upstream.send(forwarded(request), listener)
+    exchange.finishRequest([])
     exchange.flush()
     abort = () => exchange.abort()
   })
   return Object.assign(outcome, { abort: () => abort() })
+}
+
+function forwarded({ method = "GET", hasBody = false }: Asked): ForwardedRequest {
+  const head = parseRequestHead(`${method} / HTTP/1.1\r\nhost: a\r\n${hasBody ? "content-length: 1\r\n" : ""}\r\n`, 10)
+  if (typeof head === "string") throw new Error(head)
+  const edits = { removeHeaders: [], setHeaders: [], cookie: undefined }
+  const connection = { fields: [], address: "127.0.0.1" }
+  return new ForwardedRequest(head, { target: "/", edits }, "1", undefined, connection)
 }
 
 const answering = (socket: Socket): void => {
@@ -218,7 +236,12 @@ it("tells a connection that takes too long", async () => {
   await start(answering, { connectTimeoutMs: 40 })
   // TEST-NET-1 (RFC 5737): nobody answers there, or the network says so at once.
   const limits = upstream.limits
-  const away = new Upstream({ address: { host: "192.0.2.1", port: 9 }, limits, meters, deadlines: upstream.deadlines })
+  const away = new Http1Upstream({
+    address: { host: "192.0.2.1", port: 9 },
+    limits,
+    meters,
+    deadlines: upstream.deadlines,
+  })
   const here = upstream
   upstream = away
   expect(await send()).toMatch(/^failure: connect/)

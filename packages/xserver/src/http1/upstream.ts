@@ -4,16 +4,13 @@
 
 import type { Deadlines, Expiring } from "../http/deadlines.js"
 import { FIELD_KIND } from "../http/field-kind.js"
+import type { Fields } from "../http/fields.js"
+import type { ForwardedRequest } from "../http/forwarded-request.js"
+import type { Upstream, UpstreamListener } from "../http/upstream.js"
 import type { Limits } from "../limits.js"
 import type { Meters } from "../observe/meters.js"
-import type { HeaderBlock } from "./header-block.js"
-import { UpstreamConnection } from "./upstream-connection.js"
-import {
-  UpstreamExchange,
-  type UpstreamListener,
-  type UpstreamRequest,
-  type UpstreamTarget,
-} from "./upstream-exchange.js"
+import { type ConnectionPool, UpstreamConnection } from "./upstream-connection.js"
+import { UpstreamExchange } from "./upstream-exchange.js"
 
 export interface UpstreamOptions {
   readonly address: { readonly host: string; readonly port: number }
@@ -25,7 +22,7 @@ export interface UpstreamOptions {
 /** How much earlier than the application says it will we close an idle connection, so as not to meet it closing. */
 const IDLE_MARGIN_MS = 1_000
 
-export class Upstream implements UpstreamTarget, Expiring {
+export class Http1Upstream implements Upstream, ConnectionPool, Expiring {
   readonly upgrades = true
   readonly address: UpstreamOptions["address"]
   readonly limits: Limits
@@ -56,8 +53,8 @@ export class Upstream implements UpstreamTarget, Expiring {
     return this.#idle.length
   }
 
-  send(request: UpstreamRequest, listener: UpstreamListener): UpstreamExchange {
-    const exchange = new UpstreamExchange(this, request, listener)
+  send(request: ForwardedRequest, listener: UpstreamListener): UpstreamExchange {
+    const exchange = new UpstreamExchange(request, listener, this.#forget)
     this.#place(exchange)
     return exchange
   }
@@ -104,7 +101,7 @@ export class Upstream implements UpstreamTarget, Expiring {
     exchange.flush()
   }
 
-  forget(exchange: UpstreamExchange): void {
+  readonly #forget = (exchange: UpstreamExchange): void => {
     const index = this.#queue.indexOf(exchange)
     if (index >= 0) this.#queue.splice(index, 1)
     this.#setDeadline()
@@ -115,7 +112,7 @@ export class Upstream implements UpstreamTarget, Expiring {
   }
 
   /** `Keep-Alive: timeout=5` says when the application will close; the same with every response, so it is read once. */
-  noteIdleHint(headers: HeaderBlock): void {
+  noteIdleHint(headers: Fields): void {
     for (let index = 0; index < headers.size; index++) {
       if (headers.kind(index) !== FIELD_KIND.hop || headers.name(index) !== "keep-alive") continue
       const hint = headers.value(index)

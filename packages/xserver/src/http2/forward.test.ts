@@ -288,6 +288,7 @@ describe.each<Speaks>(["http/1.1", "h2c"])("towards an application that speaks %
     const stream = rig.connect().request({ ":method": "POST" })
     const size = 30_000_000
     stream.end(Buffer.alloc(size))
+    await once(rig.app, "request")
     await new Promise(resolve => setTimeout(resolve, 300))
     // Buffers of the kernel and of both sessions hold some of it, never most of it.
     expect(stream.bufferSize).toBeGreaterThan(size / 3)

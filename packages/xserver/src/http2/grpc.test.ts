@@ -16,8 +16,8 @@ import { afterEach, describe, expect, it } from "vitest"
 import { Authority, GOOD_ID } from "../accept/testing/certificates.js"
 import { authorization, type Rig, type RigOptions, startRig } from "../accept/testing/rig.js"
 import { Deadlines } from "../http/deadlines.js"
-import { H2cApplication } from "./application/h2c.js"
-import { serveHttp2 } from "./serve-http2.js"
+import { serveHttp2 } from "./serve.js"
+import { Http2Upstream } from "./upstream.js"
 
 const authority = new Authority()
 const bytes = { serialize: (text: string) => Buffer.from(text), deserialize: (buffer: Buffer) => buffer.toString() }
@@ -79,8 +79,8 @@ async function start(
     ...options,
     handlers: ({ parts }) => {
       const deadlines = new Deadlines(parts.limits)
-      const application = new H2cApplication({ ...parts, deadlines, address })
-      return { http2: serveHttp2({ ...parts, deadlines, application }) }
+      const upstream = new Http2Upstream({ ...parts, deadlines, address })
+      return { http2: serveHttp2({ ...parts, deadlines, upstream }) }
     },
   })
   cleanups.push(() => rig.stop())

@@ -8,15 +8,12 @@ import type { ApplicationPort } from "../config/application-port.js"
 import type { Gate } from "../enforcement/gate.js"
 import type { Deadlines } from "../http/deadlines.js"
 import { serveHttp1 } from "../http1/serve.js"
-import { Upstream, type UpstreamOptions } from "../http1/upstream.js"
-import { H2cApplication } from "../http2/application/h2c.js"
-import { Http1Application } from "../http2/application/http1.js"
-import { serveHttp2 } from "../http2/serve-http2.js"
+import { Http1Upstream } from "../http1/upstream.js"
+import { serveHttp2 } from "../http2/serve.js"
+import { Http2Upstream } from "../http2/upstream.js"
 import type { Limits } from "../limits.js"
 import type { Meters } from "../observe/meters.js"
 import { serveTcp } from "../tcp/serve-tcp.js"
-import { ApplicationUpstream } from "../upstream/application-upstream.js"
-import { letYoungGenerationGrow } from "./young-generation.js"
 
 export interface HandlerServices {
   readonly gate: Gate
@@ -35,30 +32,11 @@ export interface Handling {
 export function handlersFor(port: ApplicationPort, services: HandlerServices): Handling {
   const { limits, meters, deadlines } = services
   const options = { address: port.upstream, limits, meters, deadlines }
-  const { upstream, application } =
-    port.upstreamProtocol === "h2c" ? http2Application(options) : http1Application(options)
-  const http2 = serveHttp2({ ...services, application })
+  // Callers of either version reach the application, whichever it speaks.
+  const upstream = port.upstreamProtocol === "h2c" ? new Http2Upstream(options) : new Http1Upstream(options)
+  const http = { ...services, upstream }
   return {
-    handlers: {
-      http1: serveHttp1({ ...services, upstreamFor: () => upstream }),
-      http2(accepted) {
-        letYoungGenerationGrow()
-        http2(accepted)
-      },
-      tcp: serveTcp(services),
-    },
-    close: () => application.close(),
+    handlers: { http1: serveHttp1(http), http2: serveHttp2(http), tcp: serveTcp(services) },
+    close: () => upstream.close(),
   }
-}
-
-/** Callers of either version reach the application, whichever it speaks. */
-function http1Application(options: UpstreamOptions) {
-  const upstream = new Upstream(options)
-  return { upstream, application: new Http1Application(upstream) }
-}
-
-function http2Application(options: UpstreamOptions) {
-  letYoungGenerationGrow()
-  const application = new H2cApplication(options)
-  return { upstream: new ApplicationUpstream(application, options.limits), application }
 }

@@ -8,7 +8,7 @@ import { Authority, GOOD_ID } from "../accept/testing/certificates.js"
 import { authorization, listening, type Rig, type RigOptions, startRig } from "../accept/testing/rig.js"
 import { Deadlines } from "../http/deadlines.js"
 import { serveHttp1 } from "../http1/serve.js"
-import { Upstream } from "../http1/upstream.js"
+import { Http1Upstream } from "../http1/upstream.js"
 import { type LenientServer, lenientNode, lenientPython } from "./testing/lenient-servers.js"
 
 const SNIFF_MS = 40
@@ -27,8 +27,8 @@ function startUndeclared(port: number, options: RigOptions = {}): Promise<Rig> {
     port: { protocol: "auto", upstream: address },
     handlers: ({ gate, meters, limits, connections }) => {
       const deadlines = new Deadlines(limits)
-      const upstream = new Upstream({ address, limits, meters, deadlines })
-      return { http1: serveHttp1({ gate, meters, limits, connections, deadlines, upstreamFor: () => upstream }) }
+      const upstream = new Http1Upstream({ address, limits, meters, deadlines })
+      return { http1: serveHttp1({ gate, meters, limits, connections, deadlines, upstream: upstream }) }
     },
   })
 }

@@ -12,11 +12,10 @@ import { RecordingMeters } from "../../accept/testing/recording-meters.js"
 import type { ApplicationPort } from "../../config/application-port.js"
 import { Gate } from "../../enforcement/gate.js"
 import { Deadlines } from "../../http/deadlines.js"
-import { H2cApplication } from "../../http2/application/h2c.js"
+import { Http2Upstream } from "../../http2/upstream.js"
 import { DEFAULT_LIMITS, type Limits } from "../../limits.js"
-import { ApplicationUpstream } from "../../upstream/application-upstream.js"
 import { serveHttp1 } from "../serve.js"
-import { Upstream } from "../upstream.js"
+import { Http1Upstream } from "../upstream.js"
 
 export const WORKLOAD = { namespace: "foo", name: "app-1", labels: { app: "app" } } as const
 
@@ -44,7 +43,7 @@ export class Rig {
   readonly #application: HttpServer | Server
   readonly #front: Server
   readonly #mesh: MeshConfig
-  #upstream: Upstream | undefined
+  #upstream: Http1Upstream | undefined
 
   private constructor(options: RigOptions) {
     this.connections = new Connections({ ...DEFAULT_LIMITS, ...options.limits })
@@ -76,7 +75,7 @@ export class Rig {
     return `http://127.0.0.1:${this.port}`
   }
 
-  get upstream(): Upstream {
+  get upstream(): Http1Upstream {
     if (this.#upstream === undefined) throw new Error("not started")
     return this.#upstream
   }
@@ -119,16 +118,13 @@ export class Rig {
     const deadlines = new Deadlines(limits)
     const { meters, connections, gate } = this
     const address = { host: "127.0.0.1", port: portOf(this.#application) }
-    const upstream = new Upstream({ address, limits, meters, deadlines })
+    const upstream = new Http1Upstream({ address, limits, meters, deadlines })
     this.#upstream = upstream
     const target =
       options.h2c === undefined
         ? upstream
-        : new ApplicationUpstream(
-            new H2cApplication({ address: { ...address, port: options.h2c }, limits, meters, deadlines }),
-            limits,
-          )
-    const handle = serveHttp1({ gate, meters, limits, connections, deadlines, upstreamFor: () => target })
+        : new Http2Upstream({ address: { ...address, port: options.h2c }, limits, meters, deadlines })
+    const handle = serveHttp1({ gate, meters, limits, connections, deadlines, upstream: target })
     const port: ApplicationPort = {
       listen: { host: "127.0.0.1", port: 0 },
       port: 8080,

@@ -17,11 +17,10 @@ import {
 import type { Server } from "node:net"
 import { listening, type Rig, type RigOptions, startRig } from "../../accept/testing/rig.js"
 import { Deadlines } from "../../http/deadlines.js"
-import { Upstream } from "../../http1/upstream.js"
+import { Http1Upstream } from "../../http1/upstream.js"
 import { DEFAULT_LIMITS } from "../../limits.js"
-import { H2cApplication } from "../application/h2c.js"
-import { Http1Application } from "../application/http1.js"
-import { serveHttp2 } from "../serve-http2.js"
+import { serveHttp2 } from "../serve.js"
+import { Http2Upstream } from "../upstream.js"
 
 export type Speaks = "http/1.1" | "h2c"
 
@@ -71,8 +70,8 @@ export async function startHttp2Rig(
     ...options,
     handlers: ({ parts }) => {
       const shared = { limits, deadlines, meters: parts.meters, address }
-      const application = speaks === "h2c" ? new H2cApplication(shared) : new Http1Application(new Upstream(shared))
-      return { http2: serveHttp2({ ...parts, deadlines, application }) }
+      const upstream = speaks === "h2c" ? new Http2Upstream(shared) : new Http1Upstream(shared)
+      return { http2: serveHttp2({ ...parts, deadlines, upstream }) }
     },
   })
   return new Http2Rig(rig, server)

@@ -2,7 +2,7 @@
 // To which other protocols a connection may be switched (RFC 9110 section 7.8). Nothing after a switch is judged, so what
 // passes is named: `websocket`, and what the port's configuration adds.
 
-import type { RequestHead } from "./request-head.js"
+import type { RequestHead } from "./head.js"
 
 const REFUSED = Symbol("refused")
 

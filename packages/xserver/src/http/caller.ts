@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all requests of a caller's connection have in common, made ready once: what is told of it to the application, what
+// rules read under the names that are only ours, and the services of the process.
+
+import type { Accepted } from "../accept/accepted.js"
+import type { Connections } from "../accept/connections.js"
+import { connectionHeaders, OWN_HEADERS } from "../accept/forwarded-headers.js"
+import type { Gate } from "../enforcement/gate.js"
+import type { Limits } from "../limits.js"
+import type { Meters } from "../observe/meters.js"
+import type { Deadlines } from "./deadlines.js"
+import type { FieldPairs } from "./fields.js"
+import type { ForwardedConnection } from "./forwarded-request.js"
+import type { Upstream } from "./upstream.js"
+
+/** Of one port of the application. */
+export interface HttpServices {
+  readonly gate: Gate
+  readonly meters: Meters
+  readonly limits: Limits
+  readonly connections: Connections
+  /** One for the whole process; the upstreams use the same. */
+  readonly deadlines: Deadlines
+  readonly upstream: Upstream
+}
+
+export class Caller {
+  readonly services: HttpServices
+  readonly accepted: Accepted
+  readonly forwarded: ForwardedConnection
+  readonly standIns: ReadonlyMap<string, readonly string[]>
+
+  constructor(services: HttpServices, accepted: Accepted) {
+    this.services = services
+    this.accepted = accepted
+    const fields = connectionHeaders(accepted)
+    // An IPv4 client of a dual-stack listener is an IPv4 client.
+    this.forwarded = { fields, address: accepted.connection.sourceIp.text.replace(/^::ffff:(?=\d+\.)/i, "") }
+    const standIns = new Map<string, readonly string[]>(OWN_HEADERS.map(name => [name, []]))
+    for (const [name, value] of fields) standIns.set(name, [value])
+    this.standIns = standIns
+  }
+
+  get port(): number {
+    return this.accepted.port.port
+  }
+
+  get plaintext(): boolean {
+    return this.accepted.certificate === undefined
+  }
+
+  get peer(): Accepted["connection"]["peer"] {
+    return this.accepted.connection.peer
+  }
+
+  get serial(): string | undefined {
+    return this.accepted.certificate?.serial
+  }
+
+  /** Under which the evidence of a refusal is found. */
+  decisionField(id: string | undefined): FieldPairs {
+    return id === undefined ? [] : [[this.services.gate.program.mesh.names.decisionHeader, id]]
+  }
+}

@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: Apache-2.0
+// One request of a caller and its response: judged, then forwarded in both directions as it comes, or answered here.
+// Knows messages; how they are written to the caller is the responder's to know, of either version of HTTP.
+
+import type { HttpRequest } from "@merlon/policy"
+import { REQUEST_ID_HEADER, requestId } from "../accept/forwarded-headers.js"
+import { newDecisionId } from "../enforcement/decision-id.js"
+import type { Admission, Judged } from "../enforcement/gate.js"
+import type { ProtectedHeaders } from "../enforcement/protected-headers.js"
+import type { UpstreamFailure } from "../observe/meters.js"
+import type { Caller } from "./caller.js"
+import type { HttpFault } from "./fault.js"
+import { FIELD_KIND } from "./field-kind.js"
+import { type Fields, pairsOf } from "./fields.js"
+import {
+  ForwardedRequest,
+  type HeaderEdits,
+  keepsRequestTrailer,
+  nominatedNames,
+  removeNominated,
+} from "./forwarded-request.js"
+import type { RequestHead, ResponseHead } from "./head.js"
+import { faultReply, type LocalReply, UPSTREAM_REPLIES } from "./local-reply.js"
+import { isRefused, upgradeOf } from "./upgrade.js"
+import type { UpstreamCall, UpstreamListener } from "./upstream.js"
+
+/** Writes the response of one request to its caller. It says when all is over: `Exchange.finish`. */
+export interface Responder {
+  informational(head: ResponseHead): void
+  /** The response begins. False where this caller cannot be given such a one. */
+  respond(head: ResponseHead): boolean
+  /** The bytes are the responder's only until it returns. */
+  content(bytes: Buffer, from: number, to: number): void
+  end(trailers: Fields | undefined): void
+  /** All that came at once has been told. */
+  flush(): void
+  /** Whether the application is to wait. */
+  readonly full: boolean
+  /** An answer of our own, whole. */
+  reply(reply: LocalReply): void
+  /** Half a response must not look like a whole one: it goes as far as it came, and breaks off. */
+  breakOff(why: "failed" | "refused"): void
+  /** The application takes more of the request. */
+  requestWritable(): void
+}
+
+/** `forwarded` to the application, `refused` with a reply yet to be written, `closed` without one. */
+export type Beginning = "forwarded" | "refused" | "closed"
+
+const NO_EDITS: HeaderEdits = { removeHeaders: [], setHeaders: [], cookie: undefined }
+
+export class Exchange implements UpstreamListener {
+  readonly head: RequestHead
+  readonly #caller: Caller
+  readonly #responder: Responder
+  readonly #startedAt = performance.now()
+  #admission: Admission<Judged> | undefined
+  /** As it was judged, for the next time. */
+  #request: HttpRequest | undefined
+  readonly #protected: ProtectedHeaders
+  #refusal: LocalReply | undefined
+  #decisionId: string | undefined
+  #edits = NO_EDITS
+  #requestId: string | undefined
+  #call: UpstreamCall | undefined
+  #status = 0
+  #bytesReceived = 0
+  #bytesSent = 0
+  #failure: UpstreamFailure | undefined
+  #over = false
+  /** The application's response has begun. */
+  responseStarted = false
+  /** The request has been read to its end. */
+  requestDone = false
+
+  constructor(caller: Caller, responder: Responder, head: RequestHead) {
+    this.#caller = caller
+    this.#responder = responder
+    this.#protected = caller.services.gate.protectedHeaders
+    this.head = head
+  }
+
+  /** Whether more of the request must wait. */
+  get full(): boolean {
+    return this.#call?.full ?? false
+  }
+
+  get over(): boolean {
+    return this.#over
+  }
+
+  begin(): Beginning {
+    const { head } = this
+    const { services, accepted, standIns } = this.#caller
+    head.headers.scrub(this.#protected)
+    const nominated = nominatedNames(head.headers)
+    // What a rule reads under the gate's own names is what the application will read there.
+    head.headers.standIns = standIns
+    const scheme = accepted.certificate === undefined ? "http" : "https"
+    const { method, host, target, headers } = head
+    const request: HttpRequest = { method, scheme, host, target, headers, nominated }
+    this.#request = request
+    const admission = services.gate.admit(accepted.connection, request)
+    const { judgement } = admission
+    this.#admission = admission
+    this.#requestId = requestId(headers.has(FIELD_KIND.requestId) ? headers.get(REQUEST_ID_HEADER) : undefined)
+    if (judgement.verdict === "deny") {
+      this.#refusal = this.#refusalOf(admission)
+      return this.#refusal === undefined ? "closed" : "refused"
+    }
+    const { upstream } = services
+    const upgrade = upstream.upgrades ? upgradeOf(head, accepted.port.upgrades ?? []) : undefined
+    if (isRefused(upgrade)) {
+      this.#admission = services.gate.refuseProtocol("upgrade")
+      const fields = this.#caller.decisionField(this.#admission.decisionId)
+      this.#refusal = { status: 403, body: "upgrade not allowed", fields }
+      return "refused"
+    }
+    this.#edits = judgement.edits
+    const forwarded = new ForwardedRequest(head, judgement, this.#requestId, upgrade, this.#caller.forwarded, nominated)
+    this.#call = upstream.send(forwarded, this)
+    return "forwarded"
+  }
+
+  // The request, as the client sends it.
+
+  content(bytes: Buffer, from: number, to: number, shared: boolean): void {
+    this.#bytesReceived += to - from
+    this.#call?.content(bytes, from, to, shared)
+  }
+
+  /** After an upgrade: the client has said all it wants to. */
+  requestEnd(trailers: Fields | undefined): void {
+    this.requestDone = true
+    this.#call?.finishRequest(pairsOf(trailers, name => keepsRequestTrailer(name, this.#edits, this.#protected)))
+  }
+
+  /** All that came at once has been told. */
+  flush(): void {
+    this.#call?.flush()
+  }
+
+  // The response, as the application sends it.
+
+  onInformational(response: ResponseHead): void {
+    // RFC 9110 section 15.2: HTTP/1.0 has no such responses, and `100` only answers who asked.
+    if (this.head.version === "http/1.0" || (response.status === 100 && !this.head.expectsContinue)) return
+    this.#responder.informational(response)
+  }
+
+  onResponse(response: ResponseHead): void {
+    this.#status = response.status
+    removeNominated(response.headers)
+    if (this.#responder.respond(response)) {
+      this.responseStarted = true
+      return
+    }
+    this.#failure = "protocol"
+    this.reply(UPSTREAM_REPLIES.protocol)
+  }
+
+  onContent(bytes: Buffer, from: number, to: number): void {
+    this.#bytesSent += to - from
+    this.#responder.content(bytes, from, to)
+  }
+
+  onPause(): void {
+    this.#responder.flush()
+    if (!this.#over && this.#responder.full) this.#call?.pause()
+  }
+
+  onEnd(trailers: Fields | undefined): void {
+    this.#responder.end(trailers)
+  }
+
+  onFailure(failure: UpstreamFailure): void {
+    this.#call = undefined
+    this.#failure = failure
+    if (this.responseStarted) this.#responder.breakOff("failed")
+    else this.reply(UPSTREAM_REPLIES[failure])
+  }
+
+  onWritable(): void {
+    if (!this.full) this.#responder.requestWritable()
+  }
+
+  /** The client has taken what was waiting. */
+  drained(): void {
+    this.#call?.resume()
+  }
+
+  // Other ways to end.
+
+  /** By the policies and the mode in force. Where they refuse it, it is answered so, or broken off if it is too late. */
+  judgeAgain(): void {
+    const { services, accepted } = this.#caller
+    if (this.#call === undefined || this.#request === undefined || this.#admission === undefined) return
+    const refused = services.gate.refusedNow(accepted.connection, this.#request, this.#admission)
+    if (refused !== undefined) this.endByChange(refused)
+  }
+
+  endByChange(admission: Admission<Judged>): void {
+    const { services } = this.#caller
+    services.meters.endedByChange(this.head.version, admission.judgement.stage)
+    this.#admission = admission
+    const refusal = this.responseStarted ? undefined : this.#refusalOf(admission)
+    if (refusal !== undefined) {
+      this.reply(refusal)
+      return
+    }
+    this.abort()
+    this.#responder.breakOff("refused")
+  }
+
+  /** Writes the refusal that `begin` found. */
+  refuse(): void {
+    if (this.#refusal !== undefined) this.reply(this.#refusal)
+  }
+
+  /** Answers here, instead of the application. */
+  reply(reply: LocalReply): void {
+    if (this.#over) return
+    this.#call?.abort()
+    this.#call = undefined
+    this.#status = reply.status
+    this.#responder.reply(reply)
+  }
+
+  /** For the responder: the status under which an answer of ours goes to this caller, where that is another. */
+  answeredAs(status: number): void {
+    this.#status = status
+  }
+
+  /** The content turned out to be malformed on the way. */
+  refuseContent(fault: HttpFault): void {
+    this.#decisionId = newDecisionId()
+    this.reply(faultReply(fault, this.#caller.decisionField(this.#decisionId)))
+  }
+
+  /** The client's connection has gone, or must go. */
+  abort(): void {
+    this.#call?.abort()
+    this.#call = undefined
+    this.finish()
+  }
+
+  /** What the caller is answered; undefined where it is told nothing. */
+  #refusalOf({ judgement, decisionId }: Admission<Judged>): LocalReply | undefined {
+    if (!("reply" in judgement) || judgement.reply === undefined) return undefined
+    const { status, body, challenge } = judgement.reply
+    const named = this.#caller.decisionField(decisionId)
+    const fields = challenge === undefined ? named : [...named, ["www-authenticate", challenge] as const]
+    return { status, body, fields }
+  }
+
+  /** All is over, and goes on record. */
+  finish(): void {
+    if (this.#over) return
+    this.#over = true
+    const { head } = this
+    const { services, accepted } = this.#caller
+    const query = head.target.indexOf("?")
+    services.meters.requestDone({
+      protocol: head.version,
+      judgement: this.#admission?.judgement,
+      decisionId: this.#decisionId ?? this.#admission?.decisionId,
+      requestId: this.#requestId,
+      method: head.method,
+      host: head.host ?? "",
+      path: query < 0 ? head.target : head.target.slice(0, query),
+      status: this.#status,
+      bytesReceived: this.#bytesReceived,
+      bytesSent: this.#bytesSent,
+      durationMs: performance.now() - this.#startedAt,
+      peer: accepted.connection.peer?.uri,
+      source: accepted.connection.sourceIp.text,
+      port: accepted.port.port,
+      upstreamFailure: this.#failure,
+    })
+  }
+}
+
+/** For what could not be read as a request: its record, and the answer with the id under which that is found. */
+export function unreadable(caller: Caller, version: RequestHead["version"], status: number, body: string): LocalReply {
+  const { services, accepted } = caller
+  const decisionId = newDecisionId()
+  services.meters.requestDone({
+    protocol: version,
+    judgement: undefined,
+    decisionId,
+    requestId: undefined,
+    method: "",
+    host: "",
+    path: "",
+    status,
+    bytesReceived: 0,
+    bytesSent: 0,
+    durationMs: 0,
+    peer: accepted.connection.peer?.uri,
+    source: accepted.connection.sourceIp.text,
+    port: accepted.port.port,
+    upstreamFailure: undefined,
+  })
+  return { status, body, fields: caller.decisionField(decisionId) }
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The header lines of one message, or those after its content, whichever version of HTTP brought them. Bytes are latin1
+// characters throughout, so what is written is what was read.
+
+import type { HeaderLines } from "@merlon/policy"
+import type { ProtectedHeaders } from "../enforcement/protected-headers.js"
+import type { FieldKind } from "./field-kind.js"
+
+/** Names in lower case with their values, in order. */
+export type FieldPairs = readonly (readonly [name: string, value: string])[]
+
+export interface Fields extends HeaderLines {
+  readonly size: number
+  /** In lower case. */
+  name(index: number): string
+  value(index: number): string
+  kind(index: number): FieldKind
+  /** Whether whoever sent it wants it in no table (RFC 7541 section 7.1.3). */
+  sensitive(index: number): boolean
+  /** Whether there was a line of the kind. */
+  has(kind: FieldKind): boolean
+  /** Takes the lines of these names out, as if they had not been sent. */
+  remove(lowerCaseNames: readonly string[]): void
+  /** Takes out what only resembles a protected header. */
+  scrub(headers: ProtectedHeaders): void
+  /** Lines that are read in place of whatever was sent under their names; an empty list reads as none. */
+  standIns: HeaderLines | undefined
+  /** As it is written in HTTP/1.1, with its line end. */
+  line(index: number): string
+  /** The lines for which it holds, as they are written in HTTP/1.1. */
+  lines(keep: (index: number) => boolean): string
+}
+
+/** The lines for which it holds, by lower-case name. */
+export function pairsOf(fields: Fields | undefined, keep: (name: string, index: number) => boolean): FieldPairs {
+  const pairs: (readonly [string, string])[] = []
+  for (let index = 0; fields !== undefined && index < fields.size; index++) {
+    const name = fields.name(index)
+    if (keep(name, index)) pairs.push([name, fields.value(index)])
+  }
+  return pairs
+}

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// A request as the application gets it: what belonged to the client's hop is gone, what the judgement changed is changed,
+// and the names under which only the gate speaks say what the gate knows. Decided here once; how it is written is for
+// the version of HTTP that the application speaks.
+
+import type { RequestEdits } from "@merlon/policy"
+import type { ProtectedHeaders } from "../enforcement/protected-headers.js"
+import { FIELD_KIND, fieldName } from "./field-kind.js"
+import type { FieldPairs, Fields } from "./fields.js"
+import type { Framing } from "./framing.js"
+import type { RequestHead } from "./head.js"
+
+/** What is the same for all requests of a connection. */
+export interface ForwardedConnection {
+  /** Lower-case names with their values. */
+  readonly fields: FieldPairs
+  /** Of the TCP peer, for `x-forwarded-for`. */
+  readonly address: string
+}
+
+export type HeaderEdits = Omit<RequestEdits, "target">
+
+export class ForwardedRequest {
+  readonly method: string
+  readonly target: string
+  readonly host: string | undefined
+  readonly framing: Framing
+  /** Set where the client may be switched to another protocol. */
+  readonly upgrade: string | undefined
+  readonly #head: RequestHead
+  readonly #edits: HeaderEdits
+  readonly #edited: boolean
+  readonly #requestId: string
+  readonly #connection: ForwardedConnection
+  /** Lower-case names of headers that stay with the client's hop. */
+  readonly #nominated: readonly string[] | undefined
+
+  constructor(
+    head: RequestHead,
+    { target, edits }: { readonly target: string; readonly edits: HeaderEdits },
+    requestId: string,
+    upgrade: string | undefined,
+    connection: ForwardedConnection,
+    nominated?: readonly string[],
+  ) {
+    this.method = head.method
+    this.target = target
+    this.host = head.host
+    this.framing = head.framing
+    this.upgrade = upgrade
+    this.#head = head
+    this.#edits = edits
+    this.#edited = edits.removeHeaders.length > 0 || edits.setHeaders.length > 0
+    this.#requestId = requestId
+    this.#connection = connection
+    this.#nominated = nominated
+  }
+
+  /** What the client sent; `keeps` says which lines of it go on. */
+  get headers(): Fields {
+    return this.#head.headers
+  }
+
+  get hasBody(): boolean {
+    const { framing } = this
+    return framing.kind === "chunked" || (framing.kind === "length" && framing.length > 0)
+  }
+
+  readonly keeps = (index: number): boolean => {
+    const { headers, version } = this.#head
+    const kind = headers.kind(index)
+    let keep = kind === FIELD_KIND.plain
+    if (kind === FIELD_KIND.cookie) keep = this.#edits.cookie === undefined
+    else if (kind === FIELD_KIND.expect) keep = version !== "http/1.0"
+    if (!keep) return false
+    const name = headers.name(index)
+    if (this.#edited && isEdited(name, this.#edits)) return false
+    if (this.#nominated?.includes(name) === true) return false
+    return !name.includes("_") || !isOurs(name, this.#edits)
+  }
+
+  /** What the gate says, after the client's own lines. */
+  added(write: (name: string, value: string) => void): void {
+    const { setHeaders, cookie } = this.#edits
+    const { fields, address } = this.#connection
+    for (const [name, value] of setHeaders) write(name, value)
+    if (cookie !== undefined && cookie !== "") write("cookie", cookie)
+    write("x-forwarded-for", `${this.#forwardedFor()}${address}`)
+    for (const [name, value] of fields) write(name, value)
+    write("x-request-id", this.#requestId)
+  }
+
+  /** Whether the client takes trailers (RFC 9110 section 10.1.4). */
+  get takesTrailers(): boolean {
+    const { headers } = this.#head
+    if (!headers.has(FIELD_KIND.te)) return false
+    return valuesOf(headers, FIELD_KIND.te).some(value => hasOption(value.toLowerCase(), "trailers"))
+  }
+
+  #forwardedFor(): string {
+    const { headers } = this.#head
+    if (!headers.has(FIELD_KIND.forwardedFor)) return ""
+    return valuesOf(headers, FIELD_KIND.forwardedFor)
+      .map(value => `${value}, `)
+      .join("")
+  }
+}
+
+function valuesOf(headers: Fields, kind: number): string[] {
+  const values: string[] = []
+  for (let index = 0; index < headers.size; index++) if (headers.kind(index) === kind) values.push(headers.value(index))
+  return values
+}
+
+/**
+ * Whether a header says something that only we may say, or that was to be removed. Many applications cannot tell `_`
+ * from `-` in a name (RFC 3875 section 4.1.18), so neither do we here.
+ */
+function isOurs(name: string, edits: HeaderEdits): boolean {
+  const alias = name.replaceAll("_", "-")
+  const { kind } = fieldName(alias)
+  const ours =
+    kind === FIELD_KIND.cookie ? edits.cookie !== undefined : kind !== FIELD_KIND.plain && kind !== FIELD_KIND.expect
+  return ours || isEdited(alias, edits)
+}
+
+function isEdited(name: string, { removeHeaders, setHeaders }: HeaderEdits): boolean {
+  return removeHeaders.includes(name) || setHeaders.some(([set]) => set === name)
+}
+
+/** Headers that mean something before the content and could be mistaken for it after (RFC 9110 section 6.5.1). */
+const NOT_IN_TRAILERS: ReadonlySet<string> = new Set([
+  "authorization",
+  "content-encoding",
+  "content-range",
+  "content-type",
+  "forwarded",
+  "range",
+  "set-cookie",
+  "trailer",
+  "x-forwarded-host",
+  "x-forwarded-port",
+])
+
+/** An application may take trailers for headers, and nobody has judged them. */
+export function keepsRequestTrailer(name: string, edits: HeaderEdits, headers: ProtectedHeaders): boolean {
+  if (headers.dropsTrailer(name)) return false
+  const alias = name.replaceAll("_", "-")
+  return fieldName(alias).kind === FIELD_KIND.plain && !NOT_IN_TRAILERS.has(alias) && !isOurs(alias, edits)
+}
+
+/** Takes out what `Connection` names: it was meant for us alone (RFC 9110 section 7.6.1). */
+export function removeNominated(headers: Fields): void {
+  const nominated = nominatedNames(headers)
+  if (nominated !== undefined) headers.remove(nominated)
+}
+
+/** Lower-case names of the headers that `Connection` names; undefined where it names none. */
+export function nominatedNames(headers: Fields): readonly string[] | undefined {
+  if (!headers.has(FIELD_KIND.connection)) return undefined
+  let nominated: string[] | undefined
+  for (let index = 0; index < headers.size; index++) {
+    if (headers.kind(index) !== FIELD_KIND.connection) continue
+    for (const option of headers.value(index).toLowerCase().split(",")) {
+      const name = option.trim()
+      // Most say `close`, `keep-alive` or `upgrade`, which name nothing that is left. Framing has been read already,
+      // and who the request is for is not the client's to take out.
+      if (name === "" || name === "close" || fieldName(name).kind !== FIELD_KIND.plain) continue
+      nominated ??= []
+      nominated.push(name)
+    }
+  }
+  return nominated
+}
+
+/** Whether a comma-separated list in lower case has the option. */
+export function hasOption(list: string, option: string): boolean {
+  if (list === option) return true
+  return list.includes(option) && list.split(",").some(entry => entry.trim() === option)
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What of a response the client gets: its hop's headers are ours to write, everything else is the application's.
+
+import { FIELD_KIND } from "./field-kind.js"
+import type { Fields } from "./fields.js"
+
+export function keepsResponseField(headers: Fields, index: number, status: number): boolean {
+  switch (headers.kind(index)) {
+    case FIELD_KIND.connection:
+    case FIELD_KIND.hop:
+    case FIELD_KIND.te:
+    case FIELD_KIND.transferEncoding:
+    case FIELD_KIND.upgrade:
+      return false
+    case FIELD_KIND.contentLength:
+      // RFC 9110 section 8.6: not with these.
+      return status >= 200 && status !== 204
+    default:
+      return true
+  }
+}
+
+/** Trailers that can only be content's own. */
+export function keepsResponseTrailer(name: string): boolean {
+  return name !== "set-cookie" && name !== "trailer"
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// The heads of a request and of a response, as both versions of HTTP read and write them.
+
+import type { Fields } from "./fields.js"
+import type { Framing } from "./framing.js"
+
+export type HttpVersion = "http/1.0" | "http/1.1" | "h2"
+
+export interface RequestHead {
+  readonly version: HttpVersion
+  readonly method: string
+  /** In origin form, or `*`; as written otherwise. */
+  readonly target: string
+  /** Absent where an HTTP/1.0 client named none: absence has a meaning of its own for rules. */
+  readonly host: string | undefined
+  readonly headers: Fields
+  readonly framing: Framing
+  /** Whether the client wants to go on using the connection (RFC 9112 section 9.3). */
+  readonly keepAlive: boolean
+  /** The protocols it would rather speak, where it asked properly. */
+  readonly upgrade: string | undefined
+  readonly expectsContinue: boolean
+}
+
+export interface ResponseHead {
+  readonly status: number
+  /** Empty where the application's version of HTTP has none. */
+  readonly reason: string
+  readonly headers: Fields
+  readonly framing: Framing
+  /** Whether header lines may follow the content. */
+  readonly trailers: boolean
+}

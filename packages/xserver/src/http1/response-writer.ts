@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writes responses to an HTTP/1 client, one after the other: how each is framed, and whether the connection goes on after
+// it. One for the connection, begun anew with each request.
+
+import type { Exchange, Responder } from "../http/exchange.js"
+import type { Fields } from "../http/fields.js"
+import { keepsResponseTrailer } from "../http/forwarded-response.js"
+import type { Framing } from "../http/framing.js"
+import type { ResponseHead } from "../http/head.js"
+import type { LocalReply } from "../http/local-reply.js"
+import type { Outbox } from "../http/outbox.js"
+import { chunkStart, lastChunk, trailerLines } from "./chunk.js"
+import { connectionLine, framingFor, localReplyText, responseHeadText } from "./response-head.js"
+
+/** What the writer has to ask and tell of the connection. */
+export interface ClientConnection {
+  readonly outbox: Outbox
+  /** Whether it may carry another request, for all that is not the request's own. */
+  readonly mayGoOn: boolean
+  /** Whether the rest of the request in hand is so little that it can be read past. */
+  readonly canFinishRequest: boolean
+  /** Something moved. */
+  touch(): void
+  resumeReading(): void
+  exchangeOver(keepAlive: boolean): void
+  beginTunnel(): void
+  /** The application has said all it wants to. */
+  endTunnel(): void
+  destroy(): void
+}
+
+export class ResponseWriter implements Responder {
+  readonly #connection: ClientConnection
+  #exchange: Exchange | undefined
+  #framing: Framing["kind"] = "none"
+  #keepAlive = false
+  #tunnel = false
+
+  constructor(connection: ClientConnection) {
+    this.#connection = connection
+  }
+
+  begin(exchange: Exchange): void {
+    this.#exchange = exchange
+    this.#framing = "none"
+    this.#keepAlive = false
+    this.#tunnel = false
+  }
+
+  get full(): boolean {
+    return this.#connection.outbox.full
+  }
+
+  informational(response: ResponseHead): void {
+    const { head } = this.#exchange ?? {}
+    if (head !== undefined) this.#connection.outbox.text(responseHeadText(response, head, "none", ""))
+  }
+
+  respond(response: ResponseHead): boolean {
+    const exchange = this.#exchange
+    if (exchange === undefined) return false
+    const { outbox } = this.#connection
+    const { head } = exchange
+    if (response.status === 101) {
+      this.#tunnel = true
+      this.#framing = "close"
+      // From here on the client sends again, until it ends its side.
+      exchange.requestDone = false
+      exchange.responseStarted = true
+      outbox.text(responseHeadText(response, head, "none", "connection: upgrade\r\n"))
+      this.#connection.beginTunnel()
+      return true
+    }
+    this.#framing = framingFor(response, head.version)
+    // Where the client still sends, it cannot know when to begin its next request; so there is none.
+    this.#keepAlive = head.keepAlive && exchange.requestDone && this.#connection.mayGoOn && this.#framing !== "close"
+    outbox.text(responseHeadText(response, head, this.#framing, connectionLine(this.#keepAlive, head.version)))
+    this.#connection.touch()
+    return true
+  }
+
+  content(bytes: Buffer, from: number, to: number): void {
+    const { outbox } = this.#connection
+    if (this.#framing === "chunked") {
+      outbox.text(chunkStart(to - from))
+      outbox.bytes(bytes, from, to, true)
+      outbox.text("\r\n")
+    } else {
+      outbox.bytes(bytes, from, to, true)
+    }
+    this.#connection.touch()
+  }
+
+  flush(): void {
+    this.#connection.outbox.flush()
+  }
+
+  end(trailers: Fields | undefined): void {
+    const exchange = this.#exchange
+    const { outbox } = this.#connection
+    if (exchange === undefined) return
+    if (this.#tunnel) {
+      this.#framing = "none"
+      this.#connection.endTunnel()
+      if (exchange.requestDone) this.#tunnelOver(exchange)
+      return
+    }
+    if (this.#framing === "chunked") outbox.text(lastChunk(trailerLines(trailers, keepsResponseTrailer)))
+    outbox.flush()
+    exchange.finish()
+    this.#connection.exchangeOver(this.#keepAlive && exchange.requestDone)
+  }
+
+  /** After an upgrade: the client has said all it wants to. */
+  tunnelEnd(): void {
+    const exchange = this.#exchange
+    if (exchange === undefined) return
+    exchange.requestEnd(undefined)
+    if (this.#framing === "none") this.#tunnelOver(exchange)
+  }
+
+  reply(reply: LocalReply): void {
+    const exchange = this.#exchange
+    if (exchange === undefined) return
+    const connection = this.#connection
+    const { head } = exchange
+    const keepAlive = head.keepAlive && connection.mayGoOn && connection.canFinishRequest
+    connection.outbox.text(localReplyText(reply, head.method, connectionLine(keepAlive, head.version)))
+    connection.outbox.flush()
+    exchange.finish()
+    connection.exchangeOver(keepAlive)
+  }
+
+  /** Answers something that could not be read as a request; the connection ends, because where the next would begin nobody knows. */
+  replyUnread(reply: LocalReply): void {
+    this.#connection.outbox.text(localReplyText(reply, "", "connection: close\r\n"))
+  }
+
+  breakOff(): void {
+    this.#connection.outbox.flush()
+    this.#exchange?.finish()
+    this.#connection.destroy()
+  }
+
+  requestWritable(): void {
+    this.#connection.resumeReading()
+  }
+
+  #tunnelOver(exchange: Exchange): void {
+    exchange.finish()
+    this.#connection.exchangeOver(false)
+  }
+}

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+// One HTTP/2 connection of a client: what it may use, how long it may be idle, and how it ends. Each of its streams is a
+// request, which a `ResponseWriter` carries.
+
+import type { DrainReason, LiveConnection } from "../accept/connections.js"
+import type { Caller } from "../http/caller.js"
+import type { Expiring } from "../http/deadlines.js"
+import { openWire, type Wire, type WireUser } from "../http/wire.js"
+import type { Budget } from "./budget.js"
+import { Connection } from "./connection.js"
+import type { Field } from "./field.js"
+import { DEFAULT_WINDOW, ERROR, type ErrorCode, MAX_STREAM, PREFACE, SETTING } from "./frame.js"
+import { pingText, resetText, settingsText, windowUpdateText } from "./frame-writer.js"
+import type { ListFault } from "./hpack/decoder.js"
+import { type ClientConnection, ResponseWriter } from "./response-writer.js"
+import type { Stream } from "./stream.js"
+
+/** What one stream, and what all together, may send us beyond what has been forwarded. */
+const STREAM_WINDOW = 256 * 1024
+const CONNECTION_WINDOW = 1024 * 1024
+const CHORES = { burst: 1_000, perSecond: 100 }
+/** Pseudo-headers are not header lines. */
+const PSEUDO = 5
+/** For the last frames of a connection that ends. */
+const LINGER_MS = 1_000
+const PING = "merlon\0\0"
+
+export class Downstream extends Connection implements WireUser, Expiring, LiveConnection, ClientConnection {
+  readonly #caller: Caller
+  readonly #resets: Budget
+  readonly #wire: Wire
+  readonly #leave: () => void
+  readonly #requests = new Set<ResponseWriter>()
+  /** How much of the preface has come. */
+  #preface = 0
+  /** Asked whether it is still there, and not answered yet. */
+  #asked = false
+  #draining = false
+  /** It is read no further. */
+  #deaf = false
+  /** The last stream that counts has been told. */
+  #ending = false
+  deadline = 0
+
+  constructor(caller: Caller, resets: Budget) {
+    const { limits, deadlines, connections } = caller.services
+    const { socket } = caller.accepted
+    super({
+      socket,
+      server: true,
+      headerBytes: limits.headerBytes,
+      headerLines: limits.headerLines + PSEUDO,
+      streamWindow: STREAM_WINDOW,
+      connectionWindow: CONNECTION_WINDOW,
+      assumedStreams: 0,
+      chores: CHORES,
+    })
+    this.#caller = caller
+    this.#resets = resets
+    this.#wire = openWire(socket, this)
+    this.#leave = connections.add(this)
+    deadlines.watch(this)
+    this.#rest()
+  }
+
+  get port(): number {
+    return this.#caller.port
+  }
+
+  get plaintext(): boolean {
+    return this.#caller.plaintext
+  }
+
+  get peer(): Caller["peer"] {
+    return this.#caller.peer
+  }
+
+  get serial(): string | undefined {
+    return this.#caller.serial
+  }
+
+  start(): void {
+    const { limits, upstream } = this.#caller.services
+    const { head } = this.#caller.accepted
+    this.outbox.text(
+      settingsText([
+        [SETTING.maxConcurrentStreams, limits.streams],
+        [SETTING.initialWindowSize, STREAM_WINDOW],
+        [SETTING.maxHeaderListSize, limits.headerBytes],
+        [SETTING.enableConnectProtocol, upstream.upgrades ? 1 : 0],
+      ]) + windowUpdateText(0, CONNECTION_WINDOW - DEFAULT_WINDOW),
+    )
+    this.outbox.flush()
+    if (head.length > 0) this.#feed(head, head.length, false)
+    if (this.socket.destroyed) this.onClose()
+    else if (this.socket.readableEnded) this.onEnd()
+    else if (!this.#deaf) this.socket.resume()
+  }
+
+  // From the wire.
+
+  onBytes(bytes: Buffer, length: number): void {
+    this.#feed(bytes, length, this.#wire.shared)
+  }
+
+  /** A client that has ended can acknowledge nothing either. */
+  onEnd(): void {
+    this.abandon()
+    this.socket.end()
+    this.socket.destroySoon()
+  }
+
+  onDrain(): void {
+    this.drained()
+  }
+
+  onClose(): void {
+    this.abandon()
+    this.#caller.services.deadlines.unwatch(this)
+    this.#leave()
+  }
+
+  // From whoever ends connections.
+
+  /** GOAWAY: streams that are open end in their own time, further ones belong on another connection. */
+  drain(_reason: DrainReason): void {
+    if (this.#draining || this.failed) return
+    this.#draining = true
+    if (this.streams.size === 0) {
+      this.#lastWords()
+      return
+    }
+    // RFC 9113 section 6.8: requests may be on their way; which is the last is told once it has heard that it should stop.
+    this.goaway(MAX_STREAM, ERROR.none)
+    this.outbox.text(pingText(false, PING))
+    this.outbox.flush()
+  }
+
+  judgeAgain(): void {
+    for (const writer of [...this.#requests]) writer.judgeAgain()
+  }
+
+  revoke(): void {
+    const { gate, meters } = this.#caller.services
+    const admission = gate.refuseRevoked()
+    if (this.#requests.size === 0) meters.endedByChange("h2", admission.judgement.stage)
+    for (const writer of [...this.#requests]) writer.endByChange(admission)
+    this.destroy()
+  }
+
+  destroy(): void {
+    this.socket.destroy()
+  }
+
+  /** Without a stream for too long: it drains, and ends if that does not end it. With streams it must show that it lives. */
+  expire(): void {
+    const { deadlines, limits } = this.#caller.services
+    if (this.failed || this.#ending || this.#asked) {
+      this.destroy()
+    } else if (this.streams.size === 0) {
+      this.drain("shutdown")
+    } else {
+      this.#asked = true
+      this.outbox.text(pingText(false, PING))
+      this.outbox.flush()
+      this.deadline = deadlines.after(limits.bodyIdleTimeoutMs)
+    }
+  }
+
+  // From requests.
+
+  unwelcome(): void {
+    this.drain("mode")
+  }
+
+  over(request: ResponseWriter): void {
+    this.#requests.delete(request)
+  }
+
+  override wasted(): void {
+    // Fail closed: a peer that only makes work loses its connection, with everything on it.
+    if (this.#resets.take(1, performance.now())) return
+    this.#caller.services.meters.limitHit("streams")
+    this.fail(ERROR.calm, "too many streams thrown away")
+  }
+
+  // From the connection.
+
+  protected override opened(id: number, list: readonly Field[], fault: ListFault | undefined, ended: boolean): void {
+    const { limits, meters } = this.#caller.services
+    if (this.#ending || this.streams.size >= limits.streams) {
+      this.outbox.text(resetText(id, ERROR.refused))
+      if (this.acknowledged) {
+        meters.limitHit("streams")
+        this.wasted()
+      }
+      return
+    }
+    const stream = this.open(id)
+    const writer = new ResponseWriter(this, this.#caller, stream)
+    stream.user = writer
+    this.#requests.add(writer)
+    stream.remoteEnded = ended
+    this.#alive()
+    writer.begin(list, fault, ended)
+  }
+
+  protected override goingAway(): void {
+    // It will open no further stream, which is all there is to know.
+  }
+
+  protected override finished({ localEnded, remoteEnded }: Stream): void {
+    if (localEnded && remoteEnded) this.#resets.earn(RETURN)
+    if (this.streams.size > 0 || this.failed) return
+    if (this.#draining) this.#lastWords()
+    else this.#rest()
+  }
+
+  protected override pinged(): void {
+    this.#asked = false
+    this.#alive()
+    if (!this.#draining || this.#ending) return
+    this.#ending = true
+    this.goaway(this.lastStream, ERROR.none)
+  }
+
+  protected override settingsChanged(): void {}
+
+  protected override closing(code: ErrorCode): void {
+    const { deadlines, meters } = this.#caller.services
+    if (code === ERROR.calm) meters.limitHit("streams")
+    this.deadline = deadlines.after(LINGER_MS)
+    // Whoever floods is not read any further; others may need to be, for the last words not to be lost with a reset.
+    this.#deaf = code === ERROR.calm
+    if (this.#deaf) this.socket.pause()
+    this.socket.end()
+  }
+
+  protected override idleToUs(): boolean {
+    // We open none: every even number is one that nobody has opened.
+    return true
+  }
+
+  #feed(bytes: Buffer, length: number, shared: boolean): void {
+    if (this.failed) {
+      if (this.#deaf) this.destroy()
+      return
+    }
+    let from = 0
+    while (this.#preface < PREFACE.length && from < length) {
+      if (bytes[from] !== PREFACE.charCodeAt(this.#preface)) {
+        this.fail(ERROR.protocol, "no HTTP/2")
+        return
+      }
+      this.#preface++
+      from++
+    }
+    if (this.streams.size > 0) this.#alive()
+    this.receive(bytes, from, length, shared)
+  }
+
+  #lastWords(): void {
+    this.#ending = true
+    this.goaway(this.lastStream, ERROR.none)
+    this.failed = true
+    this.deadline = this.#caller.services.deadlines.after(LINGER_MS)
+    this.socket.end()
+  }
+
+  #rest(): void {
+    const { deadlines, limits } = this.#caller.services
+    this.deadline = deadlines.after(limits.keepAliveTimeoutMs)
+  }
+
+  #alive(): void {
+    const { deadlines, limits } = this.#caller.services
+    if (this.streams.size > 0) this.deadline = deadlines.after(limits.bodyIdleTimeoutMs)
+  }
+}
+
+/** What a request that is over gives back: for every two, one more may be thrown away. */
+const RETURN = 0.5

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// The header block of HEADERS and the CONTINUATION frames after it (RFC 9113 section 4.3). In one frame it is read where
+// it lies; in several it is gathered, as far as any list that we take could need.
+
+import { ERROR, type ErrorCode, FLAG } from "./frame.js"
+import type { FrameReader } from "./frame-reader.js"
+
+/** Beyond the limit of a list: one that is a little too large gets an answer instead of a closed connection. */
+const SLACK = 32 * 1024
+/** Whoever needs more has made them small on purpose. */
+const MAX_CONTINUATIONS = 128
+
+export class HeaderSection {
+  readonly #maxBytes: number
+  #gathered: Buffer[] = []
+  #size = 0
+  #continuations = 0
+  /** Whether CONTINUATION must follow. */
+  open = false
+  stream = 0
+  ended = false
+  bytes: Buffer = Buffer.alloc(0)
+  start = 0
+  end = 0
+
+  constructor(maxListBytes: number) {
+    this.#maxBytes = maxListBytes + SLACK
+  }
+
+  begin(reader: FrameReader): ErrorCode {
+    const { bytes, flags, stream } = reader
+    let { start, end } = reader
+    if (stream === 0) return ERROR.protocol
+    if ((flags & FLAG.padded) !== 0) {
+      if (start === end) return ERROR.frameSize
+      const padding = bytes[start++] ?? 0
+      if (padding > end - start) return ERROR.protocol
+      end -= padding
+    }
+    if ((flags & FLAG.priority) !== 0) {
+      if (end - start < 5) return ERROR.frameSize
+      // RFC 7540 section 5.3.1: a stream never waits for itself; RFC 9113 gives all of it no meaning.
+      if ((bytes.readUInt32BE(start) & 0x7fffffff) === stream) return ERROR.protocol
+      start += 5
+    }
+    this.stream = stream
+    this.ended = (flags & FLAG.endStream) !== 0
+    this.bytes = bytes
+    this.start = start
+    this.end = end
+    if ((flags & FLAG.endHeaders) !== 0) return ERROR.none
+    this.open = true
+    this.#gathered = [Buffer.from(bytes.subarray(start, end))]
+    this.#size = end - start
+    this.#continuations = 0
+    return ERROR.none
+  }
+
+  continue({ bytes, start, end, flags }: FrameReader): ErrorCode {
+    if (!this.open) return ERROR.protocol
+    this.#size += end - start
+    // Fail closed: a section without end would fill the memory before anybody could refuse it (CVE-2024-27316).
+    if (this.#size > this.#maxBytes || ++this.#continuations > MAX_CONTINUATIONS) return ERROR.calm
+    if (end > start) this.#gathered.push(Buffer.from(bytes.subarray(start, end)))
+    if ((flags & FLAG.endHeaders) === 0) return ERROR.none
+    this.open = false
+    this.bytes = Buffer.concat(this.#gathered)
+    this.start = 0
+    this.end = this.bytes.length
+    this.#gathered = []
+    return ERROR.none
+  }
+}

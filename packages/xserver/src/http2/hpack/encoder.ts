@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// Header blocks written (RFC 7541), as latin1 text like everything else that goes to a socket. What comes again is put
+// into the table, squeezed by Huffman since that is done once; what is different each time is written as it is.
+
+import { Field } from "../field.js"
+import { encodeHuffman, huffmanLength } from "./huffman.js"
+import { STATIC_TABLE } from "./static-table.js"
+import { DEFAULT_TABLE_SIZE, DynamicTable, sizeOf } from "./table.js"
+
+/** RFC 7541 section 7.1.3: never in a table, here or at whoever passes it on. */
+const SENSITIVE: ReadonlySet<string> = new Set(["authorization", "cookie", "proxy-authorization", "set-cookie"])
+
+/** Different with every message, or nearly. */
+const VOLATILE: ReadonlySet<string> = new Set([
+  ":path",
+  "age",
+  "b3",
+  "content-length",
+  "content-range",
+  "etag",
+  "grpc-message",
+  "grpc-timeout",
+  "if-match",
+  "if-modified-since",
+  "if-none-match",
+  "last-modified",
+  "location",
+  "range",
+  "referer",
+  "traceparent",
+  "tracestate",
+  "x-request-id",
+])
+
+/** A larger field would drive out too many others. */
+const MAX_ADDED = DEFAULT_TABLE_SIZE / 4
+
+const INDEXED = Array.from({ length: 128 }, (_, index) => String.fromCharCode(0x80 | index))
+const STATIC_NAMES = new Map<string, number>()
+const STATIC_FIELDS = new Map<string, Map<string, number>>()
+STATIC_TABLE.forEach(({ name, value }, index) => {
+  if (!STATIC_NAMES.has(name)) STATIC_NAMES.set(name, index + 1)
+  const values = STATIC_FIELDS.get(name) ?? new Map<string, number>()
+  STATIC_FIELDS.set(name, values.set(value, index + 1))
+})
+
+export class HpackEncoder {
+  readonly #table = new DynamicTable(DEFAULT_TABLE_SIZE)
+  /** By name and value, the place among all fields that were ever added. */
+  readonly #places = new Map<string, Map<string, number>>()
+  /** Table sizes to tell before the next block. */
+  #resized: number[] = []
+  #out = ""
+
+  /** SETTINGS_HEADER_TABLE_SIZE of the peer: a larger table than the usual one is not worth its memory. */
+  limitTable(size: number): void {
+    const limit = Math.min(size, DEFAULT_TABLE_SIZE)
+    if (limit === this.#table.limit) return
+    this.#forget(this.#table.resize(limit))
+    // RFC 7541 section 4.2: between two blocks the smallest and the last have to be told.
+    const smallest = Math.min(limit, ...this.#resized)
+    this.#resized = smallest < limit ? [smallest, limit] : [limit]
+  }
+
+  /** Adds to the block in hand; `sensitive` where whoever sent it wants it in no table. */
+  field(name: string, value: string, sensitive = false): void {
+    if (this.#resized.length > 0) this.#tellSizes()
+    const fixed = STATIC_FIELDS.get(name)?.get(value)
+    if (fixed !== undefined && value !== "") {
+      this.#out += INDEXED[fixed] ?? ""
+      return
+    }
+    if (sensitive || SENSITIVE.has(name)) {
+      this.#literal(0x10, 0x0f, name, value)
+      return
+    }
+    const place = this.#places.get(name)?.get(value)
+    if (place !== undefined) {
+      this.#integer(0x80, 0x7f, STATIC_TABLE.length + this.#table.added - place)
+      return
+    }
+    if (VOLATILE.has(name) || name.length + value.length > MAX_ADDED) {
+      this.#literal(0, 0x0f, name, value)
+      return
+    }
+    this.#literal(0x40, 0x3f, name, value)
+    this.#remember(name, value)
+  }
+
+  /** The block, as latin1 text. */
+  finish(): string {
+    const block = this.#out
+    this.#out = ""
+    return block
+  }
+
+  #remember(name: string, value: string): void {
+    const field = new Field(name, value, false)
+    const place = this.#table.added
+    this.#forget(this.#table.add(field))
+    if (sizeOf(field) > this.#table.limit) return
+    const values = this.#places.get(name)
+    if (values === undefined) this.#places.set(name, new Map([[value, place]]))
+    else values.set(value, place)
+  }
+
+  #forget(gone: readonly Field[]): void {
+    // INVARIANT: a field is added only where it is not in the table, so each has one place.
+    for (const { name, value } of gone) {
+      const values = this.#places.get(name)
+      values?.delete(value)
+      if (values?.size === 0) this.#places.delete(name)
+    }
+  }
+
+  #tellSizes(): void {
+    for (const size of this.#resized) this.#integer(0x20, 0x1f, size)
+    this.#resized = []
+  }
+
+  #literal(pattern: number, mask: number, name: string, value: string): void {
+    const index = STATIC_NAMES.get(name)
+    this.#integer(pattern, mask, index ?? 0)
+    const squeezed = pattern === 0x40
+    if (index === undefined) this.#text(name, squeezed)
+    this.#text(value, squeezed)
+  }
+
+  #text(text: string, squeezed: boolean): void {
+    const length = squeezed ? huffmanLength(text) : text.length
+    if (length < text.length) {
+      this.#integer(0x80, 0x7f, length)
+      this.#out += encodeHuffman(text)
+    } else {
+      this.#integer(0, 0x7f, text.length)
+      this.#out += text
+    }
+  }
+
+  /** RFC 7541 section 5.1. */
+  #integer(pattern: number, mask: number, value: number): void {
+    if (value < mask) {
+      this.#out += String.fromCharCode(pattern | value)
+      return
+    }
+    this.#out += String.fromCharCode(pattern | mask)
+    let rest = value - mask
+    for (; rest >= 0x80; rest >>>= 7) this.#out += String.fromCharCode((rest & 0x7f) | 0x80)
+    this.#out += String.fromCharCode(rest)
+  }
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// A response's fields, read as strictly as a request's, and written to the client. A caller that speaks gRPC gets our own
+// answers as it expects an error: HTTP 200 and the status in trailers that are all there is (gRPC over HTTP/2,
+// "Trailers-Only").
+
+import { grpcStatus } from "@merlon/policy"
+import type { HttpFault } from "../http/fault.js"
+import { FIELD_KIND } from "../http/field-kind.js"
+import { keepsResponseField } from "../http/forwarded-response.js"
+import { CHUNKED, NO_BODY, responseFraming } from "../http/framing.js"
+import type { RequestHead, ResponseHead } from "../http/head.js"
+import type { LocalReply } from "../http/local-reply.js"
+import type { Field } from "./field.js"
+import { FieldList } from "./field-list.js"
+import type { HpackEncoder } from "./hpack/encoder.js"
+import { isOfConnection } from "./request-head.js"
+
+const STATUS = /^[1-9][0-9]{2}$/
+
+/** `method` is that of the request this answers; `ended` where no content follows. */
+export function readResponseHead(list: readonly Field[], method: string, ended: boolean): ResponseHead | HttpFault {
+  const [first] = list
+  // RFC 9113 section 8.3.2: the one pseudo-header there is.
+  if (first?.name !== ":status" || !STATUS.test(first.value)) return "bad-pseudo-header"
+  const status = Number(first.value)
+  const fields = list.slice(1)
+  for (const field of fields) {
+    if (field.pseudo) return "bad-pseudo-header"
+    if (field.fault !== undefined) return field.fault
+    if (isOfConnection(field)) return "bad-header-name"
+  }
+  const headers = new FieldList(fields)
+  const declared = responseFraming(headers, 1, status, method)
+  if (typeof declared === "string") return declared
+  const empty = method === "HEAD" || status < 200 || status === 204 || status === 304
+  // RFC 9113 section 8.1.1: the length must be that of the content.
+  if (ended && declared.kind === "length" && declared.length > 0) return "bad-length"
+  const framing = ended || empty ? NO_BODY : declared.kind === "length" ? declared : CHUNKED
+  return { status, reason: "", headers, framing, trailers: !ended }
+}
+
+/** Adds the response to the block in hand, under the status that HTTP/2 has for it. */
+export function writeResponseHead(encoder: HpackEncoder, { status, headers }: ResponseHead): void {
+  // RFC 8441 section 5: what was switched is a stream that goes on.
+  encoder.field(":status", status === 101 ? "200" : String(status))
+  for (let index = 0; index < headers.size; index++) {
+    if (!keepsResponseField(headers, index, status)) continue
+    const name = headers.name(index)
+    if (status === 101 && name === "sec-websocket-accept") continue
+    encoder.field(name, headers.value(index), headers.sensitive(index))
+  }
+}
+
+/** Adds an answer of our own. Answers whether its content follows. */
+export function writeLocalReply(
+  encoder: HpackEncoder,
+  { status, body, fields }: LocalReply,
+  method: string,
+  grpc: boolean,
+): boolean {
+  encoder.field(":status", grpc ? "200" : String(status))
+  if (grpc) {
+    encoder.field("content-type", "application/grpc")
+    encoder.field("grpc-status", String(grpcCode(status)))
+    encoder.field("grpc-message", percentEncoded(body))
+  } else {
+    if (body !== "") encoder.field("content-type", "text/plain")
+    encoder.field("content-length", String(body.length))
+  }
+  for (const [name, value] of fields) encoder.field(name, value)
+  return !grpc && body !== "" && method !== "HEAD"
+}
+
+/** gRPC has its own way of being refused. */
+export function isGrpc({ headers }: RequestHead): boolean {
+  return headers.get("content-type")?.[0]?.toLowerCase().startsWith("application/grpc") ?? false
+}
+
+/** Of trailers: what belongs to one hop, or is not a trailer's to say, does not go on. */
+export function keepsTrailerKind(headers: FieldList | { kind(index: number): number }, index: number): boolean {
+  const kind = headers.kind(index)
+  return kind === FIELD_KIND.plain || kind === FIELD_KIND.cookie || kind === FIELD_KIND.requestId
+}
+
+// "HTTP to gRPC Status Code Mapping" of the gRPC project; refusals by policy have their own words.
+function grpcCode(status: number): number {
+  switch (status) {
+    case 401:
+    case 403:
+      return grpcStatus(status)
+    case 400:
+    case 431:
+      return 13
+    case 404:
+      return 12
+    case 408:
+    case 429:
+    case 502:
+    case 503:
+    case 504:
+      return 14
+    default:
+      return 2
+  }
+}
+
+// gRPC over HTTP/2, "Status-Message": percent-encoded UTF-8, visible ASCII and the space as they are.
+function percentEncoded(text: string): string {
+  return text.replace(/[^\x20-\x24\x26-\x7e]+/gu, part =>
+    Buffer.from(part)
+      .toString("hex")
+      .toUpperCase()
+      .replace(/../g, byte => `%${byte}`),
+  )
+}

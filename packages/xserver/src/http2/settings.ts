@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the peer says it can take (RFC 9113 section 6.5), with the values that hold until it does.
+
+import { DEFAULT_WINDOW, ERROR, type ErrorCode, MAX_WINDOW, SETTING } from "./frame.js"
+import { DEFAULT_TABLE_SIZE } from "./hpack/table.js"
+
+export interface PeerSettings {
+  headerTableSize: number
+  /** Streams we may open. */
+  maxConcurrentStreams: number
+  /** What a new stream may be sent before the peer says more. */
+  initialWindowSize: number
+  /** Whether it takes WebSockets (RFC 8441 section 3). */
+  connectProtocol: boolean
+}
+
+export function defaultSettings(maxConcurrentStreams: number): PeerSettings {
+  return {
+    headerTableSize: DEFAULT_TABLE_SIZE,
+    maxConcurrentStreams,
+    initialWindowSize: DEFAULT_WINDOW,
+    connectProtocol: false,
+  }
+}
+
+const ENTRY = 6
+const MIN_FRAME_SIZE = 2 ** 14
+const MAX_FRAME_SIZE = 2 ** 24 - 1
+
+/** Reads a payload into `settings`; an error is one of the connection. `ours` says whether the peer is a server. */
+export function readSettings(
+  settings: PeerSettings,
+  bytes: Buffer,
+  from: number,
+  to: number,
+  peerIsServer: boolean,
+): ErrorCode {
+  for (let at = from; at + ENTRY <= to; at += ENTRY) {
+    const value = bytes.readUInt32BE(at + 2)
+    switch (bytes.readUInt16BE(at)) {
+      case SETTING.headerTableSize:
+        settings.headerTableSize = value
+        break
+      case SETTING.enablePush:
+        // RFC 9113 section 6.5.2: a server has nothing to enable.
+        if (value > 1 || (peerIsServer && value === 1)) return ERROR.protocol
+        break
+      case SETTING.maxConcurrentStreams:
+        settings.maxConcurrentStreams = value
+        break
+      case SETTING.initialWindowSize:
+        if (value > MAX_WINDOW) return ERROR.flowControl
+        settings.initialWindowSize = value
+        break
+      case SETTING.maxFrameSize:
+        // Ours are never larger than every peer must take.
+        if (value < MIN_FRAME_SIZE || value > MAX_FRAME_SIZE) return ERROR.protocol
+        break
+      case SETTING.enableConnectProtocol:
+        // RFC 8441 section 3: what was offered is not taken back.
+        if (value > 1 || (settings.connectProtocol && value === 0)) return ERROR.protocol
+        settings.connectProtocol = value === 1
+        break
+      default:
+      // RFC 9113 section 6.5.2: what nobody knows is ignored.
+    }
+  }
+  return ERROR.none
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// One request to an application over HTTP/2. It is asked again, once, where the application says that it has not looked
+// at it (RFC 9113 section 8.7) and nothing of a body has gone.
+
+import type { Deadlines, Expiring } from "../http/deadlines.js"
+import type { FieldPairs, Fields } from "../http/fields.js"
+import type { ForwardedRequest } from "../http/forwarded-request.js"
+import type { UpstreamCall, UpstreamListener } from "../http/upstream.js"
+import type { Limits } from "../limits.js"
+import type { Meters, UpstreamFailure } from "../observe/meters.js"
+import type { Field } from "./field.js"
+import { ERROR } from "./frame.js"
+import type { ListFault } from "./hpack/decoder.js"
+import { readTrailers, writeRequestHead } from "./request-head.js"
+import { readResponseHead } from "./response-head.js"
+import type { Stream, StreamUser } from "./stream.js"
+import type { UpstreamConnection } from "./upstream-connection.js"
+
+export interface ExchangeOptions {
+  readonly limits: Limits
+  readonly meters: Meters
+  readonly deadlines: Deadlines
+  /** One with room for another stream; undefined where there is none and may be none. */
+  connection(): UpstreamConnection | undefined
+}
+
+export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
+  readonly #options: ExchangeOptions
+  readonly #request: ForwardedRequest
+  readonly #listener: UpstreamListener
+  #connection: UpstreamConnection | undefined
+  #stream: Stream | undefined
+  #trailers: Fields | undefined
+  #responded = false
+  #over = false
+  #retried = false
+  #paused = false
+  /** Told to the listener, and not to be asked for again while it pauses. */
+  #held = 0
+  deadline = 0
+
+  constructor(options: ExchangeOptions, request: ForwardedRequest, listener: UpstreamListener) {
+    this.#options = options
+    this.#request = request
+    this.#listener = listener
+    this.#open()
+  }
+
+  // For whoever forwards.
+
+  content(bytes: Buffer, from: number, to: number, shared: boolean): void {
+    this.#stream?.sendContent(bytes, from, to, shared)
+  }
+
+  finishRequest(trailers: FieldPairs): void {
+    if (this.#request.hasBody) this.#stream?.sendEnd(trailers.length === 0 ? undefined : trailers)
+    this.#awaitResponse()
+  }
+
+  flush(): void {
+    this.#connection?.flushSoon()
+  }
+
+  get full(): boolean {
+    return !this.#over && (this.#stream?.full ?? false)
+  }
+
+  pause(): void {
+    this.#paused = true
+  }
+
+  resume(): void {
+    this.#paused = false
+    const held = this.#held
+    this.#held = 0
+    if (held === 0) return
+    this.#stream?.consumed(held)
+    this.#connection?.flushSoon()
+  }
+
+  abort(): void {
+    if (!this.#finish()) return
+    this.#stream?.reset(ERROR.cancel)
+    this.#connection?.flushSoon()
+  }
+
+  /** The application has not begun to answer in time. */
+  expire(): void {
+    this.#options.meters.limitHit("responseTimeoutMs")
+    const failed = this.#finish()
+    this.#stream?.reset(ERROR.cancel)
+    this.#connection?.flushSoon()
+    if (failed) this.#listener.onFailure("response-timeout")
+  }
+
+  // From the stream.
+
+  onFields(list: readonly Field[], fault: ListFault | undefined, ended: boolean): void {
+    if (this.#over) return
+    if (this.#responded) {
+      const trailers = ended ? (fault ?? readTrailers(list)) : "bad-trailer"
+      if (typeof trailers === "string") this.#malformed()
+      else this.#trailers = trailers
+      return
+    }
+    const head = fault ?? readResponseHead(list, this.#request.method, ended)
+    if (typeof head === "string" || (head.status < 200 && (ended || head.status === 101))) {
+      this.#malformed()
+      return
+    }
+    if (head.status < 200) {
+      this.#listener.onInformational(head)
+      return
+    }
+    this.#responded = true
+    this.#options.deadlines.unwatch(this)
+    if (this.#stream !== undefined && head.framing.kind !== "chunked") {
+      this.#stream.expected = head.framing.kind === "length" ? head.framing.length : 0
+    }
+    this.#listener.onResponse(head)
+  }
+
+  onContent(bytes: Buffer, from: number, to: number): void {
+    if (this.#over) return
+    // RFC 9113 section 8.1: content before its head.
+    if (!this.#responded) {
+      this.#malformed()
+      return
+    }
+    this.#listener.onContent(bytes, from, to)
+    if (this.#paused) this.#held += to - from
+    else this.#stream?.consumed(to - from)
+  }
+
+  onEnd(): void {
+    if (!this.#responded) this.#malformed()
+    else if (this.#finish()) {
+      this.#listener.onEnd(this.#trailers)
+      // The rest of the request is of no interest to the application, and the stream would wait for it.
+      if (this.#stream?.localEnded === false) this.#stream.reset(ERROR.none)
+    }
+  }
+
+  onReset(code: number): void {
+    if (this.#over) return
+    if (code === ERROR.refused && !this.#retried && !this.#responded && !this.#request.hasBody) {
+      this.#retried = true
+      this.#open()
+      this.flush()
+      return
+    }
+    const { connected, timedOut } = this.#connection ?? {}
+    if (connected === true) this.#fail(this.#responded || code !== ERROR.protocol ? "reset" : "protocol")
+    else this.#fail(timedOut === true ? "connect-timeout" : "connect")
+  }
+
+  onSent(): void {
+    // The response may still come.
+  }
+
+  onOver(): void {
+    // `onEnd` or `onReset` says how.
+  }
+
+  onWritable(): void {
+    if (!this.#over) this.#listener.onWritable()
+  }
+
+  onPause(): void {
+    if (!this.#over) this.#listener.onPause()
+  }
+
+  #open(): void {
+    const connection = this.#options.connection()
+    if (connection === undefined) {
+      this.#options.meters.limitHit("pendingRequests")
+      // Not now: whoever sends does not hold the call yet.
+      process.nextTick(() => this.#fail("pending-full"))
+      return
+    }
+    const stream = connection.begin(this)
+    this.#connection = connection
+    this.#stream = stream
+    writeRequestHead(connection.encoder, this.#request)
+    stream.sendHeaders(connection.encoder.finish(), !this.#request.hasBody)
+  }
+
+  #awaitResponse(): void {
+    const { deadlines, limits } = this.#options
+    if (limits.responseTimeoutMs === 0 || this.#responded || this.#over) return
+    this.deadline = deadlines.after(limits.responseTimeoutMs)
+    deadlines.watch(this)
+  }
+
+  #malformed(): void {
+    if (!this.#finish()) return
+    this.#stream?.reset(ERROR.protocol)
+    this.#connection?.flushSoon()
+    this.#listener.onFailure("protocol")
+  }
+
+  #fail(failure: UpstreamFailure): void {
+    if (this.#finish()) this.#listener.onFailure(failure)
+  }
+
+  /** Whether it was not over before. */
+  #finish(): boolean {
+    if (this.#over) return false
+    this.#over = true
+    this.#options.deadlines.unwatch(this)
+    return true
+  }
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// An application that speaks HTTP/2 in clear: a few connections, filled one after the other.
+
+import type { ForwardedRequest } from "../http/forwarded-request.js"
+import type { Upstream, UpstreamCall, UpstreamListener } from "../http/upstream.js"
+import { UpstreamConnection, type UpstreamOptions } from "./upstream-connection.js"
+import { UpstreamExchange } from "./upstream-exchange.js"
+
+export class Http2Upstream implements Upstream {
+  /** RFC 9113 section 8.6: HTTP/2 has no such mechanism. */
+  readonly upgrades = false
+  readonly #options: UpstreamOptions
+  readonly #connections = new Set<UpstreamConnection>()
+
+  constructor(options: UpstreamOptions) {
+    this.#options = options
+  }
+
+  get connections(): number {
+    return this.#connections.size
+  }
+
+  send(request: ForwardedRequest, listener: UpstreamListener): UpstreamCall {
+    return new UpstreamExchange({ ...this.#options, connection: this.#connection }, request, listener)
+  }
+
+  close(): void {
+    for (const connection of [...this.#connections]) connection.close()
+  }
+
+  readonly #connection = (): UpstreamConnection | undefined => {
+    for (const connection of this.#connections) if (connection.hasRoom) return connection
+    if (this.#connections.size >= this.#options.limits.upstreamConnections) return undefined
+    const connection = new UpstreamConnection(this.#options, gone => this.#connections.delete(gone))
+    this.#connections.add(connection)
+    return connection
+  }
+}
