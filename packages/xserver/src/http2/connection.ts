@@ -1,83 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
-// One HTTP/2 connection, from either side (RFC 9113): frames become calls of streams, settings and pings are answered,
-// windows kept, and what a peer makes us do for nothing is counted. What a new stream is, and when a connection has
-// lived long enough, is for its two kinds to say.
+// One HTTP/2 connection as it is read, from either side (RFC 9113): frames become calls of streams, settings and pings are
+// answered, and what a peer makes us do for nothing is counted. What a new stream is, and when a connection has lived long
+// enough, is for its two kinds to say.
 
-import type { Socket } from "node:net"
-import { Outbox } from "../http/outbox.js"
-import { Budget } from "./budget.js"
-import { ClosedStreams } from "./closed-streams.js"
 import type { Field } from "./field.js"
-import { DEFAULT_WINDOW, ERROR, type ErrorCode, FLAG, FRAME, MAX_WINDOW } from "./frame.js"
+import { ERROR, FLAG, FRAME, MAX_WINDOW } from "./frame.js"
 import { FOUND, FrameReader } from "./frame-reader.js"
-import { goawayText, headersText, pingText, resetText, SETTINGS_ACK, windowUpdateText } from "./frame-writer.js"
+import { pingText, SETTINGS_ACK } from "./frame-writer.js"
 import { HeaderSection } from "./header-section.js"
 import { HpackDecoder, type ListFault } from "./hpack/decoder.js"
-import { HpackEncoder } from "./hpack/encoder.js"
-import { defaultSettings, type PeerSettings, readSettings } from "./settings.js"
-import { Stream, type StreamHost } from "./stream.js"
-
-export interface ConnectionOptions {
-  readonly socket: Socket
-  /** Whether the peer opens the streams. */
-  readonly server: boolean
-  readonly headerBytes: number
-  readonly headerLines: number
-  /** What a stream, and what all of them together, may bring beyond what is used up. */
-  readonly streamWindow: number
-  readonly connectionWindow: number
-  /** Streams we open at once before the peer has said how many it takes. */
-  readonly assumedStreams: number
-  /** Frames that bring nothing: so many at once, and per second from then on. */
-  readonly chores: { readonly burst: number; readonly perSecond: number }
-}
+import { type ConnectionOptions, Multiplexer } from "./multiplexer.js"
+import { readSettings } from "./settings.js"
+import type { Stream } from "./stream.js"
 
 /** An honest peer changes its settings a few times, if ever; each may change every window. */
 const SETTINGS_COST = 10
 /** What a request is worth: it may come with a priority, and end in a ping. */
 const FOR_REQUEST = 5
 
-export abstract class Connection implements StreamHost {
-  readonly outbox: Outbox
-  readonly encoder = new HpackEncoder()
-  readonly socket: Socket
-  readonly streamWindow: number
-  readonly streams = new Map<number, Stream>()
-  readonly peerSettings: PeerSettings
+export abstract class Connection extends Multiplexer {
   readonly #server: boolean
-  readonly #connectionWindow: number
   readonly #reader = new FrameReader()
   readonly #decoder: HpackDecoder
   readonly #section: HeaderSection
-  readonly #chores: Budget
-  readonly #closed = new ClosedStreams()
-  /** Streams with content that waits for the connection's window or their own. */
-  readonly #blocked = new Set<Stream>()
   readonly #touched: Stream[] = []
   #settled = false
-  #receiveWindow: number
-  #credit = 0
   /** The stream whose DATA is being read, where anybody wants it. */
   #data: Stream | undefined
-  #wasFull = false
-  #flushing = false
-  sendWindow = DEFAULT_WINDOW
-  /** The last stream that the peer opened. */
-  lastStream = 0
   /** The peer has acknowledged what we announced. */
   acknowledged = false
-  /** Nothing is read or written any more. */
-  failed = false
 
   constructor(options: ConnectionOptions) {
-    this.socket = options.socket
-    this.outbox = new Outbox(options.socket)
-    this.streamWindow = options.streamWindow
-    this.peerSettings = defaultSettings(options.assumedStreams)
+    super(options)
     this.#server = options.server
-    this.#chores = new Budget(options.chores.burst, options.chores.perSecond, performance.now())
-    this.#connectionWindow = options.connectionWindow
-    this.#receiveWindow = options.connectionWindow
     this.#decoder = new HpackDecoder(options.headerBytes, options.headerLines)
     this.#section = new HeaderSection(options.headerBytes)
   }
@@ -86,113 +41,7 @@ export abstract class Connection implements StreamHost {
   protected abstract opened(id: number, list: readonly Field[], fault: ListFault | undefined, ended: boolean): void
   /** The peer will open none, or answer none after `lastStream`. */
   protected abstract goingAway(lastStream: number): void
-  /** A stream is over. */
-  protected abstract finished(stream: Stream): void
-  /** The peer has thrown away what we had begun, or made us do so. */
-  protected abstract wasted(): void
   protected abstract pinged(): void
-  protected abstract settingsChanged(): void
-  /** After GOAWAY was written. */
-  protected abstract closing(code: ErrorCode): void
-
-  /** Whether so much waits in the socket that streams should pause. */
-  get full(): boolean {
-    const { full } = this.outbox
-    if (full) this.#wasFull = true
-    return full
-  }
-
-  // For streams.
-
-  writeHeaders(stream: number, block: string, ended: boolean): void {
-    this.outbox.text(headersText(stream, block, ended))
-  }
-
-  writeReset(stream: number, code: ErrorCode): void {
-    this.outbox.text(resetText(stream, code))
-  }
-
-  writeWindowUpdate(stream: number, increment: number): void {
-    this.outbox.text(windowUpdateText(stream, increment))
-  }
-
-  block(stream: Stream): void {
-    this.#blocked.add(stream)
-  }
-
-  consumed(bytes: number): void {
-    this.#credit += bytes
-    if (this.#credit * 2 < this.#connectionWindow || this.failed) return
-    this.#receiveWindow += this.#credit
-    this.writeWindowUpdate(0, this.#credit)
-    this.#credit = 0
-  }
-
-  earn(amount: number): void {
-    this.#chores.earn(amount)
-  }
-
-  /** A frame that brings nothing. Fail closed: a peer that only makes work loses its connection. */
-  chore(cost: number): void {
-    if (!this.failed && !this.#chores.take(cost, performance.now()))
-      this.fail(ERROR.calm, "too many frames that bring nothing")
-  }
-
-  forget(stream: Stream, resetByUs: boolean): void {
-    this.streams.delete(stream.id)
-    this.#blocked.delete(stream)
-    this.#closed.add(stream.id, resetByUs)
-    this.finished(stream)
-  }
-
-  open(id: number): Stream {
-    const stream = new Stream(this, id, this.peerSettings.initialWindowSize, this.streamWindow)
-    this.streams.set(id, stream)
-    return stream
-  }
-
-  /** Writes what was gathered: at once where one stream is all there is, together with the others' otherwise. */
-  flushSoon(): void {
-    if (this.streams.size <= 1) {
-      this.outbox.flush()
-    } else if (!this.#flushing) {
-      this.#flushing = true
-      setImmediate(() => {
-        this.#flushing = false
-        this.outbox.flush()
-      })
-    }
-  }
-
-  /** The socket has taken what waited. */
-  drained(): void {
-    if (!this.#wasFull || this.full) return
-    this.#wasFull = false
-    for (const stream of [...this.streams.values()]) stream.writable()
-  }
-
-  /** A connection error (RFC 9113 section 5.4.1). */
-  fail(code: ErrorCode, debug: string): void {
-    if (this.failed) return
-    this.goaway(this.lastStream, code, debug)
-    this.abandon()
-    this.closing(code)
-  }
-
-  goaway(lastStream: number, code: ErrorCode, debug = ""): void {
-    this.outbox.text(goawayText(lastStream, code, debug))
-    this.outbox.flush()
-  }
-
-  /** Whatever was under way has gone with the connection. */
-  abandon(): void {
-    this.failed = true
-    for (const stream of [...this.streams.values()]) {
-      stream.finish(false)
-      stream.user?.onReset(ERROR.internal)
-    }
-    this.#blocked.clear()
-  }
 
   // Reading.
 
@@ -300,7 +149,7 @@ export abstract class Connection implements StreamHost {
       this.opened(id, list, this.#decoder.fault, ended)
       return
     }
-    switch (this.#closed.how(id)) {
+    switch (this.closed.how(id)) {
       case "reset":
         // It may not have heard of our reset yet.
         this.chore(1)
@@ -338,8 +187,7 @@ export abstract class Connection implements StreamHost {
   #dataBegins(): void {
     const { stream: id, length, flags } = this.#reader
     this.#data = undefined
-    this.#receiveWindow -= length
-    if (this.#receiveWindow < 0) {
+    if (!this.takeWindow(length)) {
       this.fail(ERROR.flowControl, "more content than the connection's window")
       return
     }
@@ -366,7 +214,7 @@ export abstract class Connection implements StreamHost {
       return
     }
     // RFC 9113 section 5.1: on a stream that nobody opened.
-    const how = this.#closed.how(id)
+    const how = this.closed.how(id)
     if (id === 0 || (how === "unknown" && this.#isIdle(id))) this.fail(ERROR.protocol, "content on an idle stream")
     else if (how === "ended") this.fail(ERROR.streamClosed, "content on a closed stream")
     // It may not have heard of our reset yet.
@@ -444,25 +292,14 @@ export abstract class Connection implements StreamHost {
     this.#settled = true
     const before = this.peerSettings.initialWindowSize
     const error = readSettings(this.peerSettings, bytes, start, end, !this.#server)
-    if (error !== ERROR.none || !this.#resizeWindows(this.peerSettings.initialWindowSize - before)) {
+    if (error !== ERROR.none || !this.resizeWindows(this.peerSettings.initialWindowSize - before)) {
       this.fail(error === ERROR.none ? ERROR.flowControl : error, "malformed settings")
       return
     }
     this.encoder.limitTable(this.peerSettings.headerTableSize)
     this.outbox.text(SETTINGS_ACK)
     this.chore(SETTINGS_COST)
-    this.settingsChanged()
-    this.#sendBlocked()
-  }
-
-  /** RFC 9113 section 6.9.2: of streams that are open too, and below nothing if need be. */
-  #resizeWindows(difference: number): boolean {
-    if (difference === 0) return true
-    for (const stream of this.streams.values()) {
-      stream.sendWindow += difference
-      if (stream.sendWindow > MAX_WINDOW) return false
-    }
-    return true
+    this.sendBlocked()
   }
 
   #ping(): void {
@@ -496,7 +333,7 @@ export abstract class Connection implements StreamHost {
       this.sendWindow += increment
       if (increment === 0) this.fail(ERROR.protocol, "a window grows by nothing")
       else if (this.sendWindow > MAX_WINDOW) this.fail(ERROR.flowControl, "a window too large")
-      else this.#sendBlocked()
+      else this.sendBlocked()
       return
     }
     const stream = this.streams.get(id)
@@ -508,32 +345,8 @@ export abstract class Connection implements StreamHost {
     if (increment === 0) this.streamError(stream, ERROR.protocol)
     else if (stream.sendWindow > MAX_WINDOW) this.streamError(stream, ERROR.flowControl)
     else {
-      this.#sendBlocked()
+      this.sendBlocked()
       stream.writable()
-    }
-  }
-
-  /** A stream error (RFC 9113 section 5.4.2): it is over, the others go on. Making us do so is paid for like a reset. */
-  streamError(stream: Stream, code: ErrorCode): void {
-    stream.reset(code)
-    stream.user?.onReset(code)
-    this.wasted()
-  }
-
-  /** In turn, a frame each, as far as the connection's window goes. */
-  #sendBlocked(): void {
-    let sent = true
-    while (sent && this.sendWindow > 0 && !this.failed) {
-      sent = false
-      for (const stream of [...this.#blocked]) {
-        if (this.sendWindow <= 0) return
-        if (!stream.waits) continue
-        sent = true
-        if (stream.sendWaiting()) continue
-        if (stream.waiting > 0) continue
-        this.#blocked.delete(stream)
-        stream.writable()
-      }
     }
   }
 

@@ -224,8 +224,6 @@ export class Downstream extends Connection implements WireUser, Expiring, LiveCo
     this.goaway(this.lastStream, ERROR.none)
   }
 
-  protected override settingsChanged(): void {}
-
   protected override closing(code: ErrorCode): void {
     const { deadlines, meters } = this.#caller.services
     if (code === ERROR.calm) meters.limitHit("streams")

@@ -131,8 +131,6 @@ export class UpstreamConnection extends Connection implements Expiring {
 
   protected override pinged(): void {}
 
-  protected override settingsChanged(): void {}
-
   protected override closing(_code: ErrorCode): void {
     this.socket.destroySoon()
   }

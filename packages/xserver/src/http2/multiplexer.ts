@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// The streams of one connection and what they share: the way to the socket, both windows of the connection, and the store
+// that frames are paid from which bring nothing. It writes; what is read is the connection's to understand.
+
+import type { Socket } from "node:net"
+import { Outbox } from "../http/outbox.js"
+import { Budget } from "./budget.js"
+import { ClosedStreams } from "./closed-streams.js"
+import { DEFAULT_WINDOW, ERROR, type ErrorCode, MAX_WINDOW } from "./frame.js"
+import { goawayText, headersText, resetText, windowUpdateText } from "./frame-writer.js"
+import { HpackEncoder } from "./hpack/encoder.js"
+import { defaultSettings, type PeerSettings } from "./settings.js"
+import { Stream, type StreamHost } from "./stream.js"
+
+export interface ConnectionOptions {
+  readonly socket: Socket
+  /** Whether the peer opens the streams. */
+  readonly server: boolean
+  readonly headerBytes: number
+  readonly headerLines: number
+  /** What a stream, and what all of them together, may bring beyond what is used up. */
+  readonly streamWindow: number
+  readonly connectionWindow: number
+  /** Streams we open at once before the peer has said how many it takes. */
+  readonly assumedStreams: number
+  /** Frames that bring nothing: so many at once, and per second from then on. */
+  readonly chores: { readonly burst: number; readonly perSecond: number }
+}
+
+export abstract class Multiplexer implements StreamHost {
+  readonly outbox: Outbox
+  readonly encoder = new HpackEncoder()
+  readonly socket: Socket
+  readonly streamWindow: number
+  readonly streams = new Map<number, Stream>()
+  readonly peerSettings: PeerSettings
+  protected readonly closed = new ClosedStreams()
+  readonly #connectionWindow: number
+  readonly #chores: Budget
+  /** Streams with content that waits for the connection's window or their own. */
+  readonly #blocked = new Set<Stream>()
+  /** What the peer may still send, and what of that is used up and not yet given back. */
+  #receiveWindow: number
+  #credit = 0
+  #wasFull = false
+  #flushing = false
+  sendWindow = DEFAULT_WINDOW
+  /** The last stream that the peer opened. */
+  lastStream = 0
+  /** Nothing is read or written any more. */
+  failed = false
+
+  constructor(options: ConnectionOptions) {
+    this.socket = options.socket
+    this.outbox = new Outbox(options.socket)
+    this.streamWindow = options.streamWindow
+    this.peerSettings = defaultSettings(options.assumedStreams)
+    this.#chores = new Budget(options.chores.burst, options.chores.perSecond, performance.now())
+    this.#connectionWindow = options.connectionWindow
+    this.#receiveWindow = options.connectionWindow
+  }
+
+  /** A stream is over. */
+  protected abstract finished(stream: Stream): void
+  /** The peer has thrown away what we had begun, or made us do so. */
+  protected abstract wasted(): void
+  /** After GOAWAY was written. */
+  protected abstract closing(code: ErrorCode): void
+
+  /** Whether so much waits in the socket that streams should pause. */
+  get full(): boolean {
+    const { full } = this.outbox
+    if (full) this.#wasFull = true
+    return full
+  }
+
+  // For streams.
+
+  writeHeaders(stream: number, block: string, ended: boolean): void {
+    this.outbox.text(headersText(stream, block, ended))
+  }
+
+  writeReset(stream: number, code: ErrorCode): void {
+    this.outbox.text(resetText(stream, code))
+  }
+
+  writeWindowUpdate(stream: number, increment: number): void {
+    this.outbox.text(windowUpdateText(stream, increment))
+  }
+
+  block(stream: Stream): void {
+    this.#blocked.add(stream)
+  }
+
+  consumed(bytes: number): void {
+    this.#credit += bytes
+    if (this.#credit * 2 < this.#connectionWindow || this.failed) return
+    this.#receiveWindow += this.#credit
+    this.writeWindowUpdate(0, this.#credit)
+    this.#credit = 0
+  }
+
+  earn(amount: number): void {
+    this.#chores.earn(amount)
+  }
+
+  /** A frame that brings nothing. Fail closed: a peer that only makes work loses its connection. */
+  chore(cost: number): void {
+    if (!this.failed && !this.#chores.take(cost, performance.now()))
+      this.fail(ERROR.calm, "too many frames that bring nothing")
+  }
+
+  forget(stream: Stream, resetByUs: boolean): void {
+    this.streams.delete(stream.id)
+    this.#blocked.delete(stream)
+    this.closed.add(stream.id, resetByUs)
+    this.finished(stream)
+  }
+
+  open(id: number): Stream {
+    const stream = new Stream(this, id, this.peerSettings.initialWindowSize, this.streamWindow)
+    this.streams.set(id, stream)
+    return stream
+  }
+
+  /** Writes what was gathered: at once where one stream is all there is, together with the others' otherwise. */
+  flushSoon(): void {
+    if (this.streams.size <= 1) {
+      this.outbox.flush()
+    } else if (!this.#flushing) {
+      this.#flushing = true
+      setImmediate(() => {
+        this.#flushing = false
+        this.outbox.flush()
+      })
+    }
+  }
+
+  /** The socket has taken what waited. */
+  drained(): void {
+    if (!this.#wasFull || this.full) return
+    this.#wasFull = false
+    for (const stream of [...this.streams.values()]) stream.writable()
+  }
+
+  /** A connection error (RFC 9113 section 5.4.1). */
+  fail(code: ErrorCode, debug: string): void {
+    if (this.failed) return
+    this.goaway(this.lastStream, code, debug)
+    this.abandon()
+    this.closing(code)
+  }
+
+  goaway(lastStream: number, code: ErrorCode, debug = ""): void {
+    this.outbox.text(goawayText(lastStream, code, debug))
+    this.outbox.flush()
+  }
+
+  /** Whatever was under way has gone with the connection. */
+  abandon(): void {
+    this.failed = true
+    for (const stream of [...this.streams.values()]) {
+      stream.finish(false)
+      stream.user?.onReset(ERROR.internal)
+    }
+    this.#blocked.clear()
+  }
+
+  /** A stream error (RFC 9113 section 5.4.2): it is over, the others go on. Making us do so is paid for like a reset. */
+  streamError(stream: Stream, code: ErrorCode): void {
+    stream.reset(code)
+    stream.user?.onReset(code)
+    this.wasted()
+  }
+
+  /** In turn, a frame each, as far as the connection's window goes. */
+  protected sendBlocked(): void {
+    let sent = true
+    while (sent && this.sendWindow > 0 && !this.failed) {
+      sent = false
+      for (const stream of [...this.#blocked]) {
+        if (this.sendWindow <= 0) return
+        if (!stream.waits) continue
+        sent = true
+        if (stream.sendWaiting()) continue
+        if (stream.waiting > 0) continue
+        this.#blocked.delete(stream)
+        stream.writable()
+      }
+    }
+  }
+
+  /** RFC 9113 section 6.9.2: of streams that are open too, and below nothing if need be. */
+  protected resizeWindows(difference: number): boolean {
+    if (difference === 0) return true
+    for (const stream of this.streams.values()) {
+      stream.sendWindow += difference
+      if (stream.sendWindow > MAX_WINDOW) return false
+    }
+    return true
+  }
+
+  /** Of content that comes. False where it is more than the window. */
+  protected takeWindow(bytes: number): boolean {
+    this.#receiveWindow -= bytes
+    return this.#receiveWindow >= 0
+  }
+}
