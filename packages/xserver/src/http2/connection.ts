@@ -43,6 +43,11 @@ export abstract class Connection extends Multiplexer {
   protected abstract goingAway(lastStream: number): void
   protected abstract pinged(): void
 
+  /** Bytes of frames and header sections that are not whole yet. */
+  protected get held(): number {
+    return this.#reader.held + this.#section.held
+  }
+
   // Reading.
 
   receive(bytes: Buffer, from: number, to: number, shared: boolean): void {

@@ -3,6 +3,7 @@
 // request, which a `ResponseWriter` carries.
 
 import type { DrainReason, LiveConnection } from "../accept/connections.js"
+import type { UnjudgedHolder } from "../accept/unjudged-bytes.js"
 import type { Caller } from "../http/caller.js"
 import type { Expiring } from "../http/deadlines.js"
 import { openWire, type Wire, type WireUser } from "../http/wire.js"
@@ -25,7 +26,10 @@ const PSEUDO = 5
 const LINGER_MS = 1_000
 const PING = "merlon\0\0"
 
-export class Downstream extends Connection implements WireUser, Expiring, LiveConnection, ClientConnection {
+export class Downstream
+  extends Connection
+  implements WireUser, Expiring, LiveConnection, ClientConnection, UnjudgedHolder
+{
   readonly #caller: Caller
   readonly #resets: Budget
   readonly #wire: Wire
@@ -41,6 +45,8 @@ export class Downstream extends Connection implements WireUser, Expiring, LiveCo
   /** The last stream that counts has been told. */
   #ending = false
   deadline = 0
+  heldBytes = 0
+  heldSince = 0
 
   constructor(caller: Caller, resets: Budget) {
     const { limits, deadlines, connections } = caller.services
@@ -116,6 +122,7 @@ export class Downstream extends Connection implements WireUser, Expiring, LiveCo
 
   onClose(): void {
     this.abandon()
+    this.#caller.services.connections.unjudged.holds(this, 0)
     this.#caller.services.deadlines.unwatch(this)
     this.#leave()
   }
@@ -134,6 +141,12 @@ export class Downstream extends Connection implements WireUser, Expiring, LiveCo
     this.goaway(MAX_STREAM, ERROR.none)
     this.outbox.text(pingText(false, PING))
     this.outbox.flush()
+  }
+
+  /** All callers together hold too much, and this one most. */
+  evict(): void {
+    this.#caller.services.meters.limitHit("unjudgedBytes")
+    this.destroy()
   }
 
   judgeAgain(): void {
@@ -255,6 +268,8 @@ export class Downstream extends Connection implements WireUser, Expiring, LiveCo
     }
     if (this.streams.size > 0) this.#alive()
     this.receive(bytes, from, length, shared)
+    const { held } = this
+    if (held !== this.heldBytes && !this.failed) this.#caller.services.connections.unjudged.holds(this, held)
   }
 
   #lastWords(): void {

@@ -63,6 +63,11 @@ export class FrameReader {
     return this.#state !== "header" || this.#filled > 0
   }
 
+  /** Bytes that are kept until their frame is whole. */
+  get held(): number {
+    return this.#kept?.length ?? 0
+  }
+
   read(bytes: Buffer, from: number, to: number): Found {
     this.next = from
     for (;;) {

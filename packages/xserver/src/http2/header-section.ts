@@ -27,6 +27,11 @@ export class HeaderSection {
     this.#maxBytes = maxListBytes + SLACK
   }
 
+  /** Bytes that are kept until it is whole. */
+  get held(): number {
+    return this.open ? this.#size : 0
+  }
+
   begin(reader: FrameReader): ErrorCode {
     const { bytes, flags, stream } = reader
     let { start, end } = reader
