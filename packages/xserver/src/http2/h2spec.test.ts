@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// h2spec (github.com/summerwind/h2spec) against the gate, strict mode included, in clear text and under TLS. It runs where
+// the program is at hand, and says so where it is not.
+
+import { execFile, execFileSync } from "node:child_process"
+import { connect, createServer } from "node:tls"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { Authority } from "../accept/testing/certificates.js"
+import { listening } from "../accept/testing/rig.js"
+import { type AppListener, type Http2Rig, type Speaks, startHttp2Rig } from "./testing/http2-rig.js"
+
+const authority = new Authority()
+const available = isAvailable()
+if (!available) {
+  process.stderr.write(
+    "h2spec is not at hand, so its tests are left out: " +
+      "go install github.com/summerwind/h2spec/cmd/h2spec@v2.2.1+incompatible\n",
+  )
+}
+
+function isAvailable(): boolean {
+  try {
+    execFileSync("h2spec", ["--version"], { stdio: "ignore" })
+    return true
+  } catch {
+    return false
+  }
+}
+
+const app: AppListener = (request, response) => {
+  request.resume().on("end", () => response.end("h2spec"))
+}
+
+interface Outcome {
+  readonly summary: string
+  readonly failures: string
+}
+
+function h2spec(args: readonly string[]): Promise<Outcome> {
+  return new Promise(resolve => {
+    execFile(
+      "h2spec",
+      ["-h", "127.0.0.1", "--strict", "-o", "5", ...args],
+      { maxBuffer: 16 * 1024 * 1024 },
+      (_, stdout) => {
+        const at = stdout.indexOf("Failures:")
+        const summary = /\d+ tests, .*failed/.exec(stdout)?.[0] ?? stdout
+        resolve({ summary, failures: at < 0 ? "" : stdout.slice(at) })
+      },
+    )
+  })
+}
+
+describe.skipIf(!available).each<Speaks>(["http/1.1", "h2c"])("with an application that speaks %s", speaks => {
+  let rig: Http2Rig
+  beforeAll(async () => {
+    rig = await startHttp2Rig(speaks, app, { authority })
+  })
+  afterAll(() => rig.stop())
+
+  it("passes whole in clear text, strict mode included", async () => {
+    expectAllPassed(await h2spec(["-p", String(rig.rig.port)]))
+  }, 600_000)
+
+  it("passes whole under mutual TLS, strict mode included", async () => {
+    const relay = await startRelay(rig.rig.port)
+    expectAllPassed(await h2spec(["-p", String(relay.port), "-t", "-k"]))
+    relay.close()
+  }, 600_000)
+})
+
+/** h2spec has no certificate to show: this speaks TLS with it and mutual TLS with the gate, and passes bytes. */
+async function startRelay(port: number): Promise<{ readonly port: number; close(): void }> {
+  const { certificate: cert, privateKey: key } = authority.issue()
+  const identity = { cert, key, ALPNProtocols: ["h2"] }
+  const server = createServer(identity, client => {
+    const gate = connect({ ...identity, port, host: "127.0.0.1", ca: authority.certificate, checkServerIdentity })
+    for (const [from, to] of [
+      [client, gate],
+      [gate, client],
+    ] as const) {
+      from.on("error", () => undefined)
+      from.once("close", () => to.destroy())
+      from.pipe(to)
+    }
+  })
+  return { port: await listening(server), close: () => server.close() }
+}
+
+const checkServerIdentity = (): undefined => undefined
+
+function expectAllPassed({ summary, failures }: Outcome): void {
+  expect(failures).toBe("")
+  const [, tests, passed] = /^(\d+) tests, (\d+) passed, 0 skipped, 0 failed$/.exec(summary) ?? []
+  expect(tests, summary).toBe(passed)
+  expect(Number(tests), summary).toBeGreaterThan(140)
+}
