@@ -28,7 +28,7 @@ export class KubernetesNode {
   readonly kubeconfig: string
   readonly #layout: Layout
   readonly #namespace = `merlon-node-${process.pid}`
-  readonly #processes = new Map<string, { readonly child: ChildProcess; readonly command: readonly string[] }>()
+  readonly #processes = new Map<string, ChildProcess>()
 
   private constructor() {
     const folder = mkdtempSync(join(tmpdir(), "merlon-node-"))
@@ -62,17 +62,8 @@ export class KubernetesNode {
     return ["nsenter", `--net=/run/netns/${this.#namespace}`]
   }
 
-  /** Kills a program of the node, does something, and starts it again. */
-  async without(name: string, meanwhile: () => Promise<void>): Promise<void> {
-    const running = this.#processes.get(name)
-    if (running === undefined) throw new Error(`no ${name} runs`)
-    running.child.kill("SIGKILL")
-    await once(running.child, "exit")
-    try {
-      await meanwhile()
-    } finally {
-      this.#spawn(name, running.command)
-    }
+  processOf(name: string): number {
+    return this.#processes.get(name)?.pid ?? 0
   }
 
   async stop(): Promise<void> {
@@ -168,11 +159,11 @@ export class KubernetesNode {
     const [first = "", ...rest] = [...this.inside, ...command]
     // `nsenter` becomes the program, so that its process is the one to end. `ip netns exec` would hide the cgroups.
     const child = spawn(first, rest, { stdio: ["ignore", log, log] })
-    this.#processes.set(name, { child, command })
+    this.#processes.set(name, child)
   }
 
   async #end(name: string): Promise<void> {
-    const child = this.#processes.get(name)?.child
+    const child = this.#processes.get(name)
     this.#processes.delete(name)
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
     const ended = once(child, "exit")

@@ -16,6 +16,8 @@ declare module "vitest" {
     readonly helm: string
     readonly image: string
     readonly samplesImage: string
+    /** Its process; 0 where the cluster is another's. */
+    readonly kubelet: number
   }
 }
 
@@ -29,6 +31,7 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
     provide("helm", "helm")
     provide("image", process.env.MERLON_IMAGE ?? `merlon:${version}`)
     provide("samplesImage", process.env.MERLON_SAMPLES_IMAGE ?? `merlon-samples:${version}`)
+    provide("kubelet", 0)
     return async () => undefined
   }
   const missing = whatIsMissing()
@@ -43,5 +46,6 @@ export default async function setup({ provide }: TestProject): Promise<() => Pro
   provide("helm", program("helm"))
   provide("image", `merlon:${version}`)
   provide("samplesImage", `merlon-samples:${version}`)
+  provide("kubelet", node.processOf("kubelet"))
   return () => node.stop()
 }

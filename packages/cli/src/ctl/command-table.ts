@@ -66,6 +66,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: "run the tests that stand beside policies",
     load: async () => (await import("./commands/test.js")).testCommand(),
   },
+  inject: {
+    summary: "print Pods as they would be with an xserver",
+    load: async () => (await import("./commands/inject.js")).injectCommand(),
+  },
   workload: {
     summary: "declare workloads that no orchestrator runs",
     load: async () => (await import("./commands/workload.js")).workloadCommand(),

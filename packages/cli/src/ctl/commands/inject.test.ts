@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+import { execFile } from "node:child_process"
+import { describe, expect, it } from "vitest"
+import { parseAllDocuments } from "yaml"
+
+const DEPLOYMENT = `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers: [{name: web, image: "web:1", ports: [{containerPort: 8080}]}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec: {ports: [{port: 80}]}
+`
+
+function inject(input: string, ...args: string[]): Promise<{ code: number; out: string; err: string }> {
+  return new Promise(resolve => {
+    const program = ["--conditions=@merlon/source", "--import", "tsx", "packages/cli/src/merlonctl.ts"]
+    const child = execFile(process.execPath, [...program, "inject", "-f", "-", ...args], (error, out, err) =>
+      resolve({ code: typeof error?.code === "number" ? error.code : 0, out, err }),
+    )
+    child.stdin?.end(input)
+  })
+}
+
+describe("merlonctl inject", () => {
+  it("prints what makes Pods with an xserver in it, and everything else as it is", async () => {
+    const { code, out } = await inject(DEPLOYMENT)
+    expect(code).toBe(0)
+    const [deployment, service] = parseAllDocuments(out).map(document => document.toJS())
+    const { initContainers, containers } = deployment.spec.template.spec
+    expect(initContainers.map(({ name }: { name: string }) => name)).toEqual(["merlon-init", "merlon-xserver"])
+    expect(containers.map(({ name }: { name: string }) => name)).toEqual(["web"])
+    expect(service).toEqual({
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: "web" },
+      spec: { ports: [{ port: 80 }] },
+    })
+  })
+
+  it("is the same the second time", async () => {
+    const { out } = await inject(DEPLOYMENT, "--sidecar", "plain")
+    expect((await inject(out, "--sidecar", "plain")).out).toBe(out)
+  })
+
+  it("says why where it cannot be done", async () => {
+    const { code, err } = await inject(DEPLOYMENT.replace("8080", "15021"))
+    expect(code).toBe(1)
+    expect(err).toContain(
+      "standard input: Deployment web: no xserver can be injected: the ports 15021 are xserver's own",
+    )
+  })
+})

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// `merlonctl inject`: what the webhook would make of Pods and of what makes Pods, before anybody stores it. Asks no
+// cluster: for reviews, for repositories, and where webhooks are not wanted.
+
+import { type InjectionOptions, injectTemplate } from "@merlon/control"
+import { meshNames } from "@merlon/policy"
+import { Command, Option } from "commander"
+import { parseAllDocuments, stringify } from "yaml"
+import { several } from "../../arguments.js"
+import { DEFAULT_IMAGE } from "../../version.js"
+import { readSources, type SourceText } from "../documents/sources.js"
+import { CommandError } from "../exit.js"
+import { withMeshFlags } from "../flags.js"
+import { fieldsOf, listOf, textOf } from "../foreign.js"
+import { paintError, print, tell, visible } from "../terminal.js"
+
+interface Flags {
+  readonly filename: readonly string[]
+  readonly recursive: boolean
+  readonly image: string
+  readonly capture: "redirect" | "service"
+  readonly sidecar: "native" | "plain"
+  readonly controlPlane?: string
+  readonly mesh: string
+  readonly domain: string
+}
+
+export function injectCommand(): Command {
+  return withMeshFlags(new Command("inject").description("print Pods as they would be with an xserver"))
+    .option("-f, --filename <path>", "file, folder or - for standard input; may be given several times", several, [])
+    .option("-R, --recursive", "look into the folders of folders", false)
+    .option("--image <image>", "of the proxy", DEFAULT_IMAGE)
+    .addOption(
+      new Option("--capture <how>", "how connections reach it").choices(["redirect", "service"]).default("redirect"),
+    )
+    .addOption(
+      new Option("--sidecar <kind>", "as the cluster knows them").choices(["native", "plain"]).default("native"),
+    )
+    .option("--control-plane <host:port>", "where it joins (default: the Service)")
+    .addHelpText(
+      "after",
+      `
+Other documents are printed as they are. With \`--capture service\` the Services and the NetworkPolicy are the cluster's part.
+
+Example:
+  merlonctl inject -f deployment.yaml | kubectl apply -f -`,
+    )
+    .action(async (flags: Flags) => {
+      const sources = await readSources(flags.filename, flags.recursive)
+      const documents = sources.flatMap(source =>
+        documentsOf(source).map(document => injected(document, source, flags)),
+      )
+      print(
+        documents
+          .map(document => stringify(document, { lineWidth: 0, aliasDuplicateObjects: false }))
+          .join("---\n")
+          .trimEnd(),
+      )
+    })
+}
+
+function documentsOf({ name, text }: SourceText): readonly unknown[] {
+  return parseAllDocuments(text).flatMap(document => {
+    const [fault] = document.errors
+    if (fault !== undefined) throw new CommandError(`${name}: ${fault.message}`)
+    const value: unknown = document.toJS()
+    const isList = textOf(fieldsOf(value).kind) === "List"
+    return value === null ? [] : isList ? listOf(fieldsOf(value).items) : [value]
+  })
+}
+
+function injected(document: unknown, { name: source }: SourceText, flags: Flags): unknown {
+  const { object, outcome, because, warnings } = injectTemplate(document, optionsOf(flags))
+  const { kind, metadata } = fieldsOf(document)
+  const label = visible(`${source}: ${textOf(kind) ?? "document"} ${textOf(fieldsOf(metadata).name) ?? ""}`)
+  if (outcome === "refused") throw new CommandError(`${label}: no xserver can be injected: ${because}`)
+  for (const warning of [...warnings, ...(outcome === "skipped" ? [`not injected: ${because}`] : [])]) {
+    tell(`${paintError.yellow("Warning:")} ${label}: ${warning}`)
+  }
+  return object
+}
+
+function optionsOf({ image, capture, sidecar, controlPlane, mesh, domain }: Flags): InjectionOptions {
+  const names = meshNames({ mesh, domain })
+  const serverName = `${names.mesh}d.${names.rootNamespace}.svc`
+  return {
+    names,
+    image,
+    capture,
+    nativeSidecar: sidecar === "native",
+    controlPlane: { address: controlPlane ?? `${serverName}:15012`, serverName },
+  }
+}

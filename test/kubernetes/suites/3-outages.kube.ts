@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// What ends while people work: xserver, the control plane's leader, all of it, the kubelet. Whoever calls notices nothing,
+// and what is enforced stays enforced.
+
+import { describe, expect, inject, it } from "vitest"
+import {
+  answering,
+  apply,
+  eventually,
+  kubectl,
+  namespace,
+  ready,
+  sample,
+  status,
+  underLoad,
+} from "../support/cluster.js"
+
+const HTTPBIN = "http://httpbin.foo.svc.cluster.local:8000"
+const NS = ["-n", "merlon-system"]
+
+async function enforceStrict(): Promise<void> {
+  await apply(sample("policies/peer-strict.yaml"))
+  await kubectl("wait", "pa/default", "-n", "foo", "--for=condition=Enforced", "--timeout=120s")
+  expect(await status(`${HTTPBIN}/get`)).toBe(0)
+}
+
+async function relax(): Promise<void> {
+  await kubectl("delete", "pa", "default", "-n", "foo", "--ignore-not-found")
+  await eventually(`${HTTPBIN}/get`, 200)
+}
+
+describe("an outage", () => {
+  it("of the leader: another replica writes what is enforced", async () => {
+    const holder = await kubectl("get", "lease", "merlond", ...NS, "-o", "jsonpath={.spec.holderIdentity}")
+    const pods = (
+      await kubectl(
+        "get",
+        "pods",
+        ...NS,
+        "-l",
+        "app.kubernetes.io/name=merlond",
+        "-o",
+        "jsonpath={.items[*].metadata.name}",
+      )
+    ).split(" ")
+    const leader = pods.find(name => holder.startsWith(name)) ?? ""
+    expect(pods).toHaveLength(2)
+    await underLoad(() => kubectl("delete", "pod", leader, ...NS, "--grace-period=0", "--force"), 200)
+    await enforceStrict()
+    await relax()
+  })
+
+  it("of all control planes: what is enforced stays so, also for an xserver that starts again", async () => {
+    await enforceStrict()
+    await kubectl("scale", "deploy/merlond", ...NS, "--replicas=0")
+    await kubectl("wait", "pod", ...NS, "-l", "app.kubernetes.io/name=merlond", "--for=delete", "--timeout=90s")
+    await underLoad(async () => undefined, 50)
+    const restarts = "jsonpath={.items[0].status.initContainerStatuses[1].restartCount}"
+    const pod = ["get", "pod", "-n", "foo", "-l", "app=httpbin", "-o"]
+    await kubectl("exec", "-n", "foo", "deploy/httpbin", "-c", "merlon-xserver", "--", "node", "-e", "process.kill(1)")
+    await expect.poll(() => kubectl(...pod, restarts), { timeout: 60_000 }).not.toBe("0")
+    await kubectl("wait", "pod", "-n", "foo", "-l", "app=httpbin", "--for=condition=Ready", "--timeout=60s")
+    expect(await status(`${HTTPBIN}/get`)).toBe(0)
+    await kubectl("scale", "deploy/merlond", ...NS, "--replicas=2")
+    await ready("deploy", "merlond", "merlon-system")
+    await relax()
+  })
+
+  it.skipIf(inject("kubelet") === 0)("of the kubelet: policies are enforced all the same", async () => {
+    process.kill(inject("kubelet"), "SIGSTOP")
+    try {
+      // Requests cannot be made by `kubectl exec` now, so that the status is the witness.
+      await apply(sample("policies/peer-strict.yaml"))
+      await kubectl("wait", "pa/default", "-n", "foo", "--for=condition=Enforced", "--timeout=90s")
+    } finally {
+      process.kill(inject("kubelet"), "SIGCONT")
+    }
+    await eventually(`${HTTPBIN}/get`, 0)
+    await relax()
+  })
+
+  it("none, when the control plane rolls: no request fails, and Pods start all the while", async () => {
+    await apply(namespace("busy", { "merlon-injection": "enabled" }))
+    let made = 0
+    await underLoad(async () => {
+      await kubectl("rollout", "restart", "deploy/merlond", ...NS)
+      const rolled = ready("deploy", "merlond", "merlon-system").then(() => true)
+      for (let isOver = false; !isOver && made < 40; made++) {
+        const name = `pod-${made}`
+        await apply({
+          apiVersion: "v1",
+          kind: "Pod",
+          metadata: { name, namespace: "busy" },
+          // Nothing is to be run, only to be admitted.
+          spec: { schedulerName: "nobody", containers: [answering()] },
+        })
+        isOver = await Promise.race([rolled, new Promise<boolean>(resolve => setTimeout(() => resolve(false), 100))])
+      }
+      await rolled
+    }, 500)
+    const injected = await kubectl(
+      "get",
+      "pods",
+      "-n",
+      "busy",
+      "-o",
+      "jsonpath={.items[*].metadata.annotations.merlon\\.dev/proxy}",
+    )
+    expect(injected.split(" ")).toHaveLength(made)
+    await kubectl("delete", "namespace", "busy", "--wait=false")
+  })
+})
