@@ -3,42 +3,34 @@
 // Nobody gets more than they were given: writes that create, roles and bindings that grant, subresources that reach
 // beyond their part, identities that a client claims, and webhooks that move objects.
 
-import { mkdtemp, rm, stat } from "node:fs/promises"
+import { stat } from "node:fs/promises"
 import type { IncomingMessage } from "node:http"
 import { createServer, request, type Server } from "node:https"
 import type { AddressInfo } from "node:net"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { loadPapers, type Papers } from "./auth/pki.js"
-import { type Cluster, startCluster } from "./cluster.js"
-import { type Answer, OracleClient } from "./testing/oracle/client.js"
+import type { Papers } from "./auth/pki.js"
+import type { Cluster } from "./cluster.js"
+import type { Answer, OracleClient } from "./testing/oracle/client.js"
+import { type Method, message, startTestServer, type TestServer } from "./testing/server.js"
 import { asArray, asObject, asString, dig, type Json, type JsonObject } from "./value.js"
 import { parseJson, stringify } from "./wire/json.js"
 
 const RBAC = "/apis/rbac.authorization.k8s.io/v1"
 const core = "/api/v1/namespaces/default"
 
-let folder: string
+let server: TestServer
 let cluster: Cluster
 let papers: Papers
 let client: OracleClient
 let hook: Server
 let respond: (request: JsonObject) => JsonObject = () => ({ allowed: true })
 let now = 0
-
-type Method = Parameters<OracleClient["send"]>[0]["method"]
+const admin: TestServer["admin"] = (...request) => server.admin(...request)
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "privilege-"))
-  cluster = await startCluster({ dataDir: folder, port: 0, clock: () => Date.now() + now })
-  papers = await loadPapers(join(folder, "pki"), [], Date.now())
-  client = new OracleClient({
-    url: cluster.url,
-    ca: papers.caCertificate,
-    cert: papers.adminCertificate,
-    key: papers.adminKey,
-  })
+  server = await startTestServer({ clock: () => Date.now() + now })
+  ;({ cluster, papers, client } = server)
   hook = createServer({ cert: papers.serverCertificate, key: papers.serverKey }, (incoming, response) => {
     const chunks: Buffer[] = []
     incoming.on("data", (chunk: Buffer) => chunks.push(chunk))
@@ -57,21 +49,10 @@ beforeAll(async () => {
 })
 
 afterAll(async () => {
-  client.close()
   hook.closeAllConnections()
   hook.close()
-  await cluster.close()
-  await rm(folder, { recursive: true, force: true })
+  await server.close()
 })
-
-async function admin(method: Method, path: string, body?: Json, type?: string): Promise<Answer> {
-  return client.send({
-    method,
-    path,
-    ...(body === undefined ? {} : { body }),
-    ...(type === undefined ? {} : { headers: { "Content-Type": type } }),
-  })
-}
 
 async function as(name: string, method: Method, path: string, body: Json, type?: string): Promise<Answer> {
   return client.send({
@@ -95,8 +76,6 @@ async function grant(name: string, verbs: string[], resources: string[], apiGrou
   }
   expect((await admin("POST", `${RBAC}/clusterrolebindings`, binding)).status).toBe(201)
 }
-
-const message = (answer: Answer): string => asString(dig(answer.body, "message"))
 
 describe("writes that create", () => {
   it.each([
@@ -397,6 +376,6 @@ describe("namespaces", () => {
 
 describe("files", () => {
   it.each(["store", "pki"])("keeps %s to its owner", async name => {
-    expect((await stat(join(folder, name))).mode & 0o077).toBe(0)
+    expect((await stat(join(server.folder, "cluster", name))).mode & 0o077).toBe(0)
   })
 })

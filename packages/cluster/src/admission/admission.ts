@@ -3,13 +3,12 @@
 // Everything that may change or refuse a write between decoding and storing: what the server itself adds, mutating
 // webhooks in order, then RBAC escalation, policies and validating webhooks. One pass, no network unless configured.
 
-import { randomUUID } from "node:crypto"
 import { checkEscalation } from "../auth/escalation.js"
 import { notAllowed, type Rbac } from "../auth/rbac.js"
 import { ApiError, forbiddenError, internalError } from "../meta/status.js"
 import { JsonPatchError, jsonPatch } from "../patch/json-patch.js"
 import type { Catalog } from "../registry/catalog.js"
-import { type AdmissionRequest, type RequestContext, userInfo } from "../registry/context.js"
+import type { AdmissionRequest, RequestContext } from "../registry/context.js"
 import { groupResource, isNamespace, type Kind, keyOf, prefixOf } from "../registry/kind.js"
 import type { Admission } from "../registry/registry.js"
 import { isCondition } from "../schema/crd.js"
@@ -19,6 +18,7 @@ import { builtinMutation } from "./builtin-mutation.js"
 import { callWebhook, type Target, UndecodablePatch, type Verdict, WebhookFailure } from "./client.js"
 import { type AdmissionCall, matchesConditions, matchesRules, matchesSelectors } from "./match.js"
 import { checkPolicies } from "./policies.js"
+import { reviewRequest } from "./review.js"
 
 const GROUP = "admissionregistration.k8s.io"
 
@@ -218,29 +218,4 @@ export class AdmissionChain implements Admission {
 /** Fail closed: a webhook chooses among refusals, never a status that HTTP cannot carry. */
 function isErrorCode(code: Json | undefined): code is number {
   return typeof code === "number" && Number.isInteger(code) && code >= 400 && code < 600
-}
-
-/** The `request` of an AdmissionReview. */
-export function reviewRequest({ kind, request, context }: AdmissionCall): JsonObject {
-  const { group, version, plural } = kind.info
-  const gvk = { group, version, kind: kind.info.kind }
-  const gvr = { group, version, resource: plural }
-  const name = asString(dig(request.object ?? request.oldObject ?? {}, "metadata", "name")) || context.name
-  const out: JsonObject = { uid: randomUUID(), kind: gvk, resource: gvr }
-  if (context.subresource !== "") out.subResource = context.subresource
-  out.requestKind = gvk
-  out.requestResource = gvr
-  if (context.subresource !== "") out.requestSubResource = context.subresource
-  if (name !== "") out.name = name
-  if (context.namespace !== "" && kind.info.namespaced) out.namespace = context.namespace
-  else if (isNamespace(kind)) out.namespace = name
-  return {
-    ...out,
-    operation: request.operation,
-    userInfo: userInfo(context.user),
-    object: request.object,
-    oldObject: request.oldObject,
-    dryRun: context.dryRun,
-    options: request.options,
-  }
 }

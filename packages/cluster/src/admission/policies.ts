@@ -9,7 +9,6 @@ import { groupResource, prefixOf } from "../registry/kind.js"
 import { type CelBinding, compileCel } from "../schema/cel/environment.js"
 import type { Store } from "../store/store.js"
 import { asArray, asObject, asString, asStrings, dig, isObject, type JsonObject } from "../value.js"
-import { reviewRequest } from "./admission.js"
 import {
   type AdmissionCall,
   CONDITION_VARIABLES,
@@ -18,6 +17,7 @@ import {
   matchesRules,
   matchesSelectors,
 } from "./match.js"
+import { reviewRequest } from "./review.js"
 
 const GROUP = "admissionregistration.k8s.io"
 
