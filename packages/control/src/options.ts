@@ -20,6 +20,8 @@ export interface ControlPlaneOptions {
   readonly hasCluster: boolean
   readonly listen: {
     readonly host: string
+    /** Where proxies are heard, if that is another address. */
+    readonly meshHost?: string | undefined
     /** 0 for any, as with the other two. */
     readonly meshPort: number
     readonly webhookPort: number

@@ -7,6 +7,7 @@ export type { Configuration, Revocations, TlsMaterial } from "./config/configura
 export { readConfigurationFile } from "./config/file.js"
 export { Gate, type GateOptions } from "./enforcement/gate.js"
 export { DEFAULT_LIMITS, type LimitName, type Limits } from "./limits.js"
+export { keepPapers } from "./mesh/kept-state.js"
 export { MeshSource, type MeshSourceOptions } from "./mesh/mesh-source.js"
 export type { AccessLogFormat } from "./observe/access-log.js"
 export type { DataPath } from "./process/data-path.js"

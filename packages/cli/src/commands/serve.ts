@@ -56,6 +56,7 @@ export function serveCommand(): Command {
       .addOption(option("--api-port <n>", "of our own cluster, 0 for any", "API_PORT").argParser(port).default(7443))
       // Listening.
       .addOption(option("--listen <host>", "address to listen on (default: 127.0.0.1; in a pod 0.0.0.0)", "LISTEN"))
+      .addOption(option("--mesh-listen <host>", "where proxies are heard (default: as --listen)", "MESH_LISTEN"))
       .addOption(option("--mesh-port <n>", "proxies: xDS and signing", "MESH_PORT").argParser(port).default(15_012))
       .addOption(option("--webhook-port <n>", "admission", "WEBHOOK_PORT").argParser(port).default(15_017))
       .addOption(option("--health-port <n>", "health and metrics", "HEALTH_PORT").argParser(port).default(15_014))

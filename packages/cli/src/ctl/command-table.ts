@@ -74,6 +74,14 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: "declare workloads that no orchestrator runs",
     load: async () => (await import("./commands/workload.js")).workloadCommand(),
   },
+  invite: {
+    summary: "let another machine join as one workload",
+    load: async () => (await import("./commands/invite.js")).inviteCommand(),
+  },
+  join: {
+    summary: "take an invitation on the machine it is for",
+    load: async () => (await import("./commands/join.js")).joinCommand(),
+  },
   jwt: {
     summary: "keys, tokens and key sets for trying things out",
     load: async () => (await import("./commands/jwt.js")).jwtCommand(),

@@ -13,6 +13,8 @@ export interface LayoutWishes {
   readonly samples: boolean
   readonly apiPort?: number
   readonly meshPort?: number
+  /** Where proxies are heard; the loopback address where absent. */
+  readonly meshListen?: string
   readonly webhookPort?: number
   readonly healthPort?: number
   readonly block?: number

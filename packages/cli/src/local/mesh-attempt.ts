@@ -124,7 +124,9 @@ export class MeshAttempt {
     this.#changed()
 
     progress({ kind: "begin", text: "starting the control plane" })
-    this.#launch([controlPlanePlan({ data, mesh, domain, programs, ports: layout.ports })])
+    this.#launch([
+      controlPlanePlan({ data, mesh, domain, programs, ports: layout.ports, meshListen: this.#options.meshListen }),
+    ])
     await this.#controlPlaneReady(layout)
     writePrivateFile(data, "kubeconfig", readFileSync(join(data, "cluster", "kubeconfig"), "utf8"))
     progress({ kind: "done", text: `control plane ready, API at https://${LOOPBACK}:${layout.ports.api}` })

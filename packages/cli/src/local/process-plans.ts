@@ -23,9 +23,10 @@ interface ControlPlaneParts {
   readonly domain: string
   readonly programs: Programs
   readonly ports: ControlPlanePorts
+  readonly meshListen?: string | undefined
 }
 
-export function controlPlanePlan({ data, mesh, domain, programs, ports }: ControlPlaneParts): ProcessPlan {
+export function controlPlanePlan({ data, mesh, domain, programs, ports, meshListen }: ControlPlaneParts): ProcessPlan {
   return {
     name: CONTROL_PLANE,
     launch: programs.merlond([
@@ -34,6 +35,7 @@ export function controlPlanePlan({ data, mesh, domain, programs, ports }: Contro
       // Everything is on this machine, the issuers of samples and of people's own trials too.
       "--allow-loopback-issuers",
       ...["--data", data, "--mesh", mesh, "--domain", domain],
+      ...(meshListen === undefined ? [] : ["--mesh-listen", meshListen]),
       ...["--api-port", String(ports.api), "--mesh-port", String(ports.mesh)],
       ...["--webhook-port", String(ports.webhook), "--health-port", String(ports.health)],
     ]),

@@ -9,7 +9,7 @@ export interface UpWishes extends LayoutWishes {
 }
 
 export function upArguments(wishes: UpWishes, data: string): readonly string[] {
-  const { mesh, domain, samples, apiPort, meshPort, webhookPort, healthPort, block, wayIn } = wishes
+  const { mesh, domain, samples, apiPort, meshPort, meshListen, webhookPort, healthPort, block, wayIn } = wishes
   const numbers = {
     "--api-port": apiPort,
     "--mesh-port": meshPort,
@@ -20,6 +20,7 @@ export function upArguments(wishes: UpWishes, data: string): readonly string[] {
   return [
     ...["--data", data, "--mesh", mesh, "--domain", domain],
     ...(samples ? [] : ["--no-samples"]),
+    ...(meshListen === undefined ? [] : ["--mesh-listen", meshListen]),
     ...Object.entries(numbers).flatMap(([flag, value]) => (value === undefined ? [] : [flag, String(value)])),
     ...[...wayIn].flatMap(([service, port]) => ["--way-in", `${service}=${port}`]),
   ]

@@ -35,6 +35,7 @@ export interface ServeFlags {
   readonly data: string
   readonly apiPort: number
   readonly listen?: string
+  readonly meshListen?: string
   readonly meshPort: number
   readonly webhookPort: number
   readonly healthPort: number
@@ -186,7 +187,13 @@ function optionsOf(
     clusterDomain: flags.clusterDomain,
     replica: flags.replica ?? `${hostname()}-${process.pid}`,
     hasCluster,
-    listen: { host, meshPort: flags.meshPort, webhookPort: flags.webhookPort, healthPort: flags.healthPort },
+    listen: {
+      host,
+      meshHost: flags.meshListen,
+      meshPort: flags.meshPort,
+      webhookPort: flags.webhookPort,
+      healthPort: flags.healthPort,
+    },
     servingNames: [
       ...new Set([
         service,

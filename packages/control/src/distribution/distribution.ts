@@ -70,7 +70,7 @@ export class Distribution implements ResourceSource {
 
   /** Whether the caller may have another certificate. */
   refuseCertificate(caller: Caller): Refusal | undefined {
-    return this.#gatekeeper.refuseMember(caller) ?? this.#gatekeeper.refuseRenewal(caller)
+    return this.#gatekeeper.refuseIdentity(caller) ?? this.#gatekeeper.refuseRenewal(caller)
   }
 
   /** Whether what the caller says is said for the proxy of that node. */

@@ -23,8 +23,16 @@ export class Gatekeeper {
     this.#options = options
   }
 
-  /** Whether the caller is a member of the mesh at all, today. */
+  /** Whether the caller is a member of the mesh at all, today. Who is invited is none yet. */
   refuseMember(caller: Caller): Refusal | undefined {
+    if (caller.invitation !== undefined) {
+      return denied("an invitation is good for a certificate alone; `merlonctl join` takes it")
+    }
+    return this.refuseIdentity(caller)
+  }
+
+  /** Whether the caller's identity is one that may have a certificate. */
+  refuseIdentity(caller: Caller): Refusal | undefined {
     const { mesh, trust } = this.#options
     const { trustDomain, namespace, serviceAccount } = caller
     if (trustDomain !== mesh.trustDomain) {

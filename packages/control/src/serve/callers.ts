@@ -6,6 +6,7 @@ import type { Caller, PeerCertificate } from "@merlon/xds"
 import type { KubernetesClient } from "../kubernetes/client.js"
 import { type KubernetesObject, TOKEN_REVIEWS } from "../kubernetes/resource-type.js"
 import { listOf, objectOf, textOf } from "../registry/foreign.js"
+import { invitationAudience, invitationDigest } from "./invitations.js"
 
 const USER = /^system:serviceaccount:([^:]+):([^:]+)$/
 const POD_NAME = "authentication.kubernetes.io/pod-name"
@@ -20,16 +21,25 @@ export async function callerOfToken(
     apiVersion: "authentication.k8s.io/v1",
     kind: "TokenReview",
     metadata: { name: "" },
-    spec: { token, audiences: [names.tokenAudience] },
+    spec: { token, audiences: [names.tokenAudience, invitationAudience(names)] },
   })
   const { authenticated, user, audiences } = objectOf(review.status)
   // Fail closed: a server that knows no audiences says none, and then the token may have been made for anybody.
-  if (authenticated !== true || !listOf(audiences).includes(names.tokenAudience)) return undefined
+  const accepted = listOf(audiences)
+  const isInvitation = !accepted.includes(names.tokenAudience) && accepted.includes(invitationAudience(names))
+  if (authenticated !== true || (!isInvitation && !accepted.includes(names.tokenAudience))) return undefined
   const { username, extra } = objectOf(user)
   const [, namespace, serviceAccount] = USER.exec(textOf(username) ?? "") ?? []
   if (namespace === undefined || serviceAccount === undefined) return undefined
   const pod = textOf(listOf(objectOf(extra)[POD_NAME])[0])
-  return { trustDomain, namespace, serviceAccount, proof: "token", ...(pod === undefined ? {} : { pod }) }
+  return {
+    trustDomain,
+    namespace,
+    serviceAccount,
+    proof: "token",
+    ...(pod === undefined ? {} : { pod }),
+    ...(isInvitation ? { invitation: invitationDigest(token) } : {}),
+  }
 }
 
 export function callerOfCertificate({ id, serial }: PeerCertificate): Caller | undefined {

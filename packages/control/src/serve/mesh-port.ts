@@ -20,6 +20,7 @@ import type { ControlTracer } from "../observe/tracer.js"
 import { traced } from "../observe/traces.js"
 import type { ControlPlaneOptions } from "../options.js"
 import { callerOfCertificate, callerOfToken } from "./callers.js"
+import { Invitations } from "./invitations.js"
 
 export interface MeshPortParts {
   readonly options: ControlPlaneOptions
@@ -44,8 +45,9 @@ const PUSH_TYPES: ReadonlyMap<string, PushType> = new Map([
 export function meshServerOptions(parts: MeshPortParts): MeshServerOptions {
   const { options, authority, serving, distribution, proxies, keySets, metrics, tracer } = parts
   const { client, mesh, listen, logger } = options
+  const invitations = new Invitations(client, mesh.names)
   return {
-    host: listen.host,
+    host: listen.meshHost ?? listen.host,
     port: listen.meshPort,
     papers: () => ({ ...serving.current, clientTrustBundle: authority.current.bundle }),
     verifyToken: token => callerOfToken(client, mesh, token),
@@ -54,7 +56,7 @@ export function meshServerOptions(parts: MeshPortParts): MeshServerOptions {
     refuse: caller => distribution.refuse(caller),
     sign: (caller, request, ttlSeconds, nodeId) =>
       traced(tracer, "sign certificate", { node: nodeId }, async () => {
-        const refusal = distribution.refuseCertificate(caller)
+        const refusal = distribution.refuseCertificate(caller) ?? (await invitations.take(caller))
         if (refusal !== undefined) return refusal
         const result = await authority.sign(caller, request, ttlSeconds)
         if (!result.ok) return { code: result.code, message: result.message }

@@ -12,6 +12,8 @@ export interface Caller {
   readonly pod?: string
   /** Of the certificate, upper-case hex. */
   readonly serial?: string
+  /** The token is an invitation: what it is known by. */
+  readonly invitation?: string
 }
 
 /** What a client says of itself; nothing here is proven. */

@@ -49,3 +49,8 @@ export function keptState(folder: string): KeptState | undefined {
   const held = HeldResources.none.with({ revision, resources: read, removed: [] })
   return { held, since: typeof since === "number" ? since : 0, papers: papers ?? undefined }
 }
+
+/** A key and a certificate before anything has come to enforce, for whoever joins without a token of its own. */
+export function keepPapers(folder: string, papers: WorkloadPapers): void {
+  keepState(folder, { held: HeldResources.none, since: 0, papers })
+}

@@ -35,6 +35,7 @@ export interface UpFlags extends DataFlags {
   readonly detach: boolean
   readonly apiPort?: number
   readonly meshPort?: number
+  readonly meshListen?: string
   readonly webhookPort?: number
   readonly healthPort?: number
   readonly block?: number
@@ -57,6 +58,9 @@ export function upCommand(): Command {
     ),
   )
     .addOption(new Option("--api-port <n>", "of the Kubernetes API (default: 7443 or the next)").argParser(port))
+    .addOption(
+      new Option("--mesh-listen <ip>", "where proxies of other machines are heard, as 0.0.0.0 (default: 127.0.0.1)"),
+    )
     .addOption(new Option("--mesh-port <n>", "for the proxies (default: 15012 or the next)").argParser(port))
     .addOption(new Option("--webhook-port <n>", "of admission (default: 15017 or the next)").argParser(port))
     .addOption(new Option("--health-port <n>", "of health and metrics (default: 15014 or the next)").argParser(port))

@@ -106,14 +106,15 @@ export interface BoundToken {
 export async function boundToken(
   session: Session,
   { metadata: { name, uid } }: AnyObject,
-  { namespace, serviceAccount }: Declaration,
+  { namespace, serviceAccount }: Pick<Declaration, "namespace" | "serviceAccount">,
   seconds: number,
+  audience = session.names.tokenAudience,
 ): Promise<BoundToken> {
   const body = {
     apiVersion: "authentication.k8s.io/v1",
     kind: "TokenRequest",
     spec: {
-      audiences: [session.names.tokenAudience],
+      audiences: [audience],
       expirationSeconds: seconds,
       boundObjectRef: { apiVersion: "v1", kind: "Pod", name, uid },
     },

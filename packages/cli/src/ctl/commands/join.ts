@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// `merlonctl join`: takes an invitation on the machine it is for. The key is made here and never leaves; the invitation is
+// used up for its first certificate, which proves every one after.
+
+import { isIP } from "node:net"
+import { join as joinPath } from "node:path"
+import { makeSigningRequest } from "@merlon/identity"
+import { meshNames } from "@merlon/policy"
+import { MeshClient, writePrivateFile } from "@merlon/xds"
+import { keepPapers } from "@merlon/xserver"
+import { Command, InvalidArgumentError } from "commander"
+import { shellWord } from "../../local/shell-word.js"
+import { CommandError } from "../exit.js"
+import { standardInput } from "../read-text.js"
+import { print, tell } from "../terminal.js"
+import { bootstrapText, prepareFolder } from "../workload/bootstrap-files.js"
+import { fingerprints, readInvitation } from "../workload/invitation.js"
+
+interface JoinFlags {
+  readonly out?: string
+  readonly address?: string
+  readonly listen?: string
+  readonly application?: string
+}
+
+export function joinCommand(): Command {
+  return new Command("join")
+    .description("take an invitation: makes a key here, gets its certificate, and writes what a proxy starts from")
+    .argument("<invitation>", "what `merlonctl invite` printed; `-` reads it from standard input")
+    .option("--out <folder>", "where the files go (default: ./NAME)")
+    .option("--address <ip>", "where others reach the workload (default: where its proxy calls from)", ip)
+    .option("--listen <ip>", "where its proxy listens (default: 0.0.0.0)", ip)
+    .option("--application <ip>", "where the application answers (default: 127.0.0.1)", ip)
+    .addHelpText("after", EXAMPLES)
+    .action((invitation: string, flags: JoinFlags) => join(invitation, flags))
+}
+
+const EXAMPLES = `
+Examples:
+  merlonctl join INVITATION --out /etc/merlon/workloads/web-1
+  merlond xserver --bootstrap /etc/merlon/workloads/web-1/bootstrap.yaml
+
+To leave, stop the proxy and remove the folder; \`merlonctl workload remove NAME\` on a machine of the mesh forgets it.`
+
+async function join(word: string, flags: JoinFlags): Promise<void> {
+  const invitation = readInvitation(word === "-" ? await standardInput() : word)
+  const { namespace, name, serviceAccount, controlPlane, trustBundle, token, serverName } = invitation
+  const roots = fingerprints(trustBundle)
+  const names = meshNames(invitation)
+  const folder = flags.out ?? name
+  prepareFolder(folder)
+  const client = new MeshClient({
+    address: controlPlane,
+    serverName: serverName ?? `${names.mesh}d.${names.rootNamespace}.svc`,
+    trustBundle: () => trustBundle,
+    proof: () => ({ token }),
+    node: { id: `${namespace}/${name}`, metadata: () => ({}) },
+    subscriptions: [],
+  })
+  const { privateKey, request } = makeSigningRequest()
+  try {
+    const { certificateChain } = await client.signCertificate(request)
+    // Before anything else is written: the invitation is used up by now.
+    keepPapers(joinPath(folder, "state"), { certificateChain, privateKey })
+  } catch (error) {
+    throw new CommandError(
+      `${controlPlane} does not let us in: ${error instanceof Error ? error.message : String(error)}`,
+    )
+  } finally {
+    client.close()
+  }
+  writePrivateFile(folder, "root.pem", trustBundle)
+  const place = { controlPlane, ...(serverName === undefined ? {} : { serverName }), ...flags }
+  const declaration = { name, namespace, serviceAccount, labels: {}, ports: [] }
+  writePrivateFile(folder, "bootstrap.yaml", bootstrapText(declaration, place, names))
+  print(`joined ${names.mesh} as ${name} in ${namespace}`)
+  for (const root of roots) tell(`the root's fingerprint is ${root}`)
+  tell(`next: \`merlond xserver --bootstrap ${shellWord(joinPath(folder, "bootstrap.yaml"))}\``)
+}
+
+function ip(text: string): string {
+  if (isIP(text) === 0) throw new InvalidArgumentError("must be an address, as 10.0.0.7")
+  return text
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect, it } from "vitest"
+import { fingerprints, type Invitation, readInvitation, writeInvitation } from "./invitation.js"
+
+const invitation: Invitation = {
+  mesh: "merlon",
+  domain: "merlon.dev",
+  controlPlane: "10.0.0.1:15012",
+  namespace: "foo",
+  name: "web-1",
+  serviceAccount: "web",
+  trustBundle: "-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n",
+  token: "secret",
+}
+
+it("is one word that says everything", () => {
+  const word = writeInvitation(invitation)
+  expect(word).toMatch(/^merlon-invitation\.[\w-]+$/)
+  expect(readInvitation(`  ${word}\n`)).toEqual(invitation)
+})
+
+it.each([
+  ["", "is no invitation"],
+  ["merlon-invitation.%%%", "is not whole"],
+  [writeInvitation(invitation).slice(0, 60), "is not whole"],
+  [writeInvitation({ ...invitation, token: "" }), "has no `token`"],
+  [`merlon-invitation.${Buffer.from("[]").toString("base64url")}`, "has no `mesh`"],
+])("is refused where it is none: `%s`", (word, message) => {
+  expect(() => readInvitation(word)).toThrow(message)
+})
+
+it("holds certificates that can be read, or none is believed", () => {
+  expect(() => fingerprints(invitation.trustBundle)).toThrow("no certificate that can be read")
+})

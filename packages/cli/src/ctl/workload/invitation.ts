@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// An invitation as one word that a person carries to another machine: where the control plane is, by which root it is
+// believed, as whom to come, and the token that lets in once. Whoever has the word is let in, so it is short-lived.
+
+import { X509Certificate } from "node:crypto"
+import { CommandError } from "../exit.js"
+import { fieldsOf, textOf } from "../foreign.js"
+
+export interface Invitation {
+  readonly mesh: string
+  readonly domain: string
+  readonly controlPlane: string
+  readonly serverName?: string
+  readonly namespace: string
+  readonly name: string
+  readonly serviceAccount: string
+  /** PEM: the roots of the mesh. No other control plane is spoken to. */
+  readonly trustBundle: string
+  readonly token: string
+}
+
+const PREFIX = "merlon-invitation."
+const MAX_LENGTH = 65_536
+
+export function writeInvitation(invitation: Invitation): string {
+  return `${PREFIX}${Buffer.from(JSON.stringify(invitation)).toString("base64url")}`
+}
+
+export function readInvitation(text: string): Invitation {
+  const word = text.trim()
+  if (!word.startsWith(PREFIX) || word.length > MAX_LENGTH) {
+    throw new CommandError("that is no invitation; `merlonctl invite` on a machine of the mesh prints one, in one line")
+  }
+  let value: unknown
+  try {
+    value = JSON.parse(Buffer.from(word.slice(PREFIX.length), "base64url").toString("utf8"))
+  } catch {
+    throw new CommandError("the invitation is not whole; copy all of its line")
+  }
+  const fields = fieldsOf(value)
+  const text_ = (name: keyof Invitation): string => {
+    const found = textOf(fields[name])
+    if (found === undefined || found === "")
+      throw new CommandError(`the invitation has no \`${name}\`; ask for another one`)
+    return found
+  }
+  const serverName = textOf(fields.serverName)
+  return {
+    mesh: text_("mesh"),
+    domain: text_("domain"),
+    controlPlane: text_("controlPlane"),
+    ...(serverName === undefined ? {} : { serverName }),
+    namespace: text_("namespace"),
+    name: text_("name"),
+    serviceAccount: text_("serviceAccount"),
+    trustBundle: text_("trustBundle"),
+    token: text_("token"),
+  }
+}
+
+/** For two people to compare: SHA-256 of each root. */
+export function fingerprints(trustBundle: string): readonly string[] {
+  const certificates = trustBundle.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
+  try {
+    return certificates.map(pem => new X509Certificate(pem).fingerprint256)
+  } catch {
+    throw new CommandError("the invitation holds no certificate that can be read; ask for another one")
+  }
+}

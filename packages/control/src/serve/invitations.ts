@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tokens that let a machine in once. They are made for an audience of their own, good for one certificate and for nothing
+// else. INVARIANT: of all replicas and all calls, one alone gets it: taking it is the creation of an object by its name.
+
+import { createHash } from "node:crypto"
+import type { MeshNames } from "@merlon/policy"
+import type { Caller, Refusal } from "@merlon/xds"
+import { ApiError, type KubernetesClient } from "../kubernetes/client.js"
+import { CONFIG_MAPS, type KubernetesObject } from "../kubernetes/resource-type.js"
+
+/** Longer than any invitation is good. */
+const REMEMBERED_MS = 48 * 3_600_000
+
+export function invitationAudience({ tokenAudience }: MeshNames): string {
+  return `${tokenAudience}-invitation`
+}
+
+/** What of a token is kept: enough to know it again, nothing that could be used. */
+export function invitationDigest(token: string): string {
+  return createHash("sha256").update(token).digest("hex").slice(0, 40)
+}
+
+export class Invitations {
+  readonly #client: KubernetesClient
+  readonly #names: MeshNames
+  readonly #now: () => number
+
+  constructor(client: KubernetesClient, names: MeshNames, now: () => number = Date.now) {
+    this.#client = client
+    this.#names = names
+    this.#now = now
+  }
+
+  /** Before a certificate is signed. Undefined where it may be, and then never again by the same token. */
+  async take({ invitation, namespace, pod }: Caller): Promise<Refusal | undefined> {
+    if (invitation === undefined) return undefined
+    // Fail closed: whom it invites must be settled by whoever made it.
+    if (pod === undefined) return { code: "PERMISSION_DENIED", message: "the invitation names no workload" }
+    const { mesh, domain, rootNamespace } = this.#names
+    const object: KubernetesObject = {
+      apiVersion: "v1",
+      kind: "ConfigMap",
+      metadata: {
+        name: `${mesh}-invitation-${invitation}`,
+        namespace: rootNamespace,
+        labels: { [`${domain}/invitation`]: "used" },
+      },
+      data: { workload: `${namespace}/${pod}` },
+    }
+    try {
+      await this.#client.create(CONFIG_MAPS, object)
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 409) throw error
+      return {
+        code: "PERMISSION_DENIED",
+        message: "this invitation has been used; ask for another: `merlonctl invite`",
+      }
+    }
+    // Whoever waits for a certificate does not wait for this.
+    void this.#forgetOld().catch(() => undefined)
+    return undefined
+  }
+
+  async #forgetOld(): Promise<void> {
+    const { domain, rootNamespace: namespace } = this.#names
+    const { items } = await this.#client.list(CONFIG_MAPS, { namespace, labelSelector: `${domain}/invitation=used` })
+    for (const { metadata } of items) {
+      const made = Date.parse(metadata.creationTimestamp ?? "")
+      if (this.#now() - made > REMEMBERED_MS) await this.#client.delete(CONFIG_MAPS, metadata.name, namespace)
+    }
+  }
+}
