@@ -87,19 +87,21 @@ export function xserverCommand(): Command {
           .map(([name, value]) => `  ${name.padEnd(22)} ${value}`)
           .join("\n")}`,
     )
-    .action((flags: Flags) => run(flags))
+    .action((flags: Flags, command: Command) => run(flags, command))
 }
 
-async function run(flags: Flags): Promise<void> {
+async function run(flags: Flags, command: Command): Promise<void> {
   keepYoungGenerationSmall()
   const logger = pino({ level: flags.logLevel, base: null }, pino.destination({ dest: 2, sync: true }))
   const entry = { exec: process.argv[1] ?? "", args: [] }
-  const { source, probe } = sourceOf(flags, logger)
+  const { source, probe, admin, health } = sourceOf(flags, logger)
+  // What is typed wins over what the bootstrap says, and that over what is usual.
+  const isTyped = (name: string): boolean => command.getOptionValueSource(name) !== "default"
   const xserver = new Xserver({
     source,
     probe,
-    admin: flags.admin,
-    health: flags.health,
+    admin: isTyped("admin") || admin === undefined ? flags.admin : loopback(admin),
+    health: isTyped("health") || health === undefined ? flags.health : address(health),
     logger,
     makeDataPath(mesh) {
       const options = { mesh, limits: flags.limit, accessLog: flags.accessLog }
@@ -121,12 +123,14 @@ async function run(flags: Flags): Promise<void> {
 
 interface Sources {
   readonly source: ConfigurationSource
-  readonly probe: XserverOptions["probe"]
+  readonly probe?: XserverOptions["probe"]
+  readonly admin?: string | undefined
+  readonly health?: string | undefined
 }
 
 function sourceOf(flags: Flags, logger: Logger): Sources {
   const { configFile, bootstrap, state } = flags
-  if (configFile !== undefined) return { source: new FileSource({ path: configFile, state, logger }), probe: undefined }
+  if (configFile !== undefined) return { source: new FileSource({ path: configFile, state, logger }) }
   if (bootstrap === undefined) {
     throw new Error("tell me what to enforce: `--bootstrap FILE` to join a mesh, or `--config-file FILE` to run alone")
   }
@@ -134,6 +138,8 @@ function sourceOf(flags: Flags, logger: Logger): Sources {
   return {
     source: new MeshSource({ bootstrap: { ...read, state: state ?? read.state }, logger }),
     probe: read.probe && { question: read.probe, host: read.application },
+    admin: read.admin,
+    health: read.health,
   }
 }
 

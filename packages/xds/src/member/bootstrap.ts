@@ -23,6 +23,9 @@ export interface Bootstrap {
   readonly listen: string
   /** Where the application answers. */
   readonly application: string
+  /** HOST:PORT of what operators ask, and of what the platform does, where these are not the usual ones. */
+  readonly admin?: string | undefined
+  readonly health?: string | undefined
   /** How the application is asked whether it is ready; where absent, it is as ready as its proxy. */
   readonly probe?: ApplicationProbe | undefined
   /** Folder for the last good state. */
@@ -69,6 +72,8 @@ export function readBootstrap(path: string, environment: Environment): Bootstrap
     listen: root.text("listen", "0.0.0.0"),
     application: root.text("application", "127.0.0.1"),
     probe,
+    admin: optionalHostAndPort(root, "admin"),
+    health: optionalHostAndPort(root, "health"),
     state: state === undefined ? undefined : resolve(folder, state),
   }
   root.end()
@@ -117,6 +122,11 @@ function variable(name: string, environment: Environment): string {
   if (value === undefined)
     throw new ConfigurationError(`the environment has no \`${name}\`; set it, or write the value`)
   return value
+}
+
+function optionalHostAndPort(reader: Reader, name: string): string | undefined {
+  const text = reader.optionalText(name)
+  return text === undefined ? undefined : hostAndPort(text, name)
 }
 
 function hostAndPort(text: string, path: string): string {

@@ -27,6 +27,7 @@ import {
   PODS,
   rootCertificate,
 } from "../workload/enrol.js"
+import { ownPlace } from "../workload/own-address.js"
 import { declaredPort, labels } from "../workload/parse-flags.js"
 
 export function workloadCommand(): Command {
@@ -102,7 +103,8 @@ async function add(session: Session, name: string, flags: AddFlags): Promise<voi
   if (await ensureServiceAccount(session, namespace, serviceAccount)) tell(`serviceaccount/${serviceAccount} created`)
   const { change, pod } = await ensurePod(session, declaration)
   const { token, expires } = await boundToken(session, pod, declaration, Math.floor(ttl / 1000))
-  const file = writeBootstrap(folder, bootstrapText(declaration, flags, session.names), token, trustBundle)
+  const place = ownPlace(flags, String(pod.metadata.uid ?? name))
+  const file = writeBootstrap(folder, bootstrapText(declaration, place, session.names), token, trustBundle)
   if (flags.output === "name") return print(`pod/${name}`)
   if (flags.output === "json" || flags.output === "yaml") {
     return print(formatObject(flags.output, { name, namespace, change, bootstrap: file, tokenExpires: expires }))

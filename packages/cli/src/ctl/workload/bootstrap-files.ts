@@ -17,6 +17,8 @@ export interface ProxyPlace {
   readonly address?: string
   readonly listen?: string
   readonly application?: string
+  readonly admin?: string
+  readonly health?: string
   /** As `merlond xserver` reads it. */
   readonly probe?: object
 }
@@ -24,7 +26,7 @@ export interface ProxyPlace {
 /** The fields are those that `merlond xserver --bootstrap` reads. */
 export function bootstrapText(
   { name, namespace, serviceAccount }: Declaration,
-  { controlPlane, serverName, address, listen, application, probe }: ProxyPlace,
+  { controlPlane, serverName, address, listen, application, admin, health, probe }: ProxyPlace,
   { mesh, domain }: MeshNames,
 ): string {
   return stringify({
@@ -36,6 +38,8 @@ export function bootstrapText(
     ...(address === undefined ? {} : { address }),
     ...(listen === undefined ? {} : { listen }),
     ...(application === undefined ? {} : { application }),
+    ...(admin === undefined ? {} : { admin }),
+    ...(health === undefined ? {} : { health }),
     ...(probe === undefined ? {} : { probe }),
     state: "state",
   })

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the proxy of a workload on this very machine listens: at a loopback address of its own, so that any number of
+// proxies run beside each other with the usual ports. It follows from the workload, so that nobody has to remember it.
+
+import { createHash } from "node:crypto"
+import type { ProxyPlace } from "./bootstrap-files.js"
+
+const ADMIN_PORT = 15_000
+const HEALTH_PORT = 15_021
+
+/** Blocks below belong to local meshes, the first one to everybody. */
+const FIRST_BLOCK = 64
+const BLOCKS = 128
+
+export function ownAddress(uid: string): string {
+  const [a = 0, b = 0, c = 0] = createHash("sha256").update(uid).digest()
+  return `127.${FIRST_BLOCK + (a % BLOCKS)}.${b}.${1 + (c % 254)}`
+}
+
+/** Only where the control plane is on this machine, the system has such addresses, and nobody has said otherwise. */
+export function ownPlace(place: ProxyPlace, uid: string, platform = process.platform): ProxyPlace {
+  const isHere = /^(localhost|127\.[\d.]+|\[?::1\]?):\d+$/.test(place.controlPlane)
+  if (!isHere || platform !== "linux" || place.address !== undefined || place.listen !== undefined) return place
+  const address = ownAddress(uid)
+  return { ...place, address, listen: address, admin: `${address}:${ADMIN_PORT}`, health: `${address}:${HEALTH_PORT}` }
+}
