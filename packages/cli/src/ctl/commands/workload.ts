@@ -9,6 +9,7 @@ import type { AnyObject } from "../catalog/resource.js"
 import { withSession } from "../connect.js"
 import { CommandError } from "../exit.js"
 import { type ClusterFlags, type OutputFormat, outputOption, withClusterFlags } from "../flags.js"
+import { textOf } from "../foreign.js"
 import { notFound } from "../lookup/not-found.js"
 import { Columns } from "../output/columns.js"
 import { formatObject, formatObjects, withoutManagedFields } from "../output/objects.js"
@@ -103,7 +104,7 @@ async function add(session: Session, name: string, flags: AddFlags): Promise<voi
   if (await ensureServiceAccount(session, namespace, serviceAccount)) tell(`serviceaccount/${serviceAccount} created`)
   const { change, pod } = await ensurePod(session, declaration)
   const { token, expires } = await boundToken(session, pod, declaration, Math.floor(ttl / 1000))
-  const place = ownPlace(flags, String(pod.metadata.uid ?? name))
+  const place = ownPlace(flags, textOf(pod.metadata.uid) ?? name)
   const file = writeBootstrap(folder, bootstrapText(declaration, place, session.names), token, trustBundle)
   if (flags.output === "name") return print(`pod/${name}`)
   if (flags.output === "json" || flags.output === "yaml") {
