@@ -84,6 +84,8 @@ export type { TokenRuleRef } from "./tokens/rule.js"
 export { accountOf, reasonOf, type StageAccount } from "./trial/account.js"
 export { type AllowingQuestion, type PolicyEdit, smallestChange } from "./trial/allowing.js"
 export { AskedError, type AskedRequest, type AskedToken } from "./trial/asked.js"
+export { readCurl } from "./trial/curl-line.js"
+export { readLogLine } from "./trial/log-line.js"
 export { ruleName } from "./trial/rule-name.js"
 export { type CaseResult, type RuleCoverage, runTests, type TestRun } from "./trial/run-tests.js"
 export {
@@ -94,4 +96,5 @@ export {
   type PolicyTestFile,
   readTests,
 } from "./trial/test-file.js"
+export { tokenHelp } from "./trial/token-help.js"
 export { type Answer, Trial } from "./trial/trial.js"

@@ -62,6 +62,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: "prove what a change of policies changes",
     load: async () => (await import("./commands/diff.js")).diffCommand(),
   },
+  explain: {
+    summary: "say why a request is allowed or refused",
+    load: async () => (await import("./commands/explain.js")).explainCommand(),
+  },
   test: {
     summary: "run the tests that stand beside policies",
     load: async () => (await import("./commands/test.js")).testCommand(),

@@ -56,12 +56,14 @@ function transport({ mode, attributes, stage }: Answer): string {
 
 function path({ attributes, stage }: Answer): string {
   if (stage === "path") return "the target has no canonical form, or is none"
-  const http = attributes?.http
-  return http === undefined ? "" : `${shown(http.method)} ${shown(http.path)} at ${shown(http.host ?? "no host")}`
+  if (attributes === undefined) return "has a canonical form"
+  const { http } = attributes
+  if (http === undefined) return "not asked of TCP connections"
+  return `${shown(http.method)} ${shown(http.path)} at ${shown(http.host ?? "no host")}`
 }
 
 function token({ authentication }: Answer): string {
-  if (authentication === undefined) return ""
+  if (authentication === undefined) return "not asked of TCP connections"
   const { by } = authentication
   const rule = by === undefined ? "" : ` (${by.policy.namespace}/${by.policy.name} jwtRules[${by.rule}])`
   if (authentication.outcome === "reject") return `${faultText(authentication.fault)}${rule}`
@@ -71,7 +73,7 @@ function token({ authentication }: Answer): string {
 }
 
 function audit({ trace }: Answer): string {
-  return trace?.audit === undefined ? "" : `marked by ${ruleName(trace.audit)}`
+  return trace?.audit === undefined ? "not marked" : `marked by ${ruleName(trace.audit)}`
 }
 
 function deny({ trace, stage }: Answer): string {

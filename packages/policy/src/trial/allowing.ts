@@ -8,6 +8,7 @@ import type { RuleRef } from "../authorization/rule.js"
 import type { MeshConfig } from "../mesh/config.js"
 import type { AuthorizationPolicy, PolicyDocument } from "../resources/document.js"
 import type { Workload } from "../selection/workload.js"
+import type { KeySetLookup } from "../tokens/program.js"
 import type { AskedRequest } from "./asked.js"
 import { type Answer, Trial } from "./trial.js"
 
@@ -28,6 +29,8 @@ export interface AllowingQuestion {
   readonly mesh: MeshConfig
   readonly now: number
   readonly asked: AskedRequest
+  /** As `Trial` takes them. */
+  readonly keys?: KeySetLookup | undefined
 }
 
 /** Undefined where no such change was found, or none is needed. */
@@ -81,10 +84,13 @@ function firstOf(actual: string): string {
   }
 }
 
-function allows({ documents, workload, mesh, now, asked }: AllowingQuestion, edits: readonly PolicyEdit[]): boolean {
+function allows(
+  { documents, workload, mesh, now, asked, keys }: AllowingQuestion,
+  edits: readonly PolicyEdit[],
+): boolean {
   try {
     const changed = documents.map(document => edited(document, edits))
-    return new Trial(changed, workload, mesh, now).ask(asked).verdict === "allow"
+    return new Trial(changed, workload, mesh, now, keys).ask(asked).verdict === "allow"
   } catch {
     // A value that the field does not take: no such change.
     return false

@@ -15,6 +15,7 @@ import type { PolicyDocument } from "../resources/document.js"
 import { select } from "../selection/select.js"
 import type { Workload } from "../selection/workload.js"
 import type { Authentication } from "../tokens/authenticate.js"
+import type { KeySetLookup } from "../tokens/program.js"
 import { type AskedRequest, type AskedToken, connectionOf, requestOf } from "./asked.js"
 
 export interface Answer {
@@ -40,13 +41,25 @@ export class Trial {
   readonly #mesh: MeshConfig
   readonly #now: number
 
-  /** `now` in seconds since the epoch. */
-  constructor(documents: readonly PolicyDocument[], workload: Workload, mesh: MeshConfig, now: number) {
+  /**
+   * `now` in seconds since the epoch. With `keys`, tokens are verified by the issuers' own keys, inline ones and those
+   * looked up; else keys are stood in for, and only tokens that are described by their claims can be good.
+   */
+  constructor(
+    documents: readonly PolicyDocument[],
+    workload: Workload,
+    mesh: MeshConfig,
+    now: number,
+    keys?: KeySetLookup,
+  ) {
     this.#documents = documents
     this.#workload = workload
     this.#mesh = mesh
     this.#now = now
-    this.program = compile(withStandInKeys(documents), workload, mesh)
+    this.program =
+      keys === undefined
+        ? compile(withStandInKeys(documents), workload, mesh)
+        : compile(documents, workload, mesh, keys)
   }
 
   ask(asked: AskedRequest): Answer {
@@ -88,6 +101,11 @@ export class Trial {
       trace,
       rule: trace.rule,
     }
+  }
+
+  /** The token of a request as it would be sent. */
+  tokenText({ token }: AskedRequest): string | undefined {
+    return token === undefined || typeof token === "string" ? token : this.#signed(token)
   }
 
   #signed({ claims, expired, forged }: AskedToken): string {

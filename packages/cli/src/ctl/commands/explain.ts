@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// `merlonctl explain`: why a request is, or would be, allowed or refused, from files alone. The request is given by flags, by
+// a curl line or by a line of an access log; flags complete the others.
+
+import { AskedError, type AskedRequest, type KeySetLookup, parseKeySet, readCurl, readLogLine } from "@merlon/policy"
+import { Command, Option } from "commander"
+import { several, whole } from "../../arguments.js"
+import { readPolicyFiles } from "../answers/policy-files.js"
+import { type MeshSettings, meshOf, withMeshSettings } from "../answers/question-flags.js"
+import { workloadsIn } from "../answers/workload-files.js"
+import { CommandError, EXIT, usageError } from "../exit.js"
+import { explanationOf } from "../explain/explanation.js"
+import { explanationText } from "../explain/format.js"
+import { withMeshFlags } from "../flags.js"
+import { keySetText } from "../jwt/key-set-text.js"
+import { print, tell, visible } from "../terminal.js"
+
+interface Flags extends MeshSettings {
+  readonly filename: readonly string[]
+  readonly label: readonly string[]
+  readonly curl?: string
+  readonly log?: string
+  readonly from?: string
+  readonly ip?: string
+  readonly port?: number
+  readonly method?: string
+  readonly path?: string
+  readonly host?: string
+  readonly header: readonly string[]
+  readonly token?: string
+  readonly claim: readonly string[]
+  readonly jwks?: string
+  readonly tcp: boolean
+  readonly output: "text" | "json"
+}
+
+export function explainCommand(): Command {
+  return withMeshSettings(
+    withMeshFlags(
+      new Command("explain")
+        .description("say why a request is allowed or refused")
+        .argument("<workload>", "who is called, as NAMESPACE/NAME")
+        .option("-f, --filename <path>", "policies, and workloads beside them; may be given several times", several, [])
+        .option(
+          "-l, --label <key=value>",
+          "of the workload, where no file has it; may be given several times",
+          several,
+          [],
+        )
+        .option("--curl <line>", "the request as a curl command line; - for standard input")
+        .option("--log <line>", "the request as a line of a proxy's access log (JSON)")
+        .option("--from <identity>", "who calls, as cluster.local/ns/foo/sa/sleep (default: plaintext)")
+        .option("--ip <address>", "of the caller")
+        .addOption(new Option("--port <number>", "of the workload").argParser(whole(1, 65_535)))
+        .option("--method <method>", "GET if nothing else says it")
+        .option("--path <path>", "with its query")
+        .option("--host <host>", "as the caller names it")
+        .option("-H, --header <line>", "`Name: value`; may be given several times", several, [])
+        .option("--token <token>", "a token as it is, verified by the keys in the files or in --jwks")
+        .option("--claim <name=value>", "a token that says this and is good, signed for the occasion", several, [])
+        .option("--jwks <file>", "the issuer's keys where a rule fetches them, file or URL")
+        .option("--tcp", "a TCP connection instead of a request", false)
+        .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text")),
+    ),
+  )
+    .addHelpText("after", EXAMPLES)
+    .action(explain)
+}
+
+const EXAMPLES = `
+Exits with 0 where the request is allowed, with 5 where it is refused.
+
+Examples:
+  merlonctl explain foo/httpbin -l app=httpbin -f policies --method DELETE --path /admin
+  merlonctl explain foo/httpbin -f policies -f pods.yaml --curl "curl -H 'x-tier: gold' http://httpbin.foo/get"
+  merlonctl explain foo/httpbin -l app=httpbin -f policies --claim iss=https://issuer.example --claim sub=alice`
+
+const note = (text: string): void => tell(`note: ${visible(text)}`)
+
+async function explain(workload: string, flags: Flags): Promise<void> {
+  const [namespace, name, ...more] = workload.split("/")
+  if (namespace === undefined || name === undefined || more.length > 0 || name === "") {
+    throw usageError(`name the workload as \`NAMESPACE/NAME\`, not \`${workload}\``)
+  }
+  if (flags.filename.length === 0) throw usageError("say which policies: `-f FILE` or `-f FOLDER`")
+  const mesh = meshOf(flags)
+  const files = await Promise.all(flags.filename.map(path => readPolicyFiles(path, mesh.names, namespace, note)))
+  const known = workloadsIn(
+    files.flatMap(({ others }) => others.map(({ value }) => value)),
+    mesh.names,
+    namespace,
+  ).find(candidate => candidate.namespace === namespace && candidate.name === name)
+  const asked = await askedOf(flags)
+  const question = {
+    documents: files.flatMap(({ policies }) => policies),
+    workload: { namespace, name, labels: { ...known?.labels, ...labelsOf(flags.label) } },
+    mesh,
+    asked: { ...(known?.ports?.[0] === undefined ? {} : { port: known.ports[0] }), ...asked },
+    now: Math.floor(Date.now() / 1000),
+    keys: typeof asked.token === "object" ? undefined : await keysOf(flags.jwks),
+  }
+  try {
+    const explanation = explanationOf(question)
+    print(flags.output === "json" ? JSON.stringify(explanation, undefined, 2) : explanationText(explanation))
+    process.exitCode = explanation.verdict === "allow" ? EXIT.ok : EXIT.found
+  } catch (error) {
+    throw error instanceof AskedError ? new CommandError(error.message) : error
+  }
+}
+
+async function askedOf(flags: Flags): Promise<AskedRequest> {
+  const { curl, log, from, ip, port, method, path, host, token, tcp } = flags
+  const base = curl !== undefined ? read(readCurl, curl) : log !== undefined ? read(readLogLine, log) : {}
+  const said = { from, ip, port, method, path, host, token }
+  return {
+    ...base,
+    ...Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined)),
+    ...(tcp ? { protocol: "tcp" as const } : {}),
+    ...(flags.header.length > 0 ? { headers: { ...base.headers, ...headersOf(flags.header) } } : {}),
+    ...(flags.claim.length > 0 ? { token: { claims: claimsOf(flags.claim) } } : {}),
+  }
+}
+
+function read(reader: (line: string) => AskedRequest, line: string): AskedRequest {
+  try {
+    return reader(line)
+  } catch (error) {
+    throw error instanceof AskedError ? usageError(error.message) : error
+  }
+}
+
+function labelsOf(labels: readonly string[]): Record<string, string> {
+  return Object.fromEntries(labels.map(label => pairOf(label, "=", "-l app=web")))
+}
+
+function headersOf(lines: readonly string[]): Record<string, string[]> {
+  const headers: Record<string, string[]> = {}
+  for (const line of lines) {
+    const [name, value] = pairOf(line, ":", "-H 'x-tier: gold'")
+    headers[name.toLowerCase()] = [...(headers[name.toLowerCase()] ?? []), value.trim()]
+  }
+  return headers
+}
+
+/** JSON where it is JSON, else text, as `jwt mint` has it. */
+function claimsOf(claims: readonly string[]) {
+  return Object.fromEntries(
+    claims.map(claim => {
+      const [name, value] = pairOf(claim, "=", "--claim sub=alice")
+      try {
+        return [name, JSON.parse(value)]
+      } catch {
+        return [name, value]
+      }
+    }),
+  )
+}
+
+function pairOf(text: string, separator: string, example: string): readonly [string, string] {
+  const at = text.indexOf(separator)
+  if (at <= 0) throw usageError(`\`${text}\` has no \`${separator}\`; write it as \`${example}\``)
+  return [text.slice(0, at), text.slice(at + 1)]
+}
+
+async function keysOf(file: string | undefined): Promise<KeySetLookup> {
+  if (file === undefined) return () => undefined
+  const result = parseKeySet(await keySetText(file))
+  if (!result.ok) throw new CommandError(`\`${file}\`: ${result.error.message}`)
+  return () => result.keySet
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// An explanation as people read it.
+
+import { ruleName } from "@merlon/policy"
+import { paint, visible } from "../terminal.js"
+import type { Explanation } from "./explanation.js"
+
+const MARKS = { passed: "✓", refused: "✗", "not reached": "·" } as const
+const WIDTH = "transport".length
+
+export function explanationText(explanation: Explanation): string {
+  const { verdict, status, body, stages, shadow, change, token } = explanation
+  const lines = [headline(verdict, status, body), ""]
+  for (const { stage, outcome, why } of stages) {
+    const mark = outcome === "refused" ? paint.red(MARKS[outcome]) : MARKS[outcome]
+    lines.push(
+      `  ${mark} ${stage.padEnd(WIDTH)}  ${outcome === "not reached" ? paint.dim("not reached") : visible(why)}`.trimEnd(),
+    )
+  }
+  if (shadow !== undefined)
+    lines.push("", `With Shadow policies enforced it would be ${shadow === "allow" ? "allowed" : "refused"}.`)
+  if (token !== undefined) lines.push("", ...token.map(visible))
+  if (change !== undefined) {
+    lines.push("", "The smallest change that would allow it, tried:")
+    for (const { rule, at, change: what, value } of change) {
+      const preposition = what === "add" ? "to" : "from"
+      lines.push(`  ${what} \`${visible(value)}\` ${preposition} ${at} of ${ruleName(rule).replace(/\[\d+\]$/, "")}`)
+    }
+  }
+  return lines.join("\n")
+}
+
+function headline(verdict: Explanation["verdict"], status: number | undefined, body: string | undefined): string {
+  if (verdict === "allow") return paint.green("allowed")
+  if (status === undefined) return paint.red("refused: the connection is closed without a reply")
+  return paint.red(`refused: ${status}${body === undefined || body === "" ? "" : ` ${body}`}`)
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// A line of a proxy's access log, as JSON, read back as the request it tells of. Headers and tokens are not in it, so a
+// request that a policy judges by those has to be completed with flags.
+
+import { isObject } from "../resources/field.js"
+import { AskedError, type AskedRequest } from "./asked.js"
+
+export function readLogLine(line: string): AskedRequest {
+  const record = recordIn(line)
+  const text = (name: string): string | undefined => {
+    const value = record[name]
+    return typeof value === "string" && value !== "" ? value : undefined
+  }
+  const { port } = record
+  const tcp = text("protocol") === "tcp"
+  const peer = text("peer")
+  return {
+    ...(tcp ? { protocol: "tcp" as const } : { host: text("host") ?? null }),
+    ...(tcp ? {} : given("method", text("method"))),
+    ...(tcp ? {} : given("path", text("path"))),
+    ...given("from", peer?.replace(/^spiffe:\/\//, "")),
+    ...given("ip", text("source")),
+    ...(typeof port === "number" ? { port } : {}),
+  }
+}
+
+function recordIn(line: string): Record<string, unknown> {
+  let value: unknown
+  try {
+    value = JSON.parse(line)
+  } catch {
+    value = undefined
+  }
+  if (isObject(value) && ("method" in value || "protocol" in value)) return value
+  throw new AskedError("that is no line of an access log; give one as JSON, as `--access-log json` writes it")
+}
+
+const given = <K extends string>(name: K, value: string | undefined) => (value === undefined ? {} : { [name]: value })

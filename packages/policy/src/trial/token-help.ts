@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is wrong with a token that was refused, for whoever sent it: what it says beside what the rules want.
+
+import { shown } from "../resources/fault.js"
+import { CLOCK_SKEW_SECONDS } from "../tokens/conditions.js"
+import { faultText, type TokenFault } from "../tokens/faults.js"
+import type { TokenProgram } from "../tokens/program.js"
+import type { TokenRule } from "../tokens/rule.js"
+import { parseToken, type Token } from "../tokens/token.js"
+
+/** `text`: the token, where it is known. `now` in seconds since the epoch. */
+export function tokenHelp(
+  fault: TokenFault,
+  text: string | undefined,
+  { rules }: TokenProgram,
+  now: number,
+): readonly string[] {
+  const read = text === undefined ? undefined : parseToken(text)
+  const token = typeof read === "string" ? undefined : read
+  const own = token === undefined ? [] : rules.filter(({ issuer }) => issuer === undefined || issuer === token.issuer)
+  return [`${faultText(fault)}.`, ...adviceFor(fault, token, own, rules, now)]
+}
+
+function adviceFor(
+  fault: TokenFault,
+  token: Token | undefined,
+  own: readonly TokenRule[],
+  all: readonly TokenRule[],
+  now: number,
+): readonly string[] {
+  switch (fault) {
+    case "JwtMissing":
+      return ["A rule requires a token; send one where it looks, usually `Authorization: Bearer TOKEN`."]
+    case "JwtBadFormat":
+      return [
+        "A signed token has three parts with a dot between them. Was it cut, or is it another kind of credential?",
+      ]
+    case "JwtUnknownIssuer":
+      return [`The token is of ${named(token?.issuer)}; rules name ${list(all.map(({ issuer }) => issuer))}.`]
+    case "JwtExpired":
+      return [`It ended at ${date(token?.expiresAt)}, ${since(token?.expiresAt, now)}; get a new one.`]
+    case "JwtNotYetValid":
+      return [
+        `It counts from ${date(token?.notBefore ?? token?.issuedAt)} on (${CLOCK_SKEW_SECONDS} s of difference are granted): is a clock wrong?`,
+      ]
+    case "JwtAudienceNotAllowed":
+      return [
+        `It is meant for ${list(token?.audiences ?? [])}; accepted are ${list(own.flatMap(({ audiences }) => [...(audiences ?? [])]))}.`,
+      ]
+    case "JwksKidAlgMismatch":
+    case "JwtVerificationFail":
+      return [
+        `It names the key ${named(token?.kid)} and ${named(token?.algorithm.name)}; the rules have ${list(keyNames(own))}. Has the issuer rotated its keys, or is the token another's?`,
+      ]
+    case "JwksFetchFail":
+      return ["The issuer's keys are not at hand; while a proxy has none, every token of the rule is refused."]
+    case "JwtExpRequired":
+      return ["The rule has `requireExpiration`; ask the issuer for tokens that end."]
+    case "JwtHeaderCritNotSupported":
+      return [
+        "Its header says that an extension must be understood, and none is; ask the issuer for tokens without `crit`.",
+      ]
+    default:
+      return ["The token itself is malformed; look at it with `merlonctl jwt inspect`."]
+  }
+}
+
+function keyNames(rules: readonly TokenRule[]): readonly string[] {
+  return rules.flatMap(({ keys }) =>
+    typeof keys === "string"
+      ? []
+      : keys.keys.map(({ kid, kty }) => `${kid === "" ? "a key without id" : kid} (${kty})`),
+  )
+}
+
+const named = (text: string | undefined): string => (text === undefined || text === "" ? "none" : `\`${shown(text)}\``)
+
+function list(texts: readonly (string | undefined)[]): string {
+  const some = [...new Set(texts)].slice(0, 5).map(text => (text === undefined ? "any" : `\`${shown(text)}\``))
+  return some.length === 0 ? "none" : some.join(", ")
+}
+
+/** A time that no calendar has is told as it is. */
+function date(seconds: number | undefined): string {
+  if (seconds === undefined) return "an unknown time"
+  const time = new Date(seconds * 1000)
+  return Number.isNaN(time.getTime()) ? String(seconds) : time.toISOString()
+}
+
+function since(seconds: number | undefined, now: number): string {
+  const minutes = Math.round((now - (seconds ?? now)) / 60)
+  return minutes < 120 ? `${minutes} minutes ago` : `${Math.round(minutes / 60)} hours ago`
+}
