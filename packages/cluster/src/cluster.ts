@@ -29,30 +29,30 @@ import type { Store } from "./store/store.js"
 
 export interface ClusterOptions {
   /** Everything the cluster keeps lives here: store, keys, kubeconfig. */
-  dataDir: string
-  host?: string
+  readonly dataDir: string
+  readonly host?: string
   /** 0 picks a free port. */
-  port?: number
+  readonly port?: number
   /** Further names and addresses the serving certificate is good for. */
-  names?: readonly string[]
-  limits?: Partial<Limits>
+  readonly names?: readonly string[]
+  readonly limits?: Partial<Limits>
   /**
    * Namespaces whose service accounts run the system, such as a control plane's: places are kept for them, so that its
    * leader keeps its lease however many requests others send. `kube-system` when left out.
    */
-  systemNamespaces?: readonly string[]
-  clock?: () => number
+  readonly systemNamespaces?: readonly string[]
+  readonly clock?: () => number
   /** A store of the caller's own; the embedded one when left out. It is closed with the cluster. */
-  store?: Store
+  readonly store?: Store
   /** Called for failures that are not the client's. */
   log?(error: unknown, request: string): void
 }
 
 export interface Cluster {
-  url: string
-  port: number
-  kubeconfigPath: string
-  caCertificate: string
+  readonly url: string
+  readonly port: number
+  readonly kubeconfigPath: string
+  readonly caCertificate: string
   /** Makes the server forget all history before now. */
   compact(): Promise<void>
   revision(): number

@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A Kubernetes-compatible API server for one machine, or several on a shared store.
+// A Kubernetes-compatible API server for one machine, or for several on a shared store. What is offered: starting one,
+// what limits it, what can go wrong, and the stores it stands on. README.md is the tour.
 
+/** Starts and stops the server; everything else here is an option of it or a fault in it. */
 export { type Cluster, type ClusterOptions, startCluster } from "./cluster.js"
-export { ClusterError, type ClusterErrorCode, clusterErrors } from "./errors.js"
+/** Why a server does not start, or its store does not answer: a closed table of codes. */
+export { CLUSTER_FAULTS, ClusterError, type ClusterErrorCode, type ClusterFault } from "./errors.js"
+/** What users may take at once, each and all together. */
 export { defaultLimits, type Limits } from "./http/limits.js"
+/** etcd instead of the embedded store, from command line flags or from options. */
 export { etcdOptions } from "./store/etcd/flags.js"
 export { type EtcdOptions, openEtcdStore } from "./store/etcd/open.js"
+/** What a store of one's own has to promise; store/conformance.test.ts holds any to it. */
 export type { Compare, Entry, RangeRequest, RangeResult, Store, StoreEvent, Watch, Write } from "./store/store.js"

@@ -23,8 +23,8 @@ import { reviewRequest } from "./review.js"
 const GROUP = "admissionregistration.k8s.io"
 
 interface Hook {
-  configuration: string
-  hook: JsonObject
+  readonly configuration: string
+  readonly hook: JsonObject
 }
 
 export class AdmissionChain implements Admission {

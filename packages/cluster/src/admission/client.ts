@@ -12,10 +12,10 @@ export class WebhookFailure extends Error {}
 export class UndecodablePatch extends Error {}
 
 export interface Verdict {
-  allowed: boolean
-  status: JsonObject
-  warnings: string[]
-  patch: Json[] | undefined
+  readonly allowed: boolean
+  readonly status: JsonObject
+  readonly warnings: string[]
+  readonly patch: Json[] | undefined
 }
 
 const MAX_ANSWER = 3 * 1024 * 1024
@@ -47,9 +47,9 @@ export async function closeAgents(): Promise<void> {
 }
 
 export interface Target {
-  url: string
-  caBundle: string
-  serverName?: string
+  readonly url: string
+  readonly caBundle: string
+  readonly serverName?: string
 }
 
 export async function callWebhook(

@@ -11,10 +11,10 @@ import { type LabelSelector, matchesLabels, selectorFromObject } from "../select
 import { asArray, asObject, asString, asStrings, dig, type Json, type JsonObject } from "../value.js"
 
 export interface AdmissionCall {
-  kind: Kind
-  request: AdmissionRequest
-  context: RequestContext
-  namespaceLabels: JsonObject
+  readonly kind: Kind
+  readonly request: AdmissionRequest
+  readonly context: RequestContext
+  readonly namespaceLabels: JsonObject
 }
 
 const any = (list: readonly string[], value: string): boolean => list.includes("*") || list.includes(value)

@@ -14,10 +14,10 @@ function list(value: string | string[] | undefined): string[] {
 }
 
 export interface ImpersonationHeaders {
-  user: string
-  groups: string[]
-  uid: string
-  extra: Record<string, string[]>
+  readonly user: string
+  readonly groups: string[]
+  readonly uid: string
+  readonly extra: Record<string, string[]>
 }
 
 /** Node joins repeated headers with commas, so the raw list is read instead. */

@@ -27,19 +27,19 @@ const RENEW_BEFORE = 60 * 24 * 3600 * 1000
 const EC = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const
 
 export interface Papers {
-  caCertificate: string
-  serverCertificate: string
-  serverKey: string
-  adminCertificate: string
-  adminKey: string
-  tokenKey: KeyObject
-  tokenKeyId: string
+  readonly caCertificate: string
+  readonly serverCertificate: string
+  readonly serverKey: string
+  readonly adminCertificate: string
+  readonly adminKey: string
+  readonly tokenKey: KeyObject
+  readonly tokenKeyId: string
 }
 
 interface Authority {
-  certificate: x509.X509Certificate
-  keys: webcrypto.CryptoKeyPair
-  pem: string
+  readonly certificate: x509.X509Certificate
+  readonly keys: webcrypto.CryptoKeyPair
+  readonly pem: string
 }
 
 async function writePrivate(path: string, text: string): Promise<void> {

@@ -11,33 +11,33 @@ import type { Store } from "../store/store.js"
 import { asArray, asObject, asString, asStrings, dig, type JsonObject } from "../value.js"
 
 export interface ResourceAttributes {
-  verb: string
-  group: string
-  version: string
-  resource: string
-  subresource: string
-  namespace: string
-  name: string
+  readonly verb: string
+  readonly group: string
+  readonly version: string
+  readonly resource: string
+  readonly subresource: string
+  readonly namespace: string
+  readonly name: string
 }
 
 export type Attributes = { path: string; verb: string } | ResourceAttributes
 
 export interface Decision {
-  allowed: boolean
-  reason: string
+  readonly allowed: boolean
+  readonly reason: string
 }
 
 export interface Rule {
-  verbs: readonly string[]
-  apiGroups: readonly string[]
-  resources: readonly string[]
-  resourceNames: readonly string[]
-  nonResourceURLs: readonly string[]
+  readonly verbs: readonly string[]
+  readonly apiGroups: readonly string[]
+  readonly resources: readonly string[]
+  readonly resourceNames: readonly string[]
+  readonly nonResourceURLs: readonly string[]
 }
 
 interface Bound {
-  rules: Rule[]
-  reason: string
+  readonly rules: Rule[]
+  readonly reason: string
 }
 
 const GROUP = "rbac.authorization.k8s.io"

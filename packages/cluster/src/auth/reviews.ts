@@ -15,9 +15,9 @@ import type { Attributes, Rbac } from "./rbac.js"
 import { type BoundObject, ISSUER, type Tokens } from "./tokens.js"
 
 export interface ReviewServices {
-  rbac: Rbac
-  tokens: Tokens
-  registry: Registry
+  readonly rbac: Rbac
+  readonly tokens: Tokens
+  readonly registry: Registry
 }
 
 const AUTHORIZATION = { group: "authorization.k8s.io", resource: "" }

@@ -21,18 +21,18 @@ const EXPIRED = "service account token has expired"
 const DELETED_LEEWAY_MS = 60_000
 
 export interface BoundObject {
-  kind: "pod" | "secret" | "node"
-  name: string
-  uid: string
+  readonly kind: "pod" | "secret" | "node"
+  readonly name: string
+  readonly uid: string
 }
 
 export interface TokenClaims {
-  namespace: string
-  account: string
-  accountUid: string
-  audiences: readonly string[]
-  expirationSeconds: number
-  bound?: BoundObject
+  readonly namespace: string
+  readonly account: string
+  readonly accountUid: string
+  readonly audiences: readonly string[]
+  readonly expirationSeconds: number
+  readonly bound?: BoundObject
 }
 
 export type TokenResult = { user: User; audiences: string[] } | { error: string }

@@ -59,9 +59,9 @@ export function mediaType(request: IncomingMessage): string {
 }
 
 export interface ParsedBody {
-  value: Json
+  readonly value: Json
   /** Complaints of the strict decoder about repeated keys. */
-  duplicates: string[]
+  readonly duplicates: string[]
 }
 
 function summarize(body: Buffer): string {
@@ -110,11 +110,11 @@ function checkTypeMeta(value: Json): void {
 }
 
 export interface Expected {
-  kind: string
-  apiVersion: string
-  builtin: boolean
+  readonly kind: string
+  readonly apiVersion: string
+  readonly builtin: boolean
   /** For protobuf bodies. */
-  type: StructNode | undefined
+  readonly type: StructNode | undefined
 }
 
 /** The document of a body, of the expected kind. */
@@ -182,7 +182,7 @@ function checkBuiltinKind(document: JsonObject, expected: Expected): void {
 }
 
 export interface TypedBody {
-  object: JsonObject
+  readonly object: JsonObject
 }
 
 /** Decodes into the kind and deals with what it does not know, as fieldValidation asks. */

@@ -6,16 +6,16 @@
 export type Media = "application/json" | "application/yaml" | "application/vnd.kubernetes.protobuf"
 
 export interface Accepted {
-  media: Media
+  readonly media: Media
   /** `as`, with its version. */
-  as?: { kind: string; group: string; version: string }
-  pretty: boolean
+  readonly as?: { kind: string; group: string; version: string }
+  readonly pretty: boolean
 }
 
 interface Clause {
-  type: string
-  params: ReadonlyMap<string, string>
-  q: number
+  readonly type: string
+  readonly params: ReadonlyMap<string, string>
+  readonly q: number
 }
 
 const aliases: Record<string, Media> = {
@@ -49,9 +49,9 @@ export interface Forms {
 }
 
 export interface Offer {
-  media: readonly Media[]
+  readonly media: readonly Media[]
   /** `kind.version.group` forms that can be made here. */
-  forms: Forms
+  readonly forms: Forms
 }
 
 /**

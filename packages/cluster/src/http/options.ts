@@ -11,12 +11,12 @@ import { isTrue } from "../registry/list-options.js"
 import { asObject, asString, dig, isNumber, isObject, type JsonObject } from "../value.js"
 
 export interface WriteOptions {
-  dryRun: boolean
-  fieldManager: string
-  fieldValidation: "Strict" | "Warn" | "Ignore"
-  force: boolean
+  readonly dryRun: boolean
+  readonly fieldManager: string
+  readonly fieldValidation: "Strict" | "Warn" | "Ignore"
+  readonly force: boolean
   /** As webhooks see them. */
-  document: JsonObject
+  readonly document: JsonObject
 }
 
 const MAX_MANAGER = 128

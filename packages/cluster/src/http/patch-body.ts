@@ -27,9 +27,9 @@ export const patchTypes: Readonly<Record<string, PatchType>> = {
 const MAX_OPERATIONS = 10_000
 
 export interface Patch {
-  type: Exclude<PatchType, "apply">
-  value: Json
-  duplicates: string[]
+  readonly type: Exclude<PatchType, "apply">
+  readonly value: Json
+  readonly duplicates: string[]
 }
 
 function goKind(value: Json): string {
@@ -82,8 +82,8 @@ function unknownOperationFields(operations: readonly Json[]): string[] {
 
 /** What patching needs of a kind. */
 export interface Patchable {
-  info: Pick<Kind["info"], "kind" | "apiVersion">
-  decode: Kind["decode"]
+  readonly info: Pick<Kind["info"], "kind" | "apiVersion">
+  readonly decode: Kind["decode"]
 }
 
 /** The patched object, read back into its kind. */

@@ -24,13 +24,13 @@ import type { Exchange } from "./exchange.js"
 import { ALL_MEDIA } from "./negotiate.js"
 
 export interface PathServices {
-  catalog: Catalog
-  store: Store
-  tokens: Tokens
-  openapi: OpenApi
-  address: () => string
-  ready: () => boolean
-  metrics: () => string
+  readonly catalog: Catalog
+  readonly store: Store
+  readonly tokens: Tokens
+  readonly openapi: OpenApi
+  readonly address: () => string
+  readonly ready: () => boolean
+  readonly metrics: () => string
 }
 
 const VERSION: JsonObject = {

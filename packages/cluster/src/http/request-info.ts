@@ -4,25 +4,25 @@
 // subresource, and the old /watch/ prefix. Everything else is a non-resource path.
 
 export interface ResourceRequest {
-  kind: "resource"
-  group: string
-  version: string
-  resource: string
-  namespace: string
+  readonly kind: "resource"
+  readonly group: string
+  readonly version: string
+  readonly resource: string
+  readonly namespace: string
   /** The path went through /namespaces/NS/. */
-  namespaced: boolean
-  name: string
-  subresource: string
+  readonly namespaced: boolean
+  readonly name: string
+  readonly subresource: string
   /** Segments beyond the subresource; only proxies would have them. */
-  rest: readonly string[]
-  watchPrefix: boolean
-  verb: string
+  readonly rest: readonly string[]
+  readonly watchPrefix: boolean
+  readonly verb: string
 }
 
 export interface PathRequest {
-  kind: "path"
-  path: string
-  verb: string
+  readonly kind: "path"
+  readonly path: string
+  readonly verb: string
 }
 
 const namespaceSubresources = new Set(["status", "finalize"])

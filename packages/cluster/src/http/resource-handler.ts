@@ -29,8 +29,8 @@ import {
 } from "./write-handlers.js"
 
 export interface ResourceServices {
-  registry: Registry
-  reviews: ReviewServices
+  readonly registry: Registry
+  readonly reviews: ReviewServices
   /** Counts a watch against the caller's limit; throws when there are too many. */
   admitWatch(exchange: Exchange, close: () => void): void
 }

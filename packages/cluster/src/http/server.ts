@@ -29,15 +29,15 @@ const FORWARD_SECRET = "TLSv1.3:ECDHE+AESGCM:ECDHE+CHACHA20"
 const nobody: Share = { owner: anonymous.name, system: false }
 
 export interface ServerServices {
-  papers: Papers
-  tokens: Tokens
-  rbac: Rbac
-  resources: Omit<ResourceServices, "admitWatch">
-  paths: Omit<PathServices, "metrics">
-  limits: Limits
+  readonly papers: Papers
+  readonly tokens: Tokens
+  readonly rbac: Rbac
+  readonly resources: Omit<ResourceServices, "admitWatch">
+  readonly paths: Omit<PathServices, "metrics">
+  readonly limits: Limits
   /** Service accounts of these namespaces are the system. */
-  systemNamespaces: ReadonlySet<string>
-  clock: () => number
+  readonly systemNamespaces: ReadonlySet<string>
+  readonly clock: () => number
   log(error: unknown, request: string): void
 }
 

@@ -23,10 +23,10 @@ import { applyPatch, parsePatch, patchTypes } from "./patch-body.js"
 import { acceptObject, sendList, sendObject } from "./read-handlers.js"
 
 export interface Target {
-  kind: Kind
-  namespace: string
-  name: string
-  subresource: string
+  readonly kind: Kind
+  readonly namespace: string
+  readonly name: string
+  readonly subresource: string
 }
 
 export function contextOf(

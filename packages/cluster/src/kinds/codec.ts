@@ -13,17 +13,17 @@ export class DecodeError extends Error {}
 
 export interface DecodeIssues {
   /** Empty lists stay, as in a Go slice that was never stored. */
-  keepEmpty?: boolean
+  readonly keepEmpty?: boolean
   /** In document order, as the strict decoder reports them. */
-  unknown: string[]
+  readonly unknown: string[]
 }
 
 interface Place {
   /** Path of JSON names for humans, with indexes and map keys. */
-  path: string
+  readonly path: string
   /** Innermost Go struct and the dotted path of JSON names. */
-  struct: string
-  dotted: string
+  readonly struct: string
+  readonly dotted: string
 }
 
 export function decode(type: StructNode, value: Json, issues: DecodeIssues = { unknown: [] }): JsonObject {

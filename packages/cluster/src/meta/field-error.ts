@@ -22,11 +22,11 @@ const types = {
 export type FieldErrorType = keyof typeof types
 
 export interface FieldError {
-  type: FieldErrorType
-  field: string
+  readonly type: FieldErrorType
+  readonly field: string
   /** What stands after the type; undefined leaves the value out. */
-  value?: string
-  detail: string
+  readonly value?: string
+  readonly detail: string
 }
 
 /** A value as Go prints it in an error: strings quoted, the rest as JSON. */

@@ -13,10 +13,10 @@ const STANDARD_FINALIZERS = new Set(["kubernetes", "orphan", "foregroundDeletion
 export type NameCheck = (name: string) => string[]
 
 export interface MetaRules {
-  namespaced: boolean
-  name: NameCheck
+  readonly namespaced: boolean
+  readonly name: NameCheck
   /** Built-in kinds also refuse finalizers without a domain; custom resources only warn. */
-  strictFinalizers: boolean
+  readonly strictFinalizers: boolean
 }
 
 export function metaOf(object: JsonObject): JsonObject {

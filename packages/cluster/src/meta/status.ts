@@ -7,18 +7,18 @@ import type { Json, JsonObject } from "../value.js"
 import { aggregate, errorBody, errorReason, type FieldError } from "./field-error.js"
 
 export interface GroupResource {
-  group: string
+  readonly group: string
   /** Plural resource or kind, whichever the caller speaks of. */
-  resource: string
+  readonly resource: string
 }
 
 export interface StatusDetails {
-  name?: string
-  group?: string
-  kind?: string
-  uid?: string
-  causes?: JsonObject[]
-  retryAfterSeconds?: number
+  readonly name?: string
+  readonly group?: string
+  readonly kind?: string
+  readonly uid?: string
+  readonly causes?: JsonObject[]
+  readonly retryAfterSeconds?: number
 }
 
 export class ApiError extends Error {

@@ -6,8 +6,8 @@ import type { Json, JsonObject } from "../value.js"
 import type { Flavour } from "./schemas.js"
 
 interface Parameter {
-  type: "string" | "boolean" | "integer"
-  description: string
+  readonly type: "string" | "boolean" | "integer"
+  readonly description: string
 }
 
 const dryRun =
@@ -101,15 +101,15 @@ export function pathParameter(name: string, description: string, flavour: Flavou
 }
 
 export interface OperationSpec {
-  flavour: Flavour
-  action: string
-  description: string
-  id: string
-  tag: string
-  kind: JsonObject
-  answer: string
-  body?: string
-  custom: boolean
+  readonly flavour: Flavour
+  readonly action: string
+  readonly description: string
+  readonly id: string
+  readonly tag: string
+  readonly kind: JsonObject
+  readonly answer: string
+  readonly body?: string
+  readonly custom: boolean
 }
 
 const MEDIA = ["application/json", "application/yaml"]

@@ -11,15 +11,15 @@ import { operation, pathParameter, queryParameters } from "./operations.js"
 import { customListSchema, customName, customSchema, type Flavour, gvk, refTo, SchemaWriter } from "./schemas.js"
 
 export interface GroupVersion {
-  group: string
-  version: string
+  readonly group: string
+  readonly version: string
 }
 
 interface Served {
-  info: ResourceInfo
-  schema: string
-  list: string
-  custom: CustomKind | undefined
+  readonly info: ResourceInfo
+  readonly schema: string
+  readonly list: string
+  readonly custom: CustomKind | undefined
 }
 
 function served(catalog: Catalog, only: GroupVersion | undefined): Served[] {

@@ -38,9 +38,9 @@ function unwrap(type: TypeNode | undefined): TypeNode | undefined {
 }
 
 interface Member {
-  type: TypeNode | undefined
-  merge: boolean
-  key: string
+  readonly type: TypeNode | undefined
+  readonly merge: boolean
+  readonly key: string
 }
 
 function memberOf(type: TypeNode | undefined, name: string): Member {

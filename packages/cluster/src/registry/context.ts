@@ -5,33 +5,33 @@
 import type { JsonObject } from "../value.js"
 
 export interface User {
-  name: string
-  uid: string
-  groups: readonly string[]
-  extra: Readonly<Record<string, readonly string[]>>
+  readonly name: string
+  readonly uid: string
+  readonly groups: readonly string[]
+  readonly extra: Readonly<Record<string, readonly string[]>>
 }
 
 export interface RequestContext {
-  user: User
-  namespace: string
-  name: string
-  subresource: string
-  dryRun: boolean
-  fieldManager: string
-  fieldValidation: "Strict" | "Warn" | "Ignore"
+  readonly user: User
+  readonly namespace: string
+  readonly name: string
+  readonly subresource: string
+  readonly dryRun: boolean
+  readonly fieldManager: string
+  readonly fieldValidation: "Strict" | "Warn" | "Ignore"
   /** Shown as HTTP Warning headers, each once. */
-  warn: (text: string) => void
-  now: () => number
-  signal: AbortSignal | undefined
+  readonly warn: (text: string) => void
+  readonly now: () => number
+  readonly signal: AbortSignal | undefined
 }
 
 export type Operation = "CREATE" | "UPDATE" | "DELETE"
 
 export interface AdmissionRequest {
-  operation: Operation
-  object: JsonObject | null
-  oldObject: JsonObject | null
-  options: JsonObject
+  readonly operation: Operation
+  readonly object: JsonObject | null
+  readonly oldObject: JsonObject | null
+  readonly options: JsonObject
 }
 
 export function userInfo(user: User): JsonObject {

@@ -24,8 +24,8 @@ import type { Kind, ScalePaths, ValidationContext } from "./kind.js"
 const VERBS = ["delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"]
 
 export interface CustomKind extends Kind {
-  crd: JsonObject
-  schema: Schema | undefined
+  readonly crd: JsonObject
+  readonly schema: Schema | undefined
 }
 
 /** One kind per served version, with the names the CRD was accepted under. */

@@ -12,17 +12,17 @@ import type { ApplyType } from "../patch/apply/apply-type.js"
 import type { Json, JsonObject } from "../value.js"
 
 export interface DecodedObject {
-  object: JsonObject
+  readonly object: JsonObject
   /** Paths that are not in the schema, in the order they are reported. */
-  unknown: string[]
+  readonly unknown: string[]
 }
 
 export interface Column {
-  name: string
-  type: string
-  format: string
-  description: string
-  priority: number
+  readonly name: string
+  readonly type: string
+  readonly format: string
+  readonly description: string
+  readonly priority: number
   /** The cell of an object. */
   cell(object: JsonObject, now: number): Json
 }
@@ -32,16 +32,16 @@ export interface ValidationContext {
 }
 
 export interface Kind {
-  info: ResourceInfo
-  builtin: boolean
-  behaviour: Behaviour
-  meta: MetaRules
+  readonly info: ResourceInfo
+  readonly builtin: boolean
+  readonly behaviour: Behaviour
+  readonly meta: MetaRules
   /** Checks the types of a document and brings it into shape; throws DecodeError. Defaults included. */
   decode(value: Json): DecodedObject
   /** The document in the requested version, from what is stored. */
   fromStored(stored: JsonObject): JsonObject
   toStored(object: JsonObject): JsonObject
-  hasStatus: boolean
+  readonly hasStatus: boolean
   scale?: ScalePaths
   prepareForCreate(object: JsonObject): void
   prepareForUpdate(object: JsonObject, old: JsonObject): void
@@ -51,18 +51,18 @@ export interface Kind {
   field(object: JsonObject, path: string): string | undefined
   selectable(path: string): boolean
   unsupportedField(path: string): string
-  applyType: ApplyType
-  empty: JsonObject
+  readonly applyType: ApplyType
+  readonly empty: JsonObject
   /** Made when a table is asked for: they carry the documentation of fields. */
   columns(): readonly Column[]
   /** Shown to every caller of the version. */
-  deprecation: string | undefined
+  readonly deprecation: string | undefined
 }
 
 export interface ScalePaths {
-  spec: readonly string[]
-  status: readonly string[]
-  selector: readonly string[] | undefined
+  readonly spec: readonly string[]
+  readonly status: readonly string[]
+  readonly selector: readonly string[] | undefined
 }
 
 export function groupResource(info: ResourceInfo): GroupResource {

@@ -9,16 +9,16 @@ import { type LabelSelector, parseLabelSelector, SelectorError } from "../select
 import type { Kind } from "./kind.js"
 
 export interface ListOptions {
-  labels: LabelSelector
-  fields: FieldSelector
-  limit: number
-  continue: string
-  resourceVersion: string
-  resourceVersionMatch: string
-  watch: boolean
-  allowWatchBookmarks: boolean
-  sendInitialEvents: boolean | undefined
-  timeoutSeconds: number | undefined
+  readonly labels: LabelSelector
+  readonly fields: FieldSelector
+  readonly limit: number
+  readonly continue: string
+  readonly resourceVersion: string
+  readonly resourceVersionMatch: string
+  readonly watch: boolean
+  readonly allowWatchBookmarks: boolean
+  readonly sendInitialEvents: boolean | undefined
+  readonly timeoutSeconds: number | undefined
 }
 
 export function isTrue(value: string | null): boolean {

@@ -15,10 +15,10 @@ import type { ListOptions } from "./list-options.js"
 import { type Registry, withRevision } from "./registry.js"
 
 export interface Listed {
-  objects: JsonObject[]
-  revision: number
-  continue: string
-  remaining: number | undefined
+  readonly objects: JsonObject[]
+  readonly revision: number
+  readonly continue: string
+  readonly remaining: number | undefined
 }
 
 const TOO_OLD =
@@ -134,8 +134,8 @@ async function page(
 }
 
 export interface WatchEvent {
-  type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR"
-  object: JsonObject
+  readonly type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR"
+  readonly object: JsonObject
 }
 
 export interface WatchHandle extends Watch {

@@ -38,22 +38,22 @@ export interface Admission {
 }
 
 export interface UpdateRequest {
-  kind: Kind
-  context: RequestContext
+  readonly kind: Kind
+  readonly context: RequestContext
   /** The object as it should become; called again when somebody else was faster. Returns its options for admission. */
   transform(current: JsonObject | undefined): Promise<JsonObject> | JsonObject
-  options: JsonObject
+  readonly options: JsonObject
   /** Create the object when it is missing. */
-  create: "never" | "allowed"
+  readonly create: "never" | "allowed"
   /** managedFields are already right, as after an apply. */
-  tracked: boolean
+  readonly tracked: boolean
   /** The caller's own resourceVersion must match; otherwise a lost race is tried again. */
-  exact: boolean
+  readonly exact: boolean
 }
 
 export interface Written {
-  object: JsonObject
-  created: boolean
+  readonly object: JsonObject
+  readonly created: boolean
 }
 
 /** Everybody who writes the same object at once is served in turn; only a storm beyond this is refused. */

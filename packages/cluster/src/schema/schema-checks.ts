@@ -273,8 +273,8 @@ function checkDefaults(schema: JsonObject, path: string): FieldError[] {
 }
 
 interface RuleCost {
-  path: string
-  cost: number
+  readonly path: string
+  readonly cost: number
 }
 
 function checkRules(schema: JsonObject, path: string): FieldError[] {

@@ -7,40 +7,40 @@ import { RE2JS } from "re2js"
 import { asArray, asObject, asString, asStrings, isObject, type Json, type JsonObject } from "../value.js"
 
 export interface Rule {
-  rule: string
-  message: string
-  messageExpression: string
-  reason: string
-  fieldPath: string
-  optionalOldSelf: boolean
+  readonly rule: string
+  readonly message: string
+  readonly messageExpression: string
+  readonly reason: string
+  readonly fieldPath: string
+  readonly optionalOldSelf: boolean
 }
 
 export interface Schema {
-  raw: JsonObject
-  type: string
-  nullable: boolean
-  properties: ReadonlyMap<string, Schema>
-  items: Schema | undefined
+  readonly raw: JsonObject
+  readonly type: string
+  readonly nullable: boolean
+  readonly properties: ReadonlyMap<string, Schema>
+  readonly items: Schema | undefined
   /** true: anything; undefined: nothing beyond properties. */
-  additional: Schema | true | undefined
-  required: readonly string[]
-  default: Json | undefined
-  enum: readonly Json[] | undefined
-  pattern: { text: string; regex: RE2JS } | undefined
-  format: string
-  preserveUnknown: boolean
-  intOrString: boolean
-  embedded: boolean
-  listType: "atomic" | "set" | "map"
-  listMapKeys: readonly string[]
-  atomicMap: boolean
-  rules: readonly Rule[]
-  allOf: readonly Schema[]
-  anyOf: readonly Schema[]
-  oneOf: readonly Schema[]
-  not: Schema | undefined
+  readonly additional: Schema | true | undefined
+  readonly required: readonly string[]
+  readonly default: Json | undefined
+  readonly enum: readonly Json[] | undefined
+  readonly pattern: { text: string; regex: RE2JS } | undefined
+  readonly format: string
+  readonly preserveUnknown: boolean
+  readonly intOrString: boolean
+  readonly embedded: boolean
+  readonly listType: "atomic" | "set" | "map"
+  readonly listMapKeys: readonly string[]
+  readonly atomicMap: boolean
+  readonly rules: readonly Rule[]
+  readonly allOf: readonly Schema[]
+  readonly anyOf: readonly Schema[]
+  readonly oneOf: readonly Schema[]
+  readonly not: Schema | undefined
   /** Whether this schema or one below it has CEL rules. */
-  hasRules: boolean
+  readonly hasRules: boolean
 }
 
 export function compileSchema(raw: JsonObject): Schema {

@@ -6,9 +6,9 @@
 import { SelectorError } from "./label.js"
 
 export interface FieldRequirement {
-  path: string
-  equal: boolean
-  value: string
+  readonly path: string
+  readonly equal: boolean
+  readonly value: string
 }
 
 export type FieldSelector = readonly FieldRequirement[]

@@ -12,9 +12,9 @@ export class SelectorError extends Error {}
 type Operator = "=" | "!=" | "in" | "notin" | "exists" | "!" | ">" | "<"
 
 export interface Requirement {
-  key: string
-  operator: Operator
-  values: readonly string[]
+  readonly key: string
+  readonly operator: Operator
+  readonly values: readonly string[]
 }
 
 export type LabelSelector = readonly Requirement[]
@@ -51,8 +51,8 @@ function holds({ key, operator, values }: Requirement, labels: Labels): boolean 
 }
 
 interface Token {
-  kind: "identifier" | "symbol" | "end"
-  text: string
+  readonly kind: "identifier" | "symbol" | "end"
+  readonly text: string
 }
 
 function tokenize(text: string): Token[] {

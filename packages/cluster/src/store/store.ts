@@ -26,35 +26,35 @@ export class Entry {
 }
 
 export interface StoreEvent {
-  revision: number
-  key: string
+  readonly revision: number
+  readonly key: string
   /** Absent when the key was deleted. */
   entry?: Entry
   previous?: Entry
 }
 
 export interface Compare {
-  key: string
+  readonly key: string
   /** The version that must stand; 0: the key must not exist. */
-  modRevision: number
+  readonly modRevision: number
 }
 
 export type Write = { key: string; value: string } | { key: string; delete: true }
 
 export interface RangeRequest {
-  prefix: string
+  readonly prefix: string
   /** Read as of this revision; the newest when left out. */
-  revision?: number
-  limit?: number
+  readonly revision?: number
+  readonly limit?: number
   /** Only keys after this one. */
-  after?: string
+  readonly after?: string
 }
 
 export interface RangeResult {
-  entries: Entry[]
-  revision: number
+  readonly entries: Entry[]
+  readonly revision: number
   /** How many keys of the range follow the last entry. */
-  remaining: number
+  readonly remaining: number
 }
 
 export interface Watch {

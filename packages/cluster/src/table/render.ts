@@ -15,13 +15,13 @@ export function partialMetadata(object: JsonObject, version = "v1"): JsonObject 
 }
 
 export interface TableParts {
-  objects: readonly JsonObject[]
-  metadata: JsonObject
-  includeObject: IncludeObject
-  withColumns: boolean
-  version: string
-  isList: boolean
-  now: number
+  readonly objects: readonly JsonObject[]
+  readonly metadata: JsonObject
+  readonly includeObject: IncludeObject
+  readonly withColumns: boolean
+  readonly version: string
+  readonly isList: boolean
+  readonly now: number
 }
 
 export function renderTable(kind: Kind, parts: TableParts): JsonObject {

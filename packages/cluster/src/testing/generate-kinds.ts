@@ -12,9 +12,9 @@ import { parse } from "yaml"
 
 interface Field {
   /** JSON name; empty when the fields of the type are inlined. */
-  j: string
+  readonly j: string
   /** Type expression: string, int32, []T, map[string]T, *T, @full.name. */
-  t: string
+  readonly t: string
   /** 1: omitempty, 2: omitzero, 3: both. */
   o?: number
   /** Protobuf field number. */
@@ -33,11 +33,11 @@ interface Field {
 }
 
 interface TypeDef {
-  go: string
+  readonly go: string
   d?: string
-  f?: Field[]
+  readonly f?: Field[]
   /** The underlying type of a named non-struct type. */
-  u?: string
+  readonly u?: string
   st?: string
 }
 
@@ -273,18 +273,18 @@ export function digest(text: string): string {
 }
 
 interface ResourceEntry {
-  name: string
-  singularName: string
-  namespaced: boolean
-  kind: string
-  verbs: string[]
-  shortNames?: string[]
-  categories?: string[]
-  group: string
-  version: string
-  type: string
-  responseGroup?: string
-  responseVersion?: string
+  readonly name: string
+  readonly singularName: string
+  readonly namespaced: boolean
+  readonly kind: string
+  readonly verbs: string[]
+  readonly shortNames?: string[]
+  readonly categories?: string[]
+  readonly group: string
+  readonly version: string
+  readonly type: string
+  readonly responseGroup?: string
+  readonly responseVersion?: string
 }
 
 /** Kubernetes keeps its own discovery documents beside its sources. */

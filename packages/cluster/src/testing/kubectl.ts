@@ -6,9 +6,9 @@
 import { spawn, spawnSync } from "node:child_process"
 
 export interface Ran {
-  code: number
-  out: string
-  err: string
+  readonly code: number
+  readonly out: string
+  readonly err: string
 }
 
 const binary = process.env.KUBECTL ?? "kubectl"

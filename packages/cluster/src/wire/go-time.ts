@@ -5,7 +5,7 @@
 
 export interface GoTime {
   /** Microseconds since 1970. */
-  micros: bigint
+  readonly micros: bigint
 }
 
 const rfc3339 = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,9}))?(Z|[+-]\d\d:\d\d)$/

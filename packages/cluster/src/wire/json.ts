@@ -13,9 +13,9 @@ const INT64_MAX = 2n ** 63n - 1n
 export class JsonSyntaxError extends Error {}
 
 export interface ParsedJson {
-  value: Json
+  readonly value: Json
   /** Paths of keys that came more than once; the last one wins. */
-  duplicates: string[]
+  readonly duplicates: string[]
 }
 
 class Parser {

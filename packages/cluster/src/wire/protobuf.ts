@@ -36,8 +36,8 @@ export function openEnvelope(bytes: Uint8Array): Envelope {
 }
 
 interface WireField {
-  number: number
-  value: bigint | Uint8Array
+  readonly number: number
+  readonly value: bigint | Uint8Array
 }
 
 function* fields(bytes: Uint8Array): Generator<WireField> {

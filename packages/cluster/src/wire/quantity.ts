@@ -5,8 +5,8 @@
 
 export interface Quantity {
   /** Value times 10^9, exact; finer digits are rounded up as Kubernetes does. */
-  nano: bigint
-  format: "BinarySI" | "DecimalSI" | "DecimalExponent"
+  readonly nano: bigint
+  readonly format: "BinarySI" | "DecimalSI" | "DecimalExponent"
 }
 
 const decimal: Record<string, number> = { n: -9, u: -6, m: -3, "": 0, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 }

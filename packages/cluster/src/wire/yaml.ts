@@ -10,9 +10,9 @@ import { JsonSyntaxError, parseJson } from "./json.js"
 export class YamlSyntaxError extends Error {}
 
 export interface ParsedYaml {
-  value: Json
+  readonly value: Json
   /** One sentence per repeated key. */
-  duplicates: string[]
+  readonly duplicates: string[]
 }
 
 /** Reading YAML holds up everybody else, about two seconds per MiB; clients that send more send JSON. */

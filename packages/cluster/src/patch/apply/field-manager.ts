@@ -20,11 +20,11 @@ import {
 import { compare, merge, removeItems, toFieldSet, validateTyped, withNamedFields } from "./typed.js"
 
 export interface FieldManagement {
-  type: ApplyType
+  readonly type: ApplyType
   /** The empty object of the kind, against which a creation is compared. */
-  empty: JsonObject
-  owner: Owner
-  now: string
+  readonly empty: JsonObject
+  readonly owner: Owner
+  readonly now: string
   /** Keeps only what the endpoint may change, such as `status`. */
   allowed(set: FieldSet): FieldSet
 }

@@ -7,16 +7,16 @@ import { asArray, asObject, asString, isObject, type Json, type JsonObject } fro
 import { FieldSet } from "./field-set.js"
 
 export interface Owner {
-  manager: string
-  operation: "Apply" | "Update"
-  apiVersion: string
-  subresource: string
+  readonly manager: string
+  readonly operation: "Apply" | "Update"
+  readonly apiVersion: string
+  readonly subresource: string
 }
 
 export interface Managed {
-  owner: Owner
+  readonly owner: Owner
   set: FieldSet
-  time: string
+  readonly time: string
 }
 
 export type ManagedFields = Map<string, Managed>

@@ -9,9 +9,9 @@ import { type ApplyType, untyped } from "./apply-type.js"
 import { FieldSet, type PathElement } from "./field-set.js"
 
 export interface Comparison {
-  added: FieldSet
-  modified: FieldSet
-  removed: FieldSet
+  readonly added: FieldSet
+  readonly modified: FieldSet
+  readonly removed: FieldSet
 }
 
 export class TypedError extends Error {}

@@ -27,9 +27,9 @@ const UNBOUNDED = 1_048_576
 export class CelCheckError extends Error {}
 
 export interface Checked {
-  type: StaticType
-  usesOldSelf: boolean
-  cost: number
+  readonly type: StaticType
+  readonly usesOldSelf: boolean
+  readonly cost: number
 }
 
 export function typeOfSchema(schema: Schema, root = false): StaticType {

@@ -27,13 +27,13 @@ const FORMAT = 1
 const MAX_LOG = 100_000
 
 interface Meta {
-  format: number
+  readonly format: number
   revision: number
   compacted: number
 }
 
 interface LogRecord {
-  k: string
+  readonly k: string
   /** Value, create revision. Absent: deleted. */
   v?: string
   c?: number
@@ -44,15 +44,15 @@ interface LogRecord {
 }
 
 interface Pending {
-  compares: readonly Compare[]
-  writes: readonly Write[]
-  resolve: (revision: number | undefined) => void
-  reject: (error: unknown) => void
+  readonly compares: readonly Compare[]
+  readonly writes: readonly Write[]
+  readonly resolve: (revision: number | undefined) => void
+  readonly reject: (error: unknown) => void
 }
 
 interface Watcher {
-  prefix: string
-  after: number
+  readonly prefix: string
+  readonly after: number
   listener(event: StoreEvent): void
 }
 

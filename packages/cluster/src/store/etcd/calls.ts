@@ -20,8 +20,8 @@ import {
 const PAGE = 1_000
 
 export interface WholeState {
-  state: KeyValue[]
-  revision: number
+  readonly state: KeyValue[]
+  readonly revision: number
 }
 
 export class Calls {

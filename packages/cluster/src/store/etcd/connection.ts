@@ -17,15 +17,15 @@ import { decodeText, decodeWatch, encodeAuthenticate, type WatchResponse } from 
 
 export interface EtcdOptions {
   /** `http://host:2379`, `https://host:2379` or `host:2379`; the first that answers is used. */
-  endpoints: readonly string[]
+  readonly endpoints: readonly string[]
   /** PEM. A certificate and key of its own where etcd asks for one. */
-  tls?: { ca?: Buffer; certificate?: Buffer; key?: Buffer }
+  readonly tls?: { ca?: Buffer; certificate?: Buffer; key?: Buffer }
   /** Log-in where etcd's own authentication is on. */
-  user?: { name: string; password: string }
+  readonly user?: { name: string; password: string }
   /** Everything lives under this key. Default `/merlon`. */
-  prefix?: string
+  readonly prefix?: string
   /** How long a call may take, connecting included. Default 5 s. */
-  timeoutMs?: number
+  readonly timeoutMs?: number
 }
 
 const DEFAULT_TIMEOUT_MS = 5_000

@@ -14,24 +14,24 @@ export interface KeyValue {
 
 export interface RangeRequest {
   key: string
-  rangeEnd?: string
-  limit?: number
+  readonly rangeEnd?: string
+  readonly limit?: number
   revision?: number
-  keysOnly?: boolean
-  countOnly?: boolean
+  readonly keysOnly?: boolean
+  readonly countOnly?: boolean
 }
 
 export interface RangeResponse {
   revision: number
-  kvs: KeyValue[]
+  readonly kvs: KeyValue[]
   more: boolean
   /** Keys in the whole range, whatever the limit. */
   count: number
 }
 
 export interface TxnRequest {
-  compares: readonly { key: string; modRevision: number }[]
-  success: readonly ({ key: string; value: string } | { key: string; delete: true })[]
+  readonly compares: readonly { key: string; modRevision: number }[]
+  readonly success: readonly ({ key: string; value: string } | { key: string; delete: true })[]
 }
 
 export interface TxnResponse {
@@ -43,8 +43,8 @@ export interface TxnResponse {
 
 export interface WatchCreate {
   key: string
-  rangeEnd: string
-  startRevision: number
+  readonly rangeEnd: string
+  readonly startRevision: number
 }
 
 export interface WatchResponse {
@@ -56,7 +56,7 @@ export interface WatchResponse {
   /** Above 0 where the watch was refused because history up to there is forgotten. */
   compactRevision: number
   cancelReason: string
-  events: { deleted: boolean; kv: KeyValue }[]
+  readonly events: { deleted: boolean; kv: KeyValue }[]
 }
 
 const RESULT_EQUAL = 0

@@ -12,20 +12,20 @@ import type { KeyValue } from "./messages.js"
 const MAX_LOG = 100_000
 
 export interface Change {
-  revision: number
-  key: string
+  readonly revision: number
+  readonly key: string
   /** Absent: deleted. */
-  kv?: KeyValue
+  readonly kv?: KeyValue
 }
 
 interface Watcher {
-  prefix: string
-  after: number
+  readonly prefix: string
+  readonly after: number
   listener(event: StoreEvent): void
 }
 
 interface Waiter {
-  revision: number
+  readonly revision: number
   resolve(reached: boolean): void
 }
 

@@ -18,10 +18,10 @@ const ALGORITHM = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" }
 const DAY_MS = 86_400_000
 
 export interface Pair {
-  certificate: Buffer
-  key: Buffer
-  certificateFile: string
-  keyFile: string
+  readonly certificate: Buffer
+  readonly key: Buffer
+  readonly certificateFile: string
+  readonly keyFile: string
 }
 
 export class TestAuthority {

@@ -12,12 +12,12 @@ import { freePort } from "./free-port.js"
 const READY_MS = 120_000
 
 export interface EtcdProcessOptions {
-  binary?: string
+  readonly binary?: string
   /** `https` and the certificate flags where TLS is tested. */
-  scheme?: "http" | "https"
-  flags?: readonly string[]
+  readonly scheme?: "http" | "https"
+  readonly flags?: readonly string[]
   /** etcd's own timing, for measurements: a quick election costs it CPU all the time. */
-  patient?: boolean
+  readonly patient?: boolean
 }
 
 /** False where etcd is not installed; throws in CI. */

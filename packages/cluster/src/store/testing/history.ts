@@ -71,11 +71,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 export const histories: fc.Arbitrary<Step[]> = fc.array(step, { minLength: 5, maxLength: 40 })
 
 interface Watcher {
-  prefix: string
-  after: number
-  events: StoreEvent[]
+  readonly prefix: string
+  readonly after: number
+  readonly events: StoreEvent[]
   handle: Watch
-  open: boolean
+  readonly open: boolean
 }
 
 /** Plays the steps on a fresh store and compares everything that can be observed. */

@@ -6,16 +6,16 @@
 import type { Compare, Entry, StoreEvent, Write } from "../store.js"
 
 export interface Told {
-  key: string
-  value: string | undefined
-  previous: string | undefined
+  readonly key: string
+  readonly value: string | undefined
+  readonly previous: string | undefined
 }
 
 /** The state after one commit. */
 interface Moment {
-  revision: number
-  values: ReadonlyMap<string, string>
-  told: readonly Told[]
+  readonly revision: number
+  readonly values: ReadonlyMap<string, string>
+  readonly told: readonly Told[]
 }
 
 export class Model {

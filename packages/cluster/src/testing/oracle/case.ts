@@ -9,55 +9,55 @@ import type { Json, JsonObject } from "../../value.js"
 import { parseJson } from "../../wire/json.js"
 
 export interface OracleRequest {
-  method: string
-  path: string
-  query?: Record<string, string | string[]>
-  headers?: Record<string, string | null>
-  body?: Json
-  rawBody?: string
-  bodyBase64?: string
-  bodyRepeat?: { prefix: string; unit: string; count: number; suffix: string }
+  readonly method: string
+  readonly path: string
+  readonly query?: Record<string, string | string[]>
+  readonly headers?: Record<string, string | null>
+  readonly body?: Json
+  readonly rawBody?: string
+  readonly bodyBase64?: string
+  readonly bodyRepeat?: { prefix: string; unit: string; count: number; suffix: string }
   user?:
     | "none"
     | { bearer: string }
     | { name: string; groups?: string[]; uid?: string; extra?: Record<string, string[]> }
-  stream?: boolean
+  readonly stream?: boolean
 }
 
 export interface OracleResponse {
-  status: number
-  headers?: Record<string, Json>
-  body?: Json
-  text?: string
+  readonly status: number
+  readonly headers?: Record<string, Json>
+  readonly body?: Json
+  readonly text?: string
 }
 
 export interface RequestStep {
-  request: OracleRequest
-  response: OracleResponse
-  select?: string[]
-  eventually?: boolean
-  during?: Step[]
-  webhookCalls?: Json[]
-  callsAfter?: number
+  readonly request: OracleRequest
+  readonly response: OracleResponse
+  readonly select?: string[]
+  readonly eventually?: boolean
+  readonly during?: Step[]
+  readonly webhookCalls?: Json[]
+  readonly callsAfter?: number
 }
 
 export type Step = RequestStep | { pause: number } | { hook: string }
 
 export interface WebhookRoute {
-  status?: number
-  body?: Json
-  rawBody?: string
-  delay?: number
+  readonly status?: number
+  readonly body?: Json
+  readonly rawBody?: string
+  readonly delay?: number
 }
 
 export interface OracleCase {
-  name: string
-  tags?: string[]
-  webhooks?: Record<string, WebhookRoute>
-  setup?: Step[]
-  steps: Step[]
-  cleanup?: RequestStep[]
-  tokens?: Record<string, JsonObject>
+  readonly name: string
+  readonly tags?: string[]
+  readonly webhooks?: Record<string, WebhookRoute>
+  readonly setup?: Step[]
+  readonly steps: Step[]
+  readonly cleanup?: RequestStep[]
+  readonly tokens?: Record<string, JsonObject>
 }
 
 export const FOLDER = join(import.meta.dirname, "../../../test/oracle")

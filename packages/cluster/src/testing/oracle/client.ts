@@ -10,17 +10,17 @@ import { parseJson, stringify } from "../../wire/json.js"
 import type { OracleRequest } from "./case.js"
 
 export interface Answer {
-  status: number
-  headers: Record<string, Json>
-  body: Json | undefined
-  text: string | undefined
+  readonly status: number
+  readonly headers: Record<string, Json>
+  readonly body: Json | undefined
+  readonly text: string | undefined
 }
 
 export interface Credentials {
-  url: string
-  ca: string
-  cert: string
-  key: string
+  readonly url: string
+  readonly ca: string
+  readonly cert: string
+  readonly key: string
 }
 
 const COMPARED = ["content-type", "warning", "retry-after", "location", "allow", "www-authenticate"]

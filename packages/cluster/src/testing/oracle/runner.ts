@@ -16,9 +16,9 @@ const DURING_DELAY_MS = 100
 const HEADERS = ["content-type", "warning", "retry-after", "location", "allow", "www-authenticate"]
 
 export interface Replay {
-  client: OracleClient
-  webhooks: OracleWebhooks
-  caBundle: string
+  readonly client: OracleClient
+  readonly webhooks: OracleWebhooks
+  readonly caBundle: string
   compact(): Promise<void>
 }
 

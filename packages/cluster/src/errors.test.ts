@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The table of what can go wrong is complete and reads like the rest: every code that is thrown is in it, every one in it
+// is thrown, and each says what to do.
+
+import { execFileSync } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { expect, it } from "vitest"
+import { CLUSTER_FAULTS } from "./errors.js"
+
+it.each(Object.entries(CLUSTER_FAULTS))("%s says what happened and what to do", (_, { happened, remedy }) => {
+  for (const text of [happened, remedy]) {
+    expect(text).toMatch(/^[a-z`]/)
+    expect(text).not.toMatch(/\.$/)
+  }
+})
+
+it("lists what is thrown, all of it and nothing else", () => {
+  const files = execFileSync("git", ["ls-files", "*.ts"], { cwd: import.meta.dirname, encoding: "utf8" }).split("\n")
+  const thrown = new Set<string>()
+  for (const file of files.filter(name => name !== "" && !name.endsWith(".test.ts") && name !== "errors.ts"))
+    for (const [code] of readFileSync(join(import.meta.dirname, file), "utf8").matchAll(
+      /(?<=")(?:STORE|LISTEN|FLAG)_[A-Z]+(?=")/g,
+    ))
+      thrown.add(code)
+  expect([...thrown].sort()).toEqual(Object.keys(CLUSTER_FAULTS).sort())
+})
