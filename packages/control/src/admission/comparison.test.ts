@@ -109,7 +109,7 @@ describe("while a tenant does its worst", () => {
     if (document === undefined) throw new Error("there is one")
     await comparison.of(document)
     expect(turns).toBeGreaterThan(10)
-    expect(turns).toBeLessThanOrEqual(250)
+    expect(turns).toBeLessThanOrEqual(60)
   })
 })
 

@@ -20,6 +20,8 @@ export interface AuthorityNames {
     readonly rotate: string
     /** Set by people: the old root's fingerprint, to drop it without waiting for those who depend on it. */
     readonly retire: string
+    /** Set by people: the fingerprint of a root that has ended, to have a new one made in its place. */
+    readonly replaceEnded: string
     /** Set by us: how far a rotation is. */
     readonly phase: string
     readonly signingRoot: string
@@ -41,6 +43,7 @@ export function authorityNames({ mesh, domain, rootNamespace }: MeshNames): Auth
     annotations: {
       rotate: `${domain}/rotate-root`,
       retire: `${domain}/retire-root`,
+      replaceEnded: `${domain}/replace-ended-root`,
       phase: `${domain}/rotation-phase`,
       signingRoot: `${domain}/signing-root`,
       oldRoot: `${domain}/old-root`,

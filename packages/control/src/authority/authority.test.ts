@@ -30,6 +30,16 @@ describe("signing for a workload", () => {
     expect(signerOf(certificateChain, trustBundle)).toBe(authority.current.signer)
   })
 
+  it("certifies the Pod that the proof is bound to, also by a certificate that proves it", async () => {
+    const authority = await new Stage().authority()
+    const bound = { ...CALLER, pod: "httpbin-1", podUid: "u1" }
+    for (const caller of [bound, { ...bound, proof: "certificate", serial: "4F" } as const]) {
+      const { certificateChain } = await sign(authority, caller)
+      expect(certificateFacts(certificateChain).pod).toEqual({ name: "httpbin-1", uid: "u1" })
+    }
+    expect(certificateFacts((await sign(authority)).certificateChain).pod).toBeUndefined()
+  })
+
   it("gives the life that was asked for", async () => {
     const stage = new Stage()
     expect((await sign(await stage.authority(), CALLER, 3600)).notAfter - stage.clock.now()).toBe(HOUR)

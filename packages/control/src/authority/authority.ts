@@ -43,6 +43,10 @@ export interface AuthorityOptions {
   readonly clock: Clock
   /** Numbers from 0 to 1. */
   readonly random: () => number
+  /** What people have to do before there can be an authority; undefined once there is one. */
+  readonly waiting?: (what: string | undefined) => void
+  /** Ends a start that waits for people. */
+  readonly stopped?: AbortSignal
   readonly log: Log
 }
 
@@ -252,7 +256,9 @@ async function openKeys(options: AuthorityOptions, onRefused: () => void): Promi
   if (folder !== undefined) return PluggedIn.fromFolder(folder, { clock, log, onRefused })
   const secret = secrets.items.get(`${namespace}/${pluggedInSecret}`)
   if (secret !== undefined) return PluggedIn.fromSecret(secret, secrets, { clock, log, onRefused })
-  const keys = await SelfSigned.open({ ...rootSettings(options), isLeader, log, onRefused })
+  const { waiting = () => undefined, stopped = new AbortController().signal } = options
+  const settings = { ...rootSettings(options), isLeader, log, onRefused, waiting, stopped }
+  const keys = await SelfSigned.open(settings, secrets)
   keys.follow(secrets)
   return keys
 }

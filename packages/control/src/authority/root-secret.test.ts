@@ -74,11 +74,11 @@ describe("the Secret with the root", () => {
     expect(stage.cluster.writes).toEqual([])
   })
 
-  it("that has expired stops the start and is not touched", async () => {
+  it("that has ended is not touched without a word", async () => {
     const stage = new Stage()
     stage.cluster.put(SECRETS, secretObject(NAMES.rootSecret, good()))
     stage.clock.setWall(Date.UTC(2046, 0, 1))
-    await expect(openRootSecret(stage.rootSettings)).rejects.toThrow("has expired")
+    await expect(openRootSecret(stage.rootSettings)).rejects.toThrow("has ended")
     expect(stage.cluster.writes).toEqual([])
   })
 

@@ -29,10 +29,27 @@ export interface RootSettings {
 const CONFLICT = 409
 const MAX_ATTEMPTS = 8
 
-/** The root of the mesh; made here where there is none yet. Fails with an `AuthorityError` where it cannot be read. */
+/** Nothing is wrong with the root but that its time is over: nobody trusts what it signs any more. */
+export class EndedRootError extends AuthorityError {
+  readonly secret: RootSecret
+
+  constructor(secret: RootSecret, names: AuthorityNames) {
+    super(ended(secret, names))
+    this.secret = secret
+  }
+}
+
+/**
+ * The root of the mesh; made here where there is none yet, or where a person says so of one that has ended. Fails with
+ * an `AuthorityError` where it cannot be used.
+ */
 export async function openRootSecret(settings: RootSettings): Promise<RootSecret> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-    const found = await fetchRootSecret(settings)
+    const found = await fetchRootSecret(settings).catch((error: unknown) => {
+      if (error instanceof EndedRootError) return replaceEnded(settings, error)
+      throw error
+    })
+    if (found === "again") continue
     if (found !== undefined) return found
     const now = settings.now()
     const stored: StoredRoot = {
@@ -52,9 +69,28 @@ export async function fetchRootSecret({ client, names, now }: RootSettings): Pro
   const object = await client.get<KubernetesObject>(SECRETS, names.rootSecret, names.namespace)
   if (object === undefined) return undefined
   const read = readStoredRoot(readSecretData(object), now())
+  if (read.ok) return { object, stored: read.stored }
+  const atAnyTime = readStoredRoot(readSecretData(object), Number.NEGATIVE_INFINITY)
+  if (atAnyTime.ok) throw new EndedRootError({ object, stored: atAnyTime.stored }, names)
   // Fails closed: whatever this is, it may be somebody's only copy of the mesh's root.
-  if (!read.ok) throw new AuthorityError(unreadable(names, read.message))
-  return { object, stored: read.stored }
+  throw new AuthorityError(unreadable(names, read.message))
+}
+
+/**
+ * Only on a person's word, and only of the root that is named: where it is our clock that is wrong, a new root would cut
+ * off a mesh that is well.
+ */
+async function replaceEnded(settings: RootSettings, error: EndedRootError): Promise<RootSecret | "again"> {
+  const { object, stored } = error.secret
+  const fingerprint = rootFingerprint(stored.state.current)
+  if (object.metadata.annotations?.[settings.names.annotations.replaceEnded] !== fingerprint) throw error
+  const replaced = await replaceRootSecret(settings, error.secret, {
+    state: { phase: "steady", current: makeRoot(settings), since: settings.now(), demand: stored.state.demand },
+    longestTtlMs: settings.defaultTtlMs,
+    lastOldExpiry: 0,
+    past: [...stored.past, fingerprint],
+  })
+  return replaced ?? "again"
 }
 
 /** Undefined where another replica was faster. */
@@ -109,6 +145,15 @@ export function unreadable(names: AuthorityNames, message: string): string {
   return (
     `${where(names)} cannot be used: ${message}; restore it from a backup. ` +
     "Deleting it gives the mesh a new root, which no running workload trusts"
+  )
+}
+
+function ended({ stored }: RootSecret, names: AuthorityNames): string {
+  const { namespace, rootSecret, annotations } = names
+  const fingerprint = rootFingerprint(stored.state.current)
+  return (
+    `the mesh's root in ${where(names)} has ended, so nobody trusts what it signs; if the clock is right, have a new one ` +
+    `made: kubectl annotate secret ${rootSecret} -n ${namespace} ${annotations.replaceEnded}=${fingerprint}`
   )
 }
 

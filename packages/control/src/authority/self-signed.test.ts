@@ -10,13 +10,17 @@ import { fingerprints, HOUR, NAMES, Stage, secretObject } from "./testing/author
 
 async function replica(stage: Stage) {
   let refused = 0
-  const keys = await SelfSigned.open({
+  const secrets = stage.cluster.reflect(SECRETS)
+  const settings = {
     ...stage.rootSettings,
     isLeader: () => stage.leading,
     log: stage.log,
     onRefused: () => refused++,
-  })
-  keys.follow(stage.cluster.reflect(SECRETS))
+    waiting: () => undefined,
+    stopped: new AbortController().signal,
+  }
+  const keys = await SelfSigned.open(settings, secrets)
+  keys.follow(secrets)
   return { keys, refused: () => refused }
 }
 

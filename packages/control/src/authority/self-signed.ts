@@ -18,6 +18,7 @@ import { Listeners } from "./listeners.js"
 import { type Log, messageOf } from "./log.js"
 import {
   createRootSecret,
+  EndedRootError,
   fetchRootSecret,
   openRootSecret,
   type RootSecret,
@@ -33,9 +34,14 @@ export interface SelfSignedOptions extends RootSettings {
   readonly log: Log
   /** A change of the Secret was not followed. */
   readonly onRefused: () => void
+  /** What people have to do before there can be an authority; undefined once there is one. */
+  readonly waiting: (what: string | undefined) => void
+  /** Ends the waiting. */
+  readonly stopped: AbortSignal
 }
 
 const MAX_ATTEMPTS = 8
+const LOOK_AGAIN_MS = 5_000
 
 export class SelfSigned implements KeySource {
   readonly #options: SelfSignedOptions
@@ -44,8 +50,22 @@ export class SelfSigned implements KeySource {
   #keys: SigningKeys
   #unfollow: (() => void) | undefined
 
-  static async open(options: SelfSignedOptions): Promise<SelfSigned> {
-    return new SelfSigned(options, await openRootSecret(options))
+  /** Waits for people where the root has ended: whoever starts us again and again would not bring it back. */
+  static async open(options: SelfSignedOptions, secrets: Reflected<KubernetesObject>): Promise<SelfSigned> {
+    let said = ""
+    for (;;) {
+      try {
+        const opened = new SelfSigned(options, await openRootSecret(options))
+        options.waiting(undefined)
+        return opened
+      } catch (error) {
+        if (!(error instanceof EndedRootError)) throw error
+        if (error.message !== said) options.log.error({}, error.message)
+        said = error.message
+        options.waiting(said)
+        await changeOf(secrets, `${options.names.namespace}/${options.names.rootSecret}`, options.stopped)
+      }
+    }
   }
 
   private constructor(options: SelfSignedOptions, secret: RootSecret) {
@@ -157,6 +177,25 @@ export class SelfSigned implements KeySource {
     this.#keys = keys
     this.#listeners.tell()
   }
+}
+
+/** Also resolves after a while: the change may have come just before anybody waited for it. */
+function changeOf(secrets: Reflected<KubernetesObject>, key: string, stopped: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = (settle: () => void): void => {
+      clearTimeout(timer)
+      unfollow()
+      stopped.removeEventListener("abort", stop)
+      settle()
+    }
+    const stop = (): void => end(() => reject(new AuthorityError("stopped while waiting for a new root")))
+    const timer = setTimeout(() => end(resolve), LOOK_AGAIN_MS)
+    const unfollow = secrets.onChange(change => {
+      if (change.key === key) end(resolve)
+    })
+    if (stopped.aborted) stop()
+    else stopped.addEventListener("abort", stop, { once: true })
+  })
 }
 
 function pluggedInLater(key: string): string {

@@ -3,6 +3,7 @@
 // who is revoked gets nothing, whatever it still holds.
 
 import {
+  type CertifiedPod,
   canonicalSerial,
   clampTtl,
   IdentityError,
@@ -55,7 +56,13 @@ export async function signWorkload(
     // Looked at again, because time has passed: nothing is signed for who was revoked meanwhile.
     if (isRevoked(context, caller, identity)) return revoked()
     const { signer, bundle } = keys.current
-    const signed = signer.sign({ publicKey: request.publicKey, identity, ttlMs: life.ttlMs, now })
+    const signed = signer.sign({
+      publicKey: request.publicKey,
+      identity,
+      pod: podOf(caller),
+      ttlMs: life.ttlMs,
+      now,
+    })
     return { ok: true, certificate: { ...signed, trustBundle: bundle } }
   } catch (error) {
     // What is wrong with our own keys or the API is not the caller's to know, only that it should come again.
@@ -66,6 +73,11 @@ export async function signWorkload(
 
 function identityOf({ trustDomain, namespace, serviceAccount }: Caller): string | undefined {
   return parseSpiffeId(`spiffe://${trustDomain}/ns/${namespace}/sa/${serviceAccount}`)?.uri
+}
+
+/** As the proof says it: a certificate that proves a Pod renews as the same Pod's. */
+function podOf({ pod, podUid }: Caller): CertifiedPod | undefined {
+  return pod === undefined || podUid === undefined ? undefined : { name: pod, uid: podUid }
 }
 
 function isRevoked({ revocations }: SignContext, { proof, serial }: Caller, identity: string): boolean {

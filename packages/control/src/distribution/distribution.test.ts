@@ -17,7 +17,10 @@ const caller = (change: Partial<Caller> = {}): Caller => ({
   pod: "a",
   ...change,
 })
-/** By a certificate, or a token bound to nothing. */
+/** By a certificate of the Pod. */
+const certified = (change: Partial<Caller> = {}): Caller =>
+  caller({ proof: "certificate", serial: "0abc1", podUid: "uid-foo/a", ...change })
+/** By a certificate that was had with a token bound to nothing. */
 const unbound = (change: Partial<Caller> = {}): Caller => {
   const { pod: _pod, ...rest } = caller(change)
   return { ...rest, proof: "certificate", serial: "0abc1" }
@@ -87,7 +90,7 @@ function setUp() {
 describe("a workload's resources", () => {
   test.each<[string, Caller, string]>([
     ["the pod that its token is bound to", caller(), "foo/a"],
-    ["a pod of the certificate's service account", unbound(), "foo/a"],
+    ["the pod that its certificate was signed for", certified(), "foo/a"],
   ])("go to %s", (_, who, id) => {
     const { distribution } = setUp()
     expect(distribution.mayWatch(who, node(id), PROXY_RESOURCE)).toBeUndefined()
@@ -97,7 +100,17 @@ describe("a workload's resources", () => {
     ["another pod than the token's", caller({ pod: "b" }), "foo/a", "PERMISSION_DENIED", "bound to the pod `b`"],
     ["another namespace, bound", caller({ namespace: "bar" }), "foo/a", "PERMISSION_DENIED", "namespace `bar`"],
     ["another namespace", unbound({ namespace: "bar" }), "foo/a", "PERMISSION_DENIED", "namespace `bar`"],
-    ["another service account", unbound(), "foo/other", "PERMISSION_DENIED", "service account `web`"],
+    [
+      "a sibling of the same service account",
+      certified({ pod: "b" }),
+      "foo/a",
+      "PERMISSION_DENIED",
+      "bound to the pod",
+    ],
+    ["a service account alone, by certificate", unbound(), "foo/a", "PERMISSION_DENIED", "bound to no pod"],
+    ["a service account alone, by token", { ...unbound(), proof: "token" }, "foo/a", "PERMISSION_DENIED", "no pod"],
+    ["a pod of the same name that is gone", certified({ podUid: "old" }), "foo/a", "UNAVAILABLE", "another pod"],
+    ["the token of an earlier pod", caller({ podUid: "old" }), "foo/a", "UNAVAILABLE", "another pod"],
     ["another service account, bound", caller({ pod: "other" }), "foo/other", "PERMISSION_DENIED", "service account"],
     ["another trust domain", caller({ trustDomain: "evil.td" }), "foo/a", "PERMISSION_DENIED", "`evil.td`"],
     ["no identity", caller({ serviceAccount: "a/b" }), "foo/a", "PERMISSION_DENIED", "no identity"],
@@ -118,8 +131,8 @@ describe("a workload's resources", () => {
   it("do not go to a revoked caller", () => {
     const { distribution, trust } = setUp()
     trust.set({ revokedSerials: ["ABC1"] })
-    expect(distribution.mayWatch(unbound(), node(), PROXY_RESOURCE)).toMatchObject({ code: "PERMISSION_DENIED" })
-    expect(distribution.open(unbound(), node(), () => {})).toMatchObject({ code: "PERMISSION_DENIED" })
+    expect(distribution.mayWatch(certified(), node(), PROXY_RESOURCE)).toMatchObject({ code: "PERMISSION_DENIED" })
+    expect(distribution.open(certified(), node(), () => {})).toMatchObject({ code: "PERMISSION_DENIED" })
     expect(distribution.mayWatch(caller(), node(), PROXY_RESOURCE)).toBeUndefined()
     trust.set({ revokedIdentities: ["spiffe://cluster.local/ns/foo/sa/web"] })
     expect(distribution.open(caller(), node(), () => {})).toMatchObject({ code: "PERMISSION_DENIED" })
@@ -131,9 +144,10 @@ describe("a workload's resources", () => {
   it("do not exist before the views do", () => {
     const { registry, distribution, settle } = setUp()
     registry.setPod(podOf("foo/late", { serviceAccount: "web" }))
-    expect(distribution.mayWatch(unbound(), node("foo/late"), PROXY_RESOURCE)).toMatchObject({ code: "UNAVAILABLE" })
+    const late = caller({ pod: "late" })
+    expect(distribution.mayWatch(late, node("foo/late"), PROXY_RESOURCE)).toMatchObject({ code: "UNAVAILABLE" })
     settle()
-    expect(distribution.mayWatch(unbound(), node("foo/late"), PROXY_RESOURCE)).toBeUndefined()
+    expect(distribution.mayWatch(late, node("foo/late"), PROXY_RESOURCE)).toBeUndefined()
   })
 
   it("are the view of the moment, and a change of it wakes its stream alone", () => {
@@ -201,11 +215,16 @@ it("ends the stream of whoever watches what he may not", () => {
   expect(proxies.proxies.size).toBe(0)
 })
 
-it("lets nobody stay whose token is of a pod that is gone", () => {
+it("lets nobody stay whose token or certificate is of a pod that is gone", () => {
   const { distribution, registry } = setUp()
   expect(distribution.refuse(caller())).toBeUndefined()
+  expect(distribution.refuse(certified())).toBeUndefined()
+  expect(distribution.refuse(certified({ podUid: "old" }))).toMatchObject({ code: "PERMISSION_DENIED" })
+  expect(distribution.refuseCertificate(certified())).toBeUndefined()
   registry.deletePod("foo", "a")
   expect(distribution.refuse(caller())).toMatchObject({ code: "PERMISSION_DENIED" })
+  expect(distribution.refuse(certified())).toMatchObject({ code: "PERMISSION_DENIED" })
+  expect(distribution.refuseCertificate(certified())).toMatchObject({ code: "PERMISSION_DENIED" })
   expect(distribution.refuse(unbound())).toBeUndefined()
 })
 
@@ -221,7 +240,8 @@ it("renews no certificate of an account that nothing runs under any more", () =>
 
 test.each<[string, Caller, string, boolean]>([
   ["the pod of its token", caller(), "foo/a", true],
-  ["a pod of its service account", unbound(), "foo/a", true],
+  ["the pod of its certificate", certified(), "foo/a", true],
+  ["a pod of its service account", unbound(), "foo/a", false],
   ["a pod of another service account of its namespace", unbound(), "foo/other", false],
   ["a pod of another namespace", unbound({ namespace: "bar" }), "foo/a", false],
   ["another pod than its token's", caller({ pod: "b" }), "foo/a", false],

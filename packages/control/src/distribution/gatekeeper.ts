@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who may have what. A member of the mesh may ask for routes; what a workload enforces goes to that workload alone,
-// proven by the Pod its token is bound to or, failing that, by the service account it runs under.
+// Who may have what. A member of the mesh may ask for routes; what a workload enforces goes to that workload alone, proven
+// by the Pod that its token or its certificate is bound to: a service account is shared by siblings.
 
 import { canonicalSerial } from "@merlon/identity"
 import { type MeshConfig, parseSpiffeId } from "@merlon/policy"
 import type { Caller, ClientNode, Refusal } from "@merlon/xds"
 import type { TrustSource } from "../authority/trust-source.js"
 import type { MeshDirectory } from "../registry/mesh-directory.js"
+import type { MeshWorkload } from "../registry/mesh-workload.js"
 
 export interface GatekeeperOptions {
   readonly mesh: MeshConfig
@@ -57,34 +58,49 @@ export class Gatekeeper {
     if (namespace !== caller.namespace) {
       return denied(`the caller belongs to the namespace \`${caller.namespace}\` and may not have \`${id}\``)
     }
-    if (caller.pod !== undefined && caller.pod !== name) {
-      return denied(`the token is bound to the pod \`${caller.pod}\` and may not have \`${id}\``)
+    // Fail closed: whoever runs under a service account could otherwise have what any sibling enforces.
+    if (caller.pod === undefined) {
+      return denied(`the ${caller.proof} is bound to no pod; send a token that is bound to \`${id}\``)
+    }
+    if (caller.pod !== name) {
+      return denied(`the ${caller.proof} is bound to the pod \`${caller.pod}\` and may not have \`${id}\``)
     }
     return this.#refusePod(caller, id)
   }
 
   /** Not for those who come: their Pod may be younger than our copy. A token of a Pod that is gone proves nothing more. */
-  refuseGone({ namespace, pod }: Caller): Refusal | undefined {
-    if (pod === undefined || this.#options.directory.workloads.has(`${namespace}/${pod}`)) return undefined
-    return denied(`the pod \`${namespace}/${pod}\` is gone`)
+  refuseGone(caller: Caller): Refusal | undefined {
+    const { namespace, pod } = caller
+    if (pod === undefined) return undefined
+    const workload = this.#options.directory.workloads.get(`${namespace}/${pod}`)
+    return workload !== undefined && isOf(caller, workload)
+      ? undefined
+      : denied(`the pod \`${namespace}/${pod}\` is gone`)
   }
 
   /**
    * A certificate proves another one only while something runs under its identity: or whoever once held a key of a
    * workload, or of an account, that is gone could renew it for ever.
    */
-  refuseRenewal({ proof, namespace, serviceAccount }: Caller): Refusal | undefined {
+  refuseRenewal(caller: Caller): Refusal | undefined {
+    const { proof, namespace, serviceAccount, pod } = caller
     if (proof !== "certificate") return undefined
+    if (pod !== undefined) return this.refuseGone(caller)
     for (const workload of this.#options.directory.select({}, namespace)) {
       if (workload.serviceAccount === serviceAccount) return undefined
     }
     return denied(`no pod runs under \`${namespace}/${serviceAccount}\`; send a service-account token`)
   }
 
-  #refusePod({ serviceAccount }: Caller, id: string): Refusal | undefined {
+  #refusePod(caller: Caller, id: string): Refusal | undefined {
+    const { serviceAccount, proof } = caller
     const workload = this.#options.directory.workloads.get(id)
     if (workload === undefined) {
       return { code: "UNAVAILABLE", message: `the pod \`${id}\` is not known yet; ask again` }
+    }
+    // Earlier or later than the one we know: our copy may be behind.
+    if (!isOf(caller, workload)) {
+      return { code: "UNAVAILABLE", message: `the ${proof} is of another pod \`${id}\` than the one known; ask again` }
     }
     if (workload.serviceAccount !== serviceAccount) {
       return denied(`the pod \`${id}\` does not run under the service account \`${serviceAccount}\``)
@@ -94,6 +110,11 @@ export class Gatekeeper {
     }
     return undefined
   }
+}
+
+/** A Pod may have the name of one that is gone. */
+function isOf({ podUid }: Caller, { uid }: MeshWorkload): boolean {
+  return podUid === undefined || podUid === uid
 }
 
 function refuseCertificate({ proof, serial }: Caller, revoked: readonly string[]): Refusal | undefined {

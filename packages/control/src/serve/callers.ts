@@ -10,6 +10,7 @@ import { invitationAudience, invitationDigest } from "./invitations.js"
 
 const USER = /^system:serviceaccount:([^:]+):([^:]+)$/
 const POD_NAME = "authentication.kubernetes.io/pod-name"
+const POD_UID = "authentication.kubernetes.io/pod-uid"
 
 /** Undefined for a token that is not good, or was made for somebody else than us. */
 export async function callerOfToken(
@@ -31,7 +32,8 @@ export async function callerOfToken(
   const { username, extra } = objectOf(user)
   const [, namespace, serviceAccount] = USER.exec(textOf(username) ?? "") ?? []
   if (namespace === undefined || serviceAccount === undefined) return undefined
-  const pod = textOf(listOf(objectOf(extra)[POD_NAME])[0])
+  const [pod, podUid] = [POD_NAME, POD_UID].map(key => textOf(listOf(objectOf(extra)[key])[0]))
+  const expiresAt = expiryOf(token)
   return {
     trustDomain,
     namespace,
@@ -39,11 +41,25 @@ export async function callerOfToken(
     proof: "token",
     ...(pod === undefined ? {} : { pod }),
     ...(isInvitation ? { invitation: invitationDigest(token) } : {}),
+    ...(podUid === undefined ? {} : { podUid }),
+    ...(expiresAt === undefined ? {} : { expiresAt }),
   }
 }
 
-export function callerOfCertificate({ id, serial }: PeerCertificate): Caller | undefined {
+/** A review does not tell. The API server has found the token good, so that what it says of itself is true. */
+function expiryOf(token: string): number | undefined {
+  try {
+    const { exp } = objectOf(JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString("utf8")))
+    return typeof exp === "number" && Number.isFinite(exp) ? exp * 1_000 : undefined
+  } catch {
+    // Not one of those that tell; such a token is looked at again when its caller comes again.
+    return undefined
+  }
+}
+
+export function callerOfCertificate({ id, serial, pod }: PeerCertificate): Caller | undefined {
   const { trustDomain, namespace, serviceAccount } = id
   if (namespace === undefined || serviceAccount === undefined) return undefined
-  return { trustDomain, namespace, serviceAccount, proof: "certificate", serial }
+  const bound = pod === undefined ? {} : { pod: pod.name, podUid: pod.uid }
+  return { trustDomain, namespace, serviceAccount, proof: "certificate", serial, ...bound }
 }

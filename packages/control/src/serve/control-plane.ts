@@ -90,7 +90,7 @@ async function start(options: ControlPlaneOptions, closers: Closers): Promise<Co
   )
   closers.add(() => reflectors.stop())
 
-  const authority = await startAuthority(options, reflectors, isLeader)
+  const authority = await startAuthority(options, reflectors, isLeader, missing, closers)
   closers.add(() => authority.close())
 
   const metrics: ControlMetrics = new ControlMetrics(names.mesh, {
@@ -211,7 +211,17 @@ function startAuthority(
   { client, mesh, certificates, logger }: ControlPlaneOptions,
   { secrets, configMaps }: Reflectors,
   isLeader: () => boolean,
+  missing: Set<string>,
+  closers: Closers,
 ): Promise<Authority> {
+  const stopped = new AbortController()
+  closers.add(() => stopped.abort())
+  let waited: string | undefined
+  const waiting = (what: string | undefined): void => {
+    if (waited !== undefined) missing.delete(waited)
+    if (what !== undefined) missing.add(what)
+    waited = what
+  }
   const { defaultTtlMs, maxTtlMs, rootLifetimeMs, folder } = certificates
   return Authority.start({
     client,
@@ -224,6 +234,8 @@ function startAuthority(
     isLeader,
     clock: systemClock,
     random: Math.random,
+    waiting,
+    stopped: stopped.signal,
     log: logger,
   })
 }

@@ -301,3 +301,32 @@ describe("an authority that is plugged in", () => {
       .certificateChain
   }
 })
+
+describe("a certificate of a Pod", () => {
+  const pod = { name: "httpbin-6f7", uid: "0f3c" }
+  const authority = new CertificateAuthority(ROOT, NOW)
+  const { publicKey } = holder()
+  const { certificateChain } = authority.sign({ publicKey, identity: IDENTITY, pod, ttlMs: HOUR, now: NOW })
+
+  it("says whose it is, beside the one identity that peers see", () => {
+    expect(certificateFacts(certificateChain)).toMatchObject({ pod, spiffeId: IDENTITY })
+    expect(new X509Certificate(certificateChain).subjectAltName).toBe(`URI:${IDENTITY}`)
+  })
+
+  it("is good for openssl, which reads the extension as we wrote it", () => {
+    const { output } = openssl(
+      { root: ROOT.root, leaf: certificateChain },
+      "asn1parse -in leaf",
+      "verify -x509_strict -CAfile root leaf",
+    )
+    expect(output).toContain("leaf: OK")
+    const { output: text } = openssl({ leaf: certificateChain }, "x509 -in leaf -noout -text")
+    expect(text).toMatch(/2\.25\.\d+: *\n/)
+    expect(text).toContain("httpbin-6f7")
+  })
+
+  it("has none where none was proven", () => {
+    const plain = authority.sign({ publicKey, identity: IDENTITY, ttlMs: HOUR, now: NOW })
+    expect(certificateFacts(plain.certificateChain).pod).toBeUndefined()
+  })
+})

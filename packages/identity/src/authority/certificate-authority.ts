@@ -13,11 +13,13 @@ import {
   type AltNames,
   authorityKeyIdentifier,
   basicConstraints,
+  type CertifiedPod,
   LEAF_KEY_USAGE,
   RSA_LEAF_KEY_USAGE,
   SERVER_AND_CLIENT,
   SERVER_ONLY,
   subjectAltName,
+  workloadPod,
 } from "../x509/extensions.js"
 import { writePem } from "../x509/pem.js"
 import { newSerial, type RandomBytes } from "../x509/serial.js"
@@ -29,6 +31,8 @@ export interface SignRequest {
   readonly publicKey: Uint8Array
   /** `spiffe://…`. */
   readonly identity: string
+  /** Whose certificate it is among those of the same identity, where that was proven. */
+  readonly pod?: CertifiedPod | undefined
   readonly ttlMs: number
   /** Milliseconds since the epoch. */
   readonly now: number
@@ -93,14 +97,10 @@ export class CertificateAuthority {
   }
 
   /** For a workload. */
-  sign({ publicKey, identity, ttlMs, now }: SignRequest): SignedCertificate {
-    return this.#issue(
-      publicKey,
-      { uris: [requireIdentity(identity)], dnsNames: [], ipAddresses: [] },
-      true,
-      ttlMs,
-      now,
-    )
+  sign({ publicKey, identity, pod, ttlMs, now }: SignRequest): SignedCertificate {
+    const names = { uris: [requireIdentity(identity)], dnsNames: [], ipAddresses: [] }
+    const extensions = [SERVER_AND_CLIENT, ...(pod === undefined ? [] : [workloadPod(pod)])]
+    return this.#issue(publicKey, names, extensions, ttlMs, now)
   }
 
   /** For a listener of the control plane, which callers address by name. */
@@ -113,10 +113,16 @@ export class CertificateAuthority {
     if (names.dnsNames.length + names.ipAddresses.length === 0) {
       throw new IdentityError("bad-subject", "a server certificate needs a DNS name or an address")
     }
-    return this.#issue(publicKey, names, identity !== undefined, ttlMs, now)
+    return this.#issue(publicKey, names, [identity === undefined ? SERVER_ONLY : SERVER_AND_CLIENT], ttlMs, now)
   }
 
-  #issue(publicKey: Uint8Array, names: AltNames, client: boolean, ttlMs: number, now: number): SignedCertificate {
+  #issue(
+    publicKey: Uint8Array,
+    names: AltNames,
+    extensions: readonly Buffer[],
+    ttlMs: number,
+    now: number,
+  ): SignedCertificate {
     this.#requireAlive(now)
     if (!(ttlMs >= SECOND)) throw new IdentityError("bad-subject", `a certificate cannot live for ${ttlMs} ms`)
     const { isRsa } = requireKey(publicKey)
@@ -135,7 +141,7 @@ export class CertificateAuthority {
         extensions: [
           basicConstraints(false),
           isRsa ? RSA_LEAF_KEY_USAGE : LEAF_KEY_USAGE,
-          client ? SERVER_AND_CLIENT : SERVER_ONLY,
+          ...extensions,
           ...this.#authorityKeyIdentifier,
           subjectAltName(names),
         ],

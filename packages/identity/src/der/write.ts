@@ -44,11 +44,12 @@ export function boolean(value: boolean): Buffer {
 
 /** X.690 section 8.19, from the dotted form. */
 export function objectIdentifier(dotted: string): Buffer {
-  const [first = 0, second = 0, ...rest] = dotted.split(".").map(Number)
+  // An arc made of a UUID is longer than a number can hold.
+  const [first = 0n, second = 0n, ...rest] = dotted.split(".").map(BigInt)
   const octets: number[] = []
-  for (const arc of [first * 40 + second, ...rest]) {
-    const base128 = [arc % 128]
-    for (let high = Math.floor(arc / 128); high > 0; high = Math.floor(high / 128)) base128.unshift((high % 128) | 0x80)
+  for (const arc of [first * 40n + second, ...rest]) {
+    const base128 = [Number(arc % 128n)]
+    for (let high = arc / 128n; high > 0n; high /= 128n) base128.unshift(Number(high % 128n) | 0x80)
     octets.push(...base128)
   }
   return element(TAG.objectIdentifier, Buffer.from(octets))

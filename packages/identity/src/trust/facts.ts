@@ -3,6 +3,7 @@
 
 import { parseSpiffeId } from "@merlon/policy"
 import { IdentityError } from "../errors.js"
+import type { CertifiedPod } from "../x509/extensions.js"
 import { inspect } from "../x509/inspect.js"
 import { canonicalSerial } from "../x509/serial.js"
 import { readCertificates } from "./bundle.js"
@@ -15,6 +16,8 @@ export interface CertificateFacts {
   readonly notAfter: number
   /** Where the certificate has exactly one URI, and that is an identity (X509-SVID section 2). */
   readonly spiffeId: string | undefined
+  /** The Pod it was signed for, where it was signed for one. */
+  readonly pod: CertifiedPod | undefined
 }
 
 /** Of the first certificate. */
@@ -24,12 +27,13 @@ export function certificateFacts(pemChain: string): CertificateFacts {
   const [leaf] = read.certificates
   if (leaf === undefined) throw new IdentityError("bad-material", "the certificate chain holds no certificate")
   const { certificate, notAfter } = leaf
-  const uris = inspect(certificate.raw)?.uris ?? []
+  const { uris = [], pod } = inspect(certificate.raw) ?? {}
   const [uri] = uris.length === 1 ? uris : []
   return {
     serial: canonicalSerial(certificate.serialNumber),
     notBefore: Date.parse(certificate.validFrom),
     notAfter,
     spiffeId: uri === undefined ? undefined : parseSpiffeId(uri)?.uri,
+    pod,
   }
 }

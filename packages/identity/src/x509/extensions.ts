@@ -3,7 +3,7 @@
 
 import { createHash } from "node:crypto"
 import { contextTag } from "../der/tags.js"
-import { bitString, boolean, element, objectIdentifier, octetString, sequence } from "../der/write.js"
+import { bitString, boolean, element, objectIdentifier, octetString, sequence, utf8String } from "../der/write.js"
 
 export const OID = {
   subjectKeyIdentifier: "2.5.29.14",
@@ -14,6 +14,8 @@ export const OID = {
   extendedKeyUsage: "2.5.29.37",
   serverAuth: "1.3.6.1.5.5.7.3.1",
   clientAuth: "1.3.6.1.5.5.7.3.2",
+  /** Ours: ITU-T X.667 makes an identifier of the UUID 207e3191-4561-5e61-afaa-c3a55795e1f6, which nobody need assign. */
+  workloadPod: "2.25.43190530616919016900913531431656219126",
 } as const
 
 /** RFC 5280 section 4.2.1.6: implicit tags of GeneralName. */
@@ -68,6 +70,17 @@ export function subjectKeyIdentifier(identifier: Uint8Array): Buffer {
 
 export function authorityKeyIdentifier(identifier: Uint8Array): Buffer {
   return extension(OID.authorityKeyIdentifier, false, sequence(element(contextTag(0, false), identifier)))
+}
+
+/** The Pod that a certificate was signed for; its uid tells it from a later one of the same name. */
+export interface CertifiedPod {
+  readonly name: string
+  readonly uid: string
+}
+
+/** Not critical: peers know a workload by its identity, and whoever does not know this extension loses nothing. */
+export function workloadPod({ name, uid }: CertifiedPod): Buffer {
+  return extension(OID.workloadPod, false, sequence(utf8String(name), utf8String(uid)))
 }
 
 /** Critical, because the subject is empty (RFC 5280 section 4.2.1.6). */

@@ -5,7 +5,7 @@
 import { type DerElement, readElements, readOnly, readWithin } from "../der/read.js"
 import { contextTag, TAG } from "../der/tags.js"
 import { objectIdentifier } from "../der/write.js"
-import { GENERAL_NAME, OID } from "./extensions.js"
+import { type CertifiedPod, GENERAL_NAME, OID } from "./extensions.js"
 
 export interface Inspected {
   /** Name, DER: what certificates that this one signs carry as their issuer. */
@@ -17,6 +17,8 @@ export interface Inspected {
   readonly pathLength: number | undefined
   /** Whether its key may sign certificates. */
   readonly signsCertificates: boolean
+  /** The Pod it was signed for, where it was signed for one. */
+  readonly pod: CertifiedPod | undefined
 }
 
 /** Where each part stands in the signed part of a version 3 certificate (RFC 5280 section 4.1). */
@@ -36,18 +38,21 @@ export function inspect(certificate: Uint8Array): Inspected | undefined {
   const constraints = constraintsIn(extensions.get(OID.basicConstraints))
   const identifier = extensions.get(OID.subjectKeyIdentifier)
   const usage = extensions.get(OID.keyUsage)
-  if (uris === undefined || constraints === undefined) return undefined
+  const named = extensions.get(OID.workloadPod)
+  const pod = named && podIn(named)
+  if (uris === undefined || constraints === undefined || (named !== undefined && pod === undefined)) return undefined
   return {
     subject: subject.raw,
     keyIdentifier: identifier && readOnly(identifier, TAG.octetString)?.value,
     uris,
     ...constraints,
     signsCertificates: usage === undefined || ((readOnly(usage, TAG.bitString)?.value[1] ?? 0) & KEY_CERT_SIGN) !== 0,
+    pod,
   }
 }
 
 const KNOWN = new Map(
-  [OID.subjectAltName, OID.basicConstraints, OID.subjectKeyIdentifier, OID.keyUsage].map(oid => [
+  [OID.subjectAltName, OID.basicConstraints, OID.subjectKeyIdentifier, OID.keyUsage, OID.workloadPod].map(oid => [
     objectIdentifier(oid).toString("hex"),
     oid,
   ]),
@@ -76,6 +81,12 @@ function urisIn(extension: Buffer | undefined): readonly string[] | undefined {
   if (extension === undefined) return []
   const names = readWithin(readOnly(extension, TAG.sequence), TAG.sequence)
   return names?.filter(({ tag }) => tag === GENERAL_NAME.uri).map(({ value }) => value.toString("latin1"))
+}
+
+function podIn(extension: Buffer): CertifiedPod | undefined {
+  const [name, uid, ...others] = readWithin(readOnly(extension, TAG.sequence), TAG.sequence) ?? []
+  if (name?.tag !== TAG.utf8String || uid?.tag !== TAG.utf8String || others.length > 0) return undefined
+  return { name: name.value.toString("utf8"), uid: uid.value.toString("utf8") }
 }
 
 function constraintsIn(extension: Buffer | undefined) {

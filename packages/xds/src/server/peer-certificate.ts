@@ -2,11 +2,13 @@
 // What the certificate of a connection's other end says, once OpenSSL has found its chain to be good.
 
 import type { TLSSocket } from "node:tls"
-import { certificateFacts, readBundle, signerOf } from "@merlon/identity"
+import { type CertifiedPod, certificateFacts, readBundle, signerOf } from "@merlon/identity"
 import { parseSpiffeId, type SpiffeId } from "@merlon/policy"
 
 export interface PeerCertificate {
   readonly id: SpiffeId
+  /** The Pod it was signed for, where it was signed for one. */
+  readonly pod: CertifiedPod | undefined
   /** Upper-case hex without leading zeros. */
   readonly serial: string
   /** Milliseconds since the epoch. */

@@ -13,6 +13,9 @@ import type { Caller, ClientNode, Subscriber } from "./source.js"
 import { exhausted, invalid, type StreamFault } from "./stream-fault.js"
 import { TokenBucket } from "./token-bucket.js"
 
+/** A longer delay would make `setTimeout` fire at once. */
+const LONGEST_TIMER_MS = 2_147_483_647
+
 export class ServedStream<Request extends DiscoveryRequests, Plain extends PlainResponse, Response>
   implements OpenStream
 {
@@ -32,6 +35,7 @@ export class ServedStream<Request extends DiscoveryRequests, Plain extends Plain
   #deadline: NodeJS.Timeout | undefined
   #write: NodeJS.Timeout | undefined
   #cut: NodeJS.Timeout | undefined
+  #proofEnds: (() => void) | undefined
 
   constructor(
     context: ServerContext,
@@ -77,11 +81,25 @@ export class ServedStream<Request extends DiscoveryRequests, Plain extends Plain
       () => this.end({ code: "DEADLINE_EXCEEDED", message: "no request came on the stream" }),
       this.#context.limits.firstRequestMs,
     )
+    this.#proofEnds = this.#endWithProof(proven.caller)
     call.on("data", (request: Request) => this.#guard(() => this.#receive(request, proven.caller)))
     call.on("end", () => {
       if (!this.#ended) call.end()
       this.#dispose()
     })
+  }
+
+  /** A stream lives no longer than what it was begun with; its client comes again with something younger. */
+  #endWithProof({ expiresAt }: Caller): (() => void) | undefined {
+    if (expiresAt === undefined) return undefined
+    let timer: NodeJS.Timeout | undefined
+    const look = (): void => {
+      const left = expiresAt - this.#context.now()
+      if (left <= 0) this.end({ code: "UNAUTHENTICATED", message: "the token has ended; come again with a new one" })
+      else timer = setTimeout(look, Math.min(left, LONGEST_TIMER_MS)).unref()
+    }
+    look()
+    return () => clearTimeout(timer)
   }
 
   end({ code, message }: StreamFault): void {
@@ -201,6 +219,7 @@ export class ServedStream<Request extends DiscoveryRequests, Plain extends Plain
     if (this.#ended) return
     this.#ended = true
     for (const timer of [this.#firstRequest, this.#deadline]) clearTimeout(timer)
+    this.#proofEnds?.()
     this.#call.once("close", () => clearTimeout(this.#write))
     if (this.#call.destroyed) clearTimeout(this.#write)
     const subscriber = this.#subscriber

@@ -8,8 +8,11 @@ export interface Caller {
   readonly namespace: string
   readonly serviceAccount: string
   readonly proof: "token" | "certificate"
-  /** The pod that the token is bound to. */
+  /** The pod that the proof is bound to; its uid where that is known. */
   readonly pod?: string
+  readonly podUid?: string
+  /** When the proof ends, in milliseconds since the epoch; what was begun with it ends then too. */
+  readonly expiresAt?: number
   /** Of the certificate, upper-case hex. */
   readonly serial?: string
   /** The token is an invitation: what it is known by. */

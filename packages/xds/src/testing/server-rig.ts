@@ -29,7 +29,9 @@ export async function serverRig({ port = 0, ...options }: ServerRigOptions = {})
     revoked: new Set<string>(),
     now: undefined as number | undefined, // the real time unless a test sets another
     tokens: "working" as "working" | "away" | "hanging",
+    tokensEnd: undefined as number | undefined, // never, unless a test says when
   }
+  const ends = () => (state.tokensEnd === undefined ? {} : { expiresAt: state.tokensEnd })
   const reports: (readonly [Caller, string, readonly string[]])[] = []
   const server = await MeshServer.start({
     host: "127.0.0.1",
@@ -44,7 +46,14 @@ export async function serverRig({ port = 0, ...options }: ServerRigOptions = {})
       if (state.tokens === "hanging") await new Promise(() => {})
       const pod = /^good:(.+)$/.exec(token)?.[1]
       if (pod === undefined) return undefined
-      return { trustDomain: "cluster.local", namespace: "shop", serviceAccount: "orders", proof: "token", pod }
+      return {
+        trustDomain: "cluster.local",
+        namespace: "shop",
+        serviceAccount: "orders",
+        proof: "token",
+        pod,
+        ...ends(),
+      }
     },
     checkCertificate({ id, serial }): Caller | Refusal | undefined {
       if (state.revoked.has(serial)) return { code: "PERMISSION_DENIED", message: "the certificate is revoked" }

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+import { makeSigningRequest } from "@merlon/identity"
+import type { Caller } from "@merlon/xds"
+import { describe, expect, it, vi } from "vitest"
+import { SECRETS } from "../kubernetes/resource-type.js"
+import { HOUR, NAMES, Stage } from "./testing/authority-stage.js"
+
+const CALLER: Caller = { trustDomain: "cluster.local", namespace: "foo", serviceAccount: "httpbin", proof: "token" }
+const REQUEST = makeSigningRequest().request
+
+describe("a root that ended while nobody ran", () => {
+  const { replaceEnded, signingRoot } = NAMES.annotations
+
+  async function endedMesh() {
+    const stage = new Stage()
+    const before = await stage.authority({ rootLifetimeMs: HOUR })
+    before.close()
+    await stage.clock.advance(2 * HOUR)
+    const waiting: (string | undefined)[] = []
+    const stopped = new AbortController()
+    const started = stage.authority({ waiting: what => waiting.push(what), stopped: stopped.signal })
+    await vi.waitFor(() => expect(waiting).toHaveLength(1), 30_000)
+    const fingerprint = stage.secret.metadata.annotations?.[signingRoot] ?? ""
+    const annotate = (value: string): void => {
+      const { metadata, ...rest } = stage.secret
+      const annotations = { ...metadata.annotations, [replaceEnded]: value }
+      stage.cluster.put(SECRETS, { ...rest, metadata: { ...metadata, annotations } })
+    }
+    return { stage, before, waiting, stopped, started, fingerprint, annotate }
+  }
+
+  it("does not keep the control plane from starting: it waits and says what to do", async () => {
+    const { stage, waiting, started, stopped, fingerprint } = await endedMesh()
+    const command = `kubectl annotate secret merlon-ca -n merlon-system ${replaceEnded}=${fingerprint}`
+    expect(waiting[0]).toContain("has ended")
+    expect(waiting[0]).toContain(command)
+    expect(stage.log.lines).toEqual([expect.stringContaining(command)])
+    stopped.abort()
+    await expect(started).rejects.toThrow("stopped while waiting")
+  })
+
+  it("is replaced by a new one on a person's word, by whoever runs, once", async () => {
+    const { stage, before, waiting, started, annotate, fingerprint } = await endedMesh()
+    const other = stage.authority()
+    annotate(fingerprint)
+    const [authority, another] = await Promise.all([started, other])
+    expect(authority.current.signer).not.toBe(before.current.signer)
+    expect(another.current.signer).toBe(authority.current.signer)
+    expect(waiting.at(-1)).toBeUndefined()
+    expect((await authority.sign(CALLER, REQUEST, 60)).ok).toBe(true)
+    authority.close()
+    another.close()
+  })
+
+  it("is not replaced on a word that names another", async () => {
+    const { stage, waiting, started, stopped, annotate } = await endedMesh()
+    annotate("another")
+    await vi.waitFor(() => expect(waiting.length).toBeGreaterThan(1), 30_000)
+    expect(waiting.at(-1)).toContain("has ended")
+    expect(stage.secret.metadata.annotations?.[signingRoot]).toBeDefined()
+    stopped.abort()
+    await expect(started).rejects.toThrow("stopped while waiting")
+  })
+})
