@@ -15,10 +15,30 @@ export { type MeshNames, meshNames } from "./mesh/names.js"
 export { type EffectiveMode, type Loser, type ModeResolution, PeerModes, peerScope } from "./peer/mode.js"
 export { compile, decide, explain, type Program } from "./program.js"
 export { type Limits, PATIENT } from "./proof/budget.js"
+export { describeWitness } from "./proof/describe-witness.js"
 export { OUTCOMES, type Outcome } from "./proof/outcome.js"
+export {
+  type Assessment,
+  type AssessOptions,
+  assessChange,
+  type PolicyStep,
+  tellStatement,
+} from "./proof/questions/assess-change.js"
 export { type Change, type CompareOptions, type Comparison, compareSets } from "./proof/questions/compare.js"
+export { type DeadRule, type DeadRules, deadRules } from "./proof/questions/dead-rules.js"
 export { type Diff, type DiffGroup, diffSets } from "./proof/questions/diff.js"
+export {
+  type CheckedStatement,
+  type CheckOptions,
+  checkInvariants,
+  isAbout,
+  type StatementRef,
+  type StatementVerdict,
+} from "./proof/questions/invariants.js"
+export { type Reach, type ReachOptions, reachOf, type Way } from "./proof/questions/reach.js"
+export { DocumentsByNamespace } from "./proof/selected.js"
 export type { Witness, WitnessToken } from "./proof/witness.js"
+export { describeRule, ruleWords } from "./proof/words.js"
 export type { ProofWorkload } from "./proof/workload.js"
 export type { Attributes, Claim, HeaderLines, HttpAttributes, VerifiedToken } from "./request/attributes.js"
 export { type Cidr, type IpAddress, parseCidr, parseIp } from "./request/ip.js"

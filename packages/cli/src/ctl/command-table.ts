@@ -58,6 +58,18 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: "print what an installation consists of",
     load: async () => (await import("./commands/manifest.js")).manifestCommand(),
   },
+  "who-can": {
+    summary: "prove who can reach a workload",
+    load: async () => (await import("./commands/who-can.js")).whoCanCommand(),
+  },
+  "what-can": {
+    summary: "prove what an identity can reach",
+    load: async () => (await import("./commands/what-can.js")).whatCanCommand(),
+  },
+  analyze: {
+    summary: "find dead rules, contradictions and traps",
+    load: async () => (await import("./commands/analyze.js")).analyzeCommand(),
+  },
   diff: {
     summary: "prove what a change of policies changes",
     load: async () => (await import("./commands/diff.js")).diffCommand(),

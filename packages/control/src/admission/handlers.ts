@@ -9,6 +9,7 @@ import {
   REVOCATIONS_PATH,
   VALIDATE_PATH,
 } from "../install/webhook-manifests.js"
+import { type AssessmentOptions, assessed } from "./assessment.js"
 import { captureOf, isOptedIn } from "./capture-choice.js"
 import { captureService, type PortsBehind } from "./capture-service.js"
 import { Comparison, type ComparisonOptions } from "./comparison.js"
@@ -26,17 +27,19 @@ export interface HandlerOptions {
   readonly injection: InjectionOptions
   /** What is in the cluster now, to compare with. */
   readonly known?: ComparisonOptions["known"]
+  /** The same without a limit, for proofs, which have one of their own. */
+  readonly everything?: AssessmentOptions["everything"]
   /** Labels of a namespace, as far as they are known. */
   readonly namespaceLabels: (namespace: string) => { readonly [key: string]: string } | undefined
   readonly portsBehind: PortsBehind
 }
 
 export function admissionHandlers(options: HandlerOptions): ReadonlyMap<string, AdmissionHandler> {
-  const { mesh, clusterDomain, known, namespaceLabels } = options
+  const { mesh, clusterDomain, known, everything, namespaceLabels } = options
   const optedIn = (namespace: string): boolean => isOptedIn(namespaceLabels(namespace), mesh.names)
   const comparison = known === undefined ? undefined : new Comparison({ mesh, known })
   return new Map<string, AdmissionHandler>([
-    [VALIDATE_PATH, request => reviewPolicy(request, { mesh, clusterDomain }, comparison)],
+    [VALIDATE_PATH, request => reviewPolicy(request, { mesh, clusterDomain }, comparison, everything)],
     [REVOCATIONS_PATH, request => validateRevocations(request, mesh.names)],
     [INJECT_PATH, request => inject(request, { namespaceOptedIn: optedIn(request.namespace) }, options)],
     [INJECT_OPTED_IN_PATH, request => inject(request, { namespaceOptedIn: true }, options)],
@@ -48,10 +51,17 @@ async function reviewPolicy(
   request: AdmissionRequest,
   options: ValidateOptions,
   comparison: Comparison | undefined,
+  everything: AssessmentOptions["everything"] | undefined,
 ): Promise<AdmissionAnswer> {
   const { accepted, ...answer } = validatePolicy(request, options)
-  if (accepted === undefined || comparison === undefined) return answer
-  return { ...answer, warnings: [...(answer.warnings ?? []), ...(await comparison.of(accepted))] }
+  if (accepted === undefined) return answer
+  const found = everything && assessed(request, accepted, { mesh: options.mesh, everything })
+  const warnings = [...(answer.warnings ?? []), ...(found?.warnings ?? [])]
+  if (found !== undefined && found.refusals.length > 0) {
+    const message = `${found.refusals.join("; ")}; change the policy, or the statement if it is no longer meant`
+    return { refused: { code: 403, reason: "Forbidden", message }, warnings }
+  }
+  return { ...answer, warnings: [...warnings, ...((await comparison?.of(accepted)) ?? [])] }
 }
 
 function inject(

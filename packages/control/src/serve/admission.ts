@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The webhooks: served by every replica, registered in the cluster by the one that leads, and kept registered.
 
+import type { Everything } from "../admission/assessment.js"
 import { CaptureKeeper } from "../admission/capture-keeper.js"
 import { isComparable } from "../admission/comparison.js"
 import { admissionHandlers, type HandlerOptions } from "../admission/handlers.js"
@@ -9,6 +10,7 @@ import type { Authority } from "../authority/authority.js"
 import { messageOf } from "../authority/log.js"
 import { installWebhooks } from "../install/install.js"
 import type { WebhookAddress } from "../install/webhook-manifests.js"
+import { proofWorkloads } from "../invariants/proof-workloads.js"
 import type { ControlMetrics } from "../observe/metrics.js"
 import type { ControlTracer } from "../observe/tracer.js"
 import type { ControlPlaneOptions } from "../options.js"
@@ -117,6 +119,12 @@ function handlerOptions({ options, policies, reflectors, registry }: AdmissionPa
   const { mesh, clusterDomain, injection } = options
   const { names } = mesh
   const serverName = `${names.mesh}d.${names.rootNamespace}.svc`
+  const everything = (): Everything => ({
+    documents: [...policies.items.values()].flatMap(({ inForce, deleted }) =>
+      deleted === undefined ? (inForce ?? []) : [],
+    ),
+    workloads: proofWorkloads(registry),
+  })
   return {
     mesh,
     clusterDomain,
@@ -127,20 +135,8 @@ function handlerOptions({ options, policies, reflectors, registry }: AdmissionPa
       nativeSidecar: injection.nativeSidecar,
       controlPlane: { address: injection.controlPlane, serverName },
     },
-    known: () => {
-      if (!isComparable(policies.items.size, registry.workloads.size)) return undefined
-      return {
-        documents: [...policies.items.values()].flatMap(({ inForce, deleted }) =>
-          deleted === undefined ? (inForce ?? []) : [],
-        ),
-        workloads: [...registry.workloads.values()].map(({ namespace, name, labels, ports }) => ({
-          namespace,
-          name,
-          labels,
-          ports: ports.map(({ port }) => port),
-        })),
-      }
-    },
+    known: () => (isComparable(policies.items.size, registry.workloads.size) ? everything() : undefined),
+    everything,
     namespaceLabels: namespace => {
       const object = reflectors.namespaces.items.get(namespace)
       return object === undefined ? undefined : labelsOf(object.metadata.labels)

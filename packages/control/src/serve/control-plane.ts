@@ -8,6 +8,7 @@ import { Authority } from "../authority/authority.js"
 import { messageOf } from "../authority/log.js"
 import { Distribution } from "../distribution/distribution.js"
 import { installDefinitions } from "../install/install.js"
+import { InvariantStatus } from "../invariants/invariant-status.js"
 import { systemClock } from "../observe/clock.js"
 import { ControlMetrics } from "../observe/metrics.js"
 import { startTracing } from "../observe/traces.js"
@@ -154,6 +155,16 @@ async function start(options: ControlPlaneOptions, closers: Closers): Promise<Co
     clients: routes,
   })
   closers.add(() => status.stop())
+  const invariants = new InvariantStatus({
+    client,
+    policies,
+    directory: registry,
+    mesh,
+    ready: knowledge.complete,
+    isLeader,
+    warn,
+  })
+  closers.add(() => invariants.stop())
 
   // Before the first view is complete a proxy would be told that it has no policies.
   await knowledge.complete
@@ -190,6 +201,7 @@ async function start(options: ControlPlaneOptions, closers: Closers): Promise<Co
   const lead = (leading: boolean): void => {
     logger.info({ leading }, leading ? "leading: writing status and rotating" : "following another replica")
     status.leadershipChanged(leading)
+    invariants.leadershipChanged()
     persistence.leadershipChanged()
     authority.leadershipChanged()
     news.leadershipChanged()

@@ -2,11 +2,13 @@
 // Where sets of policies meet: one space for all of them, one frame after the other, each side's stages in it. Says also
 // what the search cannot follow exactly, so that silence about it is never taken for a proof.
 
+import type { CompiledRule } from "../authorization/rule.js"
 import type { MeshConfig } from "../mesh/config.js"
 import { type Frame, framesOf, seenBy } from "./frame.js"
 import { type Stages, stagesOf } from "./outcome.js"
 import type { PolicySide } from "./policy-side.js"
 import { exactMark, type ReadingContext } from "./read-criterion.js"
+import { readRule } from "./read-rule.js"
 import { type Problem, type Region, region } from "./search/formula.js"
 import { Space } from "./space.js"
 import type { ProofTokenRule } from "./token-rules.js"
@@ -31,6 +33,8 @@ export class Arena {
     readonly sides: readonly PolicySide[],
     readonly workload: ProofWorkload,
     mesh: MeshConfig,
+    /** Rules of the question itself, whose claims and headers are part of the space too. */
+    asked: readonly CompiledRule[] = [],
   ) {
     const tokens = sides.flatMap(side => side.tokens)
     this.space = new Space({
@@ -52,12 +56,13 @@ export class Arena {
         derivedHeaders,
         unsteadyClaims,
       })
+      for (const rule of asked) readRule(rule, context(0))
       return { frame, context, stages: sides.map((side, index) => stagesOf(side, context(index))) }
     })
     // Known only once every rule has named the claims it looks at.
     const impossible = this.space.impossible()
     this.rounds = drafts.map(draft => ({ ...draft, given: this.#given(draft.frame, impossible) }))
-    this.gap = severalTokens(sides)
+    this.gap = severalTokens(sides, asked)
   }
 
   #given({ token }: Frame, impossible: readonly Region[]): Problem {
@@ -90,7 +95,7 @@ function unsteady(tokens: readonly ProofTokenRule[]): ReadonlySet<string> {
  * The search knows requests with one token. That is exact where a second one changes nothing: the sides have the same
  * token rules or look at no claim, no place is seen in two ways, and what must be there is wherever a token may be.
  */
-function severalTokens(sides: readonly PolicySide[]): string | undefined {
+function severalTokens(sides: readonly PolicySide[], asked: readonly CompiledRule[]): string | undefined {
   for (const { tokens } of sides) {
     const places = new Set(tokens.flatMap(({ locations }) => locations.map(({ kind, name }) => `${kind} ${name}`)))
     const all = new Set(tokens.flatMap(({ locations }) => locations.map(location => JSON.stringify(location))))
@@ -100,12 +105,12 @@ function severalTokens(sides: readonly PolicySide[]): string | undefined {
   }
   const [first, ...others] = sides
   const ids = (side: PolicySide | undefined) => JSON.stringify(side?.tokens.map(({ id }) => id))
-  if (others.every(side => ids(side) === ids(first)) || !sides.some(looksAtTokens)) return undefined
+  if (others.every(side => ids(side) === ids(first)) || !looksAtTokens(sides, asked)) return undefined
   return "token rules differ, and of two tokens in one request another one may count"
 }
 
-function looksAtTokens({ http }: PolicySide): boolean {
-  return [...http.deny, ...http.allow].some(({ from, to, when }) =>
+function looksAtTokens(sides: readonly PolicySide[], asked: readonly CompiledRule[]): boolean {
+  return [...asked, ...sides.flatMap(({ http }) => [...http.deny, ...http.allow])].some(({ from, to, when }) =>
     [...from, ...to, when].some(clause => clause.some(({ attribute }) => attribute.name.startsWith("request.auth."))),
   )
 }

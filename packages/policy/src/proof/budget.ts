@@ -35,6 +35,11 @@ export class Budget {
     if (this.#left < 0) throw new Exhausted("the budget of steps is used up")
     this.#untilClock -= steps
     if (this.#untilClock > 0) return
+    this.checkTime()
+  }
+
+  /** Before work that spends nothing and takes a while. */
+  checkTime(): void {
     this.#untilClock = CLOCK_EVERY
     const { deadline, now } = this.#limits
     if (deadline !== undefined && now !== undefined && now() > deadline) throw new Exhausted("the time is used up")

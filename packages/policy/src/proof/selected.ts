@@ -34,7 +34,8 @@ export class DocumentsByNamespace {
   }
 }
 
-function concerns(document: PolicyDocument, workload: Workload, mesh: MeshConfig): boolean {
+/** Whether the document says something of the workload that a proxy enforces. */
+export function concerns(document: PolicyDocument, workload: Workload, mesh: MeshConfig): boolean {
   switch (document.kind) {
     case "AuthorizationPolicy":
     case "RequestAuthentication":

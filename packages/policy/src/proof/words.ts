@@ -7,14 +7,20 @@ import type { CompiledRule, RuleRef } from "../authorization/rule.js"
 const MAX_VALUES = 6
 
 /** `protocol`: on TCP only connections are meant. */
-export function describeRule({ from, to, when }: CompiledRule, protocol: "http" | "tcp" = "http"): string {
-  const anything = protocol === "tcp" ? "TCP connections" : "any request"
-  const what = alternatives(to.map(operationWords), anything)
-  const who = alternatives(from.map(callerWords), "any caller")
-  return [what, `from ${who}`, ...when.map(criterionWords)].join(" ")
+export function describeRule(rule: CompiledRule, protocol: "http" | "tcp" = "http"): string {
+  return `${requestsOf(rule, protocol)} from ${callersOf(rule)}`
 }
 
-export function ruleName({ policy, rule }: RuleRef): string {
+export function requestsOf({ to }: CompiledRule, protocol: "http" | "tcp"): string {
+  return alternatives(to.map(operationWords), protocol === "tcp" ? "TCP connections" : "any request")
+}
+
+/** With the further conditions, which may be about either. */
+export function callersOf({ from, when }: CompiledRule): string {
+  return [alternatives(from.map(callerWords), "any caller"), ...when.map(criterionWords)].join(" ")
+}
+
+export function ruleWords({ policy, rule }: RuleRef): string {
   return `rule ${rule} of \`${policy.namespace}/${policy.name}\``
 }
 

@@ -3,7 +3,7 @@
 // warning says line and column. Bounded work for any text.
 
 import type { MeshNames } from "../mesh/names.js"
-import type { Fault, Path, Warning } from "./fault.js"
+import type { Fault, Path, Position, Warning } from "./fault.js"
 import { isObject } from "./field.js"
 import { KINDS } from "./kinds.js"
 import { type ValidateOptions, type Validation, validate } from "./validate.js"
@@ -17,16 +17,20 @@ export interface ReadOptions extends ValidateOptions {
 export interface ReadDocument extends Validation {
   /** What was written, for documents of other kinds; undefined where the text could not be read. */
   readonly value: unknown
+  /** Where in the text a field of the document stands. */
+  locate(path: Path): Position | undefined
 }
 
 export function readDocuments(text: string, names: MeshNames, options: ReadOptions = {}): readonly ReadDocument[] {
   return parseYaml(text, options.maxCharacters).flatMap((document): readonly ReadDocument[] => {
-    if (document.faults.length > 0) return [{ value: undefined, faults: document.faults, warnings: [] }]
+    if (document.faults.length > 0)
+      return [{ value: undefined, faults: document.faults, warnings: [], locate: () => undefined }]
     return itemsOf(document.value).map(({ value, at }) => {
       const validation = validate(value, names, options)
       return {
         ...validation,
         value,
+        locate: (path: Path) => document.locate([...at, ...path], "value"),
         faults: validation.faults.map(fault => placed(fault, document, at)),
         warnings: validation.warnings.map(warning => placed(warning, document, at)),
       }

@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a change of policies does, for programs, for people and for a pull request.
 
-import type { Diff, DiffGroup, Outcome, ProofWorkload, Witness } from "@merlon/policy"
+import {
+  type CheckedStatement,
+  type Diff,
+  type DiffGroup,
+  type Outcome,
+  type ProofWorkload,
+  tellStatement,
+  type Witness,
+} from "@merlon/policy"
 import { callLine } from "./call-line.js"
 
 export type FailOn = "widen" | "narrow" | "any"
@@ -20,9 +28,36 @@ export interface DiffReport {
   readonly changes: readonly ReportedChange[]
   /** Workloads of which not everything is proved, and why. */
   readonly undecided: readonly { readonly workload: string; readonly reason: string }[]
+  /** Statements of PolicyInvariants that held and do not hold any more, or of which that is not decided. */
+  readonly statements: readonly ReportedStatement[]
 }
 
-export function diffReport({ result, groups }: Diff, all: readonly ProofWorkload[]): DiffReport {
+interface ReportedStatement {
+  readonly invariant: string
+  readonly statement: string
+  readonly workloads: readonly string[]
+  readonly verdict: "broken" | "undecided"
+  readonly told: string
+  readonly witness?: Witness & { readonly call: string }
+}
+
+export function reportedStatement(one: CheckedStatement, all: readonly ProofWorkload[]): ReportedStatement {
+  const { statement, workloads, result } = one
+  return {
+    invariant: `${statement.invariant.namespace}/${statement.invariant.name}`,
+    statement: `${statement.holds}: ${statement.name}`,
+    workloads: workloads.map(nameOf),
+    verdict: result.verdict === "broken" ? "broken" : "undecided",
+    told: tellStatement(one),
+    ...(result.verdict === "broken" ? { witness: { ...result.witness, call: callLine(result.witness, all) } } : {}),
+  }
+}
+
+export function diffReport(
+  { result, groups }: Diff,
+  all: readonly ProofWorkload[],
+  broken: readonly CheckedStatement[],
+): DiffReport {
   return {
     result,
     changes: groups.flatMap(({ workloads, comparison }) =>
@@ -39,6 +74,7 @@ export function diffReport({ result, groups }: Diff, all: readonly ProofWorkload
     undecided: groups.flatMap(({ workloads, comparison: { undecided } }) =>
       undecided === undefined ? [] : workloads.map(workload => ({ workload: nameOf(workload), reason: undecided })),
     ),
+    statements: broken.map(one => reportedStatement(one, all)),
   }
 }
 
@@ -62,8 +98,9 @@ const WAS: Readonly<Record<Outcome, string>> = {
   transport: "closed by the mTLS mode",
 }
 
-export function diffText(diff: Diff, all: readonly ProofWorkload[]): string {
-  const lines: string[] = []
+export function diffText(diff: Diff, all: readonly ProofWorkload[], broken: readonly CheckedStatement[]): string {
+  const lines: string[] = broken.map(one => `broken: ${tellStatement(one)}`)
+  if (lines.length > 0) lines.push("")
   for (const group of diff.groups) {
     lines.push(headline(group))
     for (const { from, to, region, witness } of group.comparison.changes) {
@@ -81,8 +118,10 @@ export function diffText(diff: Diff, all: readonly ProofWorkload[]): string {
   return lines.join("\n")
 }
 
-export function diffMarkdown(diff: Diff, all: readonly ProofWorkload[]): string {
+export function diffMarkdown(diff: Diff, all: readonly ProofWorkload[], broken: readonly CheckedStatement[]): string {
   const lines = ["### What these policies change", "", summary(diff, all.length), ""]
+  for (const one of broken) lines.push(`- **broken**: ${cell(tellStatement(one))}`)
+  if (broken.length > 0) lines.push("")
   for (const group of diff.groups) {
     lines.push(`**${cell(headline(group))}**`, "")
     const { changes, undecided } = group.comparison

@@ -6,7 +6,7 @@
 import { execFile } from "node:child_process"
 import { stat } from "node:fs/promises"
 import { promisify } from "node:util"
-import type { MeshNames, PolicyDocument } from "@merlon/policy"
+import type { MeshNames, PolicyDocument, Position } from "@merlon/policy"
 import { isPolicyTest, readDocuments } from "@merlon/policy"
 import { showFinding } from "../documents/manifests.js"
 import { filesIn, isManifestName, type SourceText } from "../documents/sources.js"
@@ -14,8 +14,17 @@ import { CommandError } from "../exit.js"
 import { fieldsOf, textOf } from "../foreign.js"
 import { readText, standardInput } from "../read-text.js"
 
+/** A policy with where it stands. */
+export interface PlacedPolicy {
+  readonly document: PolicyDocument
+  /** The file; undefined where it comes from a cluster. */
+  readonly source: string | undefined
+  locate(path: readonly (string | number)[]): Position | undefined
+}
+
 export interface PolicyFiles {
   readonly policies: readonly PolicyDocument[]
+  readonly placed: readonly PlacedPolicy[]
   /** Documents of other kinds, as they are written. */
   readonly others: readonly { readonly value: unknown; readonly source: string }[]
 }
@@ -28,7 +37,7 @@ export async function readPolicyFiles(
   namespace: string,
   note: (text: string) => void,
 ): Promise<PolicyFiles> {
-  const policies = new Map<string, PolicyDocument>()
+  const policies = new Map<string, PlacedPolicy>()
   const others: { readonly value: unknown; readonly source: string }[] = []
   const faults: string[] = []
   for (const { name, text } of await textsOf(path)) {
@@ -43,12 +52,13 @@ export async function readPolicyFiles(
         const { kind, metadata } = read.document
         const id = `${kind} ${metadata.namespace}/${metadata.name}`
         if (policies.has(id)) note(`${name}: ${id} is there twice; the later one counts, as when it is applied`)
-        policies.set(id, read.document)
+        policies.set(id, { document: read.document, source: name, locate: path => read.locate(path) })
       }
     }
   }
   if (faults.length > 0) throw new CommandError(`${faults.join("\n")}\n\`${path}\` cannot be read as a set of policies`)
-  return { policies: [...policies.values()], others }
+  const placed = [...policies.values()]
+  return { policies: placed.map(({ document }) => document), placed, others }
 }
 
 export function noteOthers({ others }: PolicyFiles, note: (text: string) => void): void {

@@ -2,11 +2,20 @@
 // `merlonctl diff`: what a change of policies lets through, refuses or closes, by proof. Without a cluster for two sets of
 // files, or against the cluster for files that are to be applied.
 
-import { type Diff, diffSets, type PolicyDocument, type ProofWorkload } from "@merlon/policy"
+import {
+  type CheckedStatement,
+  type CheckOptions,
+  checkInvariants,
+  diffSets,
+  type MeshConfig,
+  type PolicyDocument,
+  type ProofWorkload,
+  type StatementRef,
+} from "@merlon/policy"
 import { Command, Option } from "commander"
 import { several } from "../../arguments.js"
 import { clusterPolicies, clusterWorkloads, overlaid } from "../answers/cluster-set.js"
-import { diffMarkdown, diffReport, diffText, type FailOn, isWanted } from "../answers/diff-report.js"
+import { type DiffReport, diffMarkdown, diffReport, diffText, type FailOn, isWanted } from "../answers/diff-report.js"
 import { noteOthers, readPolicyFiles } from "../answers/policy-files.js"
 import { limitsOf, meshOf, type QuestionFlags, withQuestionFlags } from "../answers/question-flags.js"
 import { workloadsIn } from "../answers/workload-files.js"
@@ -77,17 +86,43 @@ async function run(flags: Flags): Promise<void> {
     now: Math.floor(Date.now() / 1000),
     pool: flags.shadow ? "promoted" : "enforced",
   } as const
-  const diff = diffSets(before, after, workloads, meshOf(flags), options)
-  if (flags.output === "json") print(JSON.stringify(diffReport(diff, workloads), undefined, 2))
-  else print((flags.output === "md" ? diffMarkdown : diffText)(diff, workloads))
-  process.exitCode = exitCodeOf(diff, workloads, flags.failOn)
+  const mesh = meshOf(flags)
+  const diff = diffSets(before, after, workloads, mesh, options)
+  const broken = brokenBy(before, after, workloads, mesh, options)
+  if (flags.output === "json") print(JSON.stringify(diffReport(diff, workloads, broken), undefined, 2))
+  else print((flags.output === "md" ? diffMarkdown : diffText)(diff, workloads, broken))
+  process.exitCode = exitCodeOf(diffReport(diff, workloads, broken), flags.failOn)
 }
 
-export function exitCodeOf(diff: Diff, workloads: readonly ProofWorkload[], failOn: FailOn): number {
-  const { changes, undecided } = diffReport(diff, workloads)
+/** Statements that hold of the policies as they are and not, or not surely, of those to be. */
+function brokenBy(
+  before: readonly PolicyDocument[],
+  after: readonly PolicyDocument[],
+  workloads: readonly ProofWorkload[],
+  mesh: MeshConfig,
+  options: CheckOptions,
+): readonly CheckedStatement[] {
+  const invariants = after.filter(document => document.kind === "PolicyInvariant")
+  const known = new Set(
+    checkInvariants(invariants, before, workloads, mesh, options)
+      .filter(({ result }) => result.verdict === "broken")
+      .flatMap(({ statement, workloads: on }) => on.map(workload => keyOf(statement, workload))),
+  )
+  return checkInvariants(invariants, after, workloads, mesh, options).filter(
+    ({ statement, workloads: on, result }) =>
+      result.verdict !== "holds" && on.some(workload => !known.has(keyOf(statement, workload))),
+  )
+}
+
+function keyOf(statement: StatementRef, { namespace, name }: ProofWorkload): string {
+  return JSON.stringify([statement, namespace, name])
+}
+
+export function exitCodeOf({ changes, undecided, statements }: DiffReport, failOn: FailOn): number {
+  if (statements.some(({ verdict }) => verdict === "broken")) return EXIT.found
   if (changes.some(change => isWanted(change, failOn))) return EXIT.found
   // What is not decided could be just what was asked about.
-  return undecided.length > 0 ? EXIT.undecided : EXIT.ok
+  return undecided.length + statements.length > 0 ? EXIT.undecided : EXIT.ok
 }
 
 const note = (text: string): void => tell(`note: ${visible(text)}`)

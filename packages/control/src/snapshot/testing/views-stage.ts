@@ -12,7 +12,12 @@ import { HandKeySets, HandScheduler, HandTrust } from "./hand-driven.js"
 
 export const MESH: MeshConfig = meshConfig()
 
-export function policyOf(kind: SecurityKind, key: string, spec: unknown, metadata: object = {}): KubernetesObject {
+export function policyOf(
+  kind: SecurityKind | "PolicyInvariant",
+  key: string,
+  spec: unknown,
+  metadata: object = {},
+): KubernetesObject {
   const [namespace = "", name = ""] = key.split("/")
   const apiVersion = `${MESH.names.securityGroup}/${MESH.names.version}`
   return { apiVersion, kind, metadata: { name, namespace, uid: `uid-${key}`, generation: 1, ...metadata }, spec }

@@ -15,7 +15,7 @@ import { relevantSides } from "../relevance.js"
 import { Replay } from "../replay.js"
 import { sameSide } from "../same-side.js"
 import { ClassMemo } from "../search/children.js"
-import type { Problem, Region } from "../search/formula.js"
+import { joined, type Problem, type Region } from "../search/formula.js"
 import { solve } from "../search/solve.js"
 import { type Witness, witnessOf } from "../witness.js"
 import type { ProofWorkload } from "../workload.js"
@@ -51,10 +51,17 @@ export function compareSets(
   mesh: MeshConfig,
   { limits, pool = "enforced", now }: CompareOptions,
 ): Comparison {
+  const budget = new Budget(limits)
+  try {
+    budget.checkTime()
+  } catch (error) {
+    if (error instanceof Exhausted) return { result: "undecided", changes: [], undecided: error.message }
+    throw error
+  }
   const sides = [policySide(before, workload, mesh, pool), policySide(after, workload, mesh, pool)] as const
   if (sameSide(...sides)) return { result: "equal", changes: [], undecided: undefined }
   const arena = new Arena(relevantSides(...sides), workload, mesh)
-  const differences = new Differences(arena, new Budget(limits), now)
+  const differences = new Differences(arena, budget, now)
   const changes = differences.find()
   const undecided = differences.undecided ?? arena.gap
   const result = changes.length > 0 ? "different" : undecided === undefined ? "equal" : "undecided"
@@ -162,10 +169,6 @@ class Differences {
 }
 
 const NOT_FOLLOWED = "a condition depends on what is not analysed, such as a header that a token writes or a time"
-
-function joined(...problems: readonly Problem[]): Problem {
-  return { needs: problems.flatMap(({ needs }) => needs), bans: problems.flatMap(({ bans }) => bans) }
-}
 
 /** The need that only rules of one side can meet, so that each of them is a change of its own. */
 function changedRules(

@@ -2,12 +2,15 @@
 // The region of a change in words: what the changed rule says, on which kinds of requests, and what is excepted because
 // another rule settles it on both sides.
 
+import type { CompiledRule } from "../../authorization/rule.js"
+import { Budget, Exhausted } from "../budget.js"
 import type { Frame } from "../frame.js"
 import type { Outcome } from "../outcome.js"
 import { isRuleRegion, type RuleRegion } from "../read-rule.js"
 import type { Problem } from "../search/formula.js"
 import { simplified } from "../search/simplify.js"
-import { describeRule, ruleName } from "../words.js"
+import { solve } from "../search/solve.js"
+import { describeRule, ruleWords } from "../words.js"
 
 interface Described {
   readonly from: Outcome
@@ -18,19 +21,24 @@ interface Described {
 }
 
 const MAX_EXCEPTIONS = 3
+const MAX_TRIED = 32
 const PEER = ["source.principal", "source.namespace", "source.serviceAccount", "source.trustDomain"]
 
 export function describeChange({ anchor, problem, frames }: Described, all: readonly Frame[]): string {
   const tcp = frames.every(({ protocol }) => protocol === "tcp")
   const what =
     anchor === undefined ? `any ${tcp ? "TCP connection" : "request"}` : describeRule(anchor.rule, tcp ? "tcp" : "http")
-  return [what, ...kinds(frames, all, anchor), ...exceptions(problem)].join(", ")
+  return [what, ...kindsOf(frames, all, anchor?.rule), ...exceptionsOf(problem)].join(", ")
 }
 
 /** Only what sets these frames apart from the others, and only what the rule does not say itself. */
-function kinds(frames: readonly Frame[], all: readonly Frame[], anchor: RuleRegion | undefined): readonly string[] {
+export function kindsOf(
+  frames: readonly Frame[],
+  all: readonly Frame[],
+  rule: CompiledRule | undefined,
+): readonly string[] {
   const words: string[] = []
-  const named = [...(anchor?.rule.from ?? []), anchor?.rule.when ?? []].flatMap(clause =>
+  const named = [...(rule?.from ?? []), rule?.when ?? []].flatMap(clause =>
     clause.filter(({ negated }) => !negated).map(({ attribute }) => attribute.name),
   )
   const saysWho = named.some(name => PEER.includes(name))
@@ -48,12 +56,24 @@ function kinds(frames: readonly Frame[], all: readonly Frame[], anchor: RuleRegi
   return words
 }
 
-function exceptions(problem: Problem): readonly string[] {
+/** Rules that take something away from what solves the problem. */
+export function exceptionsOf(problem: Problem): readonly string[] {
   const bans = (simplified(problem)?.bans ?? []).filter(isRuleRegion)
-  if (bans.length === 0) return []
-  const names = bans.slice(0, MAX_EXCEPTIONS).map(({ ref }) => ruleName(ref))
-  const more = bans.length - names.length
+  const taking = bans.length > MAX_TRIED ? bans : bans.filter(ban => overlaps(problem, ban))
+  if (taking.length === 0) return []
+  const names = taking.slice(0, MAX_EXCEPTIONS).map(({ ref }) => ruleWords(ref))
+  const more = taking.length - names.length
   return [
-    `except what ${names.join(" and ")}${more > 0 ? ` and ${more} more` : ""} ${bans.length === 1 ? "matches" : "match"}`,
+    `except what ${names.join(" and ")}${more > 0 ? ` and ${more} more` : ""} ${taking.length === 1 ? "matches" : "match"}`,
   ]
+}
+
+/** An exception too many confuses a little; so where it takes long to see, it is named. */
+function overlaps({ needs }: Problem, ban: RuleRegion): boolean {
+  try {
+    return solve({ needs: [...needs, [ban]], bans: [] }, new Budget({ steps: 20_000 })) !== undefined
+  } catch (error) {
+    if (error instanceof Exhausted) return true
+    throw error
+  }
 }

@@ -35,6 +35,11 @@ export interface Problem {
   readonly bans: readonly Region[]
 }
 
+/** Solved by what solves all of them. */
+export function joined(...problems: readonly Problem[]): Problem {
+  return { needs: problems.flatMap(({ needs }) => needs), bans: problems.flatMap(({ bans }) => bans) }
+}
+
 export const EVERYWHERE: Region = { key: "everywhere", groups: [] }
 
 export function region(...conditions: readonly Condition[]): Region {

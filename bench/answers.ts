@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// What proofs cost, by number of rules: one rule changed, a duplicate added, every rule rewritten, and a change to a mesh
+// of ten thousand workloads. Milliseconds of CPU, everything included: compiling both sets, searching, replaying. Rules
+// mix identities, path prefixes and templates, claims and addresses. Growth is the cost against that of the size before.
+
+import { type AuthorizationPolicy, compareSets, diffSets, meshConfig, type RequestAuthentication } from "@merlon/policy"
+import { policy, workload } from "../packages/policy/src/authorization/testing/requests.js"
+import { table } from "./measure.js"
+
+const mesh = meshConfig()
+const SIZES = [100, 300, 1_000, 3_000]
+const REWRITTEN = [100, 300, 1_000]
+const RULES_PER_POLICY = 500
+const ROUNDS = 5
+const GOALS = { "one rule changed among 3,000": 200, "1,000 rules rewritten": 10_000 }
+
+type Rule = NonNullable<AuthorizationPolicy["spec"]["rules"]>[number]
+
+const SHAPES: readonly ((n: number) => Rule)[] = [
+  n => ({
+    from: [{ source: { principals: [`cluster.local/ns/team-${n % 50}/sa/app-${n}`] } }],
+    to: [{ operation: { methods: ["GET"], paths: [`/v1/service-${n}/*`] } }],
+  }),
+  n => ({ to: [{ operation: { methods: ["GET"], paths: [`/tenants/{*}/orders-${n}/{**}`] } }] }),
+  n => ({
+    from: [{ source: { requestPrincipals: ["https://issuer.example/*"] } }],
+    when: [{ key: "request.auth.claims[groups]", values: [`group-${n}`] }],
+  }),
+  n => ({ from: [{ source: { ipBlocks: [`172.${16 + (n % 16)}.${(n >> 4) % 256}.0/28`] } }] }),
+  n => ({ from: [{ source: { namespaces: [`ns-${n}`] } }], to: [{ operation: { paths: [`/n/${n}`, `/m/${n}*`] } }] }),
+]
+
+const tokens: RequestAuthentication = {
+  apiVersion: "security.merlon.dev/v1alpha3",
+  kind: "RequestAuthentication",
+  metadata: { name: "jwt", namespace: "foo", creationTimestamp: "2026-01-01T00:00:00Z" },
+  spec: { jwtRules: [{ issuer: "https://issuer.example", jwksUri: "https://issuer.example/keys" }] },
+}
+
+const ruleOf = (n: number): Rule => SHAPES[n % SHAPES.length]?.(n) ?? {}
+const rulesOf = (size: number): readonly Rule[] => Array.from({ length: size }, (_, n) => ruleOf(n))
+
+function set(rules: readonly Rule[]): readonly (AuthorizationPolicy | RequestAuthentication)[] {
+  const policies: AuthorizationPolicy[] = []
+  for (let at = 0; at < rules.length; at += RULES_PER_POLICY) {
+    policies.push(policy(`p${at}`, { rules: rules.slice(at, at + RULES_PER_POLICY) }))
+  }
+  return [tokens, ...policies]
+}
+
+/** The same rule in other words: every list twice, alternatives split. */
+function rewritten({ from, to, when }: Rule): Rule {
+  return { ...(from && { from: [...from, ...from] }), ...(to && { to: [...to, ...to] }), ...(when && { when }) }
+}
+
+const CHANGES: Readonly<Record<string, (rules: readonly Rule[]) => readonly Rule[]>> = {
+  "one rule changed": rules =>
+    rules.with(10, { ...ruleOf(10), to: [{ operation: { methods: ["GET", "POST"], paths: ["/v1/service-10/*"] } }] }),
+  "one rule dropped": rules => rules.toSpliced(10, 1),
+  "a duplicate added": rules => [
+    ...rules,
+    { ...ruleOf(10), to: [{ operation: { methods: ["GET"], paths: ["/v1/service-10/a/*"] } }] },
+  ],
+  "every rule rewritten": rules => rules.map(rewritten),
+}
+
+interface Cost {
+  readonly change: string
+  readonly rules: number
+  readonly milliseconds: number
+  readonly result: string
+}
+
+function cpu(work: () => string): { readonly milliseconds: number; readonly result: string } {
+  const rounds: number[] = []
+  let result = ""
+  for (let round = 0; round < ROUNDS; round++) {
+    const before = process.cpuUsage()
+    result = work()
+    const { user, system } = process.cpuUsage(before)
+    rounds.push((user + system) / 1_000)
+  }
+  rounds.sort((a, b) => a - b)
+  return { milliseconds: Math.round(rounds[Math.floor(rounds.length / 2)] ?? Number.NaN), result }
+}
+
+function costs(): readonly Cost[] {
+  return Object.entries(CHANGES).flatMap(([change, edit]) =>
+    (change === "every rule rewritten" ? REWRITTEN : SIZES).map(size => {
+      const rules = rulesOf(size)
+      const [before, after] = [set(rules), set(edit(rules))]
+      return { change, rules: size, ...cpu(() => compareSets(before, after, workload, mesh, { now: 1_000 }).result) }
+    }),
+  )
+}
+
+/** Ten thousand workloads, of which those with the same labels have the same policies. */
+function meshOf(apps: number): Cost & { readonly comparisons: number } {
+  const workloads = Array.from({ length: 10_000 }, (_, n) => ({
+    namespace: "foo",
+    name: `w-${n}`,
+    labels: { app: `a-${n % apps}` },
+  }))
+  const own = Array.from({ length: apps }, (_, n) =>
+    policy(`own-${n}`, { selector: { matchLabels: { app: `a-${n}` } }, rules: [ruleOf(n)] }),
+  )
+  const after = [...own, policy("all", { rules: [ruleOf(0)] })]
+  let comparisons = 0
+  const cost = cpu(() => {
+    const diff = diffSets(own, after, workloads, mesh, { now: 1_000 })
+    comparisons = diff.comparisons
+    return diff.result
+  })
+  return { change: `10,000 workloads of ${apps} kinds`, rules: apps, ...cost, comparisons }
+}
+
+const measured = costs()
+const meshes = [1, 10, 100].map(meshOf)
+const cheap = measured.find(({ change, rules }) => change === "one rule changed" && rules === 3_000)
+const dear = measured.find(({ change, rules }) => change === "every rule rewritten" && rules === 1_000)
+const goals = Object.entries(GOALS).map(([goal, limit]) => {
+  const cost = (goal === "1,000 rules rewritten" ? dear : cheap)?.milliseconds ?? Number.NaN
+  return { goal, limit, milliseconds: cost, met: cost < limit }
+})
+
+if (process.argv.includes("--json")) {
+  console.log(JSON.stringify({ costs: measured, meshes, goals }))
+} else {
+  const growth = (cost: Cost): string => {
+    const before = measured.findLast(({ change, rules }) => change === cost.change && rules < cost.rules)
+    return before === undefined ? "-" : `×${(cost.milliseconds / Math.max(1, before.milliseconds)).toFixed(1)}`
+  }
+  const rows = measured.map(cost => [cost.change, cost.rules, cost.milliseconds, growth(cost), cost.result])
+  console.log(table(["change", "rules", "ms of CPU", "growth", "answer"], rows))
+  console.log()
+  console.log(
+    table(
+      ["mesh", "comparisons", "ms of CPU", "answer"],
+      meshes.map(({ change, comparisons, milliseconds, result }) => [change, comparisons, milliseconds, result]),
+    ),
+  )
+  console.log()
+  for (const { goal, limit, milliseconds, met } of goals) {
+    console.log(`${met ? "met" : "MISSED"}: ${goal} in ${milliseconds} ms, goal ${limit} ms`)
+  }
+}

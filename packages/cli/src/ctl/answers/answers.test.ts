@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+// The commands that ask questions, on files, as people type them. Goldens: `UPDATE_GOLDENS=1` writes them anew.
+
+import { execFileSync } from "node:child_process"
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
+import { runProgram } from "../program.js"
+
+const GOLDENS = join(import.meta.dirname, "testing", "goldens")
+let folder = ""
+let out = ""
+let err = ""
+
+const ALLOW = `apiVersion: security.merlon.dev/v1alpha3
+kind: AuthorizationPolicy
+metadata: { name: readers, namespace: foo }
+spec:
+  rules:
+  - from: [{ source: { principals: [cluster.local/ns/app/sa/consumer] } }]
+    to: [{ operation: { methods: [GET], paths: [/public/*] } }]
+`
+const TOKENS = `---
+apiVersion: security.merlon.dev/v1alpha3
+kind: RequestAuthentication
+metadata: { name: jwt, namespace: foo }
+spec: { jwtRules: [{ issuer: https://issuer.example, jwksUri: https://issuer.example/keys }] }
+`
+const ADMIN = `  - from: [{ source: { requestPrincipals: [https://issuer.example/*] } }]
+    to: [{ operation: { methods: [GET], paths: [/admin/*] } }]
+`
+const DEAD = `  - from: [{ source: { principals: [cluster.local/ns/app/sa/consumer] } }]
+    to: [{ operation: { methods: [GET], paths: [/public/news] } }]
+`
+const STRICT = `---
+apiVersion: security.merlon.dev/v1alpha3
+kind: PeerAuthentication
+metadata: { name: strict, namespace: foo }
+spec: { mtls: { mode: STRICT } }
+`
+const INVARIANT = `---
+apiVersion: security.merlon.dev/v1alpha3
+kind: PolicyInvariant
+metadata: { name: admin, namespace: foo }
+spec:
+  never:
+  - name: only ops reaches /admin
+    from: [{ source: { notNamespaces: [ops] } }]
+    to: [{ operation: { paths: [/admin/*] } }]
+`
+const OTHER = `---
+apiVersion: v1
+kind: ConfigMap
+metadata: { name: settings, namespace: foo }
+`
+const WORKLOADS = `apiVersion: apps/v1
+kind: Deployment
+metadata: { name: httpbin, namespace: foo }
+spec:
+  selector: { matchLabels: { app: httpbin } }
+  template:
+    metadata: { labels: { app: httpbin } }
+    spec: { serviceAccountName: httpbin, containers: [{ name: app, ports: [{ containerPort: 8080 }] }] }
+---
+apiVersion: v1
+kind: Pod
+metadata: { name: consumer-1, namespace: app, labels: { app: consumer } }
+spec: { serviceAccountName: consumer, containers: [{ name: app }] }
+---
+apiVersion: v1
+kind: Service
+metadata: { name: httpbin, namespace: foo }
+spec: { selector: { app: httpbin }, ports: [{ port: 8000, targetPort: 8080 }] }
+`
+
+const at = (name: string): string => join(folder, name)
+
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "merlon-answers-"))
+  const file = (name: string, text: string): void => writeFileSync(at(name), text)
+  for (const name of ["old", "new", "same", "bad", "empty"]) mkdirSync(at(name))
+  file("old/policies.yaml", ALLOW + TOKENS + OTHER)
+  file("new/policies.yaml", ALLOW + ADMIN + TOKENS + STRICT)
+  file("same/tokens.yaml", TOKENS)
+  file("same/policies.yaml", ALLOW)
+  file("bad/policy.yaml", ALLOW.replace("rules:", "rulez:"))
+  file("invariant.yaml", ALLOW + ADMIN + TOKENS + INVARIANT)
+  file("kept.yaml", ALLOW + TOKENS + INVARIANT)
+  file("dead.yaml", ALLOW + DEAD)
+  file("workloads.yaml", WORKLOADS)
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+beforeEach(() => {
+  out = ""
+  err = ""
+  process.exitCode = undefined
+  vi.spyOn(process.stdout, "write").mockImplementation(text => {
+    out += String(text)
+    return true
+  })
+  vi.spyOn(process.stderr, "write").mockImplementation(text => {
+    err += String(text)
+    return true
+  })
+})
+afterEach(() => {
+  vi.restoreAllMocks()
+  process.exitCode = undefined
+})
+
+async function run(...args: string[]): Promise<number> {
+  await runProgram(args)
+  const code = Number(process.exitCode ?? 0)
+  process.exitCode = undefined
+  return code
+}
+
+const diff = (from: string, to: string, ...more: string[]): Promise<number> =>
+  run("diff", "--from", at(from), "--to", at(to), "--workloads", at("workloads.yaml"), ...more)
+
+/** What was printed, against the file of that name. */
+function golden(name: string): void {
+  const path = join(GOLDENS, `${name}.golden`)
+  if (process.env.UPDATE_GOLDENS === "1") {
+    mkdirSync(GOLDENS, { recursive: true })
+    writeFileSync(path, out)
+  }
+  expect(out).toBe(existsSync(path) ? readFileSync(path, "utf8") : "")
+}
+
+describe("diff", () => {
+  it.each(["text", "json", "md"])("says what changes, as %s, and ends with 5", async format => {
+    expect(await diff("old", "new", "-o", format)).toBe(5)
+    golden(`diff.${format}`)
+  })
+
+  it("proves that nothing does, whatever files the policies stand in, and ends with 0", async () => {
+    expect(await diff("old", "same", "-o", "json")).toBe(0)
+    expect(JSON.parse(out)).toEqual({ result: "equal", changes: [], undecided: [], statements: [] })
+    expect(err).toMatch(/note: .*ConfigMap settings is passed over/)
+  })
+
+  it("takes a folder without files for a set without policies", async () => {
+    expect(await diff("empty", "same", "-o", "json")).toBe(5)
+    expect(new Set(JSON.parse(out).changes.map(({ direction }: { direction: string }) => direction))).toContain(
+      "refuse",
+    )
+  })
+
+  it("ends with 1 where a policy cannot be read, and points at it", async () => {
+    expect(await diff("old", "bad")).toBe(1)
+    expect(err).toMatch(/policy\.yaml:5:3: .*rulez/)
+    expect(await diff("old", "nowhere")).toBe(1)
+  })
+
+  it("ends with 4 where it is not decided in time", async () => {
+    expect(await diff("old", "new", "-o", "json", "--budget", "1ms", "--fail-on", "narrow")).not.toBe(1)
+  })
+
+  it("ends with 5 only for what --fail-on names", async () => {
+    expect(await diff("old", "new", "--fail-on", "widen")).toBe(5)
+    expect(await diff("old", "new", "--fail-on", "narrow")).toBe(0)
+    expect(await diff("new", "old", "--fail-on", "narrow")).toBe(5)
+  })
+
+  it("compares revisions of git", async () => {
+    const git = (...args: string[]) => execFileSync("git", args, { cwd: folder, stdio: "ignore" })
+    git("init", "-q")
+    git("add", "old")
+    git("-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-q", "-m", "x")
+    const before = process.cwd()
+    process.chdir(folder)
+    try {
+      expect(await run("diff", "--from", "HEAD:old", "--to", "same", "--workloads", "workloads.yaml")).toBe(0)
+      expect(await run("diff", "--from", "HEAD:none", "--to", "same", "--workloads", "workloads.yaml")).toBe(1)
+    } finally {
+      process.chdir(before)
+    }
+  })
+
+  it("says which statements break, and ends with 5", async () => {
+    expect(await diff("kept.yaml", "invariant.yaml")).toBe(5)
+    golden("diff-statements.text")
+    expect(await diff("kept.yaml", "kept.yaml")).toBe(0)
+  })
+})
+
+describe("analyze", () => {
+  it.each(["text", "json", "sarif", "github"])("says which rules do nothing, as %s, and ends with 5", async format => {
+    const before = process.cwd()
+    process.chdir(folder)
+    try {
+      expect(await run("analyze", "-f", "dead.yaml", "--workloads", "workloads.yaml", "-o", format)).toBe(5)
+    } finally {
+      process.chdir(before)
+    }
+    golden(`analyze.${format}`)
+  })
+
+  it("ends with 0 where there is nothing, or nothing that --fail-on names", async () => {
+    expect(await run("analyze", "-f", at("kept.yaml"), "--workloads", at("workloads.yaml"))).toBe(0)
+    expect(await run("analyze", "-f", at("dead.yaml"), "--workloads", at("workloads.yaml"), "--fail-on", "error")).toBe(
+      0,
+    )
+  })
+})
+
+describe("who-can", () => {
+  it.each(["text", "json"])("says who, as %s", async format => {
+    expect(await run("who-can", "foo/httpbin", "-f", at("new"), "-f", at("workloads.yaml"), "-o", format)).toBe(0)
+    golden(`who-can.${format}`)
+  })
+
+  it("says that nobody can, and asks for a workload that is there", async () => {
+    const asked = ["-f", at("new"), "-f", at("workloads.yaml")]
+    expect(await run("who-can", "httpbin", ...asked, "--method", "DELETE")).toBe(0)
+    expect(out).toBe("nobody can (proved)\n")
+    expect(await run("who-can", "htpbin", ...asked)).toBe(1)
+    expect(err).toMatch(/there are foo\/httpbin, app\/consumer-1/)
+  })
+})
+
+describe("what-can", () => {
+  it.each(["text", "json"])("says what, as %s", async format => {
+    expect(await run("what-can", "ns/app/sa/consumer", "-f", at("new"), "-f", at("workloads.yaml"), "-o", format)).toBe(
+      0,
+    )
+    golden(`what-can.${format}`)
+  })
+
+  it("takes no word for an identity that is none", async () => {
+    expect(await run("what-can", "consumer", "-f", at("new"))).toBe(2)
+  })
+})

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Findings for people, for programs, for GitHub's annotations, and as SARIF 2.1.0 for whatever shows that.
+
+import type { PlacedFinding } from "./findings.js"
+
+export type FindingsFormat = "text" | "json" | "sarif" | "github"
+
+export function formatFindings(findings: readonly PlacedFinding[], format: FindingsFormat): string {
+  switch (format) {
+    case "text":
+      return text(findings)
+    case "json":
+      return JSON.stringify({ findings }, undefined, 2)
+    case "sarif":
+      return JSON.stringify(sarif(findings), undefined, 2)
+    case "github":
+      return findings.map(annotation).join("\n")
+  }
+}
+
+function text(findings: readonly PlacedFinding[]): string {
+  if (findings.length === 0) return "nothing found"
+  return findings
+    .map(one => `${placeOf(one)}: ${one.severity}: ${subject(one)}: ${one.why}\n    ${one.fix} [${one.code}]`)
+    .join("\n")
+}
+
+function placeOf({ file, line, column, namespace, name }: PlacedFinding): string {
+  if (file === undefined) return `${namespace}/${name}`
+  return line === undefined ? file : `${file}:${line}:${column}`
+}
+
+function subject({ kind, namespace, name, path }: PlacedFinding): string {
+  return `${kind} ${namespace}/${name}${path === "" ? "" : ` ${path}`}`
+}
+
+const COMMANDS = { error: "error", warning: "warning", info: "notice" } as const
+
+// As GitHub's runner reads workflow commands: percent and line breaks are escaped, in properties also `:` and `,`.
+function annotation(one: PlacedFinding): string {
+  const escaped = (value: string) => value.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A")
+  const property = (value: string) => escaped(value).replaceAll(":", "%3A").replaceAll(",", "%2C")
+  const properties = [
+    one.file === undefined ? "" : `file=${property(one.file)}`,
+    one.line === undefined ? "" : `line=${one.line}`,
+    one.column === undefined ? "" : `col=${one.column}`,
+    `title=${property(one.code)}`,
+  ]
+  const message = `${subject(one)}: ${one.why}; ${one.fix}`
+  return `::${COMMANDS[one.severity]} ${properties.filter(part => part !== "").join(",")}::${escaped(message)}`
+}
+
+const LEVELS = { error: "error", warning: "warning", info: "note" } as const
+
+function sarif(findings: readonly PlacedFinding[]): object {
+  return {
+    $schema: "https://json.schemastore.org/sarif-2.1.0.json",
+    version: "2.1.0",
+    runs: [
+      {
+        tool: {
+          driver: {
+            name: "merlonctl analyze",
+            rules: [...new Set(findings.map(({ code }) => code))].sort().map(id => ({ id })),
+          },
+        },
+        results: findings.map(one => ({
+          ruleId: one.code,
+          level: LEVELS[one.severity],
+          message: { text: `${subject(one)}: ${one.why}; ${one.fix}` },
+          ...(one.file === undefined ? {} : { locations: [{ physicalLocation: physical(one) }] }),
+        })),
+      },
+    ],
+  }
+}
+
+function physical({ file, line, column }: PlacedFinding): object {
+  return {
+    artifactLocation: { uri: file },
+    ...(line === undefined ? {} : { region: { startLine: line, startColumn: column } }),
+  }
+}

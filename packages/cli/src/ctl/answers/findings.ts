@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is wrong with a set of policies, from rules of thumb and by proof, each with the place where it stands.
+
+import {
+  analyze,
+  type DeadRule,
+  deadRules,
+  type Limits,
+  type MeshConfig,
+  type PolicyDocument,
+  type ProofWorkload,
+  type RuleRef,
+  type Severity,
+} from "@merlon/policy"
+import type { PlacedPolicy } from "./policy-files.js"
+
+export interface PatchOperation {
+  readonly op: "remove"
+  readonly path: string
+}
+
+export interface PlacedFinding {
+  readonly code: string
+  readonly severity: Severity
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+  /** Within the document, as `spec.rules[2]`. */
+  readonly path: string
+  readonly why: string
+  readonly fix: string
+  /** The fix as a JSON Patch (RFC 6902) of the document, where it is as simple as that. */
+  readonly patch?: readonly PatchOperation[]
+  readonly file?: string
+  readonly line?: number
+  readonly column?: number
+}
+
+/** What the proof says better. */
+const BY_PROOF = new Set(["rule-never-matches", "shadowed-by-deny", "redundant-rule"])
+
+export function findingsOf(
+  placed: readonly PlacedPolicy[],
+  workloads: readonly ProofWorkload[],
+  mesh: MeshConfig,
+  limits: Limits,
+): readonly PlacedFinding[] {
+  const documents = placed.map(({ document }) => document)
+  // Without workloads nobody knows what applies together.
+  const { dead, undecided } =
+    workloads.length === 0 ? { dead: [], undecided: [] } : deadRules(documents, workloads, mesh, { limits })
+  const proved = dead.map(one => deadFinding(one))
+  const known = new Set(proved.map(({ namespace, name, path }) => `${namespace}/${name} ${path}`))
+  const open = undecided.map(({ rule, reason }) =>
+    finding(
+      "not-decided",
+      "info",
+      rule,
+      `whether the rule does anything is not decided: ${reason}`,
+      "ask again with a longer `--budget`",
+    ),
+  )
+  const others = analyze(documents, mesh, workloads.length === 0 ? undefined : workloads).filter(
+    ({ code, namespace, name, path }) => !(BY_PROOF.has(code) && known.has(`${namespace}/${name} ${ruleOf(path)}`)),
+  )
+  return [...others, ...proved, ...open].map(one => withPlace(one, placed)).sort(byPlace)
+}
+
+function deadFinding({ rule, because, by }: DeadRule): PlacedFinding {
+  const names = by.map(ref => `rule ${ref.rule} of \`${ref.policy.namespace}/${ref.policy.name}\``).join(" and ")
+  const why = {
+    contradiction: "no request can match the rule: it contradicts itself",
+    "mode-or-token": "the rule matches only requests that the mTLS mode or the token rules refuse before it is asked",
+    "other-rules":
+      names === ""
+        ? "other rules settle everything that the rule matches"
+        : `${names} settle${by.length === 1 ? "s" : ""} everything that the rule matches`,
+  }[because]
+  const severity = because === "other-rules" ? "warning" : "error"
+  const told = finding(
+    "dead-rule",
+    severity,
+    rule,
+    `${why} (proved: without it every request is decided as with it)`,
+    "remove the rule",
+  )
+  return { ...told, patch: [{ op: "remove", path: `/spec/rules/${rule.rule}` }] }
+}
+
+function finding(code: string, severity: Severity, { policy, rule }: RuleRef, why: string, fix: string): PlacedFinding {
+  return { code, severity, kind: "AuthorizationPolicy", ...policy, path: `spec.rules[${rule}]`, why, fix }
+}
+
+const ruleOf = (path: string): string => /^spec\.rules\[\d+\]/.exec(path)?.[0] ?? path
+
+function withPlace(one: PlacedFinding, placed: readonly PlacedPolicy[]): PlacedFinding {
+  const found = placed.find(({ document }) => isSame(document, one))
+  const at = found?.locate(pathOf(one.path))
+  return {
+    ...one,
+    ...(found?.source === undefined ? {} : { file: found.source }),
+    ...(at === undefined ? {} : { line: at.line, column: at.column }),
+  }
+}
+
+function isSame({ kind, metadata }: PolicyDocument, one: PlacedFinding): boolean {
+  return kind === one.kind && metadata.namespace === one.namespace && metadata.name === one.name
+}
+
+function pathOf(path: string): readonly (string | number)[] {
+  return [...path.matchAll(/([^.[\]]+)|\[(\d+)\]/g)].map(([, name, index]) =>
+    index === undefined ? (name ?? "") : Number(index),
+  )
+}
+
+const RANK: Readonly<Record<Severity, number>> = { error: 0, warning: 1, info: 2 }
+
+function byPlace(a: PlacedFinding, b: PlacedFinding): number {
+  return (
+    RANK[a.severity] - RANK[b.severity] || (a.file ?? "").localeCompare(b.file ?? "") || (a.line ?? 0) - (b.line ?? 0)
+  )
+}

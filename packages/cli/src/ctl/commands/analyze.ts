@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// `merlonctl analyze`: what is wrong with a set of policies although each of them is valid; rules that do nothing are
+// found by proof, everything else by rules of thumb.
+
+import { Command, Option } from "commander"
+import { findingsOf } from "../answers/findings.js"
+import { type FindingsFormat, formatFindings } from "../answers/findings-report.js"
+import { limitsOf, meshOf } from "../answers/question-flags.js"
+import { questionSource, type SourceFlags, withSourceFlags } from "../answers/question-source.js"
+import { EXIT } from "../exit.js"
+import { print } from "../terminal.js"
+
+interface Flags extends SourceFlags {
+  readonly output: FindingsFormat
+  readonly failOn: "error" | "warning" | "never"
+}
+
+export function analyzeCommand(): Command {
+  return withSourceFlags(
+    new Command("analyze")
+      .description("find dead rules, contradictions and traps in a set of policies")
+      .addOption(
+        new Option("-o, --output <format>", "how to print; `github` annotates a pull request")
+          .choices(["text", "json", "sarif", "github"])
+          .default("text"),
+      )
+      .addOption(
+        new Option("--fail-on <severity>", "end with exit code 5 from this severity on")
+          .choices(["error", "warning", "never"])
+          .default("warning"),
+      ),
+  )
+    .addHelpText("after", EXAMPLES)
+    .action((flags: Flags) => run(flags))
+}
+
+const EXAMPLES = `
+With workloads beside the policies, rules that change nothing are found by proof.
+
+Examples:
+  merlonctl analyze
+  merlonctl analyze -f policies --workloads deploy.yaml -o sarif
+  merlonctl analyze -f policies -f deploy.yaml -o github --fail-on error`
+
+async function run(flags: Flags): Promise<void> {
+  const { placed, workloads } = await questionSource(flags)
+  const findings = findingsOf(placed, workloads, meshOf(flags), limitsOf(flags))
+  print(formatFindings(findings, flags.output))
+  const counting = flags.failOn === "never" ? [] : flags.failOn === "error" ? ["error"] : ["error", "warning"]
+  if (findings.some(({ severity }) => counting.includes(severity))) process.exitCode = EXIT.found
+}

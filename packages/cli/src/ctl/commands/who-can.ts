@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// `merlonctl who-can`: exactly which callers a workload lets through, in words.
+
+import { DocumentsByNamespace, reachOf } from "@merlon/policy"
+import { Command, Option } from "commander"
+import { several, whole } from "../../arguments.js"
+import { limitsOf, meshOf } from "../answers/question-flags.js"
+import { questionSource, type SourceFlags, withSourceFlags, workloadNamed } from "../answers/question-source.js"
+import { reachJson, reachText } from "../answers/reach-report.js"
+import { EXIT } from "../exit.js"
+import { print } from "../terminal.js"
+
+interface Flags extends SourceFlags {
+  readonly method: readonly string[]
+  readonly path: readonly string[]
+  readonly host: readonly string[]
+  readonly port?: number
+  readonly output: "text" | "json"
+}
+
+export function whoCanCommand(): Command {
+  return withSourceFlags(
+    new Command("who-can")
+      .description("prove who can reach a workload")
+      .argument("<workload>", "name, or namespace/name")
+      .option("--method <method>", "with this method; may be given several times", several, [])
+      .option("--path <path>", "to this path, or all that a pattern takes, as /admin/*", several, [])
+      .option("--host <host>", "under this host", several, [])
+      .addOption(new Option("--port <port>", "at this port of the workload").argParser(whole(1, 65_535)))
+      .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text")),
+  )
+    .addHelpText("after", EXAMPLES)
+    .action((word: string, flags: Flags) => run(word, flags))
+}
+
+const EXAMPLES = `
+Exit codes: 0 answered, 4 not decided.
+
+Examples:
+  merlonctl who-can foo/httpbin --method GET --path '/admin/*'
+  merlonctl who-can httpbin -f policies -f deploy.yaml -o json`
+
+async function run(word: string, flags: Flags): Promise<void> {
+  const { policies, workloads } = await questionSource(flags)
+  const workload = workloadNamed(word, workloads, flags.namespace)
+  const mesh = meshOf(flags)
+  const { method: methods, path: paths, host: hosts, port } = flags
+  const operation = {
+    ...(methods.length > 0 ? { methods } : {}),
+    ...(paths.length > 0 ? { paths } : {}),
+    ...(hosts.length > 0 ? { hosts } : {}),
+    ...(port === undefined ? {} : { ports: [String(port)] }),
+  }
+  const asked = Object.keys(operation).length === 0 ? {} : { to: [{ operation }] }
+  const { documents } = new DocumentsByNamespace(policies, mesh).selected(workload)
+  const options = { limits: limitsOf(flags), now: Math.floor(Date.now() / 1000) }
+  const reached = [{ workload, reach: reachOf(documents, workload, mesh, asked, options) }]
+  if (flags.output === "json") print(JSON.stringify(reachJson(reached, workloads), undefined, 2))
+  else print(reachText(reached, "callers", `nobody can (proved)`))
+  if (reached.some(({ reach }) => reach.undecided !== undefined)) process.exitCode = EXIT.undecided
+}

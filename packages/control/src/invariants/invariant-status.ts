@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether PolicyInvariants hold, kept true on their status: after policies or workloads have changed, every invariant is
+// checked anew, one at a turn, so that nobody waits behind a long proof. Only the lease holder writes.
+
+import {
+  checkInvariants,
+  isAbout,
+  type MeshConfig,
+  type PolicyDocument,
+  type PolicyInvariant,
+  type ProofWorkload,
+  type Status,
+  type StatusCondition,
+  tellStatement,
+} from "@merlon/policy"
+import { ApiError, type KubernetesClient } from "../kubernetes/client.js"
+import { type KubernetesObject, policyTypes } from "../kubernetes/resource-type.js"
+import { type Clock, systemClock } from "../observe/clock.js"
+import { oneLine } from "../observe/one-line.js"
+import type { PolicySource, StoredPolicy } from "../policies/stored-policy.js"
+import type { MeshDirectory } from "../registry/mesh-directory.js"
+import { proofWorkloads } from "./proof-workloads.js"
+
+export interface InvariantStatusOptions {
+  readonly client: Pick<KubernetesClient, "patch">
+  readonly policies: PolicySource
+  readonly directory: MeshDirectory
+  readonly mesh: MeshConfig
+  /** Resolves when policies and registry hold everything that was stored. */
+  readonly ready: Promise<unknown>
+  readonly isLeader: () => boolean
+  readonly warn: (message: string) => void
+  readonly clock?: Clock
+}
+
+const SETTLE_MS = 500
+const BUDGET_MS = 1_000
+const STEPS = 5_000_000
+
+export class InvariantStatus {
+  readonly #options: InvariantStatusOptions
+  readonly #clock: Clock
+  readonly #stops: (() => void)[]
+  readonly #waiting = new Set<string>()
+  #cancel: (() => void) | undefined
+  #ready = false
+
+  constructor(options: InvariantStatusOptions) {
+    this.#options = options
+    this.#clock = options.clock ?? systemClock
+    this.#stops = [options.policies.onChange(() => this.#changed()), options.directory.onChange(() => this.#changed())]
+    options.ready.then(
+      () => {
+        this.#ready = true
+        this.#changed()
+      },
+      // Whoever waits for the same promise says why.
+      () => undefined,
+    )
+  }
+
+  leadershipChanged(): void {
+    this.#changed()
+  }
+
+  stop(): void {
+    for (const stop of this.#stops.splice(0)) stop()
+    this.#cancel?.()
+    this.#waiting.clear()
+  }
+
+  /** Checked again once changes have ceased for a moment; each change may touch any of them. */
+  #changed(): void {
+    if (!this.#ready || !this.#options.isLeader()) return
+    for (const [key, { kind }] of this.#options.policies.items) if (kind === "PolicyInvariant") this.#waiting.add(key)
+    if (this.#waiting.size > 0) this.#cancel ??= this.#clock.after(SETTLE_MS, () => void this.#next())
+  }
+
+  async #next(): Promise<void> {
+    this.#cancel = undefined
+    const [key] = this.#waiting
+    if (key === undefined || !this.#options.isLeader()) return
+    this.#waiting.delete(key)
+    const stored = this.#options.policies.items.get(key)
+    try {
+      if (stored !== undefined && stored.deleted === undefined) await this.#write(stored)
+    } catch (error) {
+      // Gone or changed since: news of that is on its way.
+      const expected = error instanceof ApiError && [404, 409, 422].includes(error.code)
+      if (!expected) this.#options.warn(`the status of \`${key}\` could not be written: ${String(error)}`)
+    }
+    if (this.#waiting.size > 0) this.#cancel ??= this.#clock.after(0, () => void this.#next())
+  }
+
+  async #write({ object, written, namespace, name, faults }: StoredPolicy): Promise<void> {
+    const { client, mesh } = this.#options
+    const previous = statusOf(object)
+    const invariant = written?.kind === "PolicyInvariant" ? written : undefined
+    const said: readonly Said[] =
+      invariant === undefined
+        ? [["Accepted", "False", "Invalid", faults[0]?.message ?? "the document cannot be read"]]
+        : [["Accepted", "True", "Valid", "the statements can be read"], this.#holds(invariant)]
+    const { generation } = object.metadata
+    const conditions = said.map(words => conditionOf(words, generation, previous, this.#clock.now()))
+    const foreign = (previous?.conditions ?? []).filter(({ type }) => type !== "Accepted" && type !== "Holds")
+    const status: Status = {
+      ...(generation === undefined ? {} : { observedGeneration: generation }),
+      conditions: [...conditions, ...foreign],
+    }
+    if (JSON.stringify(status) === JSON.stringify(previous)) return
+    const patch = [
+      ...(generation === undefined ? [] : [{ op: "test", path: "/metadata/generation", value: generation }]),
+      { op: "add", path: "/status", value: status },
+    ]
+    await client.patch(policyTypes(mesh.names).PolicyInvariant, name, patch, {
+      namespace,
+      subresource: "status",
+      type: "json",
+    })
+  }
+
+  #holds(invariant: PolicyInvariant): Said {
+    const { mesh, policies, directory } = this.#options
+    const workloads: readonly ProofWorkload[] = proofWorkloads(directory)
+    if (!workloads.some(workload => isAbout(invariant, workload, mesh))) {
+      return ["Holds", "True", "NoWorkloads", "there is no workload that it is about"]
+    }
+    const documents: readonly PolicyDocument[] = [...policies.items.values()].flatMap(({ inForce, deleted }) =>
+      deleted === undefined ? (inForce ?? []) : [],
+    )
+    const limits = { steps: STEPS, deadline: this.#clock.monotonic() + BUDGET_MS, now: () => this.#clock.monotonic() }
+    const now = Math.floor(this.#clock.now() / 1000)
+    const checked = checkInvariants([invariant], documents, workloads, mesh, { limits, now })
+    const broken = checked.find(({ result }) => result.verdict === "broken")
+    if (broken !== undefined) return ["Holds", "False", "Broken", tellStatement(broken)]
+    const undecided = checked.find(({ result }) => result.verdict === "undecided")
+    if (undecided !== undefined) return ["Holds", "Unknown", "NotDecided", tellStatement(undecided)]
+    return ["Holds", "True", "Proved", `every statement holds on all ${checked.length} of its comparisons`]
+  }
+}
+
+type Said = readonly [type: string, status: StatusCondition["status"], reason: string, message: string]
+
+function conditionOf(
+  [type, status, reason, message]: Said,
+  generation: number | undefined,
+  previous: Status | undefined,
+  now: number,
+): StatusCondition {
+  const before = previous?.conditions?.find(condition => condition.type === type)
+  return {
+    type,
+    status,
+    reason,
+    message: oneLine(message, 1_000),
+    lastTransitionTime:
+      before?.status === status ? before.lastTransitionTime : `${new Date(now).toISOString().slice(0, 19)}Z`,
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
+  }
+}
+
+/** Others can write statuses too: what does not look like conditions is none. */
+function statusOf({ status }: KubernetesObject): Status | undefined {
+  if (typeof status !== "object" || status === null || !("conditions" in status)) return undefined
+  return Array.isArray(status.conditions) ? (status as Status) : undefined // the server has held it against our schema
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it } from "vitest"
+import { meshConfig } from "../../mesh/config.js"
+import type { AuthorizationPolicySpec } from "../../resources/authorization-policy/definition.js"
+import type { AuthorizationPolicy, PolicyDocument, PolicyInvariant } from "../../resources/document.js"
+import { assessChange } from "./assess-change.js"
+
+const apiVersion = "security.merlon.dev/v1alpha3"
+const metadata = (name: string) => ({ name, namespace: "foo", creationTimestamp: "2026-01-01T00:00:00Z" })
+const policy = (name: string, spec: AuthorizationPolicySpec): AuthorizationPolicy => ({
+  apiVersion,
+  kind: "AuthorizationPolicy",
+  metadata: metadata(name),
+  spec,
+})
+const admin = [{ operation: { paths: ["/admin/*"] } }]
+const invariant = (enforcement: "Enforce" | "Shadow" = "Enforce"): PolicyInvariant => ({
+  apiVersion,
+  kind: "PolicyInvariant",
+  metadata: metadata("admin"),
+  spec: { enforcement, never: [{ name: "only ops", from: [{ source: { notNamespaces: ["ops"] } }], to: admin }] },
+})
+const ops = policy("ops", { rules: [{ from: [{ source: { namespaces: ["ops"] } }] }] })
+const open = policy("open", { rules: [{ to: admin }] })
+const workloads = [
+  { namespace: "foo", name: "web", labels: {} },
+  { namespace: "foo", name: "api", labels: {} },
+]
+const assess = (
+  documents: readonly PolicyDocument[],
+  before: PolicyDocument | undefined,
+  after: PolicyDocument | undefined,
+  steps = 1_000_000,
+) => assessChange({ documents, before, after }, workloads, meshConfig(), { now: 1_000, limits: { steps } })
+
+const BROKEN =
+  "`never: only ops` of PolicyInvariant `foo/admin` is broken on 2 workloads (`foo/web` …): GET /admin/ from cluster.local/ns/default/sa/default is let through by rule 0 of `foo/open`"
+
+describe("a change that breaks a statement", () => {
+  it("is refused, with the request and the rule", () => {
+    expect(assess([invariant(), ops], undefined, open).refusals).toEqual([BROKEN])
+  })
+
+  it("is warned of, where the statement is in shadow", () => {
+    const { refusals, warnings } = assess([invariant("Shadow"), ops], undefined, open)
+    expect(refusals).toEqual([])
+    expect(warnings[0]).toBe(BROKEN)
+  })
+
+  it("is refused also where it removes what kept the statement", () => {
+    const { refusals } = assess([invariant(), ops], ops, undefined)
+    expect(refusals).toHaveLength(1)
+    expect(refusals[0]).toContain("since nothing refuses it")
+  })
+
+  it("is refused where nobody can tell in time", () => {
+    const { refusals } = assess([invariant(), ops], undefined, open, 5)
+    expect(refusals[0]).toContain("is not decided")
+  })
+})
+
+it("lets people go on while a statement is broken anyway, and mend it", () => {
+  const other = policy("other", { rules: [{ to: [{ operation: { paths: ["/x"] } }] }] })
+  expect(assess([invariant(), ops, open], undefined, other).refusals).toEqual([])
+  expect(assess([invariant(), ops, open], open, undefined).refusals).toEqual([])
+})
+
+it("takes a statement that does not hold yet, and says so", () => {
+  const { refusals, warnings } = assess([ops, open], undefined, invariant())
+  expect(refusals).toEqual([])
+  expect(warnings).toEqual([`already now, ${BROKEN}`])
+})
+
+it("says what a change newly allows, and where", () => {
+  const { warnings } = assess([ops], undefined, open)
+  expect(warnings).toEqual([
+    "this newly allows /admin/* from any caller, except what rule 0 of `foo/ops` matches on 2 workloads (`foo/web` …)",
+  ])
+  expect(
+    assess([ops], undefined, policy("none", { rules: [{ from: [{ source: { namespaces: ["ops"] } }], to: admin }] }))
+      .warnings,
+  ).toEqual([])
+})
+
+it("says that it is not decided where time runs out", () => {
+  expect(assess([ops], undefined, open, 5).warnings[0]).toMatch(/^what else this changes is not decided/)
+})

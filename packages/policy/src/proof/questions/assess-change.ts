@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is to be said of a change before it is stored: which statements it would break, and what it newly lets through.
+// Somebody waits for the answer, so there is a deadline; what is not decided by then is said to be so.
+
+import type { MeshConfig } from "../../mesh/config.js"
+import type { PolicyDocument, PolicyInvariant } from "../../resources/document.js"
+import type { Limits } from "../budget.js"
+import { describeWitness } from "../describe-witness.js"
+import { concerns } from "../selected.js"
+import { ruleWords } from "../words.js"
+import type { ProofWorkload } from "../workload.js"
+import { diffSets } from "./diff.js"
+import { type CheckedStatement, checkInvariants, isAbout } from "./invariants.js"
+
+export interface PolicyStep {
+  /** Everything that is stored. */
+  readonly documents: readonly PolicyDocument[]
+  /** As it is stored; undefined where it is new. */
+  readonly before: PolicyDocument | undefined
+  /** As it is to be; undefined where it is to go. */
+  readonly after: PolicyDocument | undefined
+}
+
+export interface Assessment {
+  /** Why the change must not be made; empty where it may. */
+  readonly refusals: readonly string[]
+  readonly warnings: readonly string[]
+}
+
+export interface AssessOptions {
+  readonly limits: Limits
+  /** Seconds since the epoch. */
+  readonly now: number
+}
+
+const MAX_TOLD = 3
+
+export function assessChange(
+  { documents, before, after }: PolicyStep,
+  workloads: readonly ProofWorkload[],
+  mesh: MeshConfig,
+  options: AssessOptions,
+): Assessment {
+  const old = documents.filter(document => document !== before)
+  const [was, is] = [before === undefined ? old : [...old, before], after === undefined ? old : [...old, after]]
+  if (after?.kind === "PolicyInvariant") return assessInvariant(after, was, workloads, mesh, options)
+  const isTouched = (workload: ProofWorkload): boolean =>
+    [before, after].some(document => document !== undefined && concerns(document, workload, mesh))
+  const touched = workloads.filter(isTouched)
+  if (touched.length === 0) return NOTHING
+  const broken = assessStatements(was, is, touched, mesh, options)
+  return { refusals: broken.refusals, warnings: [...broken.warnings, ...widened(was, is, touched, mesh, options)] }
+}
+
+const NOTHING: Assessment = { refusals: [], warnings: [] }
+
+/** A statement that does not hold yet may be written down: that is how people find out what to mend. */
+function assessInvariant(
+  invariant: PolicyInvariant,
+  documents: readonly PolicyDocument[],
+  workloads: readonly ProofWorkload[],
+  mesh: MeshConfig,
+  options: AssessOptions,
+): Assessment {
+  const checked = checkInvariants([invariant], documents, workloads, mesh, options)
+  const warnings = checked
+    .filter(({ result }) => result.verdict !== "holds")
+    .map(one => `already now, ${tellStatement(one)}`)
+  if (!workloads.some(workload => isAbout(invariant, workload, mesh)))
+    warnings.push("it is about no workload that exists")
+  return { refusals: [], warnings: warnings.slice(0, MAX_TOLD) }
+}
+
+/** Only what held can be broken: a statement that is broken anyway does not keep people from mending it. */
+function assessStatements(
+  was: readonly PolicyDocument[],
+  is: readonly PolicyDocument[],
+  touched: readonly ProofWorkload[],
+  mesh: MeshConfig,
+  options: AssessOptions,
+): Assessment {
+  const invariants = is.filter(document => document.kind === "PolicyInvariant")
+  const concerned = invariants.filter(invariant => touched.some(workload => isAbout(invariant, workload, mesh)))
+  if (concerned.length === 0) return NOTHING
+  const refusals: string[] = []
+  const warnings: string[] = []
+  for (const one of checkInvariants(concerned, is, touched, mesh, options)) {
+    if (one.result.verdict === "holds") continue
+    const invariant = concerned.find(({ metadata }) => isNamed(metadata, one.statement.invariant))
+    if (invariant === undefined || wasBroken(one, invariant, was, mesh, options)) continue
+    ;(invariant.spec.enforcement === "Shadow" ? warnings : refusals).push(tellStatement(one))
+  }
+  return { refusals: refusals.slice(0, MAX_TOLD), warnings: warnings.slice(0, MAX_TOLD) }
+}
+
+function wasBroken(
+  { statement, workloads }: CheckedStatement,
+  invariant: PolicyInvariant,
+  was: readonly PolicyDocument[],
+  mesh: MeshConfig,
+  options: AssessOptions,
+): boolean {
+  const before = checkInvariants([invariant], was, workloads, mesh, options)
+  const same = before.filter(one => one.statement.holds === statement.holds && one.statement.name === statement.name)
+  // On every one of these workloads: where it held on one, it is broken there now.
+  return same.length > 0 && same.every(({ result }) => result.verdict === "broken")
+}
+
+function isNamed(
+  a: { readonly namespace: string; readonly name: string },
+  b: { readonly namespace: string; readonly name: string },
+): boolean {
+  return a.namespace === b.namespace && a.name === b.name
+}
+
+/** A broken or undecided statement in one sentence. */
+export function tellStatement({ statement, workloads, result }: CheckedStatement): string {
+  const { invariant, holds, name } = statement
+  const what = `\`${holds}: ${name}\` of PolicyInvariant \`${invariant.namespace}/${invariant.name}\``
+  const where = onWorkloads(workloads)
+  if (result.verdict === "undecided") return `${what} is not decided ${where}: ${result.reason}`
+  if (result.verdict === "holds") return `${what} holds ${where}`
+  const by = result.by === undefined ? "" : ` by ${ruleWords(result.by)}`
+  const outcome = {
+    allow: `is let through${by || ", since nothing refuses it"}`,
+    refuse: `is refused${by || ", since no ALLOW rule matches it"}`,
+    unauthenticated: "is refused for its token or the lack of one",
+    transport: "is closed by the mTLS mode",
+  }[result.outcome]
+  return `${what} is broken ${where}: ${describeWitness(result.witness)} ${outcome}`
+}
+
+function widened(
+  was: readonly PolicyDocument[],
+  is: readonly PolicyDocument[],
+  touched: readonly ProofWorkload[],
+  mesh: MeshConfig,
+  options: AssessOptions,
+): readonly string[] {
+  const { groups } = diffSets(was, is, touched, mesh, options)
+  const regions = new Map<string, ProofWorkload[]>()
+  for (const { workloads, comparison } of groups) {
+    for (const { to, region } of comparison.changes) {
+      if (to === "allow") regions.set(region, [...(regions.get(region) ?? []), ...workloads])
+    }
+  }
+  const told = [...regions].map(([region, workloads]) => `this newly allows ${region} ${onWorkloads(workloads)}`)
+  const undecided = groups.find(({ comparison }) => comparison.undecided !== undefined)
+  const more = told.length > MAX_TOLD ? [`and ${told.length - MAX_TOLD} more; \`merlonctl diff\` lists them`] : []
+  const gap =
+    undecided === undefined
+      ? []
+      : [`what else this changes is not decided: ${undecided.comparison.undecided}; \`merlonctl diff\` takes its time`]
+  return [...told.slice(0, MAX_TOLD), ...more, ...gap]
+}
+
+function onWorkloads(workloads: readonly ProofWorkload[]): string {
+  const [first, ...others] = workloads
+  const name = first === undefined ? "" : `\`${first.namespace}/${first.name}\``
+  if (others.length === 0) return `on ${name}`
+  return `on ${workloads.length} workloads (${name} …)`
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rules that could be removed without any request being decided differently, by proof, each with what makes it so: it
+// contradicts itself, mode or tokens refuse whatever it matches, or other rules settle all of it.
+
+import type { RuleRef } from "../../authorization/rule.js"
+import type { MeshConfig } from "../../mesh/config.js"
+import type { PolicyDocument } from "../../resources/document.js"
+import { Arena, type Round } from "../arena.js"
+import { Budget, Exhausted, type Limits } from "../budget.js"
+import type { Stages } from "../outcome.js"
+import { policySide } from "../policy-side.js"
+import type { RuleRegion } from "../read-rule.js"
+import { ClassMemo } from "../search/children.js"
+import { joined, type Problem } from "../search/formula.js"
+import { solve } from "../search/solve.js"
+import { DocumentsByNamespace } from "../selected.js"
+import type { ProofWorkload } from "../workload.js"
+
+export type DeadBecause = "contradiction" | "mode-or-token" | "other-rules"
+
+export interface DeadRule {
+  readonly rule: RuleRef
+  readonly because: DeadBecause
+  /** The rules that settle everything it matches. */
+  readonly by: readonly RuleRef[]
+}
+
+export interface DeadRules {
+  readonly dead: readonly DeadRule[]
+  /** Rules of which that is not known, and why. */
+  readonly undecided: readonly { readonly rule: RuleRef; readonly reason: string }[]
+}
+
+export interface DeadRuleOptions {
+  readonly limits?: Limits
+}
+
+/** A rule is dead where it is on every workload it concerns. */
+export function deadRules(
+  documents: readonly PolicyDocument[],
+  workloads: readonly ProofWorkload[],
+  mesh: MeshConfig,
+  { limits }: DeadRuleOptions = {},
+): DeadRules {
+  const selection = new DocumentsByNamespace(documents, mesh)
+  const groups = new Map<string, { readonly documents: readonly PolicyDocument[]; readonly workload: ProofWorkload }>()
+  for (const workload of workloads) {
+    const { documents: selected, key } = selection.selected(workload)
+    const id = JSON.stringify([key, workload.ports ?? []])
+    if (!groups.has(id)) groups.set(id, { documents: selected, workload })
+  }
+  const verdicts = new Map<string, Verdict[]>()
+  const budget = new Budget(limits)
+  for (const { documents: selected, workload } of groups.values()) {
+    const side = policySide(selected, workload, mesh)
+    const living = new Living(new Arena([side], workload, mesh), budget)
+    for (const list of ["allow", "deny"] as const) {
+      // From the last one on: of two that are equal the later one goes.
+      for (const { ref } of side.http[list].toReversed()) {
+        verdicts.set(ref.id, [...(verdicts.get(ref.id) ?? []), living.judge(ref, list)])
+      }
+    }
+  }
+  return summed([...verdicts.values()])
+}
+
+type Verdict =
+  | { readonly rule: RuleRef; readonly state: "alive" }
+  | { readonly rule: RuleRef; readonly state: "undecided"; readonly reason: string }
+  | ({ readonly state: "dead" } & DeadRule)
+
+function summed(all: readonly (readonly Verdict[])[]): DeadRules {
+  const dead: DeadRule[] = []
+  const undecided: { rule: RuleRef; reason: string }[] = []
+  for (const verdicts of all) {
+    if (verdicts.some(({ state }) => state === "alive")) continue
+    const open = verdicts.find(verdict => verdict.state === "undecided")
+    const [first, ...others] = verdicts.filter(verdict => verdict.state === "dead")
+    if (open !== undefined) undecided.push({ rule: open.rule, reason: open.reason })
+    else if (first !== undefined) {
+      const by = new Map([first, ...others].flatMap(one => one.by.map(ref => [ref.id, ref] as const)))
+      const because = others.every(other => other.because === first.because) ? first.because : "other-rules"
+      dead.push({ rule: first.rule, because, by: [...by.values()] })
+    }
+  }
+  return { dead: dead.toReversed(), undecided }
+}
+
+const MAX_BLAMED = 24
+
+class Living {
+  readonly #memo = new ClassMemo()
+  /** INVARIANT: no dead rule is blamed for another's death: all of them may go together. */
+  readonly #gone = new Set<string>()
+
+  constructor(
+    readonly arena: Arena,
+    readonly budget: Budget,
+  ) {}
+
+  judge(rule: RuleRef, list: "allow" | "deny"): Verdict {
+    const verdict = this.#judged(rule, list)
+    if (verdict.state === "dead") this.#gone.add(rule.id)
+    return verdict
+  }
+
+  #judged(rule: RuleRef, list: "allow" | "deny"): Verdict {
+    try {
+      if (this.#solvable(rule, list, "all")) return { rule, state: "alive" }
+      if (this.arena.gap !== undefined) return { rule, state: "undecided", reason: this.arena.gap }
+      if (!this.#solvable(rule, list, "none")) return { rule, state: "dead", because: "contradiction", by: [] }
+      if (!this.#solvable(rule, list, "stages")) return { rule, state: "dead", because: "mode-or-token", by: [] }
+      return { rule, state: "dead", because: "other-rules", by: this.#blamed(rule, list) }
+    } catch (error) {
+      if (!(error instanceof Exhausted)) throw error
+      return { rule, state: "undecided", reason: error.message }
+    }
+  }
+
+  /** Whether some request makes the rule matter; `against` is what may keep it from that. */
+  #solvable(rule: RuleRef, list: "allow" | "deny", against: "none" | "stages" | "all" | ReadonlySet<string>): boolean {
+    return this.arena.rounds.some(round => {
+      const [stages] = round.stages
+      const own = stages?.[list].find(({ ref }) => ref.id === rule.id)
+      if (stages === undefined || own === undefined) return false
+      return (
+        solve(problemOf(own, list, this.#left(stages), round, against, this.#gone), this.budget, this.#memo) !==
+        undefined
+      )
+    })
+  }
+
+  #left(stages: Stages): Stages {
+    const stays = ({ ref }: RuleRegion): boolean => !this.#gone.has(ref.id)
+    // What a DENY keeps out counts as let in, dead or not: a rule that another's death is due to is no dead one.
+    return { ...stages, deny: stages.deny.filter(stays), allow: stages.allow }
+  }
+
+  /** As few of the others as suffice, found by leaving out one after the other. */
+  #blamed(rule: RuleRef, list: "allow" | "deny"): readonly RuleRef[] {
+    const refs = new Map<string, RuleRef>()
+    for (const { stages } of this.arena.rounds) {
+      for (const { ref } of [...(stages[0]?.deny ?? []), ...(stages[0]?.allow ?? [])]) refs.set(ref.id, ref)
+    }
+    refs.delete(rule.id)
+    for (const id of this.#gone) refs.delete(id)
+    // Each alone first: most often one rule is enough.
+    for (const ref of [...refs.values()].slice(0, 500)) {
+      if (!this.#solvable(rule, list, new Set([ref.id]))) return [ref]
+    }
+    const kept = new Set(refs.keys())
+    if (kept.size > MAX_BLAMED) return []
+    for (const id of refs.keys()) {
+      kept.delete(id)
+      if (this.#solvable(rule, list, kept)) kept.add(id)
+    }
+    return [...kept].flatMap(id => refs.get(id) ?? [])
+  }
+}
+
+/** Solved by the requests on which the rule settles what no other rule settles the same way. */
+function problemOf(
+  own: RuleRegion,
+  list: "allow" | "deny",
+  stages: Stages,
+  round: Round,
+  against: "none" | "stages" | "all" | ReadonlySet<string>,
+  gone: ReadonlySet<string>,
+): Problem {
+  const matched: Problem = joined(round.given, { needs: [[own]], bans: [] })
+  if (against === "none") return matched
+  const { transport, missing, good, deny, allow, closed } = stages
+  const reached = joined(matched, { needs: good === undefined ? [] : [good], bans: [...transport, ...missing] })
+  if (against === "stages") return reached
+  const counts = ({ ref }: RuleRegion) => ref.id !== own.ref.id && (against === "all" || against.has(ref.id))
+  const others = joined(reached, { needs: [], bans: deny.filter(counts) })
+  if (list === "allow") {
+    return joined(others, { needs: [], bans: allow.filter(one => counts(one) && !gone.has(one.ref.id)) })
+  }
+  // A DENY matters only where the request would pass without it.
+  return closed && against === "all" ? joined(others, { needs: [allow], bans: [] }) : others
+}

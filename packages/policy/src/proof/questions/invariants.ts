@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether what must stay true does: each statement of each PolicyInvariant, for every workload it is about. A broken one
+// comes with a request that shows it and with what let that through, or kept it out.
+
+import { attributeTable } from "../../authorization/attributes.js"
+import { type CompiledRule, compileRule, type RuleRef } from "../../authorization/rule.js"
+import type { MeshConfig } from "../../mesh/config.js"
+import type { PolicyDocument, PolicyInvariant } from "../../resources/document.js"
+import type { Statement } from "../../resources/policy-invariant/definition.js"
+import { selects } from "../../selection/workload.js"
+import { Arena, type Round } from "../arena.js"
+import { Budget, Exhausted, type Limits } from "../budget.js"
+import { hasToken } from "../frame.js"
+import { type Outcome, problemsOf, type Stages } from "../outcome.js"
+import { policySide } from "../policy-side.js"
+import { readRule } from "../read-rule.js"
+import { Replay, type Replayed } from "../replay.js"
+import { ClassMemo } from "../search/children.js"
+import { joined, type Problem } from "../search/formula.js"
+import { solve } from "../search/solve.js"
+import { DocumentsByNamespace } from "../selected.js"
+import { type Witness, witnessOf } from "../witness.js"
+import type { ProofWorkload } from "../workload.js"
+
+export interface StatementRef {
+  readonly invariant: { readonly namespace: string; readonly name: string }
+  readonly holds: "never" | "always"
+  readonly name: string
+}
+
+export type StatementVerdict =
+  | { readonly verdict: "holds" }
+  | {
+      readonly verdict: "broken"
+      readonly witness: Witness
+      readonly outcome: Outcome
+      /** What let it through or refused it; undefined where no single rule did. */
+      readonly by: RuleRef | undefined
+    }
+  | { readonly verdict: "undecided"; readonly reason: string }
+
+export interface CheckedStatement {
+  readonly statement: StatementRef
+  /** Those that the verdict is about; the witness goes to the first. */
+  readonly workloads: readonly ProofWorkload[]
+  readonly result: StatementVerdict
+}
+
+export interface CheckOptions {
+  readonly limits?: Limits
+  /** Seconds since the epoch, for the times in tokens. */
+  readonly now: number
+}
+
+/** `documents` are all policies there are; `invariants` may be among them. */
+export function checkInvariants(
+  invariants: readonly PolicyInvariant[],
+  documents: readonly PolicyDocument[],
+  workloads: readonly ProofWorkload[],
+  mesh: MeshConfig,
+  options: CheckOptions,
+): readonly CheckedStatement[] {
+  const selection = new DocumentsByNamespace(documents, mesh)
+  const budget = new Budget(options.limits)
+  const checked: CheckedStatement[] = []
+  for (const invariant of invariants) {
+    const groups = new Map<string, { documents: readonly PolicyDocument[]; workloads: ProofWorkload[] }>()
+    for (const workload of workloads) {
+      if (!isAbout(invariant, workload, mesh)) continue
+      const { documents: selected, key } = selection.selected(workload)
+      const id = JSON.stringify([key, workload.ports ?? []])
+      const group = groups.get(id)
+      if (group === undefined) groups.set(id, { documents: selected, workloads: [workload] })
+      else group.workloads.push(workload)
+    }
+    for (const { documents: selected, workloads: alike } of groups.values()) {
+      const [first] = alike
+      if (first === undefined) continue
+      const check = inTime(budget, () => new Check(selected, first, mesh, budget, options.now))
+      for (const { holds, statement } of statementsOf(invariant)) {
+        const { namespace, name } = invariant.metadata
+        const ref = { invariant: { namespace, name }, holds, name: statement.name }
+        checked.push({
+          statement: ref,
+          workloads: alike,
+          result: typeof check === "string" ? { verdict: "undecided", reason: check } : check.run(ref, statement),
+        })
+      }
+    }
+  }
+  return checked
+}
+
+/** What is made, or why there was no time left to make it. */
+function inTime<T>(budget: Budget, make: () => T): T | string {
+  try {
+    budget.checkTime()
+    return make()
+  } catch (error) {
+    if (error instanceof Exhausted) return error.message
+    throw error
+  }
+}
+
+/** The same scope as that of an AuthorizationPolicy. */
+export function isAbout({ metadata, spec }: PolicyInvariant, workload: ProofWorkload, mesh: MeshConfig): boolean {
+  if (metadata.namespace !== workload.namespace && metadata.namespace !== mesh.names.rootNamespace) return false
+  return selects(spec.selector, workload)
+}
+
+export function statementsOf({ spec }: PolicyInvariant) {
+  return [
+    ...(spec.never ?? []).map(statement => ({ holds: "never", statement }) as const),
+    ...(spec.always ?? []).map(statement => ({ holds: "always", statement }) as const),
+  ]
+}
+
+class Check {
+  readonly #memo = new ClassMemo()
+  readonly #replay: Replay
+  readonly #side
+
+  constructor(
+    documents: readonly PolicyDocument[],
+    readonly workload: ProofWorkload,
+    readonly mesh: MeshConfig,
+    readonly budget: Budget,
+    readonly now: number,
+  ) {
+    this.#side = policySide(documents, workload, mesh)
+    this.#replay = new Replay(this.#side)
+  }
+
+  run(ref: StatementRef, statement: Statement): StatementVerdict {
+    const table = attributeTable(this.#side.program.authorization.issuers.enforced)
+    const { name: _, ...rule } = statement
+    const compiled = compileRule(ref.invariant, 0, rule, this.mesh, table)
+    try {
+      return this.#search(compiled, ref.holds)
+    } catch (error) {
+      if (!(error instanceof Exhausted)) throw error
+      return { verdict: "undecided", reason: error.message }
+    }
+  }
+
+  #search(compiled: CompiledRule, holds: "never" | "always"): StatementVerdict {
+    // The statement's own conditions must be dimensions of the space before the first round is made.
+    const arena = new Arena([this.#side], this.workload, this.mesh, [compiled])
+    let undecided = arena.gap
+    for (const round of arena.rounds) {
+      for (const { wanted, problem } of offences(compiled, holds, round)) {
+        const solution = solve(problem, this.budget, this.#memo)
+        if (solution === undefined) continue
+        const witness = witnessOf(solution, round.frame, arena.space, this.workload)
+        const { outcome, rule }: Replayed = this.#replay.run(witness, this.now)
+        if (outcome === wanted) return { verdict: "broken", witness, outcome, by: rule }
+        undecided ??= "a condition depends on what is not analysed, such as a header that a token writes or a time"
+      }
+    }
+    return undecided === undefined ? { verdict: "holds" } : { verdict: "undecided", reason: undecided }
+  }
+}
+
+/** What would break the statement among the requests of one frame. */
+function offences(
+  compiled: CompiledRule,
+  holds: "never" | "always",
+  round: Round,
+): readonly { readonly wanted: Outcome; readonly problem: Problem }[] {
+  // On TCP a statement about HTTP says nothing.
+  const rule = round.frame.protocol === "tcp" ? compiled.tcp("ALLOW") : compiled
+  const region = rule && readRule(rule, round.context(0))
+  const [stages] = round.stages
+  if (region === undefined || stages === undefined) return []
+  const outcomes: readonly Outcome[] = holds === "never" ? ["allow"] : ["refuse", "unauthenticated", "transport"]
+  const stated: Problem = { needs: [[region], ...goodToken(holds, round, stages)], bans: [] }
+  return outcomes.flatMap(wanted =>
+    problemsOf(stages, wanted).map(problem => ({ wanted, problem: joined(round.given, stated, problem) })),
+  )
+}
+
+/** A bad token is refused whatever policies say; no statement can mean that it should not be. */
+function goodToken(holds: "never" | "always", { frame }: Round, { good }: Stages): Problem["needs"] {
+  return holds === "always" && hasToken(frame) && good !== undefined ? [good] : []
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it } from "vitest"
+import { meshConfig } from "../../mesh/config.js"
+import type { AuthorizationPolicySpec, Rule } from "../../resources/authorization-policy/definition.js"
+import type { AuthorizationPolicy, PeerAuthentication, PolicyDocument } from "../../resources/document.js"
+import { reachOf } from "./reach.js"
+
+const apiVersion = "security.merlon.dev/v1alpha3"
+const policy = (name: string, spec: AuthorizationPolicySpec): AuthorizationPolicy => ({
+  apiVersion,
+  kind: "AuthorizationPolicy",
+  metadata: { name, namespace: "foo", creationTimestamp: "2026-01-01T00:00:00Z" },
+  spec,
+})
+const strict: PeerAuthentication = {
+  apiVersion,
+  kind: "PeerAuthentication",
+  metadata: { name: "m", namespace: "foo" },
+  spec: { mtls: { mode: "STRICT" } },
+}
+const workload = { namespace: "foo", name: "web", labels: {} }
+const said = (documents: readonly PolicyDocument[], asked: Rule) => {
+  const { ways, undecided } = reachOf(documents, workload, meshConfig(), asked, { now: 1_000 })
+  expect(undecided).toBeUndefined()
+  return ways.map(({ callers, requests, limits }) => [`${requests} from ${callers}`, ...limits].join(", "))
+}
+const get = (path: string): Rule => ({ to: [{ operation: { methods: ["GET"], paths: [path] } }] })
+
+const readers = policy("readers", {
+  rules: [
+    { from: [{ source: { namespaces: ["app", "ops"] } }], to: [{ operation: { methods: ["GET"] } }] },
+    { from: [{ source: { principals: ["cluster.local/ns/app/sa/a"] } }], to: [{ operation: { paths: ["/a", "/b"] } }] },
+  ],
+})
+const noOps = policy("no-ops", {
+  action: "DENY",
+  rules: [{ from: [{ source: { namespaces: ["ops"] } }], to: [{ operation: { paths: ["/a"] } }] }],
+})
+
+describe("who can", () => {
+  it("be anybody, where nothing is said", () => {
+    expect(said([], get("/a"))).toEqual(["any request from anybody"])
+  })
+
+  it("be whom each rule names, without what others take away", () => {
+    expect(said([readers, noOps], get("/a"))).toEqual(["GET from namespace app", "/a from cluster.local/ns/app/sa/a"])
+    expect(said([readers], { to: [{ operation: { methods: ["POST"], paths: ["/c"] } }] })).toEqual([])
+  })
+
+  it("be only who proves an identity, under STRICT", () => {
+    expect(said([strict], get("/a"))).toEqual(["any request from anybody, over mutual TLS"])
+  })
+})
+
+it("says what an identity can reach", () => {
+  const asks = (principal: string): Rule => ({ from: [{ source: { principals: [principal] } }] })
+  expect(said([readers, noOps], asks("cluster.local/ns/ops/sa/x"))).toEqual([
+    "GET from namespace ops, except what rule 0 of `foo/no-ops` matches",
+  ])
+  expect(said([readers], asks("cluster.local/ns/else/sa/x"))).toEqual([])
+})

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who can reach a workload with a request of some kind, or what somebody can reach: every way in which such a request is
+// let through, by the rule that does it. What is not listed is refused, by proof.
+
+import { attributeTable } from "../../authorization/attributes.js"
+import { type CompiledRule, compileRule, type RuleRef } from "../../authorization/rule.js"
+import type { MeshConfig } from "../../mesh/config.js"
+import type { Rule } from "../../resources/authorization-policy/definition.js"
+import type { PolicyDocument } from "../../resources/document.js"
+import { Arena, type Round } from "../arena.js"
+import { Budget, Exhausted, type Limits } from "../budget.js"
+import type { Frame } from "../frame.js"
+import { problemsOf } from "../outcome.js"
+import { type PolicySide, policySide } from "../policy-side.js"
+import { type RuleRegion, readRule } from "../read-rule.js"
+import { Replay } from "../replay.js"
+import { ClassMemo } from "../search/children.js"
+import { EVERYWHERE, joined, type Problem, type Region } from "../search/formula.js"
+import { solve } from "../search/solve.js"
+import { type Witness, witnessOf } from "../witness.js"
+import { callersOf, requestsOf } from "../words.js"
+import type { ProofWorkload } from "../workload.js"
+import { exceptionsOf, kindsOf } from "./describe-change.js"
+import { narrowRule } from "./narrow-rule.js"
+
+/** One way through. */
+export interface Way {
+  /** The ALLOW rule; undefined where no ALLOW policy applies and everything not denied passes. */
+  readonly rule: RuleRef | undefined
+  /** In words. */
+  readonly callers: string
+  readonly requests: string
+  /** In words: on which kinds of requests, and which rules take something away. */
+  readonly limits: readonly string[]
+  readonly witness: Witness
+}
+
+export interface Reach {
+  readonly ways: readonly Way[]
+  /** Why there may be others; undefined where the list is complete. */
+  readonly undecided: string | undefined
+}
+
+export interface ReachOptions {
+  readonly limits?: Limits
+  readonly now: number
+}
+
+/** `asked`: the requests in question, written like a rule. `documents` must concern the workload. */
+export function reachOf(
+  documents: readonly PolicyDocument[],
+  workload: ProofWorkload,
+  mesh: MeshConfig,
+  asked: Rule,
+  { limits, now }: ReachOptions,
+): Reach {
+  const side = policySide(documents, workload, mesh)
+  const table = attributeTable(side.program.authorization.issuers.enforced)
+  const question = compileRule({ namespace: workload.namespace, name: "question" }, 0, asked, mesh, table)
+  const search = new Ways(side, workload, mesh, question, new Budget(limits), now)
+  return search.run()
+}
+
+interface Found {
+  readonly allowed: RuleRegion | undefined
+  readonly problem: Problem
+  readonly frames: Frame[]
+  readonly witness: Witness
+}
+
+class Ways {
+  readonly #arena: Arena
+  readonly #replay: Replay
+  readonly #memo = new ClassMemo()
+  readonly #found = new Map<string, Found>()
+  #undecided: string | undefined
+
+  constructor(
+    side: PolicySide,
+    workload: ProofWorkload,
+    mesh: MeshConfig,
+    readonly question: CompiledRule,
+    readonly budget: Budget,
+    readonly now: number,
+  ) {
+    this.#arena = new Arena([side], workload, mesh, [question])
+    this.#replay = new Replay(side)
+    this.#undecided = this.#arena.gap
+  }
+
+  run(): Reach {
+    try {
+      for (const round of this.#arena.rounds) this.#round(round)
+    } catch (error) {
+      if (!(error instanceof Exhausted)) throw error
+      this.#undecided = error.message
+    }
+    return { ways: this.#ways(), undecided: this.#undecided }
+  }
+
+  #round(round: Round): void {
+    const tcp = round.frame.protocol === "tcp"
+    const rule = tcp ? this.question.tcp("ALLOW") : this.question
+    const asked = rule && readRule(rule, round.context(0))
+    const [stages] = round.stages
+    if (asked === undefined || stages === undefined) return
+    const allowed: readonly (RuleRegion | undefined)[] = stages.closed ? stages.allow : [undefined]
+    const [through] = problemsOf({ ...stages, closed: false }, "allow")
+    if (through === undefined) return
+    for (const one of allowed) {
+      const problemOf = (region: Region): Problem =>
+        joined(round.given, { needs: [[asked], [region]], bans: [] }, through)
+      const problem = problemOf(one ?? EVERYWHERE)
+      const solution = solve(problem, this.budget, this.#memo)
+      if (solution === undefined) continue
+      const witness = witnessOf(solution, round.frame, this.#arena.space, this.#arena.workload)
+      if (this.#replay.run(witness, this.now).outcome !== "allow") {
+        this.#undecided ??=
+          "a condition depends on what is not analysed, such as a header that a token writes or a time"
+        continue
+      }
+      const id = one?.ref.id ?? ""
+      const known = this.#found.get(id)
+      if (known !== undefined) known.frames.push(round.frame)
+      else this.#found.set(id, { ...this.#narrowed(round, one, problemOf), frames: [round.frame], witness })
+    }
+  }
+
+  #narrowed(
+    round: Round,
+    allowed: RuleRegion | undefined,
+    problemOf: (region: Region) => Problem,
+  ): Pick<Found, "allowed" | "problem"> {
+    if (allowed === undefined) return { allowed, problem: problemOf(EVERYWHERE) }
+    const regionOf = (rule: CompiledRule) => readRule(rule, round.context(0))
+    const rule = narrowRule(allowed.rule, narrower => {
+      const region = regionOf(narrower)
+      return region !== undefined && solve(problemOf(region), this.budget, this.#memo) !== undefined
+    })
+    const region = regionOf(rule) ?? allowed
+    return { allowed: region, problem: problemOf(region) }
+  }
+
+  #ways(): readonly Way[] {
+    const frames = this.#arena.rounds.map(({ frame }) => frame)
+    return [...this.#found.values()].map(({ allowed, problem, frames: own, witness }) => {
+      const tcp = own.every(({ protocol }) => protocol === "tcp")
+      const rule = allowed?.rule
+      return {
+        rule: allowed?.ref,
+        callers: rule === undefined ? "anybody" : callersOf(rule),
+        requests:
+          rule === undefined ? (tcp ? "TCP connections" : "any request") : requestsOf(rule, tcp ? "tcp" : "http"),
+        limits: [...kindsOf(own, frames, rule), ...exceptionsOf(problem)],
+        witness,
+      }
+    })
+  }
+}
