@@ -15,6 +15,13 @@ export interface Limits {
   readonly pipelinedRequests: number
   /** Streams open at once on one HTTP/2 connection. */
   readonly streams: number
+  /**
+   * What one caller (its identity, else its address) may have of `connections`, `upstreamConnections`, `upstreamStreams`
+   * and `pendingRequests` while no other has any, in percent; less, the more others have. 100 for no shares.
+   */
+  readonly callerSharePercent: number
+  /** Requests at once to an application that speaks HTTP/2. */
+  readonly upstreamStreams: number
   /** Requests waiting for a connection to the application. */
   readonly pendingRequests: number
   /** Connections to the application. */
@@ -28,6 +35,8 @@ export interface Limits {
   readonly bodyIdleTimeoutMs: number
   /** Between two requests of a connection. */
   readonly keepAliveTimeoutMs: number
+  /** gRPC calls without a byte in either direction. */
+  readonly streamIdleTimeoutMs: number
   /** TCP and upgraded connections without a byte in either direction. */
   readonly tunnelIdleTimeoutMs: number
   readonly connectTimeoutMs: number
@@ -44,6 +53,8 @@ export const DEFAULT_LIMITS: Limits = {
   unjudgedBytes: 64 * 1024 * 1024,
   pipelinedRequests: 16,
   streams: 128,
+  callerSharePercent: 50,
+  upstreamStreams: 10_000,
   pendingRequests: 1_024,
   upstreamConnections: 1_024,
   sniffTimeoutMs: 10_000,
@@ -51,6 +62,7 @@ export const DEFAULT_LIMITS: Limits = {
   headerTimeoutMs: 15_000,
   bodyIdleTimeoutMs: 60_000,
   keepAliveTimeoutMs: 75_000,
+  streamIdleTimeoutMs: 900_000,
   tunnelIdleTimeoutMs: 3_600_000,
   connectTimeoutMs: 5_000,
   responseTimeoutMs: 0,

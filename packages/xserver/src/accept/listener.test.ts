@@ -213,7 +213,7 @@ describe("closed and counted is", () => {
   })
 
   test("one connection too many", async () => {
-    const rig = await rigWith({ ...naming(), limits: { connections: 2 } })
+    const rig = await rigWith({ ...naming(), limits: { connections: 2, callerSharePercent: 100 } })
     await Promise.all([firstLine(plain(rig, "GET / HTTP/1.1\r\n")), firstLine(plain(rig, "GET / HTTP/1.1\r\n"))])
     await closed(plain(rig))
     await rig.meters.until(meters => meters.limits.length > 0)

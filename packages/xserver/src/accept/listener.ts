@@ -6,6 +6,8 @@ import { createServer, type Server, type Socket } from "node:net"
 import type { TLSSocket } from "node:tls"
 import { type Connection, type EffectiveMode, parseIp, refusedByMode } from "@merlon/policy"
 import type { ApplicationPort } from "../config/application-port.js"
+import { addressKey } from "../enforcement/caller-key.js"
+import { CallerShares } from "../enforcement/caller-shares.js"
 import type { Gate } from "../enforcement/gate.js"
 import type { Limits } from "../limits.js"
 import type { Meters, RequestRecord } from "../observe/meters.js"
@@ -38,6 +40,7 @@ export class Listener {
   /** Connections of which not enough is known yet. */
   readonly #undecided = new Set<Sniff>()
   readonly #open = new Set<Socket>()
+  readonly #shares: CallerShares
   readonly #serviceNames: ReadonlySet<string>
 
   constructor(options: ListenerOptions) {
@@ -53,6 +56,7 @@ export class Listener {
     })
     // Half-open: a peer that has said all it wants to say still gets its answer.
     this.#server = createServer({ allowHalfOpen: true, noDelay: true, keepAlive: true }, socket => this.#accept(socket))
+    this.#shares = new CallerShares(limits.connections, limits.callerSharePercent)
     this.#server.maxConnections = limits.connections
     this.#server.on("drop", () => meters.limitHit("connections"))
   }
@@ -107,11 +111,21 @@ export class Listener {
 
   #accept(socket: Socket): void {
     const { meters, port } = this.#options
+    // An identity is not known yet, so here it is addresses that share.
+    const address = parseIp(withoutZone(socket.remoteAddress))
+    const caller = address && addressKey(address)
+    if (caller === undefined || !this.#shares.mayTake(caller)) {
+      if (caller !== undefined) meters.limitHit("callerSharePercent")
+      socket.destroy()
+      return
+    }
+    this.#shares.take(caller)
     meters.connectionOpened(port.port)
     this.#open.add(socket)
     socket.on("error", ignore)
     socket.once("close", () => {
       this.#open.delete(socket)
+      this.#shares.release(caller)
       meters.connectionClosed(port.port)
     })
     this.#sniff(socket, this.#judgePlain, () => {

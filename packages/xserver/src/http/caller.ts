@@ -5,6 +5,7 @@
 import type { Accepted } from "../accept/accepted.js"
 import type { Connections } from "../accept/connections.js"
 import { connectionHeaders, OWN_HEADERS } from "../accept/forwarded-headers.js"
+import { callerKey } from "../enforcement/caller-key.js"
 import type { Gate } from "../enforcement/gate.js"
 import type { Limits } from "../limits.js"
 import type { Meters } from "../observe/meters.js"
@@ -35,7 +36,8 @@ export class Caller {
     this.accepted = accepted
     const fields = connectionHeaders(accepted)
     // An IPv4 client of a dual-stack listener is an IPv4 client.
-    this.forwarded = { fields, address: accepted.connection.sourceIp.text.replace(/^::ffff:(?=\d+\.)/i, "") }
+    const address = accepted.connection.sourceIp.text.replace(/^::ffff:(?=\d+\.)/i, "")
+    this.forwarded = { fields, address, caller: callerKey(accepted.connection) }
     const standIns = new Map<string, readonly string[]>(OWN_HEADERS.map(name => [name, []]))
     for (const [name, value] of fields) standIns.set(name, [value])
     this.standIns = standIns

@@ -23,8 +23,15 @@ export class Deadlines {
 
   constructor(limits: Limits) {
     const { headerTimeoutMs, bodyIdleTimeoutMs, keepAliveTimeoutMs, tunnelIdleTimeoutMs } = limits
-    const { connectTimeoutMs, responseTimeoutMs } = limits
-    const all = [headerTimeoutMs, bodyIdleTimeoutMs, keepAliveTimeoutMs, tunnelIdleTimeoutMs, connectTimeoutMs]
+    const { connectTimeoutMs, responseTimeoutMs, streamIdleTimeoutMs } = limits
+    const all = [
+      streamIdleTimeoutMs,
+      headerTimeoutMs,
+      bodyIdleTimeoutMs,
+      keepAliveTimeoutMs,
+      tunnelIdleTimeoutMs,
+      connectTimeoutMs,
+    ]
     const shortest = Math.min(...[...all, responseTimeoutMs].filter(limit => limit > 0))
     this.#tickMs = Math.min(MAX_TICK_MS, Math.max(MIN_TICK_MS, Math.floor(shortest / 8)))
   }

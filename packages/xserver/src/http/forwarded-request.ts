@@ -16,6 +16,8 @@ export interface ForwardedConnection {
   readonly fields: FieldPairs
   /** Of the TCP peer, for `x-forwarded-for`. */
   readonly address: string
+  /** Whose share its requests count against. */
+  readonly caller: string
 }
 
 export type HeaderEdits = Omit<RequestEdits, "target">
@@ -54,6 +56,11 @@ export class ForwardedRequest {
     this.#requestId = requestId
     this.#connection = connection
     this.#nominated = nominated
+  }
+
+  /** Whose share it counts against. */
+  get caller(): string {
+    return this.#connection.caller
   }
 
   /** What the client sent; `keeps` says which lines of it go on. */

@@ -157,6 +157,7 @@ export class Downstream implements WireUser, Expiring, LiveConnection, ClientCon
   }
 
   onDrain(): void {
+    if (this.#phase === "tunnel") this.touch()
     this.#exchange?.drained()
   }
 
@@ -188,7 +189,9 @@ export class Downstream implements WireUser, Expiring, LiveConnection, ClientCon
   /** Something moved. */
   touch(): void {
     const { deadlines, limits } = this.#caller.services
-    const limit = this.#phase === "tunnel" ? limits.tunnelIdleTimeoutMs : limits.bodyIdleTimeoutMs
+    // Who does not take what there is for it is not idle but in the way.
+    const patient = this.#phase === "tunnel" && !this.outbox.full
+    const limit = patient ? limits.tunnelIdleTimeoutMs : limits.bodyIdleTimeoutMs
     this.deadline = deadlines.after(limit)
   }
 
@@ -254,7 +257,7 @@ export class Downstream implements WireUser, Expiring, LiveConnection, ClientCon
         this.destroy()
         return
       case "tunnel":
-        meters.limitHit("tunnelIdleTimeoutMs")
+        meters.limitHit(this.outbox.full ? "bodyIdleTimeoutMs" : "tunnelIdleTimeoutMs")
         this.destroy()
         return
       case "linger":

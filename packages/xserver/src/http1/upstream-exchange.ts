@@ -19,6 +19,14 @@ export interface ExchangeConnection {
   destroy(): void
 }
 
+/** What an exchange tells the pool. */
+export interface ExchangeQueue {
+  /** Takes it out of the queue before a connection. */
+  forget(exchange: UpstreamExchange): void
+  /** It is over: its caller may have another one on a connection. */
+  left(exchange: UpstreamExchange): void
+}
+
 // RFC 9110 section 9.2.2.
 const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"])
 
@@ -27,7 +35,7 @@ type Part = string | Buffer
 export class UpstreamExchange implements UpstreamCall {
   readonly request: ForwardedRequest
   readonly listener: UpstreamListener
-  readonly #forget: (exchange: UpstreamExchange) => void
+  readonly #queue: ExchangeQueue
   readonly #chunked: boolean
   #connection: ExchangeConnection | undefined
   /** What was written before there was a connection. */
@@ -36,12 +44,13 @@ export class UpstreamExchange implements UpstreamCall {
   #over = false
   /** The request has been written to its end. */
   ended = false
+  /** Counts as one that its caller has on a connection, until it is over. */
+  placed = false
   /** When it began to wait for a connection, in the clock of deadlines. */
   deadline = 0
 
-  /** `forget` takes it out of the queue before a connection. */
-  constructor(request: ForwardedRequest, listener: UpstreamListener, forget: (exchange: UpstreamExchange) => void) {
-    this.#forget = forget
+  constructor(request: ForwardedRequest, listener: UpstreamListener, queue: ExchangeQueue) {
+    this.#queue = queue
     this.#chunked = request.framing.kind === "chunked"
     this.request = request
     this.listener = listener
@@ -100,7 +109,7 @@ export class UpstreamExchange implements UpstreamCall {
     if (this.#over) return
     const connection = this.#connection
     this.finish()
-    if (connection === undefined) this.#forget(this)
+    if (connection === undefined) this.#queue.forget(this)
     else connection.destroy()
   }
 
@@ -119,7 +128,9 @@ export class UpstreamExchange implements UpstreamCall {
 
   /** For the pool: the response is over, or there will be none. */
   finish(): void {
+    if (this.#over) return
     this.#over = true
+    this.#queue.left(this)
     this.#waiting = []
     // INVARIANT: whose response is over never touches the connection again, which may be another's by then.
     this.#connection = undefined

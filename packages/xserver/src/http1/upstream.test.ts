@@ -78,7 +78,7 @@ function forwarded({ method = "GET", hasBody = false }: Asked): ForwardedRequest
   const head = parseRequestHead(`${method} / HTTP/1.1\r\nhost: a\r\n${hasBody ? "content-length: 1\r\n" : ""}\r\n`, 10)
   if (typeof head === "string") throw new Error(head)
   const edits = { removeHeaders: [], setHeaders: [], cookie: undefined }
-  const connection = { fields: [], address: "127.0.0.1" }
+  const connection = { fields: [], address: "127.0.0.1", caller: "a" }
   return new ForwardedRequest(head, { target: "/", edits }, "1", undefined, connection)
 }
 
@@ -175,7 +175,11 @@ it("does not ask a fresh connection twice", async () => {
 describe("limits", () => {
   it("let requests wait for a connection, and refuse those too many", async () => {
     const held: Socket[] = []
-    await start(socket => socket.on("data", () => held.push(socket)), { upstreamConnections: 1, pendingRequests: 2 })
+    await start(socket => socket.on("data", () => held.push(socket)), {
+      upstreamConnections: 1,
+      pendingRequests: 2,
+      callerSharePercent: 100,
+    })
     const sent = [send(), send(), send()]
     expect(await send()).toBe("failure: pending-full")
     expect(meters.limits).toEqual(["pendingRequests"])

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// The application behind one port: connections that are kept and reused, and a bounded queue before them. The most
-// recently used connection goes first, so that those not needed grow old and are closed.
+// The application behind one port: connections that are kept and reused, and a bounded queue before them, both shared
+// among callers. The most recently used connection goes first, so that those not needed grow old and are closed.
 
+import { CallerShares } from "../enforcement/caller-shares.js"
 import type { Deadlines, Expiring } from "../http/deadlines.js"
 import { FIELD_KIND } from "../http/field-kind.js"
 import type { Fields } from "../http/fields.js"
 import type { ForwardedRequest } from "../http/forwarded-request.js"
 import type { Upstream, UpstreamListener } from "../http/upstream.js"
-import type { Limits } from "../limits.js"
+import type { LimitName, Limits } from "../limits.js"
 import type { Meters } from "../observe/meters.js"
 import { type ConnectionPool, UpstreamConnection } from "./upstream-connection.js"
-import { UpstreamExchange } from "./upstream-exchange.js"
+import { type ExchangeQueue, UpstreamExchange } from "./upstream-exchange.js"
 
 export interface UpstreamOptions {
   readonly address: { readonly host: string; readonly port: number }
@@ -22,7 +23,7 @@ export interface UpstreamOptions {
 /** How much earlier than the application says it will we close an idle connection, so as not to meet it closing. */
 const IDLE_MARGIN_MS = 1_000
 
-export class Http1Upstream implements Upstream, ConnectionPool, Expiring {
+export class Http1Upstream implements Upstream, ConnectionPool, ExchangeQueue, Expiring {
   readonly upgrades = true
   readonly address: UpstreamOptions["address"]
   readonly limits: Limits
@@ -31,6 +32,10 @@ export class Http1Upstream implements Upstream, ConnectionPool, Expiring {
   readonly #open = new Set<UpstreamConnection>()
   readonly #idle: UpstreamConnection[] = []
   readonly #queue: UpstreamExchange[] = []
+  /** On a connection, by caller. */
+  readonly #busy: CallerShares
+  /** In the queue, by caller. */
+  readonly #pending: CallerShares
   #idleMs: number
   #idleHint = ""
   #closing = false
@@ -43,6 +48,8 @@ export class Http1Upstream implements Upstream, ConnectionPool, Expiring {
     this.meters = meters
     this.deadlines = deadlines
     this.#idleMs = limits.keepAliveTimeoutMs
+    this.#busy = new CallerShares(limits.upstreamConnections, limits.callerSharePercent)
+    this.#pending = new CallerShares(limits.pendingRequests, limits.callerSharePercent)
   }
 
   get connections(): number {
@@ -54,7 +61,7 @@ export class Http1Upstream implements Upstream, ConnectionPool, Expiring {
   }
 
   send(request: ForwardedRequest, listener: UpstreamListener): UpstreamExchange {
-    const exchange = new UpstreamExchange(request, listener, this.#forget)
+    const exchange = new UpstreamExchange(request, listener, this)
     this.#place(exchange)
     return exchange
   }
@@ -69,14 +76,13 @@ export class Http1Upstream implements Upstream, ConnectionPool, Expiring {
   // What follows is for connections and exchanges.
 
   release(connection: UpstreamConnection): void {
-    const next = this.#queue.shift()
+    const next = this.#takeNext()
     if (next === undefined) {
       if (this.#closing) connection.destroy()
       else this.#idle.push(connection)
       return
     }
-    this.#setDeadline()
-    connection.begin(next)
+    this.#begin(connection, next)
     connection.outbox.flush()
     next.listener.onWritable()
   }
@@ -85,9 +91,8 @@ export class Http1Upstream implements Upstream, ConnectionPool, Expiring {
     this.#open.delete(connection)
     const index = this.#idle.indexOf(connection)
     if (index >= 0) this.#idle.splice(index, 1)
-    const next = this.#queue.shift()
+    const next = this.#takeNext()
     if (next === undefined) return
-    this.#setDeadline()
     this.#place(next)
     next.flush()
     next.listener.onWritable()
@@ -101,10 +106,15 @@ export class Http1Upstream implements Upstream, ConnectionPool, Expiring {
     exchange.flush()
   }
 
-  readonly #forget = (exchange: UpstreamExchange): void => {
+  forget(exchange: UpstreamExchange): void {
     const index = this.#queue.indexOf(exchange)
-    if (index >= 0) this.#queue.splice(index, 1)
-    this.#setDeadline()
+    if (index >= 0) this.#leaveQueue(index)
+  }
+
+  left(exchange: UpstreamExchange): void {
+    if (!exchange.placed) return
+    exchange.placed = false
+    this.#busy.release(exchange.request.caller)
   }
 
   idleDeadline(): number {
@@ -129,19 +139,56 @@ export class Http1Upstream implements Upstream, ConnectionPool, Expiring {
   expire(): void {
     const { now } = this.deadlines
     while ((this.#queue[0]?.deadline ?? Number.POSITIVE_INFINITY) <= now) {
-      const exchange = this.#queue.shift()
-      if (exchange !== undefined) this.#refuse(exchange)
+      const exchange = this.#leaveQueue(0)
+      if (exchange !== undefined) this.#refuse(exchange, "pendingRequests")
     }
-    this.#setDeadline()
   }
 
   #place(exchange: UpstreamExchange): void {
-    const connection = this.#takeIdle()
-    if (connection !== undefined) connection.begin(exchange)
-    else if (this.#open.size < this.limits.upstreamConnections) this.#connect(exchange)
-    else if (this.#queue.length < this.limits.pendingRequests) this.#wait(exchange)
+    const { caller } = exchange.request
+    if (exchange.placed || this.#busy.mayTake(caller)) {
+      const connection = this.#takeIdle()
+      if (connection !== undefined) {
+        this.#begin(connection, exchange)
+        return
+      }
+      if (this.#open.size < this.limits.upstreamConnections) {
+        this.#connect(exchange)
+        return
+      }
+    }
+    if (this.#pending.mayTake(caller)) {
+      this.#wait(exchange)
+      return
+    }
+    const limit = this.#queue.length < this.limits.pendingRequests ? "callerSharePercent" : "pendingRequests"
     // Not now: whoever sends does not hold the exchange yet.
-    else process.nextTick(() => this.#refuse(exchange))
+    process.nextTick(() => this.#refuse(exchange, limit))
+  }
+
+  #begin(connection: UpstreamConnection, exchange: UpstreamExchange): void {
+    if (!exchange.placed) {
+      exchange.placed = true
+      this.#busy.take(exchange.request.caller)
+    }
+    connection.begin(exchange)
+  }
+
+  /** The one that has waited longest of those whose caller has not got its share yet. */
+  #takeNext(): UpstreamExchange | undefined {
+    for (let index = 0; index < this.#queue.length; index++) {
+      const exchange = this.#queue[index]
+      if (exchange?.placed === true || this.#busy.mayTake(exchange?.request.caller ?? ""))
+        return this.#leaveQueue(index)
+    }
+    return undefined
+  }
+
+  #leaveQueue(index: number): UpstreamExchange | undefined {
+    const [exchange] = this.#queue.splice(index, 1)
+    if (exchange !== undefined) this.#pending.release(exchange.request.caller)
+    this.#setDeadline()
+    return exchange
   }
 
   #takeIdle(): UpstreamConnection | undefined {
@@ -153,18 +200,19 @@ export class Http1Upstream implements Upstream, ConnectionPool, Expiring {
   #connect(exchange: UpstreamExchange): void {
     const connection = new UpstreamConnection(this)
     this.#open.add(connection)
-    connection.begin(exchange)
+    this.#begin(connection, exchange)
   }
 
   #wait(exchange: UpstreamExchange): void {
     exchange.deadline = this.deadlines.after(this.limits.connectTimeoutMs)
     this.#queue.push(exchange)
+    this.#pending.take(exchange.request.caller)
     this.#setDeadline()
   }
 
-  #refuse(exchange: UpstreamExchange): void {
+  #refuse(exchange: UpstreamExchange, limit: LimitName): void {
     if (exchange.over) return
-    this.meters.limitHit("pendingRequests")
+    this.meters.limitHit(limit)
     exchange.finish()
     exchange.listener.onFailure("pending-full")
   }

@@ -212,7 +212,12 @@ export class ResponseWriter implements Responder, StreamUser, Expiring {
   expire(): void {
     const { meters } = this.#caller.services
     const exchange = this.#exchange
-    meters.limitHit(this.#grpc && !this.#stalled ? "tunnelIdleTimeoutMs" : "bodyIdleTimeoutMs")
+    const idle = this.#grpc
+      ? "streamIdleTimeoutMs"
+      : this.#exchange?.head.upgrade === undefined
+        ? "bodyIdleTimeoutMs"
+        : "tunnelIdleTimeoutMs"
+    meters.limitHit(this.#stalled ? "bodyIdleTimeoutMs" : idle)
     if (exchange === undefined || exchange.responseStarted) this.#stream.reset(ERROR.cancel)
     // Either the client does not send, or the application does not take it.
     else exchange.reply(exchange.full ? UPSTREAM_REPLIES["response-timeout"] : TOO_SLOW)
@@ -269,7 +274,8 @@ export class ResponseWriter implements Responder, StreamUser, Expiring {
   #touch(): void {
     const { deadlines, limits } = this.#caller.services
     const { head, requestDone } = this.#exchange ?? {}
-    if (this.#grpc || head?.upgrade !== undefined) this.deadline = deadlines.after(limits.tunnelIdleTimeoutMs)
+    if (this.#grpc) this.deadline = deadlines.after(limits.streamIdleTimeoutMs)
+    else if (head?.upgrade !== undefined) this.deadline = deadlines.after(limits.tunnelIdleTimeoutMs)
     else this.deadline = requestDone === true ? 0 : deadlines.after(limits.bodyIdleTimeoutMs)
   }
 }

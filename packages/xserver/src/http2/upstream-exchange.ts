@@ -2,6 +2,7 @@
 // One request to an application over HTTP/2. It is asked again, once, where the application says that it has not looked
 // at it (RFC 9113 section 8.7) and nothing of a body has gone.
 
+import type { CallerShares } from "../enforcement/caller-shares.js"
 import type { Deadlines, Expiring } from "../http/deadlines.js"
 import type { FieldPairs, Fields } from "../http/fields.js"
 import type { ForwardedRequest } from "../http/forwarded-request.js"
@@ -20,6 +21,7 @@ export interface ExchangeOptions {
   readonly limits: Limits
   readonly meters: Meters
   readonly deadlines: Deadlines
+  readonly shares: CallerShares
   /** One with room for another stream; undefined where there is none and may be none. */
   connection(): UpstreamConnection | undefined
 }
@@ -34,6 +36,8 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
   #responded = false
   #over = false
   #retried = false
+  /** Counts as one that its caller has in flight. */
+  readonly #placed: boolean
   #paused = false
   /** Told to the listener, and not to be asked for again while it pauses. */
   #held = 0
@@ -43,7 +47,16 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
     this.#options = options
     this.#request = request
     this.#listener = listener
-    this.#open()
+    const { shares, meters } = options
+    this.#placed = shares.mayTake(request.caller)
+    if (this.#placed) {
+      shares.take(request.caller)
+      this.#open()
+      return
+    }
+    meters.limitHit("callerSharePercent")
+    // Not now: whoever sends does not hold the call yet.
+    process.nextTick(() => this.#fail("pending-full"))
   }
 
   // For whoever forwards.
@@ -207,6 +220,7 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
   #finish(): boolean {
     if (this.#over) return false
     this.#over = true
+    if (this.#placed) this.#options.shares.release(this.#request.caller)
     this.#options.deadlines.unwatch(this)
     return true
   }

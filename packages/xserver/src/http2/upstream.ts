@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An application that speaks HTTP/2 in clear: a few connections, filled one after the other.
 
+import { CallerShares } from "../enforcement/caller-shares.js"
 import type { ForwardedRequest } from "../http/forwarded-request.js"
 import type { Upstream, UpstreamCall, UpstreamListener } from "../http/upstream.js"
 import { UpstreamConnection, type UpstreamOptions } from "./upstream-connection.js"
@@ -11,9 +12,12 @@ export class Http2Upstream implements Upstream {
   readonly upgrades = false
   readonly #options: UpstreamOptions
   readonly #connections = new Set<UpstreamConnection>()
+  /** Requests in flight, by caller. */
+  readonly #shares: CallerShares
 
   constructor(options: UpstreamOptions) {
     this.#options = options
+    this.#shares = new CallerShares(options.limits.upstreamStreams, options.limits.callerSharePercent)
   }
 
   get connections(): number {
@@ -21,7 +25,11 @@ export class Http2Upstream implements Upstream {
   }
 
   send(request: ForwardedRequest, listener: UpstreamListener): UpstreamCall {
-    return new UpstreamExchange({ ...this.#options, connection: this.#connection }, request, listener)
+    return new UpstreamExchange(
+      { ...this.#options, connection: this.#connection, shares: this.#shares },
+      request,
+      listener,
+    )
   }
 
   close(): void {
