@@ -16,6 +16,7 @@ import {
 } from "../support/cluster.js"
 
 const HTTPBIN = "http://httpbin.foo.svc.cluster.local:8000"
+const WEB = "http://web.app.svc.cluster.local/"
 const NS = ["-n", "merlon-system"]
 
 async function enforceStrict(): Promise<void> {
@@ -53,16 +54,31 @@ describe("an outage", () => {
   it("of all control planes: what is enforced stays so, also for an xserver that starts again", async () => {
     await enforceStrict()
     await kubectl("scale", "deploy/merlond", ...NS, "--replicas=0")
-    await kubectl("wait", "pod", ...NS, "-l", "app.kubernetes.io/name=merlond", "--for=delete", "--timeout=90s")
-    await underLoad(async () => undefined, 50)
-    const restarts = "jsonpath={.items[0].status.initContainerStatuses[1].restartCount}"
-    const pod = ["get", "pod", "-n", "foo", "-l", "app=httpbin", "-o"]
-    await kubectl("exec", "-n", "foo", "deploy/httpbin", "-c", "merlon-xserver", "--", "node", "-e", "process.kill(1)")
-    await expect.poll(() => kubectl(...pod, restarts), { timeout: 60_000 }).not.toBe("0")
-    await kubectl("wait", "pod", "-n", "foo", "-l", "app=httpbin", "--for=condition=Ready", "--timeout=60s")
-    expect(await status(`${HTTPBIN}/get`)).toBe(0)
-    await kubectl("scale", "deploy/merlond", ...NS, "--replicas=2")
-    await ready("deploy", "merlond", "merlon-system")
+    try {
+      await kubectl("wait", "pod", ...NS, "-l", "app.kubernetes.io/name=merlond", "--for=delete", "--timeout=90s")
+      expect(await status(WEB)).toBe(200)
+      const restarts = "jsonpath={.items[0].status.initContainerStatuses[1].restartCount}"
+      const pod = ["get", "pod", "-n", "foo", "-l", "app=httpbin", "-o"]
+      const before = await kubectl(...pod, restarts)
+      await kubectl(
+        "exec",
+        "-n",
+        "foo",
+        "deploy/httpbin",
+        "-c",
+        "merlon-xserver",
+        "--",
+        "node",
+        "-e",
+        "process.kill(1)",
+      )
+      await expect.poll(() => kubectl(...pod, restarts), { timeout: 60_000 }).not.toBe(before)
+      await kubectl("wait", "pod", "-n", "foo", "-l", "app=httpbin", "--for=condition=Ready", "--timeout=60s")
+      expect(await status(`${HTTPBIN}/get`)).toBe(0)
+    } finally {
+      await kubectl("scale", "deploy/merlond", ...NS, "--replicas=2")
+      await ready("deploy", "merlond", "merlon-system")
+    }
     await relax()
   })
 

@@ -27,6 +27,8 @@ const VARIANTS: readonly (readonly [name: string, sets: readonly string[]])[] = 
     ["image=registry.example/merlon:1.2.3", "imagePullPolicy=Always", "priorityClassName=system-cluster-critical"],
   ],
 ]
+/** Without a cluster helm would guess a version. */
+const TEMPLATE = ["template", "merlon", "deploy/helm/merlon", "--kube-version", "1.36.0", "-n"]
 const flags = (sets: readonly string[]) => sets.flatMap(set => ["--set", set])
 
 describe("the chart", () => {
@@ -35,7 +37,7 @@ describe("the chart", () => {
   })
 
   it("refuses another namespace, and values that are not known", async () => {
-    const elsewhere = await command(inject("helm"), ["template", "merlon", "deploy/helm/merlon", "-n", "default"])
+    const elsewhere = await command(inject("helm"), [...TEMPLATE, "default"])
     expect(elsewhere.err).toContain("install into the namespace `merlon-system`")
     const unknown = await command(inject("helm"), [
       "template",
@@ -50,7 +52,7 @@ describe("the chart", () => {
   })
 
   it.each(VARIANTS)("installs the same as merlonctl: %s; and the server takes it", async (_, sets) => {
-    const chart = await helm("template", "merlon", "deploy/helm/merlon", "-n", "merlon-system", ...flags(sets))
+    const chart = await helm(...TEMPLATE, "merlon-system", ...flags(sets))
     const manifest = await merlonctl("manifest", "--no-crds", ...flags(sets))
     const objects = (text: string) =>
       new Map(

@@ -86,6 +86,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: "print Pods as they would be with an xserver",
     load: async () => (await import("./commands/inject.js")).injectCommand(),
   },
+  import: {
+    summary: "bring manifests of another mesh",
+    load: async () => (await import("./commands/import.js")).importCommand(),
+  },
   workload: {
     summary: "declare workloads that no orchestrator runs",
     load: async () => (await import("./commands/workload.js")).workloadCommand(),

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// `merlonctl import istio`: manifests of another mesh in our words, on standard output; what changed and what was lost, on
+// standard error. Asks no cluster and writes nowhere.
+
+import { meshNames } from "@merlon/policy"
+import { Command } from "commander"
+import { parseAllDocuments, stringify } from "yaml"
+import { several } from "../../arguments.js"
+import { readSources } from "../documents/sources.js"
+import { CommandError, EXIT } from "../exit.js"
+import { withMeshFlags } from "../flags.js"
+import { fieldsOf, listOf } from "../foreign.js"
+import { importIstio } from "../import-istio/translate.js"
+import { paintError, print, tell, visible } from "../terminal.js"
+
+interface Flags {
+  readonly filename: readonly string[]
+  readonly recursive: boolean
+  readonly mesh: string
+  readonly domain: string
+}
+
+export function importCommand(): Command {
+  const command = new Command("import").description("bring manifests of another mesh")
+  command.addCommand(
+    withMeshFlags(new Command("istio").description("print Istio's manifests in our words, and say what was lost"))
+      .option("-f, --filename <path>", "file, folder or - for standard input; may be given several times", several, [])
+      .option("-R, --recursive", "look into the folders of folders", false)
+      .addHelpText(
+        "after",
+        `
+Exit code 1 where something has no counterpart: a policy that cannot be kept as a whole is left out as a whole.
+
+Example:
+  merlonctl import istio -f manifests/ > merlon.yaml`,
+      )
+      .action((flags: Flags) => run(flags)),
+  )
+  return command
+}
+
+async function run(flags: Flags): Promise<void> {
+  const sources = await readSources(flags.filename, flags.recursive)
+  const documents = sources.flatMap(({ name, text }) =>
+    parseAllDocuments(text).flatMap(document => {
+      const [fault] = document.errors
+      if (fault !== undefined) throw new CommandError(`${name}: ${fault.message}`)
+      const value: unknown = document.toJS()
+      if (value === null) return []
+      return fieldsOf(value).kind === "List" ? listOf(fieldsOf(value).items) : [value]
+    }),
+  )
+  const { documents: imported, remarks } = importIstio(documents, meshNames(flags))
+  print(
+    imported
+      .map(document => stringify(document, { lineWidth: 0, aliasDuplicateObjects: false }))
+      .join("---\n")
+      .trimEnd(),
+  )
+  for (const { about, severity, message } of remarks) {
+    const word = severity === "lost" ? paintError.red("lost:") : paintError.yellow("changed:")
+    tell(`${word} ${visible(about)}: ${visible(message)}`)
+  }
+  const lost = remarks.filter(({ severity }) => severity === "lost").length
+  tell(`${imported.length} documents kept, ${lost} things lost`)
+  if (lost > 0) process.exitCode = EXIT.failed
+}

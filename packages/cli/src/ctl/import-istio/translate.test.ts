@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+import { meshNames, validate } from "@merlon/policy"
+import { describe, expect, it } from "vitest"
+import { parseAllDocuments } from "yaml"
+import { importIstio } from "./translate.js"
+
+const names = meshNames()
+const imported = (text: string) =>
+  importIstio(
+    parseAllDocuments(text).map(document => document.toJS()),
+    names,
+  )
+
+describe("security policies of Istio", () => {
+  it("keep their meaning under our group, and the root namespace is ours", () => {
+    const { documents, remarks } = imported(`
+apiVersion: security.istio.io/v1
+kind: PeerAuthentication
+metadata: {name: default, namespace: istio-system, resourceVersion: "7", annotations: {kubectl.kubernetes.io/last-applied-configuration: x}}
+spec: {mtls: {mode: STRICT}}
+status: {conditions: []}
+---
+apiVersion: security.istio.io/v1beta1
+kind: AuthorizationPolicy
+metadata: {name: a, namespace: foo, annotations: {istio.io/dry-run: "true"}}
+spec: {action: DENY, rules: [{to: [{operation: {paths: ["/admin*"]}}]}]}
+`)
+    expect(documents).toEqual([
+      {
+        apiVersion: "security.merlon.dev/v1alpha3",
+        kind: "PeerAuthentication",
+        metadata: { name: "default", namespace: "merlon-system" },
+        spec: { mtls: { mode: "STRICT" } },
+      },
+      {
+        apiVersion: "security.merlon.dev/v1alpha3",
+        kind: "AuthorizationPolicy",
+        metadata: { name: "a", namespace: "foo", annotations: { "merlon.dev/dry-run": "true" } },
+        spec: { action: "DENY", rules: [{ to: [{ operation: { paths: ["/admin*"] } }] }] },
+      },
+    ])
+    expect(remarks).toEqual([
+      expect.objectContaining({ severity: "changed", about: "PeerAuthentication istio-system/default" }),
+    ])
+  })
+
+  it("are left out as a whole where a part has no counterpart", () => {
+    const { documents, remarks } = imported(`
+apiVersion: security.istio.io/v1
+kind: AuthorizationPolicy
+metadata: {name: ext, namespace: foo}
+spec: {action: CUSTOM, provider: {name: opa}, rules: [{}]}
+`)
+    expect(documents).toEqual([])
+    expect(remarks.map(({ severity }) => severity)).toContain("lost")
+  })
+})
+
+describe("routes of Istio", () => {
+  it("become one MeshService with the subsets written out", () => {
+    const { documents, remarks } = imported(`
+apiVersion: networking.istio.io/v1
+kind: VirtualService
+metadata: {name: web, namespace: app}
+spec:
+  hosts: [web]
+  http:
+    - match: [{name: canary, headers: {x-canary: {exact: "true"}}}]
+      route: [{destination: {host: web, subset: v2, port: {number: 80}}}]
+    - route:
+        - {destination: {host: web.app.svc.cluster.local, subset: v1}, weight: 90}
+        - {destination: {host: web, subset: v2}, weight: 10}
+---
+apiVersion: networking.istio.io/v1
+kind: DestinationRule
+metadata: {name: web, namespace: app}
+spec:
+  host: web
+  trafficPolicy: {tls: {mode: ISTIO_MUTUAL}, connectionPool: {}}
+  subsets: [{name: v1, labels: {version: v1}}, {name: v2, labels: {version: v2}}]
+`)
+    const tls = { trafficPolicy: { tls: { mode: "DUBBO_MUTUAL" } } }
+    expect(documents).toMatchObject([
+      {
+        kind: "MeshService",
+        spec: {
+          hosts: ["web"],
+          rules: [
+            {
+              match: [{ headers: { "x-canary": { exact: "true" } } }],
+              route: [
+                { service: [{ host: "web", name: "v2", labels: { version: "v2" }, port: { number: 80 }, ...tls }] },
+              ],
+            },
+          ],
+          routes: [
+            {
+              service: [
+                { name: "v1", weight: 90, ...tls },
+                { name: "v2", weight: 10, ...tls },
+              ],
+            },
+          ],
+        },
+      },
+    ])
+    for (const document of documents) expect(validate(document, names).faults).toEqual([])
+    expect(remarks).toEqual([
+      expect.objectContaining({ severity: "changed", message: expect.stringContaining("connectionPool") }),
+    ])
+  })
+
+  it.each([
+    ["a gateway's", "gateways: [public]\n  http: []", "is for a gateway"],
+    [
+      "those that change requests",
+      "http: [{fault: {}, route: [{destination: {host: web}}]}]",
+      "`http[].fault` has no counterpart",
+    ],
+    ["a subset nobody defines", "http: [{route: [{destination: {host: web, subset: v9}}]}]", "the subset `v9`"],
+  ])("are left out where they are %s", (_, spec, message) => {
+    const { documents, remarks } = imported(
+      `apiVersion: networking.istio.io/v1\nkind: VirtualService\nmetadata: {name: web, namespace: app}\nspec:\n  hosts: [web]\n  ${spec}\n`,
+    )
+    expect(documents).toEqual([])
+    expect(remarks).toEqual([expect.objectContaining({ severity: "lost", message: expect.stringContaining(message) })])
+  })
+})
+
+describe("everything else", () => {
+  it("that opts in is opted in here, what is not Istio's is as it was, what has no counterpart is named", () => {
+    const { documents, remarks } = imported(`
+apiVersion: v1
+kind: Namespace
+metadata: {name: foo, labels: {istio-injection: enabled}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: c}
+---
+apiVersion: networking.istio.io/v1
+kind: EnvoyFilter
+metadata: {name: e, namespace: foo}
+`)
+    expect(documents).toEqual([
+      { apiVersion: "v1", kind: "Namespace", metadata: { name: "foo", labels: { "merlon-injection": "enabled" } } },
+      { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "c" } },
+    ])
+    expect(remarks.map(({ about, severity }) => [about, severity])).toEqual([
+      ["Namespace foo", "changed"],
+      ["EnvoyFilter foo/e", "lost"],
+    ])
+  })
+})

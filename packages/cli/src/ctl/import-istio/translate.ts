@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// Manifests written for Istio in our words. Pure: documents in, documents and remarks out. Nothing is left out silently:
+// what has no counterpart is named, with what to do instead, and a security policy that cannot be kept as a whole is not
+// kept in part, since a part may let in whom the whole refuses.
+
+import { type MeshNames, validate } from "@merlon/policy"
+import { type Fields, fieldsOf, listOf, textOf } from "../foreign.js"
+import { importRoutes } from "./routes.js"
+
+export interface Remark {
+  /** `Kind namespace/name`. */
+  readonly about: string
+  /** `lost`: it would mean something else without it, so the document is left out. */
+  readonly severity: "changed" | "lost"
+  readonly message: string
+}
+
+export interface Imported {
+  readonly documents: readonly Fields[]
+  readonly remarks: readonly Remark[]
+}
+
+export interface Document {
+  readonly object: Fields
+  readonly about: string
+}
+
+const SECURITY = ["RequestAuthentication", "AuthorizationPolicy", "PeerAuthentication"]
+const ROUTING = ["VirtualService", "DestinationRule"]
+const ISTIO = /^(?:[a-z]+\.)?istio\.io\//
+const INSTEAD: { readonly [kind: string]: string } = {
+  Gateway: "traffic from outside enters through a gateway of the cluster; put it into the mesh as a workload",
+  ServiceEntry: "hosts outside of the mesh are called as they are",
+  Sidecar: "a proxy gets only what concerns it, without being told",
+  EnvoyFilter: "xserver is no Envoy",
+  WasmPlugin: "xserver runs no plugins",
+  Telemetry: "metrics and logs are settings of xserver",
+  WorkloadEntry: "declare it with `merlonctl workload add`",
+  WorkloadGroup: "declare its members with `merlonctl workload add`",
+  ProxyConfig: "resources of proxies are values of the installation",
+}
+
+export function importIstio(documents: readonly unknown[], names: MeshNames): Imported {
+  const remarks: Remark[] = []
+  const kept: Fields[] = []
+  const routing: Document[] = []
+  for (const value of documents) {
+    const object = fieldsOf(value)
+    const kind = textOf(object.kind) ?? ""
+    const document = { object, about: aboutOf(object) }
+    if (!ISTIO.test(textOf(object.apiVersion) ?? "")) kept.push(relabelled(document, names, remarks))
+    else if (SECURITY.includes(kind)) kept.push(...securityPolicy(document, names, remarks))
+    else if (ROUTING.includes(kind)) routing.push(document)
+    else {
+      const message = `has no counterpart: ${INSTEAD[kind] ?? "nothing here means the same"}`
+      remarks.push({ about: document.about, severity: "lost", message })
+    }
+  }
+  const routes = importRoutes(routing, names)
+  remarks.push(...routes.remarks)
+  for (const object of routes.documents) kept.push(...valid({ object, about: aboutOf(object) }, names, remarks))
+  return { documents: kept, remarks }
+}
+
+function securityPolicy(document: Document, names: MeshNames, remarks: Remark[]): readonly Fields[] {
+  const { object, about } = document
+  const metadata = translatedMetadata(object, names)
+  const translated: Fields = {
+    ...object,
+    apiVersion: `${names.securityGroup}/${names.version}`,
+    metadata,
+    ...(object.spec === undefined ? {} : { spec: inOurWords(object.spec) }),
+  }
+  const before = textOf(fieldsOf(object.metadata).namespace)
+  if (before !== undefined && before !== metadata.namespace) {
+    const message = `moves from the root namespace \`${before}\` to ours, \`${names.rootNamespace}\``
+    remarks.push({ about, severity: "changed", message })
+  }
+  return valid({ object: withoutStatus(translated), about }, names, remarks)
+}
+
+/** As a whole or not at all, in the words of the validator. */
+function valid({ object, about }: Document, names: MeshNames, remarks: Remark[]): readonly Fields[] {
+  const { faults } = validate(object, names)
+  for (const { path, message } of faults) remarks.push({ about, severity: "lost", message: `\`${path}\`: ${message}` })
+  return faults.length === 0 ? [object] : []
+}
+
+/** Labels and annotations that speak of Istio, on namespaces and on what makes Pods. */
+function relabelled({ object, about }: Document, names: MeshNames, remarks: Remark[]): Fields {
+  const text = JSON.stringify(object)
+  const changed = inOurNames(text, names)
+  if (changed === text) return object
+  remarks.push({
+    about,
+    severity: "changed",
+    message: `is opted in by \`${names.injectionLabel}\` and \`${names.injectLabel}\``,
+  })
+  return fieldsOf(JSON.parse(changed))
+}
+
+function inOurNames(text: string, names: MeshNames): string {
+  return text
+    .replaceAll('"istio-injection":', `"${names.injectionLabel}":`)
+    .replaceAll('"sidecar.istio.io/inject":', `"${names.injectLabel}":`)
+}
+
+export function translatedMetadata(object: Fields, names: MeshNames): Fields {
+  const metadata = fieldsOf(object.metadata)
+  const { name, namespace, labels, annotations } = metadata
+  const notes = Object.entries(fieldsOf(annotations)).filter(([key]) => !key.startsWith("kubectl.kubernetes.io/"))
+  const renamed = notes.map(
+    ([key, value]) => [key === "istio.io/dry-run" ? names.dryRunAnnotation : key, value] as const,
+  )
+  return {
+    name,
+    ...(namespace === undefined ? {} : { namespace: namespace === "istio-system" ? names.rootNamespace : namespace }),
+    ...(labels === undefined ? {} : { labels }),
+    ...(renamed.length === 0 ? {} : { annotations: Object.fromEntries(renamed) }),
+  }
+}
+
+/** Fields that JSON names in another way in older documents. */
+function inOurWords(spec: unknown): unknown {
+  const { jwtRules, jwt_rules, ...rest } = fieldsOf(spec)
+  const rules = jwtRules ?? jwt_rules
+  return rules === undefined ? rest : { ...rest, jwtRules: listOf(rules).map(rule => keyUri(fieldsOf(rule))) }
+}
+
+function keyUri({ jwks_uri, jwksUri = jwks_uri, ...rule }: Fields): Fields {
+  return jwksUri === undefined ? rule : { ...rule, jwksUri }
+}
+
+function withoutStatus({ status: _, ...object }: Fields): Fields {
+  return object
+}
+
+function aboutOf(object: Fields): string {
+  const { name, namespace } = fieldsOf(object.metadata)
+  const place = textOf(namespace)
+  return `${textOf(object.kind) ?? "document"} ${place === undefined ? "" : `${place}/`}${textOf(name) ?? ""}`
+}
