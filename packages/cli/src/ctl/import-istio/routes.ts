@@ -135,7 +135,8 @@ function document(object: Fields, names: MeshNames, spec: Fields): Fields {
 }
 
 /** Names of matches are for telemetry alone. */
-function withoutName({ name: _, ...match }: Fields): Fields {
+function withoutName(written: Fields): Fields {
+  const { name: _, ...match } = written
   return match
 }
 

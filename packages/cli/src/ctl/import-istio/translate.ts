@@ -131,7 +131,8 @@ function keyUri({ jwks_uri, jwksUri = jwks_uri, ...rule }: Fields): Fields {
   return jwksUri === undefined ? rule : { ...rule, jwksUri }
 }
 
-function withoutStatus({ status: _, ...object }: Fields): Fields {
+function withoutStatus(written: Fields): Fields {
+  const { status: _, ...object } = written
   return object
 }
 
