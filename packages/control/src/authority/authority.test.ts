@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { certificateFacts, makeSigningRequest, signerOf } from "@merlon/identity"
+import { certificateFacts, DEFAULT_TTL_LIMITS, makeSigningRequest, signerOf } from "@merlon/identity"
 import type { Caller } from "@merlon/xds"
 import { describe, expect, it } from "vitest"
 import { ApiError } from "../kubernetes/client.js"
@@ -12,6 +12,8 @@ import { HOUR, NAMES, Stage } from "./testing/authority-stage.js"
 const CALLER: Caller = { trustDomain: "cluster.local", namespace: "foo", serviceAccount: "httpbin", proof: "token" }
 const IDENTITY = "spiffe://cluster.local/ns/foo/sa/httpbin"
 const REQUEST = makeSigningRequest().request
+/** What an operator may allow. */
+const LONGER = { ...DEFAULT_TTL_LIMITS, maxMs: 90 * 24 * HOUR }
 
 async function sign(authority: Authority, caller = CALLER, ttlSeconds = 0): Promise<SignedWorkload> {
   const result = await authority.sign(caller, REQUEST, ttlSeconds)
@@ -60,7 +62,7 @@ describe("signing for a workload", () => {
     ["whose certificate is revoked", certificate("4F0A"), REQUEST, 0, revoked],
     ["whose revoked serial is spelled otherwise", certificate("004f0a"), REQUEST, 0, revoked],
     ["whose certificate nobody can look up", certificate(), REQUEST, 0, revoked],
-    ["who asks for too long a life", {}, REQUEST, 91 * 24 * 3600, { outcome: "bad-ttl", code: "INVALID_ARGUMENT" }],
+    ["who asks for too long a life", {}, REQUEST, 25 * 3600, { outcome: "bad-ttl", code: "INVALID_ARGUMENT" }],
     ["who asks for too short a life", {}, REQUEST, 1, { outcome: "bad-ttl", code: "INVALID_ARGUMENT" }],
     ["who sends no request", {}, Buffer.alloc(3), 0, { outcome: "bad-request", code: "INVALID_ARGUMENT" }],
   ])("refuses a caller %s", async (_, caller, request, ttl, refusal) => {
@@ -81,7 +83,7 @@ describe("signing for a workload", () => {
 
   it("does not sign for who is revoked while it is at work", async () => {
     const stage = new Stage()
-    const authority = await stage.authority()
+    const authority = await stage.authority({ ttl: LONGER })
     stage.cluster.beforeWrite = async () => {
       stage.configMap(NAMES.revocationsConfigMap, { identities: IDENTITY })
       await settle()
@@ -91,7 +93,7 @@ describe("signing for a workload", () => {
 
   it("hands out no longer life than rotation knows of", async () => {
     const stage = new Stage()
-    const authority = await stage.authority()
+    const authority = await stage.authority({ ttl: LONGER })
     stage.cluster.beforeWrite = () => {
       throw new ApiError(0, "Unreachable", "secret words of the API")
     }
