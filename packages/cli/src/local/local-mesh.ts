@@ -4,7 +4,8 @@
 
 import { CommandError } from "../ctl/exit.js"
 import { TOKEN_SECONDS } from "./join-workload.js"
-import { type LocalMeshOptions, MeshAttempt } from "./mesh-attempt.js"
+import type { LocalMeshOptions } from "./local-mesh-options.js"
+import { MeshAttempt } from "./mesh-attempt.js"
 import { type MeshLock, takeLock } from "./mesh-lock.js"
 import { type MeshRecord, newRecord, type Phase, writeRecord } from "./mesh-record.js"
 import { prepareData } from "./prepare-data.js"

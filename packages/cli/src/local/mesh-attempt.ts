@@ -15,8 +15,9 @@ import { declareSamples } from "./declare-samples.js"
 import { lookAtPort } from "./free-port.js"
 import { httpGet } from "./http-get.js"
 import { joinWorkload, type Membership, renewToken } from "./join-workload.js"
-import { chooseLayout, type Layout, type LayoutWishes, LOOPBACK } from "./layout.js"
+import { chooseLayout, type Layout, LOOPBACK } from "./layout.js"
 import { endLeftovers } from "./leftovers.js"
+import type { LocalMeshOptions } from "./local-mesh-options.js"
 import { withLocalSession } from "./local-session.js"
 import { rotateLog, tailOf } from "./log-file.js"
 import {
@@ -30,22 +31,11 @@ import {
 import { until } from "./poll.js"
 import { applicationPlan, CONTROL_PLANE, controlPlanePlan, proxyPlan } from "./process-plans.js"
 import { type ProcessPlan, ProcessSet } from "./process-set.js"
-import type { Programs } from "./programs.js"
-import type { Progress } from "./progress.js"
 import { Readiness, type WatchedTarget } from "./readiness.js"
 import { RunKeeper } from "./run-keeper.js"
 import { sampleDocuments } from "./sample-documents.js"
 import { SERVICES } from "./samples.js"
 import { WayIn } from "./way-in.js"
-
-export interface LocalMeshOptions extends LayoutWishes {
-  /** Absolute. */
-  readonly data: string
-  readonly mesh: string
-  readonly domain: string
-  readonly programs: Programs
-  readonly progress: Progress
-}
 
 const READY_TIMEOUT_MS = 60_000
 const LEFTOVER_GRACE_MS = 5_000

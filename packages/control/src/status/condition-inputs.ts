@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything a status is made from, as plain values.
 
-import type { Loser, MeshConfig, PolicyDocument, Status } from "@merlon/policy"
+import type { Loser, MeshConfig, PolicyDocument, Status, StatusCondition } from "@merlon/policy"
 import type { KeySetState } from "../keysets/key-sets.js"
 import type { EnforcementCount } from "./enforcement.js"
 
@@ -64,4 +64,11 @@ export interface ConditionInputs {
   /** Milliseconds since the epoch. */
   readonly now: number
   readonly previous: Status | undefined
+}
+
+/** One condition in plain words. */
+export interface Said {
+  readonly status: StatusCondition["status"]
+  readonly reason: string
+  readonly message: string
 }

@@ -8,15 +8,9 @@
 
 import { describe, isShadow, type PolicyDocument, type Status, type StatusCondition } from "@merlon/policy"
 import { oneLine, someOf } from "../observe/one-line.js"
-import type { ConditionInputs } from "./condition-inputs.js"
+import type { ConditionInputs, Said } from "./condition-inputs.js"
 import { jwksReady } from "./jwks-condition.js"
 import { ready } from "./readiness.js"
-
-export interface Said {
-  readonly status: StatusCondition["status"]
-  readonly reason: string
-  readonly message: string
-}
 
 export const CONDITION_TYPES = ["Accepted", "MatchesWorkloads", "JwksReady", "Superseded", "Enforced", "Ready"] as const
 export type ConditionType = (typeof CONDITION_TYPES)[number]

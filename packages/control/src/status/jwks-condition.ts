@@ -2,8 +2,7 @@
 // Whether a RequestAuthentication has its issuers' keys: how many, since when, until when, and what went wrong last.
 
 import { oneLine, someOf } from "../observe/one-line.js"
-import type { ConditionInputs } from "./condition-inputs.js"
-import type { Said } from "./conditions.js"
+import type { ConditionInputs, Said } from "./condition-inputs.js"
 
 type Issuer = ConditionInputs["keySets"][number]
 

@@ -3,8 +3,7 @@
 // proxies that nobody can go around, and enforced by them. What is missing is named, the first of it as the reason.
 
 import { oneLine, someOf } from "../observe/one-line.js"
-import type { ConditionInputs } from "./condition-inputs.js"
-import type { Said } from "./conditions.js"
+import type { ConditionInputs, Said } from "./condition-inputs.js"
 
 export interface Parts {
   readonly accepted: Said

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a local mesh is told before it starts.
+
+import type { LayoutWishes } from "./layout.js"
+import type { Programs } from "./programs.js"
+import type { Progress } from "./progress.js"
+
+export interface LocalMeshOptions extends LayoutWishes {
+  /** Absolute. */
+  readonly data: string
+  readonly mesh: string
+  readonly domain: string
+  readonly programs: Programs
+  readonly progress: Progress
+}
