@@ -48,9 +48,10 @@ function set(rules: readonly Rule[]): readonly (AuthorizationPolicy | RequestAut
   return [tokens, ...policies]
 }
 
-/** The same rule in other words: every list twice, alternatives split. */
-function rewritten({ from, to, when }: Rule): Rule {
-  return { ...(from && { from: [...from, ...from] }), ...(to && { to: [...to, ...to] }), ...(when && { when }) }
+/** The same rule in other words: from any address. */
+function rewritten(rule: Rule): Rule {
+  const anywhere = { key: "source.ip", values: ["0.0.0.0/0", "::/0"] }
+  return { ...rule, when: [...(rule.when ?? []), anywhere] }
 }
 
 const CHANGES: Readonly<Record<string, (rules: readonly Rule[]) => readonly Rule[]>> = {

@@ -7,7 +7,8 @@ import { type Pattern, type PatternSyntax, parsePattern } from "../authorization
 import type { CompiledRule } from "../authorization/rule.js"
 import { textsApart } from "./classes/mark.js"
 import type { PolicySide, Rules } from "./policy-side.js"
-import { ruleKey, stagesKey } from "./same-side.js"
+import { ruleKey } from "./rule-key.js"
+import { stagesKey } from "./same-side.js"
 
 /** Attributes of one value each by which most rules keep out of each other's way. */
 const SYNTAX: { readonly [attribute: string]: PatternSyntax } = {

@@ -48,6 +48,8 @@ export class Space {
   readonly subject: Dimension
   readonly key: Dimension
   readonly expiry = choiceDimension("expiry", ["set", "none"])
+  /** Rules as they were read, by what they say and where that was read. */
+  readonly regions = new Map<string, Region>()
   readonly #remoteIp = addressDimension("remote ip", ["198.51.100.7", "2001:db8::7"])
   readonly #headers = new Map<string, Dimension>()
   readonly #claims = new Map<string, { readonly path: readonly string[]; readonly dimension: Dimension }>()

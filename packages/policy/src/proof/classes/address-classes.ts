@@ -12,8 +12,10 @@ const BITS = { 4: 32n, 6: 128n } as const
 
 export function addressClasses(blocks: readonly Cidr[], preferred: readonly string[]): readonly AddressClass[] {
   const classes = new Map<string, AddressClass>()
+  const ranges = blocks.map(rangeOf)
   const file = (family: 4 | 6, value: bigint, address: string): void => {
-    const matched = blocks.flatMap((block, index) => (holds(block, family, value) ? [index] : []))
+    const matched: number[] = []
+    for (const [index, range] of ranges.entries()) if (holds(range, family, value)) matched.push(index)
     const key = matched.join()
     if (!classes.has(key)) classes.set(key, { matched, address })
   }
@@ -22,7 +24,7 @@ export function addressClasses(blocks: readonly Cidr[], preferred: readonly stri
     if (address !== undefined) file(address.family, numberOf(address), text)
   }
   for (const family of [4, 6] as const) {
-    for (const value of borders(blocks, family)) {
+    for (const value of borders(ranges, family)) {
       // An address of the family's own spelling: a mapped one would be of the other family.
       const address = spelled(family, value)
       if (parseIp(address)?.family === family) file(family, value, address)
@@ -31,31 +33,43 @@ export function addressClasses(blocks: readonly Cidr[], preferred: readonly stri
   return [...classes.values()]
 }
 
+/** One of these that lies in none of the blocks. */
+export function addressOutside(blocks: readonly Cidr[], candidates: readonly string[]): string | undefined {
+  const ranges = blocks.map(rangeOf)
+  return candidates.find(text => {
+    const address = parseIp(text)
+    return address !== undefined && !ranges.some(range => holds(range, address.family, numberOf(address)))
+  })
+}
+
+interface Range {
+  readonly family: 4 | 6
+  readonly first: bigint
+  readonly last: bigint
+}
+
 /** The first address of every interval. */
-function borders(blocks: readonly Cidr[], family: 4 | 6): ReadonlySet<bigint> {
+function borders(ranges: readonly Range[], family: 4 | 6): ReadonlySet<bigint> {
   // `::` is no peer's address, `::ffff:0:0/96` is the other family: step over them to where intervals go on.
   const starts = new Set([0n, 1n, ...(family === 6 ? [MAPPED, MAPPED + (1n << 32n)] : [])])
-  for (const block of blocks) {
-    if (block.address.family !== family) continue
-    const [first, last] = rangeOf(block)
-    starts.add(first)
-    if (last + 1n < 1n << BITS[family]) starts.add(last + 1n)
+  for (const range of ranges) {
+    if (range.family !== family) continue
+    starts.add(range.first)
+    if (range.last + 1n < 1n << BITS[family]) starts.add(range.last + 1n)
   }
   return starts
 }
 
 const MAPPED = 0xffffn << 32n
 
-function holds(block: Cidr, family: 4 | 6, value: bigint): boolean {
-  if (block.address.family !== family) return false
-  const [first, last] = rangeOf(block)
-  return value >= first && value <= last
+function holds({ family: own, first, last }: Range, family: 4 | 6, value: bigint): boolean {
+  return own === family && value >= first && value <= last
 }
 
-function rangeOf({ address, bits }: Cidr): readonly [bigint, bigint] {
+function rangeOf({ address, bits }: Cidr): Range {
   const free = BITS[address.family] - BigInt(bits)
   const first = (numberOf(address) >> free) << free
-  return [first, first + (1n << free) - 1n]
+  return { family: address.family, first, last: first + (1n << free) - 1n }
 }
 
 function numberOf({ words }: IpAddress): bigint {

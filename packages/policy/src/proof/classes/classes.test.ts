@@ -180,7 +180,7 @@ const CASES: readonly Case[] = [
 const mesh = meshConfig()
 
 describe("the classes of", () => {
-  test.each(CASES)("$name", ({ written, asked, values }) => {
+  test.each(CASES)("$name", { timeout: 120_000 }, ({ written, asked, values }) => {
     fc.assert(
       fc.property(
         fc.array(written, { minLength: 1, maxLength: 6 }),

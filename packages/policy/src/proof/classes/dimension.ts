@@ -3,9 +3,10 @@
 // not tell apart, and one value stands for its class.
 
 import type { Budget } from "../budget.js"
-import { addressClasses } from "./address-classes.js"
+import { addressClasses, addressOutside } from "./address-classes.js"
 import type { Language } from "./language.js"
 import type { BlockMark, ChoiceMark, Mark, SubjectMark, TextMark } from "./mark.js"
+import { takes } from "./steps.js"
 import { type TextClass, textClasses } from "./text-classes.js"
 
 /** Issuer and subject of a token. */
@@ -29,6 +30,8 @@ export interface Dimension {
   readonly several: boolean
   /** All classes; of a dimension with several values, those of one. */
   classes(marks: readonly Mark[], budget: Budget): readonly ValueClass[]
+  /** A value that bears none of the marks, where one comes to mind at once. */
+  unmarked(marks: readonly Mark[]): { readonly value: Value } | undefined
 }
 
 export interface TextOptions {
@@ -50,7 +53,15 @@ export function textDimension(name: string, options: TextOptions, several = fals
       const classes = found.map(({ matched, text }): ValueClass => ({ matched, value: text }))
       return options.optional && !several ? [...classes, ABSENT] : classes
     },
+    unmarked: marks => (several ? { value: [] } : wrapped(unmarkedText(marks.filter(isText), options))),
   }
+}
+
+const wrapped = (value: string | undefined): { readonly value: Value } | undefined =>
+  value === undefined ? undefined : { value }
+
+function unmarkedText(marks: readonly TextMark[], { preferred = [] }: TextOptions): string | undefined {
+  return preferred.find(text => !marks.some(mark => takes(mark.steps(), text)))
 }
 
 function classesOfTexts(marks: readonly TextMark[], options: TextOptions, budget: Budget): readonly TextClass[] {
@@ -70,6 +81,10 @@ export function addressDimension(name: string, preferred: readonly string[]): Di
       budget.spend(1 + marks.length ** 2)
       const blocks = marks.filter(isBlock).map(({ block }) => block)
       return addressClasses(blocks, preferred).map(({ matched, address }) => ({ matched, value: address }))
+    },
+    unmarked: marks => {
+      const blocks = marks.filter(isBlock).map(({ block }) => block)
+      return wrapped(addressOutside(blocks, preferred))
     },
   }
 }
@@ -92,6 +107,10 @@ export function choiceDimension(
       const matchedBy = new Map<string, number[]>()
       for (const [index, key] of keys.entries()) matchedBy.set(key, [...(matchedBy.get(key) ?? []), index])
       return [...all].map(value => ({ matched: matchedBy.get(value) ?? [], value }))
+    },
+    unmarked: marks => {
+      const taken = new Set(marks.map(({ key }) => key))
+      return wrapped(values.find(value => !taken.has(value)) ?? open?.(new Set([...values, ...taken])))
     },
   }
 }
@@ -123,6 +142,7 @@ export function subjectDimension(name: string, issuer: TextOptions, subject: Tex
       }
       return classes
     },
+    unmarked: () => undefined,
   }
 }
 

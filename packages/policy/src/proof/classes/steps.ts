@@ -67,3 +67,17 @@ export function fits(fitting: Fitting, unit: string): boolean {
   if (fitting === "any") return true
   return fitting === "segment" ? unit !== "/" : fitting.of.includes(unit)
 }
+
+/** Whether the steps take the whole text. */
+export function takes(steps: readonly Step[], text: string): boolean {
+  const follow = (at: number, unit: number): boolean => {
+    const step = steps[at]
+    if (step === undefined) return unit === text.length
+    if (step.many) {
+      if (follow(at + 1, unit)) return true
+      return unit < text.length && fits(step.fits, text.charAt(unit)) && follow(at, unit + 1)
+    }
+    return unit < text.length && fits(step.fits, text.charAt(unit)) && follow(at + 1, unit + 1)
+  }
+  return follow(0, 0)
+}

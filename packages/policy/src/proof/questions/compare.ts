@@ -122,6 +122,7 @@ class Differences {
   }
 
   #pair(round: Round, from: Outcome, to: Outcome, problem: Problem): void {
+    if (problem.needs.some(need => need.length === 0)) return
     const banned = new Set(problem.bans.map(({ key }) => key))
     const needs = problem.needs.map(need => need.filter(({ key }) => !banned.has(key)))
     if (needs.some(need => need.length === 0)) return

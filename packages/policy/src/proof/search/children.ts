@@ -32,20 +32,12 @@ export function childrenOf(
   memo: ClassMemo,
   budget: Budget,
 ): readonly Child[] {
-  const marks: Mark[] = []
-  const index = new Map<string, number>()
-  /** By mark: the conditions that name it. */
-  const naming: number[][] = []
-  for (const [at, { condition }] of open.entries()) {
-    for (const mark of condition.marks) {
-      let known = index.get(mark.key)
-      if (known === undefined) {
-        known = marks.push(mark) - 1
-        index.set(mark.key, known)
-        naming.push([])
-      }
-      naming[known]?.push(at)
-    }
+  const { marks, index, naming } = collected(open)
+  // Where only bans ask, and each for something to be there, nothing is better than a value that none of them asks for.
+  if (open.every(({ ofNeed, condition }) => !ofNeed && !condition.negated)) {
+    budget.spend(marks.length)
+    const unmarked = dimension.unmarked(marks)
+    if (unmarked !== undefined) return [{ value: unmarked.value, borne: new Set(), promise: 0 }]
   }
   const classes = memo.classes(dimension, marks, budget)
   const settled = dimension.several ? combinations(classes, useful(open, index), budget) : classes
@@ -65,6 +57,31 @@ export function childrenOf(
     if (!children.has(key)) children.set(key, { value, borne, promise })
   }
   return [...children.values()].sort((a, b) => b.promise - a.promise)
+}
+
+interface Collected {
+  readonly marks: readonly Mark[]
+  readonly index: ReadonlyMap<string, number>
+  /** By mark: the conditions that name it. */
+  readonly naming: readonly (readonly number[])[]
+}
+
+/** In the order of their keys, so that the same marks are the same list whoever asks first. */
+function collected(open: readonly OpenCondition[]): Collected {
+  const byKey = new Map<string, { readonly mark: Mark; readonly naming: number[] }>()
+  for (const [at, { condition }] of open.entries()) {
+    for (const mark of condition.marks) {
+      const known = byKey.get(mark.key)
+      if (known === undefined) byKey.set(mark.key, { mark, naming: [at] })
+      else known.naming.push(at)
+    }
+  }
+  const sorted = [...byKey].sort(([a], [b]) => (a < b ? -1 : 1))
+  return {
+    marks: sorted.map(([, { mark }]) => mark),
+    index: new Map(sorted.map(([key], at) => [key, at])),
+    naming: sorted.map(([, { naming }]) => naming),
+  }
 }
 
 /** What it is worth that the value bears a mark of this condition. */
