@@ -2,9 +2,11 @@
 // The mission's statements in real Pods, with kubectl alone.
 
 import { execFileSync } from "node:child_process"
-import { beforeAll, describe, expect, it } from "vitest"
+import { existsSync } from "node:fs"
+import { beforeAll, describe, expect, inject, it } from "vitest"
 import {
   apply,
+  command,
   eventually,
   install,
   kubectl,
@@ -17,6 +19,8 @@ import {
 } from "../support/cluster.js"
 
 const HTTPBIN = "http://httpbin.foo.svc.cluster.local:8000"
+/** Debian's is of 2021; the node's own is of today. */
+const OLD_KUBECTL = ["/usr/bin/kubectl"].find(path => existsSync(path) && path !== inject("kubectl"))
 const ENFORCED = ["--for=condition=Enforced", "--timeout=90s"]
 
 function token(...args: string[]): { readonly Authorization: string } {
@@ -151,5 +155,26 @@ describe("a document that is wrong", () => {
       expect(await apply(sample(`policies/${file}.yaml`))).toMatch(/ unchanged$/)
     }
     await kubectl("delete", "ra,ap,ms", "-A", "--all")
+  })
+
+  it("is applied on the server by two tools without a conflict, in every version served", async () => {
+    const text = sample("policies/request-authentication-inline.yaml")
+    const by = (manager: string, document: string) =>
+      tryKubectl(["apply", "--server-side", "--field-manager", manager, "-f", "-"], document)
+    for (const version of ["v1alpha3", "v1beta1", "v1"]) {
+      const document = text.replace("v1alpha3", version)
+      for (const manager of ["one", "two", "one"])
+        expect(await by(manager, document)).toMatchObject({ code: 0, err: "" })
+    }
+    await kubectl("wait", "requestauthentication/jwt", "-n", "foo", ...ENFORCED)
+    await kubectl("delete", "requestauthentication/jwt", "-n", "foo")
+  })
+
+  it.skipIf(OLD_KUBECTL === undefined)("is taken from a kubectl that is years old", async () => {
+    const old = (...args: string[]) => command(OLD_KUBECTL ?? "", args, sample("policies/peer-strict.yaml"))
+    expect(await old("apply", "-f", "-")).toMatchObject({ code: 0 })
+    expect((await old("get", "pa", "-n", "foo")).out).toMatch(/^default .*STRICT/m)
+    expect(await old("delete", "pa", "default", "-n", "foo")).toMatchObject({ code: 0 })
+    await eventually(`${HTTPBIN}/get`, 200)
   })
 })
