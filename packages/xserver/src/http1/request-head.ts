@@ -2,6 +2,7 @@
 // A request's line and headers, read strictly (RFC 9112): a value that is safe to forward and means one thing, or the
 // fault for which it is refused, never a throw; and written as the application gets them.
 
+import { randomBytes } from "node:crypto"
 import { CR, LF } from "../http/characters.js"
 import type { HttpFault } from "../http/fault.js"
 import { FIELD_KIND } from "../http/field-kind.js"
@@ -107,7 +108,16 @@ export function requestHeadText(request: ForwardedRequest): string {
   })
   if (framing.kind === "length") text += `content-length: ${framing.length}\r\n`
   else if (framing.kind === "chunked") text += "transfer-encoding: chunked\r\n"
-  if (upgrade !== undefined) text += `connection: upgrade\r\nupgrade: ${upgrade}\r\n`
+  if (upgrade !== undefined) text += `connection: upgrade\r\nupgrade: ${upgrade}\r\n${webSocketKey(request)}`
   else if (request.takesTrailers) text += "te: trailers\r\nconnection: te\r\n"
   return `${text}\r\n`
+}
+
+/**
+ * RFC 8441 section 5: over HTTP/2 a client sends no key, since nothing there could take the handshake for something else.
+ * The application expects one, and what it answers to it is not passed on.
+ */
+function webSocketKey({ upgrade, headers }: ForwardedRequest): string {
+  if (upgrade?.toLowerCase() !== "websocket" || headers.get("sec-websocket-key") !== undefined) return ""
+  return `sec-websocket-key: ${randomBytes(16).toString("base64")}\r\n`
 }

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frames that cost us more than their sender: each kind runs out, the connection ends, and others are served.
+
+import { afterEach, beforeEach, describe, expect, it, test } from "vitest"
+import { type AppListener, ask, type Http2Rig, startHttp2Rig } from "./testing/http2-rig.js"
+import { END_HEADERS, END_STREAM, FRAME, frame, GET, headersFrame, RawClient, uint32 } from "./testing/raw-client.js"
+
+let rig: Http2Rig
+let asked: number
+const clients: RawClient[] = []
+
+beforeEach(async () => {
+  asked = 0
+  const app: AppListener = (request, response) => {
+    asked++
+    request.on("error", () => undefined).resume()
+    if (request.url === "/big") response.end(Buffer.alloc(1_000_000))
+    else if (request.url !== "/never") response.end("well")
+  }
+  rig = await startHttp2Rig("http/1.1", app)
+})
+afterEach(async () => {
+  for (const client of clients.splice(0)) client.socket.destroy()
+  await rig.stop()
+})
+
+function dial(): RawClient {
+  const client = new RawClient(rig.rig.port)
+  clients.push(client)
+  return client
+}
+
+const get = (path: string) => GET.map(([name, value]) => [name, name === ":path" ? path : value] as const)
+const CALM = 11
+
+async function expectCalm(client: RawClient): Promise<void> {
+  const goaway = await client.frame(({ type }) => type === FRAME.goaway)
+  expect(goaway?.payload.readUInt32BE(4) ?? CALM).toBe(CALM)
+  await client.closed
+  expect((await ask(rig.connect(), { ":path": "/well" })).body.toString()).toBe("well")
+}
+
+test.each<[string, () => Buffer]>([
+  ["empty content", () => frame(FRAME.data, 0, 1)],
+  ["priorities", () => frame(2, 0, 3, Buffer.from([0, 0, 0, 0, 1]))],
+  ["pings", () => frame(FRAME.ping, 0, 0, Buffer.alloc(8))],
+  ["settings", () => frame(FRAME.settings, 0, 0)],
+  ["frames of a type that nobody knows", () => frame(0xee, 0, 0, Buffer.alloc(10))],
+  ["windows that grow by one", () => frame(FRAME.windowUpdate, 0, 0, uint32(1))],
+  ["resets of what is over", () => frame(FRAME.reset, 0, 1, uint32(8))],
+])("ends a connection of %s", async (kind, make) => {
+  const client = dial()
+  const post = [[":method", "POST"] as const, ...get("/never").slice(1)]
+  client.send(headersFrame(1, post, END_HEADERS))
+  if (kind === "resets of what is over") client.send(frame(FRAME.reset, 0, 1, uint32(8)))
+  for (let index = 0; index < 200 && !client.socket.destroyed; index++) {
+    client.send(...Array.from({ length: 50 }, make))
+    await new Promise(setImmediate)
+  }
+  await expectCalm(client)
+})
+
+it("ends a connection whose window lets out a byte at a time (CVE-2019-9511)", async () => {
+  const client = dial()
+  client.send(
+    frame(FRAME.settings, 0, 0, Buffer.concat([Buffer.from([0, 4]), uint32(1)])),
+    headersFrame(1, get("/big")),
+  )
+  await client.frame(({ type }) => type === FRAME.data)
+  for (let index = 0; index < 5_000 && !client.socket.destroyed; index++) {
+    client.send(frame(FRAME.windowUpdate, 0, 1, uint32(1)))
+    if (index % 50 === 0) await new Promise(setImmediate)
+  }
+  await expectCalm(client)
+})
+
+it("remembers what a caller has thrown away when it connects again", async () => {
+  let connections = 0
+  for (; connections < 60; connections++) {
+    const client = dial()
+    for (let index = 0; index < 40; index++) {
+      const stream = index * 2 + 1
+      client.send(headersFrame(stream, get("/never")), frame(FRAME.reset, 0, stream, uint32(8)))
+    }
+    client.send(frame(FRAME.ping, 0, 0, Buffer.alloc(8)))
+    const answer = await client.frame(
+      ({ type, flags }) => type === FRAME.goaway || (type === FRAME.ping && flags === 1),
+    )
+    client.socket.destroy()
+    if (answer?.type !== FRAME.ping) break
+  }
+  // Each is far from what one connection may throw away; together they are not.
+  expect(connections).toBeLessThan(59)
+})
+
+describe("content in single bytes", () => {
+  it("is forwarded, and what waits for a connection costs no object for each", async () => {
+    const client = dial()
+    const post = [[":method", "POST"] as const, ...get("/well").slice(1)]
+    client.send(headersFrame(1, post, END_HEADERS))
+    const byte = frame(FRAME.data, 0, 1, Buffer.from("x"))
+    client.send(Buffer.concat(Array.from({ length: 60_000 }, () => byte)), frame(FRAME.data, END_STREAM, 1))
+    const head = await client.frame(({ type, stream }) => type === FRAME.headers && stream === 1)
+    expect(head).toBeDefined()
+    expect(asked).toBe(1)
+  })
+})
+
+it("serves a thousand streams of one connection, as many at once as it offers", async () => {
+  const session = rig.connect()
+  const answers = await Promise.all(Array.from({ length: 1_000 }, () => ask(session, { ":path": "/well" })))
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+})
