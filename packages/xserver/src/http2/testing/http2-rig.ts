@@ -17,6 +17,7 @@ import {
 import type { Server } from "node:net"
 import { listening, type Rig, type RigOptions, startRig } from "../../accept/testing/rig.js"
 import { Deadlines } from "../../http/deadlines.js"
+import { serveHttp1 } from "../../http1/serve.js"
 import { Http1Upstream } from "../../http1/upstream.js"
 import { DEFAULT_LIMITS } from "../../limits.js"
 import { serveHttp2 } from "../serve.js"
@@ -71,7 +72,8 @@ export async function startHttp2Rig(
     handlers: ({ parts }) => {
       const shared = { limits, deadlines, meters: parts.meters, address }
       const upstream = speaks === "h2c" ? new Http2Upstream(shared) : new Http1Upstream(shared)
-      return { http2: serveHttp2({ ...parts, deadlines, upstream }) }
+      const services = { ...parts, deadlines, upstream }
+      return { http1: serveHttp1(services), http2: serveHttp2(services) }
     },
   })
   return new Http2Rig(rig, server)
