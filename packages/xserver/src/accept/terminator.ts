@@ -23,6 +23,8 @@ export interface TerminatorOptions {
 /** How long a session may be resumed without its chain being looked at again. */
 const SESSION_TIMEOUT_S = 300
 
+const SESSION_CONTEXT = "merlon"
+
 export class Terminator {
   readonly #options: TerminatorOptions
   #server: { readonly material: LoadedMaterial; readonly tls: Server } | undefined
@@ -60,6 +62,8 @@ export class Terminator {
       handshakeTimeout: handshakeTimeoutMs,
       sessionTimeout: SESSION_TIMEOUT_S,
       ticketKeys: material.ticketKeys,
+      // Node would make it of the command line; it must be the same in all processes that share the keys.
+      sessionIdContext: SESSION_CONTEXT,
       ALPNCallback: ({ protocols }) => chooseAlpn(protocols),
     })
     tls.on("secureConnection", socket => {

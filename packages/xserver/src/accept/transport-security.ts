@@ -3,7 +3,7 @@
 // handshakes that begin afterwards use the new ones, sessions begun under the old ones cannot be resumed, and what a
 // revoked identity has open is closed.
 
-import { createPrivateKey, randomBytes, X509Certificate } from "node:crypto"
+import { createHash, createPrivateKey, hkdfSync, randomBytes, X509Certificate } from "node:crypto"
 import { createSecureContext } from "node:tls"
 import { parseSpiffeId } from "@merlon/policy"
 import type { Revocations, TlsMaterial } from "../config/configuration.js"
@@ -29,13 +29,17 @@ export class MaterialError extends Error {
 
 const NO_REVOCATIONS: Revocations = { identities: [], serials: [] }
 const TICKET_KEY_BYTES = 48
+const SECRET_BYTES = 32
 
 export class TransportSecurity {
   readonly #connections: Connections
+  readonly #ticketSecret: Buffer
   #current: LoadedMaterial | undefined
 
-  constructor(connections: Connections) {
+  /** Processes that share a port share the secret too, so that each resumes the sessions of the others. */
+  constructor(connections: Connections, ticketSecret: Buffer = randomBytes(SECRET_BYTES)) {
     this.#connections = connections
+    this.#ticketSecret = ticketSecret
   }
 
   /** Undefined where the workload has no identity: TLS is then refused. */
@@ -43,20 +47,20 @@ export class TransportSecurity {
     return this.#current
   }
 
-  /**
-   * Throws a MaterialError where it cannot be used; what was in force then stays so. Processes that share a port may
-   * share fresh ticket keys, so that each resumes the sessions of the others.
-   */
-  swap(
-    material: TlsMaterial | undefined,
-    revocations: Revocations = NO_REVOCATIONS,
-    ticketKeys: Buffer = randomBytes(TICKET_KEY_BYTES),
-  ): void {
+  /** Throws a MaterialError where it cannot be used; what was in force then stays so. */
+  swap(material: TlsMaterial | undefined, revocations: Revocations = NO_REVOCATIONS): void {
     const revoked = revocationSet(revocations)
     // A change of policy brings the same material again, which is no reason for every peer to shake hands anew.
     if (isSame(this.#current, material, revoked)) return
-    this.#current = material && loadMaterial(material, revoked, ticketKeys)
+    this.#current = material && loadMaterial(material, revoked, this.#ticketKeys(material, revoked))
     this.#connections.revokeWhere(({ peer, serial }) => peer !== undefined && isRevoked(revoked, { ...peer, serial }))
+  }
+
+  /** The same in all processes with the secret, and other ones with each change of trust, certificate or revocations. */
+  #ticketKeys({ certificateChain, trustBundle }: TlsMaterial, { identities, serials }: RevocationSet): Buffer {
+    const granted = JSON.stringify([certificateChain, trustBundle, [...identities].sort(), [...serials].sort()])
+    const salt = createHash("sha256").update(granted).digest()
+    return Buffer.from(hkdfSync("sha256", this.#ticketSecret, salt, "session tickets", TICKET_KEY_BYTES))
   }
 }
 

@@ -22,6 +22,8 @@ import type { DataPath } from "./data-path.js"
 import { type Handling, handlersFor } from "./handlers.js"
 
 export interface DataPathOptions {
+  /** In base64: what the keys of session tickets are made from, where several processes are to have the same. */
+  readonly ticketSecret?: string
   readonly mesh: string
   readonly limits: Limits
   readonly accessLog: AccessLogFormat
@@ -50,7 +52,9 @@ export class LocalDataPath implements DataPath {
     this.#options = options
     this.#now = now
     this.#connections = new Connections(options.limits)
-    this.#security = new TransportSecurity(this.#connections)
+    const { ticketSecret } = options
+    const secret = ticketSecret === undefined ? undefined : Buffer.from(ticketSecret, "base64")
+    this.#security = new TransportSecurity(this.#connections, secret)
     this.#deadlines = new Deadlines(options.limits)
     this.#metrics = new Metrics(options.mesh, {
       tokenHits: () => this.#memory.hits,

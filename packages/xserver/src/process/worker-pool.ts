@@ -3,6 +3,7 @@
 // dies is replaced and takes no connection before it has the configuration in force.
 
 import cluster, { type Worker } from "node:cluster"
+import { randomBytes } from "node:crypto"
 import type { MetricObjectWithValues, MetricValue } from "prom-client"
 import type { Configuration } from "../config/configuration.js"
 import type { DecisionSummary } from "../observe/decisions.js"
@@ -44,7 +45,8 @@ export class WorkerPool implements DataPath {
     entry: { readonly exec: string; readonly args: readonly string[] },
     answerMs = ANSWER_MS,
   ) {
-    this.#options = options
+    // Each worker resumes what another has begun. The secret lives as long as the pool, and nowhere else.
+    this.#options = { ...options, ticketSecret: randomBytes(32).toString("base64") }
     this.#answerMs = answerMs
     cluster.setupPrimary({ exec: entry.exec, args: [...entry.args], serialization: "advanced" })
     for (let n = 0; n < count; n++) this.#spawn()
