@@ -33,7 +33,7 @@ export interface Caller {
 
 export function callerOf(scenario: Scenario, port: number, material: Material): Caller {
   return scenario.work === "h2"
-    ? new Http2Caller(port, material.folder)
+    ? new Http2Caller(port, scenario.path, material.folder)
     : new Http1Caller(optionsOf(scenario, port, material), material.folder)
 }
 
@@ -81,11 +81,11 @@ class Http1Caller implements Caller {
 }
 
 class Http2Caller implements Caller {
-  readonly #port: number
+  readonly #url: string
   readonly #log: string
 
-  constructor(port: number, folder: string) {
-    this.#port = port
+  constructor(port: number, path: string, folder: string) {
+    this.#url = `http://127.0.0.1:${port}${path}`
     this.#log = join(folder, "h2load.log")
   }
 
@@ -101,11 +101,9 @@ class Http2Caller implements Caller {
       "-D",
       `${Math.round(seconds * 1_000)}ms`,
     ]
-    const child = spawn(
-      "h2load",
-      [...load, "--warm-up-time=0", `--log-file=${this.#log}`, `http://127.0.0.1:${this.#port}/`],
-      { stdio: ["ignore", "ignore", "inherit"] },
-    )
+    const child = spawn("h2load", [...load, "--warm-up-time=0", `--log-file=${this.#log}`, this.#url], {
+      stdio: ["ignore", "ignore", "inherit"],
+    })
     const [code] = await once(child, "close")
     if (code !== 0) throw new Error(`h2load ended with ${code}`)
     // Each line: when it began, the status, how long it took in microseconds.

@@ -19,6 +19,14 @@ const TO_HAPROXY: readonly (readonly [scenario: string, atMost: number])[] = [
   ["JWT, 10,000 tokens", 0.5],
   ["mTLS", 4],
   ["mTLS with JWT", 0.8],
+  ["HTTP/2", 1.5],
+  ["plain, 100 KB", 1.3],
+  ["mTLS handshakes", 1.3],
+]
+/** CPU per request against Envoy doing the same. */
+const TO_ENVOY: readonly (readonly [scenario: string, atMost: number])[] = [
+  ["HTTP/2", 0.5],
+  ["plain, 100 KB", 0.8],
 ]
 const TO_NODE_HTTP = 0.3
 const READY_MS = 400
@@ -38,6 +46,9 @@ export function goals(rows: readonly Row[], paced: string, ready: Readiness | un
   }
   for (const [scenario, atMost] of TO_HAPROXY) {
     compare(`${scenario}: CPU to HAProxy`, row(scenario), row(scenario, "HAProxy"), atMost)
+  }
+  for (const [scenario, atMost] of TO_ENVOY) {
+    compare(`${scenario}: CPU to Envoy`, row(scenario), row(scenario, "Envoy"), atMost)
   }
   // At a rate far below what it can do, a proxy's cost is mostly that of being woken.
   for (const { scenario } of rows.filter(each => each.proxy === "node:http" && each.scenario !== paced)) {

@@ -2,22 +2,22 @@
 // How streams ended that ended lately. After a reset of ours the peer may go on for as long as it takes to hear of it;
 // after its own end it may not (RFC 9113 section 5.1).
 
+/** A power of two: the numbers of one side's streams are two apart, so each has a place of its own among the last. */
 const REMEMBERED = 512
 
 export class ClosedStreams {
-  readonly #how = new Map<number, boolean>()
+  readonly #streams = new Uint32Array(REMEMBERED)
+  readonly #reset = new Uint8Array(REMEMBERED)
 
   add(stream: number, resetByUs: boolean): void {
-    this.#how.set(stream, resetByUs)
-    if (this.#how.size <= REMEMBERED) return
-    for (const oldest of this.#how.keys()) {
-      this.#how.delete(oldest)
-      return
-    }
+    const place = (stream >>> 1) % REMEMBERED
+    this.#streams[place] = stream
+    this.#reset[place] = resetByUs ? 1 : 0
   }
 
   how(stream: number): "reset" | "ended" | "unknown" {
-    const reset = this.#how.get(stream)
-    return reset === undefined ? "unknown" : reset ? "reset" : "ended"
+    const place = (stream >>> 1) % REMEMBERED
+    if (stream === 0 || this.#streams[place] !== stream) return "unknown"
+    return this.#reset[place] === 1 ? "reset" : "ended"
   }
 }
