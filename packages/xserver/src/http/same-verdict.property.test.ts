@@ -30,7 +30,12 @@ beforeAll(async () => {
     request.on("data", chunk => chunks.push(chunk))
     request.on("end", () => {
       const headers = Object.entries(request.headers).filter(([name]) => !OF_THE_HOP.has(name))
-      asked = JSON.stringify([request.method, request.url, headers.sort(), Buffer.concat(chunks).toString()])
+      asked = JSON.stringify([
+        request.method,
+        request.url,
+        headers.map(pair => pair.join(": ")).sort(),
+        Buffer.concat(chunks).toString(),
+      ])
       response.writeHead(request.url?.includes("teapot") === true ? 418 : 200).end("body")
     })
   }
