@@ -106,6 +106,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: "keys, tokens and key sets for trying things out",
     load: async () => (await import("./commands/jwt.js")).jwtCommand(),
   },
+  version: {
+    summary: "say which version this is",
+    load: async () => (await import("./commands/version.js")).versionCommand(),
+  },
   completion: {
     summary: "what a shell needs to complete commands",
     load: async wholeProgram => (await import("./commands/completion.js")).completionCommand(wholeProgram),

@@ -57,9 +57,10 @@ export class MeshClient {
 
   /** What the node says of itself has changed: it is said with a new stream, which asks for nothing it has. */
   sayAgain(): void {
-    if (!this.#connected) return
+    // One that is not answered yet has said the old thing all the same; where there is none, the next says the new.
+    if (this.#stream === undefined) return
     this.#sayingAgain = true
-    this.#stream?.close("there is something new to say")
+    this.#stream.close("there is something new to say")
   }
 
   /** Returns how to stop listening. */

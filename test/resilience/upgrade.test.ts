@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// A data folder that an earlier version wrote is taken over as it is: its objects, its root, what its proxies had to
+// enforce. The folder was made by `merlonctl up` with the samples, two policies and a split, at the first release.
+
+import { execFileSync } from "node:child_process"
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, beforeAll, expect, it } from "vitest"
+import { freePort } from "../../packages/cluster/src/store/testing/free-port.js"
+import { Merlonctl } from "../e2e/local/support/merlonctl.js"
+
+const folder = mkdtempSync(join(tmpdir(), "upgrade-"))
+const mesh = new Merlonctl(join(folder, "data"))
+let root: string
+
+beforeAll(async () => {
+  mkdirSync(mesh.data, { mode: 0o700 })
+  execFileSync("tar", ["-xzf", "test/resilience/fixtures/data-of-0.1.0.tgz", "-C", mesh.data])
+  root = readFileSync(join(mesh.data, "workloads", "foo.httpbin-1", "root.pem"), "utf8")
+  const ports = await Promise.all(
+    ["api", "mesh", "webhook", "health"].map(async name => [`--${name}-port`, String(await freePort())]),
+  )
+  const ways = ["--way-in", `httpbin.foo=${await freePort()}`, "--way-in", `web.app=${await freePort()}`]
+  const { code, stderr } = await mesh.run("up", "--detach", ...ports.flat(), ...ways)
+  expect(code, stderr).toBe(0)
+}, 180_000)
+afterAll(async () => {
+  await mesh.run("down")
+  rmSync(folder, { recursive: true, force: true })
+}, 60_000)
+
+it("has every object that was stored", { timeout: 60_000 }, async () => {
+  const { stdout } = await mesh.run(
+    "get",
+    "requestauthentications,authorizationpolicies,meshservices",
+    "-A",
+    "-o",
+    "name",
+  )
+  expect(stdout.trim().split("\n").sort()).toEqual([
+    "authorizationpolicy.security.merlon.dev/require-jwt",
+    "meshservice.networking.merlon.dev/web",
+    "requestauthentication.security.merlon.dev/jwt",
+  ])
+})
+
+it("has the same root, and enforces what was stored", { timeout: 60_000 }, async () => {
+  expect(readFileSync(join(mesh.data, "workloads", "foo.httpbin-1", "root.pem"), "utf8")).toBe(root)
+  expect((await fetch(mesh.wayIn("httpbin.foo", "/headers"))).status).toBe(403)
+})
+
+it("routes as it did", { timeout: 60_000 }, async () => {
+  const { code, stdout } = await mesh.run(
+    "exec",
+    "consumer",
+    "-n",
+    "app",
+    "--",
+    "xclient",
+    "--expect",
+    "v1=50,v2=50",
+    "10",
+  )
+  expect([code, stdout]).toEqual([0, "v1 5 50%\nv2 5 50%\n"])
+})
