@@ -1,0 +1,6 @@
+# No plaintext any more; and back.
+merlonctl apply --wait -f samples/policies/peer-strict.yaml
+[ "$(status "$HTTPBIN/headers" || true)" = 000 ]
+merlonctl exec consumer -n app -- xclient 2
+merlonctl delete -f samples/policies/peer-strict.yaml
+until [ "$(status "$HTTPBIN/headers" || true)" = 200 ]; do sleep 0.2; done

@@ -1,0 +1,5 @@
+# I misspell a field; nothing is stored, and I am told what I meant.
+sed 's/jwtRules/jwtRule/' samples/policies/request-authentication-inline.yaml > "$SCRATCH/wrong.yaml"
+if merlonctl apply -f "$SCRATCH/wrong.yaml" 2> "$SCRATCH/said"; then exit 1; fi
+grep 'did you mean' "$SCRATCH/said"
+if kubectl get requestauthentication jwt -n foo; then exit 1; fi

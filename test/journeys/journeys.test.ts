@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a new user wants to do, each as it is typed, in the order of their files, on one mesh.
+
+import { spawn } from "node:child_process"
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join, resolve } from "node:path"
+import { afterAll, beforeAll, expect, it } from "vitest"
+import { freePort } from "../../packages/cluster/src/store/testing/free-port.js"
+import { Merlonctl } from "../e2e/local/support/merlonctl.js"
+
+const folder = mkdtempSync(join(tmpdir(), "journeys-"))
+const mesh = new Merlonctl(join(folder, "data"))
+const bin = join(folder, "bin")
+const JOURNEYS = readdirSync("test/journeys").filter(name => name.endsWith(".sh"))
+const COMMON = `status() { curl --silent --output /dev/null --write-out '%{http_code}' "$@"; }\n`
+let env: NodeJS.ProcessEnv
+
+beforeAll(async () => {
+  mkdirSync(bin)
+  for (const program of ["merlonctl", "merlond"]) {
+    const path = join(bin, program)
+    writeFileSync(path, `#!/bin/sh\nexec node ${resolve(`packages/cli/bin/${program}.js`)} "$@"\n`)
+    chmodSync(path, 0o755)
+  }
+  const [api, proxies, webhook, health, httpbin, web, own] = await Promise.all(
+    Array.from({ length: 7 }, () => freePort()),
+  )
+  const { code, stderr } = await mesh.run(
+    ...["up", "--detach", "--api-port", `${api}`, "--mesh-port", `${proxies}`],
+    ...["--webhook-port", `${webhook}`, "--health-port", `${health}`],
+    ...["--way-in", `httpbin.foo=${httpbin}`, "--way-in", `web.app=${web}`],
+  )
+  expect(code, stderr).toBe(0)
+  env = {
+    PATH: `${bin}:${process.env.PATH ?? ""}`,
+    HOME: folder,
+    MERLON_DATA: mesh.data,
+    KUBECONFIG: join(mesh.data, "kubeconfig"),
+    SCRATCH: folder,
+    HTTPBIN: `http://127.0.0.1:${httpbin}`,
+    WEB: `http://127.0.0.1:${web}`,
+    MESH: `127.0.0.1:${proxies}`,
+    PORT: `${own}`,
+  }
+}, 120_000)
+afterAll(async () => {
+  await mesh.run("down")
+  rmSync(folder, { recursive: true, force: true })
+}, 60_000)
+
+it("has ten", () => {
+  expect(JOURNEYS).toHaveLength(10)
+})
+
+it.each(JOURNEYS)("%s", { timeout: 120_000 }, async name => {
+  const script = `${COMMON}${readFileSync(join("test/journeys", name), "utf8")}`
+  const { code, said } = await new Promise<{ code: number | null; said: string }>(done => {
+    const shell = spawn("bash", ["-e", "-x", "-c", script], { env, stdio: ["ignore", "pipe", "pipe"] })
+    let said = ""
+    for (const stream of [shell.stdout, shell.stderr]) stream.on("data", chunk => (said += chunk))
+    shell.on("close", code => done({ code, said }))
+  })
+  expect(code, said).toBe(0)
+})
