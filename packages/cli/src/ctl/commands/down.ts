@@ -14,9 +14,9 @@ const SUPERVISOR_GRACE_MS = 40_000
 const LEFTOVER_GRACE_MS = 5_000
 
 export function downCommand(): Command {
-  return withDataFlag(new Command("down").description("stop the mesh of this machine; its state stays")).action(
-    (flags: DataFlags) => run(dataFolder(flags, process.cwd())),
-  )
+  return withDataFlag(new Command("down").description("stop the mesh of this machine; its state stays"))
+    .addHelpText("after", "\nExample:\n  merlonctl down --data /srv/mesh")
+    .action((flags: DataFlags) => run(dataFolder(flags, process.cwd())))
 }
 
 async function run(data: string): Promise<void> {

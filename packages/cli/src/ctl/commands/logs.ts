@@ -32,7 +32,9 @@ export function logsCommand(): Command {
           .choices(["xserver", "app"])
           .default("xserver"),
       ),
-  ).action((name: string, flags: LogsFlags) => run(name, flags))
+  )
+    .addHelpText("after", "\nExamples:\n  merlonctl logs httpbin -c app\n  merlonctl logs control-plane --follow")
+    .action((name: string, flags: LogsFlags) => run(name, flags))
 }
 
 async function run(name: string, flags: LogsFlags): Promise<void> {
