@@ -5,7 +5,7 @@
 import { parseRevocations } from "@merlon/identity"
 import type { MeshNames } from "@merlon/policy"
 import { authorityNames } from "../authority/authority-names.js"
-import { meansTheSameData, revocationData } from "../authority/revocation-data.js"
+import { revocationData, revokesTheSame } from "../authority/revocation-data.js"
 import type { AdmissionAnswer, AdmissionRequest } from "./review.js"
 
 export function validateRevocations(request: AdmissionRequest, names: MeshNames): AdmissionAnswer {
@@ -16,7 +16,7 @@ export function validateRevocations(request: AdmissionRequest, names: MeshNames)
   const { faults } = parseRevocations(revocationData(object))
   if (faults.length === 0) return {}
   // A label on a list that somebody stored while we were away must stay possible.
-  if (operation === "UPDATE" && meansTheSameData(object, oldObject)) {
+  if (operation === "UPDATE" && revokesTheSame(object, oldObject)) {
     return { warnings: faults.map(({ message }) => message) }
   }
   return {

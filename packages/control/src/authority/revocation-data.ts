@@ -14,6 +14,6 @@ export function revocationData(configMap: unknown): { readonly [key: string]: st
   return Object.fromEntries([...texts, ...binary])
 }
 
-export function meansTheSameData(a: unknown, b: unknown): boolean {
+export function revokesTheSame(a: unknown, b: unknown): boolean {
   return isDeepStrictEqual(revocationData(a), revocationData(b))
 }
