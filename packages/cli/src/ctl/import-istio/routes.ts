@@ -4,7 +4,7 @@
 
 import type { MeshNames } from "@merlon/policy"
 import { type Fields, fieldsOf, listOf, textOf } from "../foreign.js"
-import { type Document, type Imported, type Remark, translatedMetadata } from "./translate.js"
+import { type Document, type Imported, type Remark, translatedMetadata } from "./imported.js"
 
 const MODES: { readonly [mode: string]: string } = { ISTIO_MUTUAL: "DUBBO_MUTUAL", DISABLE: "DISABLE" }
 /** Of a route: what says where requests go. Everything else changes them on the way. */

@@ -5,25 +5,8 @@
 
 import { type MeshNames, validate } from "@merlon/policy"
 import { type Fields, fieldsOf, listOf, textOf } from "../foreign.js"
+import { type Document, type Imported, type Remark, translatedMetadata } from "./imported.js"
 import { importRoutes } from "./routes.js"
-
-export interface Remark {
-  /** `Kind namespace/name`. */
-  readonly about: string
-  /** `lost`: it would mean something else without it, so the document is left out. */
-  readonly severity: "changed" | "lost"
-  readonly message: string
-}
-
-export interface Imported {
-  readonly documents: readonly Fields[]
-  readonly remarks: readonly Remark[]
-}
-
-export interface Document {
-  readonly object: Fields
-  readonly about: string
-}
 
 const SECURITY = ["RequestAuthentication", "AuthorizationPolicy", "PeerAuthentication"]
 const ROUTING = ["VirtualService", "DestinationRule"]
@@ -103,21 +86,6 @@ function inOurNames(text: string, names: MeshNames): string {
   return text
     .replaceAll('"istio-injection":', `"${names.injectionLabel}":`)
     .replaceAll('"sidecar.istio.io/inject":', `"${names.injectLabel}":`)
-}
-
-export function translatedMetadata(object: Fields, names: MeshNames): Fields {
-  const metadata = fieldsOf(object.metadata)
-  const { name, namespace, labels, annotations } = metadata
-  const notes = Object.entries(fieldsOf(annotations)).filter(([key]) => !key.startsWith("kubectl.kubernetes.io/"))
-  const renamed = notes.map(
-    ([key, value]) => [key === "istio.io/dry-run" ? names.dryRunAnnotation : key, value] as const,
-  )
-  return {
-    name,
-    ...(namespace === undefined ? {} : { namespace: namespace === "istio-system" ? names.rootNamespace : namespace }),
-    ...(labels === undefined ? {} : { labels }),
-    ...(renamed.length === 0 ? {} : { annotations: Object.fromEntries(renamed) }),
-  }
 }
 
 /** Fields that JSON names in another way in older documents. */

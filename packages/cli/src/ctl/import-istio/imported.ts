@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every kind of document becomes on its way into the mesh: itself in our words, and remarks on what changed.
+
+import type { MeshNames } from "@merlon/policy"
+import { type Fields, fieldsOf } from "../foreign.js"
+
+export interface Remark {
+  /** `Kind namespace/name`. */
+  readonly about: string
+  /** `lost`: it would mean something else without it, so the document is left out. */
+  readonly severity: "changed" | "lost"
+  readonly message: string
+}
+
+export interface Imported {
+  readonly documents: readonly Fields[]
+  readonly remarks: readonly Remark[]
+}
+
+export interface Document {
+  readonly object: Fields
+  readonly about: string
+}
+
+export function translatedMetadata(object: Fields, names: MeshNames): Fields {
+  const metadata = fieldsOf(object.metadata)
+  const { name, namespace, labels, annotations } = metadata
+  const notes = Object.entries(fieldsOf(annotations)).filter(([key]) => !key.startsWith("kubectl.kubernetes.io/"))
+  const renamed = notes.map(
+    ([key, value]) => [key === "istio.io/dry-run" ? names.dryRunAnnotation : key, value] as const,
+  )
+  return {
+    name,
+    ...(namespace === undefined ? {} : { namespace: namespace === "istio-system" ? names.rootNamespace : namespace }),
+    ...(labels === undefined ? {} : { labels }),
+    ...(renamed.length === 0 ? {} : { annotations: Object.fromEntries(renamed) }),
+  }
+}
