@@ -92,7 +92,14 @@ function keep(folder: string, state: string, listen: number): void {
     pathNormalization: "BASE" as const,
     numTrustedProxies: 0,
   }
-  const port = { port: 8080, listen, protocol: "http", upstreamProtocol: "http/1.1", serviceNames: [] } as const
+  const port = {
+    port: 8080,
+    listen,
+    protocol: "http",
+    upstreamProtocol: "http/1.1",
+    serviceNames: [],
+    upgrades: [],
+  } as const
   const workload = {
     mesh,
     namespace: "bench",

@@ -21,7 +21,16 @@ const WORKLOAD: WorkloadSpec = {
   name: "httpbin-1",
   serviceAccount: "httpbin",
   labels: { app: "httpbin" },
-  ports: [{ port: 8080, listen: 15080, protocol: "http", upstreamProtocol: "http/1.1", serviceNames: ["httpbin.foo"] }],
+  ports: [
+    {
+      port: 8080,
+      listen: 15080,
+      protocol: "http",
+      upstreamProtocol: "http/1.1",
+      serviceNames: ["httpbin.foo"],
+      upgrades: ["spdy/3.1"],
+    },
+  ],
   probes: { "/ready": { kind: "http", port: 8080, path: "/ok", headers: { host: "x" }, timeoutMs: 1_000 } },
 }
 
@@ -47,6 +56,15 @@ it("leaves out fields of a newer control plane", () => {
   })
 })
 
+it("takes a port of an older control plane for one that allows no further upgrades", () => {
+  const portsAllowing = (upgrades?: readonly string[]) => WORKLOAD.ports.map(port => ({ ...port, upgrades }))
+  const older = { ...WORKLOAD, ports: portsAllowing(undefined) }
+  expect(decodeProxyResource(bytesOf("workload", JSON.stringify(older)))).toEqual({
+    kind: "workload",
+    workload: { ...WORKLOAD, ports: portsAllowing([]) },
+  })
+})
+
 describe("refused, with the field named, is", () => {
   const [port] = WORKLOAD.ports
   test.each<[string, Uint8Array, RegExp]>([
@@ -64,6 +82,11 @@ describe("refused, with the field named, is", () => {
       "a port that is none",
       bytesOf("workload", JSON.stringify({ ...WORKLOAD, ports: [{ ...port, listen: 70_000 }] })),
       /^workload: ports\[0\]\.listen: must be a whole number/,
+    ],
+    [
+      "one word for a list of upgrades",
+      bytesOf("workload", JSON.stringify({ ...WORKLOAD, ports: [{ ...port, upgrades: "spdy" }] })),
+      /^workload: ports\[0\]\.upgrades: must be a list/,
     ],
     [
       "an unknown protocol",

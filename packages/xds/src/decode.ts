@@ -37,12 +37,16 @@ const mesh = openObject<MeshSpec>({
   numTrustedProxies: whole(0, 1_000),
 })
 
+const upgrades = list(256, name)
+
 const portSpec = openObject<PortSpec>({
   port,
   listen: port,
   protocol: choice("http", "tcp", "auto"),
   upstreamProtocol: choice("http/1.1", "h2c"),
   serviceNames: list(MAX_ENTRIES, name),
+  // Older control planes do not send it.
+  upgrades: (value, path) => (value === undefined ? [] : upgrades(value, path)),
 })
 
 const probe = openObject<ProbeSpec>({

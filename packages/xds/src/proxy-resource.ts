@@ -16,6 +16,8 @@ export interface PortSpec {
   readonly upstreamProtocol: "http/1.1" | "h2c"
   /** Host names of the Services that lead to this port, in every spelling a caller may use as SNI. */
   readonly serviceNames: readonly string[]
+  /** Protocols besides `websocket` that connections may be switched to; nothing after the switch is judged. */
+  readonly upgrades: readonly string[]
 }
 
 export interface ProbeSpec {

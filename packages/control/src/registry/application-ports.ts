@@ -11,6 +11,8 @@ export interface ApplicationPort {
   readonly port: number
   readonly name: string | undefined
   readonly listen: number
+  /** Protocols besides `websocket` that connections may be switched to, where the Pod names some. */
+  readonly upgrades?: readonly string[]
 }
 
 export function xserverContainer({ mesh }: MeshNames): string {

@@ -11,6 +11,7 @@ import { labelsOf, listOf, objectOf, textOf } from "./foreign.js"
 import { listenAnnotation, listeningOn, parseListenPorts } from "./listen-ports.js"
 import type { MeshWorkload } from "./mesh-workload.js"
 import { NO_PROBES, type Probes, parseProbes } from "./probes.js"
+import { allowingUpgrades, upgradesAnnotation } from "./upgrades.js"
 
 export interface PodFacts extends Omit<MeshWorkload, "ports"> {
   readonly ports: readonly ApplicationPort[]
@@ -40,7 +41,7 @@ export function readPod(pod: KubernetesObject, names: MeshNames, warn: Warn): Po
     owners: ownersOf(pod),
     proxied: isProxied(pod, names),
     bypass: bypassOf(pod, names),
-    ports: portsOf(key, pod, names, warn),
+    ports: withUpgrades(key, portsOf(key, pod, names, warn), pod, names, warn),
     probes: probesOf(key, pod, names, warn),
   }
 }
@@ -93,6 +94,25 @@ function portsOf(key: string, pod: KubernetesObject, names: MeshNames, warn: War
     warn(key, `the annotation \`${annotation}\` cannot be used, so the usual ports count; write it as 8080:21080`)
   }
   return moved ?? ports
+}
+
+function withUpgrades(
+  key: string,
+  ports: readonly ApplicationPort[],
+  { metadata }: KubernetesObject,
+  names: MeshNames,
+  warn: Warn,
+): readonly ApplicationPort[] {
+  const annotation = upgradesAnnotation(names)
+  const text = metadata.annotations?.[annotation]
+  if (text === undefined) return ports
+  const allowing = allowingUpgrades(ports, text)
+  if (typeof allowing !== "string") return allowing
+  warn(
+    key,
+    `the annotation \`${annotation}\` allows nothing: ${allowing}; write it as 8080=spdy/3.1,custom; 9090=custom`,
+  )
+  return ports
 }
 
 function probesOf(key: string, { metadata }: KubernetesObject, { domain }: MeshNames, warn: Warn): Probes {

@@ -95,6 +95,27 @@ describe("a workload", () => {
     expect(warnings.join()).toMatch(warning ?? /^$/)
   })
 
+  const AS = /allows nothing: .*; write it as 8080=/
+  test.each<[string, string | undefined, string[][], RegExp | undefined]>([
+    ["none where nothing says so", undefined, [[], []], undefined],
+    ["those that its annotation names", "8080=spdy/3.1, custom", [["spdy/3.1", "custom"], []], undefined],
+    ["those of each port", "9090=x;8080 = y", [["y"], ["x"]], undefined],
+    ["none where no port is named", "custom", [[], []], AS],
+    ["none where no protocol is named", "8080=", [[], []], AS],
+    ["none where one is no protocol", "8080=good,two words", [[], []], /`two words` is no name of a protocol/],
+    ["none where one would hide requests", "8080=good,H2C", [[], []], /never switched to `H2C`/],
+    ["none where a port is nobody's", "8080=good;7070=x", [[], []], /no container declares port 7070/],
+    ["none where a port is named twice", "8080=good;8080=x", [[], []], /port 8080 is named twice/],
+    ["none where a port is none", "8080=good;99999=x", [[], []], /`99999=x` is no port with its protocols/],
+    ["none where there are too many", `8080=${Array(33).fill("x").join()}`, [[], []], /more than 32/],
+  ])("lets connections be switched to %s", (_, text, upgrades, warning) => {
+    const { registry, warnings } = setUp()
+    const annotations = text === undefined ? {} : { "inbound.merlon.dev/upgrades": text }
+    registry.setPod(podOf("foo/a", { ports: [PORT, { containerPort: 9090 }], annotations }))
+    expect(registry.workloads.get("foo/a")?.ports.map(port => port.upgrades)).toEqual(upgrades)
+    expect(warnings.join()).toMatch(warning ?? /^$/)
+  })
+
   it("that an orchestrator runs is listened for on the usual ports, whatever its annotation says", () => {
     const { registry } = setUp()
     registry.setPod(podOf("foo/a", { ports: [PORT], annotations: { "merlon.dev/listen-ports": "8080:21080" } }))

@@ -34,10 +34,11 @@ export function workloadPorts(
       says.set(target.port, { declared: protocol.declared, explicit: protocol.explicit })
     })
   }
-  return ports.map(({ port, name, listen }) => ({
+  return ports.map(({ port, name, listen, upgrades = [] }) => ({
     port,
     name,
     listen,
+    upgrades,
     ...spoken(says.get(port)?.declared ?? protocolOfName(name)),
     serviceNames: [...(hosts.get(port) ?? [])].sort(),
   }))

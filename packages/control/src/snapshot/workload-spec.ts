@@ -21,12 +21,13 @@ export function workloadSpec(workload: MeshWorkload, mesh: MeshSpec): WorkloadSp
     serviceAccount,
     labels,
     // Names of container ports resolve Services; a proxy has no use for them.
-    ports: ports.map(({ port, listen, protocol, upstreamProtocol, serviceNames }) => ({
+    ports: ports.map(({ port, listen, protocol, upstreamProtocol, serviceNames, upgrades }) => ({
       port,
       listen,
       protocol,
       upstreamProtocol,
       serviceNames,
+      upgrades,
     })),
     probes,
   }

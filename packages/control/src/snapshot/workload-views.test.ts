@@ -138,6 +138,21 @@ describe("a change", () => {
     expect(changes).toEqual([["foo/a"]])
   })
 
+  it("of a Pod's upgrades reaches its proxy", () => {
+    const { registry, encoded, settle, changes } = viewsStage()
+    const ports = [{ containerPort: 80 }]
+    registry.setPod(podOf("foo/a", { ports }))
+    settle()
+    changes.length = 0
+    registry.setPod(podOf("foo/a", { ports, annotations: { "inbound.merlon.dev/upgrades": "80=custom" } }))
+    settle()
+    expect(changes).toEqual([["foo/a"]])
+    expect(encoded.at(-1)).toMatchObject({
+      kind: "workload",
+      workload: { ports: [{ port: 80, upgrades: ["custom"] }] },
+    })
+  })
+
   it("of trust reaches every proxy, and the same trust told again none", () => {
     const { registry, trust, settle, changes } = viewsStage()
     registry.setPod(podOf("foo/a"))

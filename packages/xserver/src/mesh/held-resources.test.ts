@@ -39,7 +39,14 @@ const workload = (changes: object = {}): VersionedResource =>
       serviceAccount: "httpbin",
       labels: { app: "httpbin" },
       ports: [
-        { port: 8080, listen: 15_080, protocol: "http", upstreamProtocol: "http/1.1", serviceNames: ["httpbin"] },
+        {
+          port: 8080,
+          listen: 15_080,
+          protocol: "http",
+          upstreamProtocol: "http/1.1",
+          serviceNames: ["httpbin"],
+          upgrades: ["spdy"],
+        },
       ],
       probes: {},
       ...changes,
@@ -73,7 +80,14 @@ describe("what the control plane sent", () => {
     expect(held(workload(), trust, policy("a"), keys).configuration(papers, bootstrap)).toMatchObject({
       revision: 7,
       workload: { namespace: "foo", name: "httpbin-1", serviceAccount: "httpbin", labels: { app: "httpbin" } },
-      ports: [{ port: 8080, listen: { host: "127.1.0.1", port: 15_080 }, upstream: { host: "127.0.0.1", port: 8080 } }],
+      ports: [
+        {
+          port: 8080,
+          listen: { host: "127.1.0.1", port: 15_080 },
+          upstream: { host: "127.0.0.1", port: 8080 },
+          upgrades: ["spdy"],
+        },
+      ],
       policies: [{ metadata: { name: "a" } }],
       keySets: { x: '{"keys":[]}' },
       tls: { certificateChain: "chain", privateKey: "key", trustBundle: "roots" },

@@ -73,11 +73,12 @@ export class HeldResources {
       revision: this.revision,
       mesh,
       workload: pick(spec),
-      ports: spec.ports.map(({ port, listen, protocol, upstreamProtocol, serviceNames }) => ({
+      ports: spec.ports.map(({ port, listen, protocol, upstreamProtocol, serviceNames, upgrades }) => ({
         port,
         protocol,
         upstreamProtocol,
         serviceNames,
+        upgrades,
         listen: { host: bootstrap.listen, port: listen },
         upstream: { host: bootstrap.application, port },
       })),

@@ -29,6 +29,7 @@ export function workload(name: string, words: WorkloadWords = {}): MeshWorkload 
       protocol: "http",
       upstreamProtocol: "http/1.1",
       serviceNames: [],
+      upgrades: [],
     }),
   )
   return {

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Protocols besides `websocket` to which connections of a Pod's ports may be switched. Whoever writes the Pod says so, in
+// an annotation as `8080=spdy/3.1,custom; 9090=custom`. Nothing after a switch is judged, so what cannot be read allows
+// nothing.
+
+import type { MeshNames } from "@merlon/policy"
+import type { ApplicationPort } from "./application-ports.js"
+import { portOf } from "./foreign.js"
+
+export function upgradesAnnotation({ domain }: MeshNames): string {
+  return `inbound.${domain}/upgrades`
+}
+
+/** RFC 9110 section 7.8: a token, and after a slash another. */
+const PROTOCOL = /^[-!#$%&'*+.^_`|~0-9A-Za-z]{1,64}(?:\/[-!#$%&'*+.^_`|~0-9A-Za-z]{1,64})?$/
+/** Requests would come through these that nobody judges, so xserver never switches to them. */
+const NEVER = /^(?:h2c?|http|tls)(?:$|\/)/i
+const MOST_PROTOCOLS = 32
+
+/** The ports with what the text allows; where it cannot be used, why. */
+export function allowingUpgrades(ports: readonly ApplicationPort[], text: string): readonly ApplicationPort[] | string {
+  const allowed = new Map<number, readonly string[]>()
+  for (const entry of text.split(";")) {
+    const [, number, list = ""] = /^\s*(\d{1,5})\s*=(.*)$/s.exec(entry) ?? []
+    const port = portOf(Number(number))
+    if (port === undefined) return `\`${entry.trim().slice(0, 80)}\` is no port with its protocols`
+    if (!ports.some(declared => declared.port === port)) return `no container declares port ${port}`
+    if (allowed.has(port)) return `port ${port} is named twice`
+    const protocols = list.split(",").map(protocol => protocol.trim())
+    if (protocols.length > MOST_PROTOCOLS) return `port ${port} has more than ${MOST_PROTOCOLS} protocols`
+    const [wrong] = protocols.filter(protocol => !PROTOCOL.test(protocol))
+    if (wrong !== undefined) return `\`${wrong.slice(0, 80)}\` is no name of a protocol`
+    const [never] = protocols.filter(protocol => NEVER.test(protocol))
+    if (never !== undefined)
+      return `connections are never switched to \`${never}\`, since requests in it would pass unjudged`
+    allowed.set(port, protocols)
+  }
+  return ports.map(port => ({ ...port, upgrades: allowed.get(port.port) ?? [] }))
+}
