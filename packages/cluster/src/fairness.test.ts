@@ -179,10 +179,11 @@ describe("slow watchers", () => {
 describe("answers that nobody reads", () => {
   it("are refused beyond one's share, and hold no places", async () => {
     const list = head("GET", MAPS)
-    for (let i = 0; i < 4; i++)
+    // More than the system's own buffers between two sockets could ever hold.
+    for (let i = 0; i < 24; i++)
       await admin("POST", MAPS, { metadata: { name: `big-${i}` }, data: { k: "x".repeat(900_000) } })
     await open(list, true)
-    await until(async () => (await gauge("backlog_bytes")) > PER_USER)
+    await until(async () => (await gauge("backlog_bytes")) > 0)
     const second = await open(list)
     await until(() => second.answer().includes("\r\n\r\n{"))
     expect(second.answer()).toMatch(/^HTTP\/1\.1 429/)
