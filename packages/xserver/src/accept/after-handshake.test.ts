@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What changes during a handshake, or between it and the first bytes, counts: the mode and the revocations are those of
+// What changes during a handshake, or between it and the first bytes, counts: the mode, the revocations and the roots are those of
 // the moment at which a connection is handed over.
 import { once } from "node:events"
 import { connect, createServer, type Server, type Socket } from "node:net"
@@ -60,11 +60,14 @@ function dial(port: number, options: ConnectionOptions = {}): TLSSocket {
 const revoke = (rig: Rig) => rig.security.swap(authority.material(), { identities: [GOOD_ID], serials: [] })
 const other = (rig: Rig) => rig.security.swap(authority.material(), { identities: [`${GOOD_ID}-x`], serials: [] })
 
+const replaced = (rig: Rig) => rig.security.swap(new Authority("Another test authority").material())
+
 describe.each<[string, (rig: Rig) => void, TlsFailure | undefined]>([
   ["the mode becomes DISABLE", rig => rig.setMode("DISABLE"), "tls-not-accepted"],
   ["the caller is revoked", revoke, "revoked"],
   ["the mode becomes STRICT", rig => rig.setMode("STRICT"), undefined],
   ["somebody else is revoked", other, undefined],
+  ["the caller's root is trusted no more", replaced, "untrusted"],
 ])("where %s", (_, change, failure) => {
   it("during a handshake, the connection is judged by that", async () => {
     const handed: Accepted[] = []

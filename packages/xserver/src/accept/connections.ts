@@ -2,6 +2,7 @@
 // Every connection that a handler owns, so that a change of policies or mode, a revocation or the end of the process
 // reaches those that stand open. Handlers of all protocols register here and say what draining means for them.
 
+import type { X509Certificate } from "node:crypto"
 import type { SpiffeId } from "@merlon/policy"
 import { DEFAULT_LIMITS, type Limits } from "../limits.js"
 import { UnjudgedBytes } from "./unjudged-bytes.js"
@@ -17,9 +18,11 @@ export interface LiveConnection {
   readonly peer: SpiffeId | undefined
   /** Of the peer's certificate, as revocations name it. */
   readonly serial: string | undefined
+  /** What its peer proved itself with; undefined where it proved nothing, or has gone. */
+  readonly chain: X509Certificate | undefined
   /** Judges what is in flight by the policies and the mode in force, and ends what they refuse. */
   judgeAgain(): void
-  /** Its peer was revoked: ends now, and says so. */
+  /** Its peer was revoked, or the root it proved itself by: ends now, and says so. */
   revoke(): void
   /** Takes no further request: an idle connection closes at once, a busy one after what it is busy with. */
   drain(reason: DrainReason): void

@@ -19,7 +19,8 @@ import { peerCertificate } from "./peer-certificate.js"
 import { identifyPeer } from "./peer-identity.js"
 import { Sniff } from "./sniff.js"
 import { Terminator } from "./terminator.js"
-import { isRevoked, type LoadedMaterial, type TransportSecurity } from "./transport-security.js"
+import { isRevoked, type LoadedMaterial, lacksOneOf, type TransportSecurity } from "./transport-security.js"
+import { isTrusted, peerChain } from "./trusted-chain.js"
 
 export type Handlers = { readonly [protocol in Protocol]: ConnectionHandler }
 
@@ -177,7 +178,7 @@ export class Listener {
     const { peer, certificate } = identified
     const sni = serverName(socket)
     const hand = (head: Buffer, protocol: Protocol, giveBack?: () => void) =>
-      this.#hand({ socket, head, protocol, peer, certificate, sni, giveBack })
+      this.#hand({ socket, head, protocol, peer, certificate, sni, giveBack, material })
     const declared = port.protocol
     const agreed = declared === "tcp" ? "tcp" : agreedProtocol(socket.alpnProtocol, mesh.names)
     if (declared === "tcp" || agreed !== undefined) {
@@ -252,7 +253,7 @@ export class Listener {
     socket.destroy()
   }
 
-  #hand({ socket, head = EMPTY, protocol, peer, certificate, sni, giveBack }: Handing): void {
+  #hand({ socket, head = EMPTY, protocol, peer, certificate, sni, giveBack, material }: Handing): void {
     const { gate, handlers, port, security, meters } = this.#options
     const sourceIp = parseIp(withoutZone(socket.remoteAddress))
     const destinationIp = parseIp(withoutZone(socket.localAddress))
@@ -274,6 +275,14 @@ export class Listener {
       socket.destroy()
       return
     }
+    // Nor may one whose root has gone since.
+    if (material !== undefined && current !== undefined && lacksOneOf(current.roots, material.roots)) {
+      if (!isTrusted(peerChain(socket), current.roots)) {
+        meters.tlsFailed("untrusted")
+        socket.destroy()
+        return
+      }
+    }
     // On a port that is declared, nobody has to look again.
     const again = port.protocol === "auto" ? giveBack : undefined
     const accepted: Accepted = { socket, head, connection, certificate, port, giveBack: again }
@@ -293,6 +302,8 @@ interface Handing {
   readonly certificate?: PeerCertificate
   readonly sni?: string | undefined
   readonly giveBack?: (() => void) | undefined
+  /** What the handshake was made with. */
+  readonly material?: LoadedMaterial
 }
 
 const EMPTY = Buffer.alloc(0)

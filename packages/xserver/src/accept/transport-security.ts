@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The certificate, the trust bundle and the revocations in force, for all listeners. Swapping them is one assignment:
 // handshakes that begin afterwards use the new ones, sessions begun under the old ones cannot be resumed, and what a
-// revoked identity has open is closed.
+// revoked identity has open is closed, as is what was let in by a root that is trusted no more.
 
 import { createHash, createPrivateKey, hkdfSync, randomBytes, X509Certificate } from "node:crypto"
 import { createSecureContext } from "node:tls"
@@ -9,6 +9,7 @@ import { parseSpiffeId } from "@merlon/policy"
 import type { Revocations, TlsMaterial } from "../config/configuration.js"
 import type { Connections } from "./connections.js"
 import { subjectAltNames } from "./subject-alt-names.js"
+import { isTrusted } from "./trusted-chain.js"
 
 export interface LoadedMaterial extends TlsMaterial {
   /** Our own SPIFFE id. */
@@ -16,6 +17,7 @@ export interface LoadedMaterial extends TlsMaterial {
   /** Seals session tickets; new with each material, so that no session outlives what it was granted under. */
   readonly ticketKeys: Buffer
   readonly revoked: RevocationSet
+  readonly roots: readonly X509Certificate[]
 }
 
 export interface RevocationSet {
@@ -35,6 +37,8 @@ export class TransportSecurity {
   readonly #connections: Connections
   readonly #ticketSecret: Buffer
   #current: LoadedMaterial | undefined
+  /** Those of the last material there was: what stands open was let in by one of them. */
+  #roots: readonly X509Certificate[] = []
 
   /** Processes that share a port share the secret too, so that each resumes the sessions of the others. */
   constructor(connections: Connections, ticketSecret: Buffer = randomBytes(SECRET_BYTES)) {
@@ -54,6 +58,22 @@ export class TransportSecurity {
     if (isSame(this.#current, material, revoked)) return
     this.#current = material && loadMaterial(material, revoked, this.#ticketKeys(material, revoked))
     this.#connections.revokeWhere(({ peer, serial }) => peer !== undefined && isRevoked(revoked, { ...peer, serial }))
+    if (this.#current !== undefined) this.#endUntrusted(this.#current)
+  }
+
+  #endUntrusted({ roots }: LoadedMaterial): void {
+    const before = this.#roots
+    this.#roots = roots
+    if (!lacksOneOf(roots, before)) return
+    // Callers have many connections with one certificate.
+    const judged = new Map<string, boolean>()
+    this.#connections.revokeWhere(({ peer, chain }) => {
+      if (peer === undefined) return false
+      const name = chain?.fingerprint256 ?? ""
+      const trusted = judged.get(name) ?? isTrusted(chain, roots)
+      judged.set(name, trusted)
+      return !trusted
+    })
   }
 
   /** The same in all processes with the secret, and other ones with each change of trust, certificate or revocations. */
@@ -62,6 +82,12 @@ export class TransportSecurity {
     const salt = createHash("sha256").update(granted).digest()
     return Buffer.from(hkdfSync("sha256", this.#ticketSecret, salt, "session tickets", TICKET_KEY_BYTES))
   }
+}
+
+/** Whether a root that was trusted before is not among these. */
+export function lacksOneOf(roots: readonly X509Certificate[], before: readonly X509Certificate[]): boolean {
+  const kept = new Set(roots.map(({ fingerprint256 }) => fingerprint256))
+  return before.some(({ fingerprint256 }) => !kept.has(fingerprint256))
 }
 
 export function isRevoked(
@@ -89,7 +115,7 @@ function loadMaterial(material: TlsMaterial, revoked: RevocationSet, ticketKeys:
   const uris = subjectAltNames(leaf.raw)?.uris ?? []
   const identity = uris.length === 1 && uris[0] !== undefined ? parseSpiffeId(uris[0]) : undefined
   if (identity === undefined) throw new MaterialError("the certificate names no single SPIFFE identity")
-  return { ...material, identity: identity.uri, ticketKeys, revoked }
+  return { ...material, identity: identity.uri, ticketKeys, revoked, roots }
 }
 
 function isSame(

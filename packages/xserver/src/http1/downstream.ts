@@ -82,6 +82,10 @@ export class Downstream implements WireUser, Expiring, LiveConnection, ClientCon
     return this.#caller.serial
   }
 
+  get chain(): Caller["chain"] {
+    return this.#caller.chain
+  }
+
   start(): void {
     const { head, socket } = this.#caller.accepted
     if (head.length > 0) this.#feed(head, 0, head.length, false)

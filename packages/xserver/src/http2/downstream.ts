@@ -85,6 +85,10 @@ export class Downstream
     return this.#caller.serial
   }
 
+  get chain(): Caller["chain"] {
+    return this.#caller.chain
+  }
+
   start(): void {
     const { limits, upstream } = this.#caller.services
     const { head } = this.#caller.accepted

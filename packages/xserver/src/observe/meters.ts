@@ -53,7 +53,7 @@ export type TcpJudgement =
   | ProtocolRefusal
   | RevokedPeer
 
-/** The caller's certificate or identity was revoked while it was connected. */
+/** The caller's certificate or identity was revoked, or its root went, while it was connected. */
 export interface RevokedPeer {
   readonly verdict: "deny"
   readonly stage: "revoked"

@@ -26,7 +26,7 @@ export function reasonOf(judgement: Judged | undefined): string | undefined {
     case "protocol":
       return PROTOCOL_FAULTS[judgement.fault]
     case "revoked":
-      return "the caller's certificate was revoked"
+      return "the caller's certificate was revoked, or its root is trusted no more"
     case "path":
       return "the request target has no canonical form"
     case "internal":

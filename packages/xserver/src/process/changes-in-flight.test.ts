@@ -16,6 +16,7 @@ import { LocalDataPath } from "./local-data-path.js"
 const authority = new Authority()
 const material = authority.material()
 const { certificate, privateKey, serial } = authority.issue()
+const newAuthority = new Authority("Another test authority")
 const portOf = (server: Server) => (server.address() as AddressInfo).port // they all are TCP servers
 
 const policy = (kind: PolicyDocument["kind"], spec: object, namespace = "foo"): PolicyDocument =>
@@ -77,9 +78,11 @@ const port = (number: number, protocol: ApplicationPort["protocol"], server: Ser
 async function apply({
   policies = [],
   revocations = {},
+  tls = material,
 }: {
   policies?: readonly PolicyDocument[]
   revocations?: Partial<Configuration["revocations"]>
+  tls?: Configuration["tls"]
 }): Promise<void> {
   await path.apply({
     revision: ++revision,
@@ -88,7 +91,7 @@ async function apply({
     ports: [port(8080, "http", http), port(9000, "tcp", tcp)],
     policies,
     keySets: {},
-    tls: material,
+    tls,
     revocations: { identities: [], serials: [], ...revocations },
     probes: {},
   })
@@ -217,6 +220,19 @@ describe.each(OPENINGS)("%s", (_, protocol, open, deny, stage) => {
     await apply({ revocations: { identities: ["spiffe://cluster.local/ns/other/sa/other"] } })
     expect(await ended()).toBe("")
     await apply({ revocations })
+    await opened.gone
+    expect(await ended()).toBe(`${protocol} revoked 1`)
+    expect((await path.decisions())[0]).toMatchObject({ verdict: "deny", stage: "revoked" })
+  })
+
+  it("ends when the root of its caller is trusted no more, and not before", async () => {
+    const opened = await open(true)
+    const trustBundle = authority.certificate + newAuthority.certificate
+    await apply({ tls: { ...material, trustBundle } })
+    await apply({ tls: { ...newAuthority.material(), trustBundle } })
+    await apply({ tls: { ...newAuthority.material(), trustBundle: authority.certificate } })
+    expect(await ended()).toBe("")
+    await apply({ tls: newAuthority.material() })
     await opened.gone
     expect(await ended()).toBe(`${protocol} revoked 1`)
     expect((await path.decisions())[0]).toMatchObject({ verdict: "deny", stage: "revoked" })

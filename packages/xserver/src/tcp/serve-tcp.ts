@@ -7,6 +7,7 @@ import { connect, type Socket } from "node:net"
 import type { Accepted, ConnectionHandler } from "../accept/accepted.js"
 import type { Connections } from "../accept/connections.js"
 import { HiddenRequest } from "../accept/hidden-request.js"
+import { peerChain } from "../accept/trusted-chain.js"
 import type { Admission, Gate, Judged } from "../enforcement/gate.js"
 import type { Limits } from "../limits.js"
 import type { Meters, ProtocolFault, UpstreamFailure } from "../observe/meters.js"
@@ -62,6 +63,9 @@ class Tunnel {
       plaintext: peer === undefined,
       peer,
       serial: certificate?.serial,
+      get chain() {
+        return peerChain(client)
+      },
       // A tunnel is one request without an end. A mode that does not take it ends it; a process that goes waits for it.
       drain: reason => {
         if (reason === "mode") this.#destroy()
