@@ -22,6 +22,7 @@ export interface Connection {
   readonly address: string
   /** What its certificate proved when it connected. */
   readonly certificate: PeerCertificate | undefined
+  readonly closed: Promise<void>
 }
 
 export interface ListenerOptions {
@@ -99,6 +100,13 @@ export class Listener {
     }
   }
 
+  /** Resolves once no connection is left. */
+  async emptied(): Promise<void> {
+    while (this.#connections.size > 0) {
+      await Promise.all([...this.#connections.values()].map(({ closed }) => closed))
+    }
+  }
+
   /** Stops accepting. */
   stop(): void {
     if (this.#server.listening) this.#server.close()
@@ -112,8 +120,8 @@ export class Listener {
   #accept(socket: TLSSocket): void {
     const { remoteAddress, remotePort } = socket
     socket.on("error", () => socket.destroy())
-    // A peer that has gone already, or that speaks no HTTP/2.
-    if (remoteAddress === undefined || socket.alpnProtocol !== "h2") {
+    // A peer that has gone already, that speaks no HTTP/2, or whose handshake outlasted the port.
+    if (remoteAddress === undefined || socket.alpnProtocol !== "h2" || !this.#server.listening) {
       socket.destroy()
       return
     }
@@ -124,13 +132,15 @@ export class Listener {
       return
     }
     const address = remoteAddress.replace(MAPPED, "")
-    const connection = { socket, address, certificate: peerCertificate(socket) }
-    this.#connections.set(peer, connection)
-    this.#options.counted?.(this.#connections.size)
-    socket.once("close", () => {
-      this.#connections.delete(peer)
-      this.#options.counted?.(this.#connections.size)
+    const closed = new Promise<void>(resolve => {
+      socket.once("close", () => {
+        this.#connections.delete(peer)
+        this.#options.counted?.(this.#connections.size)
+        resolve()
+      })
     })
+    this.#connections.set(peer, { socket, address, certificate: peerCertificate(socket), closed })
+    this.#options.counted?.(this.#connections.size)
     this.#options.accept(socket)
   }
 }

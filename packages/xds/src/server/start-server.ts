@@ -124,9 +124,11 @@ export async function startServer(options: MeshServerOptions): Promise<RunningSe
         listener.destroy()
         resolve()
       }, graceMs)
-      server.tryShutdown(() => {
+      // Asks every session to close once its streams are through. Its callback is not waited for: since Node's HTTP/2
+      // servers close their sessions themselves, it comes before the last words of those sessions are out.
+      server.tryShutdown(() => undefined)
+      void listener.emptied().then(() => {
         clearTimeout(cut)
-        listener.destroy()
         resolve()
       })
     })
