@@ -2,6 +2,7 @@
 import { meshConfig, type PolicyDocument, validate } from "@merlon/policy"
 import { expect, it } from "vitest"
 import { assessed } from "./assessment.js"
+import { PROOF_BUDGET_MS, ProofShares } from "./proof-shares.js"
 
 const mesh = meshConfig()
 const workloads = [{ namespace: "foo", name: "web", labels: { app: "web" } }]
@@ -20,7 +21,11 @@ const open = document("AuthorizationPolicy", "open", { rules: [{ to }] })
 const invariant = document("PolicyInvariant", "admin", { never })
 const shadow = document("PolicyInvariant", "admin", { never, enforcement: "Shadow" })
 const create = { operation: "CREATE", object: open, oldObject: undefined } as const
-const everything = (...documents: PolicyDocument[]) => ({ mesh, everything: () => ({ documents, workloads }) })
+const everything = (...documents: PolicyDocument[]) => ({
+  mesh,
+  everything: () => ({ documents, workloads }),
+  shares: new ProofShares(),
+})
 
 it("refuses what breaks a statement, with the request and the rule that lets it through", () => {
   expect(assessed(create, open, everything(ops, invariant)).refusals).toEqual([
@@ -54,4 +59,16 @@ it("refuses what is not decided in time, and only warns without a statement that
     refusals: [],
     warnings: [expect.stringContaining("is not decided")],
   })
+})
+
+it("searches no further for a namespace that has had its share, and as ever for another", () => {
+  const shares = new ProofShares()
+  const options = { ...everything(ops, shadow), shares, monotonic: () => 0 }
+  shares.spend("tenant", PROOF_BUDGET_MS + 1, 0)
+  expect(assessed(create, open, options).warnings).toContainEqual(expect.stringContaining("is broken"))
+  shares.spend("foo", PROOF_BUDGET_MS + 1, 0)
+  expect(assessed(create, open, options).warnings).toEqual([
+    expect.stringContaining("is not decided"),
+    expect.stringContaining("is not decided"),
+  ])
 })

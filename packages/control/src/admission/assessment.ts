@@ -4,6 +4,7 @@
 
 import { type Assessment, assessChange, type MeshConfig, type PolicyDocument, type ProofWorkload } from "@merlon/policy"
 import { meansTheSame } from "../policies/meaning.js"
+import type { ProofShares } from "./proof-shares.js"
 import type { AdmissionRequest } from "./review.js"
 
 export interface Everything {
@@ -15,24 +16,40 @@ export interface AssessmentOptions {
   readonly mesh: MeshConfig
   /** All that is in the cluster, however much. */
   readonly everything: () => Everything
+  readonly shares: ProofShares
   /** Milliseconds on a clock that only goes forward. */
   readonly monotonic?: () => number
 }
 
 const STEPS = 2_000_000
-/** How long somebody who applies a policy waits for proofs, at most. */
-export const PROOF_BUDGET_MS = 300
 
 const NO_NEWS: Assessment = { refusals: [], warnings: [] }
 
 export function assessed(
   { operation, object, oldObject }: Pick<AdmissionRequest, "operation" | "object" | "oldObject">,
   after: PolicyDocument,
-  { mesh, everything, monotonic = () => performance.now() }: AssessmentOptions,
+  options: AssessmentOptions,
 ): Assessment {
   if (after.kind === "MeshService") return NO_NEWS
-  if (operation === "UPDATE" && meansTheSame(object, oldObject, mesh.names)) return NO_NEWS
-  const limits = { steps: STEPS, deadline: monotonic() + PROOF_BUDGET_MS, now: monotonic }
+  if (operation === "UPDATE" && meansTheSame(object, oldObject, options.mesh.names)) return NO_NEWS
+  const { shares, monotonic = () => performance.now() } = options
+  const { namespace } = after.metadata
+  const start = monotonic()
+  try {
+    return proven(after, start + shares.left(namespace, start), monotonic, options)
+  } finally {
+    const end = monotonic()
+    shares.spend(namespace, end - start, end)
+  }
+}
+
+function proven(
+  after: PolicyDocument,
+  deadline: number,
+  monotonic: () => number,
+  { mesh, everything }: AssessmentOptions,
+): Assessment {
+  const limits = { steps: STEPS, deadline, now: monotonic }
   const { documents, workloads } = everything()
   const before = documents.find(other => isSame(other, after))
   try {

@@ -15,6 +15,7 @@ import { captureService, type PortsBehind } from "./capture-service.js"
 import { Comparison, type ComparisonOptions } from "./comparison.js"
 import { injectPod, type PodPlace } from "./inject-pod.js"
 import type { InjectionOptions } from "./injection-options.js"
+import { ProofShares } from "./proof-shares.js"
 import type { AdmissionAnswer, AdmissionRequest } from "./review.js"
 import { type ValidateOptions, validatePolicy } from "./validate-policy.js"
 import { validateRevocations } from "./validate-revocations.js"
@@ -38,8 +39,9 @@ export function admissionHandlers(options: HandlerOptions): ReadonlyMap<string, 
   const { mesh, clusterDomain, known, everything, namespaceLabels } = options
   const optedIn = (namespace: string): boolean => isOptedIn(namespaceLabels(namespace), mesh.names)
   const comparison = known === undefined ? undefined : new Comparison({ mesh, known })
+  const proofs = everything && { mesh, everything, shares: new ProofShares() }
   return new Map<string, AdmissionHandler>([
-    [VALIDATE_PATH, request => reviewPolicy(request, { mesh, clusterDomain }, comparison, everything)],
+    [VALIDATE_PATH, request => reviewPolicy(request, { mesh, clusterDomain }, comparison, proofs)],
     [REVOCATIONS_PATH, request => validateRevocations(request, mesh.names)],
     [INJECT_PATH, request => inject(request, { namespaceOptedIn: optedIn(request.namespace) }, options)],
     [INJECT_OPTED_IN_PATH, request => inject(request, { namespaceOptedIn: true }, options)],
@@ -51,11 +53,11 @@ async function reviewPolicy(
   request: AdmissionRequest,
   options: ValidateOptions,
   comparison: Comparison | undefined,
-  everything: AssessmentOptions["everything"] | undefined,
+  proofs: AssessmentOptions | undefined,
 ): Promise<AdmissionAnswer> {
   const { accepted, ...answer } = validatePolicy(request, options)
   if (accepted === undefined) return answer
-  const found = everything && assessed(request, accepted, { mesh: options.mesh, everything })
+  const found = proofs && assessed(request, accepted, proofs)
   const warnings = [...(answer.warnings ?? []), ...(found?.warnings ?? [])]
   if (found !== undefined && found.refusals.length > 0) {
     const message = `${found.refusals.join("; ")}; change the policy, or the statement if it is no longer meant`
