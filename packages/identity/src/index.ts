@@ -36,5 +36,6 @@ export { parseRevocations, type RevocationFault, type RevocationLists } from "./
 export { renewAt, type Validity } from "./workload/renewal.js"
 export { clampTtl, DEFAULT_TTL_LIMITS, type TtlLimits, type TtlResult } from "./workload/ttl.js"
 export type { CertifiedPod } from "./x509/extensions.js"
+export { type Inspected, inspectCertificate, type SubjectAltNames } from "./x509/inspect.js"
 export { parseCertificate } from "./x509/parse-certificate.js"
 export { canonicalSerial } from "./x509/serial.js"

@@ -261,6 +261,7 @@ describe("an authority that is plugged in", () => {
   it.each([
     ["is no authority", "CA:FALSE", "digitalSignature", "is not the certificate of an authority"],
     ["may not sign", "CA:TRUE", "digitalSignature", "may not sign certificates"],
+    ["has a NUL in a name", "CA:TRUE\nsubjectAltName=DER:3003820100", "keyCertSign", "well-formed extensions"],
   ])("refuses a certificate that %s", (_, constraints, usage, message) => {
     const keys = pluggedIn("ec -pkeyopt ec_paramgen_curve:P-256", constraints, usage)
     expect(() => new CertificateAuthority(keys, NOW)).toThrow(message)

@@ -7,7 +7,7 @@ import { IdentityError } from "../errors.js"
 import { type BundleCertificate, readBundle, readCertificates } from "../trust/bundle.js"
 import { rootOf } from "../trust/chain.js"
 import { type SignatureAlgorithm, signingAlgorithm } from "../x509/algorithms.js"
-import { inspect } from "../x509/inspect.js"
+import { type Inspected, inspectCertificate } from "../x509/inspect.js"
 import type { AuthorityKeys } from "./authority-keys.js"
 
 export interface LoadedAuthority {
@@ -41,8 +41,7 @@ export function loadAuthority({ certificateChain, privateKey, root: rootPem }: A
   const above = chain.filter(({ fingerprint }) => fingerprint !== root.fingerprint)
   const path = [...above, root]
   for (const [depth, certificate] of path.entries()) requireAuthority(certificate, depth)
-  const inspected = inspect(signer.certificate.raw)
-  if (inspected === undefined) throw unusable("the signing certificate is not of X.509 version 3")
+  const inspected = inspect(signer)
   return {
     key,
     algorithm,
@@ -56,17 +55,27 @@ export function loadAuthority({ certificateChain, privateKey, root: rootPem }: A
   }
 }
 
-function requireAuthority({ certificate }: BundleCertificate, depth: number): void {
-  const inspected = inspect(certificate.raw)
-  // An empty subject, as workloads' certificates have it, is undefined at run time whatever the types say.
-  const subject: string | undefined = certificate.subject
-  const name = `\`${subject?.replaceAll("\n", ", ") ?? ""}\``
-  if (!inspected?.authority) throw unusable(`${name} is not the certificate of an authority (CA:TRUE)`)
+function requireAuthority(certificate: BundleCertificate, depth: number): void {
+  const inspected = inspect(certificate)
+  const name = nameOf(certificate)
+  if (!inspected.authority) throw unusable(`${name} is not the certificate of an authority (CA:TRUE)`)
   if (!inspected.signsCertificates) throw unusable(`${name} may not sign certificates (key usage)`)
   // RFC 5280 section 4.2.1.9: how many further authorities may stand below this one.
   if (inspected.pathLength !== undefined && inspected.pathLength < depth) {
     throw unusable(`${name} allows ${inspected.pathLength} authorities below it, the chain has ${depth}`)
   }
+}
+
+function inspect(certificate: BundleCertificate): Inspected {
+  const inspected = inspectCertificate(certificate.certificate.raw)
+  if (inspected !== undefined) return inspected
+  throw unusable(`${nameOf(certificate)} is not an X.509 version 3 certificate with well-formed extensions`)
+}
+
+function nameOf({ certificate }: BundleCertificate): string {
+  // An empty subject, as workloads' certificates have it, is undefined at run time whatever the types say.
+  const subject: string | undefined = certificate.subject
+  return `\`${subject?.replaceAll("\n", ", ") ?? ""}\``
 }
 
 function usable(read: ReturnType<typeof readCertificates>, what: string): readonly BundleCertificate[] {

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a holder of a certificate needs to know of it.
 
-import { parseSpiffeId } from "@merlon/policy"
 import { IdentityError } from "../errors.js"
 import type { CertifiedPod } from "../x509/extensions.js"
-import { inspect } from "../x509/inspect.js"
+import { inspectCertificate } from "../x509/inspect.js"
 import { canonicalSerial } from "../x509/serial.js"
 import { readCertificates } from "./bundle.js"
 
@@ -27,13 +26,12 @@ export function certificateFacts(pemChain: string): CertificateFacts {
   const [leaf] = read.certificates
   if (leaf === undefined) throw new IdentityError("bad-material", "the certificate chain holds no certificate")
   const { certificate, notAfter } = leaf
-  const { uris = [], pod } = inspect(certificate.raw) ?? {}
-  const [uri] = uris.length === 1 ? uris : []
+  const { identity, pod } = inspectCertificate(certificate.raw) ?? {}
   return {
     serial: canonicalSerial(certificate.serialNumber),
     notBefore: Date.parse(certificate.validFrom),
     notAfter,
-    spiffeId: uri === undefined ? undefined : parseSpiffeId(uri)?.uri,
+    spiffeId: identity?.uri,
     pod,
   }
 }

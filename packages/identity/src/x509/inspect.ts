@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What node:crypto does not tell of a certificate, read from its DER and not from a printed form: in the printed form
-// one name can be written so that it looks like two (CVE-2021-44532).
+// one name can be written so that it looks like two (CVE-2021-44532). The one reader for callers, servers and
+// authorities, so that no two of them see two names in one certificate. Strict, and a value for whatever bytes come.
 
+import { parseSpiffeId, type SpiffeId } from "@merlon/policy"
 import { type DerElement, readElements, readOnly, readWithin } from "../der/read.js"
 import { contextTag, TAG } from "../der/tags.js"
 import { objectIdentifier } from "../der/write.js"
@@ -11,7 +13,9 @@ export interface Inspected {
   /** Name, DER: what certificates that this one signs carry as their issuer. */
   readonly subject: Buffer
   readonly keyIdentifier: Buffer | undefined
-  readonly uris: readonly string[]
+  /** Where the certificate has exactly one URI, and that is an identity (X509-SVID section 2). */
+  readonly identity: SpiffeId | undefined
+  readonly names: SubjectAltNames
   readonly authority: boolean
   /** How many authorities may stand between this one and a leaf. */
   readonly pathLength: number | undefined
@@ -21,30 +25,36 @@ export interface Inspected {
   readonly pod: CertifiedPod | undefined
 }
 
+export interface SubjectAltNames {
+  readonly uris: readonly string[]
+  readonly dns: readonly string[]
+}
+
 /** Where each part stands in the signed part of a version 3 certificate (RFC 5280 section 4.1). */
 const SUBJECT = 5
 const EXTENSIONS = contextTag(3, true)
 /** RFC 5280 section 4.2.1.3, bit 5. */
 const KEY_CERT_SIGN = 0b0000_0100
 
-/** Undefined where the certificate is not one of version 3 in DER, or has an extension twice. */
-export function inspect(certificate: Uint8Array): Inspected | undefined {
+/** Undefined where the certificate is not one of version 3 in DER, has an extension twice or a name that does not print. */
+export function inspectCertificate(certificate: Uint8Array): Inspected | undefined {
   const signed = readWithin(readWithin(readOnly(certificate, TAG.sequence), TAG.sequence)?.[0], TAG.sequence)
   const subject = signed?.[SUBJECT]
   if (signed?.[0]?.tag !== contextTag(0, true) || subject?.tag !== TAG.sequence) return undefined
-  const extensions = extensionsOf(signed.find(({ tag }) => tag === EXTENSIONS))
+  const extensions = extensionsOf(signed.filter(({ tag }) => tag === EXTENSIONS))
   if (extensions === undefined) return undefined
-  const uris = urisIn(extensions.get(OID.subjectAltName))
+  const names = namesIn(extensions.get(OID.subjectAltName))
   const constraints = constraintsIn(extensions.get(OID.basicConstraints))
   const identifier = extensions.get(OID.subjectKeyIdentifier)
   const usage = extensions.get(OID.keyUsage)
   const named = extensions.get(OID.workloadPod)
   const pod = named && podIn(named)
-  if (uris === undefined || constraints === undefined || (named !== undefined && pod === undefined)) return undefined
+  if (names === undefined || constraints === undefined || (named !== undefined && pod === undefined)) return undefined
   return {
     subject: subject.raw,
     keyIdentifier: identifier && readOnly(identifier, TAG.octetString)?.value,
-    uris,
+    identity: identityIn(names),
+    names,
     ...constraints,
     signsCertificates: usage === undefined || ((readOnly(usage, TAG.bitString)?.value[1] ?? 0) & KEY_CERT_SIGN) !== 0,
     pod,
@@ -59,16 +69,17 @@ const KNOWN = new Map(
 )
 
 /** Contents of the extensions that are read here, by identifier. */
-function extensionsOf(explicit: DerElement | undefined): ReadonlyMap<string, Buffer> | undefined {
+function extensionsOf([explicit, ...others]: readonly DerElement[]): ReadonlyMap<string, Buffer> | undefined {
   const found = new Map<string, Buffer>()
   if (explicit === undefined) return found
+  if (others.length > 0) return undefined
   const list = readWithin(readOnly(explicit.value, TAG.sequence), TAG.sequence)
   if (list === undefined) return undefined
   for (const item of list) {
-    const parts = readWithin(item, TAG.sequence)
-    const value = parts?.at(-1)
-    if (parts?.[0] === undefined || value?.tag !== TAG.octetString) return undefined
-    const known = KNOWN.get(parts[0].raw.toString("hex"))
+    const [id, ...parts] = readWithin(item, TAG.sequence) ?? []
+    const [value, ...rest] = parts[0]?.tag === TAG.boolean ? parts.slice(1) : parts
+    if (id?.tag !== TAG.objectIdentifier || value?.tag !== TAG.octetString || rest.length > 0) return undefined
+    const known = KNOWN.get(id.raw.toString("hex"))
     if (known === undefined) continue
     // RFC 5280 section 4.2: no extension twice. Two readers might otherwise believe different ones.
     if (found.has(known)) return undefined
@@ -77,10 +88,26 @@ function extensionsOf(explicit: DerElement | undefined): ReadonlyMap<string, Buf
   return found
 }
 
-function urisIn(extension: Buffer | undefined): readonly string[] | undefined {
-  if (extension === undefined) return []
-  const names = readWithin(readOnly(extension, TAG.sequence), TAG.sequence)
-  return names?.filter(({ tag }) => tag === GENERAL_NAME.uri).map(({ value }) => value.toString("latin1"))
+function namesIn(extension: Buffer | undefined): SubjectAltNames | undefined {
+  const uris: string[] = []
+  const dns: string[] = []
+  if (extension === undefined) return { uris, dns }
+  const list = readWithin(readOnly(extension, TAG.sequence), TAG.sequence)
+  if (list === undefined) return undefined
+  for (const { tag, value } of list) {
+    const names = tag === GENERAL_NAME.uri ? uris : tag === GENERAL_NAME.dns ? dns : undefined
+    if (names === undefined) continue
+    const text = value.toString("latin1")
+    // IA5String, and of that what prints: a NUL, a line break or a letter beyond ASCII is an attempt at something.
+    if (!/^[\x20-\x7e]*$/.test(text)) return undefined
+    names.push(text)
+  }
+  return { uris, dns }
+}
+
+/** With two URIs it would be a matter of taste who the holder is. */
+function identityIn({ uris: [uri, ...others] }: SubjectAltNames): SpiffeId | undefined {
+  return uri === undefined || others.length > 0 ? undefined : parseSpiffeId(uri)
 }
 
 function podIn(extension: Buffer): CertifiedPod | undefined {
@@ -97,6 +124,8 @@ function constraintsIn(extension: Buffer | undefined) {
   const [flag, length] = parts
   const authority = flag?.tag === TAG.boolean && flag.value[0] === 0xff
   if (length === undefined) return { authority, pathLength: undefined }
-  if (length.tag !== TAG.integer || length.value.length !== 1) return undefined
-  return { authority, pathLength: length.value[0] }
+  const [pathLength = -1, ...more] = length.value
+  // With the top bit it would be below zero, which is no number of authorities and must not pass for a large one.
+  if (length.tag !== TAG.integer || pathLength < 0 || pathLength > 0x7f || more.length > 0) return undefined
+  return { authority, pathLength }
 }

@@ -15,7 +15,7 @@ export function newSerial(random: RandomBytes): Buffer {
   return serial
 }
 
-/** Upper-case hex without colons and leading zeros. */
+/** Upper-case hex without colons and leading zeros, which tools print in either case, with or without. */
 export function canonicalSerial(serial: string): string {
   return serial
     .replaceAll(":", "")

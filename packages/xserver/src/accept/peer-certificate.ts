@@ -4,8 +4,8 @@
 
 import type { X509Certificate } from "node:crypto"
 import type { TLSSocket } from "node:tls"
-import { parseSpiffeId, type SpiffeId } from "@merlon/policy"
-import { subjectAltNames } from "./subject-alt-names.js"
+import { inspectCertificate } from "@merlon/identity"
+import type { SpiffeId } from "@merlon/policy"
 
 export interface CertificateFacts {
   /** Undefined where it names none, or not exactly one. */
@@ -42,14 +42,12 @@ export function peerCertificate(socket: TLSSocket): CertificateFacts | undefined
 }
 
 export function readCertificate(certificate: X509Certificate): CertificateFacts {
-  const names = subjectAltNames(certificate.raw)
-  // X509-SVID section 2: exactly one URI. With two it would be a matter of taste who the peer is.
-  const [uri] = names?.uris.length === 1 ? names.uris : []
+  const inspected = inspectCertificate(certificate.raw)
   // An empty subject, as mesh certificates have it, is undefined at run time whatever the types say.
   const subject: string | undefined = certificate.subject
   return {
-    identity: uri === undefined ? undefined : parseSpiffeId(uri),
-    dns: names?.dns ?? [],
+    identity: inspected?.identity,
+    dns: inspected?.names.dns ?? [],
     subject: subject ?? "",
     serial: certificate.serialNumber.toUpperCase(),
     fingerprint: certificate.fingerprint256.replaceAll(":", "").toLowerCase(),

@@ -5,10 +5,9 @@
 
 import { createHash, createPrivateKey, hkdfSync, randomBytes, X509Certificate } from "node:crypto"
 import { createSecureContext } from "node:tls"
-import { parseSpiffeId } from "@merlon/policy"
+import { canonicalSerial, inspectCertificate } from "@merlon/identity"
 import type { Revocations, TlsMaterial } from "../config/configuration.js"
 import type { Connections } from "./connections.js"
-import { subjectAltNames } from "./subject-alt-names.js"
 import { isTrusted } from "./trusted-chain.js"
 
 export interface LoadedMaterial extends TlsMaterial {
@@ -112,8 +111,7 @@ function loadMaterial(material: TlsMaterial, revoked: RevocationSet, ticketKeys:
     if (error instanceof MaterialError) throw error
     throw new MaterialError(`the certificate or its key cannot be used: ${messageOf(error)}`)
   }
-  const uris = subjectAltNames(leaf.raw)?.uris ?? []
-  const identity = uris.length === 1 && uris[0] !== undefined ? parseSpiffeId(uris[0]) : undefined
+  const identity = inspectCertificate(leaf.raw)?.identity
   if (identity === undefined) throw new MaterialError("the certificate names no single SPIFFE identity")
   return { ...material, identity: identity.uri, ticketKeys, revoked, roots }
 }
@@ -146,11 +144,6 @@ function certificatesIn(pem: string, what: string): readonly X509Certificate[] {
 
 function revocationSet({ identities, serials }: Revocations): RevocationSet {
   return { identities: new Set(identities), serials: new Set(serials.map(canonicalSerial)) }
-}
-
-// Tools print serial numbers with colons, in either case, and with or without leading zeros.
-function canonicalSerial(serial: string): string {
-  return serial.replaceAll(":", "").toUpperCase().replace(/^0+/, "")
 }
 
 function messageOf(error: unknown): string {

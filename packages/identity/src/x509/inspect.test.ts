@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// Certificates as OpenSSL writes them, some with names that only an attacker would ask for, and some taken apart and put
+// together as no authority would.
+
+import { generateKeyPairSync, X509Certificate } from "node:crypto"
+import fc from "fast-check"
+import { describe, expect, it } from "vitest"
+import { type DerElement, readOnly, readWithin } from "../der/read.js"
+import { contextTag, TAG } from "../der/tags.js"
+import { boolean, element, objectIdentifier, octetString, sequence } from "../der/write.js"
+import { openssl } from "../testing/openssl.js"
+import { extension, GENERAL_NAME, OID } from "./extensions.js"
+import { inspectCertificate } from "./inspect.js"
+
+const ID = "spiffe://cluster.local/ns/shop/sa/frontend"
+const ADMIN = "spiffe://cluster.local/ns/admin/sa/root"
+const key = generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ type: "pkcs8", format: "pem" })
+
+/** Self-signed by OpenSSL, with these lines as its extensions. */
+function certificate(...extensions: readonly string[]): Buffer {
+  const config = ["[req]", "distinguished_name=dn", "prompt=no", "x509_extensions=v3", "[dn]", "CN=x", "[v3]"]
+  const files = { "key.pem": key, "req.cnf": [...config, ...extensions, ""].join("\n") }
+  return openssl(files, "req -x509 -key key.pem -config req.cnf -outform DER -out made.der").written("made.der")
+}
+
+/** The alternative names in these bytes, whatever they are: OpenSSL signs what it is told. */
+function withNames(value: Buffer): Buffer {
+  return certificate(`subjectAltName=DER:${value.toString("hex")}`)
+}
+
+const uri = (text: string) => element(GENERAL_NAME.uri, Buffer.from(text, "latin1"))
+const dns = (text: string) => element(GENERAL_NAME.dns, Buffer.from(text, "latin1"))
+const namesOf = (bytes: Buffer) => inspectCertificate(bytes)?.names
+
+const honest = certificate(`subjectAltName=critical,URI:${ID},DNS:a.example,DNS:b.example,IP:127.0.0.1`)
+
+describe("a certificate as an honest authority writes it", () => {
+  it("has the names that OpenSSL prints", () => {
+    const printed = new X509Certificate(honest).subjectAltName
+    expect(printed).toBe(`URI:${ID}, DNS:a.example, DNS:b.example, IP Address:127.0.0.1`)
+    expect(namesOf(honest)).toEqual({ uris: [ID], dns: ["a.example", "b.example"] })
+    expect(inspectCertificate(honest)?.identity?.uri).toBe(ID)
+  })
+
+  it("has no names where none were asked for", () => {
+    const plain = certificate("basicConstraints=CA:FALSE")
+    expect(inspectCertificate(plain)).toMatchObject({ names: { uris: [], dns: [] }, identity: undefined })
+  })
+
+  it("says whether it is an authority, for what, and over how many", () => {
+    const authority = certificate("basicConstraints=critical,CA:TRUE,pathlen:3", "keyUsage=critical,keyCertSign")
+    expect(inspectCertificate(authority)).toMatchObject({ authority: true, pathLength: 3, signsCertificates: true })
+    const leaf = certificate("basicConstraints=CA:FALSE", "keyUsage=digitalSignature")
+    expect(inspectCertificate(leaf)).toMatchObject({ authority: false, signsCertificates: false })
+  })
+})
+
+describe("names that are read as they stand and make no identity", () => {
+  it.each<[string, Buffer, ReturnType<typeof namesOf>]>([
+    ["two URIs", sequence(uri(ID), uri(ADMIN)), { uris: [ID, ADMIN], dns: [] }],
+    ["the same URI twice", sequence(uri(ID), uri(ID)), { uris: [ID, ID], dns: [] }],
+    ["a host name that prints like a URI", sequence(dns(`x, URI:${ID}`)), { uris: [], dns: [`x, URI:${ID}`] }],
+    [
+      "a URI that prints like two names",
+      sequence(uri(`${ID}, URI:${ADMIN}`)),
+      { uris: [`${ID}, URI:${ADMIN}`], dns: [] },
+    ],
+    ["an empty URI", sequence(uri("")), { uris: [""], dns: [] }],
+    ["no name at all", sequence(), { uris: [], dns: [] }],
+    [
+      "a URI under the tag of a structure",
+      sequence(element(contextTag(6, true), Buffer.from(ID))),
+      { uris: [], dns: [] },
+    ],
+  ])("%s", (_, value, names) => {
+    const read = inspectCertificate(withNames(value))
+    expect(read?.names).toEqual(names)
+    expect(read?.identity).toBeUndefined()
+  })
+})
+
+describe("names that make the certificate unreadable", () => {
+  const idBytes = Buffer.from(ID)
+  it.each<[string, Buffer]>([
+    ["a URI with a NUL behind it", sequence(uri(`${ID}\0.evil.example`))],
+    ["a host name with a NUL, beside a good URI", sequence(uri(ID), dns("a.example\0.evil"))],
+    ["a URI with a line break", sequence(uri(`${ID}\n`))],
+    ["a URI with a byte beyond ASCII", sequence(uri(`${ID}\xf6`))],
+    ["a URI with an UTF-8 letter", sequence(element(GENERAL_NAME.uri, Buffer.from(`${ID}ö`, "utf8")))],
+    ["a rest behind the list", Buffer.concat([sequence(uri(ID)), Buffer.from([5, 0])])],
+    ["a second list behind the first", Buffer.concat([sequence(uri(ID)), sequence(uri(ADMIN))])],
+    ["a set in place of the list", element(TAG.set, uri(ID))],
+    ["a list cut short", sequence(dns("a"), uri(ID)).subarray(0, 20)],
+    ["a length that is written too long", sequence(Buffer.from([0x86, 0x81, ID.length]), idBytes)],
+    ["a length with a leading zero", sequence(Buffer.from([0x86, 0x82, 0, ID.length]), idBytes)],
+    ["a length beyond the end", sequence(Buffer.from([0x86, ID.length + 1]), idBytes)],
+    ["a length that a signed number takes for -1", sequence(Buffer.from([0x86, 0x84, 255, 255, 255, 255]), idBytes)],
+    ["a length that is not said", sequence(Buffer.from([0x86, 0x80]), idBytes, Buffer.from([0, 0]))],
+    ["a tag of several octets", sequence(Buffer.from([0x9f, 0x06, ID.length]), idBytes)],
+    ["more names than anybody has", sequence(uri(ID), ...Array.from({ length: 256 }, () => dns("a")))],
+  ])("%s", (_, value) => {
+    expect(inspectCertificate(withNames(value))).toBeUndefined()
+  })
+})
+
+describe("a certificate put together as no authority would", () => {
+  const parts = readWithin(readOnly(honest, TAG.sequence), TAG.sequence) ?? []
+  const signed = readWithin(parts[0], TAG.sequence) ?? []
+  const explicit = contextTag(3, true)
+  const extensions = Buffer.concat(listOf(signed.find(({ tag }) => tag === explicit)).map(({ raw }) => raw))
+  const own = signed.filter(({ tag }) => tag !== explicit).map(({ raw }) => raw)
+  const rebuilt = (...signedPart: readonly Uint8Array[]) =>
+    sequence(sequence(...signedPart), ...parts.slice(1).map(({ raw }) => raw))
+  const extended = (...more: readonly Uint8Array[]) => rebuilt(...own, element(explicit, sequence(extensions, ...more)))
+  const names = extension(OID.subjectAltName, false, sequence(uri(ADMIN)))
+  const unknown = objectIdentifier("1.2.3.4")
+  const value = octetString(Buffer.alloc(1))
+
+  it("is read as before where nothing was changed", () => {
+    expect(extended()).toEqual(honest)
+    expect(namesOf(extended(extension("1.2.3.4", true, Buffer.alloc(1))))).toEqual(namesOf(honest))
+  })
+
+  it.each<[string, Buffer]>([
+    ["names in two extensions", extended(names)],
+    [
+      "constraints in two extensions",
+      extended(...[1, 2].map(() => extension(OID.basicConstraints, true, sequence(boolean(true))))),
+    ],
+    ["two lists of extensions", rebuilt(...own, ...[1, 2].map(() => element(explicit, sequence(extensions))))],
+    [
+      "two lists of extensions under one tag",
+      rebuilt(...own, element(explicit, sequence(extensions), sequence(extensions))),
+    ],
+    ["a rest behind an extension's value", extended(sequence(unknown, value, value))],
+    ["something else before an extension's value", extended(sequence(unknown, unknown, value))],
+    ["an extension without identifier", extended(sequence(value))],
+    ["an extension whose identifier is something else", extended(sequence(value, value))],
+    ["an extension without value", extended(sequence(unknown))],
+    ["an extension that is none", extended(unknown)],
+    ["no version", rebuilt(...own.slice(1), element(explicit, sequence(extensions)))],
+    [
+      "a path length below zero",
+      extended(extension(OID.basicConstraints, true, sequence(boolean(true), Buffer.from([2, 1, 0xff])))),
+    ],
+    ["something behind it", Buffer.concat([honest, Buffer.from([0])])],
+    ["another one behind it", Buffer.concat([honest, honest])],
+    ["half of it", honest.subarray(0, honest.length / 2)],
+    ["nothing of it", Buffer.alloc(0)],
+  ])("%s", (_, bytes) => {
+    expect(inspectCertificate(bytes)).toBeUndefined()
+  })
+})
+
+it("never throws and never finds a name that is not there", () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 200 }), bytes => {
+      expect(inspectCertificate(bytes)?.names.uris ?? []).not.toContain(ID)
+    }),
+  )
+  fc.assert(
+    fc.property(fc.nat(honest.length - 1), fc.integer({ min: 1, max: 255 }), (at, flip) => {
+      const mutated = Buffer.from(honest)
+      mutated[at] = (mutated[at] ?? 0) ^ flip
+      const { uris, dns: hosts } = namesOf(mutated) ?? { uris: [], dns: [] }
+      for (const name of [...uris, ...hosts]) expect(mutated.includes(name, "latin1")).toBe(true)
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+function listOf(extensions: DerElement | undefined): readonly DerElement[] {
+  return readWithin(extensions && readOnly(extensions.value, TAG.sequence), TAG.sequence) ?? []
+}
