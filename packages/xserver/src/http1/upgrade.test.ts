@@ -108,6 +108,25 @@ it("ends a tunnel through which nothing goes", async () => {
   await eventually(() => rig.upstream.connections === 0)
 })
 
+it("ends a tunnel whose client does not read long before one through which nothing goes", async () => {
+  const flood = (socket: Socket): void => {
+    while (socket.write(Buffer.alloc(65_536)));
+  }
+  await start({
+    raw: switching(socket => {
+      socket.on("drain", () => flood(socket))
+      flood(socket)
+    }),
+    limits: { bodyIdleTimeoutMs: 200, tunnelIdleTimeoutMs: 3_600_000 },
+  })
+  const client = await rig.client()
+  client.send(UPGRADE)
+  await client.until(({ received }) => received.includes("101"))
+  client.socket.pause()
+  await eventually(() => rig.connections.size === 0 && rig.upstream.connections === 0)
+  expect(rig.meters.limits).toEqual(["bodyIdleTimeoutMs"])
+})
+
 it("ends a tunnel that the mode no longer takes, and leaves it alone where the process goes", async () => {
   await start({ raw: switching(socket => socket.on("data", data => socket.write(data))) })
   const client = await rig.client()

@@ -136,6 +136,19 @@ it("carries a conversation", async () => {
   expect(await end).toMatchObject({ code: status.OK })
 })
 
+it("ends a call on which nothing moves, and lets others go on over the same connection", async () => {
+  const { client, rig } = await start({ limits: { streamIdleTimeoutMs: 2_000 } })
+  const call = client.makeBidiStreamRequest("/test.Echo/Chat", bytes.serialize, bytes.deserialize)
+  call.on("error", () => undefined)
+  call.write("one")
+  await new Promise(resolve => call.once("data", resolve))
+  const end = new Promise(resolve => call.once("status", resolve))
+  expect(await end).toMatchObject({ code: status.CANCELLED })
+  expect(rig.meters.limits).toEqual(["streamIdleTimeoutMs"])
+  expect((await unary(client, "/test.Echo/Say", "x")).value).toBe("you said x")
+  expect(rig.meters.opened).toBe(1)
+})
+
 it("carries the end of a deadline to the application", async () => {
   const { client, cancelled } = await start()
   const { error } = await unary(client, "/test.Echo/Never", "x", new Date(Date.now() + 100))
