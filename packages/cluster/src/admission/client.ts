@@ -5,6 +5,7 @@
 
 import { rootCertificates } from "node:tls"
 import { Agent, request } from "undici"
+import { TLS_FLOOR } from "../tls-floor.js"
 import { asArray, asObject, asString, isObject, type Json, type JsonObject } from "../value.js"
 import { JsonSyntaxError, parseJson, stringify } from "../wire/json.js"
 
@@ -32,7 +33,7 @@ function agentFor(caBundle: string, serverName: string | undefined): Agent {
     }
     const ca = caBundle === "" ? [...rootCertificates] : Buffer.from(caBundle, "base64").toString()
     agent = new Agent({
-      connect: { ca, ...(serverName === undefined ? {} : { servername: serverName }), timeout: 10_000 },
+      connect: { ...TLS_FLOOR, ca, ...(serverName === undefined ? {} : { servername: serverName }), timeout: 10_000 },
       keepAliveTimeout: 10_000,
     })
     agents.set(key, agent)

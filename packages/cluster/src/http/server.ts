@@ -13,6 +13,7 @@ import type { Papers } from "../auth/pki.js"
 import { type Attributes, notAllowed, type Rbac } from "../auth/rbac.js"
 import type { Tokens } from "../auth/tokens.js"
 import { ApiError, internalError, methodNotAllowed, methodNotSupported } from "../meta/status.js"
+import { TLS_FLOOR } from "../tls-floor.js"
 import { stringify } from "../wire/json.js"
 import { readBody } from "./body.js"
 import { Exchange } from "./exchange.js"
@@ -24,7 +25,6 @@ import { handleResource, type ResourceServices } from "./resource-handler.js"
 import { type Share, shareOf } from "./share.js"
 
 const TCP_KEEPALIVE_MS = 30_000
-const FORWARD_SECRET = "TLSv1.3:ECDHE+AESGCM:ECDHE+CHACHA20"
 /** Until it is known who asks. */
 const nobody: Share = { owner: anonymous.name, system: false }
 
@@ -58,9 +58,7 @@ export class ApiServer {
         requestCert: true,
         // Nobody is refused at the handshake: without a certificate a token may speak, or the caller is anonymous.
         rejectUnauthorized: false,
-        minVersion: "TLSv1.2",
-        // RFC 9325 section 4.1: with static RSA, whoever gets the key later reads what was recorded before.
-        ciphers: FORWARD_SECRET,
+        ...TLS_FLOOR,
         maxHeaderSize: limits.maxHeaderSize,
         // A socket that never begins to speak TLS is no better than one that never sends its request.
         handshakeTimeout: limits.headersTimeout,

@@ -2,7 +2,9 @@
 // A gRPC channel to the control plane with the trust bundle and the proof of this moment. Channels are not kept: each
 // stream and each call makes its own, so that a rotated root or certificate counts from the next one on.
 
+import { createSecureContext } from "node:tls"
 import { ChannelCredentials, Client, Metadata, type MethodDefinition, type ServiceError, status } from "@grpc/grpc-js"
+import { TLS_FLOOR } from "@merlon/identity"
 import { type Log, messageOf } from "../log.js"
 import { MeshCallError } from "./call-error.js"
 import type { ClientLimits, Proof } from "./options.js"
@@ -48,16 +50,19 @@ function credentials({ trustBundle, log }: ChannelOptions, { token, certificate 
   const bundle = trustBundle()
   // Fails closed: without roots of the mesh, gRPC would trust the public ones.
   if (bundle.trim() === "") throw new Error("there is no trust bundle to know the control plane by")
-  const roots = Buffer.from(bundle)
-  if (certificate === undefined) return ChannelCredentials.createSsl(roots)
+  if (certificate === undefined) return secured(bundle)
   const { chain, privateKey } = certificate
   try {
-    return ChannelCredentials.createSsl(roots, Buffer.from(privateKey), Buffer.from(chain))
+    return secured(bundle, { key: privateKey, cert: chain })
   } catch (error) {
     if (token === undefined) throw error
     log.warn({ error: messageOf(error) }, "the certificate cannot be used; going by the token alone")
-    return ChannelCredentials.createSsl(roots)
+    return secured(bundle)
   }
+}
+
+function secured(ca: string, own: { readonly key?: string; readonly cert?: string } = {}): ChannelCredentials {
+  return ChannelCredentials.createFromSecureContext(createSecureContext({ ...TLS_FLOOR, ...own, ca }))
 }
 
 export async function callOnce<Request, Response>(

@@ -3,6 +3,7 @@
 // The way to an etcd cluster: one channel per endpoint, the next one tried when one fails, TLS and log-in by name or
 // client certificate. Every call ends by a deadline. Nothing is sent twice here but by whoever says it may be.
 
+import { createSecureContext } from "node:tls"
 import {
   type ChannelCredentials,
   type ChannelOptions,
@@ -12,6 +13,7 @@ import {
   Metadata,
 } from "@grpc/grpc-js"
 import { ClusterError } from "../../errors.js"
+import { TLS_FLOOR } from "../../tls-floor.js"
 import { isPassing, isServiceError, isStaleToken } from "./failure.js"
 import { decodeText, decodeWatch, encodeAuthenticate, type WatchResponse } from "./messages.js"
 
@@ -60,7 +62,7 @@ export class Connection {
     this.#user = options.user
     this.#clients = options.endpoints.map(endpoint => {
       const { address, secure } = parseEndpoint(endpoint)
-      return new Client(address, secure ? tls(options.tls) : credentials.createInsecure(), channelOptions)
+      return new Client(address, secure ? etcdCredentials(options.tls) : credentials.createInsecure(), channelOptions)
     })
   }
 
@@ -202,6 +204,12 @@ export function parseEndpoint(endpoint: string): { address: string; secure: bool
   return { address, secure: match?.[1] === "https" }
 }
 
-function tls(files: EtcdOptions["tls"]): ChannelCredentials {
-  return credentials.createSsl(files?.ca ?? null, files?.key ?? null, files?.certificate ?? null)
+export function etcdCredentials({ ca, key, certificate }: NonNullable<EtcdOptions["tls"]> = {}): ChannelCredentials {
+  const context = createSecureContext({
+    ...TLS_FLOOR,
+    ...(ca === undefined ? {} : { ca }),
+    ...(key === undefined ? {} : { key }),
+    ...(certificate === undefined ? {} : { cert: certificate }),
+  })
+  return credentials.createFromSecureContext(context)
 }
