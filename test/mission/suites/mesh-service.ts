@@ -67,7 +67,7 @@ export function meshService(mission: () => Mission): void {
     })
 
     it("a wrong expectation exits 1, and says what the weights are", async () => {
-      const { code, out, err } = await mission().xclient("--expect", "v1=90,v2=10", "--wait-timeout", "1s", "20")
+      const { code, out, err } = await mission().xclient("--expect", "v1=90,v2=10", "--wait-timeout", "8s", "20")
       expect({ code, out }).toEqual({ code: 1, out: "" })
       expect(err).toBe("xclient: route weights map[v1:50 v2:50] did not match expected map[v1:90 v2:10]\n")
     })
