@@ -24,7 +24,7 @@ export {
   type ServiceModes,
 } from "./host-routes.js"
 export { MalformedJson } from "./json-shape.js"
-export type { Log } from "./log.js"
+export { type Log, messageOf } from "./log.js"
 export { type ApplicationProbe, type Bootstrap, readBootstrap } from "./member/bootstrap.js"
 export { Enrolment, type EnrolmentOptions } from "./member/enrolment.js"
 export { readPrivateFile, writePrivateFile } from "./member/private-file.js"

@@ -5,7 +5,7 @@
 
 import { connect } from "node:net"
 import type { MeshNames } from "@merlon/policy"
-import { messageOf } from "../authority/log.js"
+import { messageOf } from "@merlon/xds"
 import { apply } from "../install/apply.js"
 import type { KubernetesClient } from "../kubernetes/client.js"
 import type { Reflected } from "../kubernetes/reflector.js"

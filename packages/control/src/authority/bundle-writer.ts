@@ -2,12 +2,12 @@
 // Keeps the trust bundle in a ConfigMap of every namespace, where pods mount it. One replica writes; a burst of changes
 // is one pass over the namespaces that differ; what people edit is put right again.
 
+import { type Log, messageOf } from "@merlon/xds"
 import { ApiError, type KubernetesClient } from "../kubernetes/client.js"
 import type { Reflected } from "../kubernetes/reflector.js"
 import { CONFIG_MAPS, type KubernetesObject } from "../kubernetes/resource-type.js"
 import type { Clock } from "../observe/clock.js"
 import { type AuthorityNames, BUNDLE_KEY } from "./authority-names.js"
-import { type Log, messageOf } from "./log.js"
 import { readConfigMapData } from "./secret-data.js"
 
 export interface BundleWriterOptions {

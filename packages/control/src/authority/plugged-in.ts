@@ -5,12 +5,12 @@
 import { readFile } from "node:fs/promises"
 import { join } from "node:path"
 import type { CertificateAuthority } from "@merlon/identity"
+import { type Log, messageOf } from "@merlon/xds"
 import type { Reflected } from "../kubernetes/reflector.js"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import type { Clock } from "../observe/clock.js"
 import { AuthorityError, type KeySource, type SigningKeys } from "./key-source.js"
 import { Listeners } from "./listeners.js"
-import { type Log, messageOf } from "./log.js"
 import { PLUGGED_IN_FILES, readPluggedIn, replacementFault } from "./plugged-in-files.js"
 import { readSecretData } from "./secret-data.js"
 

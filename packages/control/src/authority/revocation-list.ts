@@ -3,11 +3,11 @@
 // them; a ConfigMap that is gone revokes nobody.
 
 import { parseRevocations, type RevocationFault, type RevocationLists } from "@merlon/identity"
+import type { Log } from "@merlon/xds"
 import type { Reflected } from "../kubernetes/reflector.js"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import type { AuthorityNames } from "./authority-names.js"
 import { Listeners } from "./listeners.js"
-import type { Log } from "./log.js"
 import { revocationData } from "./revocation-data.js"
 
 const NONE: RevocationLists = { identities: [], serials: [], faults: [] }

@@ -154,14 +154,14 @@ describe("a rotation of the root", () => {
   it("keeps the old root for as long as the longest certificate lives", async () => {
     const scene = await mesh()
     const caller = { trustDomain: "cluster.local", namespace: "foo", serviceAccount: "a", proof: "token" } as const
-    const signed = await scene.authority.sign(caller, makeSigningRequest().request, 30 * 3600)
+    const signed = await scene.authority.sign(caller, makeSigningRequest().request, 24 * 3600)
     expect(signed.ok).toBe(true)
     scene.stage.annotate({ [rotate]: "1" })
     await scene.stage.clock.advance(SETTLE_MS)
     everyone(scene.stage, scene.authority)
     await scene.stage.clock.advance(SETTLE_MS)
     everyone(scene.stage, scene.authority)
-    await scene.stage.clock.advance(30 * HOUR)
+    await scene.stage.clock.advance(24 * HOUR)
     expect(phaseOf(scene.authority)).toBe("sign")
     await scene.stage.clock.advance(HOUR)
     expect(phaseOf(scene.authority)).toBe("retire")

@@ -3,11 +3,11 @@
 // Secret changes, or a minute has passed. The rules are identity's; here is what they are told.
 
 import { advance, type RotationFacts, rootFingerprint } from "@merlon/identity"
+import { type Log, messageOf } from "@merlon/xds"
 import type { ProxyLedger } from "../distribution/ledger.js"
 import type { Clock } from "../observe/clock.js"
 import type { AcknowledgedTrust } from "./acknowledged-trust.js"
 import type { AuthorityNames } from "./authority-names.js"
-import { type Log, messageOf } from "./log.js"
 import { makeRoot, type RootSettings } from "./root-secret.js"
 import type { SelfSigned } from "./self-signed.js"
 import type { StoredRoot } from "./stored-root.js"

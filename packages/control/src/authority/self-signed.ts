@@ -11,11 +11,11 @@ import {
   readBundle,
   servingKeys,
 } from "@merlon/identity"
+import { type Log, messageOf } from "@merlon/xds"
 import type { Reflected } from "../kubernetes/reflector.js"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { AuthorityError, type KeySource, type SigningKeys } from "./key-source.js"
 import { Listeners } from "./listeners.js"
-import { type Log, messageOf } from "./log.js"
 import {
   createRootSecret,
   EndedRootError,

@@ -5,10 +5,10 @@
 import { generateKeyPairSync } from "node:crypto"
 import { BACKDATE_MS, renewAt } from "@merlon/identity"
 import { parseIp } from "@merlon/policy"
+import { type Log, messageOf } from "@merlon/xds"
 import type { Clock } from "../observe/clock.js"
 import type { KeySource } from "./key-source.js"
 import { Listeners } from "./listeners.js"
-import { type Log, messageOf } from "./log.js"
 
 export interface ServingMaterial {
   /** PEM, leaf first, without the root. */

@@ -12,10 +12,9 @@ import {
   type TtlLimits,
 } from "@merlon/identity"
 import { parseSpiffeId } from "@merlon/policy"
-import type { Caller, Refusal } from "@merlon/xds"
+import { type Caller, messageOf, type Refusal } from "@merlon/xds"
 import type { SigningOutcome } from "./expiry.js"
 import type { KeySource } from "./key-source.js"
-import { messageOf } from "./log.js"
 import type { RevocationList } from "./revocation-list.js"
 
 export interface SignedWorkload extends SignedCertificate {

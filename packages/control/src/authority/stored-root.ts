@@ -3,7 +3,7 @@
 // not read as a whole is refused as a whole.
 
 import { type AuthorityKeys, bundleOf, CertificateAuthority, type RotationState } from "@merlon/identity"
-import { messageOf } from "./log.js"
+import { messageOf } from "@merlon/xds"
 
 export interface StoredRoot {
   readonly state: RotationState

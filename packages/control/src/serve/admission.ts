@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The webhooks: served by every replica, registered in the cluster by the one that leads, and kept registered.
 
+import { messageOf } from "@merlon/xds"
 import type { Everything } from "../admission/assessment.js"
 import { CaptureKeeper } from "../admission/capture-keeper.js"
 import { isComparable } from "../admission/comparison.js"
 import { admissionHandlers, type HandlerOptions } from "../admission/handlers.js"
 import { WebhookServer } from "../admission/webhook-server.js"
 import type { Authority } from "../authority/authority.js"
-import { messageOf } from "../authority/log.js"
 import { installWebhooks } from "../install/install.js"
 import type { WebhookAddress } from "../install/webhook-manifests.js"
 import { proofWorkloads } from "../invariants/proof-workloads.js"

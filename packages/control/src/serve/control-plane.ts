@@ -3,9 +3,8 @@
 // started here and ends here.
 
 import { DEFAULT_TTL_LIMITS } from "@merlon/identity"
-import { MeshServer } from "@merlon/xds"
+import { MeshServer, messageOf } from "@merlon/xds"
 import { Authority } from "../authority/authority.js"
-import { messageOf } from "../authority/log.js"
 import { Distribution } from "../distribution/distribution.js"
 import { installDefinitions } from "../install/install.js"
 import { InvariantStatus } from "../invariants/invariant-status.js"
