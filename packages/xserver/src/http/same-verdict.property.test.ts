@@ -116,7 +116,9 @@ it("comes to the same", async () => {
     host: fc.constantFrom("a.example", "b.example:80", "A.example"),
     headers: fc
       .array(fc.tuple(name, value), { maxLength: 3 })
-      .map(list => list.filter(([key, text]) => (key === "te") === (text === "trailers"))),
+      .map(list => list.filter(([key, text]) => (key === "te") === (text === "trailers")))
+      // Node's client sends no second `te`.
+      .filter(list => list.filter(([key]) => key === "te").length < 2),
     body: fc.option(fc.constantFrom("", "content"), { nil: undefined }),
   })
   await fc.assert(

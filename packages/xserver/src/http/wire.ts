@@ -4,7 +4,7 @@
 // made; accepted sockets and the TLS around them are made for us, so they are asked afterwards. Where that is not
 // possible, plain `data` events serve.
 
-import { Socket } from "node:net"
+import { type Server, Socket } from "node:net"
 import { READ_BUFFER } from "./read-buffer.js"
 
 export interface WireUser {
@@ -24,6 +24,12 @@ export interface Wire {
 }
 
 const ONREAD = onreadFields()
+
+/** Whether this Node lets what a listening server accepts be read into the shared buffer. */
+export function canShareReads(server: Server): boolean {
+  // A listening handle is of the class of those it accepts.
+  return ONREAD !== undefined && isHandle(Reflect.get(server, "_handle"))
+}
 
 /** Nothing is told before the caller has the wire: reading starts with `resume`. */
 export function openWire(socket: Socket, user: WireUser): Wire {

@@ -11,6 +11,7 @@ import { AggregatorRegistry } from "prom-client"
 import { adminServer, type LogLevel } from "../admin/admin-server.js"
 import { healthServer } from "../admin/health-server.js"
 import type { Configuration } from "../config/configuration.js"
+import { canShareReads } from "../http/wire.js"
 import { ApplicationWatch } from "./application-watch.js"
 import type { DataPath } from "./data-path.js"
 import type { ConfigurationSource } from "./source.js"
@@ -58,6 +59,13 @@ export class Xserver {
   async start(): Promise<void> {
     try {
       await this.#serveOperations()
+      if (!this.#servers.every(canShareReads)) {
+        const { version } = process
+        this.#options.logger.warn(
+          { version },
+          "this Node offers no shared read buffer; reading by events, which costs more",
+        )
+      }
       this.#application?.start()
       await this.#options.source.start({
         enforce: configuration => this.#enforce(configuration),

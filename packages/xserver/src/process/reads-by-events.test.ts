@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Node that keeps to itself where a socket's `onread` is: xserver says so once, and serves all the same.
+
+import { once } from "node:events"
+import { createServer } from "node:http"
+import { connect } from "node:http2"
+import { type AddressInfo, Socket } from "node:net"
+import { meshConfig } from "@merlon/policy"
+import { pino } from "pino"
+import { afterEach, expect, it, vi } from "vitest"
+import { DEFAULT_LIMITS } from "../limits.js"
+import type { ConfigurationSource } from "./source.js"
+
+const SAID = "this Node offers no shared read buffer; reading by events, which costs more"
+const BODY = "x".repeat(300_000)
+const cleanups: (() => unknown)[] = []
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+  vi.restoreAllMocks()
+  vi.resetModules()
+})
+
+function hideOnread(): void {
+  const own = Object.getOwnPropertySymbols
+  vi.spyOn(Object, "getOwnPropertySymbols").mockImplementation(value => (value instanceof Socket ? [] : own(value)))
+}
+
+/** All that is loaded here looks at this Node anew. */
+async function start() {
+  const [{ Xserver }, { LocalDataPath }, wire] = await Promise.all([
+    import("./xserver.js"),
+    import("./local-data-path.js"),
+    import("../http/wire.js"),
+  ])
+  const application = createServer((request, reply) => void request.pipe(reply)).listen(0, "127.0.0.1")
+  await once(application, "listening")
+  const upstream = { host: "127.0.0.1", port: (application.address() as AddressInfo).port } // it listens on TCP
+  const source: ConfigurationSource = {
+    start: sink =>
+      sink.enforce({
+        revision: 1,
+        mesh: meshConfig(),
+        workload: { namespace: "foo", name: "httpbin-1", serviceAccount: "default", labels: {} },
+        ports: [
+          {
+            port: 8080,
+            listen: { host: "127.0.0.1", port: 0 },
+            upstream,
+            protocol: "http",
+            upstreamProtocol: "http/1.1",
+            serviceNames: [],
+          },
+        ],
+        policies: [],
+        keySets: {},
+        tls: undefined,
+        revocations: { identities: [], serials: [] },
+        probes: {},
+      }),
+    reload: () => undefined,
+    unknownKeys: () => undefined,
+    applicationReady: () => undefined,
+    close: () => undefined,
+  }
+  const lines: string[] = []
+  const openWire = vi.spyOn(wire, "openWire")
+  const path = new LocalDataPath({ mesh: "merlon", limits: DEFAULT_LIMITS, accessLog: "off" })
+  const xserver = new Xserver({
+    source,
+    admin: { host: "127.0.0.1", port: 0 },
+    health: { host: "127.0.0.1", port: 0 },
+    logger: pino({ base: null }, { write: line => lines.push(String(JSON.parse(line).msg)) }),
+    makeDataPath: () => path,
+  })
+  cleanups.push(() => application.close())
+  cleanups.push(() => xserver.stop())
+  await xserver.start()
+  return { lines, openWire, origin: `http://127.0.0.1:${path.addresses()[0]?.port}` }
+}
+
+async function overHttp1(origin: string): Promise<string> {
+  const answer = await fetch(origin, { method: "POST", body: BODY, headers: { connection: "close" } })
+  return answer.text()
+}
+
+async function overHttp2(origin: string): Promise<string> {
+  const session = connect(origin)
+  const stream = session.request({ ":method": "POST" })
+  stream.end(BODY)
+  let answer = ""
+  for await (const chunk of stream) answer += String(chunk)
+  session.destroy()
+  return answer
+}
+
+it.each([
+  ["says nothing and shares its buffer where Node offers it", () => undefined, true],
+  ["says once at its start that it reads by events, and serves both versions", hideOnread, false],
+])("%s", async (_, prepare, shared) => {
+  vi.resetModules()
+  prepare()
+  const { lines, origin, openWire } = await start()
+  expect(lines.filter(line => line === SAID)).toHaveLength(shared ? 0 : 1)
+  expect(await overHttp1(origin)).toBe(BODY)
+  expect(await overHttp2(origin)).toBe(BODY)
+  expect(openWire.mock.results.map(({ value }) => value.shared)).toEqual([shared, shared])
+})
