@@ -6,11 +6,13 @@ import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { chartFiles } from "@merlon/control"
 import { generatedFiles, meshNames } from "@merlon/policy"
+import { FAULTS_PAGE, faultsPage } from "./faults-page.js"
 
 const root = fileURLToPath(new URL("..", import.meta.url))
 
 const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"))
-for (const [path, text] of [...generatedFiles(meshNames()), ...chartFiles(version)]) {
+const files = [...generatedFiles(meshNames()), ...chartFiles(version), [FAULTS_PAGE, faultsPage()] as const]
+for (const [path, text] of files) {
   const file = join(root, path)
   mkdirSync(dirname(file), { recursive: true })
   writeFileSync(file, text)

@@ -9,8 +9,8 @@ import { join } from "node:path"
 import { expect, it } from "vitest"
 import { CLUSTER_FAULTS } from "./errors.js"
 
-it.each(Object.entries(CLUSTER_FAULTS))("%s says what happened and what to do", (_, { happened, remedy }) => {
-  for (const text of [happened, remedy]) {
+it.each(Object.entries(CLUSTER_FAULTS))("%s says what happened and what to do", (_, { means, next }) => {
+  for (const text of [means, next]) {
     expect(text).toMatch(/^[a-z`]/)
     expect(text).not.toMatch(/\.$/)
   }

@@ -10,6 +10,7 @@ export {
 } from "./admission/capture-rules.js"
 export { type InjectedTemplate, injectTemplate } from "./admission/inject-template.js"
 export type { InjectionOptions } from "./admission/injection-options.js"
+export { CONTROL_FAULTS } from "./errors.js"
 export { chartFiles } from "./install/chart.js"
 export { componentNames } from "./install/component-names.js"
 export { installManifests } from "./install/control-plane-manifests.js"

@@ -18,7 +18,7 @@ export {
   type RotationState,
   servingKeys,
 } from "./authority/rotation.js"
-export { IdentityError, type IdentityErrorCode } from "./errors.js"
+export { IDENTITY_FAULTS, IdentityError, type IdentityErrorCode } from "./errors.js"
 export { type MadeRequest, makeSigningRequest } from "./request/make.js"
 export { MAX_SIGNING_REQUEST_BYTES, readSigningRequest, type SigningRequestResult } from "./request/read.js"
 export { TLS_FLOOR } from "./tls-floor.js"

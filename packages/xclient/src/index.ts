@@ -6,6 +6,7 @@ export { parseExpectation, type Shares } from "./check/expectation.js"
 export type { DestinationView, RouteView, ServiceView } from "./check/route-view.js"
 export { runXclient, type XclientOptions } from "./check/run-xclient.js"
 export { type Target, type TargetWords, targetOf } from "./check/target.js"
+export { XCLIENT_FAULTS } from "./errors.js"
 export { MeshMember, type MeshMemberOptions } from "./member/mesh-member.js"
 export {
   DEFAULT_PROXY_LIMITS,

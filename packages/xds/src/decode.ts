@@ -78,7 +78,7 @@ const trust = openObject<TrustSpec>({
 
 const document: Read<unknown> = (value, path) => {
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value
-  throw new MalformedJson(`${path || "the document"}: must be a mapping`)
+  throw new MalformedJson("malformed-resource", `${path || "the document"}: must be a mapping`)
 }
 
 /** Throws a `MalformedJson` that names the field. */
@@ -95,7 +95,10 @@ export function decodeProxyResource(bytes: Uint8Array): ProxyResource {
       return { kind: "trust", trust: inside("trust", content.value, trust) }
     case undefined:
       // Fails closed: what a newer control plane might mean by another kind cannot be enforced, so it is not acknowledged.
-      throw new MalformedJson("the resource is of a kind that this version does not know; upgrade the proxy")
+      throw new MalformedJson(
+        "unknown-resource",
+        "the resource is of a kind that this version does not know; upgrade the proxy",
+      )
   }
 }
 
@@ -103,7 +106,7 @@ function contentOf(bytes: Uint8Array): ProxyResourceMessage["content"] {
   try {
     return fromBinary(ProxyResourceSchema, bytes).content
   } catch {
-    throw new MalformedJson("the resource is no ProxyResource message")
+    throw new MalformedJson("malformed-resource", "the resource is no ProxyResource message")
   }
 }
 
@@ -111,7 +114,7 @@ function inside<T>(kind: string, json: string, read: Read<T>): T {
   try {
     return parseJson(json, read)
   } catch (error) {
-    if (error instanceof MalformedJson) throw new MalformedJson(`${kind}: ${error.message}`)
+    if (error instanceof MalformedJson) throw new MalformedJson(error.code, `${kind}: ${error.message}`)
     throw error
   }
 }

@@ -118,11 +118,13 @@ export function encodeHostRoutes(spec: HostRoutesSpec): Uint8Array {
 export function decodeHostRoutes(bytes: Uint8Array): HostRoutesSpec {
   const spec = parseJson(textOf(bytes), hostRoutes)
   const names = new Set(spec.clusters.map(({ name }) => name))
-  if (names.size < spec.clusters.length) throw new MalformedJson("clusters: one name stands for two")
+  if (names.size < spec.clusters.length)
+    throw new MalformedJson("malformed-resource", "clusters: one name stands for two")
   for (const { destinations } of spec.table.routes) {
     for (const { cluster: name } of destinations) {
       // A route into the dark would only be found by the request that takes it.
-      if (!names.has(name)) throw new MalformedJson(`table.routes: \`${name}\` is not among the clusters`)
+      if (!names.has(name))
+        throw new MalformedJson("malformed-resource", `table.routes: \`${name}\` is not among the clusters`)
     }
   }
   return spec
@@ -132,6 +134,6 @@ function textOf(bytes: Uint8Array): string {
   try {
     return fromBinary(HostRoutesSchema, bytes).routes
   } catch {
-    throw new MalformedJson("is no HostRoutes message")
+    throw new MalformedJson("malformed-resource", "is no HostRoutes message")
   }
 }

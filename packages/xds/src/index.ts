@@ -15,6 +15,7 @@ export {
 } from "./client/options.js"
 export { decodeProxyResource } from "./decode.js"
 export { encodeProxyResource } from "./encode.js"
+export { type FaultCode, XDS_FAULTS } from "./errors.js"
 export {
   decodeHostRoutes,
   encodeHostRoutes,
@@ -75,4 +76,3 @@ export type {
   Subscriber,
   VersionedResource,
 } from "./server/source.js"
-export type { FaultCode } from "./server/stream-fault.js"

@@ -2,8 +2,17 @@
 // Reads a tree of JSON from the network into typed values. Strict: what has another form, is longer than it may be or has
 // a field nobody knows is refused as a whole, since a field we ignore might have narrowed what we would do.
 
+import type { ResourceCode } from "./errors.js"
+
 export class MalformedJson extends Error {
   override readonly name = "MalformedJson"
+
+  constructor(
+    readonly code: ResourceCode,
+    message: string,
+  ) {
+    super(message)
+  }
 }
 
 export type Read<T> = (value: unknown, path: string) => T
@@ -66,7 +75,8 @@ export function object<T extends object>(fields: Fields<T>): Read<T> {
   const read = openObject(fields)
   return (value, path) => {
     for (const name of Object.keys(plainObject(value, path))) {
-      if (!Object.hasOwn(fields, name)) throw new MalformedJson(`${path}: unknown field \`${name.slice(0, SHOWN)}\``)
+      if (!Object.hasOwn(fields, name))
+        throw new MalformedJson("malformed-resource", `${path}: unknown field \`${name.slice(0, SHOWN)}\``)
     }
     return read(value, path)
   }
@@ -91,7 +101,7 @@ export function parseJson<T>(json: string, read: Read<T>): T {
   try {
     value = JSON.parse(json)
   } catch {
-    throw new MalformedJson("is not JSON")
+    throw new MalformedJson("malformed-resource", "is not JSON")
   }
   return read(value, "")
 }
@@ -103,5 +113,5 @@ function plainObject(value: unknown, path: string): { readonly [name: string]: u
 
 function wrong(path: string, wanted: string, value: unknown): MalformedJson {
   const found = value === undefined ? "it is missing" : `it is ${JSON.stringify(value)?.slice(0, SHOWN)}`
-  return new MalformedJson(`${path || "the value"}: ${wanted}; ${found}`)
+  return new MalformedJson("malformed-resource", `${path || "the value"}: ${wanted}; ${found}`)
 }

@@ -36,7 +36,10 @@ export function meshFileOf(text: string, folder: string, searchPath: string): Me
   root.end()
   const twice = runs.find((run, index) => runs.findIndex(other => runKey(other) === runKey(run)) !== index)
   if (twice !== undefined)
-    throw new ConfigurationError(`workloads: \`${twice.name}\` is there twice in \`${twice.namespace}\``)
+    throw new ConfigurationError(
+      "config-value",
+      `workloads: \`${twice.name}\` is there twice in \`${twice.namespace}\``,
+    )
   return { samples, runs, apply }
 }
 
@@ -47,7 +50,10 @@ function runOf(reader: Reader, folder: string, searchPath: string): RunSpec {
   checkRunName(name, namespace)
   const command = reader.texts("command")
   if (command.length === 0) {
-    throw new ConfigurationError(`${reader.path}.command: must name a program, as \`[node, server.js]\``)
+    throw new ConfigurationError(
+      "config-value",
+      `${reader.path}.command: must name a program, as \`[node, server.js]\``,
+    )
   }
   const serviceAccount = reader.optionalText("serviceAccount")
   const listensOn = reader.optionalText("listensOn")
@@ -75,7 +81,7 @@ function probeOf(reader: Reader): RunProbe {
   const path = reader.optionalText("http")
   const command = reader.texts("command")
   if (path !== undefined && command.length > 0) {
-    throw new ConfigurationError(`${reader.path}: asks by \`http\` or by \`command\`, not by both`)
+    throw new ConfigurationError("config-value", `${reader.path}: asks by \`http\` or by \`command\`, not by both`)
   }
   if (path !== undefined) return { kind: "http", path }
   return command.length > 0 ? { kind: "command", command } : { kind: "tcp" }

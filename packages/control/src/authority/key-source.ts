@@ -2,6 +2,7 @@
 // Where the mesh's signing keys come from: made by us and kept in a Secret, or plugged in by an operator.
 
 import type { CertificateAuthority, RotationPhase } from "@merlon/identity"
+import type { AuthorityCode } from "../errors.js"
 
 export interface SigningKeys {
   /** Signs for workloads. */
@@ -24,4 +25,11 @@ export interface KeySource {
 /** What makes a mesh's roots unusable; start-up ends with it. */
 export class AuthorityError extends Error {
   override readonly name = "AuthorityError"
+
+  constructor(
+    readonly code: AuthorityCode,
+    message: string,
+  ) {
+    super(message)
+  }
 }

@@ -58,7 +58,8 @@ export class PluggedIn implements KeySource {
   private constructor(where: string, files: ReadonlyMap<string, string>, options: PluggedInOptions) {
     const read = readPluggedIn(files, options.clock.now())
     // Fails closed: to go on with a root of our own would split the mesh from what the operator plugged in.
-    if (!read.ok) throw new AuthorityError(`${where} cannot be used as the mesh's authority: ${read.message}`)
+    if (!read.ok)
+      throw new AuthorityError("root-unusable", `${where} cannot be used as the mesh's authority: ${read.message}`)
     this.#where = where
     this.#options = options
     this.#authority = read.authority

@@ -34,7 +34,7 @@ export class EndedRootError extends AuthorityError {
   readonly secret: RootSecret
 
   constructor(secret: RootSecret, names: AuthorityNames) {
-    super(ended(secret, names))
+    super("root-ended", ended(secret, names))
     this.secret = secret
   }
 }
@@ -61,7 +61,7 @@ export async function openRootSecret(settings: RootSettings): Promise<RootSecret
     const created = await createRootSecret(settings, stored)
     if (created !== undefined) return created
   }
-  throw new AuthorityError(`${where(settings.names)} comes and goes; find out what deletes it`)
+  throw new AuthorityError("root-gone", `${where(settings.names)} comes and goes; find out what deletes it`)
 }
 
 /** Undefined where there is none. */
@@ -73,7 +73,7 @@ export async function fetchRootSecret({ client, names, now }: RootSettings): Pro
   const atAnyTime = readStoredRoot(readSecretData(object), Number.NEGATIVE_INFINITY)
   if (atAnyTime.ok) throw new EndedRootError({ object, stored: atAnyTime.stored }, names)
   // Fails closed: whatever this is, it may be somebody's only copy of the mesh's root.
-  throw new AuthorityError(unreadable(names, read.message))
+  throw new AuthorityError("root-unusable", unreadable(names, read.message))
 }
 
 /**

@@ -115,11 +115,13 @@ export class SelfSigned implements KeySource {
         return
       }
       const fresh = await fetchRootSecret(this.#options)
-      if (fresh === undefined) throw new AuthorityError("the Secret with the root is gone; nothing was written")
-      if (!this.#isOurs(fresh.stored)) throw new AuthorityError("the Secret holds a root that is not this mesh's")
+      if (fresh === undefined)
+        throw new AuthorityError("root-gone", "the Secret with the root is gone; nothing was written")
+      if (!this.#isOurs(fresh.stored))
+        throw new AuthorityError("root-foreign", "the Secret holds a root that is not this mesh's")
       this.#take(fresh)
     }
-    throw new AuthorityError("the Secret with the root changes faster than it can be written")
+    throw new AuthorityError("root-contended", "the Secret with the root changes faster than it can be written")
   }
 
   async allowTtl(ttlMs: number): Promise<void> {
@@ -188,7 +190,7 @@ function changeOf(secrets: Reflected<KubernetesObject>, key: string, stopped: Ab
       stopped.removeEventListener("abort", stop)
       settle()
     }
-    const stop = (): void => end(() => reject(new AuthorityError("stopped while waiting for a new root")))
+    const stop = (): void => end(() => reject(new AuthorityError("stopped", "stopped while waiting for a new root")))
     const timer = setTimeout(() => end(resolve), LOOK_AGAIN_MS)
     const unfollow = secrets.onChange(change => {
       if (change.key === key) end(resolve)

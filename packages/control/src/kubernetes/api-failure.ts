@@ -29,13 +29,12 @@ export function statusError(code: number, body: unknown, text: string): ApiError
 export function unreachable(server: string, error: unknown): ApiError {
   if (error instanceof ApiError) return error
   const failure = error instanceof Error ? error : new Error(String(error))
-  if (failure instanceof ConnectionError) return new ApiError(0, "NoCredentials", failure.message)
+  if (failure instanceof ConnectionError) return ApiError.unanswered("NoCredentials", failure.message)
   const said = (failure as { code?: unknown }).code // Node's errors have one, a DOMException's is a number
   const code = typeof said === "string" ? said : failure.name
   const timeout = /TIMEOUT|Timeout/.test(code)
   const why = failure.message || code
-  return new ApiError(
-    0,
+  return ApiError.unanswered(
     timeout ? "Timeout" : "Unreachable",
     `no answer from the API server at \`${server}\`: ${why.slice(0, MAX_TEXT)}${hint(code)}`,
   )

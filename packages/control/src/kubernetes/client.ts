@@ -2,6 +2,7 @@
 // What the control plane asks of a Kubernetes API. One implementation speaks HTTP (`http-client.ts`); whoever needs the
 // API takes this interface and nothing else.
 
+import type { NoAnswerCode } from "../errors.js"
 import type { KubernetesObject, ResourceType } from "./resource-type.js"
 
 export interface ListOptions {
@@ -65,5 +66,10 @@ export class ApiError extends Error {
     super(message)
     this.code = code
     this.reason = reason
+  }
+
+  /** Of a request that no API server answered, or not as one does. */
+  static unanswered(reason: NoAnswerCode, message: string): ApiError {
+    return new ApiError(0, reason, message)
   }
 }

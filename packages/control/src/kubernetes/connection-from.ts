@@ -22,13 +22,15 @@ export function connectionFrom(choice: ConnectionChoice): Connection {
   const options = { time, warn, ...(context === undefined ? {} : { context }) }
   if (kubeconfig !== undefined) {
     const named = kubeconfigConnection([kubeconfig], options)
-    if (named === undefined) throw new ConnectionError(`the kubeconfig \`${kubeconfig}\` does not exist`)
+    if (named === undefined)
+      throw new ConnectionError("kubeconfig-unreadable", `the kubeconfig \`${kubeconfig}\` does not exist`)
     return named
   }
   const listed = (env.KUBECONFIG ?? "").split(delimiter).filter(file => file !== "")
   if (listed.length > 0) {
     const found = kubeconfigConnection(listed, options)
-    if (found === undefined) throw new ConnectionError(`no file of KUBECONFIG=\`${env.KUBECONFIG}\` exists`)
+    if (found === undefined)
+      throw new ConnectionError("kubeconfig-unreadable", `no file of KUBECONFIG=\`${env.KUBECONFIG}\` exists`)
     return found
   }
   // A context can only be meant of a file.
@@ -36,6 +38,7 @@ export function connectionFrom(choice: ConnectionChoice): Connection {
   const found = own ?? kubeconfigConnection([join(env.HOME ?? homedir(), ".kube", "config")], options)
   if (found !== undefined) return found
   throw new ConnectionError(
+    "no-api",
     "no Kubernetes API to talk to; name one with `--kubeconfig` or KUBECONFIG, or start one with `merlond cluster`",
   )
 }

@@ -2,6 +2,8 @@
 // Where the API is and how we prove who we are. Papers are asked for with every request: tokens and certificates change
 // while we run.
 
+import type { ConnectionCode } from "../errors.js"
+
 export interface Papers {
   /** PEM of those who may vouch for the server; the system's own where absent. */
   readonly ca?: string
@@ -29,4 +31,12 @@ export interface Connection {
 /** There is no way to talk to an API, and why. */
 export class ConnectionError extends Error {
   override readonly name = "ConnectionError"
+
+  constructor(
+    readonly code: ConnectionCode,
+    message: string,
+    options?: ErrorOptions,
+  ) {
+    super(message, options)
+  }
 }

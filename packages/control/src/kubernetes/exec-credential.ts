@@ -33,6 +33,7 @@ export class ExecCredential {
   constructor(spec: ExecSpec, time: Time, timeoutMs = TIMEOUT_MS) {
     if (!VERSIONS.includes(spec.apiVersion)) {
       throw new ConnectionError(
+        "credential-program",
         `the credential program \`${spec.command}\` speaks \`${spec.apiVersion}\`; known are ${VERSIONS.map(version => `\`${version}\``).join(" and ")}`,
       )
     }
@@ -58,6 +59,7 @@ export class ExecCredential {
     const answer = read(command, await run(this.#spec, this.#timeoutMs))
     if (answer.apiVersion !== this.#spec.apiVersion) {
       throw new ConnectionError(
+        "credential-program",
         `the credential program \`${command}\` answered in \`${String(answer.apiVersion)}\` when asked in \`${this.#spec.apiVersion}\``,
       )
     }
@@ -69,7 +71,10 @@ export class ExecCredential {
         : {}),
     }
     if (Object.keys(papers).length === 0) {
-      throw new ConnectionError(`the credential program \`${command}\` gave neither a token nor a certificate with key`)
+      throw new ConnectionError(
+        "credential-program",
+        `the credential program \`${command}\` gave neither a token nor a certificate with key`,
+      )
     }
     const ends = typeof expirationTimestamp === "string" ? Date.parse(expirationTimestamp) : Number.NaN
     this.#known = { papers, until: Number.isNaN(ends) ? Number.POSITIVE_INFINITY : ends - EARLY_MS }
@@ -86,7 +91,7 @@ function run(spec: ExecSpec, timeoutMs: number): Promise<string> {
   }
   return new Promise((resolve, reject) => {
     const fail = (why: string, cause?: unknown): void =>
-      reject(new ConnectionError(`the credential program \`${command}\` ${why}`, { cause }))
+      reject(new ConnectionError("credential-program", `the credential program \`${command}\` ${why}`, { cause }))
     const child = spawn(command, args, {
       env: { ...process.env, ...env, KUBERNETES_EXEC_INFO: JSON.stringify(info) },
       stdio: ["ignore", "pipe", "pipe"],
@@ -125,7 +130,9 @@ function read(command: string, output: string): { readonly [field: string]: unkn
   try {
     return object(JSON.parse(output))
   } catch (error) {
-    throw new ConnectionError(`the credential program \`${command}\` answered no JSON`, { cause: error })
+    throw new ConnectionError("credential-program", `the credential program \`${command}\` answered no JSON`, {
+      cause: error,
+    })
   }
 }
 

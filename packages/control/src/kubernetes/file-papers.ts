@@ -44,7 +44,11 @@ export class FilePapers {
     } catch (error) {
       const earlier = this.#known[name]
       if (earlier !== undefined) return earlier
-      throw new ConnectionError(`cannot read the ${name} in \`${path}\`: ${(error as Error).message}`, { cause: error })
+      throw new ConnectionError(
+        "papers-unreadable",
+        `cannot read the ${name} in \`${path}\`: ${(error as Error).message}`,
+        { cause: error },
+      )
     }
   }
 }

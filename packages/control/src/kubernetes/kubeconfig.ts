@@ -40,7 +40,10 @@ export function kubeconfigConnection(files: readonly string[], options: Kubeconf
   const shown = found.map(({ file }) => `\`${file}\``).join(", ")
   const name = options.context ?? merged.currentContext
   if (name === "") {
-    throw new ConnectionError(`no current context in ${shown}; name one with \`--context\`${known(merged.contexts)}`)
+    throw new ConnectionError(
+      "kubeconfig-invalid",
+      `no current context in ${shown}; name one with \`--context\`${known(merged.contexts)}`,
+    )
   }
   const context = entry(merged.contexts, name, "context", shown).fields
   const origin = `context \`${name}\` of ${shown}`
@@ -55,12 +58,20 @@ function readIfThere(file: string): { readonly file: string; readonly content: F
     content = readFileSync(file, "utf8")
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined
-    throw new ConnectionError(`cannot read the kubeconfig \`${file}\`: ${(error as Error).message}`, { cause: error })
+    throw new ConnectionError(
+      "kubeconfig-unreadable",
+      `cannot read the kubeconfig \`${file}\`: ${(error as Error).message}`,
+      { cause: error },
+    )
   }
   try {
     return { file, content: fields(parse(content)) }
   } catch (error) {
-    throw new ConnectionError(`the kubeconfig \`${file}\` is no YAML: ${(error as Error).message}`, { cause: error })
+    throw new ConnectionError(
+      "kubeconfig-unreadable",
+      `the kubeconfig \`${file}\` is no YAML: ${(error as Error).message}`,
+      { cause: error },
+    )
   }
 }
 
@@ -87,7 +98,7 @@ function collect(into: Map<string, Entry>, list: unknown, field: string, folder:
 function entry(entries: Map<string, Entry>, name: string, what: string, where: string): Entry {
   const found = entries.get(name)
   if (found !== undefined) return found
-  throw new ConnectionError(`${where} knows no ${what} \`${name}\`${known(entries)}`)
+  throw new ConnectionError("kubeconfig-invalid", `${where} knows no ${what} \`${name}\`${known(entries)}`)
 }
 
 function known(entries: Map<string, Entry>): string {
@@ -128,7 +139,10 @@ function serverOf({ fields: { server } }: Entry, origin: string): string {
   } catch {
     // Told below, together with other schemes.
   }
-  throw new ConnectionError(`${origin} names no server that is an http or https URL: \`${text(server)}\``)
+  throw new ConnectionError(
+    "kubeconfig-invalid",
+    `${origin} names no server that is an http or https URL: \`${text(server)}\``,
+  )
 }
 
 interface PaperSource {
@@ -140,6 +154,7 @@ function userSources(user: Entry | undefined, cluster: Entry, origin: string, ti
   if (user === undefined) return []
   if (user.fields["auth-provider"] !== undefined || user.fields.username !== undefined) {
     throw new ConnectionError(
+      "kubeconfig-invalid",
       `${origin} uses \`auth-provider\` or a password, which Kubernetes no longer has; use \`exec\`, a token or a client certificate`,
     )
   }

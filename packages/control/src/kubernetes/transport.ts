@@ -81,7 +81,7 @@ export class Transport {
       const { value, text } = await readBody(body)
       if (statusCode >= 200 && statusCode < 300) {
         return value === undefined
-          ? new Failure(new ApiError(0, "BadAnswer", `the API server answered ${statusCode} without JSON`))
+          ? new Failure(ApiError.unanswered("BadAnswer", `the API server answered ${statusCode} without JSON`))
           : { value }
       }
       if (statusCode === 401) this.#connection.refused()
@@ -129,7 +129,7 @@ export class Transport {
   }
 
   #poolFor({ ca, certificate, key }: Papers): Pool {
-    if (this.#closed) throw new ApiError(0, "Closed", "the client is closed")
+    if (this.#closed) throw ApiError.unanswered("Closed", "the client is closed")
     const identity = JSON.stringify([ca, certificate, key])
     if (this.#pool?.key === identity) return this.#pool.pool
     const { serverName, insecure } = this.#connection
@@ -171,7 +171,7 @@ async function readBody(
   for await (const chunk of body as AsyncIterable<Buffer>) {
     // no encoding is set, so bytes
     size += chunk.length
-    if (size > MAX_BODY) throw new ApiError(0, "TooLarge", `the API server answered more than ${MAX_BODY} bytes`)
+    if (size > MAX_BODY) throw ApiError.unanswered("TooLarge", `the API server answered more than ${MAX_BODY} bytes`)
     chunks.push(chunk)
   }
   const text = Buffer.concat(chunks).toString("utf8")

@@ -23,7 +23,12 @@ describe("the generated files", () => {
     const expected = [...FILES.keys()]
       .filter(path => path.startsWith(folder))
       .map(path => path.slice(folder.length + 1))
-    expect(readdirSync(ROOT + folder).sort()).toEqual(expected.sort())
+    // The page of faults is made of all packages' tables (scripts/faults-page.ts).
+    expect(
+      readdirSync(ROOT + folder)
+        .filter(name => name !== "faults.md")
+        .sort(),
+    ).toEqual(expected.sort())
   })
 
   it("hold the CRDs unchanged", () => {

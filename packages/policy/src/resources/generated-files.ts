@@ -6,7 +6,7 @@ import { stringify } from "yaml"
 import type { MeshNames } from "../mesh/names.js"
 import { customResourceDefinitions } from "./crd.js"
 import { KINDS } from "./kinds.js"
-import { faultsPage, referencePage } from "./reference.js"
+import { referencePage } from "./reference.js"
 
 const NOTICE = "# Written by `npm run generate` from packages/policy/src/resources. Do not edit.\n"
 
@@ -20,6 +20,5 @@ export function generatedFiles(names: MeshNames): ReadonlyMap<string, string> {
   for (const definition of KINDS) {
     files.set(`docs/reference/${definition.singular}.md`, referencePage(definition, names))
   }
-  files.set("docs/reference/faults.md", faultsPage())
   return files
 }

@@ -5,7 +5,6 @@
 import type { MeshNames } from "../mesh/names.js"
 import { PLAIN_ATTRIBUTES } from "./authorization-policy/condition-key.js"
 import type { JsonSchema } from "./crd.js"
-import { FAULTS, WARNINGS } from "./fault.js"
 import { isObject } from "./field.js"
 import { apiVersionOf, type KindDefinition } from "./kinds.js"
 import type { CelRule, Refused } from "./schema.js"
@@ -34,32 +33,6 @@ export function referencePage(definition: KindDefinition, names: MeshNames): str
     STATUS,
   ]
   return `${sections.filter(section => section !== "").join("\n\n")}\n`
-}
-
-export function faultsPage(): string {
-  const table = (codes: { readonly [code: string]: string }) =>
-    Object.entries(codes)
-      .map(([code, meaning]) => `| \`${code}\` | ${meaning} |`)
-      .join("\n")
-  return `${NOTICE}
-
-# Faults and warnings
-
-Every finding about a document has a code, a field path, what is wrong and what would be right. A fault refuses the
-document; a warning is told and the document stands.
-
-## Faults
-
-| code | means |
-|---|---|
-${table(FAULTS)}
-
-## Warnings
-
-| code | means |
-|---|---|
-${table(WARNINGS)}
-`
 }
 
 export function exampleDocument(definition: KindDefinition, names: MeshNames): string {

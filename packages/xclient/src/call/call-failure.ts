@@ -1,20 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Why a call did not get an answer: a closed list of codes, each with the status a proxy replies with.
+// Why a call did not get an answer, by a code of the table in errors.ts.
 
-export const CALL_FAILURES = {
-  "no-route": 502,
-  "not-in-mesh": 502,
-  "route-unknown": 503,
-  "no-endpoint": 503,
-  "no-transport": 503,
-  unreachable: 503,
-  "cut-off": 502,
-  "bad-request": 400,
-  "too-late": 504,
-  "too-many": 503,
-} as const
-
-export type CallFailureCode = keyof typeof CALL_FAILURES
+import { type CallFailureCode, XCLIENT_FAULTS } from "../errors.js"
 
 export class CallFailure extends Error {
   override readonly name = "CallFailure"
@@ -29,7 +16,7 @@ export class CallFailure extends Error {
   }
 
   get status(): number {
-    return CALL_FAILURES[this.code]
+    return XCLIENT_FAULTS[this.code].status
   }
 
   static of(error: unknown): CallFailure {

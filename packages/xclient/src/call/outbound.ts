@@ -129,7 +129,7 @@ export class Outbound {
       } catch (error) {
         if (!(error instanceof ConnectFailure)) throw CallFailure.of(error)
         health.failed(endpoint)
-        failure = new CallFailure("unreachable", error.message)
+        failure = new CallFailure(error.code, error.message)
       }
     }
     throw choice.panic ? new CallFailure(failure.code, `${failure.message} (no endpoint is healthy)`) : failure

@@ -6,6 +6,7 @@ import { connect as connectTcp, isIP, type Socket } from "node:net"
 import { connect as connectTls, type PeerCertificate, type TLSSocket } from "node:tls"
 import { parseCertificate, TLS_FLOOR } from "@merlon/identity"
 import type { ServiceEndpoint } from "@merlon/xds"
+import type { CallFailureCode } from "../errors.js"
 import type { Material } from "./material.js"
 import { serverCertificate } from "./server-certificate.js"
 import type { TransportPlan } from "./transport-plan.js"
@@ -14,6 +15,7 @@ import { verifyServer } from "./verify-server.js"
 /** Nothing of a request was sent: another endpoint may be tried. */
 export class ConnectFailure extends Error {
   override readonly name = "ConnectFailure"
+  readonly code = "unreachable" satisfies CallFailureCode
 }
 
 export interface ConnectOptions {

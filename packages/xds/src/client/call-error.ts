@@ -1,13 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why a call beside the stream failed, in the control plane's words or, where it gave none, in gRPC's.
 
+import { type FaultCode, XDS_FAULTS } from "../errors.js"
+
 export class MeshCallError extends Error {
   override readonly name = "MeshCallError"
   /** In the words of gRPC: `UNAVAILABLE`, `PERMISSION_DENIED`. */
-  readonly code: string
+  readonly code: FaultCode
 
-  constructor(code: string, message: string) {
+  constructor(code: FaultCode, message: string) {
     super(message)
     this.code = code
   }
+
+  static of(code: string | undefined, message: string): MeshCallError {
+    return new MeshCallError(isFaultCode(code) ? code : "UNKNOWN", message)
+  }
+}
+
+function isFaultCode(code: string | undefined): code is FaultCode {
+  return code !== undefined && Object.hasOwn(XDS_FAULTS, code)
 }

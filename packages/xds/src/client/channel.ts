@@ -75,7 +75,7 @@ export async function callOnce<Request, Response>(
     return await new Promise<Response>((resolve, reject) => {
       const deadline = Date.now() + options.limits.callMs
       const done = (error: ServiceError | null, response?: Response) => {
-        if (error !== null) reject(new MeshCallError(status[error.code] ?? "UNKNOWN", error.details))
+        if (error !== null) reject(MeshCallError.of(status[error.code], error.details))
         else if (response === undefined) reject(new MeshCallError("INTERNAL", "the answer is empty"))
         else resolve(response)
       }

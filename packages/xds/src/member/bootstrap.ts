@@ -87,7 +87,8 @@ function readProbe(reader: Reader): ApplicationProbe {
   const times = { periodSeconds, timeoutSeconds }
   if (kind === "command") {
     const command = reader.texts("command")
-    if (command.length === 0) throw new ConfigurationError("probe.command: must name a program, as `[pg_isready]`")
+    if (command.length === 0)
+      throw new ConfigurationError("config-value", "probe.command: must name a program, as `[pg_isready]`")
     return { kind, command, ...times }
   }
   const port = reader.whole("port", 1, 65_535)
@@ -99,14 +100,18 @@ function parseFile(path: string, environment: Environment): unknown {
   try {
     text = readFileSync(path, "utf8")
   } catch (error) {
-    throw new ConfigurationError(`cannot read \`${path}\`: ${messageOf(error)}`)
+    throw new ConfigurationError("config-unreadable", `cannot read \`${path}\`: ${messageOf(error)}`)
   }
-  if (text.length > MAX_BYTES) throw new ConfigurationError(`${path}: a bootstrap has at most ${MAX_BYTES} characters`)
+  if (text.length > MAX_BYTES)
+    throw new ConfigurationError("config-unreadable", `${path}: a bootstrap has at most ${MAX_BYTES} characters`)
   try {
     // Values are expanded after parsing: what stands in the environment must not change the document's shape.
     return expand(parse(text), environment)
   } catch (error) {
-    throw new ConfigurationError(`${path}: ${messageOf(error)}`)
+    throw new ConfigurationError(
+      error instanceof ConfigurationError ? error.code : "config-unreadable",
+      `${path}: ${messageOf(error)}`,
+    )
   }
 }
 
@@ -120,7 +125,7 @@ function expand(value: unknown, environment: Environment): unknown {
 function variable(name: string, environment: Environment): string {
   const value = environment[name]
   if (value === undefined)
-    throw new ConfigurationError(`the environment has no \`${name}\`; set it, or write the value`)
+    throw new ConfigurationError("config-variable", `the environment has no \`${name}\`; set it, or write the value`)
   return value
 }
 
@@ -132,7 +137,10 @@ function optionalHostAndPort(reader: Reader, name: string): string | undefined {
 function hostAndPort(text: string, path: string): string {
   const port = Number(/^(?:\[[0-9a-fA-F:]+\]|[^:\s]+):(\d{1,5})$/.exec(text)?.[1])
   if (!(port >= 1 && port <= 65_535)) {
-    throw new ConfigurationError(`${path}: must have the form HOST:PORT, as \`127.0.0.1:15012\`; it is \`${text}\``)
+    throw new ConfigurationError(
+      "config-value",
+      `${path}: must have the form HOST:PORT, as \`127.0.0.1:15012\`; it is \`${text}\``,
+    )
   }
   return text
 }

@@ -3,8 +3,16 @@
 // a field nobody asked for is an error too, with the nearest one that exists.
 
 import { nearest } from "@merlon/policy"
+import type { ConfigurationCode } from "../errors.js"
 
-export class ConfigurationError extends Error {}
+export class ConfigurationError extends Error {
+  constructor(
+    readonly code: ConfigurationCode,
+    message: string,
+  ) {
+    super(message)
+  }
+}
 
 export class Reader {
   readonly #asked = new Set<string>()
@@ -19,7 +27,7 @@ export class Reader {
 
   static of(value: unknown, path: string): Reader {
     if (typeof value !== "object" || value === null || Array.isArray(value)) {
-      throw new ConfigurationError(`${path || "the configuration"}: must be a mapping`)
+      throw new ConfigurationError("config-value", `${path || "the configuration"}: must be a mapping`)
     }
     return new Reader(value, path)
   }
@@ -105,7 +113,7 @@ export class Reader {
       if (this.#asked.has(name)) continue
       const meant = nearest(name, [...this.#asked])
       const hint = meant === undefined ? `the fields are ${[...this.#asked].join(", ")}` : `did you mean \`${meant}\`?`
-      throw new ConfigurationError(`${this.#at(name)}: unknown field; ${hint}`)
+      throw new ConfigurationError("config-field", `${this.#at(name)}: unknown field; ${hint}`)
     }
   }
 
@@ -120,6 +128,6 @@ export class Reader {
 
   #wrong(name: string, wanted: string, value: unknown): ConfigurationError {
     const found = value === undefined ? "it is missing" : `it is ${JSON.stringify(value)?.slice(0, 80)}`
-    return new ConfigurationError(`${this.#at(name)}: ${wanted}; ${found}`)
+    return new ConfigurationError("config-value", `${this.#at(name)}: ${wanted}; ${found}`)
   }
 }

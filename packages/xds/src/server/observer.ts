@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What can be counted about the road; metrics are somebody else's.
 
-import type { FaultCode } from "./stream-fault.js"
+import type { FaultCode } from "../errors.js"
 
 export type Protocol = "delta" | "sotw"
 

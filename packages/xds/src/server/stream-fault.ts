@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why a stream or a call ends before its time, in the words of gRPC.
 
-export type FaultCode =
-  | "UNAUTHENTICATED"
-  | "PERMISSION_DENIED"
-  | "INVALID_ARGUMENT"
-  | "RESOURCE_EXHAUSTED"
-  | "DEADLINE_EXCEEDED"
-  | "UNAVAILABLE"
-  | "INTERNAL"
+import type { FaultCode } from "../errors.js"
 
 export interface StreamFault {
   readonly code: FaultCode

@@ -7,6 +7,7 @@ import { createHash, createPrivateKey, hkdfSync, randomBytes, X509Certificate } 
 import { createSecureContext } from "node:tls"
 import { canonicalSerial, inspectCertificate } from "@merlon/identity"
 import type { Revocations, TlsMaterial } from "../config/configuration.js"
+import type { MaterialCode } from "../errors.js"
 import type { Connections } from "./connections.js"
 import { isTrusted } from "./trusted-chain.js"
 
@@ -26,6 +27,13 @@ export interface RevocationSet {
 
 export class MaterialError extends Error {
   override readonly name = "MaterialError"
+
+  constructor(
+    readonly code: MaterialCode,
+    message: string,
+  ) {
+    super(message)
+  }
 }
 
 const NO_REVOCATIONS: Revocations = { identities: [], serials: [] }
@@ -102,17 +110,18 @@ function loadMaterial(material: TlsMaterial, revoked: RevocationSet, ticketKeys:
   // INVARIANT: an empty bundle never reaches node:tls, which would take it for "trust every public authority".
   const roots = certificatesIn(trustBundle, "the trust bundle")
   const [leaf] = certificatesIn(certificateChain, "the certificate chain")
-  if (roots.length === 0) throw new MaterialError("the trust bundle holds no certificate")
-  if (leaf === undefined) throw new MaterialError("the certificate chain holds no certificate")
+  if (roots.length === 0) throw new MaterialError("no-root", "the trust bundle holds no certificate")
+  if (leaf === undefined) throw new MaterialError("no-certificate", "the certificate chain holds no certificate")
   try {
-    if (!leaf.checkPrivateKey(createPrivateKey(privateKey))) throw new MaterialError("the private key is another one's")
+    if (!leaf.checkPrivateKey(createPrivateKey(privateKey)))
+      throw new MaterialError("wrong-key", "the private key is another one's")
     createSecureContext({ cert: certificateChain, key: privateKey, ca: trustBundle })
   } catch (error) {
     if (error instanceof MaterialError) throw error
-    throw new MaterialError(`the certificate or its key cannot be used: ${messageOf(error)}`)
+    throw new MaterialError("bad-material", `the certificate or its key cannot be used: ${messageOf(error)}`)
   }
   const identity = inspectCertificate(leaf.raw)?.identity
-  if (identity === undefined) throw new MaterialError("the certificate names no single SPIFFE identity")
+  if (identity === undefined) throw new MaterialError("no-identity", "the certificate names no single SPIFFE identity")
   return { ...material, identity: identity.uri, ticketKeys, revoked, roots }
 }
 
@@ -138,7 +147,7 @@ function certificatesIn(pem: string, what: string): readonly X509Certificate[] {
   try {
     return blocks.map(block => new X509Certificate(block))
   } catch (error) {
-    throw new MaterialError(`${what} cannot be read: ${messageOf(error)}`)
+    throw new MaterialError("bad-material", `${what} cannot be read: ${messageOf(error)}`)
   }
 }
 

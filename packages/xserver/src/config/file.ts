@@ -58,7 +58,8 @@ export function readConfigurationFile(path: string, revision: number): ReadConfi
     probes: root.map("probes", (item, at) => readProbe(Reader.of(item, at))),
   }
   root.end()
-  if (configuration.ports.length === 0) throw new ConfigurationError("ports: at least one port is needed")
+  if (configuration.ports.length === 0)
+    throw new ConfigurationError("config-value", "ports: at least one port is needed")
   return { configuration, files }
 }
 
@@ -99,13 +100,14 @@ function readPolicies(text: string, name: string, { names }: MeshConfig): readon
     const [first] = faults
     if (document !== undefined) return document
     const { position, message } = first ?? { message: "unreadable" }
-    throw new ConfigurationError(`${name}:${position?.line ?? 1}:${position?.column ?? 1}: ${message}`)
+    throw new ConfigurationError("config-value", `${name}:${position?.line ?? 1}:${position?.column ?? 1}: ${message}`)
   })
 }
 
 function readPolicy(item: unknown, at: string, { names }: MeshConfig): PolicyDocument {
   const { document, faults } = validate(item, names)
-  if (document === undefined) throw new ConfigurationError(`${at}: ${faults[0]?.message ?? "unreadable"}`)
+  if (document === undefined)
+    throw new ConfigurationError("config-value", `${at}: ${faults[0]?.message ?? "unreadable"}`)
   return document
 }
 
@@ -144,7 +146,10 @@ function parseYaml(text: string, path: string): unknown {
   try {
     return parse(text)
   } catch (error) {
-    throw new ConfigurationError(`${path}: ${error instanceof Error ? error.message : String(error)}`)
+    throw new ConfigurationError(
+      "config-unreadable",
+      `${path}: ${error instanceof Error ? error.message : String(error)}`,
+    )
   }
 }
 
@@ -152,6 +157,9 @@ function readText(path: string): string {
   try {
     return readFileSync(path, "utf8")
   } catch (error) {
-    throw new ConfigurationError(`cannot read \`${path}\`: ${error instanceof Error ? error.message : String(error)}`)
+    throw new ConfigurationError(
+      "config-unreadable",
+      `cannot read \`${path}\`: ${error instanceof Error ? error.message : String(error)}`,
+    )
   }
 }

@@ -2,21 +2,14 @@
 // Why a request ended as it did, in the words of logs and of people. Never part of a reply.
 
 import { describeNearMiss, faultText, type PolicyRef, responseDetail, responseDetails } from "@merlon/policy"
-import type { ProtocolFault, RequestRecord } from "./meters.js"
+import { XSERVER_FAULTS } from "../errors.js"
+import type { RequestRecord } from "./meters.js"
 
 export type Judged = NonNullable<RequestRecord["judgement"]>
 
-const PROTOCOL_FAULTS: { readonly [fault in ProtocolFault]: string } = {
-  upgrade: "the port does not allow this upgrade; name the protocol in its `upgrades`",
-  undecided: "the first bytes did not tell in time what the connection carries",
-  "http-needed": "a policy of this port judges HTTP, and the connection carries something else; declare the port `tcp`",
-  "hidden-request": "what an HTTP server could read as a request came in a connection that is not HTTP",
-  "http-answer": "the application answered in HTTP to a connection that is not HTTP; declare the port `http`",
-}
-
 /** One sentence for the log; undefined for what was simply let through. */
 export function reasonOf(judgement: Judged | undefined): string | undefined {
-  if (judgement === undefined) return "the message could not be read"
+  if (judgement === undefined) return XSERVER_FAULTS.unreadable.means
   if (judgement.verdict === "allow") return undefined
   switch (judgement.stage) {
     case "transport":
@@ -24,13 +17,13 @@ export function reasonOf(judgement: Judged | undefined): string | undefined {
         ? "the port's mode is STRICT, and the caller came without mutual TLS"
         : `the port's mode is ${judgement.mode}, and the caller came with TLS`
     case "protocol":
-      return PROTOCOL_FAULTS[judgement.fault]
+      return `${XSERVER_FAULTS[judgement.fault].means}; ${XSERVER_FAULTS[judgement.fault].next}`
     case "revoked":
-      return "the caller's certificate was revoked, or its root is trusted no more"
+      return XSERVER_FAULTS.revoked.means
     case "path":
-      return "the request target has no canonical form"
+      return XSERVER_FAULTS.path.means
     case "internal":
-      return `judging failed: ${judgement.error instanceof Error ? judgement.error.message : String(judgement.error)}`
+      return `${XSERVER_FAULTS.internal.means}: ${judgement.error instanceof Error ? judgement.error.message : String(judgement.error)}`
     case "token": {
       const { fault, by } = judgement.authentication
       const rule = by === undefined ? "" : ` (${by.policy.namespace}/${by.policy.name} jwtRules[${by.rule}])`
