@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs the suites that meet the network most (xserver, xds, xclient) and a part of the mission on other versions of Node:
-// `npm run test:nodes` on all of them, `npm run test:nodes 24 26` on these. The binaries come from npm. A version that
-// cannot be had is named, and the others run.
+// `npm run test:nodes` on all of them, `npm run test:nodes 24 26` on these, `npm run test:nodes -- --wire 26` only what
+// touches the wire itself. The binaries come from npm. A version that cannot be had is named, and the others run.
 
 import { spawnSync } from "node:child_process"
 import { existsSync, mkdirSync } from "node:fs"
-import { tmpdir } from "node:os"
 import { delimiter, join } from "node:path"
+import { fileURLToPath } from "node:url"
 
 const VERSIONS = ["20", "22", "24", "26"]
 const SUITES = [
@@ -15,10 +15,21 @@ const SUITES = [
   "packages/xclient/src",
   "test/mission/peer-authentication.test.ts",
 ]
+/** Where Node's own sockets, TLS and HTTP are met. */
+const WIRE = [
+  ...["http", "http1", "http2", "accept", "tcp"].map(folder => `packages/xserver/src/${folder}/`),
+  "packages/xserver/src/process/reads-by-events.test.ts",
+  "packages/xds/src/server/",
+  "packages/xds/src/client/",
+]
+/** Not the folder for temporary files, where somebody else may have put a program before us. */
+const CACHE = fileURLToPath(new URL("../.cache/", import.meta.url))
 /** The processor's name in npm's packages of Node. */
 const PACKAGE = `node-${process.platform}-${process.arch}`
 
-const asked = process.argv.slice(2)
+const [first, ...rest] = process.argv.slice(2)
+const suites = first === "--wire" ? WIRE : SUITES
+const asked = first === "--wire" || first === undefined ? rest : [first, ...rest]
 const failed: string[] = []
 for (const version of asked.length === 0 ? VERSIONS : asked) {
   const folder = folderOf(version)
@@ -30,7 +41,7 @@ for (const version of asked.length === 0 ? VERSIONS : asked) {
   const env = { ...process.env, PATH: `${folder}${delimiter}${process.env.PATH ?? ""}` }
   const { stdout } = spawnSync("node", ["--version"], { env, encoding: "utf8" })
   console.log(`\nNode ${stdout.trim()}`)
-  const { status } = spawnSync("npx", ["vitest", "run", ...SUITES], { env, stdio: "inherit" })
+  const { status } = spawnSync("npx", ["vitest", "run", ...suites], { env, stdio: "inherit" })
   if (status !== 0) failed.push(version)
 }
 if (failed.length > 0) {
@@ -40,7 +51,7 @@ if (failed.length > 0) {
 
 /** Where its program lies; undefined where it cannot be had. */
 function folderOf(version: string): string | undefined {
-  const home = join(tmpdir(), `merlon-node-${version}`)
+  const home = join(CACHE, `node-${version}`)
   const folder = join(home, "node_modules", PACKAGE, "bin")
   if (existsSync(join(folder, "node"))) return folder
   mkdirSync(home, { recursive: true })
