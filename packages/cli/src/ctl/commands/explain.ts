@@ -13,6 +13,7 @@ import { explanationOf } from "../explain/explanation.js"
 import { explanationText } from "../explain/format.js"
 import { withMeshFlags } from "../flags.js"
 import { keySetText } from "../jwt/key-set-text.js"
+import { standardInput } from "../read-text.js"
 import { print, tell, visible } from "../terminal.js"
 
 interface Flags extends MeshSettings {
@@ -48,7 +49,7 @@ export function explainCommand(): Command {
           [],
         )
         .option("--curl <line>", "the request as a curl command line; - for standard input")
-        .option("--log <line>", "the request as a line of a proxy's access log (JSON)")
+        .option("--log <line>", "the request as a line of a proxy's access log (JSON); - for standard input")
         .option("--from <identity>", "who calls, as cluster.local/ns/foo/sa/sleep (default: plaintext)")
         .option("--ip <address>", "of the caller")
         .addOption(new Option("--port <number>", "of the workload").argParser(whole(1, 65_535)))
@@ -110,7 +111,7 @@ async function explain(workload: string, flags: Flags): Promise<void> {
 
 async function askedOf(flags: Flags): Promise<AskedRequest> {
   const { curl, log, from, ip, port, method, path, host, token, tcp } = flags
-  const base = curl !== undefined ? read(readCurl, curl) : log !== undefined ? read(readLogLine, log) : {}
+  const base = curl !== undefined ? await read(readCurl, curl) : log !== undefined ? await read(readLogLine, log) : {}
   const said = { from, ip, port, method, path, host, token }
   return {
     ...base,
@@ -121,9 +122,9 @@ async function askedOf(flags: Flags): Promise<AskedRequest> {
   }
 }
 
-function read(reader: (line: string) => AskedRequest, line: string): AskedRequest {
+async function read(reader: (line: string) => AskedRequest, line: string): Promise<AskedRequest> {
   try {
-    return reader(line)
+    return reader(line === "-" ? (await standardInput()).trim() : line)
   } catch (error) {
     throw error instanceof AskedError ? usageError(error.message) : error
   }
