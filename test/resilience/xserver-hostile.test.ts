@@ -16,7 +16,11 @@ let xserver: XserverProcess
 
 beforeAll(async () => {
   application = await startApplication()
-  const limits = ["headerTimeoutMs=1500", "sniffTimeoutMs=60000", "handshakeTimeoutMs=1500", "connections=12000"]
+  const limits = [
+    ...["headerTimeoutMs=1500", "sniffTimeoutMs=60000", "handshakeTimeoutMs=1500", "connections=12000"],
+    // All come from one address here; what each caller may take of the whole is tested beside xserver's data path.
+    "callerSharePercent=100",
+  ]
   xserver = await XserverProcess.start({
     upstream: application.port,
     tls: authority.material(),

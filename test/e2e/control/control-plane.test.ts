@@ -71,7 +71,7 @@ describe.skipIf(!kubectlAvailable())("a control plane on a cluster", { timeout: 
   it("teaches the cluster its kinds", async () => {
     const waited = await mesh.api.kubectl("wait crd --all --for=condition=Established --timeout=30s")
     expect(waited).toMatchObject({ code: 0 })
-    expect(waited.out.split("\n").filter(line => line.includes(".merlon.dev"))).toHaveLength(4)
+    expect(waited.out.split("\n").filter(line => line.includes(".merlon.dev"))).toHaveLength(5)
     expect((await mesh.api.kubectl("explain ap.spec.action")).out).toMatch(/FIELD: action/)
     // By a rule in the schema, which the server itself evaluates.
     const wide = policy("PeerAuthentication", "wide", { portLevelMtls: { "8080": { mode: "STRICT" } } })

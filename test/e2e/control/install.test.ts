@@ -67,13 +67,13 @@ describe.each([
   }
   const isOurs = (name: string): boolean => name.endsWith(`.${domain}`) || name.startsWith(`${mesh}-`)
 
-  it("serves the four kinds afterwards, and writes nothing the second time", async () => {
+  it("serves our kinds afterwards, and writes nothing the second time", async () => {
     const first = await install(setup())
-    expect(Object.values(first)).toEqual(Array(6).fill("created"))
+    expect(Object.values(first)).toEqual(Array(7).fill("created"))
     for (const type of Object.values(policyTypes(names))) expect((await own.list(type)).items).toEqual([])
     const before = await versions()
-    expect(before).toHaveLength(6)
-    expect(Object.values(await install(setup()))).toEqual(Array(6).fill("unchanged"))
+    expect(before).toHaveLength(7)
+    expect(Object.values(await install(setup()))).toEqual(Array(7).fill("unchanged"))
     expect(await versions()).toEqual(before)
   })
 

@@ -242,7 +242,7 @@ describe("a hostile document", () => {
   })
 
   it("cannot make an expression look at every slash from every slash", () => {
-    const paths = Array.from({ length: 900 }, (_, n) => `a${"/".repeat(2_000)}{${n}`)
+    const paths = Array.from({ length: 40 }, (_, n) => `a${"/".repeat(2_000)}{${n}`)
     const { faults } = judge("AuthorizationPolicy", { rules: [{ to: [{ operation: { paths } }] }] })
     expect(faults[0]?.message).toContain("invalid or unsupported path a////")
     expect(rules("/".repeat(1_000_000).concat("{*}x")).document).toBeUndefined()

@@ -54,6 +54,8 @@ export class ControlProcess {
       "serve",
       ...["--data", this.#folder, "--api-port", `${this.apiPort}`, "--mesh-port", `${this.meshPort}`],
       ...["--health-port", `${this.healthPort}`, "--webhook-port", `${this.webhookPort}`],
+      // Issuers of tests are on this machine.
+      "--allow-loopback-issuers",
       ...(kubeconfig === undefined ? [] : ["--kubeconfig", kubeconfig]),
       ...args,
       ...more,
