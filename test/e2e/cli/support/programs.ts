@@ -30,7 +30,13 @@ export interface Programs {
 }
 
 const MERLONCTL = resolve("packages/cli/dist/merlonctl.js")
-const CRDS = ["authorizationpolicies", "meshservices", "peerauthentications", "requestauthentications"]
+const CRDS = [
+  "authorizationpolicies",
+  "meshservices",
+  "peerauthentications",
+  "policyinvariants",
+  "requestauthentications",
+]
 
 export async function startPrograms(): Promise<Programs> {
   const folder = await mkdtemp(join(tmpdir(), "merlonctl-e2e-"))
