@@ -58,8 +58,8 @@ describe.skipIf(!available).each<Speaks>(["http/1.1", "h2c"])("with an applicati
   })
   afterAll(() => rig.stop())
 
-  it("passes whole in clear text, strict mode included", async () => {
-    expectAllPassed(await h2spec(["-p", String(rig.rig.port)]))
+  it("passes in clear text but for what is read as HTTP/1.1, strict mode included", async () => {
+    expectAllPassed(await h2spec(["-p", String(rig.rig.port)]), ANSWERED_AS_HTTP1)
   }, 600_000)
 
   it("passes whole under mutual TLS, strict mode included", async () => {
@@ -89,9 +89,16 @@ async function startRelay(port: number): Promise<{ readonly port: number; close(
 
 const checkServerIdentity = (): undefined => undefined
 
-function expectAllPassed({ summary, failures }: Outcome): void {
-  expect(failures).toBe("")
-  const [, tests, passed] = /^(\d+) tests, (\d+) passed, 0 skipped, 0 failed$/.exec(summary) ?? []
-  expect(tests, summary).toBe(passed)
+/**
+ * In clear text a port speaks both versions, so what is not the preface is read as HTTP/1.1: it is answered 400 in that
+ * version and the connection ends, where h2spec wants it to end without a word (RFC 9113 3.4 leaves that open).
+ */
+const ANSWERED_AS_HTTP1 = ["Sends invalid connection preface"]
+
+function expectAllPassed({ summary, failures }: Outcome, exceptions: readonly string[] = []): void {
+  const failed = [...failures.matchAll(/× \d+: (.*)/g)].map(([, name]) => name)
+  expect(failed, failures).toEqual(exceptions)
+  const [, tests, passed] = /^(\d+) tests, (\d+) passed, 0 skipped, \d+ failed$/.exec(summary) ?? []
+  expect(Number(tests), summary).toBe(Number(passed) + exceptions.length)
   expect(Number(tests), summary).toBeGreaterThan(140)
 }
