@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that can be wrong with papers: one closed table of codes, each with what happened and what to do. What
+// Everything that can be wrong with credentials: one closed table of codes, each with what happened and what to do. What
 // strangers send is answered with values; these are thrown where the mesh's own material or its own call is at fault.
 
 export const IDENTITY_FAULTS = {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public face of the papers.
+// Certificates for everyone: reading them, signing requests, the root and its rotation, revocations. Pure: no file, no socket.
 
 export { type AuthorityKeys, BACKDATE_MS } from "./authority/authority-keys.js"
 export {
@@ -20,16 +20,9 @@ export {
 } from "./authority/rotation.js"
 export { IDENTITY_FAULTS, IdentityError, type IdentityErrorCode } from "./errors.js"
 export { type MadeRequest, makeSigningRequest } from "./request/make.js"
-export { MAX_SIGNING_REQUEST_BYTES, readSigningRequest, type SigningRequestResult } from "./request/read.js"
+export { readSigningRequest, type SigningRequestResult } from "./request/read.js"
 export { TLS_FLOOR } from "./tls-floor.js"
-export {
-  type BundleCertificate,
-  type BundleResult,
-  fingerprintOf,
-  mergeBundles,
-  readBundle,
-  readCertificates,
-} from "./trust/bundle.js"
+export { type BundleCertificate, type BundleResult, readBundle, readCertificates } from "./trust/bundle.js"
 export { signerOf } from "./trust/chain.js"
 export { type CertificateFacts, certificateFacts } from "./trust/facts.js"
 export { parseRevocations, type RevocationFault, type RevocationLists } from "./trust/revocations.js"

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public face of the traveller.
+// Calls through the mesh: routes, balancing, mTLS, and the check of a route's weights.
 
-export { type CheckIo, type CheckOptions, checkRoutes, type Traveller } from "./check/check-routes.js"
+export type { CheckIo, CheckOptions, Member } from "./check/check-routes.js"
 export { parseExpectation, type Shares } from "./check/expectation.js"
 export type { DestinationView, RouteView, ServiceView } from "./check/route-view.js"
 export { runXclient, type XclientOptions } from "./check/run-xclient.js"
 export { type Target, type TargetWords, targetOf } from "./check/target.js"
 export { XCLIENT_FAULTS } from "./errors.js"
 export { MeshMember, type MeshMemberOptions } from "./member/mesh-member.js"
-export {
-  DEFAULT_PROXY_LIMITS,
-  OutboundProxy,
-  type OutboundProxyOptions,
-  type ProxyLimits,
-} from "./proxy/outbound-proxy.js"
+export { OutboundProxy, type OutboundProxyOptions, type ProxyLimits } from "./proxy/outbound-proxy.js"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 import { create, toBinary } from "@bufbuild/protobuf"
 import fc from "fast-check"
-import { describe, expect, it, test } from "vitest"
+import { describe, expect, inject, it, test } from "vitest"
 import { decodeProxyResource } from "./decode.js"
 import { encodeProxyResource } from "./encode.js"
 import { ProxyResourceSchema } from "./generated/merlon/mesh/v1/mesh_pb.js"
-import { MalformedJson } from "./json-shape.js"
+import { MalformedResource } from "./malformed-resource.js"
 import type { ProxyResource, WorkloadSpec } from "./proxy-resource.js"
 
 const WORKLOAD: WorkloadSpec = {
@@ -21,6 +21,7 @@ const WORKLOAD: WorkloadSpec = {
   name: "httpbin-1",
   serviceAccount: "httpbin",
   labels: { app: "httpbin" },
+  services: ["httpbin"],
   ports: [
     {
       port: 8080,
@@ -71,7 +72,7 @@ describe("refused, with the field named, is", () => {
     ["what is no message", Buffer.from([0xff, 0xff, 0xff]), /no ProxyResource/],
     ["an unknown kind", new Uint8Array(), /does not know/],
     ["what is no JSON", bytesOf("trust", "{"), /^trust: is not JSON/],
-    ["a list for a document", bytesOf("policy", "[]"), /^policy: the document: must be a mapping/],
+    ["a list for a document", bytesOf("policy", "[]"), /^policy: the value: must be a mapping/],
     ["null for a document", bytesOf("policy", "null"), /must be a mapping/],
     [
       "a missing field",
@@ -114,18 +115,18 @@ it("reads or refuses any bytes, and never fails otherwise", () => {
     try {
       return decodeProxyResource(bytes).kind
     } catch (error) {
-      expect(error).toBeInstanceOf(MalformedJson)
+      expect(error).toBeInstanceOf(MalformedResource)
       return "refused"
     }
   }
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), bytes => void outcome(bytes)),
-    { numRuns: 2_000 },
+    { numRuns: 2_000 * inject("effort") },
   )
   const kinds = fc.constantFrom("workload", "policy", "keySet", "trust")
   fc.assert(
     fc.property(kinds, fc.json(), (kind, json) => void outcome(bytesOf(kind as "trust", json))), // one of the four
-    { numRuns: 2_000 },
+    { numRuns: 2_000 * inject("effort") },
   )
   const whole = encodeProxyResource({ kind: "workload", workload: WORKLOAD })
   const flips = fc.record({ at: fc.nat(whole.length - 1), to: fc.nat(255) })
@@ -135,6 +136,6 @@ it("reads or refuses any bytes, and never fails otherwise", () => {
       for (const { at, to } of edits) bytes[at] = to
       outcome(bytes)
     }),
-    { numRuns: 2_000 },
+    { numRuns: 2_000 * inject("effort") },
   )
 })

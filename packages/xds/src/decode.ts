@@ -4,8 +4,9 @@
 // required to be a mapping here; what it means is `@merlon/policy`'s to read, and that refuses unknown fields.
 
 import { fromBinary } from "@bufbuild/protobuf"
+import { choice, list, openObject, orElse, type Read, record, text, whole, wrong } from "@merlon/policy"
 import { type ProxyResource as ProxyResourceMessage, ProxyResourceSchema } from "./generated/merlon/mesh/v1/mesh_pb.js"
-import { choice, list, MalformedJson, openObject, parseJson, type Read, record, text, whole } from "./json-shape.js"
+import { MalformedResource, readJson } from "./malformed-resource.js"
 import type {
   KeySetSpec,
   MeshSpec,
@@ -37,8 +38,6 @@ const mesh = openObject<MeshSpec>({
   numTrustedProxies: whole(0, 1_000),
 })
 
-const upgrades = list(256, name)
-
 const portSpec = openObject<PortSpec>({
   port,
   listen: port,
@@ -46,7 +45,7 @@ const portSpec = openObject<PortSpec>({
   upstreamProtocol: choice("http/1.1", "h2c"),
   serviceNames: list(MAX_ENTRIES, name),
   // Older control planes do not send it.
-  upgrades: (value, path) => (value === undefined ? [] : upgrades(value, path)),
+  upgrades: orElse(list(256, name), []),
 })
 
 const probe = openObject<ProbeSpec>({
@@ -63,6 +62,8 @@ const workload = openObject<WorkloadSpec>({
   name,
   serviceAccount: name,
   labels: record(MAX_ENTRIES, text(MAX_VALUE)),
+  // Older control planes do not send it, nor policies that name Services.
+  services: orElse(list(MAX_ENTRIES, name), []),
   ports: list(256, portSpec),
   probes: record(256, probe),
 })
@@ -78,26 +79,26 @@ const trust = openObject<TrustSpec>({
 
 const document: Read<unknown> = (value, path) => {
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value
-  throw new MalformedJson("malformed-resource", `${path || "the document"}: must be a mapping`)
+  throw wrong(path, "must be a mapping", value)
 }
 
-/** Throws a `MalformedJson` that names the field. */
+/** Throws a `MalformedResource` that names the field. */
 export function decodeProxyResource(bytes: Uint8Array): ProxyResource {
   const content = contentOf(bytes)
   switch (content.case) {
     case "workload":
-      return { kind: "workload", workload: inside("workload", content.value, workload) }
+      return { kind: "workload", workload: readJson(content.value, workload, "workload") }
     case "policy":
-      return { kind: "policy", document: inside("policy", content.value, document) }
+      return { kind: "policy", document: readJson(content.value, document, "policy") }
     case "keySet":
-      return { kind: "keySet", keySet: inside("keySet", content.value, keySet) }
+      return { kind: "keySet", keySet: readJson(content.value, keySet, "keySet") }
     case "trust":
-      return { kind: "trust", trust: inside("trust", content.value, trust) }
+      return { kind: "trust", trust: readJson(content.value, trust, "trust") }
     case undefined:
       // Fails closed: what a newer control plane might mean by another kind cannot be enforced, so it is not acknowledged.
-      throw new MalformedJson(
-        "unknown-resource",
+      throw new MalformedResource(
         "the resource is of a kind that this version does not know; upgrade the proxy",
+        "unknown-resource",
       )
   }
 }
@@ -106,15 +107,6 @@ function contentOf(bytes: Uint8Array): ProxyResourceMessage["content"] {
   try {
     return fromBinary(ProxyResourceSchema, bytes).content
   } catch {
-    throw new MalformedJson("malformed-resource", "the resource is no ProxyResource message")
-  }
-}
-
-function inside<T>(kind: string, json: string, read: Read<T>): T {
-  try {
-    return parseJson(json, read)
-  } catch (error) {
-    if (error instanceof MalformedJson) throw new MalformedJson(error.code, `${kind}: ${error.message}`)
-    throw error
+    throw new MalformedResource("the resource is no ProxyResource message")
   }
 }

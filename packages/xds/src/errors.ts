@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything that can go wrong on the road: one closed table of codes, each with what happened and what to do. Streams and
+// Everything that can go wrong between proxy and control plane: one closed table of codes, each with what happened and what to do. Streams and
 // calls end with a code of gRPC, in capitals; the others are of files and messages that cannot be read.
 
 export const XDS_FAULTS = {

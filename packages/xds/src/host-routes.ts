@@ -4,9 +4,21 @@
 // whole or not at all.
 
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf"
-import type { EffectiveMode, RouteMatch, StringMatch } from "@merlon/policy"
+import {
+  choice,
+  type EffectiveMode,
+  flag,
+  list,
+  object,
+  optional,
+  type RouteMatch,
+  record,
+  type StringMatch,
+  text,
+  whole,
+} from "@merlon/policy"
 import { HostRoutesSchema } from "./generated/merlon/mesh/v1/mesh_pb.js"
-import { choice, flag, list, MalformedJson, object, optional, parseJson, record, text, whole } from "./json-shape.js"
+import { MalformedResource, readJson } from "./malformed-resource.js"
 import type { TrustSpec } from "./proxy-resource.js"
 import type { RouteTable, ServiceCluster, ServiceEndpoint, WeightedDestination, WeightedRoute } from "./route-table.js"
 
@@ -116,15 +128,13 @@ export function encodeHostRoutes(spec: HostRoutesSpec): Uint8Array {
 
 /** Throws where the bytes are no complete routes. */
 export function decodeHostRoutes(bytes: Uint8Array): HostRoutesSpec {
-  const spec = parseJson(textOf(bytes), hostRoutes)
+  const spec = readJson(textOf(bytes), hostRoutes)
   const names = new Set(spec.clusters.map(({ name }) => name))
-  if (names.size < spec.clusters.length)
-    throw new MalformedJson("malformed-resource", "clusters: one name stands for two")
+  if (names.size < spec.clusters.length) throw new MalformedResource("clusters: one name stands for two")
   for (const { destinations } of spec.table.routes) {
     for (const { cluster: name } of destinations) {
       // A route into the dark would only be found by the request that takes it.
-      if (!names.has(name))
-        throw new MalformedJson("malformed-resource", `table.routes: \`${name}\` is not among the clusters`)
+      if (!names.has(name)) throw new MalformedResource(`table.routes: \`${name}\` is not among the clusters`)
     }
   }
   return spec
@@ -134,6 +144,6 @@ function textOf(bytes: Uint8Array): string {
   try {
     return fromBinary(HostRoutesSchema, bytes).routes
   } catch {
-    throw new MalformedJson("malformed-resource", "is no HostRoutes message")
+    throw new MalformedResource("is no HostRoutes message")
   }
 }

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public face of the road. gRPC and the messages of Envoy are behind functions that load them: whoever imports this
-// pays for what it uses.
+// How configuration travels from control plane to proxy: `MeshServer` and `MeshClient`, what travels between them, and how
+// a workload joins (`readBootstrap`, `Enrolment`). gRPC and the messages of Envoy are behind functions that load them, so
+// that whoever imports this pays for what it uses.
 
 export { MeshCallError } from "./client/call-error.js"
 export type { CertificateAnswer } from "./client/calls.js"
 export { MeshClient } from "./client/mesh-client.js"
-export {
-  type ClientLimits,
-  DEFAULT_CLIENT_LIMITS,
-  type MeshClientOptions,
-  type Proof,
-  type Subscription,
-  type Update,
-} from "./client/options.js"
+export type { ClientLimits, MeshClientOptions, Proof, Subscription, Update } from "./client/options.js"
 export { decodeProxyResource } from "./decode.js"
 export { encodeProxyResource } from "./encode.js"
 export { type FaultCode, XDS_FAULTS } from "./errors.js"
@@ -24,13 +18,23 @@ export {
   type PortMode,
   type ServiceModes,
 } from "./host-routes.js"
-export { MalformedJson } from "./json-shape.js"
+export { Lane } from "./lane.js"
+export { fileOutput, type LineOutput, standardOutput } from "./line-output.js"
 export { type Log, messageOf } from "./log.js"
+export { MalformedResource } from "./malformed-resource.js"
 export { type ApplicationProbe, type Bootstrap, readBootstrap } from "./member/bootstrap.js"
+export { ConfigurationError, readSettings } from "./member/configuration-error.js"
 export { Enrolment, type EnrolmentOptions } from "./member/enrolment.js"
 export { readPrivateFile, writePrivateFile } from "./member/private-file.js"
-export { ConfigurationError, Reader } from "./member/reader.js"
-export type { WorkloadPapers } from "./member/workload-papers.js"
+export type { WorkloadCredentials } from "./member/workload-credentials.js"
+export {
+  type Inquiry,
+  MAX_CALLS,
+  MAX_DECISIONS,
+  type Observation,
+  type ObservationSource,
+  type ObservedDecision,
+} from "./observation.js"
 export {
   type KeySetSpec,
   type MeshSpec,
@@ -60,19 +64,4 @@ export {
   type WeightedDestination,
   type WeightedRoute,
 } from "./route-table.js"
-export { DEFAULT_SERVER_LIMITS, type ServerLimits, type StreamLimits } from "./server/limits.js"
-export type { Papers } from "./server/listener.js"
-export { MeshServer } from "./server/mesh-server.js"
-export type { MeshServerObserver, Protocol } from "./server/observer.js"
-export type { MeshServerOptions } from "./server/options.js"
-export type { PeerCertificate } from "./server/peer-certificate.js"
-export type { ProxyCalls, SignedCertificate } from "./server/serve-calls.js"
-export type {
-  Caller,
-  ClientNode,
-  Refusal,
-  ResourceSource,
-  Snapshot,
-  Subscriber,
-  VersionedResource,
-} from "./server/source.js"
+export * from "./server/public.js"

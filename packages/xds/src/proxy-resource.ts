@@ -43,6 +43,8 @@ export interface WorkloadSpec {
   readonly name: string
   readonly serviceAccount: string
   readonly labels: { readonly [key: string]: string }
+  /** Names of the Services of its namespace that select it, which policies may name instead of labels. */
+  readonly services: readonly string[]
   readonly ports: readonly PortSpec[]
   /** Probes of the kubelet that xserver answers, by path. */
   readonly probes: { readonly [path: string]: ProbeSpec }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import fc from "fast-check"
-import { describe, expect, it } from "vitest"
+import { describe, expect, inject, it } from "vitest"
 import { readBundle } from "../trust/bundle.js"
 import { signerOf } from "../trust/chain.js"
 import { createRoot } from "./root.js"
@@ -217,7 +217,7 @@ describe("whatever happens during rotations", () => {
           expect(mesh.lost(), `after ${JSON.stringify(next)} in ${mesh.state.phase}`).toEqual([])
         }
       }),
-      { numRuns: 150 },
+      { numRuns: 50 * inject("effort") },
     )
   })
 

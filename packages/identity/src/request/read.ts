@@ -18,7 +18,7 @@ export type SigningRequestResult =
   | { readonly ok: false; readonly message: string }
 
 /** A request for an RSA key of 4096 bits takes about 2 KiB. */
-export const MAX_SIGNING_REQUEST_BYTES = 16 * 1024
+const MAX_SIGNING_REQUEST_BYTES = 16 * 1024
 const ATTRIBUTES = contextTag(0, true)
 /** SEC 1 section 2.3.3. */
 const UNCOMPRESSED = 0x04

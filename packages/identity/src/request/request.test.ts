@@ -3,7 +3,7 @@ import "reflect-metadata"
 import { createPrivateKey, createPublicKey, webcrypto } from "node:crypto"
 import * as x509 from "@peculiar/x509"
 import fc from "fast-check"
-import { describe, expect, it } from "vitest"
+import { describe, expect, inject, it } from "vitest"
 import { element } from "../der/write.js"
 import { openssl } from "../testing/openssl.js"
 import { makeSigningRequest } from "./make.js"
@@ -132,7 +132,7 @@ describe("reading a signing request", () => {
         }, request)
         expect(readSigningRequest(changed).ok).toBe(changed.equals(request))
       }),
-      { numRuns: 2000 },
+      { numRuns: 2000 * inject("effort") },
     )
   })
 
@@ -141,7 +141,7 @@ describe("reading a signing request", () => {
       fc.property(fc.uint8Array({ maxLength: 2000, size: "max" }), bytes => {
         expect(readSigningRequest(bytes).ok).toBe(false)
       }),
-      { numRuns: 500 },
+      { numRuns: 500 * inject("effort") },
     )
   })
 })

@@ -24,7 +24,7 @@ export function openssl(
     let status: number | null = null
     let output = ""
     for (const command of commands) {
-      const run = spawnSync("openssl", command.split(" "), { cwd: folder, encoding: "utf8", timeout: 20_000 })
+      const run = spawnSync("openssl", command.split(" "), { cwd: folder, encoding: "utf8", timeout: 120_000 })
       status = run.status
       output = run.stdout + run.stderr
       if (status !== 0) break

@@ -58,7 +58,7 @@ export function mergeBundles(...bundles: readonly string[]): string {
 }
 
 /** SHA-256 of the DER, lower-case hex. */
-export function fingerprintOf(der: Uint8Array): string {
+function fingerprintOf(der: Uint8Array): string {
   return createHash("sha256").update(der).digest("hex")
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why a call did not get an answer, by a code of the table in errors.ts.
 
+import { messageOf } from "@merlon/xds"
 import { type CallFailureCode, XCLIENT_FAULTS } from "../errors.js"
 
 export class CallFailure extends Error {
@@ -21,7 +22,7 @@ export class CallFailure extends Error {
 
   static of(error: unknown): CallFailure {
     if (error instanceof CallFailure) return error
-    const message = error instanceof Error ? error.message : String(error)
+    const message = messageOf(error)
     const code = typeof error === "object" && error !== null && "code" in error ? error.code : undefined
     // What node:http does not want to send is the caller's fault.
     if (typeof code === "string" && code.startsWith("ERR_INVALID")) return new CallFailure("bad-request", message)

@@ -22,7 +22,7 @@ let outbound: Outbound
 
 beforeEach(() => {
   mesh = new TestMesh()
-  material = { id: 1, papers: mesh.papers(), trust: mesh.trust }
+  material = { id: 1, credentials: mesh.credentials(), trust: mesh.trust }
   health = new EndpointHealth()
   pool = new ConnectionPool({ alpn: ["merlon-http/1.1"], connectTimeoutMs: 5_000 })
   outbound = new Outbound({ pool, health, material: () => material, tunnelAlpn: ["merlon"], connectTimeoutMs: 5_000 })
@@ -73,11 +73,11 @@ describe("over mutual TLS", () => {
     expect(new Set(web.seen.map(({ connection }) => connection)).size).toBe(1)
   })
 
-  it("uses no connection again that was made with other papers", async () => {
+  it("uses no connection again that was made with other credentials", async () => {
     const web = await mesh.server("v1")
     const routes = routing(mesh.routes([{ subset: "v1", endpoints: [web.endpoint] }]))
     await call(routes)
-    material = { ...material, id: 2, papers: mesh.papers("spiffe://cluster.local/ns/app/sa/renewed") }
+    material = { ...material, id: 2, credentials: mesh.credentials("spiffe://cluster.local/ns/app/sa/renewed") }
     await call(routes)
     expect(web.seen.map(({ client }) => client)).toEqual([
       "URI:spiffe://cluster.local/ns/app/sa/consumer",
@@ -140,15 +140,15 @@ describe("a server that may not answer gets no byte of the request", () => {
   })
 })
 
-describe("without papers", () => {
+describe("without credentials", () => {
   it("a plaintext server is called", async () => {
-    material = { ...material, papers: undefined }
+    material = { ...material, credentials: undefined }
     const web = await mesh.server("v1", { plaintext: true })
     expect(await call(routing(mesh.routes([{ subset: "v1", endpoints: [web.endpoint] }])))).toBe("v1 GET /hello")
   })
 
   it("a PERMISSIVE server is not called in plaintext", async () => {
-    material = { ...material, papers: undefined }
+    material = { ...material, credentials: undefined }
     const web = await mesh.server("v1", { plaintext: true, mtlsMode: "PERMISSIVE" })
     const routes = routing(mesh.routes([{ subset: "v1", endpoints: [web.endpoint] }]))
     await expect(call(routes)).rejects.toThrow(/no certificate/)

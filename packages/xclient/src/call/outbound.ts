@@ -117,7 +117,7 @@ export class Outbound {
     if (current === undefined) throw new CallFailure("no-route", "nothing is known of the mesh's trust yet")
     let failure = new CallFailure("no-endpoint", `\`${choice.name}\` has no endpoints`)
     for (const endpoint of choice.endpoints.slice(0, MAX_TRIES)) {
-      const planned = planTransport(choice.cluster, endpoint, current.papers !== undefined)
+      const planned = planTransport(choice.cluster, endpoint, current.credentials !== undefined)
       if (!planned.ok) {
         failure = new CallFailure("no-transport", planned.reason)
         continue

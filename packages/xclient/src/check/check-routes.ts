@@ -34,29 +34,29 @@ export interface CheckIo {
   readonly signal: AbortSignal
 }
 
-export interface Traveller {
+export interface Member {
   readonly book: RouteBook
   readonly outbound: Outbound
   readonly trouble: string | undefined
 }
 
-export async function checkRoutes(options: CheckOptions, traveller: Traveller, io: CheckIo): Promise<number> {
+export async function checkRoutes(options: CheckOptions, member: Member, io: CheckIo): Promise<number> {
   const { target, action } = options
   const call: Call = { method: options.method, host: target.host, target: options.path, headers: options.headers }
-  if (action === "watch") return watch(options, call, traveller, io)
-  const routing = await waitForRoute(options, call, traveller, io)
+  if (action === "watch") return watch(options, call, member, io)
+  const routing = await waitForRoute(options, call, member, io)
   if (routing === undefined) return 1
   if (action === "print-route") {
     io.out(JSON.stringify(routeView(routing, call), undefined, 2))
     return 0
   }
-  return send(options, call, routing, traveller, io)
+  return send(options, call, routing, member, io)
 }
 
 async function waitForRoute(
   { target, expected, waitTimeoutMs }: CheckOptions,
   call: Call,
-  traveller: Traveller,
+  member: Member,
   io: CheckIo,
 ): Promise<HostRouting | undefined> {
   const name = authorityOf(target.host, target.port)
@@ -64,9 +64,9 @@ async function waitForRoute(
     answer instanceof HostRouting &&
     isComplete(answer, call) &&
     (expected === undefined || isSameSplit(sharesOf(answer, call), expected))
-  const { answer, inTime } = await traveller.book.until(name, isReady, waitTimeoutMs, io.signal)
+  const { answer, inTime } = await member.book.until(name, isReady, waitTimeoutMs, io.signal)
   if (inTime && answer instanceof HostRouting) return answer
-  for (const line of explainMissing(name, answer, call, expected, traveller.trouble)) io.err(line)
+  for (const line of explainMissing(name, answer, call, expected, member.trouble)) io.err(line)
   return undefined
 }
 
@@ -91,7 +91,7 @@ function explainMissing(
   return [notFound, `without endpoints: ${empty.map(destination => destination.name).join(", ") || "all are drained"}`]
 }
 
-function watch({ target }: CheckOptions, call: Call, { book }: Traveller, io: CheckIo): Promise<number> {
+function watch({ target }: CheckOptions, call: Call, { book }: Member, io: CheckIo): Promise<number> {
   const name = authorityOf(target.host, target.port)
   const show = (answer: RouteAnswer) => {
     if (answer === "absent") io.out(`${name} route not found`)
@@ -115,7 +115,7 @@ async function send(
   options: CheckOptions,
   call: Call,
   first: HostRouting,
-  { book, outbound }: Traveller,
+  { book, outbound }: Member,
   io: CheckIo,
 ): Promise<number> {
   const { target, requests: count, requestIntervalMs: intervalMs, requestTimeoutMs: timeoutMs, expected } = options

@@ -6,6 +6,7 @@ import { connect as connectTcp, isIP, type Socket } from "node:net"
 import { connect as connectTls, type PeerCertificate, type TLSSocket } from "node:tls"
 import { parseCertificate, TLS_FLOOR } from "@merlon/identity"
 import type { ServiceEndpoint } from "@merlon/xds"
+import { messageOf } from "@merlon/xds"
 import type { CallFailureCode } from "../errors.js"
 import type { Material } from "./material.js"
 import { serverCertificate } from "./server-certificate.js"
@@ -65,17 +66,17 @@ export function connect(options: ConnectOptions): Promise<Socket> {
 }
 
 function startTls({ endpoint, material, alpn, now = Date.now }: ConnectOptions, plan: MutualPlan): TLSSocket {
-  const { papers, trust } = material
+  const { credentials, trust } = material
   // INVARIANT: an empty bundle never reaches node:tls, which would take it for "trust every public authority".
   if (!trust.bundle.includes("-----BEGIN CERTIFICATE-----")) throw new Error("there is no root to trust")
-  if (papers === undefined) throw new Error("this workload has no certificate")
+  if (credentials === undefined) throw new Error("this workload has no certificate")
   return connectTls({
     ...addressOf(endpoint),
     // RFC 6066 section 3: an address is no server name.
     servername: isIP(plan.sni) === 0 ? plan.sni : "",
     ALPNProtocols: [...alpn],
-    cert: papers.certificateChain,
-    key: papers.privateKey,
+    cert: credentials.certificateChain,
+    key: credentials.privateKey,
     ca: trust.bundle,
     ...TLS_FLOOR,
     rejectUnauthorized: true,
@@ -102,8 +103,4 @@ function faultOf(
 
 function addressOf({ address, port }: ServiceEndpoint) {
   return { host: address, port }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message || error.name : String(error)
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Connections that are kept for further requests, by everything that made them what they are: the endpoint, how it is
-// spoken to, who may answer, our papers and our trust. A change of any of these leads to other connections.
+// spoken to, who may answer, our credentials and our trust. A change of any of these leads to other connections.
 
 import { createHash } from "node:crypto"
 import type { ServiceEndpoint } from "@merlon/xds"

@@ -5,9 +5,14 @@ import { planTransport } from "./transport-plan.js"
 
 const WEB = "spiffe://cluster.local/ns/app/sa/web"
 
-function plan(tlsMode: ClientTlsMode | undefined, mtlsMode: EffectiveMode | undefined, papers: boolean, ids = [WEB]) {
+function plan(
+  tlsMode: ClientTlsMode | undefined,
+  mtlsMode: EffectiveMode | undefined,
+  credentials: boolean,
+  ids = [WEB],
+) {
   const cluster = { tlsMode, sni: "web.app.svc.cluster.local", identities: ids, name: "outbound|80||web" }
-  const result = planTransport(cluster, { mtlsMode, workload: "app/web-1" }, papers)
+  const result = planTransport(cluster, { mtlsMode, workload: "app/web-1" }, credentials)
   return result.ok ? result.plan.kind : result.reason
 }
 

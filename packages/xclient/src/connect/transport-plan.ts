@@ -20,7 +20,7 @@ export type PlanResult =
 export function planTransport(
   cluster: Pick<ServiceCluster, "tlsMode" | "sni" | "identities" | "name">,
   { mtlsMode, workload }: Pick<ServiceEndpoint, "mtlsMode" | "workload">,
-  hasPapers: boolean,
+  hasCertificate: boolean,
 ): PlanResult {
   if (cluster.tlsMode === "DISABLE") {
     if (mtlsMode !== "STRICT") return { ok: true, plan: { kind: "plaintext" } }
@@ -31,7 +31,8 @@ export function planTransport(
   const asked = cluster.tlsMode === "DUBBO_MUTUAL"
   if (!asked && (mtlsMode === undefined || mtlsMode === "DISABLE")) return { ok: true, plan: { kind: "plaintext" } }
   // Fail closed: without a certificate we do not fall back to plaintext, although a PERMISSIVE server would take it.
-  if (!hasPapers) return refused("mutual TLS is called for and this workload has no certificate that is still good")
+  if (!hasCertificate)
+    return refused("mutual TLS is called for and this workload has no certificate that is still good")
   // Fail closed: with nobody to expect, anybody with a certificate of the mesh would do.
   if (cluster.identities.length === 0) return refused(`nobody is known who may answer for \`${cluster.name}\``)
   return { ok: true, plan: { kind: "mutual", sni: cluster.sni, identities: cluster.identities } }

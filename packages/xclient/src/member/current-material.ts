@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Papers and trust as they are now, as one value that changes its id only when one of them really changed.
+// Credentials and trust as they are now, as one value that changes its id only when one of them really changed.
 
 import { isDeepStrictEqual } from "node:util"
-import type { TrustSpec, WorkloadPapers } from "@merlon/xds"
+import type { TrustSpec, WorkloadCredentials } from "@merlon/xds"
 import type { Material } from "../connect/material.js"
 
 export class CurrentMaterial {
@@ -21,12 +21,12 @@ export class CurrentMaterial {
     return true
   }
 
-  /** Papers are looked at with each call, because they may have ended since the last one. */
-  with(papers: WorkloadPapers | undefined): Material | undefined {
+  /** Credentials are looked at with each call, because they may have ended since the last one. */
+  with(credentials: WorkloadCredentials | undefined): Material | undefined {
     const trust = this.#trust
     if (trust === undefined) return undefined
-    if (this.#material?.trust !== trust || this.#material.papers !== papers) {
-      this.#material = { id: ++this.#ids, papers, trust }
+    if (this.#material?.trust !== trust || this.#material.credentials !== credentials) {
+      this.#material = { id: ++this.#ids, credentials, trust }
     }
     return this.#material
   }

@@ -9,7 +9,7 @@ import { Outbound } from "../call/outbound.js"
 import { ConnectionPool } from "../connect/connection-pool.js"
 import { RouteBook } from "../routes/route-book.js"
 import { CurrentMaterial } from "./current-material.js"
-import { keepPapers, keptPapers } from "./kept-papers.js"
+import { keepCredentials, keptCredentials } from "./kept-credentials.js"
 
 export interface MeshMemberOptions {
   readonly bootstrap: Bootstrap
@@ -48,7 +48,7 @@ export class MeshMember {
       trustBundle: () => this.#controlPlaneRoots(),
       proof: () => this.#proof(),
       node: {
-        // Not the Pod's own, which is its xserver's: what we renew says nothing about the papers of that one.
+        // Not the Pod's own, which is its xserver's: what we renew says nothing about the credentials of that one.
         id: `${bootstrap.workload.namespace}/${bootstrap.workload.name}#xclient`,
         metadata: () => ({ kind: "xclient", signer: this.#signer() }),
       },
@@ -58,15 +58,15 @@ export class MeshMember {
     this.#enrolment = new Enrolment(
       {
         sign: request => this.#client.signCertificate(request),
-        use: async papers => keepPapers(bootstrap.state, papers),
+        use: async credentials => keepCredentials(bootstrap.state, credentials),
         logger: log,
       },
-      keptPapers(bootstrap.state),
+      keptCredentials(bootstrap.state),
     )
     this.outbound = new Outbound({
       pool: this.#pool,
       health,
-      material: () => this.#material.with(this.#enrolment.papers),
+      material: () => this.#material.with(this.#enrolment.credentials),
       tunnelAlpn: [mesh],
       connectTimeoutMs,
     })
@@ -94,7 +94,7 @@ export class MeshMember {
     this.#trustSince = Date.now()
     this.outbound.trustChanged(trust)
     // Another root signs now: a certificate of the old one will be worth nothing once that retires.
-    if (this.#enrolment.papers !== undefined && this.#signer() !== trust.signer) void this.#enrolment.renew()
+    if (this.#enrolment.credentials !== undefined && this.#signer() !== trust.signer) void this.#enrolment.renew()
   }
 
   #signer(): string | undefined {
@@ -112,11 +112,11 @@ export class MeshMember {
   }
 
   #proof(): Proof {
-    const { papers } = this.#enrolment
+    const { credentials } = this.#enrolment
     const token = tokenIn(this.#options.bootstrap.token)
     return {
       ...(token !== undefined && { token }),
-      ...(papers && { certificate: { chain: papers.certificateChain, privateKey: papers.privateKey } }),
+      ...(credentials && { certificate: { chain: credentials.certificateChain, privateKey: credentials.privateKey } }),
     }
   }
 

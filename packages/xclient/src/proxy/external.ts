@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hosts outside of the mesh, where they are allowed: a plain forward proxy, without routes and without our papers.
+// Hosts outside of the mesh, where they are allowed: a plain forward proxy, without routes and without our credentials.
 
 import { Agent, request as httpRequest, type IncomingMessage } from "node:http"
 import { connect, type Socket } from "node:net"

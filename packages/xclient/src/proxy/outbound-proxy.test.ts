@@ -33,12 +33,12 @@ afterEach(async () => {
 })
 
 async function start(options: Partial<OutboundProxyOptions> = {}): Promise<number> {
-  const papers = mesh.papers()
+  const credentials = mesh.credentials()
   const { book, health } = filled
   const outbound = new Outbound({
     pool,
     health,
-    material: () => ({ id: 1, papers, trust: mesh.trust }),
+    material: () => ({ id: 1, credentials, trust: mesh.trust }),
     tunnelAlpn: ["merlon"],
     connectTimeoutMs: 5_000,
   })
@@ -53,7 +53,7 @@ async function web(words: ServerWords = {}, name = "v1") {
 }
 
 async function curl(port: number, ...args: readonly string[]): Promise<string> {
-  const { stdout } = await run("curl", ["-sS", "--max-time", "20", "-x", `http://127.0.0.1:${port}`, ...args], {
+  const { stdout } = await run("curl", ["-sS", "--max-time", "100", "-x", `http://127.0.0.1:${port}`, ...args], {
     maxBuffer: 64 * 1_048_576,
     env: { PATH: process.env.PATH ?? "" },
   })
@@ -90,7 +90,7 @@ describe("a program with http_proxy", () => {
     const port = await start()
     const posted = run("sh", [
       "-c",
-      `head -c 5000000 /dev/zero | curl -sS --max-time 20 -x http://127.0.0.1:${port} -H 'Transfer-Encoding: chunked' --data-binary @- http://web/ | wc -c`,
+      `head -c 5000000 /dev/zero | curl -sS --max-time 100 -x http://127.0.0.1:${port} -H 'Transfer-Encoding: chunked' --data-binary @- http://web/ | wc -c`,
     ])
     expect(Number((await posted).stdout)).toBe(5_000_000)
   })

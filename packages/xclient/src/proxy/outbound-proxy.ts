@@ -31,7 +31,7 @@ export interface ProxyLimits {
   readonly tunnelIdleMs: number
 }
 
-export const DEFAULT_PROXY_LIMITS: ProxyLimits = {
+const DEFAULT_PROXY_LIMITS: ProxyLimits = {
   connections: 4_096,
   active: 2_048,
   headerBytes: 65_536,

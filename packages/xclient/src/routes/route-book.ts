@@ -2,7 +2,14 @@
 // The routes of all hosts somebody asked for, as the control plane keeps them up to date. A host is subscribed to when it
 // is first asked for. "Not known yet" and "no host of the mesh" are different answers, and stay so.
 
-import { decodeHostRoutes, HOST_ROUTES, type HostRoutesSpec, type Subscription, type TrustSpec } from "@merlon/xds"
+import {
+  decodeHostRoutes,
+  HOST_ROUTES,
+  type HostRoutesSpec,
+  messageOf,
+  type Subscription,
+  type TrustSpec,
+} from "@merlon/xds"
 import type { EndpointHealth } from "../balance/endpoint-health.js"
 import { callMatcher } from "./call-matcher.js"
 import { HostRouting } from "./host-routing.js"
@@ -134,8 +141,6 @@ function readSpec(name: string, value: Uint8Array): HostRoutesSpec {
     for (const { match } of spec.table.routes) callMatcher(match, spec.table.port)
     return spec
   } catch (error) {
-    throw new Error(
-      `the routes of \`${name}\` cannot be used: ${error instanceof Error ? error.message : String(error)}`,
-    )
+    throw new Error(`the routes of \`${name}\` cannot be used: ${messageOf(error)}`)
   }
 }

@@ -52,7 +52,7 @@ export class TestControlPlane {
     this.#server = await MeshServer.start({
       host: "127.0.0.1",
       port,
-      papers: () => this.#papers(),
+      credentials: () => this.#credentials(),
       verifyToken: async token => (token === TOKEN ? CALLER : undefined),
       checkCertificate: ({ id }) => (id.uri === CONSUMER_ID ? { ...CALLER, proof: "certificate" } : undefined),
       source: this.#source(),
@@ -88,7 +88,7 @@ export class TestControlPlane {
     rmSync(this.folder, { recursive: true })
   }
 
-  #papers() {
+  #credentials() {
     const { authority } = this.#mesh
     const { privateKey } = makeSigningRequest()
     const publicKey = createPublicKey(createPrivateKey(privateKey)).export({ type: "spki", format: "der" })

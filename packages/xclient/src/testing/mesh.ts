@@ -16,7 +16,7 @@ import {
   type ServiceEndpoint,
   type TrustSpec,
   type WeightedRoute,
-  type WorkloadPapers,
+  type WorkloadCredentials,
 } from "@merlon/xds"
 
 export const WEB_HOST = "web.app.svc.cluster.local"
@@ -34,7 +34,7 @@ export class TestMesh {
     return { bundle, signer, revokedIdentities: [], revokedSerials: [] }
   }
 
-  papers(identity = CONSUMER_ID, authority = this.authority): WorkloadPapers {
+  credentials(identity = CONSUMER_ID, authority = this.authority): WorkloadCredentials {
     const { privateKey } = makeSigningRequest()
     const publicKey = createPublicKey(createPrivateKey(privateKey)).export({ type: "spki", format: "der" })
     const { certificateChain } = authority.sign({ publicKey, identity, ttlMs: HOUR, now: Date.now() })
@@ -96,7 +96,7 @@ export class TestMesh {
   }
 
   #tls({ identity = WEB_ID, authority = this.authority }: ServerWords) {
-    const { certificateChain: cert, privateKey: key } = this.papers(identity, authority)
+    const { certificateChain: cert, privateKey: key } = this.credentials(identity, authority)
     const ALPNProtocols = ["merlon-http/1.1", "merlon", "http/1.1"]
     return { cert, key, ca: this.authority.bundle, requestCert: true, rejectUnauthorized: true, ALPNProtocols }
   }

@@ -7,7 +7,7 @@ import { clientRig, TYPE } from "./testing/client-rig.js"
 const closing: (() => unknown)[] = []
 const PINGS = { pingEveryMs: 200, pingTimeoutMs: 1_000 }
 const NEVER = { pingEveryMs: 1_000_000, pingTimeoutMs: 1_000_000 }
-const until = (check: () => void) => vi.waitFor(check, { timeout: 15_000, interval: 5 })
+const until = (check: () => void) => vi.waitFor(check, { timeout: 90_000, interval: 5 })
 
 afterEach(async () => {
   for (const close of closing.splice(0)) await close()

@@ -10,10 +10,10 @@ import {
   DeltaDiscoveryRequestSchema,
   type DeltaDiscoveryResponse,
 } from "../generated/envoy/service/discovery/v3/discovery_pb.js"
+import type { Lane } from "../lane.js"
 import { messageOf } from "../log.js"
 import { deltaAggregatedResources } from "../wire/methods.js"
 import { type Channel, type ChannelOptions, openChannel } from "./channel.js"
-import type { Lane } from "./lane.js"
 import type { MeshClientOptions, Subscription } from "./options.js"
 import { readUpdate } from "./read-update.js"
 
@@ -37,8 +37,9 @@ const INVALID_ARGUMENT = 3
 
 export class DeltaStream {
   readonly ended: Promise<StreamEnd>
+  /** For other streams, which end with this one. */
+  readonly channel: Channel
   readonly #options: DeltaStreamOptions
-  readonly #channel: Channel
   readonly #call: ClientDuplexStream<DeltaDiscoveryRequest, DeltaDiscoveryResponse>
   /** Names as the control plane knows them, by type. */
   readonly #asked = new Map<string, ReadonlySet<string>>()
@@ -60,9 +61,9 @@ export class DeltaStream {
       this.#resolve = resolve
     })
     this.#unanswered = new Set(subscriptions.map(({ typeUrl }) => typeUrl))
-    this.#channel = openChannel(options)
+    this.channel = openChannel(options)
     const { path, requestSerialize, responseDeserialize } = deltaAggregatedResources
-    const { client, metadata } = this.#channel
+    const { client, metadata } = this.channel
     this.#call = client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, metadata)
     this.#call.on("data", (response: DeltaDiscoveryResponse) => this.#receive(response))
     this.#call.on("error", (error: ServiceError) => this.#failed(error))
@@ -98,7 +99,7 @@ export class DeltaStream {
     clearTimeout(this.#connect)
     clearTimeout(this.#answer)
     this.#call.cancel()
-    this.#channel.client.close()
+    this.channel.client.close()
     this.#resolve({ why, refused })
   }
 

@@ -27,7 +27,7 @@ function client(options: Partial<ClientRigOptions> = {}): ClientRig {
   return each
 }
 
-const until = (check: () => void) => vi.waitFor(check, { timeout: 15_000, interval: 5 })
+const until = (check: () => void) => vi.waitFor(check, { timeout: 90_000, interval: 5 })
 const connected = (each: ClientRig) => until(() => expect(each.client.connected).toBe(true))
 
 beforeEach(async () => {

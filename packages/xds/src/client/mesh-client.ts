@@ -1,23 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-// A proxy's end of the road: keeps a delta stream open for as long as it runs, and calls beside it. gRPC is loaded when
+// A proxy's connection to its control plane: keeps a delta stream open for as long as it runs, and calls beside it. gRPC is loaded when
 // it is needed, so that a proxy serves from its last good state before that.
 
+import { Lane } from "../lane.js"
 import { messageOf, SILENT } from "../log.js"
 import { Backoff } from "./backoff.js"
 import type { CertificateAnswer } from "./calls.js"
 import type { DeltaStream, StreamEnd } from "./delta-stream.js"
-import { Lane } from "./lane.js"
+import type { ObservationStream } from "./observation-stream.js"
 import { type ClientLimits, DEFAULT_CLIENT_LIMITS, type MeshClientOptions } from "./options.js"
+
+/** A control plane that knows no such stream may be replaced by one that does. */
+const UNKNOWN_RETRY_MS = 10 * 60_000
 
 type ConnectionListener = (connected: boolean, why?: string) => void
 
 export class MeshClient {
   readonly #options: MeshClientOptions
   readonly #limits: ClientLimits
+  /** By type, also across connections: what an old stream brought is applied, or refused, before a new one says what is held. */
   readonly #lanes: ReadonlyMap<string, Lane>
   readonly #listeners = new Set<ConnectionListener>()
   readonly #backoff: Backoff
   #stream: DeltaStream | undefined
+  #observing: ObservationStream | undefined
+  /** Until when no stream of observations is opened. */
+  #observingFrom = 0
   #connected = false
   #running = false
   #closed = false
@@ -116,16 +124,57 @@ export class MeshClient {
         node,
         subscriptions,
         lanes: this.#lanes,
-        onAnswer: () => this.#say(true),
+        onAnswer: () => {
+          this.#say(true)
+          void this.#observe(stream)
+        },
       })
       this.#stream = stream
+      // A pause was for the connection that is gone.
+      this.#observingFrom = 0
       return await stream.ended
     } catch (error) {
       // A bundle or proof that cannot be used now may be good at the next attempt.
       return { why: messageOf(error), refused: false }
     } finally {
       this.#stream = undefined
+      this.#observing?.close()
+      this.#observing = undefined
     }
+  }
+
+  /** Beside a stream that is answered, and over the same connection. */
+  async #observe(stream: DeltaStream): Promise<void> {
+    const { observations, node, log = SILENT, now = Date.now } = this.#options
+    if (observations === undefined || this.#observing !== undefined || now() < this.#observingFrom) return
+    // Until the stream is there nobody else may open one.
+    this.#observingFrom = Number.POSITIVE_INFINITY
+    try {
+      const { ObservationStream } = await import("./observation-stream.js")
+      if (this.#stream !== stream) return
+      this.#observing = new ObservationStream({
+        channel: stream.channel,
+        nodeId: node.id,
+        source: observations,
+        log,
+        onEnd: again => {
+          this.#observing = undefined
+          this.#observeAgain(stream, again ? this.#limits.longestRetryMs : UNKNOWN_RETRY_MS)
+        },
+      })
+    } catch (error) {
+      log.warn({ error: messageOf(error) }, "what was seen cannot be told")
+    } finally {
+      this.#observingFrom = 0
+    }
+  }
+
+  #observeAgain(stream: DeltaStream, pause: number): void {
+    const { now = Date.now } = this.#options
+    this.#observingFrom = now() + pause
+    setTimeout(() => {
+      if (this.#stream === stream) void this.#observe(stream)
+    }, pause).unref()
   }
 
   /** A stream on which nothing is asked would be ended by the control plane. */

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a client of the road is told, and what it tells back.
+// What the client of a control plane is told, and what it tells back.
 
 import type { Log } from "../log.js"
+import type { ObservationSource } from "../observation.js"
 import type { VersionedResource } from "../server/source.js"
 
 export interface Proof {
@@ -70,6 +71,8 @@ export interface MeshClientOptions {
   readonly proof: () => Proof
   readonly node: { readonly id: string; readonly metadata: () => { readonly [key: string]: unknown } }
   readonly subscriptions: readonly Subscription[]
+  /** What there is to tell of what is seen. */
+  readonly observations?: ObservationSource
   readonly log?: Log
   /** From 0 to below 1. */
   readonly random?: () => number

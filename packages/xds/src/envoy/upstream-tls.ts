@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How a client secures its calls. Its papers are its own, in its bootstrap: for gRPC (A29) the certificate provider
+// How a client secures its calls. Its credentials are its own, in its bootstrap: for gRPC (A29) the certificate provider
 // `default`, for Envoy the static secrets `default` and `ROOTCA`. The server's identity is one of its URI names.
 
 import { create } from "@bufbuild/protobuf"

@@ -35,7 +35,6 @@ it("derives what is not said, and finds files beside it", () => {
     token: join(folder, "token"),
     listen: "0.0.0.0",
     application: "127.0.0.1",
-    probe: undefined,
   })
 })
 

@@ -5,9 +5,22 @@
 
 import { readFileSync } from "node:fs"
 import { dirname, resolve } from "node:path"
-import { type MeshNames, meshNames } from "@merlon/policy"
+import {
+  choice,
+  list,
+  type MeshNames,
+  meshNames,
+  optional,
+  orElse,
+  type Read,
+  settings,
+  someText,
+  whole,
+  wrong,
+} from "@merlon/policy"
 import { parse } from "yaml"
-import { ConfigurationError, Reader } from "./reader.js"
+import { messageOf } from "../log.js"
+import { ConfigurationError, readSettings } from "./configuration-error.js"
 
 export interface Bootstrap {
   readonly names: MeshNames
@@ -44,55 +57,62 @@ type Environment = { readonly [name: string]: string | undefined }
 const PLACEHOLDER = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g
 const MAX_BYTES = 65_536
 
-export function readBootstrap(path: string, environment: Environment): Bootstrap {
-  const folder = dirname(resolve(path))
-  const root = Reader.of(parseFile(path, environment), "")
-  const mesh = root.child("mesh", reader => ({
-    mesh: reader.text("name", "merlon"),
-    domain: reader.text("domain", "merlon.dev"),
-  }))
-  const names = meshNames(mesh)
-  const address = root.optionalText("address")
-  const state = root.optionalText("state")
-  const probe = root.has("probe") ? root.child("probe", readProbe) : undefined
-  const bootstrap: Bootstrap = {
-    names,
-    controlPlane: root.child("controlPlane", reader => ({
-      address: hostAndPort(reader.text("address"), "controlPlane.address"),
-      serverName: reader.text("serverName", `${names.mesh}d.${names.rootNamespace}.svc`),
-    })),
-    workload: root.child("workload", reader => ({
-      namespace: reader.text("namespace"),
-      name: reader.text("name"),
-      serviceAccount: reader.text("serviceAccount", "default"),
-    })),
-    trustBundle: resolve(folder, root.text("trustBundle")),
-    token: resolve(folder, root.text("token")),
-    address,
-    listen: root.text("listen", "0.0.0.0"),
-    application: root.text("application", "127.0.0.1"),
-    probe,
-    admin: optionalHostAndPort(root, "admin"),
-    health: optionalHostAndPort(root, "health"),
-    state: state === undefined ? undefined : resolve(folder, state),
-  }
-  root.end()
-  return bootstrap
+const hostAndPort: Read<string> = (value, path) => {
+  const port = Number(/^(?:\[[0-9a-fA-F:]+\]|[^:\s]+):(\d{1,5})$/.exec(someText(value, path))?.[1])
+  if (port >= 1 && port <= 65_535) return someText(value, path)
+  throw wrong(path, "must have the form HOST:PORT, as `127.0.0.1:15012`", value)
 }
 
-function readProbe(reader: Reader): ApplicationProbe {
-  const kind = reader.choice("kind", ["http", "tcp", "command"], "tcp")
-  const periodSeconds = reader.whole("periodSeconds", 1, 3_600, 5)
-  const timeoutSeconds = reader.whole("timeoutSeconds", 1, 300, 2)
-  const times = { periodSeconds, timeoutSeconds }
+const probeSettings = settings({
+  kind: orElse(choice("http", "tcp", "command"), "tcp"),
+  periodSeconds: orElse(whole(1, 3_600), 5),
+  timeoutSeconds: orElse(whole(1, 300), 2),
+  command: orElse(list(1_024, someText), []),
+  port: optional(whole(1, 65_535)),
+  path: orElse(someText, "/"),
+})
+
+const probe: Read<ApplicationProbe> = (value, at) => {
+  const { kind, command, port, path, ...times } = probeSettings(value, at)
   if (kind === "command") {
-    const command = reader.texts("command")
-    if (command.length === 0)
-      throw new ConfigurationError("config-value", "probe.command: must name a program, as `[pg_isready]`")
+    if (command.length === 0) throw wrong(`${at}.command`, "must name a program, as `[pg_isready]`", command)
     return { kind, command, ...times }
   }
-  const port = reader.whole("port", 1, 65_535)
-  return kind === "tcp" ? { kind, port, ...times } : { kind, port, path: reader.text("path", "/"), ...times }
+  const asked = whole(1, 65_535)(port, `${at}.port`)
+  return kind === "tcp" ? { kind, port: asked, ...times } : { kind, port: asked, path, ...times }
+}
+
+const file = settings({
+  mesh: settings({ name: orElse(someText, "merlon"), domain: orElse(someText, "merlon.dev") }),
+  controlPlane: settings({ address: hostAndPort, serverName: optional(someText) }),
+  workload: settings({ namespace: someText, name: someText, serviceAccount: orElse(someText, "default") }),
+  trustBundle: someText,
+  token: someText,
+  address: optional(someText),
+  listen: orElse(someText, "0.0.0.0"),
+  application: orElse(someText, "127.0.0.1"),
+  probe: optional(probe),
+  admin: optional(hostAndPort),
+  health: optional(hostAndPort),
+  state: optional(someText),
+})
+
+export function readBootstrap(path: string, environment: Environment): Bootstrap {
+  const folder = dirname(resolve(path))
+  const { mesh, controlPlane, trustBundle, token, state, ...said } = readSettings(parseFile(path, environment), file)
+  const names = meshNames({ mesh: mesh.name, domain: mesh.domain })
+  return {
+    ...said,
+    names,
+    address: said.address,
+    controlPlane: {
+      address: controlPlane.address,
+      serverName: controlPlane.serverName ?? `${names.mesh}d.${names.rootNamespace}.svc`,
+    },
+    trustBundle: resolve(folder, trustBundle),
+    token: resolve(folder, token),
+    state: state === undefined ? undefined : resolve(folder, state),
+  }
 }
 
 function parseFile(path: string, environment: Environment): unknown {
@@ -127,24 +147,4 @@ function variable(name: string, environment: Environment): string {
   if (value === undefined)
     throw new ConfigurationError("config-variable", `the environment has no \`${name}\`; set it, or write the value`)
   return value
-}
-
-function optionalHostAndPort(reader: Reader, name: string): string | undefined {
-  const text = reader.optionalText(name)
-  return text === undefined ? undefined : hostAndPort(text, name)
-}
-
-function hostAndPort(text: string, path: string): string {
-  const port = Number(/^(?:\[[0-9a-fA-F:]+\]|[^:\s]+):(\d{1,5})$/.exec(text)?.[1])
-  if (!(port >= 1 && port <= 65_535)) {
-    throw new ConfigurationError(
-      "config-value",
-      `${path}: must have the form HOST:PORT, as \`127.0.0.1:15012\`; it is \`${text}\``,
-    )
-  }
-  return text
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

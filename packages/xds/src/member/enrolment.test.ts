@@ -2,7 +2,7 @@
 import { CertificateAuthority, certificateFacts, createRoot, readSigningRequest } from "@merlon/identity"
 import { afterEach, expect, it, vi } from "vitest"
 import { Enrolment } from "./enrolment.js"
-import type { WorkloadPapers } from "./workload-papers.js"
+import type { WorkloadCredentials } from "./workload-credentials.js"
 
 const IDENTITY = "spiffe://cluster.local/ns/app/sa/consumer"
 const HOUR = 3_600_000
@@ -16,13 +16,13 @@ afterEach(() => enrolment?.close())
 interface RigWords {
   readonly now?: () => number
   readonly signedAt?: () => number
-  readonly papers?: WorkloadPapers | undefined
+  readonly credentials?: WorkloadCredentials | undefined
   readonly refusals?: number
 }
 
-function rig({ now = Date.now, signedAt = now, papers, refusals = 0 }: RigWords = {}) {
+function rig({ now = Date.now, signedAt = now, credentials, refusals = 0 }: RigWords = {}) {
   const authority = newAuthority()
-  const used: WorkloadPapers[] = []
+  const used: WorkloadCredentials[] = []
   const warnings: string[] = []
   let asked = 0
   const made = new Enrolment(
@@ -40,18 +40,18 @@ function rig({ now = Date.now, signedAt = now, papers, refusals = 0 }: RigWords 
       // The shortest pauses there are.
       random: () => 0,
     },
-    papers,
+    credentials,
   )
   enrolment = made
   return { enrolment: made, authority, used, warnings, asked: () => asked }
 }
 
-it("asks for papers where there are none, and has them used", async () => {
+it("asks for credentials where there are none, and has them used", async () => {
   const { enrolment, authority, used } = rig()
-  expect(enrolment.papers).toBeUndefined()
+  expect(enrolment.credentials).toBeUndefined()
   await enrolment.start()
-  expect(enrolment.papers).toEqual(used[0])
-  expect(certificateFacts(enrolment.papers?.certificateChain ?? "").spiffeId).toBe(IDENTITY)
+  expect(enrolment.credentials).toEqual(used[0])
+  expect(certificateFacts(enrolment.credentials?.certificateChain ?? "").spiffeId).toBe(IDENTITY)
   expect(enrolment.signer(authority.bundle)).toBe(authority.fingerprint)
   expect(enrolment.signer(newAuthority().bundle)).toBeUndefined()
 })
@@ -66,7 +66,7 @@ it("asks again where it is refused, and says that there are none", async () => {
 it("asks for nothing while what it has is young", async () => {
   const first = rig()
   await first.enrolment.start()
-  const second = rig({ papers: first.enrolment.papers })
+  const second = rig({ credentials: first.enrolment.credentials })
   await second.enrolment.start()
   expect(second.asked()).toBe(0)
 })
@@ -75,18 +75,18 @@ it("renews what is past half its life, and uses it meanwhile", async () => {
   const first = rig()
   await first.enrolment.start()
   const late = Date.now() + 0.9 * HOUR
-  const second = rig({ papers: first.enrolment.papers, now: () => late })
+  const second = rig({ credentials: first.enrolment.credentials, now: () => late })
   await second.enrolment.start()
-  expect(second.enrolment.papers).toEqual(first.enrolment.papers)
+  expect(second.enrolment.credentials).toEqual(first.enrolment.credentials)
   await expect.poll(() => second.used.length).toBe(1)
-  expect(second.enrolment.papers).toEqual(second.used[0])
+  expect(second.enrolment.credentials).toEqual(second.used[0])
 })
 
 it("counts what has ended as nothing", async () => {
   const first = rig()
   await first.enrolment.start()
-  const second = rig({ papers: first.enrolment.papers, now: () => Date.now() + 2 * HOUR })
-  expect(second.enrolment.papers).toBeUndefined()
+  const second = rig({ credentials: first.enrolment.credentials, now: () => Date.now() + 2 * HOUR })
+  expect(second.enrolment.credentials).toBeUndefined()
 })
 
 it("renews once, however many ask for it at one time", async () => {

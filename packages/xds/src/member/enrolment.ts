@@ -4,7 +4,8 @@
 
 import { BACKDATE_MS, certificateFacts, makeSigningRequest, renewAt, signerOf } from "@merlon/identity"
 import type { Log } from "../log.js"
-import type { WorkloadPapers } from "./workload-papers.js"
+import { messageOf } from "../log.js"
+import type { WorkloadCredentials } from "./workload-credentials.js"
 
 const FIRST_RETRY_MS = 1_000
 const LAST_RETRY_MS = 60_000
@@ -16,7 +17,7 @@ const LONGEST_WAIT_MS = 24 * 3_600_000
 export interface EnrolmentOptions {
   readonly sign: (signingRequest: Uint8Array) => Promise<{ readonly certificateChain: string }>
   /** Has them used; what was used before stays where this fails. */
-  readonly use: (papers: WorkloadPapers) => Promise<void>
+  readonly use: (credentials: WorkloadCredentials) => Promise<void>
   readonly logger: Pick<Log, "info" | "warn">
   readonly now?: () => number
   readonly random?: () => number
@@ -26,31 +27,33 @@ export class Enrolment {
   readonly #options: EnrolmentOptions
   readonly #now: () => number
   readonly #random: () => number
-  #papers: WorkloadPapers | undefined
+  #credentials: WorkloadCredentials | undefined
   #timer: NodeJS.Timeout | undefined
   #renewing: Promise<void> | undefined
   #closed = false
 
-  constructor(options: EnrolmentOptions, papers: WorkloadPapers | undefined) {
+  constructor(options: EnrolmentOptions, credentials: WorkloadCredentials | undefined) {
     this.#options = options
-    this.#papers = papers
+    this.#credentials = credentials
     this.#now = options.now ?? Date.now
     this.#random = options.random ?? Math.random
   }
 
   /** Undefined where there is none that is still good. */
-  get papers(): WorkloadPapers | undefined {
-    return this.#papers !== undefined && this.#expiry(this.#papers) > this.#now() ? this.#papers : undefined
+  get credentials(): WorkloadCredentials | undefined {
+    return this.#credentials !== undefined && this.#expiry(this.#credentials) > this.#now()
+      ? this.#credentials
+      : undefined
   }
 
   /** The root the certificate comes from. */
   signer(trustBundle: string): string | undefined {
-    return this.#papers && signerOf(this.#papers.certificateChain, trustBundle)
+    return this.#credentials && signerOf(this.#credentials.certificateChain, trustBundle)
   }
 
-  /** Resolves when there are papers. */
+  /** Resolves when there are credentials. */
   async start(): Promise<void> {
-    if (this.papers === undefined) await this.renew()
+    if (this.credentials === undefined) await this.renew()
     else this.#schedule()
   }
 
@@ -75,8 +78,9 @@ export class Enrolment {
         this.#schedule(this.#leastWait())
         return
       } catch (error) {
-        const left = this.#papers === undefined ? "there is none" : `the one we have ends ${this.#ends(this.#papers)}`
-        const message = error instanceof Error ? error.message : String(error)
+        const left =
+          this.#credentials === undefined ? "there is none" : `the one we have ends ${this.#ends(this.#credentials)}`
+        const message = messageOf(error)
         this.#options.logger.warn({ error: message }, `no certificate could be had; ${left}`)
         await this.#pause(wait * (0.5 + this.#random() / 2))
       }
@@ -86,15 +90,15 @@ export class Enrolment {
   async #renewOnce(): Promise<void> {
     const { privateKey, request } = makeSigningRequest()
     const { certificateChain } = await this.#options.sign(request)
-    const papers = { certificateChain, privateKey }
-    await this.#options.use(papers)
-    this.#papers = papers
-    this.#options.logger.info({ until: this.#ends(papers) }, "holding a certificate")
+    const credentials = { certificateChain, privateKey }
+    await this.#options.use(credentials)
+    this.#credentials = credentials
+    this.#options.logger.info({ until: this.#ends(credentials) }, "holding a certificate")
   }
 
   #schedule(least = 0): void {
-    if (this.#closed || this.#papers === undefined) return
-    const due = renewAt(certificateFacts(this.#papers.certificateChain), this.#random) - this.#now()
+    if (this.#closed || this.#credentials === undefined) return
+    const due = renewAt(certificateFacts(this.#credentials.certificateChain), this.#random) - this.#now()
     const wait = Math.max(due, least)
     clearTimeout(this.#timer)
     this.#timer = setTimeout(
@@ -105,7 +109,7 @@ export class Enrolment {
 
   /** Where clocks differ by more than half a life, each new certificate is due at once: asked for again, but not without end. */
   #leastWait(): number {
-    const { notBefore, notAfter } = certificateFacts(this.#papers?.certificateChain ?? "")
+    const { notBefore, notAfter } = certificateFacts(this.#credentials?.certificateChain ?? "")
     const life = notAfter - notBefore
     // What lies before its making is no life: a quarter of it may be longer than all that is left.
     return Math.min(SHORTEST_LIFE_MS, (life > BACKDATE_MS ? life - BACKDATE_MS : life) / 4)
@@ -117,11 +121,11 @@ export class Enrolment {
     })
   }
 
-  #expiry({ certificateChain }: WorkloadPapers): number {
+  #expiry({ certificateChain }: WorkloadCredentials): number {
     return certificateFacts(certificateChain).notAfter
   }
 
-  #ends(papers: WorkloadPapers): string {
-    return new Date(this.#expiry(papers)).toISOString()
+  #ends(credentials: WorkloadCredentials): string {
+    return new Date(this.#expiry(credentials)).toISOString()
   }
 }

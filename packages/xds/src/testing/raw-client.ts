@@ -18,26 +18,31 @@ import {
   DiscoveryRequestSchema,
   type DiscoveryResponse,
 } from "../generated/envoy/service/discovery/v3/discovery_pb.js"
-import { deltaAggregatedResources, streamAggregatedResources } from "../wire/methods.js"
-import { SERVER_NAME, type TestPapers } from "./test-authority.js"
+import { type Inquiry, ObservationSchema } from "../generated/merlon/mesh/v1/mesh_pb.js"
+import { deltaAggregatedResources, observe, streamAggregatedResources } from "../wire/methods.js"
+import { SERVER_NAME, type TestCredentials } from "./test-authority.js"
 
 export interface RawOptions {
   readonly address: string
   readonly bundle: string
   readonly token?: string
-  readonly papers?: TestPapers
+  readonly credentials?: TestCredentials
 }
 
 export class RawClient {
   readonly client: Client
   readonly metadata = new Metadata()
 
-  constructor({ address, bundle, token, papers }: RawOptions) {
-    const credentials =
-      papers === undefined
+  constructor({ address, bundle, token, credentials }: RawOptions) {
+    const channelCredentials =
+      credentials === undefined
         ? ChannelCredentials.createSsl(Buffer.from(bundle))
-        : ChannelCredentials.createSsl(Buffer.from(bundle), Buffer.from(papers.privateKey), Buffer.from(papers.chain))
-    this.client = new Client(address, credentials, {
+        : ChannelCredentials.createSsl(
+            Buffer.from(bundle),
+            Buffer.from(credentials.privateKey),
+            Buffer.from(credentials.chain),
+          )
+    this.client = new Client(address, channelCredentials, {
       "grpc.ssl_target_name_override": SERVER_NAME,
       "grpc.use_local_subchannel_pool": 1,
     })
@@ -60,6 +65,14 @@ export class RawClient {
     const send = (request: MessageInitShape<typeof DiscoveryRequestSchema>) =>
       void call.write(create(DiscoveryRequestSchema, request))
     return { ...stream, call, send }
+  }
+
+  observe() {
+    const { path, requestSerialize, responseDeserialize } = observe
+    const call = this.client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, this.metadata)
+    const send = (observation: MessageInitShape<typeof ObservationSchema>) =>
+      void call.write(create(ObservationSchema, observation))
+    return { ...received<Inquiry>(call), call, send }
   }
 
   unary<Request, Response>(method: MethodDefinition<Request, Response>, request: Request): Promise<Response> {
@@ -94,7 +107,7 @@ function received<Response>(call: ClientReadableStream<Response>) {
           if (response === undefined) throw new Error(`no response ${index}; the stream is ${end ?? "open"}`)
           return response
         },
-        { timeout: 10_000, interval: 5 },
+        { timeout: 90_000, interval: 5 },
       )
     },
     /** `CODE: details` once the stream has ended. */
@@ -104,7 +117,7 @@ function received<Response>(call: ClientReadableStream<Response>) {
           if (end === undefined) throw new Error("the stream is open")
           return end
         },
-        { timeout: 15_000, interval: 5 },
+        { timeout: 90_000, interval: 5 },
       )
     },
     get end() {

@@ -5,6 +5,7 @@ import type { Log } from "../log.js"
 import type { ServerLimits } from "../server/limits.js"
 import { MeshServer } from "../server/mesh-server.js"
 import type { MeshServerObserver } from "../server/observer.js"
+import type { ObservationSink } from "../server/serve-observations.js"
 import type { Caller, Refusal } from "../server/source.js"
 import { MemorySource } from "../server/testing/memory-source.js"
 import { TestAuthority } from "./test-authority.js"
@@ -13,6 +14,7 @@ export interface ServerRigOptions {
   readonly limits?: Partial<ServerLimits>
   readonly observe?: MeshServerObserver
   readonly port?: number
+  readonly observations?: ObservationSink
   readonly source?: MemorySource
   readonly authority?: TestAuthority
 }
@@ -24,7 +26,7 @@ export async function serverRig({ port = 0, ...options }: ServerRigOptions = {})
   const note = (fields: object, message: string) => void logged.push({ fields, message })
   const log: Log = { info: note, warn: note, error: note }
   const state = {
-    papers: authority.server(),
+    credentials: authority.server(),
     clientTrustBundle: authority.bundle,
     revoked: new Set<string>(),
     now: undefined as number | undefined, // the real time unless a test sets another
@@ -36,9 +38,9 @@ export async function serverRig({ port = 0, ...options }: ServerRigOptions = {})
   const server = await MeshServer.start({
     host: "127.0.0.1",
     port,
-    papers: () => ({
-      certificateChain: state.papers.chain,
-      privateKey: state.papers.privateKey,
+    credentials: () => ({
+      certificateChain: state.credentials.chain,
+      privateKey: state.credentials.privateKey,
       clientTrustBundle: state.clientTrustBundle,
     }),
     async verifyToken(token) {
@@ -70,6 +72,7 @@ export async function serverRig({ port = 0, ...options }: ServerRigOptions = {})
     report: (caller, nodeId, unknownKeys) => void reports.push([caller, nodeId, unknownKeys]),
     log,
     now: () => state.now ?? Date.now(),
+    ...(options.observations === undefined ? {} : { observations: options.observations }),
     ...(options.limits === undefined ? {} : { limits: options.limits }),
     ...(options.observe === undefined ? {} : { observe: options.observe }),
   })

@@ -8,7 +8,7 @@ export const SERVER_NAME = "control.merlon.test"
 export const IDENTITY = "spiffe://cluster.local/ns/shop/sa/orders"
 const HOUR = 3_600_000
 
-export interface TestPapers {
+export interface TestCredentials {
   readonly chain: string
   readonly privateKey: string
   readonly serial: string
@@ -24,7 +24,7 @@ export class TestAuthority {
     return this.#authority.bundle
   }
 
-  server(dnsName = SERVER_NAME): TestPapers {
+  server(dnsName = SERVER_NAME): TestCredentials {
     const { publicKey, privateKey } = keyPair()
     const { certificateChain, serial } = this.#authority.signServer({
       publicKey,
@@ -37,7 +37,7 @@ export class TestAuthority {
   }
 
   /** `at`: when it was signed; it lives for an hour. */
-  workload(identity = IDENTITY, at = Date.now()): TestPapers {
+  workload(identity = IDENTITY, at = Date.now()): TestCredentials {
     const { publicKey, privateKey } = keyPair()
     const { certificateChain, serial } = this.#authority.sign({ publicKey, identity, ttlMs: HOUR, now: at })
     return { chain: certificateChain, privateKey, serial }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The methods of the road as grpc-js wants them. Client and server take them from here, so that both mean the same path.
+// The gRPC methods as grpc-js wants them. Client and server take them from here, so that both mean the same path.
 
 import { type DescMessage, fromBinary, type MessageShape, toBinary } from "@bufbuild/protobuf"
 import type { MethodDefinition } from "@grpc/grpc-js"
@@ -10,6 +10,8 @@ import {
   DiscoveryResponseSchema,
 } from "../generated/envoy/service/discovery/v3/discovery_pb.js"
 import {
+  InquirySchema,
+  ObservationSchema,
   ReportRequestSchema,
   ReportResponseSchema,
   SignCertificateRequestSchema,
@@ -60,5 +62,7 @@ export const signCertificate = method(
   SignCertificateRequestSchema,
   SignCertificateResponseSchema,
 )
+
+export const observe = method(`${PROXY}/Observe`, true, ObservationSchema, InquirySchema)
 
 export const report = method(`${PROXY}/Report`, false, ReportRequestSchema, ReportResponseSchema)

@@ -14,9 +14,11 @@ export interface ClientRigOptions {
   readonly proof?: Proof
   readonly limits?: MeshClientOptions["limits"]
   readonly names?: "*" | readonly string[]
+  readonly observations?: MeshClientOptions["observations"]
 }
 
-export function clientRig({ address, bundle, proof = { token: "good:orders-1" }, limits, names }: ClientRigOptions) {
+export function clientRig(options: ClientRigOptions) {
+  const { address, bundle, proof = { token: "good:orders-1" }, limits, names, observations } = options
   const held = new Map<string, string>()
   const updates: Update[] = []
   const connections: (readonly [boolean, string | undefined])[] = []
@@ -50,6 +52,7 @@ export function clientRig({ address, bundle, proof = { token: "good:orders-1" },
         },
       },
     ],
+    ...(observations === undefined ? {} : { observations }),
     log,
     random: () => 0.5,
     limits: { retryMs: 20, longestRetryMs: 40, firstRetryMs: 10, livedMs: 0, ...limits },

@@ -11,7 +11,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file merlon/mesh/v1/mesh.proto.
  */
 export const file_merlon_mesh_v1_mesh: GenFile = /*@__PURE__*/
-  fileDesc("ChltZXJsb24vbWVzaC92MS9tZXNoLnByb3RvEg5tZXJsb24ubWVzaC52MSJkCg1Qcm94eVJlc291cmNlEhIKCHdvcmtsb2FkGAEgASgJSAASEAoGcG9saWN5GAIgASgJSAASEQoHa2V5X3NldBgDIAEoCUgAEg8KBXRydXN0GAQgASgJSABCCQoHY29udGVudCIcCgpIb3N0Um91dGVzEg4KBnJvdXRlcxgBIAEoCSJXChZTaWduQ2VydGlmaWNhdGVSZXF1ZXN0EhcKD3NpZ25pbmdfcmVxdWVzdBgBIAEoDBITCgt0dGxfc2Vjb25kcxgCIAEoDRIPCgdub2RlX2lkGAMgASgJIkoKF1NpZ25DZXJ0aWZpY2F0ZVJlc3BvbnNlEhkKEWNlcnRpZmljYXRlX2NoYWluGAEgASgJEhQKDHRydXN0X2J1bmRsZRgCIAEoCSI2Cg1SZXBvcnRSZXF1ZXN0Eg8KB25vZGVfaWQYASABKAkSFAoMdW5rbm93bl9rZXlzGAIgAygJIhAKDlJlcG9ydFJlc3BvbnNlMrsBCgxQcm94eVNlcnZpY2USYgoPU2lnbkNlcnRpZmljYXRlEiYubWVybG9uLm1lc2gudjEuU2lnbkNlcnRpZmljYXRlUmVxdWVzdBonLm1lcmxvbi5tZXNoLnYxLlNpZ25DZXJ0aWZpY2F0ZVJlc3BvbnNlEkcKBlJlcG9ydBIdLm1lcmxvbi5tZXNoLnYxLlJlcG9ydFJlcXVlc3QaHi5tZXJsb24ubWVzaC52MS5SZXBvcnRSZXNwb25zZWIGcHJvdG8z");
+  fileDesc("ChltZXJsb24vbWVzaC92MS9tZXNoLnByb3RvEg5tZXJsb24ubWVzaC52MSJkCg1Qcm94eVJlc291cmNlEhIKCHdvcmtsb2FkGAEgASgJSAASEAoGcG9saWN5GAIgASgJSAASEQoHa2V5X3NldBgDIAEoCUgAEg8KBXRydXN0GAQgASgJSABCCQoHY29udGVudCIcCgpIb3N0Um91dGVzEg4KBnJvdXRlcxgBIAEoCSJXChZTaWduQ2VydGlmaWNhdGVSZXF1ZXN0EhcKD3NpZ25pbmdfcmVxdWVzdBgBIAEoDBITCgt0dGxfc2Vjb25kcxgCIAEoDRIPCgdub2RlX2lkGAMgASgJIkoKF1NpZ25DZXJ0aWZpY2F0ZVJlc3BvbnNlEhkKEWNlcnRpZmljYXRlX2NoYWluGAEgASgJEhQKDHRydXN0X2J1bmRsZRgCIAEoCSI2Cg1SZXBvcnRSZXF1ZXN0Eg8KB25vZGVfaWQYASABKAkSFAoMdW5rbm93bl9rZXlzGAIgAygJIhAKDlJlcG9ydFJlc3BvbnNlIi8KC09ic2VydmF0aW9uEg8KB25vZGVfaWQYASABKAkSDwoHY29udGVudBgCIAEoCSIaCgdJbnF1aXJ5Eg8KB2NvbnRlbnQYASABKAkygAIKDFByb3h5U2VydmljZRJiCg9TaWduQ2VydGlmaWNhdGUSJi5tZXJsb24ubWVzaC52MS5TaWduQ2VydGlmaWNhdGVSZXF1ZXN0GicubWVybG9uLm1lc2gudjEuU2lnbkNlcnRpZmljYXRlUmVzcG9uc2USRwoGUmVwb3J0Eh0ubWVybG9uLm1lc2gudjEuUmVwb3J0UmVxdWVzdBoeLm1lcmxvbi5tZXNoLnYxLlJlcG9ydFJlc3BvbnNlEkMKB09ic2VydmUSGy5tZXJsb24ubWVzaC52MS5PYnNlcnZhdGlvbhoXLm1lcmxvbi5tZXNoLnYxLklucXVpcnkoATABYgZwcm90bzM");
 
 /**
  * @generated from message merlon.mesh.v1.ProxyResource
@@ -156,6 +156,45 @@ export const ReportResponseSchema: GenMessage<ReportResponse> = /*@__PURE__*/
   messageDesc(file_merlon_mesh_v1_mesh, 5);
 
 /**
+ * @generated from message merlon.mesh.v1.Observation
+ */
+export type Observation = Message<"merlon.mesh.v1.Observation"> & {
+  /**
+   * @generated from field: string node_id = 1;
+   */
+  nodeId: string;
+
+  /**
+   * @generated from field: string content = 2;
+   */
+  content: string;
+};
+
+/**
+ * Describes the message merlon.mesh.v1.Observation.
+ * Use `create(ObservationSchema)` to create a new message.
+ */
+export const ObservationSchema: GenMessage<Observation> = /*@__PURE__*/
+  messageDesc(file_merlon_mesh_v1_mesh, 6);
+
+/**
+ * @generated from message merlon.mesh.v1.Inquiry
+ */
+export type Inquiry = Message<"merlon.mesh.v1.Inquiry"> & {
+  /**
+   * @generated from field: string content = 1;
+   */
+  content: string;
+};
+
+/**
+ * Describes the message merlon.mesh.v1.Inquiry.
+ * Use `create(InquirySchema)` to create a new message.
+ */
+export const InquirySchema: GenMessage<Inquiry> = /*@__PURE__*/
+  messageDesc(file_merlon_mesh_v1_mesh, 7);
+
+/**
  * @generated from service merlon.mesh.v1.ProxyService
  */
 export const ProxyService: GenService<{
@@ -174,6 +213,14 @@ export const ProxyService: GenService<{
     methodKind: "unary";
     input: typeof ReportRequestSchema;
     output: typeof ReportResponseSchema;
+  },
+  /**
+   * @generated from rpc merlon.mesh.v1.ProxyService.Observe
+   */
+  observe: {
+    methodKind: "bidi_streaming";
+    input: typeof ObservationSchema;
+    output: typeof InquirySchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_merlon_mesh_v1_mesh, 0);

@@ -3,11 +3,11 @@
 // What cannot be read or written is done without.
 
 import { certificateFacts } from "@merlon/identity"
-import { readPrivateFile, type WorkloadPapers, writePrivateFile } from "@merlon/xds"
+import { readPrivateFile, type WorkloadCredentials, writePrivateFile } from "@merlon/xds"
 
-const NAME = "xclient-papers.json"
+const NAME = "xclient-credentials.json"
 
-export function keptPapers(folder: string | undefined): WorkloadPapers | undefined {
+export function keptCredentials(folder: string | undefined): WorkloadCredentials | undefined {
   const text = folder === undefined ? undefined : readPrivateFile(folder, NAME)
   if (text === undefined) return undefined
   try {
@@ -20,10 +20,10 @@ export function keptPapers(folder: string | undefined): WorkloadPapers | undefin
   }
 }
 
-export function keepPapers(folder: string | undefined, papers: WorkloadPapers): void {
+export function keepCredentials(folder: string | undefined, credentials: WorkloadCredentials): void {
   if (folder === undefined) return
   try {
-    writePrivateFile(folder, NAME, JSON.stringify(papers))
+    writePrivateFile(folder, NAME, JSON.stringify(credentials))
   } catch {
     // The folder may belong to the proxy beside us; the next run then asks for a certificate again.
   }

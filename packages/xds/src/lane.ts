@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Updates of one type, one after the other, also across connections: what an old stream brought is applied, or refused,
-// before a new one says what is held.
+// One thing after the other, in the order they came; one that fails does not keep those behind it.
 
 export class Lane {
   #last: Promise<unknown> = Promise.resolve()

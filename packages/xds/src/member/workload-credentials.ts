@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What proves to others who a workload is.
 
-export interface WorkloadPapers {
+export interface WorkloadCredentials {
   /** PEM, leaf first. */
   readonly certificateChain: string
   /** PEM. */

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What came over the wire and cannot be taken: never in part, and what was in force stays.
+
+import { type Read, ShapeError } from "@merlon/policy"
+import type { ResourceCode } from "./errors.js"
+
+export class MalformedResource extends Error {
+  override readonly name = "MalformedResource"
+
+  constructor(
+    message: string,
+    readonly code: ResourceCode = "malformed-resource",
+  ) {
+    super(message)
+  }
+}
+
+/** Throws `MalformedResource`. `within` names the document in the message. */
+export function readJson<T>(json: string, read: Read<T>, within?: string): T {
+  try {
+    return read(parsed(json), "")
+  } catch (error) {
+    if (!(error instanceof ShapeError)) throw error
+    throw new MalformedResource(within === undefined ? error.message : `${within}: ${error.message}`)
+  }
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json)
+  } catch {
+    throw new ShapeError("value", "is not JSON")
+  }
+}

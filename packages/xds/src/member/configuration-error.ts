@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why a file that a person wrote cannot be used.
+
+import { type Read, ShapeError } from "@merlon/policy"
+import type { ConfigurationCode } from "../errors.js"
+
+export class ConfigurationError extends Error {
+  constructor(
+    readonly code: ConfigurationCode,
+    message: string,
+  ) {
+    super(message)
+  }
+}
+
+const CODES = { field: "config-field", value: "config-value" } as const
+
+/** A document as the reader has it. Throws `ConfigurationError`. */
+export function readSettings<T>(document: unknown, read: Read<T>): T {
+  try {
+    return read(document, "")
+  } catch (error) {
+    if (error instanceof ShapeError) throw new ConfigurationError(CODES[error.about], error.message)
+    throw error
+  }
+}
