@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import fc from "fast-check"
-import { expect, it } from "vitest"
+import { expect, inject, it } from "vitest"
 import { TYPE } from "./testing/delta-rig.js"
 import { MemorySource } from "./testing/memory-source.js"
 import { ModelClient } from "./testing/model-client.js"
@@ -56,7 +56,7 @@ it("brings the client to exactly what there is, whatever happened before", () =>
       const client = run(steps, startWith)
       expect(client.held).toEqual(client.expected())
     }),
-    { numRuns: 2_000 },
+    { numRuns: 2_000 * inject("effort") },
   )
 })
 
@@ -69,7 +69,7 @@ it("brings a client that refuses nothing to what there is, without a further cha
       const client = run(each, startWith, "as-is")
       expect(client.held).toEqual(client.expected())
     }),
-    { numRuns: 2_000 },
+    { numRuns: 2_000 * inject("effort") },
   )
 })
 
@@ -78,7 +78,7 @@ it("sends nothing that the client holds already, unless it asked again, refused 
     fc.property(anything, fc.subarray(["*", "a", "c"]), (steps, startWith) => {
       expect(run(steps, startWith).resent).toEqual([])
     }),
-    { numRuns: 2_000 },
+    { numRuns: 2_000 * inject("effort") },
   )
 })
 
@@ -90,6 +90,6 @@ it("sends a client that only reconnects nothing it holds", () => {
       expect(client.held).toEqual(client.expected())
       expect(client.resent).toEqual([])
     }),
-    { numRuns: 1_000 },
+    { numRuns: 1_000 * inject("effort") },
   )
 })

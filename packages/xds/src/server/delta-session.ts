@@ -4,9 +4,9 @@
 
 import { type DeltaResponse, DeltaType } from "./delta-type.js"
 import { checkNames, checkTotal, checkTypeUrl } from "./request-bounds.js"
-import { REJECTION_LENGTH, type SessionOptions, type StreamSession } from "./session.js"
+import { ServedTypes } from "./served-types.js"
+import type { SessionOptions, StreamSession } from "./session.js"
 import { exhausted, type StreamFault } from "./stream-fault.js"
-import { typeRank } from "./type-order.js"
 
 /** The parts of a DeltaDiscoveryRequest that matter once the stream is open. */
 export interface DeltaRequest {
@@ -20,31 +20,26 @@ export interface DeltaRequest {
 
 export class DeltaSession implements StreamSession<DeltaRequest, DeltaResponse> {
   readonly #options: SessionOptions
-  /** In the order in which they are served. */
-  #types = new Map<string, DeltaType>()
-  #sequence = 0
+  readonly #types: ServedTypes<DeltaType>
 
   constructor(options: SessionOptions) {
     this.#options = options
+    this.#types = new ServedTypes(options)
   }
 
   request(request: DeltaRequest): StreamFault | undefined {
-    const { limits, mayWatch, subscriber } = this.#options
+    const { limits, subscriber } = this.#options
     const { typeUrl, resourceNamesSubscribe: subscribe, resourceNamesUnsubscribe: unsubscribe } = request
     const known = this.#types.get(typeUrl)
     const claims = known === undefined ? Object.entries(request.initialResourceVersions) : []
     const fault =
       checkTypeUrl(typeUrl, limits) ??
       checkNames([...subscribe, ...unsubscribe, ...claims.flat()], limits) ??
-      (claims.length > limits.namesPerType ? exhausted(`at most ${limits.namesPerType} known versions`) : undefined)
+      (claims.length > limits.namesPerType ? exhausted(`at most ${limits.namesPerType} known versions`) : undefined) ??
+      (known === undefined ? this.#types.refusal(typeUrl) : undefined)
     if (fault !== undefined) return fault
-    if (known === undefined) {
-      if (this.#types.size >= limits.typesPerStream) return exhausted(`at most ${limits.typesPerStream} types`)
-      const refusal = mayWatch(typeUrl)
-      if (refusal !== undefined) return refusal
-    }
-    const type = known ?? this.#add(typeUrl)
-    this.#settle(typeUrl, type, request)
+    const type = known ?? this.#types.add(typeUrl, new DeltaType())
+    this.#types.settle(typeUrl, type, request)
     if (known !== undefined && subscribe.length === 0 && unsubscribe.length === 0) return undefined
 
     type.claim(claims)
@@ -66,42 +61,19 @@ export class DeltaSession implements StreamSession<DeltaRequest, DeltaResponse> 
   }
 
   wake(typeUrl: string): void {
-    const type = this.#types.get(typeUrl)
-    if (type !== undefined) type.dirty = true
+    this.#types.wake(typeUrl)
   }
 
   next(now: number): DeltaResponse | undefined {
-    for (const [typeUrl, type] of this.#types) {
-      const response = this.#respond(typeUrl, type, now)
-      if (response !== undefined) return response
-    }
-    return undefined
+    return this.#types.next(now, (typeUrl, type) => this.#respond(typeUrl, type, now))
   }
 
   get deadline(): number | undefined {
-    let earliest: number | undefined
-    for (const type of this.#types.values()) {
-      const due = type.unanswered.deadline(this.#options.limits.ackDeadlineMs, type.dirty)
-      if (due !== undefined && (earliest === undefined || due < earliest)) earliest = due
-    }
-    return earliest
-  }
-
-  #add(typeUrl: string): DeltaType {
-    const type = new DeltaType()
-    const types = [...this.#types.set(typeUrl, type)]
-    this.#types = new Map(types.sort(([one], [other]) => typeRank(one) - typeRank(other)))
-    return type
+    return this.#types.deadline
   }
 
   #respond(typeUrl: string, type: DeltaType, now: number): DeltaResponse | undefined {
-    const { subscriber, limits, observe } = this.#options
-    if (!type.unanswered.empty) {
-      if (!type.unanswered.isOverdue(now, limits.ackDeadlineMs)) return undefined
-      if (type.unanswered.reportOnce()) observe?.overdue?.(typeUrl)
-    }
-    if (!type.dirty && !type.expecting) return undefined
-    type.dirty = false
+    const { subscriber } = this.#options
     const snapshot = subscriber.snapshot(typeUrl)
     const { resources, removed, changes } = type.difference(snapshot)
     const { expecting } = type
@@ -111,31 +83,8 @@ export class DeltaSession implements StreamSession<DeltaRequest, DeltaResponse> 
       if (type.unanswered.empty) subscriber.acknowledged(typeUrl, snapshot.revision)
       return undefined
     }
-    type.expecting = false
     const { revision } = snapshot
-    this.#sequence += 1
-    const nonce = `${this.#sequence}-${revision}`
-    type.unanswered.add({ nonce, revision, at: now, changes })
+    const nonce = this.#types.sent(type, { revision, at: now, changes })
     return { typeUrl, nonce, revision, resources, removed }
-  }
-
-  #settle(typeUrl: string, type: DeltaType, { responseNonce, errorDetail }: DeltaRequest): void {
-    if (responseNonce === "") return
-    const settled = type.unanswered.settle(responseNonce)
-    // A stale nonce answers nothing; what the request says of names counts all the same.
-    if (settled === undefined) return
-    const { subscriber, observe } = this.#options
-    const { sent, skipped } = settled
-    if (errorDetail === undefined) {
-      type.accepted(sent.changes)
-      observe?.acknowledged?.(typeUrl, sent.at)
-      subscriber.acknowledged(typeUrl, sent.revision)
-      return
-    }
-    for (const { changes } of skipped) type.rejected(changes)
-    type.rejected(sent.changes)
-    const message = errorDetail.message.slice(0, REJECTION_LENGTH)
-    observe?.rejected?.(typeUrl, message)
-    subscriber.rejected(typeUrl, sent.revision, message)
   }
 }

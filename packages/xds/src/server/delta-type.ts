@@ -4,8 +4,9 @@
 //
 // INVARIANT: what `#held` says of a name is what the client holds, or the name is named again in the next response.
 
+import type { ServedType } from "./served-types.js"
 import type { Snapshot, VersionedResource } from "./source.js"
-import { Unanswered } from "./unanswered.js"
+import { type Sent, Unanswered } from "./unanswered.js"
 
 export interface DeltaResponse {
   readonly typeUrl: string
@@ -26,13 +27,12 @@ const ABSENT = Symbol("absent")
 /** The client may hold this version or that. */
 const UNCERTAIN = Symbol("uncertain")
 
-export class DeltaType {
+export class DeltaType implements ServedType {
   /** Everything that exists. */
   wildcard = false
   /** Asked for by name, be it or not. */
   readonly names = new Set<string>()
   readonly unanswered = new Unanswered()
-  /** The client waits for an answer even if there is nothing to say: that nothing is news, too. */
   expecting = false
   dirty = false
   readonly #held = new Map<string, string | typeof ABSENT | typeof UNCERTAIN>()
@@ -78,7 +78,7 @@ export class DeltaType {
     for (const name of this.#held.keys()) if (!this.#wants(name)) this.#held.delete(name)
   }
 
-  accepted(changes: ReadonlyMap<string, string | undefined>): void {
+  accepted({ changes }: Sent): void {
     this.#rejected = undefined
     for (const [name, version] of changes) {
       if (!this.#wants(name)) continue
@@ -89,9 +89,11 @@ export class DeltaType {
   }
 
   /** Some clients keep the good half of what they refuse, so all of it is in doubt. It is sent again once it differs. */
-  rejected(changes: ReadonlyMap<string, string | undefined>): void {
-    this.#rejected = changes
-    for (const name of changes.keys()) if (this.#wants(name)) this.#held.set(name, UNCERTAIN)
+  refused(sent: Sent, skipped: readonly Sent[]): void {
+    this.#rejected = sent.changes
+    for (const { changes } of [...skipped, sent]) {
+      for (const name of changes.keys()) if (this.#wants(name)) this.#held.set(name, UNCERTAIN)
+    }
   }
 
   /** Whether the very same was refused last. Sending it again would only be refused again. */

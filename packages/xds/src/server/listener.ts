@@ -9,7 +9,7 @@ import { type Log, messageOf } from "../log.js"
 import type { ServerLimits } from "./limits.js"
 import { type PeerCertificate, peerCertificate } from "./peer-certificate.js"
 
-export interface Papers {
+export interface Credentials {
   /** PEM, leaf first. */
   readonly certificateChain: string
   readonly privateKey: string
@@ -28,7 +28,7 @@ export interface Connection {
 export interface ListenerOptions {
   readonly host: string
   readonly port: number
-  readonly papers: () => Papers
+  readonly credentials: () => Credentials
   readonly limits: ServerLimits
   readonly log: Log
   readonly accept: (socket: TLSSocket) => void
@@ -51,7 +51,7 @@ export class Listener {
     this.#options = options
     const { limits } = options
     this.#server = createServer({
-      ...contextOf(options.papers()),
+      ...contextOf(options.credentials()),
       requestCert: true,
       rejectUnauthorized: false,
       ALPNProtocols: ["h2"],
@@ -91,10 +91,10 @@ export class Listener {
     return this.#connections.get(peer)
   }
 
-  /** For connections from now on. Papers that do not fit together change nothing. */
+  /** For connections from now on. Credentials that do not fit together change nothing. */
   swap(): void {
     try {
-      this.#server.setSecureContext(contextOf(this.#options.papers()))
+      this.#server.setSecureContext(contextOf(this.#options.credentials()))
     } catch (error) {
       this.#options.log.error({ error: messageOf(error) }, "new serving certificate refused; the old one stays")
     }
@@ -145,7 +145,7 @@ export class Listener {
   }
 }
 
-function contextOf({ certificateChain, privateKey, clientTrustBundle }: Papers): SecureContextOptions {
+function contextOf({ certificateChain, privateKey, clientTrustBundle }: Credentials): SecureContextOptions {
   return {
     cert: certificateChain,
     key: privateKey,

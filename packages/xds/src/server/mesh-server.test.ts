@@ -51,18 +51,21 @@ describe("a caller", () => {
   })
 
   it("is known by its certificate", async () => {
-    const papers = rig.authority.workload()
-    await subscribed({ papers })
+    const credentials = rig.authority.workload()
+    await subscribed({ credentials })
     expect(rig.source.opened).toMatchObject([
-      { caller: { proof: "certificate", namespace: "shop", serviceAccount: "orders", serial: papers.serial } },
+      { caller: { proof: "certificate", namespace: "shop", serviceAccount: "orders", serial: credentials.serial } },
     ])
   })
 
   test.each<[string, (rig: ServerRig) => Partial<RawOptions>]>([
-    ["an expired certificate", each => ({ papers: each.authority.workload(undefined, Date.now() - 2 * 3_600_000) })],
-    ["a certificate of another authority", () => ({ papers: new TestAuthority().workload() })],
-    ["the certificate of a server", each => ({ papers: each.authority.server() })],
-    ["another trust domain", each => ({ papers: each.authority.workload("spiffe://evil/ns/shop/sa/orders") })],
+    [
+      "an expired certificate",
+      each => ({ credentials: each.authority.workload(undefined, Date.now() - 2 * 3_600_000) }),
+    ],
+    ["a certificate of another authority", () => ({ credentials: new TestAuthority().workload() })],
+    ["the certificate of a server", each => ({ credentials: each.authority.server() })],
+    ["another trust domain", each => ({ credentials: each.authority.workload("spiffe://evil/ns/shop/sa/orders") })],
     ["no proof", () => ({})],
   ])("with %s is refused, and let in by a good token", async (_, options) => {
     const bad = connect(options(rig)).delta()
@@ -73,7 +76,7 @@ describe("a caller", () => {
   })
 
   it("with a bad token and a good certificate is known by the certificate", async () => {
-    await subscribed({ token: "bad", papers: rig.authority.workload() })
+    await subscribed({ token: "bad", credentials: rig.authority.workload() })
     expect(rig.source.opened).toMatchObject([{ caller: { proof: "certificate" } }])
   })
 
@@ -173,7 +176,7 @@ describe("a delta stream", () => {
 
 it("speaks the state-of-the-world variant, too", async () => {
   rig.source.set(TYPE, "a", "1")
-  const stream = connect({ papers: rig.authority.workload() }).sotw()
+  const stream = connect({ credentials: rig.authority.workload() }).sotw()
   stream.send({ node: NODE, typeUrl: TYPE, resourceNames: ["a"] })
   const first = await stream.response(0)
   expect(first).toMatchObject({ typeUrl: TYPE, versionInfo: String(rig.source.revision) })
@@ -212,7 +215,7 @@ describe("calls", () => {
   })
 
   it("report keys for whoever is proven", async () => {
-    const client = connect({ papers: rig.authority.workload() })
+    const client = connect({ credentials: rig.authority.workload() })
     await client.unary(report, create(ReportRequestSchema, { nodeId: "shop/orders-1", unknownKeys: ["k"] }))
     expect(rig.reports).toMatchObject([[{ serviceAccount: "orders" }, "shop/orders-1", ["k"]]])
     const many = create(ReportRequestSchema, { unknownKeys: Array.from({ length: 2_000 }, () => "k") })
@@ -220,12 +223,12 @@ describe("calls", () => {
   })
 })
 
-describe("new papers", () => {
+describe("new credentials", () => {
   it("are shown to new connections while old ones go on", async () => {
     const { stream, first } = await subscribed()
     const next = new TestAuthority()
-    rig.state.papers = next.server()
-    rig.server.papersChanged()
+    rig.state.credentials = next.server()
+    rig.server.credentialsChanged()
     await subscribed({ bundle: next.bundle, token: "good:orders-2" })
     const late = connect({ token: "good:orders-1" }).delta()
     late.send({ node: NODE, typeUrl: TYPE })
@@ -238,41 +241,41 @@ describe("new papers", () => {
   it("decide whose certificates count from then on", async () => {
     const next = new TestAuthority()
     rig.state.clientTrustBundle = next.bundle
-    rig.server.papersChanged()
-    await subscribed({ papers: next.workload() })
-    const old = connect({ papers: rig.authority.workload() }).delta()
+    rig.server.credentialsChanged()
+    await subscribed({ credentials: next.workload() })
+    const old = connect({ credentials: rig.authority.workload() }).delta()
     old.send({ node: NODE, typeUrl: TYPE })
     expect(await old.ended()).toMatch(/^UNAUTHENTICATED/)
   })
 
   it("that trust nobody let no certificate in", async () => {
     rig.state.clientTrustBundle = ""
-    rig.server.papersChanged()
-    const stream = connect({ papers: rig.authority.workload() }).delta()
+    rig.server.credentialsChanged()
+    const stream = connect({ credentials: rig.authority.workload() }).delta()
     stream.send({ node: NODE, typeUrl: TYPE })
     expect(await stream.ended()).toMatch(/^UNAUTHENTICATED/)
   })
 
   it("that are broken leave the old ones in place", async () => {
-    rig.state.papers = { chain: "nonsense", privateKey: "nonsense", serial: "" }
-    rig.server.papersChanged()
+    rig.state.credentials = { chain: "nonsense", privateKey: "nonsense", serial: "" }
+    rig.server.credentialsChanged()
     await subscribed()
     expect(rig.logged.map(({ message }) => message)).toContain("new serving certificate refused; the old one stays")
   })
 })
 
 it("signs nothing on an old connection whose root is trusted no more", async () => {
-  const client = connect({ papers: rig.authority.workload() })
+  const client = connect({ credentials: rig.authority.workload() })
   const request = create(SignCertificateRequestSchema, { signingRequest: new Uint8Array(3), nodeId: "shop/orders-1" })
   expect((await client.unary(signCertificate, request)).certificateChain).toBe("chain 3 0")
   rig.state.clientTrustBundle = new TestAuthority().bundle
-  rig.server.papersChanged()
+  rig.server.credentialsChanged()
   await expect(client.unary(signCertificate, request)).rejects.toThrow(/^UNAUTHENTICATED: .*trusted no more/)
 })
 
 it("looks again by itself, now and then, whether those connected may be", async () => {
   const own = await start({ limits: { recheckMs: 20 } })
-  const { stream } = await subscribed({ papers: own.authority.workload() }, own)
+  const { stream } = await subscribed({ credentials: own.authority.workload() }, own)
   own.state.now = Date.now() + 2 * 3_600_000
   expect(await stream.ended()).toMatch(/^UNAUTHENTICATED: the certificate has expired/)
 })
@@ -295,12 +298,12 @@ describe("a recheck ends the streams of", () => {
       /^UNAUTHENTICATED: .*trusted no more/,
     ],
   ])("%s, and no others", async (_, change, expected) => {
-    const papers = rig.authority.workload()
-    const { stream } = await subscribed({ papers })
+    const credentials = rig.authority.workload()
+    const { stream } = await subscribed({ credentials })
     const { stream: other } = await subscribed({ token: "good:orders-1" })
     rig.server.recheck()
     expect(stream.end).toBeUndefined()
-    change(rig, papers.serial)
+    change(rig, credentials.serial)
     rig.server.recheck()
     expect(await stream.ended()).toMatch(expected)
     expect(other.end).toBeUndefined()

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can be counted about the road; metrics are somebody else's.
+// What can be counted about streams and pushes; metrics are somebody else's.
 
 import type { FaultCode } from "../errors.js"
 
-export type Protocol = "delta" | "sotw"
+export type Protocol = "delta" | "sotw" | "observe"
 
 export interface MeshServerObserver {
   readonly connections?: (open: number) => void

@@ -3,23 +3,26 @@
 
 import type { Log } from "../log.js"
 import type { ServerLimits } from "./limits.js"
-import type { Papers } from "./listener.js"
+import type { Credentials } from "./listener.js"
 import type { MeshServerObserver } from "./observer.js"
 import type { PeerCertificate } from "./peer-certificate.js"
 import type { ProxyCalls } from "./serve-calls.js"
+import type { ObservationSink } from "./serve-observations.js"
 import type { Caller, Refusal, ResourceSource } from "./source.js"
 
 export interface MeshServerOptions extends ProxyCalls {
   readonly host: string
   /** 0 for any that is free. */
   readonly port: number
-  /** Read at the start and whenever `papersChanged` is called. */
-  readonly papers: () => Papers
+  /** Read at the start and whenever `credentialsChanged` is called. */
+  readonly credentials: () => Credentials
   /** Undefined for a token that is not good. A throw means that nobody could say. */
   readonly verifyToken: (token: string) => Promise<Caller | undefined>
   /** The chain and the dates are good. Undefined where the identity is not one of the mesh. */
   readonly checkCertificate: (certificate: PeerCertificate) => Caller | Refusal | undefined
   readonly source: ResourceSource
+  /** Who hears what proxies see; where nobody does, they are told so. */
+  readonly observations?: ObservationSink
   /** Why a caller that is connected may not stay; asked now and then, and by `recheck`. */
   readonly refuse?: (caller: Caller) => Refusal | undefined
   readonly limits?: Partial<ServerLimits>
@@ -32,7 +35,7 @@ export interface MeshServerOptions extends ProxyCalls {
 export interface RunningServer {
   readonly port: number
   /** Connections from now on meet the new certificate and the new roots. */
-  papersChanged(): void
+  credentialsChanged(): void
   /**
    * Asks again whether those who are connected may be: a certificate that expired, was revoked or leads to a root that
    * is trusted no more ends its streams, and so does every caller `refuse` says no to.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import fc from "fast-check"
-import { expect, it } from "vitest"
+import { expect, inject, it } from "vitest"
 import { DEFAULT_SERVER_LIMITS } from "./limits.js"
 import { type SotwResponse, SotwSession } from "./sotw-session.js"
 import { MemorySource } from "./testing/memory-source.js"
@@ -123,7 +123,7 @@ it("brings a client of a complete type to exactly what there is", () => {
       model.settle()
       expect(model.held).toEqual(model.expected())
     }),
-    { numRuns: 1_000 },
+    { numRuns: 1_000 * inject("effort") },
   )
 })
 
@@ -133,6 +133,6 @@ it("brings a client of any other type the newest of all it asked for", () => {
       const model = run(ENDPOINTS, each)
       expect(model.held).toEqual(model.expected())
     }),
-    { numRuns: 1_000 },
+    { numRuns: 1_000 * inject("effort") },
   )
 })

@@ -3,11 +3,12 @@
 // can be read off them; of the other types only what the client has not seen yet, which the protocol allows.
 
 import { checkNames, checkTotal, checkTypeUrl } from "./request-bounds.js"
-import { REJECTION_LENGTH, type SessionOptions, type StreamSession } from "./session.js"
+import { type ServedType, ServedTypes } from "./served-types.js"
+import type { SessionOptions, StreamSession } from "./session.js"
 import type { VersionedResource } from "./source.js"
 import { exhausted, type StreamFault } from "./stream-fault.js"
-import { isCompleteType, typeRank } from "./type-order.js"
-import { Unanswered } from "./unanswered.js"
+import { isCompleteType } from "./type-order.js"
+import { type Sent, Unanswered } from "./unanswered.js"
 
 /** The parts of a DiscoveryRequest that matter once the stream is open. */
 export interface SotwRequest {
@@ -24,7 +25,7 @@ export interface SotwResponse {
   readonly resources: readonly VersionedResource[]
 }
 
-class SotwType {
+class SotwType implements ServedType {
   wildcard = false
   /** Whether any request named a resource; from then on an empty list means none. */
   named = false
@@ -35,31 +36,38 @@ class SotwType {
   dirty = false
   expecting = false
   readonly unanswered = new Unanswered()
+
+  accepted(): void {
+    this.rejected = undefined
+  }
+
+  /** What was refused, or never answered before it, is sent again with the next change. */
+  refused(sent: Sent, skipped: readonly Sent[]): void {
+    for (const { changes } of [...skipped, sent]) for (const name of changes.keys()) this.sent.delete(name)
+    this.rejected = sent.changes
+  }
 }
 
 export class SotwSession implements StreamSession<SotwRequest, SotwResponse> {
   readonly #options: SessionOptions
-  readonly #types = new Map<string, SotwType>()
-  #sequence = 0
+  readonly #types: ServedTypes<SotwType>
 
   constructor(options: SessionOptions) {
     this.#options = options
+    this.#types = new ServedTypes(options)
   }
 
   request(request: SotwRequest): StreamFault | undefined {
-    const { limits, mayWatch, subscriber } = this.#options
+    const { limits, subscriber } = this.#options
     const { typeUrl, resourceNames } = request
-    const fault = checkTypeUrl(typeUrl, limits) ?? checkNames(resourceNames, limits)
-    if (fault !== undefined) return fault
     const known = this.#types.get(typeUrl)
-    if (known === undefined) {
-      if (this.#types.size >= limits.typesPerStream) return exhausted(`at most ${limits.typesPerStream} types`)
-      const refusal = mayWatch(typeUrl)
-      if (refusal !== undefined) return refusal
-    }
-    const type = known ?? new SotwType()
-    this.#types.set(typeUrl, type)
-    this.#settle(typeUrl, type, request)
+    const fault =
+      checkTypeUrl(typeUrl, limits) ??
+      checkNames(resourceNames, limits) ??
+      (known === undefined ? this.#types.refusal(typeUrl) : undefined)
+    if (fault !== undefined) return fault
+    const type = known ?? this.#types.add(typeUrl, new SotwType())
+    this.#types.settle(typeUrl, type, request)
 
     const names = new Set(resourceNames)
     const wildcard = names.delete("*") || (resourceNames.length === 0 && !type.named)
@@ -83,36 +91,19 @@ export class SotwSession implements StreamSession<SotwRequest, SotwResponse> {
   }
 
   wake(typeUrl: string): void {
-    const type = this.#types.get(typeUrl)
-    if (type !== undefined) type.dirty = true
+    this.#types.wake(typeUrl)
   }
 
   next(now: number): SotwResponse | undefined {
-    const types = [...this.#types].sort(([one], [other]) => typeRank(one) - typeRank(other))
-    for (const [typeUrl, type] of types) {
-      const response = this.#respond(typeUrl, type, now)
-      if (response !== undefined) return response
-    }
-    return undefined
+    return this.#types.next(now, (typeUrl, type) => this.#respond(typeUrl, type, now))
   }
 
   get deadline(): number | undefined {
-    let earliest: number | undefined
-    for (const type of this.#types.values()) {
-      const due = type.unanswered.deadline(this.#options.limits.ackDeadlineMs, type.dirty)
-      if (due !== undefined && (earliest === undefined || due < earliest)) earliest = due
-    }
-    return earliest
+    return this.#types.deadline
   }
 
   #respond(typeUrl: string, type: SotwType, now: number): SotwResponse | undefined {
-    const { subscriber, limits, observe } = this.#options
-    if (!type.unanswered.empty) {
-      if (!type.unanswered.isOverdue(now, limits.ackDeadlineMs)) return undefined
-      if (type.unanswered.reportOnce()) observe?.overdue?.(typeUrl)
-    }
-    if (!type.dirty && !type.expecting) return undefined
-    type.dirty = false
+    const { subscriber } = this.#options
     const snapshot = subscriber.snapshot(typeUrl)
     const wanted = [...snapshot.resources.values()].filter(({ name }) => type.wildcard || type.names.has(name))
     const fresh = wanted.filter(({ name, version }) => type.sent.get(name) !== version)
@@ -129,35 +120,12 @@ export class SotwSession implements StreamSession<SotwRequest, SotwResponse> {
       if (type.unanswered.empty) subscriber.acknowledged(typeUrl, snapshot.revision)
       return undefined
     }
-    type.expecting = false
     if (complete) type.sent = new Map()
     else for (const name of gone) type.sent.delete(name)
     for (const { name, version } of resources) type.sent.set(name, version)
     const { revision } = snapshot
-    this.#sequence += 1
-    const nonce = `${this.#sequence}-${revision}`
-    type.unanswered.add({ nonce, revision, at: now, changes })
+    const nonce = this.#types.sent(type, { revision, at: now, changes })
     return { typeUrl, nonce, revision, resources }
-  }
-
-  #settle(typeUrl: string, type: SotwType, { responseNonce, errorDetail }: SotwRequest): void {
-    if (responseNonce === "") return
-    const settled = type.unanswered.settle(responseNonce)
-    if (settled === undefined) return
-    const { subscriber, observe } = this.#options
-    const { sent, skipped } = settled
-    if (errorDetail === undefined) {
-      type.rejected = undefined
-      observe?.acknowledged?.(typeUrl, sent.at)
-      subscriber.acknowledged(typeUrl, sent.revision)
-      return
-    }
-    // What was refused, or never answered before it, is sent again with the next change.
-    for (const { changes } of [...skipped, sent]) for (const name of changes.keys()) type.sent.delete(name)
-    type.rejected = sent.changes
-    const message = errorDetail.message.slice(0, REJECTION_LENGTH)
-    observe?.rejected?.(typeUrl, message)
-    subscriber.rejected(typeUrl, sent.revision, message)
   }
 }
 

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Wiring of the server: listener, gRPC, streams, and how all of it ends.
 
-import { type handleBidiStreamingCall, Server, ServerCredentials, type ServiceDefinition } from "@grpc/grpc-js"
+import { type handleBidiStreamingCall, Server, ServerCredentials, type ServiceDefinition, status } from "@grpc/grpc-js"
 import { messageOf, SILENT } from "../log.js"
-import { deltaAggregatedResources, report, signCertificate, streamAggregatedResources } from "../wire/methods.js"
+import {
+  deltaAggregatedResources,
+  observe as observeMethod,
+  report,
+  signCertificate,
+  streamAggregatedResources,
+} from "../wire/methods.js"
 import { Authenticator, type Proven } from "./authenticate.js"
 import { CallerCount } from "./caller-count.js"
 import { DEFAULT_SERVER_LIMITS, type ServerLimits } from "./limits.js"
@@ -19,6 +25,7 @@ import {
   sotwProtocol,
 } from "./protocols.js"
 import { proxyService } from "./serve-calls.js"
+import { ObservedStream, type ObserveHandler } from "./serve-observations.js"
 import { ServedStream } from "./serve-stream.js"
 import type { OpenStream, ServerContext } from "./server-context.js"
 import type { StreamFault } from "./stream-fault.js"
@@ -29,14 +36,14 @@ export async function startServer(options: MeshServerOptions): Promise<RunningSe
   const limits: ServerLimits = { ...DEFAULT_SERVER_LIMITS, ...options.limits }
   const { log = SILENT, observe = {}, now = Date.now, source } = options
   const { verifyToken, checkCertificate } = options
-  let trusts = trustIn(options.papers().clientTrustBundle)
+  let trusts = trustIn(options.credentials().clientTrustBundle)
   const isTrusted = (certificate: PeerCertificate): boolean => trusts(certificate)
   const authenticator = new Authenticator({ verifyToken, checkCertificate, isTrusted, limits, log, now })
   const open = new Map<OpenStream, Protocol>()
   const callers = new CallerCount(limits.streamsPerCaller)
   let draining = false
 
-  const counts: Record<Protocol, number> = { delta: 0, sotw: 0 }
+  const counts: Record<Protocol, number> = { delta: 0, sotw: 0, observe: 0 }
   const count = (protocol: Protocol, by: 1 | -1) => {
     counts[protocol] += by
     observe.streams?.(protocol, counts[protocol])
@@ -69,6 +76,19 @@ export async function startServer(options: MeshServerOptions): Promise<RunningSe
     }
   }
 
+  const { observations } = options
+  const listening: ObserveHandler = call => {
+    if (observations === undefined) {
+      call.emit("error", { code: status.UNIMPLEMENTED, details: "nobody listens here" })
+      return
+    }
+    const stream = new ObservedStream(context, observations, call)
+    open.set(stream, "observe")
+    count("observe", 1)
+    if (draining) stream.end(GOING)
+    else void stream.run()
+  }
+
   const server = new Server(serverOptions(limits))
   const calls = proxyService(context, options)
   server.addService(SERVICE, {
@@ -76,12 +96,13 @@ export async function startServer(options: MeshServerOptions): Promise<RunningSe
     sotw: serve(sotwProtocol),
     sign: calls.signing,
     report: calls.reporting,
+    observe: listening,
   })
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure())
   const listener = await Listener.listen({
     host: options.host,
     port: options.port,
-    papers: options.papers,
+    credentials: options.credentials,
     limits,
     log,
     accept: socket => injector.injectConnection(socket),
@@ -137,12 +158,12 @@ export async function startServer(options: MeshServerOptions): Promise<RunningSe
 
   return {
     port,
-    papersChanged() {
-      trusts = trustIn(options.papers().clientTrustBundle)
+    credentialsChanged() {
+      trusts = trustIn(options.credentials().clientTrustBundle)
       listener.swap()
     },
     recheck(refuse) {
-      trusts = trustIn(options.papers().clientTrustBundle)
+      trusts = trustIn(options.credentials().clientTrustBundle)
       recheck(refuse)
     },
     drain: () => end(limits.drainMs),
@@ -159,6 +180,7 @@ const SERVICE: ServiceDefinition = {
   sotw: streamAggregatedResources,
   sign: signCertificate,
   report,
+  observe: observeMethod,
 }
 
 function serverOptions(limits: ServerLimits) {

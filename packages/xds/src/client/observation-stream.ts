@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stream of what a proxy sees, on the connection of its configuration: opened when that has an answer, and gone with it.
+// Whatever becomes of it, configuration goes on: a control plane that knows no such stream is asked no more.
+
+import { create } from "@bufbuild/protobuf"
+import { type ClientDuplexStream, type ServiceError, status } from "@grpc/grpc-js"
+import {
+  type Inquiry as InquiryMessage,
+  type Observation as ObservationMessage,
+  ObservationSchema,
+} from "../generated/merlon/mesh/v1/mesh_pb.js"
+import { type Log, messageOf } from "../log.js"
+import { type Observation, type ObservationSource, readInquiry, writeObservation } from "../observation.js"
+import { observe } from "../wire/methods.js"
+import type { Channel } from "./channel.js"
+
+export interface ObservationStreamOptions {
+  readonly channel: Channel
+  readonly nodeId: string
+  readonly source: ObservationSource
+  readonly log: Log
+  /** Over without the connection being so: to be tried again, or not. */
+  readonly onEnd: (again: boolean) => void
+}
+
+export class ObservationStream {
+  readonly #options: ObservationStreamOptions
+  readonly #call: ClientDuplexStream<ObservationMessage, InquiryMessage>
+  readonly #conversation: ReturnType<ObservationSource["open"]>
+  #over = false
+
+  constructor(options: ObservationStreamOptions) {
+    this.#options = options
+    const { channel, nodeId, source, log } = options
+    const { path, requestSerialize, responseDeserialize } = observe
+    this.#call = channel.client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, channel.metadata)
+    this.#call.on("data", ({ content }: InquiryMessage) => this.#asked(content))
+    this.#call.on("error", ({ code, details }: ServiceError) => {
+      if (!this.#over && code !== status.CANCELLED) log.warn({ why: details }, "what was seen cannot be told now")
+      this.#end(code !== status.UNIMPLEMENTED)
+    })
+    this.#call.on("end", () => this.#end(true))
+    this.#call.write(create(ObservationSchema, { nodeId }))
+    this.#conversation = source.open(observation => this.#say(observation))
+  }
+
+  close(): void {
+    if (this.#over) return
+    this.#over = true
+    this.#call.cancel()
+    this.#conversation.closed()
+  }
+
+  #say(observation: Observation): boolean {
+    if (this.#over) return false
+    return this.#call.write(create(ObservationSchema, { content: writeObservation(observation) }))
+  }
+
+  #asked(content: string): void {
+    if (this.#over) return
+    try {
+      const inquiry = readInquiry(content)
+      if (inquiry !== undefined) this.#conversation.asked(inquiry)
+    } catch (error) {
+      this.#options.log.warn({ error: messageOf(error) }, "the control plane asked what cannot be read")
+      this.#end(true)
+    }
+  }
+
+  #end(again: boolean): void {
+    if (this.#over) return
+    this.close()
+    this.#options.onEnd(again)
+  }
+}

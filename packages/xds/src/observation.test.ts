@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// What proxies see and what they are asked, over a real connection: both ways, for proven callers alone, and never at the
+// cost of their configuration.
+
+import type { SeenCall } from "@merlon/policy"
+import { afterEach, describe, expect, it, test, vi } from "vitest"
+import { clientRig, TYPE } from "./client/testing/client-rig.js"
+import { type Inquiry, type Observation, readInquiry, readObservation, writeObservation } from "./observation.js"
+import type { ObservationSink } from "./server/serve-observations.js"
+import { RawClient } from "./testing/raw-client.js"
+import { serverRig } from "./testing/server-rig.js"
+
+const CALL: SeenCall = {
+  caller: "spiffe://cluster.local/ns/app/sa/consumer",
+  ...{ workload: "shop/orders-1", port: 8080, protocol: "http", method: "GET", path: "/status/{*}" },
+  ...{ tls: true, verdict: "allow", stage: "default", firstSeen: 1, lastSeen: 2, count: 3 },
+}
+const BATCH: Observation = { kind: "calls", run: "r", sequence: 1, calls: [CALL], forgotten: 0 }
+
+const closing: (() => unknown)[] = []
+const until = (check: () => void) => vi.waitFor(check, { timeout: 90_000, interval: 5 })
+
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close()
+})
+
+async function rig(observations?: ObservationSink) {
+  const server = await serverRig(observations === undefined ? {} : { observations })
+  server.source.set(TYPE, "a", "1")
+  const asked: Inquiry[] = []
+  const said: ((observation: Observation) => boolean)[] = []
+  let closed = 0
+  const each = clientRig({
+    address: server.address,
+    bundle: server.authority.bundle,
+    observations: {
+      open: say => {
+        said.push(say)
+        return { asked: inquiry => void asked.push(inquiry), closed: () => void closed++ }
+      },
+    },
+  })
+  closing.push(
+    () => each.client.close(),
+    () => server.server.close(),
+  )
+  each.client.start()
+  await until(() => expect(each.held.get("a")).toBe("1"))
+  return { server, each, asked, said, closed: () => closed }
+}
+
+describe("the stream of observations", () => {
+  it("carries what a proxy says and what it is asked, and ends with the connection", async () => {
+    const heard: Observation[] = []
+    let ended = 0
+    const { said, asked, each, closed } = await rig({
+      open: (caller, nodeId, ask) => {
+        expect([caller.pod, nodeId]).toEqual(["orders-1", "shop/orders-1"])
+        ask({ kind: "follow", on: true })
+        return { heard: observation => void heard.push(observation), closed: () => void ended++ }
+      },
+    })
+    await until(() => expect(asked).toEqual([{ kind: "follow", on: true }]))
+    said[0]?.(BATCH)
+    await until(() => expect(heard).toEqual([BATCH]))
+    each.client.close()
+    await until(() => expect([ended, closed()]).toEqual([1, 1]))
+  })
+
+  it("is opened again at once with the next connection", async () => {
+    let opened = 0
+    const { each, said } = await rig({
+      open: () => {
+        opened += 1
+        return { heard: () => undefined, closed: () => undefined }
+      },
+    })
+    await until(() => expect([opened, said.length]).toEqual([1, 1]))
+    each.client.sayAgain()
+    await until(() => expect([opened, said.length]).toEqual([2, 2]))
+  })
+
+  it("is refused to those who may not speak for the workload, who keep their configuration", async () => {
+    const { each } = await rig({ open: () => ({ code: "PERMISSION_DENIED", message: "not yours" }) })
+    await until(() => expect(each.logged.map(({ fields }) => fields)).toContainEqual({ why: "not yours" }))
+    expect(each.client.connected).toBe(true)
+  })
+
+  it("is not there where nobody listens, and nobody misses it", async () => {
+    const { each, closed, server } = await rig()
+    await until(() => expect(closed()).toBe(1))
+    server.source.set(TYPE, "b", "1")
+    await until(() => expect(each.held.get("b")).toBe("1"))
+  })
+
+  it("lasts no longer than the token it was begun with", async () => {
+    const { server } = await rig({ open: () => ({ heard: () => undefined, closed: () => undefined }) })
+    server.state.tokensEnd = Date.now() + 300
+    const client = new RawClient({ address: server.address, bundle: server.authority.bundle, token: "good:orders-1" })
+    closing.push(() => client.client.close())
+    const stream = client.observe()
+    stream.send({ nodeId: "shop/orders-1" })
+    expect(await stream.ended()).toMatch(/^UNAUTHENTICATED: the token has ended/)
+  })
+
+  it("ends for a proxy that says what cannot be read", async () => {
+    const heard: Observation[] = []
+    const { said, closed } = await rig({
+      open: () => ({ heard: one => void heard.push(one), closed: () => undefined }),
+    })
+    await until(() => expect(said).toHaveLength(1))
+    said[0]?.({ ...BATCH, sequence: -1 })
+    await until(() => expect(closed()).toBe(1))
+    expect(heard).toEqual([])
+  })
+})
+
+describe("observations and inquiries", () => {
+  test.each([
+    ["{}", "unknown kind"],
+    ["[]", "unknown kind"],
+    ["x", "is not JSON"],
+    [writeObservation({ ...BATCH, calls: Array.from({ length: 501 }, () => CALL) }), "must be a list of at most 500"],
+    [JSON.stringify({ ...BATCH, calls: [{ ...CALL, token: "eyJ" }] }), "calls[0].token: unknown field"],
+    [JSON.stringify({ kind: "decisions", decisions: [{}], leftOut: 0 }), "decisions[0].time"],
+  ])("of another form are refused: %#", (json, message) => {
+    expect(() => readObservation(json)).toThrow(message)
+  })
+
+  it("that a newer control plane makes are passed over", () => {
+    expect(readInquiry('{"kind":"sing"}')).toBeUndefined()
+    expect(() => readInquiry('{"kind":"find","inquiry":1}')).toThrow("id")
+  })
+})

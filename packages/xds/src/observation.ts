@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+// What proxies tell of the calls they see, and what the control plane asks them, in plain values with their JSON. Both are
+// read strictly: neither side believes the other more than it has to.
+
+import {
+  choice,
+  flag,
+  list,
+  object,
+  optional,
+  type Read,
+  readCall,
+  type SeenCall,
+  ShapeError,
+  text,
+  whole,
+  writeCall,
+} from "@merlon/policy"
+import { readJson } from "./malformed-resource.js"
+
+/** One decision as it was kept, without anything of the message that is not needed to find it again. */
+export interface ObservedDecision {
+  /** RFC 3339. */
+  readonly time: string
+  /** Of a refusal alone. */
+  readonly id?: string | undefined
+  readonly verdict: "allow" | "deny"
+  readonly stage?: string | undefined
+  readonly protocol: string
+  readonly port: number
+  readonly method: string
+  /** Without its query. */
+  readonly path: string
+  /** 0 where the connection was closed without a reply. */
+  readonly status: number
+  readonly peer?: string | undefined
+  readonly source: string
+  /** `namespace/name[0]`, where a rule settled it. */
+  readonly rule?: string | undefined
+  readonly reason?: string | undefined
+  readonly shadow?: string | undefined
+  /** A trace of the evaluator as JSON, of refusals by authorization and where it was asked for. */
+  readonly explanation?: string | undefined
+}
+
+export type Observation =
+  | {
+      readonly kind: "calls"
+      /** Of this life of the proxy; sequences begin anew with each. */
+      readonly run: string
+      /** Grows by one with each batch that was taken. What comes twice has the same. */
+      readonly sequence: number
+      readonly calls: readonly SeenCall[]
+      /** Shapes since the last batch that were let go for others. */
+      readonly forgotten: number
+    }
+  | { readonly kind: "decisions"; readonly decisions: readonly ObservedDecision[]; readonly leftOut: number }
+  | { readonly kind: "answer"; readonly inquiry: number; readonly decisions: readonly ObservedDecision[] }
+
+export type Inquiry =
+  | { readonly kind: "taken"; readonly run: string; readonly sequence: number }
+  /** Whether decisions are to be told as they are made. */
+  | { readonly kind: "follow"; readonly on: boolean }
+  | { readonly kind: "find"; readonly inquiry: number; readonly id: string }
+  /** The last decisions, newest first. */
+  | { readonly kind: "recent"; readonly inquiry: number; readonly limit: number }
+
+/** What a proxy has to tell. */
+export interface ObservationSource {
+  /** A control plane listens. `say` returns whether there is room for more at once. Returns how to hear what it asks. */
+  open(say: (observation: Observation) => boolean): {
+    readonly asked: (inquiry: Inquiry) => void
+    readonly closed: () => void
+  }
+}
+
+/** Shapes in one batch. */
+export const MAX_CALLS = 500
+/** Decisions in one message. */
+export const MAX_DECISIONS = 200
+const MAX_EXPLANATION = 512 * 1024
+
+const run = text(64)
+const sequence = whole(0, Number.MAX_SAFE_INTEGER)
+
+const decision: Read<ObservedDecision> = object<ObservedDecision>({
+  time: text(40),
+  id: optional(text(64)),
+  verdict: choice("allow", "deny"),
+  stage: optional(text(32)),
+  protocol: text(16),
+  port: whole(0, 65_535),
+  method: text(128),
+  path: text(4_096),
+  status: whole(0, 999),
+  peer: optional(text(2_048)),
+  source: text(128),
+  rule: optional(text(1_024)),
+  reason: optional(text(8_192)),
+  shadow: optional(text(2_048)),
+  explanation: optional(text(MAX_EXPLANATION)),
+})
+
+const OBSERVATIONS: { readonly [K in Observation["kind"]]: Read<Extract<Observation, { readonly kind: K }>> } = {
+  calls: object({
+    kind: choice("calls"),
+    run,
+    sequence,
+    calls: list<SeenCall>(MAX_CALLS, readCall),
+    forgotten: sequence,
+  }),
+  decisions: object({ kind: choice("decisions"), decisions: list(MAX_DECISIONS, decision), leftOut: sequence }),
+  answer: object({ kind: choice("answer"), inquiry: sequence, decisions: list(MAX_DECISIONS, decision) }),
+}
+
+const INQUIRIES: { readonly [K in Inquiry["kind"]]: Read<Extract<Inquiry, { readonly kind: K }>> } = {
+  taken: object({ kind: choice("taken"), run, sequence }),
+  follow: object({ kind: choice("follow"), on: flag }),
+  find: object({ kind: choice("find"), inquiry: sequence, id: text(64) }),
+  recent: object({ kind: choice("recent"), inquiry: sequence, limit: whole(1, MAX_DECISIONS) }),
+}
+
+export function writeObservation(observation: Observation): string {
+  if (observation.kind !== "calls") return JSON.stringify(observation)
+  return JSON.stringify({ ...observation, calls: observation.calls.map(writeCall) })
+}
+
+/** Throws `MalformedResource`. */
+export function readObservation(json: string): Observation {
+  return readJson<Observation>(json, (value, path) => byKind<Observation>(OBSERVATIONS, value, path))
+}
+
+export function writeInquiry(inquiry: Inquiry): string {
+  return JSON.stringify(inquiry)
+}
+
+/** Throws `MalformedResource`. Undefined for what a newer control plane asks, which is not ours to answer. */
+export function readInquiry(json: string): Inquiry | undefined {
+  return readJson<Inquiry | undefined>(json, (value, path) =>
+    kindOf(value) in INQUIRIES ? byKind<Inquiry>(INQUIRIES, value, path) : undefined,
+  )
+}
+
+function byKind<T>(readers: { readonly [kind: string]: Read<T> }, value: unknown, path: string): T {
+  const kind = kindOf(value)
+  const read = Object.hasOwn(readers, kind) ? readers[kind] : undefined
+  if (read === undefined) throw new ShapeError("value", `unknown kind \`${kind.slice(0, 60)}\``)
+  return read(value, path)
+}
+
+function kindOf(value: unknown): string {
+  const kind = typeof value === "object" && value !== null && "kind" in value ? value.kind : undefined
+  return typeof kind === "string" ? kind : ""
+}

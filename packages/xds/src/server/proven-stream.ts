@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every stream of a caller is held to, whatever is said on it: a proof before the first word, which it does not
+// outlive, a first word in time, so many words in a second, and an end that does not wait for who reads nothing.
+
+import { type ServerDuplexStream, status } from "@grpc/grpc-js"
+import { messageOf } from "../log.js"
+import type { Proven } from "./authenticate.js"
+import type { Connection } from "./listener.js"
+import type { OpenStream, ServerContext } from "./server-context.js"
+import type { Caller } from "./source.js"
+import { exhausted, type StreamFault } from "./stream-fault.js"
+import { TokenBucket } from "./token-bucket.js"
+
+/** A longer delay would make `setTimeout` fire at once. */
+const LONGEST_TIMER_MS = 2_147_483_647
+
+export abstract class ProvenStream<Request, Response> implements OpenStream {
+  proven: Proven | undefined
+  protected readonly context: ServerContext
+  protected readonly call: ServerDuplexStream<Request, Response>
+  protected readonly connection: Connection | undefined
+  readonly #bucket: TokenBucket
+  #ended = false
+  #firstRequest: NodeJS.Timeout | undefined
+  #cut: NodeJS.Timeout | undefined
+  #proofEnds: (() => void) | undefined
+
+  constructor(context: ServerContext, call: ServerDuplexStream<Request, Response>) {
+    this.context = context
+    this.call = call
+    this.connection = context.connectionOf(call.getPeer())
+    const { requestBurst, requestsPerSecond } = context.limits
+    this.#bucket = new TokenBucket(requestBurst, requestsPerSecond, context.now())
+  }
+
+  /** Only of callers that were let in, and within the bounds. */
+  protected abstract receive(request: Request, caller: Caller): StreamFault | undefined
+
+  /** Once, however it ended. */
+  protected abstract ended(): void
+
+  /** What the log says of this stream beside what went wrong. */
+  protected abstract get told(): object
+
+  get peerAddress(): string {
+    return this.connection?.address ?? ""
+  }
+
+  protected get isOver(): boolean {
+    return this.#ended
+  }
+
+  async run(): Promise<void> {
+    const { call } = this
+    call.once("close", () => this.#dispose())
+    call.once("cancelled", () => this.#dispose())
+    try {
+      const proven = await this.context.authenticator.authenticate(call.metadata, this.connection?.certificate)
+      if (this.#ended) return
+      if ("code" in proven) this.end(proven)
+      else this.#listen(proven)
+    } catch (error) {
+      // Fails closed: a proof that could not be judged is none.
+      this.#failed(error)
+    }
+  }
+
+  end({ code, message }: StreamFault): void {
+    if (this.#ended) return
+    this.#dispose()
+    this.context.observe.refused?.(code)
+    // Ends the call with this status once what is being written is out; a client that takes nothing is cut off.
+    this.call.emit("error", Object.assign(new Error(message), { code: status[code], details: message }))
+    this.#cut = setTimeout(() => this.connection?.socket.destroy(), this.context.limits.drainMs)
+    this.#cut.unref()
+    this.call.once("close", () => clearTimeout(this.#cut))
+  }
+
+  /** A fault of ours ends this stream and no other. */
+  protected guard(step: () => StreamFault | undefined): void {
+    try {
+      const fault = step()
+      if (fault !== undefined) this.end(fault)
+    } catch (error) {
+      this.#failed(error)
+    }
+  }
+
+  #listen(proven: Proven): void {
+    const { call } = this
+    this.proven = proven
+    const tooMany = this.context.admit(this)
+    if (tooMany !== undefined) {
+      this.end(tooMany)
+      return
+    }
+    this.#firstRequest = setTimeout(
+      () => this.end({ code: "DEADLINE_EXCEEDED", message: "no request came on the stream" }),
+      this.context.limits.firstRequestMs,
+    )
+    this.#proofEnds = this.#endWithProof(proven.caller)
+    call.on("data", (request: Request) => this.guard(() => this.#take(request, proven.caller)))
+    call.on("end", () => {
+      if (!this.#ended) call.end()
+      this.#dispose()
+    })
+  }
+
+  #take(request: Request, caller: Caller): StreamFault | undefined {
+    if (this.#ended) return undefined
+    if (!this.#bucket.take(this.context.now())) return exhausted("too many requests on one stream; slow down")
+    clearTimeout(this.#firstRequest)
+    return this.receive(request, caller)
+  }
+
+  /** A stream lives no longer than what it was begun with; its client comes again with something younger. */
+  #endWithProof({ expiresAt }: Caller): (() => void) | undefined {
+    if (expiresAt === undefined) return undefined
+    let timer: NodeJS.Timeout | undefined
+    const look = (): void => {
+      const left = expiresAt - this.context.now()
+      if (left <= 0) this.end({ code: "UNAUTHENTICATED", message: "the token has ended; come again with a new one" })
+      else timer = setTimeout(look, Math.min(left, LONGEST_TIMER_MS)).unref()
+    }
+    look()
+    return () => clearTimeout(timer)
+  }
+
+  #failed(error: unknown): void {
+    this.context.log.error({ error: messageOf(error), ...this.told }, "a stream failed")
+    this.end({ code: "INTERNAL", message: "the control plane failed on this stream; connect again" })
+  }
+
+  #dispose(): void {
+    if (this.#ended) return
+    this.#ended = true
+    clearTimeout(this.#firstRequest)
+    this.#proofEnds?.()
+    this.context.closed(this)
+    try {
+      this.ended()
+    } catch (error) {
+      this.context.log.error({ error: messageOf(error), ...this.told }, "what belonged to a stream did not close")
+    }
+  }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// The stream by which a proxy tells what it sees and is asked about it. A caller proves who it is as on every stream, names
+// its workload first, and is held to bounds; what it says is for the source to believe or not.
+
+import { create } from "@bufbuild/protobuf"
+import type { handleBidiStreamingCall, ServerDuplexStream } from "@grpc/grpc-js"
+import {
+  type Inquiry as InquiryMessage,
+  InquirySchema,
+  type Observation as ObservationMessage,
+} from "../generated/merlon/mesh/v1/mesh_pb.js"
+import { MalformedResource } from "../malformed-resource.js"
+import { type Inquiry, type Observation, readObservation, writeInquiry } from "../observation.js"
+import { ProvenStream } from "./proven-stream.js"
+import type { ServerContext } from "./server-context.js"
+import type { Caller, Refusal } from "./source.js"
+import { exhausted, invalid, type StreamFault } from "./stream-fault.js"
+
+/** Who hears what proxies see. */
+export interface ObservationSink {
+  /** `ask` asks the proxy, for as long as its stream lasts. */
+  open(
+    caller: Caller,
+    nodeId: string,
+    ask: (inquiry: Inquiry) => void,
+  ): { readonly heard: (observation: Observation) => void; readonly closed: () => void } | Refusal
+}
+
+/** Asked and not taken by a client that does not read. */
+const MAX_UNREAD = 64 * 1024
+
+export class ObservedStream extends ProvenStream<ObservationMessage, InquiryMessage> {
+  readonly #sink: ObservationSink
+  #conversation: Exclude<ReturnType<ObservationSink["open"]>, Refusal> | undefined
+  #nodeId = ""
+
+  constructor(
+    context: ServerContext,
+    sink: ObservationSink,
+    call: ServerDuplexStream<ObservationMessage, InquiryMessage>,
+  ) {
+    super(context, call)
+    this.#sink = sink
+  }
+
+  protected override get told(): object {
+    return { node: this.#nodeId, stream: "observations" }
+  }
+
+  protected override receive(message: ObservationMessage, caller: Caller): StreamFault | undefined {
+    try {
+      return this.#hear(message, caller)
+    } catch (error) {
+      if (error instanceof MalformedResource) return invalid(error.message)
+      throw error
+    }
+  }
+
+  #hear({ nodeId, content }: ObservationMessage, caller: Caller): StreamFault | undefined {
+    if (this.#conversation === undefined) {
+      if (nodeId.length > this.context.limits.nameLength) return invalid("`node_id` is too long")
+      this.#nodeId = nodeId
+      const opened = this.#sink.open(caller, nodeId, inquiry => this.#ask(inquiry))
+      if ("code" in opened) return opened
+      this.#conversation = opened
+    }
+    if (content !== "") this.#conversation.heard(readObservation(content))
+    return undefined
+  }
+
+  #ask(inquiry: Inquiry): void {
+    if (this.isOver) return
+    if (this.call.writableLength > MAX_UNREAD) {
+      this.end(exhausted("what is asked on this stream is not read"))
+      return
+    }
+    this.call.write(create(InquirySchema, { content: writeInquiry(inquiry) }))
+  }
+
+  protected override ended(): void {
+    this.#conversation?.closed()
+    this.#conversation = undefined
+  }
+}
+
+export type ObserveHandler = handleBidiStreamingCall<ObservationMessage, InquiryMessage>

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// The types that one stream watches, whichever variant of the protocol it speaks: how many there may be, in which order they
+// are served, how long an answer may take, and what becomes of one.
+
+import { REJECTION_LENGTH, type SessionOptions } from "./session.js"
+import { exhausted, type StreamFault } from "./stream-fault.js"
+import { typeRank } from "./type-order.js"
+import type { Sent, Unanswered } from "./unanswered.js"
+
+export interface ServedType {
+  readonly unanswered: Unanswered
+  /** Something of it has changed. */
+  dirty: boolean
+  /** The client waits for an answer even if there is nothing to say: that nothing is news, too. */
+  expecting: boolean
+  accepted(sent: Sent): void
+  /** With those before it that were never answered. */
+  refused(sent: Sent, skipped: readonly Sent[]): void
+}
+
+/** The part of a request that answers a response. */
+interface Answer {
+  readonly responseNonce: string
+  readonly errorDetail?: { readonly message: string } | undefined
+}
+
+export class ServedTypes<T extends ServedType> {
+  readonly #options: SessionOptions
+  /** In the order in which they are served. */
+  #types = new Map<string, T>()
+  #sequence = 0
+
+  constructor(options: SessionOptions) {
+    this.#options = options
+  }
+
+  get(typeUrl: string): T | undefined {
+    return this.#types.get(typeUrl)
+  }
+
+  values(): Iterable<T> {
+    return this.#types.values()
+  }
+
+  /** Why the stream may not watch one more type, and this one. */
+  refusal(typeUrl: string): StreamFault | undefined {
+    const { limits, mayWatch } = this.#options
+    if (this.#types.size >= limits.typesPerStream) return exhausted(`at most ${limits.typesPerStream} types`)
+    return mayWatch(typeUrl)
+  }
+
+  add(typeUrl: string, type: T): T {
+    const types = [...this.#types.set(typeUrl, type)]
+    this.#types = new Map(types.sort(([one], [other]) => typeRank(one) - typeRank(other)))
+    return type
+  }
+
+  wake(typeUrl: string): void {
+    const type = this.#types.get(typeUrl)
+    if (type !== undefined) type.dirty = true
+  }
+
+  /** The first response that there is. Types that wait for an answer are passed over until it is overdue. */
+  next<R>(now: number, respond: (typeUrl: string, type: T) => R | undefined): R | undefined {
+    for (const [typeUrl, type] of this.#types) {
+      if (this.#waits(typeUrl, type, now) || (!type.dirty && !type.expecting)) continue
+      type.dirty = false
+      const response = respond(typeUrl, type)
+      if (response !== undefined) return response
+    }
+    return undefined
+  }
+
+  /** When the first of the responses becomes overdue. */
+  get deadline(): number | undefined {
+    const due = [...this.#types.values()].flatMap(
+      ({ unanswered, dirty }) => unanswered.deadline(this.#options.limits.ackDeadlineMs, dirty) ?? [],
+    )
+    return due.length === 0 ? undefined : Math.min(...due)
+  }
+
+  /** A response is on its way: its nonce. */
+  sent(type: T, { revision, at, changes }: Omit<Sent, "nonce">): string {
+    type.expecting = false
+    this.#sequence += 1
+    const nonce = `${this.#sequence}-${revision}`
+    type.unanswered.add({ nonce, revision, at, changes })
+    return nonce
+  }
+
+  /** A stale nonce answers nothing; what its request says of names counts all the same. */
+  settle(typeUrl: string, type: T, { responseNonce, errorDetail }: Answer): void {
+    const settled = responseNonce === "" ? undefined : type.unanswered.settle(responseNonce)
+    if (settled === undefined) return
+    const { subscriber, observe } = this.#options
+    const { sent, skipped } = settled
+    if (errorDetail === undefined) {
+      type.accepted(sent)
+      observe?.acknowledged?.(typeUrl, sent.at)
+      subscriber.acknowledged(typeUrl, sent.revision)
+      return
+    }
+    type.refused(sent, skipped)
+    const message = errorDetail.message.slice(0, REJECTION_LENGTH)
+    observe?.rejected?.(typeUrl, message)
+    subscriber.rejected(typeUrl, sent.revision, message)
+  }
+
+  #waits(typeUrl: string, { unanswered }: T, now: number): boolean {
+    if (unanswered.empty) return false
+    if (!unanswered.isOverdue(now, this.#options.limits.ackDeadlineMs)) return true
+    if (unanswered.reportOnce()) this.#options.observe?.overdue?.(typeUrl)
+    return false
+  }
+}
