@@ -35,10 +35,11 @@ export interface AnalysedRule {
 /** A rule is laid out once for all workloads it reaches; what is compared of it does not depend on their issuers. */
 const ANY_WORKLOAD = attributeTable(new Set())
 
-/** What a policy reaches: one namespace or all, and the labels it insists on. */
+/** What a policy reaches: one namespace or all, and the labels or the Services it insists on. */
 export interface Scope {
   readonly namespace: string | undefined
   readonly labels: { readonly [key: string]: string }
+  readonly services?: readonly string[]
 }
 
 export class PolicySet {
@@ -78,20 +79,21 @@ export class PolicySet {
   }
 
   /** The same object for the same policy. */
-  scopeOf(policy: Exclude<PolicyDocument, { kind: "MeshService" }>): Scope {
-    const { metadata, spec } = policy
+  scopeOf(policy: AuthorizationPolicy | RequestAuthentication | PeerAuthentication): Scope {
+    return remembered(this.#scopes, policy, () => this.#makeScope(policy))
+  }
+
+  #makeScope({ metadata, spec }: AuthorizationPolicy | RequestAuthentication | PeerAuthentication): Scope {
+    // A Service is one of the policy's own namespace, also in the root namespace.
+    if (spec.targetRefs !== undefined) {
+      return { namespace: metadata.namespace, labels: {}, services: spec.targetRefs.map(({ name }) => name) }
+    }
     const namespace = metadata.namespace === this.mesh.names.rootNamespace ? undefined : metadata.namespace
-    return remembered(this.#scopes, policy, () => ({ namespace, labels: spec.selector?.matchLabels ?? {} }))
+    return { namespace, labels: spec.selector?.matchLabels ?? {} }
   }
 
   reached(scope: Scope): readonly KnownWorkload[] {
-    const { namespace, labels } = scope
-    return remembered(this.#reached, scope, () =>
-      (this.workloads ?? []).filter(
-        workload =>
-          (namespace === undefined || namespace === workload.namespace) && selects({ matchLabels: labels }, workload),
-      ),
-    )
+    return remembered(this.#reached, scope, () => (this.workloads ?? []).filter(workload => reaches(scope, workload)))
   }
 
   /** The ports of all workloads in scope; undefined where there are none or some are not known. */
@@ -144,13 +146,20 @@ export function remembered<K, V>(known: Map<K, V>, key: K, make: () => V): V {
   return known.get(key) as V // just set, where it was not there
 }
 
+function reaches({ namespace, labels, services }: Scope, workload: Workload): boolean {
+  if (namespace !== undefined && namespace !== workload.namespace) return false
+  if (services !== undefined) return services.some(name => workload.services?.includes(name))
+  return selects({ matchLabels: labels }, workload)
+}
+
 /** Whether everything `inner` reaches is reached by `outer` too. */
 export function scopeContains(outer: Scope, inner: Scope): boolean {
   if (outer.namespace !== undefined && outer.namespace !== inner.namespace) return false
+  if (outer.services !== undefined && !inner.services?.every(name => outer.services?.includes(name))) return false
   return Object.entries(outer.labels).every(([key, value]) => inner.labels[key] === value)
 }
 
-/** Whether some workload could be reached by both. */
+/** Whether some workload could be reached by both. Any two Services may lead to the same one. */
 export function scopesMeet(a: Scope, b: Scope): boolean {
   if (a.namespace !== undefined && b.namespace !== undefined && a.namespace !== b.namespace) return false
   return Object.entries(a.labels).every(([key, value]) => !Object.hasOwn(b.labels, key) || b.labels[key] === value)

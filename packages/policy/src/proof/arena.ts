@@ -4,6 +4,7 @@
 
 import type { CompiledRule } from "../authorization/rule.js"
 import type { MeshConfig } from "../mesh/config.js"
+import type { Budget } from "./budget.js"
 import { type Frame, framesOf, seenBy } from "./frame.js"
 import { type Stages, stagesOf } from "./outcome.js"
 import type { PolicySide } from "./policy-side.js"
@@ -35,6 +36,7 @@ export class Arena {
     mesh: MeshConfig,
     /** Rules of the question itself, whose claims and headers are part of the space too. */
     asked: readonly CompiledRule[] = [],
+    budget?: Budget,
   ) {
     const tokens = sides.flatMap(side => side.tokens)
     this.space = new Space({
@@ -56,6 +58,7 @@ export class Arena {
         derivedHeaders,
         unsteadyClaims,
       })
+      budget?.checkTime()
       for (const rule of asked) readRule(rule, context(0))
       return { frame, context, stages: sides.map((side, index) => stagesOf(side, context(index))) }
     })

@@ -2,6 +2,7 @@
 // One set of policies as it concerns one workload: what it refuses by mode, which tokens it takes, what its rules say.
 // With `promoted`, as if every Shadow policy were enforced.
 
+import { EVERY_RULE, type RuleChoice } from "../authorization/authorization.js"
 import type { CompiledPolicy } from "../authorization/engine.js"
 import type { CompiledRule } from "../authorization/rule.js"
 import type { MeshConfig } from "../mesh/config.js"
@@ -12,8 +13,10 @@ import type { PolicyDocument, RequestAuthentication } from "../resources/documen
 import { select } from "../selection/select.js"
 import { isShadow } from "../selection/shadow.js"
 import type { Workload } from "../selection/workload.js"
+import { relevantRules, rulesMeeting } from "./relevance.js"
 import { withStandInKeys } from "./stand-in-keys.js"
 import { type ProofTokenRule, proofTokenRules } from "./token-rules.js"
+import type { Witness } from "./witness.js"
 
 export type Pool = "enforced" | "promoted"
 
@@ -25,8 +28,10 @@ export interface Rules {
 }
 
 export interface PolicySide {
-  /** With stand-in keys, so that witnesses can be replayed. */
+  /** With stand-in keys, so that witnesses can be replayed; of the rules only those that were asked for. */
   readonly program: Program
+  /** The same with every rule that the witness can match. */
+  programFor(witness: Witness): Program
   readonly pool: Pool
   readonly tokens: readonly ProofTokenRule[]
   readonly http: Rules
@@ -43,12 +48,22 @@ export function policySide(
   workload: Workload,
   mesh: MeshConfig,
   pool: Pool = "enforced",
+  choice: RuleChoice = EVERY_RULE,
 ): PolicySide {
-  const documents = pool === "enforced" ? all.filter(document => !inShadow(document, mesh)) : all.map(promoted)
-  const program = compile(withStandInKeys(documents), workload, mesh)
+  const documents = inPool(all, mesh, pool)
+  const standIns = withStandInKeys(documents)
+  const program = compile(standIns, workload, mesh, undefined, choice)
   const authentications: readonly RequestAuthentication[] = select("RequestAuthentication", documents, workload, mesh)
   return {
     program,
+    programFor: witness => {
+      if (choice === EVERY_RULE) return program
+      const meeting = rulesMeeting(witness, mesh)
+      const lacks = policiesOf(documents, workload, mesh).some(policy =>
+        (policy.spec.rules ?? []).some(rule => !choice(rule, policy) && meeting(rule, policy)),
+      )
+      return lacks ? compile(standIns, workload, mesh) : program
+    },
     pool,
     tokens: proofTokenRules(authentications),
     http: rulesOf(program.authorization.enforced({ ...SOME, http: SOME_HTTP })),
@@ -56,6 +71,25 @@ export function policySide(
     namedPorts: namedPorts(documents),
     mode: port => program.peers.resolve(port ?? NO_PORT).mode,
   }
+}
+
+/** The rules that count for a comparison of two sets in which everything else is the same; undefined where all are. */
+export function relevantChoice(
+  sets: readonly [readonly PolicyDocument[], readonly PolicyDocument[]],
+  workload: Workload,
+  meshes: readonly [MeshConfig, MeshConfig],
+  pool: Pool,
+): RuleChoice | undefined {
+  const policies = (at: 0 | 1) => policiesOf(inPool(sets[at], meshes[at], pool), workload, meshes[at])
+  return relevantRules(policies(0), policies(1), meshes[1])
+}
+
+function inPool(all: readonly PolicyDocument[], mesh: MeshConfig, pool: Pool): readonly PolicyDocument[] {
+  return pool === "enforced" ? all.filter(document => !inShadow(document, mesh)) : all.map(promoted)
+}
+
+function policiesOf(documents: readonly PolicyDocument[], workload: Workload, mesh: MeshConfig) {
+  return select("AuthorizationPolicy", documents, workload, mesh)
 }
 
 function inShadow(document: PolicyDocument, mesh: MeshConfig): boolean {

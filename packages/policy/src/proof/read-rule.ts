@@ -2,41 +2,71 @@
 // A compiled rule as a region of one frame.
 
 import type { Clause } from "../authorization/criterion.js"
-import type { CompiledRule, RuleRef } from "../authorization/rule.js"
+import type { Issuers } from "../authorization/request-principal.js"
+import type { CompiledRule } from "../authorization/rule.js"
 import { hasToken } from "./frame.js"
 import { type ReadingContext, readCriterion } from "./read-criterion.js"
+import type { RuleRegion } from "./read-rules.js"
 import { ruleKey } from "./rule-key.js"
 import { type Condition, keyOf, type Part, type Region } from "./search/formula.js"
 
-/** A rule with where it stands. */
-export interface RuleRegion extends Region {
-  readonly rule: CompiledRule
-  readonly ref: RuleRef
-}
-
-export const isRuleRegion = (region: Region): region is RuleRegion => "rule" in region
-
 /** Undefined where nothing in this frame can match the rule. */
 export function readRule(rule: CompiledRule, context: ReadingContext): RuleRegion | undefined {
-  const id = `${ruleKey(rule)} ${readingOf(rule, context)}`
   const { regions } = context.space
-  let region = regions.get(id)
-  if (region === undefined) {
-    region = regionOf(rule, context) ?? NOWHERE
-    regions.set(id, region)
+  const reading = readingOf(rule, context)
+  let own = regions.ofRule.get(rule)
+  if (own === undefined) {
+    own = new Map()
+    regions.ofRule.set(rule, own)
   }
-  return region === NOWHERE ? undefined : { ...region, rule, ref: rule.ref }
+  let read = own.get(reading)
+  if (read === undefined) {
+    const region = regions.shared(ruleKey(rule), reading, () => regionOf(rule, context))
+    read = region === undefined ? "nowhere" : { ...region, rule, ref: rule.ref }
+    own.set(reading, read)
+  }
+  return read === "nowhere" ? undefined : read
 }
 
-const NOWHERE: Region = { key: "nowhere", groups: [] }
+interface LooksAt {
+  readonly token: boolean
+  readonly peer: boolean
+  readonly principal: boolean
+}
+
+const looks = new WeakMap<CompiledRule, LooksAt>()
+
+function looksAt(rule: CompiledRule): LooksAt {
+  let known = looks.get(rule)
+  if (known === undefined) {
+    const { from, to, when } = rule
+    const names = [...from, ...to, when].flatMap(clause => clause.map(({ attribute }) => attribute.name))
+    known = {
+      token: names.some(name => name.startsWith("request.auth.")),
+      peer: names.some(name => name.startsWith("source.") || name === "connection.sni"),
+      principal: names.includes("request.auth.principal"),
+    }
+    looks.set(rule, known)
+  }
+  return known
+}
 
 /** INVARIANT: rules of equal key are read alike in contexts for which this is equal. */
-function readingOf({ from, to, when }: CompiledRule, { frame, issuers }: ReadingContext): string {
-  const names = [...from, ...to, when].flatMap(clause => clause.map(({ attribute }) => attribute.name))
-  const token = names.some(name => name.startsWith("request.auth."))
-  const peer = names.some(name => name.startsWith("source.") || name === "connection.sni")
-  const parts = [frame.protocol, peer ? frame.identity : "", token ? hasToken(frame) : ""]
-  return names.includes("request.auth.principal") ? JSON.stringify([parts, [...issuers].sort()]) : parts.join()
+function readingOf(rule: CompiledRule, { frame, issuers }: ReadingContext): string {
+  const { token, peer, principal } = looksAt(rule)
+  const seen = `${frame.protocol} ${peer ? frame.identity : "-"} ${token ? hasToken(frame) : "-"}`
+  return principal ? `${seen} ${issuersKey(issuers)}` : seen
+}
+
+const issuersKeys = new WeakMap<Issuers, string>()
+
+function issuersKey(issuers: Issuers): string {
+  let key = issuersKeys.get(issuers)
+  if (key === undefined) {
+    key = JSON.stringify([...issuers].sort())
+    issuersKeys.set(issuers, key)
+  }
+  return key
 }
 
 function regionOf(rule: CompiledRule, context: ReadingContext): Region | undefined {

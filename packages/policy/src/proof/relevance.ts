@@ -1,77 +1,167 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leaves out the rules that cannot matter for a comparison: where modes and token rules are the same, two sets can only
-// differ on a request that a changed rule matches, so a rule that never matches together with a changed one has no say.
+// Leaves out, before anything is compiled, the rules that cannot matter for a comparison: where modes and token rules are
+// the same, two sets can only differ on a request that a changed rule matches, so a rule that never matches together with
+// a changed one has no say. Looks at rules as they are written; where that is hard to see, the rule stays.
 
-import type { Clause } from "../authorization/criterion.js"
+import { EVERY_RULE, type RuleChoice } from "../authorization/authorization.js"
 import { type Pattern, type PatternSyntax, parsePattern } from "../authorization/pattern.js"
-import type { CompiledRule } from "../authorization/rule.js"
+import { expandPrincipal } from "../authorization/trust-domains.js"
+import type { MeshConfig } from "../mesh/config.js"
+import type { Rule } from "../resources/authorization-policy/definition.js"
+import type { AuthorizationPolicy } from "../resources/document.js"
 import { textsApart } from "./classes/mark.js"
-import type { PolicySide, Rules } from "./policy-side.js"
-import { ruleKey } from "./rule-key.js"
-import { stagesKey } from "./same-side.js"
-
-/** Attributes of one value each by which most rules keep out of each other's way. */
-const SYNTAX: { readonly [attribute: string]: PatternSyntax } = {
-  "source.principal": "wildcard",
-  path: "path",
-  method: "wildcard",
-  "destination.port": "literal",
-}
+import type { Witness } from "./witness.js"
 
 // With more changes than this hardly a rule is left out, and looking costs more than it saves.
 const MAX_CHANGED = 64
 
-export function relevantSides(before: PolicySide, after: PolicySide): readonly [PolicySide, PolicySide] {
-  if (stagesKey(before) !== stagesKey(after)) return [before, after]
-  const http = relevantRules(before.http, after.http)
-  const tcp = relevantRules(before.tcp, after.tcp)
-  return [
-    { ...before, http: http[0], tcp: tcp[0] },
-    { ...after, http: http[1], tcp: tcp[1] },
-  ]
+interface Written {
+  readonly policy: AuthorizationPolicy
+  readonly rule: Rule
 }
 
-function relevantRules(before: Rules, after: Rules): readonly [Rules, Rules] {
-  const changed = [...changedIn(before.deny, after.deny), ...changedIn(before.allow, after.allow)]
-  if (changed.length > MAX_CHANGED) return [before, after]
-  const reach = Object.entries(SYNTAX).flatMap(([attribute, syntax]) => {
-    const patterns = changed.map(rule => patternsOf(rule, attribute, syntax))
-    return patterns.some(one => one === undefined)
-      ? []
-      : [{ attribute, syntax, patterns: patterns.flatMap(one => one ?? []) }]
+/** Undefined where both sets have the same rules. */
+export function relevantRules(
+  before: readonly AuthorizationPolicy[],
+  after: readonly AuthorizationPolicy[],
+  mesh: MeshConfig,
+): RuleChoice | undefined {
+  const changed = changedRules(before, after)
+  if (changed.length === 0) return undefined
+  if (changed.length > MAX_CHANGED) return EVERY_RULE
+  const reach = new Reach(mesh, attribute => union(changed.map(({ rule }) => attribute.read(rule, mesh))))
+  // On a TCP connection a DENY rule matches whatever it says of HTTP, so only who calls keeps it out of another's way.
+  const onTcp = changed.some(({ rule, policy }) => isDeny(policy) || !asksForHttp(rule))
+  return (rule, policy) => reach.meets(rule, onTcp && isDeny(policy) ? "connection" : "request")
+}
+
+/** Rules that a request like the witness can match at all. */
+export function rulesMeeting(witness: Witness, mesh: MeshConfig): RuleChoice {
+  const values: Readonly<Record<string, string | undefined>> = {
+    principals: witness.principal,
+    ports: String(witness.port),
+    ...(witness.protocol === "http" ? { paths: witness.path, methods: witness.method } : {}),
+  }
+  const reach = new Reach(mesh, ({ field }) => {
+    const value = values[field]
+    return value === undefined ? undefined : [{ kind: "exact", text: value }]
   })
-  const kept = (rule: CompiledRule): boolean =>
-    reach.every(({ attribute, syntax, patterns }) => {
-      const own = patternsOf(rule, attribute, syntax)
+  return rule => reach.meets(rule, "request")
+}
+
+class Reach {
+  readonly #mesh: MeshConfig
+  readonly #limits: readonly { readonly attribute: WrittenAttribute; readonly patterns: readonly Pattern[] }[]
+
+  /** `patternsOf`: what the attribute is known to match, or undefined where it may be anything. */
+  constructor(mesh: MeshConfig, patternsOf: (attribute: WrittenAttribute) => readonly Pattern[] | undefined) {
+    this.#mesh = mesh
+    this.#limits = ATTRIBUTES.flatMap(attribute => {
+      const patterns = patternsOf(attribute)
+      return patterns === undefined ? [] : [{ attribute, patterns }]
+    })
+  }
+
+  meets(rule: Rule, as: "request" | "connection"): boolean {
+    return this.#limits.every(({ attribute, patterns }) => {
+      if (as === "connection" && attribute.ofHttp) return true
+      const own = attribute.read(rule, this.#mesh)
       return own === undefined || own.some(one => patterns.some(other => !textsApart(one, other)))
     })
-  const filtered = ({ deny, allow, closed }: Rules): Rules => ({
-    deny: deny.filter(kept),
-    allow: allow.filter(kept),
-    closed,
-  })
-  return [filtered(before), filtered(after)]
-}
-
-function changedIn(before: readonly CompiledRule[], after: readonly CompiledRule[]): readonly CompiledRule[] {
-  const [old, young] = [new Set(before.map(ruleKey)), new Set(after.map(ruleKey))]
-  return [...before.filter(rule => !young.has(ruleKey(rule))), ...after.filter(rule => !old.has(ruleKey(rule)))]
-}
-
-/** Patterns one of which every request that the rule matches bears; undefined where it asks for none. */
-function patternsOf(
-  { from, to, when }: CompiledRule,
-  attribute: string,
-  syntax: PatternSyntax,
-): readonly Pattern[] | undefined {
-  for (const clauses of [[when], from, to]) {
-    const asked = clauses.map(clause => positiveValues(clause, attribute))
-    if (asked.length === 0 || asked.some(values => values === undefined)) continue
-    return asked.flatMap(values => (values ?? []).map(value => parsePattern(value, syntax)))
   }
-  return undefined
 }
 
-function positiveValues(clause: Clause, name: string): readonly string[] | undefined {
-  return clause.find(({ attribute, negated }) => attribute.name === name && !negated)?.values
+/** A field of one value by which most rules keep out of each other's way. */
+class WrittenAttribute {
+  readonly #known = new WeakMap<Rule, readonly Pattern[] | typeof ANYTHING>()
+
+  constructor(
+    readonly field: "principals" | "ports" | "methods" | "paths",
+    readonly ofHttp: boolean,
+    readonly syntax: PatternSyntax,
+  ) {}
+
+  /** Patterns one of which every request that the rule matches bears; undefined where it asks for none. */
+  read(rule: Rule, mesh: MeshConfig): readonly Pattern[] | undefined {
+    // Principals mean what the mesh's trust domains say, so only the others are the rule's own.
+    if (this.field === "principals") return this.#patterns(rule, [mesh.trustDomain, ...mesh.trustDomainAliases])
+    let known = this.#known.get(rule)
+    if (known === undefined) {
+      known = this.#patterns(rule, []) ?? ANYTHING
+      this.#known.set(rule, known)
+    }
+    return known === ANYTHING ? undefined : known
+  }
+
+  #patterns(rule: Rule, domains: readonly string[]): readonly Pattern[] | undefined {
+    const lists = this.#lists(rule)
+    if (lists.length === 0 || lists.some(list => list === undefined || list.length === 0)) return undefined
+    const values = lists.flatMap(list => list ?? [])
+    const meant = {
+      principals: () => values.flatMap(value => expandPrincipal(value, domains)),
+      ports: () => values.map(value => String(Number(value))),
+      methods: () => values,
+      paths: () => values,
+    }[this.field]()
+    return meant.map(value => parsePattern(value, this.syntax))
+  }
+
+  #lists({ from = [], to = [] }: Rule): readonly (readonly string[] | undefined)[] {
+    const { field } = this
+    if (field === "principals") return from.map(({ source }) => source?.principals)
+    return to.map(({ operation }) => operation?.[field])
+  }
+}
+
+const ANYTHING = Symbol("anything")
+
+const ATTRIBUTES: readonly WrittenAttribute[] = [
+  new WrittenAttribute("paths", true, "path"),
+  new WrittenAttribute("principals", false, "wildcard"),
+  new WrittenAttribute("methods", true, "wildcard"),
+  new WrittenAttribute("ports", false, "literal"),
+]
+
+function union(lists: readonly (readonly Pattern[] | undefined)[]): readonly Pattern[] | undefined {
+  return lists.some(list => list === undefined) ? undefined : lists.flatMap(list => list ?? [])
+}
+
+const isDeny = ({ spec }: AuthorizationPolicy): boolean => spec.action === "DENY"
+
+/** Such an ALLOW rule lets no TCP connection through. */
+function asksForHttp({ to = [] }: Rule): boolean {
+  return to.some(({ operation: { paths = [], methods = [] } = {} }) => paths.length + methods.length > 0)
+}
+
+/** Those that stand on one side only; AUDIT rules change no verdict. */
+function changedRules(
+  before: readonly AuthorizationPolicy[],
+  after: readonly AuthorizationPolicy[],
+): readonly Written[] {
+  const [old, young] = [byKey(before), byKey(after)]
+  const only = (some: ReadonlyMap<string, Written>, others: ReadonlyMap<string, Written>): readonly Written[] =>
+    [...some].flatMap(([key, written]) => (others.has(key) ? [] : [written]))
+  return [...only(old, young), ...only(young, old)]
+}
+
+/** INVARIANT: rules of equal key match the same requests of one workload, to the same end. */
+function byKey(policies: readonly AuthorizationPolicy[]): ReadonlyMap<string, Written> {
+  const found = new Map<string, Written>()
+  for (const policy of policies) {
+    const { action = "ALLOW", rules = [] } = policy.spec
+    if (action === "AUDIT") continue
+    for (const rule of rules) found.set(`${action} ${policy.metadata.namespace} ${textOf(rule)}`, { policy, rule })
+  }
+  return found
+}
+
+const texts = new WeakMap<Rule, string>()
+
+function textOf(rule: Rule): string {
+  let text = texts.get(rule)
+  if (text === undefined) {
+    text = JSON.stringify(rule)
+    texts.set(rule, text)
+  }
+  return text
 }

@@ -20,23 +20,19 @@ export interface Replayed {
 }
 
 export class Replay {
-  readonly #program: Program
+  readonly #side: PolicySide
 
-  constructor({ program }: PolicySide) {
-    this.#program = program
+  constructor(side: PolicySide) {
+    this.#side = side
   }
 
   /** `now` in seconds since the epoch. */
   run(witness: Witness, now: number): Replayed {
     const connection = connectionOf(witness)
     if (connection === undefined) return NOTHING
-    if (witness.protocol === "tcp") return this.#tcp(connection)
-    const judgement = judge(
-      this.#program,
-      connection,
-      requestOf(witness, now, this.#program.mesh.numTrustedProxies),
-      now,
-    )
+    const program = this.#side.programFor(witness)
+    if (witness.protocol === "tcp") return overTcp(program, connection)
+    const judgement = judge(program, connection, requestOf(witness, now, program.mesh.numTrustedProxies), now)
     switch (judgement.stage) {
       case "transport":
         return { outcome: "transport", rule: undefined }
@@ -49,13 +45,13 @@ export class Replay {
         return { outcome: judgement.verdict === "allow" ? "allow" : "refuse", rule: judgement.decision.rule }
     }
   }
+}
 
-  #tcp(connection: Connection): Replayed {
-    if (refusedByMode(this.#program, connection) !== undefined) return { outcome: "transport", rule: undefined }
-    const attributes = { ...connection, remoteIp: connection.sourceIp, http: undefined, token: undefined }
-    const { verdict, rule } = decide(this.#program, attributes)
-    return { outcome: verdict === "allow" ? "allow" : "refuse", rule }
-  }
+function overTcp(program: Program, connection: Connection): Replayed {
+  if (refusedByMode(program, connection) !== undefined) return { outcome: "transport", rule: undefined }
+  const attributes = { ...connection, remoteIp: connection.sourceIp, http: undefined, token: undefined }
+  const { verdict, rule } = decide(program, attributes)
+  return { outcome: verdict === "allow" ? "allow" : "refuse", rule }
 }
 
 const NOTHING: Replayed = { outcome: undefined, rule: undefined }

@@ -15,6 +15,7 @@ import { ANY_TEXT, IDENTITY, NON_EMPTY, wordsLanguage } from "./classes/language
 import type { Mark, TextMark } from "./classes/mark.js"
 import { pathLanguage } from "./classes/path-language.js"
 import { REST } from "./classes/steps.js"
+import { ReadRules } from "./read-rules.js"
 import { type Region, region } from "./search/formula.js"
 
 export interface SpaceOptions {
@@ -48,8 +49,7 @@ export class Space {
   readonly subject: Dimension
   readonly key: Dimension
   readonly expiry = choiceDimension("expiry", ["set", "none"])
-  /** Rules as they were read, by what they say and where that was read. */
-  readonly regions = new Map<string, Region>()
+  readonly regions = new ReadRules()
   readonly #remoteIp = addressDimension("remote ip", ["198.51.100.7", "2001:db8::7"])
   readonly #headers = new Map<string, Dimension>()
   readonly #claims = new Map<string, { readonly path: readonly string[]; readonly dimension: Dimension }>()

@@ -16,17 +16,25 @@ export function* unselected(set: PolicySet, work: Work): Steps<readonly Analysis
   if (set.workloads === undefined) return found
   for (const policy of [...set.authorizationPolicies, ...set.requestAuthentications, ...set.peerAuthentications]) {
     const scope = set.scopeOf(policy)
-    if (!hasLabels(policy.spec.selector)) continue
-    if (!work.spend(reachCost(set, scope))) return [...found, limited(policy, "spec.selector.matchLabels")]
+    const at = scope.services === undefined ? "spec.selector.matchLabels" : "spec.targetRefs"
+    if (scope.services === undefined && !hasLabels(policy.spec.selector)) continue
+    if (!work.spend(reachCost(set, scope))) return [...found, limited(policy, at)]
     if (work.due) yield
     if (set.reached(scope).length > 0) continue
+    if (scope.services !== undefined) {
+      const named = scope.services.map(name => `\`${name}\``).join(", ")
+      const why = `no workload in \`${scope.namespace}\` is behind the Service ${named}`
+      const fix = "create the Service in the policy's namespace with a selector, or name another"
+      found.push(analysisFinding("target-leads-nowhere", policy, at, why, fix))
+      continue
+    }
     const nearest = yield* nearestLabels(scope, set.workloads, work)
     const fix =
       nearest === undefined
         ? "no workload runs in its scope; deploy it, or remove the policy"
         : `the nearest workload has ${nearest}`
     const why = `no workload ${scope.namespace === undefined ? "of the mesh" : `in \`${scope.namespace}\``} has the labels ${labelText(scope.labels)}`
-    found.push(analysisFinding("selector-selects-nothing", policy, "spec.selector.matchLabels", why, fix))
+    found.push(analysisFinding("selector-selects-nothing", policy, at, why, fix))
   }
   return found
 }
@@ -34,8 +42,8 @@ export function* unselected(set: PolicySet, work: Work): Steps<readonly Analysis
 const LETTERS = 16
 
 /** What finding out whom a scope reaches costs. */
-export function reachCost({ workloads = [] }: PolicySet, { labels }: Scope): number {
-  return workloads.length * (1 + Object.keys(labels).length)
+export function reachCost({ workloads = [] }: PolicySet, { labels, services = [] }: Scope): number {
+  return workloads.length * (1 + Object.keys(labels).length + services.length)
 }
 
 /** The labels, under the selector's own keys first, of the workload that misses the selector by least. */
@@ -82,10 +90,15 @@ export function* peerPrecedence(set: PolicySet, work: Work): Steps<readonly Anal
     }
     if (isShadow(policy, set.mesh)) continue
     const neighbours = remembered(enforced, namespace, () => [])
-    // The policy's own selector describes a workload that it certainly selects. Neighbours come oldest first.
-    const workload = { namespace, name, labels: policy.spec.selector?.matchLabels ?? {} }
-    const scope = peerScope(policy, workload, set.mesh)
-    const older = neighbours.find(other => work.spend(1) && peerScope(other, workload, set.mesh) === scope)
+    // The policy itself describes workloads that it certainly selects. Neighbours come oldest first.
+    const { labels, services } = set.scopeOf(policy)
+    const selected = services?.map(service => ({ namespace, name, labels, services: [service] }))
+    const workloads = selected ?? [{ namespace, name, labels }]
+    const older = neighbours.find(
+      other =>
+        work.spend(workloads.length) &&
+        workloads.every(one => peerScope(other, one, set.mesh) === peerScope(policy, one, set.mesh)),
+    )
     if (work.exhausted) return [...found, limited(policy, "")]
     if (work.due) yield
     neighbours.push(policy)

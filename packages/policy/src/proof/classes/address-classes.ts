@@ -33,13 +33,9 @@ export function addressClasses(blocks: readonly Cidr[], preferred: readonly stri
   return [...classes.values()]
 }
 
-/** One of these that lies in none of the blocks. */
-export function addressOutside(blocks: readonly Cidr[], candidates: readonly string[]): string | undefined {
-  const ranges = blocks.map(rangeOf)
-  return candidates.find(text => {
-    const address = parseIp(text)
-    return address !== undefined && !ranges.some(range => holds(range, address.family, numberOf(address)))
-  })
+export function isWithin(text: string, block: Cidr): boolean {
+  const address = parseIp(text)
+  return address !== undefined && holds(rangeOf(block), address.family, numberOf(address))
 }
 
 interface Range {

@@ -3,7 +3,7 @@
 // has a value that the evaluator sees so. The evaluator is the judge here, not the patterns.
 
 import fc from "fast-check"
-import { describe, expect, it, test } from "vitest"
+import { describe, expect, inject, it, test } from "vitest"
 import { attributeTable } from "../../authorization/attributes.js"
 import { Criterion } from "../../authorization/criterion.js"
 import { type Asked, httpRequest } from "../../authorization/testing/requests.js"
@@ -210,7 +210,7 @@ describe("the classes of", () => {
           for (const value of some) expect([value, known.has(seen(value))]).toEqual([value, true])
         },
       ),
-      { numRuns: 150 },
+      { numRuns: 150 * inject("effort") },
     )
   })
 })
@@ -255,7 +255,7 @@ describe("a language holds exactly", () => {
           const left = !/[?# ]/.test(path) && normalizePath(`/${path}`, mode) === `/${path}`
           expect([path, takes(pathLanguage(mode), `/${path}`)]).toEqual([path, left])
         }),
-        { numRuns: 800 },
+        { numRuns: 800 * inject("effort") },
       )
     },
   )
@@ -266,7 +266,7 @@ describe("a language holds exactly", () => {
       fc.property(fc.oneof(units, identities), value => {
         expect([value, takes(IDENTITY, value)]).toEqual([value, parseSpiffeId(`spiffe://${value}`) !== undefined])
       }),
-      { numRuns: 800 },
+      { numRuns: 800 * inject("effort") },
     )
   })
 })

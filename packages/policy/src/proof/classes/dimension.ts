@@ -3,7 +3,7 @@
 // not tell apart, and one value stands for its class.
 
 import type { Budget } from "../budget.js"
-import { addressClasses, addressOutside } from "./address-classes.js"
+import { addressClasses, isWithin } from "./address-classes.js"
 import type { Language } from "./language.js"
 import type { BlockMark, ChoiceMark, Mark, SubjectMark, TextMark } from "./mark.js"
 import { takes } from "./steps.js"
@@ -45,6 +45,7 @@ export interface TextOptions {
 const ABSENT: ValueClass = { matched: [], value: undefined }
 
 export function textDimension(name: string, options: TextOptions, several = false): Dimension {
+  const preferred = new Preferred(options.preferred ?? [], (mark, text) => isText(mark) && takes(mark.steps(), text))
   return {
     name,
     several,
@@ -53,16 +54,42 @@ export function textDimension(name: string, options: TextOptions, several = fals
       const classes = found.map(({ matched, text }): ValueClass => ({ matched, value: text }))
       return options.optional && !several ? [...classes, ABSENT] : classes
     },
-    unmarked: marks => (several ? { value: [] } : wrapped(unmarkedText(marks.filter(isText), options))),
+    unmarked: marks => (several ? { value: [] } : wrapped(preferred.unmarked(marks))),
+  }
+}
+
+/** Which of a few likely values each mark takes, found out once for each mark. */
+class Preferred {
+  readonly #taken = new WeakMap<Mark, number>()
+
+  constructor(
+    readonly values: readonly string[],
+    readonly bears: (mark: Mark, value: string) => boolean,
+  ) {
+    // One bit each.
+    this.values = values.slice(0, 31)
+  }
+
+  /** The first that bears none of the marks. */
+  unmarked(marks: readonly Mark[]): string | undefined {
+    let taken = 0
+    for (const mark of marks) taken |= this.#takenBy(mark)
+    return this.values.find((_, index) => ((taken >>> index) & 1) === 0)
+  }
+
+  #takenBy(mark: Mark): number {
+    let taken = this.#taken.get(mark)
+    if (taken === undefined) {
+      taken = 0
+      for (const [index, value] of this.values.entries()) if (this.bears(mark, value)) taken |= 1 << index
+      this.#taken.set(mark, taken)
+    }
+    return taken
   }
 }
 
 const wrapped = (value: string | undefined): { readonly value: Value } | undefined =>
   value === undefined ? undefined : { value }
-
-function unmarkedText(marks: readonly TextMark[], { preferred = [] }: TextOptions): string | undefined {
-  return preferred.find(text => !marks.some(mark => takes(mark.steps(), text)))
-}
 
 function classesOfTexts(marks: readonly TextMark[], options: TextOptions, budget: Budget): readonly TextClass[] {
   return textClasses(
@@ -74,6 +101,7 @@ function classesOfTexts(marks: readonly TextMark[], options: TextOptions, budget
 }
 
 export function addressDimension(name: string, preferred: readonly string[]): Dimension {
+  const likely = new Preferred(preferred, (mark, text) => isBlock(mark) && isWithin(text, mark.block))
   return {
     name,
     several: false,
@@ -82,10 +110,7 @@ export function addressDimension(name: string, preferred: readonly string[]): Di
       const blocks = marks.filter(isBlock).map(({ block }) => block)
       return addressClasses(blocks, preferred).map(({ matched, address }) => ({ matched, value: address }))
     },
-    unmarked: marks => {
-      const blocks = marks.filter(isBlock).map(({ block }) => block)
-      return wrapped(addressOutside(blocks, preferred))
-    },
+    unmarked: marks => wrapped(likely.unmarked(marks)),
   }
 }
 

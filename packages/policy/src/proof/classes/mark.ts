@@ -2,6 +2,7 @@
 // One value that a policy writes for an attribute, as its classes are found: a mark sets some of the attribute's values
 // apart from the others.
 
+import type { PathTemplate } from "../../authorization/path-template.js"
 import type { Pattern } from "../../authorization/pattern.js"
 import { type Cidr, cidrCovers } from "../../request/ip.js"
 import type { Step } from "./steps.js"
@@ -55,9 +56,65 @@ export function textsApart(a: Pattern | undefined, b: Pattern | undefined): bool
   if (a.kind === "exact") {
     if (b.kind === "exact") return a.text !== b.text
     if (b.kind === "prefix") return !a.text.startsWith(b.text)
+    if (b.kind === "template") return !a.text.startsWith(patternHead(b))
     return b.kind === "suffix" && !a.text.endsWith(b.text)
   }
   if (b.kind === "exact") return textsApart(b, a)
+  if (a.kind === "template" || b.kind === "template") return headsApart(patternHead(a), patternHead(b))
   if (a.kind === "prefix" && b.kind === "prefix") return !a.text.startsWith(b.text) && !b.text.startsWith(a.text)
   return a.kind === "suffix" && b.kind === "suffix" && !a.text.endsWith(b.text) && !b.text.endsWith(a.text)
+}
+
+function headsApart(a: string, b: string): boolean {
+  return !a.startsWith(b) && !b.startsWith(a)
+}
+
+/** What every value of the mark begins with; of two marks that have a value in common one head begins with the other. */
+export function headOf(mark: Mark): string {
+  switch (mark.kind) {
+    case "text":
+      return mark.pattern === undefined ? "" : patternHead(mark.pattern)
+    case "block":
+      return blockHead(mark.block)
+    case "choice":
+      return mark.key + END
+    case "subject":
+      return ""
+  }
+}
+
+// Behind a whole text, so that it begins no other.
+const END = "\u0000"
+
+function patternHead(pattern: Pattern): string {
+  switch (pattern.kind) {
+    case "exact":
+      return pattern.text + END
+    case "prefix":
+      return pattern.text
+    case "template":
+      return templateHead(pattern.template)
+    case "stars":
+      return pattern.pieces[0] ?? ""
+    case "suffix":
+    case "present":
+      return ""
+  }
+}
+
+function templateHead({ head }: PathTemplate): string {
+  let text = ""
+  for (const segment of head) {
+    text += "/"
+    if (segment === "one") break
+    text += segment.literal
+  }
+  return text
+}
+
+/** The bits that all addresses of the block have in common. */
+function blockHead({ address: { family, words }, bits }: Cidr): string {
+  const all = words.map(word => (word >>> 0).toString(2).padStart(32, "0")).join("")
+  // The four bytes of the smaller family are the last word.
+  return `${family}:${family === 4 ? all.slice(96, 96 + bits) : all.slice(0, bits)}`
 }

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest"
 import { meshConfig } from "../../mesh/config.js"
 import type { AuthorizationPolicySpec } from "../../resources/authorization-policy/definition.js"
 import type { AuthorizationPolicy, PolicyDocument, PolicyInvariant } from "../../resources/document.js"
-import { assessChange } from "./assess-change.js"
+import { assessChange, couldBreak } from "./assess-change.js"
 
 const apiVersion = "security.merlon.dev/v1alpha3"
 const metadata = (name: string) => ({ name, namespace: "foo", creationTimestamp: "2026-01-01T00:00:00Z" })
@@ -51,6 +51,35 @@ describe("a change that breaks a statement", () => {
     const { refusals } = assess([invariant(), ops], ops, undefined)
     expect(refusals).toHaveLength(1)
     expect(refusals[0]).toContain("since nothing refuses it")
+  })
+
+  it("is no new DENY, where the statement is that nothing gets in: that is known without a search", () => {
+    const deny = policy("stop", { action: "DENY", rules: [{}] })
+    expect(assess([invariant(), ops], undefined, deny, 5).refusals).toEqual([])
+    expect(
+      assess([invariant(), ops, deny], deny, policy("stop", { action: "ALLOW", rules: [{}] })).refusals,
+    ).toHaveLength(1)
+  })
+
+  it("is no DENY that goes, where the statement is that something gets in", () => {
+    const always = [{ name: "reachable", to: [{ operation: { paths: ["/*"] } }] }]
+    const deny = policy("stop", { action: "DENY", rules: [{}] })
+    const reachable = { ...invariant(), spec: { always } }
+    const mesh = meshConfig()
+    expect(assess([reachable, deny], deny, undefined, 5).refusals).toEqual([])
+    expect(couldBreak({ before: deny, after: undefined }, reachable, mesh)).toBe(false)
+    expect(couldBreak({ before: ops, after: undefined }, reachable, mesh)).toBe(true)
+    expect(couldBreak({ before: deny, after: undefined }, invariant(), mesh)).toBe(true)
+  })
+
+  it("is warned of, where an operator closes what a namespace wants to stay open", () => {
+    const always = [{ name: "reachable", to: [{ operation: { paths: ["/*"] } }] }]
+    const reachable = { ...invariant(), spec: { always } }
+    const deny = policy("stop", { action: "DENY", rules: [{}] })
+    const everywhere = { ...deny, metadata: { ...deny.metadata, namespace: meshConfig().names.rootNamespace } }
+    expect(assess([reachable], undefined, deny).refusals).toHaveLength(1)
+    const { refusals, warnings } = assess([reachable], undefined, everywhere)
+    expect([refusals, warnings]).toEqual([[], [expect.stringContaining("`always: reachable`")]])
   })
 
   it("is refused where nobody can tell in time", () => {

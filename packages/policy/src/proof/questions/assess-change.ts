@@ -48,7 +48,7 @@ export function assessChange(
     [before, after].some(document => document !== undefined && concerns(document, workload, mesh))
   const touched = workloads.filter(isTouched)
   if (touched.length === 0) return NOTHING
-  const broken = assessStatements(was, is, touched, mesh, options)
+  const broken = assessStatements({ before, after }, was, is, touched, mesh, options)
   return { refusals: broken.refusals, warnings: [...broken.warnings, ...widened(was, is, touched, mesh, options)] }
 }
 
@@ -73,13 +73,16 @@ function assessInvariant(
 
 /** Only what held can be broken: a statement that is broken anyway does not keep people from mending it. */
 function assessStatements(
+  change: Omit<PolicyStep, "documents">,
   was: readonly PolicyDocument[],
   is: readonly PolicyDocument[],
   touched: readonly ProofWorkload[],
   mesh: MeshConfig,
   options: AssessOptions,
 ): Assessment {
-  const invariants = is.filter(document => document.kind === "PolicyInvariant")
+  const invariants = is
+    .filter(document => document.kind === "PolicyInvariant")
+    .map(({ spec, ...invariant }) => ({ ...invariant, spec: { ...spec, ...safeFrom(change) } }))
   const concerned = invariants.filter(invariant => touched.some(workload => isAbout(invariant, workload, mesh)))
   if (concerned.length === 0) return NOTHING
   const refusals: string[] = []
@@ -88,9 +91,49 @@ function assessStatements(
     if (one.result.verdict === "holds") continue
     const invariant = concerned.find(({ metadata }) => isNamed(metadata, one.statement.invariant))
     if (invariant === undefined || wasBroken(one, invariant, was, mesh, options)) continue
-    ;(invariant.spec.enforcement === "Shadow" ? warnings : refusals).push(tellStatement(one))
+    ;(binds(one.statement.holds, invariant, change, mesh) ? refusals : warnings).push(tellStatement(one))
   }
   return { refusals: refusals.slice(0, MAX_TOLD), warnings: warnings.slice(0, MAX_TOLD) }
+}
+
+/** Whether a change could be refused for what an invariant says, as far as that can be told without looking for proofs. */
+export function couldBreak(
+  change: Omit<PolicyStep, "documents">,
+  invariant: PolicyInvariant,
+  mesh: MeshConfig,
+): boolean {
+  const { kind, metadata } = change.after ?? change.before ?? invariant
+  if (kind === "MeshService" || kind === "PolicyInvariant") return false
+  const places = new Set([metadata.namespace, invariant.metadata.namespace, mesh.names.rootNamespace])
+  if (places.size > 2) return false
+  const { never = [], always = [] } = invariant.spec
+  const at = { never, always, ...safeFrom(change) }
+  return (["never", "always"] as const).some(holds => at[holds].length > 0 && binds(holds, invariant, change, mesh))
+}
+
+/**
+ * The statements that a change cannot break, whatever it says: a new DENY lets nothing through that was refused, and without
+ * one nothing is refused that was let through.
+ */
+function safeFrom({ before, after }: Omit<PolicyStep, "documents">): { readonly never?: []; readonly always?: [] } {
+  if (before === undefined && isDenial(after)) return { never: [] }
+  return after === undefined && isDenial(before) ? { always: [] } : {}
+}
+
+function isDenial(document: PolicyDocument | undefined): boolean {
+  return document?.kind === "AuthorizationPolicy" && document.spec.action === "DENY"
+}
+
+/** Else it warns. What a namespace wants to stay reachable does not keep the mesh's operators from closing it. */
+function binds(
+  holds: "never" | "always",
+  { metadata, spec }: PolicyInvariant,
+  { before, after }: Omit<PolicyStep, "documents">,
+  { names: { rootNamespace } }: MeshConfig,
+): boolean {
+  if (spec.enforcement === "Shadow") return false
+  const place = (after ?? before)?.metadata.namespace
+  return holds === "never" || place !== rootNamespace || metadata.namespace === rootNamespace
 }
 
 function wasBroken(

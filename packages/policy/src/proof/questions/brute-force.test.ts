@@ -3,7 +3,7 @@
 // directions. The grid is made without the proof's own classes; it holds a request for whatever the vocabulary tells apart.
 
 import fc from "fast-check"
-import { expect, it } from "vitest"
+import { expect, inject, it } from "vitest"
 import { type Asked, httpRequest, tcpConnection } from "../../authorization/testing/requests.js"
 import { refusedByMode } from "../../judge.js"
 import { meshConfig } from "../../mesh/config.js"
@@ -181,7 +181,7 @@ it("finds a difference, and its direction, exactly where judging every request f
         .filter(words => !words.includes("401"))
       expect([result, new Set(named)]).toEqual([directions.size === 0 ? "equal" : "different", directions])
     }),
-    { numRuns: 40 },
+    { numRuns: 20 * inject("effort") },
   )
   expect(Math.min(seen.equal, seen.different)).toBeGreaterThan(0)
 })

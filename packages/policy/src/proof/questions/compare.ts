@@ -2,6 +2,7 @@
 // Two sets of policies for one workload: proves that they decide every request alike, or gives requests that they decide
 // differently. Every such request has been replayed with both sets.
 
+import type { RuleChoice } from "../../authorization/authorization.js"
 import type { CompiledRule } from "../../authorization/rule.js"
 import type { MeshConfig } from "../../mesh/config.js"
 import type { PolicyDocument } from "../../resources/document.js"
@@ -9,12 +10,12 @@ import { Arena, type Round } from "../arena.js"
 import { Budget, Exhausted, type Limits } from "../budget.js"
 import type { Frame } from "../frame.js"
 import { OUTCOMES, type Outcome, problemsOf, type Stages } from "../outcome.js"
-import { type Pool, policySide } from "../policy-side.js"
-import { isRuleRegion, type RuleRegion, readRule } from "../read-rule.js"
-import { relevantSides } from "../relevance.js"
+import { type PolicySide, type Pool, policySide, relevantChoice } from "../policy-side.js"
+import { readRule } from "../read-rule.js"
+import { isRuleRegion, type RuleRegion } from "../read-rules.js"
 import { Replay } from "../replay.js"
-import { sameSide } from "../same-side.js"
-import { ClassMemo } from "../search/children.js"
+import { sameSide, stagesKey } from "../same-side.js"
+import { ClassMemo } from "../search/class-memo.js"
 import { joined, type Problem, type Region } from "../search/formula.js"
 import { solve } from "../search/solve.js"
 import { type Witness, witnessOf } from "../witness.js"
@@ -42,6 +43,8 @@ export interface CompareOptions {
   readonly pool?: Pool
   /** Seconds since the epoch, for the times in tokens. */
   readonly now: number
+  /** The mesh that the first set was written for, where it is another: its root namespace, its annotations. */
+  readonly meshBefore?: MeshConfig
 }
 
 export function compareSets(
@@ -49,24 +52,53 @@ export function compareSets(
   after: readonly PolicyDocument[],
   workload: ProofWorkload,
   mesh: MeshConfig,
-  { limits, pool = "enforced", now }: CompareOptions,
+  { limits, pool = "enforced", now, meshBefore = mesh }: CompareOptions,
 ): Comparison {
   const budget = new Budget(limits)
+  let arena: Arena | undefined
   try {
-    budget.checkTime()
+    arena = arenaOf(before, after, workload, [meshBefore, mesh], pool, budget)
   } catch (error) {
     if (error instanceof Exhausted) return { result: "undecided", changes: [], undecided: error.message }
     throw error
   }
-  const sides = [policySide(before, workload, mesh, pool), policySide(after, workload, mesh, pool)] as const
-  if (sameSide(...sides)) return { result: "equal", changes: [], undecided: undefined }
-  const arena = new Arena(relevantSides(...sides), workload, mesh)
+  if (arena === undefined) return { result: "equal", changes: [], undecided: undefined }
   const differences = new Differences(arena, budget, now)
   const changes = differences.find()
   const undecided = differences.undecided ?? arena.gap
   const result = changes.length > 0 ? "different" : undecided === undefined ? "equal" : "undecided"
   return { result, changes, undecided }
 }
+
+/** Undefined where both sides say the same. Each step takes as long as there are rules. */
+function arenaOf(
+  before: readonly PolicyDocument[],
+  after: readonly PolicyDocument[],
+  workload: ProofWorkload,
+  meshes: readonly [before: MeshConfig, after: MeshConfig],
+  pool: Pool,
+  budget: Budget,
+): Arena | undefined {
+  const side = (set: readonly PolicyDocument[], of: MeshConfig, choice?: RuleChoice): PolicySide => {
+    budget.checkTime()
+    return policySide(set, workload, of, pool, choice)
+  }
+  const sides = (choice?: RuleChoice): [PolicySide, PolicySide] => [
+    side(before, meshes[0], choice),
+    side(after, meshes[1], choice),
+  ]
+  let choice: RuleChoice | undefined
+  const [wasBare, isBare] = sides(NO_RULE)
+  if (stagesKey(wasBare) === stagesKey(isBare)) {
+    choice = relevantChoice([before, after], workload, meshes, pool)
+    if (choice === undefined) return undefined
+  }
+  const [was, is] = sides(choice)
+  budget.checkTime()
+  return sameSide(was, is) ? undefined : new Arena([was, is], workload, meshes[1], [], budget)
+}
+
+const NO_RULE: RuleChoice = () => false
 
 /** What a change hangs on: one changed rule where there is one. */
 interface Found {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import fc from "fast-check"
-import { describe, expect, it, test } from "vitest"
+import { describe, expect, inject, it, test } from "vitest"
 import { policies } from "../../authorization/testing/arbitraries.js"
 import { meshConfig } from "../../mesh/config.js"
 import type { Rule } from "../../resources/authorization-policy/definition.js"
@@ -97,7 +97,7 @@ it("changes nothing when all dead rules go", { timeout: 180_000 }, () => {
         compareSets(enforced, without, workload, mesh, { now: 1_000, limits: { steps: 1_000_000 } }).changes,
       ).toEqual([])
     }),
-    { numRuns: 30 },
+    { numRuns: 30 * inject("effort") },
   )
   expect(found).toBeGreaterThan(0)
 })

@@ -28,7 +28,8 @@ export function diffSets(
   mesh: MeshConfig,
   options: CompareOptions,
 ): Diff {
-  const [old, young] = [new DocumentsByNamespace(before, mesh), new DocumentsByNamespace(after, mesh)]
+  const { meshBefore = mesh } = options
+  const [old, young] = [new DocumentsByNamespace(before, meshBefore), new DocumentsByNamespace(after, mesh)]
   const groups = new Map<string, { workloads: ProofWorkload[]; sets: readonly (readonly PolicyDocument[])[] }>()
   for (const workload of workloads) {
     const [was, is] = [old.selected(workload), young.selected(workload)]

@@ -15,7 +15,7 @@ import { type Outcome, problemsOf, type Stages } from "../outcome.js"
 import { policySide } from "../policy-side.js"
 import { readRule } from "../read-rule.js"
 import { Replay, type Replayed } from "../replay.js"
-import { ClassMemo } from "../search/children.js"
+import { ClassMemo } from "../search/class-memo.js"
 import { joined, type Problem } from "../search/formula.js"
 import { solve } from "../search/solve.js"
 import { DocumentsByNamespace } from "../selected.js"
@@ -145,7 +145,7 @@ class Check {
 
   #search(compiled: CompiledRule, holds: "never" | "always"): StatementVerdict {
     // The statement's own conditions must be dimensions of the space before the first round is made.
-    const arena = new Arena([this.#side], this.workload, this.mesh, [compiled])
+    const arena = new Arena([this.#side], this.workload, this.mesh, [compiled], this.budget)
     let undecided = arena.gap
     for (const round of arena.rounds) {
       for (const { wanted, problem } of offences(compiled, holds, round)) {

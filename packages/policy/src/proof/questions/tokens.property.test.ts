@@ -3,7 +3,7 @@
 // them tells apart.
 
 import fc from "fast-check"
-import { expect, it } from "vitest"
+import { expect, inject, it } from "vitest"
 import { meshConfig } from "../../mesh/config.js"
 import type { Rule } from "../../resources/authorization-policy/definition.js"
 import type { AuthorizationPolicy, PolicyDocument, RequestAuthentication } from "../../resources/document.js"
@@ -145,7 +145,7 @@ it("is never contradicted by a request with a signed token", { timeout: 180_000 
           expect(changes.map(({ from, to }) => `${from} → ${to}`)).toContain(`${old} → ${young}`)
       }
     }),
-    { numRuns: 80 },
+    { numRuns: 40 * inject("effort") },
   )
   expect(Math.min(seen.equal, seen.different)).toBeGreaterThan(0)
 })

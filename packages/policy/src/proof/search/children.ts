@@ -5,6 +5,7 @@
 import { type Budget, Exhausted } from "../budget.js"
 import type { Dimension, Value, ValueClass } from "../classes/dimension.js"
 import type { Mark } from "../classes/mark.js"
+import type { ClassMemo } from "./class-memo.js"
 import type { Condition } from "./formula.js"
 
 /** A condition on the dimension, of one open part. */
@@ -12,6 +13,8 @@ export interface OpenCondition {
   readonly part: number
   readonly condition: Condition
   readonly ofNeed: boolean
+  /** Nothing else keeps the ban of this condition from holding. */
+  readonly fatal: boolean
 }
 
 export interface Child {
@@ -25,22 +28,26 @@ export interface Child {
 const MAX_COMBINATIONS = 1 << 14
 const NEED = 1_000
 
-/** The most promising first. */
+/** The most promising first; without those in which a ban is sure to hold. */
 export function childrenOf(
   dimension: Dimension,
   open: readonly OpenCondition[],
   memo: ClassMemo,
   budget: Budget,
 ): readonly Child[] {
-  const { marks, index, naming } = collected(open)
+  const { marks, naming } = collected(open, memo)
   // Where only bans ask, and each for something to be there, nothing is better than a value that none of them asks for.
   if (open.every(({ ofNeed, condition }) => !ofNeed && !condition.negated)) {
-    budget.spend(marks.length)
+    budget.spend(1 + (marks.length >>> 4))
     const unmarked = dimension.unmarked(marks)
     if (unmarked !== undefined) return [{ value: unmarked.value, borne: new Set(), promise: 0 }]
   }
-  const classes = memo.classes(dimension, marks, budget)
-  const settled = dimension.several ? combinations(classes, useful(open, index), budget) : classes
+  const deadly = deadlyMarks(open, naming)
+  const all = memo.classes(dimension, marks, budget)
+  const classes = all.filter(({ matched }) => !matched.some(mark => deadly.has(mark)))
+  budget.spend(1 + (all.length >>> 4))
+  const spared = open.flatMap(({ fatal, condition }, at) => (fatal && condition.negated ? [at] : []))
+  const settled = dimension.several ? combinations(classes, useful(open, naming), budget) : classes
   const children = new Map<string, Child>()
   for (const { matched, value } of settled) {
     const borne = new Set<number>()
@@ -53,35 +60,42 @@ export function childrenOf(
       }
     }
     budget.spend(1 + borne.size)
+    if (!spared.every(at => borne.has(at))) continue
     const key = [...borne].sort((a, b) => a - b).join()
     if (!children.has(key)) children.set(key, { value, borne, promise })
   }
   return [...children.values()].sort((a, b) => b.promise - a.promise)
 }
 
+/** Marks that no solution bears: a ban waits for nothing else. */
+function deadlyMarks(open: readonly OpenCondition[], naming: readonly (readonly number[])[]): ReadonlySet<number> {
+  const deadly = new Set<number>()
+  for (const [mark, positions] of naming.entries()) {
+    const kills = positions.some(at => open[at]?.fatal === true && !open[at].condition.negated)
+    if (kills) deadly.add(mark)
+  }
+  return deadly
+}
+
 interface Collected {
   readonly marks: readonly Mark[]
-  readonly index: ReadonlyMap<string, number>
   /** By mark: the conditions that name it. */
   readonly naming: readonly (readonly number[])[]
 }
 
-/** In the order of their keys, so that the same marks are the same list whoever asks first. */
-function collected(open: readonly OpenCondition[]): Collected {
-  const byKey = new Map<string, { readonly mark: Mark; readonly naming: number[] }>()
+/** In the order of their numbers, so that the same marks are the same list whoever asks first. */
+function collected(open: readonly OpenCondition[], memo: ClassMemo): Collected {
+  const byNumber = new Map<number, { readonly mark: Mark; readonly naming: number[] }>()
   for (const [at, { condition }] of open.entries()) {
     for (const mark of condition.marks) {
-      const known = byKey.get(mark.key)
-      if (known === undefined) byKey.set(mark.key, { mark, naming: [at] })
+      const number = memo.numberOf(mark)
+      const known = byNumber.get(number)
+      if (known === undefined) byNumber.set(number, { mark, naming: [at] })
       else known.naming.push(at)
     }
   }
-  const sorted = [...byKey].sort(([a], [b]) => (a < b ? -1 : 1))
-  return {
-    marks: sorted.map(([, { mark }]) => mark),
-    index: new Map(sorted.map(([key], at) => [key, at])),
-    naming: sorted.map(([, { naming }]) => naming),
-  }
+  const sorted = [...byNumber].sort(([a], [b]) => a - b)
+  return { marks: sorted.map(([, { mark }]) => mark), naming: sorted.map(([, { naming }]) => naming) }
 }
 
 /** What it is worth that the value bears a mark of this condition. */
@@ -92,11 +106,11 @@ function weight(open: OpenCondition | undefined): number {
 }
 
 /** Marks that a need asks for, or that keep a ban from holding. */
-function useful(open: readonly OpenCondition[], index: ReadonlyMap<string, number>): ReadonlySet<number> {
+function useful(open: readonly OpenCondition[], naming: readonly (readonly number[])[]): ReadonlySet<number> {
   const wanted = new Set<number>()
-  for (const { condition, ofNeed } of open) {
-    if (ofNeed === condition.negated) continue
-    for (const { key } of condition.marks) wanted.add(index.get(key) ?? -1)
+  for (const [mark, positions] of naming.entries()) {
+    const wants = positions.some(at => open[at] !== undefined && open[at].ofNeed !== open[at].condition.negated)
+    if (wants) wanted.add(mark)
   }
   return wanted
 }
@@ -122,24 +136,4 @@ function combinations(
     }
   }
   return [...unions.values()]
-}
-
-/** Classes by dimension and marks: the same few lists are asked for again and again. */
-export class ClassMemo {
-  readonly #known = new Map<Dimension, Map<string, readonly ValueClass[]>>()
-
-  classes(dimension: Dimension, marks: readonly Mark[], budget: Budget): readonly ValueClass[] {
-    let known = this.#known.get(dimension)
-    if (known === undefined) {
-      known = new Map()
-      this.#known.set(dimension, known)
-    }
-    const key = marks.map(mark => mark.key).join("\n")
-    let classes = known.get(key)
-    if (classes === undefined) {
-      classes = dimension.classes(marks, budget)
-      known.set(key, classes)
-    }
-    return classes
-  }
 }

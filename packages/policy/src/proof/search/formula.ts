@@ -55,7 +55,15 @@ function partKey({ conditions, opaque }: Part): string {
   return `${[...new Set(conditions.map(conditionKey))].sort().join("&")}${opaque ? "&?" : ""}`
 }
 
-export function conditionKey({ dimension, negated, marks }: Condition): string {
-  const keys = [...new Set(marks.map(({ key }) => key))].sort()
-  return `${dimension.name}${negated ? "∉" : "∈"}${JSON.stringify(keys)}`
+const conditionKeys = new WeakMap<Condition, string>()
+
+export function conditionKey(condition: Condition): string {
+  let known = conditionKeys.get(condition)
+  if (known === undefined) {
+    const { dimension, negated, marks } = condition
+    const keys = [...new Set(marks.map(({ key }) => key))].sort()
+    known = `${dimension.name}${negated ? "∉" : "∈"}${JSON.stringify(keys)}`
+    conditionKeys.set(condition, known)
+  }
+  return known
 }

@@ -4,15 +4,19 @@
 
 import type { Dimension } from "../classes/dimension.js"
 import { areApart, type Mark } from "../classes/mark.js"
+import { BanIndex } from "./ban-index.js"
 import type { Condition, Part, Problem, Region } from "./formula.js"
 
-/** The same problem with less in it, or undefined where nothing can solve it. */
-export function simplified({ needs, bans }: Problem): Problem | undefined {
-  const banned = new Map(bans.map(ban => [ban.key, ban]))
+/** The same problem with less in it, or undefined where nothing can solve it. `isTotal`: holds of every value. */
+export function simplified(
+  { needs, bans }: Problem,
+  isTotal: (condition: Condition) => boolean = () => false,
+): Problem | undefined {
+  const index = indexOf(bans)
   const kept: (readonly Region[])[] = []
   for (const need of needs) {
     // A region that is forbidden whole is no way to meet a need. One that is opaque is the same request's either way.
-    const open = need.filter(({ key }) => !banned.has(key))
+    const open = need.filter(region => !index.takesWhole(region, isTotal))
     if (open.length === 0) return undefined
     if (!open.some(({ groups }) => groups.length === 0)) kept.push(open)
   }
@@ -24,12 +28,19 @@ export function simplified({ needs, bans }: Problem): Problem | undefined {
     narrowed.push(possible)
   }
   if (!must.possible) return undefined
-  return { needs: narrowed, bans: [...banned.values()].filter(ban => canBan(ban) && canMeet(ban, must)) }
+  return { needs: narrowed, bans: index.touching(must.byDimension).filter(ban => canMeet(ban, must)) }
 }
 
-/** Whether a ban says anything that the search can follow. */
-function canBan({ groups }: Region): boolean {
-  return groups.every(parts => parts.some(({ opaque }) => !opaque))
+// Many problems have the same bans: one for each rule that changed.
+const indexes = new WeakMap<readonly Region[], BanIndex>()
+
+function indexOf(bans: readonly Region[]): BanIndex {
+  let index = indexes.get(bans)
+  if (index === undefined) {
+    index = new BanIndex(bans)
+    indexes.set(bans, index)
+  }
+  return index
 }
 
 class Must {

@@ -5,7 +5,9 @@
 
 import type { Budget } from "../budget.js"
 import type { Dimension, Value } from "../classes/dimension.js"
-import { ClassMemo, childrenOf, type OpenCondition } from "./children.js"
+import { BitSet } from "./bit-set.js"
+import { childrenOf, type OpenCondition } from "./children.js"
+import { ClassMemo } from "./class-memo.js"
 import type { Part, Problem, Region } from "./formula.js"
 import { simplified } from "./simplify.js"
 
@@ -14,17 +16,14 @@ export type Assignment = ReadonlyMap<Dimension, Value>
 
 /** Undefined where no request solves the problem. Throws `Exhausted` where the budget does not suffice to know. */
 export function solve(problem: Problem, budget: Budget, memo = new ClassMemo()): Assignment | undefined {
-  const simple = simplified(problem)
+  const simple = simplified(problem, condition => memo.isTotal(condition, budget))
+  budget.spend(1 + problem.needs.length)
   return simple === undefined ? undefined : new Search(simple, budget, memo).run()
-}
-
-interface Group {
-  readonly parts: readonly number[]
 }
 
 /** A region by its parts' numbers. */
 interface Numbered {
-  readonly groups: readonly Group[]
+  readonly groups: readonly (readonly number[])[]
 }
 
 class Search {
@@ -45,19 +44,15 @@ class Search {
   }
 
   run(): Assignment | undefined {
-    const open = new Set(this.#parts.keys())
-    return this.#visit(open, this.#bans) ? new Map(this.#assigned) : undefined
+    return this.#visit(BitSet.full(this.#parts.length), this.#bans) ? new Map(this.#assigned) : undefined
   }
 
   #number({ groups }: Region, counts: (part: Part) => boolean): Numbered {
-    const numbered = groups.map(parts => ({
-      parts: parts.filter(counts).map(part => this.#parts.push(part) - 1),
-    }))
-    return { groups: numbered }
+    return { groups: groups.map(parts => parts.filter(counts).map(part => this.#parts.push(part) - 1)) }
   }
 
-  #visit(open: ReadonlySet<number>, bans: readonly Numbered[]): boolean {
-    this.#budget.spend(1 + open.size)
+  #visit(open: BitSet, bans: readonly Numbered[]): boolean {
+    this.#budget.spend(1 + (bans.length >>> 2))
     for (const need of this.#needs) if (!need.some(region => isPossible(region, open))) return false
     const possible = bans.filter(ban => isPossible(ban, open))
     if (possible.some(ban => this.#isCertain(ban, open))) return false
@@ -75,8 +70,8 @@ class Search {
   }
 
   /** Every group has a part that holds and asks nothing more. */
-  #isCertain({ groups }: Numbered, open: ReadonlySet<number>): boolean {
-    return groups.every(({ parts }) => parts.some(part => open.has(part) && this.#isSettled(part)))
+  #isCertain({ groups }: Numbered, open: BitSet): boolean {
+    return groups.every(parts => parts.some(part => open.has(part) && this.#isSettled(part)))
   }
 
   #isSettled(part: number): boolean {
@@ -85,27 +80,24 @@ class Search {
   }
 
   /** The dimension that needs leave the least choice in; of others, the one with the fewest conditions. */
-  #next(
-    open: ReadonlySet<number>,
-    bans: readonly Numbered[],
-  ): readonly [Dimension | undefined, readonly OpenCondition[]] {
+  #next(open: BitSet, bans: readonly Numbered[]): readonly [Dimension | undefined, readonly OpenCondition[]] {
     const byDimension = new Map<Dimension, OpenCondition[]>()
-    const collect = (part: number, ofNeed: boolean): void => {
+    const collect = (part: number, ofNeed: boolean, alone: boolean): void => {
       if (!open.has(part)) return
-      for (const condition of this.#parts[part]?.conditions ?? []) {
-        if (this.#assigned.has(condition.dimension)) continue
+      const unsettled = (this.#parts[part]?.conditions ?? []).filter(one => !this.#assigned.has(one.dimension))
+      const fatal = alone && unsettled.length === 1
+      for (const condition of unsettled) {
         const list = byDimension.get(condition.dimension)
-        if (list === undefined) byDimension.set(condition.dimension, [{ part, condition, ofNeed }])
-        else list.push({ part, condition, ofNeed })
+        if (list === undefined) byDimension.set(condition.dimension, [{ part, condition, ofNeed, fatal }])
+        else list.push({ part, condition, ofNeed, fatal })
       }
     }
-    for (const need of this.#needs) eachPart(need, part => collect(part, true))
-    eachPart(bans, part => collect(part, false))
+    for (const need of this.#needs) eachPart(need, part => collect(part, true, false))
+    eachPart(bans, (part, { groups }) => collect(part, false, groups.length === 1))
     let best: Dimension | undefined
     let least = Number.POSITIVE_INFINITY
     for (const [dimension, conditions] of byDimension) {
-      const narrowed = conditions.some(({ ofNeed, condition }) => ofNeed && !condition.negated)
-      const cost = conditions.length + (narrowed ? 0 : 1_000_000) + (dimension.several ? 1_000 : 0)
+      const cost = this.#costOf(dimension, conditions)
       if (cost >= least) continue
       least = cost
       best = dimension
@@ -113,12 +105,18 @@ class Search {
     return [best, (best && byDimension.get(best)) ?? []]
   }
 
+  #costOf(dimension: Dimension, conditions: readonly OpenCondition[]): number {
+    if (isAvoidable(dimension, conditions)) return 0
+    const narrowed = conditions.some(({ ofNeed, condition }) => ofNeed && !condition.negated)
+    return 1 + conditions.length + (narrowed ? 0 : 1_000_000) + (dimension.several ? 1_000 : 0)
+  }
+
   /** INVARIANT: equal keys have the same solutions: the same parts are open, and the same dimensions are unsettled. */
-  #keyOf(open: ReadonlySet<number>, bans: readonly Numbered[]): string {
-    const relevant = new Set<number>()
-    for (const need of this.#needs) eachPart(need, part => open.has(part) && relevant.add(part))
-    eachPart(bans, part => open.has(part) && relevant.add(part))
-    const unsettled = [...relevant].map(part => `${part}${this.#isSettled(part) ? "." : this.#openDimensions(part)}`)
+  #keyOf(open: BitSet, bans: readonly Numbered[]): string {
+    const relevant: number[] = []
+    for (const need of this.#needs) eachPart(need, part => open.has(part) && relevant.push(part))
+    eachPart(bans, part => open.has(part) && relevant.push(part))
+    const unsettled = relevant.map(part => `${part}${this.#isSettled(part) ? "." : this.#openDimensions(part)}`)
     return unsettled.join()
   }
 
@@ -128,22 +126,24 @@ class Search {
   }
 }
 
-function survivors(
-  open: ReadonlySet<number>,
-  conditions: readonly OpenCondition[],
-  borne: ReadonlySet<number>,
-): ReadonlySet<number> {
-  const left = new Set(open)
+/** Only bans ask, and there is a value that none of them asks for: taking it costs nothing and ends them all. */
+function isAvoidable(dimension: Dimension, conditions: readonly OpenCondition[]): boolean {
+  for (const { ofNeed, condition } of conditions) if (ofNeed || condition.negated) return false
+  return dimension.unmarked(conditions.flatMap(({ condition }) => condition.marks)) !== undefined
+}
+
+function survivors(open: BitSet, conditions: readonly OpenCondition[], borne: ReadonlySet<number>): BitSet {
+  const left = open.copy()
   for (const [at, { part, condition }] of conditions.entries()) {
     if (borne.has(at) === condition.negated) left.delete(part)
   }
   return left
 }
 
-function isPossible({ groups }: Numbered, open: ReadonlySet<number>): boolean {
-  return groups.every(({ parts }) => parts.some(part => open.has(part)))
+function isPossible({ groups }: Numbered, open: BitSet): boolean {
+  return groups.every(parts => parts.some(part => open.has(part)))
 }
 
-function eachPart(regions: readonly Numbered[], visit: (part: number) => void): void {
-  for (const { groups } of regions) for (const { parts } of groups) for (const part of parts) visit(part)
+function eachPart(regions: readonly Numbered[], visit: (part: number, of: Numbered) => void): void {
+  for (const region of regions) for (const parts of region.groups) for (const part of parts) visit(part, region)
 }

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// What other packages may use of proofs: answers that hold for every request, with the request that shows it where there
+// is one.
+
+export { type Limits, PATIENT } from "./budget.js"
+export { describeWitness } from "./describe-witness.js"
+export { OUTCOMES, type Outcome } from "./outcome.js"
+export {
+  type Assessment,
+  type AssessOptions,
+  assessChange,
+  couldBreak,
+  type PolicyStep,
+  tellStatement,
+} from "./questions/assess-change.js"
+export { type Change, type CompareOptions, type Comparison, compareSets } from "./questions/compare.js"
+export { type DeadRule, type DeadRules, deadRules } from "./questions/dead-rules.js"
+export { type Diff, type DiffGroup, diffSets } from "./questions/diff.js"
+export {
+  type CheckedStatement,
+  type CheckOptions,
+  checkInvariants,
+  isAbout,
+  type StatementRef,
+  type StatementVerdict,
+} from "./questions/invariants.js"
+export { type Reach, type ReachOptions, reachOf, type Way } from "./questions/reach.js"
+export { DocumentsByNamespace } from "./selected.js"
+export type { Witness, WitnessToken } from "./witness.js"
+export { describeRule, ruleWords } from "./words.js"
+export { lastingName, type ProofWorkload, workloadsCalled } from "./workload.js"
