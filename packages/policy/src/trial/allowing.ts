@@ -2,10 +2,11 @@
 // The smallest change of a policy with which a refused request would be allowed. Only changes that were tried count: the
 // changed documents are compiled and the request is judged again. Whether the change is a good one is for people to say.
 
-import type { RuleTrace } from "../authorization/explain.js"
+import type { RuleTrace, Trace } from "../authorization/explain.js"
 import type { FailedCriterion } from "../authorization/nearest.js"
 import type { RuleRef } from "../authorization/rule.js"
 import type { MeshConfig } from "../mesh/config.js"
+import type { Attributes } from "../request/attributes.js"
 import type { AuthorizationPolicy, PolicyDocument } from "../resources/document.js"
 import type { Workload } from "../selection/workload.js"
 import type { KeySetLookup } from "../tokens/program.js"
@@ -36,9 +37,11 @@ export interface AllowingQuestion {
 /** Undefined where no such change was found, or none is needed. */
 export function smallestChange(
   question: AllowingQuestion,
-  { trace, stage }: Answer,
+  { trace, stage, attributes }: Answer,
 ): readonly PolicyEdit[] | undefined {
-  if (trace === undefined || stage !== "allow" || trace.verdict === "allow") return undefined
+  if (trace === undefined || trace.verdict === "allow") return undefined
+  if (stage === "deny") return spared(question, trace, attributes)
+  if (stage !== "allow") return undefined
   const rules = trace.policies
     .filter(({ action, shadow }) => action === "ALLOW" && !shadow)
     .flatMap(({ rules }) => rules)
@@ -53,6 +56,46 @@ export function smallestChange(
     if (found.length > 0 && allows(question, found)) return found
   }
   return undefined
+}
+
+/** An exception of every DENY rule that matches, for the caller or, without one, for the path; then what ALLOW rules lack. */
+function spared(
+  question: AllowingQuestion,
+  { policies }: Trace,
+  attributes: Attributes | undefined,
+): readonly PolicyEdit[] | undefined {
+  const matching = policies
+    .filter(({ action, shadow }) => action === "DENY" && !shadow)
+    .flatMap(({ rules }) => rules.filter(({ matched }) => matched))
+  const exceptions = [
+    { list: "from", field: "source.notPrincipals", value: attributes?.peer?.principal },
+    { list: "to", field: "operation.notPaths", value: attributes?.http?.path },
+  ] as const
+  for (const { list, field, value } of exceptions) {
+    if (value === undefined) continue
+    const edits = matching.flatMap(rule =>
+      placesIn(rule[list]).map(
+        (index): PolicyEdit => ({
+          rule: rule.rule,
+          at: `spec.rules[${rule.rule.rule}].${list}[${index}].${field}`,
+          change: "add",
+          value,
+        }),
+      ),
+    )
+    const answer = answerWith(question, edits)
+    if (answer?.verdict === "allow") return edits
+    if (answer === undefined || answer.stage !== "allow") continue
+    const documents = question.documents.map(document => edited(document, edits))
+    const more = smallestChange({ ...question, documents }, answer)
+    if (more !== undefined) return [...edits, ...more]
+  }
+  return undefined
+}
+
+/** The alternatives that match; where there are none, one is to be made. */
+function placesIn(clauses: RuleTrace["from"]): readonly number[] {
+  return clauses.length === 0 ? [0] : clauses.flatMap(({ holds }, index) => (holds ? [index] : []))
 }
 
 /** What fails of the alternatives that come nearest. */
@@ -84,16 +127,20 @@ function firstOf(actual: string): string {
   }
 }
 
-function allows(
+function allows(question: AllowingQuestion, edits: readonly PolicyEdit[]): boolean {
+  return answerWith(question, edits)?.verdict === "allow"
+}
+
+/** Undefined where the documents would not be valid: a value that the field does not take. */
+function answerWith(
   { documents, workload, mesh, now, asked, keys }: AllowingQuestion,
   edits: readonly PolicyEdit[],
-): boolean {
+): Answer | undefined {
   try {
     const changed = documents.map(document => edited(document, edits))
-    return new Trial(changed, workload, mesh, now, keys).ask(asked).verdict === "allow"
+    return new Trial(changed, workload, mesh, now, keys).ask(asked)
   } catch {
-    // A value that the field does not take: no such change.
-    return false
+    return undefined
   }
 }
 
@@ -111,7 +158,11 @@ function edited(document: PolicyDocument, edits: readonly PolicyEdit[]): PolicyD
 function apply(document: AuthorizationPolicy, { at, change, value }: PolicyEdit): void {
   const steps = [...at.matchAll(/([A-Za-z]+)|\[(\d+)\]/g)].map(([, name, index]) => name ?? Number(index))
   let place: unknown = document
-  for (const step of steps.slice(0, -1)) place = (place as { [step: string | number]: unknown })[step] // a copy of JSON
+  for (const [index, step] of steps.slice(0, -1).entries()) {
+    const holder = place as { [step: string | number]: unknown } // a copy of JSON
+    holder[step] ??= typeof steps[index + 1] === "number" ? [] : {}
+    place = holder[step]
+  }
   const holder = place as { [field: string]: string[] } // the field of a source, operation or condition
   const last = String(steps.at(-1))
   const list = holder[last] ?? []

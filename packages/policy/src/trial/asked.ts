@@ -25,6 +25,8 @@ export interface AskedRequest {
   /** Who calls, as policies write it: `cluster.local/ns/foo/sa/sleep`. Absent for a plaintext connection. */
   readonly from?: string
   readonly ip?: string
+  /** The workload's own address. */
+  readonly destinationIp?: string
   readonly port?: number
   readonly sni?: string
   readonly method?: string
@@ -49,7 +51,7 @@ export function connectionOf(asked: AskedRequest): Connection {
   return {
     peer,
     sourceIp: address(asked.ip ?? "10.0.0.9"),
-    destinationIp: address("10.0.0.1"),
+    destinationIp: address(asked.destinationIp ?? "10.0.0.1"),
     destinationPort: port,
     sni,
   }

@@ -80,7 +80,10 @@ function addLine(line: string, header: (name: string, value: string) => void): v
   else if (line.endsWith(";")) header(line.slice(0, -1), "")
 }
 
-const basic = (user: string): string => `Basic ${Buffer.from(user).toString("base64")}`
+/** In words of browsers too: the console reads lines with this. */
+function basic(user: string): string {
+  return `Basic ${btoa(String.fromCharCode(...new TextEncoder().encode(user)))}`
+}
 
 function missing(option: string): never {
   throw new AskedError(`the option \`${option}\` of the curl line has no value`)

@@ -4,6 +4,6 @@
 import type { RuleRef } from "../authorization/rule.js"
 
 /** `namespace/name[0]`. */
-export function ruleName({ policy, rule }: RuleRef): string {
+export function ruleName({ policy, rule }: Pick<RuleRef, "policy" | "rule">): string {
   return `${policy.namespace}/${policy.name}[${rule}]`
 }

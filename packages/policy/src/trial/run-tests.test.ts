@@ -78,3 +78,38 @@ describe("a file is refused", () => {
     expect(faults[0]?.position?.line).toBe(5)
   })
 })
+
+describe("a statement", () => {
+  const stated = (text: string, documents = [allowGet]) => {
+    const { files, faults } = readTests(`${head}${text}`)
+    expect(faults.map(({ message }) => message)).toEqual([])
+    const [file] = files
+    return (
+      file &&
+      runTests(file, documents, mesh, NOW).results.map(({ test, passed, differences }) => [
+        test.name,
+        passed,
+        ...differences,
+      ])
+    )
+  }
+  const only = policy("only", { rules: [{ to: [{ operation: { methods: ["GET"], paths: ["/a*"] } }] }] })
+
+  it("holds by proof", () => {
+    const text = "never: [{ name: no PUT, to: [{ operation: { methods: [PUT] } }] }]"
+    expect(stated(text, [only])).toEqual([["never: no PUT (foo/web)", true]])
+  })
+
+  it("is broken with a request that shows it", () => {
+    const text = "always: [{ name: read, to: [{ operation: { methods: [GET] } }] }]"
+    expect(stated(text, [only])).toEqual([
+      ["always: read (foo/web)", false, expect.stringContaining("is refused, since no ALLOW rule matches it")],
+    ])
+  })
+
+  it("is read as strictly as a PolicyInvariant, with the line at which it is wrong", () => {
+    const { faults } = readTests(`${head}never:\n- name: x\n  too: []\n`)
+    expect(faults.map(({ message }) => message)).toEqual([expect.stringContaining("unknown field `too`")])
+    expect(faults[0]?.position?.line).toBe(5)
+  })
+})

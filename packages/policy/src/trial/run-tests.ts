@@ -4,7 +4,9 @@
 
 import type { RuleRef } from "../authorization/rule.js"
 import { type MeshConfig, meshConfig } from "../mesh/config.js"
-import type { PolicyDocument } from "../resources/document.js"
+import { tellStatement } from "../proof/questions/assess-change.js"
+import { checkInvariants } from "../proof/questions/invariants.js"
+import type { PolicyDocument, PolicyInvariant } from "../resources/document.js"
 import type { Workload } from "../selection/workload.js"
 import { AskedError } from "./asked.js"
 import { ruleName } from "./rule-name.js"
@@ -12,11 +14,12 @@ import type { Expectation, PolicyTestCase, PolicyTestFile } from "./test-file.js
 import { type Answer, Trial } from "./trial.js"
 
 export interface CaseResult {
-  readonly test: PolicyTestCase
+  /** A case, or a statement on one workload. */
+  readonly test: Pick<PolicyTestCase, "name">
   readonly passed: boolean
   /** What differs, one line each; empty where the case passed. */
   readonly differences: readonly string[]
-  /** Absent where the request cannot be made. */
+  /** Absent where the request cannot be made, and for a statement. */
   readonly answer: Answer | undefined
 }
 
@@ -35,7 +38,7 @@ export interface TestRun {
 
 /** `now` in seconds since the epoch: tokens are signed, and judged, as of then. */
 export function runTests(
-  { cases, mesh: settings }: PolicyTestFile,
+  { cases, mesh: settings, statements, workloads }: PolicyTestFile,
   documents: readonly PolicyDocument[],
   mesh: MeshConfig,
   now: number,
@@ -47,7 +50,29 @@ export function runTests(
     trials.set(test.workload, trial)
     return runCase(test, trial)
   })
-  return { results, coverage: coverageOf(documents, results) }
+  const stated = [...workloads.values()].flatMap(workload => checked(statements, documents, workload, config, now))
+  return { results: [...results, ...stated], coverage: coverageOf(documents, results) }
+}
+
+/** Each statement by proof, for every request to the workload. */
+function checked(
+  statements: PolicyTestFile["statements"],
+  documents: readonly PolicyDocument[],
+  workload: Workload,
+  mesh: MeshConfig,
+  now: number,
+): readonly CaseResult[] {
+  const invariant: PolicyInvariant = {
+    apiVersion: `${mesh.names.securityGroup}/${mesh.names.version}`,
+    kind: "PolicyInvariant",
+    metadata: { name: "tests", namespace: workload.namespace },
+    spec: statements,
+  }
+  return checkInvariants([invariant], documents, [workload], mesh, { now }).map(one => {
+    const name = `${one.statement.holds}: ${one.statement.name} (${workload.namespace}/${workload.name})`
+    const passed = one.result.verdict === "holds"
+    return { test: { name }, passed, differences: passed ? [] : [tellStatement(one)], answer: undefined }
+  })
 }
 
 function runCase(test: PolicyTestCase, trial: Trial): CaseResult {

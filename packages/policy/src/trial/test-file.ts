@@ -2,15 +2,18 @@
 // Policy tests as people write them beside their policies: YAML documents of kind `PolicyTest`. Read strictly, because a
 // misspelt expectation that nobody checks is worse than none.
 
+import { meshNames } from "../mesh/names.js"
 import type { Claim } from "../request/attributes.js"
 import { type Fault, shown } from "../resources/fault.js"
 import { Field, isObject, Report } from "../resources/field.js"
 import { nearest } from "../resources/nearest.js"
+import type { PolicyInvariantSpec } from "../resources/policy-invariant/definition.js"
+import { validate } from "../resources/validate.js"
 import { parseYaml } from "../resources/yaml-text.js"
 import type { Workload } from "../selection/workload.js"
 import type { AskedRequest, AskedToken } from "./asked.js"
 
-export const TEST_KIND = "PolicyTest"
+const TEST_KIND = "PolicyTest"
 
 export interface PolicyTestFile {
   readonly name: string
@@ -21,6 +24,8 @@ export interface PolicyTestFile {
   readonly workloads: ReadonlyMap<string, Workload>
   readonly mesh: { readonly [setting: string]: unknown }
   readonly cases: readonly PolicyTestCase[]
+  /** What must hold of every request to every workload of the file, as a PolicyInvariant states it. */
+  readonly statements: Pick<PolicyInvariantSpec, "never" | "always">
 }
 
 export interface PolicyTestCase {
@@ -75,10 +80,24 @@ const known = (field: Field, names: readonly string[]): void => {
 }
 
 function readFile(file: Field): PolicyTestFile {
-  known(file, ["apiVersion", "kind", "metadata", "policies", "documents", "workloads", "mesh", "cases"])
+  known(file, [
+    "apiVersion",
+    "kind",
+    "metadata",
+    "policies",
+    "documents",
+    "workloads",
+    "mesh",
+    "cases",
+    "never",
+    "always",
+  ])
   const workloads = new Map(file.field("workloads").entries.map(([name, field]) => [name, readWorkload(name, field)]))
   const cases = file.field("cases")
-  if (cases.items.length === 0) cases.fault("missing-field", "there are no cases", "add `cases: [{request, expect}]`")
+  const statements = readStatements(file)
+  const stated = file.field("never").present || file.field("always").present
+  if (cases.items.length === 0 && !stated)
+    cases.fault("missing-field", "there are no cases", "add `cases: [{request, expect}]`")
   return {
     name: file.field("metadata").field("name").text ?? "",
     policies: file.field("policies").items.flatMap(({ text }) => text ?? []),
@@ -86,13 +105,41 @@ function readFile(file: Field): PolicyTestFile {
     workloads,
     mesh: objectOf(file.field("mesh")),
     cases: cases.items.map((item, index) => readCase(item, index, workloads)),
+    statements,
   }
 }
 
+/** In the words of a PolicyInvariant, and by its rules. */
+function readStatements(file: Field): PolicyTestFile["statements"] {
+  const [never, always] = [file.field("never"), file.field("always")]
+  if (!never.present && !always.present) return {}
+  const names = meshNames()
+  const spec = {
+    ...(never.present ? { never: never.value } : {}),
+    ...(always.present ? { always: always.value } : {}),
+  }
+  const { document, faults } = validate(
+    {
+      apiVersion: `${names.securityGroup}/${names.version}`,
+      kind: "PolicyInvariant",
+      metadata: { name: "statements", namespace: "default" },
+      spec,
+    },
+    names,
+  )
+  for (const { at, code, problem, fix } of faults) {
+    let place = file
+    for (const step of at.slice(1)) place = typeof step === "number" ? (place.items[step] ?? place) : place.field(step)
+    place.fault(code, problem, fix)
+  }
+  return document?.kind === "PolicyInvariant" ? document.spec : {}
+}
+
 function readWorkload(name: string, field: Field): Workload {
-  known(field, ["namespace", "labels"])
+  known(field, ["namespace", "labels", "services"])
   const labels = Object.fromEntries(field.field("labels").entries.map(([key, { text }]) => [key, text ?? ""]))
-  return { namespace: field.field("namespace").text ?? "default", name, labels }
+  const services = field.field("services").items.flatMap(({ text }) => text ?? [])
+  return { namespace: field.field("namespace").text ?? "default", name, labels, services }
 }
 
 function readCase(item: Field, index: number, workloads: ReadonlyMap<string, Workload>): PolicyTestCase {
@@ -130,7 +177,7 @@ function workloadOf(to: Field, workloads: ReadonlyMap<string, Workload>): Worklo
 }
 
 export function readRequest(field: Field): AskedRequest {
-  known(field, ["protocol", "from", "ip", "port", "sni", "method", "path", "host", "headers", "token"])
+  known(field, ["protocol", "from", "ip", "destinationIp", "port", "sni", "method", "path", "host", "headers", "token"])
   const text = (name: string): string | undefined => {
     const inner = field.field(name)
     if (inner.present && inner.text === undefined) inner.fault("wrong-type", `\`${name}\` must be text`, "quote it")
@@ -149,6 +196,7 @@ export function readRequest(field: Field): AskedRequest {
     protocol: protocol === "tcp" ? "tcp" : undefined,
     from: text("from"),
     ip: text("ip"),
+    destinationIp: text("destinationIp"),
     port: typeof port.value === "number" ? port.value : undefined,
     sni: text("sni"),
     method: text("method"),

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// A bounded set of seen calls. Where it is full, what was not seen for longest goes first, and is counted: nobody who reads
+// the set may take it for complete where it is not.
+
+import { callKey, mergeCalls, type SeenCall } from "./call.js"
+
+export class CallSet {
+  readonly #calls = new Map<string, SeenCall>()
+  readonly #maximum: number
+  #forgotten: number
+
+  constructor(maximum: number, forgotten = 0) {
+    this.#maximum = maximum
+    this.#forgotten = forgotten
+  }
+
+  get size(): number {
+    return this.#calls.size
+  }
+
+  /** Shapes that were let go for others. */
+  get forgotten(): number {
+    return this.#forgotten
+  }
+
+  add(call: SeenCall): void {
+    const key = callKey(call)
+    const known = this.#calls.get(key)
+    this.#calls.set(key, known === undefined ? call : mergeCalls(known, call))
+    if (this.#calls.size > this.#maximum) this.#forgetOldest()
+  }
+
+  values(): IterableIterator<SeenCall> {
+    return this.#calls.values()
+  }
+
+  /** Drops what was not seen since; this is no loss, since nobody asks for it. */
+  forgetBefore(time: number): void {
+    for (const [key, { lastSeen }] of this.#calls) if (lastSeen < time) this.#calls.delete(key)
+  }
+
+  // A tenth at once: finding the oldest means looking at all of them, and a stranger may make every call a new shape.
+  #forgetOldest(): void {
+    const oldestFirst = [...this.#calls].sort(([, a], [, b]) => a.lastSeen - b.lastSeen)
+    const excess = Math.max(1, Math.floor(this.#maximum / 10))
+    for (const [key] of oldestFirst.slice(0, excess)) this.#calls.delete(key)
+    this.#forgotten += excess
+  }
+}

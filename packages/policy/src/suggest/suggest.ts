@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+// Least privilege from what was seen: for each workload that was called, an ALLOW policy in Shadow that lets through what
+// has the shape of a recorded call, and three proofs of it. Whoever promotes it replaces what the workload's ALLOW policies
+// let through today; DENY policies, tokens and modes stay as they are.
+
+import type { SeenCall } from "../ledger/call.js"
+import type { MeshConfig } from "../mesh/config.js"
+import { type Limits, PATIENT } from "../proof/budget.js"
+import { compareSets } from "../proof/questions/compare.js"
+import { checkInvariants } from "../proof/questions/invariants.js"
+import { concerns } from "../proof/selected.js"
+import { lastingName, OF_ONE_POD, type ProofWorkload } from "../proof/workload.js"
+import type { Rule } from "../resources/authorization-policy/definition.js"
+import type { AuthorizationPolicy, PolicyDocument, PolicyInvariant } from "../resources/document.js"
+import { selects } from "../selection/workload.js"
+import { ruleOf, rulesOf } from "./call-rule.js"
+
+export type Proof =
+  | { readonly verdict: "proved" }
+  /** `why` says what shows the opposite, or why it is not known. */
+  | { readonly verdict: "refuted" | "undecided"; readonly why: string }
+
+export interface Evidence {
+  /** Shapes, and calls that had one of them. */
+  readonly shapes: number
+  readonly calls: number
+  /** Milliseconds since the epoch. */
+  readonly firstSeen: number
+  readonly lastSeen: number
+  /** Shapes that no rule can tell of, as calls from too many addresses; they would be refused. */
+  readonly leftOut: number
+}
+
+export interface Suggestion {
+  readonly workload: ProofWorkload
+  readonly policy: AuthorizationPolicy
+  readonly evidence: Evidence
+  /** ALLOW policies of today, `namespace/name`: as long as they stay, they let through what they did. */
+  readonly replaces: readonly string[]
+  /** Other workloads that the selector selects too. */
+  readonly alsoSelects: readonly string[]
+  readonly proofs: {
+    /** Recorded calls stay allowed. */
+    readonly keeps: Proof
+    /** Nothing is allowed that is not today. */
+    readonly addsNothing: Proof
+    /** Nothing is allowed that has not the shape of a recorded call. */
+    readonly asSeen: Proof
+  }
+}
+
+export interface SuggestOptions {
+  readonly limits?: Limits
+  /** Seconds since the epoch. */
+  readonly now: number
+  /** Of the suggested policies. */
+  readonly name?: string
+}
+
+/** `documents` are all policies there are. Workloads without a recorded call that was let through get none. */
+export function suggestPolicies(
+  calls: readonly SeenCall[],
+  documents: readonly PolicyDocument[],
+  workloads: readonly ProofWorkload[],
+  mesh: MeshConfig,
+  options: SuggestOptions,
+): readonly Suggestion[] {
+  const byWorkload = new Map<string, SeenCall[]>()
+  for (const call of calls) {
+    if (call.verdict !== "allow") continue
+    const known = byWorkload.get(call.workload)
+    if (known === undefined) byWorkload.set(call.workload, [call])
+    else known.push(call)
+  }
+  const seen = new Map<string, ProofWorkload>()
+  for (const workload of workloads) {
+    const name = lastingName(workload)
+    if (byWorkload.has(name) && !seen.has(name)) seen.set(name, workload)
+  }
+  return [...seen].map(([name, workload]) =>
+    suggestion(byWorkload.get(name) ?? [], documents, workload, workloads, mesh, options),
+  )
+}
+
+function suggestion(
+  calls: readonly SeenCall[],
+  documents: readonly PolicyDocument[],
+  workload: ProofWorkload,
+  workloads: readonly ProofWorkload[],
+  mesh: MeshConfig,
+  options: SuggestOptions,
+): Suggestion {
+  const own = documents.filter(document => concerns(document, workload, mesh))
+  const allowing = own.filter(document => isAllow(document) && document.spec.enforcement !== "Shadow")
+  const rest = own.filter(document => !isAllow(document))
+  const told = calls.flatMap(call => {
+    const rule = ruleOf(call)
+    return rule === undefined ? [] : [{ call, rule }]
+  })
+  const { labels, others } = selectorOf(workload, workloads)
+  const policy = policyOf(
+    workload,
+    labels,
+    rulesOf(calls),
+    mesh,
+    options.name ?? `${workload.runBy ?? workload.name}-seen`,
+  )
+  const enforced: AuthorizationPolicy = { ...policy, spec: { ...policy.spec, enforcement: "Enforce" } }
+  const proofs = new Proofs(workload, mesh, options)
+  return {
+    workload,
+    policy,
+    evidence: {
+      shapes: told.length,
+      calls: told.reduce((sum, { call }) => sum + call.count, 0),
+      firstSeen: Math.min(...calls.map(({ firstSeen }) => firstSeen)),
+      lastSeen: Math.max(...calls.map(({ lastSeen }) => lastSeen)),
+      leftOut: calls.length - told.length,
+    },
+    replaces: allowing.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`),
+    alsoSelects: others,
+    proofs: {
+      keeps: proofs.keeps(
+        told.map(({ rule }) => rule),
+        enforced,
+        rest,
+      ),
+      addsNothing: proofs.addsNothing(own, [...rest, enforced]),
+      asSeen: proofs.asSeen(
+        { ...enforced, spec: { ...enforced.spec, rules: told.map(({ rule }) => rule) } },
+        enforced,
+        rest,
+      ),
+    },
+  }
+}
+
+function isAllow(document: PolicyDocument): document is AuthorizationPolicy {
+  return document.kind === "AuthorizationPolicy" && (document.spec.action ?? "ALLOW") === "ALLOW"
+}
+
+function policyOf(
+  { namespace }: ProofWorkload,
+  labels: Readonly<Record<string, string>>,
+  rules: readonly Rule[],
+  mesh: MeshConfig,
+  name: string,
+): AuthorizationPolicy {
+  return {
+    apiVersion: `${mesh.names.securityGroup}/${mesh.names.version}`,
+    kind: "AuthorizationPolicy",
+    metadata: { name, namespace },
+    spec: { selector: { matchLabels: labels }, enforcement: "Shadow", action: "ALLOW", rules: [...rules] },
+  }
+}
+
+/** Labels that people choose workloads by. */
+const USUAL = ["app", "app.kubernetes.io/name", "k8s-app"]
+
+/** The fewest labels that select this workload alone; where none do, all of them. */
+function selectorOf(
+  workload: ProofWorkload,
+  workloads: readonly ProofWorkload[],
+): { readonly labels: Readonly<Record<string, string>>; readonly others: readonly string[] } {
+  const near = workloads.filter(
+    one => one.namespace === workload.namespace && lastingName(one) !== lastingName(workload),
+  )
+  const lasting = Object.entries(workload.labels).filter(([name]) => !OF_ONE_POD.test(name))
+  const tried = [
+    ...USUAL.flatMap(name => lasting.filter(([own]) => own === name).map(one => Object.fromEntries([one]))),
+    ...lasting.map(one => Object.fromEntries([one])),
+    Object.fromEntries(lasting),
+  ]
+  const selected = (labels: Readonly<Record<string, string>>) =>
+    near.filter(one => selects({ matchLabels: labels }, one)).map(lastingName)
+  const alone = tried.find(labels => selected(labels).length === 0)
+  const labels = alone ?? Object.fromEntries(lasting)
+  return { labels, others: [...new Set(selected(labels))] }
+}
+
+const PROVED: Proof = { verdict: "proved" }
+
+class Proofs {
+  readonly #workload: ProofWorkload
+  readonly #mesh: MeshConfig
+  readonly #options: { readonly limits: Limits; readonly now: number }
+
+  constructor(workload: ProofWorkload, mesh: MeshConfig, { limits = PATIENT, now }: SuggestOptions) {
+    this.#workload = workload
+    this.#mesh = mesh
+    this.#options = { limits, now }
+  }
+
+  /**
+   * Every request of a recorded shape meets the policy. What DENY policies, tokens and modes refuse of it they refuse today
+   * as well, so they are left aside; token rules say how a request principal reads.
+   */
+  keeps(shapes: readonly Rule[], policy: AuthorizationPolicy, rest: readonly PolicyDocument[]): Proof {
+    const invariant: PolicyInvariant = {
+      apiVersion: `${this.#mesh.names.securityGroup}/${this.#mesh.names.version}`,
+      kind: "PolicyInvariant",
+      metadata: { name: "seen", namespace: this.#workload.namespace },
+      spec: { always: shapes.map((shape, index) => ({ ...shape, name: `shape ${index}` })) },
+    }
+    const tokens = rest.filter(({ kind }) => kind === "RequestAuthentication")
+    const checked = checkInvariants([invariant], [...tokens, policy], [this.#workload], this.#mesh, this.#options)
+    for (const { statement, result } of checked) {
+      if (result.verdict === "undecided") return { verdict: "undecided", why: result.reason }
+      if (result.verdict === "broken") return { verdict: "refuted", why: `${statement.name} would be refused` }
+    }
+    return PROVED
+  }
+
+  addsNothing(today: readonly PolicyDocument[], after: readonly PolicyDocument[]): Proof {
+    const { changes, undecided } = compareSets(today, after, this.#workload, this.#mesh, this.#options)
+    const added = changes.find(({ to }) => to === "allow")
+    if (added !== undefined) return { verdict: "refuted", why: `it would newly allow ${added.region}` }
+    return undecided === undefined ? PROVED : { verdict: "undecided", why: undecided }
+  }
+
+  asSeen(shapes: AuthorizationPolicy, policy: AuthorizationPolicy, rest: readonly PolicyDocument[]): Proof {
+    const tokens = rest.filter(({ kind }) => kind === "RequestAuthentication")
+    const { changes, undecided } = compareSets(
+      [...tokens, shapes],
+      [...tokens, policy],
+      this.#workload,
+      this.#mesh,
+      this.#options,
+    )
+    const [beyond] = changes
+    if (beyond !== undefined) return { verdict: "refuted", why: `it does not say what was seen: ${beyond.region}` }
+    return undecided === undefined ? PROVED : { verdict: "undecided", why: undecided }
+  }
+}

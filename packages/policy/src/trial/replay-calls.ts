@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Recorded calls judged again, by two sets of policies: how many of them a change touches. A shape is judged by one request
+// of its kind, since tokens, headers and queries are not recorded; so the number is of shapes that are known to change.
+
+import type { SeenCall } from "../ledger/call.js"
+import { ANY_REST, ANY_SEGMENT } from "../ledger/path-templates.js"
+import type { MeshConfig } from "../mesh/config.js"
+import type { Outcome } from "../proof/outcome.js"
+import type { PolicyDocument } from "../resources/document.js"
+import type { Workload } from "../selection/workload.js"
+import type { AskedRequest } from "./asked.js"
+import { type Answer, Trial } from "./trial.js"
+
+export interface TouchedCalls {
+  readonly from: Outcome
+  readonly to: Outcome
+  readonly shapes: number
+  readonly calls: number
+}
+
+/** `calls` of this workload alone. */
+export function touchedCalls(
+  before: readonly PolicyDocument[],
+  after: readonly PolicyDocument[],
+  workload: Workload,
+  mesh: MeshConfig,
+  calls: readonly SeenCall[],
+  now: number,
+): readonly TouchedCalls[] {
+  if (calls.length === 0) return []
+  const [was, is] = [new Trial(before, workload, mesh, now), new Trial(after, workload, mesh, now)]
+  const touched = new Map<string, TouchedCalls>()
+  for (const call of calls) {
+    const asked = askedOf(call)
+    const [from, to] = [outcomeOf(was.ask(asked)), outcomeOf(is.ask(asked))]
+    if (from === to) continue
+    const known = touched.get(`${from} ${to}`)
+    touched.set(`${from} ${to}`, {
+      from,
+      to,
+      shapes: (known?.shapes ?? 0) + 1,
+      calls: (known?.calls ?? 0) + call.count,
+    })
+  }
+  return [...touched.values()]
+}
+
+function outcomeOf({ verdict, stage }: Answer): Outcome {
+  if (verdict === "allow") return "allow"
+  return stage === "token" ? "unauthenticated" : stage === "transport" ? "transport" : "refuse"
+}
+
+function askedOf({ caller, address, port, protocol, method, path, issuer }: SeenCall): AskedRequest {
+  return {
+    ...(protocol === "tcp" ? { protocol } : {}),
+    ...(caller === undefined ? {} : { from: caller.replace(/^spiffe:\/\//, "") }),
+    ...(address === undefined || address === "*" ? {} : { ip: address }),
+    port,
+    ...(method === undefined || method === "*" ? {} : { method }),
+    ...(path === undefined ? {} : { path: path.replaceAll(ANY_REST, "x").replaceAll(ANY_SEGMENT, "x") }),
+    ...(issuer === undefined ? {} : { token: { claims: { iss: issuer, sub: "someone" } } }),
+  }
+}
