@@ -2,7 +2,7 @@
 // The three functions everything else calls: `compile` the documents for one workload, `decide` a request, `explain` it
 // in full. The proxy, the admission webhook, the command line and the console share them, so an explanation is true.
 
-import { Authorization } from "./authorization/authorization.js"
+import { Authorization, type RuleChoice } from "./authorization/authorization.js"
 import type { Decision } from "./authorization/decision.js"
 import { explainAuthorization, type Trace } from "./authorization/explain.js"
 import type { MeshConfig } from "./mesh/config.js"
@@ -30,6 +30,7 @@ export function compile(
   workload: Workload,
   mesh: MeshConfig,
   keySets: KeySetLookup = () => undefined,
+  choice?: RuleChoice,
 ): Program {
   const tokens = compileTokenRules(select("RequestAuthentication", documents, workload, mesh), keySets)
   const issuers = { enforced: issuersOf(tokens), promoted: issuersOf(tokens.shadow ?? tokens) }
@@ -37,7 +38,7 @@ export function compile(
     workload,
     mesh,
     tokens,
-    authorization: new Authorization(select("AuthorizationPolicy", documents, workload, mesh), mesh, issuers),
+    authorization: new Authorization(select("AuthorizationPolicy", documents, workload, mesh), mesh, issuers, choice),
     peers: new PeerModes(documents, workload, mesh),
   }
 }

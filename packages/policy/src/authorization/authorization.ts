@@ -4,6 +4,7 @@
 
 import type { MeshConfig } from "../mesh/config.js"
 import type { Attributes } from "../request/attributes.js"
+import type { Rule } from "../resources/authorization-policy/definition.js"
 import type { AuthorizationPolicy } from "../resources/document.js"
 import { isShadow } from "../selection/shadow.js"
 import { type AttributeTable, attributeTable } from "./attributes.js"
@@ -30,6 +31,11 @@ export interface NamedIssuers {
   readonly promoted: Issuers
 }
 
+/** Which rules are compiled: an analysis needs only those that can matter to it. Positions stay as written. */
+export type RuleChoice = (rule: Rule, policy: AuthorizationPolicy) => boolean
+
+export const EVERY_RULE: RuleChoice = () => true
+
 export class Authorization {
   readonly #http: Pools
   readonly #tcp: Pools
@@ -38,10 +44,12 @@ export class Authorization {
     policies: readonly AuthorizationPolicy[],
     mesh: MeshConfig,
     readonly issuers: NamedIssuers,
+    choice: RuleChoice = EVERY_RULE,
   ) {
-    const compiled = compilePolicies(policies, mesh, issuers.enforced)
+    const compiled = compilePolicies(policies, mesh, issuers.enforced, choice)
     const enforced = compiled.filter(({ shadow }) => !shadow)
-    const promoted = enforced.length === compiled.length ? undefined : promote(compiled, policies, mesh, issuers)
+    const promoted =
+      enforced.length === compiled.length ? undefined : promote(compiled, policies, mesh, issuers, choice)
     this.#http = { enforced: pool(enforced), promoted: promoted && pool(promoted) }
     this.#tcp = { enforced: pool(enforced.map(tcpPolicy)), promoted: promoted && pool(promoted.map(tcpPolicy)) }
   }
@@ -86,9 +94,10 @@ function promote(
   policies: readonly AuthorizationPolicy[],
   mesh: MeshConfig,
   { enforced, promoted }: NamedIssuers,
+  choice: RuleChoice,
 ): readonly CompiledPolicy[] {
   const same = [...promoted].every(issuer => enforced.has(issuer))
-  return same ? compiled : compilePolicies(policies, mesh, promoted)
+  return same ? compiled : compilePolicies(policies, mesh, promoted, choice)
 }
 
 class PooledDecision implements Decision {
@@ -131,16 +140,23 @@ class PooledDecision implements Decision {
 
 const ACTIONS: readonly Action[] = ["ALLOW", "DENY", "AUDIT"]
 
-function compilePolicies(policies: readonly AuthorizationPolicy[], mesh: MeshConfig, issuers: Issuers) {
+function compilePolicies(
+  policies: readonly AuthorizationPolicy[],
+  mesh: MeshConfig,
+  issuers: Issuers,
+  choice: RuleChoice,
+): readonly CompiledPolicy[] {
   const attributes = attributeTable(issuers)
-  return policies.map(policy => compilePolicy(policy, mesh, attributes))
+  return policies.map(policy => compilePolicy(policy, mesh, attributes, choice))
 }
 
 function compilePolicy(
-  { metadata, spec, kind }: AuthorizationPolicy,
+  policy: AuthorizationPolicy,
   mesh: MeshConfig,
   attributes: AttributeTable,
+  choice: RuleChoice,
 ): CompiledPolicy {
+  const { metadata, spec, kind } = policy
   const ref = { namespace: metadata.namespace, name: metadata.name }
   const action = spec.action ?? "ALLOW"
   // Validation refuses other actions; a policy that no pool asks would neither deny nor turn its scope to default-deny.
@@ -149,7 +165,9 @@ function compilePolicy(
     ref,
     action,
     shadow: isShadow({ kind, metadata, spec }, mesh),
-    rules: (spec.rules ?? []).map((rule, index) => compileRule(ref, index, rule, mesh, attributes)),
+    rules: (spec.rules ?? []).flatMap((rule, index) =>
+      choice(rule, policy) ? [compileRule(ref, index, rule, mesh, attributes)] : [],
+    ),
   }
 }
 

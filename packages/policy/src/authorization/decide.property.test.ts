@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import fc from "fast-check"
-import { expect, it } from "vitest"
+import { expect, inject, it } from "vitest"
 import { meshConfig } from "../mesh/config.js"
 import { compile, decide, explain } from "../program.js"
 import { issuers, policies, requests } from "./testing/arbitraries.js"
@@ -9,7 +9,7 @@ import { naming, workload } from "./testing/requests.js"
 
 const mesh = meshConfig({ trustDomainAliases: ["old.td"] })
 /** On a busy machine fewer runs rather than a timeout. */
-const runs = { numRuns: 4_000, interruptAfterTimeLimit: 15_000 }
+const runs = { numRuns: 800 * inject("effort"), interruptAfterTimeLimit: 15_000 * inject("effort") }
 
 it("decides as the naive evaluator does", () => {
   const seen = new Map<string, number>()

@@ -155,18 +155,33 @@ function fieldsClause(
     if (!Object.hasOwn(fields, positive(field))) throw new RangeError(`unknown field \`${field}\` at ${at}`)
   }
   const criteria: Criterion[] = []
-  for (const [field, attribute] of Object.entries(fields)) {
-    const negative = `not${field.charAt(0).toUpperCase()}${field.slice(1)}`
-    for (const [spelled, negated] of [
-      [field, false],
-      [negative, true],
-    ] as const) {
-      const values = lists[spelled]
-      if (values === undefined || values.length === 0) continue
-      criteria.push(new Criterion(`${at}.${spelled}`, attribute, negated, read(attribute, values)))
-    }
+  for (const { spelled, attribute, negated } of spellings(fields)) {
+    const values = lists[spelled]
+    if (values === undefined || values.length === 0) continue
+    criteria.push(new Criterion(`${at}.${spelled}`, attribute, negated, read(attribute, values)))
   }
   return criteria
+}
+
+interface Spelling {
+  readonly spelled: string
+  readonly attribute: Attribute
+  readonly negated: boolean
+}
+
+const spellingsOf = new WeakMap<Readonly<Record<string, Attribute>>, readonly Spelling[]>()
+
+/** Every field and its `not` field, in their order; made once, since sets have thousands of rules. */
+function spellings(fields: Readonly<Record<string, Attribute>>): readonly Spelling[] {
+  let known = spellingsOf.get(fields)
+  if (known === undefined) {
+    known = Object.entries(fields).flatMap(([field, attribute]) => [
+      { spelled: field, attribute, negated: false },
+      { spelled: `not${field.charAt(0).toUpperCase()}${field.slice(1)}`, attribute, negated: true },
+    ])
+    spellingsOf.set(fields, known)
+  }
+  return known
 }
 
 function positive(field: string): string {

@@ -55,6 +55,30 @@ describe("the effective mode", () => {
     expect(resolve(policies).mode).toBe(mode)
   })
 
+  describe("of a policy that names a Service", () => {
+    const targetRefs = [{ kind: "Service", name: "httpbin" }]
+    const behind = { ...workload, services: ["httpbin"] }
+    const named = peer("foo", "named", { targetRefs, ...disable, portLevelMtls: { "9090": { mode: "STRICT" } } }, 3)
+
+    it("counts as the workload's, with modes by port, for those behind it and no others", () => {
+      const policies = [peer(ROOT, "m", strict), peer("foo", "n", strict), named]
+      expect([8080, 9090].map(port => resolve(policies, port, behind).mode)).toEqual(["DISABLE", "STRICT"])
+      expect(resolve(policies).mode).toBe("STRICT")
+    })
+
+    it("is not asked where an older policy selects the same workload by labels", () => {
+      const { mode, losers } = resolve([peer("foo", "old", { selector, ...strict }, 1), named], 8080, behind)
+      expect([mode, losers.map(({ policy, supersededBy }) => [policy.name, supersededBy?.name])]).toEqual([
+        "STRICT",
+        [["named", "old"]],
+      ])
+    })
+
+    it("is nobody's outside of its namespace, also in the root namespace", () => {
+      expect(resolve([peer(ROOT, "m", { targetRefs, ...strict })], 8080, behind).mode).toBe("PERMISSIVE")
+    })
+  })
+
   it("ignores a selector for workloads of the root namespace too", () => {
     const inRoot = { ...workload, namespace: ROOT }
     expect(resolve([peer(ROOT, "m", { selector, ...strict })], 8080, inRoot).mode).toBe("PERMISSIVE")

@@ -7,7 +7,7 @@ import type { PolicyRef } from "../authorization/rule.js"
 import type { MeshConfig } from "../mesh/config.js"
 import type { PeerAuthentication, PolicyDocument } from "../resources/document.js"
 import { isShadow } from "../selection/shadow.js"
-import { byAge, hasLabels, selects, type Workload } from "../selection/workload.js"
+import { byAge, hasLabels, isBehind, selects, type Workload } from "../selection/workload.js"
 
 export type EffectiveMode = "DISABLE" | "PERMISSIVE" | "STRICT"
 export type PeerScope = "mesh" | "namespace" | "workload"
@@ -37,11 +37,15 @@ export interface ModeResolution {
   readonly shadow: EffectiveMode | undefined
 }
 
-export const DEFAULT_MODE: EffectiveMode = "PERMISSIVE"
+const DEFAULT_MODE: EffectiveMode = "PERMISSIVE"
 
 /** The scope in which the policy speaks for the workload; undefined where it does not. */
 export function peerScope(policy: PeerAuthentication, workload: Workload, mesh: MeshConfig): PeerScope | undefined {
   const { namespace } = policy.metadata
+  const { targetRefs } = policy.spec
+  if (targetRefs !== undefined) {
+    return namespace === workload.namespace && isBehind(targetRefs, workload) ? "workload" : undefined
+  }
   const selective = hasLabels(policy.spec.selector)
   if (namespace === mesh.names.rootNamespace && !selective) return "mesh"
   // In the root namespace a selector is ignored by design: it would be neither mesh-wide nor anybody's own.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { BlockList, isIP, isIPv4 } from "node:net"
 import fc from "fast-check"
-import { describe, expect, it, test } from "vitest"
+import { describe, expect, inject, it, test } from "vitest"
 import { CidrIndex } from "../authorization/index/cidr-index.js"
 import { parseCidr, parseIp } from "./ip.js"
 
@@ -49,7 +49,7 @@ describe("parseIp", () => {
         const text = pieces.join("")
         expect(parseIp(text) !== undefined).toBe(isIP(text) !== 0)
       }),
-      { numRuns: 5_000 },
+      { numRuns: 5_000 * inject("effort") },
     )
   })
 
@@ -101,7 +101,7 @@ describe("CidrIndex", () => {
         const found = index.some(parsed, () => true)
         expect(found).toBe(oracle.check(address, isIPv4(address) ? "ipv4" : "ipv6"))
       }),
-      { numRuns: 2_000 },
+      { numRuns: 2_000 * inject("effort") },
     )
   })
 })

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import fc from "fast-check"
-import { describe, expect, it, test } from "vitest"
+import { describe, expect, inject, it, test } from "vitest"
 import type { PathNormalization } from "../mesh/config.js"
 import { normalizePath, normalizeTarget } from "./path.js"
 
@@ -81,7 +81,7 @@ describe("normalizePath", () => {
         const once = normalizePath(path, mode)
         if (once !== undefined) expect(normalizePath(once, mode)).toBe(once)
       }),
-      { numRuns: 3_000 },
+      { numRuns: 3_000 * inject("effort") },
     )
   })
 
@@ -91,7 +91,7 @@ describe("normalizePath", () => {
         const segments = normalizePath(path, mode)?.split("/") ?? []
         expect(segments.filter(segment => segment === "." || segment === "..")).toEqual([])
       }),
-      { numRuns: 3_000 },
+      { numRuns: 3_000 * inject("effort") },
     )
   })
 })

@@ -60,7 +60,7 @@ const SAME = [
   "x-kubernetes-validations",
 ]
 
-const CLOSING_COLUMNS: readonly PrinterColumn[] = [
+const STATUS_COLUMNS: readonly PrinterColumn[] = [
   {
     name: "Accepted",
     type: "string",
@@ -74,8 +74,24 @@ const CLOSING_COLUMNS: readonly PrinterColumn[] = [
     jsonPath: '.status.conditions[?(@.type=="Enforced")].status',
     description: "Whether every proxy concerned has acknowledged it.",
   },
-  { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp", description: "Since when it exists." },
+  {
+    name: "Ready",
+    type: "string",
+    jsonPath: '.status.conditions[?(@.type=="Ready")].status',
+    description: "Whether it does what it says, everywhere it applies.",
+  },
 ]
+const AGE: PrinterColumn = {
+  name: "Age",
+  type: "date",
+  jsonPath: ".metadata.creationTimestamp",
+  description: "Since when it exists.",
+}
+
+/** Whether an invariant holds is a column of its own; nobody enforces one. */
+function statusColumns({ kind }: KindDefinition): readonly PrinterColumn[] {
+  return kind === "PolicyInvariant" ? STATUS_COLUMNS.filter(({ name }) => name === "Accepted") : STATUS_COLUMNS
+}
 
 export function customResourceDefinitions(names: MeshNames): readonly CustomResourceDefinition[] {
   return KINDS.map(definition => customResourceDefinition(definition, names))
@@ -91,7 +107,7 @@ function customResourceDefinition(definition: KindDefinition, names: MeshNames):
     served: true,
     storage,
     subresources: { status: {} },
-    additionalPrinterColumns: [...definition.columns, ...CLOSING_COLUMNS],
+    additionalPrinterColumns: [...definition.columns, ...statusColumns(definition), AGE],
     schema: { openAPIV3Schema: documentSchema(definition) },
   })
   return {

@@ -15,9 +15,9 @@ export type Kind =
   | "MeshService"
 
 /** Kubernetes object metadata: what we read is typed, the rest is carried along. */
-export interface Metadata {
+export interface ObjectMeta {
   readonly name: string
-  readonly namespace: string
+  readonly namespace?: string
   readonly uid?: string
   readonly resourceVersion?: string
   readonly generation?: number
@@ -27,6 +27,11 @@ export interface Metadata {
   readonly labels?: { readonly [key: string]: string }
   readonly annotations?: { readonly [key: string]: string }
   readonly [other: string]: unknown
+}
+
+/** Of a policy, which always has a namespace. */
+export interface Metadata extends ObjectMeta {
+  readonly namespace: string
 }
 
 export interface StatusCondition {

@@ -23,10 +23,10 @@ describe("the generated files", () => {
     const expected = [...FILES.keys()]
       .filter(path => path.startsWith(folder))
       .map(path => path.slice(folder.length + 1))
-    // The page of faults is made of all packages' tables (scripts/faults-page.ts).
+    // The page of faults is made of all packages' tables (scripts/faults-page.ts); that of the answers API is written by hand.
     expect(
       readdirSync(ROOT + folder)
-        .filter(name => name !== "faults.md")
+        .filter(name => name !== "faults.md" && name !== "answers-api.md")
         .sort(),
     ).toEqual(expected.sort())
   })

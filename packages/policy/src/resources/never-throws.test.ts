@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import fc from "fast-check"
-import { describe, expect, it } from "vitest"
+import { describe, expect, inject, it } from "vitest"
 import type { Kind } from "./document.js"
 import { readDocuments } from "./read.js"
 import { documentOf, NAMES } from "./testing/documents.js"
@@ -92,7 +92,7 @@ describe("whatever comes in, a result comes out", () => {
           for (const { position } of faults) expect(position?.line).toBeGreaterThan(0)
         }
       }),
-      { numRuns: 2_000 },
+      { numRuns: 400 * inject("effort") },
     )
   })
 })

@@ -181,7 +181,7 @@ function suggestField(name: string, node: SchemaNode, root: TSchema): string {
   return `known here are ${listed(known)}`
 }
 
-export function suggestValue(value: string, allowed: readonly string[]): string {
+function suggestValue(value: string, allowed: readonly string[]): string {
   const near = nearest(value, allowed)
   return near === undefined ? `use ${listed(allowed, "or")}` : `did you mean \`${near}\`?`
 }

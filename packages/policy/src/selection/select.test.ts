@@ -44,6 +44,23 @@ describe("a policy applies to a workload", () => {
   })
 })
 
+describe("a policy that names Services applies to a workload", () => {
+  const naming = (names: readonly string[], namespace = "foo") =>
+    policy("p", { targetRefs: names.map(name => ({ kind: "Service", name })) }, namespace)
+  const behind = { ...workload, services: ["web", "all"] }
+  test.each<[string, AuthorizationPolicy, typeof workload, boolean]>([
+    ["behind the one it names", naming(["web"]), behind, true],
+    ["behind one of those it names", naming(["api", "all"]), behind, true],
+    ["behind another", naming(["api"]), behind, false],
+    ["of which no Service is known", naming(["web"]), workload, false],
+    ["behind one of that name in another namespace", naming(["web"], "bar"), behind, false],
+    ["behind one of that name, for the mesh", naming(["web"], "merlon-system"), behind, false],
+    ["of the root namespace", naming(["web"], "merlon-system"), { ...behind, namespace: "merlon-system" }, true],
+  ])("%s", (_, document, of, expected) => {
+    expect(named([document], of)).toHaveLength(expected ? 1 : 0)
+  })
+})
+
 it("puts the oldest first, then goes by name, then by namespace; what has no age is newest", () => {
   const aged = (name: string, creationTimestamp: string | undefined, namespace = "foo"): AuthorizationPolicy => {
     const document = policy(name, {}, namespace)

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which policies apply to a workload: those of the root namespace and of its own, as far as their selector agrees,
-// oldest first. Nothing overrides anything here; what several policies mean together is for each kind to say.
+// or the Services they name lead to it, oldest first. Nothing overrides anything here; what several policies mean together is for each kind to say.
 
 import type { MeshConfig } from "../mesh/config.js"
 import type { AuthorizationPolicy, PolicyDocument, RequestAuthentication } from "../resources/document.js"
-import { byAge, selects, type Workload } from "./workload.js"
+import { byAge, isBehind, selects, type Workload } from "./workload.js"
 
 export type SelectedKind = RequestAuthentication | AuthorizationPolicy
 
 export function applies(policy: SelectedKind, workload: Workload, mesh: MeshConfig): boolean {
   const { namespace } = policy.metadata
+  const { targetRefs } = policy.spec
+  if (targetRefs !== undefined) return namespace === workload.namespace && isBehind(targetRefs, workload)
   if (namespace !== workload.namespace && namespace !== mesh.names.rootNamespace) return false
   return selects(policy.spec.selector, workload)
 }

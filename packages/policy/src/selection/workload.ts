@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a policy selects: a workload in a namespace, known by its labels.
 
-import type { WorkloadSelector } from "../resources/common.js"
+import type { TargetRef, WorkloadSelector } from "../resources/common.js"
 import type { Metadata } from "../resources/document.js"
 
 export interface Workload {
   readonly namespace: string
   readonly name: string
   readonly labels: { readonly [key: string]: string }
+  /** Names of the Services of its namespace whose selector selects it; absent where nobody looked for any. */
+  readonly services?: readonly string[]
 }
 
 /** An absent or empty selector selects every workload in scope. */
@@ -16,6 +18,11 @@ export function selects(selector: WorkloadSelector | undefined, workload: Worklo
     if (!Object.hasOwn(workload.labels, key) || workload.labels[key] !== value) return false
   }
   return true
+}
+
+/** Whether one of the Services leads to the workload. They are of the policy's namespace, and so must it be. */
+export function isBehind(targets: readonly TargetRef[], { services = [] }: Workload): boolean {
+  return targets.some(({ name }) => services.includes(name))
 }
 
 export function hasLabels(selector: WorkloadSelector | undefined): boolean {

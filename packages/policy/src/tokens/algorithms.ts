@@ -20,7 +20,7 @@ export type Algorithm =
 const PKCS1 = constants.RSA_PKCS1_PADDING
 const PSS = constants.RSA_PKCS1_PSS_PADDING
 
-const ROWS: readonly Algorithm[] = [
+const ROWS = [
   { name: "RS256", kty: "RSA", hash: "sha256", padding: PKCS1 },
   { name: "RS384", kty: "RSA", hash: "sha384", padding: PKCS1 },
   { name: "RS512", kty: "RSA", hash: "sha512", padding: PKCS1 },
@@ -32,9 +32,12 @@ const ROWS: readonly Algorithm[] = [
   { name: "ES384", kty: "EC", hash: "sha384", curve: "P-384", signatureBytes: 96 },
   { name: "ES512", kty: "EC", hash: "sha512", curve: "P-521", signatureBytes: 132 },
   { name: "EdDSA", kty: "OKP", signatureBytes: 64 },
-]
+] as const satisfies readonly Algorithm[]
 
-const ALGORITHMS: ReadonlyMap<string, Algorithm> = new Map(ROWS.map(row => [row.name, row]))
+export type TokenAlgorithm = (typeof ROWS)[number]["name"]
+export const TOKEN_ALGORITHMS: readonly TokenAlgorithm[] = ROWS.map(({ name }) => name)
+
+const ALGORITHMS: ReadonlyMap<string, Algorithm> = new Map<string, Algorithm>(ROWS.map(row => [row.name, row]))
 
 /** Names are compared with regard to case (RFC 7515 section 4.1.1). */
 export function findAlgorithm(name: string): Algorithm | undefined {

@@ -39,12 +39,34 @@ const TABLE = {
   JwksFetchFail: [401, "Jwks remote fetch is failed"],
 } as const satisfies Record<string, readonly [401 | 403, string]>
 
+/** What to do, where it is not the token's form alone that is wrong. */
+const ADVICE: { readonly [fault in keyof typeof TABLE]?: string } = {
+  JwtMissing: "send a token where the rule looks, usually `Authorization: Bearer TOKEN`",
+  JwtBadFormat: "send all three parts of a signed token; other kinds of credentials are none",
+  JwtHeaderAlgNotSupported: "have the issuer sign with one of the algorithms that are supported",
+  JwtHeaderCritNotSupported: "ask the issuer for tokens without `crit`",
+  JwtUnknownIssuer: "write the issuer into a RequestAuthentication, exactly as the token has it",
+  JwtNotYetValid: "check the clocks of issuer and proxy",
+  JwtExpired: "get a new token",
+  JwtExpRequired: "ask the issuer for tokens that end, or remove `requireExpiration`",
+  JwtAudienceNotAllowed: "ask the issuer for a token of an accepted audience, or add its audience to the rule",
+  JwksKidAlgMismatch: "see whether the issuer has rotated its keys, and whether the rule names the right ones",
+  JwtVerificationFail: "see whether the token was changed, or signed with a key of somebody else",
+  JwksNoValidKeys: "give the rule a key set with at least one public key that can verify",
+  JwksFetchFail: "see that the control plane reaches the issuer's keys; the policy's status has the cause",
+}
+
 export type TokenFault = keyof typeof TABLE
 
 export const TOKEN_FAULTS = Object.freeze(Object.keys(TABLE)) as readonly TokenFault[] // the keys are exactly the union
 
 export function faultStatus(fault: TokenFault): 401 | 403 {
   return TABLE[fault][0]
+}
+
+/** For whoever sent the token or wrote the rule; `tokenHelp` says it of the token at hand. */
+export function faultAdvice(fault: TokenFault): string {
+  return ADVICE[fault] ?? "the token is malformed: look at it with `merlonctl jwt inspect`, and ask its issuer"
 }
 
 export function faultText(fault: TokenFault): string {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import fc from "fast-check"
 import { createLocalJWKSet, errors, jwtVerify } from "jose"
-import { beforeAll, describe, expect, it } from "vitest"
+import { beforeAll, describe, expect, inject, it } from "vitest"
 import type { JwtRule } from "../resources/request-authentication/definition.js"
 import { authenticate } from "./authenticate.js"
 import { TOKEN_FAULTS } from "./faults.js"
@@ -35,7 +35,7 @@ describe("a token with one character changed", () => {
           expect(authenticate(compiled, bearer(mutated), NOW, memory).outcome).toBe("reject")
         },
       ),
-      { numRuns: 300 },
+      { numRuns: 300 * inject("effort") },
     )
   })
 
@@ -115,7 +115,7 @@ describe("garbage", () => {
           expect(result.challenge).toMatch(/^[\x20-\x7e]*$/)
         } else expect(result.token).toBeUndefined()
       }),
-      { numRuns: 500 },
+      { numRuns: 500 * inject("effort") },
     )
   })
 })
@@ -168,7 +168,7 @@ describe("memory", () => {
           expect(authenticate(chosen, asked, now, memory)).toEqual(authenticate(chosen, asked, now, undefined))
         }
       }),
-      { numRuns: 150 },
+      { numRuns: 150 * inject("effort") },
     )
   })
 })
@@ -217,7 +217,7 @@ describe("jose as a second opinion", () => {
           expect(ours).toBe(theirs)
         },
       ),
-      { numRuns: 150 },
+      { numRuns: 150 * inject("effort") },
     )
   })
 })

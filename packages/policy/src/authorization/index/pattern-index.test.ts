@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import fc from "fast-check"
-import { expect, it } from "vitest"
+import { expect, inject, it } from "vitest"
 import { type PatternSyntax, parsePattern } from "../pattern.js"
 import { PatternIndex } from "./pattern-index.js"
 
@@ -45,7 +45,7 @@ it("finds for a text exactly what each pattern by itself would", () => {
         }
       },
     ),
-    { numRuns: 1_500 },
+    { numRuns: 500 * inject("effort") },
   )
 })
 

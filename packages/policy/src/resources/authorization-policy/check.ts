@@ -4,15 +4,15 @@
 
 import { shown } from "../fault.js"
 import { type Field, isObject } from "../field.js"
-import { checkSelector } from "../labels.js"
 import { MAX_TEXT } from "../schema.js"
+import { checkScope } from "../targets.js"
 import { parseConditionKey } from "./condition-key.js"
 import { checkPolicySize } from "./cost.js"
 import { checkTcpReach } from "./tcp-reach.js"
 import { ATTRIBUTE_CHECKS, FIELD_CHECKS, type ValueCheck } from "./value.js"
 
 export function checkAuthorizationPolicy(spec: Field): void {
-  checkSelector(spec.field("selector"))
+  checkScope(spec)
   const rules = spec.field("rules")
   const action = spec.field("action").text ?? "ALLOW"
   if (action === "DENY" && rules.items.length === 0 && !isWrong(rules)) {

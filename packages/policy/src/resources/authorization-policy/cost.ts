@@ -6,7 +6,7 @@
 import type { Field } from "../field.js"
 
 /** Far beyond what people write: 4,096 principals in one list are a fifth of it. */
-export const MAX_POLICY_SIZE = 100_000
+const MAX_POLICY_SIZE = 100_000
 
 export function checkPolicySize(spec: Field): void {
   let total = 0

@@ -2,11 +2,11 @@
 // AuthorizationPolicy: who may do what. A policy matches if any rule does; a rule matches if some `from`, some `to` and
 // every `when` does.
 
-import { enforcement, selector, targetReferences, values } from "../common.js"
+import { enforcement, formerTarget, oneScope, selector, targetRefs, values } from "../common.js"
 import { choice, closed, list, optional, type TypeOf, text } from "../schema.js"
 
-export const MAX_SERVICE_ACCOUNTS = 16
-export const MAX_SERVICE_ACCOUNT_LENGTH = 320
+const MAX_SERVICE_ACCOUNTS = 16
+const MAX_SERVICE_ACCOUNT_LENGTH = 320
 
 function serviceAccounts(description: string, found: string) {
   return list(
@@ -155,6 +155,7 @@ export const action = choice(["ALLOW", "DENY", "AUDIT"], {
 export const authorizationPolicySpec = closed(
   {
     selector: optional(selector),
+    targetRefs: optional(targetRefs),
     enforcement: optional(enforcement),
     action: optional(action),
     rules: optional(
@@ -164,13 +165,14 @@ export const authorizationPolicySpec = closed(
   {
     description: "Who may call what, for which workloads.",
     "x-refused": {
-      ...targetReferences,
+      ...formerTarget,
       provider: {
         problem: "`provider` is not supported: it belongs to action CUSTOM, which is not supported yet",
         fix: "remove `provider` and use action ALLOW, DENY or AUDIT",
       },
     },
     "x-kubernetes-validations": [
+      oneScope,
       {
         rule: "!(has(self.action) && self.action == 'DENY') || (has(self.rules) && size(self.rules) > 0)",
         message:
@@ -180,7 +182,6 @@ export const authorizationPolicySpec = closed(
   },
 )
 
-export type AuthorizationAction = TypeOf<typeof action>
 export type Source = TypeOf<typeof source>
 export type Operation = TypeOf<typeof operation>
 export type Condition = TypeOf<typeof condition>

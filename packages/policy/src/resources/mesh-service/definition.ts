@@ -7,7 +7,7 @@ import { choice, closed, list, optional, record, type TypeOf, text, whole } from
 const MAX_NAME = 253
 const MAX_WEIGHT = 2_147_483_647
 
-export const clientTlsMode = choice(["DISABLE", "DUBBO_MUTUAL"], {
+const clientTlsMode = choice(["DISABLE", "DUBBO_MUTUAL"], {
   description:
     "`DUBBO_MUTUAL` calls with the workload's certificate and checks the server's identity; `DISABLE` calls in plaintext.",
   "x-refused": {

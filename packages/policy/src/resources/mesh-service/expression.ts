@@ -28,6 +28,8 @@ const UNICODE_CLASS = 8
 const FOLDED_PER_INSTRUCTION = 50
 const FOLDS = /\(\?[a-zA-Z]*i/
 const REPEAT = /\{([0-9]+)(,?)([0-9]*)\}/y
+/** Is no atom: what repeats behind it repeats what stands before. */
+const FLAGS_ALONE = /\(\?[a-zA-Z-]+\)/y
 const GROUP_HEAD = /\?(?:P?<[^>]*>|[a-zA-Z-]*:?)/y
 const ESCAPE = /\\(?:[pP](?:\{[^}]*\}|.)|x\{[0-9a-fA-F]*\}|x[0-9a-fA-F]{2}|[0-7]{1,3}|.)/suy
 
@@ -81,6 +83,7 @@ export function expressionSize(text: string): number {
       group.last = (group.last + 2) * Math.max(1, times)
       continue
     }
+    if (character === "(" && take(FLAGS_ALONE) !== null) continue
     at++
     if (character === "(") {
       take(GROUP_HEAD)

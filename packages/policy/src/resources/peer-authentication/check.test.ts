@@ -77,7 +77,6 @@ describe("a PeerAuthentication is refused", () => {
       "spec.selector.matchLabels.version",
       'put it in quotes: `"1"`',
     ],
-    ["targetRefs", { targetRefs: [] }, "spec.targetRefs", "not supported yet"],
   ]
   it.each(refusals)("with %s", (_, spec, path, message) => {
     expectFault(judge(KIND, spec), path, message)

@@ -5,18 +5,18 @@
 import type { MeshNames } from "../../mesh/names.js"
 import { shown } from "../fault.js"
 import type { Field } from "../field.js"
-import { checkSelector } from "../labels.js"
+import { checkScope } from "../targets.js"
 
 export function checkPeerAuthentication(spec: Field, document: Field, names: MeshNames): void {
   const selector = spec.field("selector")
-  checkSelector(selector)
+  checkScope(spec)
   const hasLabels = selector.field("matchLabels").entries.length > 0
   const ports = spec.field("portLevelMtls")
-  if (ports.present && !hasLabels) {
+  if (ports.present && !hasLabels && !spec.field("targetRefs").present) {
     ports.fault(
       "conflict",
       "mesh/namespace peer authentication cannot have port level mTLS: portLevelMtls requires selector",
-      "add `selector.matchLabels`, or move the mode to `mtls.mode`",
+      "add `selector.matchLabels` or `targetRefs`, or move the mode to `mtls.mode`",
     )
   }
   for (const [port, field] of ports.entries) {

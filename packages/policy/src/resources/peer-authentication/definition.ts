@@ -2,7 +2,7 @@
 // PeerAuthentication: whether a workload's ports take mTLS, plaintext or both. The narrowest scope that says something
 // wins.
 
-import { enforcement, selector, targetReferences } from "../common.js"
+import { enforcement, formerTarget, oneScope, selector, targetRefs } from "../common.js"
 import { choice, closed, optional, record, type TypeOf } from "../schema.js"
 
 export const mtlsMode = choice(["UNSET", "DISABLE", "PERMISSIVE", "STRICT"], {
@@ -18,11 +18,13 @@ const mtls = closed(
 export const peerAuthenticationSpec = closed(
   {
     selector: optional(selector),
+    targetRefs: optional(targetRefs),
     enforcement: optional(enforcement),
     mtls: optional(mtls),
     portLevelMtls: optional(
       record(closed({ mode: optional(mtlsMode) }, { description: "The mode of this port." }), {
-        description: "Modes by workload port (the container's, not the Service's). Needs a selector with labels.",
+        description:
+          "Modes by workload port (the container's, not the Service's). Needs a selector with labels, or `targetRefs`.",
         minProperties: 1,
         maxProperties: 1024,
         "x-problem": { minProperties: "port level mTLS, if defined, must have at least one element" },
@@ -38,10 +40,11 @@ export const peerAuthenticationSpec = closed(
   },
   {
     description: "Which connections a workload takes.",
-    "x-refused": targetReferences,
+    "x-refused": formerTarget,
     "x-kubernetes-validations": [
+      oneScope,
       {
-        rule: "!has(self.portLevelMtls) || (has(self.selector) && has(self.selector.matchLabels) && self.selector.matchLabels.size() > 0)",
+        rule: "!has(self.portLevelMtls) || has(self.targetRefs) || (has(self.selector) && has(self.selector.matchLabels) && self.selector.matchLabels.size() > 0)",
         message: "portLevelMtls requires selector",
       },
     ],

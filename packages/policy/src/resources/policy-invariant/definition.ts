@@ -3,10 +3,10 @@
 // AuthorizationPolicy, so that nobody learns a second language; what it does not mention may be anything.
 
 import { rule as authorizationRule } from "../authorization-policy/definition.js"
-import { enforcement, selector, targetReferences } from "../common.js"
+import { enforcement, labelsAlone, selector } from "../common.js"
 import { closed, list, optional, type TypeOf, text } from "../schema.js"
 
-export const MAX_STATEMENTS = 64
+const MAX_STATEMENTS = 64
 
 export const statement = closed(
   {
@@ -45,7 +45,7 @@ export const policyInvariantSpec = closed(
   {
     description:
       "What must stay true of the selected workloads. A change of policies that would break a statement is refused, with a request that shows it; with `enforcement: Shadow` there is a warning instead.",
-    "x-refused": targetReferences,
+    "x-refused": labelsAlone,
     "x-kubernetes-validations": [
       {
         rule: "(has(self.never) && size(self.never) > 0) || (has(self.always) && size(self.always) > 0)",

@@ -245,7 +245,6 @@ describe("a RequestAuthentication is refused", () => {
     ],
     ["a null rule", { jwtRules: [null] }, RULE, "is null, not an object"],
     ["a single rule instead of a list", { jwtRules: { issuer } }, "spec.jwtRules", "begin each entry with `-`"],
-    ["targetRef", { targetRef: {} }, "spec.targetRef", "not supported yet"],
   ]
   it.each(refusals)("with %s", (_, spec, path, message) => {
     expectFault(judge(KIND, spec), path, message)

@@ -6,7 +6,7 @@ import { parseDuration } from "../duration.js"
 import { shown } from "../fault.js"
 import type { Field } from "../field.js"
 import { FRAMING_HEADERS } from "../header-name.js"
-import { checkSelector } from "../labels.js"
+import { checkScope } from "../targets.js"
 import { MAX_JWKS } from "./definition.js"
 import { checkInlineKeys } from "./inline-keys.js"
 
@@ -14,7 +14,7 @@ const MILLISECOND = 1_000_000n
 const MAX_TIMEOUT = 3_600_000n * MILLISECOND
 
 export function checkRequestAuthentication(spec: Field): void {
-  checkSelector(spec.field("selector"))
+  checkScope(spec)
   for (const rule of spec.field("jwtRules").items) checkRule(rule)
 }
 

@@ -2,7 +2,7 @@
 // RequestAuthentication: which tokens count. A token that stands where a rule looks must be valid; the absence of one is
 // fine unless the rule says `presence: REQUIRED`.
 
-import { enforcement, selector, targetReferences } from "../common.js"
+import { enforcement, formerTarget, oneScope, selector, targetRefs } from "../common.js"
 import { FIELD_NAME } from "../header-name.js"
 import { choice, closed, flag, list, optional, type TypeOf, text } from "../schema.js"
 
@@ -200,17 +200,20 @@ export const jwtRule = closed(
 export const requestAuthenticationSpec = closed(
   {
     selector: optional(selector),
+    targetRefs: optional(targetRefs),
     enforcement: optional(enforcement),
     jwtRules: optional(
       list(jwtRule, { description: "The issuers whose tokens count. None makes the policy a no-op.", maxItems: 4096 }),
     ),
   },
-  { description: "Which tokens count, for which workloads.", "x-refused": targetReferences },
+  {
+    description: "Which tokens count, for which workloads.",
+    "x-refused": formerTarget,
+    "x-kubernetes-validations": [oneScope],
+  },
 )
 
 export type JwtRule = Omit<TypeOf<typeof jwtRule>, "jwks_uri">
-export type JwtHeader = TypeOf<typeof fromHeader>
-export type ClaimToHeader = TypeOf<typeof outputClaim>
 export type RequestAuthenticationSpec = Omit<TypeOf<typeof requestAuthenticationSpec>, "jwtRules"> & {
   readonly jwtRules?: readonly JwtRule[]
 }

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// What other packages may use of the kinds and their documents: reading, validating, telling what is wrong with them, and
+// what is generated from them.
+
+export { type CustomResourceDefinition, customResourceDefinitions, type JsonSchema } from "./crd.js"
+export { describe } from "./describe.js"
+export type {
+  AuthorizationPolicy,
+  Kind,
+  MeshService,
+  Metadata,
+  ObjectMeta,
+  PeerAuthentication,
+  PolicyDocument,
+  PolicyInvariant,
+  RequestAuthentication,
+  Status,
+  StatusCondition,
+} from "./document.js"
+export { durationMilliseconds } from "./duration.js"
+export {
+  FAULTS,
+  type Fault,
+  type FaultCode,
+  type FaultTable,
+  type Path,
+  type Position,
+  refusal,
+  WARNINGS,
+  type Warning,
+  type WarningCode,
+} from "./fault.js"
+export { generatedFiles } from "./generated-files.js"
+export { apiVersionOf, KINDS, type KindDefinition, servedVersions } from "./kinds.js"
+export type {
+  ClientTlsMode,
+  Destination,
+  MeshRule,
+  Route,
+  RouteMatch,
+  StringMatch,
+  TrafficPolicy,
+} from "./mesh-service/definition.js"
+export { stringMatcher } from "./mesh-service/string-match.js"
+export { nearest } from "./nearest.js"
+export type { MtlsMode } from "./peer-authentication/definition.js"
+export { type ReadDocument, type ReadOptions, readDocuments } from "./read.js"
+export type { JwtRule } from "./request-authentication/definition.js"
+export { type ValidateOptions, type Validation, validate } from "./validate.js"

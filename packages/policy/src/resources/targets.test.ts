@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it, test } from "vitest"
+import type { Kind } from "./document.js"
+import { expectClean, expectFault, judge, type Refusal } from "./testing/documents.js"
+
+const KINDS = ["AuthorizationPolicy", "RequestAuthentication", "PeerAuthentication"] as const satisfies readonly Kind[]
+const web = { kind: "Service", name: "web" }
+const AT = "spec.targetRefs[0]"
+
+describe.each(KINDS)("a %s that names Services", kind => {
+  test.each<[string, object]>([
+    ["one", { targetRefs: [web] }],
+    ["one of the empty group", { targetRefs: [{ group: "", ...web }] }],
+    ["one of the group `core`", { targetRefs: [{ group: "core", ...web }] }],
+    ["several", { targetRefs: [web, { kind: "Service", name: "api" }] }],
+  ])("is accepted with %s", (_, spec) => expectClean(judge(kind, spec)))
+
+  const refusals: readonly Refusal[] = [
+    ["none", { targetRefs: [] }, "spec.targetRefs", "must name at least one Service"],
+    [
+      "labels beside them",
+      { selector: { matchLabels: { app: "web" } }, targetRefs: [web] },
+      "spec.targetRefs",
+      "only one of targetRefs or selector can be set",
+    ],
+    ["a selector without labels beside them", { selector: {}, targetRefs: [web] }, "spec.targetRefs", "only one of"],
+    ["another namespace", { targetRefs: [{ ...web, namespace: "bar" }] }, `${AT}.namespace`, "cross namespace"],
+    ["a section of one", { targetRefs: [{ ...web, sectionName: "http" }] }, `${AT}.sectionName`, "every port"],
+    ["no name", { targetRefs: [{ kind: "Service" }] }, `${AT}.name`, "name"],
+    ["an empty name", { targetRefs: [{ kind: "Service", name: "" }] }, `${AT}.name`, "targetRef name must be set"],
+    ["no kind", { targetRefs: [{ name: "web" }] }, `${AT}.kind`, "kind"],
+    ["a misspelt field", { targetRefs: [{ ...web, nam: "web" }] }, `${AT}.nam`, "did you mean `name`?"],
+    [
+      "a Service of another group",
+      { targetRefs: [{ group: "x.dev", ...web }] },
+      `${AT}.group`,
+      "found `x.dev/Service`",
+    ],
+    ["the spelling of one alone", { targetRef: web }, "spec.targetRef", "write `targetRefs: [{kind: Service"],
+    ["more than sixteen", { targetRefs: Array(17).fill(web) }, "spec.targetRefs", "16"],
+  ]
+  test.each(refusals)("is refused with %s", (_, spec, path, message) => expectFault(judge(kind, spec), path, message))
+
+  test.each([
+    ["gateway.networking.k8s.io", "Gateway", "select the gateway's own Pods"],
+    ["gateway.networking.k8s.io", "GatewayClass", "root namespace"],
+    ["gateway.networking.k8s.io", "HTTPRoute", "the Service that the route leads to"],
+    ["networking.istio.io", "ServiceEntry", "workloads outside the mesh"],
+    ["apps", "Deployment", "selector.matchLabels"],
+    ["x.dev", "toString", "write `kind: Service`"],
+  ])("is refused with a word for what %s/%s is called here", (group, of, fix) => {
+    const validation = judge(kind, { targetRefs: [{ group, kind: of, name: "x" }] })
+    expectFault(validation, `${AT}.kind`, "a target must be a Service")
+    expectFault(validation, `${AT}.kind`, fix)
+  })
+})
+
+it("gives modes by port to the workloads behind a Service", () => {
+  expectClean(judge("PeerAuthentication", { targetRefs: [web], portLevelMtls: { 8080: { mode: "DISABLE" } } }))
+})
+
+it("keeps a PolicyInvariant to labels, and says why", () => {
+  const never = [{ name: "x", to: [{ operation: { paths: ["/x"] } }] }]
+  const { faults } = judge("PolicyInvariant", { targetRefs: [web], never })
+  const said = faults.map(({ message }) => message).join()
+  expect(said).toContain("whoever deletes a Service would end it unnoticed")
+  expect(said).toContain("select the workloads by `selector.matchLabels`")
+})

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// What other packages may use of tokens: key sets, rules made ready, and what they say of one request.
+
+export { TOKEN_ALGORITHMS, type TokenAlgorithm } from "./algorithms.js"
+export { type Authentication, authenticate, type ShadowOutcome } from "./authenticate.js"
+export { NO_EDITS, type RequestEdits } from "./edits.js"
+export { faultAdvice, faultStatus, faultText, TOKEN_FAULTS, type TokenFault } from "./faults.js"
+export type { TokenRequest } from "./finder.js"
+export { type KeySet, type KeySetError, type KeySetResult, parseKeySet } from "./key-set.js"
+export { TokenMemory } from "./memory.js"
+export { compileTokenRules, type KeySetLookup, keySetId, type TokenProgram } from "./program.js"
+export { grpcStatus, responseDetail } from "./reply.js"
+export type { TokenRuleRef } from "./rule.js"
