@@ -23,7 +23,7 @@ export function requestId(lines: readonly string[] | undefined): string {
 }
 
 /** One element of `x-forwarded-client-cert`, in the form Envoy writes. */
-export function forwardedCertificate({ by, fingerprint, subject, uri, dns }: PeerCertificate): string {
+function forwardedCertificate({ by, fingerprint, subject, uri, dns }: PeerCertificate): string {
   const parts = by === undefined ? [] : [`By=${by}`]
   parts.push(`Hash=${fingerprint}`, `Subject="${quotable(subject)}"`, `URI=${uri}`)
   // A name that would need quoting is no host name; leaving it out cannot be mistaken for anything else.

@@ -30,6 +30,8 @@ const REQUESTS = [
   "FOO /x HTTP/1.1",
   "FOO HTTP/ /x HTTP/9.9\n",
   "PURGE\r/x",
+  " /x HTTP/1.1 HTTP/1.1\r\n",
+  "FOO HTTP/1.1  HTTP/1.1 HTTP/1.0\n",
 ]
 
 const OTHERS = [

@@ -71,7 +71,8 @@ export class HiddenRequest {
   }
 
   #readVersion(byte: number): void {
-    const at = this.#version
+    // A word after a version begins anew: the version may have been what is asked for, and another one follows.
+    const at = this.#version === AFTER_DIGITS ? 0 : this.#version
     if (at === DIGITS && (byte === 0x2e || (byte >= 0x30 && byte <= 0x39))) return
     const expected = at >= 0 && at < DIGITS ? VERSION.charCodeAt(at) : -1
     // Letters of the name in either case; its slash has only one.

@@ -2,77 +2,18 @@
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { connect as connectTcp, createServer, type Socket } from "node:net"
+import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { type ConnectionOptions, connect as connectTls, type TLSSocket } from "node:tls"
-import { afterEach, describe, expect, it, test } from "vitest"
-import type { Accepted, ConnectionHandler } from "./accepted.js"
+import type { ConnectionOptions } from "node:tls"
+import { describe, expect, it, test } from "vitest"
+import type { Accepted } from "./accepted.js"
 import { Authority, GOOD_ID, type Issued, OWN_ID } from "./testing/certificates.js"
-import { listening, type Rig, type RigOptions, SERVICE_NAME, startEcho, startRig } from "./testing/rig.js"
+import { closed, firstLine, listenerBench, naming } from "./testing/listener-bench.js"
+import { listening, type Rig, SERVICE_NAME } from "./testing/rig.js"
 
 const authority = new Authority()
-const cleanups: (() => unknown)[] = []
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-})
-
-async function rigWith(options: RigOptions = {}): Promise<Rig> {
-  const rig = await startRig({ authority, ...options })
-  cleanups.push(() => rig.stop())
-  return rig
-}
-
-async function echoPort(): Promise<number> {
-  const echo = await startEcho()
-  cleanups.push(() => echo.close())
-  return echo.port
-}
-
-/** Handlers that name themselves and what they were given, one line per connection. */
-function naming(seen: Accepted[] = []): { handlers: () => Record<"http1" | "http2" | "tcp", ConnectionHandler> } {
-  const as = (name: string): ConnectionHandler => {
-    return accepted => {
-      seen.push(accepted)
-      const { socket, connection, head } = accepted
-      socket.on("error", () => undefined)
-      socket.write(
-        `${name} ${connection.peer?.uri ?? "plaintext"} ${connection.sni ?? "-"} ${head.toString("latin1")}\n`,
-      )
-      socket.resume()
-    }
-  }
-  return { handlers: () => ({ http1: as("http1"), http2: as("http2"), tcp: as("tcp") }) }
-}
-
-function plain(rig: Rig, text = ""): Socket {
-  const socket = connectTcp({ host: "127.0.0.1", port: rig.port }).on("error", () => undefined)
-  cleanups.push(() => socket.destroy())
-  if (text !== "") socket.write(text, "latin1")
-  return socket
-}
-
-function secure(rig: Rig, options: ConnectionOptions = {}, peer: Issued | undefined = authority.issue()): TLSSocket {
-  const own = peer === undefined ? {} : { cert: peer.certificate, key: peer.privateKey }
-  const target = { host: "127.0.0.1", port: rig.port, ca: authority.certificate, checkServerIdentity: () => undefined }
-  const socket = connectTls({ ...target, ...own, ...options }).on("error", () => undefined)
-  cleanups.push(() => socket.destroy())
-  return socket
-}
-
-/** However it ends. */
-function closed(socket: Socket): Promise<void> {
-  return new Promise(resolve => void socket.once("close", () => resolve()).resume())
-}
-
-async function firstLine(socket: Socket): Promise<string> {
-  let text = ""
-  for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
-    text += chunk
-    if (text.includes("\n")) break
-  }
-  return text.trim()
-}
+const { cleanups, echoPort, plain, rigWith, secure } = listenerBench(authority)
 
 describe("a terminated connection is handed over by", () => {
   test.each<[string, "http" | "tcp" | "auto", ConnectionOptions, string, string]>([
@@ -227,78 +168,6 @@ describe("closed and counted is", () => {
     await closed(secure(rig))
     expect(rig.meters.failures).toEqual(["tls-not-accepted"])
   })
-})
-
-describe.each(["TLSv1.2", "TLSv1.3"] as const)("a session of %s", version => {
-  const options = { ALPNProtocols: ["h2"], minVersion: version, maxVersion: version } as const
-
-  async function session(rig: Rig, peer: Issued): Promise<Buffer> {
-    const socket = secure(rig, options, peer)
-    // With TLS 1.3 tickets come after the handshake, with 1.2 in it.
-    const [, [ticket]] = await Promise.all([firstLine(socket), once(socket, "session")])
-    socket.destroy()
-    return ticket
-  }
-
-  it("is resumed, with its identity", async () => {
-    const rig = await rigWith(naming())
-    const peer = authority.issue()
-    const again = secure(rig, { ...options, session: await session(rig, peer) }, peer)
-    expect(await firstLine(again)).toBe(`http2 ${GOOD_ID} -`)
-    expect(again.isSessionReused()).toBe(true)
-  })
-
-  it("does not survive new material", async () => {
-    const rig = await rigWith(naming())
-    const peer = authority.issue()
-    const ticket = await session(rig, peer)
-    rig.security.swap(authority.material())
-    const again = secure(rig, { ...options, session: ticket }, peer)
-    expect(await firstLine(again)).toBe(`http2 ${GOOD_ID} -`)
-    expect(again.isSessionReused()).toBe(false)
-  })
-
-  it("survives a configuration that brings the same material", async () => {
-    const rig = await rigWith(naming())
-    const material = authority.material()
-    rig.security.swap(material)
-    const peer = authority.issue()
-    const ticket = await session(rig, peer)
-    rig.security.swap({ ...material }, { identities: [], serials: [] })
-    const again = secure(rig, { ...options, session: ticket }, peer)
-    await firstLine(again)
-    expect(again.isSessionReused()).toBe(true)
-  })
-
-  it("does not carry an identity past its authority", async () => {
-    const rig = await rigWith(naming())
-    const peer = authority.issue()
-    const ticket = await session(rig, peer)
-    rig.security.swap({ ...authority.material(), trustBundle: new Authority("The new one").certificate })
-    await closed(secure(rig, { ...options, session: ticket }, peer))
-    await rig.meters.until(meters => meters.failures.length > 0)
-    expect(rig.meters.failures).toEqual(["untrusted"])
-  })
-
-  it("does not carry an identity past its revocation", async () => {
-    const rig = await rigWith(naming())
-    const peer = authority.issue()
-    const ticket = await session(rig, peer)
-    const colons = peer.serial.match(/../g)?.join(":").toLowerCase() ?? ""
-    rig.security.swap(authority.material(), { identities: [], serials: [colons] })
-    await closed(secure(rig, { ...options, session: ticket }, peer))
-    await rig.meters.until(meters => meters.failures.length > 0)
-    expect(rig.meters.failures).toEqual(["revoked"])
-  })
-})
-
-it("is not renegotiated", async () => {
-  const rig = await rigWith(naming())
-  const socket = secure(rig, { ALPNProtocols: ["h2"], maxVersion: "TLSv1.2" })
-  await firstLine(socket)
-  const refused = new Promise(resolve => socket.once("error", resolve).resume())
-  socket.renegotiate({}, () => undefined)
-  expect(String(await refused)).toMatch(/no renegotiation/)
 })
 
 describe("material", () => {

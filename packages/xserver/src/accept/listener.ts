@@ -10,7 +10,7 @@ import { addressKey } from "../enforcement/caller-key.js"
 import { CallerShares } from "../enforcement/caller-shares.js"
 import type { Gate } from "../enforcement/gate.js"
 import type { Limits } from "../limits.js"
-import type { Meters, RequestRecord } from "../observe/meters.js"
+import { type Meters, NO_REQUEST, type RequestRecord } from "../observe/meters.js"
 import type { Accepted, ConnectionHandler, PeerCertificate } from "./accepted.js"
 import { agreedProtocol, chooseAlpn } from "./alpn.js"
 import type { Connections } from "./connections.js"
@@ -234,21 +234,13 @@ export class Listener {
   #close(socket: Socket, judgement: RequestRecord["judgement"], peer: string | undefined): void {
     const { meters, port } = this.#options
     meters.connectionRefused({
+      ...NO_REQUEST,
       protocol: "tcp",
       judgement,
-      decisionId: undefined,
-      requestId: undefined,
-      method: "",
-      host: "",
-      path: "",
-      status: 0,
       bytesReceived: socket.bytesRead,
-      bytesSent: 0,
-      durationMs: 0,
       peer,
       source: withoutZone(socket.remoteAddress),
       port: port.port,
-      upstreamFailure: undefined,
     })
     socket.destroy()
   }
@@ -276,8 +268,8 @@ export class Listener {
       return
     }
     // Nor may one whose root has gone since.
-    if (material !== undefined && current !== undefined && lacksOneOf(current.roots, material.roots)) {
-      if (!isTrusted(peerChain(socket), current.roots)) {
+    if (material !== undefined && current !== undefined && material !== current) {
+      if (lacksOneOf(current.roots, material.roots) && !isTrusted(peerChain(socket), current.roots)) {
         meters.tlsFailed("untrusted")
         socket.destroy()
         return

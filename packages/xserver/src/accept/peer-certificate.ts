@@ -26,14 +26,13 @@ const KNOWN = new Map<string, CertificateFacts>()
 
 /** Undefined where the peer showed none, or has gone. */
 export function peerCertificate(socket: TLSSocket): CertificateFacts | undefined {
-  // Null or empty, whatever the types say.
-  const { fingerprint256: name }: { readonly fingerprint256?: string } = socket.getPeerCertificate() ?? {}
-  if (name === undefined) return undefined
-  const known = KNOWN.get(name)
-  if (known !== undefined) return known
-  // Not made of the bytes: Node would look in them for a PEM text first, which somebody may have put there.
+  // Not `getPeerCertificate`, which reads all of it before it says anything, and not made of the bytes: Node would look in
+  // them for a PEM text first, which somebody may have put there.
   const certificate = socket.getPeerX509Certificate()
   if (certificate === undefined) return undefined
+  const name = certificate.fingerprint256
+  const known = KNOWN.get(name)
+  if (known !== undefined) return known
   const facts = readCertificate(certificate)
   // All at once: who has a thousand different callers has them again soon, and one at a time would cost each of them.
   if (KNOWN.size >= MAX_KNOWN) KNOWN.clear()

@@ -27,7 +27,7 @@ const SESSION_CONTEXT = "merlon"
 
 export class Terminator {
   readonly #options: TerminatorOptions
-  #server: { readonly material: LoadedMaterial; readonly tls: Server } | undefined
+  #server: { readonly material: LoadedMaterial; readonly tls: Server; ticketKeys: Buffer } | undefined
 
   constructor(options: TerminatorOptions) {
     this.#options = options
@@ -42,12 +42,18 @@ export class Terminator {
       socket.destroy()
       return
     }
-    if (this.#server?.material !== material) this.#server = { material, tls: this.#create(material) }
+    const ticketKeys = material.ticketKeys.at(Date.now())
+    if (this.#server?.material !== material) {
+      this.#server = { material, tls: this.#create(material, ticketKeys), ticketKeys }
+    } else if (this.#server.ticketKeys !== ticketKeys) {
+      this.#server.ticketKeys = ticketKeys
+      this.#server.tls.setTicketKeys(ticketKeys)
+    }
     // Documented for this use: sockets that come from elsewhere are injected by their event.
     this.#server.tls.emit("connection", socket)
   }
 
-  #create(material: LoadedMaterial): Server {
+  #create(material: LoadedMaterial, ticketKeys: Buffer): Server {
     const { handshakeTimeoutMs, chooseAlpn, onSecure, onFailure } = this.#options
     const tls = createServer({
       cert: material.certificateChain,
@@ -57,11 +63,12 @@ export class Terminator {
       rejectUnauthorized: true,
       ...TLS_FLOOR,
       honorCipherOrder: true,
+      // Curves are OpenSSL's choice: X25519, which is cheapest, and its hybrid with ML-KEM where both sides have it.
       // A renegotiation could bring another certificate than the one that was judged, and costs us more than the peer.
       secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
       handshakeTimeout: handshakeTimeoutMs,
       sessionTimeout: SESSION_TIMEOUT_S,
-      ticketKeys: material.ticketKeys,
+      ticketKeys,
       // Node would make it of the command line; it must be the same in all processes that share the keys.
       sessionIdContext: SESSION_CONTEXT,
       ALPNCallback: ({ protocols }) => chooseAlpn(protocols),

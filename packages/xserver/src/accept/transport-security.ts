@@ -3,19 +3,21 @@
 // handshakes that begin afterwards use the new ones, sessions begun under the old ones cannot be resumed, and what a
 // revoked identity has open is closed, as is what was let in by a root that is trusted no more.
 
-import { createHash, createPrivateKey, hkdfSync, randomBytes, X509Certificate } from "node:crypto"
+import { createPrivateKey, randomBytes, X509Certificate } from "node:crypto"
 import { createSecureContext } from "node:tls"
 import { canonicalSerial, inspectCertificate } from "@merlon/identity"
+import { messageOf } from "@merlon/xds"
 import type { Revocations, TlsMaterial } from "../config/configuration.js"
 import type { MaterialCode } from "../errors.js"
 import type { Connections } from "./connections.js"
+import { TicketKeys } from "./ticket-keys.js"
 import { isTrusted } from "./trusted-chain.js"
 
 export interface LoadedMaterial extends TlsMaterial {
   /** Our own SPIFFE id. */
   readonly identity: string
   /** Seals session tickets; new with each material, so that no session outlives what it was granted under. */
-  readonly ticketKeys: Buffer
+  readonly ticketKeys: TicketKeys
   readonly revoked: RevocationSet
   readonly roots: readonly X509Certificate[]
 }
@@ -25,7 +27,7 @@ export interface RevocationSet {
   readonly serials: ReadonlySet<string>
 }
 
-export class MaterialError extends Error {
+class MaterialError extends Error {
   override readonly name = "MaterialError"
 
   constructor(
@@ -37,7 +39,6 @@ export class MaterialError extends Error {
 }
 
 const NO_REVOCATIONS: Revocations = { identities: [], serials: [] }
-const TICKET_KEY_BYTES = 48
 const SECRET_BYTES = 32
 
 export class TransportSecurity {
@@ -63,7 +64,7 @@ export class TransportSecurity {
     const revoked = revocationSet(revocations)
     // A change of policy brings the same material again, which is no reason for every peer to shake hands anew.
     if (isSame(this.#current, material, revoked)) return
-    this.#current = material && loadMaterial(material, revoked, this.#ticketKeys(material, revoked))
+    this.#current = material && loadMaterial(material, revoked, this.#ticketSecret)
     this.#connections.revokeWhere(({ peer, serial }) => peer !== undefined && isRevoked(revoked, { ...peer, serial }))
     if (this.#current !== undefined) this.#endUntrusted(this.#current)
   }
@@ -82,13 +83,6 @@ export class TransportSecurity {
       return !trusted
     })
   }
-
-  /** The same in all processes with the secret, and other ones with each change of trust, certificate or revocations. */
-  #ticketKeys({ certificateChain, trustBundle }: TlsMaterial, { identities, serials }: RevocationSet): Buffer {
-    const granted = JSON.stringify([certificateChain, trustBundle, [...identities].sort(), [...serials].sort()])
-    const salt = createHash("sha256").update(granted).digest()
-    return Buffer.from(hkdfSync("sha256", this.#ticketSecret, salt, "session tickets", TICKET_KEY_BYTES))
-  }
 }
 
 /** Whether a root that was trusted before is not among these. */
@@ -105,7 +99,7 @@ export function isRevoked(
 }
 
 /** Everything that would make a handshake fail later is found here, before anything is replaced. */
-function loadMaterial(material: TlsMaterial, revoked: RevocationSet, ticketKeys: Buffer): LoadedMaterial {
+function loadMaterial(material: TlsMaterial, revoked: RevocationSet, ticketSecret: Buffer): LoadedMaterial {
   const { certificateChain, privateKey, trustBundle } = material
   // INVARIANT: an empty bundle never reaches node:tls, which would take it for "trust every public authority".
   const roots = certificatesIn(trustBundle, "the trust bundle")
@@ -122,7 +116,12 @@ function loadMaterial(material: TlsMaterial, revoked: RevocationSet, ticketKeys:
   }
   const identity = inspectCertificate(leaf.raw)?.identity
   if (identity === undefined) throw new MaterialError("no-identity", "the certificate names no single SPIFFE identity")
+  const ticketKeys = new TicketKeys(ticketSecret, grantedUnder(material, revoked), Date.parse(leaf.validTo))
   return { ...material, identity: identity.uri, ticketKeys, revoked, roots }
+}
+
+function grantedUnder({ certificateChain, trustBundle }: TlsMaterial, { identities, serials }: RevocationSet): string {
+  return JSON.stringify([certificateChain, trustBundle, [...identities].sort(), [...serials].sort()])
 }
 
 function isSame(
@@ -153,8 +152,4 @@ function certificatesIn(pem: string, what: string): readonly X509Certificate[] {
 
 function revocationSet({ identities, serials }: Revocations): RevocationSet {
   return { identities: new Set(identities), serials: new Set(serials.map(canonicalSerial)) }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

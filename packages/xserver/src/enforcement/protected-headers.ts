@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Names under which an application hears what the gate vouches for: headers that verified claims are written to, headers
-// that tokens are taken from, what the gate itself says of the connection. Many applications cannot tell `_` from `-` in
-// a name (RFC 3875 section 4.1.18), and some merge trailers into headers, so whoever could write another spelling of such
-// a name could speak for the gate.
+// that tokens are taken from, what the gate itself says of the connection. Many applications cannot tell the signs in a
+// name apart (`foldedName`), and some merge trailers into headers, so whoever could write another spelling of such a name
+// could speak for the gate.
 
 import type { Program } from "@merlon/policy"
 import { OWN_HEADERS } from "../accept/forwarded-headers.js"
+import { foldedName } from "../http/field-kind.js"
 
 export class ProtectedHeaders {
   /** As configured: what becomes of these the judgement says, or the codec. */
@@ -15,7 +16,7 @@ export class ProtectedHeaders {
 
   constructor({ tokens, mesh }: Program) {
     this.#exact = new Set([...OWN_HEADERS, ...tokens.outputs, ...tokens.headers])
-    this.#folded = new Set([...this.#exact].map(folded))
+    this.#folded = new Set([...this.#exact].map(foldedName))
     this.#prefix = `x-${mesh.names.mesh}-`
   }
 
@@ -26,11 +27,7 @@ export class ProtectedHeaders {
 
   /** Whether a trailer is a protected header in any spelling: nobody has judged it. */
   dropsTrailer(lowerCaseName: string): boolean {
-    const name = folded(lowerCaseName)
+    const name = foldedName(lowerCaseName)
     return name.startsWith(this.#prefix) || this.#folded.has(name)
   }
-}
-
-function folded(lowerCaseName: string): string {
-  return lowerCaseName.includes("_") ? lowerCaseName.replaceAll("_", "-") : lowerCaseName
 }

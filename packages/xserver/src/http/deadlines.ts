@@ -8,16 +8,22 @@ import type { Limits } from "../limits.js"
 export interface Expiring {
   /** In the clock of `Deadlines`; 0 for none. */
   deadline: number
+  /** For `Deadlines` alone: its place among all that are watched; `UNWATCHED` to begin with. */
+  place: number
   /** Called once per deadline. */
   expire(): void
 }
+
+export const UNWATCHED = -1
 
 const MIN_TICK_MS = 5
 const MAX_TICK_MS = 500
 
 export class Deadlines {
   readonly #tickMs: number
-  readonly #watched = new Set<Expiring>()
+  // Not a Set, which is made anew every few requests that come and go: each of its tables points to the next, so one that
+  // has grown old keeps all that came after it alive, with every request that was in them.
+  readonly #watched: Expiring[] = []
   #timer: NodeJS.Timeout | undefined
   #now = performance.now()
 
@@ -48,7 +54,8 @@ export class Deadlines {
   }
 
   watch(item: Expiring): void {
-    this.#watched.add(item)
+    if (item.place !== UNWATCHED) return
+    item.place = this.#watched.push(item) - 1
     if (this.#timer !== undefined) return
     this.#now = performance.now()
     this.#timer = setInterval(() => this.#tick(), this.#tickMs)
@@ -57,8 +64,15 @@ export class Deadlines {
   }
 
   unwatch(item: Expiring): void {
-    this.#watched.delete(item)
-    if (this.#watched.size > 0) return
+    const { place } = item
+    if (place === UNWATCHED) return
+    item.place = UNWATCHED
+    const last = this.#watched.pop()
+    if (last !== undefined && last !== item) {
+      this.#watched[place] = last
+      last.place = place
+    }
+    if (this.#watched.length > 0) return
     clearInterval(this.#timer)
     this.#timer = undefined
   }
@@ -66,8 +80,10 @@ export class Deadlines {
   #tick(): void {
     const now = performance.now()
     this.#now = now
-    for (const item of this.#watched) {
-      if (item.deadline === 0 || item.deadline > now) continue
+    // From the end: whoever leaves meanwhile is replaced by one that has been looked at.
+    for (let place = this.#watched.length - 1; place >= 0; place--) {
+      const item = this.#watched[place]
+      if (item === undefined || item.deadline === 0 || item.deadline > now) continue
       item.deadline = 0
       item.expire()
     }

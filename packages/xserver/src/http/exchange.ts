@@ -7,7 +7,7 @@ import { REQUEST_ID_HEADER, requestId } from "../accept/forwarded-headers.js"
 import { newDecisionId } from "../enforcement/decision-id.js"
 import type { Admission, Judged } from "../enforcement/gate.js"
 import type { ProtectedHeaders } from "../enforcement/protected-headers.js"
-import type { UpstreamFailure } from "../observe/meters.js"
+import { NO_REQUEST, type UpstreamFailure } from "../observe/meters.js"
 import type { Caller } from "./caller.js"
 import type { HttpFault } from "./fault.js"
 import { FIELD_KIND } from "./field-kind.js"
@@ -109,7 +109,7 @@ export class Exchange implements UpstreamListener {
       return this.#refusal === undefined ? "closed" : "refused"
     }
     const { upstream } = services
-    const upgrade = upstream.upgrades ? upgradeOf(head, accepted.port.upgrades ?? []) : undefined
+    const upgrade = upgradeOf(head, accepted.port.upgrades ?? [])
     if (isRefused(upgrade)) {
       this.#admission = services.gate.refuseProtocol("upgrade")
       const fields = this.#caller.decisionField(this.#admission.decisionId)
@@ -285,21 +285,14 @@ export function unreadable(caller: Caller, version: RequestHead["version"], stat
   const { services, accepted } = caller
   const decisionId = newDecisionId()
   services.meters.requestDone({
+    ...NO_REQUEST,
     protocol: version,
     judgement: undefined,
     decisionId,
-    requestId: undefined,
-    method: "",
-    host: "",
-    path: "",
     status,
-    bytesReceived: 0,
-    bytesSent: 0,
-    durationMs: 0,
     peer: accepted.connection.peer?.uri,
     source: accepted.connection.sourceIp.text,
     port: accepted.port.port,
-    upstreamFailure: undefined,
   })
   return { status, body, fields: caller.decisionField(decisionId) }
 }

@@ -76,3 +76,14 @@ function kindOf(lower: string): FieldKind {
   if (lower.startsWith("proxy-")) return FIELD_KIND.hop
   return Object.hasOwn(KINDS, lower) ? (KINDS[lower] ?? FIELD_KIND.plain) : FIELD_KIND.plain
 }
+
+const SIGN = /[^a-z0-9-]/
+const SIGNS = /[^a-z0-9-]/g
+
+/**
+ * The one spelling of a lower-case name for applications that cannot tell its signs apart: where headers become variables
+ * (RFC 3875 section 4.1.18) most make `_` of `-`, and some of every sign that a name may have, as lighttpd, or of `.`, as PHP.
+ */
+export function foldedName(lower: string): string {
+  return SIGN.test(lower) ? lower.replace(SIGNS, "-") : lower
+}

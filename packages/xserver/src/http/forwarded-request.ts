@@ -5,7 +5,7 @@
 
 import type { RequestEdits } from "@merlon/policy"
 import type { ProtectedHeaders } from "../enforcement/protected-headers.js"
-import { FIELD_KIND, fieldName } from "./field-kind.js"
+import { FIELD_KIND, fieldName, foldedName } from "./field-kind.js"
 import type { FieldPairs, Fields } from "./fields.js"
 import type { Framing } from "./framing.js"
 import type { RequestHead } from "./head.js"
@@ -83,7 +83,8 @@ export class ForwardedRequest {
     const name = headers.name(index)
     if (this.#edited && isEdited(name, this.#edits)) return false
     if (this.#nominated?.includes(name) === true) return false
-    return !name.includes("_") || !isOurs(name, this.#edits)
+    const folded = foldedName(name)
+    return folded === name || !isOurs(folded, this.#edits)
   }
 
   /** What the gate says, after the client's own lines. */
@@ -119,16 +120,12 @@ function valuesOf(headers: Fields, kind: number): string[] {
   return values
 }
 
-/**
- * Whether a header says something that only we may say, or that was to be removed. Many applications cannot tell `_`
- * from `-` in a name (RFC 3875 section 4.1.18), so neither do we here.
- */
-function isOurs(name: string, edits: HeaderEdits): boolean {
-  const alias = name.replaceAll("_", "-")
-  const { kind } = fieldName(alias)
+/** Whether a header says something that only we may say, or that was to be removed. */
+function isOurs(folded: string, edits: HeaderEdits): boolean {
+  const { kind } = fieldName(folded)
   const ours =
     kind === FIELD_KIND.cookie ? edits.cookie !== undefined : kind !== FIELD_KIND.plain && kind !== FIELD_KIND.expect
-  return ours || isEdited(alias, edits)
+  return ours || isEdited(folded, edits)
 }
 
 function isEdited(name: string, { removeHeaders, setHeaders }: HeaderEdits): boolean {
@@ -152,8 +149,8 @@ const NOT_IN_TRAILERS: ReadonlySet<string> = new Set([
 /** An application may take trailers for headers, and nobody has judged them. */
 export function keepsRequestTrailer(name: string, edits: HeaderEdits, headers: ProtectedHeaders): boolean {
   if (headers.dropsTrailer(name)) return false
-  const alias = name.replaceAll("_", "-")
-  return fieldName(alias).kind === FIELD_KIND.plain && !NOT_IN_TRAILERS.has(alias) && !isOurs(alias, edits)
+  const folded = foldedName(name)
+  return fieldName(folded).kind === FIELD_KIND.plain && !NOT_IN_TRAILERS.has(folded) && !isOurs(folded, edits)
 }
 
 /** Takes out what `Connection` names: it was meant for us alone (RFC 9110 section 7.6.1). */

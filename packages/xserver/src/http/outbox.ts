@@ -1,56 +1,113 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is to be written to a socket, gathered so that a head and a small body leave in one system call. Small pieces
-// become latin1 text, which the socket copies by itself; large ones are written as bytes.
+// What is to be written to a socket, gathered so that a head and its content, or the frames of many streams, leave in one
+// system call. Small pieces become latin1 text, which the socket copies by itself; as soon as there is a large one,
+// everything goes into a chunk that is given back when the socket has let go of it.
 
 import type { Socket } from "node:net"
+import { giveChunk, lendChunk, takeChunk } from "./chunk-pool.js"
 
 /** Content up to this size joins the text. */
 const SMALL = 4 * 1024
 /** Text is written when it grows beyond this: what fits the stack buffer Node writes strings through. */
 const MAX_TEXT = 15 * 1024
+/** Bytes of somebody's own above which they are written where they lie: below it a copy costs less than a write. */
+const WORTH_A_WRITE = 16 * 1024
 /** Bytes waiting in the socket above which the other side is to pause. */
 const HIGH_WATER = 128 * 1024
 
 export class Outbox {
   readonly #socket: Socket
+  /** What is gathered: text, or a chunk with so much in it. */
   #text = ""
+  #chunk: Buffer | undefined
+  #used = 0
 
   constructor(socket: Socket) {
     this.#socket = socket
   }
 
   text(part: string): void {
+    const chunk = this.#chunk
+    if (chunk !== undefined) {
+      if (chunk.length - this.#used >= part.length) {
+        this.#used += chunk.write(part, this.#used, "latin1")
+        return
+      }
+      this.flush()
+    }
     this.#text += part
     if (this.#text.length > MAX_TEXT) this.flush()
   }
 
   /** `shared` bytes may be overwritten once this returns. */
   bytes(bytes: Buffer, from: number, to: number, shared: boolean): void {
-    if (to - from <= SMALL) {
+    if (to - from <= SMALL && this.#chunk === undefined) {
       this.text(bytes.toString("latin1", from, to))
       return
     }
-    const socket = this.#socket
-    socket.cork()
-    this.flush()
-    const part = bytes.subarray(from, to)
-    // INVARIANT: a socket that cannot write at once keeps a reference, so it never gets a buffer that is read into.
-    if (!socket.destroyed) socket.write(shared ? Buffer.from(part) : part)
-    socket.uncork()
+    if (shared || to - from <= WORTH_A_WRITE) this.#gather(bytes, from, to)
+    else this.#write(bytes.subarray(from, to))
   }
 
   flush(): void {
+    const chunk = this.#chunk
+    const socket = this.#socket
+    if (chunk !== undefined) {
+      const used = this.#used
+      this.#chunk = undefined
+      this.#used = 0
+      if (used === 0 || socket.destroyed) giveChunk(chunk)
+      // INVARIANT: called back when the socket needs the bytes no more, also where it was destroyed before.
+      else socket.write(chunk.subarray(0, used), lendChunk(chunk))
+      return
+    }
     // INVARIANT: an empty text is never written. Node takes an empty write under TLS as the moment to read, and whoever writes
     // in the middle of a read would find the buffer it is reading from overwritten.
     if (this.#text === "") return
     const text = this.#text
     this.#text = ""
-    if (!this.#socket.destroyed) this.#socket.write(text, "latin1")
+    if (!socket.destroyed) socket.write(text, "latin1")
   }
 
   /** Whether to wait for the socket's `drain` before giving it more. */
   get full(): boolean {
     // A write that was done at once has already left: `writableNeedDrain` would say otherwise until the next tick.
-    return this.#socket.writableLength + this.#text.length > HIGH_WATER
+    return this.#socket.writableLength + this.#text.length + this.#used > HIGH_WATER
+  }
+
+  #gather(bytes: Buffer, from: number, to: number): void {
+    let at = from
+    while (at < to) {
+      const chunk = this.#begun()
+      if (chunk === undefined) {
+        this.#write(Buffer.from(bytes.subarray(at, to)))
+        return
+      }
+      const size = Math.min(to - at, chunk.length - this.#used)
+      bytes.copy(chunk, this.#used, at, at + size)
+      this.#used += size
+      at += size
+      if (this.#used === chunk.length) this.flush()
+    }
+  }
+
+  /** The chunk in hand, or a new one that begins with the text; undefined where there is none to be had. */
+  #begun(): Buffer | undefined {
+    if (this.#chunk !== undefined) return this.#chunk
+    const chunk = takeChunk()
+    if (chunk === undefined) return undefined
+    this.#used = chunk.write(this.#text, 0, "latin1")
+    this.#text = ""
+    this.#chunk = chunk
+    return chunk
+  }
+
+  /** After what was gathered. The socket may keep the bytes for as long as it likes. */
+  #write(bytes: Buffer): void {
+    const socket = this.#socket
+    socket.cork()
+    this.flush()
+    if (!socket.destroyed) socket.write(bytes)
+    socket.uncork()
   }
 }

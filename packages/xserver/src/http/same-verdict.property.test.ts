@@ -4,7 +4,7 @@
 
 import { request as askHttp1, type IncomingMessage } from "node:http"
 import fc from "fast-check"
-import { afterAll, beforeAll, expect, it } from "vitest"
+import { afterAll, beforeAll, expect, inject, it } from "vitest"
 import { authorization } from "../accept/testing/rig.js"
 import { type AppListener, ask, type Http2Rig, startHttp2Rig } from "../http2/testing/http2-rig.js"
 
@@ -125,6 +125,6 @@ it("comes to the same", async () => {
     fc.asyncProperty(request, async wanted => {
       expect(await outcome(overHttp2, wanted)).toEqual(await outcome(overHttp1, wanted))
     }),
-    { numRuns: 150 },
+    { numRuns: 150 * inject("effort") },
   )
 })

@@ -39,8 +39,6 @@ export interface UpstreamCall {
 }
 
 export interface Upstream {
-  /** Whether its connections can be switched to another protocol. */
-  readonly upgrades: boolean
   send(request: ForwardedRequest, listener: UpstreamListener): UpstreamCall
   /** Ends connections that carry nothing; the others after their response. */
   close(): void

@@ -4,13 +4,13 @@
 // has no name for, and tabs around a response's length, which no client of ours gets to see.
 import { METHODS } from "node:http"
 import fc from "fast-check"
-import { describe, expect, it } from "vitest"
+import { describe, expect, inject, it } from "vitest"
 import type { Fields } from "../http/fields.js"
 import { mutated, requestText, responseText } from "./testing/messages.js"
 import { nodeReadsRequests, nodeReadsResponse } from "./testing/node-parser.js"
 import { cutAt, everyByte, readRequests, readResponses } from "./testing/read-messages.js"
 
-const RUNS = Number(process.env.FUZZ_RUNS ?? 1_000)
+const RUNS = 400 * inject("effort")
 
 async function agreeOnRequests(text: string): Promise<boolean> {
   const bytes = Buffer.from(text, "latin1")

@@ -3,7 +3,7 @@
 // application, and every request is accounted for once.
 import type { IncomingMessage, ServerResponse } from "node:http"
 import fc from "fast-check"
-import { afterAll, beforeAll, expect, it } from "vitest"
+import { afterAll, beforeAll, expect, inject, it } from "vitest"
 import { requestText } from "./testing/messages.js"
 import { eventually, Rig } from "./testing/rig.js"
 
@@ -76,7 +76,7 @@ it("leaves nothing behind", async () => {
       await eventually(() => rig.connections.size === 0)
       await eventually(() => rig.upstream.connections === rig.upstream.idleConnections)
     }),
-    { numRuns: 200 },
+    { numRuns: 200 * inject("effort") },
   )
   // The application may see a request twice where it hung up on the first try, and never more often.
   expect(seen).toBeLessThanOrEqual(2 * rig.meters.records.length)

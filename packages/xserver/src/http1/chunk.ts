@@ -8,7 +8,7 @@ export function chunkStart(size: number): string {
   return `${size.toString(16)}\r\n`
 }
 
-export const LAST_CHUNK = "0\r\n\r\n"
+const LAST_CHUNK = "0\r\n\r\n"
 
 /** The end of a body with these header lines after it. */
 export function lastChunk(trailerLines: string): string {

@@ -2,7 +2,7 @@
 // In the read buffer a scanner takes steps of several bytes, elsewhere one at a time: both must find what RFC 9112 says
 // is there, wherever in the buffer a head lies and however it is cut.
 import fc from "fast-check"
-import { expect, it } from "vitest"
+import { expect, inject, it } from "vitest"
 import type { RequestHead } from "../http/head.js"
 import { READ_BUFFER } from "../http/read-buffer.js"
 import { HeadScanner } from "./head-scanner.js"
@@ -75,7 +75,7 @@ it("finds in the read buffer what it finds elsewhere, at any place and in any pi
       expect(scanned(bytes, cut, maxBytes, READ_BUFFER, offset)).toEqual(found)
       expect(scanned(bytes, cut, maxBytes, Buffer.alloc(READ_BUFFER.length), offset)).toEqual(found)
     }),
-    { numRuns: 3_000 },
+    { numRuns: 3_000 * inject("effort") },
   )
 })
 
@@ -99,6 +99,6 @@ it("lets a request be read the same whether its characters are looked at again o
       if (text === undefined) return
       expect(opened(parseRequestHead(text, 100, printable))).toEqual(opened(parseRequestHead(text, 100)))
     }),
-    { numRuns: 3_000 },
+    { numRuns: 3_000 * inject("effort") },
   )
 })

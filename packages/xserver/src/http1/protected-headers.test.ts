@@ -59,6 +59,10 @@ const FORGED = [
   ...["X-User-Sub", "x_user_sub", "X-User_Sub", "x_USER-sub", "x-flat", "X_Flat"],
   ...["X-Forwarded-Client-Cert", "x_forwarded_client_cert", "X-Forwarded_Client-Cert", "x_forwarded_proto"],
   ...["x_jwt_assertion", "X-Jwt_Assertion", "X-Merlon-Decision", "x_merlon_anything"],
+  // About the message and its way, in a spelling that only the application reads.
+  ...["transfer_encoding", "content.length", "x_forwarded_for", "X-Request_Id", "proxy_authorization"],
+  // What lighttpd and PHP make the same variable of.
+  ...["X.User.Sub", "x~user!sub", "x.flat", "x.forwarded-client.cert", "x.jwt.assertion", "X.Merlon.Any"],
 ]
 
 describe("a forged header", () => {

@@ -3,7 +3,7 @@
 // through, in that order, and no others.
 import { METHODS } from "node:http"
 import fc from "fast-check"
-import { afterAll, beforeAll, expect, it } from "vitest"
+import { afterAll, beforeAll, expect, inject, it } from "vitest"
 import { mutated, requestText } from "./testing/messages.js"
 import { eventually, Rig } from "./testing/rig.js"
 
@@ -45,7 +45,12 @@ it("lets through what was judged, and nothing inside it", async () => {
           : [],
       )
       const strangers = seen.filter(request => {
-        if (request === allowed[0]) return allowed.shift() === undefined
+        // In their order; those between the application answered without telling, as Node does an unknown `Expect`.
+        const at = allowed.indexOf(request)
+        if (at >= 0) {
+          givenUp.push(...allowed.splice(0, at + 1).slice(0, -1))
+          return false
+        }
         const late = givenUp.indexOf(request)
         if (late >= 0) givenUp.splice(late, 1)
         return late < 0
@@ -53,6 +58,6 @@ it("lets through what was judged, and nothing inside it", async () => {
       givenUp.push(...allowed)
       expect(strangers).toEqual([])
     }),
-    { numRuns: 200 },
+    { numRuns: 200 * inject("effort") },
   )
 })

@@ -3,7 +3,7 @@
 // in the buffer that all connections share, which is what makes reading cheap.
 
 import { connect, type Socket } from "node:net"
-import type { Deadlines, Expiring } from "../http/deadlines.js"
+import { type Deadlines, type Expiring, UNWATCHED } from "../http/deadlines.js"
 import type { Fields } from "../http/fields.js"
 import { UNTIL_CLOSE } from "../http/framing.js"
 import { Outbox } from "../http/outbox.js"
@@ -53,6 +53,7 @@ export class UpstreamConnection implements ExchangeConnection, Expiring {
   /** After an upgrade: the application has said all it wants to. */
   #readEnded = false
   deadline = 0
+  place = UNWATCHED
 
   constructor(upstream: ConnectionPool) {
     const { address, limits, deadlines } = upstream

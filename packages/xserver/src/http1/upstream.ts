@@ -3,7 +3,7 @@
 // among callers. The most recently used connection goes first, so that those not needed grow old and are closed.
 
 import { CallerShares } from "../enforcement/caller-shares.js"
-import type { Deadlines, Expiring } from "../http/deadlines.js"
+import { type Deadlines, type Expiring, UNWATCHED } from "../http/deadlines.js"
 import { FIELD_KIND } from "../http/field-kind.js"
 import type { Fields } from "../http/fields.js"
 import type { ForwardedRequest } from "../http/forwarded-request.js"
@@ -24,7 +24,6 @@ export interface UpstreamOptions {
 const IDLE_MARGIN_MS = 1_000
 
 export class Http1Upstream implements Upstream, ConnectionPool, ExchangeQueue, Expiring {
-  readonly upgrades = true
   readonly address: UpstreamOptions["address"]
   readonly limits: Limits
   readonly meters: Meters
@@ -41,6 +40,7 @@ export class Http1Upstream implements Upstream, ConnectionPool, ExchangeQueue, E
   #closing = false
   /** Of the request that has waited longest. */
   deadline = 0
+  place = UNWATCHED
 
   constructor({ address, limits, meters, deadlines }: UpstreamOptions) {
     this.address = address

@@ -7,7 +7,7 @@ import { connect as connectHttp2, createServer as createHttp2, type Http2Server 
 import { connect, createServer, type Server, type Socket } from "node:net"
 import { Duplex } from "node:stream"
 import fc from "fast-check"
-import { afterAll, beforeAll, expect, it } from "vitest"
+import { afterAll, beforeAll, expect, inject, it } from "vitest"
 import { listening } from "../accept/testing/rig.js"
 import { PREFACE as START, FRAME as TYPE } from "./frame.js"
 import { FOUND, FrameReader } from "./frame-reader.js"
@@ -91,7 +91,7 @@ it("reads the header blocks that node:http2 writes", async () => {
       expect([...got].sort()).toEqual(expected.sort())
       stream.close()
     }),
-    { numRuns: 100 },
+    { numRuns: 100 * inject("effort") },
   )
   session.destroy()
   server.close()
@@ -121,7 +121,7 @@ it("writes header blocks that node:http2 reads", async () => {
       while (seen.length === before) await once(server, "stream")
       expect(seen.at(-1)).toEqual(all.map(([name, value]) => `${name}: ${value}`))
     }),
-    { numRuns: 100 },
+    { numRuns: 100 * inject("effort") },
   )
   socket.destroy()
   server.close()
@@ -198,6 +198,6 @@ it("accepts no request that node:http2 refuses, however frames are made, mutated
         left.splice(left.indexOf(seen), 1)
       }
     }),
-    { numRuns: 300 },
+    { numRuns: 300 * inject("effort") },
   )
 })

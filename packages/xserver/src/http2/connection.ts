@@ -42,6 +42,8 @@ export abstract class Connection extends Multiplexer {
   /** The peer will open none, or answer none after `lastStream`. */
   protected abstract goingAway(lastStream: number): void
   protected abstract pinged(): void
+  /** The peer has said what it can take. */
+  protected abstract settled(): void
 
   /** Bytes of frames and header sections that are not whole yet. */
   protected get held(): number {
@@ -304,6 +306,7 @@ export abstract class Connection extends Multiplexer {
     this.encoder.limitTable(this.peerSettings.headerTableSize)
     this.outbox.text(SETTINGS_ACK)
     this.chore(SETTINGS_COST)
+    this.settled()
     this.sendBlocked()
   }
 

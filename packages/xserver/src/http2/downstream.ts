@@ -5,7 +5,7 @@
 import type { DrainReason, LiveConnection } from "../accept/connections.js"
 import type { UnjudgedHolder } from "../accept/unjudged-bytes.js"
 import type { Caller } from "../http/caller.js"
-import type { Expiring } from "../http/deadlines.js"
+import { type Expiring, UNWATCHED } from "../http/deadlines.js"
 import { openWire, type Wire, type WireUser } from "../http/wire.js"
 import type { Budget } from "./budget.js"
 import { Connection } from "./connection.js"
@@ -34,7 +34,6 @@ export class Downstream
   readonly #resets: Budget
   readonly #wire: Wire
   readonly #leave: () => void
-  readonly #requests = new Set<ResponseWriter>()
   /** How much of the preface has come. */
   #preface = 0
   /** Asked whether it is still there, and not answered yet. */
@@ -45,6 +44,7 @@ export class Downstream
   /** The last stream that counts has been told. */
   #ending = false
   deadline = 0
+  place = UNWATCHED
   heldBytes = 0
   heldSince = 0
 
@@ -90,14 +90,14 @@ export class Downstream
   }
 
   start(): void {
-    const { limits, upstream } = this.#caller.services
+    const { limits } = this.#caller.services
     const { head } = this.#caller.accepted
     this.outbox.text(
       settingsText([
         [SETTING.maxConcurrentStreams, limits.streams],
         [SETTING.initialWindowSize, STREAM_WINDOW],
         [SETTING.maxHeaderListSize, limits.headerBytes],
-        [SETTING.enableConnectProtocol, upstream.upgrades ? 1 : 0],
+        [SETTING.enableConnectProtocol, 1],
       ]) + windowUpdateText(0, CONNECTION_WINDOW - DEFAULT_WINDOW),
     )
     this.outbox.flush()
@@ -154,14 +154,14 @@ export class Downstream
   }
 
   judgeAgain(): void {
-    for (const writer of [...this.#requests]) writer.judgeAgain()
+    for (const writer of this.#requests()) writer.judgeAgain()
   }
 
   revoke(): void {
     const { gate, meters } = this.#caller.services
     const admission = gate.refuseRevoked()
-    if (this.#requests.size === 0) meters.endedByChange("h2", admission.judgement.stage)
-    for (const writer of [...this.#requests]) writer.endByChange(admission)
+    if (this.streams.size === 0) meters.endedByChange("h2", admission.judgement.stage)
+    for (const writer of this.#requests()) writer.endByChange(admission)
     this.destroy()
   }
 
@@ -190,10 +190,6 @@ export class Downstream
     this.drain("mode")
   }
 
-  over(request: ResponseWriter): void {
-    this.#requests.delete(request)
-  }
-
   override wasted(): void {
     // Fail closed: a peer that only makes work loses its connection, with everything on it.
     if (this.#resets.take(1, performance.now())) return
@@ -216,7 +212,6 @@ export class Downstream
     const stream = this.open(id)
     const writer = new ResponseWriter(this, this.#caller, stream)
     stream.user = writer
-    this.#requests.add(writer)
     stream.remoteEnded = ended
     this.#alive()
     writer.begin(list, fault, ended)
@@ -231,6 +226,10 @@ export class Downstream
     if (this.streams.size > 0 || this.failed) return
     if (this.#draining) this.#lastWords()
     else this.#rest()
+  }
+
+  protected override settled(): void {
+    // Nobody waits for what a client can take.
   }
 
   protected override pinged(): void {
@@ -254,6 +253,10 @@ export class Downstream
   protected override idleToUs(): boolean {
     // We open none: every even number is one that nobody has opened.
     return true
+  }
+
+  #requests(): readonly ResponseWriter[] {
+    return this.streams.all().flatMap(({ user }) => (user instanceof ResponseWriter ? [user] : []))
   }
 
   #feed(bytes: Buffer, length: number, shared: boolean): void {

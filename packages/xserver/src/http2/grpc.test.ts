@@ -61,7 +61,10 @@ async function start(
     fail: (_: unknown, reply: (error: Partial<ServiceError>) => void) => {
       reply({ code: status.FAILED_PRECONDITION, details: "not so: ü 100%" })
     },
-    never: (call: { on(event: "cancelled", listener: () => void): void }) => call.on("cancelled", cancel),
+    never: (call: { metadata: Metadata; on(event: "cancelled", listener: () => void): void }) => {
+      seen.push(call.metadata)
+      call.on("cancelled", cancel)
+    },
     chat: (call: NodeJS.ReadWriteStream) => {
       call.on("data", (text: string) => (call as NodeJS.WritableStream).write(`<${text}>`))
       call.on("end", () => call.end())
@@ -137,22 +140,47 @@ it("carries a conversation", async () => {
 })
 
 it("ends a call on which nothing moves, and lets others go on over the same connection", async () => {
-  const { client, rig } = await start({ limits: { streamIdleTimeoutMs: 2_000 } })
-  const call = client.makeBidiStreamRequest("/test.Echo/Chat", bytes.serialize, bytes.deserialize)
-  call.on("error", () => undefined)
-  call.write("one")
-  await new Promise(resolve => call.once("data", resolve))
-  const end = new Promise(resolve => call.once("status", resolve))
-  expect(await end).toMatchObject({ code: status.CANCELLED })
+  const { client, rig } = await start({ limits: { streamIdleTimeoutMs: 5_000 } })
+  const chat = () => {
+    const call = client.makeBidiStreamRequest("/test.Echo/Chat", bytes.serialize, bytes.deserialize)
+    call.on("error", () => undefined)
+    const ended = new Promise(resolve => call.once("status", resolve))
+    const say = (word: string): Promise<string> => {
+      call.write(word)
+      return new Promise(resolve => call.once("data", resolve))
+    }
+    return { call, ended, say }
+  }
+  const [idle, busy] = [chat(), chat()]
+  await Promise.all([idle.say("one"), busy.say("one")])
+  // The other keeps talking at the same time, over the same connection, until this one has been ended.
+  let said = 0
+  let over = false
+  void idle.ended.then(() => {
+    over = true
+  })
+  while (!over) {
+    expect(await busy.say(`${said}`)).toBe(`<${said}>`)
+    said++
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+  expect(await idle.ended).toMatchObject({ code: status.CANCELLED })
   expect(rig.meters.limits).toEqual(["streamIdleTimeoutMs"])
+  expect(await busy.say("still")).toBe("<still>")
+  busy.call.end()
+  busy.call.resume()
+  expect(await busy.ended).toMatchObject({ code: status.OK })
   expect((await unary(client, "/test.Echo/Say", "x")).value).toBe("you said x")
   expect(rig.meters.opened).toBe(1)
 })
 
 it("carries the end of a deadline to the application", async () => {
-  const { client, cancelled } = await start()
-  const { error } = await unary(client, "/test.Echo/Never", "x", new Date(Date.now() + 100))
-  expect(error?.code).toBe(status.DEADLINE_EXCEEDED)
+  const { client, seen, cancelled } = await start()
+  // On a busy machine the end may come before the call has got there.
+  for (let patienceMs = 100; seen.length === 0; patienceMs *= 2) {
+    const { error } = await unary(client, "/test.Echo/Never", "x", new Date(Date.now() + patienceMs))
+    expect(error?.code).toBe(status.DEADLINE_EXCEEDED)
+  }
   await cancelled
 })
 

@@ -51,23 +51,26 @@ function h2spec(args: readonly string[]): Promise<Outcome> {
   })
 }
 
-describe.skipIf(!available).each<Speaks>(["http/1.1", "h2c"])("with an application that speaks %s", speaks => {
-  let rig: Http2Rig
-  beforeAll(async () => {
-    rig = await startHttp2Rig(speaks, app, { authority })
-  })
-  afterAll(() => rig.stop())
+describe.skipIf(!available).each<Speaks>(["http/1.1", "h2c"])(
+  "with an application that speaks %s (needs h2spec)",
+  speaks => {
+    let rig: Http2Rig
+    beforeAll(async () => {
+      rig = await startHttp2Rig(speaks, app, { authority })
+    })
+    afterAll(() => rig.stop())
 
-  it("passes in clear text but for what is read as HTTP/1.1, strict mode included", async () => {
-    expectAllPassed(await h2spec(["-p", String(rig.rig.port)]), ANSWERED_AS_HTTP1)
-  }, 600_000)
+    it("passes in clear text but for what is read as HTTP/1.1, strict mode included", async () => {
+      expectAllPassed(await h2spec(["-p", String(rig.rig.port)]), ANSWERED_AS_HTTP1)
+    }, 600_000)
 
-  it("passes whole under mutual TLS, strict mode included", async () => {
-    const relay = await startRelay(rig.rig.port)
-    expectAllPassed(await h2spec(["-p", String(relay.port), "-t", "-k"]))
-    relay.close()
-  }, 600_000)
-})
+    it("passes whole under mutual TLS, strict mode included", async () => {
+      const relay = await startRelay(rig.rig.port)
+      expectAllPassed(await h2spec(["-p", String(relay.port), "-t", "-k"]))
+      relay.close()
+    }, 600_000)
+  },
+)
 
 /** h2spec has no certificate to show: this speaks TLS with it and mutual TLS with the gate, and passes bytes. */
 async function startRelay(port: number): Promise<{ readonly port: number; close(): void }> {

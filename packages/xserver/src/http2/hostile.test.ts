@@ -6,7 +6,7 @@ import { once } from "node:events"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { Duplex } from "node:stream"
 import fc from "fast-check"
-import { afterEach, describe, expect, it, test } from "vitest"
+import { afterEach, describe, expect, inject, it, test } from "vitest"
 import type { RigOptions } from "../accept/testing/rig.js"
 import { type AppListener, answerOf, ask, type Http2Rig, type Speaks, startHttp2Rig } from "./testing/http2-rig.js"
 import {
@@ -86,20 +86,6 @@ describe.each<Speaks>(["http/1.1", "h2c"])("with an application that speaks %s, 
     await stage.rig.rig.meters.until(meters => meters.open === 0)
     await isWell(stage)
   })
-
-  it("by making us reset ends it too (CVE-2025-8671)", async () => {
-    const stage = await start({}, speaks)
-    const client = stage.dial()
-    for (let index = 0; index < 5_000 && !client.socket.destroyed; index++) {
-      const stream = index * 2 + 1
-      // A window grows by nothing: a stream error (RFC 9113 section 6.9).
-      client.send(headersFrame(stream), frame(FRAME.windowUpdate, 0, stream, uint32(0)))
-      if (index % 20 === 0) await new Promise(setImmediate)
-    }
-    await client.closed
-    expect(stage.asked()).toBeLessThan(1_000)
-    await isWell(stage)
-  })
 })
 
 it("ends a flood of CONTINUATION frames before it fills the memory", async () => {
@@ -113,18 +99,6 @@ it("ends a flood of CONTINUATION frames before it fills the memory", async () =>
   }
   await client.closed
   expect(stage.asked()).toBe(0)
-  await isWell(stage)
-})
-
-it("ends a flood of SETTINGS frames", async () => {
-  const stage = await start()
-  const client = stage.dial()
-  for (let index = 0; index < 1_000 && !client.socket.destroyed; index++) {
-    client.send(frame(FRAME.settings, 0, 0, Buffer.concat([Buffer.from([0, 4]), uint32(65_535 + index)])))
-    if (index % 10 === 0) await new Promise(setImmediate)
-  }
-  await client.closed
-  expect(stage.rig.rig.meters.limits).toContain("streams")
   await isWell(stage)
 })
 
@@ -345,7 +319,7 @@ describe.each<Speaks>(["http/1.1", "h2c"])("with an application that speaks %s",
           }),
         )
       }),
-      { numRuns: 20 },
+      { numRuns: 20 * inject("effort") },
     )
     expect((await ask(rig.connect(), { ":path": "/0/whole" })).body.length).toBe(100_000)
     session.destroy()
@@ -366,7 +340,7 @@ it("survives frames of any kind in any order", async () => {
       client.socket.end()
       await client.closed
     }),
-    { numRuns: 100 },
+    { numRuns: 100 * inject("effort") },
   )
   await stage.rig.rig.meters.until(meters => meters.open === 0)
   expect(stage.rig.rig.connections.size).toBe(0)

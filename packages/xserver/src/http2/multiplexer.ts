@@ -11,6 +11,7 @@ import { goawayText, headersText, resetText, windowUpdateText } from "./frame-wr
 import { HpackEncoder } from "./hpack/encoder.js"
 import { defaultSettings, type PeerSettings } from "./settings.js"
 import { Stream, type StreamHost } from "./stream.js"
+import { StreamTable } from "./stream-table.js"
 
 export interface ConnectionOptions {
   readonly socket: Socket
@@ -32,13 +33,13 @@ export abstract class Multiplexer implements StreamHost {
   readonly encoder = new HpackEncoder()
   readonly socket: Socket
   readonly streamWindow: number
-  readonly streams = new Map<number, Stream>()
+  readonly streams = new StreamTable()
   readonly peerSettings: PeerSettings
   protected readonly closed = new ClosedStreams()
   readonly #connectionWindow: number
   readonly #chores: Budget
   /** Streams with content that waits for the connection's window or their own. */
-  readonly #blocked = new Set<Stream>()
+  readonly #blocked: Stream[] = []
   /** What the peer may still send, and what of that is used up and not yet given back. */
   #receiveWindow: number
   #credit = 0
@@ -89,7 +90,9 @@ export abstract class Multiplexer implements StreamHost {
   }
 
   block(stream: Stream): void {
-    this.#blocked.add(stream)
+    if (stream.blocked) return
+    stream.blocked = true
+    this.#blocked.push(stream)
   }
 
   consumed(bytes: number): void {
@@ -112,14 +115,14 @@ export abstract class Multiplexer implements StreamHost {
 
   forget(stream: Stream, resetByUs: boolean): void {
     this.streams.delete(stream.id)
-    this.#blocked.delete(stream)
+    this.#unblock(stream)
     this.closed.add(stream.id, resetByUs)
     this.finished(stream)
   }
 
   open(id: number): Stream {
     const stream = new Stream(this, id, this.peerSettings.initialWindowSize, this.streamWindow)
-    this.streams.set(id, stream)
+    this.streams.add(stream)
     return stream
   }
 
@@ -140,7 +143,7 @@ export abstract class Multiplexer implements StreamHost {
   drained(): void {
     if (!this.#wasFull || this.full) return
     this.#wasFull = false
-    for (const stream of [...this.streams.values()]) stream.writable()
+    for (const stream of this.streams.all()) stream.writable()
   }
 
   /** A connection error (RFC 9113 section 5.4.1). */
@@ -159,11 +162,11 @@ export abstract class Multiplexer implements StreamHost {
   /** Whatever was under way has gone with the connection. */
   abandon(): void {
     this.failed = true
-    for (const stream of [...this.streams.values()]) {
+    for (const stream of this.streams.all()) {
       stream.finish(false)
       stream.user?.onReset(ERROR.internal)
     }
-    this.#blocked.clear()
+    this.#blocked.length = 0
   }
 
   /** A stream error (RFC 9113 section 5.4.2): it is over, the others go on. Making us do so is paid for like a reset. */
@@ -184,16 +187,22 @@ export abstract class Multiplexer implements StreamHost {
         sent = true
         if (stream.sendWaiting()) continue
         if (stream.waiting > 0) continue
-        this.#blocked.delete(stream)
+        this.#unblock(stream)
         stream.writable()
       }
     }
   }
 
+  #unblock(stream: Stream): void {
+    if (!stream.blocked) return
+    stream.blocked = false
+    this.#blocked.splice(this.#blocked.indexOf(stream), 1)
+  }
+
   /** RFC 9113 section 6.9.2: of streams that are open too, and below nothing if need be. */
   protected resizeWindows(difference: number): boolean {
     if (difference === 0) return true
-    for (const stream of this.streams.values()) {
+    for (const stream of this.streams.all()) {
       stream.sendWindow += difference
       if (stream.sendWindow > MAX_WINDOW) return false
     }

@@ -33,6 +33,8 @@ const FORGED = {
   "x-user-sub": "forged",
   x_user_sub: "forged",
   "x_user-sub": "forged",
+  "x.user.sub": "forged",
+  "x~forwarded!client.cert": "forged",
   x_jwt_assertion: "forged",
   "x-forwarded-client-cert": "forged",
   x_forwarded_client_cert: "forged",

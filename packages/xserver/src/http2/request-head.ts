@@ -12,27 +12,51 @@ import { isHost, parseTarget } from "../http/target.js"
 import { Field } from "./field.js"
 import { FieldList } from "./field-list.js"
 import type { HpackEncoder } from "./hpack/encoder.js"
+import { WEBSOCKET_KEY } from "./tunnel.js"
 
 /** RFC 3986 section 3.1. */
 const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*$/
 
-interface Pseudo {
-  method: string | undefined
-  scheme: string | undefined
-  path: string | undefined
-  authority: string | undefined
-  protocol: string | undefined
+/** The values of the pseudo-headers, each where it came. */
+class Pseudo {
+  method: string | undefined = undefined
+  scheme: string | undefined = undefined
+  path: string | undefined = undefined
+  authority: string | undefined = undefined
+  protocol: string | undefined = undefined
+
+  /** False where it came before, or nobody knows it. Not by a computed name, which is looked up anew each time. */
+  take({ name, value }: Field): boolean {
+    switch (name) {
+      case ":method":
+        if (this.method !== undefined) return false
+        this.method = value
+        return true
+      case ":scheme":
+        if (this.scheme !== undefined) return false
+        this.scheme = value
+        return true
+      case ":path":
+        if (this.path !== undefined) return false
+        this.path = value
+        return true
+      case ":authority":
+        if (this.authority !== undefined) return false
+        this.authority = value
+        return true
+      case ":protocol":
+        if (this.protocol !== undefined) return false
+        this.protocol = value
+        return true
+      default:
+        return false
+    }
+  }
 }
 
 /** `ended` where no content follows. */
 export function readRequestHead(list: readonly Field[], ended: boolean): RequestHead | HttpFault {
-  const pseudo: Pseudo = {
-    method: undefined,
-    scheme: undefined,
-    path: undefined,
-    authority: undefined,
-    protocol: undefined,
-  }
+  const pseudo = new Pseudo()
   const start = readPseudo(list, pseudo)
   if (typeof start === "string") return start
   const fields: Field[] = []
@@ -83,15 +107,9 @@ function readPseudo(list: readonly Field[], pseudo: Pseudo): number | HttpFault 
     const field = list[index]
     if (field?.pseudo !== true) break
     if (field.fault !== undefined) return field.fault
-    const name = field.name.slice(1)
-    if (!isPseudo(name) || pseudo[name] !== undefined) return "bad-pseudo-header"
-    pseudo[name] = field.value
+    if (!pseudo.take(field)) return "bad-pseudo-header"
   }
   return index
-}
-
-function isPseudo(name: string): name is keyof Pseudo {
-  return name === "method" || name === "scheme" || name === "path" || name === "authority" || name === "protocol"
 }
 
 function readRegular(
@@ -172,15 +190,18 @@ function hostField(authority: string): Field {
   return lastHost
 }
 
-/** Adds the request to the block in hand. */
-export function writeRequestHead(encoder: HpackEncoder, request: ForwardedRequest): void {
+/** Adds the request to the block in hand; with `protocol` as one for a tunnel of it (RFC 8441 section 4). */
+export function writeRequestHead(encoder: HpackEncoder, request: ForwardedRequest, protocol?: string): void {
   const { headers, framing } = request
-  encoder.field(":method", request.method)
+  encoder.field(":method", protocol === undefined ? request.method : "CONNECT")
+  if (protocol !== undefined) encoder.field(":protocol", protocol)
   encoder.field(":scheme", "http")
   encoder.field(":authority", request.host ?? "")
   encoder.field(":path", request.target)
   for (let index = 0; index < headers.size; index++) {
-    if (request.keeps(index)) encoder.field(headers.name(index), headers.value(index), headers.sensitive(index))
+    const name = headers.name(index)
+    if (protocol !== undefined && name === WEBSOCKET_KEY) continue
+    if (request.keeps(index)) encoder.field(name, headers.value(index), headers.sensitive(index))
   }
   request.added((name, value) => encoder.field(name, value))
   if (framing.kind === "length") encoder.field("content-length", String(framing.length))

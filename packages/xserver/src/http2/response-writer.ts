@@ -4,7 +4,7 @@
 
 import type { Admission, Judged } from "../enforcement/gate.js"
 import type { Caller } from "../http/caller.js"
-import type { Expiring } from "../http/deadlines.js"
+import { type Expiring, UNWATCHED } from "../http/deadlines.js"
 import { Exchange, type Responder, unreadable } from "../http/exchange.js"
 import { HTTP_FAULTS, type HttpFault } from "../http/fault.js"
 import { type Fields, pairsOf } from "../http/fields.js"
@@ -23,7 +23,6 @@ export interface ClientConnection {
   flushSoon(): void
   /** The mode no longer takes it: requests that are under way may end. */
   unwelcome(): void
-  over(request: ResponseWriter): void
   /** A request that could not be read, which costs like one that was thrown away. */
   wasted(): void
 }
@@ -44,6 +43,7 @@ export class ResponseWriter implements Responder, StreamUser, Expiring {
   /** The client does not take what there is for it. */
   #stalled = false
   deadline = 0
+  place = UNWATCHED
 
   constructor(connection: ClientConnection, caller: Caller, stream: Stream) {
     this.#connection = connection
@@ -124,7 +124,6 @@ export class ResponseWriter implements Responder, StreamUser, Expiring {
 
   onOver(): void {
     this.#caller.services.deadlines.unwatch(this)
-    this.#connection.over(this)
     // Where the client has all of the response, the application is left to end it in its own time.
     if (this.#complete) this.#exchange?.finish()
     else this.#exchange?.abort()

@@ -81,6 +81,8 @@ export class Stream {
   expected: number | undefined
   /** Whether it was given something in the read in hand. */
   touched = false
+  /** For the connection: whether it is among those that wait for a window. */
+  blocked = false
   #wasFull = false
 
   constructor(connection: StreamHost, id: number, sendWindow: number, receiveWindow: number) {

@@ -3,7 +3,7 @@
 // window holds its response back, never the connection's: one client that does not read must not starve the others.
 
 import { connect } from "node:net"
-import type { Deadlines, Expiring } from "../http/deadlines.js"
+import { type Deadlines, type Expiring, UNWATCHED } from "../http/deadlines.js"
 import { READ_BUFFER } from "../http/read-buffer.js"
 import type { Limits } from "../limits.js"
 import type { Meters } from "../observe/meters.js"
@@ -30,10 +30,13 @@ export class UpstreamConnection extends Connection implements Expiring {
   readonly #options: UpstreamOptions
   readonly #gone: (connection: UpstreamConnection) => void
   #nextStream = 1
+  /** Undefined once the application has said what it can take. */
+  #awaiting: (() => void)[] | undefined = []
   #goingAway = false
   connected = false
   timedOut = false
   deadline: number
+  place = UNWATCHED
 
   constructor(options: UpstreamOptions, gone: (connection: UpstreamConnection) => void) {
     const { address, limits, deadlines } = options
@@ -89,6 +92,16 @@ export class UpstreamConnection extends Connection implements Expiring {
     return stream
   }
 
+  /** Whether the application has yet to say what it can take. */
+  get awaited(): boolean {
+    return this.#awaiting !== undefined
+  }
+
+  /** Tells when it has, or has gone without. */
+  whenSettled(tell: () => void): void {
+    this.#awaiting?.push(tell)
+  }
+
   /** Ends once it carries nothing. */
   close(): void {
     this.#goingAway = true
@@ -112,7 +125,7 @@ export class UpstreamConnection extends Connection implements Expiring {
 
   protected override goingAway(lastStream: number): void {
     this.#goingAway = true
-    for (const stream of [...this.streams.values()]) {
+    for (const stream of this.streams.all()) {
       if (stream.id <= lastStream) continue
       stream.finish(false)
       // RFC 9113 section 6.8: it has not been looked at.
@@ -128,6 +141,12 @@ export class UpstreamConnection extends Connection implements Expiring {
   }
 
   protected override wasted(): void {}
+
+  protected override settled(): void {
+    const awaiting = this.#awaiting ?? []
+    this.#awaiting = undefined
+    for (const tell of awaiting) tell()
+  }
 
   protected override pinged(): void {}
 
@@ -155,5 +174,6 @@ export class UpstreamConnection extends Connection implements Expiring {
     this.#gone(this)
     this.#options.deadlines.unwatch(this)
     this.abandon()
+    this.settled()
   }
 }

@@ -3,7 +3,7 @@
 // at it (RFC 9113 section 8.7) and nothing of a body has gone.
 
 import type { CallerShares } from "../enforcement/caller-shares.js"
-import type { Deadlines, Expiring } from "../http/deadlines.js"
+import { type Deadlines, type Expiring, UNWATCHED } from "../http/deadlines.js"
 import type { FieldPairs, Fields } from "../http/fields.js"
 import type { ForwardedRequest } from "../http/forwarded-request.js"
 import type { UpstreamCall, UpstreamListener } from "../http/upstream.js"
@@ -12,9 +12,11 @@ import type { Meters, UpstreamFailure } from "../observe/meters.js"
 import type { Field } from "./field.js"
 import { ERROR } from "./frame.js"
 import type { ListFault } from "./hpack/decoder.js"
+import { Pieces } from "./pieces.js"
 import { readTrailers, writeRequestHead } from "./request-head.js"
 import { readResponseHead } from "./response-head.js"
 import type { Stream, StreamUser } from "./stream.js"
+import { isSwitched, switchedHead, tunnelProtocol } from "./tunnel.js"
 import type { UpstreamConnection } from "./upstream-connection.js"
 
 export interface ExchangeOptions {
@@ -26,6 +28,9 @@ export interface ExchangeOptions {
   connection(): UpstreamConnection | undefined
 }
 
+/** Of what came early, written at once. */
+const MAX_PART = 64 * 1024
+
 export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
   readonly #options: ExchangeOptions
   readonly #request: ForwardedRequest
@@ -33,6 +38,11 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
   #connection: UpstreamConnection | undefined
   #stream: Stream | undefined
   #trailers: Fields | undefined
+  /** What the connection is to be switched to, where the caller wants that and the application can. */
+  #tunnel: string | undefined
+  #switched = false
+  /** Came before the application had said whether it can. */
+  #early: Pieces | undefined
   #responded = false
   #over = false
   #retried = false
@@ -42,6 +52,7 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
   /** Told to the listener, and not to be asked for again while it pauses. */
   #held = 0
   deadline = 0
+  place = UNWATCHED
 
   constructor(options: ExchangeOptions, request: ForwardedRequest, listener: UpstreamListener) {
     this.#options = options
@@ -62,11 +73,16 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
   // For whoever forwards.
 
   content(bytes: Buffer, from: number, to: number, shared: boolean): void {
-    this.#stream?.sendContent(bytes, from, to, shared)
+    if (this.#early !== undefined) this.#early.add(bytes, from, to)
+    else this.#stream?.sendContent(bytes, from, to, shared)
   }
 
   finishRequest(trailers: FieldPairs): void {
-    if (this.#request.hasBody) this.#stream?.sendEnd(trailers.length === 0 ? undefined : trailers)
+    // Of a request for a tunnel the head is all there is; after the switch, this is the caller's end of it.
+    const ends = this.#tunnel === undefined ? this.#request.hasBody : this.#switched
+    if (ends) this.#stream?.sendEnd(trailers.length === 0 ? undefined : trailers)
+    // The end of a connection is nothing that came together with more.
+    if (this.#switched) this.flush()
     this.#awaitResponse()
   }
 
@@ -75,7 +91,7 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
   }
 
   get full(): boolean {
-    return !this.#over && (this.#stream?.full ?? false)
+    return !this.#over && (this.#early !== undefined || (this.#stream?.full ?? false))
   }
 
   pause(): void {
@@ -127,6 +143,11 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
     }
     this.#responded = true
     this.#options.deadlines.unwatch(this)
+    if (this.#tunnel !== undefined && isSwitched(head)) {
+      this.#switched = true
+      this.#listener.onResponse(switchedHead(head, this.#request, this.#tunnel))
+      return
+    }
     if (this.#stream !== undefined && head.framing.kind !== "chunked") {
       this.#stream.expected = head.framing.kind === "length" ? head.framing.length : 0
     }
@@ -156,12 +177,17 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
 
   onReset(code: number): void {
     if (this.#over) return
-    if (code === ERROR.refused && !this.#retried && !this.#responded && !this.#request.hasBody) {
+    const nothingSent = !this.#request.hasBody && this.#tunnel === undefined
+    if (code === ERROR.refused && !this.#retried && !this.#responded && nothingSent) {
       this.#retried = true
       this.#open()
       this.flush()
       return
     }
+    this.#lost(code)
+  }
+
+  #lost(code: number): void {
     const { connected, timedOut } = this.#connection ?? {}
     if (connected === true) this.#fail(this.#responded || code !== ERROR.protocol ? "reset" : "protocol")
     else this.#fail(timedOut === true ? "connect-timeout" : "connect")
@@ -191,11 +217,48 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
       process.nextTick(() => this.#fail("pending-full"))
       return
     }
-    const stream = connection.begin(this)
     this.#connection = connection
+    if (this.#request.upgrade === undefined) {
+      this.#begin(connection)
+      return
+    }
+    // RFC 8441 section 3: nobody asks for a tunnel before the other side has said that it can.
+    if (!connection.awaited) this.#beginTunnel(connection)
+    else {
+      this.#early ??= new Pieces()
+      connection.whenSettled(() => this.#beginTunnel(connection))
+    }
+  }
+
+  #begin(connection: UpstreamConnection): Stream {
+    const stream = connection.begin(this)
     this.#stream = stream
-    writeRequestHead(connection.encoder, this.#request)
-    stream.sendHeaders(connection.encoder.finish(), !this.#request.hasBody)
+    writeRequestHead(connection.encoder, this.#request, this.#tunnel)
+    stream.sendHeaders(connection.encoder.finish(), !this.#request.hasBody && this.#tunnel === undefined)
+    return stream
+  }
+
+  /** RFC 9110 section 7.8: who cannot switch may answer the request as it is. */
+  #beginTunnel(connection: UpstreamConnection): void {
+    if (this.#over) return
+    if (connection.failed) {
+      this.#lost(ERROR.internal)
+      return
+    }
+    if (!connection.hasRoom) {
+      this.#open()
+      return
+    }
+    if (connection.peerSettings.connectProtocol) this.#tunnel = tunnelProtocol(this.#request)
+    const early = this.#early
+    this.#early = undefined
+    const stream = this.#begin(connection)
+    if (early === undefined) return
+    for (let part = early.take(MAX_PART); part !== undefined; part = early.take(MAX_PART)) {
+      stream.sendContent(part, 0, part.length, false)
+    }
+    connection.flushSoon()
+    this.#listener.onWritable()
   }
 
   #awaitResponse(): void {

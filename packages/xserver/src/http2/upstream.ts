@@ -8,8 +8,6 @@ import { UpstreamConnection, type UpstreamOptions } from "./upstream-connection.
 import { UpstreamExchange } from "./upstream-exchange.js"
 
 export class Http2Upstream implements Upstream {
-  /** RFC 9113 section 8.6: HTTP/2 has no such mechanism. */
-  readonly upgrades = false
   readonly #options: UpstreamOptions
   readonly #connections = new Set<UpstreamConnection>()
   /** Requests in flight, by caller. */

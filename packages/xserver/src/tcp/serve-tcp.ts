@@ -10,7 +10,7 @@ import { HiddenRequest } from "../accept/hidden-request.js"
 import { peerChain } from "../accept/trusted-chain.js"
 import type { Admission, Gate, Judged } from "../enforcement/gate.js"
 import type { Limits } from "../limits.js"
-import type { Meters, ProtocolFault, UpstreamFailure } from "../observe/meters.js"
+import { type Meters, NO_REQUEST, type ProtocolFault, type UpstreamFailure } from "../observe/meters.js"
 import { WatchedTunnel } from "./watched-tunnel.js"
 
 export interface TcpOptions {
@@ -186,14 +186,11 @@ class Tunnel {
     const { connection, port } = this.#accepted
     const { judgement, decisionId } = this.#admission
     this.#options.meters.requestDone({
+      ...NO_REQUEST,
       protocol: "tcp",
       judgement,
       decisionId,
-      requestId: undefined,
-      method: "",
       host: connection.sni ?? "",
-      path: "",
-      status: 0,
       bytesReceived: this.#upstream?.bytesWritten ?? 0,
       bytesSent: this.#upstream?.bytesRead ?? 0,
       durationMs: performance.now() - this.#started,

@@ -3,7 +3,7 @@ import { once } from "node:events"
 import { connect, createServer, type Socket } from "node:net"
 import { connect as connectTls } from "node:tls"
 import fc from "fast-check"
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from "vitest"
 import { Authority, GOOD_ID } from "../accept/testing/certificates.js"
 import { authorization, listening, type Rig, type RigOptions, startRig } from "../accept/testing/rig.js"
 import { Deadlines } from "../http/deadlines.js"
@@ -89,6 +89,7 @@ const ATTACKS: readonly (readonly [string, readonly Step[]])[] = [
   ["a target and no version", ["\x00\r\nGET /x\r\n"]],
   ["a method that ends in CR", [`FOO\r/x\rHTTP/1.1\n${FORGED}`]],
   ["empty lines without end", ["\r\n".repeat(5_000), `GET /x HTTP/1.1\r\n${FORGED}`]],
+  ["a version for a target", [" /x HTTP/1.1", ` HTTP/1.1\r\n${FORGED}`]],
   ["half a preface, silence, the rest", ["PRI * HT", "silence", `TP/1.1\r\n${FORGED}`]],
 ]
 
@@ -135,7 +136,7 @@ describe.each(["in clear", "under mTLS"])("an application on an undeclared port,
           await server.settled()
           expect(server.unjudged()).toEqual([])
         }),
-        { numRuns: 60 },
+        { numRuns: 60 * inject("effort") },
       )
     })
 

@@ -44,7 +44,7 @@ export class Rig {
     this.authority = authority
     this.#policies = policies
     this.gate = new Gate(programOf(mode, policies))
-    this.limits = { ...DEFAULT_LIMITS, ...limits }
+    this.limits = { ...PATIENT_LIMITS, ...limits }
     this.connections = new Connections(this.limits)
     this.security = new TransportSecurity(this.connections)
     this.security.swap(authority.material())
@@ -78,6 +78,14 @@ export async function startRig(options: RigOptions = {}): Promise<Rig> {
   const rig = new Rig(options)
   await rig.listener.listen()
   return rig
+}
+
+/** Nobody loses a connection because the machine is busy; a test that wants somebody to lose one says so. */
+export const PATIENT_LIMITS: Limits = {
+  ...DEFAULT_LIMITS,
+  connectTimeoutMs: 120_000,
+  handshakeTimeoutMs: 120_000,
+  headerTimeoutMs: 120_000,
 }
 
 const PORT: ApplicationPort = {

@@ -9,11 +9,12 @@ import { compile, type MeshConfig, meshConfig, type PolicyDocument, parseIp, par
 import type { Accepted, PeerCertificate } from "../../accept/accepted.js"
 import { Connections } from "../../accept/connections.js"
 import { RecordingMeters } from "../../accept/testing/recording-meters.js"
+import { PATIENT_LIMITS } from "../../accept/testing/rig.js"
 import type { ApplicationPort } from "../../config/application-port.js"
 import { Gate } from "../../enforcement/gate.js"
 import { Deadlines } from "../../http/deadlines.js"
 import { Http2Upstream } from "../../http2/upstream.js"
-import { DEFAULT_LIMITS, type Limits } from "../../limits.js"
+import type { Limits } from "../../limits.js"
 import { serveHttp1 } from "../serve.js"
 import { Http1Upstream } from "../upstream.js"
 
@@ -46,7 +47,7 @@ export class Rig {
   #upstream: Http1Upstream | undefined
 
   private constructor(options: RigOptions) {
-    this.connections = new Connections({ ...DEFAULT_LIMITS, ...options.limits })
+    this.connections = new Connections({ ...PATIENT_LIMITS, ...options.limits })
     this.#mesh = meshConfig(options.mesh)
     this.gate = new Gate(compile(options.documents ?? [], WORKLOAD, this.#mesh))
     const raw = options.raw
@@ -114,7 +115,7 @@ export class Rig {
   async #listen(options: RigOptions): Promise<void> {
     this.#application.listen(0, "127.0.0.1")
     await once(this.#application, "listening")
-    const limits = { ...DEFAULT_LIMITS, ...options.limits }
+    const limits = { ...PATIENT_LIMITS, ...options.limits }
     const deadlines = new Deadlines(limits)
     const { meters, connections, gate } = this
     const address = { host: "127.0.0.1", port: portOf(this.#application) }

@@ -36,13 +36,26 @@ const VOLATILE: ReadonlySet<string> = new Set([
 const MAX_ADDED = DEFAULT_TABLE_SIZE / 4
 
 const INDEXED = Array.from({ length: 128 }, (_, index) => String.fromCharCode(0x80 | index))
-const STATIC_NAMES = new Map<string, number>()
-const STATIC_FIELDS = new Map<string, Map<string, number>>()
-STATIC_TABLE.forEach(({ name, value }, index) => {
-  if (!STATIC_NAMES.has(name)) STATIC_NAMES.set(name, index + 1)
-  const values = STATIC_FIELDS.get(name) ?? new Map<string, number>()
-  STATIC_FIELDS.set(name, values.set(value, index + 1))
+/** What there is to know of a name, in one place: a field is written with every message, and each look costs. */
+interface KnownName {
+  /** Its first place in the static table; 0 where it has none. */
+  readonly index: number
+  /** Places of whole fields with it in the static table. */
+  readonly values: Map<string, number> | undefined
+  readonly sensitive: boolean
+  readonly volatile: boolean
+}
+
+const KNOWN = new Map<string, KnownName>()
+const UNKNOWN: KnownName = { index: 0, values: undefined, sensitive: false, volatile: false }
+STATIC_TABLE.forEach(({ name, value }, at) => {
+  const known = KNOWN.get(name)
+  const values = known?.values ?? new Map<string, number>()
+  if (value !== "") values.set(value, at + 1)
+  KNOWN.set(name, { ...UNKNOWN, index: known?.index ?? at + 1, values: values.size === 0 ? undefined : values })
 })
+for (const name of SENSITIVE) KNOWN.set(name, { ...(KNOWN.get(name) ?? UNKNOWN), sensitive: true })
+for (const name of VOLATILE) KNOWN.set(name, { ...(KNOWN.get(name) ?? UNKNOWN), volatile: true })
 
 export class HpackEncoder {
   readonly #table = new DynamicTable(DEFAULT_TABLE_SIZE)
@@ -65,13 +78,18 @@ export class HpackEncoder {
   /** Adds to the block in hand; `sensitive` where whoever sent it wants it in no table. */
   field(name: string, value: string, sensitive = false): void {
     if (this.#resized.length > 0) this.#tellSizes()
-    const fixed = STATIC_FIELDS.get(name)?.get(value)
-    if (fixed !== undefined && value !== "") {
+    const known = KNOWN.get(name) ?? UNKNOWN
+    const fixed = known.values?.get(value)
+    if (fixed !== undefined) {
       this.#out += INDEXED[fixed] ?? ""
       return
     }
-    if (sensitive || SENSITIVE.has(name)) {
-      this.#literal(0x10, 0x0f, name, value)
+    if (sensitive || known.sensitive) {
+      this.#literal(0x10, 0x0f, known.index, name, value)
+      return
+    }
+    if (known.volatile || name.length + value.length > MAX_ADDED) {
+      this.#literal(0, 0x0f, known.index, name, value)
       return
     }
     const place = this.#places.get(name)?.get(value)
@@ -79,11 +97,7 @@ export class HpackEncoder {
       this.#integer(0x80, 0x7f, STATIC_TABLE.length + this.#table.added - place)
       return
     }
-    if (VOLATILE.has(name) || name.length + value.length > MAX_ADDED) {
-      this.#literal(0, 0x0f, name, value)
-      return
-    }
-    this.#literal(0x40, 0x3f, name, value)
+    this.#literal(0x40, 0x3f, known.index, name, value)
     this.#remember(name, value)
   }
 
@@ -118,11 +132,10 @@ export class HpackEncoder {
     this.#resized = []
   }
 
-  #literal(pattern: number, mask: number, name: string, value: string): void {
-    const index = STATIC_NAMES.get(name)
-    this.#integer(pattern, mask, index ?? 0)
+  #literal(pattern: number, mask: number, index: number, name: string, value: string): void {
+    this.#integer(pattern, mask, index)
     const squeezed = pattern === 0x40
-    if (index === undefined) this.#text(name, squeezed)
+    if (index === 0) this.#text(name, squeezed)
     this.#text(value, squeezed)
   }
 

@@ -13,13 +13,13 @@ import {
   type OutgoingHttpHeaders,
   type SecureClientSessionOptions,
   type ServerHttp2Stream,
+  type Settings,
 } from "node:http2"
 import type { Server } from "node:net"
-import { listening, type Rig, type RigOptions, startRig } from "../../accept/testing/rig.js"
+import { listening, PATIENT_LIMITS, type Rig, type RigOptions, startRig } from "../../accept/testing/rig.js"
 import { Deadlines } from "../../http/deadlines.js"
 import { serveHttp1 } from "../../http1/serve.js"
 import { Http1Upstream } from "../../http1/upstream.js"
-import { DEFAULT_LIMITS } from "../../limits.js"
 import { serveHttp2 } from "../serve.js"
 import { Http2Upstream } from "../upstream.js"
 
@@ -59,12 +59,12 @@ export class Http2Rig {
 export async function startHttp2Rig(
   speaks: Speaks,
   app: AppListener | ((stream: ServerHttp2Stream, headers: IncomingHttpHeaders) => void),
-  options: RigOptions & { readonly raw?: boolean } = {},
+  options: RigOptions & { readonly raw?: boolean; readonly settings?: Settings } = {},
 ): Promise<Http2Rig> {
-  const server = speaks === "h2c" ? createHttp2() : createHttp1()
+  const server = speaks === "h2c" ? createHttp2({ settings: options.settings ?? {} }) : createHttp1()
   server.on(options.raw === true ? "stream" : "request", app)
   const port = await listening(server)
-  const limits = { ...DEFAULT_LIMITS, ...options.limits }
+  const limits = { ...PATIENT_LIMITS, ...options.limits }
   const deadlines = new Deadlines(limits)
   const address = { host: "127.0.0.1", port }
   const rig = await startRig({

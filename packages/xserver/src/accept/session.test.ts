@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// TLS sessions that are resumed: with the identity of their handshake, and not past what it was granted under.
+
+import { once } from "node:events"
+import { describe, expect, it } from "vitest"
+import { Authority, GOOD_ID, type Issued } from "./testing/certificates.js"
+import { closed, firstLine, listenerBench, naming } from "./testing/listener-bench.js"
+import type { Rig } from "./testing/rig.js"
+
+const authority = new Authority()
+const { rigWith, secure } = listenerBench(authority)
+
+describe.each(["TLSv1.2", "TLSv1.3"] as const)("a session of %s", version => {
+  const options = { ALPNProtocols: ["h2"], minVersion: version, maxVersion: version } as const
+
+  async function session(rig: Rig, peer: Issued): Promise<Buffer> {
+    const socket = secure(rig, options, peer)
+    // With TLS 1.3 tickets come after the handshake, with 1.2 in it.
+    const [, [ticket]] = await Promise.all([firstLine(socket), once(socket, "session")])
+    socket.destroy()
+    return ticket
+  }
+
+  it("is resumed, with its identity", async () => {
+    const rig = await rigWith(naming())
+    const peer = authority.issue()
+    const again = secure(rig, { ...options, session: await session(rig, peer) }, peer)
+    expect(await firstLine(again)).toBe(`http2 ${GOOD_ID} -`)
+    expect(again.isSessionReused()).toBe(true)
+  })
+
+  it("does not survive new material", async () => {
+    const rig = await rigWith(naming())
+    const peer = authority.issue()
+    const ticket = await session(rig, peer)
+    rig.security.swap(authority.material())
+    const again = secure(rig, { ...options, session: ticket }, peer)
+    expect(await firstLine(again)).toBe(`http2 ${GOOD_ID} -`)
+    expect(again.isSessionReused()).toBe(false)
+  })
+
+  it("survives a configuration that brings the same material", async () => {
+    const rig = await rigWith(naming())
+    const material = authority.material()
+    rig.security.swap(material)
+    const peer = authority.issue()
+    const ticket = await session(rig, peer)
+    rig.security.swap({ ...material }, { identities: [], serials: [] })
+    const again = secure(rig, { ...options, session: ticket }, peer)
+    await firstLine(again)
+    expect(again.isSessionReused()).toBe(true)
+  })
+
+  it("does not carry an identity past its authority", async () => {
+    const rig = await rigWith(naming())
+    const peer = authority.issue()
+    const ticket = await session(rig, peer)
+    rig.security.swap({ ...authority.material(), trustBundle: new Authority("The new one").certificate })
+    await closed(secure(rig, { ...options, session: ticket }, peer))
+    await rig.meters.until(meters => meters.failures.length > 0)
+    expect(rig.meters.failures).toEqual(["untrusted"])
+  })
+
+  it("does not carry an identity past its revocation", async () => {
+    const rig = await rigWith(naming())
+    const peer = authority.issue()
+    const ticket = await session(rig, peer)
+    const colons = peer.serial.match(/../g)?.join(":").toLowerCase() ?? ""
+    rig.security.swap(authority.material(), { identities: [], serials: [colons] })
+    await closed(secure(rig, { ...options, session: ticket }, peer))
+    await rig.meters.until(meters => meters.failures.length > 0)
+    expect(rig.meters.failures).toEqual(["revoked"])
+  })
+})
+
+it("is not renegotiated", async () => {
+  const rig = await rigWith(naming())
+  const socket = secure(rig, { ALPNProtocols: ["h2"], maxVersion: "TLSv1.2" })
+  await firstLine(socket)
+  const refused = new Promise(resolve => socket.once("error", resolve).resume())
+  socket.renegotiate({}, () => undefined)
+  expect(String(await refused)).toMatch(/no renegotiation/)
+})

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { execFileSync } from "node:child_process"
+import { fileURLToPath } from "node:url"
+import fc from "fast-check"
+import { describe, expect, it } from "vitest"
+import { DEFAULT_LIMITS } from "../limits.js"
+import { Deadlines, type Expiring, UNWATCHED } from "./deadlines.js"
+
+const LIMITS = { ...DEFAULT_LIMITS, headerTimeoutMs: 40 }
+
+/** Tells when it expired, and what it is to do then. */
+function item(deadlines: Deadlines, limitMs: number, onExpire: () => void): Expiring {
+  const watched = { deadline: deadlines.after(limitMs), place: UNWATCHED, expire: onExpire }
+  deadlines.watch(watched)
+  return watched
+}
+
+describe("deadlines", () => {
+  it("tells each that is due once, and none that has none", async () => {
+    const deadlines = new Deadlines(LIMITS)
+    const told: string[] = []
+    item(deadlines, 0, () => told.push("none"))
+    item(deadlines, 20, () => told.push("first"))
+    await new Promise<void>(resolve => item(deadlines, 60, resolve))
+    expect(told).toEqual(["first"])
+  })
+
+  it("tells all that are due although each takes others out of the list", async () => {
+    const deadlines = new Deadlines(LIMITS)
+    const told: number[] = []
+    const items: Expiring[] = []
+    for (let n = 0; n < 5; n++) {
+      items.push(
+        item(deadlines, 20, () => {
+          told.push(n)
+          const self = items[n]
+          if (self !== undefined) deadlines.unwatch(self)
+        }),
+      )
+    }
+    await new Promise<void>(resolve => item(deadlines, 80, resolve))
+    expect(told.toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3, 4])
+  })
+
+  it("watches whoever it was told to and nobody else, in whatever order they come and go", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(fc.nat(9), fc.boolean()), { maxLength: 60 }), async steps => {
+        const deadlines = new Deadlines(LIMITS)
+        const told = new Set<number>()
+        const items = Array.from({ length: 10 }, (_, n) => ({
+          deadline: deadlines.after(5),
+          place: UNWATCHED,
+          expire: () => void told.add(n),
+        }))
+        const expected = new Set<number>()
+        for (const [n, watch] of steps) {
+          const one = items[n]
+          if (one === undefined) continue
+          if (watch) deadlines.watch(one)
+          else deadlines.unwatch(one)
+          if (watch) expected.add(n)
+          else expected.delete(n)
+        }
+        await new Promise<void>(resolve => item(deadlines, 15, resolve))
+        expect(told).toEqual(expected)
+        for (const one of items) deadlines.unwatch(one)
+      }),
+      { numRuns: 10 },
+    )
+  })
+})
+
+describe("what comes and goes with every request", () => {
+  const module = (path: string): string => JSON.stringify(fileURLToPath(new URL(path, import.meta.url)))
+  const HOLDERS = {
+    "the deadlines": `
+      import { Deadlines, UNWATCHED } from ${module("deadlines.ts")}
+      import { DEFAULT_LIMITS } from ${module("../limits.ts")}
+      const deadlines = new Deadlines(DEFAULT_LIMITS)
+      const make = () => ({ deadline: 0, place: UNWATCHED, expire() {}, held: new Array(40).fill(0.5) })
+      const add = item => deadlines.watch(item)
+      const remove = item => deadlines.unwatch(item)`,
+    "the streams of a connection": `
+      import { StreamTable } from ${module("../http2/stream-table.ts")}
+      const streams = new StreamTable()
+      let id = -1
+      const make = () => ({ id: (id += 2), held: new Array(40).fill(0.5) })
+      const add = stream => streams.add(stream)
+      const remove = stream => streams.delete(stream.id)`,
+  }
+
+  it.each(Object.entries(HOLDERS))("%s keep nothing alive that has gone", (_name, holder) => {
+    const script = `${holder}
+      import { getHeapSpaceStatistics } from "node:v8"
+      const old = () => getHeapSpaceStatistics().find(({ space_name }) => space_name === "old_space").space_used_size
+      const open = []
+      const step = () => {
+        const item = make()
+        add(item)
+        open.push(item)
+        if (open.length > 64) remove(open.shift())
+      }
+      // Some time without requests, in which what holds them grows old.
+      for (let n = 0; n < 1_000; n++) step()
+      for (let n = 0; n < 200_000; n++) new Array(40).fill(n + 0.5)
+      const before = old()
+      for (let n = 0; n < 100_000; n++) step()
+      console.log((old() - before) / 1_048_576)`
+    // No full collection comes in between: what has grown old stays counted.
+    const args = ["--import", "tsx", "--no-incremental-marking", "--input-type=module", "-e", script]
+    expect(Number(execFileSync("node", args, { encoding: "utf8" }))).toBeLessThan(1)
+  })
+})

