@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public face of the gate.
+// The inbound proxy: starting one, in one process or several, from a file or from the control plane, and what it logs.
 
 export { LOG_LEVELS, type LogLevel } from "./admin/admin-server.js"
 export type { ApplicationPort } from "./config/application-port.js"
@@ -8,14 +8,14 @@ export { readConfigurationFile } from "./config/file.js"
 export { Gate, type GateOptions } from "./enforcement/gate.js"
 export { XSERVER_FAULTS } from "./errors.js"
 export { DEFAULT_LIMITS, type LimitName, type Limits } from "./limits.js"
-export { keepPapers } from "./mesh/kept-state.js"
+export { keepCredentials } from "./mesh/kept-state.js"
 export { MeshSource, type MeshSourceOptions } from "./mesh/mesh-source.js"
 export type { AccessLogFormat } from "./observe/access-log.js"
 export type { DataPath } from "./process/data-path.js"
+export { tuneEngine } from "./process/engine.js"
 export { FileSource, type FileSourceOptions } from "./process/file-source.js"
 export { type DataPathOptions, LocalDataPath } from "./process/local-data-path.js"
 export type { ConfigurationSource, Sink } from "./process/source.js"
 export { runWorker } from "./process/worker.js"
 export { WorkerPool } from "./process/worker-pool.js"
 export { type Address, Xserver, type XserverOptions } from "./process/xserver.js"
-export { keepYoungGenerationSmall } from "./process/young-generation.js"

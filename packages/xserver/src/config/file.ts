@@ -5,19 +5,27 @@
 import { readFileSync } from "node:fs"
 import { dirname, resolve } from "node:path"
 import {
+  choice,
   keySetId,
+  list,
   type MeshConfig,
   meshConfig,
   meshNames,
+  optional,
+  orElse,
   type PathNormalization,
   type PolicyDocument,
   readDocuments,
+  record,
+  settings,
+  someText,
+  text,
   validate,
+  whole,
 } from "@merlon/policy"
-import { ConfigurationError, Reader } from "@merlon/xds"
+import { ConfigurationError, messageOf, readSettings } from "@merlon/xds"
 import { parse } from "yaml"
-import type { ApplicationPort } from "./application-port.js"
-import type { Configuration, TlsMaterial } from "./configuration.js"
+import type { Configuration } from "./configuration.js"
 import type { Probe } from "./probe.js"
 
 export interface ReadConfiguration {
@@ -26,73 +34,116 @@ export interface ReadConfiguration {
   readonly files: readonly string[]
 }
 
+const MAX_ITEMS = 65_536
+const MAX_TEXT = 65_536
+const port = whole(1, 65_535)
+const texts = orElse(list(MAX_ITEMS, someText), [])
+const textMap = orElse(record(MAX_ITEMS, text(MAX_TEXT)), {})
+
+const file = settings({
+  mesh: settings({
+    name: orElse(someText, "merlon"),
+    domain: orElse(someText, "merlon.dev"),
+    trustDomain: orElse(someText, "cluster.local"),
+    trustDomainAliases: texts,
+    pathNormalization: orElse<PathNormalization>(
+      choice("NONE", "BASE", "MERGE_SLASHES", "DECODE_AND_MERGE_SLASHES"),
+      "BASE",
+    ),
+    numTrustedProxies: orElse(whole(0, 100), 0),
+  }),
+  workload: settings({
+    namespace: someText,
+    name: someText,
+    serviceAccount: orElse(someText, "default"),
+    labels: textMap,
+    services: texts,
+  }),
+  ports: orElse(
+    list(
+      MAX_ITEMS,
+      settings({
+        port,
+        listen: settings({ host: orElse(someText, "0.0.0.0"), port: orElse(whole(0, 65_535), 15_080) }),
+        upstream: settings({ host: orElse(someText, "127.0.0.1"), port: optional(port) }),
+        protocol: orElse(choice("http", "tcp", "auto"), "auto"),
+        upstreamProtocol: orElse(choice("http/1.1", "h2c"), "http/1.1"),
+        serviceNames: texts,
+        upgrades: texts,
+      }),
+    ),
+    [],
+  ),
+  policyFiles: texts,
+  policies: orElse(
+    list(MAX_ITEMS, (item, at) => ({ item, at })),
+    [],
+  ),
+  keySets: orElse(
+    list(MAX_ITEMS, settings({ issuer: optional(someText), jwksUri: optional(someText), file: someText })),
+    [],
+  ),
+  tls: optional(settings({ certificateChain: someText, privateKey: someText, trustBundle: someText })),
+  revocations: settings({ identities: texts, serials: texts }),
+  probes: orElse(
+    record<Probe>(
+      MAX_ITEMS,
+      settings({
+        kind: orElse(choice("http", "https", "tcp", "grpc"), "http"),
+        port,
+        path: orElse(someText, "/"),
+        headers: textMap,
+        timeoutMs: orElse(whole(1, 600_000), 1_000),
+      }),
+    ),
+    {},
+  ),
+})
+
 export function readConfigurationFile(path: string, revision: number): ReadConfiguration {
   const folder = dirname(resolve(path))
   const files = [resolve(path)]
-  const file = (name: string): string => {
+  const contentOf = (name: string): string => {
     files.push(resolve(folder, name))
     return readText(resolve(folder, name))
   }
-  const root = Reader.of(parseYaml(readText(path), path), "")
-  const mesh = root.child("mesh", readMesh)
+  const {
+    mesh: said,
+    ports,
+    policyFiles,
+    policies,
+    keySets,
+    tls,
+    revocations,
+    ...rest
+  } = readSettings(parseYaml(readText(path), path), file)
+  const { name, domain, ...meaning } = said
+  const mesh = meshConfig({ names: meshNames({ mesh: name, domain }), ...meaning })
+  if (ports.length === 0) throw new ConfigurationError("config-value", "ports: at least one port is needed")
   const configuration: Configuration = {
+    ...rest,
     revision,
     mesh,
-    workload: root.child("workload", workload => ({
-      namespace: workload.text("namespace"),
-      name: workload.text("name"),
-      serviceAccount: workload.text("serviceAccount", "default"),
-      labels: workload.textMap("labels"),
+    ports: ports.map(({ upstream, ...one }) => ({
+      ...one,
+      upstream: { ...upstream, port: upstream.port ?? one.port },
     })),
-    ports: root.list("ports", (item, at) => readPort(Reader.of(item, at))),
     policies: [
-      ...root.texts("policyFiles").flatMap(name => readPolicies(file(name), name, mesh)),
-      ...root.list("policies", (item, at) => readPolicy(item, at, mesh)),
+      ...policyFiles.flatMap(policyFile => readPolicies(contentOf(policyFile), policyFile, mesh)),
+      ...policies.map(({ item, at }) => readPolicy(item, at, mesh)),
     ],
-    keySets: Object.fromEntries(root.list("keySets", (item, at) => readKeySet(Reader.of(item, at), file))),
-    tls: root.has("tls") ? root.child("tls", tls => readTls(tls, file)) : undefined,
-    revocations: root.child("revocations", revoked => ({
-      identities: revoked.texts("identities"),
-      serials: revoked.texts("serials").map(serial => serial.replaceAll(":", "").toUpperCase()),
-    })),
-    probes: root.map("probes", (item, at) => readProbe(Reader.of(item, at))),
+    keySets: Object.fromEntries(keySets.map(keySet => [keySetId(keySet), contentOf(keySet.file)])),
+    tls: tls && {
+      certificateChain: contentOf(tls.certificateChain),
+      privateKey: contentOf(tls.privateKey),
+      trustBundle: contentOf(tls.trustBundle),
+    },
+    revocations: {
+      identities: revocations.identities,
+      serials: revocations.serials.map(serial => serial.replaceAll(":", "").toUpperCase()),
+    },
   }
-  root.end()
-  if (configuration.ports.length === 0)
-    throw new ConfigurationError("config-value", "ports: at least one port is needed")
   return { configuration, files }
-}
-
-function readMesh(mesh: Reader): MeshConfig {
-  const modes: readonly PathNormalization[] = ["NONE", "BASE", "MERGE_SLASHES", "DECODE_AND_MERGE_SLASHES"]
-  return meshConfig({
-    names: meshNames({ mesh: mesh.text("name", "merlon"), domain: mesh.text("domain", "merlon.dev") }),
-    trustDomain: mesh.text("trustDomain", "cluster.local"),
-    trustDomainAliases: mesh.texts("trustDomainAliases"),
-    pathNormalization: mesh.choice("pathNormalization", modes, "BASE"),
-    numTrustedProxies: mesh.whole("numTrustedProxies", 0, 100, 0),
-  })
-}
-
-function readPort(port: Reader): ApplicationPort {
-  const number = port.whole("port", 1, 65_535)
-  const result: ApplicationPort = {
-    port: number,
-    listen: port.child("listen", listen => ({
-      host: listen.text("host", "0.0.0.0"),
-      port: listen.whole("port", 0, 65_535, 15_080),
-    })),
-    upstream: port.child("upstream", upstream => ({
-      host: upstream.text("host", "127.0.0.1"),
-      port: upstream.whole("port", 1, 65_535, number),
-    })),
-    protocol: port.choice("protocol", ["http", "tcp", "auto"], "auto"),
-    upstreamProtocol: port.choice("upstreamProtocol", ["http/1.1", "h2c"], "http/1.1"),
-    serviceNames: port.texts("serviceNames"),
-    upgrades: port.texts("upgrades"),
-  }
-  port.end()
-  return result
 }
 
 function readPolicies(text: string, name: string, { names }: MeshConfig): readonly PolicyDocument[] {
@@ -111,45 +162,11 @@ function readPolicy(item: unknown, at: string, { names }: MeshConfig): PolicyDoc
   return document
 }
 
-function readKeySet(keySet: Reader, file: (name: string) => string): readonly [string, string] {
-  const issuer = keySet.optionalText("issuer")
-  const jwksUri = keySet.optionalText("jwksUri")
-  const jwks = file(keySet.text("file"))
-  keySet.end()
-  return [
-    keySetId({ ...(issuer === undefined ? {} : { issuer }), ...(jwksUri === undefined ? {} : { jwksUri }) }),
-    jwks,
-  ]
-}
-
-function readTls(tls: Reader, file: (name: string) => string): TlsMaterial {
-  return {
-    certificateChain: file(tls.text("certificateChain")),
-    privateKey: file(tls.text("privateKey")),
-    trustBundle: file(tls.text("trustBundle")),
-  }
-}
-
-function readProbe(probe: Reader): Probe {
-  const result: Probe = {
-    kind: probe.choice("kind", ["http", "https", "tcp", "grpc"], "http"),
-    port: probe.whole("port", 1, 65_535),
-    path: probe.text("path", "/"),
-    headers: probe.textMap("headers"),
-    timeoutMs: probe.whole("timeoutMs", 1, 600_000, 1_000),
-  }
-  probe.end()
-  return result
-}
-
 function parseYaml(text: string, path: string): unknown {
   try {
     return parse(text)
   } catch (error) {
-    throw new ConfigurationError(
-      "config-unreadable",
-      `${path}: ${error instanceof Error ? error.message : String(error)}`,
-    )
+    throw new ConfigurationError("config-unreadable", `${path}: ${messageOf(error)}`)
   }
 }
 
@@ -157,9 +174,6 @@ function readText(path: string): string {
   try {
     return readFileSync(path, "utf8")
   } catch (error) {
-    throw new ConfigurationError(
-      "config-unreadable",
-      `cannot read \`${path}\`: ${error instanceof Error ? error.message : String(error)}`,
-    )
+    throw new ConfigurationError("config-unreadable", `cannot read \`${path}\`: ${messageOf(error)}`)
   }
 }

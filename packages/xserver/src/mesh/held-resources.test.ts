@@ -38,6 +38,7 @@ const workload = (changes: object = {}): VersionedResource =>
       name: "httpbin-1",
       serviceAccount: "httpbin",
       labels: { app: "httpbin" },
+      services: ["httpbin"],
       ports: [
         {
           port: 8080,
@@ -70,16 +71,22 @@ const policy = (name: string, spec: object = {}): VersionedResource =>
   })
 
 const keys = resource("keys/x", { kind: "keySet", keySet: { id: "x", jwks: '{"keys":[]}' } })
-const papers = { certificateChain: "chain", privateKey: "key" }
+const credentials = { certificateChain: "chain", privateKey: "key" }
 
 const held = (...resources: readonly VersionedResource[]): HeldResources =>
   HeldResources.none.with({ revision: 7, resources, removed: [] })
 
 describe("what the control plane sent", () => {
   it("becomes one configuration", () => {
-    expect(held(workload(), trust, policy("a"), keys).configuration(papers, bootstrap)).toMatchObject({
+    expect(held(workload(), trust, policy("a"), keys).configuration(credentials, bootstrap)).toMatchObject({
       revision: 7,
-      workload: { namespace: "foo", name: "httpbin-1", serviceAccount: "httpbin", labels: { app: "httpbin" } },
+      workload: {
+        namespace: "foo",
+        name: "httpbin-1",
+        serviceAccount: "httpbin",
+        labels: { app: "httpbin" },
+        services: ["httpbin"],
+      },
       ports: [
         {
           port: 8080,
@@ -99,7 +106,7 @@ describe("what the control plane sent", () => {
     const before = held(workload(), trust, policy("a"), policy("b"))
     const after = before.with({ revision: 8, resources: [policy("c")], removed: ["policy/AuthorizationPolicy/foo/a"] })
     const names = (value: HeldResources): readonly string[] =>
-      value.configuration(papers, bootstrap).policies.map(({ metadata }) => metadata.name)
+      value.configuration(credentials, bootstrap).policies.map(({ metadata }) => metadata.name)
     expect(names(after)).toEqual(["b", "c"])
     expect(names(before)).toEqual(["a", "b"])
     expect([...after.versions.keys()]).not.toContain("policy/AuthorizationPolicy/foo/a")
@@ -115,7 +122,7 @@ describe("what the control plane sent", () => {
     ["without trust", held(workload()), /no trust/],
     ["with a policy that cannot be read", held(workload(), trust, policy("a", { action: "MAYBE" })), /cannot be read/],
   ])("is refused %s", (_, value, message) => {
-    expect(() => value.configuration(papers, bootstrap)).toThrow(message)
+    expect(() => value.configuration(credentials, bootstrap)).toThrow(message)
   })
 
   it("is refused where a resource is no message of ours", () => {

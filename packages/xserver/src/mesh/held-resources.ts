@@ -6,10 +6,11 @@ import { type MeshConfig, meshConfig, meshNames, type PolicyDocument, validate }
 import {
   type Bootstrap,
   decodeProxyResource,
+  messageOf,
   type ProxyResource,
   type TrustSpec,
   type VersionedResource,
-  type WorkloadPapers,
+  type WorkloadCredentials,
   type WorkloadSpec,
 } from "@merlon/xds"
 import type { Configuration, TlsMaterial } from "../config/configuration.js"
@@ -62,7 +63,7 @@ export class HeldResources {
   }
 
   /** Throws where what was sent is not enough to enforce anything, or not meant for this workload. */
-  configuration(papers: WorkloadPapers | undefined, bootstrap: Bootstrap): Configuration {
+  configuration(credentials: WorkloadCredentials | undefined, bootstrap: Bootstrap): Configuration {
     const contents = [...this.#held.values()].map(({ content }) => content)
     const spec = workloadAmong(contents)
     const { trust } = this
@@ -86,7 +87,7 @@ export class HeldResources {
       keySets: Object.fromEntries(
         contents.flatMap(content => (content.kind === "keySet" ? [[content.keySet.id, content.keySet.jwks]] : [])),
       ),
-      tls: papers && tlsMaterial(papers, trust),
+      tls: credentials && tlsMaterial(credentials, trust),
       revocations: { identities: trust.revokedIdentities, serials: trust.revokedSerials },
       probes: spec.probes,
     }
@@ -97,7 +98,7 @@ function read(resource: VersionedResource): Held {
   try {
     return { resource, content: decodeProxyResource(resource.value) }
   } catch (error) {
-    throw new Error(`\`${resource.name}\` cannot be read: ${error instanceof Error ? error.message : String(error)}`)
+    throw new Error(`\`${resource.name}\` cannot be read: ${messageOf(error)}`)
   }
 }
 
@@ -122,8 +123,8 @@ function meshOf({ mesh: { mesh, domain, ...settings } }: WorkloadSpec): MeshConf
   return meshConfig({ ...settings, names: meshNames({ mesh, domain }) })
 }
 
-function pick({ namespace, name, serviceAccount, labels }: WorkloadSpec): Configuration["workload"] {
-  return { namespace, name, serviceAccount, labels }
+function pick({ namespace, name, serviceAccount, labels, services }: WorkloadSpec): Configuration["workload"] {
+  return { namespace, name, serviceAccount, labels, services }
 }
 
 // One that cannot be read fails the whole revision: without it, what remains could allow more than was meant.
@@ -133,6 +134,6 @@ function policy(value: unknown, mesh: MeshConfig): PolicyDocument {
   return document
 }
 
-function tlsMaterial({ certificateChain, privateKey }: WorkloadPapers, { bundle }: TrustSpec): TlsMaterial {
+function tlsMaterial({ certificateChain, privateKey }: WorkloadCredentials, { bundle }: TrustSpec): TlsMaterial {
   return { certificateChain, privateKey, trustBundle: bundle }
 }

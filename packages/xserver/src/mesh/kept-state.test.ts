@@ -26,13 +26,19 @@ const held = HeldResources.none.with({
 })
 
 it("gives back what was kept, readable by its owner only", () => {
-  keepState(folder, { held, since: 7, papers: { certificateChain: "chain", privateKey: "key" } })
+  keepState(folder, { held, since: 7, credentials: { certificateChain: "chain", privateKey: "key" } })
   const kept = keptState(folder)
-  expect(kept?.papers).toEqual({ certificateChain: "chain", privateKey: "key" })
+  expect(kept?.credentials).toEqual({ certificateChain: "chain", privateKey: "key" })
   expect(kept?.held.revision).toBe(9)
   expect(kept?.since).toBe(7)
   expect([...(kept?.held.versions ?? [])]).toEqual([["keys/x", "v1"]])
   expect(statSync(join(folder, "mesh-state.json")).mode & 0o777).toBe(0o600)
+})
+
+it("reads the key and certificate that release 0.1 kept as papers", () => {
+  const papers = { certificateChain: "chain", privateKey: "key" }
+  writeFileSync(join(folder, "mesh-state.json"), JSON.stringify({ version: 1, revision: 1, resources: [], papers }))
+  expect(keptState(folder)?.credentials).toEqual(papers)
 })
 
 it("has nothing where nothing was kept", () => {

@@ -2,7 +2,7 @@
 // What a member of a mesh keeps on disk: the resources in force, its key and certificate. With it a proxy starts while
 // the control plane is away, and asks for nothing it already has when the control plane is back.
 
-import { readPrivateFile, type VersionedResource, type WorkloadPapers, writePrivateFile } from "@merlon/xds"
+import { readPrivateFile, type VersionedResource, type WorkloadCredentials, writePrivateFile } from "@merlon/xds"
 import { HeldResources } from "./held-resources.js"
 
 const VERSION = 1
@@ -12,10 +12,10 @@ export interface KeptState {
   readonly held: HeldResources
   /** When the resources came, by the wall clock. */
   readonly since: number
-  readonly papers: WorkloadPapers | undefined
+  readonly credentials: WorkloadCredentials | undefined
 }
 
-export function keepState(folder: string, { held, since, papers }: KeptState): void {
+export function keepState(folder: string, { held, since, credentials }: KeptState): void {
   const resources = held.resources.map(({ name, version, value }) => ({
     name,
     version,
@@ -24,7 +24,7 @@ export function keepState(folder: string, { held, since, papers }: KeptState): v
   writePrivateFile(
     folder,
     NAME,
-    JSON.stringify({ version: VERSION, revision: held.revision, since, resources, papers }),
+    JSON.stringify({ version: VERSION, revision: held.revision, since, resources, credentials }),
   )
 }
 
@@ -32,7 +32,8 @@ export function keepState(folder: string, { held, since, papers }: KeptState): v
 export function keptState(folder: string): KeptState | undefined {
   const text = readPrivateFile(folder, NAME)
   if (text === undefined) return undefined
-  const { version, revision, since, resources, papers } = JSON.parse(text)
+  // Releases up to 0.1 called the credentials papers.
+  const { version, revision, since, resources, papers, credentials = papers } = JSON.parse(text)
   if (version !== VERSION) {
     throw new Error(
       `the state in \`${folder}\` has version ${version}, this program reads ${VERSION}; remove it to start anew`,
@@ -47,10 +48,10 @@ export function keptState(folder: string): KeptState | undefined {
     }),
   )
   const held = HeldResources.none.with({ revision, resources: read, removed: [] })
-  return { held, since: typeof since === "number" ? since : 0, papers: papers ?? undefined }
+  return { held, since: typeof since === "number" ? since : 0, credentials: credentials ?? undefined }
 }
 
 /** A key and a certificate before anything has come to enforce, for whoever joins without a token of its own. */
-export function keepPapers(folder: string, papers: WorkloadPapers): void {
-  keepState(folder, { held: HeldResources.none, since: 0, papers })
+export function keepCredentials(folder: string, credentials: WorkloadCredentials): void {
+  keepState(folder, { held: HeldResources.none, since: 0, credentials })
 }

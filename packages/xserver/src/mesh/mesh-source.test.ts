@@ -52,7 +52,16 @@ function resourcesOf({ bundle, fingerprint }: Authority): readonly VersionedReso
     pathNormalization: "BASE" as const,
     numTrustedProxies: 0,
   }
-  const workload = { mesh, namespace: "foo", name: "a", serviceAccount: "web", labels: {}, ports: [], probes: {} }
+  const workload = {
+    mesh,
+    namespace: "foo",
+    name: "a",
+    serviceAccount: "web",
+    labels: {},
+    services: [],
+    ports: [],
+    probes: {},
+  }
   const trust = { bundle, signer: fingerprint, revokedIdentities: [], revokedSerials: [] }
   return [
     resource("workload", { kind: "workload", workload }, "1"),
@@ -69,7 +78,7 @@ async function serve(authority: Authority, revision: number): Promise<MeshServer
     ttlMs: HOUR,
     now: Date.now(),
   })
-  const papers = {
+  const credentials = {
     certificateChain,
     privateKey: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
     clientTrustBundle: authority.bundle,
@@ -78,7 +87,7 @@ async function serve(authority: Authority, revision: number): Promise<MeshServer
   const server = await MeshServer.start({
     host: "127.0.0.1",
     port: 0,
-    papers: () => papers,
+    credentials: () => credentials,
     verifyToken: async () => CALLER,
     checkCertificate: () => CALLER,
     source: {
@@ -119,7 +128,7 @@ it("finds back to a control plane whose root changed while it was away, by a bun
     state: join(folder, "state"),
   }
   const held = HeldResources.none.with({ revision: 1, resources: resourcesOf(old), removed: [] })
-  keepState(join(folder, "state"), { held, since: Date.now() - 2 * HOUR, papers: undefined })
+  keepState(join(folder, "state"), { held, since: Date.now() - 2 * HOUR, credentials: undefined })
   writeFileSync(bootstrap.token, "good")
   writeFileSync(bootstrap.trustBundle, young.bundle)
   const anHourAgo = new Date(Date.now() - HOUR)
@@ -132,5 +141,5 @@ it("finds back to a control plane whose root changed while it was away, by a bun
     enforce: async ({ revision }) => void revisions.push(revision),
     refused: () => undefined,
   })
-  await expect.poll(() => revisions.at(-1), { timeout: 10_000 }).toBe(2)
+  await expect.poll(() => revisions.at(-1)).toBe(2)
 })

@@ -6,15 +6,19 @@ import { readFileSync, statSync } from "node:fs"
 import {
   type Bootstrap,
   Enrolment,
+  Lane,
   MeshClient,
   type MeshClientOptions,
+  messageOf,
   PROXY_RESOURCE,
-  type WorkloadPapers,
+  type WorkloadCredentials,
 } from "@merlon/xds"
 import type { Logger } from "pino"
+import type { Observed } from "../observe/observed.js"
 import type { ConfigurationSource, Sink } from "../process/source.js"
 import { HeldResources, type Update } from "./held-resources.js"
 import { type KeptState, keepState, keptState } from "./kept-state.js"
+import { Observations } from "./observations.js"
 
 /** What was kept is enforced already: reading a gRPC library must not hold up the first requests. */
 const BREATH_MS = 100
@@ -22,17 +26,20 @@ const BREATH_MS = 100
 export interface MeshSourceOptions {
   readonly bootstrap: Bootstrap
   readonly logger: Logger
+  /** Of this program, for operators. */
+  readonly version?: string
 }
 
 export class MeshSource implements ConfigurationSource {
   readonly #options: MeshSourceOptions
   readonly #client: MeshClient
   readonly #enrolment: Enrolment
+  readonly #observations = new Observations()
   #sink: Sink | undefined
   #held: HeldResources
   #heldSince: number
-  /** Changes of papers and of resources one after the other: each is made from what the one before left. */
-  #changes: Promise<unknown> = Promise.resolve()
+  /** Changes of credentials and of resources one after the other: each is made from what the one before left. */
+  readonly #changes = new Lane()
   #enforced: () => void = () => undefined
   #connecting: NodeJS.Timeout | undefined
   /** Until it has been asked, an application that is to be asked does not count as ready. */
@@ -49,10 +56,10 @@ export class MeshSource implements ConfigurationSource {
     this.#enrolment = new Enrolment(
       {
         sign: request => this.#client.signCertificate(request),
-        use: papers => this.#change(() => this.#use(papers)),
+        use: credentials => this.#changes.add(() => this.#use(credentials)),
         logger: options.logger,
       },
-      kept?.papers,
+      kept?.credentials,
     )
   }
 
@@ -88,14 +95,19 @@ export class MeshSource implements ConfigurationSource {
     this.#client.sayAgain()
   }
 
+  observe(observed: Observed): void {
+    this.#observations.observe(observed)
+  }
+
   close(): void {
     this.#sink = undefined
     clearTimeout(this.#connecting)
+    this.#observations.close()
     this.#enrolment.close()
     this.#client.close()
   }
 
-  /** Without papers every handshake would fail, so they come before the first configuration. */
+  /** Without credentials every handshake would fail, so they come before the first configuration. */
   #connect(): void {
     void this.#enrolment.start().then(() => {
       if (this.#sink !== undefined) this.#client.start()
@@ -104,7 +116,7 @@ export class MeshSource implements ConfigurationSource {
 
   async #startFromKept(): Promise<void> {
     try {
-      await this.#enforce(this.#held, this.#enrolment.papers)
+      await this.#enforce(this.#held, this.#enrolment.credentials)
       this.#options.logger.warn({ revision: this.#held.revision }, "enforcing the last good configuration")
     } catch (error) {
       this.#sink?.refused(error)
@@ -112,19 +124,13 @@ export class MeshSource implements ConfigurationSource {
     }
   }
 
-  #change<T>(make: () => Promise<T>): Promise<T> {
-    const changed = this.#changes.then(make)
-    this.#changes = changed.catch(() => undefined)
-    return changed
-  }
-
   async #take(update: Update): Promise<void> {
     try {
       const held = this.#held.with(update)
-      await this.#enforce(held, this.#enrolment.papers)
+      await this.#enforce(held, this.#enrolment.credentials)
       this.#held = held
       this.#heldSince = Date.now()
-      this.#keep({ held, since: this.#heldSince, papers: this.#enrolment.papers })
+      this.#keep({ held, since: this.#heldSince, credentials: this.#enrolment.credentials })
     } catch (error) {
       this.#sink?.refused(error)
       throw error
@@ -133,14 +139,14 @@ export class MeshSource implements ConfigurationSource {
     if (trust !== undefined && this.#enrolment.signer(trust.bundle) !== trust.signer) void this.#enrolment.renew()
   }
 
-  async #use(papers: WorkloadPapers): Promise<void> {
-    if (!this.#held.isEmpty) await this.#enforce(this.#held, papers)
-    this.#keep({ held: this.#held, since: this.#heldSince, papers })
+  async #use(credentials: WorkloadCredentials): Promise<void> {
+    if (!this.#held.isEmpty) await this.#enforce(this.#held, credentials)
+    this.#keep({ held: this.#held, since: this.#heldSince, credentials })
   }
 
-  async #enforce(held: HeldResources, papers: WorkloadPapers | undefined): Promise<void> {
+  async #enforce(held: HeldResources, credentials: WorkloadCredentials | undefined): Promise<void> {
     if (this.#sink === undefined) throw new Error("the proxy is stopping")
-    await this.#sink.enforce(held.configuration(papers, this.#options.bootstrap))
+    await this.#sink.enforce(held.configuration(credentials, this.#options.bootstrap))
     this.#enforced()
   }
 
@@ -156,7 +162,7 @@ export class MeshSource implements ConfigurationSource {
   }
 
   #clientOptions(): MeshClientOptions {
-    const { bootstrap, logger } = this.#options
+    const { bootstrap, logger, version } = this.#options
     const { namespace, name } = bootstrap.workload
     return {
       ...bootstrap.controlPlane,
@@ -167,6 +173,7 @@ export class MeshSource implements ConfigurationSource {
         metadata: () => ({
           address: bootstrap.address,
           signer: this.#signer(),
+          version,
           // Said only where it is no, so that nobody has to know of it.
           application: this.#applicationReady ? undefined : "not ready",
         }),
@@ -176,9 +183,10 @@ export class MeshSource implements ConfigurationSource {
           typeUrl: PROXY_RESOURCE,
           names: () => "*",
           known: () => this.#held.versions,
-          apply: update => this.#change(() => this.#take(update)),
+          apply: update => this.#changes.add(() => this.#take(update)),
         },
       ],
+      observations: this.#observations,
       log: logger,
     }
   }
@@ -201,10 +209,10 @@ export class MeshSource implements ConfigurationSource {
   }
 
   #proof(): { token?: string; certificate?: { chain: string; privateKey: string } } {
-    const { papers } = this.#enrolment
+    const { credentials } = this.#enrolment
     return {
       ...tokenIn(this.#options.bootstrap.token),
-      ...(papers && { certificate: { chain: papers.certificateChain, privateKey: papers.privateKey } }),
+      ...(credentials && { certificate: { chain: credentials.certificateChain, privateKey: credentials.privateKey } }),
     }
   }
 }
@@ -226,8 +234,4 @@ function restore({ bootstrap: { state }, logger }: MeshSourceOptions): KeptState
     logger.error({ error: messageOf(error) }, "the state on disk cannot be used; starting anew")
     return undefined
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -2,6 +2,7 @@
 // One line per request, JSON for machines or text for people. Lines are gathered and written together: a write per line
 // would cost more than the rest of the request.
 
+import type { LineOutput } from "@merlon/xds"
 import type { RequestRecord } from "./meters.js"
 import { detailsOf, reasonOf, shadowOf } from "./reason.js"
 
@@ -21,7 +22,7 @@ export class AccessLog {
 
   constructor(
     format: Exclude<AccessLogFormat, "off">,
-    private readonly out: { write(text: string): boolean; readonly writableLength: number },
+    private readonly out: LineOutput,
   ) {
     this.#render = format === "json" ? jsonLine : textLine
   }

@@ -2,9 +2,9 @@
 // The last decisions, for `explain` by id. Of a refusal the attributes are kept with the program that judged it, so that
 // the explanation can be made when somebody asks; of what was let through only the summary.
 
-import { type Attributes, explain, type Program, type Trace } from "@merlon/policy"
+import { type Attributes, explain, type Program, type RuleRef, ruleName, type Trace } from "@merlon/policy"
 import type { RequestRecord } from "./meters.js"
-import { reasonOf, shadowOf } from "./reason.js"
+import { reasonOf, ruleOf, shadowOf } from "./reason.js"
 
 export interface DecisionSummary {
   readonly time: string
@@ -12,11 +12,15 @@ export interface DecisionSummary {
   readonly verdict: "allow" | "deny"
   readonly stage: string | undefined
   readonly protocol: string
+  /** The workload's own. */
+  readonly port: number
   readonly method: string
   readonly path: string
   readonly status: number
   readonly peer: string | undefined
   readonly source: string
+  /** `namespace/name[0]`, where a rule settled it. */
+  readonly rule: string | undefined
   readonly reason: string | undefined
   readonly shadow: string | undefined
   /** Every policy, rule and field; of refusals by authorization, while the program that refused is still around. */
@@ -34,11 +38,13 @@ class Kept {
   verdict: DecisionSummary["verdict"] = "deny"
   stage: string | undefined
   protocol = ""
+  port = 0
   method = ""
   path = ""
   status = 0
   peer: string | undefined
   source = ""
+  rule: Pick<RuleRef, "policy" | "rule"> | undefined
   reason: string | undefined
   shadow: string | undefined
   // A program that is no longer in force may go: a thousand refusals must not keep a thousand programs alive.
@@ -52,23 +58,27 @@ class Kept {
     this.verdict = judgement?.verdict ?? "deny"
     this.stage = judgement?.stage
     this.protocol = record.protocol
+    this.port = record.port
     this.method = record.method
     this.path = path.length > MAX_TEXT ? `${copy(path.slice(0, MAX_TEXT))}…` : copy(path)
     this.status = record.status
     this.peer = record.peer
     this.source = record.source
+    this.rule = ruleOf(judgement)
     this.reason = reason && copy(reason)
     this.shadow = shadowOf(judgement)
     this.evidence = evidenceOf(record, program)
   }
 
-  describe(): DecisionSummary {
-    const { time, evidence, ...summary } = this
+  /** With `explained`, everything that can still be said about it, which costs as much as judging it anew. */
+  describe(explained: boolean): DecisionSummary {
+    const { time, evidence, rule, ...summary } = this
     const program = evidence?.program.deref()
     return {
       time: new Date(time).toISOString(),
       ...summary,
-      explanation: evidence && program && explain(program, evidence.attributes),
+      rule: rule && ruleName(rule),
+      explanation: explained && evidence && program ? explain(program, evidence.attributes) : undefined,
     }
   }
 }
@@ -84,7 +94,7 @@ export class Decisions {
   #next = 0
 
   /** `program` is the one that refused, where there was one. */
-  add(record: RequestRecord, program: Program | undefined): void {
+  add(record: RequestRecord, program: Program | undefined): Kept {
     let kept = this.#kept[this.#next]
     if (kept === undefined) {
       kept = new Kept()
@@ -92,16 +102,17 @@ export class Decisions {
     }
     kept.write(record, program)
     this.#next = (this.#next + 1) % CAPACITY
+    return kept
   }
 
   /** Newest first. */
   list(): readonly DecisionSummary[] {
     const newestFirst = [...this.#kept.slice(this.#next), ...this.#kept.slice(0, this.#next)].reverse()
-    return newestFirst.map(kept => kept.describe())
+    return newestFirst.map(kept => kept.describe(true))
   }
 
   find(id: string): DecisionSummary | undefined {
-    return this.#kept.find(kept => kept.id === id)?.describe()
+    return this.#kept.find(kept => kept.id === id)?.describe(true)
   }
 }
 

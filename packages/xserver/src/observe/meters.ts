@@ -44,6 +44,20 @@ export interface RequestRecord {
   readonly upstreamFailure: UpstreamFailure | undefined
 }
 
+/** What a record says of what never became a request, or was over before anything was sent. */
+export const NO_REQUEST = {
+  decisionId: undefined,
+  requestId: undefined,
+  method: "",
+  host: "",
+  path: "",
+  status: 0,
+  bytesReceived: 0,
+  bytesSent: 0,
+  durationMs: 0,
+  upstreamFailure: undefined,
+} as const satisfies Partial<RequestRecord>
+
 export type TcpJudgement =
   | {
       readonly verdict: "allow" | "deny"

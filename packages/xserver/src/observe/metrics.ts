@@ -8,7 +8,8 @@ import { Counter, Gauge, Registry } from "prom-client"
 import type { LimitName } from "../limits.js"
 import { Durations } from "./durations.js"
 import type { RequestRecord, TlsFailure } from "./meters.js"
-import { type Judged, policyOf, shadowOf } from "./reason.js"
+import { type Judged, policyOf, shadowOf, shadowPolicyOf } from "./reason.js"
+import { SourceCounter } from "./source-counter.js"
 import { TalliedCounter, type Tally } from "./tallied-counter.js"
 
 type Stage = Judged["stage"] | "message"
@@ -26,9 +27,10 @@ interface Outcome {
 export class Metrics {
   readonly registry = new Registry()
   readonly #requests: TalliedCounter
+  readonly #sources: SourceCounter
   readonly #durations: Durations
   readonly #plaintext: TalliedCounter
-  readonly #shadow: Counter
+  readonly #shadow: TalliedCounter
   readonly #tlsFailures: Counter
   readonly #limits: Counter
   readonly #endedByChange: Counter
@@ -64,13 +66,15 @@ export class Metrics {
       "policy",
       "code",
     )
+    this.#sources = new SourceCounter(`${prefix}requests_by_source_total`, registers)
     const from = "from the first byte of a request to the last of its response"
     this.#durations = new Durations(`${prefix}request_duration_seconds`, from, registers)
     this.#plaintext = tallied("plaintext_requests_total", "requests without mTLS by the port's mode", "mode")
-    this.#shadow = counter(
+    this.#shadow = tallied(
       "shadow_differences_total",
-      "requests that Shadow policies would decide otherwise",
+      "requests that Shadow policies would decide otherwise, by verdict and by the policy where one rule would decide",
       "verdict",
+      "policy",
     )
     this.#tlsFailures = counter("tls_failures_total", "connections refused in the handshake by reason", "reason")
     this.#limits = counter("limits_hit_total", "what a limit refused, by its name", "limit")
@@ -98,8 +102,20 @@ export class Metrics {
         },
       })
     }
-    read("token_memory_hits", "tokens whose signature was remembered", sources.tokenHits)
-    read("token_memory_misses", "tokens whose signature was checked", sources.tokenMisses)
+    const counted = (name: string, help: string, value: () => number): void => {
+      new Counter({
+        name: `${prefix}${name}`,
+        help,
+        registers,
+        collect() {
+          // Counted elsewhere; this only repeats the figure.
+          this.reset()
+          this.inc(value())
+        },
+      })
+    }
+    counted("token_memory_hits_total", "tokens whose signature was remembered", sources.tokenHits)
+    counted("token_memory_misses_total", "tokens whose signature was checked", sources.tokenMisses)
     read("unjudged_bytes", "bytes that callers have sent and nobody has judged yet", sources.unjudgedBytes ?? (() => 0))
     read("resident_memory_bytes", "resident memory of the process", () => process.memoryUsage.rss())
   }
@@ -128,7 +144,9 @@ export class Metrics {
   configurationApplied(revision: number, policies: ReadonlySet<string>, certificateExpiry: number | undefined): void {
     this.#revision.set(revision)
     if (certificateExpiry !== undefined) this.#expiry.set(certificateExpiry)
-    this.#requests.dropWhere(([, , policy = ""]) => policy !== "" && !policies.has(policy))
+    const isGone = (policy: string): boolean => policy !== "" && !policies.has(policy)
+    this.#requests.dropWhere(([, , policy = ""]) => isGone(policy))
+    this.#shadow.dropWhere(([, policy = ""]) => isGone(policy))
     this.#last = undefined
   }
 
@@ -140,10 +158,11 @@ export class Metrics {
     const { judgement, status, peer, durationMs, upstreamFailure } = record
     const verdict = judgement?.verdict ?? "deny"
     this.#outcome(verdict, judgement?.stage ?? "message", policyOf(judgement), Math.floor(status / 100)).tally.count++
+    this.#sources.add(peer, verdict)
     this.#durations.add(verdict, durationMs / 1_000)
     if (peer === undefined) this.#plaintextIn(mode).count++
     if (upstreamFailure !== undefined) this.#upstreamFailures.inc({ reason: upstreamFailure })
-    if (shadowOf(judgement) !== undefined) this.#shadow.inc({ verdict })
+    if (shadowOf(judgement) !== undefined) this.#shadow.of(verdict, nameOf(shadowPolicyOf(judgement))).count++
   }
 
   #plaintextIn(mode: string): Tally {
@@ -155,8 +174,12 @@ export class Metrics {
     const last = this.#last
     const same = last?.verdict === verdict && last.stage === stage && last.policy === policy
     if (same && last.hundreds === hundreds) return last
-    const name = policy === undefined ? "" : `${policy.namespace}/${policy.name}`
-    this.#last = { verdict, stage, policy, hundreds, tally: this.#requests.of(verdict, stage, name, `${hundreds}xx`) }
+    const tally = this.#requests.of(verdict, stage, nameOf(policy), `${hundreds}xx`)
+    this.#last = { verdict, stage, policy, hundreds, tally }
     return this.#last
   }
+}
+
+function nameOf(policy: PolicyRef | undefined): string {
+  return policy === undefined ? "" : `${policy.namespace}/${policy.name}`
 }

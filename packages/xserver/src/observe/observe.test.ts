@@ -199,9 +199,36 @@ describe("metrics", () => {
     expect(text).toContain('merlon_xserver_plaintext_requests_total{mode="PERMISSIVE"} 1')
     expect(text).toContain('merlon_xserver_limits_hit_total{limit="connections"} 1')
     expect(text).toContain('merlon_xserver_tls_failures_total{reason="expired"} 1')
-    expect(text).toContain("merlon_xserver_token_memory_hits 3")
+    expect(text).toContain("merlon_xserver_token_memory_hits_total 3")
     metrics.configurationApplied(2, new Set(), undefined)
     expect(await metrics.registry.metrics()).not.toContain("foo/p")
+  })
+
+  it("name the Shadow policy that would decide otherwise, until it is gone", async () => {
+    const metrics = new Metrics("merlon", { tokenHits: () => 0, tokenMisses: () => 0 })
+    metrics.requestDone(record(programOf("{ action: DENY, enforcement: Shadow, rules: [{}] }")), "STRICT")
+    const line = 'merlon_xserver_shadow_differences_total{verdict="allow",policy="foo/p"} 1'
+    expect(await metrics.registry.metrics()).toContain(line)
+    metrics.configurationApplied(2, new Set(), undefined)
+    expect(await metrics.registry.metrics()).not.toContain("foo/p")
+  })
+
+  it("say who called by identity, a hundred by name and the others together", async () => {
+    const metrics = new Metrics("merlon", { tokenHits: () => 0, tokenMisses: () => 0 })
+    metrics.requestDone(record(open, {}, { peer: undefined }), "PERMISSIVE")
+    for (let round = 0; round < 2; round++) {
+      for (let n = 0; n < 150; n++) {
+        metrics.requestDone(record(open, {}, { peer: `cluster.local/ns/app/sa/s${n}` }), "STRICT")
+      }
+    }
+    const text = await metrics.registry.metrics()
+    const counted = (source: string) =>
+      text
+        .split("\n")
+        .find(line => line.includes(`by_source_total{source="${source}",verdict="allow"}`))
+        ?.split(" ")[1]
+    expect(["(plaintext)", "cluster.local/ns/app/sa/s7", "(others)"].map(counted)).toEqual(["1", "2", "100"])
+    expect(counted("cluster.local/ns/app/sa/s120")).toBeUndefined()
   })
 
   it("add up over what has been read before, and begin anew for a policy that comes back", async () => {

@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why a request ended as it did, in the words of logs and of people. Never part of a reply.
 
-import { describeNearMiss, faultText, type PolicyRef, responseDetail, responseDetails } from "@merlon/policy"
+import {
+  describeNearMiss,
+  faultText,
+  type PolicyRef,
+  type RuleRef,
+  responseDetail,
+  responseDetails,
+} from "@merlon/policy"
+import { messageOf } from "@merlon/xds"
 import { XSERVER_FAULTS } from "../errors.js"
 import type { RequestRecord } from "./meters.js"
 
@@ -23,7 +31,7 @@ export function reasonOf(judgement: Judged | undefined): string | undefined {
     case "path":
       return XSERVER_FAULTS.path.means
     case "internal":
-      return `${XSERVER_FAULTS.internal.means}: ${judgement.error instanceof Error ? judgement.error.message : String(judgement.error)}`
+      return `${XSERVER_FAULTS.internal.means}: ${messageOf(judgement.error)}`
     case "token": {
       const { fault, by } = judgement.authentication
       const rule = by === undefined ? "" : ` (${by.policy.namespace}/${by.policy.name} jwtRules[${by.rule}])`
@@ -49,10 +57,24 @@ export function detailsOf(judgement: Judged | undefined): string | undefined {
 
 /** The policy that settled a request, where one did. */
 export function policyOf(judgement: Judged | undefined): PolicyRef | undefined {
-  if (judgement === undefined) return undefined
-  if (judgement.stage === "token") return judgement.authentication.by?.policy
   // Of an ALLOW miss the nearest policy is not asked for here: finding it costs more than counting is worth.
-  return "decision" in judgement ? judgement.decision.rule?.policy : undefined
+  return ruleOf(judgement)?.policy
+}
+
+/** The rule that settled a request, where one did. */
+export function ruleOf(judgement: Judged | undefined): Pick<RuleRef, "policy" | "rule"> | undefined {
+  if (judgement === undefined) return undefined
+  if (judgement.stage === "token") return judgement.authentication.by
+  return "decision" in judgement ? judgement.decision.rule : undefined
+}
+
+/** The Shadow policy whose rule would settle it otherwise, where one rule would. */
+export function shadowPolicyOf(judgement: Judged | undefined): PolicyRef | undefined {
+  if (judgement === undefined) return undefined
+  if ("authentication" in judgement && judgement.authentication.shadow?.outcome === "reject") {
+    return judgement.authentication.shadow.by?.policy
+  }
+  return "decision" in judgement ? judgement.decision.shadow?.rule?.policy : undefined
 }
 
 /** What Shadow policies would have made of it, where that differs from what happened. */

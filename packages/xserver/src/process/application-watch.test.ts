@@ -5,7 +5,7 @@ import type { ApplicationProbe } from "@merlon/xds"
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
 import { ApplicationWatch } from "./application-watch.js"
 
-const LIMIT = { timeout: 30_000, interval: 20 }
+const LIMIT = { timeout: 90_000, interval: 20 }
 const TIMES = { periodSeconds: 1, timeoutSeconds: 2 }
 let server: Server
 let port: number

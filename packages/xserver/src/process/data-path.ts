@@ -4,16 +4,14 @@
 
 import type { MetricObjectWithValues, MetricValue } from "prom-client"
 import type { Configuration } from "../config/configuration.js"
-import type { DecisionSummary } from "../observe/decisions.js"
+import type { Observed } from "../observe/observed.js"
 
-export interface DataPath {
+export interface DataPath extends Observed {
   /** Rejects where the configuration cannot be used; what was in force stays in force. */
   apply(configuration: Configuration): Promise<void>
   /** Whom to tell of key sets that lack a key which some token named. */
   onUnknownKeys(listener: (keySetIds: readonly string[]) => void): void
   metrics(): Promise<readonly MetricObjectWithValues<MetricValue<string>>[][]>
-  decisions(): Promise<readonly DecisionSummary[]>
-  decision(id: string): Promise<DecisionSummary | undefined>
   /** Takes no new connection, lets requests in flight end, then closes. */
   drain(): Promise<void>
 }

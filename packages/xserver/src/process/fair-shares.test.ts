@@ -17,9 +17,9 @@ const LIMITS = { upstreamConnections: 16, upstreamStreams: 16, pendingRequests: 
 const GREED = 30
 const STREAMS = 10
 const authority = new Authority()
-const papers = (name: string) => authority.issue({ uris: [`spiffe://cluster.local/ns/shop/sa/${name}`] })
-const GREEDY = papers("greedy")
-const POLITE = papers("polite")
+const credentials = (name: string) => authority.issue({ uris: [`spiffe://cluster.local/ns/shop/sa/${name}`] })
+const GREEDY = credentials("greedy")
+const POLITE = credentials("polite")
 const portOf = (server: Server) => (server.address() as AddressInfo).port // they all are TCP servers
 
 /** `/polite` is answered; nothing else is, but some of it begins. */
@@ -74,14 +74,19 @@ async function start(
 const port = () => path.addresses()[0]?.port ?? 0
 
 /** By identity under mTLS, by address in clear. */
-type Who = { readonly papers: typeof GREEDY } | { readonly address: string }
+type Who = { readonly credentials: typeof GREEDY } | { readonly address: string }
 
 async function dial(who: Who): Promise<Socket> {
   const at = { host: "127.0.0.1", port: port() }
   const socket =
     "address" in who
       ? connect({ ...at, localAddress: who.address })
-      : connectTls({ ...at, cert: who.papers.certificate, key: who.papers.privateKey, rejectUnauthorized: false })
+      : connectTls({
+          ...at,
+          cert: who.credentials.certificate,
+          key: who.credentials.privateKey,
+          rejectUnauthorized: false,
+        })
   open.push(socket.on("error", () => undefined))
   await Promise.race([once(socket, "address" in who ? "connect" : "secureConnect"), once(socket, "close")])
   return socket
@@ -122,8 +127,8 @@ async function session(who: Who): Promise<ClientHttp2Session> {
           createConnection: () => connect({ host: "127.0.0.1", port: port(), localAddress: who.address }),
         })
       : connectHttp2(`https://127.0.0.1:${port()}`, {
-          cert: who.papers.certificate,
-          key: who.papers.privateKey,
+          cert: who.credentials.certificate,
+          key: who.credentials.privateKey,
           rejectUnauthorized: false,
         })
   open.push(client.on("error", () => undefined))
@@ -156,7 +161,7 @@ const ATTACKS: readonly (readonly [string, Attack, ApplicationPort["upstreamProt
 ]
 
 describe.each<[string, Who, Who]>([
-  ["identity", { papers: GREEDY }, { papers: POLITE }],
+  ["identity", { credentials: GREEDY }, { credentials: POLITE }],
   ["address", { address: "127.0.0.2" }, { address: "127.0.0.3" }],
 ])("told apart by their %s, one caller with", (_, greedy, polite) => {
   it.each(ATTACKS)("%s does not keep another from being served", async (name, attack, protocol) => {

@@ -3,6 +3,7 @@
 // replaced by switching a link, which notification by the system does not report.
 
 import { statSync } from "node:fs"
+import { messageOf } from "@merlon/xds"
 import type { Logger } from "pino"
 import type { Configuration } from "../config/configuration.js"
 import { readConfigurationFile } from "../config/file.js"
@@ -55,6 +56,9 @@ export class FileSource implements ConfigurationSource {
   /** Nobody sends callers by its word. */
   applicationReady(): void {}
 
+  /** Nobody asks a proxy that runs alone but by its admin port. */
+  observe(): void {}
+
   close(): void {
     clearInterval(this.#timer)
     this.#sink = undefined
@@ -96,8 +100,4 @@ function fingerprint(files: readonly string[]): string {
       return stats === undefined ? "-" : `${stats.mtimeMs}/${stats.size}/${stats.ino}`
     })
     .join(" ")
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

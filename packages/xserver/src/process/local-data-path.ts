@@ -4,6 +4,7 @@
 
 import { X509Certificate } from "node:crypto"
 import { type Program, TokenMemory } from "@merlon/policy"
+import { Lane, standardOutput } from "@merlon/xds"
 import type { MetricObjectWithValues, MetricValue } from "prom-client"
 import { Connections } from "../accept/connections.js"
 import { Listener } from "../accept/listener.js"
@@ -15,6 +16,8 @@ import { KeyReports } from "../enforcement/key-reports.js"
 import { Deadlines } from "../http/deadlines.js"
 import type { Limits } from "../limits.js"
 import { AccessLog, type AccessLogFormat } from "../observe/access-log.js"
+import { CallCounter, type CallReport } from "../observe/call-counter.js"
+import { type DecisionListener, DecisionTail } from "../observe/decision-tail.js"
 import { type DecisionSummary, Decisions } from "../observe/decisions.js"
 import type { Meters, RequestRecord } from "../observe/meters.js"
 import { Metrics } from "../observe/metrics.js"
@@ -38,6 +41,8 @@ export class LocalDataPath implements DataPath {
   readonly #deadlines: Deadlines
   readonly #metrics: Metrics
   readonly #decisions = new Decisions()
+  readonly #tail = new DecisionTail()
+  #calls: CallCounter | undefined
   readonly #accessLog: AccessLog | undefined
   readonly #listeners = new Map<string, { readonly listener: Listener; readonly handling: Handling }>()
   #gate: Gate | undefined
@@ -45,7 +50,7 @@ export class LocalDataPath implements DataPath {
   #inForce: { readonly configuration: Configuration; readonly program: Program } | undefined
   #unknownKeys: KeyReports | undefined
   #closed = false
-  #applying: Promise<void> = Promise.resolve()
+  readonly #changes = new Lane()
 
   /** `now` in seconds since the epoch. */
   constructor(options: DataPathOptions, now: () => number = () => Date.now() / 1_000) {
@@ -62,9 +67,7 @@ export class LocalDataPath implements DataPath {
       unjudgedBytes: () => this.#connections.unjudged.used,
     })
     if (options.accessLog !== "off") {
-      this.#accessLog = new AccessLog(options.accessLog, process.stdout)
-      // Whoever read the log has gone, which is no reason to let nobody through.
-      process.stdout.on("error", () => undefined)
+      this.#accessLog = new AccessLog(options.accessLog, standardOutput())
     }
   }
 
@@ -75,12 +78,12 @@ export class LocalDataPath implements DataPath {
 
   apply(configuration: Configuration): Promise<void> {
     // One after the other: two changes at once could leave the modes of one with the certificate of the other.
-    const applied = this.#applying.then(() => this.#apply(configuration))
-    this.#applying = applied.catch(() => undefined)
-    return applied.catch((error: unknown) => {
-      this.#metrics.configurationRejected()
-      throw error
-    })
+    return this.#changes
+      .add(() => this.#apply(configuration))
+      .catch((error: unknown) => {
+        this.#metrics.configurationRejected()
+        throw error
+      })
   }
 
   onUnknownKeys(listener: (keySetIds: readonly string[]) => void): void {
@@ -99,9 +102,17 @@ export class LocalDataPath implements DataPath {
     return this.#decisions.find(id)
   }
 
+  async takeCalls(): Promise<CallReport> {
+    return this.#calls?.take() ?? { calls: [], forgotten: 0 }
+  }
+
+  async followDecisions(listener: DecisionListener | undefined): Promise<void> {
+    this.#tail.follow(listener)
+  }
+
   async drain(): Promise<void> {
     this.#closed = true
-    await this.#applying
+    await this.#changes.idle()
     for (const { listener } of this.#listeners.values()) listener.stopAccepting()
     this.#connections.drainAll()
     const end = Date.now() + this.#options.limits.drainTimeoutMs
@@ -116,7 +127,7 @@ export class LocalDataPath implements DataPath {
 
   async #apply(configuration: Configuration): Promise<void> {
     if (this.#closed) throw new Error("the data path is closed")
-    const { policies, revision, tls } = configuration
+    const { policies, revision, tls, workload } = configuration
     const program = compileConfiguration(configuration)
     const before = this.#inForce
     try {
@@ -127,6 +138,7 @@ export class LocalDataPath implements DataPath {
       throw error
     }
     this.#inForce = { configuration, program }
+    this.#calls ??= new CallCounter(`${workload.namespace}/${workload.name}`)
     const names = new Set(policies.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`))
     this.#metrics.configurationApplied(revision, names, tls && expiryOf(tls.certificateChain))
   }
@@ -190,7 +202,9 @@ export class LocalDataPath implements DataPath {
   }
 
   #note(record: RequestRecord, program: Program | undefined): void {
-    this.#decisions.add(record, program)
+    const kept = this.#decisions.add(record, program)
+    this.#calls?.count(record, kept.time)
+    if (this.#tail.followed) this.#tail.add(() => kept.describe(false))
     this.#accessLog?.write(record)
   }
 }

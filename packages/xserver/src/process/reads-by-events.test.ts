@@ -60,6 +60,7 @@ async function start() {
     reload: () => undefined,
     unknownKeys: () => undefined,
     applicationReady: () => undefined,
+    observe: () => undefined,
     close: () => undefined,
   }
   const lines: string[] = []

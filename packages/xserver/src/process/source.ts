@@ -2,6 +2,7 @@
 // Where configurations come from: a file, or the control plane. A source keeps its own last good state and starts from it.
 
 import type { Configuration } from "../config/configuration.js"
+import type { Observed } from "../observe/observed.js"
 
 export interface Sink {
   /** Resolves when no request starts under another configuration any more. Rejects where it cannot be used. */
@@ -19,5 +20,7 @@ export interface ConfigurationSource {
   unknownKeys(ids: readonly string[]): void
   /** Whether the application behind takes calls, for whoever sends callers here. */
   applicationReady(ready: boolean): void
+  /** What is seen of calls, where somebody wants to know. */
+  observe(observed: Observed): void
   close(): void
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What primary and workers say to each other. Every question carries a number, and its answer the same one.
-// Unasked, a worker tells of keys it misses.
+// Unasked, a worker tells of keys it misses, and of its decisions while somebody follows them.
 
 import type { Configuration } from "../config/configuration.js"
+import type { DecisionSummary } from "../observe/decisions.js"
 import type { DataPathOptions } from "./local-data-path.js"
 
 export type Question =
@@ -11,6 +12,8 @@ export type Question =
   | { readonly ask: "metrics" }
   | { readonly ask: "decisions" }
   | { readonly ask: "decision"; readonly id: string }
+  | { readonly ask: "calls" }
+  | { readonly ask: "follow"; readonly on: boolean }
   | { readonly ask: "drain" }
 
 export interface Asked {
@@ -24,5 +27,6 @@ export const HELLO = "hello"
 export type Answered =
   | typeof HELLO
   | { readonly unknownKeys: readonly string[] }
+  | { readonly followed: readonly DecisionSummary[]; readonly leftOut: number }
   | { readonly number: number; readonly answer: unknown }
   | { readonly number: number; readonly error: string }

@@ -82,7 +82,7 @@ it("goes back to what was in force everywhere where one worker refuses", async (
   expect(await revisions()).toEqual([1, 1])
 })
 
-it("refuses what all workers die of, and goes on with what was in force", { timeout: 60_000 }, async () => {
+it("refuses what all workers die of, and goes on with what was in force", async () => {
   await start()
   await expect(pool.apply(configuration(2, "dies"))).rejects.toThrow("the worker has ended")
   await untilBothEnforce(1)
@@ -98,7 +98,7 @@ it("survives writing to a worker that has just been killed", async () => {
   await untilBothEnforce(2)
 })
 
-it("does not wait for ever for a worker that is stuck", { timeout: 60_000 }, async () => {
+it("does not wait for ever for a worker that is stuck", async () => {
   // Long enough for a busy machine to start a process in.
   await start(5_000)
   const [stuck = 0] = await processes()

@@ -6,6 +6,8 @@ import cluster, { type Worker } from "node:cluster"
 import { randomBytes } from "node:crypto"
 import type { MetricObjectWithValues, MetricValue } from "prom-client"
 import type { Configuration } from "../config/configuration.js"
+import type { CallReport } from "../observe/call-counter.js"
+import type { DecisionListener } from "../observe/decision-tail.js"
 import type { DecisionSummary } from "../observe/decisions.js"
 import type { DataPath } from "./data-path.js"
 import type { DataPathOptions } from "./local-data-path.js"
@@ -36,6 +38,7 @@ export class WorkerPool implements DataPath {
   readonly #workers = new Set<WorkerHandle>()
   /** What every worker is to enforce, from the moment it is asked of them: a worker that starts meanwhile gets it too. */
   #wanted: Configuration | undefined
+  #followed: DecisionListener | undefined
   #unknownKeys: (keySetIds: readonly string[]) => void = () => undefined
   #closing = false
 
@@ -87,6 +90,19 @@ export class WorkerPool implements DataPath {
     return found.find(candidate => candidate !== undefined)
   }
 
+  async takeCalls(): Promise<CallReport> {
+    const reports = await this.#all<CallReport>({ ask: "calls" })
+    return {
+      calls: reports.flatMap(({ calls }) => calls),
+      forgotten: reports.reduce((sum, { forgotten }) => sum + forgotten, 0),
+    }
+  }
+
+  async followDecisions(listener: DecisionListener | undefined): Promise<void> {
+    this.#followed = listener
+    await this.#all({ ask: "follow", on: listener !== undefined })
+  }
+
   async drain(): Promise<void> {
     this.#closing = true
     const patience = this.#options.limits.drainTimeoutMs + this.#answerMs
@@ -116,7 +132,10 @@ export class WorkerPool implements DataPath {
   }
 
   #spawn(): void {
-    const handle = new WorkerHandle(cluster.fork(), this.#answerMs, ids => this.#unknownKeys(ids))
+    const handle = new WorkerHandle(cluster.fork(), this.#answerMs, {
+      unknownKeys: ids => this.#unknownKeys(ids),
+      followed: (decisions, leftOut) => this.#followed?.(decisions, leftOut),
+    })
     this.#workers.add(handle)
     handle.onExit(() => {
       this.#workers.delete(handle)
@@ -125,9 +144,16 @@ export class WorkerPool implements DataPath {
     handle
       .ask({ ask: "start", options: this.#options })
       .then(() => this.#wanted && handle.ask({ ask: "apply", configuration: this.#wanted }))
+      .then(() => this.#followed && handle.ask({ ask: "follow", on: true }))
       // It cannot enforce what the others do, so it must not serve beside them.
       .catch(() => handle.end())
   }
+}
+
+/** What a worker says without being asked. */
+interface Unasked {
+  readonly unknownKeys: (ids: readonly string[]) => void
+  readonly followed: DecisionListener
 }
 
 class WorkerHandle {
@@ -138,7 +164,7 @@ class WorkerHandle {
   readonly #gone: Promise<void>
   #number = 0
 
-  constructor(worker: Worker, answerMs: number, unknownKeys: (ids: readonly string[]) => void) {
+  constructor(worker: Worker, answerMs: number, told: Unasked) {
     this.#worker = worker
     this.#answerMs = answerMs
     this.#listening = new Promise(resolve => worker.once("message", () => resolve()))
@@ -151,7 +177,8 @@ class WorkerHandle {
     })
     worker.on("message", (message: Answered) => {
       if (message === HELLO) return
-      if ("unknownKeys" in message) return unknownKeys(message.unknownKeys)
+      if ("unknownKeys" in message) return told.unknownKeys(message.unknownKeys)
+      if ("followed" in message) return told.followed(message.followed, message.leftOut)
       const waiting = this.#take(message.number)
       if ("error" in message) waiting?.reject(new Error(message.error))
       else waiting?.resolve(message.answer)

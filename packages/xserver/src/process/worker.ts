@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // One of several processes that share the listeners. It knows nothing but what the primary tells it and ends with it.
 
+import { messageOf } from "@merlon/xds"
 import type { DataPath } from "./data-path.js"
+import { tuneEngine } from "./engine.js"
 import { LocalDataPath } from "./local-data-path.js"
 import { type Answered, type Asked, HELLO, type Question } from "./worker-messages.js"
-import { keepYoungGenerationSmall } from "./young-generation.js"
 
 export function runWorker(): void {
   let path: DataPath | undefined
@@ -12,7 +13,7 @@ export function runWorker(): void {
     if (question.ask === "start") {
       path = new LocalDataPath(question.options)
       path.onUnknownKeys(unknownKeys => reply({ unknownKeys }))
-      keepYoungGenerationSmall()
+      tuneEngine()
       return Promise.resolve(undefined)
     }
     if (path === undefined) return Promise.reject(new Error("the worker was not started"))
@@ -21,8 +22,7 @@ export function runWorker(): void {
   process.on("message", (message: Asked) => {
     answer(message.question).then(
       result => reply({ number: message.number, answer: result }),
-      (error: unknown) =>
-        reply({ number: message.number, error: error instanceof Error ? error.message : String(error) }),
+      (error: unknown) => reply({ number: message.number, error: messageOf(error) }),
     )
   })
   // Signals go to the whole process group; the primary alone decides what they mean.
@@ -41,6 +41,10 @@ async function ask(path: DataPath, question: Exclude<Question, { ask: "start" }>
       return path.decisions()
     case "decision":
       return path.decision(question.id)
+    case "calls":
+      return path.takeCalls()
+    case "follow":
+      return path.followDecisions(question.on ? (followed, leftOut) => reply({ followed, leftOut }) : undefined)
     case "drain":
       return path.drain()
   }

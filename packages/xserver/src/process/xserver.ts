@@ -5,7 +5,7 @@
 import { once } from "node:events"
 import type { Server } from "node:http"
 import type { AddressInfo } from "node:net"
-import type { ApplicationProbe } from "@merlon/xds"
+import { type ApplicationProbe, Lane, messageOf } from "@merlon/xds"
 import type { Logger } from "pino"
 import { AggregatorRegistry } from "prom-client"
 import { adminServer, type LogLevel } from "../admin/admin-server.js"
@@ -40,7 +40,7 @@ export class Xserver {
   #path: DataPath | undefined
   #inForce: Configuration | undefined
   #phase: Phase = "starting"
-  #pending: Promise<void> = Promise.resolve()
+  readonly #changes = new Lane()
   readonly #application: ApplicationWatch | undefined
 
   constructor(options: XserverOptions) {
@@ -95,7 +95,7 @@ export class Xserver {
     this.#phase = "draining"
     this.#application?.stop()
     this.#options.source.close()
-    await this.#pending
+    await this.#changes.idle()
     await this.#path?.drain()
     for (const server of this.#servers) {
       server.close()
@@ -103,11 +103,8 @@ export class Xserver {
     }
   }
 
-  // One after the other, in the order they came.
   #enforce(configuration: Configuration): Promise<void> {
-    const applied = this.#pending.then(() => this.#apply(configuration))
-    this.#pending = applied.catch(() => undefined)
-    return applied
+    return this.#changes.add(() => this.#apply(configuration))
   }
 
   async #apply(configuration: Configuration): Promise<void> {
@@ -125,6 +122,7 @@ export class Xserver {
   #makeDataPath(mesh: string): DataPath {
     const path = this.#options.makeDataPath(mesh)
     path.onUnknownKeys(ids => this.#options.source.unknownKeys(ids))
+    this.#options.source.observe(path)
     return path
   }
 
@@ -178,8 +176,4 @@ export class Xserver {
     const shown = tls && { certificateChain: tls.certificateChain, trustBundle: tls.trustBundle }
     return { phase: this.#phase, configuration: { ...configuration, tls: shown } }
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

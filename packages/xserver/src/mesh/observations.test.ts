@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the control plane is told: every count once, whatever becomes of streams; decisions only while somebody follows.
+
+import type { SeenCall } from "@merlon/policy"
+import type { Observation } from "@merlon/xds"
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
+import type { DecisionListener } from "../observe/decision-tail.js"
+import type { DecisionSummary } from "../observe/decisions.js"
+import { Observations } from "./observations.js"
+
+const call = (port: number, count = 1): SeenCall => ({
+  ...{ address: "10.0.0.1", workload: "foo/httpbin-1", port, protocol: "tcp", tls: false },
+  ...{ verdict: "allow", stage: "default", firstSeen: 1, lastSeen: 2, count },
+})
+
+const DECISION: DecisionSummary = {
+  ...{ time: "2026-01-02T03:04:05.000Z", id: "abc", verdict: "deny", stage: "allow", protocol: "http/1.1", port: 80 },
+  ...{ method: "GET", path: "/", status: 403, peer: undefined, source: "10.0.0.1", rule: undefined },
+  ...{ reason: "no ALLOW rule matches", shadow: undefined, explanation: undefined },
+}
+
+function stage() {
+  const seen: SeenCall[][] = []
+  let listener: DecisionListener | undefined
+  const observations = new Observations(1_000)
+  observations.observe({
+    takeCalls: async () => ({ calls: seen.shift() ?? [], forgotten: 0 }),
+    followDecisions: async wanted => {
+      listener = wanted
+    },
+    decisions: async () => [DECISION],
+    decision: async id => (id === "abc" ? DECISION : undefined),
+  })
+  const connect = () => {
+    const said: Observation[] = []
+    const conversation = observations.open(observation => {
+      said.push(observation)
+      return true
+    })
+    return { said, ...conversation }
+  }
+  const tick = () => vi.advanceTimersByTimeAsync(1_000)
+  return { observations, seen, connect, tick, listener: () => listener }
+}
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+describe("counts", () => {
+  it("are sent again under the same number until they are taken, and what came meanwhile after them", async () => {
+    const { seen, connect, tick } = stage()
+    seen.push([call(1, 2)], [call(1, 3)], [call(1, 4)])
+    const first = connect()
+    await tick()
+    const [batch] = first.said
+    expect(batch).toMatchObject({ kind: "calls", sequence: 1, calls: [call(1, 2)] })
+    await tick()
+    expect(first.said).toHaveLength(1)
+    first.closed()
+    await tick()
+    const second = connect()
+    expect(second.said).toEqual([batch])
+    if (batch?.kind !== "calls") throw new Error("no batch")
+    second.asked({ kind: "taken", run: "another", sequence: 1 })
+    expect(second.said).toHaveLength(1)
+    second.asked({ kind: "taken", run: batch.run, sequence: 1 })
+    expect(second.said[1]).toMatchObject({ sequence: 2, calls: [call(1, 7)] })
+  })
+
+  it("are sent again on the same stream where nobody says that they were taken", async () => {
+    const { seen, connect, tick } = stage()
+    seen.push([call(1)])
+    const { said } = connect()
+    for (let turn = 0; turn < 7; turn++) await tick()
+    expect(said).toHaveLength(2)
+    expect(said[1]).toEqual(said[0])
+  })
+
+  it("are kept while nobody listens, the oldest of too many let go and told", async () => {
+    const { seen, connect, tick } = stage()
+    seen.push(Array.from({ length: 5_000 }, (_, port) => call(port)))
+    await tick()
+    const { said } = connect()
+    await tick()
+    const [batch] = said
+    if (batch?.kind !== "calls") throw new Error("no batch")
+    expect(batch.calls).toHaveLength(500)
+    expect(batch.forgotten).toBeGreaterThan(0)
+  })
+})
+
+describe("decisions", () => {
+  it("are told while somebody follows, and no longer than the stream lasts", async () => {
+    const { connect, listener } = stage()
+    const stream = connect()
+    stream.asked({ kind: "follow", on: true })
+    listener()?.([DECISION], 3)
+    expect(stream.said).toMatchObject([{ kind: "decisions", decisions: [{ id: "abc" }], leftOut: 3 }])
+    stream.closed()
+    expect(listener()).toBeUndefined()
+  })
+
+  it("are found by their id, and the last ones when asked for", async () => {
+    const { connect } = stage()
+    const { said, asked } = connect()
+    asked({ kind: "find", inquiry: 1, id: "abc" })
+    asked({ kind: "find", inquiry: 2, id: "other" })
+    asked({ kind: "recent", inquiry: 3, limit: 10 })
+    await vi.advanceTimersByTimeAsync(0)
+    expect(said).toMatchObject([
+      { kind: "answer", inquiry: 1, decisions: [{ id: "abc" }] },
+      { kind: "answer", inquiry: 2, decisions: [] },
+      { kind: "answer", inquiry: 3, decisions: [{ status: 403 }] },
+    ])
+  })
+})

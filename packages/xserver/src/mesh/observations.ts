@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the control plane is told of the calls that this proxy sees. A batch is sent again, with the same number, until it
+// is taken; what comes meanwhile is added up. Decisions are told while somebody follows, and found by their id.
+
+import { randomBytes } from "node:crypto"
+import { CallSet, type SeenCall } from "@merlon/policy"
+import {
+  type Inquiry,
+  MAX_CALLS,
+  MAX_DECISIONS,
+  type Observation,
+  type ObservationSource,
+  type ObservedDecision,
+} from "@merlon/xds"
+import type { DecisionListener } from "../observe/decision-tail.js"
+import type { DecisionSummary } from "../observe/decisions.js"
+import type { Observed } from "../observe/observed.js"
+
+const EVERY_MS = 5_000
+/** After so many turns without a word, a batch is sent again: a control plane that had no room for it has dropped it. */
+const AGAIN_AFTER = 6
+/** Of a control plane that is away; then the oldest go, and are counted. */
+const MAX_PENDING = 4_000
+const MAX_EXPLANATION = 500_000
+
+type Batch = Extract<Observation, { readonly kind: "calls" }>
+
+export class Observations implements ObservationSource {
+  readonly #run = randomBytes(12).toString("hex")
+  readonly #everyMs: number
+  #observed: Observed | undefined
+  #pending = new CallSet(MAX_PENDING)
+  #forgotten = 0
+  #sequence = 0
+  #inFlight: Batch | undefined
+  #turns = 0
+  #say: ((observation: Observation) => boolean) | undefined
+  #following = false
+  #leftOut = 0
+  #roomy = true
+  #timer: NodeJS.Timeout | undefined
+  #taking: Promise<void> | undefined
+
+  constructor(everyMs = EVERY_MS) {
+    this.#everyMs = everyMs
+  }
+
+  observe(observed: Observed): void {
+    this.#observed = observed
+    this.#timer ??= setInterval(() => void this.#tell(), this.#everyMs).unref()
+  }
+
+  open(say: (observation: Observation) => boolean): ReturnType<ObservationSource["open"]> {
+    this.#say = say
+    this.#roomy = true
+    if (this.#inFlight !== undefined) say(this.#inFlight)
+    return {
+      asked: inquiry => void this.#asked(inquiry, say),
+      closed: () => {
+        if (this.#say !== say) return
+        this.#say = undefined
+        void this.#follow(false)
+      },
+    }
+  }
+
+  close(): void {
+    clearInterval(this.#timer)
+  }
+
+  async #asked(inquiry: Inquiry, say: (observation: Observation) => boolean): Promise<void> {
+    switch (inquiry.kind) {
+      case "taken":
+        if (inquiry.run !== this.#run || inquiry.sequence !== this.#inFlight?.sequence) return
+        this.#inFlight = undefined
+        this.#send()
+        return
+      case "follow":
+        return this.#follow(inquiry.on)
+      case "find": {
+        const found = await this.#observed?.decision(inquiry.id).catch(() => undefined)
+        const decisions = found === undefined ? [] : [observedDecision(found, true)]
+        say({ kind: "answer", inquiry: inquiry.inquiry, decisions })
+        return
+      }
+      case "recent": {
+        const recent = (await this.#observed?.decisions().catch(() => [])) ?? []
+        const decisions = recent
+          .slice(0, Math.min(inquiry.limit, MAX_DECISIONS))
+          .map(one => observedDecision(one, false))
+        say({ kind: "answer", inquiry: inquiry.inquiry, decisions })
+        return
+      }
+      default:
+        inquiry satisfies never
+    }
+  }
+
+  async #follow(on: boolean): Promise<void> {
+    if (this.#following === on) return
+    this.#following = on
+    const listener: DecisionListener = (decisions, leftOut) => this.#decided(decisions, leftOut)
+    await this.#observed?.followDecisions(on ? listener : undefined).catch(() => undefined)
+  }
+
+  #decided(decisions: readonly DecisionSummary[], leftOut: number): void {
+    this.#leftOut += leftOut
+    // A control plane that does not read gets numbers alone.
+    if (!this.#roomy) this.#leftOut += decisions.length
+    const told = this.#roomy ? decisions.slice(0, MAX_DECISIONS).map(decision => observedDecision(decision, false)) : []
+    this.#roomy = this.#say?.({ kind: "decisions", decisions: told, leftOut: this.#leftOut }) ?? true
+    this.#leftOut = 0
+  }
+
+  #tell(): Promise<void> {
+    this.#taking ??= this.#take().finally(() => {
+      this.#taking = undefined
+    })
+    return this.#taking
+  }
+
+  async #take(): Promise<void> {
+    const report = await this.#observed?.takeCalls().catch(() => undefined)
+    for (const call of report?.calls ?? []) this.#pending.add(call)
+    this.#forgotten += report?.forgotten ?? 0
+    if (this.#inFlight !== undefined && ++this.#turns % AGAIN_AFTER === 0) this.#say?.(this.#inFlight)
+    this.#send()
+  }
+
+  #send(): void {
+    if (this.#inFlight !== undefined || this.#say === undefined) return
+    const forgotten = this.#forgotten + this.#pending.forgotten
+    if (this.#pending.size === 0 && forgotten === 0) return
+    const calls: SeenCall[] = [...this.#pending.values()]
+    const rest = new CallSet(MAX_PENDING)
+    for (const call of calls.slice(MAX_CALLS)) rest.add(call)
+    this.#pending = rest
+    this.#forgotten = 0
+    const batch: Batch = {
+      kind: "calls",
+      run: this.#run,
+      sequence: ++this.#sequence,
+      calls: calls.slice(0, MAX_CALLS),
+      forgotten,
+    }
+    this.#inFlight = batch
+    this.#turns = 0
+    this.#say(batch)
+  }
+}
+
+const cut = (text: string, length: number): string => (text.length > length ? `${text.slice(0, length - 1)}…` : text)
+
+function observedDecision(summary: DecisionSummary, explained: boolean): ObservedDecision {
+  const { explanation, method, path, peer, source, reason, shadow, rule, ...rest } = summary
+  const text = explained && explanation !== undefined ? JSON.stringify(explanation) : undefined
+  return {
+    ...rest,
+    method: cut(method, 128),
+    path: cut(path, 4_096),
+    source: cut(source, 128),
+    peer: peer && cut(peer, 2_048),
+    reason: reason && cut(reason, 8_192),
+    shadow: shadow && cut(shadow, 2_048),
+    rule: rule && cut(rule, 1_024),
+    explanation: text !== undefined && text.length <= MAX_EXPLANATION ? text : undefined,
+  }
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is counted of calls: shapes with their rules, nothing of the message, and never more than there is room for.
+
+import type { Judgement } from "@merlon/policy"
+import { describe, expect, it } from "vitest"
+import { CallCounter } from "./call-counter.js"
+import type { RequestRecord } from "./meters.js"
+
+const RULE = { policy: { namespace: "foo", name: "viewer" }, rule: 0, id: "ns[foo]-policy[viewer]-rule[0]" }
+
+function record(part: Partial<RequestRecord> = {}): RequestRecord {
+  const judgement = {
+    verdict: "allow",
+    stage: "allow",
+    attributes: { http: { path: "/normalised/7" }, token: { issuer: "https://issuer.example" } },
+    decision: { verdict: "allow", stage: "allow", rule: RULE, audit: undefined, shadow: undefined },
+  } as unknown as Judgement // as much of one as is looked at
+  return {
+    protocol: "http/1.1",
+    judgement,
+    decisionId: undefined,
+    requestId: undefined,
+    method: "GET",
+    host: "httpbin.foo",
+    path: "/raw/7",
+    status: 200,
+    bytesReceived: 0,
+    bytesSent: 0,
+    durationMs: 1,
+    peer: "spiffe://cluster.local/ns/app/sa/consumer",
+    source: "127.1.0.3",
+    port: 8080,
+    upstreamFailure: undefined,
+    ...part,
+  }
+}
+
+describe("a call", () => {
+  it("is counted under who called, what was judged and which rule settled it", () => {
+    const counter = new CallCounter("foo/httpbin-1")
+    counter.count(record(), 10)
+    counter.count(record(), 30)
+    expect(counter.take()).toEqual({
+      calls: [
+        {
+          caller: "spiffe://cluster.local/ns/app/sa/consumer",
+          ...{ workload: "foo/httpbin-1", port: 8080, protocol: "http", method: "GET", path: "/normalised/{*}" },
+          ...{ tls: true, issuer: "https://issuer.example", verdict: "allow", stage: "allow" },
+          rule: { policy: "foo/viewer", rule: 0 },
+          ...{ firstSeen: 10, lastSeen: 30, count: 2 },
+        },
+      ],
+      forgotten: 0,
+    })
+  })
+
+  it("is told once, and counted anew from then on", () => {
+    const counter = new CallCounter("foo/httpbin-1")
+    counter.count(record(), 10)
+    counter.take()
+    expect(counter.take().calls).toEqual([])
+    counter.count(record(), 50)
+    expect(counter.take().calls).toMatchObject([{ firstSeen: 50, count: 1 }])
+  })
+
+  it("without identity is known by its address, a connection has neither method nor path", () => {
+    const counter = new CallCounter("foo/httpbin-1")
+    const judgement = { verdict: "deny", stage: "transport", mode: "STRICT", reply: undefined } as const
+    counter.count(record({ peer: undefined, protocol: "tcp", method: "", path: "", judgement }), 1)
+    const [call] = counter.take().calls
+    expect(call).toMatchObject({
+      address: "127.1.0.3",
+      tls: false,
+      protocol: "tcp",
+      verdict: "deny",
+      stage: "transport",
+    })
+    expect(call).not.toHaveProperty("method")
+    expect(call).not.toHaveProperty("path")
+  })
+
+  it("that could not be read as a request counts as a message", () => {
+    const counter = new CallCounter("foo/httpbin-1")
+    counter.count(record({ judgement: undefined, method: "\u0000<", path: "/x" }), 1)
+    expect(counter.take().calls).toMatchObject([{ stage: "message", verdict: "deny", method: "*", path: "/x" }])
+  })
+})
+
+describe("hostile calls", () => {
+  it("of any number of paths, methods and addresses are so many shapes and no more", () => {
+    const counter = new CallCounter("foo/httpbin-1")
+    for (let n = 0; n < 20_000; n++) {
+      const word = n.toString(26).replaceAll(/\d/g, digit => String.fromCharCode(113 + Number(digit)))
+      const judgement = undefined
+      counter.count(
+        record({
+          judgement,
+          peer: undefined,
+          source: `10.0.${n % 256}.${n % 7}`,
+          path: `/${word}/${word}`,
+          method: word.toUpperCase(),
+        }),
+        n,
+      )
+    }
+    const { calls } = counter.take()
+    expect(calls.length).toBeLessThanOrEqual(1_024)
+    expect(new Set(calls.map(({ method }) => method)).size).toBeLessThanOrEqual(33)
+    expect(new Set(calls.map(({ address }) => address)).size).toBeLessThanOrEqual(257)
+  })
+
+  it("with long paths are known by what they look like", () => {
+    const counter = new CallCounter("foo/httpbin-1")
+    for (let n = 0; n < 3; n++)
+      counter.count(record({ judgement: undefined, path: `/files/${"x".repeat(8_000)}${n}` }), n)
+    expect(counter.take().calls).toMatchObject([{ path: "/files/{*}", count: 3 }])
+  })
+})

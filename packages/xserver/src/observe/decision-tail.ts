@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decisions as they are made, for as long as somebody follows. In each quarter of a second so many and no more; of the
+// others only their number is told.
+
+import type { DecisionSummary } from "./decisions.js"
+
+export type DecisionListener = (decisions: readonly DecisionSummary[], leftOut: number) => void
+
+const EVERY_MS = 250
+const MAX_AT_ONCE = 50
+
+export class DecisionTail {
+  #listener: DecisionListener | undefined
+  #gathered: DecisionSummary[] = []
+  #leftOut = 0
+  #timer: NodeJS.Timeout | undefined
+
+  get followed(): boolean {
+    return this.#listener !== undefined
+  }
+
+  follow(listener: DecisionListener | undefined): void {
+    this.#listener = listener
+    if (listener !== undefined) return
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#gathered = []
+    this.#leftOut = 0
+  }
+
+  /** Described when there is room for it alone. */
+  add(describe: () => DecisionSummary): void {
+    if (this.#listener === undefined) return
+    if (this.#gathered.length < MAX_AT_ONCE) this.#gathered.push(describe())
+    else this.#leftOut++
+    this.#timer ??= setTimeout(() => this.#tell(), EVERY_MS).unref()
+  }
+
+  #tell(): void {
+    const gathered = this.#gathered
+    const leftOut = this.#leftOut
+    this.#timer = undefined
+    this.#gathered = []
+    this.#leftOut = 0
+    this.#listener?.(gathered, leftOut)
+  }
+}

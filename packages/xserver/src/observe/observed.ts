@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// What can be asked of whatever sees calls: this process, or several workers.
+
+import type { CallReport } from "./call-counter.js"
+import type { DecisionListener } from "./decision-tail.js"
+import type { DecisionSummary } from "./decisions.js"
+
+export interface Observed {
+  /** What was seen since it was last asked for. */
+  takeCalls(): Promise<CallReport>
+  /** Nobody, where undefined. */
+  followDecisions(listener: DecisionListener | undefined): Promise<void>
+  /** The last ones, newest first. */
+  decisions(): Promise<readonly DecisionSummary[]>
+  decision(id: string): Promise<DecisionSummary | undefined>
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { spawnSync } from "node:child_process"
+import { fileURLToPath } from "node:url"
+import { describe, expect, it } from "vitest"
+
+const MODULE = fileURLToPath(new URL("engine.ts", import.meta.url))
+
+/** What a script says in a process of its own. */
+function told(script: string): { readonly stdout: string; readonly stderr: string } {
+  const source = `import { tuneEngine } from ${JSON.stringify(MODULE)}\n${script}`
+  const { stdout, stderr } = spawnSync("node", ["--import", "tsx", "--input-type=module", "-e", source], {
+    encoding: "utf8",
+  })
+  return { stdout, stderr }
+}
+
+/** Megabytes of the young generation after a load of objects that outlive a collection. */
+function youngAfterLoad(before: string): number {
+  const { stdout } = told(`
+    import { getHeapSpaceStatistics } from "node:v8"
+    ${before}
+    const kept = []
+    for (let n = 0; n < 4_000_000; n++) kept[n % 5_000] = { text: "kept " + n, pair: [n, n] }
+    const { space_size } = getHeapSpaceStatistics().find(({ space_name }) => space_name === "new_space")
+    console.log(space_size / 1_048_576)`)
+  return Number(stdout)
+}
+
+describe("the young generation", () => {
+  it("stays as large as it is once it is to be small", () => {
+    expect(youngAfterLoad("tuneEngine()")).toBeLessThan(youngAfterLoad(""))
+  })
+})
+
+it("asks for nothing that this Node does not know", () => {
+  // V8 names on standard error what it does not know, and goes on.
+  expect(told("tuneEngine(); console.log('ran')")).toEqual({ stdout: "ran\n", stderr: "" })
+})
