@@ -3,74 +3,35 @@
 // In which order things go: the Pods of a namespace before what governs them, dependents with the grace a client would
 // give them, Pods of nobody once their grace is over.
 
-import { mkdtemp, rm } from "node:fs/promises"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
-import { bootstrap } from "../bootstrap.js"
-import { Catalog } from "../registry/catalog.js"
-import type { RequestContext } from "../registry/context.js"
-import { deleteObject } from "../registry/deletion.js"
-import { type Admission, Registry } from "../registry/registry.js"
-import { openEmbeddedStore } from "../store/embedded/open.js"
-import type { Store, StoreEvent } from "../store/store.js"
+import { afterEach, beforeEach, describe, expect, it } from "vitest"
+import type { StoreEvent } from "../store/store.js"
 import { until } from "../store/testing/until.js"
+import { RegistryBench } from "../testing/registry.js"
 import { asString, dig, type JsonObject } from "../value.js"
 import { GarbageCollector } from "./garbage.js"
 import { NamespaceController } from "./namespaces.js"
 import { PodCollector } from "./pods.js"
 
-const open: Admission = {
-  authorizeCreate: () => Promise.resolve(),
-  mutate: (_kind, request) => Promise.resolve(request.object ?? {}),
-  validate: () => Promise.resolve(),
-}
-
-let folder: string
-let store: Store
-let registry: Registry
-let now: number
-let stop: (() => Promise<void>)[]
+let bench: RegistryBench
 const seen: StoreEvent[] = []
 
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "deletion-"))
-})
-afterAll(() => rm(folder, { recursive: true, force: true }))
-
 beforeEach(async () => {
-  now = Date.parse("2026-01-01T00:00:00Z")
-  store = await openEmbeddedStore(await mkdtemp(join(folder, "store-")))
-  registry = new Registry(store, new Catalog(), open, () => now)
-  await bootstrap(registry)
-  const controllers = [new NamespaceController(registry), new GarbageCollector(registry), new PodCollector(registry)]
-  for (const controller of controllers) await controller.start()
+  bench = await RegistryBench.start()
+  const { registry, store } = bench
+  await bench.run(new NamespaceController(registry), new GarbageCollector(registry), new PodCollector(registry))
   seen.length = 0
-  const watch = store.watch("/registry/", store.revision(), event => seen.push(event))
-  stop = [...controllers.map(controller => () => controller.close()), () => Promise.resolve(watch.close())]
+  store.watch("/registry/", store.revision(), event => seen.push(event))
 })
-afterEach(async () => {
-  for (const end of stop) await end()
-  await store.close()
-})
+afterEach(() => bench.stop())
 
-const context = (namespace: string, name: string): RequestContext => ({
-  ...{ user: { name: "u", uid: "", groups: [], extra: {} }, namespace, name, subresource: "", dryRun: false },
-  ...{ fieldManager: "t", fieldValidation: "Ignore", warn: () => undefined, now: () => now, signal: undefined },
-})
+const create = (plural: string, namespace: string, object: JsonObject): Promise<JsonObject> =>
+  bench.create({ plural }, namespace, object)
 
-async function create(plural: string, namespace: string, object: JsonObject): Promise<JsonObject> {
-  const kind = registry.catalog.builtin("", "v1", plural)
-  return registry.create(kind, kind.decode(object).object, context(namespace, ""), {})
-}
-
-async function remove(plural: string, namespace: string, name: string, options = {}): Promise<JsonObject> {
-  const kind = registry.catalog.builtin("", "v1", plural)
-  return (await deleteObject(registry, kind, context(namespace, name), options, {})).answer
-}
+const remove = (plural: string, namespace: string, name: string, options = {}): Promise<JsonObject> =>
+  bench.remove({ plural }, namespace, name, options)
 
 const find = async (plural: string, namespace: string, name: string): Promise<JsonObject | undefined> =>
-  (await registry.find(registry.catalog.builtin("", "v1", plural), namespace, name))?.object
+  (await bench.registry.find(bench.registry.catalog.builtin("", "v1", plural), namespace, name))?.object
 
 const pod = (name: string, more: JsonObject = {}, meta: JsonObject = {}): JsonObject => ({
   metadata: { name, ...meta },
@@ -128,7 +89,7 @@ describe("a Pod", () => {
     await create("pods", "default", pod("p", { nodeName: "gone", terminationGracePeriodSeconds: 1 }))
     await remove("pods", "default", "p")
     expect(await find("pods", "default", "p")).toBeDefined()
-    now += 1000
+    bench.now += 1000
     await until(async () => (await find("pods", "default", "p")) === undefined)
   })
 

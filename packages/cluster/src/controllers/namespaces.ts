@@ -12,6 +12,7 @@ import { asObject, asStrings, clone, equal } from "../value.js"
 import { now } from "../wire/go-time.js"
 import { stringify } from "../wire/json.js"
 import { deleteStored } from "./delete-stored.js"
+import { followDeletions } from "./followed-deletions.js"
 import { WorkQueue } from "./work-queue.js"
 
 const PREFIX = "/registry/namespaces/"
@@ -26,12 +27,7 @@ export class NamespaceController {
   }
 
   async start(): Promise<void> {
-    const { store } = this.registry
-    const { entries, revision } = await store.range({ prefix: PREFIX })
-    for (const entry of entries) if (isDeleting(entry.object)) this.#queue.add(entry.key)
-    this.#watch = store.watch(PREFIX, revision, event => {
-      if (event.entry !== undefined && isDeleting(event.entry.object)) this.#queue.add(event.key)
-    })
+    this.#watch = await followDeletions(this.registry.store, PREFIX, key => this.#queue.add(key))
   }
 
   async #reconcile(key: string): Promise<void> {

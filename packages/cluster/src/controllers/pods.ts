@@ -7,6 +7,7 @@ import { isDeleting, metaOf } from "../meta/object-meta.js"
 import type { Registry } from "../registry/registry.js"
 import type { Watch } from "../store/store.js"
 import { asString, asStrings, dig } from "../value.js"
+import { followDeletions } from "./followed-deletions.js"
 import { WorkQueue } from "./work-queue.js"
 
 const PREFIX = "/registry/pods/"
@@ -22,12 +23,7 @@ export class PodCollector {
   }
 
   async start(): Promise<void> {
-    const { store } = this.registry
-    const { entries, revision } = await store.range({ prefix: PREFIX })
-    for (const entry of entries) if (isDeleting(entry.object)) this.#queue.add(entry.key)
-    this.#watch = store.watch(PREFIX, revision, event => {
-      if (event.entry !== undefined && isDeleting(event.entry.object)) this.#queue.add(event.key)
-    })
+    this.#watch = await followDeletions(this.registry.store, PREFIX, key => this.#queue.add(key))
   }
 
   async #reconcile(key: string): Promise<void> {

@@ -181,10 +181,6 @@ function checkBuiltinKind(document: JsonObject, expected: Expected): void {
   throw badRequest(`${head}converting (${known.version}.${kind}) to (${group}.${expected.kind}): unknown conversion`)
 }
 
-export interface TypedBody {
-  readonly object: JsonObject
-}
-
 /** Decodes into the kind and deals with what it does not know, as fieldValidation asks. */
 export function typedBody(kind: Kind, parsed: ParsedBody, context: RequestContext): JsonObject {
   const version = kind.info.version

@@ -51,6 +51,7 @@ const VERSION: JsonObject = {
 const HEALTH = ["ping", "log", "etcd"]
 const TEXT = "text/plain; charset=utf-8"
 const discoveryForms: ReadonlySet<string> = new Set(["APIGroupDiscoveryList.v2.apidiscovery.k8s.io"])
+const OPENAPI_V2 = /application\/json|application\/\*|\*\/\*|v2[.@]v1\.0\+protobuf/
 const OPENAPI_PROTO = /application\/com\.github\.(proto-openapi\.spec|googleapis\.openapi)\.v2[.@]v1\.0\+protobuf/
 
 /** false when no such path exists. */
@@ -120,10 +121,8 @@ function documentOf(
   }
   if (first === "api" && third === "" && second !== "") {
     const resources = apiResourceList(catalog, "", second)
-    return () => {
-      if (resources === undefined) throw unknownResource()
-      plain(resources)()
-    }
+    if (resources === undefined) throw unknownResource()
+    return plain(resources)
   }
   if (first === "apis" && third === "") {
     const group = apiGroup(catalog, second)
@@ -133,9 +132,7 @@ function documentOf(
     const resources = apiResourceList(catalog, second, third)
     if (resources !== undefined) return plain(resources)
     if (!catalog.isBuiltinGroup(second)) return undefined
-    return () => {
-      throw unknownResource()
-    }
+    throw unknownResource()
   }
   if (path === "/openapi/v2") return () => sendOpenApiV2(exchange, services)
   if (path === "/openapi/v3") return cached(() => services.openapi.index(), TEXT)
@@ -171,7 +168,12 @@ function documentOf(
 }
 
 function sendOpenApiV2(exchange: Exchange, services: PathServices): void {
-  const accept = exchange.request.headers.accept ?? ""
+  const accept = exchange.request.headers.accept ?? "*/*"
+  if (!OPENAPI_V2.test(accept)) {
+    exchange.response.statusCode = 406
+    exchange.response.end()
+    return
+  }
   if (OPENAPI_PROTO.test(accept)) {
     const bytes = services.openapi.v2Protobuf()
     if (!fresh(exchange, bytes))

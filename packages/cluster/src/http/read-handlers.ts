@@ -79,7 +79,7 @@ export async function handleGet(
   sendObject(exchange, kind, await registry.get(kind, namespace, name), accepted)
 }
 
-export function listDocument(kind: Kind, listed: Listed): JsonObject {
+function listDocument(kind: Kind, listed: Listed): JsonObject {
   const metadata: JsonObject = { resourceVersion: `${listed.revision}` }
   if (listed.continue !== "" || !kind.builtin) metadata.continue = listed.continue
   if (listed.remaining !== undefined) metadata.remainingItemCount = listed.remaining

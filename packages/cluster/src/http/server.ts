@@ -7,11 +7,16 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import { createServer, type Server } from "node:https"
 import type { Socket } from "node:net"
 import type { TLSSocket } from "node:tls"
+import type { ApiService } from "../aggregation/api-service.js"
+import type { ApiServices } from "../aggregation/api-services.js"
+import { forward } from "../aggregation/forward.js"
+import type { FrontProxyIdentity } from "../aggregation/front-proxy.js"
 import { anonymous, authenticate } from "../auth/authenticate.js"
 import { impersonate, readImpersonation } from "../auth/impersonate.js"
-import type { Papers } from "../auth/pki.js"
+import type { Credentials } from "../auth/pki.js"
 import { type Attributes, notAllowed, type Rbac } from "../auth/rbac.js"
 import type { Tokens } from "../auth/tokens.js"
+import { messageOf } from "../message-of.js"
 import { ApiError, internalError, methodNotAllowed, methodNotSupported } from "../meta/status.js"
 import { TLS_FLOOR } from "../tls-floor.js"
 import { stringify } from "../wire/json.js"
@@ -24,16 +29,23 @@ import { type PathRequest, parseRequest, type ResourceRequest } from "./request-
 import { handleResource, type ResourceServices } from "./resource-handler.js"
 import { type Share, shareOf } from "./share.js"
 
+/** Who answers for groups that are not served here. */
+export interface Aggregation {
+  readonly apiServices: ApiServices
+  readonly identity: FrontProxyIdentity
+}
+
 const TCP_KEEPALIVE_MS = 30_000
 /** Until it is known who asks. */
 const nobody: Share = { owner: anonymous.name, system: false }
 
 export interface ServerServices {
-  readonly papers: Papers
+  readonly credentials: Credentials
   readonly tokens: Tokens
   readonly rbac: Rbac
   readonly resources: Omit<ResourceServices, "admitWatch">
   readonly paths: Omit<PathServices, "metrics">
+  readonly aggregation: Aggregation
   readonly limits: Limits
   /** Service accounts of these namespaces are the system. */
   readonly systemNamespaces: ReadonlySet<string>
@@ -48,13 +60,13 @@ export class ApiServer {
   #requests = 0
 
   constructor(readonly services: ServerServices) {
-    const { papers, limits } = services
+    const { credentials, limits } = services
     this.fairness = new Fairness(limits)
     this.server = createServer(
       {
-        cert: papers.serverCertificate,
-        key: papers.serverKey,
-        ca: papers.caCertificate,
+        cert: credentials.serverCertificate,
+        key: credentials.serverKey,
+        ca: credentials.caCertificate,
         requestCert: true,
         // Nobody is refused at the handshake: without a certificate a token may speak, or the caller is anonymous.
         rejectUnauthorized: false,
@@ -142,6 +154,14 @@ export class ApiServer {
   }
 
   async #dispatch(exchange: Exchange, info: ResourceRequest | PathRequest): Promise<void> {
+    const behind = this.#behind(info)
+    if (behind !== undefined) {
+      const { apiServices, identity } = this.services.aggregation
+      if (info.kind === "resource" && info.verb === "watch")
+        this.#admitWatch(exchange, () => exchange.response.destroy())
+      await forward(exchange, behind, { backends: apiServices.backends, identity })
+      return
+    }
     const found =
       info.kind === "path"
         ? await handlePath(exchange, { ...this.services.paths, metrics: () => this.#metrics() })
@@ -150,6 +170,17 @@ export class ApiServer {
             admitWatch: (own, close) => this.#admitWatch(own, close),
           })
     if (!found) exchange.notFoundText()
+  }
+
+  /** Kubernetes' own groups are never another's. */
+  #behind(info: ResourceRequest | PathRequest): ApiService | undefined {
+    const { apiServices } = this.services.aggregation
+    const [, first, group = "", version = "", ...more] = info.kind === "path" ? info.path.split("/") : []
+    const place =
+      info.kind === "resource" ? info : first === "apis" && more.join("") === "" ? { group, version } : undefined
+    if (place === undefined || place.group === "" || place.version === "") return undefined
+    const { catalog } = this.services.resources.registry
+    return catalog.isBuiltinGroup(place.group) ? undefined : apiServices.find(place.group, place.version)
   }
 
   #admitWatch(exchange: Exchange, close: () => void): void {
@@ -176,7 +207,7 @@ export class ApiServer {
       return
     }
     this.services.log(error, `${exchange.method} ${exchange.path}`)
-    exchange.fail(internalError(error instanceof Error ? error.message : String(error)))
+    exchange.fail(internalError(messageOf(error)))
   }
 
   /** Node refuses unknown methods before any handler; Kubernetes answers them with 405. */

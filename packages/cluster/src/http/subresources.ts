@@ -152,7 +152,7 @@ function scaleOf(kind: Kind, object: JsonObject): JsonObject {
     apiVersion: "autoscaling/v1",
     metadata: {
       name: meta.name ?? "",
-      namespace: meta.namespace ?? "",
+      ...(kind.info.namespaced ? { namespace: meta.namespace ?? "" } : {}),
       uid: meta.uid ?? "",
       resourceVersion: meta.resourceVersion ?? "",
       creationTimestamp: meta.creationTimestamp ?? null,

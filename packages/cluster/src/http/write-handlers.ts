@@ -59,7 +59,7 @@ function expectedOf(kind: Kind): { kind: string; apiVersion: string; builtin: bo
 }
 
 /** The object's own namespace and name must be those of the path, or left out. */
-export function checkPlace(object: JsonObject, target: Target): void {
+function checkPlace(object: JsonObject, target: Target): void {
   const meta = metaOf(object)
   const namespace = asString(meta.namespace)
   const expected = target.kind.info.namespaced ? target.namespace : ""

@@ -29,8 +29,8 @@ export interface StoreEvent {
   readonly revision: number
   readonly key: string
   /** Absent when the key was deleted. */
-  entry?: Entry
-  previous?: Entry
+  readonly entry?: Entry | undefined
+  readonly previous?: Entry | undefined
 }
 
 export interface Compare {
@@ -39,7 +39,7 @@ export interface Compare {
   readonly modRevision: number
 }
 
-export type Write = { key: string; value: string } | { key: string; delete: true }
+export type Write = { readonly key: string; readonly value: string } | { readonly key: string; readonly delete: true }
 
 export interface RangeRequest {
   readonly prefix: string

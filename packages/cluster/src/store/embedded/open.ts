@@ -7,6 +7,7 @@
 import { mkdir } from "node:fs/promises"
 import { ClassicLevel } from "classic-level"
 import { ClusterError } from "../../errors.js"
+import { messageOf } from "../../message-of.js"
 import { compareKeys } from "../key-order.js"
 import {
   CompactedError,
@@ -21,26 +22,18 @@ import {
   type Write,
 } from "../store.js"
 import { KeySpace } from "./key-space.js"
+import { fromRecord, logKey, revisionOf, toRecord } from "./log-record.js"
 
 const FORMAT = 1
 /** Changes kept for watchers and continued lists, whatever their age. */
 const MAX_LOG = 100_000
+/** Between two attempts to open the database again. */
+const RECOVERY_PAUSE_MS = 500
 
 interface Meta {
   readonly format: number
   revision: number
   compacted: number
-}
-
-interface LogRecord {
-  readonly k: string
-  /** Value, create revision. Absent: deleted. */
-  v?: string
-  c?: number
-  /** Previous value, create revision, modification revision. */
-  pv?: string
-  pc?: number
-  pm?: number
 }
 
 interface Pending {
@@ -56,12 +49,13 @@ interface Watcher {
   listener(event: StoreEvent): void
 }
 
-const logKey = (revision: number): string => `l${revision.toString(16).padStart(14, "0")}`
+export const databaseIn = (folder: string): ClassicLevel<string, string> =>
+  new ClassicLevel(folder, { keyEncoding: "utf8", valueEncoding: "utf8" })
 
-export async function openEmbeddedStore(folder: string): Promise<Store> {
+/** `db`: another one for the folder, where its disk is to fail. */
+export async function openEmbeddedStore(folder: string, db = databaseIn(folder)): Promise<Store> {
   // It holds Secrets, and LevelDB's own files are readable by whoever reaches them.
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  const db = new ClassicLevel<string, string>(folder, { keyEncoding: "utf8", valueEncoding: "utf8" })
   try {
     await db.open()
   } catch (error) {
@@ -85,34 +79,18 @@ export async function openEmbeddedStore(folder: string): Promise<Store> {
   }
   const log: StoreEvent[] = []
   for await (const [key, value] of db.iterator({ gt: logKey(meta.compacted), lt: "m" }))
-    log.push(fromRecord(Number.parseInt(key.slice(1), 16), JSON.parse(value) as LogRecord))
+    log.push(fromRecord(revisionOf(key), value))
   return new EmbeddedStore(db, meta, keys, log)
+}
+
+function unwritable(error: unknown): ClusterError {
+  const message = `nothing can be written: ${describe(error)}`
+  return new ClusterError("STORE_UNWRITABLE", message, { cause: error })
 }
 
 function describe(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
-  return cause instanceof Error ? cause.message : String(cause)
-}
-
-function fromRecord(revision: number, record: LogRecord): StoreEvent {
-  const event: StoreEvent = { revision, key: record.k }
-  if (record.v !== undefined) event.entry = new Entry(record.k, record.v, record.c ?? revision, revision)
-  if (record.pv !== undefined) event.previous = new Entry(record.k, record.pv, record.pc ?? 0, record.pm ?? 0)
-  return event
-}
-
-function toRecord(event: StoreEvent): string {
-  const record: LogRecord = { k: event.key }
-  if (event.entry !== undefined) {
-    record.v = event.entry.value
-    record.c = event.entry.createRevision
-  }
-  if (event.previous !== undefined) {
-    record.pv = event.previous.value
-    record.pc = event.previous.createRevision
-    record.pm = event.previous.modRevision
-  }
-  return JSON.stringify(record)
+  return messageOf(cause)
 }
 
 class EmbeddedStore implements Store {
@@ -122,6 +100,8 @@ class EmbeddedStore implements Store {
   #turn: Promise<void> = Promise.resolve()
   #closed = false
   #failed: ClusterError | undefined
+  #recovery: Promise<void> | undefined
+  #recoverAfter = 0
   /** Index in the log before which everything is compacted. */
   #log: StoreEvent[]
 
@@ -179,14 +159,11 @@ class EmbeddedStore implements Store {
     return [...state.values()].sort((a, b) => compareKeys(a.key, b.key))
   }
 
-  commit(compares: readonly Compare[], writes: readonly Write[]): Promise<number | undefined> {
+  async commit(compares: readonly Compare[], writes: readonly Write[]): Promise<number | undefined> {
+    if (this.#failed !== undefined && !this.#closed) await this.#recovered(this.#failed)
     return new Promise((resolve, reject) => {
       if (this.#closed) {
         reject(new ClusterError("STORE_CLOSED", "the store is closed"))
-        return
-      }
-      if (this.#failed !== undefined) {
-        reject(this.#failed)
         return
       }
       this.#queue.push({ compares, writes, resolve, reject })
@@ -214,12 +191,11 @@ class EmbeddedStore implements Store {
           const previous = current(write.key)
           if ("delete" in write && previous === undefined) continue
           revision++
-          const event: StoreEvent = { revision, key: write.key }
-          if (previous !== undefined) event.previous = previous
-          if ("value" in write)
-            event.entry = new Entry(write.key, write.value, previous?.createRevision ?? revision, revision)
-          overlay.set(write.key, event.entry)
-          events.push(event)
+          const { key } = write
+          const since = previous?.createRevision ?? revision
+          const entry = "value" in write ? new Entry(key, write.value, since, revision) : undefined
+          overlay.set(key, entry)
+          events.push({ revision, key, entry, previous })
         }
         answers.push([pending, revision])
       }
@@ -229,13 +205,9 @@ class EmbeddedStore implements Store {
           this.#apply(events, overlay, revision)
         })
       } catch (error) {
-        // Fail closed: what did not reach the disk is neither visible nor acknowledged. It may have reached it in part,
-        // so its revisions must not be given out again: no further write until the store is opened anew.
-        this.#failed = new ClusterError(
-          "STORE_CLOSED",
-          `a write failed, the store must be opened anew: ${describe(error)}`,
-          { cause: error },
-        )
+        // Fail closed: what did not reach the disk is neither visible nor acknowledged. It may have reached it all the
+        // same, so its revisions must not be given out again: no further write until the database says what it holds.
+        this.#failed = unwritable(error)
         for (const { reject } of [...batch, ...this.#queue]) reject(this.#failed)
         this.#queue = []
         break
@@ -245,6 +217,30 @@ class EmbeddedStore implements Store {
     }
     // In the same turn as the last look at the queue: a writer who comes after it must start the next flush.
     this.#flushing = undefined
+  }
+
+  /** Resolves when writes may go on. Everything is read from memory meanwhile. */
+  async #recovered(failure: ClusterError): Promise<void> {
+    if (this.#recovery === undefined) {
+      if (Date.now() < this.#recoverAfter) throw failure
+      this.#recoverAfter = Date.now() + RECOVERY_PAUSE_MS
+      this.#recovery = this.#exclusive(() => this.#recover()).finally(() => (this.#recovery = undefined))
+    }
+    await this.#recovery.catch((error: unknown) => {
+      this.#failed = unwritable(error)
+      throw this.#failed
+    })
+  }
+
+  /** What failed is on disk as a whole or not at all; what is there has happened, and is told now. */
+  async #recover(): Promise<void> {
+    await this.db.close()
+    await this.db.open()
+    for await (const [key, value] of this.db.iterator({ gt: logKey(this.meta.revision), lt: "m" })) {
+      const event = fromRecord(revisionOf(key), value)
+      this.#apply([event], new Map([[event.key, event.entry]]), event.revision)
+    }
+    this.#failed = undefined
   }
 
   async #trim(): Promise<void> {

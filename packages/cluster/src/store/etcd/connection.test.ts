@@ -25,7 +25,7 @@ describe("endpoints", () => {
   })
 })
 
-describe.skipIf(!etcdAvailable())("etcd behind TLS", () => {
+describe.skipIf(!etcdAvailable())("etcd behind TLS (needs etcd)", () => {
   let folder: string
   let authority: TestAuthority
   let server: EtcdProcess
@@ -64,7 +64,7 @@ describe.skipIf(!etcdAvailable())("etcd behind TLS", () => {
   })
 })
 
-describe.skipIf(!etcdAvailable())("etcd with users", () => {
+describe.skipIf(!etcdAvailable())("etcd with users (needs etcd)", () => {
   let server: EtcdProcess
 
   beforeAll(async () => {

@@ -6,58 +6,68 @@
 import { BinaryReader, BinaryWriter, type WireType } from "@bufbuild/protobuf/wire"
 
 export interface KeyValue {
-  key: string
-  value: string
-  createRevision: number
-  modRevision: number
+  readonly key: string
+  readonly value: string
+  readonly createRevision: number
+  readonly modRevision: number
 }
 
 export interface RangeRequest {
-  key: string
+  readonly key: string
   readonly rangeEnd?: string
   readonly limit?: number
-  revision?: number
+  readonly revision?: number
   readonly keysOnly?: boolean
   readonly countOnly?: boolean
 }
 
 export interface RangeResponse {
-  revision: number
-  readonly kvs: KeyValue[]
-  more: boolean
+  readonly revision: number
+  readonly kvs: readonly KeyValue[]
+  readonly more: boolean
   /** Keys in the whole range, whatever the limit. */
-  count: number
+  readonly count: number
 }
 
+type Change = { readonly key: string; readonly value: string } | { readonly key: string; readonly delete: true }
+
 export interface TxnRequest {
-  readonly compares: readonly { key: string; modRevision: number }[]
-  readonly success: readonly ({ key: string; value: string } | { key: string; delete: true })[]
+  readonly compares: readonly { readonly key: string; readonly modRevision: number }[]
+  readonly success: readonly Change[]
 }
 
 export interface TxnResponse {
-  revision: number
-  succeeded: boolean
+  readonly revision: number
+  readonly succeeded: boolean
   /** False where the transaction only deleted what was not there. */
-  changed: boolean
+  readonly changed: boolean
 }
 
 export interface WatchCreate {
-  key: string
+  readonly key: string
   readonly rangeEnd: string
   readonly startRevision: number
 }
 
+interface WatchedChange {
+  readonly deleted: boolean
+  readonly kv: KeyValue
+}
+
 export interface WatchResponse {
   /** The store's revision; on an answer without events, everything up to it has been sent. */
-  revision: number
-  watchId: number
-  created: boolean
-  canceled: boolean
+  readonly revision: number
+  readonly watchId: number
+  readonly created: boolean
+  readonly canceled: boolean
   /** Above 0 where the watch was refused because history up to there is forgotten. */
-  compactRevision: number
-  cancelReason: string
-  readonly events: { deleted: boolean; kv: KeyValue }[]
+  readonly compactRevision: number
+  readonly cancelReason: string
+  readonly events: readonly WatchedChange[]
 }
+
+/** A message while its fields arrive, in whatever order. */
+type Draft<T> = { -readonly [K in keyof T]: T[K] extends readonly (infer I)[] ? I[] : T[K] }
 
 const RESULT_EQUAL = 0
 const TARGET_MOD = 2
@@ -123,7 +133,7 @@ export function encodeAuthenticate(name: string, password: string): Buffer {
 }
 
 export function decodeRange(data: Uint8Array): RangeResponse {
-  const out: RangeResponse = { revision: 0, kvs: [], more: false, count: 0 }
+  const out: Draft<RangeResponse> = { revision: 0, kvs: [], more: false, count: 0 }
   read(data, {
     1: reader => {
       out.revision = headerRevision(reader.bytes())
@@ -140,7 +150,7 @@ export function decodeRange(data: Uint8Array): RangeResponse {
 }
 
 export function decodeTxn(data: Uint8Array): TxnResponse {
-  const out: TxnResponse = { revision: 0, succeeded: false, changed: false }
+  const out: Draft<TxnResponse> = { revision: 0, succeeded: false, changed: false }
   read(data, {
     1: reader => {
       out.revision = headerRevision(reader.bytes())
@@ -174,7 +184,7 @@ function deletedKeys(data: Uint8Array): number {
 }
 
 export function decodeWatch(data: Uint8Array): WatchResponse {
-  const out: WatchResponse = {
+  const out: Draft<WatchResponse> = {
     revision: 0,
     watchId: 0,
     created: false,
@@ -203,7 +213,10 @@ export function decodeWatch(data: Uint8Array): WatchResponse {
       out.cancelReason = reader.string()
     },
     11: reader => {
-      const event = { deleted: false, kv: { key: "", value: "", createRevision: 0, modRevision: 0 } }
+      const event: Draft<WatchedChange> = {
+        deleted: false,
+        kv: { key: "", value: "", createRevision: 0, modRevision: 0 },
+      }
       read(reader.bytes(), {
         1: inner => {
           event.deleted = inner.int32() === EVENT_DELETE
@@ -230,7 +243,7 @@ export function decodeText(data: Uint8Array): string {
 }
 
 function decodeKeyValue(data: Uint8Array): KeyValue {
-  const out: KeyValue = { key: "", value: "", createRevision: 0, modRevision: 0 }
+  const out: Draft<KeyValue> = { key: "", value: "", createRevision: 0, modRevision: 0 }
   read(data, {
     1: reader => {
       out.key = text(reader.bytes())

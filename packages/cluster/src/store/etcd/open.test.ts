@@ -13,7 +13,7 @@ import { type EtcdOptions, openEtcdStore } from "./open.js"
 const put = (key: string, n: number): { key: string; value: string } => ({ key, value: JSON.stringify({ n }) })
 const numbers = (events: StoreEvent[]): unknown[] => events.map(({ entry }) => entry?.object.n)
 
-describe.skipIf(!etcdAvailable())("etcd store and the way to etcd", () => {
+describe.skipIf(!etcdAvailable())("etcd store and the way to etcd (needs etcd)", () => {
   const cleanUps: (() => Promise<void>)[] = []
   afterEach(async () => {
     for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()

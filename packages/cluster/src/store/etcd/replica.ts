@@ -78,14 +78,10 @@ export class Replica {
       if (revision <= before) continue
       const previous = this.#keys.get(key)
       if (kv === undefined && previous === undefined) continue
-      const event: StoreEvent = { revision, key }
-      if (previous !== undefined) event.previous = previous
-      if (kv === undefined) this.#keys.delete(key)
-      else {
-        event.entry = toEntry(kv)
-        this.#keys.put(event.entry)
-      }
-      events.push(event)
+      const entry = kv === undefined ? undefined : toEntry(kv)
+      if (entry === undefined) this.#keys.delete(key)
+      else this.#keys.put(entry)
+      events.push({ revision, key, entry, previous })
     }
     this.#revision = Math.max(before, upTo)
     this.#tell(events)

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A port nobody listens on. Servers that must keep their address across restarts need it beforehand. It lies below the
-// range from which systems take ports for outgoing connections (RFC 6335 section 6, and Linux from 32768), or some
-// client could hold it just when the server comes back.
+// A port that nobody listens on and no other test is given. Servers that must keep their address across restarts need it
+// beforehand. It lies below the range from which systems take ports for outgoing connections (RFC 6335 section 6, and
+// Linux from 32768), or some client could hold it just when the server comes back.
 
 import { randomInt } from "node:crypto"
 import { createServer } from "node:net"
+import { claim } from "./claim.js"
 
 const LOWEST = 20_000
 const BEYOND = 32_768
@@ -13,7 +14,7 @@ const BEYOND = 32_768
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(LOWEST, BEYOND)
-    if (await isFree(port)) return port
+    if ((await claim("127.0.0.1", port)) && (await isFree(port))) return port
   }
 }
 

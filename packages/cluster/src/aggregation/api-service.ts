@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Another API server that answers for a group and version, as an APIService says it.
+
+export interface ApiService {
+  readonly group: string
+  readonly version: string
+  readonly service: { readonly namespace: string; readonly name: string; readonly port: number }
+  /** PEM; nobody is believed without one. */
+  readonly caBundle: string
+}

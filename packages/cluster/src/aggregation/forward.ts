@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Passes a request on to the API server that answers for its group, in the name of the user who asks, and its answer
+// back as it comes. INVARIANT: no credential of the caller's and no header about users that is not ours goes along.
+
+import type { IncomingMessage } from "node:http"
+import { request as httpsRequest } from "node:https"
+import type { Exchange } from "../http/exchange.js"
+import { ApiError } from "../meta/status.js"
+import { TLS_FLOOR } from "../tls-floor.js"
+import type { ApiService } from "./api-service.js"
+import { BackendError, type Backends } from "./backend.js"
+import type { FrontProxyIdentity } from "./front-proxy.js"
+
+const FORWARDED = ["accept", "content-type", "user-agent"]
+/** For the head of an answer; a watch may then go on for as long as it likes. */
+const PATIENCE_MS = 60_000
+const RETURNED = ["content-type", "cache-control", "warning", "retry-after"]
+
+export interface Forwarding {
+  readonly backends: Backends
+  readonly identity: FrontProxyIdentity
+}
+
+/** Resolves when the answer is out. */
+export async function forward(
+  exchange: Exchange,
+  service: ApiService,
+  { backends, identity }: Forwarding,
+): Promise<void> {
+  const { request, response, method, user, body } = exchange
+  const target = await backends.target(service).catch((error: unknown) => {
+    throw unavailable(error)
+  })
+  const headers: Record<string, string | string[] | number> = { ...identity.headers(user) }
+  for (const name of FORWARDED) {
+    const value = request.headers[name]
+    if (value !== undefined) headers[name] = value
+  }
+  if (body.length > 0) headers["content-length"] = body.length
+  await new Promise<void>((resolve, reject) => {
+    const onward = httpsRequest({
+      ...TLS_FLOOR,
+      ...target,
+      method,
+      path: request.url ?? "/",
+      headers,
+    })
+    const timer = setTimeout(() => onward.destroy(new Error("no answer")), PATIENCE_MS)
+    onward.on("response", answer => {
+      clearTimeout(timer)
+      passBack(answer, exchange)
+      answer.on("error", () => response.destroy())
+      answer.pipe(response)
+    })
+    onward.on("error", error => {
+      clearTimeout(timer)
+      if (response.headersSent) response.destroy()
+      else reject(unavailable(error))
+    })
+    response.once("close", () => {
+      clearTimeout(timer)
+      onward.destroy()
+      resolve()
+    })
+    onward.end(body.length > 0 ? body : undefined)
+  })
+}
+
+function passBack(answer: IncomingMessage, { response }: Exchange): void {
+  response.statusCode = answer.statusCode ?? 502
+  for (const name of RETURNED) {
+    const value = answer.headersDistinct[name]
+    if (value !== undefined) response.setHeader(name, value)
+  }
+  response.flushHeaders()
+}
+
+function unavailable(error: unknown): ApiError {
+  const reason = error instanceof BackendError ? `: ${error.message}` : ""
+  return new ApiError(
+    503,
+    "ServiceUnavailable",
+    `the server that answers for this API is currently unable to handle the request${reason}`,
+  )
+}

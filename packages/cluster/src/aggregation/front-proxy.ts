@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How this server is known to those behind it: a client certificate of an authority made for this alone, and headers
+// that say for whom it asks. Where they read both is a ConfigMap in kube-system, as in Kubernetes.
+
+import { randomUUID } from "node:crypto"
+import { metaOf } from "../meta/object-meta.js"
+import type { User } from "../registry/context.js"
+import { keyOf } from "../registry/kind.js"
+import type { Registry } from "../registry/registry.js"
+import { asString, dig, equal, type JsonObject } from "../value.js"
+import { now } from "../wire/go-time.js"
+import { stringify } from "../wire/json.js"
+
+export interface FrontProxyCredentials {
+  readonly caCertificate: string
+  readonly certificate: string
+  readonly key: string
+}
+
+export const FRONT_PROXY_NAME = "front-proxy-client"
+
+export class FrontProxyIdentity {
+  constructor(readonly credentials: FrontProxyCredentials) {}
+
+  /** A list where a header stands several times. */
+  headers({ name, uid, groups, extra }: User): Record<string, string | string[]> {
+    const headers: Record<string, string | string[]> = { "X-Remote-User": encoded(name) }
+    if (uid !== "") headers["X-Remote-Uid"] = encoded(uid)
+    if (groups.length > 0) headers["X-Remote-Group"] = groups.map(encoded)
+    for (const [key, values] of Object.entries(extra)) {
+      if (values.length > 0) headers[`X-Remote-Extra-${encodeURIComponent(key)}`] = values.map(encoded)
+    }
+    return headers
+  }
+}
+
+/** Header values are bytes; what Node would refuse to send must not be sent as something else. */
+function encoded(text: string): string {
+  if (/[\0\r\n]/.test(text)) throw new RangeError("a user's name with line breaks cannot be passed on")
+  return Buffer.from(text).toString("latin1")
+}
+
+/** Written at every start: the authority may be another than at the last one. */
+export async function publishFrontProxy(
+  registry: Registry,
+  clientAuthority: string,
+  { caCertificate }: FrontProxyCredentials,
+): Promise<void> {
+  const kind = registry.catalog.builtin("", "v1", "configmaps")
+  const key = keyOf(kind.info, "kube-system", "extension-apiserver-authentication")
+  const stored = await registry.store.get(key)
+  const data: JsonObject = {
+    "client-ca-file": clientAuthority,
+    "requestheader-allowed-names": JSON.stringify([FRONT_PROXY_NAME]),
+    "requestheader-client-ca-file": withAuthority(
+      asString(dig(stored?.object ?? {}, "data", "requestheader-client-ca-file")),
+      caCertificate,
+    ),
+    "requestheader-extra-headers-prefix": JSON.stringify(["X-Remote-Extra-"]),
+    "requestheader-group-headers": JSON.stringify(["X-Remote-Group"]),
+    "requestheader-uid-headers": JSON.stringify(["X-Remote-Uid"]),
+    "requestheader-username-headers": JSON.stringify(["X-Remote-User"]),
+  }
+  if (stored !== undefined && equal(stored.object.data, data)) return
+  const metadata =
+    stored === undefined
+      ? {
+          name: "extension-apiserver-authentication",
+          namespace: "kube-system",
+          uid: randomUUID(),
+          creationTimestamp: now(registry.clock),
+        }
+      : metaOf(stored.object)
+  const object = kind.toStored({ apiVersion: "v1", kind: "ConfigMap", metadata, data })
+  // Another server that starts now writes the same.
+  await registry.store.commit([{ key, modRevision: stored?.modRevision ?? 0 }], [{ key, value: stringify(object) }])
+}
+
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\n?/g
+const MAX_AUTHORITIES = 16
+
+/** Of several servers on one store each has its own. */
+function withAuthority(known: string, own: string): string {
+  const others = (known.match(CERTIFICATE) ?? []).filter(one => one.trim() !== own.trim())
+  return known.includes(own.trim()) ? known : [...others.slice(1 - MAX_AUTHORITIES), own].join("")
+}

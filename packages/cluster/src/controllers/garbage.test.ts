@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+import { afterEach, beforeEach, expect, it } from "vitest"
+import { until } from "../store/testing/until.js"
+import { RegistryBench } from "../testing/registry.js"
+import { asArray, asString, dig, type JsonObject } from "../value.js"
+import { GarbageCollector } from "./garbage.js"
+
+const MAPS = { plural: "configmaps" }
+
+let bench: RegistryBench
+let collector: GarbageCollector
+beforeEach(async () => {
+  bench = await RegistryBench.start()
+  collector = new GarbageCollector(bench.registry)
+  await bench.run(collector)
+})
+afterEach(() => bench.stop())
+
+async function create(name: string, owners: readonly JsonObject[] = [], finalizers: readonly string[] = []) {
+  const ownerReferences = owners.map(owner => ({
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    name: asString(dig(owner, "metadata", "name")),
+    uid: asString(dig(owner, "metadata", "uid")),
+  }))
+  return bench.create(MAPS, "default", { metadata: { name, ownerReferences, finalizers: [...finalizers] } })
+}
+const find = async (name: string): Promise<JsonObject | undefined> =>
+  (await bench.registry.find(bench.registry.catalog.builtin("", "v1", "configmaps"), "default", name))?.object
+const remove = (name: string, propagationPolicy = "Background") =>
+  bench.remove(MAPS, "default", name, { propagationPolicy })
+const isGone = (name: string) => until(async () => (await find(name)) === undefined)
+const ownersOf = async (name: string): Promise<readonly string[]> =>
+  asArray(dig(await find(name), "metadata", "ownerReferences")).map(ref => asString(dig(ref, "name")))
+
+it("takes what a deleted owner had, and what that had", async () => {
+  const owner = await create("owner")
+  const child = await create("child", [owner])
+  await create("grandchild", [child])
+  await create("other")
+  await remove("owner")
+  await isGone("grandchild")
+  expect(await find("child")).toBeUndefined()
+  expect(await find("other")).toBeDefined()
+})
+
+it("leaves what another owner still has, and takes it with the last of them", async () => {
+  const [first, second] = [await create("first"), await create("second")]
+  await create("shared", [first, second])
+  // Goes the same way and was looked at after the shared one.
+  await create("witness", [first])
+  await remove("first")
+  await isGone("witness")
+  expect(await find("shared")).toBeDefined()
+  await remove("second")
+  await isGone("shared")
+})
+
+it("cuts dependents loose where the owner's deletion says so, from this owner alone", async () => {
+  const [owner, other] = [await create("owner"), await create("other")]
+  await create("single", [owner])
+  await create("shared", [owner, other])
+  await remove("owner", "Orphan")
+  await isGone("owner")
+  expect(await ownersOf("single")).toEqual([])
+  expect(await ownersOf("shared")).toEqual(["other"])
+})
+
+it("keeps an owner that is deleted in the foreground until its dependents are gone", async () => {
+  const owner = await create("owner")
+  await create("held", [owner], ["example.com/hold"])
+  await remove("owner", "Foreground")
+  await until(async () => dig(await find("held"), "metadata", "deletionTimestamp") !== undefined)
+  expect(dig(await find("owner"), "metadata", "finalizers")).toEqual(["foregroundDeletion"])
+  await bench.store.commit([], [{ key: "/registry/configmaps/default/held", delete: true }])
+  await isGone("owner")
+})
+
+it("goes on after a restart with what was begun before", async () => {
+  const owner = await create("owner")
+  await create("child", [owner], ["example.com/hold"])
+  await remove("owner", "Foreground")
+  await until(async () => dig(await find("child"), "metadata", "deletionTimestamp") !== undefined)
+  await collector.close()
+  await bench.store.commit([], [{ key: "/registry/configmaps/default/child", delete: true }])
+  await bench.run(new GarbageCollector(bench.registry))
+  await isGone("owner")
+})

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+import { afterEach, expect, it } from "vitest"
+import { until } from "../store/testing/until.js"
+import { WorkQueue } from "./work-queue.js"
+
+let queue: WorkQueue | undefined
+afterEach(() => queue?.close())
+
+/** A piece of work that stays until it is let go. */
+function held() {
+  const waiting: (() => void)[] = []
+  return { wait: () => new Promise<void>(resolve => waiting.push(resolve)), go: () => waiting.shift()?.(), waiting }
+}
+
+it("works on each key once, however often it was added before", async () => {
+  const done: string[] = []
+  queue = new WorkQueue(async key => void done.push(key))
+  for (const key of ["a", "b", "a", "a", "b"]) queue.add(key)
+  queue.add("last")
+  await until(async () => done.includes("last"))
+  expect(done).toEqual(["a", "b", "last"])
+})
+
+it("works on a key again where it is added during the work, and never on two at once", async () => {
+  const begun: string[] = []
+  const { wait, go, waiting } = held()
+  queue = new WorkQueue(async key => {
+    begun.push(key)
+    await wait()
+  })
+  queue.add("a")
+  await until(async () => waiting.length === 1)
+  queue.add("a")
+  queue.add("b")
+  expect(begun).toEqual(["a"])
+  for (const count of [2, 3]) {
+    go()
+    await until(async () => begun.length === count && waiting.length === 1)
+  }
+  go()
+  expect(begun).toEqual(["a", "a", "b"])
+})
+
+it("tries again what failed, and goes on with the others meanwhile", async () => {
+  const seen: string[] = []
+  queue = new WorkQueue(async key => {
+    seen.push(key)
+    if (key === "a" && seen.filter(one => one === "a").length < 3) throw new Error("not yet")
+  })
+  queue.add("a")
+  queue.add("b")
+  await until(async () => seen.filter(key => key === "a").length === 3)
+  expect(seen.slice(0, 2)).toEqual(["a", "b"])
+})
+
+it("waits at its end for the work in hand, and begins no other", async () => {
+  const begun: string[] = []
+  const { wait, go, waiting } = held()
+  const ending = new WorkQueue(async key => {
+    begun.push(key)
+    await wait()
+  })
+  ending.add("a")
+  await until(async () => waiting.length === 1)
+  ending.add("b")
+  ending.addLater("c", 0)
+  let closed = false
+  const close = ending.close().then(() => {
+    closed = true
+  })
+  ending.add("d")
+  await Promise.resolve()
+  expect(closed).toBe(false)
+  go()
+  await close
+  expect(begun).toEqual(["a"])
+})

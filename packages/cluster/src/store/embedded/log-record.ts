@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The log of changes as LevelDB holds it: a record per revision, under a key that sorts by it.
+
+import { Entry, type StoreEvent } from "../store.js"
+
+interface LogRecord {
+  readonly k: string
+  /** Value, create revision. Absent: deleted. */
+  readonly v?: string
+  readonly c?: number
+  /** Previous value, create revision, modification revision. */
+  readonly pv?: string
+  readonly pc?: number
+  readonly pm?: number
+}
+
+export const logKey = (revision: number): string => `l${revision.toString(16).padStart(14, "0")}`
+
+export const revisionOf = (key: string): number => Number.parseInt(key.slice(1), 16)
+
+/** `text`: as `toRecord` wrote it. */
+export function fromRecord(revision: number, text: string): StoreEvent {
+  const { k: key, v, c, pv, pc, pm } = JSON.parse(text) as LogRecord
+  return {
+    revision,
+    key,
+    entry: v === undefined ? undefined : new Entry(key, v, c ?? revision, revision),
+    previous: pv === undefined ? undefined : new Entry(key, pv, pc ?? 0, pm ?? 0),
+  }
+}
+
+export function toRecord({ key, entry, previous }: StoreEvent): string {
+  const record: LogRecord = {
+    k: key,
+    ...(entry && { v: entry.value, c: entry.createRevision }),
+    ...(previous && { pv: previous.value, pc: previous.createRevision, pm: previous.modRevision }),
+  }
+  return JSON.stringify(record)
+}
