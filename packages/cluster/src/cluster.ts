@@ -9,7 +9,9 @@ import { hostname } from "node:os"
 import { join } from "node:path"
 import { AdmissionChain } from "./admission/admission.js"
 import { closeAgents } from "./admission/client.js"
-import { kubeconfig, loadPapers, type Papers, writeKubeconfig } from "./auth/pki.js"
+import { ApiServices } from "./aggregation/api-services.js"
+import { FrontProxyIdentity, publishFrontProxy } from "./aggregation/front-proxy.js"
+import { type Credentials, kubeconfig, loadCredentials, writeKubeconfig } from "./auth/pki.js"
 import { Rbac } from "./auth/rbac.js"
 import { Tokens } from "./auth/tokens.js"
 import { bootstrap } from "./bootstrap.js"
@@ -69,10 +71,10 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const host = options.host ?? "127.0.0.1"
   await mkdir(options.dataDir, { recursive: true, mode: 0o700 })
   const names = [hostname(), ...(host === "0.0.0.0" || host === "::" ? [] : [host]), ...(options.names ?? [])]
-  const papers = await loadPapers(join(options.dataDir, "pki"), names, clock())
+  const credentials = await loadCredentials(join(options.dataDir, "pki"), names, clock())
   const store = options.store ?? (await openEmbeddedStore(join(options.dataDir, "store")))
   try {
-    return await assemble(options, papers, store, host, clock)
+    return await assemble(options, credentials, store, host, clock)
   } catch (error) {
     await store.close()
     throw error
@@ -81,7 +83,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
 
 async function assemble(
   options: ClusterOptions,
-  papers: Papers,
+  credentials: Credentials,
   store: Store,
   host: string,
   clock: () => number,
@@ -90,28 +92,34 @@ async function assemble(
   const recent = store.recent()
   const rbac = new Rbac(recent, catalog)
   const registry = new Registry(store, catalog, new AdmissionChain(recent, catalog, rbac), clock)
-  const tokens = new Tokens(papers, recent, catalog, clock)
+  const tokens = new Tokens(credentials, recent, catalog, clock)
   const first = store.revision() <= 1
   await bootstrap(registry)
+  await publishFrontProxy(registry, credentials.caCertificate, credentials.frontProxy)
   const aggregator = new RoleAggregator(registry)
   await aggregator.start()
   // Nothing before the first start can be watched.
   if (first) await store.compact(store.revision())
   await catalog.follow(store)
+  const identity = new FrontProxyIdentity(credentials.frontProxy)
+  const apiServices = new ApiServices(store, identity)
+  catalog.aggregate(apiServices)
   const controllers = [
     new CrdController(registry),
     new NamespaceController(registry),
     new GarbageCollector(registry),
     new PodCollector(registry),
+    apiServices,
   ]
   for (const controller of controllers) await controller.start()
   let ready = false
   let address = ""
   const server = new ApiServer({
-    papers,
+    credentials,
     tokens,
     rbac,
     resources: { registry, reviews: { rbac, tokens, registry } },
+    aggregation: { apiServices, identity },
     paths: { catalog, store, tokens, openapi: new OpenApi(catalog), address: () => address, ready: () => ready },
     limits: { ...defaultLimits, ...options.limits },
     systemNamespaces: new Set(options.systemNamespaces ?? ["kube-system"]),
@@ -123,7 +131,7 @@ async function assemble(
   address = `${shown.includes(":") ? `[${shown}]` : shown}:${port}`
   const url = `https://${address}`
   const kubeconfigPath = join(options.dataDir, "kubeconfig")
-  await writeKubeconfig(kubeconfigPath, kubeconfig(papers, url))
+  await writeKubeconfig(kubeconfigPath, kubeconfig(credentials, url))
   ready = true
   let earlier = store.revision()
   const compaction = setInterval(() => {
@@ -137,7 +145,7 @@ async function assemble(
     url,
     port,
     kubeconfigPath,
-    caCertificate: papers.caCertificate,
+    caCertificate: credentials.caCertificate,
     compact: () => store.compact(store.revision()),
     revision: () => store.revision(),
     async close() {

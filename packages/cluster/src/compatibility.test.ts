@@ -118,7 +118,7 @@ describe("a webhook", () => {
   let respond: (uid: Json) => JsonObject
 
   beforeAll(async () => {
-    const { serverCertificate: cert, serverKey: key } = server.papers
+    const { serverCertificate: cert, serverKey: key } = server.credentials
     hook = createServer({ cert, key }, (incoming, response) => {
       const chunks: Buffer[] = []
       incoming.on("data", (chunk: Buffer) => chunks.push(chunk))
@@ -130,7 +130,7 @@ describe("a webhook", () => {
     await new Promise<void>(resolve => hook.listen(0, "127.0.0.1", resolve))
     const url = `https://127.0.0.1:${(hook.address() as AddressInfo).port}/`
     const rules = [{ operations: ["CREATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["secrets"] }]
-    const caBundle = Buffer.from(server.papers.caCertificate).toString("base64")
+    const caBundle = Buffer.from(server.credentials.caCertificate).toString("base64")
     const made = await admin("POST", "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations", {
       metadata: { name: "odd" },
       webhooks: [
@@ -234,6 +234,8 @@ describe("discovery", () => {
     const spec = dig(body, "components", "schemas", "io.k8s.api.core.v1.ServiceSpec", "properties")
     expect(dig(spec, "type", "enum")).toEqual(["ClusterIP", "ExternalName", "LoadBalancer", "NodePort"])
     expect(dig(spec, "ipFamilies", "items", "enum")).toEqual(["", "IPv4", "IPv6"])
+    expect(dig(spec, "type", "description")).toMatch(/\n\nPossible enum values:\n - `"ClusterIP"`\n - `"ExternalName"`/)
+    expect(dig(spec, "ipFamilies", "description")).not.toContain("Possible enum values")
   })
 
   it.each(["v2@v1.0", "v2.v1.0"])("offers OpenAPI as protobuf under the name %s", async name => {

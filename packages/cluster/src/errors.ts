@@ -21,6 +21,10 @@ export const CLUSTER_FAULTS = {
     means: "a write came after the store was closed",
     next: "nothing was written; send it again once the server is up",
   },
+  STORE_UNWRITABLE: {
+    means: "the disk did not take a write; everything can still be read",
+    next: "make room, or mend the disk; writes go on by themselves then",
+  },
   STORE_UNREACHABLE: {
     means: "no etcd endpoint answers; nothing was written",
     next: "check that etcd runs and that `--etcd` and its certificates are right",

@@ -9,7 +9,7 @@ import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { connect, type TLSSocket } from "node:tls"
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
-import { loadPapers, type Papers } from "./auth/pki.js"
+import { type Credentials, loadCredentials } from "./auth/pki.js"
 import { type Cluster, startCluster } from "./cluster.js"
 import { type Answer, OracleClient } from "./testing/oracle/client.js"
 import { asString, dig, type Json } from "./value.js"
@@ -21,7 +21,7 @@ const PER_USER = 2 * 1024 * 1024
 
 let folder: string
 let cluster: Cluster
-let papers: Papers
+let credentials: Credentials
 let client: OracleClient
 let tenant: string
 let leader: string
@@ -50,10 +50,10 @@ beforeAll(async () => {
     systemNamespaces: ["mesh"],
     limits: { watchesPerUser: 50, backlogBytesPerUser: PER_USER, bodyBytesPerUser: PER_USER, maxConnections: 230 },
   })
-  papers = await loadPapers(join(folder, "pki"), [], Date.now())
+  credentials = await loadCredentials(join(folder, "pki"), [], Date.now())
   client = new OracleClient({
-    ...{ url: cluster.url, ca: papers.caCertificate },
-    ...{ cert: papers.adminCertificate, key: papers.adminKey },
+    ...{ url: cluster.url, ca: credentials.caCertificate },
+    ...{ cert: credentials.adminCertificate, key: credentials.adminKey },
   })
   tenant = await account("shop", "view")
   leader = await account("mesh", "cluster-admin")
@@ -72,7 +72,7 @@ afterAll(async () => {
 
 /** A connection of the tenant's on which `text` was sent, with what came back so far. */
 async function open(text: string, paused = false): Promise<{ socket: TLSSocket; answer: () => string }> {
-  const socket = connect({ host: "127.0.0.1", port: cluster.port, ca: papers.caCertificate })
+  const socket = connect({ host: "127.0.0.1", port: cluster.port, ca: credentials.caCertificate })
   sockets.push(socket)
   let answer = ""
   socket.on("error", () => undefined)

@@ -9,13 +9,13 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { connect } from "node:tls"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { loadPapers, type Papers } from "./auth/pki.js"
+import { type Credentials, loadCredentials } from "./auth/pki.js"
 import { type Cluster, startCluster } from "./cluster.js"
 import { OracleClient } from "./testing/oracle/client.js"
 
 let folder: string
 let cluster: Cluster
-let papers: Papers
+let credentials: Credentials
 let client: OracleClient
 const maps = "/api/v1/namespaces/default/configmaps"
 
@@ -26,12 +26,12 @@ beforeAll(async () => {
     port: 0,
     limits: { backlogBytesPerWatch: 1024 * 1024, headersTimeout: 1000, requestTimeout: 2000 },
   })
-  papers = await loadPapers(join(folder, "cluster", "pki"), [], Date.now())
+  credentials = await loadCredentials(join(folder, "cluster", "pki"), [], Date.now())
   client = new OracleClient({
     url: cluster.url,
-    ca: papers.caCertificate,
-    cert: papers.adminCertificate,
-    key: papers.adminKey,
+    ca: credentials.caCertificate,
+    cert: credentials.adminCertificate,
+    key: credentials.adminKey,
   })
 })
 
@@ -47,9 +47,9 @@ const raw = (text: string, options: object = {}): Promise<string> =>
       {
         host: "127.0.0.1",
         port: cluster.port,
-        ca: papers.caCertificate,
-        cert: papers.adminCertificate,
-        key: papers.adminKey,
+        ca: credentials.caCertificate,
+        cert: credentials.adminCertificate,
+        key: credentials.adminKey,
         ...options,
       },
       () => socket.write(text),
@@ -75,9 +75,9 @@ describe("bodies", () => {
         `${cluster.url}${maps}`,
         {
           method: "POST",
-          ca: papers.caCertificate,
-          cert: papers.adminCertificate,
-          key: papers.adminKey,
+          ca: credentials.caCertificate,
+          cert: credentials.adminCertificate,
+          key: credentials.adminKey,
           headers: { "Content-Type": "application/json" },
         },
         response => {
@@ -158,9 +158,9 @@ describe("connections", () => {
       {
         host: "127.0.0.1",
         port: cluster.port,
-        ca: papers.caCertificate,
-        cert: papers.adminCertificate,
-        key: papers.adminKey,
+        ca: credentials.caCertificate,
+        cert: credentials.adminCertificate,
+        key: credentials.adminKey,
       },
       () => {
         socket.write(`GET ${maps}?watch=1&timeoutSeconds=600 HTTP/1.1\r\nHost: x\r\n\r\n`)
@@ -189,7 +189,7 @@ describe("connections", () => {
 
 describe("credentials", () => {
   it("refuses a certificate of a foreign authority", async () => {
-    const foreign = await loadPapers(join(folder, "foreign"), [], Date.now())
+    const foreign = await loadCredentials(join(folder, "foreign"), [], Date.now())
     const answer = await raw("GET /api HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", {
       cert: foreign.adminCertificate,
       key: foreign.adminKey,

@@ -8,7 +8,7 @@ export { type Cluster, type ClusterOptions, startCluster } from "./cluster.js"
 /** Why a server does not start, or its store does not answer: a closed table of codes. */
 export { CLUSTER_FAULTS, ClusterError, type ClusterErrorCode, type ClusterFault } from "./errors.js"
 /** What users may take at once, each and all together. */
-export { defaultLimits, type Limits } from "./http/limits.js"
+export type { Limits } from "./http/limits.js"
 /** etcd instead of the embedded store, from command line flags or from options. */
 export { etcdOptions } from "./store/etcd/flags.js"
 export { type EtcdOptions, openEtcdStore } from "./store/etcd/open.js"

@@ -7,7 +7,7 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { loadPapers, type Papers } from "./auth/pki.js"
+import { type Credentials, loadCredentials } from "./auth/pki.js"
 import { type Cluster, startCluster } from "./cluster.js"
 import { loadDifferences, loadThemes } from "./testing/oracle/case.js"
 import { OracleClient } from "./testing/oracle/client.js"
@@ -24,8 +24,8 @@ let time = Date.now()
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "oracle-"))
   cluster = await startCluster({ dataDir: join(folder, "cluster"), port: 0, clock: () => time })
-  const own: Papers = await loadPapers(join(folder, "cluster", "pki"), [], Date.now())
-  const hooks = await loadPapers(join(folder, "webhooks"), [], Date.now())
+  const own: Credentials = await loadCredentials(join(folder, "cluster", "pki"), [], Date.now())
+  const hooks = await loadCredentials(join(folder, "webhooks"), [], Date.now())
   const client = new OracleClient({
     url: cluster.url,
     ca: own.caCertificate,

@@ -9,7 +9,7 @@ import { createServer, request, type Server } from "node:https"
 import type { AddressInfo } from "node:net"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import type { Papers } from "./auth/pki.js"
+import type { Credentials } from "./auth/pki.js"
 import type { Cluster } from "./cluster.js"
 import type { Answer, OracleClient } from "./testing/oracle/client.js"
 import { type Method, message, startTestServer, type TestServer } from "./testing/server.js"
@@ -21,7 +21,7 @@ const core = "/api/v1/namespaces/default"
 
 let server: TestServer
 let cluster: Cluster
-let papers: Papers
+let credentials: Credentials
 let client: OracleClient
 let hook: Server
 let respond: (request: JsonObject) => JsonObject = () => ({ allowed: true })
@@ -30,8 +30,8 @@ const admin: TestServer["admin"] = (...request) => server.admin(...request)
 
 beforeAll(async () => {
   server = await startTestServer({ clock: () => Date.now() + now })
-  ;({ cluster, papers, client } = server)
-  hook = createServer({ cert: papers.serverCertificate, key: papers.serverKey }, (incoming, response) => {
+  ;({ cluster, credentials, client } = server)
+  hook = createServer({ cert: credentials.serverCertificate, key: credentials.serverKey }, (incoming, response) => {
     const chunks: Buffer[] = []
     incoming.on("data", (chunk: Buffer) => chunks.push(chunk))
     incoming.on("end", () => {
@@ -266,7 +266,7 @@ describe("webhooks", () => {
 
   beforeAll(async () => {
     const { port } = hook.address() as AddressInfo
-    const caBundle = Buffer.from(papers.caCertificate).toString("base64")
+    const caBundle = Buffer.from(credentials.caCertificate).toString("base64")
     const answer = await admin("POST", configurations, {
       metadata: { name: "hostile" },
       webhooks: [
@@ -340,7 +340,7 @@ describe("watches", () => {
     const maps = "/api/v1/namespaces/large/configmaps"
     const data = { k: "x".repeat(900_000) }
     for (let i = 0; i < 24; i++) await admin("POST", maps, { metadata: { name: `m-${i}` }, data })
-    const { caCertificate: ca, adminCertificate: cert, adminKey: key } = papers
+    const { caCertificate: ca, adminCertificate: cert, adminKey: key } = credentials
     const query = "watch=1&sendInitialEvents=true&allowWatchBookmarks=true&resourceVersionMatch=NotOlderThan"
     const outgoing = request(`${cluster.url}${maps}?${query}`, { ca, cert, key })
     const response = await new Promise<IncomingMessage>((resolve, reject) => {

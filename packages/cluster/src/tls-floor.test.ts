@@ -17,7 +17,7 @@ import { TLS_FLOOR } from "./tls-floor.js"
 
 const STATIC_RSA = { maxVersion: "TLSv1.2", ciphers: "AES256-GCM-SHA384:AES128-GCM-SHA256" } as const
 let folder: string
-let papers: { readonly key: Buffer; readonly cert: Buffer }
+let credentials: { readonly key: Buffer; readonly cert: Buffer }
 let server: Server
 
 beforeAll(() => {
@@ -26,7 +26,7 @@ beforeAll(() => {
   // An RSA key, because only with one can a session key be sent instead of agreed upon.
   const made = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost", "-days", "1"]
   execFileSync("openssl", [...made, "-keyout", key, "-out", cert], { stdio: "ignore" })
-  papers = { key: readFileSync(key), cert: readFileSync(cert) }
+  credentials = { key: readFileSync(key), cert: readFileSync(cert) }
 })
 afterEach(async () => {
   server.close()
@@ -35,7 +35,7 @@ afterEach(async () => {
 afterAll(() => rmSync(folder, { recursive: true }))
 
 async function listen(options: TlsOptions): Promise<number> {
-  server = createServer({ ...papers, ...options })
+  server = createServer({ ...credentials, ...options })
   server.on("secureConnection", socket => socket.on("error", () => undefined).end())
   server.on("tlsClientError", (_, socket) => socket.destroy())
   server.listen(0, "127.0.0.1")
@@ -63,7 +63,7 @@ it.each<[string, (port: number) => unknown]>([
   [
     "etcd",
     port => {
-      const client = new Client(`127.0.0.1:${port}`, etcdCredentials({ ca: papers.cert }))
+      const client = new Client(`127.0.0.1:${port}`, etcdCredentials({ ca: credentials.cert }))
       client.waitForReady(Date.now() + 60_000, () => undefined)
       server.once("close", () => client.close())
       return undefined
@@ -80,6 +80,6 @@ it.each<[string, (port: number) => unknown]>([
 })
 
 function webhook(port: number): Promise<unknown> {
-  const target = { url: `https://127.0.0.1:${port}/`, caBundle: papers.cert.toString("base64") }
+  const target = { url: `https://127.0.0.1:${port}/`, caBundle: credentials.cert.toString("base64") }
   return callWebhook(target, { request: { uid: "1" } }, 30, "admission.k8s.io/v1")
 }

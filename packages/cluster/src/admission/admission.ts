@@ -5,6 +5,7 @@
 
 import { checkEscalation } from "../auth/escalation.js"
 import { notAllowed, type Rbac } from "../auth/rbac.js"
+import { messageOf } from "../message-of.js"
 import { ApiError, forbiddenError, internalError } from "../meta/status.js"
 import { JsonPatchError, jsonPatch } from "../patch/json-patch.js"
 import type { Catalog } from "../registry/catalog.js"
@@ -119,7 +120,7 @@ export class AdmissionChain implements Admission {
     } catch (error) {
       if (error instanceof JsonPatchError) throw internalError(error.message)
       if (error instanceof ApiError) throw error
-      const why = error instanceof Error ? error.message : String(error)
+      const why = messageOf(error)
       throw internalError(`the patch of admission webhook ${JSON.stringify(asString(hook.name))} does not fit: ${why}`)
     }
   }

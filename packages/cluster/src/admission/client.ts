@@ -5,6 +5,7 @@
 
 import { rootCertificates } from "node:tls"
 import { Agent, request } from "undici"
+import { messageOf } from "../message-of.js"
 import { TLS_FLOOR } from "../tls-floor.js"
 import { asArray, asObject, asString, isObject, type Json, type JsonObject } from "../value.js"
 import { JsonSyntaxError, parseJson, stringify } from "../wire/json.js"
@@ -110,7 +111,7 @@ function networkError(error: unknown, url: string): string {
   if (code === "ERR_TLS_CERT_ALTNAME_INVALID")
     return `tls: failed to verify certificate: x509: certificate is not valid for any names, but wanted to match ${hostname}`
   if (code === "UND_ERR_SOCKET") return "EOF"
-  return cause instanceof Error ? cause.message : String(cause)
+  return messageOf(cause)
 }
 
 /** Not for the failure policy to ignore: the webhook has answered, and meant to change the object. */

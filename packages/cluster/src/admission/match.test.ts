@@ -3,31 +3,9 @@
 // Which requests a webhook sees. What it does not see it cannot refuse, so every part of a match is held on its own.
 
 import { describe, expect, it } from "vitest"
-import type { Operation, RequestContext } from "../registry/context.js"
-import { catalog } from "../testing/stored.js"
 import type { JsonObject } from "../value.js"
-import { type AdmissionCall, matchesConditions, matchesRules, matchesSelectors } from "./match.js"
-
-interface Asked {
-  readonly plural?: string
-  readonly group?: string
-  readonly operation?: Operation
-  readonly subresource?: string
-  readonly object?: JsonObject | null
-  readonly old?: JsonObject | null
-  readonly namespaceLabels?: JsonObject
-}
-
-function call(asked: Asked = {}): AdmissionCall {
-  const { plural = "pods", group = "", operation = "CREATE", subresource = "", namespaceLabels = {} } = asked
-  const context: RequestContext = {
-    ...{ user: { name: "u", uid: "", groups: [], extra: {} }, namespace: "shop", name: "x", subresource },
-    ...{ dryRun: false, fieldManager: "", fieldValidation: "Ignore", warn: () => undefined, now: Date.now },
-    signal: undefined,
-  }
-  const request = { operation, object: asked.object ?? null, oldObject: asked.old ?? null, options: {} }
-  return { kind: catalog.builtin(group, "v1", plural), request, context, namespaceLabels }
-}
+import { matchesConditions, matchesRules, matchesSelectors } from "./match.js"
+import { type Asked, call } from "./testing/call.js"
 
 const rule = (more: JsonObject = {}): JsonObject => ({
   ...{ operations: ["CREATE"], apiGroups: [""], apiVersions: ["v1"], resources: ["pods"] },

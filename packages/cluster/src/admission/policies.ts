@@ -21,7 +21,7 @@ import { reviewRequest } from "./review.js"
 
 const GROUP = "admissionregistration.k8s.io"
 
-export async function checkPolicies(store: Store, catalog: Catalog, call: AdmissionCall): Promise<void> {
+export async function checkPolicies(store: Pick<Store, "range">, catalog: Catalog, call: AdmissionCall): Promise<void> {
   if (call.kind.info.group === GROUP) return
   const all = async (plural: string): Promise<JsonObject[]> => {
     const { info } = catalog.builtin(GROUP, "v1", plural)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The cluster's own papers, made on first start and kept in its data folder: a certificate authority, the serving
+// The cluster's own credentials, made on first start and kept in its data folder: a certificate authority, the serving
 // certificate, an administrator's client certificate and the key that signs service-account tokens. Keys are 0600.
 
 import "reflect-metadata"
@@ -18,6 +18,7 @@ import { mkdir, readFile, rename, writeFile } from "node:fs/promises"
 import { isIP } from "node:net"
 import { join } from "node:path"
 import * as x509 from "@peculiar/x509"
+import { FRONT_PROXY_NAME, type FrontProxyCredentials } from "../aggregation/front-proxy.js"
 
 const YEAR = 365 * 24 * 3600 * 1000
 const CA_LIFE = 10 * YEAR
@@ -26,7 +27,7 @@ const CERTIFICATE_LIFE = YEAR
 const RENEW_BEFORE = 60 * 24 * 3600 * 1000
 const EC = { name: "ECDSA", namedCurve: "P-256", hash: "SHA-256" } as const
 
-export interface Papers {
+export interface Credentials {
   readonly caCertificate: string
   readonly serverCertificate: string
   readonly serverKey: string
@@ -34,6 +35,8 @@ export interface Papers {
   readonly adminKey: string
   readonly tokenKey: KeyObject
   readonly tokenKeyId: string
+  /** By which API servers behind this one know it. */
+  readonly frontProxy: FrontProxyCredentials
 }
 
 interface Authority {
@@ -62,9 +65,9 @@ async function importKey(pem: string): Promise<webcrypto.CryptoKeyPair> {
   }
 }
 
-async function authority(folder: string, now: number): Promise<Authority> {
-  const certificatePath = join(folder, "ca.crt")
-  const keyPath = join(folder, "ca.key")
+async function authority(folder: string, file: string, name: string, now: number): Promise<Authority> {
+  const certificatePath = join(folder, `${file}.crt`)
+  const keyPath = join(folder, `${file}.key`)
   if (existsSync(certificatePath) && existsSync(keyPath)) {
     const pem = await readFile(certificatePath, "utf8")
     return { certificate: new x509.X509Certificate(pem), keys: await importKey(await readFile(keyPath, "utf8")), pem }
@@ -72,7 +75,7 @@ async function authority(folder: string, now: number): Promise<Authority> {
   const keys = await webcrypto.subtle.generateKey(EC, true, ["sign", "verify"])
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: randomBytes(15).toString("hex"),
-    name: "CN=merlon-cluster-ca",
+    name: `CN=${name}`,
     notBefore: new Date(now - 3600_000),
     notAfter: new Date(now + CA_LIFE),
     signingAlgorithm: EC,
@@ -151,9 +154,9 @@ async function tokenKey(folder: string): Promise<KeyObject> {
   return createPrivateKey(await readFile(path, "utf8"))
 }
 
-export async function loadPapers(folder: string, hosts: readonly string[], now: number): Promise<Papers> {
+export async function loadCredentials(folder: string, hosts: readonly string[], now: number): Promise<Credentials> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  const ca = await authority(folder, now)
+  const ca = await authority(folder, "ca", "merlon-cluster-ca", now)
   const names = [
     ...new Set([
       "localhost",
@@ -177,6 +180,10 @@ export async function loadPapers(folder: string, hosts: readonly string[], now: 
     [],
     now,
   )
+  // An authority of its own: whoever it vouches for may speak for any user.
+  const frontCa = await authority(folder, "front-proxy-ca", "merlon-cluster-front-proxy-ca", now)
+  const clientAuth = x509.ExtendedKeyUsage.clientAuth
+  const front = await issue(frontCa, folder, "front-proxy-client", `CN=${FRONT_PROXY_NAME}`, clientAuth, [], now)
   const key = await tokenKey(folder)
   const spki = createPublicKey(key).export({ type: "spki", format: "der" })
   return {
@@ -186,12 +193,13 @@ export async function loadPapers(folder: string, hosts: readonly string[], now: 
     adminCertificate: admin.certificate,
     adminKey: admin.key,
     tokenKey: key,
+    frontProxy: { caCertificate: frontCa.pem, certificate: front.certificate, key: front.key },
     tokenKeyId: createHash("sha256").update(spki).digest("base64url"),
   }
 }
 
 /** A kubeconfig for the administrator, with everything inside. */
-export function kubeconfig(papers: Papers, server: string): string {
+export function kubeconfig(credentials: Credentials, server: string): string {
   const base64 = (text: string): string => Buffer.from(text).toString("base64")
   return `apiVersion: v1
 kind: Config
@@ -199,12 +207,12 @@ clusters:
 - name: merlon
   cluster:
     server: ${server}
-    certificate-authority-data: ${base64(papers.caCertificate)}
+    certificate-authority-data: ${base64(credentials.caCertificate)}
 users:
 - name: admin
   user:
-    client-certificate-data: ${base64(papers.adminCertificate)}
-    client-key-data: ${base64(papers.adminKey)}
+    client-certificate-data: ${base64(credentials.adminCertificate)}
+    client-key-data: ${base64(credentials.adminKey)}
 contexts:
 - name: merlon
   context:

@@ -4,7 +4,7 @@
 // whoever covers a rule may do whatever it allows.
 
 import fc from "fast-check"
-import { describe, expect, it } from "vitest"
+import { describe, expect, inject, it } from "vitest"
 import { catalog, granted, stored } from "../testing/stored.js"
 import { type Attributes, allows, Rbac, type Rule, uncovered } from "./rbac.js"
 
@@ -77,7 +77,7 @@ describe("a rule", () => {
         if (uncovered(held, wanted).length > 0 || !wanted.some(own => allows(own, attributes))) return
         expect(held.some(own => allows(own, attributes))).toBe(true)
       }),
-      { numRuns: 2000 },
+      { numRuns: 2000 * inject("effort") },
     )
   })
 })

@@ -62,7 +62,7 @@ export function notAllowed(user: User, attributes: Attributes, name: string): Ap
   )
 }
 
-export function isResource(attributes: Attributes): attributes is ResourceAttributes {
+function isResource(attributes: Attributes): attributes is ResourceAttributes {
   return "resource" in attributes
 }
 

@@ -8,14 +8,14 @@ import { type JWTPayload, SignJWT } from "jose"
 import { describe, expect, it } from "vitest"
 import { catalog, stored } from "../testing/stored.js"
 import type { JsonObject } from "../value.js"
-import type { Papers } from "./pki.js"
+import type { Credentials } from "./pki.js"
 import { ISSUER, type TokenClaims, Tokens } from "./tokens.js"
 
 const rsa = () => generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey
 const key = rsa()
 const stranger = rsa()
 // Only the parts that sign tokens are used here.
-const papers = { tokenKey: key, tokenKeyId: "k1" } as Papers
+const credentials = { tokenKey: key, tokenKeyId: "k1" } as Credentials
 const START = Date.parse("2026-01-01T00:00:00Z")
 
 const account: JsonObject = {
@@ -29,7 +29,7 @@ const claims: TokenClaims = {
 }
 
 function tokensAt(now: number, objects: readonly JsonObject[] = [account]): Tokens {
-  return new Tokens(papers, stored(objects), catalog, () => now)
+  return new Tokens(credentials, stored(objects), catalog, () => now)
 }
 
 async function told(token: string, now = START, objects?: readonly JsonObject[], audience = ISSUER): Promise<string> {

@@ -10,7 +10,7 @@ import type { User } from "../registry/context.js"
 import { keyOf } from "../registry/kind.js"
 import type { Store } from "../store/store.js"
 import { asObject, asString, asStrings, dig, isObject, type JsonObject } from "../value.js"
-import type { Papers } from "./pki.js"
+import type { Credentials } from "./pki.js"
 
 export const ISSUER = "https://kubernetes.default.svc"
 const ALGORITHM = "RS256"
@@ -41,12 +41,12 @@ export class Tokens {
   readonly #publicKey: KeyObject
 
   constructor(
-    readonly papers: Papers,
+    readonly credentials: Credentials,
     readonly store: Pick<Store, "get">,
     readonly catalog: Catalog,
     readonly clock: () => number,
   ) {
-    this.#publicKey = createPublicKey(papers.tokenKey)
+    this.#publicKey = createPublicKey(credentials.tokenKey)
   }
 
   async issue(claims: TokenClaims): Promise<{ token: string; expires: number }> {
@@ -67,8 +67,8 @@ export class Tokens {
       sub: `system:serviceaccount:${claims.namespace}:${claims.account}`,
     }
     const token = await new SignJWT(payload)
-      .setProtectedHeader({ alg: ALGORITHM, kid: this.papers.tokenKeyId })
-      .sign(this.papers.tokenKey)
+      .setProtectedHeader({ alg: ALGORITHM, kid: this.credentials.tokenKeyId })
+      .sign(this.credentials.tokenKey)
     return { token, expires: now + claims.expirationSeconds }
   }
 
@@ -129,7 +129,7 @@ export class Tokens {
 
   /** The header may only name our key; it never chooses another. */
   #keyNamed(kid: string | undefined): KeyObject {
-    if (kid !== this.papers.tokenKeyId) throw new errors.JWKSNoMatchingKey()
+    if (kid !== this.credentials.tokenKeyId) throw new errors.JWKSNoMatchingKey()
     return this.#publicKey
   }
 
@@ -164,7 +164,9 @@ export class Tokens {
   publicJwks(): JsonObject {
     const jwk = this.#publicKey.export({ format: "jwk" })
     return {
-      keys: [{ use: "sig", kty: "RSA", kid: this.papers.tokenKeyId, alg: "RS256", n: jwk.n ?? "", e: jwk.e ?? "" }],
+      keys: [
+        { use: "sig", kty: "RSA", kid: this.credentials.tokenKeyId, alg: "RS256", n: jwk.n ?? "", e: jwk.e ?? "" },
+      ],
     }
   }
 }

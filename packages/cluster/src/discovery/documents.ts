@@ -6,7 +6,7 @@
 import { builtinResources, groupOrder, type ResourceInfo, type Subresource } from "../kinds/resource-table.js"
 import type { Catalog } from "../registry/catalog.js"
 import { compareVersions } from "../registry/custom-kind.js"
-import type { JsonObject } from "../value.js"
+import { asArray, asString, type JsonObject } from "../value.js"
 
 function groups(catalog: Catalog): Map<string, string[]> {
   const out = new Map<string, string[]>()
@@ -17,6 +17,7 @@ function groups(catalog: Catalog): Map<string, string[]> {
     if (versions.length > 0) out.set(group, versions)
   }
   for (const [group, versions] of catalog.customGroups()) out.set(group, versions)
+  for (const [group, versions] of catalog.aggregatedGroups()) out.set(group, [...versions].sort(compareVersions))
   return out
 }
 
@@ -113,13 +114,27 @@ function aggregatedResource(info: ResourceInfo, builtin: boolean): JsonObject {
   return entry
 }
 
+/** An entry of another server's list in the words of this document. */
+function behindResource(resource: JsonObject, group: string, version: string): JsonObject {
+  return {
+    resource: asString(resource.name),
+    responseKind: { group, version, kind: asString(resource.kind) },
+    scope: resource.namespaced === true ? "Namespaced" : "Cluster",
+    singularResource: asString(resource.singularName),
+    verbs: asArray(resource.verbs),
+  }
+}
+
 function aggregatedGroup(catalog: Catalog, name: string, versions: readonly string[]): JsonObject {
   return {
     metadata: name === "" ? {} : { name },
     versions: versions.map(
       (version): JsonObject => ({
         version,
-        resources: infos(catalog, name, version).map(info => aggregatedResource(info, catalog.isBuiltinGroup(name))),
+        resources: [
+          ...infos(catalog, name, version).map(info => aggregatedResource(info, catalog.isBuiltinGroup(name))),
+          ...catalog.aggregatedResources(name, version).map(resource => behindResource(resource, name, version)),
+        ],
         freshness: "Current",
       }),
     ),
@@ -135,8 +150,10 @@ export function aggregated(catalog: Catalog, legacy: boolean): JsonObject {
   return { kind: "APIGroupDiscoveryList", apiVersion: "apidiscovery.k8s.io/v2", metadata: {}, items }
 }
 
+/** Of what is served here. */
 export function groupVersions(catalog: Catalog): [string, string][] {
-  return [...groups(catalog)].flatMap(([group, versions]) =>
-    versions.map((version): [string, string] => [group, version]),
-  )
+  const behind = catalog.aggregatedGroups()
+  return [...groups(catalog)]
+    .filter(([group]) => !behind.has(group))
+    .flatMap(([group, versions]) => versions.map((version): [string, string] => [group, version]))
 }

@@ -12,11 +12,11 @@ type Default = (value: JsonObject) => void
 const CORE = "io.k8s.api.core.v1."
 const ADMISSION = "io.k8s.api.admissionregistration.v1."
 
-export function setIfEmpty(target: JsonObject, key: string, value: Json): void {
+function setIfEmpty(target: JsonObject, key: string, value: Json): void {
   if (isEmpty(target[key])) target[key] = value
 }
 
-export function setIfAbsent(target: JsonObject, key: string, value: Json): void {
+function setIfAbsent(target: JsonObject, key: string, value: Json): void {
   if (target[key] === undefined || target[key] === null) target[key] = value
 }
 

@@ -134,7 +134,8 @@ function build(): BuiltinResource[] {
         shortNames: raw.shortNames ?? [],
         categories: raw.categories ?? [],
         subresources: subresources.get(`${raw.group}/${raw.version}/${raw.name}`) ?? [],
-        storageHash: virtual ? "" : storageVersionHash(group, version, raw.kind),
+        // The server makes up what ComponentStatuses say; kept here, they have no version to be stored in either.
+        storageHash: virtual || raw.kind === "ComponentStatus" ? "" : storageVersionHash(group, version, raw.kind),
         prefix: `/registry/${prefixes[raw.name] ?? raw.name}/`,
         traits: {
           unconditionalUpdate: !conditionalOnly.has(raw.name),

@@ -123,10 +123,6 @@ export function knownType(name: string): boolean {
   return Object.hasOwn(types(), name)
 }
 
-export function typeNames(): string[] {
-  return Object.keys(types())
-}
-
 export const objectMetaType = (): StructNode => typeNamed(`${META}.ObjectMeta`)
 export const schemaPropsType = (): StructNode => typeNamed(`${CRD}.JSONSchemaProps`)
 
@@ -151,7 +147,7 @@ function rename(node: TypeNode, go: string): TypeNode {
   return node.kind === "list" ? { ...node, go, named: true } : { ...node, go }
 }
 
-export function resolveType(text: string): TypeNode {
+function resolveType(text: string): TypeNode {
   if (text.startsWith("*")) {
     const elem = resolveType(text.slice(1))
     return { kind: "pointer", go: elem.go, elem }

@@ -180,7 +180,7 @@ function extensions(spec: OperationSpec): JsonObject {
 }
 
 /** Parameters that many operations share are written once in version 2 and referred to. */
-export const RESOURCE_VERSION = "resourceVersion-5WAnf1kx"
+const RESOURCE_VERSION = "resourceVersion-5WAnf1kx"
 
 function v2(spec: OperationSpec): JsonObject {
   const types = media(spec.custom)

@@ -97,7 +97,7 @@ function operationId(verb: string, info: ResourceInfo, suffix = "", scoped = inf
   return `${verb}${group}${info.version[0]?.toUpperCase()}${info.version.slice(1)}${scoped ? "Namespaced" : ""}${info.kind}${suffix}`
 }
 
-export function tagOf(info: ResourceInfo): string {
+function tagOf(info: ResourceInfo): string {
   const parts = info.group === "" ? ["core"] : info.group.replace(/\.k8s\.io$/, "").split(/[.-]/)
   return `${parts.map((part, i) => (i === 0 ? part : part[0]?.toUpperCase() + part.slice(1))).join("")}_${info.version}`
 }

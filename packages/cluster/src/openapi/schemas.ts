@@ -3,7 +3,7 @@
 // Schemas of types for OpenAPI: built-in types from their tables, custom resources from their structural schemas.
 // Version 2 cannot say everything version 3 can; what it cannot say is left out, as Kubernetes does.
 
-import { enums } from "../kinds/enums.js"
+import { enumOf } from "../kinds/enums.js"
 import { type FieldDef, knownType, type StructNode, type TypeNode, typeNamed } from "../kinds/type-table.js"
 import type { CustomKind } from "../registry/custom-kind.js"
 import { asArray, asObject, asString, isObject, type Json, type JsonObject } from "../value.js"
@@ -14,6 +14,18 @@ const META = "io.k8s.apimachinery.pkg.apis.meta.v1"
 
 export function refTo(name: string, flavour: Flavour): string {
   return flavour === "v2" ? `#/definitions/${name}` : `#/components/schemas/${name}`
+}
+
+/** Values that a field may take are said to programs and, in its description, to people. */
+function withValues(property: JsonObject, values: readonly string[] | undefined): JsonObject {
+  if (values === undefined) return property
+  const { items, additionalProperties } = property
+  const valued = isObject(items) ? items : isObject(additionalProperties) ? additionalProperties : property
+  valued.enum = [...values]
+  if (valued !== property) return property
+  const listed = ["Possible enum values:", ...values.map(value => ` - \`${JSON.stringify(value)}\``)].join("\n")
+  const said = property.description
+  return { ...property, description: typeof said === "string" ? `${said}\n\n${listed}` : listed }
 }
 
 /** Collects the names it refers to, so that documents hold exactly what they need. */
@@ -31,9 +43,7 @@ export class SchemaWriter {
     const required: string[] = []
     for (const field of [...type.fields].sort((a, b) => (a.name < b.name ? -1 : 1))) {
       const property = this.field(field)
-      const values = enums[type.name]?.[field.name]
-      if (values !== undefined) (isObject(property.items) ? property.items : property).enum = [...values]
-      properties[field.name] = property
+      properties[field.name] = withValues(property, enumOf(type.name, field.name))
       if (field.required && field.name !== "metadata") required.push(field.name)
     }
     const out: JsonObject = {}

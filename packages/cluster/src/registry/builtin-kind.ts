@@ -14,7 +14,7 @@ import { applyTypeOf } from "../patch/apply/apply-type.js"
 import { crdDefaults } from "../schema/crd.js"
 import { builtinColumns } from "../table/builtin-columns.js"
 import { asObject, asString, clone, dig, equal, type Json, type JsonObject } from "../value.js"
-import type { Kind } from "./kind.js"
+import type { Kind, ScalePaths } from "./kind.js"
 
 const conversions: Record<
   string,
@@ -34,6 +34,8 @@ const conversions: Record<
   },
 }
 
+const SCALE: ScalePaths = { spec: ["spec", "replicas"], status: ["status", "replicas"], selector: ["spec", "selector"] }
+
 export function builtinKinds(): Kind[] {
   return builtinResources.filter(info => !info.virtual).map(builtinKind)
 }
@@ -42,7 +44,7 @@ function statusField(info: BuiltinResource): boolean {
   return info.subresources.some(sub => sub.name === "status")
 }
 
-export function builtinKind(info: BuiltinResource): Kind {
+function builtinKind(info: BuiltinResource): Kind {
   const { kind, type, apiVersion } = info
   const rules = ruleOf(kind)
   const conversion = conversions[`${apiVersion}/${kind}`]
@@ -119,9 +121,8 @@ export function builtinKind(info: BuiltinResource): Kind {
     empty: ordered(normalize({})),
     columns: once(() => builtinColumns(kind)),
     deprecation: behaviour.deprecation,
+    ...(info.subresources.some(sub => sub.name === "scale") ? { scale: SCALE } : {}),
   }
-  if (info.subresources.some(sub => sub.name === "scale"))
-    built.scale = { spec: ["spec", "replicas"], status: ["status", "replicas"], selector: ["spec", "selector"] }
   return built
 }
 

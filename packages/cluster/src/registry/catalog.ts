@@ -6,12 +6,20 @@
 import { type BuiltinResource, builtinResources } from "../kinds/resource-table.js"
 import { isCondition } from "../schema/crd.js"
 import type { Store, StoreEvent, Watch } from "../store/store.js"
-import { asString, dig, type JsonObject } from "../value.js"
+import type { JsonObject } from "../value.js"
 import { builtinKinds } from "./builtin-kind.js"
 import { type CustomKind, compareVersions, customKinds } from "./custom-kind.js"
 import type { Kind } from "./kind.js"
 
 const CRD_PREFIX = "/registry/apiextensions.k8s.io/customresourcedefinitions/"
+
+/** What servers behind this one serve. */
+export interface AggregatedApis {
+  groups(): ReadonlyMap<string, readonly string[]>
+  resources(group: string, version: string): readonly JsonObject[]
+}
+
+const NOBODY: AggregatedApis = { groups: () => new Map(), resources: () => [] }
 
 export class Catalog {
   readonly #builtin = new Map<string, Kind>()
@@ -19,6 +27,7 @@ export class Catalog {
   readonly #custom = new Map<string, CustomKind>()
   readonly #byCrd = new Map<string, CustomKind[]>()
   #watch: Watch | undefined
+  #behind: AggregatedApis = NOBODY
   /** Raised with every change of what is served; caches of derived documents key on it. */
   generation = 0
 
@@ -26,6 +35,21 @@ export class Catalog {
     for (const kind of builtinKinds()) this.#builtin.set(id(kind.info.group, kind.info.version, kind.info.plural), kind)
     for (const info of builtinResources)
       if (info.virtual) this.#virtual.set(id(info.group, info.version, info.plural), info)
+  }
+
+  /** Other API servers answer for further groups. */
+  aggregate(behind: AggregatedApis): void {
+    this.#behind = behind
+  }
+
+  /** Versions by group, of those alone that are not served here. */
+  aggregatedGroups(): ReadonlyMap<string, readonly string[]> {
+    const own = this.customGroups()
+    return new Map([...this.#behind.groups()].filter(([group]) => !own.has(group) && !this.isBuiltinGroup(group)))
+  }
+
+  aggregatedResources(group: string, version: string): readonly JsonObject[] {
+    return this.#behind.resources(group, version)
   }
 
   async follow(store: Store): Promise<void> {
@@ -113,8 +137,4 @@ export class Catalog {
 
 function id(group: string, version: string, plural: string): string {
   return `${group}/${version}/${plural}`
-}
-
-export function crdName(crd: JsonObject): string {
-  return asString(dig(crd, "metadata", "name"))
 }

@@ -182,8 +182,8 @@ function customKind(crd: JsonObject, version: JsonObject): CustomKind {
     empty: { apiVersion: info.apiVersion, kind: info.kind },
     columns: once(() => customColumns(version)),
     deprecation: deprecationOf(crd, version, info),
+    ...(isObject(scale) ? { scale: scalePaths(scale) } : {}),
   }
-  if (isObject(scale)) built.scale = scalePaths(scale)
   return built
 }
 

@@ -42,7 +42,7 @@ export interface Kind {
   fromStored(stored: JsonObject): JsonObject
   toStored(object: JsonObject): JsonObject
   readonly hasStatus: boolean
-  scale?: ScalePaths
+  readonly scale?: ScalePaths
   prepareForCreate(object: JsonObject): void
   prepareForUpdate(object: JsonObject, old: JsonObject): void
   validate(object: JsonObject, context: ValidationContext): FieldError[]

@@ -250,9 +250,11 @@ export class Registry {
     }
   }
 
-  /** An update that creates: its version says nothing, but a uid would name an object that is not there. */
+  /** An update that creates: its version says nothing, if it is one; a uid would name an object that is not there. */
   #asNew(kind: Kind, object: JsonObject): JsonObject {
-    const { resourceVersion: _, ...meta } = metaOf(object)
+    const { resourceVersion, ...meta } = metaOf(object)
+    const version = asString(resourceVersion)
+    if (!/^\d*$/.test(version)) throw internal(`strconv.ParseUint: parsing ${JSON.stringify(version)}: invalid syntax`)
     const uid = asString(meta.uid)
     if (uid !== "")
       throw conflict(

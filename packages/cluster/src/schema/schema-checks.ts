@@ -4,6 +4,7 @@
 // types make sense and its CEL rules compile within the cost budget.
 
 import { RE2JS } from "re2js"
+import { messageOf } from "../message-of.js"
 import { type FieldError, forbidden, invalid, notSupported, required } from "../meta/field-error.js"
 import {
   asArray,
@@ -67,7 +68,7 @@ function checkDocument(schema: JsonObject, path: string): FieldError[] {
     try {
       RE2JS.compile(schema.pattern)
     } catch (error) {
-      const message = (error instanceof Error ? error.message : String(error)).replace(/^error parsing regexp: /, "")
+      const message = messageOf(error).replace(/^error parsing regexp: /, "")
       errors.push(
         invalid(
           `${path}.pattern`,

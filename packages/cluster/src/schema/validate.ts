@@ -49,7 +49,7 @@ export function validateSchema(schema: Schema, value: Json, path: string, old: O
 
 const fieldOf = (path: string): string => (path === "" ? "<nil>" : path)
 
-export function jsonType(value: Json): string {
+function jsonType(value: Json): string {
   if (value === null) return "null"
   if (Array.isArray(value)) return "array"
   if (isNumber(value)) return typeof value === "bigint" || Number.isInteger(value) ? "integer" : "number"

@@ -9,6 +9,7 @@ import { createHash } from "node:crypto"
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { parse } from "yaml"
+import type { RawResource } from "../kinds/resource-table.js"
 
 interface Field {
   /** JSON name; empty when the fields of the type are inlined. */
@@ -272,23 +273,8 @@ export function digest(text: string): string {
   return createHash("sha256").update(text).digest("hex")
 }
 
-interface ResourceEntry {
-  readonly name: string
-  readonly singularName: string
-  readonly namespaced: boolean
-  readonly kind: string
-  readonly verbs: string[]
-  readonly shortNames?: string[]
-  readonly categories?: string[]
-  readonly group: string
-  readonly version: string
-  readonly type: string
-  readonly responseGroup?: string
-  readonly responseVersion?: string
-}
-
 /** Kubernetes keeps its own discovery documents beside its sources. */
-function readResources(root: string): ResourceEntry[] {
+function readResources(root: string): RawResource[] {
   const folder = moduleFolder(root, "k8s.io/kubernetes/api/discovery")
   const files = ["api__v1.json", ...readdirSync(folder).filter(f => /^apis__.*__v[12]\.json$/.test(f))]
   const packageOf = (group: string, version: string): string => {
@@ -299,7 +285,7 @@ function readResources(root: string): ResourceEntry[] {
   const listed = files.flatMap(file => {
     const list = JSON.parse(readFileSync(join(folder, file), "utf8")) as {
       groupVersion: string
-      resources: (ResourceEntry & { storageVersionHash?: string })[]
+      resources: (RawResource & { storageVersionHash?: string })[]
     }
     const slash = list.groupVersion.indexOf("/")
     const group = slash < 0 ? "" : list.groupVersion.slice(0, slash)
@@ -326,7 +312,7 @@ function readResources(root: string): ResourceEntry[] {
 }
 
 /** Resources that newer servers have and the discovery documents of the module's release do not list yet. */
-const newer: ResourceEntry[] = ["", "/status"].map(sub => ({
+const newer: RawResource[] = ["", "/status"].map(sub => ({
   name: `storageversionmigrations${sub}`,
   singularName: sub === "" ? "storageversionmigration" : "",
   namespaced: false,

@@ -5,7 +5,7 @@
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { loadPapers, type Papers } from "../auth/pki.js"
+import { type Credentials, loadCredentials } from "../auth/pki.js"
 import { type Cluster, type ClusterOptions, startCluster } from "../cluster.js"
 import { asString, dig, type Json } from "../value.js"
 import type { OracleRequest } from "./oracle/case.js"
@@ -15,7 +15,7 @@ export type Method = OracleRequest["method"]
 
 export interface TestServer {
   readonly cluster: Cluster
-  readonly papers: Papers
+  readonly credentials: Credentials
   readonly client: OracleClient
   readonly folder: string
   /** As the administrator; with a path that may have a query. */
@@ -27,13 +27,13 @@ export async function startTestServer(options: Omit<ClusterOptions, "dataDir" | 
   const folder = await mkdtemp(join(tmpdir(), "cluster-"))
   const dataDir = join(folder, "cluster")
   const cluster = await startCluster({ ...options, dataDir, port: 0 })
-  const papers = await loadPapers(join(dataDir, "pki"), [], Date.now())
+  const credentials = await loadCredentials(join(dataDir, "pki"), [], Date.now())
   const client = new OracleClient({
-    ...{ url: cluster.url, ca: papers.caCertificate },
-    ...{ cert: papers.adminCertificate, key: papers.adminKey },
+    ...{ url: cluster.url, ca: credentials.caCertificate },
+    ...{ cert: credentials.adminCertificate, key: credentials.adminKey },
   })
   return {
-    ...{ cluster, papers, client, folder },
+    ...{ cluster, credentials, client, folder },
     admin: (method, path, body, type) => {
       const [place = path, query = ""] = path.split("?")
       return client.send({

@@ -13,9 +13,9 @@ export class ProtobufError extends Error {}
 const MAGIC = [0x6b, 0x38, 0x73, 0x00]
 
 export interface Envelope {
-  apiVersion: string
-  kind: string
-  raw: Uint8Array
+  readonly apiVersion: string
+  readonly kind: string
+  readonly raw: Uint8Array
 }
 
 export function openEnvelope(bytes: Uint8Array): Envelope {
@@ -23,16 +23,18 @@ export function openEnvelope(bytes: Uint8Array): Envelope {
   if (!MAGIC.every((byte, i) => bytes[i] === byte))
     throw new ProtobufError("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")
   if (bytes.length === MAGIC.length) throw new ProtobufError("empty body")
-  const out: Envelope = { apiVersion: "", kind: "", raw: new Uint8Array() }
+  let apiVersion = ""
+  let kind = ""
+  let raw: Uint8Array = new Uint8Array()
   for (const field of fields(bytes.subarray(4))) {
     if (field.number === 1)
       for (const inner of fields(bytesOf(field))) {
-        if (inner.number === 1) out.apiVersion = text(inner)
-        if (inner.number === 2) out.kind = text(inner)
+        if (inner.number === 1) apiVersion = text(inner)
+        if (inner.number === 2) kind = text(inner)
       }
-    if (field.number === 2) out.raw = bytesOf(field)
+    if (field.number === 2) raw = bytesOf(field)
   }
-  return out
+  return { apiVersion, kind, raw }
 }
 
 interface WireField {

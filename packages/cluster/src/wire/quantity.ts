@@ -45,7 +45,7 @@ export function canonicalQuantity(text: string): string | undefined {
   return quantity === undefined ? undefined : printQuantity(quantity)
 }
 
-export function printQuantity({ nano, format }: Quantity): string {
+function printQuantity({ nano, format }: Quantity): string {
   if (nano === 0n) return "0"
   const one = 10n ** 9n
   const sign = nano < 0n ? "-" : ""

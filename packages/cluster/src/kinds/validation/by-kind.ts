@@ -112,7 +112,7 @@ function validateScale(scale: JsonObject): FieldError[] {
 
 const workload: KindRules = { validate: validateWorkload, validateUpdate: workloadUpdate }
 
-export const kindRules: Readonly<Record<string, KindRules>> = {
+const kindRules: Readonly<Record<string, KindRules>> = {
   ConfigMap: { validate: validateConfigMap, validateUpdate: validateConfigMapUpdate },
   Secret: { validate: validateSecret, validateUpdate: validateSecretUpdate },
   Service: { validate: validateService, validateUpdate: validateServiceUpdate },
@@ -143,10 +143,6 @@ const segmentNames = new Set(["Role", "ClusterRole", "RoleBinding", "ClusterRole
 export function nameCheckOf(kind: string): NameCheckLike {
   if (labelNames.has(kind)) return labelErrors
   return segmentNames.has(kind) ? pathSegmentErrors : subdomainErrors
-}
-
-export function hasRule(kind: string): boolean {
-  return Object.hasOwn(kindRules, kind)
 }
 
 export function ruleOf(kind: string): KindRules {

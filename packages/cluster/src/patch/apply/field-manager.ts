@@ -61,7 +61,9 @@ export function trackUpdate(live: JsonObject | undefined, next: JsonObject, how:
   const touched = how.allowed(changes.modified.union(changes.added))
   const removed = how.allowed(changes.removed)
   const key = ownerKey(how.owner)
-  for (const entry of managed.values()) entry.set = entry.set.difference(touched).difference(removed)
+  for (const [other, entry] of managed) {
+    managed.set(other, { ...entry, set: entry.set.difference(touched).difference(removed) })
+  }
   const taken = strip(touched)
   if (!taken.isEmpty())
     managed.set(key, { owner: how.owner, set: taken.union(managed.get(key)?.set ?? new FieldSet()), time: how.now })
@@ -121,7 +123,9 @@ export function applyConfiguration(
   }
   if (!force) refuseConflicts(conflicts, yielded(how.type, live, how.owner.manager))
   for (const [other, entry] of managed) {
-    if (other !== key) entry.set = entry.set.difference(touched).difference(changes.removed)
+    if (other !== key) {
+      managed.set(other, { ...entry, set: entry.set.difference(touched).difference(changes.removed) })
+    }
   }
   return keepTimestamps(live, withManaged(refreshLastApplied(live, next, config, how.owner.manager), managed))
 }

@@ -121,7 +121,7 @@ function compareElements(a: PathElement, b: PathElement): number {
 }
 
 /** `.name`, `[key="value"]` or `["value"]`, as conflicts print it. */
-export function printElement(element: PathElement): string {
+function printElement(element: PathElement): string {
   const text = element.slice(2)
   switch (element[0]) {
     case "f":

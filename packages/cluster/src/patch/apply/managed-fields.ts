@@ -15,7 +15,7 @@ export interface Owner {
 
 export interface Managed {
   readonly owner: Owner
-  set: FieldSet
+  readonly set: FieldSet
   readonly time: string
 }
 

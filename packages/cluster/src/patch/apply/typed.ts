@@ -14,7 +14,7 @@ export interface Comparison {
   readonly removed: FieldSet
 }
 
-export class TypedError extends Error {}
+class TypedError extends Error {}
 
 type MapType = Extract<ApplyType, { kind: "map" }>
 type ListType = Extract<ApplyType, { kind: "list" }>
@@ -35,7 +35,7 @@ function memberType(type: MapType, key: string): ApplyType {
 
 const fieldElement = (name: string): PathElement => `f:${name}`
 
-export function listElement(type: ListType, item: Json, index: number, path: string): PathElement {
+function listElement(type: ListType, item: Json, index: number, path: string): PathElement {
   if (type.relation === "set") {
     if (isObject(item) || Array.isArray(item))
       throw new TypedError(

@@ -3,6 +3,7 @@
 // Evaluates x-kubernetes-validations over a custom resource: every rule on every value its schema describes, transition
 // rules only where an old value can be found. Findings about unchanged values become warnings.
 
+import { messageOf } from "../../message-of.js"
 import { type FieldError, forbidden, invalid, printValue, required } from "../../meta/field-error.js"
 import { equal, isObject, type Json } from "../../value.js"
 import type { Rule, Schema } from "../structural.js"
@@ -51,9 +52,7 @@ function evaluate(rule: Rule, schema: Schema, value: Json, old: Old, path: strin
     outcome = compileCel(rule.rule, VARIABLES)(bindings)
   } catch (error) {
     // Fail closed: a rule that cannot be compiled refuses the object.
-    return [
-      invalid(field, schema.type, `rule compile error: ${error instanceof Error ? error.message : String(error)}`),
-    ]
+    return [invalid(field, schema.type, `rule compile error: ${messageOf(error)}`)]
   }
   if ("error" in outcome) {
     const detail = /^unbound function|^found no matching overload|^no such overload/.test(outcome.error)
@@ -69,7 +68,7 @@ function evaluate(rule: Rule, schema: Schema, value: Json, old: Old, path: strin
         ? rule.fieldPath.replace(/^\./, "")
         : `${path}${normalizePath(rule.fieldPath)}`
   const detail =
-    messageOf(rule, bindings) ?? (rule.message !== "" ? rule.message.trim() : `failed rule: ${rule.rule.trim()}`)
+    ruleMessage(rule, bindings) ?? (rule.message !== "" ? rule.message.trim() : `failed rule: ${rule.rule.trim()}`)
   const error = finding(at, schema, value, detail, rule.reason)
   if (!usesOld && old !== noOld && equal(old as Json, value)) {
     context.warn(`${error.field}: ${detail}`)
@@ -82,7 +81,7 @@ function normalizePath(path: string): string {
   return path.replace(/\['([^']*)'\]/g, ".$1")
 }
 
-function messageOf(rule: Rule, bindings: Parameters<ReturnType<typeof compileCel>>[0]): string | undefined {
+function ruleMessage(rule: Rule, bindings: Parameters<ReturnType<typeof compileCel>>[0]): string | undefined {
   if (rule.messageExpression === "") return undefined
   try {
     const outcome = compileCel(rule.messageExpression, VARIABLES)(bindings)

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a webhook may answer. Whatever is not a verdict on the question that was asked is a failure, which the webhook's
+// own policy may ignore; a patch that cannot be read never is.
+
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, beforeAll, expect, it } from "vitest"
+import { loadCredentials } from "../auth/pki.js"
+import { OracleWebhooks } from "../testing/oracle/webhooks.js"
+import type { Json } from "../value.js"
+import { callWebhook, closeAgents, UndecodablePatch, type Verdict, WebhookFailure } from "./client.js"
+
+const VERSION = "admission.k8s.io/v1"
+const REVIEW = { apiVersion: VERSION, kind: "AdmissionReview", request: { uid: "asked" } }
+
+let folder: string
+let hooks: OracleWebhooks
+let caBundle: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "webhook-client-"))
+  const { caCertificate, serverCertificate, serverKey } = await loadCredentials(folder, [], Date.now())
+  caBundle = Buffer.from(caCertificate).toString("base64")
+  hooks = new OracleWebhooks(serverCertificate, serverKey)
+  await hooks.start()
+})
+afterAll(async () => {
+  await closeAgents()
+  await hooks.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const ask = (seconds = 30, target = { url: `${hooks.url}/hook`, caBundle }): Promise<Verdict> =>
+  callWebhook(target, REVIEW, seconds, VERSION)
+const answered = (response: Json, more = {}): Json => ({
+  ...{ apiVersion: VERSION, kind: "AdmissionReview", response },
+  ...more,
+})
+const base64 = (text: string): string => Buffer.from(text).toString("base64")
+const good = { uid: "<echo-uid>", allowed: true }
+
+it("takes a verdict with its warnings and its patch", async () => {
+  const operations = [{ op: "add", path: "/metadata/labels", value: { a: "b" } }]
+  const patch = { patch: base64(JSON.stringify(operations)), patchType: "JSONPatch" }
+  hooks.routes = { "/hook": { body: answered({ ...good, ...patch, warnings: ["mind", 7] }) } }
+  expect(await ask()).toEqual({ allowed: true, status: {}, warnings: ["mind"], patch: operations })
+})
+
+it("takes anything but `allowed: true` for a refusal", async () => {
+  for (const allowed of [false, "true", 1, null]) {
+    hooks.routes = { "/hook": { body: answered({ ...good, allowed, status: { message: "no" } }) } }
+    expect(await ask()).toMatchObject({ allowed: false, status: { message: "no" } })
+  }
+})
+
+it.each<[string, object, RegExp]>([
+  ["of another question", { body: answered({ uid: "another", allowed: true }) }, /expected response.uid="asked"/],
+  ["of another version", { body: answered(good, { apiVersion: "admission.k8s.io/v1beta1" }) }, /expected webhook/],
+  ["of another kind", { body: answered(good, { kind: "Pod" }) }, /no kind "Pod" is registered/],
+  ["of no kind", { body: {} }, /got \/, Kind=/],
+  ["without a response", { body: answered(null) }, /webhook response was absent/],
+  ["that is no JSON", { rawBody: "yes" }, /couldn't get version\/kind/],
+  ["that is empty", { rawBody: "" }, /0-length response/],
+  ["with a patch of no type", { body: answered({ ...good, patch: base64("[]") }) }, /but not response.patchType/],
+  ["with a type of no patch", { body: answered({ ...good, patchType: "JSONPatch" }) }, /but not response.patch/],
+  ["of a status that is no success", { status: 500, rawBody: "{}" }, /an error on the server/],
+  ["from a path that is not there", { status: 404, rawBody: "" }, /could not find the requested resource/],
+  ["that is longer than 3 MiB", { rawBody: " ".repeat(3 * 1024 * 1024 + 1) }, /less than or equal to 3 MiB/],
+])("an answer %s is a failure", async (_, route, message) => {
+  hooks.routes = { "/hook": route }
+  const failure = await ask().catch((error: unknown) => error)
+  expect(failure).toBeInstanceOf(WebhookFailure)
+  expect(String(failure)).toMatch(message)
+})
+
+it("a patch that cannot be read is no failure that could be ignored", async () => {
+  for (const patch of ["not a list", '{"op":"add"}']) {
+    hooks.routes = { "/hook": { body: answered({ ...good, patch: base64(patch), patchType: "JSONPatch" }) } }
+    expect(await ask().catch((error: unknown) => error)).toBeInstanceOf(UndecodablePatch)
+  }
+})
+
+it("says what went wrong on the way in the words of kube-apiserver", async () => {
+  hooks.routes = { "/hook": { body: answered(good), delay: 5 } }
+  await expect(ask(1)).rejects.toThrow("context deadline exceeded")
+  await expect(ask(30, { url: "https://127.0.0.1:1/hook", caBundle })).rejects.toThrow("connection refused")
+  // A certificate of an authority that the bundle does not name.
+  await expect(ask(30, { url: `${hooks.url}/hook`, caBundle: "" })).rejects.toThrow("signed by unknown authority")
+})
