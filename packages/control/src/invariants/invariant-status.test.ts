@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from "vitest"
 import { ManualClock, settle } from "../observe/testing/manual-clock.js"
+import { Answering } from "../proofs/answering.js"
+import { ClusterNews } from "../proofs/cluster-news.js"
+import type { NotDecided } from "../proofs/prover.js"
+import type { Holds, HoldsQuestion } from "../proofs/question.js"
 import { podOf } from "../registry/testing/objects.js"
 import { MESH, policyOf, viewsStage } from "../snapshot/testing/views-stage.js"
 import { InvariantStatus } from "./invariant-status.js"
@@ -22,6 +26,13 @@ function stage() {
   const clock = new ManualClock()
   const written: Written[] = []
   let leads = true
+  const answering = new Answering(MESH)
+  const news = new ClusterNews({ policies: views.policies, directory: views.registry }, () => {})
+  const instead: NotDecided[] = []
+  const holdsNow = async (question: HoldsQuestion): Promise<Holds | NotDecided> => {
+    for (let part = news.next(); part !== undefined; part = news.next()) answering.take(part)
+    return instead.shift() ?? answering.answer(question, () => false)
+  }
   const status = new InvariantStatus({
     client: {
       patch: async (_type: unknown, _name: string, patch: unknown) => {
@@ -32,22 +43,25 @@ function stage() {
     },
     policies: views.policies,
     directory: views.registry,
+    prover: { holds: holdsNow },
     mesh: MESH,
     ready: Promise.resolve(),
     isLeader: () => leads,
     warn: message => expect.unreachable(message),
     clock,
   })
-  const pass = async (): Promise<void> => {
+  const pass = async (ms = 600): Promise<void> => {
     await settle()
-    await clock.advance(600)
+    await clock.advance(ms)
+    await settle()
+    await clock.advance(0)
     await settle()
   }
   const leadership = (now: boolean): void => {
     leads = now
   }
   const holds = () => written.at(-1)?.conditions.find(({ type }) => type === "Holds")
-  return { ...views, status, written, pass, holds, lead: leadership }
+  return { ...views, status, written, pass, holds, instead, lead: leadership }
 }
 
 it("says whether the statements hold, as policies and workloads change", async () => {
@@ -77,5 +91,30 @@ it("is silent without the lease", async () => {
   s.policies.set("PolicyInvariant", policyOf("PolicyInvariant", "foo/admin", INVARIANT))
   await s.pass()
   expect(s.written).toEqual([])
+  s.status.stop()
+})
+
+it("asks again where others went first, and says so where it cannot be decided", async () => {
+  const s = stage()
+  s.registry.setPod(podOf("foo/a"))
+  s.policies.set("PolicyInvariant", policyOf("PolicyInvariant", "foo/admin", INVARIANT))
+  s.instead.push({ notDecided: "no time", gaveWay: true }, { notDecided: "the thread for proofs ended" })
+  await s.pass()
+  expect(s.written).toHaveLength(1)
+  expect(s.holds()).toMatchObject({ status: "Unknown", reason: "NotDecided", message: "the thread for proofs ended" })
+  s.status.stop()
+})
+
+it("asks again after a while what a busy moment left undecided", async () => {
+  const s = stage()
+  s.registry.setPod(podOf("foo/a"))
+  s.policies.set("PolicyInvariant", policyOf("PolicyInvariant", "foo/admin", INVARIANT))
+  s.instead.push({ notDecided: "the time is used up" }, { notDecided: "the time is used up" })
+  await s.pass()
+  expect(s.holds()).toMatchObject({ reason: "NotDecided" })
+  await s.pass(5_000)
+  expect(s.holds()).toMatchObject({ reason: "NotDecided" })
+  await s.pass(10_000)
+  expect(s.holds()).toMatchObject({ status: "False", reason: "Broken" })
   s.status.stop()
 })

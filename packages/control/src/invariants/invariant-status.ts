@@ -1,30 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether PolicyInvariants hold, kept true on their status: after policies or workloads have changed, every invariant is
-// checked anew, one at a turn, so that nobody waits behind a long proof. Only the lease holder writes.
+// checked anew, one after the other and beside the event loop. Only the lease holder writes.
 
-import {
-  checkInvariants,
-  isAbout,
-  type MeshConfig,
-  type PolicyDocument,
-  type PolicyInvariant,
-  type ProofWorkload,
-  type Status,
-  type StatusCondition,
-  tellStatement,
-} from "@merlon/policy"
+import type { MeshConfig, PolicyInvariant, Status, StatusCondition } from "@merlon/policy"
 import { ApiError, type KubernetesClient } from "../kubernetes/client.js"
 import { type KubernetesObject, policyTypes } from "../kubernetes/resource-type.js"
 import { type Clock, systemClock } from "../observe/clock.js"
 import { oneLine } from "../observe/one-line.js"
 import type { PolicySource, StoredPolicy } from "../policies/stored-policy.js"
+import type { Prover } from "../proofs/prover.js"
 import type { MeshDirectory } from "../registry/mesh-directory.js"
-import { proofWorkloads } from "./proof-workloads.js"
 
 export interface InvariantStatusOptions {
   readonly client: Pick<KubernetesClient, "patch">
   readonly policies: PolicySource
-  readonly directory: MeshDirectory
+  readonly directory: Pick<MeshDirectory, "onChange">
+  readonly prover: Pick<Prover, "holds">
   readonly mesh: MeshConfig
   /** Resolves when policies and registry hold everything that was stored. */
   readonly ready: Promise<unknown>
@@ -34,14 +25,17 @@ export interface InvariantStatusOptions {
 }
 
 const SETTLE_MS = 500
-const BUDGET_MS = 1_000
-const STEPS = 5_000_000
+/** What was not decided may have met a busy moment: it is asked again, each time after twice as long. */
+const RETRY_MS = 5_000
+const MAX_TRIES = 6
 
 export class InvariantStatus {
   readonly #options: InvariantStatusOptions
   readonly #clock: Clock
   readonly #stops: (() => void)[]
   readonly #waiting = new Set<string>()
+  /** How often those not decided were asked since anything changed, and what asks again. */
+  readonly #tries = new Map<string, { readonly count: number; readonly cancel: () => void }>()
   #cancel: (() => void) | undefined
   #ready = false
 
@@ -67,11 +61,13 @@ export class InvariantStatus {
     for (const stop of this.#stops.splice(0)) stop()
     this.#cancel?.()
     this.#waiting.clear()
+    this.#forgetTries()
   }
 
   /** Checked again once changes have ceased for a moment; each change may touch any of them. */
   #changed(): void {
     if (!this.#ready || !this.#options.isLeader()) return
+    this.#forgetTries()
     for (const [key, { kind }] of this.#options.policies.items) if (kind === "PolicyInvariant") this.#waiting.add(key)
     if (this.#waiting.size > 0) this.#cancel ??= this.#clock.after(SETTLE_MS, () => void this.#next())
   }
@@ -92,14 +88,17 @@ export class InvariantStatus {
     if (this.#waiting.size > 0) this.#cancel ??= this.#clock.after(0, () => void this.#next())
   }
 
-  async #write({ object, written, namespace, name, faults }: StoredPolicy): Promise<void> {
+  async #write({ key, object, written, namespace, name, faults }: StoredPolicy): Promise<void> {
     const { client, mesh } = this.#options
     const previous = statusOf(object)
     const invariant = written?.kind === "PolicyInvariant" ? written : undefined
+    const holds = invariant && (await this.#holds(key, invariant))
+    if (holds === "later") return void this.#waiting.add(key)
+    if (holds?.[2] === NOT_DECIDED) this.#tryAgain(key)
     const said: readonly Said[] =
-      invariant === undefined
+      holds === undefined
         ? [["Accepted", "False", "Invalid", faults[0]?.message ?? "the document cannot be read"]]
-        : [["Accepted", "True", "Valid", "the statements can be read"], this.#holds(invariant)]
+        : [["Accepted", "True", "Valid", "the statements can be read"], holds]
     const { generation } = object.metadata
     const conditions = said.map(words => conditionOf(words, generation, previous, this.#clock.now()))
     const foreign = (previous?.conditions ?? []).filter(({ type }) => type !== "Accepted" && type !== "Holds")
@@ -119,25 +118,30 @@ export class InvariantStatus {
     })
   }
 
-  #holds(invariant: PolicyInvariant): Said {
-    const { mesh, policies, directory } = this.#options
-    const workloads: readonly ProofWorkload[] = proofWorkloads(directory)
-    if (!workloads.some(workload => isAbout(invariant, workload, mesh))) {
-      return ["Holds", "True", "NoWorkloads", "there is no workload that it is about"]
-    }
-    const documents: readonly PolicyDocument[] = [...policies.items.values()].flatMap(({ inForce, deleted }) =>
-      deleted === undefined ? (inForce ?? []) : [],
-    )
-    const limits = { steps: STEPS, deadline: this.#clock.monotonic() + BUDGET_MS, now: () => this.#clock.monotonic() }
-    const now = Math.floor(this.#clock.now() / 1000)
-    const checked = checkInvariants([invariant], documents, workloads, mesh, { limits, now })
-    const broken = checked.find(({ result }) => result.verdict === "broken")
-    if (broken !== undefined) return ["Holds", "False", "Broken", tellStatement(broken)]
-    const undecided = checked.find(({ result }) => result.verdict === "undecided")
-    if (undecided !== undefined) return ["Holds", "Unknown", "NotDecided", tellStatement(undecided)]
-    return ["Holds", "True", "Proved", `every statement holds on all ${checked.length} of its comparisons`]
+  async #holds(key: string, { metadata }: PolicyInvariant): Promise<Said | "later"> {
+    const answer = await this.#options.prover.holds({ ask: "holds", key }, metadata.namespace)
+    if (!("notDecided" in answer)) return ["Holds", answer.status, answer.reason, answer.message]
+    return answer.gaveWay ? "later" : ["Holds", "Unknown", NOT_DECIDED, answer.notDecided]
+  }
+
+  #tryAgain(key: string): void {
+    const { count = 0, cancel } = this.#tries.get(key) ?? {}
+    cancel?.()
+    if (count >= MAX_TRIES) return
+    const again = this.#clock.after(RETRY_MS * 2 ** count, () => {
+      this.#waiting.add(key)
+      this.#cancel ??= this.#clock.after(0, () => void this.#next())
+    })
+    this.#tries.set(key, { count: count + 1, cancel: again })
+  }
+
+  #forgetTries(): void {
+    for (const { cancel } of this.#tries.values()) cancel()
+    this.#tries.clear()
   }
 }
+
+const NOT_DECIDED = "NotDecided"
 
 type Said = readonly [type: string, status: StatusCondition["status"], reason: string, message: string]
 

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether the user may, by the cluster's own rules: one SubjectAccessReview per question.
+
+import type { KubernetesClient } from "../../kubernetes/client.js"
+import { type KubernetesObject, SUBJECT_ACCESS_REVIEWS } from "../../kubernetes/resource-type.js"
+import { objectOf } from "../../registry/foreign.js"
+import { ApiFault } from "./api-fault.js"
+import type { RemoteUser } from "./remote-user.js"
+
+export interface Wish {
+  readonly verb: string
+  readonly group: string
+  readonly version: string
+  readonly resource: string
+  /** Of all namespaces where absent. */
+  readonly namespace: string | undefined
+  readonly name: string | undefined
+}
+
+/** Throws where the answer is no, or there is none. */
+export async function permit(client: KubernetesClient, user: RemoteUser, wish: Wish): Promise<void> {
+  const { namespace, name, ...attributes } = wish
+  const review = await client.create<KubernetesObject>(SUBJECT_ACCESS_REVIEWS, {
+    apiVersion: "authorization.k8s.io/v1",
+    kind: "SubjectAccessReview",
+    metadata: { name: "" },
+    spec: {
+      user: user.name,
+      groups: user.groups,
+      extra: user.extra,
+      ...(user.uid === undefined ? {} : { uid: user.uid }),
+      resourceAttributes: {
+        ...attributes,
+        ...(namespace === undefined ? {} : { namespace }),
+        ...(name === undefined ? {} : { name }),
+      },
+    },
+  })
+  const { allowed, denied } = objectOf(review.status)
+  // Fail closed: whatever is no clear yes is a no.
+  if (allowed === true && denied !== true) return
+  const where = namespace === undefined ? "at the cluster scope" : `in the namespace "${namespace}"`
+  const what = `${wish.resource}.${wish.group}`
+  const message = `${what} is forbidden: User "${user.name}" cannot ${wish.verb} resource "${wish.resource}" in API group "${wish.group}" ${where}`
+  throw new ApiFault(403, "Forbidden", message)
+}

@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+// The API of answers, behind the aggregation of the cluster's API server: who asks is what that says, whether they may is
+// asked of the cluster, and each user has a share of places, bytes and streams. Every request gets an answer.
+
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type { MeshNames } from "@merlon/policy"
+import { ApiError, type KubernetesClient } from "../../kubernetes/client.js"
+import { objectOf } from "../../registry/foreign.js"
+import { permit } from "./access.js"
+import { ApiFault, badRequest, notFound, statusOf, tooMany } from "./api-fault.js"
+import { Places } from "./places.js"
+import type { ProvedAnswers } from "./proved-answers.js"
+import { type Question, readQuestion, wholeIn } from "./question.js"
+import { type FrontProxy, type RemoteUser, remoteUser } from "./remote-user.js"
+import { ANSWERS_VERSION, answersGroup, apiGroup, resourceList } from "./resources.js"
+import type { Item, SeenAnswers } from "./seen-answers.js"
+
+export interface AnswersApiOptions {
+  readonly client: KubernetesClient
+  readonly names: MeshNames
+  /** Undefined while nobody knows whose word to believe. */
+  readonly frontProxy: () => FrontProxy | undefined
+  readonly seen: SeenAnswers
+  readonly proved: ProvedAnswers
+  readonly log: (message: string, error: unknown) => void
+}
+
+const MAX_BODY = 1 << 20
+const MAX_LINES = 1 << 20
+const HEARTBEAT_MS = 15_000
+const WATCH_SECONDS = 30 * 60
+
+export class AnswersApi {
+  readonly #options: AnswersApiOptions
+  readonly #group: string
+  readonly #base: string
+  readonly #questions = new Places(64, 8)
+  readonly #watches = new Places(128, 8)
+  readonly #open = new Set<() => void>()
+
+  constructor(options: AnswersApiOptions) {
+    this.#options = options
+    this.#group = answersGroup(options.names)
+    this.#base = `/apis/${this.#group}/${ANSWERS_VERSION}`
+  }
+
+  /** Whether the path is one of this API. */
+  serves(path: string): boolean {
+    return path === "/apis" || path.startsWith("/apis/")
+  }
+
+  async answer(asked: IncomingMessage, reply: ServerResponse): Promise<void> {
+    try {
+      await this.#answer(asked, reply)
+    } catch (error) {
+      asked.resume()
+      if (reply.headersSent) reply.destroy()
+      else send(reply, this.#faultOf(error))
+    }
+  }
+
+  /** Ends what is being followed. */
+  close(): void {
+    for (const end of [...this.#open]) end()
+  }
+
+  async #answer(asked: IncomingMessage, reply: ServerResponse): Promise<void> {
+    const [path = "", search = ""] = (asked.url ?? "/").split("?", 2)
+    const { method = "GET" } = asked
+    const discovered = method === "GET" ? this.#discovery(path.replace(/\/$/, "")) : undefined
+    // For everybody: it says what can be asked, and nothing of the mesh. A cluster whose API server has no certificate of its
+    // own could not read it otherwise, and would then let no namespace end, of whomever it is.
+    if (discovered !== undefined) {
+      asked.resume()
+      return send(reply, { code: 200, body: discovered })
+    }
+    const front = this.#options.frontProxy()
+    const user = front && remoteUser(asked, front)
+    // Fail closed: whoever comes past the API server is nobody.
+    if (user === undefined) throw new ApiFault(401, "Unauthorized", "ask through the API server of the cluster")
+    const question = path.startsWith(`${this.#base}/`)
+      ? readQuestion(method, path.slice(this.#base.length), new URLSearchParams(search))
+      : undefined
+    if (question === undefined) throw notFound("the server could not find the requested resource")
+    const { resource, verb, namespace, name } = question
+    if ((method !== "GET" && method !== "POST") || !resource.verbs.includes(verb)) {
+      throw new ApiFault(
+        405,
+        "MethodNotAllowed",
+        `\`${resource.name}\` can be asked by ${resource.verbs.join(", ")} alone`,
+      )
+    }
+    const wish = { verb, group: this.#group, version: ANSWERS_VERSION, resource: resource.name, namespace, name }
+    const places = verb === "watch" ? this.#watches : this.#questions
+    const leave = places.enter(user.name)
+    if (leave === undefined) throw tooMany("you ask too much at once; wait for answers first")
+    try {
+      await permit(this.#options.client, user, wish)
+      if (verb === "watch") await this.#watch(question, reply)
+      else send(reply, { code: verb === "create" ? 201 : 200, body: await this.#plain(question, asked, user) })
+    } finally {
+      leave()
+    }
+  }
+
+  #discovery(path: string): object | undefined {
+    const { names } = this.#options
+    if (path === "/apis") return { kind: "APIGroupList", apiVersion: "v1", groups: [apiGroup(names)] }
+    if (path === `/apis/${this.#group}`) return apiGroup(names)
+    return path === this.#base ? resourceList(names) : undefined
+  }
+
+  async #plain(question: Question, asked: IncomingMessage, user: RemoteUser): Promise<object> {
+    const { resource, verb } = question
+    const type = { apiVersion: `${this.#group}/${ANSWERS_VERSION}`, kind: resource.kind }
+    if (verb === "create") {
+      const { spec } = objectOf(await readJson(asked))
+      const status = await this.#options.proved.answer(question, spec, user.name)
+      return { ...type, metadata: {}, status }
+    }
+    asked.resume()
+    if (verb === "get") return { ...type, ...(await this.#options.seen.get(question)) }
+    const { items, remaining, notes } = await this.#options.seen.list(question)
+    const metadata = { resourceVersion: "0", ...(remaining > 0 ? { remainingItemCount: remaining } : {}) }
+    return {
+      ...type,
+      kind: `${resource.kind}List`,
+      metadata,
+      ...notes,
+      items: items.map(item => ({ ...type, ...item })),
+    }
+  }
+
+  /** Lines as a watch of Kubernetes has them. What was left out is told with bookmarks, as is that we live. */
+  #watch(question: Question, reply: ServerResponse): Promise<void> {
+    const type = { apiVersion: `${this.#group}/${ANSWERS_VERSION}`, kind: question.resource.kind }
+    const seconds = wholeIn(question.query, "timeoutSeconds", WATCH_SECONDS, WATCH_SECONDS)
+    return new Promise(resolve => {
+      let leftOut = 0
+      const write = (event: object): void => void reply.write(`${JSON.stringify(event)}\n`)
+      const bookmark = (): void => {
+        const annotations = { [`${this.#group}/left-out`]: String(leftOut) }
+        write({ type: "BOOKMARK", object: { ...type, metadata: { resourceVersion: "0", annotations } } })
+        leftOut = 0
+      }
+      const decided = (items: readonly Item[], more: number): void => {
+        leftOut += more
+        for (const item of items) {
+          // A reader that does not keep up gets numbers alone.
+          if (reply.writableLength > MAX_LINES) leftOut += 1
+          else write({ type: "ADDED", object: { ...type, ...item } })
+        }
+        if (leftOut > 0 && reply.writableLength <= MAX_LINES) bookmark()
+      }
+      // Before the head is sent: a filter that cannot be read is refused.
+      const unfollow = this.#options.seen.follow(question, decided)
+      reply.writeHead(200, { "content-type": "application/json", "cache-control": "no-cache, private" })
+      reply.flushHeaders()
+      const heartbeat = setInterval(bookmark, HEARTBEAT_MS)
+      const end = (): void => void reply.end()
+      const timeout = setTimeout(end, seconds * 1_000)
+      this.#open.add(end)
+      reply.once("close", () => {
+        clearInterval(heartbeat)
+        clearTimeout(timeout)
+        this.#open.delete(end)
+        unfollow()
+        resolve()
+      })
+    })
+  }
+
+  #faultOf(error: unknown): { readonly code: number; readonly body: object } {
+    const fault = this.#readable(error)
+    return { code: fault.code, body: statusOf(fault) }
+  }
+
+  #readable(error: unknown): ApiFault {
+    if (error instanceof ApiFault) return error
+    this.#options.log("a question could not be answered", error)
+    // The cluster's API is away, or says no to us: nobody's fault who asks.
+    if (error instanceof ApiError)
+      return new ApiFault(503, "ServiceUnavailable", "the cluster could not be asked whether you may; try again")
+    return new ApiFault(500, "InternalError", "the control plane failed on this question; see its log")
+  }
+}
+
+function send(reply: ServerResponse, { code, body }: { readonly code: number; readonly body: object }): void {
+  const text = `${JSON.stringify(body)}\n`
+  reply.writeHead(code, {
+    "content-type": "application/json",
+    "content-length": Buffer.byteLength(text),
+    "cache-control": "no-cache, private",
+  })
+  reply.end(text)
+}
+
+async function readJson(asked: IncomingMessage): Promise<unknown> {
+  const chunks: Buffer[] = []
+  let size = 0
+  // No encoding is set, so bytes.
+  for await (const chunk of asked as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > MAX_BODY) throw new ApiFault(413, "RequestEntityTooLarge", `a question may have ${MAX_BODY} bytes`)
+    chunks.push(chunk)
+  }
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString("utf8"))
+  } catch {
+    throw badRequest('the body is no JSON; send `{"spec": {…}}`')
+  }
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who is believed, what is meant, and what is refused by name.
+
+import { describe, expect, it } from "vitest"
+import { ApiFault } from "./api-fault.js"
+import { readFilter, type Traits } from "./filters.js"
+import { Places } from "./places.js"
+import { readQuestion, spanIn, wholeIn } from "./question.js"
+import { readFrontProxy } from "./remote-user.js"
+
+const TRAITS: Traits = {
+  verdict: ["deny"],
+  workload: ["foo/httpbin-1", "httpbin-1"],
+  caller: ["app/consumer", undefined],
+  policy: ["foo/readers", "foo/readers[0]"],
+  path: ["/status/200"],
+}
+
+describe("a filter", () => {
+  it.each([
+    ["", true],
+    ["verdict=deny", true],
+    ["verdict=allow", false],
+    ["verdict=allow&verdict=deny", true],
+    ["not-verdict=deny", false],
+    ["path=/status/*", true],
+    ["path=*200", true],
+    ["path=/s*us*00", true],
+    ["path=/s*us*01", false],
+    ["path=/status/200*00", false],
+    ["not-path=/health*", true],
+    ["workload=httpbin-1&caller=app/*", true],
+    ["policy=foo/readers", true],
+  ])("`%s` lets it through: %s", (query, through) => {
+    expect(readFilter(new URLSearchParams(query))(TRAITS)).toBe(through)
+  })
+
+  it("of too many or too long patterns is refused", () => {
+    expect(() => readFilter(new URLSearchParams("path=a&".repeat(21)))).toThrow(ApiFault)
+    expect(() => readFilter(new URLSearchParams(`path=${"a".repeat(513)}`))).toThrow(ApiFault)
+  })
+})
+
+describe("a question", () => {
+  const read = (method: string, path: string) => {
+    const [rest = "", query = ""] = path.split("?")
+    const question = readQuestion(method, rest, new URLSearchParams(query))
+    return question && [question.resource.name, question.verb, question.namespace, question.name]
+  }
+
+  it.each([
+    ["GET", "/calls", ["calls", "list", undefined, undefined]],
+    ["GET", "/namespaces/foo/calls", ["calls", "list", "foo", undefined]],
+    ["GET", "/namespaces/foo/decisions/abc", ["decisions", "get", "foo", "abc"]],
+    ["GET", "/decisions?watch=true", ["decisions", "watch", undefined, undefined]],
+    ["POST", "/namespaces/foo/diffs", ["diffs", "create", "foo", undefined]],
+    ["GET", "/secrets", undefined],
+    ["GET", "/calls/a/b", undefined],
+    ["GET", "/namespaces/foo", undefined],
+  ])("%s %s is %j", (method, path, expected) => {
+    expect(read(method, path)).toEqual(expected)
+  })
+
+  it.each(["/namespaces/Foo/calls", "/namespaces/..%2f/calls", "/decisions/<x>"])(
+    "with the name of %s is refused",
+    path => {
+      expect(() => read("GET", path)).toThrow(ApiFault)
+    },
+  )
+
+  it("takes numbers and times that are such", () => {
+    expect(wholeIn(new URLSearchParams("limit=9000"), "limit", 5, 100)).toBe(100)
+    expect(() => wholeIn(new URLSearchParams("limit=-1"), "limit", 5, 100)).toThrow(ApiFault)
+    expect(spanIn(new URLSearchParams("since=2h"), "since")).toBe(7_200_000)
+    expect(() => spanIn(new URLSearchParams("since=soon"), "since")).toThrow(ApiFault)
+  })
+})
+
+describe("the API server in front", () => {
+  it.each([[undefined], [{}], [{ "requestheader-client-ca-file": "none" }]])(
+    "is believed by nobody's word: %j",
+    data => {
+      expect(readFrontProxy(data)).toBeUndefined()
+    },
+  )
+})
+
+describe("places", () => {
+  it("are so many for each user and so many in all", () => {
+    const places = new Places(3, 2)
+    const leave = places.enter("a")
+    expect(places.enter("a")).toBeDefined()
+    expect(places.enter("a")).toBeUndefined()
+    expect(places.enter("b")).toBeDefined()
+    expect(places.enter("c")).toBeUndefined()
+    leave?.()
+    expect(places.enter("c")).toBeDefined()
+  })
+})

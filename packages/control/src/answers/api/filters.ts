@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which calls and decisions are meant, by the query: `verdict`, `workload`, `caller`, `policy`, `path`, each with a
+// `not-` form, each several times. `*` stands for any text.
+
+import { badRequest } from "./api-fault.js"
+
+/** What can be looked at; several values where a thing goes by several names. */
+export type Traits = { readonly [K in (typeof TRAITS)[number]]: readonly (string | undefined)[] }
+
+export const TRAITS = ["verdict", "workload", "caller", "policy", "path"] as const
+const MAX_PATTERNS = 20
+const MAX_LENGTH = 512
+
+export type Filter = (traits: Traits) => boolean
+
+export function readFilter(query: URLSearchParams): Filter {
+  const wanted = TRAITS.map(trait => ({
+    trait,
+    only: patternsIn(query, trait),
+    not: patternsIn(query, `not-${trait}`),
+  }))
+  return traits =>
+    wanted.every(({ trait, only, not }) => {
+      const values = traits[trait]
+      const matches = (patterns: readonly Pattern[]): boolean =>
+        values.some(value => value !== undefined && patterns.some(pattern => pattern(value)))
+      return (only.length === 0 || matches(only)) && !matches(not)
+    })
+}
+
+type Pattern = (value: string) => boolean
+
+function patternsIn(query: URLSearchParams, name: string): readonly Pattern[] {
+  const texts = query.getAll(name).filter(text => text !== "")
+  if (texts.length > MAX_PATTERNS) throw badRequest(`at most ${MAX_PATTERNS} of \`${name}\``)
+  return texts.map(text => {
+    if (text.length > MAX_LENGTH) throw badRequest(`\`${name}\` has more than ${MAX_LENGTH} characters`)
+    return patternOf(text)
+  })
+}
+
+/** Without a regular expression: who asks must not choose how long that takes. */
+function patternOf(text: string): Pattern {
+  const [first = "", ...rest] = text.split("*")
+  const last = rest.pop()
+  if (last === undefined) return value => value === first
+  return value => {
+    if (!value.startsWith(first)) return false
+    let at = first.length
+    for (const part of rest) {
+      const found = value.indexOf(part, at)
+      if (found < 0) return false
+      at = found + part.length
+    }
+    return value.length >= at + last.length && value.endsWith(last)
+  }
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers that are proved or tried on the policies that are stored, with those of the question laid over them. Read here,
+// worked on in the thread for proofs, where each user has a share; what is not decided by then is said to be so.
+
+import {
+  AskedError,
+  type MeshConfig,
+  type PolicyDocument,
+  readAsked,
+  type SeenCall,
+  validate,
+  workloadsCalled,
+} from "@merlon/policy"
+import { proofWorkload } from "../../proofs/proof-workload.js"
+import type { Prover } from "../../proofs/prover.js"
+import type { PeopleQuestion } from "../../proofs/question.js"
+import { type Foreign, listOf, objectOf, textOf } from "../../registry/foreign.js"
+import type { MeshDirectory } from "../../registry/mesh-directory.js"
+import { workloadName } from "../workload-names.js"
+import { ApiFault, badRequest, notFound } from "./api-fault.js"
+import type { Question } from "./question.js"
+
+export interface ProvedSources {
+  readonly mesh: MeshConfig
+  readonly directory: Pick<MeshDirectory, "workloads">
+  readonly prover: Pick<Prover, "ask">
+  /** Recorded ones of all workloads. */
+  readonly calls: () => readonly SeenCall[]
+}
+
+const MAX_DOCUMENTS = 200
+
+export class ProvedAnswers {
+  readonly #sources: ProvedSources
+
+  constructor(sources: ProvedSources) {
+    this.#sources = sources
+  }
+
+  /** `spec` of the body; `user` is whose share is taken. */
+  async answer(question: Question, spec: unknown, user: string): Promise<object> {
+    const answer = await this.#sources.prover.ask(this.#read(question, objectOf(spec)), user)
+    if ("answer" in answer) return answer.answer
+    if ("fault" in answer) throw badRequest(answer.fault)
+    const message = `not decided: ${answer.notDecided}; ask again, or ask \`merlonctl\`, which proves on your own machine`
+    throw new ApiFault(429, "TooManyRequests", message)
+  }
+
+  #read({ resource, namespace }: Question, spec: Foreign): PeopleQuestion {
+    const question = {
+      ask: "people" as const,
+      ...(namespace === undefined ? {} : { namespace }),
+      documents: this.#documents(spec, namespace),
+      remove: listOf(spec.remove).flatMap(value => textOf(value) ?? []),
+    }
+    switch (resource.name) {
+      case "diffs":
+      case "analyses":
+        return { ...question, what: resource.name }
+      case "reach":
+        return { ...question, what: "reach", principal: principalIn(spec) }
+      case "callers":
+        return {
+          ...question,
+          what: "callers",
+          workload: this.#workload(spec, namespace),
+          operation: operationOf(objectOf(spec.operation)),
+        }
+      case "suggestions": {
+        const workload = this.#workload(spec, namespace)
+        const known = this.#sources.directory.workloads.get(workload)
+        const called = known === undefined ? workload : workloadName(known)
+        const calls = this.#sources.calls().filter(call => call.workload === called)
+        return { ...question, what: "suggestions", workload, calls }
+      }
+      case "explanations":
+        return {
+          ...question,
+          what: "explanations",
+          workload: this.#workload(spec, namespace),
+          request: requestIn(spec),
+        }
+      default:
+        throw badRequest(`\`${resource.name}\` takes no questions`)
+    }
+  }
+
+  #documents(spec: Foreign, namespace: string | undefined): readonly PolicyDocument[] {
+    const given = listOf(spec.documents)
+    if (given.length > MAX_DOCUMENTS) throw badRequest(`spec.documents: at most ${MAX_DOCUMENTS} at once`)
+    return given.map((value, index) => {
+      const { document, faults } = validate(value, this.#sources.mesh.names)
+      if (document === undefined) throw badRequest(`spec.documents[${index}]: ${faults[0]?.message ?? "is no policy"}`)
+      if (namespace !== undefined && document.metadata.namespace !== namespace) {
+        const next = "ask without a namespace"
+        throw badRequest(`spec.documents[${index}]: is of another namespace than \`${namespace}\`; ${next}`)
+      }
+      return document
+    })
+  }
+
+  /** `namespace/name` of one that exists: of a Pod, or of what runs it or leads to it where that is one. */
+  #workload(spec: Foreign, namespace: string | undefined): string {
+    const name = textOf(spec.workload)
+    if (name === undefined) throw badRequest("spec.workload: say which workload")
+    const all = [...this.#sources.directory.workloads.values()].map(proofWorkload)
+    const near = namespace === undefined ? all : all.filter(one => one.namespace === namespace)
+    const [found, ...others] = workloadsCalled(name, near, namespace)
+    const where = namespace === undefined ? "; write `namespace/name`" : ` in \`${namespace}\``
+    if (found === undefined) throw notFound(`there is no workload \`${name.slice(0, 200)}\`${where}`)
+    if (others.length === 0) return `${found.namespace}/${found.name}`
+    const listed = [found, ...others].slice(0, 8).map(one => `${one.namespace}/${one.name}`)
+    throw badRequest(`spec.workload: \`${name.slice(0, 200)}\` may be ${listed.join(", ")}; write which`)
+  }
+}
+
+function principalIn(spec: Foreign): string {
+  const principal = textOf(spec.principal)?.replace(/^spiffe:\/\//, "")
+  if (principal === undefined) throw badRequest("spec.principal: say who, as `cluster.local/ns/app/sa/consumer`")
+  return principal
+}
+
+function requestIn(spec: Foreign): NonNullable<PeopleQuestion["request"]> {
+  try {
+    const request = readAsked(spec.request)
+    if (typeof request.token !== "string") return request
+  } catch (error) {
+    throw error instanceof AskedError ? badRequest(`spec.${error.message}`) : error
+  }
+  throw badRequest("spec.request.token: describe the token by its claims; tokens themselves are not taken here")
+}
+
+const OPERATION = ["methods", "paths", "hosts", "ports"] as const
+
+/** As a rule is written. */
+function operationOf(given: Foreign): object {
+  const unknown = Object.keys(given).find(name => !OPERATION.some(known => known === name))
+  if (unknown !== undefined) {
+    throw badRequest(`spec.operation: unknown field \`${unknown.slice(0, 60)}\`; there are ${OPERATION.join(", ")}`)
+  }
+  const operation = Object.fromEntries(
+    OPERATION.flatMap(name => {
+      const values = listOf(given[name]).map(value => textOf(typeof value === "number" ? String(value) : value))
+      if (values.includes(undefined)) throw badRequest(`spec.operation.${name}: must be a list of texts`)
+      return values.length === 0 ? [] : [[name, values]]
+    }),
+  )
+  return Object.keys(operation).length === 0 ? {} : { to: [{ operation }] }
+}

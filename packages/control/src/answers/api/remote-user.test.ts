@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+import { mkdtempSync, rmSync } from "node:fs"
+import { createServer, request, type Server } from "node:https"
+import type { AddressInfo } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, beforeAll, expect, it, test } from "vitest"
+import { selfSigned, signedBy, type TestCredentials } from "../../kubernetes/testing/credentials.js"
+import { type FrontProxy, type RemoteUser, readFrontProxy, remoteUser } from "./remote-user.js"
+
+const folder = mkdtempSync(join(tmpdir(), "merlon-front-"))
+const own = selfSigned(folder, "own")
+const authority = selfSigned(folder, "front-authority")
+const front = signedBy(folder, authority, "front-proxy", "localhost")
+const sibling = signedBy(folder, authority, "somebody-else", "localhost")
+// Called as the real authority is, with a key of its own.
+const forgedFolder = mkdtempSync(join(tmpdir(), "merlon-forged-"))
+const forged = signedBy(forgedFolder, selfSigned(forgedFolder, "front-authority"), "front-proxy", "localhost")
+
+let server: Server
+let seen: RemoteUser | undefined
+let believed: FrontProxy
+
+beforeAll(async () => {
+  const read = readFrontProxy({
+    "requestheader-client-ca-file": authority.certificate,
+    "requestheader-allowed-names": '["front-proxy"]',
+  })
+  if (read === undefined) throw new Error("there is an authority")
+  believed = read
+  const tls = { key: own.key, cert: own.certificate, requestCert: true, rejectUnauthorized: false }
+  server = createServer(tls, (asked, reply) => {
+    seen = remoteUser(asked, believed)
+    reply.end()
+  })
+  await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve))
+})
+
+afterAll(async () => {
+  await new Promise(resolve => server.close(resolve))
+  for (const one of [folder, forgedFolder]) rmSync(one, { recursive: true })
+})
+
+function ask(headers: Record<string, string | string[]>, who?: TestCredentials): Promise<RemoteUser | undefined> {
+  const { port } = server.address() as AddressInfo // it listens on a port
+  const identity = who === undefined ? {} : { key: who.key, cert: who.certificate }
+  return new Promise((resolve, reject) => {
+    request({ port, host: "127.0.0.1", ca: own.certificate, agent: false, headers, ...identity }, answer => {
+      answer.resume().once("end", () => resolve(seen))
+    })
+      .once("error", reject)
+      .end()
+  })
+}
+
+const JANE = { "x-remote-user": "jane" }
+
+it("believes the API server's word of who asks", async () => {
+  const headers = {
+    ...JANE,
+    "x-remote-group": ["dev", "system:authenticated"],
+    "x-remote-uid": "7",
+    "x-remote-extra-example.com%2fscope": "a",
+  }
+  expect(await ask(headers, front)).toEqual({
+    name: "jane",
+    uid: "7",
+    groups: ["dev", "system:authenticated"],
+    extra: { "example.com/scope": ["a"] },
+  })
+})
+
+test.each([
+  ["who shows no certificate", undefined],
+  ["who shows one of their own", own],
+  ["the authority itself", authority],
+  ["another of the same authority", sibling],
+  ["one whose authority only has the name", forged],
+])("believes nobody else: %s", async (_, who) => {
+  expect(await ask(JANE, who)).toBeUndefined()
+})
+
+test.each([
+  ["no user", {}],
+  ["an empty user", { "x-remote-user": "" }],
+])("does not make somebody of %s", async (_, headers) => {
+  expect(await ask(headers, front)).toBeUndefined()
+})

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who asks, by the word of the API server in front of us: it has authenticated the user, says so in headers, and proves
+// that it is itself with a certificate of the authority it publishes. INVARIANT: headers of nobody else are believed.
+
+import { X509Certificate } from "node:crypto"
+import type { IncomingMessage } from "node:http"
+import type { TLSSocket } from "node:tls"
+import { listOf, objectOf, textOf } from "../../registry/foreign.js"
+
+/** Where API servers say by which certificate they are known to extensions. */
+export const FRONT_PROXY = { namespace: "kube-system", name: "extension-apiserver-authentication" } as const
+
+export interface RemoteUser {
+  readonly name: string
+  readonly uid: string | undefined
+  readonly groups: readonly string[]
+  readonly extra: { readonly [key: string]: readonly string[] }
+}
+
+/** As `kube-system/extension-apiserver-authentication` has it. */
+export interface FrontProxy {
+  readonly authorities: readonly X509Certificate[]
+  /** Common names; any of the authority where empty. */
+  readonly allowedNames: readonly string[]
+  readonly userHeaders: readonly string[]
+  readonly uidHeaders: readonly string[]
+  readonly groupHeaders: readonly string[]
+  readonly extraPrefixes: readonly string[]
+}
+
+/** Undefined where the ConfigMap says nothing usable: then nobody is believed. */
+export function readFrontProxy(data: unknown): FrontProxy | undefined {
+  const fields = objectOf(data)
+  const authorities = certificatesIn(textOf(fields["requestheader-client-ca-file"]) ?? "")
+  if (authorities.length === 0) return undefined
+  const list = (name: string, otherwise: readonly string[]): readonly string[] => {
+    const text = textOf(fields[name])
+    const values = text === undefined ? [] : namesIn(text)
+    return values.length > 0 ? values.map(value => value.toLowerCase()) : otherwise
+  }
+  const allowed = textOf(fields["requestheader-allowed-names"])
+  return {
+    authorities,
+    allowedNames: allowed === undefined ? [] : namesIn(allowed),
+    userHeaders: list("requestheader-username-headers", ["x-remote-user"]),
+    uidHeaders: list("requestheader-uid-headers", ["x-remote-uid"]),
+    groupHeaders: list("requestheader-group-headers", ["x-remote-group"]),
+    extraPrefixes: list("requestheader-extra-headers-prefix", ["x-remote-extra-"]),
+  }
+}
+
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
+
+function certificatesIn(pem: string): readonly X509Certificate[] {
+  try {
+    return (pem.match(CERTIFICATE) ?? []).map(one => new X509Certificate(one))
+  } catch {
+    return []
+  }
+}
+
+function namesIn(json: string): readonly string[] {
+  try {
+    return listOf(JSON.parse(json)).flatMap(value => textOf(value) ?? [])
+  } catch {
+    return []
+  }
+}
+
+/** Undefined where nobody whom we believe says who asks. */
+export function remoteUser(asked: IncomingMessage, front: FrontProxy): RemoteUser | undefined {
+  const socket = asked.socket as TLSSocket // the server speaks TLS alone
+  const certificate = socket.getPeerX509Certificate?.()
+  if (certificate === undefined || !isFront(certificate, front, Date.now())) return undefined
+  const values = (headers: readonly string[]): readonly string[] =>
+    headers.flatMap(header => asked.headersDistinct[header] ?? [])
+  const [user] = values(front.userHeaders)
+  if (user === undefined || user === "") return undefined
+  const extra: Record<string, string[]> = Object.create(null)
+  for (const [header, lines] of Object.entries(asked.headersDistinct)) {
+    const prefix = front.extraPrefixes.find(one => header.startsWith(one))
+    if (prefix === undefined || lines === undefined) continue
+    extra[unescaped(header.slice(prefix.length))] = lines
+  }
+  return { name: user, uid: values(front.uidHeaders)[0], groups: values(front.groupHeaders), extra }
+}
+
+const CLIENT_AUTH = "1.3.6.1.5.5.7.3.2"
+
+/**
+ * The handshake has proved that the peer has the key. Whose certificate it is is looked at here and not by the server of
+ * TLS, which would go by the public authorities for as long as nobody has told it another.
+ */
+function isFront(certificate: X509Certificate, { authorities, allowedNames }: FrontProxy, now: number): boolean {
+  const { validFrom, validTo, keyUsage, subject } = certificate
+  if (Date.parse(validFrom) > now || Date.parse(validTo) <= now || certificate.ca) return false
+  if (keyUsage !== undefined && !keyUsage.includes(CLIENT_AUTH)) return false
+  const name = /^CN=(.*)$/m.exec(subject)?.[1]
+  if (allowedNames.length > 0 && (name === undefined || !allowedNames.includes(name))) return false
+  return authorities.some(
+    authority =>
+      Date.parse(authority.validTo) > now &&
+      certificate.checkIssued(authority) &&
+      certificate.verify(authority.publicKey),
+  )
+}
+
+/** Keys may hold characters that no header's name may, and are escaped for it. */
+function unescaped(key: string): string {
+  try {
+    return decodeURIComponent(key)
+  } catch {
+    return key
+  }
+}

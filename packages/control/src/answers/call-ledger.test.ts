@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// The ledger: every batch counted once, across restarts and replicas, and bounded whatever proxies send.
+
+import { type MeshNames, meshNames, type SeenCall } from "@merlon/policy"
+import { describe, expect, it } from "vitest"
+import { HandClient } from "../distribution/testing/hand-client.js"
+import { CallLedger } from "./call-ledger.js"
+import { type Batch, LedgerShard } from "./ledger-shard.js"
+import { rulesOf } from "./rule-digests.js"
+import { workloadName } from "./workload-names.js"
+
+const NAMES: MeshNames = meshNames()
+
+const call = (part: Partial<SeenCall> = {}): SeenCall => ({
+  ...{ caller: "spiffe://cluster.local/ns/app/sa/consumer", workload: "foo/httpbin", port: 8080, protocol: "http" },
+  ...{ method: "GET", path: "/", tls: true, verdict: "allow", stage: "default" },
+  ...{ firstSeen: 1_000, lastSeen: 2_000, count: 1 },
+  ...part,
+})
+
+const batch = (part: Partial<Batch> = {}): Batch => ({
+  ...{ proxy: "foo/httpbin-1", run: "r1", sequence: 1, calls: [call()], rules: [], forgotten: 0 },
+  ...part,
+})
+
+const total = (shard: LedgerShard): number => [...shard.calls()].reduce((sum, { count }) => sum + count, 0)
+
+describe("a shard of the ledger", () => {
+  it("counts a batch once, also after it was stored and read again", () => {
+    const shard = new LedgerShard()
+    expect(shard.take(batch(), 5_000)).toBe(true)
+    expect(shard.take(batch(), 5_000)).toBe(false)
+    const again = LedgerShard.decode(shard.encode(5_000))
+    expect(again.take(batch(), 5_000)).toBe(false)
+    expect(again.take(batch({ sequence: 2 }), 5_000)).toBe(true)
+    expect(again.take(batch({ run: "r2" }), 5_000)).toBe(true)
+    expect(total(again)).toBe(3)
+  })
+
+  it("keeps so much and no more, and says what it let go", () => {
+    const shard = new LedgerShard()
+    for (let n = 0; n < 40; n++) {
+      const calls = Array.from({ length: 500 }, (_, port) => call({ workload: `foo/w${n}`, port, lastSeen: 2_000 + n }))
+      shard.take(batch({ sequence: n + 1, calls }), 5_000)
+    }
+    const size = [...shard.calls()].length
+    expect(size).toBeLessThanOrEqual(4_000)
+    expect(shard.forgotten).toBeGreaterThan(10_000)
+    expect([...shard.calls()].some(({ workload }) => workload === "foo/w39")).toBe(true)
+  })
+
+  it("lets no workload push out another by calling much", () => {
+    const shard = new LedgerShard()
+    shard.take(batch({ calls: [call({ workload: "foo/quiet", lastSeen: 1_500 })] }), 5_000)
+    const calls = Array.from({ length: 2_000 }, (_, port) => call({ workload: "foo/loud", port, lastSeen: 3_000 }))
+    shard.take(batch({ sequence: 2, calls }), 5_000)
+    expect([...shard.calls()].some(({ workload }) => workload === "foo/quiet")).toBe(true)
+  })
+
+  it.each([
+    ["nothing", Buffer.alloc(0)],
+    ["something else", Buffer.from("hello")],
+    ["too much", Buffer.alloc(2_000_000)],
+  ])("begins anew where %s was stored", (_, bytes) => {
+    expect([...LedgerShard.decode(bytes).calls()]).toEqual([])
+  })
+
+  it("forgets calls that nobody has seen for a quarter of a year", () => {
+    const shard = new LedgerShard()
+    shard.take(batch(), 5_000)
+    const day = 86_400_000
+    expect(total(LedgerShard.decode(shard.encode(2_000 + 89 * day)))).toBe(1)
+    expect(total(LedgerShard.decode(shard.encode(2_000 + 91 * day)))).toBe(0)
+  })
+
+  it("adds up how often a rule was used", () => {
+    const shard = new LedgerShard()
+    const use = { policy: "AuthorizationPolicy/foo/a", digest: "d", count: 2, firstSeen: 10, lastSeen: 20 }
+    shard.note(use)
+    shard.note({ ...use, count: 3, firstSeen: 5, lastSeen: 15 })
+    expect([...shard.rules()]).toEqual([{ ...use, count: 5, firstSeen: 5, lastSeen: 20 }])
+  })
+})
+
+describe("what the ledger stores", () => {
+  const owner = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", name: "merlond", uid: "u1" }
+  const owners = async () => [owner]
+  const store = (api: HandClient) => {
+    const warn = (message: string): never => expect.unreachable(message)
+    const ledger = new CallLedger({ client: api.client, names: NAMES, stored: api.reflected, owners, warn })
+    ledger.take("foo/httpbin", batch(), () => undefined)
+    return ledger.stop()
+  }
+
+  it("goes with its owner", async () => {
+    const api = new HandClient()
+    await store(api)
+    const [written] = [...api.reflected.items.values()]
+    expect(written?.metadata).toMatchObject({ ownerReferences: [owner] })
+  })
+
+  it("is adopted where another installation wrote it", async () => {
+    const api = new HandClient()
+    await store(api)
+    const [written] = [...api.reflected.items.values()]
+    if (written === undefined) return expect.unreachable("nothing was stored")
+    const former = { ...written.metadata, ownerReferences: [{ ...owner, uid: "u0" }] }
+    api.reflected.set({ ...written, metadata: former, binaryData: {} })
+    await store(api)
+    expect(api.reflected.items.size).toBe(1)
+    expect([...api.reflected.items.values()][0]?.metadata.ownerReferences).toEqual([owner])
+  })
+})
+
+describe("a rule's digest", () => {
+  const policy = (...rules: readonly object[]) =>
+    ({
+      apiVersion: `${NAMES.securityGroup}/${NAMES.version}`,
+      kind: "AuthorizationPolicy",
+      metadata: { namespace: "foo", name: "a" },
+      spec: { rules },
+    }) as unknown as Parameters<typeof rulesOf>[0] // as much of a document as is read
+
+  it("stays with a rule that is moved, and changes with what it says", () => {
+    const [get, post] = [{ to: [{ operation: { methods: ["GET"] } }] }, { to: [{ operation: { methods: ["POST"] } }] }]
+    const before = rulesOf(policy(get, post)).map(({ digest }) => digest)
+    expect(rulesOf(policy(post, get)).map(({ digest }) => digest)).toEqual([...before].reverse())
+    expect(rulesOf(policy({ to: [{ operation: { methods: ["PUT"] } }] }))[0]?.digest).not.toBe(before[0])
+  })
+})
+
+describe("the name of a workload", () => {
+  it.each([
+    [["u1", "ReplicaSet/web-7f", "Deployment/web"], "app/web"],
+    [["u1", "StatefulSet/db"], "app/db"],
+    [[], "app/web-7f-x"],
+    [["u1", "Node/n1"], "app/web-7f-x"],
+  ])("owned by %j is %s", (owners, name) => {
+    expect(workloadName({ key: "app/web-7f-x", namespace: "app", owners })).toBe(name)
+  })
+})

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { PolicyDocument, SeenCall } from "@merlon/policy"
+import { expect, it } from "vitest"
+import { document, MESH } from "../proofs/testing/documents.js"
+import { podOf } from "../registry/testing/objects.js"
+import { viewsStage } from "../snapshot/testing/views-stage.js"
+import { cutOff, tellCutOff } from "./cut-off.js"
+
+const SEEN = Date.parse("2026-11-16T10:20:30.400Z")
+const call = (part: Partial<SeenCall> = {}): SeenCall => ({
+  ...{ address: "10.0.0.9", from: "old/cron", workload: "foo/web-1", port: 8080, protocol: "http" },
+  ...{ method: "GET", path: "/", tls: false, verdict: "allow", stage: "default" },
+  ...{ firstSeen: SEEN - 5_000, lastSeen: SEEN, count: 3 },
+  ...part,
+})
+const peers = (name: string, spec: object, namespace = "foo"): PolicyDocument =>
+  document("PeerAuthentication", name, spec, namespace)
+const web = { selector: { matchLabels: { app: "web" } } }
+const STRICT = peers("strict", { mtls: { mode: "STRICT" } })
+const EXCEPTION = peers("exception", { ...web, mtls: { mode: "PERMISSIVE" } })
+
+interface Change {
+  readonly stored?: readonly PolicyDocument[]
+  readonly before?: PolicyDocument
+  readonly after?: PolicyDocument
+  readonly calls?: readonly SeenCall[]
+}
+
+function told({ stored = [], before, after, calls = [call()] }: Change): readonly string[] {
+  const { registry } = viewsStage()
+  registry.setPod(
+    podOf("foo/web-1", { labels: { app: "web" }, ports: [{ containerPort: 8080 }, { containerPort: 9090 }] }),
+  )
+  const documents = before === undefined ? stored : [...stored, before]
+  const workloads = registry.workloads.values()
+  return tellCutOff(cutOff({ before, after }, { documents, workloads, calls, mesh: MESH, since: SEEN - 1_000 }))
+}
+
+const CRON =
+  "this cuts off who calls `foo/web-1` in plaintext: `old/cron` on port 8080 (3 calls, last 2026-11-16T10:20:30Z); see `merlonctl mtls ready`"
+
+it.each<[string, Change, readonly string[]]>([
+  ["a new STRICT, of who is known", { after: STRICT }, [CRON]],
+  ["one of the mesh", { after: peers("strict", { mtls: { mode: "STRICT" } }, MESH.names.rootNamespace) }, [CRON]],
+  [
+    "one in shadow, before it is meant",
+    { after: peers("s", { mtls: { mode: "STRICT" }, enforcement: "Shadow" }) },
+    [CRON],
+  ],
+  ["a changed mode", { before: peers("strict", { mtls: { mode: "DISABLE" } }), after: STRICT }, [CRON]],
+  ["an exception that goes", { stored: [STRICT], before: EXCEPTION }, [CRON]],
+  ["a port of its own", { after: peers("p", { ...web, portLevelMtls: { 8080: { mode: "STRICT" } } }) }, [CRON]],
+])("tells of %s", (_, change, expected) => {
+  expect(told(change)).toEqual(expected)
+})
+
+it.each<[string, Change]>([
+  ["of another port", { after: peers("p", { ...web, portLevelMtls: { 9090: { mode: "STRICT" } } }) }],
+  ["of another namespace", { after: peers("strict", { mtls: { mode: "STRICT" } }, "bar") }],
+  ["that an exception is kept from", { stored: [EXCEPTION], after: STRICT }],
+  ["that was STRICT before", { before: STRICT, after: peers("strict", { ...web, mtls: { mode: "STRICT" } }) }],
+  ["that opens", { before: STRICT, after: peers("strict", { mtls: { mode: "PERMISSIVE" } }) }],
+  ["of another kind", { after: document("AuthorizationPolicy", "a", { rules: [{}] }) }],
+  ["where all use TLS", { after: STRICT, calls: [call({ tls: true })] }],
+  ["where plaintext was refused", { after: STRICT, calls: [call({ verdict: "deny" })] }],
+  ["where nobody did for long", { after: STRICT, calls: [call({ lastSeen: SEEN - 2_000 })] }],
+])("says nothing of a change %s", (_, change) => {
+  expect(told(change)).toEqual([])
+})
+
+it("adds up what one caller did, and is short with many", () => {
+  const calls = [
+    ...[call({ path: "/a", count: 1 }), call({ path: "/b", count: 4, lastSeen: SEEN - 1 })],
+    ...["10.0.0.1", "10.0.0.2", "10.0.0.3"].map(address => {
+      const { from: _, ...unknown } = call({ address, lastSeen: SEEN - 10 })
+      return unknown
+    }),
+  ]
+  const [one = ""] = told({ after: STRICT, calls })
+  expect(one).toContain("`old/cron` on port 8080 (5 calls, ")
+  expect(one).toContain("`10.0.0.1` on port 8080 (3 calls, last 2026-11-16T10:20:30Z) and 2 more; ")
+  expect(one.length).toBeLessThanOrEqual(256)
+})

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whom a change of PeerAuthentications would cut off: callers that were seen in plaintext on ports that would take mutual TLS
+// alone. A proof cannot tell that, since for it anybody may call in any way.
+
+import {
+  DocumentsByNamespace,
+  type MeshConfig,
+  PeerModes,
+  type PolicyDocument,
+  type PolicyStep,
+  type SeenCall,
+} from "@merlon/policy"
+import type { MeshWorkload } from "../registry/mesh-workload.js"
+import { type PlaintextCaller, plaintextIn } from "./readiness.js"
+import { workloadName } from "./workload-names.js"
+
+export interface CutOffSources {
+  /** All that are stored. */
+  readonly documents: readonly PolicyDocument[]
+  readonly workloads: Iterable<MeshWorkload>
+  readonly calls: readonly SeenCall[]
+  readonly mesh: MeshConfig
+  /** Milliseconds: who was seen last before this is not expected any more. */
+  readonly since: number
+}
+
+export interface CutOff {
+  /** `namespace/name`. */
+  readonly workload: string
+  /** Last seen first. */
+  readonly callers: readonly PlaintextCaller[]
+}
+
+export function cutOff({ before, after }: Omit<PolicyStep, "documents">, sources: CutOffSources): readonly CutOff[] {
+  const { documents, workloads, calls, mesh, since } = sources
+  if (before?.kind !== "PeerAuthentication" && after?.kind !== "PeerAuthentication") return []
+  const others = documents.filter(
+    document => document.kind === "PeerAuthentication" && !isSame(document, before) && !isSame(document, after),
+  )
+  const [was, is] = [before, after].map(
+    one => new DocumentsByNamespace(one === undefined ? others : [...others, one], mesh),
+  )
+  const seen = plaintextCalls(calls, since)
+  const cut = new Map<string, readonly PlaintextCaller[]>()
+  for (const workload of workloads) {
+    const name = workloadName(workload)
+    const called = seen.get(name)
+    // Pods of one workload differ in nothing that a selector sees, but for a moment: the first that is cut off counts.
+    if (called === undefined || was === undefined || is === undefined || cut.has(name)) continue
+    const modesBefore = new PeerModes(was.selected(workload).documents, workload, mesh)
+    const modesAfter = new PeerModes(is.selected(workload).documents, workload, mesh)
+    const lost = called.filter(
+      ({ port }) => wouldBe(modesBefore, port) !== "STRICT" && wouldBe(modesAfter, port) === "STRICT",
+    )
+    if (lost.length > 0) cut.set(name, plaintextIn(lost))
+  }
+  return [...cut].map(([workload, callers]) => ({ workload, callers }))
+}
+
+/** With what is in Shadow enforced: whoever tries STRICT out wants to know before it is meant. */
+function wouldBe(modes: PeerModes, port: number): string {
+  const { mode, shadow } = modes.resolve(port)
+  return shadow ?? mode
+}
+
+function plaintextCalls(calls: readonly SeenCall[], since: number): ReadonlyMap<string, readonly SeenCall[]> {
+  const found = new Map<string, SeenCall[]>()
+  for (const call of calls) {
+    if (call.tls || call.verdict === "deny" || call.lastSeen < since) continue
+    const of = found.get(call.workload)
+    if (of === undefined) found.set(call.workload, [call])
+    else of.push(call)
+  }
+  return found
+}
+
+function isSame(a: PolicyDocument, b: PolicyDocument | undefined): boolean {
+  return b !== undefined && a.metadata.namespace === b.metadata.namespace && a.metadata.name === b.metadata.name
+}
+
+const MAX_WORKLOADS = 3
+const MAX_CALLERS = 2
+
+/** In sentences, short enough for a warning. */
+export function tellCutOff(found: readonly CutOff[]): readonly string[] {
+  const told = found.slice(0, MAX_WORKLOADS).map(({ workload, callers }) => {
+    const shown = callers
+      .slice(0, MAX_CALLERS)
+      .map(
+        ({ from, port, count, lastSeen }) =>
+          `\`${from}\` on port ${port} (${count} ${count === 1 ? "call" : "calls"}, last ${lastSeen.slice(0, 19)}Z)`,
+      )
+    const more = callers.length - shown.length
+    const list = more === 0 ? shown.join(", ") : `${shown.join(", ")} and ${more} more`
+    return `this cuts off who calls \`${workload}\` in plaintext: ${list}; see \`merlonctl mtls ready\``
+  })
+  const left = found.length - told.length
+  return left === 0
+    ? told
+    : [...told, `and who calls ${left} more ${left === 1 ? "workload" : "workloads"} in plaintext`]
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// A part of the ledger as it is stored: calls by workload, how often each rule settled one, and the last batch that was
+// taken of each proxy, all in one value. INVARIANT: a batch is in the counts if and only if its number is here, so that
+// whoever gets it again, after a restart or in another replica, counts it once.
+
+import { gunzipSync, gzipSync } from "node:zlib"
+import { CallSet, readCall, type SeenCall, writeCall } from "@merlon/policy"
+import { listOf, objectOf } from "../registry/foreign.js"
+
+export interface Batch {
+  /** `namespace/name` of the Pod. */
+  readonly proxy: string
+  readonly run: string
+  readonly sequence: number
+  readonly calls: readonly SeenCall[]
+  readonly rules: readonly RuleUse[]
+  readonly forgotten: number
+}
+
+/** What is known of the use of one rule, by what the rule says. */
+export interface RuleUse {
+  /** `Kind/namespace/name`. */
+  readonly policy: string
+  /** Of the rule's text: a rule that is moved keeps its count, one that is changed begins anew. */
+  readonly digest: string
+  readonly count: number
+  /** Milliseconds since the epoch; of a rule that was never used, when it was first known. */
+  readonly firstSeen: number
+  readonly lastSeen: number
+}
+
+const MAX_CALLS = 4_000
+const MAX_CALLS_PER_WORKLOAD = 600
+/** With the proxies they fit where they are stored, even without any calls. */
+const MAX_RULES = 8_000
+const MAX_PROXIES = 5_000
+const MAX_COMPRESSED = 1_000_000
+const MAX_TEXT = 64 << 20
+const DAY_MS = 24 * 3_600_000
+/** What nobody has seen for so long says nothing about today. */
+const KEEP_CALLS_MS = 90 * DAY_MS
+const KEEP_RULES_MS = 400 * DAY_MS
+const KEEP_PROXIES_MS = 7 * DAY_MS
+
+interface Taken {
+  readonly run: string
+  readonly sequence: number
+  readonly at: number
+}
+
+export class LedgerShard {
+  readonly #calls = new Map<string, CallSet>()
+  readonly #rules = new Map<string, RuleUse>()
+  readonly #proxies = new Map<string, Taken>()
+  #forgotten = 0
+  #size = 0
+
+  /** Shapes that were let go for others, here or in proxies. */
+  get forgotten(): number {
+    let forgotten = this.#forgotten
+    for (const set of this.#calls.values()) forgotten += set.forgotten
+    return forgotten
+  }
+
+  *calls(): IterableIterator<SeenCall> {
+    for (const set of this.#calls.values()) yield* set.values()
+  }
+
+  rules(): IterableIterator<RuleUse> {
+    return this.#rules.values()
+  }
+
+  has({ proxy, run, sequence }: Pick<Batch, "proxy" | "run" | "sequence">): boolean {
+    const taken = this.#proxies.get(proxy)
+    return taken?.run === run && taken.sequence >= sequence
+  }
+
+  /** False where it was taken before. */
+  take(batch: Batch, now: number): boolean {
+    if (this.has(batch)) return false
+    this.#proxies.set(batch.proxy, { run: batch.run, sequence: batch.sequence, at: now })
+    for (const call of batch.calls) this.#add(call)
+    for (const use of batch.rules) this.note(use)
+    this.#forgotten = Math.min(this.#forgotten + batch.forgotten, Number.MAX_SAFE_INTEGER)
+    this.#trim(now)
+    return true
+  }
+
+  /** Adds to what is known of a rule. */
+  note(use: RuleUse): void {
+    const key = `${use.policy}#${use.digest}`
+    const known = this.#rules.get(key)
+    if (known === undefined) this.#rules.set(key, use)
+    else {
+      this.#rules.set(key, {
+        ...known,
+        count: Math.min(known.count + use.count, Number.MAX_SAFE_INTEGER),
+        firstSeen: known.count === 0 && use.count > 0 ? use.firstSeen : Math.min(known.firstSeen, use.firstSeen),
+        lastSeen: Math.max(known.lastSeen, use.lastSeen),
+      })
+    }
+  }
+
+  #add(call: SeenCall): void {
+    let set = this.#calls.get(call.workload)
+    if (set === undefined) {
+      set = new CallSet(MAX_CALLS_PER_WORKLOAD)
+      this.#calls.set(call.workload, set)
+    }
+    this.#size -= set.size
+    set.add(call)
+    this.#size += set.size
+  }
+
+  #trim(now: number): void {
+    if (this.#size > MAX_CALLS) this.#keepNewest(MAX_CALLS - MAX_CALLS / 10)
+    if (this.#rules.size > MAX_RULES) prune(this.#rules, ({ lastSeen }) => lastSeen, MAX_RULES / 2)
+    if (this.#proxies.size > MAX_PROXIES) prune(this.#proxies, ({ at }) => at, MAX_PROXIES / 2)
+    for (const [key, { at }] of this.#proxies) if (at < now - KEEP_PROXIES_MS) this.#proxies.delete(key)
+  }
+
+  #keepNewest(size: number): void {
+    const newest = [...this.calls()].sort((a, b) => b.lastSeen - a.lastSeen)
+    this.#forgotten = this.forgotten + Math.max(0, newest.length - size)
+    this.#calls.clear()
+    this.#size = 0
+    for (const call of newest.slice(0, size)) this.#add(call)
+  }
+
+  /** Smaller, where that is what it takes to be stored. */
+  encode(now: number): Buffer {
+    for (;;) {
+      const bytes = gzipSync(JSON.stringify(this.#plain(now)))
+      if (bytes.length <= MAX_COMPRESSED * 0.7 || this.#size === 0) return bytes
+      this.#keepNewest(Math.floor(this.#size / 2))
+    }
+  }
+
+  #plain(now: number) {
+    return {
+      calls: [...this.calls()].filter(({ lastSeen }) => lastSeen > now - KEEP_CALLS_MS).map(writeCall),
+      rules: [...this.#rules.values()].filter(({ lastSeen }) => lastSeen > now - KEEP_RULES_MS),
+      proxies: Object.fromEntries(this.#proxies),
+      forgotten: this.forgotten,
+    }
+  }
+
+  /** What cannot be read is left out: a ledger that begins anew is better than none. */
+  static decode(bytes: Uint8Array): LedgerShard {
+    const shard = new LedgerShard()
+    if (bytes.length === 0 || bytes.length > MAX_COMPRESSED) return shard
+    const stored = parsed(bytes)
+    for (const value of listOf(stored.calls)) {
+      try {
+        shard.#add(readCall(value))
+      } catch {
+        shard.#forgotten += 1
+      }
+    }
+    for (const value of listOf(stored.rules)) {
+      const { policy, digest, count, firstSeen, lastSeen } = objectOf(value)
+      if (typeof policy !== "string" || typeof digest !== "string") continue
+      if (!isCount(count) || !isCount(firstSeen) || !isCount(lastSeen)) continue
+      shard.note({ policy, digest, count, firstSeen, lastSeen })
+    }
+    for (const [proxy, value] of Object.entries(objectOf(stored.proxies))) {
+      const { run, sequence, at } = objectOf(value)
+      if (typeof run === "string" && isCount(sequence) && isCount(at)) shard.#proxies.set(proxy, { run, sequence, at })
+    }
+    if (isCount(stored.forgotten)) shard.#forgotten += stored.forgotten
+    return shard
+  }
+}
+
+function prune<T>(map: Map<string, T>, age: (value: T) => number, size: number): void {
+  const oldestFirst = [...map].sort(([, a], [, b]) => age(a) - age(b))
+  for (const [key] of oldestFirst.slice(0, map.size - size)) map.delete(key)
+}
+
+function parsed(bytes: Uint8Array): { readonly [name: string]: unknown } {
+  try {
+    return objectOf(JSON.parse(gunzipSync(bytes, { maxOutputLength: MAX_TEXT }).toString("utf8")))
+  } catch {
+    return {}
+  }
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0
+}

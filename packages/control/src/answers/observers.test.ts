@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a proxy can make the ledger believe: of its own workload much, of everybody else nothing.
+
+import type { PolicyDocument, SeenCall } from "@merlon/policy"
+import type { Inquiry } from "@merlon/xds"
+import { expect, it } from "vitest"
+import { policyOf, viewsStage } from "../snapshot/testing/views-stage.js"
+import { CallLedger } from "./call-ledger.js"
+import { Observers } from "./observers.js"
+
+const NOW = 5_000
+
+const call = (part: Partial<SeenCall> = {}): SeenCall => ({
+  ...{ address: "10.0.0.1", workload: "foo/whoever", port: 80, protocol: "tcp", tls: false },
+  ...{ verdict: "allow", stage: "allow", firstSeen: 1_000, lastSeen: 2_000, count: 1 },
+  ...part,
+})
+
+function stage() {
+  const views = viewsStage()
+  const ledger = new CallLedger({
+    client: { get: () => new Promise(() => undefined) } as never, // an API that does not answer: nothing is written
+    names: { mesh: "merlon", domain: "merlon.dev", rootNamespace: "merlon-system" } as never, // as much as is read
+    stored: { items: new Map() } as never, // nothing is stored
+    owners: async () => [],
+    warn: message => expect.unreachable(message),
+    paceMs: 3_600_000,
+  })
+  const observers = new Observers({
+    ledger,
+    policies: views.policies,
+    directory: views.registry,
+    speaksFor: (_, node) => node === "foo/a",
+    rootNamespace: "merlon-system",
+    now: () => NOW,
+  })
+  const asked: Inquiry[] = []
+  const open = (node: string) => observers.open({} as never, node, inquiry => asked.push(inquiry)) // who calls is asked above
+  const session = open("foo/a")
+  if ("code" in session) throw new Error(session.message)
+  const tell = (sequence: number, ...calls: readonly SeenCall[]): void =>
+    session.heard({ kind: "calls", run: "r", sequence, calls, forgotten: 0 })
+  return { ...views, ledger, open, tell }
+}
+
+it("does not listen to one proxy in the name of another", () => {
+  expect(stage().open("foo/b")).toMatchObject({ code: "PERMISSION_DENIED" })
+})
+
+it("takes calls for those of who tells them, whatever they say", () => {
+  const { tell, ledger } = stage()
+  tell(1, call({ workload: "bar/other" }))
+  expect(ledger.calls().map(({ workload }) => workload)).toEqual(["foo/a"])
+})
+
+it("believes no time that has not come: such calls would push out all others", () => {
+  const { tell, ledger } = stage()
+  tell(1, call({ firstSeen: NOW + 1, lastSeen: Number.MAX_SAFE_INTEGER }))
+  expect(ledger.calls()).toMatchObject([{ firstSeen: NOW, lastSeen: NOW }])
+})
+
+it("keeps one batch of a proxy at a time, however many it sends", () => {
+  const { tell, ledger } = stage()
+  for (let sequence = 1; sequence <= 100; sequence++) tell(sequence, call({ port: sequence }))
+  expect(ledger.calls()).toHaveLength(1)
+})
+
+it("counts rules that can apply to the proxy, and none of other namespaces", () => {
+  const { tell, ledger, policies } = stage()
+  for (const key of ["foo/own", "merlon-system/all", "bar/others"]) {
+    const spec: PolicyDocument["spec"] = { rules: [{}] }
+    policies.set("AuthorizationPolicy", policyOf("AuthorizationPolicy", key, spec))
+  }
+  tell(1, ...["foo/own", "merlon-system/all", "bar/others"].map(policy => call({ rule: { policy, rule: 0 } })))
+  const used = [...ledger.rules().values()].map(({ policy }) => policy)
+  expect(used.sort()).toEqual(["AuthorizationPolicy/foo/own", "AuthorizationPolicy/merlon-system/all"])
+})

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+// The proxies of this replica as witnesses: what they count goes into the ledger, and what they decide is asked of them,
+// live or by id, only while somebody wants to know.
+
+import type { PolicyDocument, SeenCall } from "@merlon/policy"
+import type { Caller, Inquiry, Observation, ObservationSink, ObservedDecision, Refusal } from "@merlon/xds"
+import { type PolicySource, policyKey } from "../policies/stored-policy.js"
+import type { MeshDirectory } from "../registry/mesh-directory.js"
+import type { CallLedger } from "./call-ledger.js"
+import type { Batch, RuleUse } from "./ledger-shard.js"
+import { rulesOf } from "./rule-digests.js"
+import { WorkloadNames } from "./workload-names.js"
+
+/** A decision with the workload whose proxy made it: `namespace/name` of the Pod. */
+export interface ProxyDecision extends ObservedDecision {
+  readonly workload: string
+}
+
+export interface Follower {
+  /** Of one namespace, or of all. */
+  readonly namespace: string | undefined
+  decided(decisions: readonly ProxyDecision[], leftOut: number): void
+}
+
+export interface ObserversOptions {
+  readonly ledger: CallLedger
+  readonly policies: PolicySource
+  readonly directory: MeshDirectory
+  /** Whether what the caller says is said for the proxy of that node. */
+  readonly speaksFor: (caller: Caller, nodeId: string) => boolean
+  readonly rootNamespace: string
+  readonly now: () => number
+  readonly answerMs?: number
+}
+
+interface Session {
+  readonly proxy: string
+  readonly ask: (inquiry: Inquiry) => void
+  readonly asked: Map<number, (decisions: readonly ObservedDecision[]) => void>
+}
+
+const ANSWER_MS = 3_000
+/** Proxies asked at once for what they have decided; of a mesh of thousands nobody reads all. */
+const MAX_ASKED = 200
+
+export class Observers implements ObservationSink {
+  readonly #options: ObserversOptions
+  readonly #names: WorkloadNames
+  /** The youngest of each proxy. */
+  readonly #sessions = new Map<string, Session>()
+  readonly #followers = new Set<Follower>()
+  #inquiry = 0
+
+  constructor(options: ObserversOptions) {
+    this.#options = options
+    this.#names = new WorkloadNames(options.directory)
+  }
+
+  get connected(): number {
+    return this.#sessions.size
+  }
+
+  open(caller: Caller, nodeId: string, ask: (inquiry: Inquiry) => void): ReturnType<ObservationSink["open"]> {
+    if (!this.#options.speaksFor(caller, nodeId)) {
+      const message = `the caller may not speak for \`${nodeId.slice(0, 200)}\`; send the token or certificate of its pod`
+      return { code: "PERMISSION_DENIED", message } satisfies Refusal
+    }
+    const session: Session = { proxy: nodeId, ask, asked: new Map() }
+    this.#sessions.set(nodeId, session)
+    if (this.#isFollowed(nodeId)) ask({ kind: "follow", on: true })
+    return {
+      heard: observation => this.#heard(session, observation),
+      closed: () => {
+        if (this.#sessions.get(nodeId) === session) this.#sessions.delete(nodeId)
+        for (const answer of [...session.asked.values()]) answer([])
+      },
+    }
+  }
+
+  /** Returns how to stop. */
+  follow(follower: Follower): () => void {
+    this.#followers.add(follower)
+    this.#tellWhetherFollowed()
+    return () => {
+      this.#followers.delete(follower)
+      this.#tellWhetherFollowed()
+    }
+  }
+
+  /** Of one proxy or of those of a namespace; the first that has it answers. */
+  async find(id: string, namespace: string | undefined): Promise<ProxyDecision | undefined> {
+    const sessions = this.#of(namespace)
+    return new Promise(resolve => {
+      let left = sessions.length
+      if (left === 0) resolve(undefined)
+      for (const session of sessions) {
+        void this.#ask(session, inquiry => ({ kind: "find", inquiry, id })).then(([found]) => {
+          left -= 1
+          if (found !== undefined) resolve({ ...found, workload: session.proxy })
+          else if (left === 0) resolve(undefined)
+        })
+      }
+    })
+  }
+
+  /** The last ones, newest first. */
+  async recent(namespace: string | undefined, limit: number): Promise<readonly ProxyDecision[]> {
+    const sessions = this.#of(namespace).slice(0, MAX_ASKED)
+    const lists = await Promise.all(
+      sessions.map(async session => {
+        const decisions = await this.#ask(session, inquiry => ({
+          kind: "recent",
+          inquiry,
+          limit: Math.min(limit, 200),
+        }))
+        return decisions.map(decision => ({ ...decision, workload: session.proxy }))
+      }),
+    )
+    return lists
+      .flat()
+      .sort((a, b) => b.time.localeCompare(a.time))
+      .slice(0, limit)
+  }
+
+  #of(namespace: string | undefined): readonly Session[] {
+    const all = [...this.#sessions.values()]
+    return namespace === undefined ? all : all.filter(({ proxy }) => proxy.startsWith(`${namespace}/`))
+  }
+
+  #ask(session: Session, make: (inquiry: number) => Inquiry): Promise<readonly ObservedDecision[]> {
+    const inquiry = ++this.#inquiry
+    return new Promise(resolve => {
+      const answer = (decisions: readonly ObservedDecision[]): void => {
+        clearTimeout(timer)
+        session.asked.delete(inquiry)
+        resolve(decisions)
+      }
+      // A proxy that does not answer holds up nobody.
+      const timer = setTimeout(() => answer([]), this.#options.answerMs ?? ANSWER_MS)
+      session.asked.set(inquiry, answer)
+      session.ask(make(inquiry))
+    })
+  }
+
+  #heard(session: Session, observation: Observation): void {
+    switch (observation.kind) {
+      case "answer":
+        session.asked.get(observation.inquiry)?.(observation.decisions)
+        return
+      case "decisions": {
+        const decisions = observation.decisions.map(decision => ({ ...decision, workload: session.proxy }))
+        for (const follower of [...this.#followers]) {
+          if (isOf(session.proxy, follower.namespace)) follower.decided(decisions, observation.leftOut)
+        }
+        return
+      }
+      case "calls": {
+        const { run, sequence, forgotten } = observation
+        const workload = this.#names.of(session.proxy)
+        // Who was called is who tells it, whatever it says; who called from an address is ours to know.
+        const calls = observation.calls.map(call => this.#placed(call, workload))
+        const rules = this.#uses(calls, namespaceOf(session.proxy))
+        const batch: Batch = { proxy: session.proxy, run, sequence, calls, rules, forgotten }
+        this.#options.ledger.take(workload, batch, () => session.ask({ kind: "taken", run, sequence }))
+        return
+      }
+      default:
+        observation satisfies never
+    }
+  }
+
+  #placed(call: SeenCall, workload: string): SeenCall {
+    // A clock that goes ahead would have these outlive all others.
+    const now = this.#options.now()
+    const lastSeen = Math.min(call.lastSeen, now)
+    const firstSeen = Math.min(call.firstSeen, now)
+    const placed: Omit<SeenCall, "from"> & { from?: string } = { ...call, workload, firstSeen, lastSeen }
+    const from = call.address === undefined ? undefined : this.#names.at(call.address)
+    if (from === undefined) Reflect.deleteProperty(placed, "from")
+    else placed.from = from
+    return placed
+  }
+
+  /** Of policies that can apply to the proxy's namespace: it has no say about those of others. */
+  #uses(calls: readonly SeenCall[], namespace: string): readonly RuleUse[] {
+    const { rootNamespace } = this.#options
+    return calls.flatMap(({ stage, rule, audit, shadow, count, firstSeen, lastSeen }) => {
+      const used = [
+        { kind: stage === "token" ? "RequestAuthentication" : "AuthorizationPolicy", rule },
+        { kind: "AuthorizationPolicy", rule: audit },
+        { kind: "AuthorizationPolicy", rule: shadow?.rule },
+      ]
+      return used.flatMap(({ kind, rule: one }) => {
+        const of = one && namespaceOf(one.policy)
+        const stored = one && (of === namespace || of === rootNamespace) && this.#document(kind, one.policy)
+        const digest = stored ? rulesOf(stored)[one.rule]?.digest : undefined
+        // The policy was changed meanwhile: which rule it was is not known any more.
+        if (digest === undefined || one === undefined) return []
+        return [{ policy: `${kind}/${one.policy}`, digest, count, firstSeen, lastSeen }]
+      })
+    })
+  }
+
+  #document(kind: string, policy: string): PolicyDocument | undefined {
+    const [namespace = "", name = ""] = policy.split("/")
+    return this.#options.policies.items.get(policyKey(kind, namespace, name))?.inForce
+  }
+
+  #isFollowed(proxy: string): boolean {
+    return [...this.#followers].some(({ namespace }) => isOf(proxy, namespace))
+  }
+
+  #tellWhetherFollowed(): void {
+    for (const { proxy, ask } of this.#sessions.values()) ask({ kind: "follow", on: this.#isFollowed(proxy) })
+  }
+}
+
+function namespaceOf(key: string): string {
+  return key.slice(0, key.indexOf("/"))
+}
+
+function isOf(proxy: string, namespace: string | undefined): boolean {
+  return namespace === undefined || proxy.startsWith(`${namespace}/`)
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The rules of stored policies, each known by what it says: counts stay with a rule that is moved, and begin anew for one
+// that is changed.
+
+import { createHash } from "node:crypto"
+import type { PolicyDocument } from "@merlon/policy"
+
+export interface StoredRule {
+  /** `Kind/namespace/name`. */
+  readonly policy: string
+  /** Position in `rules` or `jwtRules`. */
+  readonly index: number
+  readonly digest: string
+}
+
+const digests = new WeakMap<PolicyDocument, readonly StoredRule[]>()
+
+export function rulesOf(document: PolicyDocument): readonly StoredRule[] {
+  let known = digests.get(document)
+  if (known === undefined) {
+    const { kind, metadata } = document
+    const policy = `${kind}/${metadata.namespace}/${metadata.name}`
+    known = textsOf(document).map((text, index) => ({
+      policy,
+      index,
+      digest: createHash("sha256").update(text).digest("hex").slice(0, 16),
+    }))
+    digests.set(document, known)
+  }
+  return known
+}
+
+function textsOf(document: PolicyDocument): readonly string[] {
+  switch (document.kind) {
+    case "AuthorizationPolicy":
+      return (document.spec.rules ?? []).map(rule => JSON.stringify([document.spec.action ?? "ALLOW", rule]))
+    case "RequestAuthentication":
+      return (document.spec.jwtRules ?? []).map(rule => JSON.stringify(rule))
+    default:
+      return []
+  }
+}

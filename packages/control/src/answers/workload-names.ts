@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Workloads as people know them: Pods come and go, what runs them stays. And who has an address now.
+
+import type { KubernetesObject } from "../kubernetes/resource-type.js"
+import type { MeshDirectory } from "../registry/mesh-directory.js"
+import type { MeshWorkload } from "../registry/mesh-workload.js"
+import { ownersOf } from "../registry/pod-reading.js"
+
+const RUNNERS = ["Deployment", "StatefulSet", "DaemonSet", "Rollout", "ReplicaSet", "CronJob", "Job"]
+
+/** `namespace/name` of what runs the Pod, or of the Pod itself. */
+export function workloadName({ key, namespace, owners }: Pick<MeshWorkload, "key" | "namespace" | "owners">): string {
+  for (const runner of RUNNERS) {
+    const owner = owners.find(one => one.startsWith(`${runner}/`))
+    if (owner !== undefined) return `${namespace}/${owner.slice(runner.length + 1)}`
+  }
+  return key
+}
+
+/** Name of what runs the Pod; undefined where nothing does. */
+export function runnerOf(pod: KubernetesObject): string | undefined {
+  const { name, namespace = "" } = pod.metadata
+  const known = workloadName({ key: `${namespace}/${name}`, namespace, owners: ownersOf(pod) })
+  const runner = known.slice(namespace.length + 1)
+  return runner === name ? undefined : runner
+}
+
+export class WorkloadNames {
+  readonly #directory: MeshDirectory
+  #byAddress: ReadonlyMap<string, string> | undefined
+
+  constructor(directory: MeshDirectory) {
+    this.#directory = directory
+    directory.onChange(() => {
+      this.#byAddress = undefined
+    })
+  }
+
+  /** Of a Pod's `namespace/name`. */
+  of(pod: string): string {
+    const workload = this.#directory.workloads.get(pod)
+    return workload === undefined ? pod : workloadName(workload)
+  }
+
+  /** Undefined where nobody of the mesh, or more than one, has the address. */
+  at(address: string): string | undefined {
+    this.#byAddress ??= this.#addresses()
+    return this.#byAddress.get(address) || undefined
+  }
+
+  #addresses(): ReadonlyMap<string, string> {
+    const found = new Map<string, string>()
+    for (const workload of this.#directory.workloads.values()) {
+      if (workload.address === undefined) continue
+      // Pods on their node's network share an address: then nobody knows which of them called.
+      found.set(workload.address, found.has(workload.address) ? "" : workloadName(workload))
+    }
+    return found
+  }
+}

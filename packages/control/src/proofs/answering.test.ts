@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { PolicyDocument } from "@merlon/policy"
+import { describe, expect, it } from "vitest"
+import { ADVICE, Answering } from "./answering.js"
+import { document, INVARIANT, laborious, MESH, newsOf, OPEN, OPS, SHADOW } from "./testing/documents.js"
+
+const never = (): boolean => false
+const always = (): boolean => true
+
+function knowing(...documents: readonly PolicyDocument[]): Answering {
+  const answering = new Answering(MESH)
+  answering.take(newsOf(...documents))
+  return answering
+}
+
+describe("a change", () => {
+  const review = (after: PolicyDocument, changed = true) => ({ ask: "review", after, changed }) as const
+
+  it("is refused that breaks a statement, with the request and the rule that lets it through", () => {
+    expect(knowing(OPS, INVARIANT).answer(review(OPEN), never)).toMatchObject({
+      refusals: [
+        expect.stringMatching(
+          /`never: only ops` .* is broken on `foo\/web`: GET \/admin\/ .* is let through by rule 0 of `foo\/open`/,
+        ),
+      ],
+    })
+  })
+
+  it("is warned of where the statement is in shadow, and what it newly allows is told", () => {
+    expect(knowing(OPS, SHADOW).answer(review(OPEN), never)).toEqual({
+      refusals: [],
+      warnings: [expect.stringContaining("is broken"), expect.stringContaining("this newly allows /admin/*")],
+    })
+  })
+
+  it("that means the same as what is stored breaks nothing", () => {
+    expect(knowing(OPS, OPEN, INVARIANT).answer(review(OPEN, false), never)).toEqual({ refusals: [], warnings: [] })
+  })
+
+  it("is refused where the time was up, and only warned of without a statement that must hold", () => {
+    expect(knowing(OPS, INVARIANT).answer(review(OPEN), always)).toMatchObject({
+      refusals: [expect.stringContaining("is not decided")],
+    })
+    expect(knowing(OPS).answer(review(OPEN), always)).toEqual({
+      refusals: [],
+      warnings: [expect.stringContaining("is not decided"), ADVICE],
+    })
+  })
+
+  it("is compared with what else is there, and only what concerns it is told", () => {
+    const nobody = { selector: { matchLabels: { app: "nobody" } }, rules: [{}] }
+    const other = document("AuthorizationPolicy", "other", nobody)
+    const answering = knowing(other)
+    const lonely = document("AuthorizationPolicy", "p", nobody)
+    expect(answering.answer(review(lonely, false), never)).toEqual({
+      refusals: [],
+      warnings: [expect.stringMatching(/app.*nobody/)],
+    })
+    answering.take({
+      documents: [],
+      workloads: [["foo/n", { namespace: "foo", name: "n", labels: { app: "nobody" } }]],
+    })
+    expect(answering.answer(review(lonely, false), never)).toEqual({ refusals: [], warnings: [] })
+  })
+
+  it("is not compared where too much is stored", () => {
+    const many = Array.from({ length: 501 }, (_, n) => document("AuthorizationPolicy", `m${n}`, { rules: [{}] }))
+    const lonely = document("AuthorizationPolicy", "p", { selector: { matchLabels: { app: "nobody" } } })
+    expect(knowing(...many).answer(review(lonely, false), never)).toEqual({ refusals: [], warnings: [] })
+  })
+
+  it("is never far from being ended, whatever the documents", () => {
+    const [after, ...others] = laborious("foo", 15)
+    if (after === undefined) throw new Error("there is one")
+    const answering = knowing(...others)
+    let asked = 0
+    const later = (): boolean => ++asked > 20
+    answering.answer(review(after), later)
+    // Ended in the proof, it is told once more or twice on the way out, and at the first turn of the comparison.
+    expect(asked).toBeGreaterThan(20)
+    expect(asked).toBeLessThan(40)
+  })
+})
+
+describe("an invariant", () => {
+  const holds = { ask: "holds", key: "PolicyInvariant/foo/admin" } as const
+
+  it.each([
+    ["holds, by proof", [OPS, INVARIANT], never, { status: "True", reason: "Proved" }],
+    [
+      "is broken, with the request",
+      [INVARIANT],
+      never,
+      { status: "False", message: expect.stringContaining("GET /admin/") },
+    ],
+    ["is not decided where the time was up", [OPS, INVARIANT], always, { status: "Unknown", reason: "NotDecided" }],
+    ["is about nothing where it is gone", [OPS], never, { status: "True", reason: "NoWorkloads" }],
+  ])("%s", (_, documents, isEnded, expected) => {
+    expect(knowing(...documents).answer(holds, isEnded)).toMatchObject(expected)
+  })
+
+  it("is about nothing where no workload is there", () => {
+    const answering = knowing(INVARIANT)
+    answering.take({ documents: [], workloads: [["foo/web", undefined]] })
+    expect(answering.answer(holds, never)).toMatchObject({ reason: "NoWorkloads" })
+  })
+})

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// The thread's side without the thread: a copy of what is in the cluster, and answers from it. Whoever asks can end an
+// answer that takes long; what was found by then is said, and that the rest is not decided.
+
+import {
+  type Assessment,
+  analysis,
+  assessChange,
+  checkInvariants,
+  isAbout,
+  type Limits,
+  type MeshConfig,
+  type PolicyDocument,
+  type PolicyInvariant,
+  type ProofWorkload,
+  tellStatement,
+} from "@merlon/policy"
+import { policyKey } from "../policies/stored-policy.js"
+import { askPolicies } from "./ask-policies.js"
+import type { Answer, Holds, News, PeopleAnswer, PeopleQuestion, Question } from "./question.js"
+
+const STEPS = 5_000_000
+const MAX_DOCUMENTS = 500
+const MAX_PAIRS = 500_000
+export const ADVICE = "`merlonctl analyze` compares it with the other policies, which takes too long for now"
+const NO_NEWS: Assessment = { refusals: [], warnings: [] }
+
+export class Answering {
+  readonly #mesh: MeshConfig
+  readonly #documents = new Map<string, PolicyDocument>()
+  readonly #workloads = new Map<string, ProofWorkload>()
+
+  constructor(mesh: MeshConfig) {
+    this.#mesh = mesh
+  }
+
+  take({ documents, workloads }: News): void {
+    for (const [key, document] of documents) set(this.#documents, key, document)
+    for (const [key, workload] of workloads) set(this.#workloads, key, workload)
+  }
+
+  /** `isEnded` is asked at least every few milliseconds. */
+  answer<Q extends Question>(question: Q, isEnded: () => boolean): Answer<Q>
+  answer(question: Question, isEnded: () => boolean): Answer<Question> {
+    // The budget's clock stands still until somebody ends the question.
+    const limits: Limits = { steps: STEPS, deadline: 0, now: () => (isEnded() ? 1 : 0) }
+    if (question.ask === "holds") return this.#holds(question.key, limits)
+    if (question.ask === "people") return this.#asked(question, limits, isEnded)
+    if (question.ask === "removal") return this.#assessed(question.key, undefined, limits)
+    const { after, changed } = question
+    const isNews = changed && after.kind !== "MeshService"
+    const { refusals, warnings } = isNews ? this.#assessed(keyOf(after), after, limits) : NO_NEWS
+    return { refusals, warnings: [...warnings, ...this.#compared(after, isEnded)] }
+  }
+
+  #asked(question: PeopleQuestion, limits: Limits, isEnded: () => boolean): PeopleAnswer {
+    const after = new Map(this.#documents)
+    for (const key of question.remove) after.delete(key)
+    for (const document of question.documents) {
+      const key = keyOf(document)
+      // What exists keeps its age, which decides between PeerAuthentications.
+      const created = this.#documents.get(key)?.metadata.creationTimestamp
+      const metadata = { ...document.metadata, ...(created === undefined ? {} : { creationTimestamp: created }) }
+      after.set(key, { ...document, metadata })
+    }
+    return askPolicies(question, {
+      before: [...this.#documents.values()],
+      after: [...after.values()],
+      workloads: [...this.#workloads.values()],
+      mesh: this.#mesh,
+      limits,
+      isEnded,
+      now: seconds(),
+    })
+  }
+
+  /** Of the policy with this key, as it is to be; undefined where it is to go. */
+  #assessed(key: string, after: PolicyDocument | undefined, limits: Limits): Assessment {
+    const documents = [...this.#documents.values()]
+    const before = this.#documents.get(key)
+    if (before === undefined && after === undefined) return NO_NEWS
+    return assessChange({ documents, before, after }, [...this.#workloads.values()], this.#mesh, {
+      limits,
+      now: seconds(),
+    })
+  }
+
+  /** What is odd about it beside everything else. */
+  #compared(document: PolicyDocument, isEnded: () => boolean): readonly string[] {
+    const [documents, workloads] = [this.#documents.size, this.#workloads.size]
+    // Beyond this, comparing would say nothing in time; `merlonctl analyze` has it.
+    if (documents > MAX_DOCUMENTS || documents * workloads > MAX_PAIRS) return []
+    const key = keyOf(document)
+    const others = [...this.#documents].filter(([other]) => other !== key).map(([, other]) => other)
+    const turns = analysis([...others, document], this.#mesh, { workloads: [...this.#workloads.values()] })
+    for (;;) {
+      if (isEnded()) return [ADVICE]
+      const { done, value } = turns.next()
+      if (!done) continue
+      return value
+        .filter(
+          ({ severity, kind, namespace, name }) => severity !== "info" && policyKey(kind, namespace, name) === key,
+        )
+        .map(({ path, why, fix }) => `${path === "" ? "" : `${path}: `}${why}; ${fix}`)
+    }
+  }
+
+  #holds(key: string, limits: Limits): Holds {
+    const invariant = this.#documents.get(key)
+    const workloads = [...this.#workloads.values()]
+    if (invariant?.kind !== "PolicyInvariant" || !workloads.some(one => isAbout(invariant, one, this.#mesh))) {
+      return { status: "True", reason: "NoWorkloads", message: "there is no workload that it is about" }
+    }
+    return this.#proved(invariant, workloads, limits)
+  }
+
+  #proved(invariant: PolicyInvariant, workloads: readonly ProofWorkload[], limits: Limits): Holds {
+    const documents = [...this.#documents.values()]
+    const checked = checkInvariants([invariant], documents, workloads, this.#mesh, { limits, now: seconds() })
+    const broken = checked.find(({ result }) => result.verdict === "broken")
+    if (broken !== undefined) return { status: "False", reason: "Broken", message: tellStatement(broken) }
+    const undecided = checked.find(({ result }) => result.verdict === "undecided")
+    if (undecided !== undefined) return { status: "Unknown", reason: "NotDecided", message: tellStatement(undecided) }
+    return { status: "True", reason: "Proved", message: "every statement holds (proved)" }
+  }
+}
+
+function set<T>(map: Map<string, T>, key: string, value: T | undefined): void {
+  if (value === undefined) map.delete(key)
+  else map.set(key, value)
+}
+
+function keyOf({ kind, metadata }: PolicyDocument): string {
+  return policyKey(kind, metadata.namespace, metadata.name)
+}
+
+function seconds(): number {
+  return Math.floor(Date.now() / 1000)
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+// Questions that people ask of the policies as they are, or as they would be: answered in the thread, from its copy.
+
+import {
+  AskedError,
+  accountOf,
+  analysis,
+  DocumentsByNamespace,
+  diffSets,
+  type Limits,
+  lastingName,
+  type MeshConfig,
+  type PolicyDocument,
+  type ProofWorkload,
+  reachOf,
+  ruleName,
+  smallestChange,
+  suggestPolicies,
+  Trial,
+} from "@merlon/policy"
+import type { PeopleAnswer, PeopleQuestion } from "./question.js"
+
+export interface AskedAbout {
+  /** As stored. */
+  readonly before: readonly PolicyDocument[]
+  /** As they would be. */
+  readonly after: readonly PolicyDocument[]
+  readonly workloads: readonly ProofWorkload[]
+  readonly mesh: MeshConfig
+  readonly limits: Limits
+  readonly isEnded: () => boolean
+  /** Seconds since the epoch. */
+  readonly now: number
+}
+
+export function askPolicies(question: PeopleQuestion, about: AskedAbout): PeopleAnswer {
+  const { namespace, what } = question
+  const workloads = about.workloads.filter(one => namespace === undefined || one.namespace === namespace)
+  const workload = workloads.find(one => keyOf(one) === question.workload)
+  switch (what) {
+    case "diffs":
+      return { answer: diff(workloads, about) }
+    case "analyses":
+      return { answer: findings(namespace, about) }
+    case "reach":
+      return { answer: told(workloads, { from: [{ source: { principals: [question.principal ?? ""] } }] }, about) }
+    case "callers":
+      return workload === undefined ? GONE : { answer: told([workload], question.operation ?? {}, about) }
+    case "suggestions":
+      return workload === undefined ? GONE : suggested(workload, question, about)
+    case "explanations":
+      return workload === undefined ? GONE : explained(workload, question, about)
+    default:
+      return what satisfies never
+  }
+}
+
+const GONE: PeopleAnswer = { fault: "the workload is gone" }
+
+function diff(workloads: readonly ProofWorkload[], { before, after, mesh, limits, now }: AskedAbout): object {
+  const { result, groups } = diffSets(before, after, workloads, mesh, { limits, now })
+  return {
+    result,
+    groups: groups.map(({ workloads: alike, comparison }) => ({ ...comparison, workloads: alike.map(keyOf) })),
+  }
+}
+
+function told(workloads: readonly ProofWorkload[], asked: object, about: AskedAbout): object {
+  const { after, mesh, limits, now } = about
+  const selection = new DocumentsByNamespace(after, mesh)
+  const reached = workloads.map(workload => ({
+    workload: keyOf(workload),
+    reach: reachOf(selection.selected(workload).documents, workload, mesh, asked, { limits, now }),
+  }))
+  return {
+    result: reached.some(({ reach }) => reach.undecided !== undefined) ? "undecided" : "proved",
+    ways: reached.flatMap(({ workload, reach }) =>
+      reach.ways.map(({ rule, ...way }) => ({
+        workload,
+        ...way,
+        ...(rule === undefined ? {} : { policy: `${rule.policy.namespace}/${rule.policy.name}`, rule: rule.rule }),
+      })),
+    ),
+    undecided: reached.flatMap(({ workload, reach: { undecided } }) =>
+      undecided === undefined ? [] : [{ workload, reason: undecided }],
+    ),
+  }
+}
+
+function findings(namespace: string | undefined, { after, workloads, mesh, isEnded }: AskedAbout): object {
+  const turns = analysis(after, mesh, { workloads })
+  for (;;) {
+    if (isEnded()) return { complete: false, findings: [] }
+    const { done, value } = turns.next()
+    if (!done) continue
+    return { complete: true, findings: value.filter(one => namespace === undefined || one.namespace === namespace) }
+  }
+}
+
+/** Of one workload, beside all others: its selector is to select nothing else. */
+function suggested(workload: ProofWorkload, { calls = [] }: PeopleQuestion, about: AskedAbout): PeopleAnswer {
+  const { after, workloads, mesh, limits, now } = about
+  const others = workloads.filter(one => keyOf(one) !== keyOf(workload))
+  const [found] = suggestPolicies(calls, after, [workload, ...others], mesh, { limits, now })
+  if (found === undefined) return { fault: "no call that was let through is recorded for it, so nothing is suggested" }
+  const { evidence, workload: _, ...suggestion } = found
+  const time = (at: number): string => new Date(at).toISOString()
+  return {
+    answer: {
+      workload: lastingName(workload),
+      ...suggestion,
+      evidence: { ...evidence, firstSeen: time(evidence.firstSeen), lastSeen: time(evidence.lastSeen) },
+    },
+  }
+}
+
+function explained(workload: ProofWorkload, { request = {} }: PeopleQuestion, about: AskedAbout): PeopleAnswer {
+  const { after: documents, mesh, now } = about
+  const [port] = workload.ports ?? []
+  const asked = { ...(port === undefined ? {} : { port }), ...request }
+  try {
+    const answer = new Trial(documents, workload, mesh, now).ask(asked)
+    const shadow = answer.trace?.shadow?.verdict
+    const change =
+      answer.verdict === "allow" ? undefined : smallestChange({ documents, workload, mesh, now, asked }, answer)
+    return {
+      answer: {
+        verdict: answer.verdict,
+        status: answer.status,
+        body: answer.body,
+        stages: accountOf(answer),
+        rule: answer.rule && ruleName(answer.rule),
+        shadow: shadow === undefined ? undefined : shadow === "allow" ? "allow" : "refuse",
+        change: change?.map(({ rule, ...edit }) => ({
+          ...edit,
+          policy: `${rule.policy.namespace}/${rule.policy.name}`,
+        })),
+      },
+    }
+  } catch (error) {
+    if (error instanceof AskedError) return { fault: error.message }
+    throw error
+  }
+}
+
+function keyOf({ namespace, name }: ProofWorkload): string {
+  return `${namespace}/${name}`
+}

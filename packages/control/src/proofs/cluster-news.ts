@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the thread has not been told yet. Told in parts, so that a large cluster is copied without holding anybody up.
+
+import type { PolicySource } from "../policies/stored-policy.js"
+import type { MeshDirectory } from "../registry/mesh-directory.js"
+import { proofWorkload } from "./proof-workload.js"
+import type { News } from "./question.js"
+
+const PART = 200
+
+export interface NewsSources {
+  readonly policies: PolicySource
+  readonly directory: MeshDirectory
+}
+
+export class ClusterNews {
+  readonly #sources: NewsSources
+  readonly #documents = new Set<string>()
+  readonly #workloads = new Set<string>()
+  readonly #stops: readonly (() => void)[]
+
+  constructor(sources: NewsSources, changed: () => void) {
+    this.#sources = sources
+    this.#stops = [
+      sources.policies.onChange(({ before, after }) => {
+        const key = (after ?? before)?.key
+        if (key === undefined || (before?.inForce === after?.inForce && before?.deleted === after?.deleted)) return
+        this.#documents.add(key)
+        changed()
+      }),
+      sources.directory.onChange(({ workloads }) => {
+        for (const key of workloads) this.#workloads.add(key)
+        changed()
+      }),
+    ]
+    this.everything()
+  }
+
+  /** A new thread knows nothing. What an old one knew of and is gone since, this one never hears of. */
+  everything(): void {
+    const { policies, directory } = this.#sources
+    for (const key of policies.items.keys()) this.#documents.add(key)
+    for (const key of directory.workloads.keys()) this.#workloads.add(key)
+  }
+
+  /** The next part; undefined where everything is told. */
+  next(): News | undefined {
+    if (this.#documents.size === 0 && this.#workloads.size === 0) return undefined
+    const { policies, directory } = this.#sources
+    return {
+      documents: taken(this.#documents).map(key => {
+        const stored = policies.items.get(key)
+        return [key, stored?.deleted === undefined ? stored?.inForce : undefined]
+      }),
+      workloads: taken(this.#workloads).map(key => {
+        const workload = directory.workloads.get(key)
+        return [key, workload && proofWorkload(workload)]
+      }),
+    }
+  }
+
+  stop(): void {
+    for (const stop of this.#stops) stop()
+  }
+}
+
+function taken(keys: Set<string>): readonly string[] {
+  const part: string[] = []
+  for (const key of keys) {
+    if (part.length === PART) break
+    part.push(key)
+    keys.delete(key)
+  }
+  return part
+}

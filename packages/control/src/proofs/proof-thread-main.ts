@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the thread for proofs begins. It hears what changed in the cluster and answers one question after the other.
+
+import { parentPort, workerData } from "node:worker_threads"
+import { Answering } from "./answering.js"
+import type { FromThread, ThreadSetup, ToThread } from "./question.js"
+
+const { mesh, ended } = workerData as ThreadSetup // whoever starts us gives this
+const endedQuestion = new Int32Array(ended)
+const answering = new Answering(mesh)
+const say = (message: FromThread): void => parentPort?.postMessage(message)
+
+parentPort?.on("message", (message: ToThread) => {
+  if ("news" in message) return answering.take(message.news)
+  const { id, question } = message
+  try {
+    say({ id, answer: answering.answer(question, () => Atomics.load(endedQuestion, 0) === id) })
+  } catch (error) {
+    say({ id, failed: error instanceof Error ? error.message : String(error) })
+  }
+})
+say({ ready: true })

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// A workload of the mesh as proofs see it.
+
+import type { ProofWorkload } from "@merlon/policy"
+import { workloadName } from "../answers/workload-names.js"
+import type { MeshWorkload } from "../registry/mesh-workload.js"
+
+export function proofWorkload(workload: MeshWorkload): ProofWorkload {
+  const { namespace, name, labels, services, ports, serviceAccount } = workload
+  const known = workloadName(workload).slice(namespace.length + 1)
+  return {
+    ...{ namespace, name, labels, services, serviceAccount },
+    ...(known === name ? {} : { runBy: known }),
+    ports: ports.map(({ port }) => port),
+  }
+}

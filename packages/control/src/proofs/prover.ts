@@ -1,0 +1,289 @@
+// SPDX-License-Identifier: Apache-2.0
+// Proofs and comparisons beside the event loop: one thread, kept, which has a copy of the cluster and answers one question
+// at a time. Namespaces take turns; whoever takes long gives way to others; whoever waits is told in time that it is not
+// decided; and a thread that does not let go is ended and another one started.
+
+import type { Assessment, MeshConfig } from "@merlon/policy"
+import { type Clock, systemClock } from "../observe/clock.js"
+import { ClusterNews, type NewsSources } from "./cluster-news.js"
+import { FairQueue } from "./fair-queue.js"
+import { ProofShares } from "./proof-shares.js"
+import type {
+  Answer,
+  FromThread,
+  Holds,
+  HoldsQuestion,
+  PeopleAnswer,
+  PeopleQuestion,
+  Question,
+  RemovalQuestion,
+  ReviewQuestion,
+  ToThread,
+} from "./question.js"
+
+/** What is needed of a worker thread. */
+export interface Thread {
+  postMessage(message: ToThread): void
+  on(event: "message", listener: (message: FromThread) => void): unknown
+  on(event: "error", listener: (error: Error) => void): unknown
+  on(event: "exit", listener: () => void): unknown
+  terminate(): unknown
+  unref(): void
+}
+
+export type ProofOutcome = "answered" | "not_decided" | "failed" | "killed"
+
+export interface ProverOptions extends NewsSources {
+  readonly mesh: MeshConfig
+  /** How long somebody who applies a policy waits, at most, in milliseconds. */
+  readonly budgetMs: number
+  /** Starts a thread that ends the question whose number is put there. */
+  readonly start: (ended: SharedArrayBuffer) => Thread
+  readonly clock?: Clock
+  readonly observe?: (outcome: ProofOutcome) => void
+  readonly warn?: (message: string) => void
+}
+
+/** No answer, and why. */
+export interface NotDecided {
+  readonly notDecided: string
+  /** Whether others went first: asked later, it may be decided. */
+  readonly gaveWay?: boolean
+}
+
+/** A proof for a status is nobody's to wait for, so it may take longer. */
+const HOLDS_BUDGET_MS = 1_000
+/** Of the time somebody waits: to say what was found by then. */
+const FINISH_MS = 30
+/** Somebody who asks may wait for others; what the answer itself may take is the same as for a review. */
+const PEOPLE_WAIT_MS = 5_000
+/** What everybody gets, whoever else waits. */
+const TURN_MS = 60
+/** A thread that was told to come to an end and has not by then never will. */
+const GRACE_MS = 5_000
+const RESTART_MS = 5_000
+
+interface Asked {
+  readonly question: Question
+  readonly namespace: string
+  /** When an answer is of no use any more. */
+  readonly deadline: number
+  readonly most: number
+  readonly settle: (answer: Answer<Question> | NotDecided) => void
+}
+
+interface Running {
+  readonly id: number
+  readonly asked: Asked
+  readonly since: number
+  endAt: number
+  gaveWay: boolean
+  cancel: () => void
+}
+
+export class Prover {
+  readonly #options: ProverOptions
+  readonly #clock: Clock
+  readonly #news: ClusterNews
+  readonly #queue: FairQueue<Asked>
+  readonly #shares: ProofShares
+  readonly #ended = new SharedArrayBuffer(4)
+  #thread: Thread | undefined
+  #isReady = false
+  readonly #firstNews: Promise<void>
+  #heard = (): void => {}
+  #running: Running | undefined
+  #asked = 0
+  #telling = false
+  #stopped = false
+
+  constructor(options: ProverOptions) {
+    this.#options = options
+    this.#clock = options.clock ?? systemClock
+    this.#shares = new ProofShares(options.budgetMs)
+    this.#queue = new FairQueue(options.mesh.names.rootNamespace)
+    this.#news = new ClusterNews(options, () => this.#tell())
+    this.#firstNews = new Promise(resolve => {
+      this.#heard = resolve
+    })
+    this.#start()
+  }
+
+  /** Resolves when the first thread can be asked, or when it has failed to start. */
+  ready(): Promise<void> {
+    return this.#firstNews
+  }
+
+  review(question: ReviewQuestion | RemovalQuestion): Promise<Assessment | NotDecided> {
+    const { namespace } = question.ask === "review" ? question.after.metadata : question
+    const { budgetMs } = this.#options
+    return this.#ask(question, namespace, budgetMs, budgetMs - FINISH_MS)
+  }
+
+  /** Of the API; whoever asks has a share and a turn of their own. */
+  ask(question: PeopleQuestion, user: string): Promise<PeopleAnswer | NotDecided> {
+    return this.#ask(question, `user/${user}`, PEOPLE_WAIT_MS, this.#options.budgetMs)
+  }
+
+  /** For a status, so nobody waits for it. */
+  holds(question: HoldsQuestion, namespace: string): Promise<Holds | NotDecided> {
+    // No namespace is called like this: whoever waits in the same one goes first too.
+    return this.#ask(question, `status/${namespace}`, Number.POSITIVE_INFINITY, HOLDS_BUDGET_MS)
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.#news.stop()
+    this.#letGo("the control plane is stopping")
+    await this.#thread?.terminate()
+  }
+
+  #ask<Q extends Question>(
+    question: Q,
+    namespace: string,
+    wait: number,
+    most: number,
+  ): Promise<Answer<Q> | NotDecided> {
+    return new Promise(resolve => {
+      let cancel = (): void => {}
+      let settled = false
+      const deadline = this.#clock.monotonic() + wait
+      const settle: Asked["settle"] = answer => {
+        cancel()
+        if (settled) return
+        settled = true
+        this.#options.observe?.("notDecided" in answer ? "not_decided" : "answered")
+        resolve(answer as Answer<Q> | NotDecided) // the thread answers what it was asked
+      }
+      const asked: Asked = { question, namespace, deadline, most, settle }
+      if (Number.isFinite(wait)) {
+        cancel = this.#clock.after(wait, () => {
+          this.#queue.remove(asked)
+          settle({ notDecided: "the time is used up" })
+        })
+      }
+      this.#queue.add(asked)
+      this.#giveWay()
+      this.#next()
+    })
+  }
+
+  #next(): void {
+    while (this.#running === undefined && this.#isReady && !this.#telling) {
+      const asked = this.#queue.next()
+      if (asked === undefined) return
+      const now = this.#clock.monotonic()
+      const waited = asked.deadline - FINISH_MS - now
+      const share = asked.question.ask === "holds" ? asked.most : this.#shares.left(asked.namespace, now)
+      const budget = Math.min(asked.most, waited, share)
+      if (budget > 0) this.#run(asked, now, budget)
+      else asked.settle({ notDecided: "the time is used up" })
+    }
+  }
+
+  #run(asked: Asked, now: number, budget: number): void {
+    const id = ++this.#asked
+    const running: Running = { id, asked, since: now, endAt: now + budget, gaveWay: false, cancel: () => {} }
+    this.#running = running
+    running.cancel = this.#clock.after(budget, () => this.#end(running))
+    this.#giveWay()
+    try {
+      this.#thread?.postMessage({ id, question: asked.question })
+    } catch (error) {
+      this.#answered(id, { notDecided: `it cannot be asked: ${String(error)}` })
+    }
+  }
+
+  /** Whoever runs while others wait has its turn and no more. */
+  #giveWay(): void {
+    const running = this.#running
+    if (running === undefined || !this.#queue.hasOthers(running.asked.namespace)) return
+    const now = this.#clock.monotonic()
+    const endAt = Math.max(now, running.since + TURN_MS)
+    if (endAt >= running.endAt) return
+    running.endAt = endAt
+    running.gaveWay = true
+    running.cancel()
+    running.cancel = this.#clock.after(endAt - now, () => this.#end(running))
+  }
+
+  #end(running: Running): void {
+    Atomics.store(new Int32Array(this.#ended), 0, running.id)
+    running.cancel = this.#clock.after(GRACE_MS, () => {
+      this.#options.observe?.("killed")
+      this.#options.warn?.(`a proof for the namespace \`${running.asked.namespace}\` did not end; its thread was ended`)
+      this.#thread?.terminate()
+    })
+  }
+
+  #answered(id: number, answer: Answer<Question> | NotDecided): void {
+    const running = this.#running
+    if (running?.id !== id) return
+    this.#running = undefined
+    running.cancel()
+    const now = this.#clock.monotonic()
+    if (running.asked.question.ask !== "holds") this.#shares.spend(running.asked.namespace, now - running.since, now)
+    const cutShort = running.gaveWay && "reason" in answer && answer.reason === "NotDecided"
+    running.asked.settle(cutShort ? { notDecided: answer.message, gaveWay: true } : answer)
+    this.#next()
+  }
+
+  #start(): void {
+    if (this.#stopped) return
+    const thread = this.#options.start(this.#ended)
+    thread.unref()
+    this.#thread = thread
+    thread.on("message", message => {
+      if ("ready" in message) this.#becameReady()
+      else if ("failed" in message) this.#failed(message)
+      else this.#answered(message.id, message.answer)
+    })
+    thread.on("error", error => this.#options.warn?.(`the thread for proofs ended: ${error.message}`))
+    thread.on("exit", () => this.#gone())
+  }
+
+  #becameReady(): void {
+    this.#isReady = true
+    this.#heard()
+    this.#tell()
+  }
+
+  #failed({ id, failed }: { readonly id: number; readonly failed: string }): void {
+    this.#options.observe?.("failed")
+    this.#options.warn?.(`a proof failed: ${failed}`)
+    this.#answered(id, { notDecided: failed })
+  }
+
+  #gone(): void {
+    const wasReady = this.#isReady
+    this.#isReady = false
+    this.#heard()
+    this.#letGo("the thread for proofs ended")
+    if (this.#stopped) return
+    this.#news.everything()
+    // One that cannot even start would only keep the machine busy with starting.
+    if (wasReady) this.#start()
+    else this.#clock.after(RESTART_MS, () => this.#start())
+  }
+
+  #letGo(why: string): void {
+    if (this.#running !== undefined) this.#answered(this.#running.id, { notDecided: why })
+  }
+
+  /** Tells what changed, part by part, with everything else in between; questions wait for the last of it. */
+  #tell(): void {
+    if (this.#telling || !this.#isReady) return
+    this.#telling = true
+    const part = (): void => {
+      const news = this.#isReady ? this.#news.next() : undefined
+      if (news !== undefined) {
+        this.#thread?.postMessage({ news })
+        setImmediate(part)
+        return
+      }
+      this.#telling = false
+      this.#next()
+    }
+    part()
+  }
+}

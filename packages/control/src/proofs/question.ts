@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the control plane and its thread for proofs say to each other: plain values, since they are copied on the way.
+
+import type {
+  AskedRequest,
+  Assessment,
+  MeshConfig,
+  PolicyDocument,
+  ProofWorkload,
+  SeenCall,
+  StatusCondition,
+} from "@merlon/policy"
+
+/** What is in the cluster, as far as it changed since the last time; undefined for what is gone. */
+export interface News {
+  readonly documents: readonly (readonly [key: string, document: PolicyDocument | undefined])[]
+  readonly workloads: readonly (readonly [key: string, workload: ProofWorkload | undefined])[]
+}
+
+export interface ReviewQuestion {
+  readonly ask: "review"
+  readonly after: PolicyDocument
+  /** Whether it means something else than what is stored; else it is only compared with its neighbours. */
+  readonly changed: boolean
+}
+
+/** What would come of it if a stored policy were gone. */
+export interface RemovalQuestion {
+  readonly ask: "removal"
+  /** `Kind/namespace/name`. */
+  readonly key: string
+  readonly namespace: string
+}
+
+export interface HoldsQuestion {
+  readonly ask: "holds"
+  /** `Kind/namespace/name` of a PolicyInvariant. */
+  readonly key: string
+}
+
+/** What somebody asks by the API: read and found to make sense before it comes here. */
+export interface PeopleQuestion {
+  readonly ask: "people"
+  readonly what: "explanations" | "diffs" | "callers" | "reach" | "analyses" | "suggestions"
+  /** Where workloads and findings are to be of one. */
+  readonly namespace?: string
+  /** Laid over what is stored. */
+  readonly documents: readonly PolicyDocument[]
+  /** `Kind/namespace/name` of stored ones to leave out. */
+  readonly remove: readonly string[]
+  /** `namespace/name`. */
+  readonly workload?: string
+  readonly principal?: string
+  /** A rule, as policies write it. */
+  readonly operation?: object
+  readonly request?: AskedRequest
+  /** Recorded ones of the workload. */
+  readonly calls?: readonly SeenCall[]
+}
+
+/** A plain value, or what is wrong with the question. */
+export type PeopleAnswer = { readonly answer: object } | { readonly fault: string }
+
+export type Question = ReviewQuestion | RemovalQuestion | HoldsQuestion | PeopleQuestion
+
+/** Whether an invariant holds, in the words of a condition. */
+export interface Holds {
+  readonly status: StatusCondition["status"]
+  readonly reason: "NoWorkloads" | "Broken" | "NotDecided" | "Proved"
+  readonly message: string
+}
+
+export type Answer<Q extends Question> = Q extends ReviewQuestion | RemovalQuestion
+  ? Assessment
+  : Q extends HoldsQuestion
+    ? Holds
+    : PeopleAnswer
+
+/** What the thread is started with. */
+export interface ThreadSetup {
+  readonly mesh: MeshConfig
+  /** One number: the question that is to be ended, whatever it has come to. */
+  readonly ended: SharedArrayBuffer
+}
+
+export type ToThread = { readonly news: News } | { readonly id: number; readonly question: Question }
+
+export type FromThread =
+  | { readonly ready: true }
+  | { readonly id: number; readonly answer: Answer<Question> }
+  | { readonly id: number; readonly failed: string }

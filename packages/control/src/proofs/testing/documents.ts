@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Policies as proofs get them, and a statement that some of them break.
+
+import { meshConfig, type PolicyDocument, validate } from "@merlon/policy"
+import { policyKey } from "../../policies/stored-policy.js"
+import type { News } from "../question.js"
+
+export const MESH = meshConfig()
+
+export function document(kind: string, name: string, spec: object, namespace = "foo"): PolicyDocument {
+  const value = {
+    apiVersion: `${MESH.names.securityGroup}/${MESH.names.version}`,
+    kind,
+    metadata: { name, namespace },
+    spec,
+  }
+  const { document: read, faults } = validate(value, MESH.names)
+  if (read === undefined) throw new RangeError(faults[0]?.message)
+  return read
+}
+
+const to = [{ operation: { paths: ["/admin/*"] } }]
+const never = [{ name: "only ops", from: [{ source: { notNamespaces: ["ops"] } }], to }]
+export const OPS = document("AuthorizationPolicy", "ops", { rules: [{ from: [{ source: { namespaces: ["ops"] } }] }] })
+/** Breaks the statement. */
+export const OPEN = document("AuthorizationPolicy", "open", { rules: [{ to }] })
+export const INVARIANT = document("PolicyInvariant", "admin", { never })
+export const SHADOW = document("PolicyInvariant", "admin", { never, enforcement: "Shadow" })
+
+export function newsOf(...documents: readonly PolicyDocument[]): News {
+  return {
+    documents: documents.map(one => [policyKey(one.kind, one.metadata.namespace, one.metadata.name), one]),
+    workloads: [["foo/web", { namespace: "foo", name: "web", labels: { app: "web" } }]],
+  }
+}
+
+/** What takes a proof and a comparison long: many rules of one shape, each a little different. */
+export function laborious(namespace: string, count = 60): readonly PolicyDocument[] {
+  const rules = (word: string) =>
+    Array.from({ length: 60 }, (_, index) => ({
+      to: [{ operation: { paths: [`/${word}/${index}/{*}`, `/${word}*`], methods: ["GET", "POST"] } }],
+      from: [{ source: { namespaces: [`n${index}-*`] } }],
+    }))
+  return Array.from({ length: count }, (_, index) =>
+    document(
+      "AuthorizationPolicy",
+      `w${index}`,
+      { action: index % 2 === 0 ? "DENY" : "ALLOW", rules: rules(`p${index}`) },
+      namespace,
+    ),
+  )
+}

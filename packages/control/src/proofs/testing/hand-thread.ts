@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// A thread that answers when told to, or never.
+
+import { EventEmitter } from "node:events"
+import type { Thread } from "../prover.js"
+import type { FromThread, Question, ToThread } from "../question.js"
+
+export class HandThread extends EventEmitter implements Thread {
+  readonly asked: { readonly id: number; readonly question: Question }[] = []
+  news = 0
+  ended = false
+
+  constructor(readonly endedQuestion: SharedArrayBuffer) {
+    super()
+  }
+
+  /** The question that it was told to end. */
+  get told(): number {
+    return new Int32Array(this.endedQuestion)[0] ?? 0
+  }
+
+  postMessage(message: ToThread): void {
+    if ("news" in message) this.news += message.news.documents.length
+    else this.asked.push(message)
+  }
+
+  say(message: FromThread): void {
+    this.emit("message", message)
+  }
+
+  answer(): void {
+    const last = this.asked.at(-1)
+    if (last !== undefined) this.say({ id: last.id, answer: { refusals: [], warnings: [`answer ${last.id}`] } })
+  }
+
+  terminate(): void {
+    if (this.ended) return
+    this.ended = true
+    this.emit("exit")
+  }
+
+  unref(): void {}
+}
