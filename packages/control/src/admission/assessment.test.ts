@@ -1,74 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0
-import { meshConfig, type PolicyDocument, validate } from "@merlon/policy"
+import type { PolicyDocument } from "@merlon/policy"
 import { expect, it } from "vitest"
+import type { RemovalQuestion, ReviewQuestion } from "../proofs/question.js"
+import { document, INVARIANT, MESH, OPEN, OPS, SHADOW } from "../proofs/testing/documents.js"
+import { policyOf, viewsStage } from "../snapshot/testing/views-stage.js"
 import { assessed } from "./assessment.js"
-import { PROOF_BUDGET_MS, ProofShares } from "./proof-shares.js"
 
-const mesh = meshConfig()
-const workloads = [{ namespace: "foo", name: "web", labels: { app: "web" } }]
-
-function document(kind: string, name: string, spec: object): PolicyDocument {
-  const value = { apiVersion: "security.merlon.dev/v1alpha3", kind, metadata: { name, namespace: "foo" }, spec }
-  const { document: read, faults } = validate(value, mesh.names)
-  if (read === undefined) throw new RangeError(faults[0]?.message)
-  return read
+function stage(...documents: readonly PolicyDocument[]) {
+  const { policies } = viewsStage()
+  for (const { kind, metadata, spec } of documents) {
+    if (kind === "MeshService") throw new TypeError("not here")
+    policies.set(kind, policyOf(kind, `${metadata.namespace}/${metadata.name}`, spec))
+  }
+  const asked: (ReviewQuestion | RemovalQuestion)[] = []
+  const late = {
+    mesh: MESH,
+    policies,
+    prover: {
+      review: async (question: ReviewQuestion | RemovalQuestion) => {
+        asked.push(question)
+        return { notDecided: "the time is used up" }
+      },
+    },
+    cutOff: () => [],
+    caughtUp: async () => false,
+    isGoing: async () => false,
+  }
+  return { late, asked }
 }
 
-const to = [{ operation: { paths: ["/admin/*"] } }]
-const never = [{ name: "only ops", from: [{ source: { notNamespaces: ["ops"] } }], to }]
-const ops = document("AuthorizationPolicy", "ops", { rules: [{ from: [{ source: { namespaces: ["ops"] } }] }] })
-const open = document("AuthorizationPolicy", "open", { rules: [{ to }] })
-const invariant = document("PolicyInvariant", "admin", { never })
-const shadow = document("PolicyInvariant", "admin", { never, enforcement: "Shadow" })
-const create = { operation: "CREATE", object: open, oldObject: undefined } as const
-const everything = (...documents: PolicyDocument[]) => ({
-  mesh,
-  everything: () => ({ documents, workloads }),
-  shares: new ProofShares(),
+const create = { operation: "CREATE", object: OPEN, oldObject: undefined } as const
+const NOT_DECIDED = expect.stringContaining("is not decided: the time is used up")
+const WARNED = { refusals: [], warnings: [NOT_DECIDED] }
+const REFUSED = { refusals: [NOT_DECIDED], warnings: [] }
+const always = [{ name: "reachable", to: [{ operation: { paths: ["/*"] } }] }]
+const root = MESH.names.rootNamespace
+const deny = document("AuthorizationPolicy", "stop", { action: "DENY", rules: [{}] })
+const rootDeny = document("AuthorizationPolicy", "stop", { action: "DENY", rules: [{}] }, root)
+
+it.each([
+  ["what might break a statement that must hold is refused", [OPS, INVARIANT], OPEN, REFUSED],
+  ["what might break one in shadow is warned of", [OPS, SHADOW], OPEN, WARNED],
+  ["what no statement is about is warned of", [OPS], OPEN, WARNED],
+  [
+    "a statement of another namespace is no reason",
+    [document("PolicyInvariant", "i", { always }, "bar")],
+    OPEN,
+    WARNED,
+  ],
+  ["one of the root namespace is", [document("PolicyInvariant", "i", { always }, root)], OPEN, REFUSED],
+  ["a new DENY cannot break a `never`, so it is stored", [OPS, INVARIANT], deny, WARNED],
+  ["a new DENY may break an `always`", [document("PolicyInvariant", "i", { always })], deny, REFUSED],
+  [
+    "a tenant's `always` keeps no operator from refusing",
+    [document("PolicyInvariant", "i", { always })],
+    rootDeny,
+    WARNED,
+  ],
+  ["a changed DENY may break a `never`", [deny, INVARIANT], deny, REFUSED],
+])("where nobody can tell in time: %s", async (_, documents, after, expected) => {
+  expect(await assessed({ ...create, object: after }, after, stage(...documents).late)).toEqual(expected)
 })
 
-it("refuses what breaks a statement, with the request and the rule that lets it through", () => {
-  expect(assessed(create, open, everything(ops, invariant)).refusals).toEqual([
-    expect.stringMatching(
-      /`never: only ops` .* is broken on `foo\/web`: GET \/admin\/ .* is let through by rule 0 of `foo\/open`/,
-    ),
-  ])
-})
-
-it("warns instead, where the statement is in shadow, and says what is newly allowed", () => {
-  const { refusals, warnings } = assessed(create, open, everything(ops, shadow))
-  expect(refusals).toEqual([])
-  expect(warnings).toEqual([
-    expect.stringContaining("is broken"),
-    expect.stringContaining("this newly allows /admin/*"),
-  ])
-})
-
-it("says nothing of a change that means the same", () => {
-  const update = { operation: "UPDATE", object: open, oldObject: open } as const
-  expect(assessed(update, open, everything(ops, open, invariant))).toEqual({ refusals: [], warnings: [] })
-})
-
-it("refuses what is not decided in time, and only warns without a statement that must hold", () => {
-  let at = 0
-  const late = { monotonic: () => (at += 1_000) }
-  expect(assessed(create, open, { ...everything(ops, invariant), ...late }).refusals).toEqual([
-    expect.stringContaining("is not decided"),
-  ])
-  expect(assessed(create, open, { ...everything(ops), ...late })).toEqual({
-    refusals: [],
-    warnings: [expect.stringContaining("is not decided")],
-  })
-})
-
-it("searches no further for a namespace that has had its share, and as ever for another", () => {
-  const shares = new ProofShares()
-  const options = { ...everything(ops, shadow), shares, monotonic: () => 0 }
-  shares.spend("tenant", PROOF_BUDGET_MS + 1, 0)
-  expect(assessed(create, open, options).warnings).toContainEqual(expect.stringContaining("is broken"))
-  shares.spend("foo", PROOF_BUDGET_MS + 1, 0)
-  expect(assessed(create, open, options).warnings).toEqual([
-    expect.stringContaining("is not decided"),
-    expect.stringContaining("is not decided"),
-  ])
+it("asks for no proof where an update means the same", async () => {
+  const { late, asked } = stage(OPS, INVARIANT)
+  const update = { operation: "UPDATE", object: OPEN, oldObject: OPEN } as const
+  expect(await assessed(update, OPEN, late)).toEqual(WARNED)
+  expect(asked).toMatchObject([{ changed: false }])
 })

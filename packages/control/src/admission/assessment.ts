@@ -1,73 +1,80 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a change would break and what it would newly let through, by proof, while somebody waits: after a short time the
-// answer is that it is not decided. A statement that must hold is not taken for held because of a fault of ours.
+// What a change would break, what it would newly let through, whom it would cut off and what is odd about it, while somebody
+// waits. A statement that must hold is not taken for held because there was no time to find out, or because of a fault of ours.
 
-import { type Assessment, assessChange, type MeshConfig, type PolicyDocument, type ProofWorkload } from "@merlon/policy"
+import { type Assessment, couldBreak, type MeshConfig, type PolicyDocument, type PolicyStep } from "@merlon/policy"
 import { meansTheSame } from "../policies/meaning.js"
-import type { ProofShares } from "./proof-shares.js"
+import { type PolicySource, policyKey } from "../policies/stored-policy.js"
+import type { NotDecided, Prover } from "../proofs/prover.js"
 import type { AdmissionRequest } from "./review.js"
 
-export interface Everything {
-  readonly documents: readonly PolicyDocument[]
-  readonly workloads: readonly ProofWorkload[]
-}
+export type ChangedPolicy = Omit<PolicyStep, "documents">
 
 export interface AssessmentOptions {
   readonly mesh: MeshConfig
-  /** All that is in the cluster, however much. */
-  readonly everything: () => Everything
-  readonly shares: ProofShares
-  /** Milliseconds on a clock that only goes forward. */
-  readonly monotonic?: () => number
+  readonly policies: Pick<PolicySource, "items">
+  readonly prover: Pick<Prover, "review">
+  /** Who was seen to call as the change would no longer let them, in sentences. */
+  readonly cutOff: (change: ChangedPolicy) => readonly string[]
+  /** Whether our copy of the statements was behind and is not any more, so that asking again is worth it. */
+  readonly caughtUp: () => Promise<boolean>
+  /** Whether the namespace is on its way out, by the API server's word of now. */
+  readonly isGoing: (namespace: string) => Promise<boolean>
 }
 
-const STEPS = 2_000_000
-
-const NO_NEWS: Assessment = { refusals: [], warnings: [] }
-
-export function assessed(
+export async function assessed(
   { operation, object, oldObject }: Pick<AdmissionRequest, "operation" | "object" | "oldObject">,
   after: PolicyDocument,
   options: AssessmentOptions,
+): Promise<Assessment> {
+  const { mesh } = options
+  const { kind, metadata } = after
+  const changed = operation !== "UPDATE" || !meansTheSame(object, oldObject, mesh.names)
+  const answer = await reviewed({ ask: "review", after, changed }, options)
+  const before = inForce(policyKey(kind, metadata.namespace, metadata.name), options)
+  return changed ? weighed(answer, { before, after }, options) : saidOf(answer)
+}
+
+/** Nobody is refused for a statement that is stored no more. */
+export async function reviewed(
+  question: Parameters<Prover["review"]>[0],
+  { prover, caughtUp }: AssessmentOptions,
+): Promise<Assessment | NotDecided> {
+  const answer = await prover.review(question)
+  const refuses = "refusals" in answer && answer.refusals.length > 0
+  return refuses && (await caughtUp()) ? prover.review(question) : answer
+}
+
+/** What was found, or that nobody knows. */
+export function weighed(
+  answer: Assessment | NotDecided,
+  change: ChangedPolicy,
+  options: AssessmentOptions,
 ): Assessment {
-  if (after.kind === "MeshService") return NO_NEWS
-  if (operation === "UPDATE" && meansTheSame(object, oldObject, options.mesh.names)) return NO_NEWS
-  const { shares, monotonic = () => performance.now() } = options
-  const { namespace } = after.metadata
-  const start = monotonic()
-  try {
-    return proven(after, start + shares.left(namespace, start), monotonic, options)
-  } finally {
-    const end = monotonic()
-    shares.spend(namespace, end - start, end)
+  const cut = options.cutOff(change)
+  // Fail closed: nobody knows whether the statements still hold.
+  if ("notDecided" in answer && mayBreak(change, options)) return { refusals: [undecided(answer)], warnings: cut }
+  const { refusals, warnings } = saidOf(answer)
+  return { refusals, warnings: [...cut, ...warnings] }
+}
+
+export function inForce(key: string, { policies }: Pick<AssessmentOptions, "policies">): PolicyDocument | undefined {
+  return policies.items.get(key)?.inForce
+}
+
+function saidOf(answer: Assessment | NotDecided): Assessment {
+  if (!("notDecided" in answer)) return answer
+  return { refusals: [], warnings: [`${undecided(answer)}; \`merlonctl diff\` takes its time`] }
+}
+
+function undecided({ notDecided }: NotDecided): string {
+  return `what this changes is not decided: ${notDecided}`
+}
+
+function mayBreak(change: ChangedPolicy, { mesh, policies }: AssessmentOptions): boolean {
+  for (const { inForce: stored, deleted } of policies.items.values()) {
+    if (stored?.kind !== "PolicyInvariant" || deleted !== undefined || stored.spec.enforcement === "Shadow") continue
+    if (couldBreak(change, stored, mesh)) return true
   }
-}
-
-function proven(
-  after: PolicyDocument,
-  deadline: number,
-  monotonic: () => number,
-  { mesh, everything }: AssessmentOptions,
-): Assessment {
-  const limits = { steps: STEPS, deadline, now: monotonic }
-  const { documents, workloads } = everything()
-  const before = documents.find(other => isSame(other, after))
-  try {
-    const now = Math.floor(Date.now() / 1000)
-    return assessChange({ documents, before, after }, workloads, mesh, { limits, now })
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    // Fail closed: nobody knows whether the statements still hold.
-    const held = documents.some(({ kind, spec }) => kind === "PolicyInvariant" && !isShadow(spec))
-    const told = `what this changes could not be found out: ${reason}`
-    return held ? { refusals: [told], warnings: [] } : { refusals: [], warnings: [told] }
-  }
-}
-
-function isShadow(spec: object): boolean {
-  return "enforcement" in spec && spec.enforcement === "Shadow"
-}
-
-function isSame(a: PolicyDocument, b: PolicyDocument): boolean {
-  return a.kind === b.kind && a.metadata.namespace === b.metadata.namespace && a.metadata.name === b.metadata.name
+  return false
 }

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from "vitest"
 import { type KubernetesObject, NAMESPACES, PODS } from "../kubernetes/resource-type.js"
 import { MemoryClient } from "../observe/testing/memory-client.js"
 import { bypassOf } from "../registry/bypass.js"
-import { CaptureKeeper } from "./capture-keeper.js"
+import { CaptureKeeper, type Reached } from "./capture-keeper.js"
 import { capturePolicy } from "./capture-policy.js"
 
 const names = meshNames()
@@ -42,15 +42,20 @@ const pod = (conditions: readonly object[] = []): KubernetesObject => ({
     annotations: { "merlon.dev/injected": "2" },
   },
   spec: { containers: [{ name: "web", ports: [{ containerPort: 8080 }] }] },
-  status: { phase: "Running", podIP: "10.0.0.7", conditions: [{ type: "Ready", status: "True" }, ...conditions] },
+  status: { phase: "Running", podIP: "10.0.0.7", conditions: [READY, ...conditions] },
 })
+
+const READY = { type: "Ready", status: "True", lastTransitionTime: "2026-01-01T00:00:00Z" }
+/** As long after it. */
+const after = (seconds: number): number => Date.parse(READY.lastTransitionTime) + seconds * 1_000
 
 let keeper: CaptureKeeper | undefined
 afterEach(() => keeper?.stop())
 
 function keep(
   objects: { namespaces?: readonly KubernetesObject[]; pods?: readonly KubernetesObject[] },
-  open: boolean,
+  reached: { readonly application: Reached; readonly xserver?: Reached },
+  now = after(3_600),
 ) {
   const client = new MemoryClient()
   const namespaces = copyOf(objects.namespaces ?? [])
@@ -70,8 +75,9 @@ function keep(
     },
     reach: (host, port) => {
       tried.push(`${host}:${port}`)
-      return Promise.resolve(open)
+      return Promise.resolve(port === 15_021 ? (reached.xserver ?? "answered") : reached.application)
     },
+    now: () => now,
   })
   return { client, namespaces, tried }
 }
@@ -87,9 +93,9 @@ describe("capture by Service", () => {
           namespace("outside", { "pod-security.kubernetes.io/enforce": "restricted" }),
         ],
       },
-      false,
+      { application: "silent" },
     )
-    await expect.poll(() => client.objects.has(POLICY("chosen")), { timeout: 30_000 }).toBe(true)
+    await expect.poll(() => client.objects.has(POLICY("chosen"))).toBe(true)
     expect(["plain", "confined", "chosen", "outside"].filter(name => client.objects.has(POLICY(name)))).toEqual([
       "confined",
       "chosen",
@@ -101,20 +107,21 @@ describe("capture by Service", () => {
           namespaces.tell()
           return client.objects.has(POLICY("chosen"))
         },
-        { timeout: 30_000, interval: 700 },
+        { timeout: 90_000, interval: 700 },
       )
       .toBe(false)
   })
 
   it.each([
-    [true, "False", /port 8080 answers past xserver/],
-    [false, "True", undefined],
-  ])(
+    ["answered", "False", /port 8080 answers past xserver/],
+    ["silent", "True", undefined],
+    ["refused", "True", undefined],
+  ] as const)(
     "tries whether the application is reached past xserver (%s) and writes it on the Pod",
-    async (open, status, why) => {
-      const { client, tried } = keep({ pods: [pod()] }, open)
-      await expect.poll(() => client.writes.length, { timeout: 30_000 }).toBe(1)
-      expect(tried).toEqual(["10.0.0.7:8080"])
+    async (application, status, why) => {
+      const { client, tried } = keep({ pods: [pod()] }, { application })
+      await expect.poll(() => client.writes.length).toBe(1)
+      expect(tried).toEqual(["10.0.0.7:15021", "10.0.0.7:8080"])
       const body = client.writes[0]?.body as { status?: { conditions?: readonly object[] } } | undefined // as we write it
       const conditions = body?.status?.conditions ?? []
       expect(conditions).toMatchObject([{ type: "merlon.dev/Captured", status }])
@@ -123,6 +130,20 @@ describe("capture by Service", () => {
       else expect(seen).toMatch(why)
     },
   )
+
+  it.each([
+    ["xserver itself does not answer", { application: "silent", xserver: "silent" }, after(3_600)],
+    ["the application may not listen yet", { application: "refused" }, after(10)],
+  ] as const)("says nothing while %s, and tries again soon", async (_, reached, now) => {
+    const { client, tried } = keep({ pods: [pod()] }, reached, now)
+    await expect.poll(() => tried.length, { timeout: 60_000 }).toBeGreaterThanOrEqual(4)
+    expect(client.writes).toEqual([])
+  })
+
+  it("believes an answer at any time", async () => {
+    const { client } = keep({ pods: [pod()] }, { application: "answered", xserver: "silent" }, after(1))
+    await expect.poll(() => client.writes.length, { timeout: 60_000 }).toBe(1)
+  })
 
   it("counts for nothing before somebody has tried", () => {
     expect(bypassOf(pod(), names)).toMatch(/nobody has tried yet/)

@@ -7,7 +7,9 @@ import { connect } from "node:net"
 import type { MeshNames } from "@merlon/policy"
 import { messageOf } from "@merlon/xds"
 import { apply } from "../install/apply.js"
+import { componentNames } from "../install/component-names.js"
 import type { KubernetesClient } from "../kubernetes/client.js"
+import { roleAsOwner } from "../kubernetes/owner-reference.js"
 import type { Reflected } from "../kubernetes/reflector.js"
 import { type KubernetesObject, NETWORK_POLICIES, PODS } from "../kubernetes/resource-type.js"
 import { applicationPorts } from "../registry/application-ports.js"
@@ -18,9 +20,10 @@ import {
   isCapturedByService,
 } from "../registry/captured.js"
 import { labelsOf } from "../registry/foreign.js"
-import { addressOf, isReady } from "../registry/pod-reading.js"
+import { addressOf, isReady, readySince } from "../registry/pod-reading.js"
 import { type Capture, captureOf, isOptedIn } from "./capture-choice.js"
 import { capturePolicy } from "./capture-policy.js"
+import { HEALTH_PORT } from "./injection-options.js"
 
 export interface CaptureKeeperOptions {
   readonly client: KubernetesClient
@@ -30,13 +33,21 @@ export interface CaptureKeeperOptions {
   readonly pods: Reflected<KubernetesObject>
   readonly isLeader: () => boolean
   readonly warn: (message: string, error: unknown) => void
-  /** Whether somebody takes a connection there. */
-  readonly reach?: (host: string, port: number) => Promise<boolean>
+  readonly reach?: (host: string, port: number) => Promise<Reached>
+  /** Wall clock, in milliseconds. */
+  readonly now?: () => number
 }
+
+/** What came of a connection: somebody took it, somebody or something refused it, or nothing came back. */
+export type Reached = "answered" | "refused" | "silent"
 
 /** Soon after a change, and now and then: rules of a network take effect when they do. */
 const SOON_MS = 500
 const AGAIN_MS = 30_000
+/** Where the last attempt told nothing. */
+const UNDECIDED_MS = 2_000
+/** An application may begin to listen a while after its Pod is called ready. */
+const SETTLED_MS = 60_000
 const CONNECT_MS = 1_500
 const PARALLEL = 16
 
@@ -47,6 +58,11 @@ export class CaptureKeeper {
   readonly #kept = new Set<string>()
   #timer: NodeJS.Timeout | undefined
   #running: Promise<void> | undefined
+  #isOwned = false
+  /** When all of it was last looked after, by the monotonic clock. */
+  #wholeAt = 0
+  /** Pods of which the last attempt told nothing; they alone are tried again soon. */
+  readonly #undecided = new Set<string>()
   #stopped = false
 
   constructor(options: CaptureKeeperOptions) {
@@ -67,36 +83,55 @@ export class CaptureKeeper {
     await this.#running
   }
 
-  #later(milliseconds: number): void {
+  #later(milliseconds: number, work = (): Promise<void> => this.#pass()): void {
     if (this.#stopped || this.#running !== undefined) return
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => {
-      this.#running = this.#pass()
+      this.#running = work()
         .catch((error: unknown) => this.#options.warn("capture could not be looked after; trying again", error))
         .finally(() => {
           this.#running = undefined
-          this.#later(AGAIN_MS)
+          this.#next()
         })
     }, milliseconds).unref()
   }
 
+  /** What one Pod leaves open must not make all others be tried every other second. */
+  #next(): void {
+    const wait = this.#wholeAt + AGAIN_MS - performance.now()
+    if (this.#undecided.size === 0 || wait <= UNDECIDED_MS) this.#later(Math.max(SOON_MS, wait))
+    else this.#later(UNDECIDED_MS, () => this.#lookAt(pod => this.#undecided.has(keyOf(pod))))
+  }
+
   async #pass(): Promise<void> {
+    this.#wholeAt = performance.now()
     if (!this.#options.isLeader()) return
     await this.#writePolicies()
-    const { pods, names } = this.#options
-    const captured = [...pods.items.values()].filter(pod => isCapturedByService(pod, names) && isReady(pod))
-    for (let at = 0; at < captured.length && !this.#stopped; at += PARALLEL) {
+    await this.#lookAt(() => true)
+  }
+
+  async #lookAt(wanted: (pod: KubernetesObject) => boolean): Promise<void> {
+    const { pods, names, isLeader } = this.#options
+    const captured = [...pods.items.values()].filter(
+      pod => isCapturedByService(pod, names) && isReady(pod) && wanted(pod),
+    )
+    this.#undecided.clear()
+    for (let at = 0; at < captured.length && !this.#stopped && isLeader(); at += PARALLEL) {
       await Promise.all(captured.slice(at, at + PARALLEL).map(pod => this.#look(pod)))
     }
   }
 
   async #writePolicies(): Promise<void> {
     const { client, names, namespaces, fallback, warn } = this.#options
+    const owners = await roleAsOwner(client, componentNames(names).controlPlane)
+    // The role is gone, and so are we in a moment: what is written now would stay behind.
+    if (owners.length === 0 && this.#isOwned) return
+    this.#isOwned = owners.length > 0
     for (const { metadata } of namespaces.items.values()) {
       const labels = labelsOf(metadata.labels)
       const wanted = isOptedIn(labels, names) && captureOf(labels, fallback, names) === "service"
       if (metadata.deletionTimestamp !== undefined || (!wanted && !this.#kept.has(metadata.name))) continue
-      const manifest = capturePolicy(names, metadata.name)
+      const manifest = capturePolicy(names, metadata.name, owners)
       try {
         if (wanted) {
           await apply(client, manifest, "merge")
@@ -112,12 +147,17 @@ export class CaptureKeeper {
   }
 
   async #look(pod: KubernetesObject): Promise<void> {
-    const { client, names, reach = answers, warn } = this.#options
+    const { client, names, reach = connectTo, warn } = this.#options
     const host = addressOf(pod)
     if (host === undefined) return
     const ports = applicationPorts(pod.spec, names).map(({ port }) => port)
-    const tried = await Promise.all(ports.map(async port => ((await reach(host, port)) ? [port] : [])))
-    const condition = capturedCondition(tried.flat())
+    const [xserver = "silent", ...tried] = await Promise.all([HEALTH_PORT, ...ports].map(port => reach(host, port)))
+    const open = ports.filter((_, at) => tried[at] === "answered")
+    if (open.length === 0 && !this.#isTelling(pod, xserver, tried)) {
+      this.#undecided.add(keyOf(pod))
+      return
+    }
+    const condition = capturedCondition(open)
     const before = capturedConditionOf(pod, names)
     if (before?.status === condition.status && before.message === condition.message) return
     try {
@@ -129,6 +169,16 @@ export class CaptureKeeper {
     } catch (error) {
       warn(`what was seen of the Pod \`${pod.metadata.name}\` could not be written: ${messageOf(error)}`, error)
     }
+  }
+
+  /**
+   * Whether nobody having answered means that the way is closed. Fail closed: not while xserver, whose port is open, does not
+   * answer either, so that we or the network are slow; nor while an application that does not listen yet may be what refuses.
+   */
+  #isTelling(pod: KubernetesObject, xserver: Reached, tried: readonly Reached[]): boolean {
+    if (xserver !== "answered") return false
+    const { now = Date.now } = this.#options
+    return !tried.includes("refused") || now() - (readySince(pod) ?? now()) > SETTLED_MS
   }
 
   #report({ metadata }: KubernetesObject, condition: CapturedCondition): KubernetesObject {
@@ -145,15 +195,19 @@ export class CaptureKeeper {
   }
 }
 
-function answers(host: string, port: number): Promise<boolean> {
+function keyOf({ metadata: { namespace = "", name } }: KubernetesObject): string {
+  return `${namespace}/${name}`
+}
+
+function connectTo(host: string, port: number): Promise<Reached> {
   return new Promise(resolve => {
     const socket = connect({ host, port, timeout: CONNECT_MS })
-    const settle = (reached: boolean): void => {
+    const settle = (reached: Reached): void => {
       socket.destroy()
       resolve(reached)
     }
-    socket.on("connect", () => settle(true))
-    socket.on("timeout", () => settle(false))
-    socket.on("error", () => settle(false))
+    socket.on("connect", () => settle("answered"))
+    socket.on("timeout", () => settle("silent"))
+    socket.on("error", (error: NodeJS.ErrnoException) => settle(error.code === "ECONNREFUSED" ? "refused" : "silent"))
   })
 }

@@ -5,17 +5,18 @@
 import type { MeshNames } from "@merlon/policy"
 import { componentNames } from "../install/component-names.js"
 import { type Manifest, partOf } from "../install/manifests.js"
+import { type OwnerReference, ownedBy } from "../kubernetes/owner-reference.js"
 import { NETWORK_POLICIES } from "../kubernetes/resource-type.js"
 import { FIRST_LISTEN_PORT } from "../registry/application-ports.js"
 import { HEALTH_PORT, injectionNames, MAX_PORTS } from "./injection-options.js"
 
-export function capturePolicy(names: MeshNames, namespace: string): Manifest {
+export function capturePolicy(names: MeshNames, namespace: string, owners: readonly OwnerReference[] = []): Manifest {
   return {
     type: NETWORK_POLICIES,
     object: {
       apiVersion: "networking.k8s.io/v1",
       kind: "NetworkPolicy",
-      metadata: { name: componentNames(names).capturePolicy, namespace, labels: partOf(names) },
+      metadata: { name: componentNames(names).capturePolicy, namespace, labels: partOf(names), ...ownedBy(owners) },
       spec: {
         podSelector: { matchLabels: { [injectionNames(names).captureLabel]: "service" } },
         policyTypes: ["Ingress"],

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which question is answered by what: the paths of the webhooks, each with its handler.
 
-import type { MeshConfig } from "@merlon/policy"
+import type { Assessment, MeshConfig } from "@merlon/policy"
 import {
   INJECT_OPTED_IN_PATH,
   INJECT_PATH,
@@ -12,10 +12,9 @@ import {
 import { type AssessmentOptions, assessed } from "./assessment.js"
 import { captureOf, isOptedIn } from "./capture-choice.js"
 import { captureService, type PortsBehind } from "./capture-service.js"
-import { Comparison, type ComparisonOptions } from "./comparison.js"
+import { assessedDeletion } from "./deletion.js"
 import { injectPod, type PodPlace } from "./inject-pod.js"
 import type { InjectionOptions } from "./injection-options.js"
-import { ProofShares } from "./proof-shares.js"
 import type { AdmissionAnswer, AdmissionRequest } from "./review.js"
 import { type ValidateOptions, validatePolicy } from "./validate-policy.js"
 import { validateRevocations } from "./validate-revocations.js"
@@ -26,22 +25,19 @@ export interface HandlerOptions {
   readonly mesh: MeshConfig
   readonly clusterDomain: string
   readonly injection: InjectionOptions
-  /** What is in the cluster now, to compare with. */
-  readonly known?: ComparisonOptions["known"]
-  /** The same without a limit, for proofs, which have one of their own. */
-  readonly everything?: AssessmentOptions["everything"]
+  /** Who finds out what a change means beside everything else. */
+  readonly proofs?: Omit<AssessmentOptions, "mesh">
   /** Labels of a namespace, as far as they are known. */
   readonly namespaceLabels: (namespace: string) => { readonly [key: string]: string } | undefined
   readonly portsBehind: PortsBehind
 }
 
 export function admissionHandlers(options: HandlerOptions): ReadonlyMap<string, AdmissionHandler> {
-  const { mesh, clusterDomain, known, everything, namespaceLabels } = options
+  const { mesh, clusterDomain, proofs, namespaceLabels } = options
   const optedIn = (namespace: string): boolean => isOptedIn(namespaceLabels(namespace), mesh.names)
-  const comparison = known === undefined ? undefined : new Comparison({ mesh, known })
-  const proofs = everything && { mesh, everything, shares: new ProofShares() }
+  const assessment = proofs && { mesh, ...proofs }
   return new Map<string, AdmissionHandler>([
-    [VALIDATE_PATH, request => reviewPolicy(request, { mesh, clusterDomain }, comparison, proofs)],
+    [VALIDATE_PATH, request => reviewPolicy(request, { mesh, clusterDomain }, assessment)],
     [REVOCATIONS_PATH, request => validateRevocations(request, mesh.names)],
     [INJECT_PATH, request => inject(request, { namespaceOptedIn: optedIn(request.namespace) }, options)],
     [INJECT_OPTED_IN_PATH, request => inject(request, { namespaceOptedIn: true }, options)],
@@ -52,18 +48,23 @@ export function admissionHandlers(options: HandlerOptions): ReadonlyMap<string, 
 async function reviewPolicy(
   request: AdmissionRequest,
   options: ValidateOptions,
-  comparison: Comparison | undefined,
   proofs: AssessmentOptions | undefined,
 ): Promise<AdmissionAnswer> {
+  if (request.operation === "DELETE") {
+    return proofs === undefined ? {} : told(await assessedDeletion(request, proofs), "keep the policy")
+  }
   const { accepted, ...answer } = validatePolicy(request, options)
   if (accepted === undefined) return answer
-  const found = proofs && assessed(request, accepted, proofs)
-  const warnings = [...(answer.warnings ?? []), ...(found?.warnings ?? [])]
-  if (found !== undefined && found.refusals.length > 0) {
-    const message = `${found.refusals.join("; ")}; change the policy, or the statement if it is no longer meant`
-    return { refused: { code: 403, reason: "Forbidden", message }, warnings }
-  }
-  return { ...answer, warnings: [...warnings, ...((await comparison?.of(accepted)) ?? [])] }
+  const { refusals, warnings } = proofs === undefined ? NO_NEWS : await assessed(request, accepted, proofs)
+  return told({ refusals, warnings: [...(answer.warnings ?? []), ...warnings] }, "change the policy")
+}
+
+const NO_NEWS: Assessment = { refusals: [], warnings: [] }
+
+function told({ refusals, warnings }: Assessment, advice: string): AdmissionAnswer {
+  if (refusals.length === 0) return { warnings }
+  const message = `${refusals.join("; ")}; ${advice}, or change the statement if it is no longer meant`
+  return { refused: { code: 403, reason: "Forbidden", message }, warnings }
 }
 
 function inject(

@@ -4,58 +4,8 @@ import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { readPod } from "../registry/pod-reading.js"
 import { injectPod, type PodInjection } from "./inject-pod.js"
-import type { InjectionOptions } from "./injection-options.js"
 import { patched } from "./testing/apply-patch.js"
-
-interface Container {
-  readonly name: string
-  readonly [field: string]: unknown
-}
-interface TestPod {
-  readonly apiVersion: "v1"
-  readonly kind: "Pod"
-  readonly metadata: {
-    readonly name: string
-    readonly labels?: Record<string, string>
-    readonly annotations?: Record<string, string>
-  }
-  readonly spec: {
-    readonly containers: readonly Container[]
-    readonly initContainers?: readonly Container[]
-    readonly volumes?: readonly { readonly name: string; readonly projected?: unknown; readonly emptyDir?: unknown }[]
-    readonly [field: string]: unknown
-  }
-}
-
-const names = meshNames()
-const OPTIONS: InjectionOptions = {
-  names,
-  image: "merlond:1",
-  capture: "redirect",
-  nativeSidecar: false,
-  controlPlane: { address: "merlond.merlon-system.svc:15012", serverName: "merlond.merlon-system.svc" },
-}
-const ENABLED = { namespace: "foo", namespaceOptedIn: true }
-const app = (fields: object = {}): Container => ({
-  name: "app",
-  image: "app",
-  ports: [{ containerPort: 8080, name: "http" }],
-  ...fields,
-})
-const pod = (spec: object = {}, metadata: object = {}): TestPod => ({
-  apiVersion: "v1",
-  kind: "Pod",
-  metadata: { name: "p", ...metadata },
-  spec: { containers: [app()], ...spec },
-})
-
-function injected(before: TestPod, options: Partial<InjectionOptions> = {}) {
-  const result = injectPod(before, ENABLED, { ...OPTIONS, ...options })
-  if (result.outcome !== "injected") throw new Error(`${result.outcome}: ${result.because}`)
-  return { after: patched(before, result.patch), warnings: result.warnings }
-}
-const variable = (name: string) => `\${${name}}`
-const outcome = ({ outcome }: PodInjection) => outcome
+import { app, ENABLED, injected, names, OPTIONS, outcome, pod, type TestPod, variable } from "./testing/pods.js"
 
 describe("who is injected", () => {
   const labelled = (value: string) => pod({}, { labels: { "sidecar.merlon.dev/inject": value } })
@@ -136,9 +86,9 @@ describe("what is injected", () => {
     })
   })
 
-  it("has its papers in one volume: bootstrap, token for the mesh alone, trust bundle", () => {
+  it("has its credentials in one volume: bootstrap, token for the mesh alone, trust bundle", () => {
     const { after } = injected(pod({ volumes: [{ name: "theirs" }] }))
-    expect(after.spec.volumes?.map(({ name }) => name)).toEqual(["theirs", "merlon-papers", "merlon-state"])
+    expect(after.spec.volumes?.map(({ name }) => name)).toEqual(["theirs", "merlon-credentials", "merlon-state"])
     expect(after.spec.volumes?.[1]?.projected).toEqual({
       sources: [
         {
@@ -252,7 +202,7 @@ describe("what is refused or warned of", () => {
   })
 
   it("a volume of the same name", () => {
-    expect(outcome(injectPod(pod({ volumes: [{ name: "merlon-papers" }] }), ENABLED, OPTIONS))).toBe("refused")
+    expect(outcome(injectPod(pod({ volumes: [{ name: "merlon-credentials" }] }), ENABLED, OPTIONS))).toBe("refused")
   })
 
   it("no port at all", () => {
@@ -276,153 +226,5 @@ describe("what is refused or warned of", () => {
         )
       }),
     )
-  })
-})
-
-describe("probes", () => {
-  const probed = (field: string, probe: object) => injected(pod({ containers: [app({ [field]: probe })] }))
-  it.each<[string, string, object, string, object]>([
-    [
-      "http by number, with headers and timing",
-      "livenessProbe",
-      {
-        httpGet: { port: 8080, path: "/live", httpHeaders: [{ name: "Host", value: "x" }] },
-        timeoutSeconds: 3,
-        periodSeconds: 7,
-      },
-      "livez",
-      { kind: "http", port: 8080, path: "/live", headers: { Host: "x" }, timeoutMs: 3000 },
-    ],
-    [
-      "http by name",
-      "readinessProbe",
-      { httpGet: { port: "http" } },
-      "readyz",
-      { kind: "http", port: 8080, path: "/", headers: {}, timeoutMs: 1000 },
-    ],
-    [
-      "tcp",
-      "startupProbe",
-      { tcpSocket: { port: "http" } },
-      "startupz",
-      { kind: "tcp", port: 8080, path: "", headers: {}, timeoutMs: 1000 },
-    ],
-    [
-      "grpc",
-      "readinessProbe",
-      { grpc: { port: 9000, service: "shop.Cart" } },
-      "readyz",
-      { kind: "grpc", port: 9000, path: "shop.Cart", headers: {}, timeoutMs: 1000 },
-    ],
-    [
-      "https",
-      "readinessProbe",
-      { httpGet: { port: 8443, scheme: "HTTPS" } },
-      "readyz",
-      { kind: "https", port: 8443, path: "/", headers: {}, timeoutMs: 1000 },
-    ],
-  ])("of %s are asked by xserver", (_, field, probe, suffix, expected) => {
-    const { after } = probed(field, probe)
-    const path = `/app-health/app/${suffix}`
-    const { httpGet: _h, tcpSocket: _t, grpc: _g, ...timing } = probe as Record<string, unknown> // any of the three
-    expect(after.spec.containers[1]?.[field]).toEqual({ ...timing, httpGet: { path, port: 15021, scheme: "HTTP" } })
-    expect(JSON.parse(after.metadata.annotations?.["merlon.dev/probes"] ?? "")).toEqual({ [path]: expected })
-  })
-
-  it.each<[string, object]>([
-    ["a command", { exec: { command: ["true"] } }],
-    ["somebody else's address", { httpGet: { port: 80, host: "10.0.0.1" } }],
-    ["a name nobody declares", { httpGet: { port: "nope" } }],
-  ])("of %s stay as they are", (_, probe) => {
-    expect(probed("readinessProbe", probe).after.spec.containers[1]?.readinessProbe).toEqual(probe)
-  })
-
-  it("and hooks of http are asked by xserver too", () => {
-    const preStop = { httpGet: { port: "http", path: "/bye" } }
-    const { after } = probed("lifecycle", { preStop, postStart: { exec: { command: ["true"] } } })
-    expect(after.spec.containers[1]?.lifecycle).toEqual({
-      preStop: { httpGet: { path: "/app-health/app/prestop", port: 15021, scheme: "HTTP" } },
-      postStart: { exec: { command: ["true"] } },
-    })
-  })
-
-  it("of an init container that keeps running are asked by xserver, and its ports are the Pod's", () => {
-    const probe = { httpGet: { port: 9000 } }
-    const cache = { name: "cache", restartPolicy: "Always", ports: [{ containerPort: 9000 }], readinessProbe: probe }
-    const { after } = injected(pod({ initContainers: [cache, { name: "once", readinessProbe: probe }] }), {
-      nativeSidecar: true,
-    })
-    const asked = { httpGet: { path: "/app-health/cache/readyz", port: 15021, scheme: "HTTP" } }
-    expect(after.spec.initContainers?.slice(2)).toMatchObject([{ readinessProbe: asked }, { readinessProbe: probe }])
-    expect(after.spec.initContainers?.[0]).toMatchObject({ args: ["capture", "--map", "8080:15080,9000:15081"] })
-  })
-})
-
-describe("who calls out", () => {
-  const env = (container: { readonly [field: string]: unknown } | undefined) =>
-    (container?.env as readonly { readonly name: string }[] | undefined)?.map(({ name }) => name) ?? [] // as we write it
-
-  it("has the workload's papers where it is of our own image or named, and nobody else has", () => {
-    const containers = [app(), app({ name: "ours", image: "merlond:1" }), app({ name: "named" })]
-    const { after } = injected(pod({ containers }, { annotations: { "outbound.merlon.dev/papers": "named" } }))
-    const [, plain, ours, named] = after.spec.containers
-    expect(env(plain)).toEqual([])
-    for (const one of [ours, named]) {
-      expect(env(one)).toContain("MERLON_BOOTSTRAP")
-      expect(one?.volumeMounts).toEqual([
-        { name: "merlon-papers", mountPath: "/var/run/secrets/merlon.dev", readOnly: true },
-      ])
-    }
-    const kept = JSON.parse(after.metadata.annotations?.["merlon.dev/outbound-bootstrap"] ?? "")
-    expect(kept).not.toHaveProperty("state")
-  })
-
-  it("is told by name where the Pod does not have it", () => {
-    const { warnings } = injected(pod({}, { annotations: { "outbound.merlon.dev/papers": "nobody" } }))
-    expect(warnings).toEqual([expect.stringContaining("the container `nobody`")])
-  })
-
-  it("finds an xclient by http_proxy where the Pod asks for it, but for what its author set", () => {
-    const before = pod(
-      { containers: [app({ env: [{ name: "http_proxy", value: "theirs" }] })] },
-      { annotations: { "outbound.merlon.dev/proxy": "true" } },
-    )
-    const { after } = injected(before, { nativeSidecar: true })
-    expect(after.spec.initContainers?.map(({ name }) => name)).toEqual([
-      "merlon-init",
-      "merlon-xserver",
-      "merlon-xclient",
-    ])
-    expect(after.spec.containers[0]?.env).toEqual([
-      { name: "http_proxy", value: "theirs" },
-      { name: "HTTP_PROXY", value: "http://127.0.0.1:15001" },
-      { name: "no_proxy", value: "localhost,127.0.0.1,::1" },
-      { name: "NO_PROXY", value: "localhost,127.0.0.1,::1" },
-    ])
-  })
-})
-
-describe("a namespace that requires an xserver", () => {
-  const REQUIRED = { ...ENABLED, required: true }
-  it.each<[string, object, object]>([
-    ["says no by its label", {}, { labels: { "sidecar.merlon.dev/inject": "false" } }],
-    ["shares the node's network", { hostNetwork: true }, {}],
-  ])("refuses a Pod that %s", (_, spec, metadata) => {
-    expect(injectPod(pod(spec, metadata), REQUIRED, OPTIONS)).toMatchObject({
-      outcome: "refused",
-      because: expect.stringContaining("takes no Pod without one"),
-    })
-  })
-
-  it("injects the others", () => {
-    expect(outcome(injectPod(pod({}), REQUIRED, OPTIONS))).toBe("injected")
-  })
-})
-
-describe("ports that nobody declares", () => {
-  it("pass where the Pod's author says so, and are told of", () => {
-    const { after, warnings } = injected(pod({}, { annotations: { "inbound.merlon.dev/undeclared": "pass" } }))
-    expect(after.spec.initContainers?.[0]?.args).toEqual(["capture", "--map", "8080:15080", "--undeclared", "pass"])
-    expect(warnings).toEqual([expect.stringContaining("no policy of this Pod is Ready")])
   })
 })

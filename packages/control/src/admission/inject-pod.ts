@@ -117,12 +117,12 @@ function refusal(ports: readonly number[], spec: Foreign, options: InjectionOpti
   if (taken.length > 0) return `the ports ${taken.join(", ")} are xserver's own; ${instead}`
   if (ports.length > MAX_PORTS)
     return `${ports.length} ports are more than the ${MAX_PORTS} that xserver has; ${instead}`
-  const { papersVolume, stateVolume, initContainer, outboundContainer: outbound } = injectionNames(options.names)
+  const { credentialsVolume, stateVolume, initContainer, outboundContainer: outbound } = injectionNames(options.names)
   const { volumes, initContainers, containers } = spec
   const named = [...listOf(volumes), ...listOf(initContainers), ...listOf(containers)].map(item =>
     textOf(objectOf(item).name),
   )
-  const clash = [papersVolume, stateVolume, initContainer, outbound].find(name => named.includes(name))
+  const clash = [credentialsVolume, stateVolume, initContainer, outbound].find(name => named.includes(name))
   return clash === undefined ? undefined : `the name \`${clash}\` is one that injection uses; ${instead}`
 }
 

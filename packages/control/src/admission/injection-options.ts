@@ -40,9 +40,9 @@ export function isReservedPort(port: number): boolean {
 export interface InjectionNames {
   readonly initContainer: string
   readonly outboundContainer: string
-  readonly papersVolume: string
+  readonly credentialsVolume: string
   readonly stateVolume: string
-  readonly papersFolder: string
+  readonly credentialsFolder: string
   readonly stateFolder: string
   readonly annotations: {
     readonly injected: string
@@ -55,8 +55,8 @@ export interface InjectionNames {
     readonly outboundBootstrap: string
     /** `"true"`: an xclient takes the calls of the application, which finds it by `http_proxy`. */
     readonly outbound: string
-    /** Containers that call through the mesh by themselves and so need the workload's papers, as `a,b`. */
-    readonly papers: string
+    /** Containers that call through the mesh by themselves and so need the workload's credentials, as `a,b`. */
+    readonly credentials: string
     /** `pass`: connections to ports that no container declares reach the Pod unjudged. */
     readonly undeclared: string
   }
@@ -70,9 +70,9 @@ export function injectionNames({ mesh, domain }: MeshNames): InjectionNames {
   return {
     initContainer: `${mesh}-init`,
     outboundContainer: `${mesh}-xclient`,
-    papersVolume: `${mesh}-papers`,
+    credentialsVolume: `${mesh}-credentials`,
     stateVolume: `${mesh}-state`,
-    papersFolder: `/var/run/secrets/${domain}`,
+    credentialsFolder: `/var/run/secrets/${domain}`,
     stateFolder: `/var/lib/${mesh}`,
     annotations: {
       injected: `${domain}/injected`,
@@ -83,7 +83,7 @@ export function injectionNames({ mesh, domain }: MeshNames): InjectionNames {
       originalTargetPorts: `${domain}/original-target-ports`,
       outboundBootstrap: `${domain}/outbound-bootstrap`,
       outbound: `outbound.${domain}/proxy`,
-      papers: `outbound.${domain}/papers`,
+      credentials: `outbound.${domain}/credentials`,
       undeclared: `inbound.${domain}/undeclared`,
     },
     captureLabel: `${domain}/capture`,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which containers of a Pod call through the mesh, and what they get for it: those of our own image and those that an
-// annotation names get the workload's papers; where the Pod asks for it, all find a proxy by `http_proxy`.
+// annotation names get the workload's credentials; where the Pod asks for it, all find a proxy by `http_proxy`.
 
 import { type Foreign, listOf, objectOf, textOf } from "../registry/foreign.js"
 import { type InjectionOptions, injectionNames, OUTBOUND_PORT } from "./injection-options.js"
@@ -20,20 +20,26 @@ export function membersOf(
   asked: Asked,
   options: InjectionOptions,
 ): PodContainers & { readonly warnings: readonly string[] } {
-  const { papers } = injectionNames(options.names).annotations
-  const named = (textOf(asked.annotations[papers]) ?? "").split(",").flatMap(name => name.trim() || [])
+  const { credentials } = injectionNames(options.names).annotations
+  const named = (textOf(asked.annotations[credentials]) ?? "").split(",").flatMap(name => name.trim() || [])
   const known = new Set(asked.containers.map(({ name }) => name))
   const unknown = named.filter(name => !known.has(name))
   const change = (container: Foreign): Foreign => {
-    const isMember = container.image === options.image || named.includes(textOf(container.name) ?? "")
+    const isOurs = repositoryOf(textOf(container.image) ?? "") === repositoryOf(options.image)
+    const isMember = isOurs || named.includes(textOf(container.name) ?? "")
     const member = isMember ? withParts(container, memberParts(options)) : container
     return asked.callsOut ? withParts(member, { env: PROXY_VARIABLES, volumeMounts: [] }) : member
   }
   return {
     containers: asked.containers.map(change),
     initContainers: asked.initContainers,
-    warnings: unknown.map(name => `\`${papers}\` names the container \`${name}\`, which the Pod does not have`),
+    warnings: unknown.map(name => `\`${credentials}\` names the container \`${name}\`, which the Pod does not have`),
   }
+}
+
+/** Without tag and digest: a Pod that is started after an upgrade may still bring an older version. */
+function repositoryOf(image: string): string {
+  return image.replace(/@.*$/, "").replace(/:[^:/]*$/, "")
 }
 
 const PROXY = `http://127.0.0.1:${OUTBOUND_PORT}`

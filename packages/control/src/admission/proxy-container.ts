@@ -30,20 +30,23 @@ const POD_VARIABLES = [
   fromField("SERVICE_ACCOUNT", "spec.serviceAccountName"),
 ]
 
+/** The port where a proxy tells of itself, by its name in the Pod. */
+export const PROXY_METRICS = "xs-health"
+
 export function proxyContainer(options: InjectionOptions, ports: readonly ApplicationPort[]): Value {
   const { names, image, imagePullPolicy, nativeSidecar, requests = DEFAULT_REQUESTS } = options
-  const { papersVolume, papersFolder, stateVolume, stateFolder } = injectionNames(names)
+  const { credentialsVolume, credentialsFolder, stateVolume, stateFolder } = injectionNames(names)
   const ready = { httpGet: { path: "/healthz/ready", port: HEALTH_PORT, scheme: "HTTP" } }
   return {
     name: xserverContainer(names),
     image,
     ...(imagePullPolicy === undefined ? {} : { imagePullPolicy }),
-    args: ["xserver", "--bootstrap", `${papersFolder}/${BOOTSTRAP_FILE}`],
+    args: ["xserver", "--bootstrap", `${credentialsFolder}/${BOOTSTRAP_FILE}`],
     ...(nativeSidecar ? { restartPolicy: "Always" } : {}),
     env: [...POD_VARIABLES],
     ports: [
       ...ports.map(({ listen }) => ({ name: `xs-${listen}`, containerPort: listen, protocol: "TCP" })),
-      { name: "xs-health", containerPort: HEALTH_PORT, protocol: "TCP" },
+      { name: PROXY_METRICS, containerPort: HEALTH_PORT, protocol: "TCP" },
     ],
     // The application begins to be called when its gate enforces, not before.
     startupProbe: { ...ready, periodSeconds: 1, timeoutSeconds: 3, failureThreshold: 120 },
@@ -53,7 +56,7 @@ export function proxyContainer(options: InjectionOptions, ports: readonly Applic
     resources: { requests: { ...requests } },
     securityContext: unprivileged(),
     volumeMounts: [
-      { name: papersVolume, mountPath: papersFolder, readOnly: true },
+      { name: credentialsVolume, mountPath: credentialsFolder, readOnly: true },
       { name: stateVolume, mountPath: stateFolder },
     ],
   }
@@ -75,15 +78,15 @@ export function outboundContainer(options: InjectionOptions): Value {
   }
 }
 
-/** What a container needs to be a member of the mesh by itself: the workload's papers, and where they are. */
+/** What a container needs to be a member of the mesh by itself: the workload's credentials, and where they are. */
 export function memberParts({ names }: InjectionOptions): {
   readonly env: readonly Value[]
   readonly volumeMounts: readonly Value[]
 } {
-  const { papersVolume, papersFolder } = injectionNames(names)
+  const { credentialsVolume, credentialsFolder } = injectionNames(names)
   return {
-    env: [...POD_VARIABLES, { name: "MERLON_BOOTSTRAP", value: `${papersFolder}/${OUTBOUND_FILE}` }],
-    volumeMounts: [{ name: papersVolume, mountPath: papersFolder, readOnly: true }],
+    env: [...POD_VARIABLES, { name: "MERLON_BOOTSTRAP", value: `${credentialsFolder}/${OUTBOUND_FILE}` }],
+    volumeMounts: [{ name: credentialsVolume, mountPath: credentialsFolder, readOnly: true }],
   }
 }
 
@@ -109,7 +112,7 @@ export function captureContainer(
 }
 
 export function proxyVolumes({ names }: InjectionOptions): readonly Value[] {
-  const { papersVolume, stateVolume, annotations } = injectionNames(names)
+  const { credentialsVolume, stateVolume, annotations } = injectionNames(names)
   const file = (path: string, annotation: string) => ({
     path,
     fieldRef: { fieldPath: `metadata.annotations['${annotation}']` },
@@ -117,7 +120,7 @@ export function proxyVolumes({ names }: InjectionOptions): readonly Value[] {
   const items = [file(BOOTSTRAP_FILE, annotations.bootstrap), file(OUTBOUND_FILE, annotations.outboundBootstrap)]
   return [
     {
-      name: papersVolume,
+      name: credentialsVolume,
       projected: {
         sources: [
           { downwardAPI: { items } },
@@ -137,7 +140,7 @@ export function proxyVolumes({ names }: InjectionOptions): readonly Value[] {
 
 /** What xserver reads first. The pod's name is not known yet, so it is filled in from the environment. */
 export function bootstrapDocument({ names, controlPlane }: InjectionOptions, keepsState = true): Value {
-  const { papersFolder, stateFolder } = injectionNames(names)
+  const { credentialsFolder, stateFolder } = injectionNames(names)
   return {
     mesh: { name: names.mesh, domain: names.domain },
     controlPlane: { address: controlPlane.address, serverName: controlPlane.serverName },
@@ -146,8 +149,8 @@ export function bootstrapDocument({ names, controlPlane }: InjectionOptions, kee
       name: placeholder("POD_NAME"),
       serviceAccount: placeholder("SERVICE_ACCOUNT"),
     },
-    trustBundle: `${papersFolder}/${BUNDLE_KEY}`,
-    token: `${papersFolder}/token`,
+    trustBundle: `${credentialsFolder}/${BUNDLE_KEY}`,
+    token: `${credentialsFolder}/token`,
     address: placeholder("POD_IP"),
     listen: "0.0.0.0",
     application: "127.0.0.1",

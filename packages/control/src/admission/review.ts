@@ -15,6 +15,8 @@ export interface AdmissionRequest {
   /** Empty where the API server will make one up. */
   readonly name: string
   readonly subresource: string
+  /** Who asks, by the API server's word; empty where it does not say. */
+  readonly user: string
   readonly object: unknown
   readonly oldObject: unknown
 }
@@ -86,6 +88,7 @@ export function readReview(body: string): AdmissionRequest | string {
     namespace: textOf(request.namespace) ?? "",
     name: textOf(request.name) ?? "",
     subresource: textOf(request.subResource) ?? "",
+    user: textOf(objectOf(request.userInfo).username) ?? "",
     object: request.object,
     oldObject: request.oldObject,
   }
@@ -119,8 +122,9 @@ function shortened(warnings: readonly string[]): readonly string[] {
 }
 
 /** Name for messages, where the object may not have one yet. */
-export function nameOf({ name, object }: AdmissionRequest): string {
-  const { name: written, generateName } = objectOf(objectOf(object).metadata)
+export function nameOf({ name, object, oldObject }: AdmissionRequest): string {
+  // Of a deletion of many at once only the object says which it is.
+  const { name: written, generateName } = objectOf(objectOf(object ?? oldObject).metadata)
   return name || (textOf(written) ?? textOf(generateName) ?? "")
 }
 

@@ -51,6 +51,38 @@ describe.each(MESHES)("validation in the mesh %s", (word, domain) => {
     ])
   })
 
+  it.each<[string, string, unknown, string]>([
+    [
+      "path templates",
+      "AuthorizationPolicy",
+      {
+        rules: [
+          { to: [{ operation: { paths: Array.from({ length: 400 }, (_, n) => `/${n}${"/{*}".repeat(400)}`) } }] },
+        ],
+      },
+      "spec.rules[0]",
+    ],
+    [
+      "nested repetitions",
+      "MeshService",
+      {
+        hosts: ["web"],
+        rules: [
+          {
+            match: [{ uri: { regex: "(((a{1,60}){1,60}){1,60}){1,60}" } }],
+            routes: [{ service: [{ host: "web", name: "v1" }] }],
+          },
+        ],
+      },
+      "regex",
+    ],
+  ])("refuses %s by what they compile to", (_, kind, spec, field) => {
+    expect(validatePolicy(question(document(kind, spec)), { mesh, clusterDomain }).refused).toMatchObject({
+      code: 422,
+      details: { causes: [{ field: expect.stringContaining(field), reason: "FieldValueTooLong" }] },
+    })
+  })
+
   it("never stands in the way of what changes no meaning", () => {
     const allowed = (object: object, request: object): boolean =>
       validatePolicy(question(object, { operation: "UPDATE", oldObject: relative, ...request }), {

@@ -24,6 +24,7 @@ function question(object: object, more: Partial<AdmissionRequest> = {}): Admissi
     namespace: "merlon-system",
     name: "merlon-revocations",
     subresource: "",
+    user: "jane",
     object,
     oldObject: undefined,
     ...more,

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { connect } from "node:tls"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { selfSigned, type TestPapers } from "../kubernetes/testing/papers.js"
+import { selfSigned, type TestCredentials } from "../kubernetes/testing/credentials.js"
 import type { AdmissionHandler } from "./handlers.js"
 import { question, reviewBody } from "./testing/requests.js"
 import { type WebhookObservation, WebhookServer } from "./webhook-server.js"
@@ -17,7 +17,7 @@ const JSON_TYPE = { "content-type": "application/json; charset=utf-8" }
 
 describe("the webhook server", () => {
   let folder: string
-  let papers: TestPapers
+  let credentials: TestCredentials
   let server: WebhookServer
   let port: number
   const observed: WebhookObservation[] = []
@@ -25,7 +25,7 @@ describe("the webhook server", () => {
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "webhook-"))
-    papers = selfSigned(folder, "first")
+    credentials = selfSigned(folder, "first")
     const handlers = new Map<string, AdmissionHandler>([
       [
         "/validate",
@@ -41,7 +41,7 @@ describe("the webhook server", () => {
     ])
     const observe = (observation: WebhookObservation): void => void observed.push(observation)
     server = new WebhookServer({
-      papers,
+      credentials,
       handlers,
       observe,
       log: message => logged.push(message),
@@ -67,7 +67,7 @@ describe("the webhook server", () => {
         path,
         method,
         headers: { ...headers },
-        ca: papers.certificate,
+        ca: credentials.certificate,
         agent: false,
       }
       const asked = request(options, response => {
@@ -92,7 +92,7 @@ describe("the webhook server", () => {
   })
 
   it("holds no more bodies at one time than it can, and frees what breaks off", async () => {
-    const slow = connect({ host: "127.0.0.1", port, ca: papers.certificate, servername: "localhost" })
+    const slow = connect({ host: "127.0.0.1", port, ca: credentials.certificate, servername: "localhost" })
     slow.on("error", () => undefined)
     const head = "POST /validate HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9000\r\n\r\n"
     slow.write(`${head}${"x".repeat(8_000)}`)
@@ -139,7 +139,7 @@ describe("the webhook server", () => {
     )
     const answer = await new Promise<string>(resolve => {
       let text = ""
-      const socket = connect({ port, host: "127.0.0.1", ca: papers.certificate }, () =>
+      const socket = connect({ port, host: "127.0.0.1", ca: credentials.certificate }, () =>
         socket.write("\0\0garbage\r\n\r\n"),
       )
       socket
@@ -150,7 +150,7 @@ describe("the webhook server", () => {
     })
     expect(answer).toMatch(/^HTTP\/1.1 400 /)
     await new Promise(resolve => {
-      const socket = connect({ port, host: "127.0.0.1", ca: papers.certificate }, () => {
+      const socket = connect({ port, host: "127.0.0.1", ca: credentials.certificate }, () => {
         socket.write(
           "POST /validate HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{",
           () => socket.destroy(),
@@ -163,11 +163,11 @@ describe("the webhook server", () => {
 
   it("changes its certificate while it serves, and keeps the old one where the new one is unusable", async () => {
     const second = selfSigned(folder, "second")
-    expect(() => server.setPapers({ certificate: second.certificate, key: papers.key })).toThrow()
+    expect(() => server.setKeyPair({ certificate: second.certificate, key: credentials.key })).toThrow()
     expect((await ask("/validate", BODY)).status).toBe(200)
-    server.setPapers(second)
+    server.setKeyPair(second)
     await expect(ask("/validate", BODY)).rejects.toThrow(/self.signed|unable to verify/i)
-    papers = second
+    credentials = second
     expect((await ask("/validate", BODY)).status).toBe(200)
   })
 })

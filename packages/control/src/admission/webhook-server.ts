@@ -9,7 +9,7 @@ import { TLS_FLOOR } from "@merlon/identity"
 import type { AdmissionHandler } from "./handlers.js"
 import { readReview, writeReview } from "./review.js"
 
-export interface ServingPapers {
+export interface ServingKeyPair {
   /** PEM, the leaf first. */
   readonly certificate: string
   readonly key: string
@@ -23,9 +23,14 @@ export interface WebhookObservation {
 }
 
 export interface WebhookServerOptions {
-  readonly papers: ServingPapers
+  readonly credentials: ServingKeyPair
   readonly handlers: ReadonlyMap<string, AdmissionHandler>
   readonly observe?: (observation: WebhookObservation) => void
+  /** Who answers for other paths on this port. */
+  readonly others?: {
+    serves(path: string): boolean
+    answer(asked: IncomingMessage, reply: ServerResponse): Promise<void>
+  }
   readonly log?: (message: string, error: unknown) => void
   readonly maxBody?: number
   /** Of all bodies that are being read. */
@@ -48,8 +53,11 @@ export class WebhookServer {
     this.#options = options
     this.#server = createServer(
       {
-        ...tls(options.papers),
+        ...tls(options.credentials),
         ...TLS_FLOOR,
+        // Whoever has a certificate shows it, and nobody needs one: what it is worth is for `others` to say.
+        requestCert: true,
+        rejectUnauthorized: false,
         handshakeTimeout: 10_000,
         headersTimeout: 10_000,
         requestTimeout: 20_000,
@@ -86,8 +94,8 @@ export class WebhookServer {
   }
 
   /** For connections from now on. Throws where they do not fit together, and serves on with the old ones. */
-  setPapers(papers: ServingPapers): void {
-    this.#server.setSecureContext({ ...tls(papers), ...TLS_FLOOR })
+  setKeyPair(credentials: ServingKeyPair): void {
+    this.#server.setSecureContext({ ...tls(credentials), ...TLS_FLOOR })
   }
 
   /** Answers what is being asked, then ends. */
@@ -106,6 +114,8 @@ export class WebhookServer {
       asked.resume()
       return end(reply, 200, "ok")
     }
+    const { others } = this.#options
+    if (others?.serves(path)) return others.answer(asked, reply)
     const handler = this.#options.handlers.get(path)
     const observe = (outcome: WebhookObservation["outcome"]): void =>
       this.#options.observe?.({
@@ -172,7 +182,7 @@ interface Fault {
   readonly text: string
 }
 
-function tls({ certificate, key }: ServingPapers) {
+function tls({ certificate, key }: ServingKeyPair) {
   return { cert: certificate, key }
 }
 

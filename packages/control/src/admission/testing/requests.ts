@@ -15,6 +15,7 @@ export function question(object: object, request: Partial<AdmissionRequest> = {}
     namespace: "foo",
     name: "one",
     subresource: "",
+    user: "jane",
     object,
     oldObject: null,
     ...request,
@@ -29,12 +30,16 @@ export function reviewBody({
   kind,
   namespace,
   name,
+  user,
   object,
   oldObject,
 }: AdmissionRequest) {
   return {
     apiVersion: "admission.k8s.io/v1",
     kind: "AdmissionReview",
-    request: { uid, operation, kind: { group, version, kind }, namespace, name, object, oldObject },
+    request: {
+      ...{ uid, operation, kind: { group, version, kind }, namespace, name, object, oldObject },
+      userInfo: { username: user },
+    },
   }
 }

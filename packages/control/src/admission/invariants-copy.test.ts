@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect, it } from "vitest"
+import type { KubernetesObject } from "../kubernetes/resource-type.js"
+import { INVARIANT, MESH, OPS } from "../proofs/testing/documents.js"
+import { policyOf, viewsStage } from "../snapshot/testing/views-stage.js"
+import { reviewed } from "./assessment.js"
+import { caughtUp } from "./invariants-copy.js"
+
+const one = (generation = 1): KubernetesObject =>
+  policyOf("PolicyInvariant", "foo/admin", INVARIANT.spec, { generation })
+
+function stage(ours: readonly KubernetesObject[], stored: readonly KubernetesObject[]) {
+  const { policies } = viewsStage()
+  for (const object of ours) policies.set("PolicyInvariant", object)
+  policies.set("AuthorizationPolicy", policyOf("AuthorizationPolicy", "foo/ops", OPS.spec))
+  const client = { list: async () => ({ items: stored, resourceVersion: "1" }) as never } // as far as it is read
+  const ask = (patienceMs = 60_000) => caughtUp({ client, names: MESH.names, policies, patienceMs })
+  return { policies, ask }
+}
+
+it.each([
+  ["the same", [one()], [one()]],
+  ["none", [], []],
+  ["a newer one than was listed", [one(3)], [one(2)]],
+])("is current with %s, and there is no reason to ask again", async (_, ours, stored) => {
+  expect(await stage(ours, stored).ask()).toBe(false)
+})
+
+it("is behind until one that was deleted is gone", async () => {
+  const { policies, ask } = stage([one()], [])
+  const answer = ask()
+  await Promise.resolve()
+  policies.delete("PolicyInvariant", "foo", "admin")
+  expect(await answer).toBe(true)
+})
+
+it("is behind until a changed one has come", async () => {
+  const { policies, ask } = stage([one(1)], [one(2)])
+  const answer = ask()
+  await Promise.resolve()
+  policies.set("PolicyInvariant", one(2))
+  expect(await answer).toBe(true)
+})
+
+it("does not wait for ever", async () => {
+  expect(await stage([one()], []).ask(1)).toBe(false)
+})
+
+it("lets a refusal be looked at again, and nothing else", async () => {
+  const question = { ask: "removal", key: "AuthorizationPolicy/foo/ops", namespace: "foo" } as const
+  const asking = async (answers: string[][], behind: boolean) => {
+    const prover = { review: async () => ({ refusals: answers.shift() ?? ["asked too often"], warnings: [] }) }
+    const rest = { mesh: MESH, policies: { items: new Map() }, cutOff: () => [], isGoing: async () => false }
+    return reviewed(question, { ...rest, prover, caughtUp: async () => behind })
+  }
+  expect(await asking([["no"], []], true)).toMatchObject({ refusals: [] })
+  expect(await asking([["no"], []], false)).toMatchObject({ refusals: ["no"] })
+  expect(await asking([[]], true)).toMatchObject({ refusals: [] })
+})

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether the statements that we hold others to are those that are stored. Our copy is a moment old: whoever has just deleted a
+// statement, or put it in shadow, is not to be refused for it.
+
+import type { MeshNames } from "@merlon/policy"
+import type { KubernetesClient } from "../kubernetes/client.js"
+import { type KubernetesObject, policyTypes } from "../kubernetes/resource-type.js"
+import { type PolicySource, policyKey } from "../policies/stored-policy.js"
+
+export interface InvariantsCopyOptions {
+  readonly client: Pick<KubernetesClient, "list">
+  readonly names: MeshNames
+  readonly policies: PolicySource
+  /** How long the news may take to reach us. */
+  readonly patienceMs?: number
+}
+
+const PATIENCE_MS = 2_000
+
+/** Resolves with true once a copy that was behind has caught up; with false where it was not, or does not. */
+export async function caughtUp(options: InvariantsCopyOptions): Promise<boolean> {
+  const { client, names, policies, patienceMs = PATIENCE_MS } = options
+  // An API that cannot tell leaves what was said as it is: the refusal stands, with its reason.
+  const items = await client.list<KubernetesObject>(policyTypes(names).PolicyInvariant).then(
+    list => list.items,
+    () => undefined,
+  )
+  if (items === undefined) return false
+  const stored = new Map(items.map(({ metadata }) => [keyOf(metadata), metadata.generation]))
+  const isCurrent = (): boolean => {
+    let count = 0
+    for (const { key, kind, object, deleted } of policies.items.values()) {
+      if (kind !== "PolicyInvariant" || deleted !== undefined) continue
+      // A newer one than the list has is news as well.
+      if (!stored.has(key) || (object.metadata.generation ?? 0) < (stored.get(key) ?? 0)) return false
+      count += 1
+    }
+    return count >= stored.size
+  }
+  if (isCurrent()) return false
+  return new Promise(resolve => {
+    const end = (answer: boolean): void => {
+      clearTimeout(timer)
+      stop()
+      resolve(answer)
+    }
+    const timer = setTimeout(() => end(false), patienceMs)
+    const stop = policies.onChange(() => {
+      if (isCurrent()) end(true)
+    })
+  })
+}
+
+function keyOf({ namespace = "", name }: KubernetesObject["metadata"]): string {
+  return policyKey("PolicyInvariant", namespace, name)
+}

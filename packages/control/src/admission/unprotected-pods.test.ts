@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+import { meshNames } from "@merlon/policy"
+import { expect, test } from "vitest"
+import type { KubernetesObject } from "../kubernetes/resource-type.js"
+import { podOf } from "../registry/testing/objects.js"
+import { unprotectedPods } from "./unprotected-pods.js"
+
+const names = meshNames()
+const namespace = (name: string, injection?: string): KubernetesObject => ({
+  apiVersion: "v1",
+  kind: "Namespace",
+  metadata: { name, labels: injection === undefined ? {} : { "merlon-injection": injection } },
+})
+const NAMESPACES = [namespace("in", "enabled"), namespace("must", "required"), namespace("out")]
+const bare = (key: string, labels: { readonly [key: string]: string } = {}) => podOf(key, { proxied: false, labels })
+const onNode = (key: string): KubernetesObject => ({ ...bare(key), spec: { hostNetwork: true, containers: [] } })
+const inject = (value: string) => ({ "sidecar.merlon.dev/inject": value })
+
+test.each<[string, KubernetesObject, string | undefined]>([
+  ["has one", podOf("in/a"), undefined],
+  ["has none in a namespace that wants one", bare("in/a"), "has no xserver, though the namespace `in`"],
+  ["has none in a namespace that requires one", bare("must/a"), "has no xserver"],
+  ["has none in a namespace that wants none", bare("out/a"), undefined],
+  ["has none and asks for one itself", bare("out/a", inject("true")), "has no xserver, though the label"],
+  ["has none and wants none", bare("in/a", inject("false")), undefined],
+  ["is on the node's network", onNode("in/a"), "is on the node's network"],
+  ["has ended", podOf("in/a", { proxied: false, status: { phase: "Succeeded" } }), undefined],
+  ["is of the system", bare("kube-system/a"), undefined],
+  [
+    "is declared by an administrator",
+    podOf("in/a", { proxied: false, annotations: { "merlon.dev/workload": "declared" } }),
+    undefined,
+  ],
+  [
+    "lets undeclared ports pass",
+    podOf("in/a", { annotations: { "inbound.merlon.dev/undeclared": "pass" } }),
+    "can be reached past its xserver (ports that it does not declare pass unjudged)",
+  ],
+])("a Pod that %s", (_, pod, problem) => {
+  const found = unprotectedPods([pod], NAMESPACES, names)
+  expect(found.map(one => one.problem)).toEqual(problem === undefined ? [] : [expect.stringContaining(problem)])
+})

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Pods that were to have a proxy that nobody goes past, and have none: what admission would have injected, had it been
+// asked. For whoever looks over a cluster; policies that select such a Pod are not `Ready`.
+
+import type { MeshNames } from "@merlon/policy"
+import type { KubernetesObject } from "../kubernetes/resource-type.js"
+import { hasXserver } from "../registry/application-ports.js"
+import { bypassOf } from "../registry/bypass.js"
+import { objectOf } from "../registry/foreign.js"
+import { isDeclared } from "../registry/pod-reading.js"
+import { isOptedIn } from "./capture-choice.js"
+import { optIn } from "./opt-in.js"
+
+export interface UnprotectedPod {
+  readonly namespace: string
+  readonly name: string
+  /** Why it was to have one, and what there is instead. */
+  readonly problem: string
+  readonly fix: string
+}
+
+export function unprotectedPods(
+  pods: Iterable<KubernetesObject>,
+  namespaces: Iterable<KubernetesObject>,
+  names: MeshNames,
+): readonly UnprotectedPod[] {
+  const optedIn = new Set(
+    [...namespaces].filter(({ metadata }) => isOptedIn(metadata.labels, names)).map(({ metadata }) => metadata.name),
+  )
+  return [...pods].flatMap(pod => {
+    const { namespace = "default", name, labels } = pod.metadata
+    const { phase } = objectOf(pod.status)
+    if (phase === "Succeeded" || phase === "Failed" || isDeclared(pod, names)) return []
+    const wish = optIn(labels, namespace, optedIn.has(namespace), names)
+    if (!wish.inject) return []
+    const found = faultOf(pod, names)
+    return found === undefined
+      ? []
+      : [{ namespace, name, problem: `${found.problem}, though ${wish.because}`, fix: found.fix }]
+  })
+}
+
+function faultOf(pod: KubernetesObject, names: MeshNames): Pick<UnprotectedPod, "problem" | "fix"> | undefined {
+  if (objectOf(pod.spec).hostNetwork === true) {
+    const fix = `take it off the node's network, or say that it is meant: label \`${names.injectLabel}: "false"\``
+    return { problem: "is on the node's network, where no xserver can stand in front of it", fix }
+  }
+  if (!hasXserver(pod.spec, names)) {
+    return { problem: "has no xserver", fix: "start it again: `kubectl rollout restart`, or delete the Pod" }
+  }
+  const bypass = bypassOf(pod, names)
+  if (bypass === undefined) return undefined
+  return { problem: `can be reached past its xserver (${bypass})`, fix: "see docs/kubernetes.md, `What a Pod becomes`" }
+}
