@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 import { readdirSync, readFileSync } from "node:fs"
 import { fileURLToPath } from "node:url"
+import { parser } from "@prometheus-io/lezer-promql"
 import { describe, expect, it } from "vitest"
 import { parse } from "yaml"
+import { alerts } from "./alerts.js"
 import { chartFiles } from "./chart.js"
 import { installedObjects, installManifests } from "./control-plane-manifests.js"
-import { DASHBOARDS } from "./dashboards.js"
+import { dashboards } from "./dashboards.js"
+import { metricNames } from "./metric-names.js"
 import { defaultValues, readValues } from "./values.js"
 
 const ROOT = fileURLToPath(new URL("../../../../", import.meta.url))
@@ -38,7 +41,9 @@ describe("what is installed", () => {
 
   it("follows the values", () => {
     expect(kinds({ networkPolicy: { enabled: false } })).not.toContain("NetworkPolicy")
-    expect(kinds({ serviceMonitor: { enabled: true } })).toContain("ServiceMonitor")
+    expect(kinds({ serviceMonitor: { enabled: true } })).toEqual(
+      expect.arrayContaining(["ServiceMonitor", "PodMonitor"]),
+    )
     for (const capture of ["redirect", "service"]) {
       expect(kinds({ capture }).filter(kind => kind === "MutatingWebhookConfiguration")).toHaveLength(1)
     }
@@ -53,11 +58,41 @@ describe("what is installed", () => {
     }
   })
 
-  it("draws only metrics that the programs have", () => {
+  it("names metrics as a mesh of another word has them", () => {
+    const given = { mesh: "acme-mesh", alerts: { enabled: true }, dashboards: { enabled: true } }
+    const text = JSON.stringify(installManifests(readValues(version, given)))
+    expect(text).toContain("acme_mesh_xserver_requests_total")
+    expect(text).not.toContain("merlon_xserver_")
+    expect(FILES.get("deploy/helm/merlon/templates/prometheusrule.yaml")).toContain(
+      '{{ .Values.mesh | replace "-" "_" }}_control_leader',
+    )
+  })
+
+  it("asks Prometheus in its own language", () => {
+    const names = metricNames("merlon")
+    const panels = Object.values(dashboards(names)).flatMap(({ panels }) => panels)
+    const isFault = (expression: string): boolean => {
+      const cursor = parser.parse(expression).cursor()
+      do if (cursor.type.isError) return true
+      while (cursor.next())
+      return false
+    }
+    const unreadable = [...panels, ...alerts(names)].map(({ expression }) => expression).filter(isFault)
+    expect(unreadable).toEqual([])
+  })
+
+  it("says of each alert what to do", () => {
+    const page = readFileSync(`${ROOT}docs/operations/alerts.md`, "utf8")
+    const told = [...page.matchAll(/^\| `(Merlon\w+)`/gm)].map(([, name]) => name)
+    expect(told).toEqual(alerts(metricNames("merlon")).map(({ name }) => name))
+  })
+
+  it("draws and watches only metrics that the programs have", () => {
     const sources = ["control", "xserver"]
       .map(name => readFileSync(`${ROOT}packages/${name}/src/observe/metrics.ts`, "utf8"))
       .join("\n")
-    const drawn = JSON.stringify(DASHBOARDS).match(/merlon_(?:control|xserver)_[a-z_]+/g) ?? []
+    const names = metricNames("merlon")
+    const drawn = JSON.stringify([dashboards(names), alerts(names)]).match(/merlon_(?:control|xserver)_[a-z_]+/g) ?? []
     const missing = drawn
       .map(name => name.replace(/^merlon_(control|xserver)_/, "").replace(/_bucket$/, ""))
       .filter(name => !sources.includes(`${name}"`) && !sources.includes(`}${name}\``))

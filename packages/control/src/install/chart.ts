@@ -27,6 +27,7 @@ export function chartFiles(version: string): ReadonlyMap<string, string> {
     [`${CHART}/values.yaml`, valuesYaml(version)],
     [`${CHART}/values.schema.json`, `${JSON.stringify(valuesSchema(version), null, 2)}\n`],
     [`${CHART}/templates/guard.yaml`, GUARD],
+    [`${CHART}/templates/farewell.yaml`, `${GENERATED}${farewell()}`],
     [`${CHART}/templates/NOTES.txt`, NOTES],
   ])
   for (const [name, group] of byKind(objects)) {
@@ -47,6 +48,66 @@ const GUARD = `{{- $wanted := printf "%s-system" .Values.mesh -}}
 {{- fail (printf "install into the namespace \`%s\`: helm install ... -n %s --create-namespace" $wanted $wanted) -}}
 {{- end -}}
 `
+
+/**
+ * After everything else is gone. Capture pointed Services at xserver, which Pods started from then on do not have, and the
+ * control plane cannot point them back: it is gone, and while it is there it would capture them again.
+ */
+function farewell(): string {
+  const name = "{{ .Values.mesh }}-farewell"
+  const metadata = (weight: number) => ({
+    name,
+    namespace: "{{ .Release.Namespace }}",
+    labels: { "app.kubernetes.io/part-of": "{{ .Values.mesh }}" },
+    annotations: {
+      "helm.sh/hook": "post-delete",
+      "helm.sh/hook-weight": String(weight),
+      "helm.sh/hook-delete-policy": "before-hook-creation,hook-succeeded",
+    },
+  })
+  const clusterWide = (weight: number) => ({ ...metadata(weight), namespace: undefined })
+  const rbac = "rbac.authorization.k8s.io"
+  const container = {
+    name: "merlonctl",
+    image: "⟦image⟧",
+    imagePullPolicy: "⟦imagePullPolicy⟧",
+    command: ["/usr/local/bin/merlonctl", "uninstall", "--services"],
+    args: ["--mesh={{ .Values.mesh }}", "--domain={{ .Values.domain }}"],
+    securityContext: { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ["ALL"] } },
+  }
+  const podSpec = {
+    serviceAccountName: name,
+    imagePullSecrets: "⟦imagePullSecrets⟧",
+    nodeSelector: "⟦nodeSelector⟧",
+    tolerations: "⟦tolerations⟧",
+    restartPolicy: "Never",
+    securityContext: { runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } },
+    containers: [container],
+  }
+  const objects = [
+    { apiVersion: "v1", kind: "ServiceAccount", metadata: metadata(-2) },
+    {
+      apiVersion: `${rbac}/v1`,
+      kind: "ClusterRole",
+      metadata: clusterWide(-2),
+      rules: [{ apiGroups: [""], resources: ["services"], verbs: ["list", "patch"] }],
+    },
+    {
+      apiVersion: `${rbac}/v1`,
+      kind: "ClusterRoleBinding",
+      metadata: clusterWide(-1),
+      roleRef: { apiGroup: rbac, kind: "ClusterRole", name },
+      subjects: [{ kind: "ServiceAccount", name, namespace: "{{ .Release.Namespace }}" }],
+    },
+    {
+      apiVersion: "batch/v1",
+      kind: "Job",
+      metadata: metadata(0),
+      spec: { backoffLimit: 3, activeDeadlineSeconds: 120, template: { spec: podSpec } },
+    },
+  ]
+  return objects.map(object => filled(stringify(object, STYLE))).join("---\n")
+}
 
 const NOTES = `{{ .Values.mesh }} {{ .Chart.AppVersion }} runs in {{ .Release.Namespace }}.
 
@@ -151,7 +212,9 @@ function escaped(value: unknown): unknown {
 }
 
 function filled(yaml: string): string {
-  const named = WORDS.reduce((text, [word, path]) => text.replaceAll(word, `{{ .Values.${path} }}`), yaml)
+  // In names of metrics, which have no dashes.
+  const counted = yaml.replaceAll(/zzmeshzz(?=_(?:control|xserver)_)/g, '{{ .Values.mesh | replace "-" "_" }}')
+  const named = WORDS.reduce((text, [word, path]) => text.replaceAll(word, `{{ .Values.${path} }}`), counted)
   return named
     .split("\n")
     .map(line =>

@@ -3,7 +3,10 @@
 // these same objects with places left open (`chart.ts`), so that both ways install the same.
 
 import { meshNames } from "@merlon/policy"
+import { injectionNames } from "../admission/injection-options.js"
+import { PROXY_METRICS } from "../admission/proxy-container.js"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
+import { alertManifest } from "./alerts.js"
 import { componentNames } from "./component-names.js"
 import { dashboardManifest } from "./dashboards.js"
 import { accessManifests, partOf } from "./manifests.js"
@@ -16,7 +19,7 @@ export interface InstalledObject {
   readonly when?: { readonly path: string; readonly is: boolean | string }
 }
 
-export const SERVICE_PORT = 443
+const SERVICE_PORT = 443
 const MESH_PORT = 15_012
 const WEBHOOK_PORT = 15_017
 const HEALTH_PORT = 15_014
@@ -58,6 +61,20 @@ export function installedObjects(values: InstallValues): readonly InstalledObjec
       },
       when: { path: "serviceMonitor.enabled", is: true },
     },
+    {
+      object: {
+        apiVersion: "monitoring.coreos.com/v1",
+        kind: "PodMonitor",
+        metadata: { name: `${values.mesh}-proxies`, namespace, labels: values.serviceMonitor.labels },
+        spec: {
+          namespaceSelector: { any: true },
+          selector: { matchExpressions: [{ key: injectionNames(names).captureLabel, operator: "Exists" }] },
+          podMetricsEndpoints: [{ port: PROXY_METRICS, interval: values.serviceMonitor.interval }],
+        },
+      },
+      when: { path: "serviceMonitor.enabled", is: true },
+    },
+    { object: alertManifest(values, namespace), when: { path: "alerts.enabled", is: true } },
     { object: dashboardManifest(values, namespace), when: { path: "dashboards.enabled", is: true } },
     // Last, and removed first: from here on Pods of opted-in namespaces wait for us.
     ...(["redirect", "service"] as const).flatMap(capture =>

@@ -5,6 +5,7 @@
 import { meshNames } from "@merlon/policy"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { componentNames } from "./component-names.js"
+import { type MetricNames, metricNames } from "./metric-names.js"
 import type { InstallValues } from "./values.js"
 
 interface Panel {
@@ -13,12 +14,15 @@ interface Panel {
   readonly unit?: string
 }
 
-const control = (name: string): string => `merlon_control_${name}`
-const xserver = (name: string): string => `merlon_xserver_${name}`
 const rate = (metric: string, by: string): string => `sum by (${by}) (rate(${metric}[5m]))`
 const p99 = (metric: string): string => `histogram_quantile(0.99, sum by (le) (rate(${metric}_bucket[5m])))`
 
-export const DASHBOARDS: { readonly [name: string]: { readonly title: string; readonly panels: readonly Panel[] } } = {
+interface Board {
+  readonly title: string
+  readonly panels: readonly Panel[]
+}
+
+export const dashboards = ({ control, xserver }: MetricNames): Readonly<Record<string, Board>> => ({
   "control-plane": {
     title: "Merlon: control plane",
     panels: [
@@ -64,12 +68,16 @@ export const DASHBOARDS: { readonly [name: string]: { readonly title: string; re
         title: "Refused by policy",
         expression: rate(`${xserver("requests_total")}{verdict!="allow"}`, "stage, policy"),
       },
+      { title: "Callers", expression: rate(xserver("requests_by_source_total"), "source, verdict") },
       { title: "Status codes", expression: rate(xserver("requests_total"), "code") },
       { title: "Plaintext requests by mode", expression: rate(xserver("plaintext_requests_total"), "mode") },
-      { title: "Shadow would decide otherwise", expression: rate(xserver("shadow_differences_total"), "verdict") },
+      {
+        title: "Shadow would decide otherwise",
+        expression: rate(xserver("shadow_differences_total"), "verdict, policy"),
+      },
     ],
   },
-}
+})
 
 export function dashboardManifest(values: InstallValues, namespace: string): KubernetesObject {
   const { controlPlane } = componentNames(meshNames({ mesh: values.mesh, domain: values.domain }))
@@ -78,12 +86,15 @@ export function dashboardManifest(values: InstallValues, namespace: string): Kub
     kind: "ConfigMap",
     metadata: { name: `${controlPlane}-dashboards`, namespace, labels: values.dashboards.labels },
     data: Object.fromEntries(
-      Object.entries(DASHBOARDS).map(([name, board]) => [`merlon-${name}.json`, JSON.stringify(grafana(name, board))]),
+      Object.entries(dashboards(metricNames(values.mesh))).map(([name, board]) => [
+        `merlon-${name}.json`,
+        JSON.stringify(grafana(name, board)),
+      ]),
     ),
   }
 }
 
-function grafana(name: string, { title, panels }: { readonly title: string; readonly panels: readonly Panel[] }) {
+function grafana(name: string, { title, panels }: Board) {
   return {
     uid: `merlon-${name}`,
     title,

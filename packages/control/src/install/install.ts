@@ -4,12 +4,19 @@
 
 import { customResourceDefinitions, type MeshNames } from "@merlon/policy"
 import type { KubernetesClient } from "../kubernetes/client.js"
-import { CLUSTER_ROLES, CUSTOM_RESOURCE_DEFINITIONS, type KubernetesObject } from "../kubernetes/resource-type.js"
+import { roleAsOwner } from "../kubernetes/owner-reference.js"
+import {
+  API_SERVICES,
+  CUSTOM_RESOURCE_DEFINITIONS,
+  type KubernetesObject,
+  SERVICES,
+} from "../kubernetes/resource-type.js"
 import { pause, SYSTEM_TIME, type Time } from "../kubernetes/time.js"
+import { type ApiServiceAddress, apiService } from "./answer-manifests.js"
 import { type Applied, apply } from "./apply.js"
 import { componentNames } from "./component-names.js"
-import { type Manifest, partOf, RBAC_VERSION } from "./manifests.js"
-import { type OwnerReference, type WebhookAddress, webhookManifests } from "./webhook-manifests.js"
+import { type Manifest, partOf } from "./manifests.js"
+import { type WebhookAddress, webhookManifests } from "./webhook-manifests.js"
 
 export interface InstallOptions {
   readonly client: KubernetesClient
@@ -26,7 +33,7 @@ export interface InstallOptions {
 export type Installed = { readonly [name: string]: Applied | "newer" }
 
 /** Grows with every change of the schemas, so that an older control plane leaves those of a newer one alone. */
-export const CRD_VERSION = 2
+export const CRD_VERSION = 3
 const TIMEOUT_MS = 60_000
 const LOOK_AGAIN_MS = 100
 
@@ -67,19 +74,39 @@ export async function installWebhooks(
 ): Promise<Installed> {
   const { client, names, caBundle, webhook, capture = "redirect" } = options
   const result: Record<string, Applied> = {}
-  const owner = await ownerOf(client, names)
-  for (const manifest of webhookManifests({ names, caBundle, address: webhook, capture, ...owner })) {
+  const owners = await roleAsOwner(client, componentNames(names).controlPlane)
+  for (const manifest of webhookManifests({ names, caBundle, address: webhook, capture, owners })) {
     result[manifest.object.metadata.name] = await apply(client, manifest)
   }
   return result
 }
 
-/** Our own role: where it is removed we are being removed, and the cluster's garbage collector takes what names it. */
-async function ownerOf(client: KubernetesClient, names: MeshNames): Promise<{ readonly owner?: OwnerReference }> {
+/**
+ * Where the API server sends those who ask for answers. It knows Services alone: for a control plane outside of the cluster
+ * there is one that is another name for its address.
+ */
+export async function installAnswers(
+  options: Pick<InstallOptions, "client" | "names" | "caBundle" | "webhook">,
+): Promise<Applied> {
+  const { client, names, caBundle, webhook } = options
   const { controlPlane: name } = componentNames(names)
-  const role = await client.get(CLUSTER_ROLES, name).catch(() => undefined)
-  const uid = role?.metadata.uid
-  return uid === undefined ? {} : { owner: { apiVersion: RBAC_VERSION, kind: "ClusterRole", name, uid } }
+  const owners = await roleAsOwner(client, name)
+  const register = (service: ApiServiceAddress): Promise<Applied> =>
+    apply(client, { type: API_SERVICES, object: apiService(names, service, { caBundle, owners }) })
+  if ("service" in webhook) return register(webhook.service)
+  const { hostname, port } = new URL(webhook.url)
+  const namespace = names.rootNamespace
+  const externalName = hostname.replace(/^\[|\]$/g, "")
+  await apply(client, {
+    type: SERVICES,
+    object: {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name, namespace, labels: partOf(names) },
+      spec: { type: "ExternalName", externalName },
+    },
+  })
+  return register({ namespace, name, port: Number(port) || 443 })
 }
 
 export function definitionManifests(names: MeshNames): readonly Manifest[] {

@@ -14,7 +14,9 @@ import {
   ROLES,
   SERVICE_ACCOUNTS,
 } from "../kubernetes/resource-type.js"
+import { apiServiceName } from "./answer-manifests.js"
 import { componentNames } from "./component-names.js"
+import { userRoles } from "./user-roles.js"
 
 export interface Manifest {
   readonly type: ResourceType
@@ -70,6 +72,21 @@ export function accessManifests(names: MeshNames): readonly Manifest[] {
         subjects,
       },
     },
+    {
+      type: ROLE_BINDINGS,
+      object: {
+        apiVersion: RBAC_VERSION,
+        kind: "RoleBinding",
+        // To read by which certificate the API server is known that asks on others' behalf.
+        metadata: { name: `${controlPlane}-authentication-reader`, namespace: "kube-system", labels },
+        roleRef: { apiGroup: RBAC_GROUP, kind: "Role", name: "extension-apiserver-authentication-reader" },
+        subjects,
+      },
+    },
+    ...userRoles(names).map(object => ({
+      type: CLUSTER_ROLES,
+      object: { ...object, metadata: { ...object.metadata, labels: { ...labels, ...object.metadata.labels } } },
+    })),
   ]
 }
 
@@ -78,7 +95,7 @@ export function partOf(names: MeshNames): { readonly [key: string]: string } {
 }
 
 const RBAC_GROUP = "rbac.authorization.k8s.io"
-export const RBAC_VERSION = `${RBAC_GROUP}/v1`
+const RBAC_VERSION = `${RBAC_GROUP}/v1`
 const READ = ["get", "list", "watch"]
 
 function clusterRules(names: MeshNames): readonly PolicyRule[] {
@@ -97,6 +114,15 @@ function clusterRules(names: MeshNames): readonly PolicyRule[] {
     { apiGroups: [""], resources: ["configmaps"], resourceNames: [trustBundle], verbs: [...READ, "update", "patch"] },
     { apiGroups: ["", "events.k8s.io"], resources: ["events"], verbs: ["get", "create", "patch"] },
     { apiGroups: ["authentication.k8s.io"], resources: ["tokenreviews"], verbs: ["create"] },
+    // Whether those who ask for answers may have them.
+    { apiGroups: ["authorization.k8s.io"], resources: ["subjectaccessreviews"], verbs: ["create"] },
+    { apiGroups: ["apiregistration.k8s.io"], resources: ["apiservices"], verbs: ["create"] },
+    {
+      apiGroups: ["apiregistration.k8s.io"],
+      resources: ["apiservices"],
+      resourceNames: [apiServiceName(names)],
+      verbs: ["get", "patch"],
+    },
     { apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], verbs: ["create"] },
     {
       apiGroups: ["apiextensions.k8s.io"],
@@ -135,6 +161,8 @@ const WEBHOOKS = ["validatingwebhookconfigurations", "mutatingwebhookconfigurati
 
 /** In the root namespace alone: the signing key, the key sets kept, and who leads. */
 const ROOT_RULES: readonly PolicyRule[] = [
+  // Outside of a cluster: the Service by which its API server finds us.
+  { apiGroups: [""], resources: ["services"], verbs: ["create", "patch"] },
   { apiGroups: [""], resources: ["secrets"], verbs: [...READ, "create", "update", "patch"] },
   { apiGroups: [""], resources: ["configmaps"], verbs: [...READ, "create", "update", "patch", "delete"] },
   { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "create", "update", "patch"] },

@@ -42,13 +42,13 @@ describe("the control plane's own account", () => {
       server: "https://api",
       insecure: false,
       origin: "admin",
-      papers: async () => ({ ca: "CA", certificate: "admin", key: "admin" }),
+      credentials: async () => ({ ca: "CA", certificate: "admin", key: "admin" }),
       refused: () => {},
     }
     return { time, admin, own: await bootstrapServiceAccount({ admin, connection, names: meshNames(), time }) }
   }
 
-  it("is made with its rights, and speaks with a token and none of the administrator's papers", async () => {
+  it("is made with its rights, and speaks with a token and none of the administrator's credentials", async () => {
     const { admin, own } = await bootstrap()
     expect([...admin.objects.keys()]).toEqual([
       "namespaces/merlon-system",
@@ -57,30 +57,35 @@ describe("the control plane's own account", () => {
       "clusterrolebindings/merlond",
       "roles/merlon-system/merlond",
       "rolebindings/merlon-system/merlond",
+      "rolebindings/kube-system/merlond-authentication-reader",
+      "clusterroles/merlon-policies-view",
+      "clusterroles/merlon-policies-admin",
+      "clusterroles/merlon-answers-view",
+      "clusterroles/merlon-answers-edit",
     ])
-    expect(await own.papers()).toEqual({ ca: "CA", token: "token-1" })
+    expect(await own.credentials()).toEqual({ ca: "CA", token: "token-1" })
     expect(own.server).toBe("https://api")
   })
 
   it("renews its token at half its life, once for all who ask, and after a refusal", async () => {
     const { admin, own, time } = await bootstrap()
-    await Promise.all([own.papers(), own.papers()])
+    await Promise.all([own.credentials(), own.credentials()])
     await time.advance(1_799_000)
-    expect(await own.papers()).toMatchObject({ token: "token-1" })
+    expect(await own.credentials()).toMatchObject({ token: "token-1" })
     await time.advance(2_000)
-    expect(await own.papers()).toMatchObject({ token: "token-2" })
+    expect(await own.credentials()).toMatchObject({ token: "token-2" })
     own.refused()
-    expect(await own.papers()).toMatchObject({ token: "token-3" })
+    expect(await own.credentials()).toMatchObject({ token: "token-3" })
     expect(admin.tokens).toBe(3)
   })
 
   it("keeps a token that is still good while the API is away, and none that is not", async () => {
     const { admin, own, time } = await bootstrap()
-    await own.papers()
+    await own.credentials()
     admin.away = true
     await time.advance(3_500_000)
-    expect(await own.papers()).toMatchObject({ token: "token-1" })
+    expect(await own.credentials()).toMatchObject({ token: "token-1" })
     await time.advance(200_000)
-    await expect(own.papers()).rejects.toThrow("away")
+    await expect(own.credentials()).rejects.toThrow("away")
   })
 })

@@ -4,7 +4,7 @@
 
 import type { MeshNames } from "@merlon/policy"
 import type { KubernetesClient } from "../kubernetes/client.js"
-import type { Connection, Papers } from "../kubernetes/connection.js"
+import type { Connection, Credentials } from "../kubernetes/connection.js"
 import { SERVICE_ACCOUNTS } from "../kubernetes/resource-type.js"
 import { SYSTEM_TIME, type Time } from "../kubernetes/time.js"
 import { apply } from "./apply.js"
@@ -17,7 +17,7 @@ const RENEW_AT = 0.5
 
 export interface BootstrapOptions {
   readonly admin: KubernetesClient
-  /** The administrator's own; server and authority are taken from it, the papers are not. */
+  /** The administrator's own; server and authority are taken from it, the credentials are not. */
   readonly connection: Connection
   readonly names: MeshNames
   readonly time?: Time
@@ -32,8 +32,8 @@ export async function bootstrapServiceAccount(options: BootstrapOptions): Promis
   return {
     ...connection,
     origin: `service account \`${names.rootNamespace}/${controlPlane}\``,
-    papers: async (): Promise<Papers> => {
-      const { ca } = await connection.papers()
+    credentials: async (): Promise<Credentials> => {
+      const { ca } = await connection.credentials()
       return { ...(ca === undefined ? {} : { ca }), token: await token.current() }
     },
     refused: () => token.forget(),

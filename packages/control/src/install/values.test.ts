@@ -16,10 +16,6 @@ describe("the values of an installation", () => {
     expect(values).toMatchObject({ replicas: 5, podDisruptionBudget: { enabled: false, minAvailable: 1 } })
   })
 
-  it("replace a map as a whole", () => {
-    expect(read({ resources: { limits: { cpu: "1" } } }).resources).toEqual({ limits: { cpu: "1" } })
-  })
-
   it.each<[string, unknown, string]>([
     ["a name nobody knows", { replica: 3 }, "there is no value `replica`; did you mean `replicas`?"],
     ["a name inside another", { networkPolicy: { enable: true } }, "did you mean `networkPolicy.enabled`?"],
@@ -31,6 +27,14 @@ describe("the values of an installation", () => {
     ["no mapping at all", [1], "values must be a mapping"],
   ])("refuse %s", (_, given, message) => {
     expect(() => read(given)).toThrow(message)
+  })
+
+  it("lay maps over each other, as Helm does, and take away what is null", () => {
+    const given = { resources: { limits: { cpu: "1" }, requests: { cpu: null } }, dashboards: { labels: { a: "b" } } }
+    const { resources, dashboards } = read(given)
+    expect(resources).toEqual({ requests: { memory: "192Mi" }, limits: { memory: "1Gi", cpu: "1" } })
+    expect(dashboards.labels).toEqual({ grafana_dashboard: "1", a: "b" })
+    expect(read({ resources: {} }).resources).toEqual(read({}).resources)
   })
 
   it("refuse an assignment without a value", () => {

@@ -27,6 +27,7 @@ export interface InstallValues {
   readonly podDisruptionBudget: { readonly enabled: boolean; readonly minAvailable: number }
   readonly networkPolicy: { readonly enabled: boolean }
   readonly serviceMonitor: { readonly enabled: boolean; readonly labels: Labels; readonly interval: string }
+  readonly alerts: { readonly enabled: boolean; readonly labels: Labels }
   readonly dashboards: { readonly enabled: boolean; readonly labels: Labels }
 }
 
@@ -105,6 +106,8 @@ export function valueTable(version: string): readonly ValueEntry[] {
     value("serviceMonitor.enabled", "for the Prometheus operator", false, FLAG),
     value("serviceMonitor.labels", "by which it is chosen", {}, MAP),
     value("serviceMonitor.interval", "between scrapes", "30s", text("^[0-9]+(s|m)$")),
+    value("alerts.enabled", "rules for the Prometheus operator", false, FLAG),
+    value("alerts.labels", "by which they are chosen", {}, MAP),
     value("dashboards.enabled", "for Grafana's sidecar: control plane, proxies, policy decisions", false, FLAG),
     value("dashboards.labels", "by which they are found", { grafana_dashboard: "1" }, MAP),
   ]
@@ -126,7 +129,7 @@ export function readValues(version: string, ...given: readonly unknown[]): Insta
       if (entry === undefined) throw new Error(unknownValue(path, [...table.keys()]))
       const fault = faultOf(entry.schema, value)
       if (fault !== undefined) throw new Error(`the value \`${path}\` ${fault}; it is \`${JSON.stringify(value)}\``)
-      setPath(tree, path, value)
+      setPath(tree, path, merged(valueAt(tree, path), value))
     }
   }
   return tree as unknown as InstallValues // every path was checked
@@ -159,6 +162,21 @@ function setPath(tree: Tree, path: string, value: unknown): void {
     at = next
   }
   at[last] = value
+}
+
+function valueAt(tree: Tree, path: string): unknown {
+  return path.split(".").reduce<unknown>((at, name) => (isTree(at) ? at[name] : undefined), tree)
+}
+
+/** As Helm does: maps are laid over each other, and null takes a name away. */
+function merged(under: unknown, over: unknown): unknown {
+  if (!isTree(under) || !isTree(over)) return over
+  const result: Tree = { ...under }
+  for (const [name, value] of Object.entries(over)) {
+    if (value === null) delete result[name]
+    else result[name] = merged(under[name], value)
+  }
+  return result
 }
 
 /** Down to what the table knows; below that, a map is one value. */

@@ -2,11 +2,14 @@
 // What the API server has to ask us about, as values. Which pods are injected is decided by selectors, so that a cluster
 // that never opted in never depends on us.
 
-import { type MeshNames, servedVersions } from "@merlon/policy"
+import { KINDS, type MeshNames, servedVersions } from "@merlon/policy"
 import { CONFINED, POD_SECURITY_LABEL } from "../admission/capture-choice.js"
+import { CLUSTER_DELETERS } from "../admission/deletion.js"
 import { injectionNames } from "../admission/injection-options.js"
 import { authorityNames } from "../authority/authority-names.js"
+import { type OwnerReference, ownedBy } from "../kubernetes/owner-reference.js"
 import { MUTATING_WEBHOOKS, policyTypes, VALIDATING_WEBHOOKS } from "../kubernetes/resource-type.js"
+import { isSecurityKind } from "../policies/stored-policy.js"
 import { componentNames } from "./component-names.js"
 import { type Manifest, partOf } from "./manifests.js"
 
@@ -23,14 +26,7 @@ export interface WebhookOptions {
   /** Services are changed only where they are how traffic is captured. */
   readonly capture: "redirect" | "service"
   /** With whom they go: left behind, they would keep Pods from starting. */
-  readonly owner?: OwnerReference
-}
-
-export interface OwnerReference {
-  readonly apiVersion: string
-  readonly kind: string
-  readonly name: string
-  readonly uid: string
+  readonly owners?: readonly OwnerReference[]
 }
 
 /** The API server has found the namespace to be opted in; it knows the labels of the moment better than our copy. */
@@ -48,8 +44,8 @@ export function webhookManifests(options: WebhookOptions): readonly Manifest[] {
   const { names } = options
   const { validator, injector } = componentNames(names)
   const apiVersion = "admissionregistration.k8s.io/v1"
-  const owners = options.owner === undefined ? {} : { ownerReferences: [options.owner] }
-  const metadata = (name: string) => ({ name, labels: partOf(names), ...owners })
+  const { owners = [] } = options
+  const metadata = (name: string) => ({ name, labels: partOf(names), ...ownedBy(owners) })
   return [
     {
       type: VALIDATING_WEBHOOKS,
@@ -75,19 +71,30 @@ export function webhookManifests(options: WebhookOptions): readonly Manifest[] {
 function validation(options: WebhookOptions) {
   const { names } = options
   const types = Object.values(policyTypes(names))
+  const versions = [...servedVersions(names)]
+  const enforced = types.filter(({ kind }) => ENFORCED.has(kind)).map(({ plural }) => plural)
   return {
     name: `validation.${names.domain}`,
     ...common(options, VALIDATE_PATH),
-    rules: [...new Set(types.map(({ group }) => group))].map(group =>
-      rule(
-        [group],
-        types.filter(type => type.group === group).map(({ plural }) => plural),
-        ["CREATE", "UPDATE"],
-        [...servedVersions(names)],
+    rules: [
+      ...[...new Set(types.map(({ group }) => group))].map(group =>
+        rule(
+          [group],
+          types.filter(type => type.group === group).map(({ plural }) => plural),
+          ["CREATE", "UPDATE"],
+          versions,
+        ),
       ),
-    ),
+      rule([names.securityGroup], enforced, ["DELETE"], versions),
+    ],
+    // Nobody waits for us with the end of a namespace, also while we are away.
+    matchConditions: [{ name: "not-by-the-cluster", expression: NOT_BY_THE_CLUSTER }],
   }
 }
+
+/** What proxies enforce: without one of these, something may get in that did not. */
+const ENFORCED: ReadonlySet<string> = new Set(KINDS.map(({ kind }) => kind).filter(isSecurityKind))
+const NOT_BY_THE_CLUSTER = `request.operation != "DELETE" || !(request.userInfo.username in ${JSON.stringify(CLUSTER_DELETERS)})`
 
 /** Of one ConfigMap. Ours are written there too, so nobody waits for us: what slips through is told by an Event. */
 function revocations(options: WebhookOptions) {

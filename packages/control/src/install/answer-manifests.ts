@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a cluster learns of the answers API: where the API server sends those who ask.
+
+import type { MeshNames } from "@merlon/policy"
+import { ANSWERS_VERSION, answersGroup } from "../answers/api/resources.js"
+import { type OwnerReference, ownedBy } from "../kubernetes/owner-reference.js"
+import type { KubernetesObject } from "../kubernetes/resource-type.js"
+
+export function apiServiceName(names: MeshNames): string {
+  return `${ANSWERS_VERSION}.${answersGroup(names)}`
+}
+
+export interface ApiServiceAddress {
+  readonly namespace: string
+  readonly name: string
+  readonly port: number
+}
+
+/** `owners`: with whom it goes. Left behind, a group that nobody answers for would keep namespaces from being deleted. */
+export function apiService(
+  names: MeshNames,
+  service: ApiServiceAddress,
+  { caBundle, owners = [] }: { readonly caBundle: string; readonly owners?: readonly OwnerReference[] },
+): KubernetesObject {
+  return {
+    apiVersion: "apiregistration.k8s.io/v1",
+    kind: "APIService",
+    metadata: {
+      name: apiServiceName(names),
+      labels: { "app.kubernetes.io/part-of": names.mesh },
+      ...ownedBy(owners),
+    },
+    spec: {
+      group: answersGroup(names),
+      version: ANSWERS_VERSION,
+      groupPriorityMinimum: 1_000,
+      versionPriority: 10,
+      service,
+      caBundle: Buffer.from(caBundle).toString("base64"),
+    },
+  }
+}

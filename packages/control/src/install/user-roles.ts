@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// What people may do with policies and answers, as parts of the cluster's own roles: `view` reads policies and what was counted,
+// `edit` also sees single decisions, in which there are paths, addresses and what rules looked at, and asks what a change would
+// do, and `admin` writes policies, for who administers a namespace says who may call it.
+
+import type { MeshNames } from "@merlon/policy"
+import { answersGroup, PROVED, SEEN } from "../answers/api/resources.js"
+import { type KubernetesObject, policyTypes } from "../kubernetes/resource-type.js"
+
+const READ = ["get", "list", "watch"]
+const WRITE = ["create", "update", "patch", "delete", "deletecollection"]
+
+export function userRoles(names: MeshNames): readonly KubernetesObject[] {
+  const answers = { apiGroups: [answersGroup(names)] }
+  const counted = SEEN.map(({ name }) => name).filter(name => name !== "decisions")
+  const policies = Object.values(policyTypes(names)).map(({ group, plural }) => ({
+    apiGroups: [group],
+    resources: [plural],
+  }))
+  const role = (name: string, partOf: "view" | "edit" | "admin", rules: readonly object[]): KubernetesObject => ({
+    apiVersion: "rbac.authorization.k8s.io/v1",
+    kind: "ClusterRole",
+    metadata: {
+      name: `${names.mesh}-${name}`,
+      labels: { [`rbac.authorization.k8s.io/aggregate-to-${partOf}`]: "true" },
+    },
+    rules,
+  })
+  return [
+    role(
+      "policies-view",
+      "view",
+      policies.map(kind => ({ ...kind, verbs: READ })),
+    ),
+    role(
+      "policies-admin",
+      "admin",
+      policies.map(kind => ({ ...kind, verbs: WRITE })),
+    ),
+    role("answers-view", "view", [{ ...answers, resources: counted, verbs: ["get", "list"] }]),
+    role("answers-edit", "edit", [
+      { ...answers, resources: ["decisions"], verbs: READ },
+      { ...answers, resources: PROVED.map(({ name }) => name), verbs: ["create"] },
+    ]),
+  ]
+}
