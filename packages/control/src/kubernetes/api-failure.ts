@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
 // Failures of the API in one form: what the server said in its Status, or why no answer came.
 
-import { ApiError } from "./client.js"
+import { listOf, objectOf, textOf } from "../registry/foreign.js"
+import { ApiError, type StatusCause } from "./client.js"
 import { ConnectionError } from "./connection.js"
 
 const MAX_TEXT = 2000
 
 /** Of a Status body, or of whatever else a server or something in front of it answered. */
-export function statusError(code: number, body: unknown, text: string): ApiError {
-  if (typeof body === "object" && body !== null) {
-    const { reason, message, code: said } = body as { reason?: unknown; message?: unknown; code?: unknown } // all checked below
-    if (typeof message === "string") {
-      return new ApiError(
-        typeof said === "number" && code === 0 ? said : code,
-        typeof reason === "string" && reason !== "" ? reason : `HTTP ${code}`,
-        message.slice(0, MAX_TEXT),
-      )
-    }
+export function statusError(code: number, body: unknown, text = ""): ApiError {
+  const { reason, message, code: said, details } = objectOf(body)
+  if (typeof message !== "string") {
+    return new ApiError(
+      code,
+      `HTTP ${code}`,
+      `the API server answered ${code}: ${text.slice(0, 200).trim() || "no text"}`,
+    )
   }
   return new ApiError(
-    code,
-    `HTTP ${code}`,
-    `the API server answered ${code}: ${text.slice(0, 200).trim() || "no text"}`,
+    typeof said === "number" && code === 0 ? said : code,
+    textOf(reason) ?? `HTTP ${code}`,
+    short(message),
+    listOf(objectOf(details).causes).map(causeOf),
   )
 }
 
@@ -33,11 +33,20 @@ export function unreachable(server: string, error: unknown): ApiError {
   const said = (failure as { code?: unknown }).code // Node's errors have one, a DOMException's is a number
   const code = typeof said === "string" ? said : failure.name
   const timeout = /TIMEOUT|Timeout/.test(code)
-  const why = failure.message || code
+  const why = timeout ? "it took too long" : short(failure.message || code)
   return ApiError.unanswered(
     timeout ? "Timeout" : "Unreachable",
-    `no answer from the API server at \`${server}\`: ${why.slice(0, MAX_TEXT)}${hint(code)}`,
+    `no answer from the API server at \`${server}\`: ${why}${hint(code)}`,
   )
+}
+
+function short(text: string): string {
+  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text
+}
+
+function causeOf(value: unknown): StatusCause {
+  const { reason, message, field } = objectOf(value)
+  return { reason: textOf(reason) ?? "", message: textOf(message) ?? "", field: textOf(field) ?? "" }
 }
 
 function hint(code: string): string {

@@ -55,17 +55,26 @@ export interface KubernetesClient {
   ): AsyncIterable<WatchEvent<T>>
 }
 
+export interface StatusCause {
+  readonly reason: string
+  readonly message: string
+  readonly field: string
+}
+
+/** What the server answered, or that it did not. */
 export class ApiError extends Error {
   override readonly name = "ApiError"
   /** HTTP status; 0 where no answer came. */
   readonly code: number
   /** As Kubernetes words it: `NotFound`, `Conflict`, `Forbidden`. */
   readonly reason: string
+  readonly causes: readonly StatusCause[]
 
-  constructor(code: number, reason: string, message: string) {
+  constructor(code: number, reason: string, message: string, causes: readonly StatusCause[] = []) {
     super(message)
     this.code = code
     this.reason = reason
+    this.causes = causes
   }
 
   /** Of a request that no API server answered, or not as one does. */

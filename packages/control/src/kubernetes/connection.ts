@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where the API is and how we prove who we are. Papers are asked for with every request: tokens and certificates change
+// Where the API is and how we prove who we are. Credentials are asked for with every request: tokens and certificates change
 // while we run.
 
 import type { ConnectionCode } from "../errors.js"
 
-export interface Papers {
+export interface Credentials {
   /** PEM of those who may vouch for the server; the system's own where absent. */
   readonly ca?: string
   readonly certificate?: string
@@ -23,7 +23,7 @@ export interface Connection {
   readonly namespace?: string
   /** For messages: `context \`prod\` of \`/home/me/.kube/config\``. */
   readonly origin: string
-  papers(): Promise<Papers>
+  credentials(): Promise<Credentials>
   /** The server did not believe them: what was remembered is forgotten. */
   refused(): void
 }

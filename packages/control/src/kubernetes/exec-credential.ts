@@ -3,7 +3,7 @@
 // until shortly before it ends; however many ask at the same time, it runs once.
 
 import { spawn } from "node:child_process"
-import { ConnectionError, type Papers } from "./connection.js"
+import { ConnectionError, type Credentials } from "./connection.js"
 import type { Time } from "./time.js"
 
 export interface ExecSpec {
@@ -27,8 +27,8 @@ export class ExecCredential {
   readonly #spec: ExecSpec
   readonly #time: Time
   readonly #timeoutMs: number
-  #known: { readonly papers: Papers; readonly until: number } | undefined
-  #running: Promise<Papers> | undefined
+  #known: { readonly credentials: Credentials; readonly until: number } | undefined
+  #running: Promise<Credentials> | undefined
 
   constructor(spec: ExecSpec, time: Time, timeoutMs = TIMEOUT_MS) {
     if (!VERSIONS.includes(spec.apiVersion)) {
@@ -42,8 +42,8 @@ export class ExecCredential {
     this.#timeoutMs = timeoutMs
   }
 
-  async papers(): Promise<Papers> {
-    if (this.#known !== undefined && this.#time.now() < this.#known.until) return this.#known.papers
+  async credentials(): Promise<Credentials> {
+    if (this.#known !== undefined && this.#time.now() < this.#known.until) return this.#known.credentials
     this.#running ??= this.#ask().finally(() => {
       this.#running = undefined
     })
@@ -54,7 +54,7 @@ export class ExecCredential {
     this.#known = undefined
   }
 
-  async #ask(): Promise<Papers> {
+  async #ask(): Promise<Credentials> {
     const { command } = this.#spec
     const answer = read(command, await run(this.#spec, this.#timeoutMs))
     if (answer.apiVersion !== this.#spec.apiVersion) {
@@ -64,21 +64,21 @@ export class ExecCredential {
       )
     }
     const { token, clientCertificateData, clientKeyData, expirationTimestamp } = object(answer.status)
-    const papers: Papers = {
+    const credentials: Credentials = {
       ...(typeof token === "string" && token !== "" ? { token } : {}),
       ...(typeof clientCertificateData === "string" && typeof clientKeyData === "string"
         ? { certificate: clientCertificateData, key: clientKeyData }
         : {}),
     }
-    if (Object.keys(papers).length === 0) {
+    if (Object.keys(credentials).length === 0) {
       throw new ConnectionError(
         "credential-program",
         `the credential program \`${command}\` gave neither a token nor a certificate with key`,
       )
     }
     const ends = typeof expirationTimestamp === "string" ? Date.parse(expirationTimestamp) : Number.NaN
-    this.#known = { papers, until: Number.isNaN(ends) ? Number.POSITIVE_INFINITY : ends - EARLY_MS }
-    return papers
+    this.#known = { credentials, until: Number.isNaN(ends) ? Number.POSITIVE_INFINITY : ends - EARLY_MS }
+    return credentials
   }
 }
 

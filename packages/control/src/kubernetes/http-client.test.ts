@@ -2,7 +2,7 @@
 import type { ServerResponse } from "node:http"
 import { afterEach, describe, expect, it } from "vitest"
 import { ApiError, type WatchEvent } from "./client.js"
-import type { Connection, Papers } from "./connection.js"
+import type { Connection, Credentials } from "./connection.js"
 import { type HttpClientOptions, type HttpKubernetesClient, httpClient } from "./http-client.js"
 import { CONFIG_MAPS, type KubernetesObject, LEASES, PODS, SERVICE_ACCOUNTS } from "./resource-type.js"
 import { type Answer, failure, reply, ScriptedApi } from "./testing/scripted-api.js"
@@ -16,14 +16,14 @@ afterEach(async () => {
 async function speakingTo(
   answer: Answer,
   options: Partial<HttpClientOptions> = {},
-  papers: () => Papers = () => ({}),
+  credentials: () => Credentials = () => ({}),
 ): Promise<{ readonly api: ScriptedApi; readonly client: HttpKubernetesClient }> {
   const api = await ScriptedApi.start(answer)
   const connection: Connection = {
     server: api.url,
     insecure: false,
     origin: "a test",
-    papers: async () => papers(),
+    credentials: async () => credentials(),
     refused: () => {},
   }
   const client = httpClient(connection, { userAgent: "test", fieldManager: "merlond", random: () => 0, ...options })
@@ -65,13 +65,16 @@ describe("requests", () => {
     ])
   })
 
-  it("never lets a name climb to another path", async () => {
+  it("refuses a name that leads to another path", async () => {
     const { api, client } = await speakingTo((_, response) => reply(response, 200, pod("x")))
-    await client.get(PODS, "../secrets/a?b", "foo")
-    expect(api.asked[0]?.url.pathname).toBe("/api/v1/namespaces/foo/pods/..%2Fsecrets%2Fa%3Fb")
+    for (const name of ["../secrets/a?b", "..", ".", ""]) {
+      await expect(client.delete(PODS, name, "foo")).rejects.toMatchObject({ code: 400, reason: "BadRequest" })
+      await expect(client.delete(PODS, "a", name)).rejects.toMatchObject({ code: 400 })
+    }
+    expect(api.asked).toEqual([])
   })
 
-  it("asks for the papers each time", async () => {
+  it("asks for the credentials each time", async () => {
     let token = "one"
     const { api, client } = await speakingTo(
       (_, response) => reply(response, 200, pod("x")),

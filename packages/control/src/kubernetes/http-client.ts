@@ -3,14 +3,13 @@
 // lists leave out.
 
 import { objectOf, textOf } from "../registry/foreign.js"
-import { statusError, unreachable } from "./api-failure.js"
+import { statusError } from "./api-failure.js"
 import { ApiError, type KubernetesClient, type ListOptions, type PatchOptions, type WatchEvent } from "./client.js"
 import type { Connection } from "./connection.js"
 import { type Query, resourcePath } from "./resource-path.js"
 import type { KubernetesObject, ResourceType } from "./resource-type.js"
-import { SYSTEM_TIME, type Time } from "./time.js"
+import type { Time } from "./time.js"
 import { Transport } from "./transport.js"
-import { watchLines } from "./watch-lines.js"
 
 export interface HttpClientOptions {
   readonly userAgent: string
@@ -48,22 +47,26 @@ export function httpClient(connection: Connection, options: HttpClientOptions): 
 
 class HttpClient implements HttpKubernetesClient {
   readonly #transport: Transport
-  readonly #server: string
   readonly #fieldManager: string
   readonly #pageSize: number
   readonly #random: () => number
 
   constructor(connection: Connection, options: HttpClientOptions) {
-    const { userAgent, timeoutMs = TIMEOUT_MS, time = SYSTEM_TIME, random = Math.random } = options
-    this.#transport = new Transport(connection, { userAgent, timeoutMs, time, random })
-    this.#server = connection.server
+    const { userAgent, timeoutMs = TIMEOUT_MS, random = Math.random, time } = options
+    this.#transport = new Transport(connection, {
+      userAgent,
+      timeoutMs,
+      random,
+      stays: true,
+      ...(time === undefined ? {} : { time }),
+    })
     this.#fieldManager = options.fieldManager
     this.#pageSize = options.pageSize ?? PAGE_SIZE
     this.#random = random
   }
 
   async version(): Promise<{ readonly major: number; readonly minor: number; readonly git: string }> {
-    const { major, minor, gitVersion } = objectOf(await this.#transport.json({ method: "GET", path: "/version" }))
+    const { major, minor, gitVersion } = objectOf(await this.#transport.request({ method: "GET", path: "/version" }))
     // Some providers write `30+`.
     const number = (text: unknown): number => Number.parseInt(textOf(text) ?? "", 10) || 0
     return { major: number(major), minor: number(minor), git: textOf(gitVersion) ?? "" }
@@ -71,7 +74,10 @@ class HttpClient implements HttpKubernetesClient {
 
   async get<T extends KubernetesObject>(type: ResourceType, name: string, namespace?: string): Promise<T | undefined> {
     try {
-      return read<T>(type, await this.#transport.json({ method: "GET", path: resourcePath(type, { namespace, name }) }))
+      return read<T>(
+        type,
+        await this.#transport.request({ method: "GET", path: resourcePath(type, { namespace, name }) }),
+      )
     } catch (error) {
       if (error instanceof ApiError && error.code === 404) return undefined
       throw error
@@ -97,13 +103,13 @@ class HttpClient implements HttpKubernetesClient {
     { dryRun = false }: { readonly dryRun?: boolean } = {},
   ): Promise<T> {
     const path = this.#writePath(type, { namespace: object.metadata.namespace }, dryRun ? { dryRun: "All" } : {})
-    return read<T>(type, await this.#transport.json({ method: "POST", path, body: object }))
+    return read<T>(type, await this.#transport.request({ method: "POST", path, body: object }))
   }
 
   async replace<T extends KubernetesObject>(type: ResourceType, object: T, subresource?: string): Promise<T> {
     const { namespace, name } = object.metadata
     const path = this.#writePath(type, { namespace, name, subresource })
-    return read<T>(type, await this.#transport.json({ method: "PUT", path, body: object }))
+    return read<T>(type, await this.#transport.request({ method: "PUT", path, body: object }))
   }
 
   async patch<T extends KubernetesObject>(
@@ -114,12 +120,12 @@ class HttpClient implements HttpKubernetesClient {
   ): Promise<T> {
     const path = this.#writePath(type, { namespace, name, subresource }, patch === "apply" ? { force: true } : {})
     const contentType = PATCH_CONTENT_TYPE[patch]
-    return read<T>(type, await this.#transport.json({ method: "PATCH", path, body, contentType }))
+    return read<T>(type, await this.#transport.request({ method: "PATCH", path, body, contentType }))
   }
 
   async delete(type: ResourceType, name: string, namespace?: string): Promise<boolean> {
     try {
-      await this.#transport.json({ method: "DELETE", path: resourcePath(type, { namespace, name }) })
+      await this.#transport.request({ method: "DELETE", path: resourcePath(type, { namespace, name }) })
       return true
     } catch (error) {
       if (error instanceof ApiError && error.code === 404) return false
@@ -135,7 +141,7 @@ class HttpClient implements HttpKubernetesClient {
     namespace?: string,
   ): Promise<T> {
     const path = resourcePath(type, { namespace, name, subresource })
-    return (await this.#transport.json({ method: "POST", path, body })) as T // the caller knows what it asked for
+    return (await this.#transport.request({ method: "POST", path, body })) as T // the caller knows what it asked for
   }
 
   async *watch<T extends KubernetesObject>(
@@ -145,22 +151,8 @@ class HttpClient implements HttpKubernetesClient {
   ): AsyncIterable<WatchEvent<T>> {
     const timeoutSeconds = Math.round(WATCH_SECONDS * (1 + this.#random()))
     const query = { watch: 1, allowWatchBookmarks: true, resourceVersion, timeoutSeconds, labelSelector, fieldSelector }
-    try {
-      const body = await this.#transport.stream(
-        { method: "GET", path: resourcePath(type, { namespace }, query) },
-        signal,
-      )
-      try {
-        for await (const line of watchLines(body)) yield watchEvent<T>(type, line)
-      } finally {
-        // Also where the consumer leaves early. A destroyed body reports that as an error nobody waits for.
-        body.on("error", () => {})
-        body.destroy()
-      }
-    } catch (error) {
-      if (signal.aborted) return
-      throw unreachable(this.#server, error)
-    }
+    const path = resourcePath(type, { namespace }, query)
+    for await (const line of this.#transport.lines({ method: "GET", path }, signal)) yield watchEvent<T>(type, line)
   }
 
   close(): Promise<void> {
@@ -177,7 +169,7 @@ class HttpClient implements HttpKubernetesClient {
     for (;;) {
       const query: Query = { labelSelector, fieldSelector, limit, continue: next }
       const page = listPage(
-        await this.#transport.json({ method: "GET", path: resourcePath(type, { namespace }, query) }),
+        await this.#transport.request({ method: "GET", path: resourcePath(type, { namespace }, query) }),
       )
       for (const item of page.items) items.push(read<T>(type, item))
       if (page.next === undefined) return { items, resourceVersion: page.resourceVersion }
@@ -233,7 +225,7 @@ function watchEvent<T extends KubernetesObject>(type: ResourceType, line: string
     case "BOOKMARK":
       return { type: event.type, object: read<T>(type, event.object) }
     case "ERROR":
-      throw statusError(0, event.object, "")
+      throw statusError(0, event.object)
     default:
       throw ApiError.unanswered(
         "BadAnswer",

@@ -4,10 +4,10 @@
 import { existsSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import type { Connection } from "./connection.js"
-import { FilePapers } from "./file-papers.js"
+import { FileCredentials } from "./file-credentials.js"
 import type { Time } from "./time.js"
 
-export const SERVICE_ACCOUNT_FOLDER = "/var/run/secrets/kubernetes.io/serviceaccount"
+const SERVICE_ACCOUNT_FOLDER = "/var/run/secrets/kubernetes.io/serviceaccount"
 
 /** Undefined where we do not run in a pod. */
 export function inClusterConnection(
@@ -18,13 +18,13 @@ export function inClusterConnection(
   const { KUBERNETES_SERVICE_HOST: host, KUBERNETES_SERVICE_PORT: port } = env
   const token = join(folder, "token")
   if (!host || !port || !existsSync(token)) return undefined
-  const files = new FilePapers({ token, ca: join(folder, "ca.crt") }, time)
+  const files = new FileCredentials({ token, ca: join(folder, "ca.crt") }, time)
   return {
     server: `https://${host.includes(":") ? `[${host}]` : host}:${port}`,
     insecure: false,
     ...namespaceIn(folder),
     origin: `the service account in \`${folder}\``,
-    papers: () => files.papers(),
+    credentials: () => files.credentials(),
     refused: () => files.refused(),
   }
 }

@@ -7,7 +7,7 @@ import { connectionFrom } from "./connection-from.js"
 import { ExecCredential } from "./exec-credential.js"
 import { httpClient } from "./http-client.js"
 import { PODS } from "./resource-type.js"
-import { selfSigned, signedBy, type TestPapers } from "./testing/papers.js"
+import { selfSigned, signedBy, type TestCredentials } from "./testing/credentials.js"
 import { reply, ScriptedApi } from "./testing/scripted-api.js"
 import { VirtualTime } from "./testing/virtual-time.js"
 
@@ -98,7 +98,7 @@ describe("choosing a connection", () => {
     const env = { HOME: home, KUBERNETES_SERVICE_HOST: "fd00::1", KUBERNETES_SERVICE_PORT: "443" }
     const own = connectionFrom({ env, serviceAccountFolder: pod })
     expect(own).toMatchObject({ server: "https://[fd00::1]:443", namespace: "bar" })
-    expect(await own.papers()).toEqual({ token: "secret", ca: "PEM" })
+    expect(await own.credentials()).toEqual({ token: "secret", ca: "PEM" })
     expect(connectionFrom({ env, serviceAccountFolder: "/none" }).server).toBe("https://home")
     expect(connectionFrom({ env, kubeconfig: file(config({})), serviceAccountFolder: pod }).server).toBe(
       "https://api.example:6443",
@@ -125,7 +125,7 @@ describe("choosing a connection", () => {
   })
 })
 
-describe("papers", () => {
+describe("credentials", () => {
   it("come from inline data or from files beside the kubeconfig, a token file before a token", async () => {
     file("file token\n", "token-file")
     file("file key", "key-file")
@@ -139,7 +139,7 @@ describe("papers", () => {
       kubeconfig: file(config({ "certificate-authority-data": base64("ca") }, user)),
       env: {},
     })
-    expect(await found.papers()).toEqual({
+    expect(await found.credentials()).toEqual({
       ca: "ca",
       certificate: "inline certificate",
       key: "file key",
@@ -151,17 +151,17 @@ describe("papers", () => {
     const token = file("one")
     const time = new VirtualTime()
     const found = connectionFrom({ kubeconfig: file(config({}, { tokenFile: token })), env: {}, time })
-    expect(await found.papers()).toEqual({ token: "one" })
+    expect(await found.credentials()).toEqual({ token: "one" })
     writeFileSync(token, "two")
-    expect(await found.papers()).toEqual({ token: "one" })
+    expect(await found.credentials()).toEqual({ token: "one" })
     await time.advance(60_000)
-    expect(await found.papers()).toEqual({ token: "two" })
+    expect(await found.credentials()).toEqual({ token: "two" })
     writeFileSync(token, "three")
     found.refused()
-    expect(await found.papers()).toEqual({ token: "three" })
+    expect(await found.credentials()).toEqual({ token: "three" })
     rmSync(token)
     found.refused()
-    expect(await found.papers()).toEqual({ token: "three" })
+    expect(await found.credentials()).toEqual({ token: "three" })
   })
 })
 
@@ -188,22 +188,22 @@ describe("a credential program", () => {
 
   it("runs once for all who ask, until its answer ends or is refused", async () => {
     const { found, time } = withProgram(credential({ token: "t", expirationTimestamp: "2026-01-01T01:00:00Z" }))
-    expect(await Promise.all([found.papers(), found.papers()])).toEqual([{ token: "t" }, { token: "t" }])
+    expect(await Promise.all([found.credentials(), found.credentials()])).toEqual([{ token: "t" }, { token: "t" }])
     await time.advance(3_580_000)
-    await found.papers()
+    await found.credentials()
     expect(count()).toBe(1)
     await time.advance(15_000)
-    await found.papers()
+    await found.credentials()
     expect(count()).toBe(2)
   })
 
   it("is asked again after a refusal", async () => {
     const { found } = withProgram(credential({ token: "t" }))
-    await found.papers()
-    await found.papers()
+    await found.credentials()
+    await found.credentials()
     expect(count()).toBe(1)
     found.refused()
-    await found.papers()
+    await found.credentials()
     expect(count()).toBe(2)
   })
 
@@ -212,12 +212,12 @@ describe("a credential program", () => {
       `printf '{"apiVersion":"client.authentication.k8s.io/v1","status":{"token":"%s %s"}}' "$1" "$WHO"; echo "$KUBERNETES_EXEC_INFO" | grep -q '"server":"https://api.example:6443"'`,
       { args: ["get"], env: [{ name: "WHO", value: "me" }], provideClusterInfo: true },
     )
-    expect(await found.papers()).toEqual({ token: "get me" })
+    expect(await found.credentials()).toEqual({ token: "get me" })
   })
 
   it("may give a certificate", async () => {
     const { found } = withProgram(credential({ clientCertificateData: "c", clientKeyData: "k" }))
-    expect(await found.papers()).toEqual({ certificate: "c", key: "k" })
+    expect(await found.credentials()).toEqual({ certificate: "c", key: "k" })
   })
 
   it.each([
@@ -227,24 +227,24 @@ describe("a credential program", () => {
     ["answers in another version", 'echo \'{"apiVersion":"v0"}\'', /answered in `v0`/],
     ["never stops writing", "yes", /wrote more than/],
   ])("that %s is named with its fault", async (_, script, message) => {
-    await expect(withProgram(script).found.papers()).rejects.toThrow(message)
+    await expect(withProgram(script).found.credentials()).rejects.toThrow(message)
   })
 
   it("that hangs is ended", async () => {
     const spec = { apiVersion: "client.authentication.k8s.io/v1", command: "sleep", args: ["60"], env: {} }
     const hanging = new ExecCredential(spec, new VirtualTime(), 50)
-    await expect(hanging.papers()).rejects.toThrow("`sleep` did not answer within 0.05 s")
+    await expect(hanging.credentials()).rejects.toThrow("`sleep` did not answer within 0.05 s")
   })
 
   it("that does not exist is named with the hint", async () => {
     const { found } = withProgram("", { command: "no-such-program-here", installHint: "install it" })
-    await expect(found.papers()).rejects.toThrow(/could not be started: .*; install it/)
+    await expect(found.credentials()).rejects.toThrow(/could not be started: .*; install it/)
   })
 })
 
 describe("TLS", () => {
-  let server: TestPapers
-  let client: TestPapers
+  let server: TestCredentials
+  let client: TestCredentials
   beforeAll(() => {
     const root = selfSigned(folder, "root")
     server = signedBy(folder, root, "server", "api.internal")

@@ -5,9 +5,9 @@
 import { readFileSync } from "node:fs"
 import { dirname, isAbsolute, resolve } from "node:path"
 import { parse } from "yaml"
-import { type Connection, ConnectionError, type Papers } from "./connection.js"
+import { type Connection, ConnectionError, type Credentials } from "./connection.js"
 import { ExecCredential } from "./exec-credential.js"
-import { FilePapers, type PaperFiles } from "./file-papers.js"
+import { type CredentialFiles, FileCredentials } from "./file-credentials.js"
 import type { Time } from "./time.js"
 
 type Fields = { readonly [field: string]: unknown }
@@ -116,7 +116,7 @@ function connection(
   if (insecure) warn(`${origin} turns the check of the server's certificate off: anyone in between can read and change`)
   const serverName = text(cluster.fields["tls-server-name"])
   const sources = [
-    paperSource(cluster, { ca: "certificate-authority" }, time),
+    credentialSource(cluster, { ca: "certificate-authority" }, time),
     ...userSources(user, cluster, origin, time),
   ]
   return {
@@ -125,7 +125,8 @@ function connection(
     ...(serverName === "" ? {} : { serverName }),
     ...(namespace === "" ? {} : { namespace }),
     origin,
-    papers: async () => Object.assign({}, ...(await Promise.all(sources.map(source => source.papers())))) as Papers, // each yields Papers
+    credentials: async () =>
+      Object.assign({}, ...(await Promise.all(sources.map(source => source.credentials())))) as Credentials, // each yields Credentials
     refused: () => {
       for (const source of sources) source.refused()
     },
@@ -145,12 +146,12 @@ function serverOf({ fields: { server } }: Entry, origin: string): string {
   )
 }
 
-interface PaperSource {
-  papers(): Promise<Papers>
+interface CredentialSource {
+  credentials(): Promise<Credentials>
   refused(): void
 }
 
-function userSources(user: Entry | undefined, cluster: Entry, origin: string, time: Time): readonly PaperSource[] {
+function userSources(user: Entry | undefined, cluster: Entry, origin: string, time: Time): readonly CredentialSource[] {
   if (user === undefined) return []
   if (user.fields["auth-provider"] !== undefined || user.fields.username !== undefined) {
     throw new ConnectionError(
@@ -158,29 +159,29 @@ function userSources(user: Entry | undefined, cluster: Entry, origin: string, ti
       `${origin} uses \`auth-provider\` or a password, which Kubernetes no longer has; use \`exec\`, a token or a client certificate`,
     )
   }
-  const sources: PaperSource[] = [
-    paperSource(user, { certificate: "client-certificate", key: "client-key", token: "tokenFile" }, time),
+  const sources: CredentialSource[] = [
+    credentialSource(user, { certificate: "client-certificate", key: "client-key", token: "tokenFile" }, time),
   ]
   if (user.fields.exec !== undefined) sources.push(execSource(user, cluster, time))
   return sources
 }
 
 /** Inline data wins over a file; a token file wins over a token, as in client-go. */
-function paperSource({ fields: from, folder }: Entry, names: PaperFiles, time: Time): PaperSource {
+function credentialSource({ fields: from, folder }: Entry, names: CredentialFiles, time: Time): CredentialSource {
   const inline: Record<string, string> = {}
   const files: Record<string, string> = {}
-  for (const [paper, field] of Object.entries(names)) {
+  for (const [credential, field] of Object.entries(names)) {
     const data = text(from[`${field}-data`])
     const path = text(from[field])
-    if (data !== "") inline[paper] = Buffer.from(data, "base64").toString("utf8")
-    else if (path !== "") files[paper] = isAbsolute(path) ? path : resolve(folder, path)
+    if (data !== "") inline[credential] = Buffer.from(data, "base64").toString("utf8")
+    else if (path !== "") files[credential] = isAbsolute(path) ? path : resolve(folder, path)
   }
   if (names.token !== undefined && files.token === undefined && text(from.token) !== "") inline.token = text(from.token)
-  const read = new FilePapers(files, time)
-  return { papers: async () => ({ ...inline, ...(await read.papers()) }), refused: () => read.refused() }
+  const read = new FileCredentials(files, time)
+  return { credentials: async () => ({ ...inline, ...(await read.credentials()) }), refused: () => read.refused() }
 }
 
-function execSource({ fields: { exec }, folder }: Entry, cluster: Entry, time: Time): PaperSource {
+function execSource({ fields: { exec }, folder }: Entry, cluster: Entry, time: Time): CredentialSource {
   const spec = fields(exec)
   const command = text(spec.command)
   const env = (Array.isArray(spec.env) ? spec.env : []).map(fields)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import fc from "fast-check"
-import { describe, expect, it } from "vitest"
+import { describe, expect, inject, it } from "vitest"
 import { ApiError, type KubernetesClient } from "./client.js"
 import { LeaderElection } from "./lease.js"
 import type { KubernetesObject } from "./resource-type.js"
@@ -169,7 +169,7 @@ describe("leader election", () => {
         await server.time.advance(100_000, check)
         await ended
       }),
-      { numRuns: 60 },
+      { numRuns: 60 * inject("effort") },
     )
     expect(led).toBeGreaterThan(0)
   })

@@ -2,7 +2,8 @@
 // Who owns an object: with the owner goes what it owns, deleted by the cluster and not by anybody's decision.
 
 import { listOf, objectOf, textOf } from "../registry/foreign.js"
-import { type ObjectMeta, PODS, type ResourceType } from "./resource-type.js"
+import type { KubernetesClient } from "./client.js"
+import { CLUSTER_ROLES, type ObjectMeta, PODS, type ResourceType } from "./resource-type.js"
 
 export interface OwnerReference {
   readonly apiVersion: string
@@ -18,6 +19,39 @@ export function ownerReferences(metadata: ObjectMeta): readonly OwnerReference[]
     if (version === undefined || type === undefined || called === undefined || id === undefined) return []
     return [{ apiVersion: version, kind: type, name: called, uid: id }]
   })
+}
+
+/**
+ * Our own role, as the owner of what must not outlive us: where it is removed we are being removed, and the cluster's garbage
+ * collector takes what names it, in whatever namespace that is. None where there is no such role.
+ */
+export async function roleAsOwner(
+  client: Pick<KubernetesClient, "get">,
+  name: string,
+): Promise<readonly OwnerReference[]> {
+  const role = await client.get(CLUSTER_ROLES, name).catch(() => undefined)
+  const uid = role?.metadata.uid
+  return uid === undefined ? [] : [{ apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", name, uid }]
+}
+
+export type Owners = () => Promise<readonly OwnerReference[]>
+
+/**
+ * The same for whoever writes for as long as we run. Once the role is gone it is still named: the collector takes what names an
+ * owner that there is no more, so that even what is written in our last moments does not stay.
+ */
+export function roleAsOwnerToTheEnd(client: Pick<KubernetesClient, "get">, name: string): Owners {
+  let last: readonly OwnerReference[] = []
+  return async () => {
+    const found = await roleAsOwner(client, name)
+    if (found.length > 0) last = found
+    return last
+  }
+}
+
+/** For the metadata of an object. */
+export function ownedBy(owners: readonly OwnerReference[]): { readonly ownerReferences?: readonly OwnerReference[] } {
+  return owners.length === 0 ? {} : { ownerReferences: owners }
 }
 
 const workload = (group: string, plural: string, kind: string): ResourceType => ({
@@ -44,4 +78,12 @@ export function ownerType({ apiVersion, kind }: OwnerReference): ResourceType | 
   return OWNERS.find(
     type => type.kind === kind && (type.group === "" ? type.version : `${type.group}/${type.version}`) === apiVersion,
   )
+}
+
+/** Of a kind that we do not know, the path under which it most likely is, as kubectl guesses it. */
+export function guessedType({ apiVersion, kind }: OwnerReference): ResourceType {
+  const [group = "", version = apiVersion] = apiVersion.includes("/") ? apiVersion.split("/") : ["", apiVersion]
+  const singular = kind.toLowerCase()
+  const plural = /(?:s|x|ch|sh)$/.test(singular) ? `${singular}es` : `${singular}s`.replace(/([^aeiou])ys$/, "$1ies")
+  return { group, version, plural, kind, namespaced: true }
 }

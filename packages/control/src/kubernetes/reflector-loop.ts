@@ -2,6 +2,7 @@
 // Keeps the copy: lists, watches from there on, lists again where the server has forgotten where we were. While the API is
 // away the copy stays as it was, and whoever asks is told since when.
 
+import { messageOf } from "@merlon/xds"
 import { Backoff } from "./backoff.js"
 import { ApiError, type KubernetesClient, type ListOptions, type WatchEvent } from "./client.js"
 import type { Change, Reflected } from "./reflector.js"
@@ -220,7 +221,7 @@ export class Reflector<T extends KubernetesObject> implements Reflected<T> {
   }
 
   #failed(error: unknown): void {
-    const message = error instanceof Error ? error.message : String(error)
+    const message = messageOf(error)
     this.#log(`the watch of \`${this.#options.type.plural}\` failed`, error)
     const since = this.#health.connected ? this.#time.now() : this.#health.since
     this.#setHealth({ connected: false, since, error: message })

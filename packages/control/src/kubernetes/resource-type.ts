@@ -1,20 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kinds of Kubernetes objects the control plane reads and writes, and the shape all of them share.
 
-import type { MeshNames } from "@merlon/policy"
+import type { MeshNames, ObjectMeta } from "@merlon/policy"
 
-export interface ObjectMeta {
-  readonly name: string
-  readonly namespace?: string
-  readonly uid?: string
-  readonly resourceVersion?: string
-  readonly generation?: number
-  readonly creationTimestamp?: string
-  readonly deletionTimestamp?: string
-  readonly labels?: { readonly [key: string]: string }
-  readonly annotations?: { readonly [key: string]: string }
-  readonly [other: string]: unknown
-}
+export type { ObjectMeta }
 
 export interface KubernetesObject {
   readonly apiVersion: string
@@ -58,6 +47,13 @@ export const EVENTS = core("events", "Event")
 export const LEASES = grouped("coordination.k8s.io", "leases", "Lease", true)
 export const NETWORK_POLICIES = grouped("networking.k8s.io", "networkpolicies", "NetworkPolicy", true)
 export const TOKEN_REVIEWS = grouped("authentication.k8s.io", "tokenreviews", "TokenReview", false)
+export const SUBJECT_ACCESS_REVIEWS = grouped(
+  "authorization.k8s.io",
+  "subjectaccessreviews",
+  "SubjectAccessReview",
+  false,
+)
+export const API_SERVICES = grouped("apiregistration.k8s.io", "apiservices", "APIService", false)
 export const CUSTOM_RESOURCE_DEFINITIONS = grouped(
   "apiextensions.k8s.io",
   "customresourcedefinitions",
@@ -104,4 +100,9 @@ export function policyTypes({ securityGroup, networkingGroup, version }: MeshNam
 /** `namespace/name`, or the name alone of what has no namespace. */
 export function objectKey({ metadata: { namespace, name } }: KubernetesObject): string {
   return namespace === undefined ? name : `${namespace}/${name}`
+}
+
+/** On its way out, or gone. */
+export function isGoing(object: KubernetesObject | undefined): boolean {
+  return object === undefined || object.metadata.deletionTimestamp !== undefined
 }

@@ -1,41 +1,76 @@
 // SPDX-License-Identifier: Apache-2.0
-// One request to the API and its answer: papers, deadlines, sizes, and trying again where that can do no harm. Connections
-// are kept; a change of certificate makes new ones and lets the old ones finish.
+// One request to the API and its answer, for the control plane and for the commands of people: credentials, deadlines, sizes,
+// warnings, and trying again where that can do no harm. Connections are kept; a change of certificate makes new ones and
+// lets the old ones finish.
 
+import type { Readable } from "node:stream"
 import { createSecureContext } from "node:tls"
 import { TLS_FLOOR } from "@merlon/identity"
 import { type Dispatcher, Pool } from "undici"
 import { statusError, unreachable } from "./api-failure.js"
 import { ApiError } from "./client.js"
-import type { Connection, Papers } from "./connection.js"
-import { pause, type Time } from "./time.js"
+import type { Connection, Credentials } from "./connection.js"
+import { readBody } from "./read-body.js"
+import { pause, SYSTEM_TIME, type Time } from "./time.js"
+import { readWarnings } from "./warning-header.js"
+import { watchLines } from "./watch-lines.js"
 
 export interface ApiRequest {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
+  /** With its query. */
   readonly path: string
   readonly body?: unknown
   readonly contentType?: string
+  readonly accept?: string
+}
+
+export interface Api {
+  /** The body as JSON. Every failure is an `ApiError`. */
+  request(request: ApiRequest): Promise<unknown>
+  /** The lines of a body that has no end, until the signal says so. */
+  lines(request: ApiRequest, signal: AbortSignal): AsyncIterable<string>
+  close(): Promise<void>
+}
+
+/** As somebody else wrote it, for whom it is sent. */
+export interface PassedRequest {
+  readonly method: string
+  readonly path: string
+  readonly accept: string
+  readonly contentType?: string
+  readonly body?: Buffer
+}
+
+export interface PassedAnswer {
+  readonly status: number
+  readonly contentType: string
+  readonly warnings: readonly string[]
+  readonly body: Readable
 }
 
 export interface TransportOptions {
   readonly userAgent: string
-  readonly time: Time
-  readonly random: () => number
+  readonly time?: Time
+  readonly random?: () => number
   /** For the whole of a request, tries included. */
   readonly timeoutMs: number
+  /** Whether reading waits for a server that is away or not ready: right for a service, wrong for a person who waits. */
+  readonly stays?: boolean
+  /** Hears each warning of the server once. */
+  readonly warn?: (text: string) => void
 }
 
-const MAX_BODY = 256 << 20
 const MAX_TRIES = 4
 const FIRST_PAUSE_MS = 200
 const MAX_PAUSE_MS = 10_000
 /** Watches hold one each. More would not make the API faster, and each costs both sides a handshake. */
 const MAX_CONNECTIONS = 48
 
-export class Transport {
+export class Transport implements Api {
   readonly #connection: Connection
   readonly #options: TransportOptions
   readonly #base: URL
+  readonly #warned = new Set<string>()
   #pool: { readonly key: string; readonly pool: Pool } | undefined
   #closed = false
 
@@ -45,28 +80,54 @@ export class Transport {
     this.#base = new URL(connection.server)
   }
 
-  /** The body as JSON. Every failure is an `ApiError`. */
-  async json(request: ApiRequest): Promise<unknown> {
+  async request(request: ApiRequest): Promise<unknown> {
     const signal = AbortSignal.timeout(this.#options.timeoutMs)
     for (let attempt = 1; ; attempt++) {
       const outcome = await this.#attempt(request, signal)
       if (!(outcome instanceof Failure)) return outcome.value
       const wait = attempt < MAX_TRIES && !signal.aborted ? this.#wait(request, outcome, attempt) : undefined
       if (wait === undefined) throw outcome.error
-      await pause(this.#options.time, wait, signal)
+      await pause(this.#options.time ?? SYSTEM_TIME, wait, signal)
     }
   }
 
-  /** A body that has no end; the caller reads or destroys it. */
-  async stream(request: ApiRequest, signal: AbortSignal): Promise<Dispatcher.ResponseData["body"]> {
+  async *lines(request: ApiRequest, signal: AbortSignal): AsyncIterable<string> {
     try {
-      const { statusCode, body } = await this.#send(request, signal, 0)
-      if (statusCode === 200) return body
-      const { value, text } = await readBody(body)
-      if (statusCode === 401) this.#connection.refused()
-      throw statusError(statusCode, value, text)
+      const body = await this.#stream(request, signal)
+      try {
+        yield* watchLines(body)
+      } finally {
+        // Also where the consumer leaves early. A destroyed body reports that as an error nobody waits for.
+        body.on("error", () => {})
+        body.destroy()
+      }
     } catch (error) {
+      if (signal.aborted) return
       throw unreachable(this.#connection.server, error)
+    }
+  }
+
+  /** One try, and the answer as it is, whatever it says. The caller reads or destroys its body. */
+  async pass({ method, path, accept, contentType, body }: PassedRequest, signal: AbortSignal): Promise<PassedAnswer> {
+    const answer = await this.#request(
+      {
+        method,
+        path,
+        body: body ?? null,
+        headers: { accept, ...(contentType === undefined ? {} : { "content-type": contentType }) },
+      },
+      signal,
+      0,
+    )
+    if (answer.statusCode === 401) this.#connection.refused()
+    // Whoever lets go of the answer before its end is told so by an event, and one that nobody hears would end the process.
+    answer.body.on("error", () => undefined)
+    const { "content-type": type, warning } = answer.headers
+    return {
+      status: answer.statusCode,
+      contentType: [type].flat()[0] ?? "",
+      warnings: warning === undefined ? [] : [warning].flat(),
+      body: answer.body,
     }
   }
 
@@ -75,13 +136,26 @@ export class Transport {
     await this.#pool?.pool.destroy()
   }
 
+  async #stream(request: ApiRequest, signal: AbortSignal): Promise<Dispatcher.ResponseData["body"]> {
+    const { statusCode, body } = await this.#send(request, signal, 0)
+    if (statusCode === 200) return body
+    const { value, text } = await readBody(body)
+    if (statusCode === 401) this.#connection.refused()
+    throw statusError(statusCode, value, text)
+  }
+
   async #attempt(request: ApiRequest, signal: AbortSignal): Promise<{ readonly value: unknown } | Failure> {
     try {
       const { statusCode, headers, body } = await this.#send(request, signal, this.#options.timeoutMs)
       const { value, text } = await readBody(body)
       if (statusCode >= 200 && statusCode < 300) {
         return value === undefined
-          ? new Failure(ApiError.unanswered("BadAnswer", `the API server answered ${statusCode} without JSON`))
+          ? new Failure(
+              ApiError.unanswered(
+                "BadAnswer",
+                `the API server answered ${statusCode} without JSON; is that the right address?`,
+              ),
+            )
           : { value }
       }
       if (statusCode === 401) this.#connection.refused()
@@ -93,42 +167,65 @@ export class Transport {
 
   /** How long to wait before the next try; undefined where there must be none. */
   #wait({ method }: ApiRequest, { error, retryAfter }: Failure, attempt: number): number | undefined {
-    const reads = method === "GET"
+    const { stays = false, random = Math.random } = this.#options
     // 429 says that nothing was done. Everything else may have been done, and only reading does no harm twice.
-    const again = error.code === 429 || (reads && (error.code === 503 || error.code === 0))
-    // 401 once: the papers may just have been renewed.
+    const again = error.code === 429 || (stays && method === "GET" && (error.code === 503 || error.code === 0))
+    // 401 once: the credentials may just have been renewed.
     const renewed = error.code === 401 && attempt === 1
     if (error.reason === "NoCredentials" || this.#closed) return undefined
     if (!again && !renewed) return undefined
     if (renewed) return 0
     const asked = Number(Array.isArray(retryAfter) ? retryAfter[0] : retryAfter)
     if (asked >= 0) return Math.min(asked * 1000, MAX_PAUSE_MS)
-    return Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), MAX_PAUSE_MS) * (0.5 + this.#options.random())
+    return Math.min(FIRST_PAUSE_MS * 2 ** (attempt - 1), MAX_PAUSE_MS) * (0.5 + random())
   }
 
   async #send(
-    { method, path, body, contentType = "application/json" }: ApiRequest,
+    { method, path, body, contentType = "application/json", accept = "application/json" }: ApiRequest,
     signal: AbortSignal,
     bodyTimeout: number,
   ): Promise<Dispatcher.ResponseData> {
-    const papers = await this.#connection.papers()
-    return this.#poolFor(papers).request({
-      method,
+    const headers = { accept, ...(body === undefined ? {} : { "content-type": contentType }) }
+    const answer = await this.#request(
+      { method, path, headers, body: body === undefined ? null : JSON.stringify(body) },
+      signal,
+      bodyTimeout,
+    )
+    const { warning } = answer.headers
+    if (warning !== undefined) this.#tell([warning].flat())
+    return answer
+  }
+
+  #tell(lines: readonly string[]): void {
+    const { warn } = this.#options
+    if (warn === undefined) return
+    for (const text of readWarnings(lines)) {
+      if (!this.#warned.has(text)) warn(text)
+      this.#warned.add(text)
+    }
+  }
+
+  async #request(
+    { path, headers, ...rest }: Outgoing,
+    signal: AbortSignal,
+    bodyTimeout: number,
+  ): Promise<Dispatcher.ResponseData> {
+    const credentials = await this.#connection.credentials()
+    return this.#poolFor(credentials).request({
+      ...rest,
       path: `${this.#base.pathname.replace(/\/$/, "")}${path}`,
       headers: {
-        accept: "application/json",
+        ...headers,
         "user-agent": this.#options.userAgent,
-        ...(papers.token === undefined ? {} : { authorization: `Bearer ${papers.token}` }),
-        ...(body === undefined ? {} : { "content-type": contentType }),
+        ...(credentials.token === undefined ? {} : { authorization: `Bearer ${credentials.token}` }),
       },
-      body: body === undefined ? null : JSON.stringify(body),
       signal,
       headersTimeout: this.#options.timeoutMs,
       bodyTimeout,
     })
   }
 
-  #poolFor({ ca, certificate, key }: Papers): Pool {
+  #poolFor({ ca, certificate, key }: Credentials): Pool {
     if (this.#closed) throw ApiError.unanswered("Closed", "the client is closed")
     const identity = JSON.stringify([ca, certificate, key])
     if (this.#pool?.key === identity) return this.#pool.pool
@@ -156,28 +253,16 @@ export class Transport {
   }
 }
 
+interface Outgoing {
+  readonly method: Dispatcher.HttpMethod
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | Buffer | null
+}
+
 class Failure {
   constructor(
     readonly error: ApiError,
     readonly retryAfter?: string | string[],
   ) {}
-}
-
-async function readBody(
-  body: Dispatcher.ResponseData["body"],
-): Promise<{ readonly value: unknown; readonly text: string }> {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    // no encoding is set, so bytes
-    size += chunk.length
-    if (size > MAX_BODY) throw ApiError.unanswered("TooLarge", `the API server answered more than ${MAX_BODY} bytes`)
-    chunks.push(chunk)
-  }
-  const text = Buffer.concat(chunks).toString("utf8")
-  try {
-    return { value: JSON.parse(text), text }
-  } catch {
-    return { value: undefined, text }
-  }
 }

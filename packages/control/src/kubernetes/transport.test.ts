@@ -2,13 +2,13 @@
 import { createServer, type RequestListener, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
 import { afterEach, describe, expect, it } from "vitest"
-import { ApiFailure } from "./api.js"
-import { HttpsApi } from "./https-api.js"
+import { ApiError } from "./client.js"
+import { Transport } from "./transport.js"
 
-const open: { api: HttpsApi; server: Server }[] = []
-afterEach(() => {
+const open: { api: Transport; server: Server }[] = []
+afterEach(async () => {
   for (const { api, server } of open.splice(0)) {
-    api.close()
+    await api.close()
     server.close()
     server.closeAllConnections()
   }
@@ -22,17 +22,18 @@ async function serving(listener: RequestListener, timeoutMs = 10_000) {
   const connection = {
     server: `http://127.0.0.1:${(server.address() as AddressInfo).port}/below/`,
     insecure: false,
-    papers: async () => ({ token: tokens[0] ?? "" }),
+    origin: "a test",
+    credentials: async () => ({ token: tokens[0] ?? "" }),
     refused: () => void tokens.shift(),
   }
-  const api = new HttpsApi(connection, { userAgent: "test", timeoutMs, warn: text => warnings.push(text) })
+  const api = new Transport(connection, { userAgent: "test", timeoutMs, warn: text => warnings.push(text) })
   open.push({ api, server })
   return { api, warnings }
 }
 
 const get = { method: "GET", path: "/api/v1" } as const
 
-it("sends what was asked below the server's path, with papers", async () => {
+it("sends what was asked below the server's path, with credentials", async () => {
   const { api } = await serving((request, response) => {
     const chunks: Buffer[] = []
     request.on("data", (chunk: Buffer) => chunks.push(chunk))
@@ -63,7 +64,7 @@ it("tells each warning once", async () => {
   expect(warnings).toEqual(["odd"])
 })
 
-it("asks again with new papers where the old ones are not believed, and only once", async () => {
+it("asks again with new credentials where the old ones are not believed, and only once", async () => {
   const seen: string[] = []
   const { api } = await serving((request, response) => {
     seen.push(request.headers.authorization ?? "")
@@ -82,6 +83,16 @@ it("asks again where the server had no time, as often as is decent", async () =>
   })
   await expect(api.request(get)).rejects.toMatchObject({ code: 429 })
   expect(asked).toBe(4)
+})
+
+it("asks once where a person waits for a server that is away or not ready, unless told to stay", async () => {
+  let asked = 0
+  const { api } = await serving((_, response) => {
+    asked++
+    response.writeHead(503).end("{}")
+  })
+  await expect(api.request(get)).rejects.toMatchObject({ code: 503 })
+  expect(asked).toBe(1)
 })
 
 describe("a failure is told", () => {
@@ -115,7 +126,7 @@ describe("a failure is told", () => {
   it("where nobody answers, with the address", async () => {
     const { api } = await serving(request => request.socket.destroy())
     const failure = await api.request(get).catch((error: unknown) => error)
-    expect(failure).toBeInstanceOf(ApiFailure)
+    expect(failure).toBeInstanceOf(ApiError)
     expect(failure).toMatchObject({ code: 0, message: expect.stringContaining("http://127.0.0.1:") })
   })
 

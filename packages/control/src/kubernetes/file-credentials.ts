@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
-// Papers that lie in files and are replaced there from outside. Read again after a minute at the latest, as the kubelet
+// Credentials that lie in files and are replaced there from outside. Read again after a minute at the latest, as the kubelet
 // renews tokens well before they end; a file that cannot be read now leaves what was read before.
 
 import { readFile } from "node:fs/promises"
-import type { Papers } from "./connection.js"
+import type { Credentials } from "./connection.js"
 import { ConnectionError } from "./connection.js"
 import type { Time } from "./time.js"
 
-export type PaperFiles = { readonly [Name in keyof Papers]?: string }
+export type CredentialFiles = { readonly [Name in keyof Credentials]?: string }
 
 const READ_AGAIN_MS = 60_000
 
-export class FilePapers {
-  readonly #files: PaperFiles
+export class FileCredentials {
+  readonly #files: CredentialFiles
   readonly #time: Time
-  #known: Papers = {}
+  #known: Credentials = {}
   #readAt: number | undefined
 
-  constructor(files: PaperFiles, time: Time) {
+  constructor(files: CredentialFiles, time: Time) {
     this.#files = files
     this.#time = time
   }
 
-  async papers(): Promise<Papers> {
+  async credentials(): Promise<Credentials> {
     if (this.#readAt !== undefined && this.#time.monotonic() - this.#readAt < READ_AGAIN_MS) return this.#known
     const read: Record<string, string> = {}
     for (const [name, path] of Object.entries(this.#files)) {
-      read[name] = await this.#read(name as keyof Papers, path) // the type's only keys
+      read[name] = await this.#read(name as keyof Credentials, path) // the type's only keys
     }
     this.#known = read
     this.#readAt = this.#time.monotonic()
@@ -37,7 +37,7 @@ export class FilePapers {
     this.#readAt = undefined
   }
 
-  async #read(name: keyof Papers, path: string): Promise<string> {
+  async #read(name: keyof Credentials, path: string): Promise<string> {
     try {
       const text = await readFile(path, "utf8")
       return name === "token" ? text.trim() : text
@@ -45,7 +45,7 @@ export class FilePapers {
       const earlier = this.#known[name]
       if (earlier !== undefined) return earlier
       throw new ConnectionError(
-        "papers-unreadable",
+        "credentials-unreadable",
         `cannot read the ${name} in \`${path}\`: ${(error as Error).message}`,
         { cause: error },
       )

@@ -9,5 +9,11 @@ export function readWarnings(lines: readonly string[]): readonly string[] {
   return found
     .filter(([, code]) => code === "299")
     .slice(0, MAX_WARNINGS)
-    .map(([, , text = ""]) => text.replace(/\\(.)/g, "$1"))
+    .map(([, , text = ""]) => decoded(text.replace(/\\(.)/g, "$1")))
+}
+
+/** Servers write UTF-8 into a field whose bytes Node reads one by one. */
+function decoded(text: string): string {
+  const utf8 = Buffer.from(text, "latin1").toString("utf8")
+  return utf8.includes("\ufffd") ? text : utf8
 }

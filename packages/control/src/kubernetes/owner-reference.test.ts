@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who owns what we write: our role while there is one, and afterwards still that one.
+
+import { expect, it } from "vitest"
+import type { KubernetesClient } from "./client.js"
+import { ownedBy, roleAsOwner, roleAsOwnerToTheEnd } from "./owner-reference.js"
+
+/** Of a cluster in which the role has this uid, is gone, or may not be read. */
+function roles(uid: string | undefined | Error): Pick<KubernetesClient, "get"> {
+  return {
+    get: async () => {
+      if (uid instanceof Error) throw uid
+      // Nothing but the uid is read.
+      return uid === undefined ? undefined : ({ metadata: { name: "merlond", uid } } as never)
+    },
+  }
+}
+
+it.each([
+  ["there is none", undefined],
+  ["it may not be read", new Error("forbidden")],
+])("nobody owns anything where %s", async (_, uid) => {
+  expect(ownedBy(await roleAsOwner(roles(uid), "merlond"))).toEqual({})
+})
+
+it("names the role that there is, and the last one once it is gone, so that the collector takes what comes late", async () => {
+  let cluster = roles("u1")
+  const owners = roleAsOwnerToTheEnd({ get: (...args) => cluster.get(...args) }, "merlond")
+  expect((await owners()).map(({ uid }) => uid)).toEqual(["u1"])
+  cluster = roles("u2")
+  expect((await owners()).map(({ uid }) => uid)).toEqual(["u2"])
+  for (const gone of [undefined, new Error("forbidden")]) {
+    cluster = roles(gone)
+    expect((await owners()).map(({ uid }) => uid)).toEqual(["u2"])
+  }
+})

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// An answer's whole body, as text and as JSON where it is any. It has a largest size, or a server gone wrong could fill the memory.
+
+import { ApiError } from "./client.js"
+
+const MAX_BODY = 256 << 20
+
+export async function readBody(
+  body: AsyncIterable<Buffer>, // no encoding is set, so bytes
+): Promise<{ readonly value: unknown; readonly text: string }> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of body) {
+    size += chunk.length
+    if (size > MAX_BODY) throw ApiError.unanswered("TooLarge", `the API server answered more than ${MAX_BODY} bytes`)
+    chunks.push(chunk)
+  }
+  const text = Buffer.concat(chunks).toString("utf8")
+  try {
+    return { value: JSON.parse(text), text }
+  } catch {
+    return { value: undefined, text }
+  }
+}
