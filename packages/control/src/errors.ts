@@ -15,7 +15,7 @@ export const CONTROL_FAULTS = {
     means: "there is no Kubernetes API to talk to",
     next: "name one with `--kubeconfig` or KUBECONFIG, or start one with `merlond cluster`",
   },
-  "papers-unreadable": {
+  "credentials-unreadable": {
     means: "a file with a token, key or certificate for the API cannot be read",
     next: "see that the file is there and that this process may read it",
   },
@@ -79,7 +79,7 @@ export type ControlErrorCode = keyof typeof CONTROL_FAULTS
 export type ConnectionCode =
   | Extract<ControlErrorCode, `kubeconfig-${string}`>
   | "no-api"
-  | "papers-unreadable"
+  | "credentials-unreadable"
   | "credential-program"
 /** No answer of an API server, in the form of its own reasons. */
 export type NoAnswerCode = Exclude<ControlErrorCode, ConnectionCode | AuthorityCode>

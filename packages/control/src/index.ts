@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public face of the brain.
+// The control plane: what is stored becomes what each proxy enforces, and what became of it is told.
 
 export {
   type CapturedPort,
@@ -10,20 +10,28 @@ export {
 } from "./admission/capture-rules.js"
 export { type InjectedTemplate, injectTemplate } from "./admission/inject-template.js"
 export type { InjectionOptions } from "./admission/injection-options.js"
+export { type UnprotectedPod, unprotectedPods } from "./admission/unprotected-pods.js"
+export { runnerOf } from "./answers/workload-names.js"
 export { CONTROL_FAULTS } from "./errors.js"
 export { chartFiles } from "./install/chart.js"
 export { componentNames } from "./install/component-names.js"
 export { installManifests } from "./install/control-plane-manifests.js"
 export { definitionManifests } from "./install/install.js"
 export { bootstrapServiceAccount } from "./install/service-account.js"
-export { assignment, defaultValues, type InstallValues, readValues } from "./install/values.js"
+export { assignment, type InstallValues, readValues } from "./install/values.js"
+export { statusError } from "./kubernetes/api-failure.js"
 export { ApiError, type KubernetesClient } from "./kubernetes/client.js"
 export { type Connection, ConnectionError } from "./kubernetes/connection.js"
 export { connectionFrom } from "./kubernetes/connection-from.js"
 export { type HttpKubernetesClient, httpClient } from "./kubernetes/http-client.js"
 export { inClusterConnection } from "./kubernetes/in-cluster.js"
+export { type PassingApi, passingApi, withToken } from "./kubernetes/passing.js"
+export { isPathSegment, type Place, type Query, resourcePath } from "./kubernetes/resource-path.js"
 export * from "./kubernetes/resource-type.js"
 export { SYSTEM_TIME } from "./kubernetes/time.js"
+export { type Api, type ApiRequest, Transport } from "./kubernetes/transport.js"
 export type { ControlPlaneOptions } from "./options.js"
+export { PROOF_BUDGET_MS } from "./proofs/proof-shares.js"
+export { isProxied } from "./registry/pod-reading.js"
 export { ControlPlane, type ControlPlanePorts } from "./serve/control-plane.js"
 export { invitationAudience } from "./serve/invitations.js"

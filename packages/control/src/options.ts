@@ -9,8 +9,12 @@ import type { KubernetesClient } from "./kubernetes/client.js"
 export interface ControlPlaneOptions {
   readonly client: KubernetesClient
   readonly mesh: MeshConfig
+  /** How long somebody who applies a policy waits for proofs, at most. */
+  readonly proofBudgetMs: number
   /** The suffix of Services' host names. */
   readonly clusterDomain: string
+  /** Of this program, for operators. */
+  readonly version?: string
   /** Of this replica, unique among those that run now. */
   readonly replica: string
   /**

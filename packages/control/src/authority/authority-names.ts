@@ -15,6 +15,8 @@ export interface AuthorityNames {
   /** ConfigMap with those who are no longer believed. */
   readonly revocationsConfigMap: string
   readonly managedBy: string
+  /** The ClusterRole of the control plane, which owns what must not outlive it. */
+  readonly ownRole: string
   readonly annotations: {
     /** Set by people: any value that differs from the last one begins a rotation. */
     readonly rotate: string
@@ -40,6 +42,7 @@ export function authorityNames({ mesh, domain, rootNamespace }: MeshNames): Auth
     bundleConfigMap: `${mesh}-ca-root-cert`,
     revocationsConfigMap: `${mesh}-revocations`,
     managedBy: mesh,
+    ownRole: `${mesh}d`,
     annotations: {
       rotate: `${domain}/rotate-root`,
       retire: `${domain}/retire-root`,

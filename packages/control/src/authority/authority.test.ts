@@ -113,7 +113,7 @@ describe("signing for a workload", () => {
 })
 
 describe("what can be told of the authority", () => {
-  it("is when papers end and what became of requests", async () => {
+  it("is when credentials end and what became of requests", async () => {
     const stage = new Stage()
     const authority = await stage.authority()
     authority.serve("xds", ["localhost", "127.0.0.1"])

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from "vitest"
 import { ApiError } from "../kubernetes/client.js"
-import { CONFIG_MAPS, NAMESPACES } from "../kubernetes/resource-type.js"
+import { CLUSTER_ROLES, CONFIG_MAPS, NAMESPACES } from "../kubernetes/resource-type.js"
 import { settle } from "../observe/testing/manual-clock.js"
 import { NAMES, Stage } from "./testing/authority-stage.js"
 
@@ -45,6 +45,27 @@ describe("the trust bundle", () => {
     await stage.cluster.delete(CONFIG_MAPS, NAME, "foo")
     await stage.clock.advance(200)
     expect(bundleIn(stage, "foo")).toEqual({ "root-cert.pem": authority.current.bundle })
+  })
+
+  it("goes with the control plane's role, also one that an earlier installation wrote", async () => {
+    const stage = new Stage()
+    stage.namespace("foo")
+    await stage.cluster.create(CLUSTER_ROLES, {
+      apiVersion: "rbac.authorization.k8s.io/v1",
+      kind: "ClusterRole",
+      metadata: { name: "merlond", uid: "role-1" },
+    })
+    const authority = await started(stage)
+    const owners = () => stage.cluster.objects.get(`configmaps/foo/${NAME}`)?.metadata.ownerReferences
+    expect(owners()).toEqual([expect.objectContaining({ kind: "ClusterRole", name: "merlond", uid: "role-1" })])
+    stage.configMap(NAME, { "root-cert.pem": authority.current.bundle }, "foo")
+    await stage.clock.advance(200)
+    expect(owners()).toEqual([expect.objectContaining({ uid: "role-1" })])
+    // Without the role the control plane is being removed: nothing is written that nobody would take away.
+    await stage.cluster.delete(CLUSTER_ROLES, "merlond")
+    await stage.cluster.delete(CONFIG_MAPS, NAME, "foo")
+    await stage.clock.advance(60_000)
+    expect(bundleIn(stage, "foo")).toBeUndefined()
   })
 
   it("is written by who leads, once it leads", async () => {

@@ -4,6 +4,7 @@
 
 import { type Log, messageOf } from "@merlon/xds"
 import { ApiError, type KubernetesClient } from "../kubernetes/client.js"
+import { type OwnerReference, ownedBy, ownerReferences, roleAsOwner } from "../kubernetes/owner-reference.js"
 import type { Reflected } from "../kubernetes/reflector.js"
 import { CONFIG_MAPS, type KubernetesObject } from "../kubernetes/resource-type.js"
 import type { Clock } from "../observe/clock.js"
@@ -35,6 +36,7 @@ export class BundleWriter {
   /** What we wrote by namespace, until the copy has caught up. */
   readonly #written = new Map<string, string>()
   #cancel: () => void = () => undefined
+  #owners: readonly OwnerReference[] = []
   #running = false
   #woken = false
   #closed = false
@@ -49,8 +51,9 @@ export class BundleWriter {
       options.configMaps.onChange(({ key, object }) => {
         const [namespace = "", name] = key.split("/")
         if (name !== options.names.bundleConfigMap) return
-        if (object === undefined || this.#holds(object) !== this.#written.get(namespace))
-          this.#written.delete(namespace)
+        const isOurs =
+          object !== undefined && this.#isOwned(object) && this.#holds(object) === this.#written.get(namespace)
+        if (!isOurs) this.#written.delete(namespace)
         this.wake()
       }),
     ]
@@ -85,6 +88,10 @@ export class BundleWriter {
 
   /** Whether some namespace has to be tried again. */
   async #writeAll(): Promise<boolean> {
+    const owners = await roleAsOwner(this.#options.client, this.#options.names.ownRole)
+    // The role is gone, and so are we in a moment: what is written now would stay behind.
+    if (owners.length === 0 && this.#owners.length > 0) return true
+    this.#owners = owners
     const bundle = this.#options.bundle()
     const waiting = [...this.#options.namespaces.items.values()].filter(namespace => this.#differs(namespace, bundle))
     let failed = false
@@ -101,7 +108,7 @@ export class BundleWriter {
     // A namespace that ends takes nothing in.
     if (deletionTimestamp !== undefined) return false
     const copy = this.#options.configMaps.items.get(`${name}/${this.#options.names.bundleConfigMap}`)
-    if (copy !== undefined && this.#holds(copy) === bundle) {
+    if (copy !== undefined && this.#holds(copy) === bundle && this.#isOwned(copy)) {
       this.#written.delete(name)
       return false
     }
@@ -112,16 +119,32 @@ export class BundleWriter {
     return readConfigMapData(object).get(BUNDLE_KEY)
   }
 
+  /** One of an earlier installation names a role that is gone, and goes with it. */
+  #isOwned({ metadata }: KubernetesObject): boolean {
+    const owned = new Set(ownerReferences(metadata).map(({ uid }) => uid))
+    return this.#owners.every(({ uid }) => owned.has(uid))
+  }
+
   async #write(namespace: string, bundle: string): Promise<boolean> {
     const { client, names, configMaps, log } = this.#options
     const name = names.bundleConfigMap
     const patch = () =>
-      client.patch(CONFIG_MAPS, name, { data: { [BUNDLE_KEY]: bundle } }, { namespace, type: "merge" })
+      client.patch(
+        CONFIG_MAPS,
+        name,
+        { metadata: ownedBy(this.#owners), data: { [BUNDLE_KEY]: bundle } },
+        { namespace, type: "merge" },
+      )
     const create = () =>
       client.create(CONFIG_MAPS, {
         apiVersion: "v1",
         kind: "ConfigMap",
-        metadata: { name, namespace, labels: { "app.kubernetes.io/managed-by": names.managedBy } },
+        metadata: {
+          name,
+          namespace,
+          labels: { "app.kubernetes.io/managed-by": names.managedBy },
+          ...ownedBy(this.#owners),
+        },
         data: { [BUNDLE_KEY]: bundle },
       })
     try {

@@ -19,7 +19,7 @@ describe("a root that ended while nobody ran", () => {
     const waiting: (string | undefined)[] = []
     const stopped = new AbortController()
     const started = stage.authority({ waiting: what => waiting.push(what), stopped: stopped.signal })
-    await vi.waitFor(() => expect(waiting).toHaveLength(1), 30_000)
+    await vi.waitFor(() => expect(waiting).toHaveLength(1), 90_000)
     const fingerprint = stage.secret.metadata.annotations?.[signingRoot] ?? ""
     const annotate = (value: string): void => {
       const { metadata, ...rest } = stage.secret
@@ -55,10 +55,37 @@ describe("a root that ended while nobody ran", () => {
   it("is not replaced on a word that names another", async () => {
     const { stage, waiting, started, stopped, annotate } = await endedMesh()
     annotate("another")
-    await vi.waitFor(() => expect(waiting.length).toBeGreaterThan(1), 30_000)
+    await vi.waitFor(() => expect(waiting.length).toBeGreaterThan(1), 90_000)
     expect(waiting.at(-1)).toContain("has ended")
     expect(stage.secret.metadata.annotations?.[signingRoot]).toBeDefined()
     stopped.abort()
     await expect(started).rejects.toThrow("stopped while waiting")
+  })
+})
+
+describe("a root that ends while a control plane runs", () => {
+  const { replaceEnded, signingRoot } = NAMES.annotations
+
+  it.each([
+    ["is replaced by a new one on a person's word, without a start", (fingerprint: string) => fingerprint, true],
+    ["is not replaced on a word that names another, and how to is said", () => "another", false],
+  ])("%s", async (_, word, replaced) => {
+    const stage = new Stage()
+    const authority = await stage.authority({ rootLifetimeMs: HOUR })
+    const before = authority.current.signer
+    await stage.clock.advance(2 * HOUR)
+    const { metadata, ...rest } = stage.secret
+    const fingerprint = metadata.annotations?.[signingRoot] ?? ""
+    const annotations = { ...metadata.annotations, [replaceEnded]: word(fingerprint) }
+    const lines = stage.log.lines.length
+    stage.cluster.put(SECRETS, { ...rest, metadata: { ...metadata, annotations } })
+    await vi.waitFor(
+      () => expect(authority.current.signer !== before || stage.log.lines.length > lines).toBe(true),
+      90_000,
+    )
+    expect(authority.current.signer !== before).toBe(replaced)
+    if (replaced) expect((await authority.sign(CALLER, REQUEST, 60)).ok).toBe(true)
+    else expect(stage.log.lines.at(-1)).toContain("kubectl annotate secret")
+    authority.close()
   })
 })

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// What metrics and status lines say of the authority: when papers end, and what became of those who asked for some.
+// What metrics and status lines say of the authority: when credentials end, and what became of those who asked for some.
 
 import type { RotationPhase } from "@merlon/identity"
 
-export const SIGNING_OUTCOMES = ["signed", "bad-request", "bad-ttl", "revoked", "foreign", "unavailable"] as const
+const SIGNING_OUTCOMES = ["signed", "bad-request", "bad-ttl", "revoked", "foreign", "unavailable"] as const
 export type SigningOutcome = (typeof SIGNING_OUTCOMES)[number]
 
 /** Dates are milliseconds since the epoch. */

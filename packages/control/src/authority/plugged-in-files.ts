@@ -3,6 +3,7 @@
 // and says whether one may take the place of another while the mesh runs. Pure.
 
 import { type AuthorityKeys, CertificateAuthority, readBundle, readCertificates } from "@merlon/identity"
+import { messageOf } from "@merlon/xds"
 
 export type PluggedInResult =
   | { readonly ok: true; readonly authority: CertificateAuthority }
@@ -34,7 +35,7 @@ export function readPluggedIn(files: ReadonlyMap<string, string>, now: number): 
     const keys: AuthorityKeys = { certificateChain, privateKey, root }
     return { ok: true, authority: new CertificateAuthority(keys, now) }
   } catch (error) {
-    return refused(error instanceof Error ? error.message : String(error))
+    return refused(messageOf(error))
   }
 }
 

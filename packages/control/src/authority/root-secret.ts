@@ -76,6 +76,20 @@ export async function fetchRootSecret({ client, names, now }: RootSettings): Pro
   throw new AuthorityError("root-unusable", unreadable(names, read.message))
 }
 
+/** What is stored, with a new root where a person has said so of one that has ended. Undefined where nothing is stored. */
+export async function replacedRootSecret(settings: RootSettings): Promise<RootSecret | undefined> {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+    try {
+      return await fetchRootSecret(settings)
+    } catch (error) {
+      if (!(error instanceof EndedRootError)) throw error
+      const replaced = await replaceEnded(settings, error)
+      if (replaced !== "again") return replaced
+    }
+  }
+  return undefined
+}
+
 /**
  * Only on a person's word, and only of the root that is named: where it is our clock that is wrong, a new root would cut
  * off a mesh that is well.

@@ -23,6 +23,7 @@ import {
   openRootSecret,
   type RootSecret,
   type RootSettings,
+  replacedRootSecret,
   replaceRootSecret,
   unreadable,
 } from "./root-secret.js"
@@ -142,6 +143,10 @@ export class SelfSigned implements KeySource {
     // A reflector tells of versions in their order, also of those before what we just wrote ourselves.
     if (!isNewer(object, this.#secret.object)) return
     const read = readStoredRoot(readSecretData(object), now())
+    if (!read.ok && this.#hasEnded(object)) {
+      this.#replaceEnded()
+      return
+    }
     // Fails closed, twice: neither what we cannot read nor whom proxies cannot know takes the place of the last good.
     if (!read.ok || !this.#isOurs(read.stored)) {
       onRefused()
@@ -150,6 +155,22 @@ export class SelfSigned implements KeySource {
       return
     }
     this.#take({ object, stored: read.stored })
+  }
+
+  /** Whether all that is wrong with it is the time. */
+  #hasEnded(object: KubernetesObject): boolean {
+    const atAnyTime = readStoredRoot(readSecretData(object), Number.NEGATIVE_INFINITY)
+    return atAnyTime.ok && this.#isOurs(atAnyTime.stored)
+  }
+
+  /** What changed may be a person's word that a new one is wanted; else we say once more how to give it. */
+  #replaceEnded(): void {
+    const { log } = this.#options
+    replacedRootSecret(this.#options)
+      .then(replaced => {
+        if (replaced !== undefined && this.#isOurs(replaced.stored)) this.#take(replaced)
+      })
+      .catch((error: unknown) => log.error({}, messageOf(error)))
   }
 
   /** Somebody deleted it. We have all of it, and the next start would otherwise make a root that nobody trusts. */

@@ -27,6 +27,8 @@ interface Session {
 }
 
 const MAX_MESSAGE = 1_024
+/** Enough for whatever a build is called, and nothing that a terminal would act on. */
+const VERSION = /^[\w.+-]{1,64}$/
 const SIGNER = /^[0-9a-f]{64}$/
 
 export class ConnectedProxies implements ProxyLedger {
@@ -56,8 +58,8 @@ export class ConnectedProxies implements ProxyLedger {
     return () => this.#listeners.delete(listener)
   }
 
-  /** `signer`: what the proxy says of its own certificate. */
-  connect(key: string, signer: unknown): ProxySession {
+  /** `signer` and `version`: what the proxy says of its own certificate and of itself. */
+  connect(key: string, signer: unknown, version?: unknown): ProxySession {
     const session: Session = {
       record: {
         key,
@@ -65,6 +67,7 @@ export class ConnectedProxies implements ProxyLedger {
         enforced: this.#nothing,
         rejection: undefined,
         signer: readSigner(signer),
+        version: readVersion(version),
       },
     }
     const sessions = this.#sessions.get(key) ?? []
@@ -125,4 +128,8 @@ function rejectionOf(revision: number, message: string, sent: Sent, enforced: Ve
 
 function readSigner(signer: unknown): string | undefined {
   return typeof signer === "string" && SIGNER.test(signer) ? signer : undefined
+}
+
+function readVersion(version: unknown): string | undefined {
+  return typeof version === "string" && VERSION.test(version) ? version : undefined
 }

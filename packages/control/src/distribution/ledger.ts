@@ -18,6 +18,8 @@ export interface ProxyRecord {
   readonly rejection: Rejection | undefined
   /** The root its certificate comes from, where it said so; see `TrustSpec.signer`. */
   readonly signer: string | undefined
+  /** Of the proxy itself, where it said so. */
+  readonly version?: string | undefined
 }
 
 export interface ProxyLedger {

@@ -36,7 +36,7 @@ function setUp(pod = declared(), replica = "r1", api = new HandClient()) {
     const { conditions } = status() as { conditions?: { type: string; status: string }[] }
     return conditions?.find(({ type }) => type === "Ready")?.status
   }
-  const written = (count: number) => vi.waitFor(() => expect(api.writes.length).toBe(count))
+  const written = (count: number) => vi.waitFor(() => expect(api.writes.length).toBe(count), 90_000)
   const settled = () => new Promise(resolve => setImmediate(resolve))
   return { api, scheduler, errors, presence, status, ready, written, settled }
 }
@@ -45,7 +45,7 @@ it("makes a declared Pod running and ready at the address of its stream, as `kub
   const pod = declared({ conditions: [{ type: "Other", status: "True" }] })
   const { presence, status, ready } = setUp({ ...pod, spec: { containers: [{ name: "web", image: "-" }] } })
   presence.enforcing(KEY, node())
-  await vi.waitFor(() => expect(ready()).toBe("True"))
+  await vi.waitFor(() => expect(ready()).toBe("True"), 90_000)
   expect(status()).toMatchObject({
     phase: "Running",
     podIP: "127.0.0.1",
@@ -63,7 +63,7 @@ it("shows a Pod that waits at its gate as placed once its proxy enforces", async
   const gated = { type: "PodScheduled", status: "False", reason: "SchedulingGated" }
   const { presence, status, ready } = setUp(declared({ conditions: [gated] }))
   presence.enforcing(KEY, node())
-  await vi.waitFor(() => expect(ready()).toBe("True"))
+  await vi.waitFor(() => expect(ready()).toBe("True"), 90_000)
   expect(status().conditions).toEqual([
     { type: "PodScheduled", status: "True", reason: "Declared", lastTransitionTime: "2026-01-01T00:00:01Z" },
     expect.objectContaining({ type: "Ready", status: "True" }),
@@ -80,7 +80,7 @@ test.each<[string, ClientNode, string | undefined]>([
 ])("takes the address from %s", async (_, from, expected) => {
   const { presence, status, ready } = setUp()
   presence.enforcing(KEY, from)
-  await vi.waitFor(() => expect(ready()).toBe("True"))
+  await vi.waitFor(() => expect(ready()).toBe("True"), 90_000)
   expect(status().podIP).toBe(expected)
 })
 
@@ -113,12 +113,12 @@ describe("a proxy that is gone", () => {
   it("leaves its Pod not ready after the grace", async () => {
     const { presence, scheduler, ready, status, api } = setUp()
     const gone = presence.enforcing(KEY, node())
-    await vi.waitFor(() => expect(ready()).toBe("True"))
+    await vi.waitFor(() => expect(ready()).toBe("True"), 90_000)
     gone()
     scheduler.advance(9_999)
     expect(api.writes.length).toBe(1)
     scheduler.advance(1)
-    await vi.waitFor(() => expect(ready()).toBe("False"))
+    await vi.waitFor(() => expect(ready()).toBe("False"), 90_000)
     expect(status()).toMatchObject({ phase: "Running", podIP: "127.0.0.1" })
   })
 
@@ -156,7 +156,7 @@ describe("a proxy that is gone", () => {
   it("is taken back by the sweep where its replica is gone too", async () => {
     const first = setUp()
     first.presence.enforcing(KEY, node())
-    await vi.waitFor(() => expect(first.ready()).toBe("True"))
+    await vi.waitFor(() => expect(first.ready()).toBe("True"), 90_000)
     first.presence.stop()
     const leader = setUp(declared(), "r2", first.api)
     const here = { proxies: new Map([[KEY, {} as never]]), onChange: () => () => {} }
@@ -171,17 +171,17 @@ describe("a proxy that is gone", () => {
     expect(leader.ready()).toBe("True")
     leader.scheduler.advance(1)
     leader.presence.sweep(nowhere)
-    await vi.waitFor(() => expect(leader.ready()).toBe("False"))
+    await vi.waitFor(() => expect(leader.ready()).toBe("False"), 90_000)
   })
 })
 
 it("says it again of a Pod declared anew under a proxy that stayed", async () => {
   const { presence, api, ready } = setUp()
   presence.enforcing(KEY, node())
-  await vi.waitFor(() => expect(ready()).toBe("True"))
+  await vi.waitFor(() => expect(ready()).toBe("True"), 90_000)
   api.reflected.delete(KEY)
   api.reflected.set(declared())
-  await vi.waitFor(() => expect(ready()).toBe("True"))
+  await vi.waitFor(() => expect(ready()).toBe("True"), 90_000)
 })
 
 it("tries again, more and more slowly, and tells why", async () => {
@@ -194,14 +194,14 @@ it("tries again, more and more slowly, and tells why", async () => {
     [3, 4_000],
   ] as const) {
     await written(attempt)
-    await vi.waitFor(() => expect(scheduler.waiting).toEqual([delay]))
+    await vi.waitFor(() => expect(scheduler.waiting).toEqual([delay]), 90_000)
     scheduler.advance(delay)
   }
   await written(4)
-  await vi.waitFor(() => expect(errors.length).toBe(4))
+  await vi.waitFor(() => expect(errors.length).toBe(4), 90_000)
   api.failure = undefined
   scheduler.advance(30_000)
-  await vi.waitFor(() => expect(ready()).toBe("True"))
+  await vi.waitFor(() => expect(ready()).toBe("True"), 90_000)
 })
 
 it("gives up where the Pod is gone", async () => {
@@ -223,7 +223,7 @@ it("writes one word at a time, and the last one in the end", async () => {
   expect(api.writes.length).toBe(1)
   open()
   await written(2)
-  await vi.waitFor(() => expect(objectOf(api.reflected.items.get(KEY)?.status).podIP).toBe("10.0.0.5"))
+  await vi.waitFor(() => expect(objectOf(api.reflected.items.get(KEY)?.status).podIP).toBe("10.0.0.5"), 90_000)
   expect(ready()).toBe("True")
 })
 
@@ -231,14 +231,14 @@ it("is not ready while its application is not, whoever said that it is, and read
   const api = new HandClient()
   const first = setUp(declared(), "r1", api)
   const end = first.presence.enforcing(KEY, node())
-  await vi.waitFor(() => expect(first.ready()).toBe("True"))
+  await vi.waitFor(() => expect(first.ready()).toBe("True"), 90_000)
   // Its proxy comes back to another replica, with news.
   end()
   const second = setUp(declared(), "r2", api)
   const over = second.presence.enforcing(KEY, node({ application: "not ready" }))
-  await vi.waitFor(() => expect(second.ready()).toBe("False"))
+  await vi.waitFor(() => expect(second.ready()).toBe("False"), 90_000)
   expect(second.status().conditions).toMatchObject([{ reason: "ApplicationNotReady" }])
   over()
   second.presence.enforcing(KEY, node())
-  await vi.waitFor(() => expect(second.ready()).toBe("True"))
+  await vi.waitFor(() => expect(second.ready()).toBe("True"), 90_000)
 })

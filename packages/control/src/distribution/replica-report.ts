@@ -26,13 +26,14 @@ type ProxyEntry = [
   workload: string | null,
   signer: string | null,
   rejection: [revision: number, message: string, resources: string[]] | null,
+  version: string | null,
 ]
 
 export function encodeReport({ renewed, proxies }: ReplicaReport): Buffer {
   const sets: Record<string, Record<string, string>> = {}
   const ids = new Map<string, string>()
   const entries: Record<string, ProxyEntry> = {}
-  for (const [key, { connectedAt, enforced, signer, rejection }] of proxies) {
+  for (const [key, { connectedAt, enforced, signer, rejection, version }] of proxies) {
     const shared = Object.fromEntries([...enforced].filter(([name]) => name !== resourceNames.workload))
     const text = JSON.stringify(shared)
     const id = ids.get(text) ?? String(ids.size)
@@ -44,6 +45,7 @@ export function encodeReport({ renewed, proxies }: ReplicaReport): Buffer {
       enforced.get(resourceNames.workload) ?? null,
       signer ?? null,
       rejection === undefined ? null : [rejection.revision, rejection.message, [...rejection.resources]],
+      version ?? null,
     ]
   }
   return gzipSync(JSON.stringify({ renewed, sets, proxies: entries }))
@@ -80,7 +82,7 @@ function readProxy(
   sets: ReadonlyMap<string, readonly (readonly [string, string])[]>,
   versions: InternedVersions,
 ): ProxyRecord {
-  const [connectedAt, id, workload, signer, rejection] = list(value)
+  const [connectedAt, id, workload, signer, rejection, version = null] = list(value)
   const set = sets.get(text(id))
   if (set === undefined) throw new Unreadable()
   const own = workload === null ? [] : [[resourceNames.workload, text(workload)] as const]
@@ -91,6 +93,8 @@ function readProxy(
     enforced,
     signer: signer === null ? undefined : text(signer),
     rejection: rejection === null ? undefined : readRejection(rejection),
+    // A replica that is older than this says none.
+    version: version === null ? undefined : text(version),
   }
 }
 

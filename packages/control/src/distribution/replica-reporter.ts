@@ -3,7 +3,9 @@
 // without one, so that the leader sees that we live.
 
 import type { MeshNames } from "@merlon/policy"
+import { Lane } from "@merlon/xds"
 import { ApiError, type KubernetesClient } from "../kubernetes/client.js"
+import { type Owners, ownedBy } from "../kubernetes/owner-reference.js"
 import { CONFIG_MAPS, type KubernetesObject } from "../kubernetes/resource-type.js"
 import { type Scheduler, SYSTEM_SCHEDULER } from "../snapshot/burst.js"
 import type { ProxyLedger } from "./ledger.js"
@@ -25,6 +27,8 @@ export interface ReplicaReporterOptions {
   /** A DNS label, as the Pod's name. */
   readonly replica: string
   readonly ledger: ProxyLedger
+  /** With whom a report goes that nobody has taken away. */
+  readonly owners: Owners
   readonly onError: (error: unknown) => void
   readonly scheduler?: Scheduler
   /** Wall clock, in milliseconds. */
@@ -46,7 +50,7 @@ export class ReplicaReporter {
   #renewed = 0
   #changed = false
   /** One after the other, so that the end of one report never takes away the next. */
-  #work: Promise<void> = Promise.resolve()
+  readonly #work = new Lane()
 
   constructor(options: ReplicaReporterOptions) {
     this.#options = options
@@ -69,8 +73,7 @@ export class ReplicaReporter {
     this.#timer?.()
     this.#timer = undefined
     this.#changed = false
-    this.#work = this.#work.then(() => this.#remove())
-    await this.#work
+    await this.#work.add(() => this.#remove())
   }
 
   #request(): void {
@@ -83,7 +86,7 @@ export class ReplicaReporter {
     this.#timer?.()
     this.#timer = this.#scheduler.later(() => {
       this.#timer = undefined
-      this.#work = this.#work.then(() => this.#write())
+      void this.#work.add(() => this.#write())
     }, milliseconds)
   }
 
@@ -115,7 +118,7 @@ export class ReplicaReporter {
   }
 
   async #put(): Promise<void> {
-    const { client, names, replica, ledger } = this.#options
+    const { client, names, replica, ledger, owners } = this.#options
     this.#renewed = Math.max(this.#renewed + 1, this.#now())
     const bytes = encodeReport({ renewed: this.#renewed, proxies: ledger.proxies })
     if (bytes.length > MAX_BYTES) {
@@ -123,16 +126,13 @@ export class ReplicaReporter {
     }
     const name = reportName(names, replica)
     const binaryData = { [REPORT_FIELD]: bytes.toString("base64") }
-    const report: KubernetesObject = {
-      apiVersion: "v1",
-      kind: "ConfigMap",
-      metadata: { name, namespace: names.rootNamespace, labels: { [reportLabel(names)]: replica } },
-      binaryData,
-    }
     try {
       await client.patch(CONFIG_MAPS, name, { binaryData }, { namespace: names.rootNamespace, type: "merge" })
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 404) throw error
+      const labels = { [reportLabel(names)]: replica }
+      const metadata = { name, namespace: names.rootNamespace, labels, ...ownedBy(await owners()) }
+      const report: KubernetesObject = { apiVersion: "v1", kind: "ConfigMap", metadata, binaryData }
       await client.create(CONFIG_MAPS, report)
     }
   }

@@ -2,7 +2,7 @@
 import { gzipSync } from "node:zlib"
 import { meshNames } from "@merlon/policy"
 import fc from "fast-check"
-import { describe, expect, it, test, vi } from "vitest"
+import { describe, expect, inject, it, test, vi } from "vitest"
 import { ApiError } from "../kubernetes/client.js"
 import { HandScheduler } from "../snapshot/testing/hand-driven.js"
 import { CombinedLedger } from "./combined-ledger.js"
@@ -57,7 +57,7 @@ describe("a report", () => {
         expect(read).toEqual({ renewed, proxies })
         for (const [key, { enforced }] of proxies) expect(read?.proxies.get(key)?.enforced).toBe(enforced)
       }),
-      { numRuns: 300 },
+      { numRuns: 300 * inject("effort") },
     )
   })
 
@@ -98,10 +98,12 @@ describe("a report", () => {
           decodeReport(bytes, new InternedVersions())
         },
       ),
-      { numRuns: 300 },
+      { numRuns: 300 * inject("effort") },
     )
   })
 })
+
+const OWNER = { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole", name: "merlond", uid: "u1" }
 
 function setUp() {
   const api = new HandClient()
@@ -112,11 +114,13 @@ function setUp() {
   const theirs = new ConnectedProxies({ versions, scheduler, now: () => clock.now })
   const own = new ConnectedProxies({ versions, scheduler, now: () => clock.now })
   const onError = (error: unknown) => errors.push(error)
-  const reporter = new ReplicaReporter({ client: api.client, names, replica: "r2", ledger: theirs, onError, scheduler })
+  const owners = async () => [OWNER]
+  const reporting = { client: api.client, names, replica: "r2", ledger: theirs, owners }
+  const reporter = new ReplicaReporter({ ...reporting, onError, scheduler })
   const leader = new CombinedLedger({ own, reports: api.reflected, ownReport: OWN, versions, scheduler })
   const told: string[][] = []
   leader.onChange(keys => told.push([...keys].sort()))
-  const written = (count: number) => vi.waitFor(() => expect(api.writes.length).toBe(count))
+  const written = (count: number) => vi.waitFor(() => expect(api.writes.length).toBe(count), 90_000)
   const settled = () => new Promise(resolve => setImmediate(resolve))
   return { api, scheduler, errors, clock, theirs, own, reporter, leader, told, written, settled }
 }
@@ -132,8 +136,9 @@ describe("a replica that does not lead", () => {
     await written(2)
     await settled()
     expect(api.writes.map(write => write.split(" ")[0])).toEqual(["patch", "create"])
-    expect(api.reflected.items.get("merlon-system/merlon-replica-r2")?.metadata.labels).toEqual({
-      "merlon.dev/replica-report": "r2",
+    expect(api.reflected.items.get("merlon-system/merlon-replica-r2")?.metadata).toMatchObject({
+      labels: { "merlon.dev/replica-report": "r2" },
+      ownerReferences: [OWNER],
     })
     for (let i = 0; i < 5; i++) {
       theirs.connect(`foo/${i}`, undefined)
@@ -180,7 +185,7 @@ describe("a replica that does not lead", () => {
     expect(api.writes.length).toBe(3)
     open()
     await stopped
-    await vi.waitFor(() => expect(api.reflected.items.has("merlon-system/merlon-replica-r2")).toBe(true))
+    await vi.waitFor(() => expect(api.reflected.items.has("merlon-system/merlon-replica-r2")).toBe(true), 90_000)
     expect(api.writes.map(write => write.split(" ")[0])).toEqual(["patch", "create", "delete", "patch", "create"])
   })
 
@@ -190,11 +195,11 @@ describe("a replica that does not lead", () => {
     theirs.connect("foo/a", undefined)
     reporter.start()
     scheduler.advance(0)
-    await vi.waitFor(() => expect(errors.length).toBe(1))
+    await vi.waitFor(() => expect(errors.length).toBe(1), 90_000)
     api.failure = undefined
     await settled()
     scheduler.advance(1_000)
-    await vi.waitFor(() => expect(leader.proxies.has("foo/a")).toBe(true))
+    await vi.waitFor(() => expect(leader.proxies.has("foo/a")).toBe(true), 90_000)
   })
 })
 
@@ -267,7 +272,7 @@ describe("the leader", () => {
     await settled()
     api.failure = undefined
     scheduler.advance(1_000)
-    await vi.waitFor(() => expect(leader.complete).toBe(true))
+    await vi.waitFor(() => expect(leader.complete).toBe(true), 90_000)
     const metadata = { name: "merlon-replica-r3", namespace: "merlon-system" }
     api.reflected.set({ apiVersion: "v1", kind: "ConfigMap", metadata, binaryData: { report: "garbage" } })
     expect(leader.complete).toBe(false)

@@ -2,9 +2,9 @@
 // How long fetched keys are left alone: as long as the issuer's `Cache-Control` says (RFC 9111 section 5.2.2), within
 // reason. A minute at least, or an issuer could have itself asked all the time; a day at most, or a withdrawn key stays.
 
-export const DEFAULT_LIFETIME = 20 * 60_000
-export const SHORTEST_LIFETIME = 60_000
-export const LONGEST_LIFETIME = 24 * 60 * 60_000
+const DEFAULT_LIFETIME = 20 * 60_000
+const SHORTEST_LIFETIME = 60_000
+const LONGEST_LIFETIME = 24 * 60 * 60_000
 
 /** Milliseconds. */
 export function cacheLifetime(cacheControl: string | undefined): number {

@@ -312,14 +312,14 @@ it("follows a real issuer through failure, recovery and rotation", async () => {
     const real = { issuer: "real", jwksUri: `${issuer.url}/keys` }
     const state = () => store.get(keySetId(real))
     store.need(inFoo([real]))
-    await vi.waitFor(() => expect(state()?.error).toBe(`${issuer.url}/keys answered 500`))
+    await vi.waitFor(() => expect(state()?.error).toBe(`${issuer.url}/keys answered 500`), 90_000)
     const first = jwks("one")
     issuer.answer = json(first)
-    await vi.waitFor(() => expect(state()).toMatchObject({ jwks: first, error: undefined }), { timeout: 10_000 })
+    await vi.waitFor(() => expect(state()).toMatchObject({ jwks: first, error: undefined }), 90_000)
     const second = jwks("two")
     issuer.answer = json(second)
     store.reportUnknownKey(keySetId(real))
-    await vi.waitFor(() => expect(state()?.jwks).toBe(second))
+    await vi.waitFor(() => expect(state()?.jwks).toBe(second), 90_000)
   } finally {
     await issuer.close()
   }

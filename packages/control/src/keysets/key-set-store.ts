@@ -10,7 +10,7 @@ import { FetchedIssuer, type GoodKeys, type KeySetSurroundings } from "./fetched
 import { type ShareLimits, shareKeySets } from "./key-set-shares.js"
 import type { KeySetState, KeySets, NeededRule } from "./key-sets.js"
 
-export const KEY_SETS_PER_NAMESPACE = 100
+const KEY_SETS_PER_NAMESPACE = 100
 const DEFAULT_LIMITS: ShareLimits = {
   total: 1_000,
   perNamespace: KEY_SETS_PER_NAMESPACE,

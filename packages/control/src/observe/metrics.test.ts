@@ -71,7 +71,7 @@ it("has a bounded number of issuers, failing ones first", async () => {
   expect(all).toContain('merlon_control_key_set_failing{issuer="https://idp-499"} 1')
 })
 
-it("tells when papers end and what became of those who asked for some", async () => {
+it("tells when credentials end and what became of those who asked for some", async () => {
   const requests = { signed: 3, "bad-request": 1, "bad-ttl": 0, revoked: 0, foreign: 0, unavailable: 0 }
   const facts = {
     rootNotAfter: 5_000_000,
@@ -94,7 +94,7 @@ it("tells when papers end and what became of those who asked for some", async ()
       'merlon_control_certificate_expiry_seconds{certificate="serving",listener="mesh"} 3000',
       'merlon_control_certificate_requests_total{outcome="signed"} 3',
       'merlon_control_rotation_phase{phase="stable"} 1',
-      "merlon_control_authority_refused_changes 2",
+      "merlon_control_authority_refused_changes_total 2",
     ]),
   )
 })

@@ -4,6 +4,7 @@
 
 import { Counter, Gauge, Histogram, Registry } from "prom-client"
 import type { AuthorityFacts } from "../authority/expiry.js"
+import type { ProofOutcome } from "../proofs/prover.js"
 import { oneLine } from "./one-line.js"
 
 export const PUSH_TYPES = ["proxy", "listener", "route", "cluster", "endpoint", "mesh", "other"] as const
@@ -48,6 +49,7 @@ export class ControlMetrics {
   readonly #fetchFailures: Counter
   readonly #reviews: Counter
   readonly #statusWrites: Counter
+  readonly #proofs: Counter
   /** Issuers with a label of their own. INVARIANT: at most MOST_ISSUERS. */
   readonly #issuers = new Set<string>()
 
@@ -64,6 +66,7 @@ export class ControlMetrics {
     this.#fetchFailures = this.#counter("key_set_fetch_failures_total", "failed fetches of keys by issuer", "issuer")
     this.#reviews = this.#counter("admission_reviews_total", "admission reviews by kind and outcome", "kind", "outcome")
     this.#statusWrites = this.#counter("status_writes_total", "statuses written by kind", "kind")
+    this.#proofs = this.#counter("proofs_total", "questions to the thread for proofs by outcome", "outcome")
     this.#collected(sources)
   }
 
@@ -95,6 +98,10 @@ export class ControlMetrics {
 
   statusWritten(kind: string): void {
     this.#statusWrites.inc({ kind })
+  }
+
+  proved(outcome: ProofOutcome): void {
+    this.#proofs.inc({ outcome })
   }
 
   #issuerLabel(issuer: string): string {
@@ -166,8 +173,14 @@ export class ControlMetrics {
       "entries of the revocations that revoke nobody because they cannot be read",
       () => facts()?.revocationFaults ?? 0,
     )
-    this.#read("authority_refused_changes", "changes of the authority that were not followed", () => {
-      return facts()?.refusedChanges ?? 0
+    new Counter({
+      name: `${this.#prefix}authority_refused_changes_total`,
+      help: "changes of the authority that were not followed",
+      registers: [this.registry],
+      collect() {
+        this.reset()
+        this.inc(facts()?.refusedChanges ?? 0)
+      },
     })
   }
 

@@ -17,6 +17,7 @@ export interface ProxyReport {
   readonly behind: number
   readonly lagMs: number
   readonly rejection: string | undefined
+  readonly version: string | undefined
 }
 
 export interface ProxyReportSources {
@@ -45,6 +46,7 @@ export function proxyReports(
         behind: view === undefined ? 0 : missingResources(record, view),
         lagMs: Math.round(propagation.lagOf(key)),
         rejection: record.rejection === undefined ? undefined : oneLine(record.rejection.message),
+        version: record.version,
       },
     ]
   })

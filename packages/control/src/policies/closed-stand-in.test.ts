@@ -26,6 +26,32 @@ it.each<[string, SecurityPolicy["kind"], object, object | undefined]>([
     { selector: { ...selector, not: {} } },
     { mtls: { mode: "STRICT" } },
   ],
+  [
+    "Services that are named stay named",
+    "PeerAuthentication",
+    { targetRefs: [{ kind: "Service", name: "web" }], mtls: 1 },
+    { targetRefs: [{ kind: "Service", name: "web" }], mtls: { mode: "STRICT" } },
+  ],
+  ...[
+    [{ kind: "Gateway", name: "web" }],
+    [{ kind: "Service", name: 1 }],
+    [{ kind: "Service", name: "web", port: 80 }],
+    [{ kind: "Service", name: "web", group: "x.dev" }],
+    Array(17).fill({ kind: "Service", name: "web" }),
+    [],
+    "web",
+  ].map((targetRefs): [string, "PeerAuthentication", object, object] => [
+    `the targets ${JSON.stringify(targetRefs).slice(0, 60)} mean all in scope`,
+    "PeerAuthentication",
+    { targetRefs },
+    { mtls: { mode: "STRICT" } },
+  ]),
+  [
+    "Services beside a selector mean all in scope",
+    "PeerAuthentication",
+    { selector, targetRefs: [{ kind: "Service", name: "web" }] },
+    { mtls: { mode: "STRICT" } },
+  ],
   ["no token verifies", "RequestAuthentication", { jwtRules: [{}] }, { jwtRules: [NO_KEYS] }],
   [
     "a token stays demanded",

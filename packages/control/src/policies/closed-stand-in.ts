@@ -23,7 +23,7 @@ export function closedStandIn(
     apiVersion: `${names.securityGroup}/${names.version}`,
     kind,
     metadata: { name, namespace, uid, generation, creationTimestamp },
-    spec: { ...selectorOf(spec.selector), ...closed },
+    spec: { ...scopeOf(spec), ...closed },
   }
   const { document } = validate(JSON.parse(JSON.stringify(standIn)), names)
   return document?.kind === kind ? document : undefined
@@ -40,6 +40,9 @@ export const NOBODYS_KEY = JSON.stringify({
     },
   ],
 })
+
+/** More than that are refused, and with them the stand-in. */
+const MAX_TARGETS = 16
 
 type Closed = (spec: { readonly [field: string]: unknown }) => object | undefined
 
@@ -58,10 +61,20 @@ const CLOSED: { readonly [K in SecurityPolicy["kind"]]: Closed } = {
   },
 }
 
-/** Where the selector itself cannot be read, everything in scope is meant. */
-function selectorOf(value: unknown): object {
-  const { matchLabels, ...others } = objectOf(value)
+/** Where what it selects cannot be read, everything in scope is meant. */
+function scopeOf({ selector, targetRefs }: { readonly [field: string]: unknown }): object {
+  if (targetRefs !== undefined) return selector === undefined ? targetsOf(targetRefs) : {}
+  const { matchLabels, ...others } = objectOf(selector)
   const labels = Object.entries(objectOf(matchLabels))
   if (labels.length === 0 || Object.keys(others).length > 0) return {}
   return labels.every(([, label]) => typeof label === "string") ? { selector: { matchLabels } } : {}
+}
+
+function targetsOf(value: unknown): object {
+  const targetRefs = listOf(value).map(objectOf)
+  const readable = targetRefs.every(({ kind, name, group = "", ...others }) => {
+    const isService = kind === "Service" && (group === "" || group === "core")
+    return isService && typeof name === "string" && name !== "" && Object.keys(others).length === 0
+  })
+  return readable && targetRefs.length > 0 && targetRefs.length <= MAX_TARGETS ? { targetRefs } : {}
 }

@@ -16,6 +16,8 @@ const GOING = { deletionTimestamp: "2026-01-01T00:00:00Z" }
 class Api {
   readonly objects = new Map<string, KubernetesObject>()
   away = false
+  /** Kinds that we have no right to ask for. */
+  readonly forbidden = new Set<string>()
 
   set(kind: string, name: string, metadata: object = {}): void {
     this.objects.set(`${kind}/${name}`, { apiVersion: "v1", kind, metadata: { name, uid: `uid-${name}`, ...metadata } })
@@ -23,6 +25,7 @@ class Api {
 
   get<T extends KubernetesObject>({ kind }: ResourceType, name: string): Promise<T | undefined> {
     if (this.away) return Promise.reject(new ApiError(0, "", "no answer"))
+    if (this.forbidden.has(kind)) return Promise.reject(new ApiError(403, "Forbidden", "not yours"))
     return Promise.resolve(this.objects.get(`${kind}/${name}`) as T | undefined) // the API answers with what was asked for
   }
 }
@@ -176,7 +179,7 @@ describe("a policy that goes with its owner", () => {
     expect([s.enforces("foo/a"), s.enforces("foo/b")]).toEqual([true, false])
   })
 
-  it("has no effect any more where the owner stays, or is no workload", async () => {
+  it("has no effect any more where the owner stays, whatever kind it is of", async () => {
     store({
       ownerReferences: [
         ...ownedBy("v1", "Pod", "b").ownerReferences,
@@ -184,8 +187,46 @@ describe("a policy that goes with its owner", () => {
       ],
     })
     s.api.set("Pod", "b")
+    s.api.set("Release", "r")
     await s.remove()
     expect([s.enforces("foo/a"), s.enforces("foo/b")]).toEqual([false, false])
+  })
+
+  it("stays in force for the Pods of a custom resource that is going", async () => {
+    s.registry.setPod(podOf("foo/a", { metadata: ownedBy("example.com/v1", "Release", "r") }))
+    store(ownedBy("example.com/v1", "Release", "r"))
+    s.api.set("Release", "r", GOING)
+    await s.remove()
+    expect([s.enforces("foo/a"), s.enforces("foo/b")]).toEqual([true, false])
+  })
+
+  describe("that nobody here may ask for", () => {
+    const through = ownedBy("apps/v1", "ReplicaSet", "web-6f7")
+
+    beforeEach(() => {
+      s.api.forbidden.add("Release")
+      s.api.set("ReplicaSet", "web-6f7")
+      s.api.set("Deployment", "web")
+      s.registry.setPod(podOf("foo/a", { labels: { "pod-template-hash": "6f7" }, metadata: through }))
+      store(ownedBy("example.com/v1", "Release", "r"))
+    })
+
+    it("stays in force for the Pods of a Deployment that goes a moment later", async () => {
+      await s.remove()
+      expect([s.enforces("foo/a"), s.enforces("foo/b")]).toEqual([true, true])
+      s.api.set("Deployment", "web", GOING)
+      await s.clock.advance(30_000)
+      s.settle()
+      expect([s.enforces("foo/a"), s.enforces("foo/b")]).toEqual([true, false])
+      expect(s.warnings[0]).toContain("`Release` `r`, which owned it, cannot be asked for")
+    })
+
+    it("has no effect any more once nothing else has gone for a minute", async () => {
+      await s.remove()
+      await s.clock.advance(80_000)
+      s.settle()
+      expect([s.enforces("foo/a"), s.enforces("foo/b")]).toEqual([false, false])
+    })
   })
 })
 

@@ -4,10 +4,11 @@
 // are gone: nobody decided that they serve without it in the meantime. Which of the two it is, the API is asked after the
 // deletion; its answer cannot be older, while our own copies can.
 
-import type { KubernetesClient } from "../kubernetes/client.js"
-import { type OwnerReference, ownerReferences, ownerType } from "../kubernetes/owner-reference.js"
-import { type KubernetesObject, NAMESPACES } from "../kubernetes/resource-type.js"
+import { ApiError, type KubernetesClient } from "../kubernetes/client.js"
+import { guessedType, type OwnerReference, ownerReferences, ownerType } from "../kubernetes/owner-reference.js"
+import { isGoing, type KubernetesObject, NAMESPACES } from "../kubernetes/resource-type.js"
 import { type Clock, systemClock } from "../observe/clock.js"
+import { PatientAsking } from "../observe/patient-asking.js"
 import type { MeshDirectory } from "../registry/mesh-directory.js"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
 import type { StoredPolicies } from "./stored-policies.js"
@@ -22,18 +23,19 @@ export interface DeparturesOptions {
   readonly clock?: Clock
 }
 
-const FIRST_RETRY = 200
-const LAST_RETRY = 10_000
+/** How long the cluster may take to begin with what else goes with an owner that we cannot ask for. */
+const PATIENCE = 60_000
 
 export class Departures {
   readonly #options: DeparturesOptions
   readonly #clock: Clock
-  readonly #retries = new Set<() => void>()
+  readonly #asking: PatientAsking
   readonly #stop: () => void
 
   constructor(options: DeparturesOptions) {
     this.#options = options
     this.#clock = options.clock ?? systemClock
+    this.#asking = new PatientAsking(this.#clock)
     this.#stop = options.directory.onChange(({ workloads }) => this.#workloadsChanged(workloads))
   }
 
@@ -49,30 +51,34 @@ export class Departures {
       return
     }
     policies.keepDeleted(kind, namespace, name, undefined)
-    this.#settle(key, FIRST_RETRY)
+    this.#settle(key)
   }
 
   stop(): void {
     this.#stop()
-    for (const cancel of this.#retries) cancel()
-    this.#retries.clear()
+    this.#asking.stop()
   }
 
-  #settle(key: string, pause: number): void {
-    const stored = this.#options.policies.items.get(key)
-    // Somebody may have stored another one of its name.
-    if (stored?.deleted === undefined) return
-    this.#staysFor(stored).then(
-      staysFor => this.#settled(key, stored, staysFor),
-      (error: unknown) => {
-        // Fail closed: as long as nobody says that it was meant, it stays in force.
-        this.#options.warn(`why \`${key}\` was deleted cannot be found out yet, so it stays in force: ${String(error)}`)
-        const cancel = this.#clock.after(pause, () => {
-          this.#retries.delete(cancel)
-          this.#settle(key, Math.min(pause * 2, LAST_RETRY))
-        })
-        this.#retries.add(cancel)
+  #settle(key: string): void {
+    let asked: StoredPolicy | undefined
+    const since = this.#clock.monotonic()
+    const question = (): Promise<ReadonlySet<string>> | undefined => {
+      asked = this.#options.policies.items.get(key)
+      // Somebody may have stored another one of its name.
+      return asked?.deleted === undefined
+        ? undefined
+        : this.#staysFor(asked, this.#clock.monotonic() - since < PATIENCE)
+    }
+    this.#asking.ask(
+      question,
+      staysFor => {
+        if (asked !== undefined) this.#settled(key, asked, staysFor)
       },
+      // Fail closed: as long as nobody says that it was meant, it stays in force.
+      error =>
+        this.#options.warn(
+          `why \`${key}\` was deleted cannot be found out yet, so it stays in force: ${String(error)}`,
+        ),
     )
   }
 
@@ -84,18 +90,58 @@ export class Departures {
     else policies.keepDeleted(kind, namespace, name, staysFor)
   }
 
-  async #staysFor(stored: StoredPolicy): Promise<ReadonlySet<string>> {
+  async #staysFor(stored: StoredPolicy, patient: boolean): Promise<ReadonlySet<string>> {
     const { client } = this.#options
     const namespace = await client.get<KubernetesObject>(NAMESPACES, stored.namespace)
-    if (isGoing(namespace)) return uidsOf(this.#selected(stored))
-    const gone: OwnerReference[] = []
+    const selected = this.#selected(stored)
+    if (isGoing(namespace)) return uidsOf(selected)
+    const going = new Set<MeshWorkload>()
     for (const owner of ownerReferences(stored.object.metadata)) {
-      const type = ownerType(owner)
-      if (type === undefined) continue
-      const object = await client.get<KubernetesObject>(type, owner.name, stored.namespace)
-      if (isGoing(object) || object?.metadata.uid !== owner.uid) gone.push(owner)
+      const fate = await this.#fateOf(owner, stored.namespace)
+      if (fate === "stays") continue
+      const alike = selected.filter(workload => goesWith(workload, owner))
+      const along = fate === "gone" ? alike : await this.#goingAlready(selected, stored.namespace)
+      if (fate === "unknown" && along.length === 0 && patient) {
+        throw new Error(`\`${owner.kind}\` \`${owner.name}\`, which owned it, cannot be asked for`)
+      }
+      for (const workload of along) going.add(workload)
     }
-    return uidsOf(this.#selected(stored).filter(workload => gone.some(owner => goesWith(workload, owner))))
+    return uidsOf(going)
+  }
+
+  /** Of an owner that we have no right to ask for, or whose path we cannot guess, nothing is known. */
+  async #fateOf(owner: OwnerReference, namespace: string): Promise<"gone" | "stays" | "unknown"> {
+    const { client } = this.#options
+    const known = ownerType(owner)
+    try {
+      const object = await client.get<KubernetesObject>(known ?? guessedType(owner), owner.name, namespace)
+      if (known === undefined && object === undefined) return "unknown"
+      return isGoing(object) || object?.metadata.uid !== owner.uid ? "gone" : "stays"
+    } catch (error) {
+      if (known === undefined && error instanceof ApiError && error.code >= 400 && error.code < 500) return "unknown"
+      throw error
+    }
+  }
+
+  /** Workloads that are on their way, by themselves or by what made them: whatever owns both took the policy along. */
+  async #goingAlready(selected: readonly MeshWorkload[], namespace: string): Promise<readonly MeshWorkload[]> {
+    const asked = new Map<string, Promise<boolean>>()
+    const isMakerGoing = (maker: string): Promise<boolean> => {
+      const [kind = "", name = ""] = maker.split("/")
+      const type = ["apps/v1", "batch/v1"].flatMap(
+        apiVersion => ownerType({ apiVersion, kind, name, uid: "" }) ?? [],
+      )[0]
+      if (type === undefined) return Promise.resolve(false)
+      const found = asked.get(maker) ?? this.#options.client.get(type, name, namespace).then(isGoing)
+      asked.set(maker, found)
+      return found
+    }
+    const going: MeshWorkload[] = []
+    for (const workload of selected) {
+      const makers = await Promise.all(workload.owners.map(isMakerGoing))
+      if (workload.leaving || makers.includes(true)) going.push(workload)
+    }
+    return going
   }
 
   /** Gone workloads need no policy any more: their proxies keep what they have, as all whose Pod is gone. */
@@ -113,18 +159,20 @@ export class Departures {
 
   #selected({ namespace, inForce }: StoredPolicy): readonly MeshWorkload[] {
     if (inForce === undefined || !isSecurityPolicy(inForce)) return []
+    const { selector, targetRefs } = inForce.spec
+    const { directory } = this.#options
+    if (targetRefs !== undefined) {
+      const near = [...directory.select({}, namespace)]
+      return near.filter(({ services }) => targetRefs.some(({ name }) => services.includes(name)))
+    }
     const scope = namespace === this.#options.rootNamespace ? undefined : namespace
-    return [...this.#options.directory.select(inForce.spec.selector?.matchLabels ?? {}, scope)]
+    return [...directory.select(selector?.matchLabels ?? {}, scope)]
   }
 }
 
 /** An owner that is going, and what it owns; a Pod that is on its way already goes with whatever else goes. */
 function goesWith({ uid, owners, leaving }: MeshWorkload, owner: OwnerReference): boolean {
   return leaving || uid === owner.uid || owners.includes(owner.uid) || owners.includes(`${owner.kind}/${owner.name}`)
-}
-
-function isGoing(object: KubernetesObject | undefined): boolean {
-  return object === undefined || object.metadata.deletionTimestamp !== undefined
 }
 
 function uidsOf(workloads: Iterable<MeshWorkload>): ReadonlySet<string> {

@@ -9,6 +9,8 @@ export interface MeshWorkload extends Workload {
   readonly key: string
   readonly uid: string
   readonly serviceAccount: string
+  /** In the order of their names. */
+  readonly services: readonly string[]
   /** Undefined as long as nobody knows it. */
   readonly address: string | undefined
   readonly ready: boolean

@@ -7,13 +7,13 @@ import { ownerReferences } from "../kubernetes/owner-reference.js"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { type ApplicationPort, applicationPorts, hasXserver } from "./application-ports.js"
 import { bypassOf } from "./bypass.js"
-import { labelsOf, listOf, objectOf, textOf } from "./foreign.js"
+import { type Foreign, labelsOf, listOf, objectOf, textOf } from "./foreign.js"
 import { listenAnnotation, listeningOn, parseListenPorts } from "./listen-ports.js"
 import type { MeshWorkload } from "./mesh-workload.js"
 import { NO_PROBES, type Probes, parseProbes } from "./probes.js"
 import { allowingUpgrades, upgradesAnnotation } from "./upgrades.js"
 
-export interface PodFacts extends Omit<MeshWorkload, "ports"> {
+export interface PodFacts extends Omit<MeshWorkload, "ports" | "services"> {
   readonly ports: readonly ApplicationPort[]
 }
 
@@ -46,7 +46,8 @@ export function readPod(pod: KubernetesObject, names: MeshNames, warn: Warn): Po
   }
 }
 
-function ownersOf({ metadata }: KubernetesObject): readonly string[] {
+/** By uid and by `Kind/name`, the Deployment behind a ReplicaSet too. */
+export function ownersOf({ metadata }: KubernetesObject): readonly string[] {
   const direct = ownerReferences(metadata).flatMap(({ kind, name, uid }) => [uid, `${kind}/${name}`])
   // A Deployment owns its Pods through ReplicaSets, which are named after it and the hash of the template.
   const hash = metadata.labels?.["pod-template-hash"]
@@ -65,10 +66,19 @@ export function isDeclared({ metadata }: KubernetesObject, { domain }: MeshNames
 }
 
 export function isReady(pod: KubernetesObject): boolean {
-  return listOf(objectOf(pod.status).conditions).some(condition => {
-    const { type, status } = objectOf(condition)
-    return type === "Ready" && status === "True"
-  })
+  return readyCondition(pod) !== undefined
+}
+
+/** In milliseconds of the wall clock; undefined where it is not ready, or nobody says since when. */
+export function readySince(pod: KubernetesObject): number | undefined {
+  const since = Date.parse(textOf(readyCondition(pod)?.lastTransitionTime) ?? "")
+  return Number.isNaN(since) ? undefined : since
+}
+
+function readyCondition(pod: KubernetesObject): Foreign | undefined {
+  return listOf(objectOf(pod.status).conditions)
+    .map(objectOf)
+    .find(({ type, status }) => type === "Ready" && status === "True")
 }
 
 export function addressOf(pod: KubernetesObject): string | undefined {
@@ -77,7 +87,8 @@ export function addressOf(pod: KubernetesObject): string | undefined {
   return address !== undefined && isIP(address) !== 0 ? address : undefined
 }
 
-function isProxied(pod: KubernetesObject, names: MeshNames): boolean {
+/** Whether an xserver is to stand in front of it, by what the Pod says of itself. */
+export function isProxied(pod: KubernetesObject, names: MeshNames): boolean {
   const annotated = pod.metadata.annotations?.[`${names.domain}/proxy`] === "xserver"
   return annotated || isDeclared(pod, names) || hasXserver(pod.spec, names)
 }

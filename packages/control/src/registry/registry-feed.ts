@@ -5,6 +5,12 @@ import type { Reflected } from "../kubernetes/reflector.js"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import type { Registry } from "./registry.js"
 
+/** Who decides what becomes of a Service that is stored no more. */
+export interface ServiceRemoval {
+  stored(namespace: string, name: string): void
+  deleted(namespace: string, name: string): void
+}
+
 export interface RegistrySources {
   readonly pods: Reflected<KubernetesObject>
   readonly services: Reflected<KubernetesObject>
@@ -14,11 +20,18 @@ export interface RegistrySources {
 export function feedRegistry(
   registry: Registry,
   { pods, services }: RegistrySources,
+  removal: ServiceRemoval = {
+    stored: () => undefined,
+    deleted: (namespace, name) => registry.deleteService(namespace, name),
+  },
 ): { readonly synced: Promise<void>; stop(): void } {
   const setPod = (pod: KubernetesObject): void => registry.setPod(pod)
-  const setService = (service: KubernetesObject): void => registry.setService(service)
+  const setService = (service: KubernetesObject): void => {
+    removal.stored(service.metadata.namespace ?? "default", service.metadata.name)
+    registry.setService(service)
+  }
   const stops = [
-    follow(services, setService, (namespace, name) => registry.deleteService(namespace, name)),
+    follow(services, setService, (namespace, name) => removal.deleted(namespace, name)),
     follow(pods, setPod, (namespace, name) => registry.deletePod(namespace, name)),
   ]
   return {

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from "node:util"
 import { meshNames } from "@merlon/policy"
 import fc from "fast-check"
-import { expect, it } from "vitest"
+import { expect, inject, it } from "vitest"
 import { type KubernetesObject, objectKey } from "../kubernetes/resource-type.js"
 import type { MeshWorkload } from "./mesh-workload.js"
 import { readPod } from "./pod-reading.js"
@@ -12,7 +12,7 @@ import { podOf, serviceOf } from "./testing/objects.js"
 import { workloadPorts } from "./workload-ports.js"
 
 const names = meshNames()
-const runs = { numRuns: 1_000, interruptAfterTimeLimit: 15_000 }
+const runs = { numRuns: 1_000 * inject("effort"), interruptAfterTimeLimit: 15_000 * inject("effort") }
 
 const namespaces = fc.constantFrom("foo", "bar")
 const labels = fc.dictionary(fc.constantFrom("app", "version", "tier"), fc.constantFrom("a", "b"))
@@ -64,7 +64,8 @@ function naive(objects: ReadonlyMap<string, KubernetesObject>): State {
     const read = readPod(pod, names, () => {})
     if (read === undefined) continue
     const leading = facts.filter(({ entry }) => selects(entry.selector, entry.namespace, pod))
-    workloads.set(objectKey(pod), { ...read, ports: workloadPorts(read.ports, leading) })
+    const services = leading.map(({ entry }) => entry.name).sort()
+    workloads.set(objectKey(pod), { ...read, services, ports: workloadPorts(read.ports, leading) })
   }
   const services = new Map<string, State["services"] extends ReadonlyMap<string, infer V> ? V : never>()
   for (const { entry } of facts) {

@@ -330,8 +330,9 @@ describe("what is announced", () => {
     const { registry, changes } = setUp()
     registry.setPod(podOf("foo/a", { labels: { app: "web" }, ports: [PORT] }))
     registry.setService(serviceOf("foo/web", { app: "web" }, [{ port: 80, targetPort: 9999 }]))
+    registry.setService(serviceOf("foo/web", { app: "web" }, [{ port: 81, targetPort: 9999 }]))
     registry.setService(serviceOf("foo/web", { app: "web" }, [{ port: 81, targetPort: 8080 }]))
-    expect(changes.slice(1)).toEqual([
+    expect(changes.slice(2)).toEqual([
       { workloads: [], services: ["web.foo.svc.cluster.local"] },
       { workloads: ["foo/a"], services: ["web.foo.svc.cluster.local"] },
     ])

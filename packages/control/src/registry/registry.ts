@@ -79,7 +79,7 @@ export class Registry implements MeshDirectory {
     for (const [key, message] of warnings) this.#warn(key, message)
     this.#pods.set(facts.key, facts)
     const services = [...this.#leadingTo(facts)]
-    this.#file({ ...facts, ports: workloadPorts(facts.ports, services.map(factsOf)) })
+    this.#file(workloadOf(facts, services))
     const touched = before === undefined ? services : [...services, ...this.#leadingTo(before)]
     this.#announce([facts.key], touched.map(hostOf))
   }
@@ -139,9 +139,9 @@ export class Registry implements MeshDirectory {
       const workload = this.#workloads.get(key)
       if (facts === undefined || workload === undefined) continue
       const services = [...this.#leadingTo(facts)]
-      const ports = workloadPorts(facts.ports, services.map(factsOf))
-      if (isDeepStrictEqual(ports, workload.ports)) continue
-      this.#file({ ...facts, ports })
+      const after = workloadOf(facts, services)
+      if (isDeepStrictEqual(after, workload)) continue
+      this.#file(after)
       revised.push(key)
       // Another Service's endpoint is the same workload, and has another protocol now.
       hosts.push(...services.map(hostOf))
@@ -161,6 +161,14 @@ export class Registry implements MeshDirectory {
   #announce(workloads: readonly string[], services: readonly string[]): void {
     const change = { workloads: new Set(workloads), services: new Set(services) }
     for (const listener of [...this.#listeners]) listener(change)
+  }
+}
+
+function workloadOf(facts: PodFacts, services: readonly FiledService[]): MeshWorkload {
+  return {
+    ...facts,
+    services: services.map(service => service.facts.entry.name).sort(),
+    ports: workloadPorts(facts.ports, services.map(factsOf)),
   }
 }
 

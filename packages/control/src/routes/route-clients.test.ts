@@ -59,10 +59,10 @@ it("counts who asks for the hosts of a MeshService, and who has taken them as th
     waiting: ["other/b"],
     rejection: { client: "other/b", message: "no such thing" },
   })
-  await vi.waitFor(() => expect(told).toContain("app/split"))
+  await vi.waitFor(() => expect(told).toContain("app/split"), 90_000)
 
   set(2)
-  await vi.waitFor(() => expect(clients.count("app", "split").acknowledged).toBe(0))
+  await vi.waitFor(() => expect(clients.count("app", "split").acknowledged).toBe(0), 90_000)
   a.acknowledged?.(a.snapshot().revision)
   b.acknowledged?.(b.snapshot().revision)
   expect(clients.count("app", "split")).toEqual({ clients: 2, acknowledged: 2, waiting: [], rejection: undefined })

@@ -5,7 +5,7 @@
 import type { MeshService, PeerAuthentication } from "@merlon/policy"
 import { CLUSTER, ENDPOINTS, HOST_ROUTES, LISTENER, loadRouteEncoders, ROUTE_CONFIGURATION } from "@merlon/xds"
 import fc from "fast-check"
-import { expect, it } from "vitest"
+import { expect, inject, it } from "vitest"
 import type { RouteWatch } from "../distribution/delegate.js"
 import { HandScheduler, HandTrust } from "../snapshot/testing/hand-driven.js"
 import { PeerModeSource } from "./peer-mode-source.js"
@@ -181,6 +181,6 @@ it("watching all the time is coming afterwards", () => {
         before = watches.map(seen)
       }
     }),
-    { numRuns: 150 },
+    { numRuns: 150 * inject("effort") },
   )
 })

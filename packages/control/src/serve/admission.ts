@@ -2,32 +2,35 @@
 // The webhooks: served by every replica, registered in the cluster by the one that leads, and kept registered.
 
 import { messageOf } from "@merlon/xds"
-import type { Everything } from "../admission/assessment.js"
 import { CaptureKeeper } from "../admission/capture-keeper.js"
-import { isComparable } from "../admission/comparison.js"
 import { admissionHandlers, type HandlerOptions } from "../admission/handlers.js"
+import { caughtUp } from "../admission/invariants-copy.js"
 import { WebhookServer } from "../admission/webhook-server.js"
 import type { Authority } from "../authority/authority.js"
-import { installWebhooks } from "../install/install.js"
+import { installAnswers, installWebhooks } from "../install/install.js"
 import type { WebhookAddress } from "../install/webhook-manifests.js"
-import { proofWorkloads } from "../invariants/proof-workloads.js"
+import { isGoing, NAMESPACES } from "../kubernetes/resource-type.js"
 import type { ControlMetrics } from "../observe/metrics.js"
 import type { ControlTracer } from "../observe/tracer.js"
 import type { ControlPlaneOptions } from "../options.js"
 import type { PolicySource } from "../policies/stored-policy.js"
+import type { Prover } from "../proofs/prover.js"
 import { labelsOf } from "../registry/foreign.js"
 import type { Registry } from "../registry/registry.js"
+import type { Answers } from "./answers.js"
 import type { Reflectors } from "./reflectors.js"
 
 export interface AdmissionParts {
   readonly options: ControlPlaneOptions
   readonly authority: Authority
   readonly policies: PolicySource
+  readonly prover: Prover
   readonly reflectors: Reflectors
   readonly registry: Registry
   readonly metrics: ControlMetrics
   readonly isLeader: () => boolean
   readonly tracer: ControlTracer
+  readonly answers: Answers
 }
 
 export interface Admission {
@@ -45,15 +48,16 @@ export async function startAdmission(parts: AdmissionParts): Promise<Admission> 
   const { options, authority, isLeader } = parts
   const { client, mesh, listen, logger } = options
   const certificate = authority.serve("webhooks", options.servingNames)
-  const papers = () => ({ certificate: certificate.current.certificateChain, key: certificate.current.privateKey })
+  const credentials = () => ({ certificate: certificate.current.certificateChain, key: certificate.current.privateKey })
   const server = new WebhookServer({
-    papers: papers(),
+    credentials: credentials(),
     handlers: admissionHandlers(handlerOptions(parts)),
+    others: parts.answers.api,
     observe: ({ path, outcome }) => parts.metrics.reviewed(path, outcome),
     log: (message, error) => logger.warn({ error: messageOf(error) }, message),
   })
   const port = await server.listen(listen.webhookPort, listen.host)
-  certificate.onChange(() => server.setPapers(papers()))
+  certificate.onChange(() => server.setKeyPair(credentials()))
 
   const webhook = addressOf(options, port)
   let stopped = false
@@ -72,6 +76,7 @@ export async function startAdmission(parts: AdmissionParts): Promise<Admission> 
         webhook,
         capture: options.injection.capture,
       })
+      await installAnswers({ client, names: mesh.names, caBundle: bundle, webhook })
     } catch (error) {
       again = RETRY_MS
       logger.warn({ error: messageOf(error) }, "the webhooks could not be registered; trying again")
@@ -115,16 +120,10 @@ function addressOf({ webhooks, mesh }: ControlPlaneOptions, port: number): Webho
   return { service: { namespace: mesh.names.rootNamespace, name: webhooks.service, port: webhooks.port } }
 }
 
-function handlerOptions({ options, policies, reflectors, registry }: AdmissionParts): HandlerOptions {
+function handlerOptions({ options, policies, prover, reflectors, registry, answers }: AdmissionParts): HandlerOptions {
   const { mesh, clusterDomain, injection } = options
   const { names } = mesh
   const serverName = `${names.mesh}d.${names.rootNamespace}.svc`
-  const everything = (): Everything => ({
-    documents: [...policies.items.values()].flatMap(({ inForce, deleted }) =>
-      deleted === undefined ? (inForce ?? []) : [],
-    ),
-    workloads: proofWorkloads(registry),
-  })
   return {
     mesh,
     clusterDomain,
@@ -135,8 +134,14 @@ function handlerOptions({ options, policies, reflectors, registry }: AdmissionPa
       nativeSidecar: injection.nativeSidecar,
       controlPlane: { address: injection.controlPlane, serverName },
     },
-    known: () => (isComparable(policies.items.size, registry.workloads.size) ? everything() : undefined),
-    everything,
+    proofs: {
+      policies,
+      prover,
+      cutOff: change => answers.seen.cutOff(change),
+      // Fail closed: what the cluster does not say does not undo a refusal.
+      caughtUp: () => caughtUp({ client: options.client, names, policies }).catch(() => false),
+      isGoing: namespace => options.client.get(NAMESPACES, namespace).then(isGoing, () => false),
+    },
     namespaceLabels: namespace => {
       const object = reflectors.namespaces.items.get(namespace)
       return object === undefined ? undefined : labelsOf(object.metadata.labels)

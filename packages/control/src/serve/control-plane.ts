@@ -12,9 +12,12 @@ import { systemClock } from "../observe/clock.js"
 import { ControlMetrics } from "../observe/metrics.js"
 import { startTracing } from "../observe/traces.js"
 import type { ControlPlaneOptions } from "../options.js"
+import { Prover } from "../proofs/prover.js"
+import { startThread } from "../proofs/start-thread.js"
 import { EventRecorder } from "../status/events.js"
 import { StatusController } from "../status/status-controller.js"
 import { startAdmission } from "./admission.js"
+import { keepAnswers } from "./answers.js"
 import { AuthorityNews } from "./authority-news.js"
 import { Closers } from "./closers.js"
 import { ensureRootNamespace, patiently } from "./first-steps.js"
@@ -154,10 +157,21 @@ async function start(options: ControlPlaneOptions, closers: Closers): Promise<Co
     clients: routes,
   })
   closers.add(() => status.stop())
+  const prover = new Prover({
+    mesh,
+    budgetMs: options.proofBudgetMs,
+    policies,
+    directory: registry,
+    start: ended => startThread({ mesh, ended }),
+    observe: outcome => metrics.proved(outcome),
+    warn,
+  })
+  closers.add(() => prover.stop())
   const invariants = new InvariantStatus({
     client,
     policies,
     directory: registry,
+    prover,
     mesh,
     ready: knowledge.complete,
     isLeader,
@@ -172,27 +186,52 @@ async function start(options: ControlPlaneOptions, closers: Closers): Promise<Co
   const trust = authority
   const distribution = new Distribution({ mesh, directory: registry, trust, views, proxies, routes, presence })
   closers.add(() => distribution.stop())
+  const answers = keepAnswers(
+    {
+      options,
+      reflectors,
+      policies,
+      registry,
+      prover,
+      proxies: told.proxies,
+      speaksFor: (caller, nodeId) => distribution.speaksFor(caller, nodeId),
+    },
+    closers,
+  )
   const serving = authority.serve("mesh", options.servingNames)
   const server = await MeshServer.start(
-    meshServerOptions({ options, authority, serving, distribution, proxies, keySets, metrics, tracer }),
+    meshServerOptions({
+      options,
+      authority,
+      serving,
+      distribution,
+      proxies,
+      keySets,
+      metrics,
+      tracer,
+      observations: answers.observers,
+    }),
   )
   missing.delete("the mesh port is not open")
   closers.add(() => server.drain())
-  serving.onChange(() => server.papersChanged())
+  serving.onChange(() => server.credentialsChanged())
   authority.onChange(() => {
-    server.papersChanged()
+    server.credentialsChanged()
     server.recheck(caller => distribution.refuse(caller))
   })
 
+  await prover.ready()
   const admission = await startAdmission({
     options,
     authority,
     policies,
+    prover,
     reflectors,
     registry,
     metrics,
     isLeader,
     tracer,
+    answers,
   })
   missing.delete("the webhooks are not open")
   closers.add(() => admission.stop())

@@ -17,6 +17,7 @@ import type { ControlPlaneOptions } from "../options.js"
 import { Departures } from "../policies/departures.js"
 import { documentsInForce } from "../policies/documents-in-force.js"
 import { feedPolicies } from "../policies/policies-feed.js"
+import { ServiceDepartures } from "../policies/service-departures.js"
 import { type OnInvalid, StoredPolicies } from "../policies/stored-policies.js"
 import { Registry } from "../registry/registry.js"
 import { feedRegistry } from "../registry/registry-feed.js"
@@ -55,14 +56,15 @@ export async function gatherKnowledge(options: KnowledgeOptions): Promise<Knowle
   const warn = (message: string): void => logger.warn(message)
 
   const registry = new Registry({ names, clusterDomain, warn: (key, message) => logger.warn({ pod: key }, message) })
-  const registryFeed = feedRegistry(registry, reflectors)
+  const policies = new StoredPolicies({ names, onInvalid: options.onInvalid })
+  const serviceDepartures = new ServiceDepartures({ policies, registry, client, warn })
+  const registryFeed = feedRegistry(registry, reflectors, serviceDepartures)
 
   const persistence = new KeySetPersistence({ client, names, isLeader, warn })
   const persisted = persistence.load()
   const keySets = keySetsOf(options, persisted)
   persistence.follow(keySets)
 
-  const policies = new StoredPolicies({ names, onInvalid: options.onInvalid })
   const departures = new Departures({ policies, client, directory: registry, rootNamespace: names.rootNamespace, warn })
   const policiesFeed = feedPolicies(policies, reflectors.policies, key => departures.deleted(key))
 
@@ -115,6 +117,7 @@ export async function gatherKnowledge(options: KnowledgeOptions): Promise<Knowle
       persistence.stop()
       keySets.close()
       registryFeed.stop()
+      serviceDepartures.stop()
     },
   }
 }

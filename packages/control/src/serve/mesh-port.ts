@@ -7,6 +7,7 @@ import {
   HOST_ROUTES,
   LISTENER,
   type MeshServerOptions,
+  type ObservationSink,
   PROXY_RESOURCE,
   ROUTE_CONFIGURATION,
 } from "@merlon/xds"
@@ -31,6 +32,7 @@ export interface MeshPortParts {
   readonly keySets: KeySets
   readonly metrics: ControlMetrics
   readonly tracer: ControlTracer
+  readonly observations: ObservationSink
 }
 
 const PUSH_TYPES: ReadonlyMap<string, PushType> = new Map([
@@ -43,16 +45,17 @@ const PUSH_TYPES: ReadonlyMap<string, PushType> = new Map([
 ])
 
 export function meshServerOptions(parts: MeshPortParts): MeshServerOptions {
-  const { options, authority, serving, distribution, proxies, keySets, metrics, tracer } = parts
+  const { options, authority, serving, distribution, proxies, keySets, metrics, tracer, observations } = parts
   const { client, mesh, listen, logger } = options
   const invitations = new Invitations(client, mesh.names)
   return {
     host: listen.meshHost ?? listen.host,
     port: listen.meshPort,
-    papers: () => ({ ...serving.current, clientTrustBundle: authority.current.bundle }),
+    credentials: () => ({ ...serving.current, clientTrustBundle: authority.current.bundle }),
     verifyToken: token => callerOfToken(client, mesh, token),
     checkCertificate: callerOfCertificate,
     source: distribution,
+    observations,
     refuse: caller => distribution.refuse(caller),
     sign: (caller, request, ttlSeconds, nodeId) =>
       traced(tracer, "sign certificate", { node: nodeId }, async () => {

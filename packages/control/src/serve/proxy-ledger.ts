@@ -8,6 +8,8 @@ import { ConnectedProxies } from "../distribution/connected-proxies.js"
 import { InternedVersions } from "../distribution/interned-versions.js"
 import { DeclaredPresence } from "../distribution/presence.js"
 import { ReplicaReporter, reportName } from "../distribution/replica-reporter.js"
+import { componentNames } from "../install/component-names.js"
+import { roleAsOwnerToTheEnd } from "../kubernetes/owner-reference.js"
 import { CONFIG_MAPS } from "../kubernetes/resource-type.js"
 import { Propagation } from "../observe/propagation.js"
 import type { ControlTracer } from "../observe/tracer.js"
@@ -53,6 +55,7 @@ export function keepLedger(parts: LedgerParts, closers: Closers): Ledger {
     names,
     replica,
     ledger: proxies,
+    owners: roleAsOwnerToTheEnd(client, componentNames(names).controlPlane),
     onError: error => logger.warn({ error: messageOf(error) }, "the report to the leader could not be written"),
   })
   closers.add(() => reporter.stop())

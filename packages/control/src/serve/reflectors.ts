@@ -2,6 +2,8 @@
 // Every copy of the cluster's objects that the control plane keeps, and how well it keeps them.
 
 import type { Kind, MeshNames } from "@merlon/policy"
+import { FRONT_PROXY } from "../answers/api/remote-user.js"
+import { ledgerLabel } from "../answers/call-ledger.js"
 import { authorityNames } from "../authority/authority-names.js"
 import { reportLabel } from "../distribution/replica-reporter.js"
 import type { KubernetesClient, ListOptions } from "../kubernetes/client.js"
@@ -28,6 +30,10 @@ export interface Reflectors {
   readonly secrets: Copy
   readonly configMaps: Copy
   readonly reports: Copy
+  /** The ledger of calls. */
+  readonly calls: Copy
+  /** By which certificate the API server is known that asks on others' behalf. */
+  readonly frontProxy: Copy
   /** The trust bundles of all namespaces. */
   readonly bundles: Copy
   health(): readonly CopyHealth[]
@@ -72,6 +78,11 @@ export function startReflectors(
     secrets: follow("Secret", SECRETS, { namespace }),
     configMaps: follow("ConfigMap", CONFIG_MAPS, { namespace }),
     reports: follow("ReplicaReport", CONFIG_MAPS, { namespace, labelSelector: reportLabel(names) }),
+    calls: follow("CallLedger", CONFIG_MAPS, { namespace, labelSelector: ledgerLabel(names) }),
+    frontProxy: follow("FrontProxy", CONFIG_MAPS, {
+      namespace: FRONT_PROXY.namespace,
+      fieldSelector: `metadata.name=${FRONT_PROXY.name}`,
+    }),
     bundles: follow("TrustBundle", CONFIG_MAPS, {
       fieldSelector: `metadata.name=${authorityNames(names).bundleConfigMap}`,
     }),

@@ -5,7 +5,7 @@
 import { type MeshConfig, peerScope, select } from "@merlon/policy"
 import type { MeshDirectory } from "../registry/mesh-directory.js"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
-import { SelectorIndex } from "../registry/selector-index.js"
+import { PolicyIndex } from "./policy-index.js"
 import type { ShelfChange, ShelvedPolicy } from "./shelved-policy.js"
 
 const NO_WORKLOADS: ReadonlySet<string> = new Set()
@@ -14,7 +14,7 @@ const NO_POLICIES: ReadonlySet<ShelvedPolicy> = new Set()
 export class Selection {
   readonly #directory: MeshDirectory
   readonly #mesh: MeshConfig
-  readonly #index = new SelectorIndex<ShelvedPolicy>()
+  readonly #index = new PolicyIndex()
   /** By policy key. */
   readonly #workloads = new Map<string, Set<string>>()
   /** By workload key. */
@@ -84,10 +84,8 @@ export class Selection {
 
   #find(workload: MeshWorkload): ReadonlySet<ShelvedPolicy> {
     const found = new Set<ShelvedPolicy>()
-    for (const namespace of new Set([this.#mesh.names.rootNamespace, workload.namespace])) {
-      for (const policy of this.#index.matching(namespace, workload.labels)) {
-        if (this.#applies(policy, workload)) found.add(policy)
-      }
+    for (const policy of this.#index.proposed(workload, this.#mesh.names.rootNamespace)) {
+      if (this.#applies(policy, workload)) found.add(policy)
     }
     return found
   }
@@ -98,7 +96,7 @@ export class Selection {
     return select(document.kind, [document], workload, this.#mesh).length > 0
   }
 
-  #scopeOf({ namespace }: ShelvedPolicy): string | undefined {
-    return namespace === this.#mesh.names.rootNamespace ? undefined : namespace
+  #scopeOf({ namespace, services }: ShelvedPolicy): string | undefined {
+    return services === undefined && namespace === this.#mesh.names.rootNamespace ? undefined : namespace
   }
 }

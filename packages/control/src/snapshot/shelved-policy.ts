@@ -14,6 +14,8 @@ export interface ShelvedPolicy {
   readonly key: string
   readonly document: SecurityPolicy
   readonly namespace: string
+  /** Services of its namespace that it names instead of labels. */
+  readonly services: readonly string[] | undefined
   /** Labels asked for; empty for everything in scope. */
   readonly selector: { readonly [key: string]: string }
   readonly resource: VersionedResource
@@ -35,6 +37,7 @@ export function shelve(document: SecurityPolicy, names: MeshNames, encode: Encod
     key: policyKey(kind, metadata.namespace, metadata.name),
     document,
     namespace: metadata.namespace,
+    services: spec.targetRefs?.map(target => target.name),
     selector: spec.selector?.matchLabels ?? {},
     resource: {
       name: resourceNames.policy(kind, metadata.namespace, metadata.name),

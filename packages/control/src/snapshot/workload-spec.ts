@@ -13,13 +13,14 @@ export function meshSpec(mesh: MeshConfig): MeshSpec {
 }
 
 export function workloadSpec(workload: MeshWorkload, mesh: MeshSpec): WorkloadSpec {
-  const { namespace, name, serviceAccount, labels, ports, probes } = workload
+  const { namespace, name, serviceAccount, labels, services, ports, probes } = workload
   return {
     mesh,
     namespace,
     name,
     serviceAccount,
     labels,
+    services,
     // Names of container ports resolve Services; a proxy has no use for them.
     ports: ports.map(({ port, listen, protocol, upstreamProtocol, serviceNames, upgrades }) => ({
       port,

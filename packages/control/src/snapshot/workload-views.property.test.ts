@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util"
 import { keySetId } from "@merlon/policy"
 import { resourceNames } from "@merlon/xds"
 import fc from "fast-check"
-import { expect, it } from "vitest"
+import { expect, inject, it } from "vitest"
 import { trustVersion } from "../authority/trust-version.js"
 import { type KubernetesObject, objectKey } from "../kubernetes/resource-type.js"
 import { contentVersion } from "../policies/canonical-json.js"
@@ -14,7 +14,7 @@ import { podOf, serviceOf } from "../registry/testing/objects.js"
 import { MESH, policyOf, viewsStage } from "./testing/views-stage.js"
 
 const ROOT = "merlon-system"
-const runs = { numRuns: 600, interruptAfterTimeLimit: 15_000 }
+const runs = { numRuns: 600 * inject("effort"), interruptAfterTimeLimit: 15_000 * inject("effort") }
 type Stage = ReturnType<typeof viewsStage>
 
 const namespaces = fc.constantFrom("foo", "bar", ROOT)
@@ -32,23 +32,29 @@ const pods = fc
     podOf(key, { labels, proxied, ports: [{ containerPort: 80 }], status: { phase } }),
   )
 const services = fc
-  .tuple(keyOf("s"), labels, fc.constantFrom("http", "tcp"))
+  .tuple(keyOf("s", "t"), labels, fc.constantFrom("http", "tcp"))
   .map(([key, selector, name]) => serviceOf(key, selector, [{ port: 80, name }]))
 const policies = fc
   .tuple(
     fc.constantFrom<SecurityKind>("AuthorizationPolicy", "PeerAuthentication", "RequestAuthentication"),
     keyOf("p", "q"),
-    fc.option(labels, { nil: undefined }),
+    fc.oneof(
+      fc.constant({}),
+      labels.map(matchLabels => ({ selector: { matchLabels } })),
+      fc
+        .subarray(["s", "t"], { minLength: 1 })
+        .map(names => ({ targetRefs: names.map(name => ({ kind: "Service", name })) })),
+    ),
     rules,
     fc.constantFrom("1", "2"),
     fc.constantFrom("Enforce", "Shadow", "Broken"),
   )
-  .map(([kind, key, matchLabels, jwtRules, label, enforcement]) =>
+  .map(([kind, key, scope, jwtRules, label, enforcement]) =>
     policyOf(
       kind,
       key,
       {
-        ...(matchLabels === undefined ? {} : { selector: { matchLabels } }),
+        ...scope,
         ...(kind === "RequestAuthentication" ? { jwtRules } : {}),
         enforcement,
       },
@@ -85,6 +91,7 @@ class World {
   readonly policies = new Map<string, KubernetesObject>()
   /** Keys of policies of which nothing readable is known. */
   readonly standIns = new Set<string>()
+  readonly #services = new Map<string, KubernetesObject>()
 
   apply(stage: Stage, step: Step): void {
     if ("keys" in step) stage.keySets.set(step.keys, step.jwks)
@@ -100,6 +107,8 @@ class World {
     } else if (object.kind === "Service") {
       if (set) registry.setService(object)
       else registry.deleteService(namespace, name)
+      if (set) this.#services.set(objectKey(object), object)
+      else this.#services.delete(objectKey(object))
     } else {
       const kind = object.kind as SecurityKind // the only other kinds there are here
       const key = `${kind} ${objectKey(object)}`
@@ -122,12 +131,28 @@ class World {
 
   selecting(workload: MeshWorkload): readonly KubernetesObject[] {
     return [...this.policies.values()].filter(({ kind, metadata, spec }) => {
-      const { selector } = spec as { selector?: { matchLabels: Record<string, string> } }
+      const { selector, targetRefs } = spec as {
+        selector?: { matchLabels: Record<string, string> }
+        targetRefs?: { name: string }[]
+      }
+      if (targetRefs !== undefined) {
+        const services = this.#servicesOf(workload)
+        return metadata.namespace === workload.namespace && targetRefs.some(({ name }) => services.includes(name))
+      }
       const wanted = Object.entries(selector?.matchLabels ?? {})
       if (metadata.namespace !== workload.namespace && metadata.namespace !== ROOT) return false
       if (kind === "PeerAuthentication" && metadata.namespace === ROOT && wanted.length > 0) return false
       return wanted.every(([key, value]) => workload.labels[key] === value)
     })
+  }
+
+  #servicesOf({ namespace, labels }: MeshWorkload): readonly string[] {
+    const leading = [...this.#services.values()].filter(({ metadata, spec }) => {
+      const wanted = Object.entries((spec as { selector: Record<string, string> }).selector)
+      const selects = wanted.length > 0 && wanted.every(([key, value]) => labels[key] === value)
+      return metadata.namespace === namespace && selects
+    })
+    return leading.map(({ metadata }) => metadata.name).sort()
   }
 
   versions(stage: Stage, workload: MeshWorkload): Readonly<Record<string, string>> {
@@ -140,9 +165,10 @@ class World {
       pathNormalization: "BASE",
       numTrustedProxies: 0,
     }
+    const services = this.#servicesOf(workload)
     const ports = workload.ports.map(port => ({ ...port, name: undefined }))
     const versions: Record<string, string> = {
-      workload: contentVersion({ mesh, namespace, name, serviceAccount, labels, ports, probes }),
+      workload: contentVersion({ mesh, namespace, name, serviceAccount, labels, services, ports, probes }),
       trust: trustVersion(stage.trust.current),
     }
     for (const policy of this.selecting(workload)) {

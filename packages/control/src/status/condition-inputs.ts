@@ -17,6 +17,17 @@ export interface Reach {
   readonly nearest: string | undefined
   /** Where none is selected: what leads nowhere, where it is not the selector. */
   readonly missing: readonly string[]
+  /** Of a policy that names Services: those that lead to nobody. */
+  readonly targets: Targets
+}
+
+export interface Targets {
+  /** There is none of that name. */
+  readonly absent: readonly string[]
+  /** It has no selector, so nobody can tell who stands behind it. */
+  readonly blind: readonly string[]
+  /** Its selector selects nobody. */
+  readonly empty: readonly string[]
 }
 
 export interface Supersession {

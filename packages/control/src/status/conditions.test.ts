@@ -13,6 +13,7 @@ const reach = (workloads: number, more: Partial<ConditionInputs["reach"]> = {}) 
   pending: 0,
   nearest: undefined,
   missing: [],
+  targets: { absent: [], blind: [], empty: [] },
   ...more,
 })
 

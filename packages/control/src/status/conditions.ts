@@ -11,8 +11,9 @@ import { oneLine, someOf } from "../observe/one-line.js"
 import type { ConditionInputs, Said } from "./condition-inputs.js"
 import { jwksReady } from "./jwks-condition.js"
 import { ready } from "./readiness.js"
+import { targetFaults, targetNames } from "./service-targets.js"
 
-export const CONDITION_TYPES = ["Accepted", "MatchesWorkloads", "JwksReady", "Superseded", "Enforced", "Ready"] as const
+const CONDITION_TYPES = ["Accepted", "MatchesWorkloads", "JwksReady", "Superseded", "Enforced", "Ready"] as const
 export type ConditionType = (typeof CONDITION_TYPES)[number]
 
 export function statusOf(inputs: ConditionInputs): Status {
@@ -57,6 +58,13 @@ function accepted({ document, faults, mesh, reach, guestHosts }: ConditionInputs
     const message = `not valid: ${someOf(faults.slice(0, 3), faults.length, 3)}`
     return { status: "False", reason: "Invalid", message }
   }
+  const lost = targetNames(document)?.length ?? 0
+  if (lost > 0 && reach.targets.absent.length === lost) {
+    // The reason by which Gateway API's policies say it.
+    const [fault = ""] = targetFaults(reach.targets, document.metadata.namespace)
+    const message = `${fault}; create it, or name another: until then the policy applies to nobody`
+    return { status: "False", reason: "TargetNotFound", message }
+  }
   const message = `${describe(document, mesh)}, on ${counted(reach.workloads, "workload")} ${scopeOf(document, mesh.names.rootNamespace)}`
   if (guestHosts.length === 0) return { status: "True", reason: "Valid", message }
   return { status: "True", reason: "OwnCallersOnly", message: `${ownCallersOnly(document, guestHosts)}; ${message}` }
@@ -82,11 +90,16 @@ function matchesWorkloads({ document, reach, mesh }: ConditionInputs): Said {
       bare === 0 ? "" : `; ${bare} without an xserver, where nothing enforces it: ${someOf(reach.unproxied)}`
     const lost = reach.missing.length === 0 ? "" : `; none behind ${someOf(reach.missing)}`
     const pending = reach.pending === 0 ? "" : `; ${reach.pending} of them not started`
-    const message = `selects ${counted(reach.workloads, "workload")}${pending}${without}${lost}`
+    const faults = targetFaults(reach.targets, document.metadata.namespace).map(fault => `; ${fault}`)
+    const message = `selects ${counted(reach.workloads, "workload")}${pending}${without}${lost}${faults.join("")}`
     return { status: "True", reason: "Selected", message }
   }
   if (document.kind === "MeshService") {
     return { status: "False", reason: "NoWorkloads", message: `no workload stands behind ${someOf(reach.missing)}` }
+  }
+  if (targetNames(document) !== undefined) {
+    const message = targetFaults(reach.targets, document.metadata.namespace).join("; ")
+    return { status: "False", reason: "NoWorkloads", message }
   }
   const labels = Object.entries(document.spec.selector?.matchLabels ?? {}).map(([key, value]) => `${key}=${value}`)
   const place = scopeOf(document, mesh.names.rootNamespace)

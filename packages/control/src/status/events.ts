@@ -9,7 +9,7 @@ import { EVENTS, type KubernetesObject } from "../kubernetes/resource-type.js"
 import { type Clock, systemClock } from "../observe/clock.js"
 import { oneLine } from "../observe/one-line.js"
 
-export const EVENT_TYPES = {
+const EVENT_TYPES = {
   JwksFetchFailed: "Warning",
   JwksRecovered: "Normal",
   ProxyRejected: "Warning",

@@ -8,6 +8,7 @@ import { isSecurityPolicy, type StoredPolicy } from "../policies/stored-policy.j
 import { hostsOf, type MeshScope } from "../routes/host-governance.js"
 import { keySetsOf } from "../snapshot/shelved-policy.js"
 import type { EnforcementTally } from "./enforcement.js"
+import { targetHosts } from "./service-targets.js"
 
 export interface PolicyEntry {
   readonly key: string
@@ -25,7 +26,7 @@ export interface PolicyEntry {
   tally: EnforcementTally | undefined
   /** Hosts that a MeshService speaks for, in their full spelling. */
   readonly governs: ReadonlySet<string>
-  /** Hosts that a MeshService leads to, as last looked at. */
+  /** Hosts that a MeshService leads to, as last looked at, or a policy names. */
   hosts: ReadonlySet<string>
   /** What we wrote last, as long as we have not seen it come back. */
   written: Status | undefined
@@ -47,7 +48,7 @@ export function entryOf(stored: StoredPolicy, scope: MeshScope): PolicyEntry {
     keySets: written !== undefined && isSecurityPolicy(written) ? keySetsOf(written) : [],
     governs: inForce?.kind === "MeshService" ? hostsOf(inForce, scope) : NO_HOSTS,
     tally: undefined,
-    hosts: NO_HOSTS,
+    hosts: targetHosts(written, scope.clusterDomain),
     written: undefined,
   }
 }
@@ -57,7 +58,7 @@ export class PolicyEntries {
   readonly #byNamespace = new Map<string, Set<PolicyEntry>>()
   readonly #byKeySet = new Map<string, Set<PolicyEntry>>()
   readonly #byHost = new Map<string, Set<PolicyEntry>>()
-  readonly #meshServices = new Set<PolicyEntry>()
+  readonly #namingHosts = new Set<PolicyEntry>()
 
   get(key: string): PolicyEntry | undefined {
     return this.#entries.get(key)
@@ -67,8 +68,9 @@ export class PolicyEntries {
     return this.#entries.values()
   }
 
-  get meshServices(): Iterable<PolicyEntry> {
-    return this.#meshServices
+  /** Those that a Service's coming and going can concern. */
+  get namingHosts(): Iterable<PolicyEntry> {
+    return this.#namingHosts
   }
 
   inNamespace(namespace: string): Iterable<PolicyEntry> {
@@ -92,7 +94,7 @@ export class PolicyEntries {
     file(this.#byNamespace, entry.namespace, entry)
     for (const id of entry.keySets) file(this.#byKeySet, id, entry)
     for (const host of entry.governs) file(this.#byHost, host, entry)
-    if (entry.kind === "MeshService") this.#meshServices.add(entry)
+    if (entry.kind === "MeshService" || entry.hosts.size > 0) this.#namingHosts.add(entry)
   }
 
   delete(key: string): PolicyEntry | undefined {
@@ -102,7 +104,7 @@ export class PolicyEntries {
     unfile(this.#byNamespace, entry.namespace, entry)
     for (const id of entry.keySets) unfile(this.#byKeySet, id, entry)
     for (const host of entry.governs) unfile(this.#byHost, host, entry)
-    this.#meshServices.delete(entry)
+    this.#namingHosts.delete(entry)
     return entry
   }
 }

@@ -4,6 +4,7 @@
 
 import { oneLine, someOf } from "../observe/one-line.js"
 import type { ConditionInputs, Said } from "./condition-inputs.js"
+import { targetFaults } from "./service-targets.js"
 
 export interface Parts {
   readonly accepted: Said
@@ -19,10 +20,15 @@ interface Missing {
 export function ready(inputs: ConditionInputs, { accepted, matches, enforced }: Parts): Said {
   if (accepted.status !== "True") return { ...accepted, status: "False" }
   if (matches.status !== "True") return { ...matches, status: "False" }
-  const missing = [...keys(inputs), ...proxies(inputs), ...unless(enforced)]
+  const missing = [...targets(inputs), ...keys(inputs), ...proxies(inputs), ...unless(enforced)]
   const [first] = missing
   if (first === undefined) return { status: "True", reason: "Ready", message: enforced.message }
   return { status: "False", reason: first.reason, message: missing.map(({ what }) => what).join("; ") }
+}
+
+/** A Service that leads to nobody protects nobody, whatever the others it names do. */
+function targets({ reach, namespace }: ConditionInputs): readonly Missing[] {
+  return targetFaults(reach.targets, namespace).map(what => ({ reason: "TargetNotFound", what }))
 }
 
 function keys({ keySets }: ConditionInputs): readonly Missing[] {

@@ -155,7 +155,7 @@ export class StatusController {
 
   #directoryChanged({ workloads, services }: DirectoryChange): void {
     if (services.size > 0) {
-      for (const entry of this.#entries.meshServices) if (intersects(entry.hosts, services)) this.#changed(entry)
+      for (const entry of this.#entries.namingHosts) if (intersects(entry.hosts, services)) this.#changed(entry)
     }
     const { directory, mesh } = this.#options
     const touched = new Set<string>()

@@ -24,6 +24,7 @@ import { expectedVersions } from "./expected-versions.js"
 import { governedByOthers, meshServiceReach } from "./mesh-service-reach.js"
 import { nearestLabels } from "./nearest-labels.js"
 import type { PolicyEntries, PolicyEntry } from "./policy-entry.js"
+import { NO_TARGETS, targetNames, targetsOf } from "./service-targets.js"
 import type { MeshServiceClients, PolicyReach } from "./status-inputs.js"
 import { supersessionOf } from "./supersession.js"
 
@@ -37,7 +38,15 @@ export interface StatusSources {
   readonly clients: MeshServiceClients | undefined
 }
 
-const NOBODY = { workloads: 0, unproxied: [], bypassable: [], pending: 0, nearest: undefined, missing: [] } as const
+const NOBODY = {
+  workloads: 0,
+  unproxied: [],
+  bypassable: [],
+  pending: 0,
+  nearest: undefined,
+  missing: [],
+  targets: NO_TARGETS,
+} as const
 const NO_TALLY = new EnforcementTally(new Map(), [], () => undefined)
 
 export function makeStatus(
@@ -101,14 +110,16 @@ function reachOf(
   { document, namespace }: PolicyEntry,
   workloads: readonly MeshWorkload[],
   missing: readonly string[],
-  { directory, mesh, ledger }: StatusSources,
+  { directory, mesh, ledger, clusterDomain }: StatusSources,
 ): Reach {
   if (document === undefined) return NOBODY
   if (document.kind === "MeshService") return { ...NOBODY, workloads: workloads.length, missing }
+  const targets = targetsOf(document, directory, clusterDomain)
   if (workloads.length > 0) {
     const serving = workloads.filter(workload => mayServe(workload, ledger))
     return {
       ...NOBODY,
+      targets,
       workloads: workloads.length,
       unproxied: serving.filter(({ proxied }) => !proxied).map(({ key }) => key),
       bypassable: serving.flatMap(({ key, proxied, bypass }) =>
@@ -117,6 +128,7 @@ function reachOf(
       pending: workloads.length - serving.length,
     }
   }
+  if (targetNames(document) !== undefined) return { ...NOBODY, targets }
   const labels = document.spec.selector?.matchLabels ?? {}
   if (Object.keys(labels).length === 0) return NOBODY
   const scope = namespace === mesh.names.rootNamespace ? undefined : namespace

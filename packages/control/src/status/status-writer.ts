@@ -3,6 +3,7 @@
 // in it. Per resource one write at a time, the first at once, further ones a second apart while a number counts up, and
 // the last at once. Only the lease holder writes; without the lease nothing is kept to be written later.
 
+import { messageOf } from "@merlon/xds"
 import { ApiError } from "../kubernetes/client.js"
 import { type Clock, systemClock } from "../observe/clock.js"
 
@@ -136,7 +137,7 @@ export class StatusWriter {
   #failed(key: string, resource: Resource, error: unknown): void {
     const code = error instanceof ApiError ? error.code : undefined
     if (code === undefined || !EXPECTED.includes(code)) {
-      const reason = error instanceof Error ? error.message : String(error)
+      const reason = messageOf(error)
       this.#options.warn(`the status of \`${key}\` could not be written: ${reason}`)
     }
     const wait = Math.min(LAST_RETRY, FIRST_RETRY * 2 ** Math.min(resource.failures, 10))

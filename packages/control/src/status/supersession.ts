@@ -11,13 +11,12 @@ export function supersessionOf(
   selected: Iterable<Workload>,
   mesh: MeshConfig,
 ): Supersession | undefined {
-  const { namespace, name, labels } = {
-    ...policy.metadata,
-    labels: policy.spec.selector?.matchLabels ?? {},
-  }
+  const { namespace, name } = policy.metadata
+  const { selector, targetRefs = [] } = policy.spec
   const all = [...neighbours]
-  // The policy's own selector describes a workload that it certainly selects.
-  const own: Workload = { namespace, name, labels }
+  // The policy itself describes a workload that it certainly selects.
+  const services = targetRefs.slice(0, 1).map(target => target.name)
+  const own: Workload = { namespace, name, labels: selector?.matchLabels ?? {}, services }
   const losing = (workload: Workload): Supersession["loser"] | undefined =>
     new PeerModes(all, workload, mesh).resolve(0).losers.find(loser => loser.policy.name === name)
   let workloads = 0

@@ -19,6 +19,10 @@ export class HandClient {
     return this as unknown as KubernetesClient
   }
 
+  async get(_: ResourceType, name: string, namespace?: string): Promise<KubernetesObject | undefined> {
+    return this.reflected.items.get(`${namespace}/${name}`)
+  }
+
   async patch(type: ResourceType, name: string, body: unknown, options: { namespace?: string } = {}): Promise<unknown> {
     const key = `${options.namespace}/${name}`
     await this.#admit(`patch ${type.plural} ${key}`)

@@ -38,6 +38,7 @@ export function workload(name: string, words: WorkloadWords = {}): MeshWorkload 
     namespace,
     name,
     labels,
+    services: [],
     serviceAccount,
     address: "address" in words ? words.address : "10.0.0.1",
     ready,

@@ -38,6 +38,7 @@ export function workload(key: string, labels: { readonly [key: string]: string }
     namespace,
     name,
     labels,
+    services: [],
     uid: `uid-${key}`,
     serviceAccount: "default",
     address: "10.0.0.1",

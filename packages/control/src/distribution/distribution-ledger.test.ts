@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the control plane knows of what each proxy enforces.
+import { PROXY_RESOURCE } from "@merlon/xds"
+import { describe, expect, it, test } from "vitest"
+import { caller, node, setUp } from "./testing/distribution-stage.js"
+
+describe("the ledger", () => {
+  it("has a connected proxy enforce nothing before it acknowledges", () => {
+    const { connect, proxies } = setUp()
+    connect()
+    expect(proxies.proxies.get("foo/a")).toMatchObject({ connectedAt: 1_000, enforced: new Map(), signer: undefined })
+  })
+
+  it("has what was sent at the acknowledged revision, not what is newest", () => {
+    const { connect, apply, proxies, views } = setUp()
+    const subscriber = connect()
+    const { revision } = subscriber.snapshot(PROXY_RESOURCE)
+    apply("p")
+    subscriber.snapshot(PROXY_RESOURCE)
+    subscriber.acknowledged(PROXY_RESOURCE, revision)
+    expect([...(proxies.proxies.get("foo/a")?.enforced.keys() ?? [])]).toEqual(["trust", "workload"])
+    const newest = views.get("foo/a")
+    subscriber.acknowledged(PROXY_RESOURCE, newest?.revision ?? 0)
+    const versions = [...(newest?.resources ?? [])].map(([name, { version }]) => [name, version] as const)
+    expect(proxies.proxies.get("foo/a")?.enforced).toEqual(new Map(versions))
+  })
+
+  it("takes no acknowledgement of what was never sent", () => {
+    const { connect, proxies } = setUp()
+    const subscriber = connect()
+    subscriber.snapshot(PROXY_RESOURCE)
+    subscriber.acknowledged(PROXY_RESOURCE, 99)
+    expect(proxies.proxies.get("foo/a")?.enforced.size).toBe(0)
+  })
+
+  it("names what a rejected revision would have brought, until the next acknowledgement", () => {
+    const { connect, apply, proxies } = setUp()
+    const subscriber = connect()
+    subscriber.acknowledged(PROXY_RESOURCE, subscriber.snapshot(PROXY_RESOURCE).revision)
+    apply("p")
+    const { revision } = subscriber.snapshot(PROXY_RESOURCE)
+    subscriber.rejected(PROXY_RESOURCE, revision, "cannot compile")
+    expect(proxies.proxies.get("foo/a")?.rejection).toEqual({
+      revision,
+      message: "cannot compile",
+      resources: new Set(["policy/AuthorizationPolicy/foo/p"]),
+    })
+    apply("p", 2)
+    subscriber.acknowledged(PROXY_RESOURCE, subscriber.snapshot(PROXY_RESOURCE).revision)
+    expect(proxies.proxies.get("foo/a")?.rejection).toBeUndefined()
+  })
+
+  it("has one object for equal versions, over streams", () => {
+    const { connect, proxies } = setUp()
+    const first = connect()
+    first.acknowledged(PROXY_RESOURCE, first.snapshot(PROXY_RESOURCE).revision)
+    const before = proxies.proxies.get("foo/a")?.enforced
+    const second = connect()
+    second.acknowledged(PROXY_RESOURCE, second.snapshot(PROXY_RESOURCE).revision)
+    expect(proxies.proxies.get("foo/a")?.enforced).toBe(before)
+  })
+
+  it("counts the younger of two streams, and the other again when it ends", () => {
+    const { connect, proxies, clock } = setUp()
+    const first = connect()
+    clock.now = 2_000
+    const second = connect()
+    expect(proxies.proxies.get("foo/a")?.connectedAt).toBe(2_000)
+    second.close()
+    expect(proxies.proxies.get("foo/a")?.connectedAt).toBe(1_000)
+    first.close()
+    expect(proxies.proxies.size).toBe(0)
+  })
+
+  it("knows the signer by the proxy's word, then by what was signed", () => {
+    const { connect, proxies } = setUp()
+    const [one, two] = ["a".repeat(64), "b".repeat(64)]
+    connect(caller(), node("foo/a", { signer: one }))
+    expect(proxies.proxies.get("foo/a")?.signer).toBe(one)
+    proxies.noteSigner("foo/a", two)
+    proxies.noteSigner("foo/nobody", two)
+    expect(proxies.proxies.get("foo/a")?.signer).toBe(two)
+    expect(proxies.proxies.size).toBe(1)
+  })
+
+  test.each([undefined, 7, "", "A".repeat(64), "a".repeat(65), {}])("takes %j for no signer", signer => {
+    const { connect, proxies } = setUp()
+    connect(caller(), node("foo/a", { signer }))
+    expect(proxies.proxies.get("foo/a")?.signer).toBeUndefined()
+  })
+
+  it("tells once of a burst", () => {
+    const { connect, proxies, settle } = setUp()
+    const told: string[][] = []
+    const stop = proxies.onChange(keys => told.push([...keys]))
+    const subscriber = connect()
+    subscriber.acknowledged(PROXY_RESOURCE, subscriber.snapshot(PROXY_RESOURCE).revision)
+    settle()
+    expect(told).toEqual([["foo/a"]])
+    stop()
+    subscriber.close()
+    settle()
+    expect(told.length).toBe(1)
+  })
+
+  it("remembers of a client that answers nothing a bounded number of views", () => {
+    const { connect, apply, proxies, views } = setUp()
+    const subscriber = connect()
+    const first = subscriber.snapshot(PROXY_RESOURCE).revision
+    for (let generation = 1; generation <= 40; generation++) {
+      apply("p", generation)
+      subscriber.snapshot(PROXY_RESOURCE)
+    }
+    subscriber.acknowledged(PROXY_RESOURCE, first)
+    expect(proxies.proxies.get("foo/a")?.enforced.size).toBe(0)
+    subscriber.acknowledged(PROXY_RESOURCE, views.get("foo/a")?.revision ?? 0)
+    expect(proxies.proxies.get("foo/a")?.enforced.size).toBe(3)
+  })
+})
+
+it("tells of presence with the first acknowledgement of everything, and when that stream ends", () => {
+  const { connect, apply, presence } = setUp()
+  const silent = connect()
+  silent.close()
+  const subscriber = connect()
+  expect(presence).toEqual([])
+  subscriber.acknowledged(PROXY_RESOURCE, subscriber.snapshot(PROXY_RESOURCE).revision)
+  apply("p")
+  subscriber.acknowledged(PROXY_RESOURCE, subscriber.snapshot(PROXY_RESOURCE).revision)
+  expect(presence).toEqual(["enforcing foo/a from 10.0.0.9"])
+  subscriber.close()
+  subscriber.close()
+  expect(presence).toEqual(["enforcing foo/a from 10.0.0.9", "gone foo/a"])
+})

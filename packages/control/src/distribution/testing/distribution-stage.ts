@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// A distribution on a small mesh, and callers with every kind of proof.
+import { type Caller, type ClientNode, PROXY_RESOURCE, type Snapshot, type Subscriber } from "@merlon/xds"
+import { expect } from "vitest"
+import { podOf } from "../../registry/testing/objects.js"
+import { MESH, policyOf, viewsStage } from "../../snapshot/testing/views-stage.js"
+import { ConnectedProxies } from "../connected-proxies.js"
+import type { RouteResources } from "../delegate.js"
+import { Distribution } from "../distribution.js"
+
+export const AP = "AuthorizationPolicy"
+export const ROUTES = "type.googleapis.com/envoy.config.route.v3.RouteConfiguration"
+export const caller = (change: Partial<Caller> = {}): Caller => ({
+  trustDomain: "cluster.local",
+  namespace: "foo",
+  serviceAccount: "web",
+  proof: "token",
+  pod: "a",
+  ...change,
+})
+/** By a certificate of the Pod. */
+export const certified = (change: Partial<Caller> = {}): Caller =>
+  caller({ proof: "certificate", serial: "0abc1", podUid: "uid-foo/a", ...change })
+/** By a certificate that was had with a token bound to nothing. */
+export const unbound = (change: Partial<Caller> = {}): Caller => {
+  const { pod: _pod, ...rest } = caller(change)
+  return { ...rest, proof: "certificate", serial: "0abc1" }
+}
+export const node = (id = "foo/a", metadata: ClientNode["metadata"] = {}): ClientNode => ({
+  id,
+  metadata,
+  peerAddress: "10.0.0.9",
+})
+
+export function setUp() {
+  const stage = viewsStage()
+  const { registry, views, trust, scheduler } = stage
+  registry.setPod(podOf("foo/a", { serviceAccount: "web", labels: { app: "web" } }))
+  registry.setPod(podOf("foo/other", { serviceAccount: "other" }))
+  registry.setPod(podOf("foo/bare", { serviceAccount: "web", proxied: false }))
+  stage.settle()
+  const clock = { now: 1_000 }
+  const proxies = new ConnectedProxies({ scheduler, now: () => clock.now })
+  const presence: string[] = []
+  const routes: { names: "*" | ReadonlySet<string>; wake: () => void; closed: boolean; answers: string[] }[] = []
+  const routeResources: RouteResources = {
+    serves: typeUrl => typeUrl === ROUTES,
+    watch: (_client, _typeUrl, names, wake) => {
+      const watch = { names, wake, closed: false, answers: [] as string[] }
+      routes.push(watch)
+      const snapshot: Snapshot = { revision: 7, resources: new Map() }
+      return {
+        snapshot: () => snapshot,
+        acknowledged: revision => watch.answers.push(String(revision)),
+        rejected: (revision, message) => watch.answers.push(`${revision}: ${message}`),
+        close: () => {
+          watch.closed = true
+        },
+      }
+    },
+  }
+  const distribution = new Distribution({
+    mesh: MESH,
+    directory: registry,
+    trust,
+    views,
+    proxies,
+    routes: routeResources,
+    presence: {
+      enforcing: (key, { peerAddress }) => {
+        presence.push(`enforcing ${key} from ${peerAddress}`)
+        return () => presence.push(`gone ${key}`)
+      },
+    },
+  })
+  const woken: string[] = []
+  const connect = (who = caller(), from = node()): Subscriber => {
+    expect(distribution.mayWatch(who, from, PROXY_RESOURCE)).toBeUndefined()
+    const subscriber = distribution.open(who, from, typeUrl => woken.push(typeUrl))
+    if ("code" in subscriber) throw new Error(subscriber.message)
+    subscriber.watch(PROXY_RESOURCE, "*")
+    return subscriber
+  }
+  const apply = (name: string, generation = 1): void => {
+    stage.policies.set(AP, policyOf(AP, `foo/${name}`, {}, { generation }))
+    stage.settle()
+  }
+  return { ...stage, distribution, proxies, presence, routes, woken, connect, apply, clock }
+}

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Questions that need an answer however long it takes: asked again after each failure, at growing intervals.
+
+import type { Clock } from "./clock.js"
+
+const FIRST_RETRY = 200
+const LAST_RETRY = 10_000
+
+export class PatientAsking {
+  readonly #clock: Clock
+  readonly #retries = new Set<() => void>()
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** `question` is undefined where nobody wants to know any more. */
+  ask<T>(
+    question: () => Promise<T> | undefined,
+    answered: (answer: T) => void,
+    failed: (error: unknown) => void,
+    pause = FIRST_RETRY,
+  ): void {
+    question()?.then(answered, (error: unknown) => {
+      failed(error)
+      const cancel = this.#clock.after(pause, () => {
+        this.#retries.delete(cancel)
+        this.ask(question, answered, failed, Math.min(pause * 2, LAST_RETRY))
+      })
+      this.#retries.add(cancel)
+    })
+  }
+
+  stop(): void {
+    for (const cancel of this.#retries) cancel()
+    this.#retries.clear()
+  }
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// What becomes of a Service that is stored no more. Deleted by somebody, nothing stands behind it from then on, and a
+// policy that names it has no effect. Deleted by the cluster along with its namespace, it stays for the policies that
+// name it until the workloads behind it are gone too: nobody decided that they serve without those in the meantime.
+
+import type { KubernetesClient } from "../kubernetes/client.js"
+import { type KubernetesObject, NAMESPACES } from "../kubernetes/resource-type.js"
+import { type Clock, systemClock } from "../observe/clock.js"
+import { PatientAsking } from "../observe/patient-asking.js"
+import type { Registry } from "../registry/registry.js"
+import { isSecurityPolicy, type PolicySource } from "./stored-policy.js"
+
+export interface ServiceDeparturesOptions {
+  readonly policies: Pick<PolicySource, "items">
+  readonly registry: Registry
+  readonly client: Pick<KubernetesClient, "get">
+  readonly warn: (message: string) => void
+  readonly clock?: Clock
+}
+
+interface Departing {
+  readonly namespace: string
+  readonly name: string
+}
+
+export class ServiceDepartures {
+  readonly #options: ServiceDeparturesOptions
+  readonly #asking: PatientAsking
+  readonly #departing = new Map<string, Departing>()
+  readonly #stop: () => void
+
+  constructor(options: ServiceDeparturesOptions) {
+    this.#options = options
+    this.#asking = new PatientAsking(options.clock ?? systemClock)
+    this.#stop = options.registry.onChange(({ workloads }) => {
+      if (workloads.size > 0) this.#letGo()
+    })
+  }
+
+  /** There is a Service of that name again. */
+  stored(namespace: string, name: string): void {
+    this.#departing.delete(`${namespace}/${name}`)
+  }
+
+  /** The Service is stored no more. */
+  deleted(namespace: string, name: string): void {
+    const { registry, client, warn } = this.#options
+    if (!this.#isNamed(namespace, name) || !this.#isInFront(namespace, name)) {
+      registry.deleteService(namespace, name)
+      return
+    }
+    const key = `${namespace}/${name}`
+    const departing = { namespace, name }
+    this.#departing.set(key, departing)
+    this.#asking.ask(
+      () => (this.#departing.get(key) === departing ? client.get<KubernetesObject>(NAMESPACES, namespace) : undefined),
+      found => {
+        const isGoing = found === undefined || found.metadata.deletionTimestamp !== undefined
+        if (!isGoing && this.#departing.get(key) === departing) this.#forget(departing)
+      },
+      // Fail closed: as long as nobody says that it was meant, policies that name it stay in force.
+      error => warn(`why the Service \`${key}\` was deleted cannot be found out yet, so it stays: ${String(error)}`),
+    )
+  }
+
+  stop(): void {
+    this.#stop()
+    this.#asking.stop()
+  }
+
+  #letGo(): void {
+    for (const departing of [...this.#departing.values()]) {
+      if (!this.#isInFront(departing.namespace, departing.name)) this.#forget(departing)
+    }
+  }
+
+  #forget({ namespace, name }: Departing): void {
+    this.#departing.delete(`${namespace}/${name}`)
+    this.#options.registry.deleteService(namespace, name)
+  }
+
+  #isInFront(namespace: string, name: string): boolean {
+    for (const { services } of this.#options.registry.select({}, namespace)) if (services.includes(name)) return true
+    return false
+  }
+
+  #isNamed(namespace: string, name: string): boolean {
+    for (const { namespace: place, inForce } of this.#options.policies.items.values()) {
+      if (place !== namespace || inForce === undefined || !isSecurityPolicy(inForce)) continue
+      if (inForce.spec.targetRefs?.some(target => target.name === name)) return true
+    }
+    return false
+  }
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the mesh can tell of itself, wired: proxies tell what they see, the ledger keeps it, and the API answers from it. The
+// replica that leads registers the API in the cluster, and keeps it registered.
+
+import { type Caller, messageOf } from "@merlon/xds"
+import { AnswersApi } from "../answers/api/answers-api.js"
+import { ProvedAnswers } from "../answers/api/proved-answers.js"
+import { FRONT_PROXY, type FrontProxy, readFrontProxy } from "../answers/api/remote-user.js"
+import { SeenAnswers } from "../answers/api/seen-answers.js"
+import { CallLedger } from "../answers/call-ledger.js"
+import { Observers } from "../answers/observers.js"
+import { componentNames } from "../install/component-names.js"
+import { roleAsOwnerToTheEnd } from "../kubernetes/owner-reference.js"
+import type { ProxyReportSources } from "../observe/proxy-report.js"
+import type { ControlPlaneOptions } from "../options.js"
+import type { PolicySource } from "../policies/stored-policy.js"
+import type { Prover } from "../proofs/prover.js"
+import type { Registry } from "../registry/registry.js"
+import type { Closers } from "./closers.js"
+import type { Reflectors } from "./reflectors.js"
+
+export interface AnswersParts {
+  readonly options: ControlPlaneOptions
+  readonly reflectors: Reflectors
+  readonly policies: PolicySource
+  readonly registry: Registry
+  readonly prover: Prover
+  readonly proxies: ProxyReportSources
+  readonly speaksFor: (caller: Caller, nodeId: string) => boolean
+}
+
+export interface Answers {
+  readonly observers: Observers
+  readonly seen: SeenAnswers
+  readonly api: AnswersApi
+}
+
+export function keepAnswers(parts: AnswersParts, closers: Closers): Answers {
+  const { options, reflectors, policies, registry: directory, prover, proxies, speaksFor } = parts
+  const { client, mesh, logger } = options
+  const warn = (message: string, error: unknown): void => logger.warn({ error: messageOf(error) }, message)
+  const stored = reflectors.calls
+  const owners = roleAsOwnerToTheEnd(client, componentNames(mesh.names).controlPlane)
+  const ledger = new CallLedger({ client, names: mesh.names, stored, owners, warn })
+  closers.add(() => ledger.stop())
+  const now = Date.now
+  const { rootNamespace } = mesh.names
+  const observers = new Observers({ ledger, policies, directory, speaksFor, rootNamespace, now })
+  const seen = new SeenAnswers({
+    mesh,
+    ledger,
+    observers,
+    policies,
+    directory,
+    proxies,
+    stored,
+    now,
+    version: options.version,
+  })
+  const proved = new ProvedAnswers({ mesh, directory, prover, calls: () => ledger.calls() })
+  const api = new AnswersApi({
+    client,
+    names: mesh.names,
+    frontProxy: frontProxyOf(reflectors),
+    seen,
+    proved,
+    log: warn,
+  })
+  closers.add(() => api.close())
+  return { observers, seen, api }
+}
+
+/** Read once per version. */
+function frontProxyOf({ frontProxy }: Reflectors): () => FrontProxy | undefined {
+  let known: { readonly version: string | undefined; readonly front: FrontProxy | undefined } | undefined
+  return () => {
+    const object = frontProxy.items.get(`${FRONT_PROXY.namespace}/${FRONT_PROXY.name}`)
+    const version = object?.metadata.resourceVersion
+    if (known === undefined || known.version !== version) known = { version, front: readFrontProxy(object?.data) }
+    return known.front
+  }
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// Policies, found by the workloads they may select: by a label they ask for, or by a Service they name.
+
+import type { MeshWorkload } from "../registry/mesh-workload.js"
+import { SelectorIndex } from "../registry/selector-index.js"
+import type { ShelvedPolicy } from "./shelved-policy.js"
+
+export class PolicyIndex {
+  readonly #byLabels = new SelectorIndex<ShelvedPolicy>()
+  /** By `namespace/name` of the Service. */
+  readonly #byService = new Map<string, Set<ShelvedPolicy>>()
+
+  add(policy: ShelvedPolicy): void {
+    if (policy.services === undefined) this.#byLabels.add(policy)
+    for (const place of placesOf(policy)) {
+      const policies = this.#byService.get(place)
+      if (policies === undefined) this.#byService.set(place, new Set([policy]))
+      else policies.add(policy)
+    }
+  }
+
+  delete(policy: ShelvedPolicy): void {
+    if (policy.services === undefined) this.#byLabels.delete(policy)
+    for (const place of placesOf(policy)) {
+      const policies = this.#byService.get(place)
+      policies?.delete(policy)
+      if (policies?.size === 0) this.#byService.delete(place)
+    }
+  }
+
+  /** Some of them more than once. */
+  *proposed({ namespace, labels, services }: MeshWorkload, rootNamespace: string): Iterable<ShelvedPolicy> {
+    for (const place of new Set([rootNamespace, namespace])) yield* this.#byLabels.matching(place, labels)
+    for (const service of services) yield* this.#byService.get(`${namespace}/${service}`) ?? []
+  }
+}
+
+function placesOf({ namespace, services = [] }: ShelvedPolicy): readonly string[] {
+  return services.map(service => `${namespace}/${service}`)
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it } from "vitest"
+import { podOf, serviceOf } from "../registry/testing/objects.js"
+import { policyOf, viewsStage } from "./testing/views-stage.js"
+
+const AP = "AuthorizationPolicy"
+const ON_WIRE = "policy/AuthorizationPolicy/foo/named"
+const named = policyOf(AP, "foo/named", { targetRefs: [{ kind: "Service", name: "web" }] })
+const web = { app: "web" }
+
+function stage() {
+  const views = viewsStage()
+  views.registry.setPod(podOf("foo/a", { labels: web }))
+  views.registry.setPod(podOf("foo/b", { labels: { app: "db" } }))
+  views.registry.setPod(podOf("bar/a", { labels: web }))
+  views.registry.setService(serviceOf("bar/web", web, []))
+  const holders = (): string[] => {
+    views.settle()
+    return ["foo/a", "foo/b", "bar/a"].filter(workload => views.namesOf(workload).includes(ON_WIRE))
+  }
+  return { ...views, holders }
+}
+
+describe("a policy that names a Service is in the views of", () => {
+  it("the workloads behind it, whether policy or Service came first", () => {
+    const first = stage()
+    first.registry.setService(serviceOf("foo/web", web, []))
+    first.policies.set(AP, named)
+    expect(first.holders()).toEqual(["foo/a"])
+    const later = stage()
+    later.policies.set(AP, named)
+    expect(later.holders()).toEqual([])
+    later.registry.setService(serviceOf("foo/web", web, []))
+    expect(later.holders()).toEqual(["foo/a"])
+  })
+
+  it("those the Service selects now, and says to whom it moved", () => {
+    const { registry, policies, holders, views } = stage()
+    const reselected: string[] = []
+    views.onSelectionChange(keys => reselected.push(...keys))
+    registry.setService(serviceOf("foo/web", web, []))
+    policies.set(AP, named)
+    expect(holders()).toEqual(["foo/a"])
+    reselected.length = 0
+    registry.setService(serviceOf("foo/web", { app: "db" }, []))
+    expect(holders()).toEqual(["foo/b"])
+    expect(new Set(reselected)).toEqual(new Set(["AuthorizationPolicy/foo/named"]))
+    registry.setPod(podOf("foo/a", { labels: { app: "db" } }))
+    expect(holders()).toEqual(["foo/a", "foo/b"])
+    registry.deleteService("foo", "web")
+    expect(holders()).toEqual([])
+  })
+
+  it("nobody once it is gone, and nobody behind a Service that selects by nothing", () => {
+    const { registry, policies, holders } = stage()
+    registry.setService(serviceOf("foo/web", undefined, []))
+    policies.set(AP, named)
+    expect(holders()).toEqual([])
+    registry.setService(serviceOf("foo/web", web, []))
+    expect(holders()).toEqual(["foo/a"])
+    policies.delete(AP, "foo", "named")
+    expect(holders()).toEqual([])
+  })
+})
+
+it("tells a proxy the Services in front of it, so that it comes to the same answer", () => {
+  const { registry, views, settle } = viewsStage()
+  registry.setPod(podOf("foo/a", { labels: web }))
+  registry.setService(serviceOf("foo/web", web, []))
+  registry.setService(serviceOf("foo/all", web, []))
+  settle()
+  const spec = JSON.parse(Buffer.from(views.get("foo/a")?.resources.get("workload")?.value ?? "").toString())
+  expect(spec.workload.services).toEqual(["all", "web"])
+})

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect, test } from "vitest"
+import { Registry } from "../registry/registry.js"
+import { podOf, serviceOf } from "../registry/testing/objects.js"
+import { statusOf } from "./conditions.js"
+import { targetsOf } from "./service-targets.js"
+import { document, mesh } from "./testing/documents.js"
+
+const PROXIES = { waiting: [], disconnected: [], rejected: [], rejection: undefined }
+
+function said(names: readonly string[], workloads: number): { readonly [type: string]: string } {
+  const policy = document("AuthorizationPolicy", "p", {
+    targetRefs: names.map(name => ({ kind: "Service", name })),
+    rules: [{}],
+  })
+  const registry = new Registry({ names: mesh.names })
+  registry.setPod(podOf("foo/a", { labels: { app: "web" } }))
+  registry.setService(serviceOf("foo/web", { app: "web" }, []))
+  registry.setService(serviceOf("foo/blind", undefined, []))
+  registry.setService(serviceOf("foo/empty", { app: "nobody" }, []))
+  registry.setService(serviceOf("bar/elsewhere", { app: "web" }, []))
+  const targets = targetsOf(policy, registry, "cluster.local")
+  const reach = { workloads, unproxied: [], bypassable: [], pending: 0, nearest: undefined, missing: [], targets }
+  const { conditions = [] } = statusOf({
+    document: policy,
+    kind: policy.kind,
+    namespace: "foo",
+    generation: 1,
+    faults: [],
+    mesh,
+    reach,
+    enforcement: { ...PROXIES, proxies: workloads, enforcing: workloads },
+    clients: undefined,
+    governedByOthers: [],
+    guestHosts: [],
+    keySets: [],
+    inlineKeySets: 0,
+    superseded: undefined,
+    now: 0,
+    previous: undefined,
+  })
+  return Object.fromEntries(
+    conditions.map(({ type, status, reason, message }) => [type, `${status} ${reason}: ${message}`]),
+  )
+}
+
+test.each<[string, readonly string[], number, { readonly [type: string]: string }]>([
+  [
+    "that exist",
+    ["web"],
+    1,
+    {
+      Accepted: "True Valid: allows every request, on 1 workload in `foo`",
+      MatchesWorkloads: "True Selected: selects 1 workload",
+      Enforced: "True AllProxies: enforced by 1 of 1 proxy at generation 1",
+      Ready: "True Ready: enforced by 1 of 1 proxy at generation 1",
+    },
+  ],
+  [
+    "of which none exists, since another namespace does not count",
+    ["wbe", "elsewhere"],
+    0,
+    {
+      Accepted:
+        "False TargetNotFound: there is no Service `wbe` and `elsewhere` in `foo`; create it, or name another: until then the policy applies to nobody",
+      MatchesWorkloads: "False NoWorkloads: there is no Service `wbe` and `elsewhere` in `foo`",
+      Enforced: "False NoWorkloads: enforced nowhere: it selects no workload",
+      Ready:
+        "False TargetNotFound: there is no Service `wbe` and `elsewhere` in `foo`; create it, or name another: until then the policy applies to nobody",
+    },
+  ],
+  [
+    "of which one exists",
+    ["web", "wbe"],
+    1,
+    {
+      Accepted: "True Valid: allows every request, on 1 workload in `foo`",
+      MatchesWorkloads: "True Selected: selects 1 workload; there is no Service `wbe` in `foo`",
+      Enforced: "True AllProxies: enforced by 1 of 1 proxy at generation 1",
+      Ready: "False TargetNotFound: there is no Service `wbe` in `foo`",
+    },
+  ],
+  [
+    "that lead to nobody",
+    ["blind", "empty"],
+    0,
+    {
+      Accepted: "True Valid: allows every request, on 0 workloads in `foo`",
+      MatchesWorkloads:
+        "False NoWorkloads: the Service `blind` has no selector, so nobody can tell its workloads; no workload is behind the Service `empty`",
+      Enforced: "False NoWorkloads: enforced nowhere: it selects no workload",
+      Ready:
+        "False NoWorkloads: the Service `blind` has no selector, so nobody can tell its workloads; no workload is behind the Service `empty`",
+    },
+  ],
+])("the conditions of a policy that names Services %s", (_, names, workloads, expected) => {
+  expect(said(names, workloads)).toEqual(expected)
+})
