@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+// The web console: a server that keeps people's sessions and passes their requests to the API with their own rights, and
+// the page it serves.
+
+export type { Assets } from "./server/assets.js"
+export { builtPage } from "./server/built-page.js"
+export { type Console, type ConsoleOptions, startConsole } from "./server/console.js"
+export type { ApiAnswer, ApiExchange, ApiRequest } from "./server/exchange.js"
+export { OneTimeCodes } from "./server/one-time-codes.js"
+export type { SignIn } from "./server/sign-in.js"

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// The console's server: the page and its files, `session` to sign in and out, and `api/` which leads to the Kubernetes API.
+// Everything is found below whatever path a proxy in front took away; the page asks with relative addresses.
+
+import { randomBytes } from "node:crypto"
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
+import { AllowedPaths, type PathNames } from "./allowed-paths.js"
+import { type Assets, PAGE } from "./assets.js"
+import { refusal } from "./guard.js"
+import { passOn } from "./pass-on.js"
+import { readBody, TooLarge } from "./read-body.js"
+import { headers, pagePolicy, sendFailure, sendJson } from "./reply.js"
+import { type Session, type SessionHalves, Sessions } from "./sessions.js"
+import { type SignIn, SignInError, signIn } from "./sign-in.js"
+
+export interface ConsoleOptions {
+  readonly host: string
+  /** 0 for any. */
+  readonly port: number
+  /** Host names besides those of this machine under which people reach the console. */
+  readonly hosts: readonly string[]
+  readonly names: PathNames & { readonly mesh: string; readonly domain: string; readonly rootNamespace: string }
+  readonly version: string
+  readonly assets: Assets
+  readonly signIn: SignIn
+  readonly onError: (error: unknown) => void
+}
+
+export interface Console {
+  readonly port: number
+  close(): Promise<void>
+}
+
+const COOKIE = "merlon-console"
+const PAGE_KEY = "x-merlon-page"
+const MAX_SIGN_IN = 32 << 10
+const FOREVER = "public, max-age=31536000, immutable"
+
+export async function startConsole(options: ConsoleOptions): Promise<Console> {
+  const handler = new Handler(options)
+  const server = createServer({ requestTimeout: 60_000, headersTimeout: 10_000, maxHeaderSize: 16 << 10 })
+  server.maxConnections = 1_024
+  server.on("request", (request, response) => {
+    handler.handle(request, response).catch(error => {
+      options.onError(error)
+      sendFailure(response, 500, "InternalError", "the console failed; its log says how")
+    })
+  })
+  await listening(server, options)
+  return {
+    port: (server.address() as AddressInfo).port, // it listens on a port, not on a pipe
+    close: async () => {
+      const closed = new Promise(resolve => server.close(resolve))
+      await handler.close()
+      server.closeAllConnections()
+      await closed
+    },
+  }
+}
+
+function listening(server: Server, { host, port }: ConsoleOptions): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject)
+    server.listen(port, host, resolve)
+  })
+}
+
+class Handler {
+  readonly #options: ConsoleOptions
+  readonly #allowed: AllowedPaths
+  readonly #sessions = new Sessions()
+
+  constructor(options: ConsoleOptions) {
+    this.#options = options
+    this.#allowed = new AllowedPaths(options.names)
+  }
+
+  async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { method = "GET", url = "/" } = request
+    const why = refusal(method, request.headers, this.#options)
+    if (why !== undefined) return sendFailure(response, 403, "Forbidden", why)
+    const path = url.split("?", 1)[0] ?? "/"
+    if (path === "/session") return this.#session(request, response)
+    if (path.startsWith("/api/")) return this.#api(request, response, url.slice("/api".length))
+    if (method !== "GET" && method !== "HEAD") return sendFailure(response, 405, "MethodNotAllowed", "GET it")
+    if (path === "/" || path === `/${PAGE}`) return this.#page(response)
+    return this.#file(request, response, path.slice(1))
+  }
+
+  close(): Promise<void> {
+    return this.#sessions.close()
+  }
+
+  async #session(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (request.method === "POST") return this.#open(request, response)
+    const halves = halvesOf(request)
+    if (request.method === "DELETE") {
+      this.#sessions.end(halves)
+      return sendJson(response, 200, {}, { "set-cookie": `${COOKIE}=; HttpOnly; SameSite=Strict; Max-Age=0` })
+    }
+    if (request.method !== "GET") return sendFailure(response, 405, "MethodNotAllowed", "GET, POST or DELETE it")
+    const session = this.#sessions.find(halves)
+    return sendJson(response, 200, { ...this.#about(), ...(session && { user: about(session) }) })
+  }
+
+  async #open(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      const shown = json(await readBody(request, MAX_SIGN_IN))
+      const who = await signIn(this.#options.signIn, shown)
+      const { cookie, page, ends } = this.#sessions.open(who)
+      // Without a path it holds for the folder that the browser asked in, wherever a proxy has put us.
+      const secure = request.headers["x-forwarded-proto"] === "https" ? "; Secure" : ""
+      const header = `${COOKIE}=${cookie}; HttpOnly; SameSite=Strict${secure}`
+      sendJson(response, 200, { ...this.#about(), user: about({ ...who, ends }), page }, { "set-cookie": header })
+    } catch (error) {
+      if (error instanceof TooLarge) return sendFailure(response, 413, "RequestEntityTooLarge", error.message)
+      if (!(error instanceof SignInError)) throw error
+      sendFailure(response, error.status, error.status === 401 ? "Unauthorized" : "BadRequest", error.message)
+    }
+  }
+
+  async #api(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
+    const session = this.#sessions.find(halvesOf(request))
+    if (session === undefined) return sendFailure(response, 401, "Unauthorized", "sign in first")
+    return passOn(request, response, path, session, this.#allowed)
+  }
+
+  #page(response: ServerResponse): void {
+    const nonce = randomBytes(16).toString("base64url")
+    response.writeHead(200, headers("text/html; charset=utf-8", pagePolicy(nonce)))
+    response.end(this.#options.assets.page.replaceAll("NONCE", nonce))
+  }
+
+  #file(request: IncomingMessage, response: ServerResponse, name: string): void {
+    const asset = this.#options.assets.files.get(name)
+    if (asset === undefined) {
+      sendFailure(response, 404, "NotFound", "the console has no such page")
+      return
+    }
+    const isSmall = /\bbr\b/.test(String(request.headers["accept-encoding"]))
+    response.writeHead(200, {
+      ...headers(asset.type),
+      "cache-control": name.startsWith("assets/") ? FOREVER : "no-cache",
+      vary: "accept-encoding",
+      ...(isSmall ? { "content-encoding": "br" } : {}),
+    })
+    response.end(isSmall ? asset.brotli : asset.plain)
+  }
+
+  /** What a page knows before anybody has signed in. */
+  #about() {
+    const { names, version, signIn: how } = this.#options
+    return {
+      names,
+      version,
+      signIn: { token: how.withToken !== undefined, link: how.withCode !== undefined },
+    }
+  }
+}
+
+function about({ user, groups, ends }: Pick<Session, "user" | "groups" | "ends">) {
+  return { name: user, groups, ends: new Date(ends).toISOString() }
+}
+
+function halvesOf({ headers: { cookie = "", [PAGE_KEY]: page } }: IncomingMessage): SessionHalves {
+  const own = cookie.split(/;\s*/).find(part => part.startsWith(`${COOKIE}=`))
+  return { cookie: own?.slice(COOKIE.length + 1) ?? "", page: typeof page === "string" ? page : "" }
+}
+
+function json(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString("utf8"))
+  } catch {
+    throw new SignInError(400, "send JSON with `token` or `code`")
+  }
+}

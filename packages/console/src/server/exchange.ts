@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the console reaches the Kubernetes API: one request, with the rights of whoever signed in. What connects is given by
+// the program that serves the console.
+
+import type { Readable } from "node:stream"
+
+export interface ApiRequest {
+  readonly method: string
+  /** With its query. */
+  readonly path: string
+  readonly accept: string
+  readonly contentType?: string
+  readonly body?: Buffer
+}
+
+export interface ApiAnswer {
+  readonly status: number
+  readonly contentType: string
+  /** The values of `Warning`, as the API wrote them. */
+  readonly warnings: readonly string[]
+  /** May have no end; whoever has it reads or destroys it. */
+  readonly body: Readable
+}
+
+/** Throws where there is no answer. */
+export interface ApiExchange {
+  send(request: ApiRequest, signal: AbortSignal): Promise<ApiAnswer>
+  close(): Promise<void>
+}
+
+/** The whole of a small answer, as JSON. */
+export async function readJson({ body }: ApiAnswer, limit: number): Promise<unknown> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of body) {
+    size += chunk.length
+    if (size > limit) throw new Error(`the API's answer has more than ${limit} bytes`)
+    chunks.push(chunk)
+  }
+  return JSON.parse(Buffer.concat(chunks).toString("utf8"))
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a request comes from where the console's own page would send it. A name that leads to our address does not make a
+// page ours (rebinding), and another origin's page does not speak for whoever has signed in (forged requests).
+
+import type { IncomingHttpHeaders } from "node:http"
+
+const LOCAL = /^(?:localhost|[a-z0-9-]+\.localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
+
+export interface GuardOptions {
+  /** Host names besides those of this machine under which people reach the console. */
+  readonly hosts: readonly string[]
+}
+
+/** Undefined where it may pass; else why not. */
+export function refusal(method: string, headers: IncomingHttpHeaders, { hosts }: GuardOptions): string | undefined {
+  const host = hostName(headers.host)
+  if (host === undefined) return "the request has no readable Host"
+  if (!LOCAL.test(host) && !hosts.includes(host)) {
+    return `the console is not served under \`${host}\`; name it with --console-host if it should be`
+  }
+  if (headers["sec-fetch-site"] === "cross-site" && !isNavigation(method, headers)) return "another site asks"
+  if (method === "GET" || method === "HEAD") return undefined
+  const { origin } = headers
+  return origin === undefined || isOwn(origin, headers.host, hosts) ? undefined : "another origin asks"
+}
+
+/** A proxy in front may have put another name into Host; then only the names we were told count. */
+function isOwn(origin: string, host: string | undefined, hosts: readonly string[]): boolean {
+  const asking = URL.canParse(origin) ? new URL(origin) : undefined
+  return asking !== undefined && (asking.host === host || hosts.includes(asking.hostname))
+}
+
+function isNavigation(method: string, headers: IncomingHttpHeaders): boolean {
+  return method === "GET" && headers["sec-fetch-mode"] === "navigate" && headers["sec-fetch-dest"] === "document"
+}
+
+function hostName(host: string | undefined): string | undefined {
+  return /^([A-Za-z0-9.-]+|\[[0-9a-fA-F:.]+\])(?::\d{1,5})?$/.exec(host ?? "")?.[1]?.toLowerCase()
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Codes that sign in once and soon: who may read the key makes one, the console takes it one time. They stand in a link's
+// fragment, which no server and no log sees; a link that somebody finds later is worth nothing.
+
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto"
+
+const LIFE_MS = 2 * 60_000
+
+export class OneTimeCodes {
+  readonly #key: Buffer
+  readonly #now: () => number
+  /** Those taken, until they would have ended anyway. */
+  readonly #taken = new Map<string, number>()
+
+  constructor(key: Buffer, now: () => number = Date.now) {
+    this.#key = key
+    this.#now = now
+  }
+
+  make(): string {
+    const claim = `${this.#now() + LIFE_MS}.${randomBytes(12).toString("base64url")}`
+    return `${claim}.${this.#seal(claim)}`
+  }
+
+  take(code: string): boolean {
+    const [, claim = "", ends = "", seal = ""] = /^((\d{1,16})\.[\w-]{16})\.([\w-]{43})$/.exec(code) ?? []
+    const [given, made] = [Buffer.from(seal), Buffer.from(this.#seal(claim))]
+    if (given.length !== made.length || !timingSafeEqual(given, made)) return false
+    const now = this.#now()
+    for (const [old, end] of this.#taken) if (end <= now) this.#taken.delete(old)
+    if (Number(ends) <= now || this.#taken.has(claim)) return false
+    this.#taken.set(claim, Number(ends))
+    return true
+  }
+
+  #seal(claim: string): string {
+    return createHmac("sha256", this.#key).update(claim).digest("base64url")
+  }
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Passes one request of the page to the API with its session's rights, and the answer back as it comes: lists, and watches
+// that have no end. Of the answer's headers only the type and the warnings pass.
+
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { pipeline } from "node:stream/promises"
+import type { AllowedPaths } from "./allowed-paths.js"
+import type { ApiAnswer, ApiRequest } from "./exchange.js"
+import { readBody, TooLarge } from "./read-body.js"
+import { headers, sendFailure } from "./reply.js"
+import type { Session } from "./sessions.js"
+
+/** The API takes less than this. */
+const MAX_BODY = 4 << 20
+const BODILESS = new Set(["GET", "HEAD"])
+
+export async function passOn(
+  request: IncomingMessage,
+  response: ServerResponse,
+  path: string,
+  { api }: Session,
+  allowed: AllowedPaths,
+): Promise<void> {
+  const { method = "GET" } = request
+  const why = allowed.refusal(method, path)
+  if (why !== undefined) return sendFailure(response, 403, "Forbidden", why)
+  const ended = new AbortController()
+  response.once("close", () => ended.abort())
+  let answer: ApiAnswer
+  try {
+    answer = await api.send(await asked(request, method, path), ended.signal)
+  } catch (error) {
+    if (error instanceof TooLarge) return sendFailure(response, 413, "RequestEntityTooLarge", error.message)
+    return sendFailure(response, 502, "Unreachable", "the API does not answer; the console tries again")
+  }
+  // A page would run what calls itself one; data of the API is never that.
+  const type = /^(?:application\/json|text\/plain)\b/.exec(answer.contentType)?.[0] ?? "text/plain"
+  if (answer.warnings.length > 0) response.setHeader("warning", answer.warnings)
+  response.writeHead(answer.status, headers(`${type}; charset=utf-8`))
+  response.flushHeaders()
+  await pipeline(answer.body, response).catch(() => response.destroy())
+}
+
+async function asked(request: IncomingMessage, method: string, path: string): Promise<ApiRequest> {
+  const { accept = "application/json", "content-type": contentType } = request.headers
+  const common = { method, path, accept }
+  if (BODILESS.has(method)) return common
+  const body = await readBody(request, MAX_BODY)
+  return { ...common, body, ...(contentType === undefined ? {} : { contentType }) }
+}

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who has signed in. A session has two halves: a cookie that no script reads, and a key that only the page's own origin
+// holds. Cookies do not know ports: whatever else is served on the same host is sent the first half, and has no use for it.
+
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
+import type { ApiExchange } from "./exchange.js"
+
+export interface Session {
+  readonly user: string
+  readonly groups: readonly string[]
+  readonly api: ApiExchange
+  readonly ends: number
+}
+
+export interface SessionHalves {
+  readonly cookie: string
+  readonly page: string
+}
+
+interface Kept extends Session {
+  readonly page: Buffer
+  used: number
+}
+
+const LIFE_MS = 12 * 3_600_000
+const IDLE_MS = 3_600_000
+const MOST = 1_000
+
+export class Sessions {
+  readonly #kept = new Map<string, Kept>()
+  readonly #now: () => number
+
+  constructor(now: () => number = Date.now) {
+    this.#now = now
+  }
+
+  open(who: Omit<Session, "ends">): SessionHalves & { readonly ends: number } {
+    this.#sweep()
+    // The one unused for longest makes room: a stranger cannot keep people out by signing in often, for that takes rights.
+    if (this.#kept.size >= MOST) this.#drop(this.#kept.keys().next().value)
+    const [cookie, page] = [randomBytes(32).toString("base64url"), randomBytes(32).toString("base64url")]
+    const ends = this.#now() + LIFE_MS
+    this.#kept.set(digest(cookie).toString("hex"), { ...who, ends, page: digest(page), used: this.#now() })
+    return { cookie, page, ends }
+  }
+
+  find({ cookie, page }: SessionHalves): Session | undefined {
+    const id = digest(cookie).toString("hex")
+    const kept = this.#kept.get(id)
+    if (kept === undefined || !timingSafeEqual(kept.page, digest(page))) return undefined
+    if (this.#isOver(kept)) {
+      this.#drop(id)
+      return undefined
+    }
+    kept.used = this.#now()
+    this.#kept.delete(id)
+    this.#kept.set(id, kept)
+    return kept
+  }
+
+  end({ cookie, page }: SessionHalves): void {
+    if (this.find({ cookie, page }) !== undefined) this.#drop(digest(cookie).toString("hex"))
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#kept.values()].map(({ api }) => api.close()))
+    this.#kept.clear()
+  }
+
+  #sweep(): void {
+    for (const [id, kept] of this.#kept) if (this.#isOver(kept)) this.#drop(id)
+  }
+
+  #isOver({ ends, used }: Kept): boolean {
+    const now = this.#now()
+    return ends <= now || used + IDLE_MS <= now
+  }
+
+  #drop(id: string | undefined): void {
+    if (id === undefined) return
+    const kept = this.#kept.get(id)
+    this.#kept.delete(id)
+    // What it had under way ends with it.
+    kept?.api.close().catch(() => undefined)
+  }
+}
+
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest()
+}
