@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the answers API tells: what was seen, and what is proved. docs/reference/answers-api.md has the same in words.
+
+import type { CallShape } from "@merlon/policy"
+import type { ApiObject } from "./objects.js"
+
+export interface Answer<T> extends ApiObject {
+  readonly spec: T
+}
+
+export interface SeenCall extends CallShape {
+  readonly firstSeen: string
+  readonly lastSeen: string
+  readonly count: number
+}
+
+export interface Decision {
+  readonly workload: string
+  readonly time: string
+  readonly id?: string
+  readonly verdict: "allow" | "deny"
+  readonly stage?: string
+  readonly peer?: string
+  readonly source?: string
+  readonly port?: number
+  readonly method: string
+  readonly path: string
+  readonly status: number
+  readonly reason?: string
+  readonly rule?: string
+  readonly shadow?: string
+  readonly explanation?: unknown
+}
+
+export interface RuleUse {
+  readonly kind: string
+  readonly policy: string
+  readonly rule: number
+  readonly field: string
+  readonly action?: string
+  readonly enforcement: string
+  readonly count: number
+  readonly lastSeen?: string
+  readonly watchedSince: string
+}
+
+export interface ProxyReport {
+  readonly workload: string
+  readonly connectedAt: string
+  readonly revision?: number
+  readonly resources: number
+  readonly behind: number
+  readonly lagMs: number
+  readonly rejection?: string
+}
+
+export interface Readiness {
+  readonly state: "strict" | "ready" | "waiting" | "unknown"
+  readonly why: string
+  readonly ports: readonly { readonly port: number; readonly mode: string }[]
+  readonly plaintext: readonly {
+    readonly port: number
+    readonly from: string
+    readonly address: string
+    readonly count: number
+    readonly lastSeen: string
+  }[]
+  readonly calls: number
+}
+
+export interface Witness {
+  readonly protocol: "http" | "tcp"
+  readonly principal?: string
+  readonly sourceIp: string
+  readonly port: number
+  readonly method?: string
+  readonly host?: string
+  readonly path?: string
+  readonly headers?: Readonly<Record<string, readonly string[]>>
+  readonly token?: { readonly claims: Readonly<Record<string, unknown>> }
+}
+
+export interface Stage {
+  readonly stage: string
+  readonly outcome: "passed" | "refused" | "not reached"
+  readonly why: string
+}
+
+export interface Explanation {
+  readonly verdict: "allow" | "refuse"
+  readonly status?: number
+  readonly body?: string
+  readonly stages: readonly Stage[]
+  readonly rule?: string
+  readonly shadow?: "allow" | "refuse"
+  readonly change?: readonly {
+    readonly at: string
+    readonly change: string
+    readonly value: string
+    readonly policy: string
+  }[]
+}
+
+export interface PolicyDiff {
+  readonly result: "equal" | "different" | "undecided"
+  readonly groups: readonly {
+    readonly workloads: readonly string[]
+    readonly changes: readonly {
+      readonly from: string
+      readonly to: string
+      readonly region: string
+      readonly witness: Witness
+    }[]
+    readonly undecided?: string
+  }[]
+}
+
+export interface Ways {
+  readonly result: "proved" | "undecided"
+  readonly ways: readonly {
+    readonly workload: string
+    readonly callers: string
+    readonly requests: string
+    readonly limits: readonly string[]
+    readonly witness: Witness
+    readonly policy?: string
+    readonly rule?: number
+  }[]
+  readonly undecided: readonly { readonly workload: string; readonly reason: string }[]
+}
+
+export interface Finding {
+  readonly code: string
+  readonly severity?: string
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+  readonly path?: string
+  readonly message?: string
+  readonly why?: string
+  readonly fix?: string
+}

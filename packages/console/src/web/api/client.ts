@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests to the console's server. The page's half of a session is kept by this origin alone; without the cookie, which no
+// script reads, it is worth nothing.
+
+const PAGE_KEY = "merlon-page"
+const PAGE_HEADER = "x-merlon-page"
+
+export interface Names {
+  readonly mesh: string
+  readonly domain: string
+  readonly rootNamespace: string
+  readonly securityGroup: string
+  readonly networkingGroup: string
+  readonly answersGroup: string
+}
+
+export interface About {
+  readonly names: Names
+  readonly version: string
+  readonly signIn: { readonly token: boolean; readonly link: boolean }
+  /** Why a link did not sign in. */
+  readonly linkTrouble?: string
+  readonly user?: { readonly name: string; readonly groups: readonly string[]; readonly ends: string }
+}
+
+export class ApiError extends Error {
+  override readonly name = "ApiError"
+
+  constructor(
+    readonly status: number,
+    readonly reason: string,
+    message: string,
+    /** Field by field, where the API says so. */
+    readonly causes: readonly { readonly field?: string; readonly message?: string }[] = [],
+  ) {
+    super(message)
+  }
+}
+
+export interface Sent {
+  readonly method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
+  readonly body?: unknown
+  readonly contentType?: string
+  readonly signal?: AbortSignal
+}
+
+/** A path of the Kubernetes API; its answer as JSON. */
+export async function api<T>(path: string, sent: Sent = {}): Promise<T> {
+  const answer = await send(`./api${path}`, sent)
+  return (await answer.json()) as T // the API's own documents; what is read of them is looked at where it is shown
+}
+
+/** The same with what the API warns of. */
+export async function apiWithWarnings<T>(path: string, sent: Sent): Promise<{ value: T; warnings: readonly string[] }> {
+  const answer = await send(`./api${path}`, sent)
+  return { value: (await answer.json()) as T, warnings: warningsIn(answer.headers.get("warning") ?? "") }
+}
+
+/** Lines of JSON until the signal or the server ends them. */
+export async function* apiLines<T>(path: string, signal: AbortSignal): AsyncGenerator<T> {
+  const answer = await send(`./api${path}`, { signal })
+  const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader()
+  let rest = ""
+  while (reader !== undefined) {
+    const { done, value } = await reader.read()
+    if (done) return
+    const lines = (rest + value).split("\n")
+    rest = lines.pop() ?? ""
+    for (const line of lines) if (line !== "") yield JSON.parse(line) as T
+  }
+}
+
+export async function about(): Promise<About> {
+  return (await send("./session")).json()
+}
+
+/** As `about`; where the page was opened by a link with a code, that signs in first. */
+export async function openSession(): Promise<About> {
+  const code = /^#\/sign-in\?code=([\w.-]+)$/.exec(window.location.hash)?.[1]
+  if (code === undefined) return about()
+  // Out of sight and of the history before anything else.
+  window.history.replaceState(null, "", "#/")
+  try {
+    return await signIn({ code })
+  } catch (error) {
+    return { ...(await about()), linkTrouble: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+export async function signIn(shown: { readonly token: string } | { readonly code: string }): Promise<About> {
+  const answer = await send("./session", { method: "POST", body: shown })
+  const { page, ...rest } = await answer.json()
+  localStorage.setItem(PAGE_KEY, page)
+  return rest
+}
+
+export async function signOut(): Promise<void> {
+  await send("./session", { method: "DELETE" }).finally(() => localStorage.removeItem(PAGE_KEY))
+}
+
+async function send(address: string, { method = "GET", body, contentType, signal }: Sent = {}): Promise<Response> {
+  const headers = {
+    accept: "application/json",
+    [PAGE_HEADER]: localStorage.getItem(PAGE_KEY) ?? "",
+    ...(body === undefined ? {} : { "content-type": contentType ?? "application/json" }),
+  }
+  const text = body === undefined ? null : typeof body === "string" ? body : JSON.stringify(body)
+  let answer: Response
+  try {
+    answer = await fetch(address, { method, headers, body: text, ...(signal && { signal }), cache: "no-store" })
+  } catch (error) {
+    if (signal?.aborted) throw error
+    throw new ApiError(503, "Unreachable", "the console's server does not answer")
+  }
+  if (answer.ok) return answer
+  const status = await answer.json().catch(() => ({}))
+  throw new ApiError(
+    answer.status,
+    String(status.reason ?? ""),
+    String(status.message ?? `the API answered ${answer.status}`),
+    Array.isArray(status.details?.causes) ? status.details.causes : [],
+  )
+}
+
+/** `299 - "text"`, several in one header by commas. */
+function warningsIn(header: string): readonly string[] {
+  return [...header.matchAll(/\d{3} \S+ "((?:[^"\\]|\\.)*)"/g)].map(([, text = ""]) => text.replace(/\\(.)/g, "$1"))
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// Our kinds, as the API addresses them.
+
+import type { Names } from "./client.js"
+
+export interface KindEntry {
+  readonly kind: string
+  readonly plural: string
+  readonly group: "securityGroup" | "networkingGroup"
+  /** What one is for, in words. */
+  readonly purpose: string
+}
+
+export const VERSION = "v1alpha3"
+
+export const KINDS: readonly KindEntry[] = [
+  {
+    kind: "AuthorizationPolicy",
+    plural: "authorizationpolicies",
+    group: "securityGroup",
+    purpose: "who may do what at a workload",
+  },
+  {
+    kind: "PeerAuthentication",
+    plural: "peerauthentications",
+    group: "securityGroup",
+    purpose: "whether a workload insists on mutual TLS",
+  },
+  {
+    kind: "RequestAuthentication",
+    plural: "requestauthentications",
+    group: "securityGroup",
+    purpose: "whose tokens are believed",
+  },
+  { kind: "PolicyInvariant", plural: "policyinvariants", group: "securityGroup", purpose: "what must stay true" },
+  { kind: "MeshService", plural: "meshservices", group: "networkingGroup", purpose: "how callers reach a service" },
+]
+
+export function kindNamed(kind: string | undefined): KindEntry | undefined {
+  return KINDS.find(entry => entry.kind === kind)
+}
+
+export function pathOf(names: Names, { group, plural }: KindEntry, namespace?: string, name?: string): string {
+  const base = `/apis/${names[group]}/${VERSION}`
+  const where = namespace === undefined ? "" : `/namespaces/${namespace}`
+  return `${base}${where}/${plural}${name === undefined ? "" : `/${name}`}`
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// What pages ask for, kept and asked again while somebody looks.
+
+import { type UseQueryResult, useQueries, useQuery } from "@tanstack/react-query"
+import { useSession } from "../shell/session.js"
+import type { Answer } from "./answers.js"
+import { api, type Names } from "./client.js"
+import { KINDS, type KindEntry, pathOf } from "./kinds.js"
+import type { List, Pod, Policy } from "./objects.js"
+
+const SOON_MS = 3_000
+/** Of what is large and changes seldom. */
+const LATER_MS = 15_000
+const ANSWERS_VERSION = "v1alpha1"
+/** The most that is shown of anything; lists say where there is more. */
+const MOST = 5_000
+
+export interface KindPolicies {
+  readonly entry: KindEntry
+  readonly query: UseQueryResult<readonly Policy[], Error>
+}
+
+/** Of each kind, in the order of `KINDS`. */
+export function useAllPolicies(): readonly KindPolicies[] {
+  const { names } = useSession()
+  const queries = useQueries({
+    queries: KINDS.map(entry => ({
+      queryKey: ["policies", entry.kind],
+      queryFn: async () => (await api<List<Policy>>(pathOf(names, entry))).items,
+      refetchInterval: SOON_MS,
+    })),
+  })
+  return KINDS.flatMap((entry, index) => {
+    const query = queries[index]
+    return query === undefined ? [] : [{ entry, query }]
+  })
+}
+
+export function usePods(): UseQueryResult<readonly Pod[], Error> {
+  return useQuery({
+    queryKey: ["pods"],
+    queryFn: async () => (await api<List<Pod>>(`/api/v1/pods?limit=${MOST}`)).items,
+    refetchInterval: LATER_MS,
+  })
+}
+
+export function answersPath({ answersGroup }: Names, resource: string, namespace?: string): string {
+  const where = namespace === undefined ? "" : `/namespaces/${namespace}`
+  return `/apis/${answersGroup}/${ANSWERS_VERSION}${where}/${resource}`
+}
+
+/** `resource` with its query, as `calls?since=1d`. */
+export function useAnswers<T>(resource: string, enabled = true): UseQueryResult<List<Answer<T>>, Error> {
+  const { names } = useSession()
+  const [name = "", search = ""] = resource.split("?")
+  const asked = new URLSearchParams(search)
+  if (!asked.has("limit")) asked.set("limit", String(MOST))
+  return useQuery({
+    queryKey: ["answers", resource],
+    queryFn: () => api<List<Answer<T>>>(`${answersPath(names, name)}?${asked.toString()}`),
+    refetchInterval: SOON_MS,
+    enabled,
+  })
+}
+
+/** One question that is answered by trying or proving. */
+export async function ask<T>(names: Names, resource: string, spec: object, signal?: AbortSignal): Promise<T> {
+  const sent = { method: "POST" as const, body: { spec }, ...(signal && { signal }) }
+  const { status } = await api<{ readonly status: T }>(answersPath(names, resource), sent)
+  return status
+}
+
+export function useAsked<T>(resource: string, spec: object | undefined): UseQueryResult<T, Error> {
+  const { names } = useSession()
+  return useQuery({
+    queryKey: ["asked", resource, spec],
+    queryFn: ({ signal }) => ask<T>(names, resource, spec ?? {}, signal),
+    enabled: spec !== undefined,
+    staleTime: LATER_MS,
+  })
+}

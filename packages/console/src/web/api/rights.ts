@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the person may do, asked of the cluster beforehand: a button that would fail is not shown.
+
+import { useQuery } from "@tanstack/react-query"
+import { useSession } from "../shell/session.js"
+import { api } from "./client.js"
+import type { KindEntry } from "./kinds.js"
+
+export interface Wish {
+  readonly verb: string
+  readonly group: string
+  readonly resource: string
+  readonly namespace?: string
+}
+
+interface Review {
+  readonly status?: { readonly allowed?: boolean; readonly denied?: boolean }
+}
+
+/** False until the cluster has said yes. */
+export function useMay(wish: Wish | undefined): boolean {
+  const review = useQuery({
+    queryKey: ["may", wish],
+    queryFn: () =>
+      api<Review>("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", {
+        method: "POST",
+        body: {
+          apiVersion: "authorization.k8s.io/v1",
+          kind: "SelfSubjectAccessReview",
+          spec: { resourceAttributes: wish },
+        },
+      }),
+    enabled: wish !== undefined,
+    staleTime: 60_000,
+  })
+  return review.data?.status?.allowed === true && review.data.status.denied !== true
+}
+
+export function useMayWrite(entry: KindEntry | undefined, namespace: string | undefined): boolean {
+  const { names } = useSession()
+  const of = (verb: string): Wish | undefined =>
+    entry && { verb, group: names[entry.group], resource: entry.plural, ...(namespace && { namespace }) }
+  const create = useMay(of("create"))
+  const update = useMay(of("update"))
+  return create && update
+}
+
+/** Whether answers that take the control plane's time are given to this person. */
+export function useMayAsk(resource: string): boolean {
+  const { names } = useSession()
+  return useMay({ verb: "create", group: names.answersGroup, resource })
+}

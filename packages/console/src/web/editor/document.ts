@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// One policy's text as a value, with its faults and where in the text each field stands.
+
+import { isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from "yaml"
+import type { Policy } from "../api/objects.js"
+
+export interface Fault {
+  /** From 1. */
+  readonly line: number
+  /** In the text, from 0. */
+  readonly from: number
+  readonly to: number
+  readonly message: string
+}
+
+export interface PolicyText {
+  /** Absent where it cannot be read as one. */
+  readonly value: Policy | undefined
+  readonly faults: readonly Fault[]
+  /** Faults of fields, at their lines. */
+  placed(causes: readonly { readonly field: string; readonly message: string }[]): readonly Fault[]
+}
+
+export function readDocument(text: string): PolicyText {
+  const lines = new LineCounter()
+  // Aliases could make a small text large.
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
+  const at = (from: number, to: number, message: string): Fault => ({
+    line: lines.linePos(from).line,
+    from,
+    to,
+    message,
+  })
+  const faults = document.errors.map(({ pos: [from, to], message }) => at(from, Math.min(to, text.length), message))
+  const value: unknown = faults.length > 0 ? undefined : document.toJS({ maxAliasCount: 100 })
+  const policy = policyIn(value)
+  const shape =
+    faults.length === 0 && policy === undefined
+      ? [at(0, Math.min(1, text.length), "must be one policy, with `kind` and `metadata.name`")]
+      : []
+  return {
+    value: policy,
+    faults: [...faults, ...shape],
+    placed: causes =>
+      causes.map(({ field, message }) => {
+        const [from, to] = rangeOf(document.contents, stepsOf(field)) ?? [0, Math.min(1, text.length)]
+        return at(from, to, `${field}: ${message}`)
+      }),
+  }
+}
+
+function policyIn(value: unknown): Policy | undefined {
+  if (typeof value !== "object" || value === null) return undefined
+  const { kind, metadata } = value as { readonly kind?: unknown; readonly metadata?: { readonly name?: unknown } }
+  // Two fields are looked at; the cluster looks at the rest.
+  return typeof kind === "string" && typeof metadata?.name === "string" ? (value as Policy) : undefined
+}
+
+/** `spec.rules[0].to` as its steps. */
+export function stepsOf(field: string): readonly (string | number)[] {
+  return [...field.matchAll(/\[(\d+)\]|\[([^\]]*)\]|([^.[\]]+)/g)].map(([, index, key, name]) =>
+    index === undefined ? (key ?? name ?? "") : Number(index),
+  )
+}
+
+/** Of the field, else of what is nearest around it. */
+function rangeOf(root: Node | null, steps: readonly (string | number)[]): readonly [number, number] | undefined {
+  let node: Node | null | undefined = root
+  let range: readonly [number, number] | undefined
+  for (const step of steps) {
+    let next: unknown
+    if (isMap(node)) {
+      const pair = node.items.find(({ key }) => isScalar(key) && String(key.value) === String(step))
+      if (pair === undefined) break
+      next = pair.value
+      const [from, to] = (pair.key as Node).range ?? [0, 0] // a scalar's, as was just seen
+      range = [from, to]
+    } else if (isSeq(node) && typeof step === "number") {
+      next = node.items[step]
+      const own = (next as Node | undefined)?.range
+      if (own) range = [own[0], own[1]]
+    } else break
+    node = next as Node | undefined // what a map or a list holds is a node
+  }
+  return range
+}

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ten thousand rows of which only those in sight are drawn. One row has the focus; arrows, Home, End and the page keys move
+// it, Enter opens it, `f` keeps only what has its path and `x` leaves that out.
+
+// biome-ignore-all lint/a11y/useSemanticElements: a real table cannot leave out the rows that are out of sight
+
+import { useVirtualizer } from "@tanstack/react-virtual"
+import { type KeyboardEvent, type ReactNode, useRef, useState } from "react"
+import type { Answer, Decision } from "../../api/answers.js"
+import { Verdict } from "../../ui/mark.js"
+import { callerName, stageWords } from "../../ui/names.js"
+import { Clock } from "../../ui/time.js"
+import { add } from "./decision-filter.js"
+
+interface DecisionTableProps {
+  readonly decisions: readonly Answer<Decision>[]
+  readonly chosen: string | undefined
+  readonly choose: (decision: Answer<Decision>) => void
+  readonly change: (change: (to: URLSearchParams) => void) => void
+}
+
+const ROW_PX = 30
+const PAGE_ROWS = 15
+const HEADS = ["Time", "Verdict", "Caller", "Workload", "Method", "Path", "Rule"]
+
+export function DecisionTable({ decisions, chosen, choose, change }: DecisionTableProps): ReactNode {
+  const scroller = useRef<HTMLDivElement>(null)
+  const [focused, setFocused] = useState(0)
+  const rows = useVirtualizer({
+    count: decisions.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW_PX,
+    overscan: 12,
+  })
+  const at = Math.min(focused, decisions.length - 1)
+  const move = (to: number): void => {
+    const next = Math.max(0, Math.min(decisions.length - 1, to))
+    setFocused(next)
+    rows.scrollToIndex(next)
+  }
+  const path = decisions[at]?.spec.path ?? ""
+  const steps = new Map([
+    ["ArrowDown", () => move(at + 1)],
+    ["ArrowUp", () => move(at - 1)],
+    ["PageDown", () => move(at + PAGE_ROWS)],
+    ["PageUp", () => move(at - PAGE_ROWS)],
+    ["Home", () => move(0)],
+    ["End", () => move(decisions.length - 1)],
+    ["Enter", () => decisions[at] && choose(decisions[at])],
+    ["f", () => change(to => add(to, { trait: "path", not: false, pattern: path }))],
+    ["x", () => change(to => add(to, { trait: "path", not: true, pattern: path }))],
+  ])
+  const pressed = (event: KeyboardEvent): void => {
+    const step = event.ctrlKey || event.metaKey || event.altKey ? undefined : steps.get(event.key)
+    if (step === undefined) return
+    event.preventDefault()
+    step()
+  }
+  return (
+    <div className="decisions">
+      <div
+        role="grid"
+        aria-label="Decisions"
+        aria-rowcount={decisions.length + 1}
+        aria-activedescendant={`decision-${at}`}
+        tabIndex={0}
+        ref={scroller}
+        onKeyDown={pressed}
+        className="scroller"
+      >
+        <div role="row" aria-rowindex={1} tabIndex={-1} className="heads">
+          {HEADS.map(head => (
+            <span role="columnheader" tabIndex={-1} key={head}>
+              {head}
+            </span>
+          ))}
+        </div>
+        <div role="rowgroup" className="space" style={{ height: rows.getTotalSize() }}>
+          {rows.getVirtualItems().map(({ index, start }) => {
+            const decision = decisions[index]
+            if (decision === undefined) return null
+            return (
+              <Row
+                key={index}
+                {...{ decision, index, start }}
+                focused={index === at}
+                open={decision.metadata.name === chosen}
+                choose={() => {
+                  setFocused(index)
+                  choose(decision)
+                }}
+              />
+            )
+          })}
+        </div>
+      </div>
+      <p className="hint keys">↑ ↓ move · Enter opens · f keeps this path · x leaves it out</p>
+    </div>
+  )
+}
+
+interface RowProps {
+  readonly decision: Answer<Decision>
+  readonly index: number
+  readonly start: number
+  readonly focused: boolean
+  readonly open: boolean
+  readonly choose: () => void
+}
+
+function Row({ decision: { spec }, index, start, focused, open, choose }: RowProps): ReactNode {
+  const cells = [
+    <Clock key="time" at={spec.time} />,
+    <Verdict key="verdict" of={spec.verdict} />,
+    spec.peer === undefined ? `${spec.source ?? ""} (plaintext)` : callerName(spec.peer),
+    spec.workload,
+    spec.method,
+    spec.path,
+    spec.rule ?? stageWords(spec.stage),
+  ]
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the grid around it hears the keys
+    <div
+      role="row"
+      id={`decision-${index}`}
+      aria-rowindex={index + 2}
+      aria-selected={open}
+      tabIndex={-1}
+      className={focused ? "row focused" : "row"}
+      style={{ transform: `translateY(${start}px)` }}
+      onClick={choose}
+    >
+      {cells.map((cell, column) => (
+        <span role="gridcell" tabIndex={-1} key={HEADS[column]}>
+          {cell}
+        </span>
+      ))}
+    </div>
+  )
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decisions as they are made, newest first: what proxies still know, then what they tell. News are gathered for a moment,
+// so that a hundred a second draw the page a few times and not a hundred.
+
+import { useEffect, useState } from "react"
+import type { Answer, Decision } from "../../api/answers.js"
+import { ApiError, api, apiLines } from "../../api/client.js"
+import type { List } from "../../api/objects.js"
+import { answersPath } from "../../api/queries.js"
+import { useSession } from "../../shell/session.js"
+
+export interface LiveDecisions {
+  readonly decisions: readonly Answer<Decision>[]
+  /** What the proxies had to leave out because it was too much. */
+  readonly leftOut: number
+  readonly error: Error | undefined
+  readonly live: boolean
+}
+
+interface WatchEvent {
+  readonly type: string
+  readonly object: Answer<Decision>
+}
+
+export const MOST = 10_000
+const GATHER_MS = 250
+const AGAIN_MS = 2_000
+const NOTHING: LiveDecisions = { decisions: [], leftOut: 0, error: undefined, live: false }
+
+export function useLiveDecisions(query: string, paused: boolean): LiveDecisions {
+  const { names } = useSession()
+  const [state, setState] = useState(NOTHING)
+  useEffect(() => {
+    if (paused) return
+    const ended = new AbortController()
+    const base = answersPath(names, "decisions")
+    let waiting: Answer<Decision>[] = []
+    let missed = 0
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const flush = (): void => {
+      timer = undefined
+      const [news, left] = [waiting.reverse(), missed]
+      waiting = []
+      missed = 0
+      setState(known => ({
+        ...known,
+        decisions: [...news, ...known.decisions].slice(0, MOST),
+        leftOut: known.leftOut + left,
+      }))
+    }
+    const follow = async (): Promise<void> => {
+      const { items } = await api<List<Answer<Decision>>>(`${base}?limit=1000&${query}`, { signal: ended.signal })
+      setState({ decisions: items, leftOut: 0, error: undefined, live: true })
+      for await (const event of apiLines<WatchEvent>(`${base}?watch=true&${query}`, ended.signal)) {
+        if (event.type === "ADDED") waiting.push(event.object)
+        else missed += Number(Object.values(event.object.metadata.annotations ?? {})[0] ?? 0)
+        timer ??= setTimeout(flush, GATHER_MS)
+      }
+    }
+    const go = async (): Promise<void> => {
+      while (!ended.signal.aborted) {
+        try {
+          await follow()
+        } catch (error) {
+          if (ended.signal.aborted) return
+          const failure = error instanceof Error ? error : new Error(String(error))
+          setState(known => ({ ...known, error: failure, live: false }))
+          // What is refused or not served stays so.
+          if (failure instanceof ApiError && failure.status < 500) return
+        }
+        await new Promise(resolve => setTimeout(resolve, AGAIN_MS))
+      }
+    }
+    void go()
+    return () => {
+      ended.abort()
+      clearTimeout(timer)
+    }
+  }, [names, query, paused])
+  return state
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Graph: a workload and its neighbours, or a namespace, as it was seen, with a table that says the same. Nobody sees all
+// workloads at once, so a thousand stay readable.
+
+import { lazy, type ReactNode, Suspense } from "react"
+import { Link, useRoute } from "wouter"
+import type { SeenCall } from "../../api/answers.js"
+import { useAnswers } from "../../api/queries.js"
+import { useSearchParameters } from "../../shell/hash-location.js"
+import { Columns } from "../../ui/columns.js"
+import { Loaded } from "../../ui/loaded.js"
+import { Mark } from "../../ui/mark.js"
+import { count } from "../../ui/time.js"
+import { callerOf } from "../workloads/call-table.js"
+import { type Edge, edgesOf, neighbours, placesIn } from "./edges.js"
+import "./graph.css"
+
+const Drawing = lazy(() => import("./drawing.js"))
+
+const SPANS = ["15m", "1h", "1d", "7d", "30d"]
+const MOST = 150
+
+export function Graph(): ReactNode {
+  const [, at] = useRoute("/graph/:namespace/:name?")
+  const [search, change] = useSearchParameters()
+  const since = search.get("since") ?? "1d"
+  const calls = useAnswers<SeenCall>(`calls?since=${encodeURIComponent(since)}`)
+  const place = at === null ? undefined : at.name === undefined ? at.namespace : `${at.namespace}/${at.name}`
+  return (
+    <>
+      <h1>Graph{place === undefined ? "" : ` of ${place}`}</h1>
+      <div className="bar">
+        <label>
+          Seen within
+          <select value={since} onChange={({ target }) => change(to => to.set("since", target.value))}>
+            {SPANS.map(span => (
+              <option key={span}>{span}</option>
+            ))}
+          </select>
+        </label>
+        {place !== undefined && <Link href="/graph">Everything else</Link>}
+      </div>
+      <Loaded query={calls}>
+        {({ items }) => (
+          <Seen
+            edges={edgesOf(
+              items.map(({ spec }) => spec),
+              callerOf,
+            )}
+            place={place}
+          />
+        )}
+      </Loaded>
+    </>
+  )
+}
+
+function Seen({ edges, place }: { readonly edges: readonly Edge[]; readonly place: string | undefined }): ReactNode {
+  if (edges.length === 0) return <p>Nobody has called anybody within this time, as far as proxies have told.</p>
+  const shown = place === undefined ? edges : neighbours(edges, place)
+  if (shown.length > MOST) return <Choice edges={edges} />
+  return (
+    <>
+      <Suspense fallback={<p role="status">Drawing…</p>}>
+        <Drawing edges={shown} centre={place} />
+      </Suspense>
+      <EdgeTable edges={shown} />
+    </>
+  )
+}
+
+/** Too much for one picture: where to look instead. */
+function Choice({ edges }: { readonly edges: readonly Edge[] }): ReactNode {
+  return (
+    <>
+      <p>{count(edges.length)} pairs called each other: too many for one picture. Choose a workload.</p>
+      <ul className="plain">
+        {placesIn(edges).map(({ place, calls }) => (
+          <li key={place}>
+            <Link href={`/graph/${place}`}>{place}</Link> {count(calls)} calls
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}
+
+function EdgeTable({ edges }: { readonly edges: readonly Edge[] }): ReactNode {
+  return (
+    <table aria-label="The same as a table">
+      <Columns names={["Caller", "Called", "Transport", "Allowed", "Refused"]} />
+      <tbody>
+        {edges.map(({ from, to, allowed, refused, plaintext }) => (
+          <tr key={`${from} ${to}`}>
+            <th scope="row">{from.includes("/") ? <Link href={`/graph/${from}`}>{from}</Link> : from}</th>
+            <td>
+              <Link href={`/graph/${to}`}>{to}</Link>
+            </td>
+            <td>
+              {plaintext === 0 ? (
+                <Mark tone="good">mTLS</Mark>
+              ) : (
+                <Mark tone="warn">{count(plaintext)} in plaintext</Mark>
+              )}
+            </td>
+            <td>{count(allowed)}</td>
+            <td>{refused === 0 ? "0" : <Mark tone="bad">{count(refused)}</Mark>}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}

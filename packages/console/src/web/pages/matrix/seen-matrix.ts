@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Calls summed up by who called whom.
+
+import type { SeenCall } from "../../api/answers.js"
+import { stageWords } from "../../ui/names.js"
+
+export interface Cell {
+  readonly caller: string
+  readonly workload: string
+  readonly allowed: number
+  readonly refused: number
+  readonly plaintext: number
+  /** How often each rule, or stage where no rule did, settled it. */
+  readonly rules: ReadonlyMap<string, number>
+}
+
+/** By `caller workload`. */
+export function cellsOf(calls: readonly SeenCall[], callerOf: (call: SeenCall) => string): ReadonlyMap<string, Cell> {
+  const cells = new Map<string, Cell>()
+  for (const call of calls) {
+    const caller = callerOf(call)
+    const key = `${caller} ${call.workload}`
+    const known = cells.get(key)
+    const rule = call.rule === undefined ? stageWords(call.stage) : `rule ${call.rule.rule} of ${call.rule.policy}`
+    const rules = new Map(known?.rules)
+    rules.set(rule, (rules.get(rule) ?? 0) + call.count)
+    cells.set(key, {
+      caller,
+      workload: call.workload,
+      allowed: (known?.allowed ?? 0) + (call.verdict === "allow" ? call.count : 0),
+      refused: (known?.refused ?? 0) + (call.verdict === "allow" ? 0 : call.count),
+      plaintext: (known?.plaintext ?? 0) + (call.tls ? 0 : call.count),
+      rules,
+    })
+  }
+  return cells
+}

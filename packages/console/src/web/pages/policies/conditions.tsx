@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the control plane says of a policy.
+
+import type { ReactNode } from "react"
+import type { Condition } from "../../api/objects.js"
+import { Columns } from "../../ui/columns.js"
+import { Mark } from "../../ui/mark.js"
+import { Ago } from "../../ui/time.js"
+import { isBad } from "../overview/problems.js"
+
+export function Conditions({ conditions }: { readonly conditions: readonly Condition[] }): ReactNode {
+  if (conditions.length === 0) return <p role="status">The control plane has not looked at it yet.</p>
+  return (
+    <table aria-label="Conditions">
+      <Columns names={["Condition", "State", "In words", "Since"]} />
+      <tbody>
+        {conditions.map(condition => (
+          <tr key={condition.type}>
+            <th scope="row">{condition.type}</th>
+            <td>
+              <Mark tone={isBad(condition) ? (condition.status === "Unknown" ? "warn" : "bad") : "good"}>
+                {condition.reason}
+              </Mark>
+            </td>
+            <td>{condition.message}</td>
+            <td>
+              <Ago at={condition.lastTransitionTime} />
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// The bar that fills as proxies enforce what was applied.
+
+import type { ReactNode } from "react"
+import { conditionOf, type Policy } from "../../api/objects.js"
+
+export function Enforcement({ policy }: { readonly policy: Policy }): ReactNode {
+  const enforced = conditionOf(policy, "Enforced")
+  const generation = policy.metadata.generation ?? 0
+  const [, done = "", all = ""] = /(\d+) of (\d+) prox/.exec(enforced?.message ?? "") ?? []
+  const current = enforced?.observedGeneration === generation
+  if (!current) return <p role="status">Generation {generation} was stored; proxies are being told.</p>
+  if (all === "") return null
+  return (
+    <p className="enforcement">
+      <progress aria-label="Proxies that enforce it" value={Number(done)} max={Number(all)} />{" "}
+      <span role="status">
+        enforced by {done} of {all} {all === "1" ? "proxy" : "proxies"}
+      </span>
+    </p>
+  )
+}

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Policies: all kinds with their state in words, one of them, or a new one.
+
+import { lazy, type ReactNode } from "react"
+import { Route, Switch } from "wouter"
+import { PolicyList } from "./policy-list.js"
+
+// The editor weighs more than all else; who only looks does not wait for it.
+const PolicyPage = lazy(() => import("./policy-page.js"))
+const NewPolicy = lazy(() => import("./new-policy.js"))
+
+export function Policies(): ReactNode {
+  return (
+    <Switch>
+      <Route path="/policies/new">
+        <NewPolicy />
+      </Route>
+      <Route path="/policies/:kind/:namespace/:name">
+        {({ kind, namespace, name }) => <PolicyPage kind={kind} namespace={namespace} name={name} />}
+      </Route>
+      <Route>
+        <PolicyList />
+      </Route>
+    </Switch>
+  )
+}

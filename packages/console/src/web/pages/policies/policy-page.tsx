@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// One policy: its conditions in words, its text to read or to change.
+
+import { useQuery, useQueryClient } from "@tanstack/react-query"
+import { type ReactNode, useState } from "react"
+import { useLocation } from "wouter"
+import { stringify } from "yaml"
+import { api } from "../../api/client.js"
+import { kindNamed, pathOf } from "../../api/kinds.js"
+import { keyOf, type Policy } from "../../api/objects.js"
+import { useMay } from "../../api/rights.js"
+import { useSession } from "../../shell/session.js"
+import { Failure } from "../../ui/failure.js"
+import { Loaded } from "../../ui/loaded.js"
+import { NotFound } from "../not-found.js"
+import { Conditions } from "./conditions.js"
+import { Enforcement } from "./enforcement.js"
+import { PolicyEditor } from "./policy-editor.js"
+
+interface PolicyPageProps {
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+}
+
+export default function PolicyPage({ kind, namespace, name }: PolicyPageProps): ReactNode {
+  const { names } = useSession()
+  const entry = kindNamed(kind)
+  const path = entry && pathOf(names, entry, namespace, name)
+  const policy = useQuery({
+    queryKey: ["policy", path],
+    queryFn: () => api<Policy>(path ?? ""),
+    enabled: path !== undefined,
+    refetchInterval: 1_000,
+  })
+  const mayDelete = useMay(entry && { verb: "delete", group: names[entry.group], resource: entry.plural, namespace })
+  if (path === undefined) return <NotFound />
+  return (
+    <>
+      <h1>
+        {kind} {namespace}/{name}
+      </h1>
+      <Loaded query={policy}>
+        {found => (
+          <>
+            <Enforcement policy={found} />
+            <Conditions conditions={found.status?.conditions ?? []} />
+            <PolicyEditor key={keyOf(found)} text={textOf(found)} stored={found} />
+            {mayDelete && <Delete path={path} />}
+          </>
+        )}
+      </Loaded>
+    </>
+  )
+}
+
+/** As people write it: without what the cluster adds. */
+function textOf({ apiVersion, kind, metadata, spec }: Policy): string {
+  const { name, namespace, labels, annotations = {} } = metadata
+  const own = Object.entries(annotations).filter(([key]) => !key.startsWith("kubectl.kubernetes.io/"))
+  const shown = {
+    name,
+    namespace,
+    ...(labels && { labels }),
+    ...(own.length > 0 && { annotations: Object.fromEntries(own) }),
+  }
+  return stringify({ apiVersion, kind, metadata: shown, spec })
+}
+
+function Delete({ path }: { readonly path: string }): ReactNode {
+  const [asking, setAsking] = useState(false)
+  const [error, setError] = useState<Error>()
+  const [, navigate] = useLocation()
+  const queries = useQueryClient()
+  const remove = async (): Promise<void> => {
+    try {
+      await api(path, { method: "DELETE" })
+      await queries.invalidateQueries({ queryKey: ["policies"] })
+      navigate("/policies")
+    } catch (failure) {
+      setError(failure instanceof Error ? failure : new Error(String(failure)))
+    }
+  }
+  return (
+    <section aria-label="Delete">
+      {error !== undefined && <Failure error={error} />}
+      {asking ? (
+        <p className="bar">
+          <span>What it refuses may be allowed from then on, and the other way round.</span>
+          <button type="button" className="danger" onClick={() => void remove()}>
+            Delete it
+          </button>
+          <button type="button" onClick={() => setAsking(false)}>
+            Keep it
+          </button>
+        </p>
+      ) : (
+        <button type="button" onClick={() => setAsking(true)}>
+          Delete…
+        </button>
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the form asks, read off the address, so that a question can be sent to somebody.
+
+export interface Asked {
+  readonly workload: string
+  readonly request: Readonly<Record<string, unknown>>
+}
+
+/** Undefined until there is a workload to ask about. */
+export function questionOf(search: URLSearchParams): Asked | undefined {
+  const workload = search.get("workload")
+  if (workload === null) return undefined
+  const from = search.get("from")
+  const headers = (search.get("headers") ?? "")
+    .split("\n")
+    .map(line => /^([^:]+):\s*(.*)$/.exec(line))
+    .flatMap(found => (found === null ? [] : [[(found[1] ?? "").trim().toLowerCase(), found[2] ?? ""] as const]))
+  const claims = claimsIn(search.get("claims"))
+  return {
+    workload,
+    request: {
+      ...(from === null ? {} : { from }),
+      method: search.get("method") ?? "GET",
+      path: search.get("path") ?? "/",
+      ...(headers.length === 0 ? {} : { headers: Object.fromEntries(headers) }),
+      ...(claims === undefined ? {} : { token: { claims } }),
+    },
+  }
+}
+
+function claimsIn(text: string | null): unknown {
+  if (text === null) return undefined
+  try {
+    return JSON.parse(text)
+  } catch {
+    // What is no JSON is sent as it is, and the answer says what is wrong with it.
+    return text
+  }
+}

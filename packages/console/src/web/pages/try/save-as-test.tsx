@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// The request and its verdict as a policy test, to be kept beside the policies and run with `merlonctl test`.
+
+import { type ReactNode, useState } from "react"
+import type { Explanation } from "../../api/answers.js"
+import { keyOf, type Pod } from "../../api/objects.js"
+import { usePods } from "../../api/queries.js"
+import { useSession } from "../../shell/session.js"
+import { policyTest } from "./policy-test.js"
+import type { Asked } from "./question.js"
+
+interface SaveAsTestProps {
+  readonly question: Asked
+  readonly explanation: Explanation
+}
+
+export function SaveAsTest({ question, explanation }: SaveAsTestProps): ReactNode {
+  const { names } = useSession()
+  const pods = usePods()
+  const [copied, setCopied] = useState(false)
+  const pod: Pod | undefined = pods.data?.find(
+    one => keyOf(one) === question.workload || keyOf(one).startsWith(`${question.workload}-`),
+  )
+  const text = policyTest(names.domain, question, explanation, pod?.metadata.labels ?? {})
+  const copy = async (): Promise<void> => {
+    await navigator.clipboard.writeText(text)
+    setCopied(true)
+  }
+  const download = (): void => {
+    const link = document.createElement("a")
+    link.href = URL.createObjectURL(new Blob([text], { type: "application/yaml" }))
+    link.download = `${question.workload.replace("/", "-")}.test.yaml`
+    link.click()
+    URL.revokeObjectURL(link.href)
+  }
+  return (
+    <details>
+      <summary>Save as a policy test</summary>
+      <pre>{text}</pre>
+      <p className="bar">
+        <button type="button" onClick={download}>
+          Download
+        </button>
+        <button type="button" onClick={() => void copy()}>
+          Copy
+        </button>
+        <span role="status">{copied && "copied"}</span>
+      </p>
+      <p className="hint">
+        Keep it beside the policies; <code>merlonctl test</code> runs it.
+      </p>
+    </details>
+  )
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who can call a workload: every way in, proved, and that there is no other.
+
+import { type ReactNode, useMemo } from "react"
+import { Link } from "wouter"
+import type { Ways } from "../../api/answers.js"
+import { useAsked } from "../../api/queries.js"
+import { Columns } from "../../ui/columns.js"
+import { Loaded } from "../../ui/loaded.js"
+
+export function Callers({ workload }: { readonly workload: string }): ReactNode {
+  const spec = useMemo(() => ({ workload }), [workload])
+  const asked = useAsked<Ways>("callers", spec)
+  return <Loaded query={asked}>{answer => <WaysTable of={answer} />}</Loaded>
+}
+
+export function WaysTable({ of: { ways, result, undecided } }: { readonly of: Ways }): ReactNode {
+  return (
+    <>
+      {ways.length > 0 && (
+        <table>
+          <Columns names={["Callers", "Requests", "Limits", "By"]} />
+          <tbody>
+            {ways.map(({ callers, requests, limits, policy, rule }) => (
+              <tr key={`${callers} ${requests} ${policy} ${rule}`}>
+                <td>{callers}</td>
+                <td>{requests}</td>
+                <td>{limits.join("; ")}</td>
+                <td>
+                  {policy === undefined ? (
+                    "no policy allows or refuses"
+                  ) : (
+                    <Link href={`/policies/AuthorizationPolicy/${policy}`}>
+                      rule {rule} of {policy}
+                    </Link>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      <p className="hint">
+        {result === "proved"
+          ? ways.length === 0
+            ? "Nobody (proved)."
+            : "And nobody else (proved)."
+          : `There may be others: ${undecided.map(({ reason }) => reason).join("; ")}`}
+      </p>
+    </>
+  )
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who looks: the pages for whoever has signed in, else the way to do so.
+
+import { useQuery } from "@tanstack/react-query"
+import { type ReactNode, useRef } from "react"
+import { Router } from "wouter"
+import { openSession } from "../api/client.js"
+import { Frame } from "./frame.js"
+import { useHashLocation, useHashSearch } from "./hash-location.js"
+import { SessionContext } from "./session.js"
+import { SignIn } from "./sign-in.js"
+
+export function App(): ReactNode {
+  const session = useQuery({ queryKey: ["session"], queryFn: openSession, refetchInterval: 30_000 })
+  const wasSignedIn = useRef(false)
+  if (session.data?.user !== undefined) wasSignedIn.current = true
+  return (
+    <Router hook={useHashLocation} searchHook={useHashSearch}>
+      {session.data?.user === undefined ? (
+        <SignIn about={session.data} failure={session.error} ended={wasSignedIn.current} />
+      ) : (
+        <SessionContext value={session.data}>
+          <Frame session={session.data} />
+        </SessionContext>
+      )}
+    </Router>
+  )
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// A page that fails takes no other with it.
+
+import { Component, type ReactNode } from "react"
+import { Failure } from "../ui/failure.js"
+
+interface CaughtState {
+  readonly error?: Error
+}
+
+export class Caught extends Component<{ readonly children: ReactNode }, CaughtState> {
+  override state: CaughtState = {}
+
+  static getDerivedStateFromError(error: unknown): CaughtState {
+    return { error: error instanceof Error ? error : new Error(String(error)) }
+  }
+
+  override render(): ReactNode {
+    return this.state.error === undefined ? this.props.children : <Failure error={this.state.error} />
+  }
+}

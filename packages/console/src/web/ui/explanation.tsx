@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why a request is allowed or refused: the way through the stages, and the smallest change that would allow it.
+
+import type { ReactNode } from "react"
+import { Link } from "wouter"
+import type { Explanation } from "../api/answers.js"
+import { Mark, type Tone, Verdict } from "./mark.js"
+
+const TONES: Readonly<Record<string, Tone>> = { passed: "good", refused: "bad", "not reached": "quiet" }
+
+export function ExplanationView({ of }: { readonly of: Explanation }): ReactNode {
+  const { verdict, status, body, stages, shadow, change } = of
+  return (
+    <div className="explanation">
+      <p>
+        <Verdict of={verdict} />
+        {verdict === "refuse" &&
+          (status === undefined ? " without a reply" : ` with ${status}${body ? `: ${body}` : ""}`)}
+      </p>
+      <ol className="plain" aria-label="Stages">
+        {stages.map(({ stage, outcome, why }) => (
+          <li key={stage}>
+            <Mark tone={TONES[outcome] ?? "quiet"}>{stage}</Mark> {outcome === "not reached" ? "not reached" : why}
+          </li>
+        ))}
+      </ol>
+      {shadow !== undefined && (
+        <p>With Shadow policies enforced it would be {shadow === "allow" ? "allowed" : "refused"}.</p>
+      )}
+      {change !== undefined && change.length > 0 && (
+        <>
+          <h3>The smallest change that would allow it, tried</h3>
+          <ul className="plain">
+            {change.map(({ at, change: what, value, policy }) => (
+              <li key={`${policy} ${at} ${value}`}>
+                {what} <code>{value}</code> {what === "add" ? "to" : "from"} <code>{at}</code> of{" "}
+                <Link href={`/policies/AuthorizationPolicy/${policy}`}>{policy}</Link>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </div>
+  )
+}
