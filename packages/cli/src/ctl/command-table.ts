@@ -24,6 +24,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
   },
   down: { summary: "stop it", load: async () => (await import("./commands/down.js")).downCommand() },
   status: { summary: "show what runs of it", load: async () => (await import("./commands/status.js")).statusCommand() },
+  dashboard: {
+    summary: "open the web console, signed in",
+    load: async () => (await import("./commands/dashboard.js")).dashboardCommand(),
+  },
   exec: {
     summary: "run a program as one of its workloads",
     load: async () => (await import("./commands/exec.js")).execCommand(),
@@ -42,6 +46,14 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     load: async () => (await import("./commands/patch.js")).patchCommand(),
   },
   delete: { summary: "remove objects", load: async () => (await import("./commands/delete.js")).deleteCommand() },
+  check: {
+    summary: "say whether the mesh is well",
+    load: async () => (await import("./commands/check.js")).checkCommand(),
+  },
+  wait: {
+    summary: "wait until objects are Ready or gone",
+    load: async () => (await import("./commands/wait.js")).waitCommand(),
+  },
   install: {
     summary: "put the control plane into a cluster",
     load: async () => (await import("./commands/install.js")).installCommand(),
@@ -74,9 +86,33 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: "prove what a change of policies changes",
     load: async () => (await import("./commands/diff.js")).diffCommand(),
   },
+  suggest: {
+    summary: "write least-privilege policies from what was seen",
+    load: async () => (await import("./commands/suggest.js")).suggestCommand(),
+  },
+  promote: {
+    summary: "enforce a policy that is in Shadow",
+    load: async () => (await import("./commands/promote.js")).promoteCommand(),
+  },
   explain: {
     summary: "say why a request is allowed or refused",
     load: async () => (await import("./commands/explain.js")).explainCommand(),
+  },
+  decisions: {
+    summary: "show what proxies decide",
+    load: async () => (await import("./commands/decisions.js")).decisionsCommand(),
+  },
+  rules: {
+    summary: "show how often each rule settled a call",
+    load: async () => (await import("./commands/rules.js")).rulesCommand(),
+  },
+  mtls: {
+    summary: "say whether STRICT is safe now",
+    load: async () => (await import("./commands/mtls.js")).mtlsCommand(),
+  },
+  proxy: {
+    summary: "show every proxy, its revision and its lag",
+    load: async () => (await import("./commands/proxy.js")).proxyCommand(),
   },
   test: {
     summary: "run the tests that stand beside policies",

@@ -2,10 +2,8 @@
 // From flags to a cluster. The only place of the commands that knows how a kubeconfig becomes a connection, and where a
 // failure learns which cluster it came from.
 
-import { type Connection, ConnectionError, connectionFrom } from "@merlon/control"
+import { ApiError, type Connection, ConnectionError, connectionFrom, Transport } from "@merlon/control"
 import { meshNames } from "@merlon/policy"
-import { ApiFailure } from "./api/api.js"
-import { HttpsApi } from "./api/https-api.js"
 import { Catalog } from "./catalog/catalog.js"
 import { CommandError, EXIT } from "./exit.js"
 import type { ClusterFlags } from "./flags.js"
@@ -16,7 +14,7 @@ import { visibleLines, warn } from "./terminal.js"
 export async function withSession<T>(flags: ClusterFlags, work: (session: Session) => Promise<T>): Promise<T> {
   const names = meshNames(flags)
   const connection = connectionOf(flags)
-  const api = new HttpsApi(connection, { userAgent: "merlonctl", timeoutMs: flags.requestTimeout * 1000, warn })
+  const api = new Transport(connection, { userAgent: "merlonctl", timeoutMs: flags.requestTimeout * 1000, warn })
   try {
     return await work({
       api,
@@ -27,14 +25,14 @@ export async function withSession<T>(flags: ClusterFlags, work: (session: Sessio
       origin: connection.origin,
     })
   } catch (error) {
-    throw error instanceof ApiFailure ? told(error, connection.origin) : error
+    throw error instanceof ApiError ? told(error, connection.origin) : error
   } finally {
-    api.close()
+    await api.close()
   }
 }
 
 /** A failure of the API as the sentence that a person reads. */
-export function told(failure: ApiFailure, origin: string): CommandError {
+export function told(failure: ApiError, origin: string): CommandError {
   const message = visibleLines(failure.message)
   if (failure.code === 0) return new CommandError(`${message} (${origin})`, EXIT.unreachable)
   if (failure.code === 401) {
@@ -44,7 +42,7 @@ export function told(failure: ApiFailure, origin: string): CommandError {
   return new CommandError(message)
 }
 
-function connectionOf({ kubeconfig, context }: ClusterFlags): Connection {
+export function connectionOf({ kubeconfig, context }: ClusterFlags): Connection {
   const { env } = process
   const listed = (env.KUBECONFIG ?? "") !== ""
   const chosen =

@@ -47,7 +47,7 @@ export async function programFor(asked: string): Promise<Command> {
   return program
 }
 
-export function eachCommand(command: Command, visit: (command: Command) => void): void {
+function eachCommand(command: Command, visit: (command: Command) => void): void {
   visit(command)
   for (const child of command.commands) eachCommand(child, visit)
 }

@@ -8,6 +8,9 @@ import { join } from "node:path"
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest"
 import { runProgram } from "../program.js"
 
+// The first use of a command loads it, which takes a while on a busy machine.
+vi.setConfig({ testTimeout: 180_000 })
+
 const GOLDENS = join(import.meta.dirname, "testing", "goldens")
 let folder = ""
 let out = ""
@@ -74,21 +77,40 @@ metadata: { name: httpbin, namespace: foo }
 spec: { selector: { app: httpbin }, ports: [{ port: 8000, targetPort: 8080 }] }
 `
 
+const CALL = {
+  caller: "spiffe://cluster.local/ns/app/sa/consumer",
+  workload: "foo/httpbin",
+  port: 8080,
+  protocol: "http",
+  method: "GET",
+  path: "/public/{*}",
+  tls: true,
+  verdict: "allow",
+  stage: "allow",
+  firstSeen: "2026-01-01T00:00:00Z",
+  lastSeen: "2026-01-02T00:00:00Z",
+  count: 7,
+}
+
 const at = (name: string): string => join(folder, name)
 
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "merlon-answers-"))
   const file = (name: string, text: string): void => writeFileSync(at(name), text)
-  for (const name of ["old", "new", "same", "bad", "empty"]) mkdirSync(at(name))
+  for (const name of ["old", "new", "same", "bad", "empty", "closed"]) mkdirSync(at(name))
   file("old/policies.yaml", ALLOW + TOKENS + OTHER)
   file("new/policies.yaml", ALLOW + ADMIN + TOKENS + STRICT)
   file("same/tokens.yaml", TOKENS)
+  file("closed/policy.yaml", ALLOW.replace("spec:", "spec:\n  action: DENY"))
   file("same/policies.yaml", ALLOW)
   file("bad/policy.yaml", ALLOW.replace("rules:", "rulez:"))
   file("invariant.yaml", ALLOW + ADMIN + TOKENS + INVARIANT)
   file("kept.yaml", ALLOW + TOKENS + INVARIANT)
   file("dead.yaml", ALLOW + DEAD)
   file("workloads.yaml", WORKLOADS)
+  file("calls.json", JSON.stringify({ items: [CALL] }))
+  file("wide.json", JSON.stringify([{ ...CALL, path: "/{**}" }]))
+  file("wrong.json", JSON.stringify([{ ...CALL, count: 0 }]))
 })
 afterAll(() => rmSync(folder, { recursive: true }))
 
@@ -233,4 +255,100 @@ describe("what-can", () => {
   it("takes no word for an identity that is none", async () => {
     expect(await run("what-can", "consumer", "-f", at("new"))).toBe(2)
   })
+})
+
+describe("suggest", () => {
+  const suggest = (calls: string, ...more: string[]): Promise<number> =>
+    run("suggest", "--calls", at(calls), "-f", at("same"), "--workloads", at("workloads.yaml"), ...more)
+
+  it("writes a policy with its evidence and proofs", async () => {
+    expect(await suggest("calls.json", "-o", "json")).toBe(0)
+    golden("suggest.json")
+    out = ""
+    expect(await suggest("calls.json")).toBe(0)
+    out = out.replace(/\d+ days ago/, "N days ago")
+    golden("suggest.yaml")
+  })
+
+  it("leaves out what would let more through than today's policies, and says so", async () => {
+    expect(await suggest("wide.json")).toBe(5)
+    expect(err).toContain("nothing is suggested for foo/httpbin: it would newly allow")
+  })
+
+  it("says what is wrong with recorded calls", async () => {
+    expect(await suggest("wrong.json")).toBe(1)
+    expect(err).toContain("calls[0].count: must be a whole number")
+  })
+
+  it("says that there is nothing to go by", async () => {
+    expect(await suggest("calls.json", "app/consumer-1")).toBe(1)
+    expect(err).toContain("no call that was let through is recorded")
+  })
+})
+
+const POD = (name: string, version = "1"): string => `---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: ${name}
+  namespace: foo
+  labels: { app: httpbin, version: "${version}", pod-template-hash: ${name} }
+  ownerReferences: [{ apiVersion: apps/v1, kind: ReplicaSet, name: httpbin-${name}, uid: u }]
+spec: { serviceAccountName: httpbin, containers: [{ name: app, ports: [{ containerPort: 8080 }] }] }
+`
+
+describe("Pods that one Deployment runs", () => {
+  const named = (file: string, word: string, ...more: string[]): Promise<number> =>
+    run(...["who-can", word, "-f", at("same"), "-f", at(file), "-o", "json", ...more])
+
+  it("are meant by its name and by that of their Service, where they are alike to policies", async () => {
+    const service = WORKLOADS.slice(WORKLOADS.lastIndexOf("---")).replace("name: httpbin,", "name: bin,")
+    writeFileSync(at("pods.yaml"), POD("abc12") + POD("def34") + service)
+    for (const word of ["foo/httpbin", "httpbin", "foo/bin", "foo/abc12"]) {
+      out = ""
+      expect(await named("pods.yaml", word)).toBe(0)
+      expect(JSON.parse(out).ways[0].workload).toBe("foo/abc12")
+    }
+    expect(await run("explain", "foo/bin", "-f", at("same"), "-f", at("pods.yaml"), "--path", "/x")).toBe(5)
+    writeFileSync(at("versions.yaml"), POD("abc12") + POD("def34", "2"))
+    expect(await named("versions.yaml", "httpbin")).toBe(1)
+    expect(err).toContain("`httpbin` may be foo/abc12, foo/def34; write which")
+  })
+
+  it("were recorded as one, and get one policy", async () => {
+    writeFileSync(at("pods.yaml"), POD("abc12") + POD("def34"))
+    const suggested = ["suggest", "--calls", at("calls.json"), "-f", at("same"), "--workloads", at("pods.yaml")]
+    expect(await run(...suggested, "-o", "json")).toBe(0)
+    const { suggestions } = JSON.parse(out)
+    expect(suggestions).toMatchObject([
+      {
+        workload: "foo/httpbin",
+        policy: { metadata: { name: "httpbin-seen" }, spec: { selector: { matchLabels: { app: "httpbin" } } } },
+        alsoSelects: [],
+      },
+    ])
+    out = ""
+    const changes = ["diff", "--from", at("same"), "--to", at("invariant.yaml"), "--workloads", at("pods.yaml")]
+    expect(await run(...changes, "--calls", at("calls.json"), "-o", "md")).toBe(5)
+    expect(out).toContain("| | requests | until now | recorded calls |\n|---|---|---|---|\n")
+    out = ""
+    expect(
+      await run("diff", "--from", at("same"), "--to", at("closed"), ...changes.slice(5), "--calls", at("calls.json")),
+    ).toBe(5)
+    expect(out).toContain("recorded calls that are decided so: 7 of 1 shape")
+  })
+})
+
+it("asks for recorded calls where there is no mesh that has some", async () => {
+  expect(await run("suggest", "-f", at("same"))).toBe(2)
+  expect(err).toContain("with `-f`, name the recorded calls with `--calls FILE`")
+})
+
+it("counts the recorded calls that a change touches", async () => {
+  expect(await diff("same", "empty", "--calls", at("calls.json"))).toBe(5)
+  expect(out).toContain("no recorded call is decided so")
+  out = ""
+  expect(await diff("empty", "new", "--calls", at("wide.json"), "-o", "json")).toBe(5)
+  const { changes } = JSON.parse(out)
+  expect(changes.map(({ recorded }: { recorded: object }) => recorded)).toContainEqual({ shapes: 1, calls: 7 })
 })

@@ -6,16 +6,18 @@ import { knownKinds } from "../catalog/known-kinds.js"
 import type { AnyObject, Resource } from "../catalog/resource.js"
 import type { GetFlags } from "../get/get-flags.js"
 import { listObjects } from "../get/read-list.js"
+import { ofServed } from "../lookup/not-found.js"
 import type { Session } from "../session.js"
 import { workloadsIn } from "./workload-files.js"
 
-const core = (plural: string, kind: string): Resource => ({
+/** Of the core group. */
+export const core = (plural: string, kind: string, namespaced = true): Resource => ({
   group: "",
   version: "v1",
   plural,
   singular: kind.toLowerCase(),
   kind,
-  namespaced: true,
+  namespaced,
   shortNames: [],
   categories: [],
 })
@@ -28,8 +30,10 @@ export async function clusterPolicies(
 ): Promise<readonly PolicyDocument[]> {
   const security = new Set(KINDS.filter(({ group }) => group === "security").map(({ kind }): string => kind))
   const policies: PolicyDocument[] = []
-  for (const resource of knownKinds(session.names).filter(({ kind }) => security.has(kind))) {
-    for (const object of await objectsOf(session, resource)) {
+  const kinds = knownKinds(session.names).filter(({ kind }) => security.has(kind))
+  const stored = await ofServed(kinds, async resource => ({ resource, objects: await objectsOf(session, resource) }))
+  for (const { resource, objects } of stored) {
+    for (const object of objects) {
       const { document, faults } = validate(object, session.names)
       if (document !== undefined) policies.push(document)
       else

@@ -5,8 +5,10 @@ import {
   type CheckedStatement,
   type Diff,
   type DiffGroup,
+  lastingName,
   type Outcome,
   type ProofWorkload,
+  type TouchedCalls,
   tellStatement,
   type Witness,
 } from "@merlon/policy"
@@ -21,7 +23,12 @@ interface ReportedChange {
   readonly before: Outcome
   readonly region: string
   readonly witness: Witness & { readonly call: string }
+  /** Recorded calls of the workload that change in this direction; absent where no calls are given. */
+  readonly recorded?: Pick<TouchedCalls, "shapes" | "calls">
 }
+
+/** By `namespace/name` of what runs them: recorded calls that the change decides differently. */
+export type Touched = ReadonlyMap<string, readonly TouchedCalls[]>
 
 export interface DiffReport {
   readonly result: Diff["result"]
@@ -57,6 +64,7 @@ export function diffReport(
   { result, groups }: Diff,
   all: readonly ProofWorkload[],
   broken: readonly CheckedStatement[],
+  touched?: Touched,
 ): DiffReport {
   return {
     result,
@@ -68,6 +76,7 @@ export function diffReport(
           before: from,
           region,
           witness: { ...witness, call: callLine(witness, all) },
+          ...(touched === undefined ? {} : { recorded: recordedOf(touched, [workload], from, to) }),
         })),
       ),
     ),
@@ -76,6 +85,20 @@ export function diffReport(
     ),
     statements: broken.map(one => reportedStatement(one, all)),
   }
+}
+
+function recordedOf(
+  touched: Touched,
+  workloads: readonly ProofWorkload[],
+  from: Outcome,
+  to: Outcome,
+): Pick<TouchedCalls, "shapes" | "calls"> {
+  // Pods that one thing runs share what was recorded.
+  const found = [...new Set(workloads.map(lastingName))]
+    .flatMap(name => touched.get(name) ?? [])
+    .filter(one => one.from === from && one.to === to)
+  const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
+  return { shapes: sum(found.map(({ shapes }) => shapes)), calls: sum(found.map(({ calls }) => calls)) }
 }
 
 /** Whether the change is one that the caller wants to hear of by the exit code. */
@@ -98,7 +121,12 @@ const WAS: Readonly<Record<Outcome, string>> = {
   transport: "closed by the mTLS mode",
 }
 
-export function diffText(diff: Diff, all: readonly ProofWorkload[], broken: readonly CheckedStatement[]): string {
+export function diffText(
+  diff: Diff,
+  all: readonly ProofWorkload[],
+  broken: readonly CheckedStatement[],
+  touched?: Touched,
+): string {
   const lines: string[] = broken.map(one => `broken: ${tellStatement(one)}`)
   if (lines.length > 0) lines.push("")
   for (const group of diff.groups) {
@@ -109,6 +137,7 @@ export function diffText(diff: Diff, all: readonly ProofWorkload[], broken: read
         `    ${region}`,
         `    for example: ${callLine(witness, all)}`,
       )
+      if (touched !== undefined) lines.push(`    ${recordedWords(recordedOf(touched, group.workloads, from, to))}`)
     }
     const { undecided } = group.comparison
     if (undecided !== undefined) lines.push(`  not decided: ${undecided}`)
@@ -118,20 +147,34 @@ export function diffText(diff: Diff, all: readonly ProofWorkload[], broken: read
   return lines.join("\n")
 }
 
-export function diffMarkdown(diff: Diff, all: readonly ProofWorkload[], broken: readonly CheckedStatement[]): string {
+export function diffMarkdown(
+  diff: Diff,
+  all: readonly ProofWorkload[],
+  broken: readonly CheckedStatement[],
+  touched?: Touched,
+): string {
   const lines = ["### What these policies change", "", summary(diff, all.length), ""]
   for (const one of broken) lines.push(`- **broken**: ${cell(tellStatement(one))}`)
   if (broken.length > 0) lines.push("")
   for (const group of diff.groups) {
     lines.push(`**${cell(headline(group))}**`, "")
     const { changes, undecided } = group.comparison
-    if (changes.length > 0) lines.push("| | requests | until now |", "|---|---|---|")
-    for (const { from, to, region } of changes) lines.push(`| ${NEWLY[to]} | ${cell(region)} | ${WAS[from]} |`)
+    const [head, rule] = touched === undefined ? ["", ""] : [" recorded calls |", "---|"]
+    if (changes.length > 0) lines.push(`| | requests | until now |${head}`, `|---|---|---|${rule}`)
+    for (const { from, to, region } of changes) {
+      const calls = touched && recordedOf(touched, group.workloads, from, to).calls
+      lines.push(`| ${NEWLY[to]} | ${cell(region)} | ${WAS[from]} |${calls === undefined ? "" : ` ${calls} |`}`)
+    }
     if (changes.length > 0) lines.push("")
     if (undecided !== undefined) lines.push(`Not decided: ${cell(undecided)}`, "")
     for (const { witness } of changes) lines.push("```sh", callLine(witness, all), "```", "")
   }
   return lines.join("\n").trimEnd()
+}
+
+function recordedWords({ shapes, calls }: Pick<TouchedCalls, "shapes" | "calls">): string {
+  if (shapes === 0) return "no recorded call is decided so"
+  return `recorded calls that are decided so: ${calls} of ${counted(shapes, "shape")}`
 }
 
 /** A pipe would end the cell, and a tag would be one. */

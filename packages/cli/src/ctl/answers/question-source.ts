@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a question is asked about: policies and workloads from files, or those of the cluster.
 
-import type { PolicyDocument, ProofWorkload } from "@merlon/policy"
+import { type PolicyDocument, type ProofWorkload, workloadsCalled } from "@merlon/policy"
 import type { Command } from "commander"
 import { several } from "../../arguments.js"
 import { withSession } from "../connect.js"
@@ -40,7 +40,7 @@ export function withSourceFlags(command: Command): Command {
 export const note = (text: string): void => tell(`note: ${visible(text)}`)
 
 /** Policies, and Pods or what makes them: both may stand in the same files. */
-export async function questionSource(flags: SourceFlags): Promise<QuestionSource> {
+export async function questionSource(flags: Omit<SourceFlags, "budget">): Promise<QuestionSource> {
   if (flags.filename.length === 0) {
     if (flags.workloads !== undefined) throw usageError("`--workloads` goes with `-f`; the cluster knows its own")
     return withSession(flags, async session => {
@@ -65,24 +65,25 @@ export async function questionSource(flags: SourceFlags): Promise<QuestionSource
   }
 }
 
-/** By `name`, or `namespace/name`. A Pod's own name counts as well as that of what made it. */
+/** By `name`, or `namespace/name`: a Pod's own, that of what runs it, or that of a Service that leads to it. */
 export function workloadNamed(
   word: string,
   workloads: readonly ProofWorkload[],
   namespace: string | undefined,
 ): ProofWorkload {
-  const slash = word.indexOf("/")
-  const [place, name] = slash < 0 ? [namespace, word] : [word.slice(0, slash), word.slice(slash + 1)]
-  const found = workloads.filter(one => one.name === name && (place === undefined || one.namespace === place))
-  const [first, second] = found
+  const [first, ...others] = workloadsCalled(word, workloads, namespace)
+  const listed = (some: readonly ProofWorkload[]): string =>
+    some
+      .slice(0, MAX_NAMED)
+      .map(one => `${one.namespace}/${one.name}`)
+      .join(", ")
   if (first === undefined) {
-    const known = workloads.slice(0, 8).map(one => `${one.namespace}/${one.name}`)
     throw new CommandError(
-      `there is no workload \`${word}\`${known.length === 0 ? "; name Pods or Deployments with `-f`" : `; there are ${known.join(", ")}`}`,
+      `there is no workload \`${word}\`${workloads.length === 0 ? "; name Pods or Deployments with `-f`" : `; there are ${listed(workloads)}`}`,
     )
   }
-  if (second !== undefined) {
-    throw new CommandError(`\`${word}\` may be ${first.namespace}/${name} or ${second.namespace}/${name}; write which`)
-  }
+  if (others.length > 0) throw new CommandError(`\`${word}\` may be ${listed([first, ...others])}; write which`)
   return first
 }
+
+const MAX_NAMED = 8

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The workloads that a question is about, from Pods or from what makes Pods. Namespace, labels, service account and ports
-// count; Services beside them say what callers call the workload.
+// count; Services beside them say what callers call the workload, and which policies that name Services select it.
 
+import { runnerOf } from "@merlon/control"
 import type { MeshNames, ProofWorkload } from "@merlon/policy"
 import { CommandError } from "../exit.js"
 import { type Fields, fieldsOf, listOf, textOf, textsOf } from "../foreign.js"
@@ -52,13 +53,20 @@ function workloadOf(
   if (name === undefined) throw new CommandError(`a ${textOf(object.kind) ?? "workload"} has no \`metadata.name\``)
   const namespace = textOf(metadata.namespace) ?? otherwise
   const labels = textsOf(template.metadata.labels)
-  const host = services.flatMap(service => hostBy(service, namespace, labels, otherwise))[0]
+  const leading = services.filter(service => leadsTo(service, namespace, labels, otherwise))
+  const runBy =
+    object.kind === "Pod"
+      ? runnerOf({ apiVersion: "v1", kind: "Pod", metadata: { ...metadata, namespace, name } })
+      : undefined
+  const [host] = leading.map(service => hostBy(service, namespace))
   return {
     namespace,
     name,
     labels,
+    services: leading.map(service => textOf(fieldsOf(service.metadata).name) ?? ""),
     ports: portsOf(template.spec, names),
     serviceAccount: textOf(template.spec.serviceAccountName) ?? "default",
+    ...(runBy === undefined ? {} : { runBy }),
     ...(host === undefined ? {} : { host }),
   }
 }
@@ -74,14 +82,17 @@ function portsOf({ containers }: Fields, { mesh }: MeshNames): readonly number[]
   return [...new Set(ports.filter((port): port is number => typeof port === "number" && Number.isInteger(port)))]
 }
 
-/** The name and port of a Service that leads to such Pods. */
-function hostBy(service: Fields, namespace: string, labels: Fields, otherwise: string): readonly string[] {
-  const metadata = fieldsOf(service.metadata)
-  const { selector, ports } = fieldsOf(service.spec)
+function leadsTo(service: Fields, namespace: string, labels: Fields, otherwise: string): boolean {
+  const { type, selector } = fieldsOf(service.spec)
   const wanted = Object.entries(textsOf(selector))
-  if ((textOf(metadata.namespace) ?? otherwise) !== namespace || wanted.length === 0) return []
-  if (!wanted.every(([key, value]) => labels[key] === value)) return []
-  const { port } = fieldsOf(listOf(ports)[0])
-  const host = `${textOf(metadata.name) ?? ""}.${namespace}`
-  return [typeof port === "number" && port !== 80 ? `${host}:${port}` : host]
+  if ((textOf(fieldsOf(service.metadata).namespace) ?? otherwise) !== namespace) return false
+  if (type === "ExternalName" || wanted.length === 0) return false
+  return wanted.every(([key, value]) => Object.hasOwn(labels, key) && labels[key] === value)
+}
+
+/** The name and port by which the Service is called. */
+function hostBy({ metadata, spec }: Fields, namespace: string): string {
+  const { port } = fieldsOf(listOf(fieldsOf(spec).ports)[0])
+  const host = `${textOf(fieldsOf(metadata).name) ?? ""}.${namespace}`
+  return typeof port === "number" && port !== 80 ? `${host}:${port}` : host
 }

@@ -3,7 +3,7 @@
 // field, the file wins, as with kubectl; where a controller or another tool did, the conflict is told and nothing changes.
 
 import { isDeepStrictEqual } from "node:util"
-import { type Api, ApiFailure } from "../api/api.js"
+import { type Api, ApiError } from "@merlon/control"
 import { pathOf } from "../api/path.js"
 import type { AnyObject, Resource } from "../catalog/resource.js"
 import { CommandError } from "../exit.js"
@@ -80,7 +80,7 @@ async function liveObject(api: Api, path: string): Promise<AnyObject | undefined
   try {
     return (await api.request({ method: "GET", path })) as AnyObject // the server's own object
   } catch (error) {
-    if (error instanceof ApiFailure && error.reason === "NotFound") return undefined
+    if (error instanceof ApiError && error.reason === "NotFound") return undefined
     throw error
   }
 }
@@ -99,14 +99,14 @@ async function adopt(api: Api, path: string, live: AnyObject): Promise<void> {
       await api.request({ method: "PATCH", path, body, contentType: "application/json-patch+json" })
       return
     } catch (error) {
-      if (!(error instanceof ApiFailure) || error.reason !== "Conflict" || attempt === MAX_TRIES) throw error
+      if (!(error instanceof ApiError) || error.reason !== "Conflict" || attempt === MAX_TRIES) throw error
       current = await liveObject(api, path)
     }
   }
 }
 
 function conflictingManagers(error: unknown): readonly string[] {
-  if (!(error instanceof ApiFailure) || error.reason !== "Conflict") return []
+  if (!(error instanceof ApiError) || error.reason !== "Conflict") return []
   const managers = error.causes
     .filter(({ reason }) => reason === "FieldManagerConflict")
     .map(({ message }) => /"([^"]*)"/.exec(message)?.[1] ?? "")

@@ -67,3 +67,12 @@ it("is not content with a policy that is enforced and not ready", async () => {
   const object = { status: { conditions: [enforced, missing] } }
   await expect(awaitReady(session(object), written, 1)).rejects.toThrow("not ready within 0.001 s: no keys of `i`")
 })
+
+it("waits until a statement holds, which has no `Ready`", async () => {
+  const statement = { ...written, resource: { ...resource, kind: "PolicyInvariant" } }
+  const holds = (status: string, reason: string) => ({
+    status: { conditions: [{ type: "Holds", status, reason, message: `it ${reason}`, observedGeneration: 2 }] },
+  })
+  await expect(awaitReady(session({}, holds("True", "Proved")), statement, 10_000)).resolves.toBe("it Proved")
+  await expect(awaitReady(session(holds("False", "Broken")), statement, 10_000)).rejects.toThrow("it Broken")
+})

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Waits until the very generation that was written is `Ready`: valid, with workloads to protect and the keys it needs, and
-// enforced by proxies that nobody can go around. Where waiting is in vain it says so at once, else what was missing last.
+// enforced by proxies that nobody can go around. A statement about policies is waited for until it holds. Where waiting is in vain it says so at once, else what was missing last.
 
 import { pathOf } from "../api/path.js"
 import type { AnyObject, Resource } from "../catalog/resource.js"
@@ -32,7 +32,11 @@ const SETTLED = new Set([
   "Rejected",
   "Invalid",
   "Superseded",
+  "Broken",
+  "NotDecided",
 ])
+/** What says that nothing is missing any more, where it is not `Ready`. */
+const GOALS: Readonly<Record<string, string>> = { PolicyInvariant: "Holds" }
 const LOOK_MS = 100
 
 /** Whether our control plane speaks of the kind at all. */
@@ -41,10 +45,10 @@ export function isOurs({ group }: Resource, { names }: Session): boolean {
 }
 
 /** What the status says of this generation; undefined as long as it says nothing. */
-export function readinessOf(object: unknown, generation: number): Readiness | undefined {
+export function readinessOf(object: unknown, generation: number, goal = "Ready"): Readiness | undefined {
   for (const condition of listOf(fieldsOf(fieldsOf(object).status).conditions)) {
     const { type, status, reason, message, observedGeneration } = fieldsOf(condition)
-    if (type !== "Ready" || typeof observedGeneration !== "number" || observedGeneration < generation) continue
+    if (type !== goal || typeof observedGeneration !== "number" || observedGeneration < generation) continue
     return {
       status: status === "True" || status === "False" ? status : "Unknown",
       reason: textOf(reason) ?? "",
@@ -59,7 +63,8 @@ export async function awaitReady(session: Session, written: Written, timeoutMs: 
   const path = pathOf(written.resource, written)
   const end = Date.now() + timeoutMs
   for (;;) {
-    const said = readinessOf(await session.api.request({ method: "GET", path }), written.generation)
+    const object = await session.api.request({ method: "GET", path })
+    const said = readinessOf(object, written.generation, GOALS[written.resource.kind])
     if (said?.status === "True") return said.message
     if (said !== undefined && SETTLED.has(said.reason)) throw new CommandError(`not ready: ${said.message}`)
     if (Date.now() > end) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+import { type Api, ApiError } from "@merlon/control"
 import { meshNames } from "@merlon/policy"
 import { describe, expect, it } from "vitest"
-import { type Api, ApiFailure } from "../api/api.js"
 import { Catalog } from "./catalog.js"
 import { kindName } from "./resource.js"
 
@@ -40,13 +40,13 @@ function catalog(domain = "merlon.dev") {
   const api: Api = {
     async request({ path }) {
       asked.push(path)
-      if (path === "/apis/broken/v1") throw new ApiFailure(503, "ServiceUnavailable", "down")
+      if (path === "/apis/broken/v1") throw new ApiError(503, "ServiceUnavailable", "down")
       if (!Object.hasOwn(SERVED, path))
-        throw new ApiFailure(404, "NotFound", "the server could not find the requested resource")
+        throw new ApiError(404, "NotFound", "the server could not find the requested resource")
       return SERVED[path]
     },
     async *lines() {},
-    close: () => undefined,
+    close: async () => undefined,
   }
   return { catalog: new Catalog(api, meshNames({ domain })), asked }
 }

@@ -2,8 +2,8 @@
 // What the cluster serves, asked for as late and as narrowly as a command allows: our own kinds need no question, a
 // document names its group, and only a word that nobody knows yet makes us ask for everything.
 
+import { type Api, ApiError } from "@merlon/control"
 import { type MeshNames, nearest, servedVersions } from "@merlon/policy"
-import { type Api, ApiFailure } from "../api/api.js"
 import { CommandError } from "../exit.js"
 import { fieldsOf, listOf } from "../foreign.js"
 import { knownKinds } from "./known-kinds.js"
@@ -91,7 +91,7 @@ export class Catalog {
       (error: unknown) => {
         // Not kept: a definition that is applied next may bring it.
         this.#asked.delete(path)
-        if (error instanceof ApiFailure && error.code === 404) return []
+        if (error instanceof ApiError && error.code === 404) return []
         throw error
       },
     )

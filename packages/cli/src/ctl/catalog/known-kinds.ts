@@ -6,7 +6,7 @@ import { KINDS, type MeshNames, servedVersions } from "@merlon/policy"
 import type { Resource } from "./resource.js"
 
 /** Everything of ours, whatever the mesh is called. */
-export const ALL_POLICIES = "policies"
+const ALL_POLICIES = "policies"
 
 /** In the version that Kubernetes prefers of those served, as kubectl would take. */
 export function knownKinds(names: MeshNames): readonly Resource[] {

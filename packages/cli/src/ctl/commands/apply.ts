@@ -2,9 +2,9 @@
 // `merlonctl apply`: bring the cluster to what the files say. A document that fails does not keep the others back; the
 // exit code tells.
 
+import { ApiError } from "@merlon/control"
 import { Command, Option } from "commander"
 import { duration, several } from "../../arguments.js"
-import { ApiFailure } from "../api/api.js"
 import { applyObject, type DryRun } from "../apply/apply-object.js"
 import { awaitReady, isOurs, type Written, writtenOf } from "../apply/await-ready.js"
 import { type AnyObject, kindName, type Resource } from "../catalog/resource.js"
@@ -70,7 +70,7 @@ async function run(session: Session, flags: Flags): Promise<void> {
       done.push(object)
       if (isOurs(resource, session)) written.push(writtenOf(resource, object))
     } catch (error) {
-      const failure = error instanceof ApiFailure ? told(error, session.origin) : error
+      const failure = error instanceof ApiError ? told(error, session.origin) : error
       // Without a server there is nothing to go on with.
       if (!(failure instanceof CommandError) || failure.exitCode === EXIT.unreachable) throw failure
       const { kind, metadata } = manifest.object
@@ -121,7 +121,7 @@ async function applyOne(session: Session, { object }: Manifest, flags: Flags): P
 
 function betterFailure(error: unknown, resource: Resource, namespace: string | undefined, session: Session): unknown {
   if (isUnknownKind(error)) return unknownKind(resource, session.names)
-  if (error instanceof ApiFailure && error.reason === "NotFound" && error.message.startsWith("namespaces ")) {
+  if (error instanceof ApiError && error.reason === "NotFound" && error.message.startsWith("namespaces ")) {
     return new CommandError(
       `there is no namespace \`${namespace}\`; \`kubectl create namespace ${namespace}\` makes it`,
     )

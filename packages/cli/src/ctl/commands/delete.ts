@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // `merlonctl delete`: remove objects by name, by label or by file, and wait until they are gone.
 
+import { ApiError } from "@merlon/control"
 import { Command } from "commander"
 import { duration, several } from "../../arguments.js"
-import { ApiFailure } from "../api/api.js"
 import { pathOf } from "../api/path.js"
 import { type AnyObject, kindName, type Resource } from "../catalog/resource.js"
 import { told, withSession } from "../connect.js"
@@ -75,7 +75,7 @@ async function run(session: Session, kind: string | undefined, names: readonly s
     try {
       removed.push(...(await remove(session, target, flags)))
     } catch (error) {
-      const failure = error instanceof ApiFailure ? told(error, session.origin) : error
+      const failure = error instanceof ApiError ? told(error, session.origin) : error
       if (!(failure instanceof CommandError) || failure.exitCode === EXIT.unreachable) throw failure
       tell(`${paintError.red("error:")} ${failure.message}`)
       failed++
@@ -142,7 +142,7 @@ async function remove(session: Session, target: Target, flags: Flags): Promise<r
     return [{ ...target, uid: uidOf(answer) }]
   } catch (error) {
     if (isUnknownKind(error)) throw unknownKind(resource, session.names)
-    if (!(error instanceof ApiFailure) || error.reason !== "NotFound") throw error
+    if (!(error instanceof ApiError) || error.reason !== "NotFound") throw error
     if (!flags.ignoreNotFound) throw await notFound(session, resource, name, namespace)
     return []
   }
@@ -176,7 +176,7 @@ async function gone(session: Session, target: Removed, timeoutMs: number): Promi
         )
       }
     } catch (error) {
-      if (error instanceof ApiFailure && error.reason === "NotFound") return
+      if (error instanceof ApiError && error.reason === "NotFound") return
       throw error
     }
     await new Promise(resolve => setTimeout(resolve, wait))

@@ -6,18 +6,32 @@ import {
   type CheckedStatement,
   type CheckOptions,
   checkInvariants,
+  type Diff,
   diffSets,
+  lastingName,
   type MeshConfig,
   type PolicyDocument,
   type ProofWorkload,
+  type SeenCall,
   type StatementRef,
+  touchedCalls,
 } from "@merlon/policy"
 import { Command, Option } from "commander"
 import { several } from "../../arguments.js"
+import { callsIn } from "../answers/calls-file.js"
 import { clusterPolicies, clusterWorkloads, overlaid } from "../answers/cluster-set.js"
-import { type DiffReport, diffMarkdown, diffReport, diffText, type FailOn, isWanted } from "../answers/diff-report.js"
+import {
+  type DiffReport,
+  diffMarkdown,
+  diffReport,
+  diffText,
+  type FailOn,
+  isWanted,
+  type Touched,
+} from "../answers/diff-report.js"
 import { noteOthers, readPolicyFiles } from "../answers/policy-files.js"
 import { limitsOf, meshOf, type QuestionFlags, withQuestionFlags } from "../answers/question-flags.js"
+import { recordedCalls } from "../answers/recorded-calls.js"
 import { workloadsIn } from "../answers/workload-files.js"
 import { withSession } from "../connect.js"
 import { CommandError, EXIT, usageError } from "../exit.js"
@@ -31,6 +45,7 @@ interface Flags extends ClusterFlags, QuestionFlags {
   readonly filename: readonly string[]
   readonly failOn: FailOn
   readonly shadow: boolean
+  readonly calls?: string
   readonly output: "text" | "json" | "md"
 }
 
@@ -52,6 +67,10 @@ export function diffCommand(): Command {
           new Option("--fail-on <what>", "which changes end with exit code 5")
             .choices(["widen", "narrow", "any"])
             .default("any"),
+        )
+        .option(
+          "--calls <file>",
+          "recorded calls as JSON, - for standard input: how many of them each change touches (default: with -f, what the mesh has recorded)",
         )
         .option("--shadow", "as if every Shadow policy were enforced, on both sides", false)
         .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json", "md"]).default("text")),
@@ -89,9 +108,44 @@ async function run(flags: Flags): Promise<void> {
   const mesh = meshOf(flags)
   const diff = diffSets(before, after, workloads, mesh, options)
   const broken = brokenBy(before, after, workloads, mesh, options)
-  if (flags.output === "json") print(JSON.stringify(diffReport(diff, workloads, broken), undefined, 2))
-  else print((flags.output === "md" ? diffMarkdown : diffText)(diff, workloads, broken))
+  const calls = diff.groups.length === 0 ? undefined : await callsOf(flags)
+  const touched = calls && touchedBy(calls, before, after, diff, mesh)
+  if (flags.output === "json") print(JSON.stringify(diffReport(diff, workloads, broken, touched), undefined, 2))
+  else if (flags.output === "md") print(diffMarkdown(diff, workloads, broken, touched))
+  else print(diffText(diff, workloads, broken, touched))
   process.exitCode = exitCodeOf(diffReport(diff, workloads, broken), flags.failOn)
+}
+
+/** From the file, else from the mesh; a mesh that does not tell is no reason not to compare. */
+async function callsOf(flags: Flags): Promise<readonly SeenCall[] | undefined> {
+  if (flags.calls !== undefined) return callsIn(flags.calls)
+  if (flags.filename.length === 0) return undefined
+  try {
+    return await withSession(flags, session => recordedCalls(session, note))
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error
+    note(`how many recorded calls this touches is not known: ${error.message}`)
+    return undefined
+  }
+}
+
+/** Of the workloads that change. */
+function touchedBy(
+  calls: readonly SeenCall[],
+  before: readonly PolicyDocument[],
+  after: readonly PolicyDocument[],
+  { groups }: Diff,
+  mesh: MeshConfig,
+): Touched {
+  const now = Math.floor(Date.now() / 1000)
+  // Pods that one thing runs were recorded as one.
+  const changed = new Map(groups.flatMap(({ workloads }) => workloads.map(one => [lastingName(one), one] as const)))
+  return new Map(
+    [...changed].map(([name, workload]) => {
+      const own = calls.filter(call => call.workload === name)
+      return [name, touchedCalls(before, after, workload, mesh, own, now)]
+    }),
+  )
 }
 
 /** Statements that hold of the policies as they are and not, or not surely, of those to be. */

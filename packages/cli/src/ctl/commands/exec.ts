@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl exec`: runs a program as a workload of the local mesh, with its papers and its address in the environment.
+// `merlonctl exec`: runs a program as a workload of the local mesh, with its credentials and its address in the environment.
 
 import { spawn } from "node:child_process"
 import { constants } from "node:os"

@@ -1,28 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl explain`: why a request is, or would be, allowed or refused, from files alone. The request is given by flags, by
-// a curl line or by a line of an access log; flags complete the others.
+// `merlonctl explain`: why a request is, or would be, allowed or refused, by the policies in files or in the
+// cluster. The request is given by flags, by a curl line or by a line of an access log; flags complete the others.
 
-import { AskedError, type AskedRequest, type KeySetLookup, parseKeySet, readCurl, readLogLine } from "@merlon/policy"
+import {
+  AskedError,
+  type AskedRequest,
+  type KeySetLookup,
+  parseKeySet,
+  readCurl,
+  readLogLine,
+  workloadsCalled,
+} from "@merlon/policy"
 import { Command, Option } from "commander"
 import { several, whole } from "../../arguments.js"
-import { readPolicyFiles } from "../answers/policy-files.js"
 import { type MeshSettings, meshOf, withMeshSettings } from "../answers/question-flags.js"
-import { workloadsIn } from "../answers/workload-files.js"
+import { questionSource, workloadNamed } from "../answers/question-source.js"
+import { withSession } from "../connect.js"
 import { CommandError, EXIT, usageError } from "../exit.js"
 import { explanationOf } from "../explain/explanation.js"
 import { explanationText } from "../explain/format.js"
-import { withMeshFlags } from "../flags.js"
+import { type ClusterFlags, withClusterFlags } from "../flags.js"
 import { keySetText } from "../jwt/key-set-text.js"
 import { standardInput } from "../read-text.js"
-import { print, tell, visible } from "../terminal.js"
+import { explainDecision } from "../seen/explain-decision.js"
+import { print } from "../terminal.js"
 
-interface Flags extends MeshSettings {
+interface Flags extends ClusterFlags, MeshSettings {
   readonly filename: readonly string[]
   readonly label: readonly string[]
+  readonly service: readonly string[]
   readonly curl?: string
   readonly log?: string
   readonly from?: string
   readonly ip?: string
+  readonly destinationIp?: string
   readonly port?: number
   readonly method?: string
   readonly path?: string
@@ -37,21 +48,28 @@ interface Flags extends MeshSettings {
 
 export function explainCommand(): Command {
   return withMeshSettings(
-    withMeshFlags(
+    withClusterFlags(
       new Command("explain")
         .description("say why a request is allowed or refused")
-        .argument("<workload>", "who is called, as NAMESPACE/NAME")
-        .option("-f, --filename <path>", "policies, and workloads beside them; may be given several times", several, [])
+        .argument("<workload>", "who is called, as NAMESPACE/NAME; or the id of a decision, as a refused caller got it")
+        .option(
+          "-f, --filename <path>",
+          "policies, and workloads beside them, instead of the cluster's; may be given several times",
+          several,
+          [],
+        )
         .option(
           "-l, --label <key=value>",
           "of the workload, where no file has it; may be given several times",
           several,
           [],
         )
+        .option("--service <name>", "that leads to the workload, where no file has it; may be given", several, [])
         .option("--curl <line>", "the request as a curl command line; - for standard input")
         .option("--log <line>", "the request as a line of a proxy's access log (JSON); - for standard input")
         .option("--from <identity>", "who calls, as cluster.local/ns/foo/sa/sleep (default: plaintext)")
         .option("--ip <address>", "of the caller")
+        .option("--destination-ip <address>", "of the workload")
         .addOption(new Option("--port <number>", "of the workload").argParser(whole(1, 65_535)))
         .option("--method <method>", "GET if nothing else says it")
         .option("--path <path>", "with its query")
@@ -72,29 +90,35 @@ const EXAMPLES = `
 Exits with 0 where the request is allowed, with 5 where it is refused.
 
 Examples:
+  merlonctl explain 3f1c9a2e7b604d58c1aa        # the id in the header x-merlon-decision of a refusal
+  merlonctl explain foo/httpbin --from cluster.local/ns/app/sa/consumer --path /get
   merlonctl explain foo/httpbin -l app=httpbin -f policies --method DELETE --path /admin
   merlonctl explain foo/httpbin -f policies -f pods.yaml --curl "curl -H 'x-tier: gold' http://httpbin.foo/get"
   merlonctl explain foo/httpbin -l app=httpbin -f policies --claim iss=https://issuer.example --claim sub=alice`
 
-const note = (text: string): void => tell(`note: ${visible(text)}`)
+/** As proxies make them. */
+const DECISION_ID = /^[0-9a-f]{20}$/
 
 async function explain(workload: string, flags: Flags): Promise<void> {
+  if (DECISION_ID.test(workload)) return withSession(flags, session => explainDecision(session, workload, flags.output))
   const [namespace, name, ...more] = workload.split("/")
   if (namespace === undefined || name === undefined || more.length > 0 || name === "") {
     throw usageError(`name the workload as \`NAMESPACE/NAME\`, not \`${workload}\``)
   }
-  if (flags.filename.length === 0) throw usageError("say which policies: `-f FILE` or `-f FOLDER`")
   const mesh = meshOf(flags)
-  const files = await Promise.all(flags.filename.map(path => readPolicyFiles(path, mesh.names, namespace, note)))
-  const known = workloadsIn(
-    files.flatMap(({ others }) => others.map(({ value }) => value)),
-    mesh.names,
-    namespace,
-  ).find(candidate => candidate.namespace === namespace && candidate.name === name)
+  const { policies, workloads } = await questionSource({ ...flags, namespace })
+  // Of files, one that they do not have is described by flags.
+  const isThere = flags.filename.length === 0 || workloadsCalled(workload, workloads, undefined).length > 0
+  const known = isThere ? workloadNamed(workload, workloads, undefined) : undefined
   const asked = await askedOf(flags)
   const question = {
-    documents: files.flatMap(({ policies }) => policies),
-    workload: { namespace, name, labels: { ...known?.labels, ...labelsOf(flags.label) } },
+    documents: policies,
+    workload: {
+      namespace,
+      name: known?.name ?? name,
+      labels: { ...known?.labels, ...labelsOf(flags.label) },
+      services: [...(known?.services ?? []), ...flags.service],
+    },
     mesh,
     asked: { ...(known?.ports?.[0] === undefined ? {} : { port: known.ports[0] }), ...asked },
     now: Math.floor(Date.now() / 1000),
@@ -110,9 +134,9 @@ async function explain(workload: string, flags: Flags): Promise<void> {
 }
 
 async function askedOf(flags: Flags): Promise<AskedRequest> {
-  const { curl, log, from, ip, port, method, path, host, token, tcp } = flags
+  const { curl, log, from, ip, destinationIp, port, method, path, host, token, tcp } = flags
   const base = curl !== undefined ? await read(readCurl, curl) : log !== undefined ? await read(readLogLine, log) : {}
-  const said = { from, ip, port, method, path, host, token }
+  const said = { from, ip, destinationIp, port, method, path, host, token }
   return {
     ...base,
     ...Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined)),

@@ -6,10 +6,12 @@ import { meshNames } from "@merlon/policy"
 import { Command } from "commander"
 import { parseAllDocuments, stringify } from "yaml"
 import { several } from "../../arguments.js"
+import { diffText } from "../answers/diff-report.js"
 import { readSources } from "../documents/sources.js"
 import { CommandError, EXIT } from "../exit.js"
 import { withMeshFlags } from "../flags.js"
 import { fieldsOf, listOf } from "../foreign.js"
+import { type ImportProof, proofOfImport } from "../import-istio/proof.js"
 import { importIstio } from "../import-istio/translate.js"
 import { paintError, print, tell, visible } from "../terminal.js"
 
@@ -50,7 +52,8 @@ async function run(flags: Flags): Promise<void> {
       return fieldsOf(value).kind === "List" ? listOf(fieldsOf(value).items) : [value]
     }),
   )
-  const { documents: imported, remarks } = importIstio(documents, meshNames(flags))
+  const names = meshNames(flags)
+  const { documents: imported, remarks } = importIstio(documents, names)
   print(
     imported
       .map(document => stringify(document, { lineWidth: 0, aliasDuplicateObjects: false }))
@@ -61,7 +64,24 @@ async function run(flags: Flags): Promise<void> {
     const word = severity === "lost" ? paintError.red("lost:") : paintError.yellow("changed:")
     tell(`${word} ${visible(about)}: ${visible(message)}`)
   }
+  for (const line of provedLines(proofOfImport(documents, { documents: imported }, names, { now: nowSeconds() })))
+    tell(visible(line))
   const lost = remarks.filter(({ severity }) => severity === "lost").length
   tell(`${imported.length} documents kept, ${lost} things lost`)
   if (lost > 0) process.exitCode = EXIT.failed
+}
+
+function nowSeconds(): number {
+  return Math.floor(Date.now() / 1000)
+}
+
+/** What is proved of the policies that were kept, and a request for each thing that what was left out changes. */
+function provedLines(proof: ImportProof | undefined): readonly string[] {
+  if (proof === undefined) return []
+  const { diff, workloads, policies, unread } = proof
+  const count = workloads.length
+  const about = `${policies} ${policies === 1 ? "policy" : "policies"}, ${count} ${count === 1 ? "workload" : "workloads"}`
+  const unsaid = unread.map(name => `not compared: ${name}, which cannot be read`)
+  if (diff.result === "equal") return [`proved: every request is decided as before (${about})`, ...unsaid]
+  return [`compared with what was (${about}):`, ...diffText(diff, workloads, []).split("\n"), ...unsaid]
 }

@@ -45,7 +45,16 @@ Examples:
 export function upgradeCommand(): Command {
   return installing(new Command("upgrade").description("bring the control plane to this version, or to other values"))
     .option("--reset-values", "forget the values given before", false)
-    .addHelpText("after", "\nValues given at the installation stay unless they are given anew.")
+    .addHelpText(
+      "after",
+      `
+Values given at the installation stay unless they are given anew.
+
+Examples:
+  merlonctl upgrade
+  merlonctl upgrade --set replicas=3
+  merlonctl upgrade --reset-values -f values.yaml`,
+    )
     .action((flags: Flags) =>
       withSession(flags, async session => {
         const installed = await findInstalled(session)

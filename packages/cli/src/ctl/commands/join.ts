@@ -6,8 +6,8 @@ import { isIP } from "node:net"
 import { join as joinPath } from "node:path"
 import { makeSigningRequest } from "@merlon/identity"
 import { meshNames } from "@merlon/policy"
-import { MeshClient, writePrivateFile } from "@merlon/xds"
-import { keepPapers } from "@merlon/xserver"
+import { MeshClient, messageOf, writePrivateFile } from "@merlon/xds"
+import { keepCredentials } from "@merlon/xserver"
 import { Command, InvalidArgumentError } from "commander"
 import { shellWord } from "../../local/shell-word.js"
 import { CommandError } from "../exit.js"
@@ -61,11 +61,9 @@ async function join(word: string, flags: JoinFlags): Promise<void> {
   try {
     const { certificateChain } = await client.signCertificate(request)
     // Before anything else is written: the invitation is used up by now.
-    keepPapers(joinPath(folder, "state"), { certificateChain, privateKey })
+    keepCredentials(joinPath(folder, "state"), { certificateChain, privateKey })
   } catch (error) {
-    throw new CommandError(
-      `${controlPlane} does not let us in: ${error instanceof Error ? error.message : String(error)}`,
-    )
+    throw new CommandError(`${controlPlane} does not let us in: ${messageOf(error)}`)
   } finally {
     client.close()
   }

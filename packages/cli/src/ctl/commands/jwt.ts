@@ -3,7 +3,7 @@
 
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
-import { meshNames, parseKeySet } from "@merlon/policy"
+import { meshNames, parseKeySet, TOKEN_ALGORITHMS, type TokenAlgorithm } from "@merlon/policy"
 import { Command, Option } from "commander"
 import { calculateJwkThumbprint, SignJWT } from "jose"
 import { several } from "../../arguments.js"
@@ -13,7 +13,7 @@ import { type ClaimFlags, claimsOf } from "../jwt/claims.js"
 import { formatInspection } from "../jwt/format-inspection.js"
 import { inspect } from "../jwt/inspection.js"
 import { keySetText } from "../jwt/key-set-text.js"
-import { ALGORITHMS, type AlgorithmName, makeKey, publicJwk, readKey } from "../jwt/private-key.js"
+import { makeKey, publicJwk, readKey } from "../jwt/private-key.js"
 import { formatObject } from "../output/objects.js"
 import { readText, standardInput } from "../read-text.js"
 import { print, tell, warn } from "../terminal.js"
@@ -28,7 +28,7 @@ export function jwtCommand(): Command {
 }
 
 interface KeygenFlags {
-  readonly alg: AlgorithmName
+  readonly alg: TokenAlgorithm
   readonly kid?: string
   readonly out: string
   readonly format: "jwk" | "pem"
@@ -39,7 +39,7 @@ interface KeygenFlags {
 function keygenCommand(): Command {
   return new Command("keygen")
     .description("make a key pair: a private key to sign with, a key set to publish")
-    .addOption(new Option("--alg <name>", "algorithm of its tokens").choices([...ALGORITHMS]).default("RS256"))
+    .addOption(new Option("--alg <name>", "algorithm of its tokens").choices([...TOKEN_ALGORITHMS]).default("RS256"))
     .option("--kid <id>", "key id (default: the key's thumbprint, RFC 7638)")
     .option("--out <folder>", "where the files go", ".")
     .addOption(new Option("--format <format>", "of the private key").choices(["jwk", "pem"]).default("jwk"))
@@ -84,7 +84,7 @@ function writePrivate(file: string, text: string): void {
 interface MintFlags extends ClaimFlags {
   readonly key: string
   readonly kid?: string
-  readonly alg?: AlgorithmName
+  readonly alg?: TokenAlgorithm
   readonly typ: string
 }
 
@@ -101,7 +101,7 @@ function mintCommand(): Command {
     .option("--exp <time>", "when it ends: a length as 1h, a date, or `never`", "1h")
     .option("--nbf <time>", "when it begins: a length as 5m, or a date")
     .option("--kid <id>", "key id for the header (default: the key's own)")
-    .addOption(new Option("--alg <name>", "algorithm (default: the key's own)").choices([...ALGORITHMS]))
+    .addOption(new Option("--alg <name>", "algorithm (default: the key's own)").choices([...TOKEN_ALGORITHMS]))
     .option("--typ <type>", "type for the header", "JWT")
     .addHelpText("after", MINT_EXAMPLES)
     .action(mint)
@@ -124,7 +124,7 @@ async function mint(flags: MintFlags): Promise<void> {
   }
 }
 
-function thumbprint(key: ReturnType<typeof makeKey>, alg: AlgorithmName): Promise<string> {
+function thumbprint(key: ReturnType<typeof makeKey>, alg: TokenAlgorithm): Promise<string> {
   return calculateJwkThumbprint(publicJwk(key, "", alg))
 }
 

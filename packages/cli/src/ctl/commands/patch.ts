@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // `merlonctl patch`: change some fields of one object.
 
+import { ApiError } from "@merlon/control"
 import { Command, Option } from "commander"
 import { parse } from "yaml"
 import { duration } from "../../arguments.js"
-import { ApiFailure } from "../api/api.js"
 import { pathOf } from "../api/path.js"
 import { awaitReady, isOurs, writtenOf } from "../apply/await-ready.js"
 import { type AnyObject, kindName } from "../catalog/resource.js"
@@ -93,10 +93,10 @@ async function run(session: Session, kind: string, name: string | undefined, fla
     if (flags.output === undefined) print(`${label} ${message}`)
   } catch (error) {
     if (isUnknownKind(error)) throw unknownKind(resource, session.names)
-    if (error instanceof ApiFailure && error.reason === "NotFound") {
+    if (error instanceof ApiError && error.reason === "NotFound") {
       throw await notFound(session, resource, target.name, namespace)
     }
-    if (error instanceof ApiFailure && error.code === 415) {
+    if (error instanceof ApiError && error.code === 415) {
       throw new CommandError(`\`${kindName(resource)}\` takes no \`--type ${flags.type}\`; use \`merge\` or \`json\``)
     }
     throw error

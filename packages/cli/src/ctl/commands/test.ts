@@ -4,6 +4,7 @@
 import { watch } from "node:fs"
 import { writeFile } from "node:fs/promises"
 import { runTests } from "@merlon/policy"
+import { messageOf } from "@merlon/xds"
 import { Command, Option } from "commander"
 import { type MeshSettings, meshOf, withMeshSettings } from "../answers/question-flags.js"
 import { CommandError, EXIT } from "../exit.js"
@@ -11,6 +12,7 @@ import { withMeshFlags } from "../flags.js"
 import { print, tell, visible } from "../terminal.js"
 import { findTests } from "../tests/find-tests.js"
 import { type FileRun, isPassed, testJunit, testReport, testText } from "../tests/report.js"
+import { testGenerateCommand } from "./test-generate.js"
 
 interface Flags extends MeshSettings {
   readonly filter?: string
@@ -31,6 +33,7 @@ export function testCommand(): Command {
         .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text")),
     ),
   )
+    .addCommand(testGenerateCommand())
     .addHelpText("after", EXAMPLES)
     .action((paths: string[], flags: Flags) => (flags.watch ? keepRunning(paths, flags) : once(paths, flags)))
 }
@@ -41,7 +44,8 @@ Exits with 1 where a test fails or none is found. Nothing has to run: issuers' k
 Examples:
   merlonctl test
   merlonctl test policies --filter admin --junit results.xml
-  merlonctl test policies --watch`
+  merlonctl test policies --watch
+  merlonctl test generate policies`
 
 async function once(paths: readonly string[], flags: Flags): Promise<void> {
   const runs = await run(paths, flags)
@@ -79,7 +83,7 @@ async function keepRunning(paths: readonly string[], flags: Flags): Promise<void
       return
     }
     running = once(paths, flags)
-      .catch((error: unknown) => tell(error instanceof Error ? error.message : String(error)))
+      .catch((error: unknown) => tell(messageOf(error)))
       .finally(() => {
         running = undefined
         tell("waiting for changes")

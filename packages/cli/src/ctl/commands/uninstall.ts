@@ -2,9 +2,8 @@
 // `merlonctl uninstall`: takes out what was installed, the webhooks first, so that at no moment Pods are kept from
 // starting. Policies stay unless they are asked away with their kinds.
 
-import { componentNames, definitionManifests, installManifests } from "@merlon/control"
+import { ApiError, componentNames, definitionManifests, installManifests } from "@merlon/control"
 import { Command } from "commander"
-import { ApiFailure } from "../api/api.js"
 import { pathOf } from "../api/path.js"
 import { type AnyObject, kindName, type Resource } from "../catalog/resource.js"
 import { withSession } from "../connect.js"
@@ -19,18 +18,30 @@ import { print } from "../terminal.js"
 interface Flags extends ClusterFlags {
   readonly crds: boolean
   readonly keepNamespace: boolean
+  readonly services: boolean
 }
 
 const LOOK_AGAIN_MS = 300
+const WEBHOOK_GOES_MS = 60_000
 
 export function uninstallCommand(): Command {
   return withClusterFlags(new Command("uninstall").description("take the control plane out of a cluster"))
     .option("--crds", "also the kinds, and with them every policy", false)
     .option("--keep-namespace", "leave the namespace, and in it the mesh's root key", false)
+    .option(
+      "--services",
+      "only point captured Services back at their applications, as the chart does at its end",
+      false,
+    )
+    .addHelpText("after", "\nExamples:\n  merlonctl uninstall\n  merlonctl uninstall --crds --keep-namespace")
     .action((flags: Flags) => withSession(flags, session => run(session, flags)))
 }
 
 async function run(session: Session, flags: Flags): Promise<void> {
+  if (flags.services) {
+    await restoreServices(session)
+    return
+  }
   refuseHelms(await findInstalled(session), session, "uninstall")
   const { mesh, domain } = session.names
   // Whatever the values were: everything that any of them would have made.
@@ -66,7 +77,7 @@ async function remove(session: Session, resource: Resource, { name, namespace }:
     await session.api.request({ method: "DELETE", path, body: { propagationPolicy: "Background" } })
     print(`${kindName(resource)}/${name} deleted`)
   } catch (error) {
-    if (!(error instanceof ApiFailure) || error.code !== 404) throw error
+    if (!(error instanceof ApiError) || error.code !== 404) throw error
   }
 }
 
@@ -98,8 +109,24 @@ async function restoreServices(session: Session): Promise<void> {
     if (body === undefined) continue
     const { name, namespace } = object.metadata
     const path = pathOf(services, { name, namespace })
-    await session.api.request({ method: "PATCH", path, body, contentType: "application/json-patch+json" })
+    await patiently(() =>
+      session.api.request({ method: "PATCH", path, body, contentType: "application/json-patch+json" }),
+    )
     print(`service/${name} leads to its application again`)
+  }
+}
+
+/** The webhook of a control plane that has just gone may be asked a little longer than it answers. */
+async function patiently(request: () => Promise<unknown>): Promise<void> {
+  const until = Date.now() + WEBHOOK_GOES_MS
+  for (;;) {
+    try {
+      await request()
+      return
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 500 || Date.now() > until) throw error
+    }
+    await new Promise(resolve => setTimeout(resolve, LOOK_AGAIN_MS))
   }
 }
 
@@ -108,7 +135,7 @@ async function gone(session: Session, path: string): Promise<void> {
     try {
       await session.api.request({ method: "GET", path })
     } catch (error) {
-      if (error instanceof ApiFailure && error.code === 404) return
+      if (error instanceof ApiError && error.code === 404) return
       throw error
     }
     await new Promise(resolve => setTimeout(resolve, LOOK_AGAIN_MS))

@@ -38,6 +38,7 @@ export interface UpFlags extends DataFlags {
   readonly meshListen?: string
   readonly webhookPort?: number
   readonly healthPort?: number
+  readonly consolePort?: number
   readonly block?: number
   readonly wayIn: ReadonlyMap<string, number>
 }
@@ -64,6 +65,7 @@ export function upCommand(): Command {
     .addOption(new Option("--mesh-port <n>", "for the proxies (default: 15012 or the next)").argParser(port))
     .addOption(new Option("--webhook-port <n>", "of admission (default: 15017 or the next)").argParser(port))
     .addOption(new Option("--health-port <n>", "of health and metrics (default: 15014 or the next)").argParser(port))
+    .addOption(new Option("--console-port <n>", "of the web console (default: 7080 or the next)").argParser(port))
     .addOption(
       new Option("--block <n>", "workloads get addresses 127.N.0.x (default: 1 or the next)").argParser(whole(1, 254)),
     )

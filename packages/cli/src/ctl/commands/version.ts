@@ -1,13 +1,92 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl version`: which one this is, and on what it runs; what a report of a fault begins with.
+// `merlonctl version`: which one this is, and which control plane and proxies it would talk to; what a report of a fault begins
+// with. Without a cluster it says so and is content.
 
-import { Command } from "commander"
+import { ApiError } from "@merlon/control"
+import { Command, Option } from "commander"
 import { VERSION } from "../../version.js"
-import { print } from "../terminal.js"
+import { withSession } from "../connect.js"
+import { CommandError } from "../exit.js"
+import { type ClusterFlags, withClusterFlags } from "../flags.js"
+import { fieldsOf, textOf } from "../foreign.js"
+import { seenList } from "../seen/answers-api.js"
+import type { Session } from "../session.js"
+import { print, tell, visible } from "../terminal.js"
+
+interface Flags extends ClusterFlags {
+  readonly client: boolean
+  readonly output: "text" | "json"
+}
+
+interface Versions {
+  readonly client: string
+  readonly node: string
+  readonly platform: string
+  /** Of the cluster's API server. */
+  readonly server?: string
+  readonly controlPlane?: string
+  /** How many proxies there are of each. */
+  readonly proxies?: Readonly<Record<string, number>>
+}
 
 export function versionCommand(): Command {
-  return new Command("version")
-    .description("say which version this is, and on what it runs")
-    .addHelpText("after", "\nExample:\n  merlonctl version")
-    .action(() => print(`merlonctl ${VERSION} (node ${process.version}, ${process.platform} ${process.arch})`))
+  return withClusterFlags(
+    new Command("version")
+      .description("say which version this is, and which the control plane and the proxies are")
+      .option("--client", "of this program alone, without asking a cluster", false)
+      .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text")),
+  )
+    .addHelpText("after", "\nExamples:\n  merlonctl version\n  merlonctl version --client -o json")
+    .action(run)
+}
+
+const UNKNOWN = "unknown"
+
+async function run(flags: Flags): Promise<void> {
+  const own = { client: VERSION, node: process.version, platform: `${process.platform} ${process.arch}` }
+  const versions: Versions = flags.client ? own : { ...own, ...(await served(flags)) }
+  print(flags.output === "json" ? JSON.stringify(versions, undefined, 2) : versionText(versions))
+}
+
+/** What cannot be asked is left out, and why is said beside. */
+async function served(flags: Flags): Promise<Omit<Versions, "client" | "node" | "platform">> {
+  try {
+    return await withSession(flags, async session => {
+      const { gitVersion } = fieldsOf(await session.api.request({ method: "GET", path: "/version" }))
+      return { server: textOf(gitVersion) ?? UNKNOWN, ...(await ofMesh(session)) }
+    })
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error
+    tell(`note: ${visible(error.message)}`)
+    return {}
+  }
+}
+
+async function ofMesh(session: Session): Promise<Pick<Versions, "controlPlane" | "proxies">> {
+  try {
+    const query = new URLSearchParams({ limit: "5000" })
+    const { items, notes } = await seenList(session, { resource: "proxies", namespace: undefined, query })
+    const proxies: Record<string, number> = {}
+    for (const { spec } of items) {
+      const version = textOf(spec.version) ?? UNKNOWN
+      proxies[version] = (proxies[version] ?? 0) + 1
+    }
+    return { controlPlane: textOf(fieldsOf(notes.controlPlane).version) ?? UNKNOWN, proxies }
+  } catch (error) {
+    if (!(error instanceof CommandError) && !(error instanceof ApiError)) throw error
+    tell(`note: the control plane could not be asked: ${visible(error.message)}`)
+    return {}
+  }
+}
+
+export function versionText({ client, node, platform, server, controlPlane, proxies }: Versions): string {
+  const counted = Object.entries(proxies ?? {}).sort(([a], [b]) => (a < b ? -1 : 1))
+  return [
+    `merlonctl ${client} (node ${node}, ${platform})`,
+    ...(controlPlane === undefined ? [] : [`control plane ${visible(controlPlane)}`]),
+    ...(proxies === undefined
+      ? []
+      : [`proxies ${counted.map(([of, count]) => `${visible(of)} (${count})`).join(", ") || "none"}`]),
+    ...(server === undefined ? [] : [`API server ${visible(server)}`]),
+  ].join("\n")
 }

@@ -2,6 +2,7 @@
 // Objects for programs: `-o json`, `-o yaml`, `-o name`.
 
 import { type AnyObject, kindName, type Resource } from "../catalog/resource.js"
+import { ofServed } from "../lookup/not-found.js"
 import type { Asked } from "../lookup/targets.js"
 import { formatObjects, withoutManagedFields } from "../output/objects.js"
 import type { Session } from "../session.js"
@@ -16,10 +17,11 @@ export async function getObjects(session: Session, { resources, targets }: Asked
     if (object !== undefined) found.push({ resource: target.resource, object })
   }
   if (targets.length === 0) {
-    for (const resource of resources) {
+    const lists = await ofServed(resources, async resource => {
       const { items } = await listObjects(session, resource, flags)
-      found.push(...items.map(object => ({ resource, object })))
-    }
+      return items.map(object => ({ resource, object }))
+    })
+    found.push(...lists.flat())
   }
   if (flags.output === "json" || flags.output === "yaml") {
     if (found.length === 0 && targets.length > 0) return

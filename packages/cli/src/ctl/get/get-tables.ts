@@ -3,6 +3,7 @@
 
 import { kindName, type Resource } from "../catalog/resource.js"
 import { CommandError, EXIT } from "../exit.js"
+import { ofServed } from "../lookup/not-found.js"
 import type { Asked } from "../lookup/targets.js"
 import { Columns } from "../output/columns.js"
 import { headerOf, rowOf, type Table, type TableView } from "../output/table.js"
@@ -30,7 +31,11 @@ export async function getTables(session: Session, { resources, targets }: Asked,
       }
     }
   } else {
-    for (const resource of resources) shown.push({ resource, table: await listTable(session, resource, flags) })
+    const tables = ofServed(resources, async resource => ({
+      resource,
+      table: await listTable(session, resource, flags),
+    }))
+    shown.push(...(await tables))
   }
   const filled = joined(shown).filter(({ table }) => table.rows.length > 0)
   if (filled.length === 0 && targets.length === 0 && !flags.ignoreNotFound) tell(nothing(session, resources, flags))

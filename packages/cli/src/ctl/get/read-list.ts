@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The objects or tables of one kind, page by page, and single ones by name.
 
-import { ApiFailure } from "../api/api.js"
-import { pathOf, type Query } from "../api/path.js"
+import { ApiError, type Query } from "@merlon/control"
+import { pathOf } from "../api/path.js"
 import { type AnyObject, apiVersionOf, type Resource } from "../catalog/resource.js"
 import { isUnknownKind, notFound, unknownKind } from "../lookup/not-found.js"
 import type { Target } from "../lookup/targets.js"
@@ -70,7 +70,7 @@ async function askOne(session: Session, target: Target, flags: GetFlags, accept?
   try {
     return await ask(session, target.resource, pathOf(target.resource, target), accept)
   } catch (error) {
-    if (!(error instanceof ApiFailure) || error.reason !== "NotFound") throw error
+    if (!(error instanceof ApiError) || error.reason !== "NotFound") throw error
     if (flags.ignoreNotFound) return undefined
     throw await notFound(session, target.resource, target.name, target.namespace)
   }
@@ -87,7 +87,7 @@ async function ask(session: Session, resource: Resource, path: string, accept?: 
 function tableOf(value: unknown): Table {
   const table = readTable(value)
   if (table === undefined) {
-    throw new ApiFailure(0, "BadAnswer", "the server makes no tables of this kind; use `-o yaml` or `-o name`")
+    throw new ApiError(0, "BadAnswer", "the server makes no tables of this kind; use `-o yaml` or `-o name`")
   }
   return table
 }

@@ -2,7 +2,7 @@
 // Changes as they come. A watch that the server ends is taken up where it stood; one that it no longer remembers begins
 // again with what is there. Ends with the process.
 
-import { ApiFailure, failureOf } from "../api/api.js"
+import { ApiError, statusError } from "@merlon/control"
 import { pathOf } from "../api/path.js"
 import { type AnyObject, kindName, type Resource } from "../catalog/resource.js"
 import { usageError } from "../exit.js"
@@ -92,12 +92,12 @@ async function follow({ session, resource, flags, accept, begin, event }: Follow
       const path = pathOf(resource, { namespace }, query)
       for await (const line of session.api.lines({ method: "GET", path, accept }, new AbortController().signal)) {
         const { type, object } = eventOf(line)
-        if (type === "ERROR") throw failureOf(0, JSON.stringify(object))
+        if (type === "ERROR") throw statusError(0, object)
         if (type === "BOOKMARK") version = versionOf(object) ?? version
         else version = event(object) ?? version
       }
     } catch (error) {
-      if (!(error instanceof ApiFailure) || error.code !== 410) throw error
+      if (!(error instanceof ApiError) || error.code !== 410) throw error
       version = await begin(true)
     }
     await new Promise(resolve => setTimeout(resolve, PAUSE_MS))
@@ -108,7 +108,7 @@ function eventOf(line: string): { readonly type?: unknown; readonly object?: unk
   try {
     return { ...JSON.parse(line) }
   } catch {
-    throw new ApiFailure(0, "BadAnswer", "the API server sent a watch event that is no JSON")
+    throw new ApiError(0, "BadAnswer", "the API server sent a watch event that is no JSON")
   }
 }
 

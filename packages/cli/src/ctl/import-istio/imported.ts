@@ -2,7 +2,7 @@
 // What every kind of document becomes on its way into the mesh: itself in our words, and remarks on what changed.
 
 import type { MeshNames } from "@merlon/policy"
-import { type Fields, fieldsOf } from "../foreign.js"
+import { type Fields, fieldsOf, textOf } from "../foreign.js"
 
 export interface Remark {
   /** `Kind namespace/name`. */
@@ -35,4 +35,16 @@ export function translatedMetadata(object: Fields, names: MeshNames): Fields {
     ...(labels === undefined ? {} : { labels }),
     ...(renamed.length === 0 ? {} : { annotations: Object.fromEntries(renamed) }),
   }
+}
+
+/** `Kind namespace/name`. */
+export function aboutOf(object: Fields): string {
+  const { name, namespace } = fieldsOf(object.metadata)
+  const place = textOf(namespace)
+  return `${textOf(object.kind) ?? "document"} ${place === undefined ? "" : `${place}/`}${textOf(name) ?? ""}`
+}
+
+export function withoutStatus(written: Fields): Fields {
+  const { status: _, ...object } = written
+  return object
 }

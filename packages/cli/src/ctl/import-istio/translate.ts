@@ -5,7 +5,7 @@
 
 import { type MeshNames, validate } from "@merlon/policy"
 import { type Fields, fieldsOf, listOf, textOf } from "../foreign.js"
-import { type Document, type Imported, type Remark, translatedMetadata } from "./imported.js"
+import { aboutOf, type Document, type Imported, type Remark, translatedMetadata, withoutStatus } from "./imported.js"
 import { importRoutes } from "./routes.js"
 
 const SECURITY = ["RequestAuthentication", "AuthorizationPolicy", "PeerAuthentication"]
@@ -59,6 +59,10 @@ function securityPolicy(document: Document, names: MeshNames, remarks: Remark[])
     const message = `moves from the root namespace \`${before}\` to ours, \`${names.rootNamespace}\``
     remarks.push({ about, severity: "changed", message })
   }
+  if (fieldsOf(translated.spec).targetRefs !== undefined) {
+    const message = "is enforced by the proxies of the workloads behind its targets; there are no waypoints"
+    remarks.push({ about, severity: "changed", message })
+  }
   return valid({ object: withoutStatus(translated), about }, names, remarks)
 }
 
@@ -90,22 +94,13 @@ function inOurNames(text: string, names: MeshNames): string {
 
 /** Fields that JSON names in another way in older documents. */
 function inOurWords(spec: unknown): unknown {
-  const { jwtRules, jwt_rules, ...rest } = fieldsOf(spec)
+  const { jwtRules, jwt_rules, targetRef, targetRefs, ...others } = fieldsOf(spec)
   const rules = jwtRules ?? jwt_rules
+  const targets = targetRefs ?? (targetRef === undefined ? undefined : [targetRef])
+  const rest = targets === undefined ? others : { ...others, targetRefs: targets }
   return rules === undefined ? rest : { ...rest, jwtRules: listOf(rules).map(rule => keyUri(fieldsOf(rule))) }
 }
 
 function keyUri({ jwks_uri, jwksUri = jwks_uri, ...rule }: Fields): Fields {
   return jwksUri === undefined ? rule : { ...rule, jwksUri }
-}
-
-function withoutStatus(written: Fields): Fields {
-  const { status: _, ...object } = written
-  return object
-}
-
-function aboutOf(object: Fields): string {
-  const { name, namespace } = fieldsOf(object.metadata)
-  const place = textOf(namespace)
-  return `${textOf(object.kind) ?? "document"} ${place === undefined ? "" : `${place}/`}${textOf(name) ?? ""}`
 }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The installation that is in a cluster: whose it is, with which values, and whether it runs.
 
-import { componentNames } from "@merlon/control"
-import { ApiFailure } from "../api/api.js"
+import { ApiError, componentNames } from "@merlon/control"
 import { pathOf } from "../api/path.js"
 import type { AnyObject, Resource } from "../catalog/resource.js"
 import { CommandError } from "../exit.js"
@@ -29,7 +28,7 @@ export async function findInstalled(session: Session): Promise<AnyObject | undef
   try {
     return (await session.api.request({ method: "GET", path: deploymentPath(session) })) as AnyObject // the server's own
   } catch (error) {
-    if (error instanceof ApiFailure && error.reason === "NotFound") return undefined
+    if (error instanceof ApiError && error.reason === "NotFound") return undefined
     throw error
   }
 }

@@ -2,6 +2,7 @@
 // How an installation's values are given on the command line: files and single assignments, as with Helm, in this order.
 
 import { assignment, type InstallValues, readValues } from "@merlon/control"
+import { messageOf } from "@merlon/xds"
 import type { Command } from "commander"
 import { parse } from "yaml"
 import { several } from "../../arguments.js"
@@ -28,7 +29,7 @@ export async function givenValues({ values, set, mesh, domain }: ValuesFlags): P
     const files = await Promise.all(values.map(async file => parse(await readText(file)) ?? {}))
     return [{ mesh, domain }, ...files, ...set.map(text => assignment(text, parse))]
   } catch (error) {
-    throw new CommandError(error instanceof Error ? error.message : String(error))
+    throw new CommandError(messageOf(error))
   }
 }
 
@@ -36,6 +37,6 @@ export function valuesOf(given: readonly unknown[]): InstallValues {
   try {
     return readValues(VERSION, ...given)
   } catch (error) {
-    throw new CommandError(error instanceof Error ? error.message : String(error))
+    throw new CommandError(messageOf(error))
   }
 }

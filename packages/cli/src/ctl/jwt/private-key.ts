@@ -2,26 +2,12 @@
 // A key to sign tokens with: made here, or read from a JWK (RFC 7517) or a PEM file. Nothing ever prints the private half.
 
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type JsonWebKey, type KeyObject } from "node:crypto"
+import { TOKEN_ALGORITHMS, type TokenAlgorithm } from "@merlon/policy"
 import { CommandError } from "../exit.js"
-
-/** What the engine verifies; a token signed otherwise would be refused everywhere. */
-export const ALGORITHMS = [
-  "RS256",
-  "RS384",
-  "RS512",
-  "PS256",
-  "PS384",
-  "PS512",
-  "ES256",
-  "ES384",
-  "ES512",
-  "EdDSA",
-] as const
-export type AlgorithmName = (typeof ALGORITHMS)[number]
 
 export interface SigningKey {
   readonly key: KeyObject
-  readonly alg: AlgorithmName
+  readonly alg: TokenAlgorithm
   /** Undefined where the file says none. */
   readonly kid: string | undefined
 }
@@ -29,7 +15,7 @@ export interface SigningKey {
 const RSA_BITS = 2048
 const CURVES = { ES256: "P-256", ES384: "P-384", ES512: "P-521" } as const
 
-export function makeKey(alg: AlgorithmName): KeyObject {
+export function makeKey(alg: TokenAlgorithm): KeyObject {
   if (alg === "EdDSA") return generateKeyPairSync("ed25519").privateKey
   if (alg === "ES256" || alg === "ES384" || alg === "ES512") {
     return generateKeyPairSync("ec", { namedCurve: CURVES[alg] }).privateKey
@@ -57,7 +43,7 @@ export function readKey(text: string, file: string): SigningKey {
 }
 
 /** The public half as a member of a key set; made field by field, so that nothing private can slip in. */
-export function publicJwk(key: KeyObject, kid: string, alg: AlgorithmName): { readonly [field: string]: string } {
+export function publicJwk(key: KeyObject, kid: string, alg: TokenAlgorithm): { readonly [field: string]: string } {
   const { kty, n, e, crv, x, y } = createPublicKey(key).export({ format: "jwk" })
   const parts = { kty, crv, x, y, n, e, kid, alg, use: "sig" }
   return Object.fromEntries(
@@ -91,7 +77,7 @@ function jwkOf(text: string, file: string): { readonly [field: string]: unknown 
   return { ...jwk }
 }
 
-function algorithmFor(key: KeyObject, file: string): AlgorithmName {
+function algorithmFor(key: KeyObject, file: string): TokenAlgorithm {
   const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key
   if (type === "rsa") return "RS256"
   if (type === "ed25519") return "EdDSA"
@@ -103,6 +89,6 @@ function algorithmFor(key: KeyObject, file: string): AlgorithmName {
   throw new CommandError(`\`${file}\` is a key of another kind (${type}); use RSA, P-256, P-384, P-521 or Ed25519`)
 }
 
-function isAlgorithm(value: unknown): value is AlgorithmName {
-  return ALGORITHMS.some(name => name === value)
+function isAlgorithm(value: unknown): value is TokenAlgorithm {
+  return TOKEN_ALGORITHMS.some(name => name === value)
 }

@@ -2,8 +2,8 @@
 // An object that is not there: what the person most likely meant, found by asking once more. Whoever may not list is
 // told less.
 
+import { ApiError } from "@merlon/control"
 import { type MeshNames, nearest } from "@merlon/policy"
-import { ApiFailure } from "../api/api.js"
 import { pathOf } from "../api/path.js"
 import { kindName, pluralName, type Resource } from "../catalog/resource.js"
 import { CommandError } from "../exit.js"
@@ -17,16 +17,38 @@ const MAX_NAMES = 1_000
 /** Whether the server knows the object's kind at all; a missing object is told in other words. */
 export function isUnknownKind(failure: unknown): boolean {
   return (
-    failure instanceof ApiFailure &&
+    failure instanceof ApiError &&
     failure.code === 404 &&
     /could not find the requested resource|404 page not found/.test(failure.message)
   )
 }
 
-export function unknownKind(resource: Resource, { securityGroup, networkingGroup }: MeshNames): CommandError {
+/** The cluster does not serve the kind. */
+class UnknownKind extends CommandError {}
+
+export function unknownKind(resource: Resource, { securityGroup, networkingGroup }: MeshNames): UnknownKind {
   const ours = resource.group === securityGroup || resource.group === networkingGroup
   const next = ours ? "the mesh is not installed there, see `merlonctl manifest`" : "install its definition first"
-  return new CommandError(`the cluster serves no \`${kindName(resource)}\`; ${next}`)
+  return new UnknownKind(`the cluster serves no \`${kindName(resource)}\`; ${next}`)
+}
+
+/** What is asked of several kinds is answered of those that are served; a cluster may have been installed by an older version. */
+export async function ofServed<T>(
+  resources: readonly Resource[],
+  ask: (resource: Resource) => Promise<T>,
+): Promise<readonly T[]> {
+  const answers: T[] = []
+  let missing: UnknownKind | undefined
+  for (const resource of resources) {
+    try {
+      answers.push(await ask(resource))
+    } catch (error) {
+      if (!(error instanceof UnknownKind)) throw error
+      missing = error
+    }
+  }
+  if (answers.length === 0 && missing !== undefined) throw missing
+  return answers
 }
 
 export async function notFound(

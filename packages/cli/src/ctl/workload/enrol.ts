@@ -2,8 +2,7 @@
 // The Kubernetes side of declaring a workload: root certificate, service account, Pod, and a token that is good for this
 // Pod alone. Saying it again changes nothing but the token.
 
-import { componentNames } from "@merlon/control"
-import { ApiFailure } from "../api/api.js"
+import { ApiError, componentNames } from "@merlon/control"
 import { pathOf } from "../api/path.js"
 import type { AnyObject, Resource } from "../catalog/resource.js"
 import { CommandError } from "../exit.js"
@@ -65,7 +64,7 @@ export async function ensureServiceAccount(session: Session, namespace: string, 
     await create(session, SERVICE_ACCOUNTS, namespace, body)
     return true
   } catch (error) {
-    if (error instanceof ApiFailure && error.reason === "AlreadyExists") return false
+    if (error instanceof ApiError && error.reason === "AlreadyExists") return false
     throw error
   }
 }
@@ -142,7 +141,7 @@ export async function getOrNothing(
   try {
     return (await api.request({ method: "GET", path: pathOf(resource, { namespace, name }) })) as AnyObject // as above
   } catch (error) {
-    if (error instanceof ApiFailure && error.reason === "NotFound") return undefined
+    if (error instanceof ApiError && error.reason === "NotFound") return undefined
     throw error
   }
 }

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The calls that the mesh has recorded, from its control plane: of all namespaces, or of one where nobody may ask for all.
+
+import { ApiError } from "@merlon/control"
+import { readCalls, type SeenCall, ShapeError } from "@merlon/policy"
+import { CommandError } from "../exit.js"
+import { fieldsOf } from "../foreign.js"
+import { type SeenList, seenList } from "../seen/answers-api.js"
+import type { Session } from "../session.js"
+
+/** More than a control plane keeps. */
+const MAX_CALLS = 20_000
+
+export async function recordedCalls(session: Session, note: (text: string) => void): Promise<readonly SeenCall[]> {
+  const { items, notes } = await everywhere(session, note)
+  const { remainingItemCount: more } = fieldsOf(notes.metadata)
+  if (typeof more === "number" && more > 0) note(`${more} more shapes of calls are recorded, and are not looked at`)
+  try {
+    return readCalls(items, MAX_CALLS)
+  } catch (error) {
+    throw error instanceof ShapeError ? new CommandError(`${session.origin}: ${error.message}`) : error
+  }
+}
+
+async function everywhere(session: Session, note: (text: string) => void): Promise<SeenList> {
+  const ask = (namespace: string | undefined): Promise<SeenList> => {
+    const query = new URLSearchParams({ limit: String(MAX_CALLS) })
+    return seenList(session, { resource: "calls", namespace, query })
+  }
+  try {
+    return await ask(undefined)
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 403) throw error
+    note(`you may not ask for the calls of all namespaces, so those of \`${session.namespace}\` alone are looked at`)
+    return ask(session.namespace)
+  }
+}

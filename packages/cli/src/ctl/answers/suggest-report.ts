@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Suggested policies for people, with what speaks for them as comments, and for programs.
+
+import { lastingName, type Proof, type Suggestion } from "@merlon/policy"
+import { stringify } from "yaml"
+
+const SAYS: Readonly<Record<keyof Suggestion["proofs"], string>> = {
+  keeps: "recorded calls stay allowed",
+  addsNothing: "nothing is allowed that is not allowed today",
+  asSeen: "nothing is allowed that has not the shape of a recorded call",
+}
+
+export function suggestionsYaml(all: readonly Suggestion[], now: number): string {
+  return all
+    .map(one => `${comments(one, now)}${stringify(one.policy, { lineWidth: 0, indentSeq: false })}`)
+    .join("---\n")
+    .trimEnd()
+}
+
+function comments({ workload, evidence, proofs, replaces, alsoSelects }: Suggestion, now: number): string {
+  const { calls, shapes, firstSeen, lastSeen, leftOut } = evidence
+  const lines = [
+    `${lastingName(workload)}: ${calls} calls of ${shapes} shapes, seen from ${day(firstSeen)} to ${day(lastSeen)} (the last ${age(now - lastSeen)} ago)`,
+    "in paths {*} stands for any segment and {**} for any rest; of a token only its issuer counts",
+    ...Object.entries(SAYS).map(([name, says]) => told(says, proofs[name as keyof Suggestion["proofs"]])), // its own keys
+    ...(leftOut === 0
+      ? []
+      : [`${leftOut} shapes are left out, since nobody can say who called; they would be refused`]),
+    ...(replaces.length === 0
+      ? []
+      : [`takes effect once ${replaces.join(", ")} no longer ${replaces.length === 1 ? "lets" : "let"} more through`]),
+    ...(alsoSelects.length === 0 ? [] : [`no label tells it from ${alsoSelects.join(", ")}`]),
+  ]
+  return lines.map(line => `# ${line.replaceAll(/[\r\n]/g, " ")}\n`).join("")
+}
+
+function told(says: string, proof: Proof): string {
+  return proof.verdict === "proved"
+    ? `${says} (proved)`
+    : `not ${proof.verdict === "undecided" ? "decided" : "so"}: ${says}; ${proof.why}`
+}
+
+export function suggestionsJson(all: readonly Suggestion[]) {
+  return {
+    suggestions: all.map(({ workload, policy, evidence, replaces, alsoSelects, proofs }) => ({
+      workload: lastingName(workload),
+      policy,
+      evidence: { ...evidence, firstSeen: time(evidence.firstSeen), lastSeen: time(evidence.lastSeen) },
+      replaces,
+      alsoSelects,
+      proofs,
+    })),
+  }
+}
+
+const time = (at: number): string => new Date(at).toISOString()
+const day = (at: number): string => time(at).slice(0, 10)
+
+function age(milliseconds: number): string {
+  const hours = Math.max(0, Math.floor(milliseconds / 3_600_000))
+  return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} days`
+}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// `merlonctl check`: the health of the whole mesh, a line each, with what to do next. Exit code 1 where something is wrong.
+
+import { Command } from "commander"
+import { withSession } from "../connect.js"
+import { EXIT } from "../exit.js"
+import { type ClusterFlags, outputOption, withClusterFlags } from "../flags.js"
+import { checkMesh } from "../health/check-mesh.js"
+import type { Checked } from "../health/checked.js"
+import { formatObject } from "../output/objects.js"
+import { paint, print, visible } from "../terminal.js"
+
+interface Flags extends ClusterFlags {
+  readonly output?: "json" | "yaml"
+}
+
+export function checkCommand(): Command {
+  return withClusterFlags(
+    new Command("check").description("say whether the mesh is well, and what to do where it is not"),
+  )
+    .addOption(outputOption(["json", "yaml"]))
+    .addHelpText("after", EXAMPLES)
+    .action((flags: Flags) => withSession(flags, async session => report(await checkMesh(session), flags)))
+}
+
+const EXAMPLES = `
+Exits with 0 where everything is well, with 1 where something is not, with 3 where there is no server.
+
+Examples:
+  merlonctl check
+  merlonctl check -o json`
+
+function report(checks: readonly Checked[], { output }: Flags): void {
+  if (output === undefined) print(checkText(checks))
+  else print(formatObject(output, { well: isWell(checks), checks }))
+  if (!isWell(checks)) process.exitCode = EXIT.failed
+}
+
+const isWell = (checks: readonly Checked[]): boolean => checks.every(({ verdict }) => verdict !== "wrong")
+
+const MARKS = { well: "✓", wrong: "✗", note: "·" } as const
+
+export function checkText(checks: readonly Checked[]): string {
+  return checks
+    .map(({ verdict, what, told, next }) => {
+      const mark = verdict === "wrong" ? paint.red(MARKS[verdict]) : MARKS[verdict]
+      const line = `${mark} ${what.padEnd(WIDTH)}  ${visible(told)}`
+      return next === undefined ? line : `${line}\n${" ".repeat(WIDTH + 4)}${visible(next)}`
+    })
+    .join("\n")
+}
+
+const WIDTH = "statements".length

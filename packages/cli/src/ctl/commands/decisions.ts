@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// `merlonctl decisions`: what proxies decide, the last ones or as they are made.
+
+import { Command, Option } from "commander"
+import { several, whole } from "../../arguments.js"
+import { withSession } from "../connect.js"
+import { type ClusterFlags, withClusterFlags } from "../flags.js"
+import { fieldsOf, textsOf } from "../foreign.js"
+import { Columns } from "../output/columns.js"
+import { seenList, seenOf, seenPath } from "../seen/answers-api.js"
+import { DECISION_HEAD, decisionRow } from "../seen/decision-text.js"
+import type { Session } from "../session.js"
+import { print, tell } from "../terminal.js"
+
+const TRAITS = ["verdict", "workload", "caller", "policy", "path"] as const
+
+interface Flags extends ClusterFlags {
+  readonly allNamespaces: boolean
+  readonly follow: boolean
+  readonly limit: number
+  readonly output: "text" | "json"
+  readonly [filter: string]: unknown
+}
+
+export function decisionsCommand(): Command {
+  const command = withClusterFlags(
+    new Command("decisions")
+      .description("show what proxies decide")
+      .option("-A, --all-namespaces", "of all namespaces", false)
+      .option("-f, --follow", "as they are made", false)
+      .addOption(new Option("--limit <number>", "of the last ones").argParser(whole(1, 5_000)).default(50))
+      .addOption(
+        new Option("-o, --output <format>", "json: one object a line").choices(["text", "json"]).default("text"),
+      ),
+  )
+  for (const trait of TRAITS) {
+    command.option(`--${trait} <pattern>`, `${WORDS[trait]}; * for any text, may be given several times`, several, [])
+    command.option(`--not-${trait} <pattern>`, "all but these", several, [])
+  }
+  return command
+    .addHelpText("after", EXAMPLES)
+    .action((flags: Flags) => withSession(flags, session => run(session, flags)))
+}
+
+const WORDS: Readonly<Record<(typeof TRAITS)[number], string>> = {
+  verdict: "allow or deny",
+  workload: "of this Pod or what runs it",
+  caller: "an identity, NAMESPACE/ACCOUNT, or an address",
+  policy: "settled by it, as NAMESPACE/NAME",
+  path: "of the request",
+}
+
+const PAUSE_MS = 1_000
+
+const EXAMPLES = `
+Proxies keep their last thousand decisions. While somebody follows, each sends at most 200 a second; how many were left
+out is said on standard error.
+
+Examples:
+  merlonctl decisions -n foo --verdict deny
+  merlonctl decisions -A --follow --not-path '/health*'
+  merlonctl decisions -n foo --caller app/consumer -o json`
+
+async function run(session: Session, flags: Flags): Promise<void> {
+  const namespace = flags.allNamespaces ? undefined : session.namespace
+  const query = filtersOf(flags)
+  if (flags.follow) return follow(session, namespace, query, flags.output)
+  query.set("limit", String(flags.limit))
+  const { items, notes } = await seenList(session, { resource: "decisions", namespace, query })
+  const { asked, known } = fieldsOf(notes.proxies)
+  if (typeof asked === "number" && typeof known === "number" && asked < known) {
+    tell(`note: ${asked} of ${known} proxies were asked; the others are connected to another replica`)
+  }
+  const oldestFirst = [...items].reverse()
+  if (flags.output === "json") for (const { spec } of oldestFirst) print(JSON.stringify(spec))
+  else if (items.length === 0) print("no such decisions")
+  else print(new Columns().format([DECISION_HEAD, ...oldestFirst.map(decisionRow)]))
+}
+
+async function follow(
+  session: Session,
+  namespace: string | undefined,
+  query: URLSearchParams,
+  output: Flags["output"],
+): Promise<never> {
+  query.set("watch", "true")
+  const path = seenPath(session, { resource: "decisions", namespace, query })
+  const columns = new Columns()
+  // With the first row, which says how wide columns are.
+  let head: readonly (readonly string[])[] = [DECISION_HEAD]
+  for (;;) {
+    for await (const line of session.api.lines({ method: "GET", path }, new AbortController().signal)) {
+      const { type, object } = fieldsOf(JSON.parse(line))
+      if (type === "ADDED") {
+        const seen = seenOf(object)
+        print(output === "json" ? JSON.stringify(seen.spec) : columns.format([...head, decisionRow(seen)]))
+        head = []
+      } else if (type === "BOOKMARK") {
+        const left = Number(
+          textsOf(fieldsOf(fieldsOf(object).metadata).annotations)[`answers.${session.names.domain}/left-out`],
+        )
+        if (left > 0) tell(`note: ${left} more were left out`)
+      }
+    }
+    // A watch ends after a while, and with the control plane that answers.
+    await new Promise(resolve => setTimeout(resolve, PAUSE_MS))
+  }
+}
+
+function filtersOf(flags: Flags): URLSearchParams {
+  const query = new URLSearchParams()
+  for (const trait of TRAITS) {
+    const not = `not${trait.charAt(0).toUpperCase()}${trait.slice(1)}`
+    for (const value of listed(flags[trait])) query.append(trait, value)
+    for (const value of listed(flags[not])) query.append(`not-${trait}`, value)
+  }
+  return query
+}
+
+function listed(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.map(String) : []
+}

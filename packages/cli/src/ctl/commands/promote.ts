@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// `merlonctl promote`: turns a policy in Shadow into an enforced one, after showing what that changes.
+
+import { createInterface } from "node:readline/promises"
+import { diffSets, type PolicyDocument } from "@merlon/policy"
+import { Command } from "commander"
+import { clusterPolicies, clusterWorkloads } from "../answers/cluster-set.js"
+import { diffText } from "../answers/diff-report.js"
+import { limitsOf, meshOf, type QuestionFlags, withQuestionFlags } from "../answers/question-flags.js"
+import { note } from "../answers/question-source.js"
+import { pathOf } from "../api/path.js"
+import { kindName } from "../catalog/resource.js"
+import { withSession } from "../connect.js"
+import { CommandError, EXIT } from "../exit.js"
+import { type ClusterFlags, withClusterFlags } from "../flags.js"
+import { oneObject, type Target } from "../lookup/targets.js"
+import type { Session } from "../session.js"
+import { print } from "../terminal.js"
+
+interface Flags extends ClusterFlags, QuestionFlags {
+  readonly yes: boolean
+}
+
+export function promoteCommand(): Command {
+  return withQuestionFlags(
+    withClusterFlags(
+      new Command("promote")
+        .description("enforce a policy that is in Shadow, after showing what that changes")
+        .argument("<kind>", "kind, or kind/name")
+        .argument("[name]", "name of the policy")
+        .option("-y, --yes", "do not ask", false),
+    ),
+  )
+    .addHelpText("after", EXAMPLES)
+    .action((kind: string, name: string | undefined, flags: Flags) =>
+      withSession(flags, session => run(session, kind, name, flags)),
+    )
+}
+
+const EXAMPLES = `
+Exit codes: 0 promoted, 5 not promoted because nobody said yes.
+
+Examples:
+  merlonctl promote authorizationpolicy/httpbin-seen -n foo
+  merlonctl promote ap httpbin-seen -n foo --yes`
+
+async function run(session: Session, kind: string, name: string | undefined, flags: Flags): Promise<void> {
+  const target = await oneObject(session, kind, name)
+  const label = `${kindName(target.resource)}/${target.name}`
+  const policies = await clusterPolicies(session, note)
+  const stored = policies.find(document => isTarget(document, target))
+  if (stored === undefined) throw new CommandError(`there is no policy ${label} in namespace \`${target.namespace}\``)
+  const { spec } = stored
+  const { dryRunAnnotation } = session.names
+  const annotated = stored.metadata.annotations?.[dryRunAnnotation] !== undefined
+  if (!annotated && !("enforcement" in spec && spec.enforcement === "Shadow")) {
+    throw new CommandError(`${label} is not in Shadow; it is enforced already`)
+  }
+  const { annotations: _, ...metadata } = stored.metadata
+  const enforced = { ...stored, metadata, spec: { ...spec, enforcement: "Enforce" } } as PolicyDocument // the same kind
+  const after = policies.map(document => (document === stored ? enforced : document))
+  const workloads = await clusterWorkloads(session)
+  const options = { limits: limitsOf(flags), now: Math.floor(Date.now() / 1000) }
+  print(diffText(diffSets(policies, after, workloads, meshOf(flags), options), workloads, []))
+  if (!flags.yes && !(await isAgreed(label))) {
+    print(`${label} stays in Shadow`)
+    process.exitCode = EXIT.found
+    return
+  }
+  await session.api.request({
+    method: "PATCH",
+    path: pathOf(target.resource, target, { fieldManager: "merlonctl-promote" }),
+    body: {
+      metadata: {
+        resourceVersion: stored.metadata.resourceVersion,
+        ...(annotated ? { annotations: { [dryRunAnnotation]: null } } : {}),
+      },
+      spec: { enforcement: "Enforce" },
+    },
+    contentType: "application/merge-patch+json",
+  })
+  print(`${label} is enforced`)
+}
+
+function isTarget({ kind, metadata }: PolicyDocument, { resource, name, namespace }: Target): boolean {
+  return kind === resource.kind && metadata.name === name && metadata.namespace === namespace
+}
+
+async function isAgreed(label: string): Promise<boolean> {
+  if (!process.stdin.isTTY) {
+    throw new CommandError(`nobody can be asked here; add \`--yes\` to enforce ${label}`)
+  }
+  const terminal = createInterface({ input: process.stdin, output: process.stderr })
+  try {
+    return /^y(es)?$/i.test((await terminal.question(`enforce ${label}? [y/N] `)).trim())
+  } finally {
+    terminal.close()
+  }
+}

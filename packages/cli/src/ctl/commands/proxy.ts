@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// `merlonctl proxy status`: every connected proxy, its revision and its lag.
+
+import { Command, Option } from "commander"
+import { withSession } from "../connect.js"
+import { EXIT } from "../exit.js"
+import { type ClusterFlags, withClusterFlags } from "../flags.js"
+import { seenList } from "../seen/answers-api.js"
+import { isUpToDate, proxiesText } from "../seen/tables.js"
+import { print } from "../terminal.js"
+
+interface Flags extends ClusterFlags {
+  readonly allNamespaces: boolean
+  readonly output: "text" | "json"
+}
+
+export function proxyCommand(): Command {
+  return new Command("proxy").description("ask about proxies").addCommand(statusCommand())
+}
+
+function statusCommand(): Command {
+  return withClusterFlags(
+    new Command("status")
+      .description("show every connected proxy, its revision and its lag")
+      .option("-A, --all-namespaces", "of all namespaces", false)
+      .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text")),
+  )
+    .addHelpText("after", EXAMPLES)
+    .action((flags: Flags) => withSession(flags, session => run(session, flags)))
+}
+
+const EXAMPLES = `
+Exits with 5 where a proxy lags or has refused an update.
+
+Examples:
+  merlonctl proxy status -A`
+
+async function run(session: Parameters<typeof seenList>[0], flags: Flags): Promise<void> {
+  const namespace = flags.allNamespaces ? undefined : session.namespace
+  const list = await seenList(session, {
+    resource: "proxies",
+    namespace,
+    query: new URLSearchParams({ limit: "5000" }),
+  })
+  const plain = list.items.map(({ namespace: of, name, spec }) => ({ proxy: `${of}/${name}`, ...spec }))
+  print(flags.output === "json" ? JSON.stringify(plain, undefined, 2) : proxiesText(list, Date.now()))
+  if (!list.items.every(isUpToDate)) process.exitCode = EXIT.found
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// `merlonctl rules`: how often each rule settled a call, and which did nothing for a while.
+
+import { Command, Option } from "commander"
+import { withSession } from "../connect.js"
+import { EXIT } from "../exit.js"
+import { type ClusterFlags, withClusterFlags } from "../flags.js"
+import { seenList } from "../seen/answers-api.js"
+import { rulesText } from "../seen/tables.js"
+import { print } from "../terminal.js"
+
+interface Flags extends ClusterFlags {
+  readonly allNamespaces: boolean
+  readonly unusedFor?: string
+  readonly output: "text" | "json"
+}
+
+export function rulesCommand(): Command {
+  return withClusterFlags(
+    new Command("rules")
+      .description("show how often each rule settled a call")
+      .option("-A, --all-namespaces", "of all namespaces", false)
+      .option("--unused-for <time>", "only those that settled nothing for so long, as 30d or 12h")
+      .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text")),
+  )
+    .addHelpText("after", EXAMPLES)
+    .action((flags: Flags) => withSession(flags, session => run(session, flags)))
+}
+
+const EXAMPLES = `
+A rule that is moved keeps its count; one that is changed begins anew. A rule counts as unused only where it was watched
+for as long. Exits with 5 where --unused-for finds some.
+
+Examples:
+  merlonctl rules -n foo
+  merlonctl rules -A --unused-for 30d`
+
+async function run(session: Parameters<typeof seenList>[0], flags: Flags): Promise<void> {
+  const namespace = flags.allNamespaces ? undefined : session.namespace
+  const query = new URLSearchParams({
+    limit: "5000",
+    ...(flags.unusedFor === undefined ? {} : { unusedFor: flags.unusedFor }),
+  })
+  const list = await seenList(session, { resource: "rules", namespace, query })
+  if (flags.output === "json")
+    print(
+      JSON.stringify(
+        list.items.map(({ spec }) => spec),
+        undefined,
+        2,
+      ),
+    )
+  else print(rulesText(list, Date.now()))
+  if (flags.unusedFor !== undefined && list.items.length > 0) process.exitCode = EXIT.found
+}

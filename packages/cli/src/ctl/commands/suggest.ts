@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// `merlonctl suggest`: least-privilege policies from what was seen, in Shadow, each with its evidence and three proofs.
+
+import { lastingName, type SeenCall, type Suggestion, suggestPolicies } from "@merlon/policy"
+import { Command, Option } from "commander"
+import { callsIn } from "../answers/calls-file.js"
+import { limitsOf, meshOf } from "../answers/question-flags.js"
+import { note, questionSource, type SourceFlags, withSourceFlags, workloadNamed } from "../answers/question-source.js"
+import { recordedCalls } from "../answers/recorded-calls.js"
+import { suggestionsJson, suggestionsYaml } from "../answers/suggest-report.js"
+import { withSession } from "../connect.js"
+import { CommandError, EXIT, usageError } from "../exit.js"
+import { print } from "../terminal.js"
+
+interface Flags extends SourceFlags {
+  readonly calls?: string
+  readonly output: "yaml" | "json"
+}
+
+export function suggestCommand(): Command {
+  return withSourceFlags(
+    new Command("suggest")
+      .description("write least-privilege policies from what was seen")
+      .argument("[workload]", "name, or namespace/name; all that were called if none is named")
+      .option("--calls <file>", "recorded calls as JSON, - for standard input (default: what the mesh has recorded)")
+      .addOption(new Option("-o, --output <format>", "how to print").choices(["yaml", "json"]).default("yaml")),
+  )
+    .addHelpText("after", EXAMPLES)
+    .action((word: string | undefined, flags: Flags) => run(word, flags))
+}
+
+const EXAMPLES = `
+A suggestion is an ALLOW policy in Shadow: it changes nothing until \`merlonctl promote\`. One that would let through more than
+today's policies do is not printed. Exit codes: 0 all proved, 4 not decided, 5 something was left out.
+
+Examples:
+  merlonctl suggest httpbin -n foo > suggested.yaml
+  merlonctl suggest foo/httpbin --calls calls.json
+  merlonctl suggest --calls calls.json -f policies --workloads pods.yaml > suggested.yaml`
+
+async function run(word: string | undefined, flags: Flags): Promise<void> {
+  const { policies, workloads } = await questionSource(flags)
+  const asked = word === undefined ? workloads : [workloadNamed(word, workloads, flags.namespace)]
+  const names = new Set(asked.map(lastingName))
+  const calls = (await callsOf(flags)).filter(({ workload }) => names.has(workload))
+  const mesh = meshOf(flags)
+  const options = { limits: limitsOf(flags), now: Math.floor(Date.now() / 1000) }
+  const all = suggestPolicies(calls, policies, workloads, mesh, options)
+  if (all.length === 0) {
+    throw new CommandError(
+      "no call that was let through is recorded for these workloads, so there is nothing to suggest",
+    )
+  }
+  const kept = all.filter(isSafe)
+  for (const { workload, proofs } of all.filter(one => !isSafe(one))) {
+    const [why] = Object.values(proofs).flatMap(proof => (proof.verdict === "refuted" ? [proof.why] : []))
+    note(`nothing is suggested for ${lastingName(workload)}: ${why}`)
+  }
+  print(
+    flags.output === "json" ? JSON.stringify(suggestionsJson(all), undefined, 2) : suggestionsYaml(kept, Date.now()),
+  )
+  process.exitCode = exitCodeOf(all)
+}
+
+function callsOf(flags: Flags): Promise<readonly SeenCall[]> {
+  if (flags.calls !== undefined) return callsIn(flags.calls)
+  if (flags.filename.length > 0) throw usageError("with `-f`, name the recorded calls with `--calls FILE`")
+  return withSession(flags, session => recordedCalls(session, note))
+}
+
+const isSafe = ({ proofs }: Suggestion): boolean => Object.values(proofs).every(({ verdict }) => verdict !== "refuted")
+
+function exitCodeOf(all: readonly Suggestion[]): number {
+  if (!all.every(isSafe)) return EXIT.found
+  const proved = all.every(({ proofs }) => Object.values(proofs).every(({ verdict }) => verdict === "proved"))
+  return proved ? EXIT.ok : EXIT.undecided
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// `merlonctl test generate`: writes the cases that policy tests lack, for rules that no case matches.
+
+import { access, writeFile } from "node:fs/promises"
+import { generatedTest, missingCases } from "@merlon/policy"
+import { Command } from "commander"
+import { stringify } from "yaml"
+import { type MeshSettings, meshOf, withMeshSettings } from "../answers/question-flags.js"
+import { note } from "../answers/question-source.js"
+import { CommandError } from "../exit.js"
+import { withMeshFlags } from "../flags.js"
+import { print, tell } from "../terminal.js"
+import { findTests } from "../tests/find-tests.js"
+
+interface Flags extends MeshSettings {
+  readonly write: boolean
+}
+
+export function testGenerateCommand(): Command {
+  return withMeshSettings(
+    withMeshFlags(
+      new Command("generate")
+        .description(
+          "write the cases that tests lack: for each rule that none matches, one that it decides and some beside",
+        )
+        .argument("[paths...]", "files, or folders that are searched for `*.test.yaml`", ["."])
+        .option("--write", "into files `NAME.generated.test.yaml` beside the tests, instead of printing", false),
+    ),
+  )
+    .addHelpText("after", EXAMPLES)
+    .action((paths: string[], flags: Flags) => run(paths, flags))
+}
+
+const EXAMPLES = `
+What is expected is what happens now, so read a case before you keep it. A file that exists is not written over.
+
+Examples:
+  merlonctl test generate policies
+  merlonctl test generate policies --write`
+
+async function run(paths: readonly string[], flags: Flags): Promise<void> {
+  const mesh = meshOf(flags)
+  const now = Math.floor(Date.now() / 1000)
+  const made = new Map<string, string[]>()
+  for (const { file, test, documents } of await findTests(paths, mesh.names, note)) {
+    const document = generatedTest(test, missingCases(test, documents, mesh, now))
+    if (document === undefined) continue
+    const target = file.replace(/\.test\.(ya?ml)$/i, ".generated.test.$1")
+    made.set(target, [...(made.get(target) ?? []), stringify(document, { lineWidth: 0 })])
+  }
+  if (made.size === 0) tell("nothing is missing: every rule is matched by some case, or cannot be")
+  for (const [target, texts] of made) {
+    if (flags.write) await writeNew(target, texts.join("---\n"))
+    else print(`# ${target}\n${texts.join("---\n")}`.trimEnd())
+  }
+}
+
+async function writeNew(target: string, text: string): Promise<void> {
+  const exists = await access(target).then(
+    () => true,
+    () => false,
+  )
+  if (exists) throw new CommandError(`\`${target}\` exists; remove it, or leave out \`--write\` to print`)
+  await writeFile(target, text)
+  print(target)
+}

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// `merlonctl wait`: until a policy is Ready, or a condition of any object is as it should be.
+
+import { ApiError } from "@merlon/control"
+import { Command, Option } from "commander"
+import { duration } from "../../arguments.js"
+import { pathOf } from "../api/path.js"
+import { awaitReady, isOurs, writtenOf } from "../apply/await-ready.js"
+import { type AnyObject, kindName } from "../catalog/resource.js"
+import { withSession } from "../connect.js"
+import { CommandError, usageError } from "../exit.js"
+import { type ClusterFlags, withClusterFlags } from "../flags.js"
+import { fieldsOf, listOf, textOf } from "../foreign.js"
+import { asked, type Target } from "../lookup/targets.js"
+import type { Session } from "../session.js"
+import { print, visible } from "../terminal.js"
+
+interface Flags extends ClusterFlags {
+  readonly for: string
+  readonly timeout: number
+}
+
+const LOOK_MS = 200
+
+export function waitCommand(): Command {
+  return withClusterFlags(
+    new Command("wait")
+      .description("wait until objects are Ready, have a condition, or are gone")
+      .argument("<objects...>", "KIND/NAME, or KIND NAME…")
+      .option("--for <what>", "Ready, condition=NAME, condition=NAME=STATUS or delete", "Ready")
+      .addOption(new Option("--timeout <time>", "for each of them").argParser(duration).default(30_000, "30s")),
+  )
+    .addHelpText("after", EXAMPLES)
+    .action((words: string[], flags: Flags) => withSession(flags, session => run(session, words, flags)))
+}
+
+const EXAMPLES = `
+Exits with 1 where the time is over, or waiting is in vain.
+
+Examples:
+  merlonctl wait authorizationpolicy/readers -n foo --for Ready
+  merlonctl wait policyinvariant admin -n foo --for condition=Holds
+  merlonctl wait ap/readers -n foo --for delete --timeout 1m`
+
+async function run(session: Session, words: readonly string[], flags: Flags): Promise<void> {
+  const { targets } = await asked(session, words)
+  if (targets.length === 0) throw usageError("name what to wait for: `KIND/NAME`, or `KIND NAME…`")
+  const wish = wishOf(flags.for)
+  for (const target of targets) {
+    const label = `${kindName(target.resource)}/${target.name}`
+    print(`${label} ${visible(await fulfilled(session, target, wish, flags.timeout))}`)
+  }
+}
+
+type Wish = { readonly kind: "delete" } | { readonly kind: "condition"; readonly type: string; readonly status: string }
+
+function wishOf(text: string): Wish {
+  if (text === "delete") return { kind: "delete" }
+  const [, type, status = "True"] = /^(?:condition=)?([A-Za-z]+)(?:=([A-Za-z]+))?$/.exec(text) ?? []
+  if (type === undefined) {
+    throw usageError(
+      `\`--for ${text}\` is not understood; write \`Ready\`, \`condition=NAME\`, \`condition=NAME=STATUS\` or \`delete\``,
+    )
+  }
+  return { kind: "condition", type: type.charAt(0).toUpperCase() + type.slice(1), status }
+}
+
+async function fulfilled(session: Session, target: Target, wish: Wish, timeoutMs: number): Promise<string> {
+  const path = pathOf(target.resource, target)
+  const end = Date.now() + timeoutMs
+  let last = "there is no such object"
+  for (;;) {
+    const object = await existing(session, path)
+    if (object === undefined && wish.kind === "delete") return "is gone"
+    if (object !== undefined && wish.kind === "delete") last = "it is still there"
+    if (object !== undefined && wish.kind === "condition") {
+      // Our own words know when waiting is in vain, and which generation they are about.
+      if (wish.type === "Ready" && wish.status === "True" && isOurs(target.resource, session)) {
+        return awaitReady(session, writtenOf(target.resource, object), Math.max(0, end - Date.now()))
+      }
+      const said = conditionOf(object, wish.type)
+      if (said?.status === wish.status) return said.message === "" ? `${wish.type} is ${said.status}` : said.message
+      last =
+        said === undefined
+          ? `it has no condition \`${wish.type}\``
+          : `\`${wish.type}\` is ${said.status}: ${said.message}`
+    }
+    if (Date.now() > end)
+      throw new CommandError(`${kindName(target.resource)}/${target.name}: not within ${timeoutMs / 1000} s: ${last}`)
+    await new Promise(resolve => setTimeout(resolve, LOOK_MS))
+  }
+}
+
+async function existing(session: Session, path: string): Promise<AnyObject | undefined> {
+  try {
+    return (await session.api.request({ method: "GET", path })) as AnyObject // the server's own object
+  } catch (error) {
+    if (error instanceof ApiError && error.reason === "NotFound") return undefined
+    throw error
+  }
+}
+
+function conditionOf(
+  object: unknown,
+  wanted: string,
+): { readonly status: string; readonly message: string } | undefined {
+  for (const condition of listOf(fieldsOf(fieldsOf(object).status).conditions)) {
+    const { type, status, message } = fieldsOf(condition)
+    if (type === wanted) return { status: textOf(status) ?? "Unknown", message: textOf(message) ?? "" }
+  }
+  return undefined
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+import { ApiError } from "@merlon/control"
+import { meshNames } from "@merlon/policy"
+import { expect, it, test } from "vitest"
+import { knownKinds } from "../catalog/known-kinds.js"
+import { checkText } from "../commands/check.js"
+import type { Session } from "../session.js"
+import { checkMesh } from "./check-mesh.js"
+
+const names = meshNames()
+const missing = (path: string) => new ApiError(404, "NotFound", `could not find the requested resource ${path}`)
+const condition = (type: string, status: string, message: string) => ({
+  status: { conditions: [{ type, status, message }] },
+})
+const object = (name: string, more: object) => ({ metadata: { name, namespace: "foo" }, ...more })
+
+interface Cluster {
+  readonly served?: (plural: string) => boolean
+  readonly webhooks?: readonly object[]
+  readonly objects?: { readonly [plural: string]: readonly object[] }
+  readonly forbidden?: string
+  readonly proxies?: readonly object[]
+  readonly pods?: readonly object[]
+}
+
+function session({
+  served = () => true,
+  webhooks = [HOOK],
+  objects = {},
+  forbidden,
+  proxies = [],
+  pods = [],
+}: Cluster): Session {
+  const kinds = knownKinds(names).filter(({ plural }) => served(plural))
+  const api = {
+    request: async ({ path }: { path: string }) => {
+      const place = path.split("?")[0] ?? ""
+      if (forbidden !== undefined && place.includes(forbidden)) throw new ApiError(403, "Forbidden", "you may not")
+      if (place === "/version") return { gitVersion: "v1.30.0" }
+      if (place.endsWith("validatingwebhookconfigurations")) return { items: webhooks }
+      if (place.endsWith("/proxies")) return { items: proxies }
+      if (place.endsWith("/pods")) return { items: pods }
+      if (place.endsWith("/namespaces")) return { items: [OPTED_IN] }
+      const group = kinds.find(kind => place === `/apis/${kind.group}/${kind.version}`)
+      if (group !== undefined) {
+        return { resources: kinds.filter(kind => kind.group === group.group).map(({ plural }) => ({ name: plural })) }
+      }
+      const kind = kinds.find(({ plural }) => place.endsWith(`/${plural}`))
+      if (kind === undefined) throw missing(place)
+      return { items: objects[kind.plural] ?? [] }
+    },
+  }
+  // Only the API is asked.
+  return { api, names, origin: "context `test`" } as unknown as Session
+}
+
+const HOOK = { metadata: { name: "merlon" }, webhooks: [{ rules: [{ apiGroups: [names.securityGroup] }] }] }
+const ready = object("a", condition("Ready", "True", "enforced"))
+const unready = object("b", condition("Ready", "False", "no proxy"))
+const held = object("c", condition("Holds", "True", "proved"))
+const broken = object("d", condition("Holds", "False", "GET / is let through"))
+
+const OPTED_IN = { metadata: { name: "foo", labels: { [names.injectionLabel]: "enabled" } } }
+const annotations = { [`${names.domain}/proxy`]: "xserver" }
+const spec = { initContainers: [{ name: `${names.mesh}-xserver` }], containers: [{ name: "app" }] }
+const POD = { metadata: { name: "web-1", namespace: "foo", annotations }, spec, status: { phase: "Running" } }
+const BARE = { metadata: { name: "web-1", namespace: "foo" }, spec: { containers: [{ name: "app" }] } }
+const CURRENT = { metadata: { name: "web-1", namespace: "foo" }, spec: { behind: 0 } }
+const LATE = { metadata: { name: "web-1", namespace: "foo" }, spec: { behind: 2, lagMs: 4_000 } }
+const WELL = ["well", "well"]
+const FIVE = ["well", "well", "well", "well", "well"]
+
+test.each<[string, Cluster, readonly string[]]>([
+  [
+    "is well",
+    { objects: { authorizationpolicies: [ready], policyinvariants: [held] } },
+    ["well", "well", "well", "well", "well", ...WELL],
+  ],
+  [
+    "lacks a kind",
+    { served: plural => plural !== "policyinvariants" },
+    ["well", "wrong", "well", "well", "well", ...WELL],
+  ],
+  ["lacks all of them", { served: () => false }, ["well", "wrong", "well", "wrong", ...WELL]],
+  ["has no webhook", { webhooks: [] }, ["well", "well", "wrong", "well", "well", ...WELL]],
+  [
+    "has a policy that waits",
+    { objects: { authorizationpolicies: [ready, unready] } },
+    ["well", "well", "well", "wrong", "wrong", "well", ...WELL],
+  ],
+  [
+    "has a broken statement",
+    { objects: { policyinvariants: [held, broken] } },
+    ["well", "well", "well", "well", "wrong", ...WELL],
+  ],
+  ["may not be asked for webhooks", { forbidden: "webhook" }, ["well", "well", "note", "well", "well", ...WELL]],
+  ["has a proxy that is behind", { proxies: [LATE], pods: [POD] }, [...FIVE, "wrong", "well"]],
+  ["has a proxy that is not connected", { pods: [POD] }, [...FIVE, "wrong", "well"]],
+  ["has all of them", { proxies: [CURRENT], pods: [POD] }, [...FIVE, ...WELL]],
+  ["has a Pod without the proxy that it was to have", { pods: [{ ...POD, ...BARE }] }, [...FIVE, "well", "wrong"]],
+])("a mesh that %s", async (_, cluster, expected) => {
+  expect((await checkMesh(session(cluster))).map(({ verdict }) => verdict)).toEqual(expected)
+})
+
+it("says what to do next", async () => {
+  const checks = await checkMesh(
+    session({
+      ...{ objects: { authorizationpolicies: [unready] }, webhooks: [], proxies: [LATE] },
+      pods: [POD, { ...POD, metadata: { ...POD.metadata, name: "web-2" } }, { ...POD, ...BARE }],
+    }),
+  )
+  await expect(`${checkText(checks)}\n`).toMatchFileSnapshot("golden/check.txt")
+})
+
+it("fails where there is no server", async () => {
+  const away = {
+    api: { request: () => Promise.reject(new ApiError(0, "Unreachable", "refused")) },
+    names,
+  } as unknown as Session // only the API is asked
+  await expect(checkMesh(away)).rejects.toThrow("refused")
+})

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// What can be told of a mesh's health through the API of its cluster: each check answers by itself, so that one that may
+// not be asked hides no other.
+
+import { ApiError } from "@merlon/control"
+import { messageOf } from "@merlon/xds"
+import { knownKinds } from "../catalog/known-kinds.js"
+import { type AnyObject, apiVersionOf, pluralName, type Resource } from "../catalog/resource.js"
+import { fieldsOf, listOf, textOf } from "../foreign.js"
+import type { GetFlags } from "../get/get-flags.js"
+import { listObjects } from "../get/read-list.js"
+import { ofServed } from "../lookup/not-found.js"
+import type { Session } from "../session.js"
+import { checkPods, checkProxies } from "./check-proxies.js"
+import type { Checked } from "./checked.js"
+
+const EVERYWHERE = { allNamespaces: true } as GetFlags // of the rest `listObjects` reads only filters, of which there are none
+const MAX_TOLD = 5
+
+export async function checkMesh(session: Session): Promise<readonly Checked[]> {
+  // Without a server there is nothing more to say, and the failure says which one.
+  const version = fieldsOf(await session.api.request({ method: "GET", path: "/version" }))
+  const server: Checked = {
+    what: "server",
+    verdict: "well",
+    told: `${textOf(version.gitVersion) ?? "of unknown version"} at ${session.origin}`,
+  }
+  return [
+    server,
+    ...(await asked("kinds", () => kinds(session))),
+    ...(await asked("admission", () => admission(session))),
+    ...(await asked("policies", () => conditions(session))),
+    ...(await asked("proxies", () => checkProxies(session))),
+    ...(await asked("pods", () => checkPods(session))),
+  ]
+}
+
+async function asked(what: Checked["what"], ask: () => Promise<readonly Checked[]>): Promise<readonly Checked[]> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 0) throw error
+    const forbidden = error instanceof ApiError && error.code === 403
+    return [{ what, verdict: forbidden ? "note" : "wrong", told: `could not be asked: ${messageOf(error)}` }]
+  }
+}
+
+async function kinds(session: Session): Promise<readonly Checked[]> {
+  const all = knownKinds(session.names)
+  const groups = new Set(all.map(apiVersionOf))
+  const served = new Set<string>()
+  for (const group of groups) {
+    try {
+      const { resources } = fieldsOf(await session.api.request({ method: "GET", path: `/apis/${group}` }))
+      for (const resource of listOf(resources)) served.add(`${group}/${textOf(fieldsOf(resource).name) ?? ""}`)
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 404) throw error
+    }
+  }
+  const missing = all.filter(resource => !served.has(`${apiVersionOf(resource)}/${resource.plural}`)).map(pluralName)
+  if (missing.length === 0) return [{ what: "kinds", verdict: "well", told: `all ${all.length} are served` }]
+  const next =
+    missing.length === all.length
+      ? "`merlonctl install` puts the mesh into the cluster"
+      : "`merlonctl upgrade` adds them"
+  return [{ what: "kinds", verdict: "wrong", told: `not served: ${missing.join(", ")}`, next }]
+}
+
+const WEBHOOKS: Resource = {
+  group: "admissionregistration.k8s.io",
+  version: "v1",
+  plural: "validatingwebhookconfigurations",
+  singular: "validatingwebhookconfiguration",
+  kind: "ValidatingWebhookConfiguration",
+  namespaced: false,
+  shortNames: [],
+  categories: [],
+}
+
+/** Whether somebody looks at policies before they are stored. */
+async function admission(session: Session): Promise<readonly Checked[]> {
+  const { items } = await listObjects(session, WEBHOOKS, EVERYWHERE)
+  const groups = items.flatMap(item =>
+    listOf(item.webhooks).flatMap(webhook =>
+      listOf(fieldsOf(webhook).rules).flatMap(rule => listOf(fieldsOf(rule).apiGroups)),
+    ),
+  )
+  if (groups.includes(session.names.securityGroup))
+    return [{ what: "admission", verdict: "well", told: "policies are checked before they are stored" }]
+  return [
+    {
+      what: "admission",
+      verdict: "wrong",
+      told: "no webhook checks policies, so that invalid ones are stored and ignored",
+      next: "`merlonctl upgrade` restores it",
+    },
+  ]
+}
+
+async function conditions(session: Session): Promise<readonly Checked[]> {
+  const lists = await ofServed(knownKinds(session.names), resource => listObjects(session, resource, EVERYWHERE))
+  const all = lists.flatMap(({ items }) => items)
+  return [...policies(all), ...statements(all)]
+}
+
+function policies(all: readonly AnyObject[]): readonly Checked[] {
+  const own = all.filter(({ kind }) => kind !== "PolicyInvariant")
+  const waiting = own.filter(object => conditionOf(object, "Ready")?.status !== "True")
+  if (waiting.length === 0)
+    return [{ what: "policies", verdict: "well", told: `${own.length} of ${own.length} are Ready` }]
+  return [
+    { what: "policies", verdict: "wrong", told: `${own.length - waiting.length} of ${own.length} are Ready` },
+    ...waiting.slice(0, MAX_TOLD).map((object): Checked => {
+      const { message = "the control plane has not looked at it; is it running?" } = conditionOf(object, "Ready") ?? {}
+      return { what: "policies", verdict: "wrong", told: `${nameOf(object)}: ${message}`, next: whereToLook(object) }
+    }),
+    ...more(waiting.length - MAX_TOLD, "policies"),
+  ]
+}
+
+function statements(all: readonly AnyObject[]): readonly Checked[] {
+  const own = all.filter(({ kind }) => kind === "PolicyInvariant")
+  const open = own.filter(object => conditionOf(object, "Holds")?.status !== "True")
+  if (open.length === 0)
+    return [{ what: "statements", verdict: "well", told: `${own.length} of ${own.length} PolicyInvariants hold` }]
+  return [
+    ...open.slice(0, MAX_TOLD).map((object): Checked => {
+      const { status = "Unknown", message = "nobody has looked at it yet" } = conditionOf(object, "Holds") ?? {}
+      const verdict = status === "False" ? "wrong" : "note"
+      return { what: "statements", verdict, told: `${nameOf(object)}: ${message}`, next: whereToLook(object) }
+    }),
+    ...more(open.length - MAX_TOLD, "statements"),
+  ]
+}
+
+function more(count: number, what: Checked["what"]): readonly Checked[] {
+  return count > 0 ? [{ what, verdict: "note", told: `and ${count} more` }] : []
+}
+
+const nameOf = ({ kind, metadata }: AnyObject): string => `${kind} ${metadata.namespace ?? ""}/${metadata.name}`
+
+function whereToLook({ kind, metadata }: AnyObject): string {
+  return `look at \`merlonctl get ${kind.toLowerCase()}/${metadata.name} -n ${metadata.namespace ?? ""} -o yaml\``
+}
+
+function conditionOf(
+  object: AnyObject,
+  wanted: string,
+): { readonly status: string; readonly message: string } | undefined {
+  for (const condition of listOf(fieldsOf(object.status).conditions)) {
+    const { type, status, message } = fieldsOf(condition)
+    if (type === wanted) return { status: textOf(status) ?? "Unknown", message: textOf(message) ?? "" }
+  }
+  return undefined
+}

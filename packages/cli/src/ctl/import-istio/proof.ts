@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether what was kept decides every request as the manifests did: the original policies, read under the names they were
+// written for, against ours, by the exact comparison of `merlonctl diff`. Both are read by the one evaluator there is, so
+// this speaks of the translation and of what was left out, not of where a field means something else there.
+
+import {
+  type Diff,
+  diffSets,
+  type Limits,
+  type MeshNames,
+  meshConfig,
+  meshNames,
+  type PolicyDocument,
+  type ProofWorkload,
+  validate,
+} from "@merlon/policy"
+import { workloadsIn } from "../answers/workload-files.js"
+import { type Fields, fieldsOf, textOf } from "../foreign.js"
+import { aboutOf, type Imported, withoutStatus } from "./imported.js"
+
+const ISTIO_NAMES = meshNames({ mesh: "istio", domain: "istio.io" })
+
+export interface ImportProof {
+  readonly diff: Diff
+  /** Those of the manifests, and for each policy one that is just what it selects. */
+  readonly workloads: readonly ProofWorkload[]
+  /** How many policies were compared. */
+  readonly policies: number
+  /** Policies that cannot be read even under their own names, so nothing is said of them. */
+  readonly unread: readonly string[]
+}
+
+/** Undefined where there are no security policies to compare. */
+export function proofOfImport(
+  originals: readonly unknown[],
+  { documents }: Pick<Imported, "documents">,
+  names: MeshNames,
+  { now, limits }: { readonly now: number; readonly limits?: Limits },
+): ImportProof | undefined {
+  const theirs = originals.map(fieldsOf).filter(isTheirPolicy)
+  if (theirs.length === 0) return undefined
+  const read = theirs.map(object => ({ object, document: validate(withoutStatus(object), ISTIO_NAMES).document }))
+  const before = read.flatMap(({ document }) => document ?? [])
+  const after = documents.flatMap(object => policyOf(object, names))
+  const workloads = [
+    ...workloadsIn(documents, names, "default"),
+    ...before.flatMap((policy, at) => selectedBy(policy, at)),
+  ]
+  const options = { now, meshBefore: meshConfig({ names: ISTIO_NAMES }), ...(limits === undefined ? {} : { limits }) }
+  return {
+    diff: diffSets(before, after, workloads, meshConfig({ names }), options),
+    workloads,
+    policies: before.length,
+    unread: read.filter(({ document }) => document === undefined).map(({ object }) => aboutOf(object)),
+  }
+}
+
+function isTheirPolicy({ apiVersion }: Fields): boolean {
+  return textOf(apiVersion)?.startsWith(`${ISTIO_NAMES.securityGroup}/`) === true
+}
+
+function policyOf(object: Fields, names: MeshNames): readonly PolicyDocument[] {
+  if (textOf(object.apiVersion)?.startsWith(`${names.securityGroup}/`) !== true) return []
+  const { document } = validate(object, names)
+  return document === undefined ? [] : [document]
+}
+
+/** A workload that the policy certainly selects, wherever it stands. */
+function selectedBy(policy: PolicyDocument, at: number): readonly ProofWorkload[] {
+  if (policy.kind === "MeshService" || policy.kind === "PolicyInvariant") return []
+  const { metadata, spec } = policy
+  const namespace = metadata.namespace === ISTIO_NAMES.rootNamespace ? "default" : metadata.namespace
+  const services = spec.targetRefs?.map(({ name }) => name)
+  return [
+    {
+      namespace,
+      name: `selected-by-${metadata.name}-${at}`,
+      labels: spec.selector?.matchLabels ?? {},
+      ...(services === undefined ? {} : { services }),
+    },
+  ]
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the control plane answers about what was seen, asked through the cluster's API with the rights of whoever types.
+
+import { ApiError } from "@merlon/control"
+import { CommandError } from "../exit.js"
+import { type Fields, fieldsOf, listOf, textOf } from "../foreign.js"
+import type { Session } from "../session.js"
+
+export interface SeenList {
+  readonly items: readonly Seen[]
+  /** Everything of the list but its items. */
+  readonly notes: Fields
+}
+
+export interface Seen {
+  readonly namespace: string
+  readonly name: string
+  readonly spec: Fields
+}
+
+export interface Asking {
+  readonly resource: "calls" | "decisions" | "rules" | "proxies" | "readiness"
+  /** All of them where absent. */
+  readonly namespace: string | undefined
+  readonly name?: string
+  readonly query?: URLSearchParams
+}
+
+export function seenPath({ names }: Session, { resource, namespace, name, query }: Asking): string {
+  const steps = ["apis", `answers.${names.domain}`, "v1alpha1"]
+  if (namespace !== undefined) steps.push("namespaces", namespace)
+  steps.push(resource)
+  if (name !== undefined) steps.push(name)
+  const search = query?.toString() ?? ""
+  return `/${steps.map(encodeURIComponent).join("/")}${search === "" ? "" : `?${search}`}`
+}
+
+export async function seenList(session: Session, asking: Asking): Promise<SeenList> {
+  const { items, ...notes } = fieldsOf(await asked(session, asking))
+  return { items: listOf(items).map(seenOf), notes }
+}
+
+export async function seenOne(session: Session, asking: Asking): Promise<Seen> {
+  return seenOf(await asked(session, asking))
+}
+
+async function asked(session: Session, asking: Asking): Promise<unknown> {
+  try {
+    return await session.api.request({ method: "GET", path: seenPath(session, asking) })
+  } catch (error) {
+    throw isNowhere(error) ? nowhere(session) : error
+  }
+}
+
+/** The group is not there at all, which is another thing than that something in it is not. */
+function isNowhere(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 404 && !/among|decision/.test(error.message)
+}
+
+function nowhere({ origin }: Session): CommandError {
+  return new CommandError(`no control plane answers there (${origin}); \`merlonctl status\` says whether it runs`)
+}
+
+export function seenOf(value: unknown): Seen {
+  const { metadata, spec } = fieldsOf(value)
+  const { namespace, name } = fieldsOf(metadata)
+  return { namespace: textOf(namespace) ?? "", name: textOf(name) ?? "", spec: fieldsOf(spec) }
+}
+
+/** The trust domain says nothing where there is one alone. */
+export function shortCaller(spec: Fields): string {
+  const peer = textOf(spec.peer) ?? textOf(spec.caller)
+  if (peer !== undefined) return peer.replace(/^spiffe:\/\/[^/]+\//, "")
+  return textOf(spec.from) ?? textOf(spec.source) ?? textOf(spec.address) ?? "-"
+}

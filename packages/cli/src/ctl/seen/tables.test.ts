@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// What was seen, as people read it. `npx vitest run -u` writes the files anew.
+
+import { expect, it } from "vitest"
+import type { Fields } from "../foreign.js"
+import type { Seen } from "./answers-api.js"
+import { DECISION_HEAD, decisionRow, decisionText } from "./decision-text.js"
+import { proxiesText, readinessText, rulesText, table } from "./tables.js"
+
+const NOW = Date.parse("2026-11-16T12:00:00Z")
+const seen = (name: string, spec: Fields): Seen => ({ namespace: "foo", name, spec })
+const [first, last] = ["2026-11-14T12:00:00Z", "2026-11-16T11:55:00Z"]
+
+const RULE = {
+  policy: "foo/readers",
+  field: "spec.rules[0]",
+  action: "ALLOW",
+  enforcement: "Enforce",
+  watchedSince: first,
+}
+const rules = [
+  seen("a", { ...RULE, count: 12, firstSeen: first, lastSeen: last }),
+  seen("b", { ...RULE, field: "spec.rules[1]", enforcement: "Shadow", count: 0 }),
+]
+const proxies = [
+  seen("web-1", { workload: "foo/web", connectedAt: first, revision: 7, resources: 3, behind: 0, lagMs: 0 }),
+  seen("web-2", { workload: "foo/web", connectedAt: first, revision: 7, resources: 3, behind: 2, lagMs: 4_200 }),
+  seen("web-3", { workload: "foo/web", connectedAt: last, behind: 1, rejection: "a key cannot be read" }),
+]
+const plaintext = [{ port: 8080, from: "old/cron", address: "10.0.0.9", count: 3, firstSeen: first, lastSeen: last }]
+const readiness = [
+  seen("web", {
+    ports: [{ port: 8080, mode: "PERMISSIVE" }],
+    calls: 9,
+    state: "waiting",
+    why: "1 caller comes in plaintext",
+    plaintext,
+  }),
+  seen("db", {
+    ports: [{ port: 5432, mode: "STRICT" }],
+    calls: 0,
+    state: "strict",
+    why: "its ports take mutual TLS alone",
+  }),
+]
+const criterion = { holds: false, field: "to[0].operation.paths", values: ["/status/*"], actual: "/headers" }
+const refused = seen("3f1c9a2e7b604d58c1aa", {
+  ...{ id: "3f1c9a2e7b604d58c1aa", time: last, verdict: "deny", workload: "foo/web-1", port: 8080, protocol: "http" },
+  ...{ method: "GET", path: "/headers\u001b[2J", status: 403, source: "10.0.0.9", reason: "no ALLOW rule matches" },
+  explanation: {
+    policies: [
+      {
+        ...{ policy: { namespace: "foo", name: "readers" }, action: "ALLOW", matched: false },
+        rules: [{ rule: { rule: 0 }, matched: false, to: [{ holds: false, criteria: [criterion] }] }],
+      },
+    ],
+  },
+})
+const allowed = seen("x", {
+  ...{ time: last, verdict: "allow", workload: "foo/web-1", protocol: "tcp", status: 0, rule: "foo/readers[0]" },
+  peer: "spiffe://cluster.local/ns/app/sa/consumer",
+})
+
+it.each([
+  ["rules", rulesText({ items: rules, notes: { watchedSince: first } }, NOW)],
+  ["no-rules", rulesText({ items: [], notes: { watchedSince: first } }, NOW)],
+  ["proxies", proxiesText({ items: proxies, notes: {} }, NOW)],
+  ["readiness", readinessText({ items: readiness, notes: {} }, NOW)],
+  ["decisions", table(DECISION_HEAD, [refused, allowed].map(decisionRow))],
+  ["decision", decisionText(refused)],
+])("%s", async (name, text) => {
+  await expect(`${text}\n`).toMatchFileSnapshot(`golden/${name}.txt`)
+})

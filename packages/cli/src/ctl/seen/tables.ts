@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// What was seen, as tables.
+
+import { type Fields, fieldsOf, listOf, textOf } from "../foreign.js"
+import { Columns } from "../output/columns.js"
+import { visible } from "../terminal.js"
+import { age } from "../workload/age.js"
+import type { Seen, SeenList } from "./answers-api.js"
+
+export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  return new Columns().format([head, ...rows.map(row => row.map(visible))]).trimEnd()
+}
+
+const ago = (time: unknown, now: number): string =>
+  textOf(time) === undefined ? "-" : `${age(textOf(time) ?? "", now)} ago`
+
+export function rulesText({ items, notes }: SeenList, now: number): string {
+  const watched = ago(notes.watchedSince, now)
+  if (items.length === 0) return `no such rules; calls are kept since ${watched}`
+  const rows = items.map(({ spec }) => [
+    textOf(spec.policy) ?? "",
+    textOf(spec.field) ?? "",
+    [textOf(spec.action) ?? textOf(spec.kind) ?? "", spec.enforcement === "Shadow" ? "(Shadow)" : ""].join(" ").trim(),
+    shown(spec.count),
+    spec.count === 0 ? "never" : ago(spec.lastSeen, now),
+    ago(spec.watchedSince, now),
+  ])
+  return table(["POLICY", "RULE", "ACTION", "USED", "LAST", "WATCHED SINCE"], rows)
+}
+
+export function proxiesText({ items }: SeenList, now: number): string {
+  if (items.length === 0) return "no proxy is connected"
+  const rows = items.map(({ namespace, name, spec }) => [
+    `${namespace}/${name}`,
+    `${age(textOf(spec.connectedAt) ?? "", now)}`,
+    shown(spec.revision),
+    stateOf(spec),
+  ])
+  return table(["PROXY", "CONNECTED", "REVISION", "STATE"], rows)
+}
+
+export function stateOf({ behind, lagMs, rejection }: Fields): string {
+  if (textOf(rejection) !== undefined) return `refused an update: ${textOf(rejection)}`
+  if (typeof behind !== "number" || behind === 0) return "up to date"
+  return `${behind} ${behind === 1 ? "resource" : "resources"} behind for ${Math.ceil(Number(lagMs) / 1000)} s`
+}
+
+const shown = (value: unknown): string => (typeof value === "string" || typeof value === "number" ? String(value) : "-")
+
+/** Whether every proxy enforces what it is to. */
+export function isUpToDate({ spec }: Seen): boolean {
+  return spec.behind === 0 && spec.rejection === undefined
+}
+
+export function readinessText({ items }: SeenList, now: number): string {
+  if (items.length === 0) return "no workload takes calls there"
+  const rows = items.map(({ namespace, name, spec }) => [
+    `${namespace}/${name}`,
+    listOf(spec.ports)
+      .map(fieldsOf)
+      .map(({ port, mode }) => `${shown(port)} ${shown(mode)}`)
+      .join(", "),
+    shown(spec.calls),
+    textOf(spec.state) ?? "",
+    textOf(spec.why) ?? "",
+  ])
+  const callers = items.flatMap(({ namespace, name, spec }) =>
+    listOf(spec.plaintext)
+      .map(fieldsOf)
+      .map(({ port, from, address, count, firstSeen, lastSeen }) => [
+        `${namespace}/${name}`,
+        shown(port),
+        from === address ? shown(address) : `${shown(from)} (${shown(address)})`,
+        shown(count),
+        ago(firstSeen, now),
+        ago(lastSeen, now),
+      ]),
+  )
+  const summary = table(["WORKLOAD", "PORTS", "CALLS", "STRICT", "WHY"], rows)
+  if (callers.length === 0) return summary
+  return `${summary}\n\nWho calls in plaintext:\n${table(["WORKLOAD", "PORT", "FROM", "CALLS", "FIRST", "LAST"], callers)}`
+}
