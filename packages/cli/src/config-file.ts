@@ -4,6 +4,7 @@
 
 import { readFileSync } from "node:fs"
 import { nearest } from "@merlon/policy"
+import { messageOf } from "@merlon/xds"
 import { type Command, InvalidArgumentError, type Option } from "commander"
 import { parse } from "yaml"
 
@@ -30,14 +31,14 @@ function readMapping(path: string): object {
   try {
     text = readFileSync(path, "utf8")
   } catch (error) {
-    throw new Error(`cannot read \`${path}\`: ${error instanceof Error ? error.message : String(error)}`)
+    throw new Error(`cannot read \`${path}\`: ${messageOf(error)}`)
   }
   if (text.length > MAX_BYTES) throw new Error(`${path}: a configuration has at most ${MAX_BYTES} characters`)
   let value: unknown
   try {
     value = parse(text) ?? {}
   } catch (error) {
-    throw new Error(`${path}: ${error instanceof Error ? error.message : String(error)}`)
+    throw new Error(`${path}: ${messageOf(error)}`)
   }
   if (typeof value !== "object" || value === null || Array.isArray(value)) throw new Error(`${path}: must be a mapping`)
   return value

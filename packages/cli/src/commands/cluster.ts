@@ -2,10 +2,11 @@
 // `merlond cluster`: the Kubernetes-compatible API server by itself, on its embedded store or on etcd.
 
 import { type Cluster, etcdOptions, openEtcdStore, startCluster } from "@merlon/cluster"
+import { messageOf } from "@merlon/xds"
 import { Command, Option } from "commander"
 import { pino } from "pino"
-
 import { port, several } from "../arguments.js"
+import { logDestination } from "../log-destination.js"
 
 interface Flags {
   readonly data: string
@@ -61,7 +62,7 @@ export function clusterCommand(): Command {
 }
 
 async function run(flags: Flags): Promise<void> {
-  const logger = pino({ base: null }, pino.destination({ dest: 2, sync: true }))
+  const logger = pino({ base: null }, logDestination())
   const etcd = etcdOptions(
     {
       etcd: flags.etcd.length === 0 ? undefined : [...flags.etcd],
@@ -80,8 +81,7 @@ async function run(flags: Flags): Promise<void> {
     names: flags.name,
     systemNamespaces: flags.systemNamespace.length === 0 ? ["kube-system", "merlon-system"] : flags.systemNamespace,
     ...(etcd === undefined ? {} : { store: await openEtcdStore(etcd) }),
-    log: (error, request) =>
-      logger.error({ request, error: error instanceof Error ? error.message : String(error) }, "failed"),
+    log: (error, request) => logger.error({ request, error: messageOf(error) }, "failed"),
   })
   process.stdout.write(`serving ${cluster.url}\nexport KUBECONFIG=${cluster.kubeconfigPath}\n`)
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => stop(cluster))

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // `merlond serve`: the control plane, on the cluster it is pointed at, or on one of its own.
 
+import { PROOF_BUDGET_MS } from "@merlon/control"
 import { Command, Option } from "commander"
 import { pino } from "pino"
 import { duration, endpoint, port, several, trustDomain, whole } from "../arguments.js"
 import { applyConfigFile } from "../config-file.js"
 import { readEnvSwitches } from "../env-switches.js"
+import { logDestination } from "../log-destination.js"
 import { type ServeFlags, type Serving, startServing } from "../serve/start-serving.js"
 import { DEFAULT_IMAGE } from "../version.js"
 
@@ -60,6 +62,13 @@ export function serveCommand(): Command {
       .addOption(option("--mesh-port <n>", "proxies: xDS and signing", "MESH_PORT").argParser(port).default(15_012))
       .addOption(option("--webhook-port <n>", "admission", "WEBHOOK_PORT").argParser(port).default(15_017))
       .addOption(option("--health-port <n>", "health and metrics", "HEALTH_PORT").argParser(port).default(15_014))
+      .addOption(option("--console-port <n>", "the web console", "CONSOLE_PORT").argParser(port).default(7080))
+      .addOption(
+        option("--console-host <name>", "host name under which people reach the console; repeatable", "CONSOLE_HOST")
+          .argParser(several)
+          .default([], "this machine's"),
+      )
+      .addOption(new Option("--no-console", "serve no web console"))
       .addOption(
         option("--serving-name <name>", "host name or address others know us by; repeatable", "SERVING_NAME")
           .argParser(several)
@@ -97,6 +106,11 @@ export function serveCommand(): Command {
           .argParser(whole(1, 1_000))
           .default(100),
       )
+      .addOption(
+        option("--proof-budget <ms>", "how long an apply waits for proofs, in milliseconds", "PROOF_BUDGET")
+          .argParser(whole(50, 8_000))
+          .default(PROOF_BUDGET_MS),
+      )
       // Injection.
       .addOption(option("--image <image>", "of injected proxies", "IMAGE").default(DEFAULT_IMAGE))
       .addOption(
@@ -133,7 +147,7 @@ async function run({ config }: { config?: string }, command: Command): Promise<v
   readEnvSwitches(command, process.env)
   if (config !== undefined) applyConfigFile(command, config)
   const flags = command.opts<ServeFlags & { logLevel: string }>()
-  const logger = pino({ level: flags.logLevel, base: null }, pino.destination({ dest: 2, sync: true }))
+  const logger = pino({ level: flags.logLevel, base: null }, logDestination())
   let running: Serving | undefined
   let stopping = false
   const stop = (signal: string): void => {

@@ -2,10 +2,11 @@
 // `merlond xclient`: runs inside a workload; shows the routes it would take, calls by them, or lets other programs do so.
 
 import { MeshMember, OutboundProxy, parseExpectation, runXclient, type Shares, targetOf } from "@merlon/xclient"
-import { type Bootstrap, readBootstrap } from "@merlon/xds"
+import { type Bootstrap, messageOf, readBootstrap } from "@merlon/xds"
 import { Command, InvalidArgumentError, Option } from "commander"
 import { type Logger, pino } from "pino"
 import { address, duration, whole } from "../arguments.js"
+import { logDestination } from "../log-destination.js"
 
 interface Flags {
   readonly bootstrap?: string
@@ -108,7 +109,7 @@ export function xclientCommand(): Command {
 }
 
 async function run(count: number, flags: Flags): Promise<void> {
-  const logger = pino({ level: flags.logLevel, base: null }, pino.destination({ dest: 2, sync: true }))
+  const logger = pino({ level: flags.logLevel, base: null }, logDestination())
   const bootstrap = bootstrapOf(flags)
   const stop = new AbortController()
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort())
@@ -214,7 +215,7 @@ function expectation(text: string): Shares {
   try {
     return parseExpectation(text)
   } catch (error) {
-    throw new InvalidArgumentError(error instanceof Error ? error.message : String(error))
+    throw new InvalidArgumentError(messageOf(error))
   }
 }
 

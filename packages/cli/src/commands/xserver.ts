@@ -7,19 +7,20 @@ import {
   type ConfigurationSource,
   DEFAULT_LIMITS,
   FileSource,
-  keepYoungGenerationSmall,
   type Limits,
   LOG_LEVELS,
   LocalDataPath,
   MeshSource,
+  tuneEngine,
   WorkerPool,
   Xserver,
   type XserverOptions,
 } from "@merlon/xserver"
 import { Command, InvalidArgumentError, Option } from "commander"
 import { type Logger, pino } from "pino"
-
 import { type Address, address, whole } from "../arguments.js"
+import { logDestination } from "../log-destination.js"
+import { VERSION } from "../version.js"
 
 interface Flags {
   readonly configFile?: string
@@ -91,8 +92,8 @@ export function xserverCommand(): Command {
 }
 
 async function run(flags: Flags, command: Command): Promise<void> {
-  keepYoungGenerationSmall()
-  const logger = pino({ level: flags.logLevel, base: null }, pino.destination({ dest: 2, sync: true }))
+  tuneEngine()
+  const logger = pino({ level: flags.logLevel, base: null }, logDestination())
   const entry = { exec: process.argv[1] ?? "", args: [] }
   const { source, probe, admin, health } = sourceOf(flags, logger)
   // What is typed wins over what the bootstrap says, and that over what is usual.
@@ -136,7 +137,7 @@ function sourceOf(flags: Flags, logger: Logger): Sources {
   }
   const read = readBootstrap(bootstrap, process.env)
   return {
-    source: new MeshSource({ bootstrap: { ...read, state: state ?? read.state }, logger }),
+    source: new MeshSource({ bootstrap: { ...read, state: state ?? read.state }, logger, version: VERSION }),
     probe: read.probe && { question: read.probe, host: read.application },
     admin: read.admin,
     health: read.health,

@@ -52,14 +52,15 @@ export async function choosePlaces({ count, block, remembered }: PlacesWish, loo
 
 /**
  * A place for one more instance, beside those that are taken. `application` is the port that its program listens on there,
- * where it does.
+ * where it does; `asked` is the N that somebody asked for.
  */
 export async function choosePlace(
   taken: readonly Place[],
   application: number | undefined,
   look: Look,
+  asked?: number,
 ): Promise<Place> {
-  const block = /^127\.(\d+)\.0\./.exec(taken[0]?.address ?? "")?.[1] ?? "1"
+  const block = String(asked ?? /^127\.(\d+)\.0\./.exec(taken[0]?.address ?? "")?.[1] ?? 1)
   if (application !== undefined && (await look("127.0.0.1", application)) === "not permitted") {
     throw new CommandError(`port ${application} is not permitted; choose one from 1024 on`)
   }

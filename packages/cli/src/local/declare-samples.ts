@@ -2,7 +2,7 @@
 // The samples' namespaces, service accounts and Services in the cluster. What is there already stays as somebody has made
 // it.
 
-import { ApiFailure } from "../ctl/api/api.js"
+import { ApiError } from "@merlon/control"
 import { pathOf } from "../ctl/api/path.js"
 import type { AnyObject, Resource } from "../ctl/catalog/resource.js"
 import type { Session } from "../ctl/session.js"
@@ -13,7 +13,7 @@ export async function declareSamples(session: Session, documents: readonly AnyOb
     try {
       await session.api.request({ method: "POST", path, body })
     } catch (error) {
-      if (!(error instanceof ApiFailure) || error.reason !== "AlreadyExists") throw error
+      if (!(error instanceof ApiError) || error.reason !== "AlreadyExists") throw error
     }
   }
 }

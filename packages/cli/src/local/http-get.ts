@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One question to a process of the mesh. No answer is an answer too: it does not run, or not yet.
+// One question to a process of the mesh. No answer is an answer too: it does not run, or not yet. A busy machine has time
+// to give one.
 
 import { get } from "node:http"
 
@@ -10,7 +11,7 @@ export interface Answer {
 
 const MAX_BODY = 64 << 20
 
-export function httpGet(address: string, port: number, path: string, timeoutMs = 2_000): Promise<Answer | undefined> {
+export function httpGet(address: string, port: number, path: string, timeoutMs = 10_000): Promise<Answer | undefined> {
   return new Promise(resolve => {
     const signal = AbortSignal.timeout(timeoutMs)
     const asked = get({ host: address, port, path, agent: false, signal }, response => {

@@ -17,6 +17,7 @@ export interface LayoutWishes {
   readonly meshListen?: string
   readonly webhookPort?: number
   readonly healthPort?: number
+  readonly consolePort?: number
   readonly block?: number
   /** Ports for callers from outside, by service. */
   readonly wayIn: ReadonlyMap<string, number>
@@ -39,13 +40,14 @@ export async function chooseLayout(wishes: LayoutWishes, before: MeshRecord | un
     if (note !== undefined) notes.push(note)
     return port
   }
-  const { apiPort, meshPort, webhookPort, healthPort } = wishes
+  const { apiPort, meshPort, webhookPort, healthPort, consolePort } = wishes
   const had = before?.ports
   const ports = {
     api: await choose({ what: "the API", asked: apiPort, remembered: had?.api, usual: 7_443 }),
     mesh: await choose({ what: "the proxies' stream", asked: meshPort, remembered: had?.mesh, usual: 15_012 }),
     webhook: await choose({ what: "admission", asked: webhookPort, remembered: had?.webhook, usual: 15_017 }),
     health: await choose({ what: "health", asked: healthPort, remembered: had?.health, usual: 15_014 }),
+    console: await choose({ what: "the console", asked: consolePort, remembered: had?.console, usual: 7_080 }),
   }
   if (!wishes.samples) return { ports, instances: [], workloads: [], waysIn: [], notes }
   const remembered = (before?.workloads ?? []).map(({ place }) => place)

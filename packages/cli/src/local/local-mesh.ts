@@ -2,6 +2,7 @@
 // One local mesh from start to end, alone on its data. Whatever goes wrong while it starts, nothing of it stays behind; what
 // runs is written down all the time, for other commands and for the one that comes after a crash.
 
+import { messageOf } from "@merlon/xds"
 import { CommandError } from "../ctl/exit.js"
 import { TOKEN_SECONDS } from "./join-workload.js"
 import type { LocalMeshOptions } from "./local-mesh-options.js"
@@ -124,8 +125,4 @@ function isPortTaken(error: unknown): boolean {
   if (error instanceof StartFailure) return error.portTaken
   // One of our own: a way in.
   return (error as NodeJS.ErrnoException | undefined)?.code === "EADDRINUSE"
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

@@ -11,7 +11,7 @@ export interface LocalCluster {
   readonly domain: string
 }
 
-const REQUEST_TIMEOUT_SECONDS = 15
+const REQUEST_TIMEOUT_SECONDS = 60
 
 export function withLocalSession<T>(
   { data, mesh, domain }: LocalCluster,

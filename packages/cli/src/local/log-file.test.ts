@@ -60,10 +60,10 @@ it("is followed as it grows, and over a restart of its process", async () => {
   let seen = ""
   const followed = followLog(log, bytes => (seen += bytes.toString()), stop.signal)
   appendFileSync(log, "one\n")
-  await expect.poll(() => seen, { timeout: 10_000 }).toBe("one\n")
+  await expect.poll(() => seen).toBe("one\n")
   rotateLog(log)
   write("two\n")
-  await expect.poll(() => seen, { timeout: 10_000 }).toBe("one\ntwo\n")
+  await expect.poll(() => seen).toBe("one\ntwo\n")
   stop.abort()
   await followed
 })

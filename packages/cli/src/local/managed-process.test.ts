@@ -16,7 +16,7 @@ afterEach(async () => {
   rmSync(folder, { recursive: true })
 })
 
-const POLL = { timeout: 15_000, interval: 20 }
+const POLL = { timeout: 90_000, interval: 20 }
 
 function manage(script: string) {
   const program = join(folder, "a program.mjs")

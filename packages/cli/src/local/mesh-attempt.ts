@@ -37,7 +37,8 @@ import { sampleDocuments } from "./sample-documents.js"
 import { SERVICES } from "./samples.js"
 import { WayIn } from "./way-in.js"
 
-const READY_TIMEOUT_MS = 60_000
+/** A machine may be busy; whoever waits sees what for, and can interrupt it. */
+const READY_TIMEOUT_MS = 180_000
 const LEFTOVER_GRACE_MS = 5_000
 
 export class MeshAttempt {

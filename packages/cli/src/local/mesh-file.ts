@@ -4,7 +4,21 @@
 
 import { readFileSync } from "node:fs"
 import { dirname, resolve } from "node:path"
-import { ConfigurationError, Reader } from "@merlon/xds"
+import {
+  choice,
+  flag,
+  list,
+  optional,
+  orElse,
+  type Read,
+  record,
+  ShapeError,
+  settings,
+  someText,
+  text,
+  whole,
+} from "@merlon/policy"
+import { ConfigurationError, messageOf, readSettings } from "@merlon/xds"
 import { parse } from "yaml"
 import { CommandError } from "../ctl/exit.js"
 import { PROTOCOLS } from "../ctl/workload/parse-flags.js"
@@ -18,71 +32,68 @@ export interface MeshFile {
   readonly apply: readonly string[]
 }
 
-const MAX_PORT = 65_535
+const MAX_ITEMS = 1_024
+const port = whole(1, 65_535)
+const texts = orElse(list(MAX_ITEMS, someText), [])
+const textMap = orElse(record(MAX_ITEMS, text(65_536)), {})
+
+const probe: Read<RunProbe> = (value, at) => {
+  const { http: path, command } = settings({ http: optional(someText), command: texts })(value, at)
+  if (path !== undefined && command.length > 0) {
+    throw new ShapeError("value", `${at}: asks by \`http\` or by \`command\`, not by both`)
+  }
+  if (path !== undefined) return { kind: "http", path }
+  return command.length > 0 ? { kind: "command", command } : { kind: "tcp" }
+}
+
+const workload = settings({
+  name: someText,
+  namespace: orElse(someText, "default"),
+  port,
+  protocol: orElse(choice(...PROTOCOLS), "http"),
+  command: texts,
+  folder: orElse(someText, "."),
+  env: textMap,
+  labels: textMap,
+  replicas: orElse(whole(1, 50), 1),
+  probe,
+  serviceAccount: optional(someText),
+  listensOn: optional(someText),
+  servicePort: optional(port),
+  wayIn: optional(port),
+})
+
+const file = settings({
+  samples: orElse(flag, false),
+  workloads: orElse(
+    list(MAX_ITEMS, (item, at) => ({ at, wish: workload(item, at) })),
+    [],
+  ),
+  apply: texts,
+})
 
 export function readMeshFile(path: string, searchPath: string): MeshFile {
   try {
     return meshFileOf(readFileSync(path, "utf8"), dirname(resolve(path)), searchPath)
   } catch (error) {
-    throw new CommandError(`${path}: ${error instanceof Error ? error.message : String(error)}`)
+    throw new CommandError(`${path}: ${messageOf(error)}`)
   }
 }
 
 export function meshFileOf(text: string, folder: string, searchPath: string): MeshFile {
-  const root = Reader.of(parse(text) ?? {}, "")
-  const samples = root.flag("samples", false)
-  const runs = root.list("workloads", (item, path) => runOf(Reader.of(item, path), folder, searchPath))
-  const apply = root.texts("apply").map(file => resolve(folder, file))
-  root.end()
+  const { samples, workloads, apply } = readSettings(parse(text), file)
+  const runs = workloads.map(({ at, wish: { folder: cwd, env, ...wish } }) => {
+    checkRunName(wish.name, wish.namespace)
+    if (wish.command.length === 0) {
+      throw new ConfigurationError("config-value", `${at}.command: must name a program, as \`[node, server.js]\``)
+    }
+    return runSpec({ ...wish, cwd: resolve(folder, cwd), env: { PATH: searchPath, ...env } })
+  })
   const twice = runs.find((run, index) => runs.findIndex(other => runKey(other) === runKey(run)) !== index)
   if (twice !== undefined)
     throw new ConfigurationError(
       "config-value",
       `workloads: \`${twice.name}\` is there twice in \`${twice.namespace}\``,
     )
-  return { samples, runs, apply }
-}
-
-function runOf(reader: Reader, folder: string, searchPath: string): RunSpec {
-  const port = (name: string, fallback?: number): number => reader.whole(name, 1, MAX_PORT, fallback)
-  const namespace = reader.text("namespace", "default")
-  const name = reader.text("name")
-  checkRunName(name, namespace)
-  const command = reader.texts("command")
-  if (command.length === 0) {
-    throw new ConfigurationError(
-      "config-value",
-      `${reader.path}.command: must name a program, as \`[node, server.js]\``,
-    )
-  }
-  const serviceAccount = reader.optionalText("serviceAccount")
-  const listensOn = reader.optionalText("listensOn")
-  const spec = runSpec({
-    namespace,
-    name,
-    port: port("port"),
-    protocol: reader.choice("protocol", PROTOCOLS, "http"),
-    labels: reader.textMap("labels"),
-    replicas: reader.whole("replicas", 1, 50, 1),
-    command,
-    cwd: resolve(folder, reader.text("folder", ".")),
-    env: { PATH: searchPath, ...reader.textMap("env") },
-    probe: reader.has("probe") ? reader.child("probe", probeOf) : { kind: "tcp" },
-    ...(serviceAccount === undefined ? {} : { serviceAccount }),
-    ...(listensOn === undefined ? {} : { listensOn }),
-    ...(reader.has("servicePort") ? { servicePort: port("servicePort") } : {}),
-    ...(reader.has("wayIn") ? { wayIn: port("wayIn") } : {}),
-  })
-  reader.end()
-  return spec
-}
-
-function probeOf(reader: Reader): RunProbe {
-  const path = reader.optionalText("http")
-  const command = reader.texts("command")
-  if (path !== undefined && command.length > 0) {
-    throw new ConfigurationError("config-value", `${reader.path}: asks by \`http\` or by \`command\`, not by both`)
-  }
-  if (path !== undefined) return { kind: "http", path }
-  return command.length > 0 ? { kind: "command", command } : { kind: "tcp" }
+  return { samples, runs, apply: apply.map(item => resolve(folder, item)) }
 }

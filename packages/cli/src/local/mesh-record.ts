@@ -19,6 +19,8 @@ export interface ControlPlanePorts {
   readonly mesh: number
   readonly webhook: number
   readonly health: number
+  /** Absent in records of versions that had no console. */
+  readonly console?: number
 }
 
 export interface Place {

@@ -3,6 +3,7 @@
 // may write there could put links in the place of files.
 
 import { accessSync, chmodSync, constants, mkdirSync, statSync } from "node:fs"
+import { messageOf } from "@merlon/xds"
 import { CommandError } from "../ctl/exit.js"
 
 export function prepareData(data: string, uid = process.getuid?.()): void {
@@ -13,7 +14,7 @@ export function prepareData(data: string, uid = process.getuid?.()): void {
     if (uid !== undefined && owner !== uid) throw new Error(`it belongs to another user (uid ${owner})`)
     chmodSync(data, 0o700)
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error)
+    const why = messageOf(error)
     throw new CommandError(`cannot keep anything in \`${data}\`: ${why}; choose another place with \`--data\``)
   }
 }

@@ -34,10 +34,14 @@ export function controlPlanePlan({ data, mesh, domain, programs, ports, meshList
       "--embedded",
       // Everything is on this machine, the issuers of samples and of people's own trials too.
       "--allow-loopback-issuers",
+      // So a busy machine makes a proof slow, and "not decided" would say more of the machine than of the policy.
+      "--proof-budget",
+      "2000",
       ...["--data", data, "--mesh", mesh, "--domain", domain],
       ...(meshListen === undefined ? [] : ["--mesh-listen", meshListen]),
       ...["--api-port", String(ports.api), "--mesh-port", String(ports.mesh)],
       ...["--webhook-port", String(ports.webhook), "--health-port", String(ports.health)],
+      ...(ports.console === undefined ? ["--no-console"] : ["--console-port", String(ports.console)]),
     ]),
     env: childEnvironment(process.env),
     log: logPath(data, CONTROL_PLANE),

@@ -39,7 +39,7 @@ export function findPrograms(): Programs {
 }
 
 /** One file that is all programs. */
-export function programsWithin(executable: string): Programs {
+function programsWithin(executable: string): Programs {
   const called = (name: string, args: readonly string[]): Launch => ({
     file: executable,
     args,
@@ -59,7 +59,7 @@ export function programsWithin(executable: string): Programs {
 }
 
 /** Scripts that Node runs. */
-export function programsAround(from: string): Programs {
+function programsAround(from: string): Programs {
   const home = packageFolder(from)
   const script = (path: string, args: readonly string[]): Launch => ({
     file: process.execPath,

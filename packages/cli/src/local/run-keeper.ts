@@ -3,6 +3,7 @@
 // changed. One change after the other. A run that fails says why and disturbs nobody else.
 
 import { rmSync } from "node:fs"
+import { Lane } from "@merlon/xds"
 import { pathOf } from "../ctl/api/path.js"
 import type { Session } from "../ctl/session.js"
 import { checkNamespace, getOrNothing, PODS } from "../ctl/workload/enrol.js"
@@ -49,7 +50,7 @@ interface Running {
 export class RunKeeper {
   readonly #options: RunKeeperOptions
   readonly #running = new Map<string, Running>()
-  #changes: Promise<void> = Promise.resolve()
+  readonly #changes = new Lane()
   #seen = ""
   #timer: NodeJS.Timeout | undefined
   #stopped = false
@@ -102,13 +103,12 @@ export class RunKeeper {
       .map(({ place }) => ({ address: place.address, port: place.xserver, health: place.health }))
   }
 
-  #look(): Promise<void> {
+  #look(): Promise<unknown> {
     const wished = readRuns(this.#options.mesh.data)
     const text = JSON.stringify(wished)
-    if (text === this.#seen) return this.#changes
+    if (text === this.#seen) return this.#changes.idle()
     this.#seen = text
-    this.#changes = this.#changes.then(() => this.#bringAbout(wished))
-    return this.#changes
+    return this.#changes.add(() => this.#bringAbout(wished))
   }
 
   /** Never fails. */
@@ -184,13 +184,13 @@ export class RunKeeper {
   }
 
   async #places(spec: RunSpec): Promise<readonly Membership[]> {
-    const { data } = this.#options.mesh
+    const { data, block } = this.#options.mesh
     const taken = [...this.#options.taken, ...this.members.map(({ place }) => place)]
     const members: Membership[] = []
     for (let index = 1; index <= spec.replicas; index++) {
       const instance = instanceOf(spec, index)
       const own = [...taken, ...members.map(({ place }) => place)]
-      const place = await choosePlace(own, spec.listensOn === undefined ? spec.port : undefined, lookAtPort)
+      const place = await choosePlace(own, spec.listensOn === undefined ? spec.port : undefined, lookAtPort, block)
       members.push({ instance, place: { ...place, application: spec.port }, folder: workloadFolder(data, instance) })
     }
     return members

@@ -78,6 +78,7 @@ describe("a place for one more", () => {
   it("passes over addresses where something listens", async () => {
     const look: Look = async (address, port) => (address === "127.1.0.1" && port === 9090 ? "taken" : "free")
     expect((await choosePlace([], 9090, look)).address).toBe("127.1.0.2")
+    expect((await choosePlace([], 9090, look, 7)).address).toBe("127.7.0.1")
   })
 
   it("is nowhere where the program's port is taken at every address", async () => {

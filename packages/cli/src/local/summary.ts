@@ -32,6 +32,9 @@ export function summaryText(record: MeshRecord, place: SummaryPlace): string {
   const [head = "", ...body] = new Columns().format(rows).split(/(?<=\n)/)
   const lines = [
     `The control plane answers at https://127.0.0.1:${ports.api} (API), :${ports.mesh} (proxies), http://127.0.0.1:${ports.health} (health).`,
+    ...(ports.console === undefined
+      ? []
+      : [`The console is at http://127.0.0.1:${ports.console}/; \`${place.merlonctl} dashboard\` opens it signed in.`]),
     ...record.waysIn.map(({ service, port }) => `Callers from outside reach ${service} at http://127.0.0.1:${port}.`),
     `State and logs are in ${shown(place.data, place.cwd)}.`,
   ]

@@ -6,7 +6,22 @@ import { upArguments } from "./up-arguments.js"
 test.each([
   [[]],
   [["--no-samples", "--mesh", "dubbo", "--domain", "dubbo.apache.org"]],
-  [["--api-port", "1", "--mesh-port", "2", "--webhook-port", "3", "--health-port", "4", "--block", "5"]],
+  [
+    [
+      "--api-port",
+      "1",
+      "--mesh-port",
+      "2",
+      "--webhook-port",
+      "3",
+      "--health-port",
+      "4",
+      "--console-port",
+      "6",
+      "--block",
+      "5",
+    ],
+  ],
   [["--way-in", "httpbin.foo=8000", "--way-in", "web.app=8080"]],
 ])("a supervisor in the background gets what was asked for: %j", given => {
   const flagsOf = (args: readonly string[]): UpFlags =>

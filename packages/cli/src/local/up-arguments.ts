@@ -9,12 +9,14 @@ export interface UpWishes extends LayoutWishes {
 }
 
 export function upArguments(wishes: UpWishes, data: string): readonly string[] {
-  const { mesh, domain, samples, apiPort, meshPort, meshListen, webhookPort, healthPort, block, wayIn } = wishes
+  const { mesh, domain, samples, apiPort, meshPort, meshListen, webhookPort, healthPort, consolePort, block, wayIn } =
+    wishes
   const numbers = {
     "--api-port": apiPort,
     "--mesh-port": meshPort,
     "--webhook-port": webhookPort,
     "--health-port": healthPort,
+    "--console-port": consolePort,
     "--block": block,
   }
   return [

@@ -11,7 +11,7 @@ export interface Target {
 }
 
 const MOST_CONNECTIONS = 1_024
-const CONNECT_TIMEOUT_MS = 2_000
+const CONNECT_TIMEOUT_MS = 10_000
 
 export class WayIn {
   readonly #targets: () => readonly Target[]

@@ -4,6 +4,7 @@
 
 import { X509Certificate } from "node:crypto"
 import { readFileSync } from "node:fs"
+import { messageOf } from "@merlon/xds"
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----/gs
 
@@ -15,8 +16,6 @@ export function readAuthorities(file: string): string {
     for (const certificate of certificates) new X509Certificate(certificate)
     return text
   } catch (error) {
-    throw new Error(
-      `cannot use \`${file}\` as \`--jwks-ca\`: ${error instanceof Error ? error.message : String(error)}`,
-    )
+    throw new Error(`cannot use \`${file}\` as \`--jwks-ca\`: ${messageOf(error)}`)
   }
 }

@@ -4,6 +4,7 @@
 import { hostname } from "node:os"
 import { join, resolve } from "node:path"
 import type { Cluster } from "@merlon/cluster"
+import type { Console } from "@merlon/console"
 import {
   bootstrapServiceAccount,
   type Connection,
@@ -17,9 +18,13 @@ import {
   SYSTEM_TIME,
 } from "@merlon/control"
 import { type MeshNames, meshConfig, meshNames, type PathNormalization } from "@merlon/policy"
+import { messageOf } from "@merlon/xds"
 import type { Logger } from "pino"
+import { VERSION } from "../version.js"
+import { consoleCodes } from "./console-key.js"
 import { readAuthorities } from "./issuer-authorities.js"
 import { reachableHost, urlHost } from "./reachable-host.js"
+import { serveConsole } from "./serve-console.js"
 
 export interface ServeFlags {
   readonly mesh: string
@@ -39,6 +44,9 @@ export interface ServeFlags {
   readonly meshPort: number
   readonly webhookPort: number
   readonly healthPort: number
+  readonly console: boolean
+  readonly consolePort: number
+  readonly consoleHost: readonly string[]
   readonly servingName: readonly string[]
   readonly replica?: string
   readonly certificateTtl: number
@@ -48,6 +56,7 @@ export interface ServeFlags {
   readonly jwksCa?: string
   readonly denyPrivateIssuers?: boolean
   readonly allowLoopbackIssuers?: boolean
+  readonly proofBudget: number
   readonly maxIssuersPerNamespace: number
   readonly image: string
   readonly capture: "redirect" | "service"
@@ -86,13 +95,15 @@ export async function startServing(flags: ServeFlags, env: Environment, logger: 
         logger,
       }),
     )
+    const console = await bringConsole(flags, { host, names, connection, cluster, logger })
     const stop = async (): Promise<void> => {
+      await console?.close()
       await controlPlane.stop()
       await client.close()
       await close()
       await cluster?.close()
     }
-    return { controlPlane, cluster, summary: summaryOf(host, controlPlane, connection, cluster), stop }
+    return { controlPlane, cluster, summary: summaryOf(host, controlPlane, connection, cluster, console), stop }
   } catch (error) {
     await cluster?.close()
     throw error
@@ -108,8 +119,7 @@ async function bringCluster({ data, apiPort }: ServeFlags, names: MeshNames, log
     port: apiPort,
     // The control plane keeps its lease and its places whatever tenants send.
     systemNamespaces: ["kube-system", names.rootNamespace],
-    log: (error, request) =>
-      logger.error({ request, error: error instanceof Error ? error.message : String(error) }, "the API failed"),
+    log: (error, request) => logger.error({ request, error: messageOf(error) }, "the API failed"),
   })
 }
 
@@ -135,6 +145,38 @@ async function connect(
   const admin = clientOf(administrator, names)
   const connection = await bootstrapServiceAccount({ admin, connection: administrator, names })
   return { connection, close: () => admin.close() }
+}
+
+interface ConsoleSurroundings {
+  readonly host: string
+  readonly names: MeshNames
+  readonly connection: Connection
+  readonly cluster: Cluster | undefined
+  readonly logger: Logger
+}
+
+/** Nobody's policies wait for a page to look at: what keeps it from being served is said, and the rest goes on. */
+async function bringConsole(
+  { console: wanted, consolePort, consoleHost, data }: ServeFlags,
+  { host, names, connection, cluster, logger }: ConsoleSurroundings,
+): Promise<Console | undefined> {
+  if (!wanted) return undefined
+  const warn = (message: string): void => logger.warn(message)
+  const owner = cluster && {
+    codes: consoleCodes(resolve(data)),
+    connection: connectionFrom({ kubeconfig: cluster.kubeconfigPath, env: {}, warn }),
+  }
+  const onError = (error: unknown): void => logger.error({ error: messageOf(error) }, "the console failed")
+  try {
+    const served = await serveConsole({
+      ...{ host, port: consolePort, hosts: consoleHost, names, connection, owner, onError },
+    })
+    if (served === undefined) warn("the console is not served: its page was not built; `npm run build` builds it")
+    return served
+  } catch (error) {
+    warn(`the console is not served on port ${consolePort}: ${messageOf(error)}; choose another with --console-port`)
+    return undefined
+  }
 }
 
 function clientOf(connection: Connection, names: MeshNames): HttpKubernetesClient {
@@ -187,6 +229,7 @@ function optionsOf(
     clusterDomain: flags.clusterDomain,
     replica: flags.replica ?? `${hostname()}-${process.pid}`,
     hasCluster,
+    version: VERSION,
     listen: {
       host,
       meshHost: flags.meshListen,
@@ -226,6 +269,7 @@ function optionsOf(
       controlPlane: flags.controlPlane ?? `${service}:15012`,
       nativeSidecar,
     },
+    proofBudgetMs: flags.proofBudget,
     traces: flags.traces,
     logger,
   }
@@ -236,11 +280,13 @@ function summaryOf(
   controlPlane: ControlPlane,
   connection: Connection,
   cluster: Cluster | undefined,
+  console: Console | undefined,
 ): string {
   const { mesh, webhook, health } = controlPlane.ports
   const lines = [
     `serving the mesh of ${connection.origin}`,
     `proxies    :${mesh}   webhooks :${webhook}   health http://${urlHost(host)}:${health}/readyz`,
+    ...(console === undefined ? [] : [`console    http://${urlHost(host)}:${console.port}/`]),
     ...(cluster === undefined ? [] : [`export KUBECONFIG=${cluster.kubeconfigPath}`]),
   ]
   return `${lines.join("\n")}\n`

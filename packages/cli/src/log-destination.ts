@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where programs that stay put their log: standard error, written before the next thing happens. What cannot be written,
+// since the disk is full or the reader gone, is lost and ends nobody.
+
+import { fileOutput } from "@merlon/xds"
+import { type DestinationStream, destination } from "pino"
+
+const STANDARD_ERROR = 2
+/** Bytes that nobody has taken; then lines are dropped, or a reader that is gone would cost memory without end. */
+const MOST_WAITING = 1 << 20
+
+export function logDestination(): DestinationStream {
+  const file = fileOutput(STANDARD_ERROR)
+  if (file !== undefined) return file
+  const stream = destination({ dest: STANDARD_ERROR, sync: true, maxLength: MOST_WAITING })
+  stream.on("error", () => undefined)
+  return stream
+}

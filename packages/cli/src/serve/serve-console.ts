@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// The console beside a control plane or by itself: who may sign in how, and with whose rights the API is asked then.
+
+import type { Console, OneTimeCodes } from "@merlon/console"
+import { type Connection, passingApi, withToken } from "@merlon/control"
+import type { MeshNames } from "@merlon/policy"
+import { VERSION } from "../version.js"
+
+export interface ConsoleWishes {
+  readonly host: string
+  readonly port: number
+  /** Names besides this machine's under which people reach it. */
+  readonly hosts: readonly string[]
+  readonly names: MeshNames
+  /** Where the API is; a token that somebody shows is used there. */
+  readonly connection: Connection
+  /** For whoever brings a link's code: the rights of these credentials. */
+  readonly owner?: { readonly codes: OneTimeCodes; readonly connection: Connection } | undefined
+  readonly onError: (error: unknown) => void
+}
+
+const AGENT = "merlon-console"
+
+/** Undefined where its page was not built. Throws where it cannot listen. */
+export async function serveConsole(wishes: ConsoleWishes): Promise<Console | undefined> {
+  const { names, connection, owner, ...where } = wishes
+  // Loaded where it is wanted: the page is larger than the rest of a control plane.
+  const { builtPage, startConsole } = await import("@merlon/console")
+  const assets = builtPage()
+  if (assets === undefined) return undefined
+  const { mesh, domain, rootNamespace, securityGroup, networkingGroup } = names
+  return startConsole({
+    ...where,
+    names: { mesh, domain, rootNamespace, securityGroup, networkingGroup, answersGroup: `answers.${domain}` },
+    version: VERSION,
+    assets,
+    signIn: {
+      withToken: token => passingApi(withToken(connection, token), AGENT),
+      ...(owner && { withCode: { codes: owner.codes, api: () => passingApi(owner.connection, AGENT) } }),
+    },
+  })
+}
