@@ -3,17 +3,20 @@
 // each, in turns. CPU per request is the figure to compare; the rest depends on what else the machine is doing.
 
 import { spawn } from "node:child_process"
-import { rmSync, writeFileSync } from "node:fs"
+import { existsSync, rmSync, writeFileSync } from "node:fs"
 import { createInterface } from "node:readline"
+import { messageOf } from "@merlon/xds"
 import { table } from "./measure.js"
 import { CONNECTIONS, type Scenario } from "./proxy/call.js"
 import { chart } from "./proxy/chart.js"
+import { BASE, countingNanoseconds } from "./proxy/counting.js"
 import { goals, PACED_PER_SECOND } from "./proxy/goals.js"
 import { makeMaterial } from "./proxy/material.js"
-import { PEERS, type Peer } from "./proxy/peers.js"
+import { nodeTls, PEERS, type Peer } from "./proxy/peers.js"
 import { measureReadiness, type Readiness } from "./proxy/ready.js"
-import { type Entry, inTurns, type Row, toPeer } from "./proxy/rounds.js"
+import { type Entry, type Failure, inTurns, type Row, toPeer } from "./proxy/rounds.js"
 import { programPath } from "./proxy/running.js"
+import type { Upstreams } from "./proxy/work.js"
 
 const PACED = `mTLS, JWT, ${PACED_PER_SECOND.toLocaleString("en")}/s`
 
@@ -31,9 +34,12 @@ const SCENARIOS: readonly (readonly Scenario[])[] = [
   ],
   [{ name: "mTLS", work: "mtls", path: "/", tokens: 0 }],
   [{ name: "mTLS with JWT", work: "mtls-jwt", path: "/", tokens: 100 }],
-  [{ name: "mTLS handshakes", work: "mtls", path: "/", tokens: 0, reconnect: true }],
+  [{ name: "full handshakes", work: "mtls", path: "/", tokens: 0, reconnect: "full" }],
+  [{ name: "resumed handshakes", work: "mtls", path: "/", tokens: 0, reconnect: "resumed" }],
   [{ name: "HTTP/2", work: "h2", path: "/", tokens: 0 }],
   [{ name: "HTTP/2, 100 KB", work: "h2", path: "/100k", tokens: 0 }],
+  [{ name: "HTTP/2, mTLS", work: "mtls-h2", path: "/", tokens: 0 }],
+  [{ name: "gRPC", work: "grpc", path: "/echo.Echo/Say", tokens: 0 }],
   [{ name: PACED, work: "mtls-jwt", path: "/", tokens: 100, perSecond: PACED_PER_SECOND }],
 ]
 const READY = "ready"
@@ -43,40 +49,58 @@ const option = (name: string): string | undefined =>
 const SECONDS = Number(option("seconds") ?? 5)
 const only = option("only")
 
+if (!existsSync("/proc/self/schedstat")) {
+  console.error("bench:proxy reads what processes use from /proc/PID/task/*/schedstat, which this system does not have")
+  process.exit(2)
+}
 const material = await makeMaterial()
 const upstream = spawn("node", ["--import", "tsx", "bench/proxy/upstream.ts"], {
   stdio: ["ignore", "pipe", "inherit"],
 })
-const upstreamPort = await firstNumber(upstream.stdout)
+const upstreams = await portsOf(upstream.stdout)
 /** HTTP/2 is asked for by a program that is not ours. */
 const h2load = programPath("h2load")
 const absent = PEERS.filter(({ program }) => program === undefined).map(({ name }) => name)
 const rows: Row[] = []
+const failures: Failure[] = []
 let ready: Readiness | undefined
 try {
   for (const group of SCENARIOS) {
     const possible = group.filter(({ work }) => work !== "h2" || h2load !== undefined)
     const wanted = possible.filter(({ name }) => only === undefined || name.includes(only))
-    rows.push(...(await inTurns(wanted.flatMap(entriesOf), upstreamPort, material, SECONDS)))
+    const measured = await inTurns(wanted.flatMap(entriesOf), upstreams, material, SECONDS)
+    rows.push(...measured.rows)
+    failures.push(...measured.failures)
   }
-  if (only === undefined || READY.includes(only)) ready = await measureReadiness(material.folder)
+  if (only === undefined || READY.includes(only)) {
+    ready = await measureReadiness(material.folder).catch((error: unknown) => {
+      failures.push({ scenario: READY, proxy: "xserver", why: messageOf(error) })
+      return undefined
+    })
+  }
 } finally {
   upstream.kill()
   rmSync(material.folder, { recursive: true })
 }
+/** A hundred paths of one template, as most applications have them. */
+const countingNs = rows.some(({ scenario }) => scenario === "plain")
+  ? countingNanoseconds(Array.from({ length: 100 }, (_, n) => ({ ...BASE, path: `/orders/${n}/items` })))
+  : undefined
 report(rows)
 
 function entriesOf(scenario: Scenario): readonly Entry[] {
   // Only ours has rules to be many; HAProxy stands beside it for the ratio.
-  const compared = ({ name }: Peer): boolean => scenario.rules === undefined || name === "xserver" || name === "HAProxy"
+  const rules = ({ name }: Peer): boolean => scenario.rules === undefined || name === "xserver" || name === "HAProxy"
+  // It shakes hands, and forwards nothing.
+  const compared = (peer: Peer): boolean => rules(peer) && (peer !== nodeTls || scenario.reconnect !== undefined)
   return PEERS.filter(peer => peer.program !== undefined && peer.can(scenario.work) && compared(peer)).map(peer => ({
     scenario,
     peer,
   }))
 }
 
-async function firstNumber(stream: NodeJS.ReadableStream): Promise<number> {
-  for await (const line of createInterface({ input: stream })) return Number(line)
+async function portsOf(stream: NodeJS.ReadableStream): Promise<Upstreams> {
+  for await (const line of createInterface({ input: stream })) return JSON.parse(line)
   throw new Error("the application did not start")
 }
 
@@ -96,9 +120,11 @@ function report(all: readonly Row[]): void {
         seconds: SECONDS,
         connections: CONNECTIONS,
         absent,
+        failures,
         rows: all,
         ready,
-        goals: goals(all, PACED, ready).map(goal => ({ ...goal, met: goal.figure <= goal.atMost })),
+        countingNanosecondsPerCall: countingNs,
+        goals: goals(all, PACED, ready, countingNs).map(goal => ({ ...goal, met: goal.figure <= goal.atMost })),
       }),
     )
     return
@@ -119,8 +145,13 @@ function report(all: readonly Row[]): void {
       ]),
     ),
   )
-  for (const name of absent)
-    console.log(`${name}: no such program here; put it on PATH or name it in ${name.toUpperCase()}`)
+  for (const name of absent) {
+    const how = /, Node \d+$/.test(name)
+      ? "npm has none for this machine"
+      : `put it on PATH or name it in ${name.toUpperCase()}`
+    console.log(`${name}: no such program here; ${how}`)
+  }
+  for (const { scenario, proxy, why } of failures) console.log(`${scenario}, ${proxy}: not measured: ${why}`)
   if (h2load === undefined)
     console.log("h2load: no such program here (nghttp2-client has it), so HTTP/2 was not measured")
   if (ready !== undefined) {
@@ -129,7 +160,7 @@ function report(all: readonly Row[]): void {
       `\nready with state on disk, median of ${starts} starts: ${wallMs} ms, ${cpuMs} ms of CPU, ${residentMiB} MiB`,
     )
   }
-  const stated = goals(all, PACED, ready)
+  const stated = goals(all, PACED, ready, countingNs)
   if (stated.length === 0) return
   console.log(
     `\n${table(

@@ -10,7 +10,7 @@ import { join } from "node:path"
 import { EtcdProcess, etcdAvailable } from "../../packages/cluster/src/store/testing/etcd-process.js"
 import { startKubernetes } from "../../test/kubernetes/kube-apiserver.js"
 import { bundle } from "../../test/resilience/support/bundle.js"
-import { ClusterProcess, clusterServer, papers } from "../../test/resilience/support/cluster-process.js"
+import { ClusterProcess, clusterServer, credentials } from "../../test/resilience/support/cluster-process.js"
 import { Load } from "./load.js"
 
 export interface Target {
@@ -40,7 +40,7 @@ async function ours(name: string, program: string, etcd: EtcdProcess | undefined
   await server.serve({ dataDir, ...(etcd === undefined ? {} : { etcd: etcd.endpoint }) })
   return {
     name,
-    load: new Load(server.url, agent(papers(join(dataDir, "kubeconfig"))), {}),
+    load: new Load(server.url, agent(credentials(join(dataDir, "kubeconfig"))), {}),
     server: server.pid,
     settle: () => server.collectGarbage(),
     pids: [server.pid, ...(etcd?.pid === undefined ? [] : [etcd.pid])],

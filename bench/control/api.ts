@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The administrator's side of the measurements: plain requests and watches over HTTPS, with the kubeconfig's papers.
+// The administrator's side of the measurements: plain requests and watches over HTTPS, with the kubeconfig's credentials.
 
 import type { IncomingMessage } from "node:http"
 import { Agent, request } from "node:https"
-import { papers } from "../../test/resilience/support/cluster-process.js"
+import { credentials } from "../../test/resilience/support/cluster-process.js"
 
 export interface ApiObject {
   readonly metadata: { readonly name: string; readonly uid?: string; readonly generation?: number }
@@ -26,7 +26,7 @@ export class Api {
     readonly url: string,
     kubeconfig: string,
   ) {
-    const own = papers(kubeconfig)
+    const own = credentials(kubeconfig)
     this.#agent = new Agent({ keepAlive: true, maxSockets: 32, ...own })
     this.#watching = new Agent(own)
   }

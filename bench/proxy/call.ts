@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Load on one port, in stretches: our own caller for HTTP/1.1, h2load for HTTP/2.
+// Load on one port, in stretches: h2load for HTTP/2 in clear, callers of our own for everything else.
 
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
-import type { LoadFigures, LoadOptions, LoadOrder } from "./load.js"
+import type { LoadOptions } from "./load.js"
+import type { Http2LoadOptions } from "./load-http2.js"
 import type { Material } from "./material.js"
-import type { Work } from "./peers.js"
+import type { LoadFigures, LoadOrder } from "./orders.js"
+import type { Work } from "./work.js"
 
 export const CONNECTIONS = 32
 const HTTP2_CONNECTIONS = 8
@@ -19,7 +21,8 @@ export interface Scenario {
   readonly work: Work
   readonly path: string
   readonly tokens: number
-  readonly reconnect?: boolean
+  /** A connection for each request: with a handshake of its own, or going on with the session before. */
+  readonly reconnect?: "full" | "resumed"
   readonly rules?: 10 | 10_000
   readonly perSecond?: number
 }
@@ -32,28 +35,42 @@ export interface Caller {
 }
 
 export function callerOf(scenario: Scenario, port: number, material: Material): Caller {
-  return scenario.work === "h2"
-    ? new Http2Caller(port, scenario.path, material.folder)
-    : new Http1Caller(optionsOf(scenario, port, material), material.folder)
+  const { work, path } = scenario
+  switch (work) {
+    case "h2":
+      return new H2load(port, path, material.folder)
+    case "mtls-h2":
+    case "grpc":
+      return new CallerProcess("load-http2", http2Options(scenario, port, material), material.folder)
+    default:
+      return new CallerProcess("load", optionsOf(scenario, port, material), material.folder)
+  }
+}
+
+function http2Options({ work, path }: Scenario, port: number, { folder }: Material): Http2LoadOptions {
+  const mtls = work === "mtls-h2" ? folder : undefined
+  const grpc = work === "grpc"
+  return { port, connections: HTTP2_CONNECTIONS, streams: HTTP2_STREAMS, path, mtls, grpc }
 }
 
 function optionsOf(scenario: Scenario, port: number, { folder, tokens }: Material): LoadOptions {
-  const { path, tokens: count, work, reconnect = false, perSecond } = scenario
+  const { path, tokens: count, work, reconnect, perSecond } = scenario
   const head = `GET ${path} HTTP/1.1\r\nHost: app.bench\r\nUser-Agent: bench\r\nAccept: */*\r\n`
   const requests =
     count === 0 ? [`${head}\r\n`] : tokens.slice(0, count).map(token => `${head}Authorization: Bearer ${token}\r\n\r\n`)
   const mtls = work.includes("mtls") ? folder : undefined
-  return { port, connections: CONNECTIONS, requests, mtls, reconnect, perSecond }
+  const connections = { connections: CONNECTIONS, reconnect: reconnect !== undefined, resume: reconnect === "resumed" }
+  return { port, ...connections, requests, mtls, perSecond }
 }
 
-class Http1Caller implements Caller {
+class CallerProcess implements Caller {
   readonly #process: ChildProcess
   readonly #answers: AsyncIterator<string>
 
-  constructor(options: LoadOptions, folder: string) {
+  constructor(program: string, options: LoadOptions | Http2LoadOptions, folder: string) {
     const file = join(folder, `load-${options.port}.json`)
     writeFileSync(file, JSON.stringify(options))
-    const child = spawn("node", ["--import", "tsx", "bench/proxy/load.ts", file], {
+    const child = spawn("node", ["--import", "tsx", `bench/proxy/${program}.ts`, file], {
       stdio: ["pipe", "pipe", "inherit"],
     })
     this.#process = child
@@ -80,7 +97,7 @@ class Http1Caller implements Caller {
   }
 }
 
-class Http2Caller implements Caller {
+class H2load implements Caller {
   readonly #url: string
   readonly #log: string
 

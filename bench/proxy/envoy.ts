@@ -3,10 +3,18 @@
 // same certificates. It may remember tokens as we do, which it does not by default.
 
 import { ISSUER } from "./material.js"
-import type { Work } from "./peers.js"
+import { isHttp2, type Work } from "./work.js"
 
 const TYPE = "type.googleapis.com/envoy.extensions"
 const REMEMBERED_TOKENS = 20_000
+
+/** The application speaks HTTP/2 in clear. */
+const HTTP2_UPSTREAM = {
+  "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": {
+    "@type": `${TYPE}.upstreams.http.v3.HttpProtocolOptions`,
+    explicit_http_config: { http2_protocol_options: {} },
+  },
+}
 
 export function envoyConfiguration(work: Work, port: number, upstream: number, folder: string): unknown {
   const filters = work.includes("jwt") ? [jwtAuthn(folder), rbac()] : []
@@ -14,7 +22,7 @@ export function envoyConfiguration(work: Work, port: number, upstream: number, f
   const manager = {
     "@type": `${TYPE}.filters.network.http_connection_manager.v3.HttpConnectionManager`,
     stat_prefix: "in",
-    codec_type: work === "h2" ? "HTTP2" : "HTTP1",
+    codec_type: isHttp2(work) ? "HTTP2" : "HTTP1",
     route_config: {
       virtual_hosts: [{ name: "app", domains: ["*"], routes: [{ match: { prefix: "/" }, route: { cluster: "app" } }] }],
     },
@@ -22,7 +30,7 @@ export function envoyConfiguration(work: Work, port: number, upstream: number, f
   }
   const chain = {
     filters: [{ name: "http", typed_config: manager }],
-    ...(work.includes("mtls") && { transport_socket: transportSocket(folder) }),
+    ...(work.includes("mtls") && { transport_socket: transportSocket(work, folder) }),
   }
   const endpoint = { endpoint: { address: address(upstream) } }
   return {
@@ -32,6 +40,7 @@ export function envoyConfiguration(work: Work, port: number, upstream: number, f
         {
           name: "app",
           type: "STATIC",
+          ...(work === "grpc" && { typed_extension_protocol_options: HTTP2_UPSTREAM }),
           load_assignment: { cluster_name: "app", endpoints: [{ lb_endpoints: [endpoint] }] },
         },
       ],
@@ -79,7 +88,7 @@ function rbac(): unknown {
   }
 }
 
-function transportSocket(folder: string): unknown {
+function transportSocket(work: Work, folder: string): unknown {
   const file = (name: string): unknown => ({ filename: `${folder}/${name}` })
   return {
     name: "envoy.transport_sockets.tls",
@@ -89,6 +98,7 @@ function transportSocket(folder: string): unknown {
       common_tls_context: {
         tls_certificates: [{ certificate_chain: file("server.pem"), private_key: file("server.key") }],
         validation_context: { trusted_ca: file("ca.pem") },
+        ...(isHttp2(work) && { alpn_protocols: ["h2"] }),
       },
     },
   }

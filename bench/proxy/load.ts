@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The caller: a fixed number of connections, each with one request in flight. Runs as a process of its own, so that what
-// it costs is not counted. Takes its orders as JSON lines and answers each with one.
+// The caller for HTTP/1.1: a fixed number of connections, each with one request in flight.
 
 import { once } from "node:events"
 import { readFileSync } from "node:fs"
 import { connect, type Socket } from "node:net"
-import { createInterface } from "node:readline"
 import { connect as connectTls } from "node:tls"
+import { type Load, type LoadFigures, takeOrders } from "./orders.js"
 
 export interface LoadOptions {
   readonly port: number
@@ -17,26 +16,19 @@ export interface LoadOptions {
   readonly mtls: string | undefined
   /** A new connection for each request. */
   readonly reconnect: boolean
+  /** New connections go on with the session of the one before. */
+  readonly resume: boolean
   /** Over all connections; as many as possible where undefined. */
   readonly perSecond: number | undefined
 }
 
-/** Connections are opened before the time that counts. */
-export type LoadOrder = "open" | { readonly seconds: number }
-
-export interface LoadFigures {
-  readonly requests: number
-  readonly errors: number
-  readonly seconds: number
-  readonly latenciesMs: readonly number[]
-}
-
-class Load {
+class Http1Load implements Load {
   readonly #options: LoadOptions
   readonly #texts: readonly Buffer[]
   readonly #credentials: { cert: Buffer; key: Buffer; ca: Buffer } | undefined
   #sockets: (Socket | undefined)[]
   #next = 0
+  #session: Buffer | undefined
 
   constructor(options: LoadOptions) {
     const { mtls, requests, connections } = options
@@ -48,7 +40,6 @@ class Load {
       this.#credentials = { cert: file("client.pem"), key: file("client.key"), ca: file("ca.pem") }
   }
 
-  /** Those that are still open from the last time stay. */
   async open(): Promise<void> {
     if (this.#options.reconnect) return
     const opened = this.#sockets.map(async socket => (socket?.writable === true ? socket : this.#connect()))
@@ -98,8 +89,13 @@ class Load {
       await once(socket, "connect")
       return tolerant(socket)
     }
-    const socket = connectTls({ ...options, ...credentials, checkServerIdentity: () => undefined })
+    const session = this.#options.resume ? this.#session : undefined
+    const socket = connectTls({ ...options, ...credentials, session, checkServerIdentity: () => undefined })
+    socket.on("session", ticket => {
+      this.#session = ticket
+    })
     await once(socket, "secureConnect")
+    if (session !== undefined && !socket.isSessionReused()) throw new Error("the session was not resumed")
     return tolerant(socket)
   }
 }
@@ -142,12 +138,5 @@ function exchange(socket: Socket, request: Buffer): Promise<number> {
 
 if (process.argv[2] !== undefined) {
   const options: LoadOptions = JSON.parse(readFileSync(process.argv[2], "utf8"))
-  const load = new Load(options)
-  for await (const line of createInterface({ input: process.stdin })) {
-    const order: LoadOrder = JSON.parse(line)
-    let answer: LoadFigures | Record<string, never> = {}
-    if (order === "open") await load.open()
-    else answer = await load.run(order.seconds)
-    console.log(JSON.stringify(answer))
-  }
+  await takeOrders(new Http1Load(options))
 }

@@ -5,11 +5,11 @@ import { spawn } from "node:child_process"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { freePort } from "../../packages/cluster/src/store/testing/free-port.js"
+import { nodeFolder } from "../../scripts/node-binaries.js"
 import { envoyConfiguration } from "./envoy.js"
 import { ISSUER, ruleFiles } from "./material.js"
 import { listening, programPath, type Running } from "./running.js"
-
-export type Work = "plain" | "jwt" | "mtls" | "mtls-jwt" | "h2"
+import { isHttp2, type Work } from "./work.js"
 
 export interface Peer {
   readonly name: string
@@ -25,40 +25,84 @@ const TSX = ["--import", "tsx"]
 /** Another build may be measured in its place. */
 export const MERLOND = process.env.MERLOND ?? "packages/cli/bin/merlond.js"
 
-export const xserver: Peer = {
-  name: "xserver",
-  program: MERLOND,
-  can: () => true,
-  async start(work, upstream, folder, rules) {
-    const [port, admin, health] = [await freePort(), await freePort(), await freePort()]
-    const jwt = work.includes("jwt")
-    const policies = jwt ? ["request-authentication.json", ...ruleFiles(rules ?? 0)] : []
-    const mode = work.includes("mtls") ? "STRICT" : "PERMISSIVE"
-    const file = join(folder, `xserver-${port}.yaml`)
-    writeFileSync(
-      file,
-      JSON.stringify({
-        workload: { namespace: "bench", name: "bench", labels: {} },
-        ports: [{ port: 8080, protocol: "http", listen: { host: "127.0.0.1", port }, upstream: { port: upstream } }],
-        policyFiles: policies,
-        policies: [
-          {
-            apiVersion: "security.merlon.dev/v1alpha3",
-            kind: "PeerAuthentication",
-            metadata: { name: "mode", namespace: "bench" },
-            spec: { mtls: { mode } },
-          },
-        ],
-        tls: { certificateChain: "server.pem", privateKey: "server.key", trustBundle: "ca.pem" },
-      }),
-    )
-    const args = [MERLOND, "xserver", "--config-file", file, "--access-log", "off"]
-    const child = spawn("node", [...args, "--admin", `127.0.0.1:${admin}`, "--health", `127.0.0.1:${health}`], {
-      stdio: ["ignore", "ignore", "inherit"],
-    })
-    return listening(child, port)
+/** `node` is the program it runs on, a path or what is first on PATH. */
+function xserverOn(name: string, node: string | undefined): Peer {
+  return {
+    name,
+    program: node,
+    can: () => true,
+    async start(work, upstream, folder, rules) {
+      const [port, admin, health] = [await freePort(), await freePort(), await freePort()]
+      const jwt = work.includes("jwt")
+      const policies = jwt ? ["request-authentication.json", ...ruleFiles(rules ?? 0)] : []
+      const mode = work.includes("mtls") ? "STRICT" : "PERMISSIVE"
+      const file = join(folder, `xserver-${port}.yaml`)
+      writeFileSync(
+        file,
+        JSON.stringify({
+          workload: { namespace: "bench", name: "bench", labels: {} },
+          ports: [
+            {
+              port: 8080,
+              protocol: "http",
+              listen: { host: "127.0.0.1", port },
+              upstream: { port: upstream },
+              upstreamProtocol: work === "grpc" ? "h2c" : "http/1.1",
+            },
+          ],
+          policyFiles: policies,
+          policies: [
+            {
+              apiVersion: "security.merlon.dev/v1alpha3",
+              kind: "PeerAuthentication",
+              metadata: { name: "mode", namespace: "bench" },
+              spec: { mtls: { mode } },
+            },
+          ],
+          tls: { certificateChain: "server.pem", privateKey: "server.key", trustBundle: "ca.pem" },
+        }),
+      )
+      const args = [MERLOND, "xserver", "--config-file", file, "--access-log", "off"]
+      const child = spawn(
+        node ?? "node",
+        [...args, "--admin", `127.0.0.1:${admin}`, "--health", `127.0.0.1:${health}`],
+        {
+          stdio: ["ignore", "ignore", "inherit"],
+        },
+      )
+      return listening(child, port)
+    },
+  }
+}
+
+export const xserver = xserverOn("xserver", "node")
+
+/** The same on the newest versions of Node, whatever runs this. */
+export const NEWEST_NODES = ["24", "26"] as const
+export const RECOMMENDED_NODE: (typeof NEWEST_NODES)[number] = "24"
+
+export function nameOn(version: string): string {
+  return `xserver, Node ${version}`
+}
+
+const recommended = nodeFolder(RECOMMENDED_NODE)
+
+/** What a handshake costs before a proxy has done anything with it. */
+export const nodeTls: Peer = {
+  name: `node:tls, Node ${RECOMMENDED_NODE}`,
+  program: recommended && join(recommended, "node"),
+  can: work => work === "mtls",
+  async start(_, __, folder) {
+    const port = await freePort()
+    const args = ["bench/proxy/node-tls.ts", String(port), folder]
+    return listening(spawn(nodeTls.program ?? "node", args, { stdio: "ignore" }), port)
   },
 }
+
+const onNewest = NEWEST_NODES.map(version => {
+  const folder = nodeFolder(version)
+  return xserverOn(nameOn(version), folder && join(folder, "node"))
+})
 
 export const haproxy: Peer = {
   name: "HAProxy",
@@ -69,7 +113,7 @@ export const haproxy: Peer = {
     const tls = work.includes("mtls")
       ? ` ssl crt ${folder}/server-both.pem ca-file ${folder}/ca.pem verify required`
       : ""
-    const h2 = work === "h2" ? " proto h2" : ""
+    const h2 = work === "mtls-h2" ? " alpn h2" : isHttp2(work) ? " proto h2" : ""
     const checks = work.includes("jwt")
       ? `
   http-request set-var(txn.bearer) http_auth_bearer
@@ -100,7 +144,7 @@ frontend in
   default_backend app
 backend app
   http-reuse always
-  server app 127.0.0.1:${upstream}
+  server app 127.0.0.1:${upstream}${work === "grpc" ? " proto h2" : ""}
 `,
     )
     return listening(spawn(haproxy.program ?? "haproxy", ["-f", file, "-db"], { stdio: "ignore" }), port)
@@ -113,7 +157,11 @@ export const nginx: Peer = {
   can: work => !work.includes("jwt"),
   async start(work, upstream, folder) {
     const port = await freePort()
-    const tls = work === "mtls"
+    const tls = work.includes("mtls")
+    const pass =
+      work === "grpc"
+        ? "grpc_pass grpc://app;"
+        : 'proxy_pass http://app; proxy_http_version 1.1; proxy_set_header Connection "";'
     const extra = tls
       ? `ssl_certificate ${folder}/server.pem; ssl_certificate_key ${folder}/server.key; ssl_client_certificate ${folder}/ca.pem; ssl_verify_client on;`
       : ""
@@ -128,8 +176,8 @@ http {
   fastcgi_temp_path ${folder}/nginx-f; uwsgi_temp_path ${folder}/nginx-u; scgi_temp_path ${folder}/nginx-s;
   upstream app { server 127.0.0.1:${upstream}; keepalive 64; }
   server {
-    listen 127.0.0.1:${port}${tls ? " ssl" : ""}${work === "h2" ? " http2" : ""}; keepalive_requests 10000000; ${extra}
-    location / { proxy_pass http://app; proxy_http_version 1.1; proxy_set_header Connection ""; }
+    listen 127.0.0.1:${port}${tls ? " ssl" : ""}${isHttp2(work) ? " http2" : ""}; keepalive_requests 10000000; ${extra}
+    location / { ${pass} }
   }
 }
 `,
@@ -141,7 +189,7 @@ http {
 export const nodeHttp: Peer = {
   name: "node:http",
   program: process.execPath,
-  can: work => work !== "h2",
+  can: work => !isHttp2(work),
   async start(work, upstream, folder) {
     const port = await freePort()
     const args = [...TSX, "bench/proxy/node-proxy.ts", String(upstream), String(port), work, folder]
@@ -162,4 +210,4 @@ export const envoy: Peer = {
   },
 }
 
-export const PEERS: readonly Peer[] = [xserver, haproxy, envoy, nginx, nodeHttp]
+export const PEERS: readonly Peer[] = [xserver, ...onNewest, nodeTls, haproxy, envoy, nginx, nodeHttp]

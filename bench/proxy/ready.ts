@@ -106,6 +106,7 @@ function keep(folder: string, state: string, listen: number): void {
     name: "bench",
     serviceAccount: "default",
     labels: {},
+    services: [],
     ports: [port],
     probes: {},
   }
@@ -124,6 +125,6 @@ function keep(folder: string, state: string, listen: number): void {
   keepState(state, {
     held: HeldResources.none.with({ revision: 1, resources, removed: [] }),
     since: Date.now(),
-    papers: { certificateChain: read("server.pem"), privateKey: read("server.key") },
+    credentials: { certificateChain: read("server.pem"), privateKey: read("server.key") },
   })
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The application behind every proxy of the benchmark, as cheap as it can be: reads heads, answers by path, keeps alive.
-// Prints its port.
+// On another port it answers gRPC calls over HTTP/2 in clear. Prints both.
 
-import { createServer } from "node:net"
+import { createServer as createHttp2Server } from "node:http2"
+import { type AddressInfo, createServer, type Server } from "node:net"
+import type { Upstreams } from "./work.js"
 
 const answer = (bytes: number): Buffer =>
   Buffer.from(
@@ -28,7 +30,22 @@ const server = createServer({ noDelay: true }, socket => {
   })
   socket.on("error", () => socket.destroy())
 })
-server.listen(0, "127.0.0.1", () => {
-  const address = server.address()
-  console.log(typeof address === "object" ? address?.port : undefined)
+
+const MESSAGE = Buffer.concat([Buffer.from([0, 0, 0, 0, 12]), Buffer.alloc(12, 1)])
+const calls = createHttp2Server({ settings: { maxConcurrentStreams: 1_000 } })
+calls.on("stream", stream => {
+  stream.on("error", () => undefined)
+  stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }))
+  stream.on("end", () => {
+    stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true })
+    stream.end(MESSAGE)
+  })
+  stream.resume()
 })
+
+const portOf = async (listening: Server): Promise<number> => {
+  await new Promise<void>(resolve => listening.listen(0, "127.0.0.1", resolve))
+  return (listening.address() as AddressInfo).port // TCP servers have this form
+}
+const upstreams: Upstreams = { http1: await portOf(server), grpc: await portOf(calls) }
+console.log(JSON.stringify(upstreams))
