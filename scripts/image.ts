@@ -6,7 +6,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
-import { programFiles, sampleFiles, systemFiles, USER } from "./image/contents.js"
+import { imageConfig, programFiles, sampleFiles, systemFiles } from "./image/contents.js"
+import { builtFor } from "./image/machine.js"
 import { type Layer, layer, ociArchive, type Platform } from "./image/oci.js"
 import { type Architecture, debianFiles, nodeFiles, readParts } from "./image/parts.js"
 import { type BundledPackage, sbom } from "./image/sbom.js"
@@ -31,8 +32,10 @@ const parts = readParts()
 const programs = layer("the programs", programFiles(BUNDLE, version))
 const platforms: Platform[] = []
 for (const architecture of chosen) {
-  const base = layer("the system", [...systemFiles(), ...(await debianFiles(architecture, parts))])
-  platforms.push({ architecture, layers: [base, layer("Node", nodeFiles(architecture, parts)), programs] })
+  const libraries = builtFor(architecture, await debianFiles(architecture, parts))
+  const node = builtFor(architecture, nodeFiles(architecture, parts))
+  const base = layer("the system", [...systemFiles(), ...libraries])
+  platforms.push({ architecture, layers: [base, layer("Node", node), programs] })
 }
 
 mkdirSync(values.out, { recursive: true })
@@ -50,21 +53,7 @@ writeFileSync(bom, `${JSON.stringify(sbom(version, bundled, parts), null, 2)}\n`
 console.log(bom)
 
 function write(name: string, on: readonly Platform[]): void {
-  const { archive, digest } = ociArchive(
-    {
-      reference: `docker.io/library/${name}:${tag}`,
-      user: `${USER}:${USER}`,
-      entrypoint: ["/usr/local/bin/merlond"],
-      environment: ["PATH=/usr/local/bin:/usr/sbin:/usr/bin", "NODE_ENV=production"],
-      workingFolder: "/opt/merlon",
-      labels: {
-        "org.opencontainers.image.title": name,
-        "org.opencontainers.image.version": version,
-        "org.opencontainers.image.licenses": "Apache-2.0",
-      },
-    },
-    on,
-  )
+  const { archive, digest } = ociArchive(imageConfig(name, tag, version), on)
   const file = join(values.out, `${name}-${tag}.tar`)
   writeFileSync(file, archive)
   const size = (layers: readonly Layer[]): string =>

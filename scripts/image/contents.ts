@@ -3,11 +3,27 @@
 
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
+import type { ImageConfig } from "./oci.js"
 import type { Entry } from "./tar.js"
 
 /** The same as injected proxies run as. */
 export const USER = 1337
 export const PROGRAMS_FOLDER = "opt/merlon"
+
+export function imageConfig(name: string, tag: string, version: string): ImageConfig {
+  return {
+    reference: `docker.io/library/${name}:${tag}`,
+    user: `${USER}:${USER}`,
+    entrypoint: ["/usr/local/bin/merlond"],
+    environment: ["PATH=/usr/local/bin:/usr/sbin:/usr/bin", "NODE_ENV=production"],
+    workingFolder: `/${PROGRAMS_FOLDER}`,
+    labels: {
+      "org.opencontainers.image.title": name,
+      "org.opencontainers.image.version": version,
+      "org.opencontainers.image.licenses": "Apache-2.0",
+    },
+  }
+}
 
 export function systemFiles(): readonly Entry[] {
   return [

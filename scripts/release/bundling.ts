@@ -5,6 +5,8 @@
 import { cpSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { type BuildOptions, build, type Metafile, type Plugin } from "esbuild"
+import { buildPage, pageInputs } from "./page.js"
+import { pageInside } from "./page-inside.js"
 import { tablesInside } from "./tables-inside.js"
 
 /** The version of everything here: that of the root's package.json. */
@@ -25,14 +27,21 @@ const COMMON: BuildOptions & { metafile: true } = {
   metafile: true,
 }
 
+const PROOF_THREAD = "packages/control/src/proofs/proof-thread-main.ts"
+
 const PREBUILDS = "node_modules/classic-level/prebuilds"
 const SYSTEMS = /^(linux|darwin)-/
 
 export async function bundlePrograms(outdir: string): Promise<Metafile> {
+  await buildPage()
   const { metafile } = await build({
     ...COMMON,
-    entryPoints: ["merlond", "merlonctl", "local/leash"].map(name => `packages/cli/src/${name}.ts`),
-    plugins: [tablesInside],
+    entryPoints: {
+      ...Object.fromEntries(["merlond", "merlonctl", "local/leash"].map(name => [name, `packages/cli/src/${name}.ts`])),
+      // Found beside whatever starts it, which lies in the same folder.
+      "proof-thread-main": PROOF_THREAD,
+    },
+    plugins: [tablesInside, pageInside],
     outdir,
     splitting: true,
     format: "esm",
@@ -46,11 +55,17 @@ export async function bundlePrograms(outdir: string): Promise<Metafile> {
   for (const name of readdirSync(PREBUILDS).filter(folder => SYSTEMS.test(folder))) {
     cpSync(join(PREBUILDS, name), join(outdir, "prebuilds", name), { recursive: true })
   }
-  return metafile
+  // Made by another tool, and in there all the same.
+  const inputs = Object.fromEntries(pageInputs().map(path => [path, { bytesInOutput: 0 }]))
+  const page = { bytes: 0, imports: [], exports: [], inputs }
+  return { ...metafile, outputs: { ...metafile.outputs, page } }
 }
 
 /** The name under which an executable holds the binary of its store. */
 export const STORE_ASSET = "classic-level.node"
+
+/** The same of the code that runs in a thread of its own. */
+export const PROOF_THREAD_ASSET = "proof-thread.cjs"
 
 /** For Linux with glibc, which is what the executables are for. */
 export function storeBinary(arch: "x64" | "arm64"): string {
@@ -68,6 +83,7 @@ const storeFromAsset: Plugin = {
 
 /** Everything as one script in the older module format, the only one that executables hold. */
 export async function bundleScript(outfile: string): Promise<void> {
+  await buildPage()
   await build({
     ...COMMON,
     entryPoints: ["scripts/release/executable-main.ts"],
@@ -75,6 +91,11 @@ export async function bundleScript(outfile: string): Promise<void> {
     format: "cjs",
     banner: { js: 'const $url=require("node:url").pathToFileURL(process.execPath).href;' },
     define: { "import.meta.url": "$url" },
-    plugins: [storeFromAsset, tablesInside],
+    plugins: [storeFromAsset, tablesInside, pageInside],
   })
+}
+
+/** A thread begins with a script too, and cannot share the other's. */
+export async function bundleProofThread(outfile: string): Promise<void> {
+  await build({ ...COMMON, entryPoints: [PROOF_THREAD], outfile, format: "cjs" })
 }

@@ -17,7 +17,7 @@ import {
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { inject } from "postject"
-import { bundleScript, STORE_ASSET, storeBinary } from "./bundling.js"
+import { bundleProofThread, bundleScript, PROOF_THREAD_ASSET, STORE_ASSET, storeBinary } from "./bundling.js"
 import { FIXED_SEED, withoutSeedNote } from "./code-cache.js"
 
 export type Arch = "x64" | "arm64"
@@ -72,9 +72,10 @@ export async function makeExecutable({ arch, node, maker, out }: ExecutableWish)
     const blob = join(folder, "merlon.blob")
     const config = join(folder, "sea.json")
     await bundleScript(script)
+    await bundleProofThread(join(folder, PROOF_THREAD_ASSET))
     // Code that is compiled in advance is good for the processor it was compiled on alone.
     const useCodeCache = node === maker
-    const assets = { [STORE_ASSET]: resolve(storeBinary(arch)) }
+    const assets = { [STORE_ASSET]: resolve(storeBinary(arch)), [PROOF_THREAD_ASSET]: PROOF_THREAD_ASSET }
     // By name alone: a path would be written into the executable, and it is another one each time.
     const settings = {
       main: "merlon.cjs",

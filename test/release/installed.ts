@@ -2,8 +2,10 @@
 // What a person does with a program that is installed somewhere: asks its version, runs a mesh, calls a sample, stops.
 
 import { execFile } from "node:child_process"
+import { writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { promisify } from "node:util"
+import { ownPortsAndWaysIn } from "../e2e/local/support/own-ports.js"
 
 const run = promisify(execFile)
 
@@ -12,21 +14,42 @@ export interface Tried {
   readonly called: number
   readonly routed: string
   readonly status: string
+  /** What only the thread for proofs can tell: that a policy selects nothing that runs. */
+  readonly compared: string
 }
 
 /** `bin` holds `merlond` and `merlonctl`; nothing of the repository is within reach from `home`. */
 export async function tryMesh(bin: string, home: string, path = process.env.PATH ?? ""): Promise<Tried> {
   const env = { PATH: `${bin}:${path}`, HOME: home }
-  const ctl = async (...args: readonly string[]): Promise<string> =>
-    (await run(join(bin, "merlonctl"), [...args], { cwd: home, env, maxBuffer: 1 << 24 })).stdout
+  const ctl = async (...args: readonly string[]): Promise<string> => {
+    const { stdout, stderr } = await run(join(bin, "merlonctl"), [...args], { cwd: home, env, maxBuffer: 1 << 24 })
+    return args[0] === "apply" ? stdout + stderr : stdout
+  }
   const versions = [await ctl("--version"), (await run(join(bin, "merlond"), ["--version"], { cwd: home, env })).stdout]
-  const port = 20_000 + (process.pid % 20_000)
-  await ctl("up", "--detach", "--way-in", `httpbin.foo=${port}`, "--way-in", `web.app=${port + 1}`)
+  const ports = await ownPortsAndWaysIn()
+  const port = ports.find(flag => flag.startsWith("httpbin.foo="))?.split("=")[1]
+  await ctl("up", "--detach", ...ports)
   try {
     const { status: called } = await fetch(`http://127.0.0.1:${port}/headers`)
     const routed = await ctl("exec", "consumer", "-n", "app", "--", "xclient", "--print-route")
-    return { versions: versions.map(text => text.trim()), called, routed, status: await ctl("status") }
+    const compared = await comparedIn(home, file => ctl("apply", "-f", file))
+    return { versions: versions.map(text => text.trim()), called, routed, status: await ctl("status"), compared }
   } finally {
     await ctl("down")
   }
+}
+
+const LONELY = `apiVersion: security.merlon.dev/v1alpha3
+kind: AuthorizationPolicy
+metadata: {name: lonely, namespace: foo}
+spec: {selector: {matchLabels: {app: nobody}}, rules: [{}]}
+`
+
+/** Applied until it is told of: on a busy machine there may be no time for it at first. */
+async function comparedIn(home: string, apply: (file: string) => Promise<string>): Promise<string> {
+  const file = join(home, "lonely.yaml")
+  writeFileSync(file, LONELY)
+  let said = ""
+  for (let turn = 0; turn < 30 && !said.includes("nobody"); turn++) said = await apply(file)
+  return said
 }

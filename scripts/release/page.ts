@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Builds the console's page with Vite, and says whose code is in it. What did not change since the last time is not built again.
+
+import { createHash } from "node:crypto"
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join, resolve } from "node:path"
+import { build, type InlineConfig, type Plugin } from "vite"
+
+const HOME = "packages/console"
+const SOURCES = [
+  `${HOME}/src/web`,
+  "packages/policy/src",
+  "scripts/release/page.ts",
+  `${HOME}/package.json`,
+  "package-lock.json",
+]
+export const PAGE_FOLDER = `${HOME}/page`
+/** Beside the page, not in it: nobody is served it. */
+const MADE = `${HOME}/dist/page.json`
+
+/** Addresses are relative, so that the page works below any path a proxy gives it. */
+const CONFIG: InlineConfig = {
+  configFile: false,
+  root: resolve(HOME, "src/web"),
+  base: "./",
+  logLevel: "warn",
+  build: {
+    outDir: resolve(PAGE_FOLDER),
+    emptyOutDir: true,
+    target: "es2022",
+    // The page's policy of content allows no style and no script inside of it.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+    rolldownOptions: {
+      // `"use client"` means something to servers that render; there is none here. What the page takes from
+      // `@merlon/policy` needs nothing of Node, and the rest of it is left out.
+      onLog: (level, log, pass) => {
+        const known = log.code === "MODULE_LEVEL_DIRECTIVE" || /"node:.*packages\/policy\//s.test(log.message)
+        if (!known) pass(level, log)
+      },
+    },
+  },
+}
+
+export async function buildPage(): Promise<void> {
+  const digest = digestOf(SOURCES)
+  if (made()?.digest === digest && existsSync(join(PAGE_FOLDER, "index.html"))) return
+  const inputs = new Set<string>()
+  const listed: Plugin = {
+    name: "list-inputs",
+    generateBundle(_, bundle) {
+      for (const chunk of Object.values(bundle)) {
+        if (chunk.type === "chunk") for (const id of chunk.moduleIds) inputs.add(id)
+      }
+    },
+  }
+  await build({ ...CONFIG, plugins: [listed] })
+  mkdirSync(`${HOME}/dist`, { recursive: true })
+  writeFileSync(MADE, JSON.stringify({ digest, inputs: [...inputs].filter(id => id.includes("node_modules")).sort() }))
+}
+
+/** Files of others that are in the page, from the root of the repository. */
+export function pageInputs(): readonly string[] {
+  return (made()?.inputs ?? []).map(id => id.slice(id.indexOf("node_modules/")).replace(/[?#].*$/, ""))
+}
+
+function made(): { readonly digest: string; readonly inputs: readonly string[] } | undefined {
+  return existsSync(MADE) ? JSON.parse(readFileSync(MADE, "utf8")) : undefined
+}
+
+function digestOf(places: readonly string[]): string {
+  const hash = createHash("sha256")
+  for (const file of places.flatMap(filesIn).sort()) hash.update(file).update("\0").update(readFileSync(file))
+  return hash.digest("hex")
+}
+
+function filesIn(place: string): readonly string[] {
+  if (!existsSync(place)) return []
+  try {
+    return readdirSync(place, { recursive: true, withFileTypes: true })
+      .filter(entry => entry.isFile())
+      .map(entry => join(entry.parentPath, entry.name))
+  } catch {
+    return [place]
+  }
+}
