@@ -3,6 +3,7 @@
 // instead of all. With `--if-possible` a machine that cannot is told so, loudly, and that is no failure.
 
 import { spawnSync } from "node:child_process"
+import { readdirSync } from "node:fs"
 import { whatIsMissing } from "../test/kubernetes/node/programs.js"
 
 const words = process.argv.slice(2)
@@ -16,11 +17,12 @@ if (missing.length > 0) {
   )
   process.exit(isOptional ? 0 : 1)
 }
-const args = [
-  "vitest",
-  "run",
-  "--config",
-  "test/kubernetes/vitest.config.ts",
-  ...words.filter(word => !word.startsWith("--")),
-]
-process.exit(spawnSync("npx", args, { stdio: "inherit" }).status ?? 1)
+const chosen = words.filter(word => !word.startsWith("--"))
+const { status } = spawnSync("npx", ["vitest", "run", "--config", "test/kubernetes/vitest.config.ts", ...chosen], {
+  stdio: "inherit",
+})
+const left = readdirSync("test/kubernetes/suites")
+  .map(file => file.replace(".kube.ts", ""))
+  .filter(name => chosen.length > 0 && !chosen.some(word => name.includes(word)))
+if (left.length > 0) console.error(`!!! NOT RUN this time: ${left.join(", ")}; \`npm run test:kubernetes\` runs all`)
+process.exit(status ?? 1)

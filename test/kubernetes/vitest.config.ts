@@ -15,7 +15,8 @@ export default defineConfig({
     globalSetup: ["test/kubernetes/support/setup.ts"],
     fileParallelism: false,
     sequence: { sequencer: ByName },
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
+    // Above every limit inside, so that what fails says what it waited for; a busy machine is slow, and that is no failure.
+    testTimeout: 900_000,
+    hookTimeout: 900_000,
   },
 })

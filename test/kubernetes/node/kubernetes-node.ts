@@ -4,7 +4,7 @@
 
 import { type ChildProcess, execFileSync, spawn } from "node:child_process"
 import { once } from "node:events"
-import { mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { arch, tmpdir } from "node:os"
 import { join } from "node:path"
 import {
@@ -16,12 +16,13 @@ import {
   networkConfiguration,
   proxyConfiguration,
 } from "./configuration.js"
-import { writePapers } from "./papers.js"
+import { writeCredentials } from "./credentials.js"
 import { PAUSE_IMAGE, pauseImage } from "./pause-image.js"
 import { program } from "./programs.js"
 
 const ETCD = 22_379
-const PATIENCE_MS = 120_000
+const PATIENCE_MS = 300_000
+const LOOK_AGAIN_MS = 250
 export const ARCHITECTURE = arch() === "arm64" ? "arm64" : "amd64"
 
 export class KubernetesNode {
@@ -62,8 +63,9 @@ export class KubernetesNode {
     return ["nsenter", `--net=/run/netns/${this.#namespace}`]
   }
 
-  processOf(name: string): number {
-    return this.#processes.get(name)?.pid ?? 0
+  /** Holds the process of the kubelet, which is started again when it dies, but not while there is the same with `.down`. */
+  get kubelet(): string {
+    return join(this.#layout.folder, "kubelet.pid")
   }
 
   async stop(): Promise<void> {
@@ -81,7 +83,7 @@ export class KubernetesNode {
     const { folder, address, apiPort } = this.#layout
     this.#makeNetwork()
     const server = `https://127.0.0.1:${apiPort}`
-    writePapers({ folder, server, addresses: ["127.0.0.1", "10.0.0.1", address] })
+    writeCredentials({ folder, server, addresses: ["127.0.0.1", "10.0.0.1", address] })
     this.#writeConfiguration()
     this.#spawn("containerd", ["containerd", "-c", join(folder, "containerd.toml")])
     this.#spawn("etcd", [
@@ -106,7 +108,7 @@ export class KubernetesNode {
       `--root-ca-file=${folder}/ca.crt`,
     ])
     this.#spawn("kube-scheduler", [program("kube-scheduler"), ...controller])
-    this.#spawn("kubelet", [
+    this.#keep("kubelet", this.kubelet, [
       program("kubelet"),
       `--kubeconfig=${folder}/kubelet.kubeconfig`,
       `--config=${folder}/kubelet.json`,
@@ -154,12 +156,27 @@ export class KubernetesNode {
     put("Corefile", dnsConfiguration(this.#layout))
   }
 
-  #spawn(name: string, command: readonly string[]): void {
+  /** As the supervisor of a node does. */
+  #keep(name: string, file: string, command: readonly string[]): void {
+    const child = this.#spawn(name, command)
+    writeFileSync(file, String(child.pid))
+    child.once("exit", () => {
+      const again = setInterval(() => {
+        const isMeant = this.#processes.get(name) === child
+        if (isMeant && existsSync(`${file}.down`)) return
+        clearInterval(again)
+        if (isMeant) this.#keep(name, file, command)
+      }, LOOK_AGAIN_MS)
+    })
+  }
+
+  #spawn(name: string, command: readonly string[]): ChildProcess {
     const log = openSync(join(this.#layout.folder, `${name}.log`), "a")
     const [first = "", ...rest] = [...this.inside, ...command]
     // `nsenter` becomes the program, so that its process is the one to end. `ip netns exec` would hide the cgroups.
     const child = spawn(first, rest, { stdio: ["ignore", log, log] })
     this.#processes.set(name, child)
+    return child
   }
 
   async #end(name: string): Promise<void> {
@@ -230,6 +247,6 @@ async function until(what: string, act: () => unknown): Promise<void> {
     } catch (error) {
       if (performance.now() > end) throw new Error(`still waiting until ${what}`, { cause: error })
     }
-    await new Promise(resolve => setTimeout(resolve, 250))
+    await new Promise(resolve => setTimeout(resolve, LOOK_AGAIN_MS))
   }
 }

@@ -1,39 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// docs/kubernetes.md from its first block to its last, as a reader types them, in one shell.
+// docs/kubernetes.md, on an empty cluster, as a reader types it.
 
-import { execFile } from "node:child_process"
-import { readFileSync } from "node:fs"
-import { delimiter, dirname } from "node:path"
-import { afterAll, expect, inject, it } from "vitest"
-import { blocks } from "../../docs/blocks.js"
+import { afterAll, inject, it } from "vitest"
+import { imagesOfThisTree } from "../node/images.js"
 import { kubectl } from "../support/cluster.js"
-
-const all = blocks(readFileSync("docs/kubernetes.md", "utf8"))
-const commands = all
-  .map((block, at) => ({ ...block, next: all[at + 1] }))
-  .filter(({ language }) => language === "shell")
-const mark = (line: number): string => `--- end of the block at ${line} ---`
+import { walkPage } from "../support/page.js"
 
 afterAll(() => kubectl("delete", "namespace", "foo", "app", "merlon-system", "--ignore-not-found"))
 
-it("takes a reader from an empty cluster to an enforced policy and back", async () => {
-  const script = commands.map(({ text, line }) => `${text}echo '${mark(line)}'`).join("\n")
-  const [first = "", ...before] = inject("inside")
-  const env = {
-    ...process.env,
-    KUBECONFIG: inject("kubeconfig"),
-    PATH: [dirname(inject("kubectl")), process.env.PATH].join(delimiter),
-  }
-  const { out, all } = await new Promise<{ out: string; all: string }>(resolve => {
-    execFile(first, [...before, "bash", "-e", "-c", script], { env }, (error, out, err) =>
-      resolve({ out, all: `${out}${err}${error === null ? "" : error.message}` }),
-    )
-  })
-  let rest = out
-  for (const { line, next } of commands) {
-    const [printed = "", ...others] = rest.split(`${mark(line)}\n`)
-    expect(others.length, `the block at line ${line} ends:\n${all}`).toBeGreaterThan(0)
-    rest = others.join(`${mark(line)}\n`)
-    if (next?.language === "text") expect(printed, `line ${line}`).toBe(next.text)
-  }
-})
+it.skipIf(inject("image") !== imagesOfThisTree().image)(
+  "takes a reader from an empty cluster to an enforced policy and back (where the images have the names on the page)",
+  () => walkPage(),
+)

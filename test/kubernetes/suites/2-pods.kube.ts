@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pods of every kind in a namespace of the mesh: what starts, what completes, what is refused, what is not protected.
 
-import { beforeAll, describe, expect, it } from "vitest"
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { beforeAll, describe, expect, inject, it } from "vitest"
+import { parse } from "yaml"
 import {
   answering,
   apply,
   CONFINED,
+  enforceNetworkPolicy,
   eventually,
   kubectl,
   namespace,
@@ -13,7 +17,9 @@ import {
   ready,
   status,
   tryKubectl,
+  tryMerlonctl,
 } from "../support/cluster.js"
+import { startMesh } from "../support/mesh.js"
 
 const SPACE = "kinds"
 const ENABLED = { "merlon-injection": "enabled" }
@@ -47,9 +53,10 @@ const strict = (space: string) => ({
   spec: { mtls: { mode: "STRICT" } },
 })
 const waitReady = (name: string, space: string) =>
-  kubectl("wait", `pod/${name}`, "-n", space, "--for=condition=Ready", "--timeout=120s")
+  kubectl("wait", `pod/${name}`, "-n", space, "--for=condition=Ready", "--timeout=150s")
 
 beforeAll(async () => {
+  await startMesh()
   await apply(namespace(SPACE, ENABLED), strict(SPACE))
 })
 
@@ -62,7 +69,7 @@ describe("in a namespace of the mesh", () => {
       metadata: { name: "once", namespace: SPACE },
       spec: { template: template("once", { restartPolicy: "Never", containers: [container] }) },
     })
-    await kubectl("wait", "job/once", "-n", SPACE, "--for=condition=Complete", "--timeout=120s")
+    await kubectl("wait", "job/once", "-n", SPACE, "--for=condition=Complete", "--timeout=150s")
   })
 
   it("StatefulSets, DaemonSets and Deployments serve behind their xserver, with probes of every kind", async () => {
@@ -90,6 +97,18 @@ describe("in a namespace of the mesh", () => {
     }
     const called = ["exec", "-n", "app", "deploy/consumer", "--", "xclient", "--host", `deployed.${SPACE}`, "3"]
     expect(await kubectl(...called)).toMatch(/ 3 100%$/m)
+  })
+
+  it("a plain sidecar, as older clusters need it and `merlonctl inject` makes it, serves as well", async () => {
+    const flags = ["-f", "-", "--sidecar", "plain", "--image", inject("image")]
+    const { out } = await tryMerlonctl(["inject", ...flags], JSON.stringify(pod("plain", SPACE)))
+    await apply(out, service("plain"))
+    await waitReady("plain", SPACE)
+    const containers = ["get", "pod", "plain", "-n", SPACE, "-o", "jsonpath={.spec.containers[*].name}"]
+    expect(await kubectl(...containers)).toMatch(/\bmerlon-xserver\b/)
+    expect(await status(`http://${await podAddress(SPACE, "app=plain")}:8080/get`)).toBe(0)
+    const called = ["exec", "-n", "app", "deploy/consumer", "--", "xclient", "--host", `plain.${SPACE}`, "2"]
+    expect(await kubectl(...called)).toMatch(/ 2 100%$/m)
   })
 
   it("nobody reaches an application past its xserver, at a declared port or another", async () => {
@@ -122,11 +141,11 @@ describe("in a namespace of the mesh", () => {
             "-o",
             'jsonpath={.status.conditions[?(@.type=="Ready")].status}',
           ),
-        { timeout: 60_000 },
+        { timeout: 150_000 },
       )
       .toBe("False")
     await kubectl("delete", "pod", "host", "-n", SPACE, "--now")
-    await kubectl("wait", "pa/default", "-n", SPACE, "--for=condition=Ready", "--timeout=60s")
+    await kubectl("wait", "pa/default", "-n", SPACE, "--for=condition=Ready", "--timeout=150s")
   })
 
   it("ports that nobody declares pass where the Pod says so, and then no policy on it is Ready", async () => {
@@ -136,7 +155,7 @@ describe("in a namespace of the mesh", () => {
     expect(await status(`http://${await podAddress(SPACE, "app=lax")}:8080/get`)).toBe(200)
     const message = 'jsonpath={.status.conditions[?(@.type=="Ready")].message}'
     await expect
-      .poll(() => kubectl("get", "pa", "default", "-n", SPACE, "-o", message), { timeout: 60_000 })
+      .poll(() => kubectl("get", "pa", "default", "-n", SPACE, "-o", message), { timeout: 150_000 })
       .toContain("unjudged")
     await kubectl("delete", "pod", "lax", "-n", SPACE, "--now")
   })
@@ -148,11 +167,62 @@ describe("in a namespace of the mesh", () => {
     const metadata = { labels: { app: "proxied" }, annotations: { "outbound.merlon.dev/proxy": "true" } }
     await apply(pod("proxied", SPACE, {}, metadata), strict("app"))
     await waitReady("proxied", SPACE)
-    await kubectl("wait", "pa/default", "-n", "app", "--for=condition=Enforced", "--timeout=60s")
+    await kubectl("wait", "pa/default", "-n", "app", "--for=condition=Enforced", "--timeout=150s")
     expect(await kubectl("exec", "-n", SPACE, "proxied", "--", "node", "-e", script)).toBe("200")
     await kubectl("delete", "pa", "default", "-n", "app")
   })
 })
+
+describe("a Pod from before its namespace joined", () => {
+  const space = "late"
+
+  it("keeps no policy Ready, is named by `merlonctl check`, and is protected once it is started again", async () => {
+    await apply(namespace(space))
+    await apply(pod("early", space))
+    await waitReady("early", space)
+    await apply(namespace(space, ENABLED), strict(space))
+    const message = 'jsonpath={.status.conditions[?(@.type=="Ready")].message}'
+    await expect
+      .poll(() => kubectl("get", "pa", "default", "-n", space, "-o", message), { timeout: 150_000 })
+      .toContain("no xserver in front of late/early")
+    expect((await tryMerlonctl(["check"])).out).toMatch(/no xserver in front of late\/early|late\/early has no xserver/)
+    await kubectl("delete", "pod", "early", "-n", space, "--now")
+    await apply(pod("early", space))
+    await kubectl("wait", "pa/default", "-n", space, "--for=condition=Ready", "--timeout=150s")
+    expect((await tryMerlonctl(["check"])).out).not.toContain("late/early")
+  })
+})
+
+describe("nasty Pods, of which the server is asked what it would do", () => {
+  const GOLDEN = "packages/control/src/admission/golden"
+  const CASES = readdirSync(GOLDEN).filter(name => name.endsWith(".in.yaml"))
+
+  it.each(CASES)("%s", async name => {
+    const read = (file: string) => parse(readFileSync(join(GOLDEN, file), "utf8"))
+    const { outcome, because } = read(name.replace(".in.", ".out."))
+    const { metadata = {}, spec } = podOf(read(name))
+    const document = { apiVersion: "v1", kind: "Pod", metadata: { ...metadata, name: "nasty", namespace: SPACE }, spec }
+    const asked = ["create", "--dry-run=server", "-o", "json", "-f", "-"]
+    const { code, out, err } = await tryKubectl(asked, JSON.stringify(document))
+    if (outcome === "refused") expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining(because) })
+    else expect({ code, err: code === 0 ? "" : err }).toEqual({ code: 0, err: "" })
+    if (outcome !== "injected") return
+    const { initContainers } = JSON.parse(out).spec
+    expect(initContainers.map((one: { name: string }) => one.name)).toContain("merlon-xserver")
+  })
+})
+
+/** The Pod that a workload would start. */
+function podOf(document: { readonly kind: string; readonly spec: object }): {
+  readonly metadata?: object
+  spec: object
+} {
+  if (document.kind === "Pod") return document
+  // Jobs, Deployments and CronJobs, as they are written in the golden files.
+  const { template, jobTemplate } = document.spec as { template?: { spec: object }; jobTemplate?: { spec: object } }
+  if (template !== undefined) return template
+  return podOf({ kind: "Job", spec: jobTemplate?.spec ?? {} })
+}
 
 describe("a namespace that requires an xserver", () => {
   it("refuses Pods that would have none", async () => {
@@ -181,18 +251,32 @@ describe("a restricted namespace", () => {
     )
     await eventually(`http://safe.${space}/get`, 0)
     await expect
-      .poll(() => kubectl("get", "networkpolicy", "-n", space, "-o", "name"), { timeout: 60_000 })
+      .poll(() => kubectl("get", "networkpolicy", "-n", space, "-o", "name"), { timeout: 150_000 })
       .toBe("networkpolicy.networking.k8s.io/merlon-capture")
     // The bridge plugin of the test's node enforces none; where one is enforced, the condition is True.
     const captured = 'jsonpath={.status.conditions[?(@.type=="merlon.dev/Captured")].status}'
     await expect
-      .poll(() => kubectl("get", "pod", "safe", "-n", space, "-o", captured), { timeout: 90_000 })
+      .poll(() => kubectl("get", "pod", "safe", "-n", space, "-o", captured), { timeout: 150_000 })
       .toMatch(/True|False/)
     const isClosed = (await kubectl("get", "pod", "safe", "-n", space, "-o", captured)) === "True"
     expect(await status(`http://${await podAddress(space, "app=safe")}:8080/get`)).toBe(isClosed ? 0 : 200)
     const isReady = 'jsonpath={.status.conditions[?(@.type=="Ready")].status}'
     await expect
-      .poll(() => kubectl("get", "pa", "default", "-n", space, "-o", isReady), { timeout: 60_000 })
+      .poll(() => kubectl("get", "pa", "default", "-n", space, "-o", isReady), { timeout: 150_000 })
       .toBe(isClosed ? "True" : "False")
+  })
+
+  it.skipIf(inject("kubelet") === "")("is Ready where the network enforces that NetworkPolicy", async () => {
+    const address = await podAddress(space, "app=safe")
+    await enforceNetworkPolicy("merlon-capture", space, address)
+    expect(await status(`http://${address}:8080/get`)).toBe(0)
+    const captured = 'jsonpath={.status.conditions[?(@.type=="merlon.dev/Captured")].status}'
+    await expect
+      .poll(() => kubectl("get", "pod", "safe", "-n", space, "-o", captured), { timeout: 150_000 })
+      .toBe("True")
+    await kubectl("wait", "pa/default", "-n", space, "--for=condition=Ready", "--timeout=150s")
+    expect(
+      await kubectl("exec", "-n", "app", "deploy/consumer", "--", "xclient", "--host", `safe.${space}`, "2"),
+    ).toMatch(/ 2 100%$/m)
   })
 })

@@ -2,7 +2,8 @@
 // What ends while people work: xserver, the control plane's leader, all of it, the kubelet. Whoever calls notices nothing,
 // and what is enforced stays enforced.
 
-import { describe, expect, inject, it } from "vitest"
+import { readFileSync, rmSync, writeFileSync } from "node:fs"
+import { beforeAll, describe, expect, inject, it } from "vitest"
 import {
   answering,
   apply,
@@ -12,16 +13,22 @@ import {
   ready,
   sample,
   status,
+  tryKubectl,
   underLoad,
 } from "../support/cluster.js"
+import { startMesh, startWebAgain } from "../support/mesh.js"
 
 const HTTPBIN = "http://httpbin.foo.svc.cluster.local:8000"
 const WEB = "http://web.app.svc.cluster.local/"
 const NS = ["-n", "merlon-system"]
+const CALLER = ["-n", "outside", "deploy/caller"]
+const PATIENTLY = { timeout: 150_000, interval: 500 }
+const CONTAINERS =
+  "{.items[*].status.containerStatuses[*].containerID} {.items[*].status.initContainerStatuses[*].containerID}"
 
 async function enforceStrict(): Promise<void> {
   await apply(sample("policies/peer-strict.yaml"))
-  await kubectl("wait", "pa/default", "-n", "foo", "--for=condition=Enforced", "--timeout=120s")
+  await kubectl("wait", "pa/default", "-n", "foo", "--for=condition=Enforced", "--timeout=150s")
   expect(await status(`${HTTPBIN}/get`)).toBe(0)
 }
 
@@ -29,6 +36,8 @@ async function relax(): Promise<void> {
   await kubectl("delete", "pa", "default", "-n", "foo", "--ignore-not-found")
   await eventually(`${HTTPBIN}/get`, 200)
 }
+
+beforeAll(startMesh)
 
 describe("an outage", () => {
   it("of the leader: another replica writes what is enforced", async () => {
@@ -46,7 +55,7 @@ describe("an outage", () => {
     ).split(" ")
     const leader = pods.find(name => holder.startsWith(name)) ?? ""
     expect(pods).toHaveLength(2)
-    await underLoad(() => kubectl("delete", "pod", leader, ...NS, "--grace-period=0", "--force"), 200)
+    await underLoad(() => kubectl("delete", "pod", leader, ...NS, "--grace-period=0", "--force"))
     await enforceStrict()
     await relax()
   })
@@ -55,7 +64,7 @@ describe("an outage", () => {
     await enforceStrict()
     await kubectl("scale", "deploy/merlond", ...NS, "--replicas=0")
     try {
-      await kubectl("wait", "pod", ...NS, "-l", "app.kubernetes.io/name=merlond", "--for=delete", "--timeout=90s")
+      await kubectl("wait", "pod", ...NS, "-l", "app.kubernetes.io/name=merlond", "--for=delete", "--timeout=150s")
       expect(await status(WEB)).toBe(200)
       const restarts = "jsonpath={.items[0].status.initContainerStatuses[1].restartCount}"
       const pod = ["get", "pod", "-n", "foo", "-l", "app=httpbin", "-o"]
@@ -72,8 +81,8 @@ describe("an outage", () => {
         "-e",
         "process.kill(1)",
       )
-      await expect.poll(() => kubectl(...pod, restarts), { timeout: 60_000 }).not.toBe(before)
-      await kubectl("wait", "pod", "-n", "foo", "-l", "app=httpbin", "--for=condition=Ready", "--timeout=60s")
+      await expect.poll(() => kubectl(...pod, restarts), { timeout: 150_000 }).not.toBe(before)
+      await kubectl("wait", "pod", "-n", "foo", "-l", "app=httpbin", "--for=condition=Ready", "--timeout=150s")
       expect(await status(`${HTTPBIN}/get`)).toBe(0)
     } finally {
       await kubectl("scale", "deploy/merlond", ...NS, "--replicas=2")
@@ -82,17 +91,26 @@ describe("an outage", () => {
     await relax()
   })
 
-  it.skipIf(inject("kubelet") === 0)("of the kubelet: policies are enforced all the same", async () => {
-    process.kill(inject("kubelet"), "SIGSTOP")
+  it.skipIf(inject("kubelet") === "")("of the kubelet: policies are enforced all the same", async () => {
+    const pid = inject("kubelet")
+    const containers = ["get", "pod", "-n", "foo", "-l", "app=httpbin", "-o", `jsonpath=${CONTAINERS}`]
+    const before = await kubectl(...containers)
+    writeFileSync(`${pid}.down`, "")
     try {
+      process.kill(Number(readFileSync(pid, "utf8")), "SIGKILL")
       // Requests cannot be made by `kubectl exec` now, so that the status is the witness.
       await apply(sample("policies/peer-strict.yaml"))
-      await kubectl("wait", "pa/default", "-n", "foo", "--for=condition=Enforced", "--timeout=90s")
+      await kubectl("wait", "pa/default", "-n", "foo", "--for=condition=Enforced", "--timeout=150s")
     } finally {
-      process.kill(inject("kubelet"), "SIGCONT")
+      rmSync(`${pid}.down`)
     }
+    // It comes back, finds the containers that it left, and starts none again.
+    await expect
+      .poll(() => tryKubectl(["exec", ...CALLER, "--", "node", "-e", "0"]), PATIENTLY)
+      .toMatchObject({ code: 0 })
     await eventually(`${HTTPBIN}/get`, 0)
     await relax()
+    expect(await kubectl(...containers)).toBe(before)
   })
 
   it("none, when the control plane rolls: no request fails, and Pods start all the while", async () => {
@@ -113,7 +131,7 @@ describe("an outage", () => {
         isOver = await Promise.race([rolled, new Promise<boolean>(resolve => setTimeout(() => resolve(false), 100))])
       }
       await rolled
-    }, 500)
+    })
     const injected = await kubectl(
       "get",
       "pods",
@@ -124,5 +142,9 @@ describe("an outage", () => {
     )
     expect(injected.split(" ")).toHaveLength(made)
     await kubectl("delete", "namespace", "busy", "--wait=false")
+  })
+
+  it("none, when a workload rolls: what its Pods were asked before they end is answered", async () => {
+    await underLoad(startWebAgain)
   })
 })

@@ -1,35 +1,108 @@
 // SPDX-License-Identifier: Apache-2.0
 // The chart and merlonctl: both install the same, what they make is taken by the server, and what is removed is gone.
 
-import { describe, expect, inject, it } from "vitest"
-import { parseAllDocuments } from "yaml"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest"
+import { parse, parseAllDocuments } from "yaml"
 import {
   answering,
   apply,
   command,
   helm,
   install,
+  installFrom,
   kubectl,
   merlonctl,
   namespace,
+  ready,
   sample,
   tryKubectl,
   underLoad,
 } from "../support/cluster.js"
+import { startMesh, startWebAgain } from "../support/mesh.js"
 
-const VARIANTS: readonly (readonly [name: string, sets: readonly string[]])[] = [
-  ["the defaults", []],
-  ["one replica without extras", ["replicas=1", "podDisruptionBudget.enabled=false", "networkPolicy.enabled=false"]],
-  ["capture by Service", ["capture=service", "sidecar=plain", "logLevel=debug"]],
-  ["dashboards", ["dashboards.enabled=true", "trustDomain=example.org"]],
+type Values = { readonly [name: string]: unknown }
+
+const VARIANTS: readonly (readonly [name: string, values: Values])[] = [
+  ["the defaults", {}],
+  [
+    "one replica without extras",
+    { replicas: 1, podDisruptionBudget: { enabled: false }, networkPolicy: { enabled: false }, resources: {} },
+  ],
+  ["three replicas, of which two stay", { replicas: 3, podDisruptionBudget: { enabled: true, minAvailable: 2 } }],
+  ["capture by Service", { capture: "service", sidecar: "plain", logLevel: "debug" }],
+  ["native sidecars", { capture: "redirect", sidecar: "native", config: { certificateTtl: "12h" } }],
+  [
+    "everything that is watched",
+    {
+      dashboards: { enabled: true, labels: { dashboards: "here" } },
+      serviceMonitor: { enabled: true, labels: { release: "prometheus" }, interval: "15s" },
+      alerts: { enabled: true, labels: { release: "prometheus" } },
+    },
+  ],
+  ["other domains", { trustDomain: "example.org", clusterDomain: "cluster.example" }],
+  ["another mesh", { mesh: "dubbo", domain: "dubbo.apache.org" }],
   [
     "another image",
-    ["image=registry.example/merlon:1.2.3", "imagePullPolicy=Always", "priorityClassName=system-cluster-critical"],
+    {
+      image: "registry.example/merlon:1.2.3",
+      imagePullPolicy: "Always",
+      imagePullSecrets: [{ name: "registry" }],
+      priorityClassName: "system-cluster-critical",
+    },
+  ],
+  [
+    "nodes of their own",
+    {
+      nodeSelector: { "kubernetes.io/os": "linux" },
+      tolerations: [{ key: "control", operator: "Exists", effect: "NoSchedule" }],
+      affinity: {
+        podAntiAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: [
+            { topologyKey: "kubernetes.io/hostname", labelSelector: { matchLabels: { app: "noisy" } } },
+          ],
+        },
+      },
+    },
   ],
 ]
+/** As the Prometheus operator has them, as far as the server looks at them. */
+const MONITORING = ["ServiceMonitor", "PodMonitor", "PrometheusRule"].map(kind => ({
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: `${kind.toLowerCase()}s.monitoring.coreos.com` },
+  spec: {
+    group: "monitoring.coreos.com",
+    names: { kind, plural: `${kind.toLowerCase()}s`, singular: kind.toLowerCase() },
+    scope: "Namespaced",
+    versions: [
+      {
+        name: "v1",
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } },
+      },
+    ],
+  },
+}))
 /** Without a cluster helm would guess a version. */
 const TEMPLATE = ["template", "merlon", "deploy/helm/merlon", "--kube-version", "1.36.0", "-n"]
-const flags = (sets: readonly string[]) => sets.flatMap(set => ["--set", set])
+
+let folder = ""
+beforeAll(async () => {
+  await startMesh()
+  folder = mkdtempSync(join(tmpdir(), "merlon-values-"))
+  await apply(...MONITORING, namespace("dubbo-system"))
+})
+afterAll(async () => {
+  rmSync(folder, { recursive: true })
+  await kubectl("delete", ...MONITORING.map(({ metadata }) => `crd/${metadata.name}`), "namespace/dubbo-system")
+})
+
+const isHook = ({ metadata }: { readonly metadata: { readonly annotations?: object } }): boolean =>
+  Object.keys(metadata.annotations ?? {}).includes("helm.sh/hook")
 
 describe("the chart", () => {
   it("is found in order by helm", async () => {
@@ -51,33 +124,66 @@ describe("the chart", () => {
     expect(unknown.err).toContain("replica")
   })
 
-  it.each(VARIANTS)("installs the same as merlonctl: %s; and the server takes it", async (_, sets) => {
-    const chart = await helm(...TEMPLATE, "merlon-system", ...flags(sets))
-    const manifest = await merlonctl("manifest", "--no-crds", ...flags(sets))
+  it("is tried with every value it has", () => {
+    const given = VARIANTS.flatMap(([, values]) => Object.keys(values))
+    const known = Object.keys(parse(readFileSync("deploy/helm/merlon/values.yaml", "utf8")))
+    expect([...new Set(given)].sort()).toEqual(known.sort())
+  })
+
+  it.each(VARIANTS)("installs the same as merlonctl: %s; and the server takes it", async (_, values) => {
+    const file = join(folder, "values.json")
+    writeFileSync(file, JSON.stringify(values))
+    const place = typeof values.mesh === "string" ? `${values.mesh}-system` : "merlon-system"
+    const chart = await helm(...TEMPLATE, place, "-f", file)
+    const manifest = await merlonctl("manifest", "--no-crds", "-f", file)
     const objects = (text: string) =>
       new Map(
         parseAllDocuments(text)
           .map(document => document.toJS())
-          .filter(object => object !== null && object.kind !== "Namespace")
+          .filter(object => object !== null && object.kind !== "Namespace" && !isHook(object))
           .map(object => [`${object.kind}/${object.metadata.name}`, object] as const)
           .sort(([a], [b]) => (a < b ? -1 : 1)),
       )
     expect(objects(chart)).toEqual(objects(manifest))
-    const { code, err } = await tryKubectl(["apply", "--dry-run=server", "-f", "-"], manifest)
-    expect({ code, err: err.replaceAll(/Warning: .*\n/g, "") }).toEqual({ code: 0, err: "" })
+    for (const text of [manifest, chart]) {
+      const { code, err } = await tryKubectl(["apply", "--dry-run=server", "-f", "-"], text)
+      expect({ code, err: err.replaceAll(/Warning: .*\n/g, "") }).toEqual({ code: 0, err: "" })
+    }
   })
 })
 
 describe("an upgrade by helm", () => {
   it("and a rollback fail no request", async () => {
-    await underLoad(() => install("--set", "replicas=3", "--set", "config.certificateTtl=12h"), 300)
+    await underLoad(() => install("--set", "replicas=3", "--set", "config.certificateTtl=12h"))
     expect(
       await kubectl("get", "deploy", "merlond", "-n", "merlon-system", "-o", "jsonpath={.status.readyReplicas}"),
     ).toBe("3")
-    await underLoad(() => helm("rollback", "merlon", "-n", "merlon-system", "--wait", "--timeout", "120s"), 300)
+    await underLoad(() => helm("rollback", "merlon", "-n", "merlon-system", "--wait", "--timeout", "300s"))
     expect(await kubectl("get", "deploy", "merlond", "-n", "merlon-system", "-o", "jsonpath={.spec.replicas}")).toBe(
       "2",
     )
+  })
+})
+
+describe.skipIf(inject("imageBefore") === "")("an upgrade from the version before", () => {
+  it("fails no request of workloads that still have its proxies, nor does a rollback to it", async () => {
+    await helm("uninstall", "merlon", "-n", "merlon-system", "--wait")
+    await installFrom(inject("chartBefore"), inject("imageBefore"))
+    // As it was with that version: its xclient in the consumer, and Pods that its injection made.
+    await kubectl("set", "image", "deploy/consumer", `consumer=${inject("imageBefore")}`, "-n", "app")
+    await startWebAgain()
+    await ready("deploy", "consumer", "app")
+    // Whoever calls must not be on its way out.
+    const consumers = ["get", "pods", "-n", "app", "-l", "app=consumer", "-o", "name"]
+    await expect.poll(async () => (await kubectl(...consumers)).split("\n").length, { timeout: 150_000 }).toBe(1)
+    const proxies = "jsonpath={.items[*].spec.initContainers[?(@.name=='merlon-xserver')].image}"
+    expect(await kubectl("get", "pods", "-n", "app", "-l", "app=web", "-o", proxies)).toContain(inject("imageBefore"))
+    await underLoad(() => install())
+    await underLoad(startWebAgain)
+    await underLoad(() => helm("rollback", "merlon", "-n", "merlon-system", "--wait", "--timeout", "300s"))
+    await underLoad(() => install())
+    await kubectl("set", "image", "deploy/consumer", `consumer=${inject("image")}`, "-n", "app")
+    await ready("deploy", "consumer", "app")
   })
 })
 
@@ -88,26 +194,75 @@ async function startsWithout(name: string): Promise<void> {
     metadata: { name, namespace: "after" },
     spec: { terminationGracePeriodSeconds: 1, containers: [answering()] },
   })
-  await kubectl("wait", `pod/${name}`, "-n", "after", "--for=condition=Ready", "--timeout=60s")
+  await kubectl("wait", `pod/${name}`, "-n", "after", "--for=condition=Ready", "--timeout=150s")
 }
 
-const remains = async (): Promise<string> => {
-  const kinds = "validatingwebhookconfigurations,mutatingwebhookconfigurations,clusterroles,clusterrolebindings"
-  return kubectl("get", kinds, "-l", "app.kubernetes.io/part-of=merlon", "-o", "name")
+/** Everything of every kind that says it is ours, but for our kinds themselves; policies say nothing. */
+const remains = async (): Promise<readonly string[]> => {
+  const listable = await kubectl("api-resources", "--verbs=list", "-o", "name")
+  const kinds = listable.split("\n").filter(kind => !kind.startsWith("events"))
+  const found = await Promise.all(
+    ["part-of", "managed-by"].map(label =>
+      kubectl("get", kinds.join(), "-A", "-l", `app.kubernetes.io/${label}=merlon`, "-o", "name"),
+    ),
+  )
+  const named = new Set(found.flatMap(text => text.split("\n")).filter(name => name !== ""))
+  return [...named].filter(name => !name.startsWith("customresourcedefinition")).sort()
+}
+
+/** What a control plane leaves in its own namespace, which Helm does not delete. */
+const leftInRoot = async (): Promise<string> => {
+  const own = await kubectl("get", "secrets,configmaps,leases,pods,services,jobs", "-n", "merlon-system", "-o", "name")
+  return own
+    .split("\n")
+    .filter(name => !name.endsWith("/kube-root-ca.crt"))
+    .join(" ")
 }
 
 describe("what is uninstalled", () => {
   it("by helm keeps no Pod from starting, and policies stay", async () => {
     await apply(sample("policies/peer-permissive.yaml"))
+    const space = "captured"
+    await apply(namespace(space, { "merlon-injection": "enabled", "merlon-capture": "service" }), {
+      apiVersion: "v1",
+      kind: "Service",
+      metadata: { name: "led", namespace: space },
+      spec: { selector: { app: "led" }, ports: [{ port: 80, targetPort: 8080 }] },
+    })
+    const captured = ["get", "service", "led", "-n", space, "-o", "jsonpath={.spec.ports[0].targetPort}"]
+    expect(await kubectl(...captured)).toBe("15080")
+    // What an earlier version wrote is adopted, too.
+    const owner = "jsonpath={.items[*].metadata.ownerReferences[0].name}"
+    for (const made of ["configmap/merlon-ca-root-cert", "networkpolicy/merlon-capture"]) {
+      const [kind = "", name = ""] = made.split("/")
+      const owners = async () => {
+        const all = ["get", kind, "-A", `--field-selector=metadata.name=${name}`, "-o"]
+        const count = (await kubectl(...all, "name")).split("\n").length
+        return (await kubectl(...all, owner)).split(" ").filter(name => name !== "").length === count
+      }
+      await expect.poll(owners, { timeout: 150_000 }).toBe(true)
+    }
     await helm("uninstall", "merlon", "-n", "merlon-system", "--wait")
     await startsWithout("one")
-    await expect.poll(remains, { timeout: 60_000 }).toBe("")
+    // The root stays, so that whoever installs again has the same mesh; it goes with the namespace.
+    await expect.poll(remains, { timeout: 150_000 }).toEqual(["secret/merlon-ca"])
+    // So does, in that namespace, the Lease, which concerns nobody else.
+    await expect.poll(leftInRoot, { timeout: 150_000 }).toMatch(/^secret\/merlon-ca( lease\S+)?$/)
+    expect(await kubectl(...captured)).toBe("8080")
     expect(await kubectl("get", "pa", "-n", "merlon-system", "-o", "name")).toContain("default")
   })
 
   it("and installed by merlonctl serves, is upgraded with the values it has, and goes without a trace", async () => {
     const out = await merlonctl("install", "--set", `image=${inject("image")}`, "--set", "replicas=1")
     expect(out).toContain("serves in `merlon-system`")
+    // Services that were released are captured again when they are written again, as the page says.
+    const page = readFileSync("docs/kubernetes.md", "utf8")
+    expect(page).toContain("kubectl get services --namespace NAMESPACE --output yaml | kubectl replace --filename -")
+    const captured = ["get", "service", "led", "-n", "captured", "-o"]
+    expect(await kubectl(...captured, "jsonpath={.spec.ports[0].targetPort}")).toBe("8080")
+    const stored = await kubectl("get", "services", "--namespace", "captured", "--output", "yaml")
+    expect(await tryKubectl(["replace", "--filename", "-"], stored)).toMatchObject({ code: 0 })
+    expect(await kubectl(...captured, "jsonpath={.spec.ports[0].targetPort}")).toBe("15080")
     await merlonctl("upgrade", "--set", "logLevel=debug")
     const spec = await kubectl(
       "get",
@@ -120,12 +275,9 @@ describe("what is uninstalled", () => {
     )
     expect(spec).toMatch(/^1 .*--log-level=debug/)
     await merlonctl("uninstall", "--crds")
-    expect(await remains()).toBe("")
+    await expect.poll(remains, { timeout: 150_000 }).toEqual([])
     expect(await kubectl("get", "crd", "-o", "name")).not.toContain("merlon.dev")
     expect((await tryKubectl(["get", "namespace", "merlon-system"])).code).toBe(1)
-    expect(
-      await kubectl("get", "configmaps", "-A", "--field-selector=metadata.name=merlon-ca-root-cert", "-o", "name"),
-    ).toBe("")
     await startsWithout("two")
   })
 })

@@ -35,11 +35,11 @@ export async function helm(...args: string[]): Promise<string> {
   return done(`helm ${args.join(" ")}`, await command(inject("helm"), args))
 }
 
+export const tryMerlonctl = (args: readonly string[], input = ""): Promise<Ended> =>
+  command(process.execPath, ["packages/cli/bin/merlonctl.js", ...args], input)
+
 export async function merlonctl(...args: string[]): Promise<string> {
-  return done(
-    `merlonctl ${args.join(" ")}`,
-    await command(process.execPath, ["packages/cli/bin/merlonctl.js", ...args]),
-  )
+  return done(`merlonctl ${args.join(" ")}`, await tryMerlonctl(args))
 }
 
 function done(what: string, { code, out, err }: Ended): string {
@@ -59,18 +59,13 @@ export function sample(path: string): string {
     .replaceAll(/image: merlon:\S+/g, `image: ${inject("image")}`)
 }
 
-export async function install(...args: string[]): Promise<void> {
-  const place = ["-n", "merlon-system", "--create-namespace", "--wait", "--timeout", "150s"]
-  await helm(
-    "upgrade",
-    "--install",
-    "merlon",
-    "deploy/helm/merlon",
-    ...place,
-    "--set",
-    `image=${inject("image")}`,
-    ...args,
-  )
+export function install(...args: string[]): Promise<void> {
+  return installFrom("deploy/helm/merlon", inject("image"), ...args)
+}
+
+export async function installFrom(chart: string, image: string, ...args: string[]): Promise<void> {
+  const place = ["-n", "merlon-system", "--create-namespace", "--wait", "--timeout", "300s"]
+  await helm("upgrade", "--install", "merlon", chart, ...place, "--set", `image=${image}`, ...args)
 }
 
 export function namespace(name: string, labels: { readonly [key: string]: string } = {}): object {
@@ -110,10 +105,10 @@ export async function startCaller(): Promise<void> {
       template: { metadata: { labels }, spec: { terminationGracePeriodSeconds: 1, containers: [answering()] } },
     },
   })
-  await kubectl("rollout", "status", "deploy/caller", "-n", "outside", "--timeout=120s")
+  await kubectl("rollout", "status", "deploy/caller", "-n", "outside", "--timeout=150s")
 }
 
-const CALL = `fetch(process.argv[1], { headers: JSON.parse(process.argv[2]), signal: AbortSignal.timeout(5000) })
+const CALL = `fetch(process.argv[1], { headers: JSON.parse(process.argv[2]), signal: AbortSignal.timeout(15000) })
   .then(answer => console.log(answer.status), () => console.log(0))`
 
 /** The status of a request from outside of the mesh; 0 where no answer came. */
@@ -127,7 +122,7 @@ export async function eventually(
   expected: number,
   headers: { readonly [name: string]: string } = {},
 ): Promise<void> {
-  await expect.poll(() => status(url, headers), { timeout: 90_000, interval: 300 }).toBe(expected)
+  await expect.poll(() => status(url, headers), { timeout: 150_000, interval: 300 }).toBe(expected)
 }
 
 export function podAddress(namespaceName: string, selector: string): Promise<string> {
@@ -138,26 +133,45 @@ export function ready(kind: string, name: string, namespaceName: string): Promis
   return kubectl("rollout", "status", `${kind}/${name}`, "-n", namespaceName, "--timeout=150s")
 }
 
-/** Requests from the consumer by the mesh's routes, over mutual TLS, while something happens; fails where one fails. */
-export async function underLoad(meanwhile: () => Promise<unknown>, requests = 400): Promise<void> {
+/** Requests from the consumer by the mesh's routes, over mutual TLS, until what happens meanwhile is over; fails where one fails. */
+export async function underLoad(meanwhile: () => Promise<unknown>, requests = 200): Promise<void> {
+  let isOver = false
+  const happened = meanwhile().finally(() => {
+    isOver = true
+  })
+  const load = async (): Promise<void> => {
+    do await callMany(requests)
+    while (!isOver)
+  }
+  // Both come to their end before the next thing is tried.
+  const outcomes = await Promise.allSettled([load(), happened])
+  for (const outcome of outcomes) if (outcome.status === "rejected") throw outcome.reason
+}
+
+async function callMany(requests: number): Promise<void> {
   const pace = ["--request-interval", "20ms", "--wait-timeout", "60s"]
-  const load = tryKubectl([
-    "exec",
-    "-n",
-    "app",
-    "deploy/consumer",
-    "--",
-    "xclient",
-    "--host",
-    "web",
-    ...pace,
-    String(requests),
-  ])
-  await meanwhile()
-  const { code, out, err } = await load
+  const called = ["xclient", "--host", "web", ...pace, String(requests)]
+  const { code, out, err } = await tryKubectl(["exec", "-n", "app", "deploy/consumer", "--", ...called])
   expect({ code, err, answered: answered(out) }).toEqual({ code: 0, err: "", answered: requests })
 }
 
 function answered(out: string): number {
   return [...out.matchAll(/^\S+ (\d+) /gm)].reduce((sum, [, count]) => sum + Number(count), 0)
+}
+
+/** What a network plugin does that the node's bridge does not: lets through to the address what the policy names, and no more. */
+export async function enforceNetworkPolicy(name: string, place: string, address: string): Promise<void> {
+  const policy = JSON.parse(await kubectl("get", "networkpolicy", name, "-n", place, "-o", "json"))
+  const ports: readonly { readonly protocol: string; readonly port?: number; readonly endPort?: number }[] =
+    policy.spec.ingress[0].ports
+  const open = ports.flatMap(({ protocol, port, endPort = port }) =>
+    protocol === "TCP" && port !== undefined ? [`${port}-${endPort}`] : [],
+  )
+  const rules = `table bridge policies {
+    chain forward {
+      type filter hook forward priority 0; policy accept;
+      ip daddr ${address} tcp flags & (syn | ack) == syn tcp dport != { ${open.join(", ")} } drop
+    }
+  }`
+  done("nft", await command("nft", ["-f", "-"], rules))
 }

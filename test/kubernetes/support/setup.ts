@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Before the suites: a cluster. The one of KUBECONFIG where that is set, else a node of our own with the images in it.
-// With another's cluster, MERLON_IMAGE and MERLON_SAMPLES_IMAGE name images that it can pull.
+// With another's cluster, MERLON_IMAGE and MERLON_SAMPLES_IMAGE name images that it can pull; it must be one that nobody
+// else uses, since the suites install, break and uninstall the mesh there.
 
-import { execFileSync } from "node:child_process"
-import { readFileSync } from "node:fs"
 import type { TestProject } from "vitest/node"
+import { buildImages, imagesOfThisTree } from "../node/images.js"
 import { ARCHITECTURE, KubernetesNode } from "../node/kubernetes-node.js"
 import { program, whatIsMissing } from "../node/programs.js"
+import { versionBefore } from "../node/version-before.js"
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -16,36 +17,44 @@ declare module "vitest" {
     readonly helm: string
     readonly image: string
     readonly samplesImage: string
-    /** Its process; 0 where the cluster is another's. */
-    readonly kubelet: number
+    /** Chart and image of the version that an upgrade starts from; empty where there is none. */
+    readonly chartBefore: string
+    readonly imageBefore: string
+    /** The file with its process (see KubernetesNode); empty where the cluster is another's. */
+    readonly kubelet: string
   }
 }
 
 export default async function setup({ provide }: TestProject): Promise<() => Promise<void>> {
-  const { version } = JSON.parse(readFileSync("package.json", "utf8"))
   const given = process.env.KUBECONFIG ?? ""
   if (given !== "") {
     provide("inside", ["env"])
     provide("kubeconfig", given)
     provide("kubectl", "kubectl")
     provide("helm", "helm")
-    provide("image", process.env.MERLON_IMAGE ?? `merlon:${version}`)
-    provide("samplesImage", process.env.MERLON_SAMPLES_IMAGE ?? `merlon-samples:${version}`)
-    provide("kubelet", 0)
+    const { image, samplesImage } = imagesOfThisTree()
+    provide("image", process.env.MERLON_IMAGE ?? image)
+    provide("samplesImage", process.env.MERLON_SAMPLES_IMAGE ?? samplesImage)
+    provide("chartBefore", process.env.MERLON_CHART_BEFORE ?? "")
+    provide("imageBefore", process.env.MERLON_IMAGE_BEFORE ?? "")
+    provide("kubelet", "")
     return async () => undefined
   }
   const missing = whatIsMissing()
   if (missing.length > 0)
     throw new Error(`there is no cluster (KUBECONFIG), and for one of our own there is missing: ${missing.join("; ")}`)
-  const build = ["tsx", "scripts/image.ts", "--samples", "--architecture", ARCHITECTURE]
-  execFileSync("npx", build, { stdio: ["ignore", "inherit", "inherit"] })
-  const node = await KubernetesNode.start([`dist/merlon-${version}.tar`, `dist/merlon-samples-${version}.tar`])
+  const { image, samplesImage, archives } = buildImages()
+  const before = versionBefore(ARCHITECTURE)
+  if (before === undefined) console.warn("NOT TRIED: an upgrade from the version before; MERLON_BEFORE names a commit")
+  const node = await KubernetesNode.start(before === undefined ? archives : [...archives, before.archive])
   provide("inside", node.inside)
   provide("kubeconfig", node.kubeconfig)
   provide("kubectl", program("kubectl"))
   provide("helm", program("helm"))
-  provide("image", `merlon:${version}`)
-  provide("samplesImage", `merlon-samples:${version}`)
-  provide("kubelet", node.processOf("kubelet"))
+  provide("image", image)
+  provide("samplesImage", samplesImage)
+  provide("chartBefore", before?.chart ?? "")
+  provide("imageBefore", before?.image ?? "")
+  provide("kubelet", node.kubelet)
   return () => node.stop()
 }

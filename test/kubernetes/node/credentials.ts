@@ -5,13 +5,13 @@ import { execFileSync } from "node:child_process"
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 
-export interface PaperOptions {
+export interface CredentialOptions {
   readonly folder: string
   readonly server: string
   readonly addresses: readonly string[]
 }
 
-export function writePapers({ folder, server, addresses }: PaperOptions): void {
+export function writeCredentials({ folder, server, addresses }: CredentialOptions): void {
   const openssl = (...args: string[]): void => {
     execFileSync("openssl", args, { cwd: folder, stdio: "ignore" })
   }

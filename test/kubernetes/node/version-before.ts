@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// The version that an upgrade starts from: the commit that MERLON_BEFORE names, else the newest tag. Built once in a folder
+// of its own, from its own sources, and found there again.
+
+import { execFileSync } from "node:child_process"
+import { existsSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+export interface VersionBefore {
+  readonly chart: string
+  readonly archive: string
+  readonly image: string
+}
+
+export const TAG = "before"
+
+/** Undefined where nothing has been released and nobody names a commit. */
+export function versionBefore(architecture: string): VersionBefore | undefined {
+  const commit = commitBefore()
+  if (commit === undefined) return undefined
+  const folder = join(tmpdir(), `merlon-${TAG}-${commit.slice(0, 12)}`)
+  const archive = join(folder, "dist", `merlon-${TAG}.tar`)
+  if (!existsSync(archive)) build(commit, folder, architecture)
+  return { chart: join(folder, "deploy/helm/merlon"), archive, image: `merlon:${TAG}` }
+}
+
+function commitBefore(): string | undefined {
+  const named = process.env.MERLON_BEFORE ?? git("tag", "--list", "v*", "--sort=-creatordate").split("\n")[0] ?? ""
+  return named === "" ? undefined : git("rev-parse", "--verify", `${named}^{commit}`)
+}
+
+function build(commit: string, folder: string, architecture: string): void {
+  if (!existsSync(folder)) git("worktree", "add", "--detach", folder, commit)
+  const run = (...words: readonly string[]): void => {
+    execFileSync(words[0] ?? "", words.slice(1), { cwd: folder, stdio: ["ignore", "inherit", "inherit"] })
+  }
+  run("npm", "ci", "--ignore-scripts")
+  run("npm", "run", "build")
+  run("npx", "tsx", "scripts/image.ts", "--architecture", architecture, "--tag", TAG)
+}
+
+function git(...args: readonly string[]): string {
+  return execFileSync("git", args, { encoding: "utf8" }).trim()
+}

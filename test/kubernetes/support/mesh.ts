@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every suite but the page's finds: the mesh by the chart, the samples' workloads in it, and a caller outside of it. Each
+// makes sure of it by itself, so that any of them can be run alone; what is there already costs a few seconds.
+
+import { apply, install, kubectl, ready, sample, startCaller } from "./cluster.js"
+
+const WORKLOADS = [
+  ["httpbin", "foo"],
+  ["web-v1", "app"],
+  ["web-v2", "app"],
+  ["consumer", "app"],
+] as const
+
+export async function startMesh(): Promise<void> {
+  await install()
+  await startCaller()
+  await apply(sample("manifests/httpbin.yaml"), sample("manifests/web.yaml"), sample("manifests/consumer.yaml"))
+  for (const [name, namespace] of WORKLOADS) await ready("deploy", name, namespace)
+}
+
+/** Every Pod of it, one after the other. */
+export async function startWebAgain(): Promise<void> {
+  const web = ["web-v1", "web-v2"]
+  await kubectl("rollout", "restart", ...web.map(name => `deploy/${name}`), "-n", "app")
+  for (const name of web) await ready("deploy", name, "app")
+}
