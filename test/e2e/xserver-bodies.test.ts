@@ -59,7 +59,7 @@ describe.each(WAYS)("$name", ({ scheme, args, upload = [] }) => {
     const file = join(folder, "body")
     writeFileSync(file, body)
     const url = `${scheme}://127.0.0.1:${xserver.port}`
-    const common = ["-sS", "--fail", "--max-time", "60", ...args()]
+    const common = ["-sS", "--fail", "--max-time", "280", ...args()]
     const { stdout } = await run("curl", [...common, ...upload, "--data-binary", `@${file}`, `${url}/anything`])
     const seen: Seen = JSON.parse(stdout)
     expect([seen.bytes, seen.sha256]).toEqual([size, sha256(body)])
@@ -79,7 +79,7 @@ it("gives each of many callers at once its own bytes back", async () => {
   })
   const answers = callers.map(async ({ way, body, file }) => {
     writeFileSync(file, body)
-    const args = ["-sS", "--fail", "--max-time", "30", ...(way?.args() ?? []), ...(way?.upload ?? [])]
+    const args = ["-sS", "--fail", "--fail-early", "--max-time", "140", ...(way?.args() ?? []), ...(way?.upload ?? [])]
     const url = `${way?.scheme}://127.0.0.1:${xserver.port}/echo`
     // Twice, so that the second comes on a connection that has been used.
     const once = ["--data-binary", `@${file}`, "-o", `${file}.back`, url]

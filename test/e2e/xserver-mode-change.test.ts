@@ -79,7 +79,7 @@ function keepCalling(secure: boolean): Calling {
     calls,
     async more(count) {
       const wanted = calls.length + count
-      await vi.waitFor(() => expect(calls.length).toBeGreaterThanOrEqual(wanted), 60_000)
+      await vi.waitFor(() => expect(calls.length).toBeGreaterThanOrEqual(wanted), 90_000)
     },
     async stop() {
       running = false

@@ -54,9 +54,9 @@ describe("a refusal", () => {
   it("is counted by policy and logged with its reason", async () => {
     const xserver = await start([document("AuthorizationPolicy", "closed", { action: "DENY", rules: [{}] })])
     await fetch(`${xserver.url}/a?token=secret`)
-    expect(await xserver.metrics()).toContain(
-      'merlon_xserver_requests_total{verdict="deny",stage="deny",policy="foo/closed",code="4xx"} 1',
-    )
+    await expect
+      .poll(() => xserver.metrics())
+      .toContain('merlon_xserver_requests_total{verdict="deny",stage="deny",policy="foo/closed",code="4xx"} 1')
     xserver.signal("SIGTERM")
     expect(await xserver.exit()).toBe(0)
     const [line = "{}"] = xserver.stdout.trim().split("\n")
@@ -121,9 +121,9 @@ describe("a restart", () => {
 describe("the end", () => {
   it("lets the request in flight finish, takes no new one, and exits 0", async () => {
     const xserver = await start()
-    const inFlight = fetch(`${xserver.url}/delay/700`)
     const seen = application.requests.length
-    await new Promise(resolve => setTimeout(resolve, 200))
+    const inFlight = fetch(`${xserver.url}/delay/700`)
+    await expect.poll(() => application.requests.length).toBe(seen + 1)
     xserver.signal("SIGTERM")
     const response = await inFlight
     expect(response.status).toBe(200)

@@ -8,6 +8,7 @@ import { join, resolve } from "node:path"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { freePort } from "../../packages/cluster/src/store/testing/free-port.js"
 import { Merlonctl } from "../e2e/local/support/merlonctl.js"
+import { ownPortsAndWaysIn } from "../e2e/local/support/own-ports.js"
 
 const folder = mkdtempSync(join(tmpdir(), "journeys-"))
 const mesh = new Merlonctl(join(folder, "data"))
@@ -23,14 +24,7 @@ beforeAll(async () => {
     writeFileSync(path, `#!/bin/sh\nexec node ${resolve(`packages/cli/bin/${program}.js`)} "$@"\n`)
     chmodSync(path, 0o755)
   }
-  const [api, proxies, webhook, health, httpbin, web, own] = await Promise.all(
-    Array.from({ length: 7 }, () => freePort()),
-  )
-  const { code, stderr } = await mesh.run(
-    ...["up", "--detach", "--api-port", `${api}`, "--mesh-port", `${proxies}`],
-    ...["--webhook-port", `${webhook}`, "--health-port", `${health}`],
-    ...["--way-in", `httpbin.foo=${httpbin}`, "--way-in", `web.app=${web}`],
-  )
+  const { code, stderr } = await mesh.run("up", "--detach", ...(await ownPortsAndWaysIn()))
   expect(code, stderr).toBe(0)
   env = {
     PATH: `${bin}:${process.env.PATH ?? ""}`,
@@ -38,22 +32,22 @@ beforeAll(async () => {
     MERLON_DATA: mesh.data,
     KUBECONFIG: join(mesh.data, "kubeconfig"),
     SCRATCH: folder,
-    HTTPBIN: `http://127.0.0.1:${httpbin}`,
-    WEB: `http://127.0.0.1:${web}`,
-    MESH: `127.0.0.1:${proxies}`,
-    PORT: `${own}`,
+    HTTPBIN: mesh.wayIn("httpbin.foo", ""),
+    WEB: mesh.wayIn("web.app", ""),
+    MESH: `127.0.0.1:${mesh.record.ports.mesh}`,
+    PORT: String(await freePort()),
   }
-}, 120_000)
+})
 afterAll(async () => {
   await mesh.run("down")
   rmSync(folder, { recursive: true, force: true })
-}, 60_000)
+})
 
 it("has ten", () => {
   expect(JOURNEYS).toHaveLength(10)
 })
 
-it.each(JOURNEYS)("%s", { timeout: 120_000 }, async name => {
+it.each(JOURNEYS)("%s", async name => {
   const script = `${COMMON}${readFileSync(join("test/journeys", name), "utf8")}`
   const { code, said } = await new Promise<{ code: number | null; said: string }>(done => {
     const shell = spawn("bash", ["-e", "-x", "-c", script], { env, stdio: ["ignore", "pipe", "pipe"] })

@@ -2,12 +2,7 @@
 // Everything again in a mesh of another name, with kubectl in place of merlonctl.
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { admission } from "./suites/admission.js"
-import { authorization } from "./suites/authorization.js"
-import { injection } from "./suites/injection.js"
-import { meshService } from "./suites/mesh-service.js"
-import { peerAuthentication } from "./suites/peer-authentication.js"
-import { requestAuthentication } from "./suites/request-authentication.js"
+import { allOf } from "./suites/all.js"
 import { DUBBO, Mission, succeeded } from "./support/mission.js"
 
 let mission: Mission
@@ -17,16 +12,7 @@ beforeAll(async () => {
 afterAll(() => mission.stop())
 
 describe("with `--mesh dubbo --domain dubbo.apache.org`, and with kubectl in place of merlonctl", () => {
-  describe.each([
-    ["request authentication", requestAuthentication],
-    ["authorization", authorization],
-    ["admission", admission],
-    ["peer authentication", peerAuthentication],
-    ["mesh service", meshService],
-    ["injection", injection],
-  ])("%s", (_, suite) => {
-    suite(() => mission)
-  })
+  allOf(() => mission)
 
   it("manifests written for that mesh apply unchanged", async () => {
     await mission.apply(`

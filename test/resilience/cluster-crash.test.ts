@@ -55,7 +55,7 @@ describe("an API server that is killed", () => {
   )
 
   it.skipIf(!etcdAvailable())(
-    "loses nothing it acknowledged, however often (etcd)",
+    "loses nothing it acknowledged, however often (needs etcd)",
     async () => {
       folder = mkdtempSync(join(tmpdir(), "merlon-crash-"))
       etcd = await EtcdProcess.start()
@@ -65,7 +65,7 @@ describe("an API server that is killed", () => {
   )
 
   it.skipIf(!etcdAvailable())(
-    "is replaced by the other one at once, with nothing lost (two servers on etcd)",
+    "is replaced by the other one at once, with nothing lost (two servers; needs etcd)",
     async () => {
       folder = mkdtempSync(join(tmpdir(), "merlon-crash-"))
       etcd = await EtcdProcess.start()
@@ -120,7 +120,7 @@ async function twoServers(program: string, folder: string, etcd: string): Promis
     return process
   }
   let survivor = await start(0, spawnServer(program))
-  // Servers of one cluster show the same papers.
+  // Servers of one cluster show the same credentials.
   cpSync(join(folders[0] ?? "", "pki"), join(folders[1] ?? "", "pki"), { recursive: true })
   let other = await start(1, spawnServer(program))
   const ledger = await firstStart(survivor)

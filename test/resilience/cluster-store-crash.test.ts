@@ -33,7 +33,7 @@ describe("a store whose process is killed", () => {
   )
 
   it.skipIf(!etcdAvailable())(
-    "loses nothing it acknowledged, however often it, etcd or both are (etcd)",
+    "loses nothing it acknowledged, however often it, etcd or both are (needs etcd)",
     async () => {
       const etcd = await EtcdProcess.start()
       try {

@@ -7,8 +7,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, it } from "vitest"
-import { freePort } from "../../packages/cluster/src/store/testing/free-port.js"
 import { Merlonctl } from "../e2e/local/support/merlonctl.js"
+import { ownPortsAndWaysIn } from "../e2e/local/support/own-ports.js"
 
 const folder = mkdtempSync(join(tmpdir(), "upgrade-"))
 const mesh = new Merlonctl(join(folder, "data"))
@@ -18,19 +18,15 @@ beforeAll(async () => {
   mkdirSync(mesh.data, { mode: 0o700 })
   execFileSync("tar", ["-xzf", "test/resilience/fixtures/data-of-0.1.0.tgz", "-C", mesh.data])
   root = readFileSync(join(mesh.data, "workloads", "foo.httpbin-1", "root.pem"), "utf8")
-  const ports = await Promise.all(
-    ["api", "mesh", "webhook", "health"].map(async name => [`--${name}-port`, String(await freePort())]),
-  )
-  const ways = ["--way-in", `httpbin.foo=${await freePort()}`, "--way-in", `web.app=${await freePort()}`]
-  const { code, stderr } = await mesh.run("up", "--detach", ...ports.flat(), ...ways)
+  const { code, stderr } = await mesh.run("up", "--detach", ...(await ownPortsAndWaysIn()))
   expect(code, stderr).toBe(0)
-}, 180_000)
+})
 afterAll(async () => {
   await mesh.run("down")
   rmSync(folder, { recursive: true, force: true })
-}, 60_000)
+})
 
-it("has every object that was stored", { timeout: 60_000 }, async () => {
+it("has every object that was stored", async () => {
   const { stdout } = await mesh.run(
     "get",
     "requestauthentications,authorizationpolicies,meshservices",
@@ -45,12 +41,12 @@ it("has every object that was stored", { timeout: 60_000 }, async () => {
   ])
 })
 
-it("has the same root, and enforces what was stored", { timeout: 60_000 }, async () => {
+it("has the same root, and enforces what was stored", async () => {
   expect(readFileSync(join(mesh.data, "workloads", "foo.httpbin-1", "root.pem"), "utf8")).toBe(root)
   expect((await fetch(mesh.wayIn("httpbin.foo", "/headers"))).status).toBe(403)
 })
 
-it("routes as it did", { timeout: 60_000 }, async () => {
+it("routes as it did", async () => {
   const { code, stdout } = await mesh.run(
     "exec",
     "consumer",

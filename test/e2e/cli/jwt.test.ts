@@ -31,7 +31,7 @@ function ctl(args: readonly string[], input = ""): Promise<Ran> {
   })
 }
 
-describe("merlonctl jwt", { timeout: 120_000 }, () => {
+describe("merlonctl jwt", () => {
   let folder = ""
   let server: Server
   let url = ""
@@ -103,4 +103,4 @@ it("writes completion that bash can read", async () => {
   const { code, out } = await ctl(["completion", "bash"])
   expect(code).toBe(0)
   expect(spawnSync("bash", ["-n"], { input: out }).status).toBe(0)
-}, 60_000)
+})

@@ -16,11 +16,11 @@ const SELECTED = `, selector: {matchLabels: {app: web}}`
 const configMap = (value: string): string =>
   `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {a: "${value}"}\n`
 
-describe.skipIf(!available)("merlonctl", { timeout: 180_000 }, () => {
+describe.skipIf(!available)("merlonctl (needs kubectl)", () => {
   let programs: Programs
   beforeAll(async () => {
     programs = await startPrograms()
-  }, 180_000)
+  })
   afterAll(() => programs?.close())
 
   const ctl = (args: string, input?: string): Promise<Ran> =>

@@ -11,13 +11,13 @@ import { type Programs, startPrograms } from "./support/programs.js"
 const available = spawnSync(process.env.KUBECTL ?? "kubectl", ["version", "--client"]).status === 0
 const ROOT = "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n"
 
-describe.skipIf(!available)("merlonctl workload", { timeout: 180_000 }, () => {
+describe.skipIf(!available)("merlonctl workload (needs kubectl)", () => {
   let programs: Programs
   let out: string
   beforeAll(async () => {
     programs = await startPrograms()
     out = join(programs.folder, "files")
-  }, 180_000)
+  })
   afterAll(() => programs?.close())
 
   const ctl = (args: string) => programs.merlonctl(args.split(" "))

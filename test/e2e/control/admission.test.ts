@@ -4,7 +4,7 @@
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { meshConfig, meshNames } from "@merlon/policy"
+import { type Assessment, type MeshConfig, meshConfig, meshNames } from "@merlon/policy"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { kubectl, kubectlAvailable } from "../../../packages/cluster/src/testing/kubectl.js"
 import { admissionHandlers } from "../../../packages/control/src/admission/handlers.js"
@@ -20,7 +20,9 @@ import {
   policyTypes,
   SERVICES,
 } from "../../../packages/control/src/kubernetes/resource-type.js"
-import { selfSigned } from "../../../packages/control/src/kubernetes/testing/papers.js"
+import { selfSigned } from "../../../packages/control/src/kubernetes/testing/credentials.js"
+import { Answering } from "../../../packages/control/src/proofs/answering.js"
+import type { RemovalQuestion, ReviewQuestion } from "../../../packages/control/src/proofs/question.js"
 import { type TestCluster, testCluster } from "./support/test-cluster.js"
 
 interface Container {
@@ -34,10 +36,18 @@ interface Service extends KubernetesObject {
   readonly spec: { readonly ports: readonly { readonly targetPort: number | string }[] }
 }
 
+/** In a cluster of one workload. */
+function reviewOf(mesh: MeshConfig, question: ReviewQuestion | RemovalQuestion): Assessment {
+  const answering = new Answering(mesh)
+  const web = { namespace: "foo", name: "web-1", labels: { app: "web" } }
+  answering.take({ documents: [], workloads: [["foo/web-1", web]] })
+  return answering.answer(question, () => false)
+}
+
 describe.skipIf(!kubectlAvailable()).each([
   ["merlon", "merlon.dev", "redirect", false],
   ["dubbo", "dubbo.apache.org", "service", true],
-] as const)("admission in the mesh %s", (word, domain, capture, nativeSidecar) => {
+] as const)("admission in the mesh %s (needs kubectl)", (word, domain, capture, nativeSidecar) => {
   const names = meshNames({ mesh: word, domain })
   const mesh = meshConfig({ names })
   const xserver = `${word}-xserver`
@@ -53,7 +63,7 @@ describe.skipIf(!kubectlAvailable()).each([
     k = kubectl(cluster.kubeconfigPath, folder)
     const connection = connectionFrom({ kubeconfig: cluster.kubeconfigPath, env: {} })
     client = httpClient(connection, { userAgent: "test", fieldManager: `${word}d` })
-    const papers = selfSigned(folder, "webhook")
+    const credentials = selfSigned(folder, "webhook")
     const injection: InjectionOptions = {
       names,
       image: "merlond:1",
@@ -65,16 +75,22 @@ describe.skipIf(!kubectlAvailable()).each([
       mesh,
       clusterDomain: "cluster.local",
       injection,
-      known: () => ({ documents: [], workloads: [{ namespace: "foo", name: "web-1", labels: { app: "web" } }] }),
+      proofs: {
+        policies: { items: new Map() },
+        prover: { review: async question => reviewOf(mesh, question) },
+        cutOff: () => [],
+        caughtUp: async () => false,
+        isGoing: async () => false,
+      },
       namespaceLabels: () => ({}),
       portsBehind: () => undefined,
     })
-    server = new WebhookServer({ papers, handlers })
+    server = new WebhookServer({ credentials, handlers })
     const port = await server.listen(0, "127.0.0.1")
     await install({
       client,
       names,
-      caBundle: papers.certificate,
+      caBundle: credentials.certificate,
       webhook: { url: `https://127.0.0.1:${port}` },
       capture,
     })

@@ -12,7 +12,7 @@ interface PodSpec {
   readonly initContainers?: readonly { readonly name: string }[]
 }
 
-describe.skipIf(!kubectlAvailable())("admission by a running control plane", () => {
+describe.skipIf(!kubectlAvailable())("admission by a running control plane (needs kubectl)", () => {
   let mesh: Mesh
 
   const manifest = (kind: string, name: string, spec: object): string =>

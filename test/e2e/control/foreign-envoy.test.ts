@@ -6,12 +6,12 @@ import { createServer, request, type Server } from "node:http"
 import { createServer as createTlsServer } from "node:https"
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
 import { ENVOY, Envoy } from "./support/envoy.js"
-import { type MeshControl, type Papers, startMeshControl } from "./support/mesh-control.js"
+import { type Credentials, type MeshControl, startMeshControl } from "./support/mesh-control.js"
 
 const ROUTES = "web.app.svc.cluster.local:80"
 const metadata = (name: string, more: object = {}) => ({ name, namespace: "app", ...more })
 
-describe.skipIf(ENVOY === undefined)("Envoy, where `ENVOY` names one", () => {
+describe.skipIf(ENVOY === undefined)("Envoy (needs `ENVOY`)", () => {
   let control: MeshControl
   let envoy: Envoy | undefined
   const servers: Server[] = []
@@ -33,13 +33,18 @@ describe.skipIf(ENVOY === undefined)("Envoy, where `ENVOY` names one", () => {
     for (const server of servers.splice(0)) server.close()
   })
 
-  async function serve(version: string, papers?: Papers): Promise<void> {
+  async function serve(version: string, credentials?: Credentials): Promise<void> {
     const answer = (_: unknown, response: { end(text: string): void }) => response.end(version)
     const server =
-      papers === undefined
+      credentials === undefined
         ? createServer(answer)
         : createTlsServer(
-            { cert: papers.certificateChain, key: papers.privateKey, ca: papers.trustBundle, requestCert: true },
+            {
+              cert: credentials.certificateChain,
+              key: credentials.privateKey,
+              ca: credentials.trustBundle,
+              requestCert: true,
+            },
             answer,
           )
     servers.push(server)
@@ -90,8 +95,8 @@ describe.skipIf(ENVOY === undefined)("Envoy, where `ENVOY` names one", () => {
   }
 
   async function start(variant: "GRPC" | "DELTA_GRPC"): Promise<void> {
-    const papers = control.papersOf("app", "consumer")
-    envoy = await Envoy.start({ controlPort: control.port, papers, routes: ROUTES, variant })
+    const credentials = control.credentialsOf("app", "consumer")
+    envoy = await Envoy.start({ controlPort: control.port, credentials, routes: ROUTES, variant })
   }
 
   function get(path: string, headers: { readonly [name: string]: string } = {}): Promise<string> {
@@ -118,7 +123,7 @@ describe.skipIf(ENVOY === undefined)("Envoy, where `ENVOY` names one", () => {
     await serve("v2")
     await route(100, 0, "DISABLE", [everyMatch])
     await start(variant)
-    await expect.poll(() => get("/"), { timeout: 20_000 }).toBe("v1")
+    await expect.poll(() => get("/")).toBe("v1")
     const canary = { "x-any": "", "x-tier": "silver" }
     expect(await get("/canary/x?q=ab", canary)).toBe("v2")
     expect(await get("/canary/x?q=b", canary)).toBe("v1")
@@ -126,18 +131,18 @@ describe.skipIf(ENVOY === undefined)("Envoy, where `ENVOY` names one", () => {
     expect(await get("/x?q=ab", canary)).toBe("v1")
     expect(await get("/", { host: "web.app.svc:80" })).toBe("v2")
     await route(0, 100, "DISABLE")
-    await expect.poll(() => get("/"), { timeout: 20_000 }).toBe("v2")
+    await expect.poll(() => get("/")).toBe("v2")
     expect(rejected()).toEqual([])
   })
 
   it("calls with its certificate under DUBBO_MUTUAL, and nobody who runs under another identity", async () => {
-    await serve("v1", control.papersOf("app", "web"))
-    await serve("v2", control.papersOf("app", "intruder"))
+    await serve("v1", control.credentialsOf("app", "web"))
+    await serve("v2", control.credentialsOf("app", "intruder"))
     await route(100, 0, "DUBBO_MUTUAL")
     await start("DELTA_GRPC")
-    await expect.poll(() => get("/"), { timeout: 20_000 }).toBe("v1")
+    await expect.poll(() => get("/")).toBe("v1")
     await route(0, 100, "DUBBO_MUTUAL")
-    await expect.poll(() => get("/"), { timeout: 20_000 }).toContain("remote connection failure")
+    await expect.poll(() => get("/")).toContain("remote connection failure")
     const stats = await fetch(`http://127.0.0.1:${envoy?.admin}/stats?usedonly&filter=fail_verify_san`)
     expect(await stats.text()).toMatch(/\|v2\|.*fail_verify_san: [1-9]/)
     expect(rejected()).toEqual([])

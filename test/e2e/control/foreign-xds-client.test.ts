@@ -5,7 +5,7 @@
 import { ServerCredentials } from "@grpc/grpc-js"
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { type Counts, ForeignClient } from "./support/foreign-client.js"
-import { type MeshControl, type Papers, startMeshControl } from "./support/mesh-control.js"
+import { type Credentials, type MeshControl, startMeshControl } from "./support/mesh-control.js"
 import { startWho, type WhoServer } from "./support/who-service.js"
 
 const TARGET = "xds:///web.app.svc.cluster.local:80"
@@ -67,8 +67,12 @@ function route(v1: number, v2: number, more: object = {}) {
   })
 }
 
-function start(security: "plain" | "xds", target = TARGET, papers: Papers = control.papersOf("app", "consumer")) {
-  return ForeignClient.start({ target, controlPort: control.port, papers, security })
+function start(
+  security: "plain" | "xds",
+  target = TARGET,
+  credentials: Credentials = control.credentialsOf("app", "consumer"),
+) {
+  return ForeignClient.start({ target, controlPort: control.port, credentials, security })
 }
 
 async function asking(calls: number, headers?: { readonly [name: string]: string }): Promise<Counts> {
@@ -76,7 +80,7 @@ async function asking(calls: number, headers?: { readonly [name: string]: string
   return client.ask(calls, headers)
 }
 
-describe("a foreign gRPC client in plaintext", { timeout: 90_000 }, () => {
+describe("a foreign gRPC client in plaintext", () => {
   beforeEach(async () => {
     await serve("v1", ServerCredentials.createInsecure())
     await serve("v2", ServerCredentials.createInsecure())
@@ -85,11 +89,11 @@ describe("a foreign gRPC client in plaintext", { timeout: 90_000 }, () => {
 
   it("follows weights, and their changes on the channel that is open", async () => {
     client = await start("plain")
-    await expect.poll(() => asking(20), { timeout: 20_000 }).toEqual({ v1: 20 })
+    await expect.poll(() => asking(20)).toEqual({ v1: 20 })
     await route(0, 100)
-    await expect.poll(() => asking(20), { timeout: 20_000 }).toEqual({ v2: 20 })
+    await expect.poll(() => asking(20)).toEqual({ v2: 20 })
     await route(90, 10)
-    await expect.poll(async () => (await asking(20)).v1 ?? 0, { timeout: 20_000 }).toBeGreaterThan(0)
+    await expect.poll(async () => (await asking(20)).v1 ?? 0).toBeGreaterThan(0)
     const { v1 = 0, v2 = 0 } = await asking(1_000)
     expect(v1 + v2).toBe(1_000)
     // Five standard deviations of a fair draw.
@@ -107,7 +111,7 @@ describe("a foreign gRPC client in plaintext", { timeout: 90_000 }, () => {
       ],
     })
     client = await start("plain")
-    await expect.poll(() => asking(10, { "x-canary": "true" }), { timeout: 20_000 }).toEqual({ v2: 10 })
+    await expect.poll(() => asking(10, { "x-canary": "true" })).toEqual({ v2: 10 })
     expect(await asking(10, { "x-canary": "trueish" })).toEqual({ v1: 10 })
     expect(await asking(10)).toEqual({ v1: 10 })
   })
@@ -115,38 +119,38 @@ describe("a foreign gRPC client in plaintext", { timeout: 90_000 }, () => {
   it("goes to the Service itself where no MeshService governs it, and leaves out who is not ready", async () => {
     await control.delete("MeshService", "app", "web")
     client = await start("plain", "xds:///web.app:80")
-    await expect.poll(async () => Object.keys(await asking(20)).sort(), { timeout: 20_000 }).toEqual(["v1", "v2"])
+    await expect.poll(async () => Object.keys(await asking(20)).sort()).toEqual(["v1", "v2"])
     await control.apply(pod("v1", servers[0]?.port ?? 0, false))
-    await expect.poll(() => asking(20), { timeout: 20_000 }).toEqual({ v2: 20 })
+    await expect.poll(() => asking(20)).toEqual({ v2: 20 })
   })
 })
 
-describe("a foreign gRPC client under DUBBO_MUTUAL", { timeout: 90_000 }, () => {
-  const mutual = (papers: Papers) =>
+describe("a foreign gRPC client under DUBBO_MUTUAL", () => {
+  const mutual = (credentials: Credentials) =>
     ServerCredentials.createSsl(
-      Buffer.from(papers.trustBundle),
-      [{ cert_chain: Buffer.from(papers.certificateChain), private_key: Buffer.from(papers.privateKey) }],
+      Buffer.from(credentials.trustBundle),
+      [{ cert_chain: Buffer.from(credentials.certificateChain), private_key: Buffer.from(credentials.privateKey) }],
       true,
     )
 
   beforeEach(() => route(50, 50, { rules: [], trafficPolicy: { tls: { mode: "DUBBO_MUTUAL" } } }))
 
   it("calls with its certificate and believes the identities behind the Service", async () => {
-    await serve("v1", mutual(control.papersOf("app", "web")))
-    await serve("v2", mutual(control.papersOf("app", "web")))
+    await serve("v1", mutual(control.credentialsOf("app", "web")))
+    await serve("v2", mutual(control.credentialsOf("app", "web")))
     client = await start("xds")
-    await expect.poll(async () => Object.keys(await asking(40)).sort(), { timeout: 20_000 }).toEqual(["v1", "v2"])
+    await expect.poll(async () => Object.keys(await asking(40)).sort()).toEqual(["v1", "v2"])
   })
 
   it("does not believe a server of the mesh that runs under another identity", async () => {
-    await serve("v1", mutual(control.papersOf("app", "web")))
-    await serve("v2", mutual(control.papersOf("app", "intruder")))
+    await serve("v1", mutual(control.credentialsOf("app", "web")))
+    await serve("v2", mutual(control.credentialsOf("app", "intruder")))
     await route(100, 0)
     client = await start("xds")
-    await expect.poll(() => asking(5), { timeout: 20_000 }).toEqual({ v1: 5 })
+    await expect.poll(() => asking(5)).toEqual({ v1: 5 })
     await route(0, 100)
     await expect
-      .poll(async () => Object.keys(await asking(5)).join(), { timeout: 20_000 })
+      .poll(async () => Object.keys(await asking(5)).join())
       .toMatch(/^error: .*No matching subject alternative name/)
   })
 })

@@ -67,8 +67,7 @@ describe("a control plane that runs", () => {
 
     expect(await mesh.control.health("/readyz")).toEqual({ status: 200, text: "ok\n" })
     expect((await mesh.control.health("/healthz")).status).toBe(200)
-    const { text } = await mesh.control.health("/metrics")
-    for (const series of [
+    const wanted = [
       'merlon_control_pushes_total{type="proxy"} [1-9]',
       'merlon_control_push_bytes_total{type="proxy"} [1-9]',
       'merlon_control_write_to_last_ack_seconds_bucket{le="60"} [1-9]',
@@ -81,16 +80,19 @@ describe("a control plane that runs", () => {
       "merlon_control_leader 1$",
       "merlon_control_status_writes_total{.*} [1-9]",
       'merlon_control_admission_reviews_total{.*outcome="allowed"} [1-9]',
-    ]) {
-      expect(text).toMatch(new RegExp(`^${series}`, "m"))
+    ]
+    const missing = async (): Promise<readonly string[]> => {
+      const { text } = await mesh.control.health("/metrics")
+      return wanted.filter(series => !new RegExp(`^${series}`, "m").test(text))
     }
+    await expect.poll(missing, WAIT).toEqual([])
   })
 
   it("sends its traces to a collector", async () => {
     await mesh.bareProxy("traced")
     await mesh.api.put(deny("traced", "/traced", "traced"))
     await expect.poll(() => spans, WAIT).toContain("change")
-    expect(spans).toContain("fetch keys")
+    await expect.poll(() => spans, WAIT).toContain("fetch keys")
   })
 
   it("ends with 0 when it is told to, and lets its proxies go at once", async () => {
@@ -101,6 +103,9 @@ describe("a control plane that runs", () => {
     expect(mesh.control.program.stderr).not.toMatch(/"level":(50|60)/)
   })
 })
+
+/** Without the one listener whose port nothing here is about: where another test has it, that would be what is wrong. */
+const SERVE = ["serve", "--no-console"]
 
 describe("a control plane that cannot start", () => {
   let folder: string
@@ -131,7 +136,7 @@ describe("a control plane that cannot start", () => {
     writeFileSync(join(folder, "wrong.yaml"), "meshPort: http\n")
     const files = args.map(arg => (/^(unknown|wrong|missing)/.test(arg) ? join(folder, arg) : arg))
     const ports = ["--api-port", "0", "--webhook-port", "0", "--health-port", "0"]
-    const program = new Program(["serve", "--data", join(folder, "data"), "--log-level", "fatal", ...ports, ...files])
+    const program = new Program([...SERVE, "--data", join(folder, "data"), "--log-level", "fatal", ...ports, ...files])
     expect(await program.exit()).toBe(1)
     expect(program.stdout).toBe("")
     const lines = program.stderr.trimEnd().split("\n")
@@ -148,7 +153,7 @@ describe("a control plane that cannot start", () => {
       const { port } = taken.address() as AddressInfo // a TCP server has this form
       const free = ["--mesh-port", "--webhook-port", "--health-port", "--api-port"].flatMap(other => [other, "0"])
       const data = ["--data", join(folder, "data"), "--log-level", "fatal"]
-      const program = new Program(["serve", ...data, ...free, flag, `${port}`])
+      const program = new Program([...SERVE, ...data, ...free, flag, `${port}`])
       expect(await program.exit()).toBe(1)
       expect(program.stderr).toMatch(new RegExp(`^merlond: [^\\n]*already in use [^\\n]*${port}[^\\n]*\n$`))
       taken.close()
@@ -158,7 +163,7 @@ describe("a control plane that cannot start", () => {
   it("says so in one sentence: the data folder belongs to another that runs", async () => {
     const data = join(folder, "shared")
     const ports = ["--mesh-port", "--webhook-port", "--health-port", "--api-port"].flatMap(flag => [flag, "0"])
-    const args = ["serve", "--data", data, "--log-level", "fatal", ...ports]
+    const args = [...SERVE, "--data", data, "--log-level", "fatal", ...ports]
     const first = new Program(args)
     await first.said(/^proxies/m)
     const second = new Program(args)
@@ -184,7 +189,7 @@ describe("a control plane that cannot start", () => {
       }),
     )
     const ports = ["--mesh-port", "0", "--webhook-port", "0", "--health-port", `${health}`]
-    const program = new Program(["serve", "--kubeconfig", kubeconfig, ...ports])
+    const program = new Program([...SERVE, "--kubeconfig", kubeconfig, ...ports])
     const ask = async (path: string): Promise<string> => {
       try {
         const response = await fetch(`http://127.0.0.1:${health}${path}`)

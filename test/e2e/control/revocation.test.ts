@@ -27,7 +27,7 @@ describe("revocation", () => {
     })
   /** A connection that has been used once and stands open. */
   const openAs = async (workload: DeclaredWorkload): Promise<{ socket: TLSSocket; closed: Promise<unknown> }> => {
-    const socket = connect({ host: httpbin.address, port: 15_080, ...httpbin.tlsAs(workload.papers) })
+    const socket = connect({ host: httpbin.address, port: 15_080, ...httpbin.tlsAs(workload.credentials) })
     socket.on("error", () => undefined)
     await once(socket, "secureConnect")
     socket.write("GET /first HTTP/1.1\r\nhost: httpbin\r\n\r\n")
@@ -50,9 +50,9 @@ describe("revocation", () => {
   afterAll(() => mesh.close())
 
   it("of a serial closes the live connections of that certificate, and of no other", async () => {
-    const serial = canonicalSerial(new X509Certificate(caller.papers.chain).serialNumber)
+    const serial = canonicalSerial(new X509Certificate(caller.credentials.chain).serialNumber)
     const [mine, theirs] = [await openAs(caller), await openAs(other)]
-    const old = caller.papers
+    const old = caller.credentials
     await revoke({ serials: serial })
     await mine.closed
     expect(theirs.socket.destroyed).toBe(false)
@@ -70,7 +70,7 @@ describe("revocation", () => {
     expect(heard).not.toContain("200 OK")
     caller.xserver.signal("SIGHUP")
     await expect
-      .poll(() => canonicalSerial(new X509Certificate(caller.papers.chain).serialNumber), WAIT)
+      .poll(() => canonicalSerial(new X509Certificate(caller.credentials.chain).serialNumber), WAIT)
       .not.toBe(serial)
     expect(await httpbin.getAs(caller, "/renewed")).toBe(200)
   })
@@ -94,8 +94,8 @@ describe("revocation", () => {
 
     await revoke({})
     await expect.poll(() => httpbin.getAs(caller, "/forgiven"), WAIT).toBe(200)
-    await expect.poll(() => bare.client.connected, { timeout: 60_000, interval: 100 }).toBe(true)
+    await expect.poll(() => bare.client.connected, { timeout: 90_000, interval: 100 }).toBe(true)
     expect(bare.updates.length).toBeGreaterThan(updates)
     bare.close()
-  }, 90_000)
+  })
 })

@@ -42,10 +42,10 @@ import { type TestCluster, testCluster } from "./support/test-cluster.js"
 const mesh = meshConfig()
 const { names } = mesh
 const types = policyTypes(names)
-const WAIT = { timeout: 15_000, interval: 50 }
+const WAIT = { timeout: 90_000, interval: 50 }
 
 /** As much of a control plane as statuses need. */
-async function startBrain(client: HttpKubernetesClient) {
+async function startControlPlane(client: HttpKubernetesClient) {
   const stops: (() => unknown)[] = []
   const warnings: string[] = []
   const warn = (message: string): void => void warnings.push(message)
@@ -118,11 +118,11 @@ async function startBrain(client: HttpKubernetesClient) {
   return { keySets, ledger, views, warnings, measured, proxy, stop }
 }
 
-describe.skipIf(!kubectlAvailable())("status", () => {
+describe.skipIf(!kubectlAvailable())("status (needs kubectl)", () => {
   let folder: string
   let cluster: TestCluster
   let client: HttpKubernetesClient
-  let brain: Awaited<ReturnType<typeof startBrain>>
+  let controlPlane: Awaited<ReturnType<typeof startControlPlane>>
   let issuer: Issuer
   let k: ReturnType<typeof kubectl>
 
@@ -140,10 +140,10 @@ describe.skipIf(!kubectlAvailable())("status", () => {
     await installDefinitions({ client, names })
     for (const name of ["a", "b"]) await client.create(PODS, pod(name))
     issuer = await startIssuer(json(jwks("one")))
-    brain = await startBrain(client)
+    controlPlane = await startControlPlane(client)
   })
   afterAll(async () => {
-    await brain?.stop()
+    await controlPlane?.stop()
     await issuer?.close()
     await client?.close()
     await cluster?.close()
@@ -176,14 +176,14 @@ describe.skipIf(!kubectlAvailable())("status", () => {
   }
 
   it("lets kubectl wait until every proxy enforces a policy", async () => {
-    const [a, b] = [brain.proxy("foo/a"), brain.proxy("foo/b")]
+    const [a, b] = [controlPlane.proxy("foo/a"), controlPlane.proxy("foo/b")]
     await create("AuthorizationPolicy", "allow", { rules: [{}] })
     await vi.waitFor(async () => {
       expect(await condition("AuthorizationPolicy", "allow", "Enforced")).toContain(
         "enforced by 0 of 2 proxies at generation 1",
       )
     }, WAIT)
-    const waiting = k("wait -n foo authorizationpolicies/allow --for=condition=Enforced --timeout=60s")
+    const waiting = k("wait -n foo authorizationpolicies/allow --for=condition=Enforced --timeout=120s")
     a.acknowledge()
     await vi.waitFor(async () => {
       expect(await condition("AuthorizationPolicy", "allow", "Enforced")).toBe(
@@ -195,15 +195,17 @@ describe.skipIf(!kubectlAvailable())("status", () => {
     expect(await condition("AuthorizationPolicy", "allow", "Accepted")).toBe(
       "True Valid: allows every request, on 2 workloads in `foo`",
     )
-    expect(brain.measured.length).toBeGreaterThan(0)
+    expect(controlPlane.measured.length).toBeGreaterThan(0)
   })
 
   it("shows a proxy's rejection beside the resource", async () => {
     await create("AuthorizationPolicy", "refused", { rules: [{}] })
     await vi.waitFor(() => {
-      expect(brain.views.get("foo/a")?.resources.has("policy/AuthorizationPolicy/foo/refused")).toBe(true)
+      expect(controlPlane.views.get("foo/a")?.resources.has("policy/AuthorizationPolicy/foo/refused")).toBe(true)
     }, WAIT)
-    brain.proxy("foo/a").rejected(1, "cannot compile it", brain.views.get("foo/a")?.resources ?? new Map())
+    controlPlane
+      .proxy("foo/a")
+      .rejected(1, "cannot compile it", controlPlane.views.get("foo/a")?.resources ?? new Map())
     await vi.waitFor(async () => {
       expect((await k("describe -n foo authorizationpolicy refused")).out).toMatch(
         /Warning\s+ProxyRejected\s.*merlon-control\s+.*`foo\/a` rejected it: cannot compile it/,
@@ -218,9 +220,9 @@ describe.skipIf(!kubectlAvailable())("status", () => {
     const ready = () => condition("RequestAuthentication", "jwt", "JwksReady")
     await vi.waitFor(async () => expect(await ready()).toContain("True Ready: `https://idp.test`: 1 key of"), WAIT)
     for (const key of ["foo/a", "foo/b"]) {
-      const session = brain.proxy(key)
+      const session = controlPlane.proxy(key)
       await vi.waitFor(() => {
-        expect(brain.views.get(key)?.resources.has(resourceNames.keySet(keySetId(rule)))).toBe(true)
+        expect(controlPlane.views.get(key)?.resources.has(resourceNames.keySet(keySetId(rule)))).toBe(true)
       }, WAIT)
       session.acknowledge()
     }
@@ -229,7 +231,7 @@ describe.skipIf(!kubectlAvailable())("status", () => {
     }, WAIT)
 
     issuer.answer = json(jwks("two", "three"))
-    brain.keySets.reportUnknownKey(keySetId(rule))
+    controlPlane.keySets.reportUnknownKey(keySetId(rule))
     await vi.waitFor(async () => expect(await ready()).toContain("2 keys of"), WAIT)
     await vi.waitFor(async () => {
       expect(
@@ -238,15 +240,16 @@ describe.skipIf(!kubectlAvailable())("status", () => {
     }, WAIT)
 
     issuer.answer = status(500)
-    await brain.stop()
-    brain = await startBrain(client)
+    await controlPlane.stop()
+    controlPlane = await startControlPlane(client)
     // From the very first view on: a proxy must never be told that there are no keys any more.
-    expect(brain.views.get("foo/a")?.resources.has(resourceNames.keySet(keySetId(rule)))).toBe(true)
+    expect(controlPlane.views.get("foo/a")?.resources.has(resourceNames.keySet(keySetId(rule)))).toBe(true)
     await vi.waitFor(async () => {
       expect(await ready()).toMatch(
         /^True Stale: `https:\/\/idp.test`: 2 keys of .* stay in force \(.* answered 500; next try /,
       )
     }, WAIT)
-    expect((await k("describe -n foo requestauthentication jwt")).out).toMatch(/Warning\s+JwksFetchFailed/)
+    const described = async () => (await k("describe -n foo requestauthentication jwt")).out
+    await expect.poll(described).toMatch(/Warning\s+JwksFetchFailed/)
   })
 })

@@ -2,17 +2,15 @@
 // The local mesh as a person has it, from `up` to `down`, with crashes in between. One mesh serves all tests, in their
 // order.
 
-import { randomInt } from "node:crypto"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { type MeshRecord, writeRecord } from "../../../packages/cli/src/local/mesh-record.js"
-import { freePort } from "../../../packages/cluster/src/store/testing/free-port.js"
 import { type Ended, Merlonctl, survivors } from "./support/merlonctl.js"
+import { ownPortsAndWaysIn } from "./support/own-ports.js"
 
-const POLL = { timeout: 20_000, interval: 50 }
-const STARTING = 90_000
+const POLL = { timeout: 90_000, interval: 50 }
 
 const folder = mkdtempSync(join(tmpdir(), "local mesh-"))
 const mesh = new Merlonctl(join(folder, "one"))
@@ -41,21 +39,13 @@ async function call(url: string): Promise<number | "closed"> {
 }
 
 beforeAll(async () => {
-  const ports = []
-  for (let count = 0; count < 6; count++) ports.push(String(await freePort()))
-  const [api = "", mesher = "", webhook = "", health = "", httpbin = "", web = ""] = ports
-  first = await up(
-    mesh,
-    ...["--block", String(randomInt(100, 250))],
-    ...["--api-port", api, "--mesh-port", mesher, "--webhook-port", webhook, "--health-port", health],
-    ...["--way-in", `httpbin.foo=${httpbin}`, "--way-in", `web.app=${web}`],
-  )
-}, STARTING)
+  first = await up(mesh, ...(await ownPortsAndWaysIn()))
+})
 
 afterAll(async () => {
   for (const which of [mesh, second]) await which.run("down")
   rmSync(folder, { recursive: true, force: true })
-}, STARTING)
+})
 
 it("says what runs where and what to try", () => {
   const { workloads, waysIn } = mesh.record
@@ -88,7 +78,7 @@ it("answers callers from outside, in turns where there are several", async () =>
   expect(greetings.sort()).toEqual(["hello from web v1\n", "hello from web v2\n"])
 })
 
-it("runs programs as a workload, with its papers", async () => {
+it("runs programs as a workload, with its credentials", async () => {
   const route = await mesh.run("exec", "consumer", "-n", "app", "--", "xclient", "--host", "web", "--print-route")
   expect(route.code).toBe(0)
   const { host, destinations } = JSON.parse(route.stdout)
@@ -122,33 +112,29 @@ it("runs once on its data", async () => {
   }
 })
 
-it(
-  "lets another mesh stand beside it, on other ports, and says which",
-  async () => {
-    // As if the other one had run on these ports before.
-    writeRecord(second.data, {
-      ...mesh.record,
-      phase: "stopped",
-      processes: [],
-      mesh: "dubbo",
-      domain: "dubbo.apache.org",
-    })
-    const { stderr } = await up(second)
-    expect(stderr).toContain(`port ${mesh.record.ports.api} is taken: the API is at ${second.record.ports.api}`)
-    expect(await call(second.wayIn("httpbin.foo", "/get"))).toBe(200)
-    const namespace = await second.run("get", "namespace", "foo", "-o", "json", "--domain", "dubbo.apache.org")
-    expect(JSON.parse(namespace.stdout).metadata.labels).toMatchObject({ "dubbo-injection": "enabled" })
+it("lets another mesh stand beside it, on other ports, and says which", async () => {
+  // As if the other one had run on these ports before.
+  writeRecord(second.data, {
+    ...mesh.record,
+    phase: "stopped",
+    processes: [],
+    mesh: "dubbo",
+    domain: "dubbo.apache.org",
+  })
+  const { stderr } = await up(second)
+  expect(stderr).toContain(`port ${mesh.record.ports.api} is taken: the API is at ${second.record.ports.api}`)
+  expect(await call(second.wayIn("httpbin.foo", "/get"))).toBe(200)
+  const namespace = await second.run("get", "namespace", "foo", "-o", "json", "--domain", "dubbo.apache.org")
+  expect(JSON.parse(namespace.stdout).metadata.labels).toMatchObject({ "dubbo-injection": "enabled" })
 
-    const { record } = second
-    expect(await second.run("down")).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining("foo.httpbin-1.xserver"),
-    })
-    expect(survivors(record)).toEqual([])
-    expect(await call(mesh.wayIn("httpbin.foo", "/get"))).toBe(200)
-  },
-  STARTING,
-)
+  const { record } = second
+  expect(await second.run("down")).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining("foo.httpbin-1.xserver"),
+  })
+  expect(survivors(record)).toEqual([])
+  expect(await call(mesh.wayIn("httpbin.foo", "/get"))).toBe(200)
+})
 
 it("takes policies", async () => {
   const applied = await mesh.run("apply", "-f", "samples/policies/peer-strict.yaml")
@@ -168,54 +154,43 @@ it("starts a process again that dies", async () => {
   expect((await mesh.run("logs", "supervisor")).stdout).toContain(`${name} ended unexpectedly (SIGKILL)`)
 })
 
-it(
-  "leaves no process behind when its supervisor is killed, and comes back with its state",
-  async () => {
-    const { record } = mesh
-    process.kill(record.supervisor.pid, "SIGKILL")
-    await expect.poll(() => survivors(record), POLL).toEqual([])
-    expect(await mesh.run("status")).toMatchObject({ code: 1, stdout: expect.stringContaining("crashed") })
+it("leaves no process behind when its supervisor is killed, and comes back with its state", async () => {
+  const { record } = mesh
+  process.kill(record.supervisor.pid, "SIGKILL")
+  await expect.poll(() => survivors(record), POLL).toEqual([])
+  expect(await mesh.run("status")).toMatchObject({ code: 1, stdout: expect.stringContaining("crashed") })
 
-    await up(mesh)
-    expect(mesh.record.ports).toEqual(record.ports)
-    expect(mesh.record.workloads).toEqual(record.workloads)
-    expect(await call(mesh.wayIn("httpbin.foo", "/get"))).toBe("closed")
-    expect(await call(mesh.wayIn("web.app", "/"))).toBe(200)
-  },
-  STARTING,
-)
+  await up(mesh)
+  expect(mesh.record.ports).toEqual(record.ports)
+  expect(mesh.record.workloads).toEqual(record.workloads)
+  expect(await call(mesh.wayIn("httpbin.foo", "/get"))).toBe("closed")
+  expect(await call(mesh.wayIn("web.app", "/"))).toBe(200)
+})
 
-it(
-  "comes back when everything is killed, enforcing from the first request, and stops at Ctrl-C",
-  async () => {
-    const { record } = mesh
-    for (const { pid } of [record.supervisor, ...record.processes]) process.kill(pid, "SIGKILL")
-    const { child, ended, output } = mesh.start(["up"])
-    // The proxy itself: it can be reached long before the way in is open.
-    const { place } = record.workloads.find(({ name }) => name === "httpbin-1") ?? {}
-    const answers = new Set<number | "closed">()
-    await expect
-      .poll(
-        async () => {
-          answers.add(await call(`http://${place?.address}:${place?.xserver}/get`))
-          return output()
-        },
-        { ...POLL, timeout: STARTING },
-      )
-      .toContain("Ctrl-C stops everything.")
-    records.push(mesh.record)
-    answers.add(await call(mesh.wayIn("httpbin.foo", "/get")))
-    expect([...answers]).toEqual(["closed"])
-    expect(await call(mesh.wayIn("web.app", "/"))).toBe(200)
-    const running = mesh.record
+it("comes back when everything is killed, enforcing from the first request, and stops at Ctrl-C", async () => {
+  const { record } = mesh
+  for (const { pid } of [record.supervisor, ...record.processes]) process.kill(pid, "SIGKILL")
+  const { child, ended, output } = mesh.start(["up"])
+  // The proxy itself: it can be reached long before the way in is open.
+  const { place } = record.workloads.find(({ name }) => name === "httpbin-1") ?? {}
+  const answers = new Set<number | "closed">()
+  await expect
+    .poll(async () => {
+      answers.add(await call(`http://${place?.address}:${place?.xserver}/get`))
+      return output()
+    }, POLL)
+    .toContain("Ctrl-C stops everything.")
+  records.push(mesh.record)
+  answers.add(await call(mesh.wayIn("httpbin.foo", "/get")))
+  expect([...answers]).toEqual(["closed"])
+  expect(await call(mesh.wayIn("web.app", "/"))).toBe(200)
+  const running = mesh.record
 
-    child.kill("SIGINT")
-    expect((await ended).code).toBe(0)
-    expect(output()).toContain("stopped 9 processes")
-    expect(survivors(running)).toEqual([])
-  },
-  STARTING,
-)
+  child.kill("SIGINT")
+  expect((await ended).code).toBe(0)
+  expect(output()).toContain("stopped 9 processes")
+  expect(survivors(running)).toEqual([])
+})
 
 it("goes down for good, twice if asked", async () => {
   expect(await mesh.run("down")).toMatchObject({ code: 0, stdout: `nothing runs in ${mesh.data}\n` })

@@ -2,21 +2,21 @@
 // A person's own program in the local mesh: started, called, changed, broken, stopped. One mesh serves all tests, in their
 // order.
 
-import { randomInt } from "node:crypto"
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { freePort } from "../../../packages/cluster/src/store/testing/free-port.js"
 import { type Ended, Merlonctl, survivors } from "./support/merlonctl.js"
+import { ownPorts } from "./support/own-ports.js"
 
-const POLL = { timeout: 60_000, interval: 100 }
-const LIMIT = { timeout: 120_000 }
+const POLL = { timeout: 90_000, interval: 100 }
 const folder = mkdtempSync(join(tmpdir(), "own-workload-"))
 const mesh = new Merlonctl(join(folder, "mesh"))
 const program = join(folder, "shop.mjs")
 const sick = join(folder, "sick")
 let way: number
+let ports: readonly string[]
 
 /** Says who answers; is not well while a file lies there. */
 const SHOP = `
@@ -52,26 +52,17 @@ beforeAll(async () => {
   mkdirSync(sick)
   writeFileSync(program, SHOP)
   way = await freePort()
-  const ports = await Promise.all(
-    ["api", "mesh", "webhook", "health"].map(async name => [`--${name}-port`, String(await freePort())]),
-  )
-  const { code, stderr } = await mesh.run(
-    "up",
-    "--detach",
-    "--no-samples",
-    "--block",
-    String(randomInt(100, 250)),
-    ...ports.flat(),
-  )
+  ports = await ownPorts()
+  const { code, stderr } = await mesh.run("up", "--detach", "--no-samples", ...ports)
   expect(code, stderr).toBe(0)
-}, 120_000)
+})
 
 afterAll(async () => {
   await mesh.run("down")
   rmSync(folder, { recursive: true, force: true })
-}, 60_000)
+})
 
-it("runs behind proxies, with replicas and a way in, as status, logs and exec show", LIMIT, async () => {
+it("runs behind proxies, with replicas and a way in, as status, logs and exec show", async () => {
   const { code, stdout, stderr } = await runShop("shop", "v1", "--replicas", "2", "--way-in", String(way))
   expect(code, stderr).toBe(0)
   expect(stdout).toMatch(/workload\/shop-1 ready, its proxy at 127\.\d+\.0\.\d+:15080\nworkload\/shop-2 ready/)
@@ -81,12 +72,12 @@ it("runs behind proxies, with replicas and a way in, as status, logs and exec sh
   expect((await mesh.run("exec", "shop-2", "--", "sh", "-c", "echo $POD_NAME")).stdout).toBe("shop-2\n")
 })
 
-it("has a new version beside the old one, behind the same Service", LIMIT, async () => {
+it("has a new version beside the old one, behind the same Service", async () => {
   expect((await runShop("shop-v2", "v2")).code).toBe(0)
   await expect.poll(() => answers(12), POLL).toEqual(new Set(["200 v1 shop-1", "200 v1 shop-2", "200 v2 shop-v2-1"]))
 })
 
-it("is not called while its application is not well, and again when it is", LIMIT, async () => {
+it("is not called while its application is not well, and again when it is", async () => {
   writeFileSync(join(sick, "shop-2.sick"), "")
   await expect.poll(() => answers(12), POLL).toEqual(new Set(["200 v1 shop-1", "200 v2 shop-v2-1"]))
   const ready = async () =>
@@ -100,7 +91,7 @@ it("is not called while its application is not well, and again when it is", LIMI
   await expect.poll(() => answers(12), POLL).toContain("200 v1 shop-2")
 })
 
-it("says why it does not run, and leaves nothing behind", LIMIT, async () => {
+it("says why it does not run, and leaves nothing behind", async () => {
   const { code, stderr } = await mesh.run(
     "run",
     "bad",
@@ -117,7 +108,7 @@ it("says why it does not run, and leaves nothing behind", LIMIT, async () => {
   await expect.poll(async () => (await mesh.run("get", "pod", "bad-1", "-n", "demo")).code, POLL).toBe(1)
 })
 
-it("is changed by saying it again, and stopped", LIMIT, async () => {
+it("is changed by saying it again, and stopped", async () => {
   expect((await runShop("shop", "v3", "--way-in", String(way))).code).toBe(0)
   await expect.poll(() => answers(8), POLL).toEqual(new Set(["200 v3 shop-1", "200 v2 shop-v2-1"]))
   expect((await mesh.run("stop", "shop-v2", "-n", "demo")).stdout).toBe("stopped shop-v2\n")
@@ -126,11 +117,11 @@ it("is changed by saying it again, and stopped", LIMIT, async () => {
   expect([code, stderr]).toEqual([1, expect.stringContaining("there are shop in demo")])
 })
 
-it("is there again after the next start, and a file says all of it at once", LIMIT, async () => {
+it("is there again after the next start, and a file says all of it at once", async () => {
   const record = mesh.record
   await mesh.run("down")
   expect(survivors(record)).toEqual([])
-  expect((await mesh.run("up", "--detach", "--no-samples")).code).toBe(0)
+  expect((await mesh.run("up", "--detach", "--no-samples", ...ports)).code).toBe(0)
   await expect.poll(() => answers(2), POLL).toEqual(new Set(["200 v3 shop-1"]))
   const file = join(folder, "mesh.yaml")
   const policy = {

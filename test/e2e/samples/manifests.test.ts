@@ -13,12 +13,12 @@ const FOLDER = "samples/manifests"
 const remarks = (err: string): readonly string[] =>
   err.split("\n").filter(line => line !== "" && !/Deployment .* is stored, but nothing in this cluster acts/.test(line))
 
-describe.skipIf(!available)("the manifests of the samples", { timeout: 180_000 }, () => {
+describe.skipIf(!available)("the manifests of the samples (needs kubectl)", () => {
   let programs: Programs
   beforeAll(async () => {
     programs = await startPrograms()
     for (const name of ["foo", "app"]) await programs.kubectl(["create", "namespace", name])
-  }, 180_000)
+  })
   afterAll(() => programs?.close())
 
   it.each(readdirSync(FOLDER))("%s is valid to the server, without a warning that matters elsewhere", async name => {

@@ -25,6 +25,7 @@ export class XserverProcess {
   stdout = ""
   #settings: Settings
   #child: ChildProcess | undefined
+  #ended: Promise<number | null> = Promise.resolve(null)
 
   private constructor(settings: Settings) {
     this.#settings = settings
@@ -82,6 +83,8 @@ export class XserverProcess {
       this.stdout += chunk
     })
     this.#child = child
+    // With the last byte of its outputs, which may come after its end.
+    this.#ended = new Promise(resolve => child.once("close", code => resolve(code)))
   }
 
   /** Replaces the configuration file; the process follows it by itself. */
@@ -135,9 +138,7 @@ export class XserverProcess {
   }
 
   exit(): Promise<number | null> {
-    const child = this.#child
-    if (child === undefined || child.exitCode !== null) return Promise.resolve(child?.exitCode ?? null)
-    return new Promise(resolve => child.once("exit", code => resolve(code)))
+    return this.#ended
   }
 
   async kill(): Promise<void> {
@@ -161,7 +162,7 @@ async function status(url: string): Promise<number> {
 
 /** Tests wait for what happens, never for a time. */
 export async function until(holds: () => Promise<boolean>): Promise<void> {
-  const end = Date.now() + 20_000
+  const end = Date.now() + 90_000
   while (!(await holds())) {
     if (Date.now() > end) throw new Error("what was waited for did not happen")
     await new Promise(resolve => setTimeout(resolve, 25))

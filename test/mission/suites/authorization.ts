@@ -74,5 +74,28 @@ export function authorization(mission: () => Mission): void {
         expect(said("Enforced")).toBe("enforced by 1 of 1 proxy at generation 2")
       })
     })
+
+    describe("with a policy that names a Service instead of labels", () => {
+      const naming = (service: string): string =>
+        policy(mission().names, "AuthorizationPolicy", "require-jwt", "foo", {
+          targetRefs: [{ kind: "Service", name: service }],
+        })
+
+      it("closes the workloads behind it", async () => {
+        await mission().enforce(naming("httpbin"), KIND, "require-jwt", "foo")
+        expect(await call(ISSUER, ["group1"])).toEqual(DENIED)
+      })
+
+      it("is not accepted where there is none, and closes nobody", async () => {
+        await mission().apply(naming("htpbin"))
+        const accepted = async () => {
+          const { status } = await mission().get(KIND, "require-jwt", "foo")
+          const { reason, message } = status?.conditions?.find(({ type }) => type === "Accepted") ?? {}
+          return `${reason}: ${message}`
+        }
+        await expect.poll(accepted).toContain("TargetNotFound: there is no Service `htpbin`")
+        await expect.poll(() => call(ISSUER)).toMatchObject({ status: 200 })
+      })
+    })
   })
 }

@@ -3,17 +3,14 @@
 // words, called with curl from outside and with xclient from inside. Stopping it also looks for what stayed behind.
 // `MERLONCTL` names another build of the program.
 
-import { randomInt } from "node:crypto"
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { type MeshNames, meshNames } from "@merlon/policy"
 import { expect, vi } from "vitest"
 import { freePort } from "../../../packages/cluster/src/store/testing/free-port.js"
+import { ownPorts } from "../../e2e/local/support/own-ports.js"
 import { type Environment, type Ran, Running, run } from "./run.js"
-
-// Many real processes, on a machine that may be busy.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 180_000 })
 
 export interface Setup {
   readonly tool: "merlonctl" | "kubectl"
@@ -62,10 +59,7 @@ export interface Answer {
 }
 
 const PROGRAM = resolve(process.env.MERLONCTL ?? "packages/cli/bin/merlonctl.js")
-const PATIENCE = { timeout: 60_000, interval: 50 }
-const MOST_TRIES = 5
-/** Beyond the blocks that `up` takes by itself. */
-const BLOCKS = { first: 33, beyond: 255 }
+const PATIENCE = { timeout: 90_000, interval: 50 }
 
 export class Mission {
   readonly names: MeshNames
@@ -84,29 +78,15 @@ export class Mission {
   }
 
   static async start(setup: Setup): Promise<Mission> {
-    for (let tries = 1; ; tries++) {
-      const folder = mkdtempSync(join(tmpdir(), "merlon-mission-"))
-      const ways = { httpbin: await freePort(), web: await freePort() }
-      const flags = {
-        "--data": join(folder, "mesh"),
-        "--mesh": setup.mesh,
-        "--domain": setup.domain,
-        "--api-port": await freePort(),
-        "--mesh-port": await freePort(),
-        "--webhook-port": await freePort(),
-        "--health-port": await freePort(),
-        "--block": randomInt(BLOCKS.first, BLOCKS.beyond),
-      }
-      const args = Object.entries(flags).flatMap(([flag, value]) => [flag, String(value)])
-      const waysIn = ["--way-in", `httpbin.foo=${ways.httpbin}`, "--way-in", `web.app=${ways.web}`]
-      const up = [PROGRAM, "up", "--detach", ...args, ...waysIn]
-      const { code, err } = await run(process.execPath, up, environment(folder))
-      if (code === 0) return new Mission(setup, folder, ways)
-      rmSync(folder, { recursive: true, force: true })
-      // Another test may take a port or a block in the meantime; anything else is a fault.
-      const taken = /is taken|cannot be had|EADDRINUSE/.test(err)
-      if (!taken || tries === MOST_TRIES) throw new Error(`\`merlonctl up\` failed: ${err}`)
-    }
+    const folder = mkdtempSync(join(tmpdir(), "merlon-mission-"))
+    const ways = { httpbin: await freePort(), web: await freePort() }
+    const names = ["--data", join(folder, "mesh"), "--mesh", setup.mesh, "--domain", setup.domain]
+    const waysIn = ["--way-in", `httpbin.foo=${ways.httpbin}`, "--way-in", `web.app=${ways.web}`]
+    const up = [PROGRAM, "up", "--detach", ...names, ...(await ownPorts()), ...waysIn]
+    const { code, err } = await run(process.execPath, up, environment(folder))
+    if (code === 0) return new Mission(setup, folder, ways)
+    rmSync(folder, { recursive: true, force: true })
+    throw new Error(`\`merlonctl up\` failed: ${err}`)
   }
 
   /** Stops it, and fails where something of it is still there. */
@@ -150,7 +130,7 @@ export class Mission {
   /** Returns when the status says that what is stored now is enforced. Whoever calls asserts at once, without a retry. */
   async enforced(kind: string, name: string, namespace: string): Promise<void> {
     if (this.#tool === "kubectl") {
-      const what = ["--for=condition=Enforced", `${kind}/${name}`, "-n", namespace, "--timeout=60s"]
+      const what = ["--for=condition=Enforced", `${kind}/${name}`, "-n", namespace, "--timeout=120s"]
       succeeded(await this.kubectl(["wait", ...what]))
       return
     }
@@ -165,7 +145,7 @@ export class Mission {
   /** Applies one policy and returns when it is enforced; merlonctl waits by itself. */
   async enforce(manifest: string, kind: string, name: string, namespace: string): Promise<void> {
     if (this.#tool === "merlonctl") {
-      succeeded(await this.merlonctl(["apply", "--wait", "--timeout", "60s", "-f", "-"], manifest))
+      succeeded(await this.merlonctl(["apply", "--wait", "--timeout", "120s", "-f", "-"], manifest))
       return
     }
     await this.apply(manifest)

@@ -30,6 +30,8 @@ export class Running {
   text = ""
   readonly #child: ChildProcess
   readonly #told = new Set<() => void>()
+  /** Ended, with everything that it said. */
+  #isOver = false
 
   constructor(command: string, args: readonly string[], env: Environment) {
     this.#child = spawn(command, [...args], { env, stdio: ["ignore", "pipe", "pipe"] })
@@ -39,7 +41,10 @@ export class Running {
     }
     this.#child.stdout?.on("data", hear)
     this.#child.stderr?.on("data", hear)
-    this.#child.once("close", () => this.#tell())
+    this.#child.once("close", () => {
+      this.#isOver = true
+      this.#tell()
+    })
   }
 
   /** When it has been said; fails where the program ends without. */
@@ -47,8 +52,7 @@ export class Running {
     return new Promise((resolve, reject) => {
       const look = (): void => {
         const match = pattern.exec(this.text)
-        const ended = this.#child.exitCode !== null || this.#child.signalCode !== null
-        if (match === null && !ended) return
+        if (match === null && !this.#isOver) return
         this.#told.delete(look)
         if (match === null) reject(new Error(`ended without saying ${pattern}: ${this.text}`))
         else resolve(match)
@@ -59,7 +63,7 @@ export class Running {
   }
 
   async stop(): Promise<number | null> {
-    if (this.#child.exitCode !== null) return this.#child.exitCode
+    if (this.#child.exitCode !== null || this.#child.signalCode !== null) return this.#child.exitCode
     const ended = once(this.#child, "exit")
     this.#child.kill("SIGTERM")
     const [code] = await ended

@@ -55,7 +55,7 @@ export class ClusterProcess {
     const said = await this.#say(JSON.stringify(order))
     const { url, kubeconfig } = JSON.parse(said) as { url: string; kubeconfig: string }
     this.url = url
-    this.#agent = new Agent({ keepAlive: true, ...papers(kubeconfig) })
+    this.#agent = new Agent({ keepAlive: true, ...credentials(kubeconfig) })
   }
 
   /** So that memory can be compared: several times with pauses, because pages go back to the system later. */
@@ -120,7 +120,7 @@ interface Kubeconfig {
   users: { user: { "client-certificate-data": string; "client-key-data": string } }[]
 }
 
-export function papers(kubeconfig: string): { ca: Buffer; cert: Buffer; key: Buffer } {
+export function credentials(kubeconfig: string): { ca: Buffer; cert: Buffer; key: Buffer } {
   const { clusters, users } = parse(readFileSync(kubeconfig, "utf8")) as Kubeconfig
   const decode = (text: string | undefined): Buffer => Buffer.from(text ?? "", "base64")
   return {

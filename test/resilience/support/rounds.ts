@@ -3,13 +3,15 @@
 // How often a process is killed: as often as there is time for, and never less than a few times, so that a busy machine
 // makes a shorter proof and not a failure.
 
+import { inject } from "vitest"
+
 export interface Rounds {
   readonly most: number
   readonly least: number
   readonly budgetMs: number
 }
 
-export const KILLS: Rounds = { most: 50, least: 6, budgetMs: 25_000 }
+export const KILLS: Rounds = { most: 50, least: 6, budgetMs: 6_000 * inject("effort") }
 
 /** Far beyond what the least number of rounds takes anywhere. */
 export const LIMIT_MS = 600_000

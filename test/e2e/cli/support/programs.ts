@@ -29,7 +29,7 @@ export interface Programs {
   close(): Promise<void>
 }
 
-const MERLONCTL = resolve("packages/cli/dist/merlonctl.js")
+const MERLONCTL = resolve("packages/cli/bin/merlonctl.js")
 const CRDS = [
   "authorizationpolicies",
   "meshservices",
@@ -67,7 +67,7 @@ export async function startPrograms(): Promise<Programs> {
   }
   const definitions = await Promise.all(CRDS.map(name => readFile(`deploy/crds/${name}.yaml`, "utf8")))
   await programs.kubectl(["apply", "-f", "-"], { input: definitions.join("\n---\n") })
-  await programs.kubectl(["wait", "crd", "--all", "--for=condition=Established", "--timeout=60s"])
+  await programs.kubectl(["wait", "crd", "--all", "--for=condition=Established", "--timeout=120s"])
   for (const name of ["one", "two"]) await programs.kubectl(["create", "namespace", name])
   return programs
 }

@@ -20,7 +20,7 @@ import {
 } from "../../../../packages/control/src/kubernetes/resource-type.js"
 
 export const names = meshNames()
-export const WAIT = { timeout: 25_000, interval: 50 }
+export const WAIT = { timeout: 90_000, interval: 50 }
 
 const TYPES: { readonly [kind: string]: ResourceType } = {
   Namespace: NAMESPACES,
@@ -50,8 +50,18 @@ export class ClusterApi {
     this.kubectl = kubectl(kubeconfig, folder)
   }
 
-  /** Creates the document, or puts it in the place of what is there. */
+  /** Creates the document, or puts it in the place of what is there, however often somebody writes its status meanwhile. */
   async put<T extends KubernetesObject>(document: T): Promise<KubernetesObject> {
+    for (;;) {
+      try {
+        return await this.#putOnce(document)
+      } catch (error) {
+        if (!(error instanceof ApiError) || error.reason !== "Conflict") throw error
+      }
+    }
+  }
+
+  async #putOnce(document: KubernetesObject): Promise<KubernetesObject> {
     const type = typeOf(document.kind)
     const { name, namespace } = document.metadata
     const found = await this.client.get(type, name, namespace)

@@ -56,6 +56,7 @@ export class ControlProcess {
       ...["--health-port", `${this.healthPort}`, "--webhook-port", `${this.webhookPort}`],
       // Issuers of tests are on this machine.
       "--allow-loopback-issuers",
+      "--no-console",
       ...(kubeconfig === undefined ? [] : ["--kubeconfig", kubeconfig]),
       ...args,
       ...more,

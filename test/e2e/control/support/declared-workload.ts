@@ -24,7 +24,7 @@ export interface Declaration {
   readonly meshPort: number
 }
 
-export interface CallerPapers {
+export interface CallerCredentials {
   readonly chain: string
   readonly key: string
   readonly trust: string
@@ -139,10 +139,10 @@ export class DeclaredWorkload {
 
   /** Over a new mTLS connection, as the other workload, whose trust decides on this one. */
   async getAs(caller: DeclaredWorkload, path: string): Promise<number> {
-    return (await this.#ask(httpsRequest, { port: 15_080, path, ...this.tlsAs(caller.papers) })).status
+    return (await this.#ask(httpsRequest, { port: 15_080, path, ...this.tlsAs(caller.credentials) })).status
   }
 
-  tlsAs({ chain, key, trust }: CallerPapers): PeerTls {
+  tlsAs({ chain, key, trust }: CallerCredentials): PeerTls {
     return {
       cert: chain,
       key,
@@ -153,13 +153,13 @@ export class DeclaredWorkload {
   }
 
   /** As it holds them now. */
-  get papers(): CallerPapers {
-    const { papers, resources } = JSON.parse(readFileSync(join(this.folder, "state", "mesh-state.json"), "utf8"))
+  get credentials(): CallerCredentials {
+    const { credentials, resources } = JSON.parse(readFileSync(join(this.folder, "state", "mesh-state.json"), "utf8"))
     const stored: readonly { readonly name: string; readonly value: string }[] = resources
     const trust = stored.find(({ name }) => name === "trust")
     const decoded = decodeProxyResource(Buffer.from(trust?.value ?? "", "base64"))
     if (decoded.kind !== "trust") throw new Error("the proxy keeps no trust")
-    return { chain: papers.certificateChain, key: papers.privateKey, trust: decoded.trust.bundle }
+    return { chain: credentials.certificateChain, key: credentials.privateKey, trust: decoded.trust.bundle }
   }
 
   async close(): Promise<void> {
@@ -172,7 +172,7 @@ export class DeclaredWorkload {
     options: RequestOptions,
   ): Promise<{ readonly status: number; readonly body: string }> {
     return new Promise(resolve => {
-      const asked = send({ host: this.address, agent: false, timeout: 10_000, ...options }, response => {
+      const asked = send({ host: this.address, agent: false, timeout: 90_000, ...options }, response => {
         let body = ""
         response.on("data", chunk => {
           body += chunk

@@ -8,13 +8,13 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { freePort } from "../../../../packages/cluster/src/store/testing/free-port.js"
-import type { Papers } from "./mesh-control.js"
+import type { Credentials } from "./mesh-control.js"
 
 export const ENVOY = process.env.ENVOY
 
 export interface EnvoyOptions {
   readonly controlPort: number
-  readonly papers: Papers
+  readonly credentials: Credentials
   /** Name of the routes that its listener follows. */
   readonly routes: string
   readonly variant: "GRPC" | "DELTA_GRPC"
@@ -39,7 +39,7 @@ export class Envoy {
 
   static async start(options: EnvoyOptions): Promise<Envoy> {
     const folder = mkdtempSync(join(tmpdir(), "envoy-"))
-    const { certificateChain, privateKey, trustBundle } = options.papers
+    const { certificateChain, privateKey, trustBundle } = options.credentials
     writeFileSync(join(folder, "cert.pem"), certificateChain)
     writeFileSync(join(folder, "key.pem"), privateKey, { mode: 0o600 })
     writeFileSync(join(folder, "roots.pem"), trustBundle)

@@ -11,14 +11,14 @@ import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { connect } from "node:tls"
 import { fileURLToPath } from "node:url"
-import type { Papers } from "./mesh-control.js"
+import type { Credentials } from "./mesh-control.js"
 
 const PROGRAM = fileURLToPath(new URL("./foreign-client-process.ts", import.meta.url))
 
 export interface ForeignClientOptions {
   readonly target: string
   readonly controlPort: number
-  readonly papers: Papers
+  readonly credentials: Credentials
   /** `xds`: TLS as the control plane says. */
   readonly security: "plain" | "xds"
 }
@@ -46,7 +46,7 @@ export class ForeignClient {
 
   static async start(options: ForeignClientOptions): Promise<ForeignClient> {
     const folder = mkdtempSync(join(tmpdir(), "foreign-client-"))
-    const { certificateChain, privateKey, trustBundle } = options.papers
+    const { certificateChain, privateKey, trustBundle } = options.credentials
     writeFileSync(join(folder, "cert.pem"), certificateChain)
     writeFileSync(join(folder, "key.pem"), privateKey, { mode: 0o600 })
     writeFileSync(join(folder, "roots.pem"), trustBundle)
@@ -90,14 +90,14 @@ function bootstrap(tunnel: number, folder: string): object {
   }
 }
 
-async function openTunnel({ controlPort, papers }: ForeignClientOptions): Promise<Server> {
+async function openTunnel({ controlPort, credentials }: ForeignClientOptions): Promise<Server> {
   const server = createServer(inner => {
     const outer = connect({
       host: "127.0.0.1",
       port: controlPort,
-      ca: papers.trustBundle,
-      cert: papers.certificateChain,
-      key: papers.privateKey,
+      ca: credentials.trustBundle,
+      cert: credentials.certificateChain,
+      key: credentials.privateKey,
       ALPNProtocols: ["h2"],
     })
     inner.pipe(outer).pipe(inner)

@@ -32,7 +32,7 @@ const TYPES: { readonly [kind: string]: ResourceType } = {
   ...policyTypes(mesh.names),
 }
 
-export interface Papers {
+export interface Credentials {
   readonly certificateChain: string
   readonly privateKey: string
   readonly trustBundle: string
@@ -45,7 +45,7 @@ export interface MeshControl {
   apply(document: KubernetesObject): Promise<void>
   delete(kind: string, namespace: string, name: string): Promise<void>
   /** A certificate of the mesh for a workload. */
-  papersOf(namespace: string, serviceAccount: string): Papers
+  credentialsOf(namespace: string, serviceAccount: string): Credentials
   close(): Promise<void>
 }
 
@@ -60,6 +60,8 @@ export async function startMeshControl(): Promise<MeshControl> {
     clusterDomain: "cluster.local",
     replica: "one",
     hasCluster: false,
+    // A busy machine must not make a statement undecided.
+    proofBudgetMs: 5_000,
     listen: { host: "127.0.0.1", meshPort: 0, webhookPort: 0, healthPort: 0 },
     servingNames: ["localhost", "127.0.0.1"],
     webhooks: { url: port => `https://127.0.0.1:${port}` },
@@ -104,8 +106,8 @@ export async function startMeshControl(): Promise<MeshControl> {
     delete: async (kind, namespace, name) => {
       await client.delete(TYPES[kind] ?? PODS, name, namespace)
     },
-    papersOf: (namespace, serviceAccount) =>
-      workloadPapers(authority, `spiffe://${mesh.trustDomain}/ns/${namespace}/sa/${serviceAccount}`),
+    credentialsOf: (namespace, serviceAccount) =>
+      workloadCredentials(authority, `spiffe://${mesh.trustDomain}/ns/${namespace}/sa/${serviceAccount}`),
     close: async () => {
       await control.stop()
       await client.close()
@@ -122,7 +124,7 @@ function freshKey() {
   return { privateKey, publicKey: read.publicKey }
 }
 
-function workloadPapers(authority: CertificateAuthority, identity: string): Papers {
+function workloadCredentials(authority: CertificateAuthority, identity: string): Credentials {
   const { privateKey, publicKey } = freshKey()
   const { certificateChain } = authority.sign({ publicKey, identity, ttlMs: HOUR, now: Date.now() })
   return { certificateChain, privateKey, trustBundle: authority.bundle }

@@ -11,6 +11,8 @@ export class Program {
   readonly #child: ChildProcess
   readonly #ended: Promise<number | null>
   readonly #listeners = new Set<() => void>()
+  /** Ended, with everything that it said. */
+  #isOver = false
 
   constructor(args: readonly string[], env: { readonly [name: string]: string } = {}) {
     const { KUBECONFIG: _, ...inherited } = process.env
@@ -28,14 +30,11 @@ export class Program {
     })
     this.#ended = new Promise(resolve => {
       this.#child.once("close", code => {
+        this.#isOver = true
         resolve(code)
         this.#tell()
       })
     })
-  }
-
-  get isRunning(): boolean {
-    return this.#child.exitCode === null && this.#child.signalCode === null
   }
 
   /** When it has been written to one of its outputs; fails when the process ends without. */
@@ -43,7 +42,7 @@ export class Program {
     return new Promise((resolve, reject) => {
       const look = (): void => {
         const match = pattern.exec(this.stdout) ?? pattern.exec(this.stderr)
-        if (match === null && this.isRunning) return
+        if (match === null && !this.#isOver) return
         this.#listeners.delete(look)
         if (match === null) reject(new Error(`ended without saying ${pattern}: ${this.stderr}`))
         else resolve(match)

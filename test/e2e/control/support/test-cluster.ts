@@ -31,7 +31,7 @@ export async function accountKubeconfig(administrator: string, folder: string): 
   const admin = httpClient(connection, { userAgent: "test", fieldManager: "administrator" })
   try {
     const account = await bootstrapServiceAccount({ admin, connection, names: meshNames() })
-    const { token, ca } = await account.papers()
+    const { token, ca } = await account.credentials()
     const file = join(folder, "account-kubeconfig")
     writeFileSync(file, JSON.stringify(kubeconfig(account.server, token ?? "", ca ?? "")), { mode: 0o600 })
     return file

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { afterAll, beforeAll } from "vitest"
-import { requestAuthentication } from "./suites/request-authentication.js"
+import { allOf } from "./suites/all.js"
 import { MERLON, Mission } from "./support/mission.js"
 
 let mission: Mission
@@ -9,4 +9,4 @@ beforeAll(async () => {
 })
 afterAll(() => mission.stop())
 
-requestAuthentication(() => mission)
+allOf(() => mission)

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// An operator's DENY while tenants write what costs most, in as many namespaces as it takes to be at it without a pause. The
+// API server asks our webhook and gives it ten seconds; whoever held up the control plane for so long would fail the DENY.
+
+import { afterAll, beforeAll, expect, it } from "vitest"
+import { laborious } from "../../../packages/control/src/proofs/testing/documents.js"
+import { names } from "./support/cluster-api.js"
+import { Mesh, policy } from "./support/mesh.js"
+
+const TENANTS = ["evil-1", "evil-2", "evil-3", "evil-4", "evil-5", "evil-6", "evil-7", "evil-8"]
+let mesh: Mesh
+
+const always = [{ name: "reachable", to: [{ operation: { paths: ["/*"] } }] }]
+const worst = (namespace: string) => laborious(namespace, 6)
+
+beforeAll(async () => {
+  mesh = await Mesh.start()
+  for (const name of [...TENANTS, "ops"]) {
+    await mesh.api.put({ apiVersion: "v1", kind: "Namespace", metadata: { name } })
+    await mesh.declare(`web-${name}`, { namespace: name })
+  }
+})
+afterAll(() => mesh.close())
+
+it("goes through while they are at it, and so does one over a statement that only refuses more", async () => {
+  let over = false
+  let written = 0
+  // Each after the other, all of them at once: a proof is always wanted somewhere. What is refused costs as much.
+  const tenant = async (namespace: string): Promise<void> => {
+    await mesh.api.put(policy("PolicyInvariant", "stays", { always }, namespace))
+    for (let round = 0; !over; round++) {
+      for (const document of worst(namespace)) {
+        const rules = document.kind === "AuthorizationPolicy" ? (document.spec.rules ?? []).slice(round % 7) : []
+        const spec = { ...document.spec, rules }
+        await mesh.api.put(policy(document.kind, document.metadata.name, spec, namespace)).catch(() => undefined)
+        written++
+        if (over) return
+      }
+    }
+  }
+  const tenants = TENANTS.map(tenant)
+  await expect.poll(() => written).toBeGreaterThan(TENANTS.length * 2)
+
+  const denials = [
+    policy("AuthorizationPolicy", "stop", { action: "DENY", rules: [{}] }, "ops"),
+    policy("AuthorizationPolicy", "stop", { action: "DENY", rules: [{}] }, names.rootNamespace),
+  ]
+  for (const denial of denials) {
+    const before = written
+    // Throws where the API server gave up on the webhook.
+    await mesh.api.put(denial)
+    await expect.poll(() => written).toBeGreaterThan(before)
+  }
+  over = true
+  await Promise.all(tenants)
+  // It was work for the thread, and the thread did it.
+  expect(await mesh.control.metric(`merlon_control_proofs_total{outcome="answered"}`)).toBeGreaterThan(0)
+})

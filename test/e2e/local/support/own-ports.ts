@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The flags that give a mesh ports and addresses of its own. Every listener gets one: where a test leaves one out, its mesh
+// takes the usual port, and a mesh that another test starts takes it away between two starts of the first.
+
+import { randomInt } from "node:crypto"
+import { claim } from "../../../../packages/cluster/src/store/testing/claim.js"
+import { freePort } from "../../../../packages/cluster/src/store/testing/free-port.js"
+
+const LISTENERS = ["--api-port", "--mesh-port", "--webhook-port", "--health-port", "--console-port"]
+const SAMPLES = ["httpbin.foo", "web.app"]
+/** Beyond the blocks that `up` takes by itself. */
+const BLOCKS = { first: 33, beyond: 255 }
+/** Of the first proxy of a block. */
+const XSERVER = 15_080
+
+/** For a mesh with `--no-samples`. */
+export async function ownPorts(): Promise<readonly string[]> {
+  const flags = await Promise.all(LISTENERS.map(async flag => [flag, String(await freePort())]))
+  return ["--block", String(await ownBlock()), ...flags.flat()]
+}
+
+/** For a mesh with its samples, which are called from outside. */
+export async function ownPortsAndWaysIn(): Promise<readonly string[]> {
+  const ways = await Promise.all(SAMPLES.map(async service => ["--way-in", `${service}=${await freePort()}`]))
+  return [...(await ownPorts()), ...ways.flat()]
+}
+
+/** N of the addresses 127.N.0.x that no other test is given. */
+async function ownBlock(): Promise<number> {
+  for (;;) {
+    const block = randomInt(BLOCKS.first, BLOCKS.beyond)
+    if (await claim(`127.${block}.0.1`, XSERVER)) return block
+  }
+}

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// A mesh whose disk is full: proxies go on, everything can be read, a write is refused in words; and when there is room
+// again everything goes on by itself. The disk is a small one in a mount namespace of its own.
+
+import { spawn, spawnSync } from "node:child_process"
+import { once } from "node:events"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join, resolve } from "node:path"
+import { afterAll, expect, it } from "vitest"
+import { ownPortsAndWaysIn } from "../e2e/local/support/own-ports.js"
+
+const SEPARATE = ["--mount", "--map-root-user"]
+const can = spawnSync("unshare", [...SEPARATE, "mount", "-t", "tmpfs", "tmpfs", "/mnt"]).status === 0
+
+const SCRIPT = `
+set -e
+mount -t tmpfs -o size=64m tmpfs "$DISK"
+export MERLON_DATA="$DISK/mesh" KUBECONFIG="$DISK/mesh/kubeconfig"
+ctl() { node "$MERLONCTL" "$@" 2>&1; }
+calls() { for n in $(seq 50); do curl --silent --output /dev/null --write-out '%{http_code}\\n' "$HTTPBIN/get"; done | sort | uniq; }
+trap 'ctl down >/dev/null' EXIT
+ctl up --detach $PORTS >/dev/null
+ctl apply --wait -f samples/policies/peer-permissive.yaml >/dev/null
+dd if=/dev/zero of="$DISK/filler" bs=4k 2>/dev/null || true
+
+# As long as the last page of a file has room, a small write is still taken.
+annotate() { ctl patch peerauthentication default -n merlon-system --type merge -p "{\\"metadata\\":{\\"annotations\\":{\\"n\\":\\"$RANDOM\\"}}}"; }
+until annotate | grep --only-matching 'nothing can be written.*No space left on device'; do sleep 0.2; done | sed 's/IO error.*: //'
+calls
+ctl get peerauthentication --all-namespaces | grep --count default
+
+rm "$DISK/filler"
+until ctl apply --wait -f samples/policies/require-group.yaml >/dev/null; do sleep 0.5; done
+calls
+ctl get peerauthentication --all-namespaces | grep --count default
+ctl status -o json | grep '"restarts"' | sort | uniq
+`
+
+const folder = mkdtempSync(join(tmpdir(), "full-disk-"))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+it.skipIf(!can)(
+  "serves and reads on, refuses writes in words, and goes on when there is room (needs mount namespaces)",
+  { timeout: 300_000 },
+  async () => {
+    const ports = await ownPortsAndWaysIn()
+    const way = ports.find(flag => flag.startsWith("httpbin.foo="))?.split("=")[1]
+    const env = {
+      PATH: process.env.PATH,
+      DISK: folder,
+      MERLONCTL: resolve("packages/cli/bin/merlonctl.js"),
+      PORTS: ports.join(" "),
+      HTTPBIN: `http://127.0.0.1:${way}`,
+    }
+    const child = spawn("unshare", [...SEPARATE, "bash", "-c", SCRIPT], { env, stdio: ["ignore", "pipe", "inherit"] })
+    let said = ""
+    child.stdout.on("data", piece => {
+      said += piece
+    })
+    const [code] = await once(child, "close")
+    expect(code).toBe(0)
+    expect(said.split("\n").map(line => line.trim())).toEqual([
+      "nothing can be written: No space left on device",
+      ...["200", "1", "403", "1"],
+      ...['"restarts": 0,', ""],
+    ])
+  },
+)

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// The files that take longest, and why. They start first: one that started last would keep a single core busy while the
+// others have nothing left to do. CONTRIBUTING.md shows the same list.
+
+import { relative } from "node:path"
+import { BaseSequencer, type TestSpecification } from "vitest/node"
+
+/** Longest first. */
+export const SLOWEST: Readonly<Record<string, string>> = {
+  "test/docs/programs.test.ts": "every command and program of every page, on the meshes that the pages start",
+  "test/release/artefacts.test.ts":
+    "makes packages and an executable as a release does, installs them and runs a mesh from them",
+  "test/mission/mission.test.ts": "the mission on a local mesh of real processes, each step typed as a person would",
+  "test/mission/another-mesh.test.ts": "the same again under another name, with kubectl",
+  "test/e2e/cli/merlonctl.test.ts": "each command twice, by merlonctl and by kubectl, and both compared",
+  "test/journeys/journeys.test.ts": "ten walks of a user from nothing, each on a mesh of its own",
+  "packages/cluster/src/oracle.test.ts":
+    "hundreds of recorded cases of kube-apiserver, among them watches that last seconds",
+  "test/resilience/control-slow-proxies.test.ts":
+    "waits the half minute after which a proxy is overdue, and connects two hundred",
+  "test/e2e/local/answers.test.ts":
+    "what a mesh says of itself, from calls that have to be counted to proofs that have to be found",
+  "test/resilience/cluster-crash.test.ts": "kills API servers again and again while clients write, on each store",
+  "test/e2e/control/operations.test.ts": "starts and ends control planes with every kind of flag and fault",
+  "test/resilience/control-replicas.test.ts": "waits for a lease to run out before another replica leads",
+  "test/resilience/control-renewal.test.ts": "certificates live for seconds, and the test for several of them",
+  "packages/xserver/src/http2/h2spec.test.ts": "every case of h2spec, each of which waits for what must not come",
+  "test/resilience/control-cluster-away.test.ts": "keeps the API server away for longer than its clients wait",
+  "test/resilience/control-restart.test.ts": "restarts the control plane again and again under changes",
+  "test/e2e/local/local-mesh.test.ts": "starts, changes and ends whole local meshes",
+  "test/e2e/local/run.test.ts": "runs programs of people's own in a mesh, and finds them again after a restart",
+  "test/e2e/xclient-command.test.ts": "a mesh, and a process of xclient for each case",
+  "test/e2e/control/foreign-xds-client.test.ts": "gRPC's own xDS client, a process for each case, through restarts",
+}
+
+export class SlowestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const known = Object.keys(SLOWEST)
+    const rank = ({ moduleId }: TestSpecification): number => {
+      const place = known.indexOf(relative(process.cwd(), moduleId).replaceAll("\\", "/"))
+      return place === -1 ? known.length : place
+    }
+    // Sorting keeps the order of equals: the larger first, as Vitest has it.
+    return (await super.sort(files)).sort((one, other) => rank(one) - rank(other))
+  }
+}
