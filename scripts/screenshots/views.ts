@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the pictures of the console show. A test looks for the same words, so a page that broke is noticed before a picture
+// of it is published.
+
+import type { Page } from "playwright-core"
+
+export interface View {
+  /** Of `docs/images/console-NAME.png`. */
+  readonly name: string
+  readonly place: string
+  /** Until these are there, the page is not ready, or broken. */
+  readonly shows: readonly string[]
+  readonly before?: (page: Page) => Promise<void>
+}
+
+export const SIZE = { width: 1280, height: 800 }
+
+export const VIEWS: readonly View[] = [
+  {
+    name: "overview",
+    place: "/",
+    shows: ["Problems", "proxies connected", "enforces all", "Mutual TLS", "Invariants"],
+  },
+  {
+    name: "decisions",
+    place: "/decisions?verdict=deny",
+    shows: ["refused", "Why, with the policies of now", "no DENY policy applies"],
+    before: async page => {
+      await page.getByRole("row").nth(1).click()
+    },
+  },
+  {
+    name: "policy",
+    place: "/policies/new?template=deny-path&namespace=app",
+    shows: ["What this would change", "newly refused (403)", "Nothing else changes (proved)."],
+  },
+  {
+    name: "graph",
+    place: "/graph",
+    shows: ["Graph", "in plaintext"],
+    before: async page => {
+      await page.locator(".react-flow__edge").first().waitFor()
+    },
+  },
+]
+
+/** Throws where the page does not show what it should. */
+export async function see(page: Page, { place, shows, before }: View): Promise<void> {
+  await page.goto(`${new URL("/", page.url()).href}#${place}`)
+  await page.getByRole("heading", { level: 1 }).waitFor()
+  await before?.(page)
+  for (const text of shows) await page.getByText(text).first().waitFor()
+  for (const wait of ["Loading…", "Drawing…"]) await page.getByText(wait).first().waitFor({ state: "detached" })
+}

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// What was seen and what is proved, as people find it: a refused call and why, what a change changes, who still calls in
+// plaintext, a request that is tried and kept as a test.
+
+import { mkdtempSync, readFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, beforeAll, expect, it } from "vitest"
+import { apply, asOwner, complaints, kubectl, mesh } from "./support/visit.js"
+
+const GROUP = "security.merlon.dev/v1alpha3"
+const CONSUMER = "cluster.local/ns/app/sa/consumer"
+
+/** httpbin's, since other tests change what web answers. */
+const readers = {
+  apiVersion: GROUP,
+  kind: "AuthorizationPolicy",
+  metadata: { name: "readers", namespace: "foo" },
+  spec: {
+    selector: { matchLabels: { app: "httpbin" } },
+    rules: [{ to: [{ operation: { methods: ["GET"] } }] }],
+  },
+}
+
+beforeAll(async () => {
+  await apply(readers)
+  await kubectl("wait", "--for=condition=Ready", "--timeout=120s", "-n", "foo", "authorizationpolicy/readers")
+})
+
+afterAll(() => kubectl("delete", "authorizationpolicy", "-n", "foo", "readers", "--ignore-not-found"))
+
+it("shows a refused call at once, why it was refused, and the smallest change that would allow it", async () => {
+  const page = await asOwner("/decisions?verdict=deny&workload=httpbin*")
+  await page.getByText("· live").waitFor()
+  const before = await page.getByRole("row").count()
+  expect((await fetch(mesh.wayIn("httpbin.foo", "/anything/refused"), { method: "DELETE" })).status).toBe(403)
+  const row = page.getByRole("row").filter({ hasText: "/anything/refused" }).first()
+  await row.waitFor()
+  expect(before).toBeLessThan(await page.getByRole("row").count())
+
+  await page.getByRole("grid").focus()
+  await page.keyboard.press("Home")
+  await page.keyboard.press("Enter")
+  const detail = page.getByRole("region", { name: "Decision" })
+  await detail.getByText("wants one of GET, the request has DELETE").or(detail.getByText("wants GET")).first().waitFor()
+  await detail.getByText("The smallest change that would allow it, tried").waitFor()
+
+  await page.getByRole("grid").focus()
+  await page.keyboard.press("x")
+  await page.getByRole("button", { name: "path is not /anything/refused" }).waitFor()
+  expect(decodeURIComponent(page.url())).toContain("not-path=/anything/refused")
+  await row.waitFor({ state: "detached" })
+})
+
+it("shows what a change would change, proved, while it is written", async () => {
+  const page = await asOwner("/policies/AuthorizationPolicy/foo/readers")
+  await page.getByRole("textbox", { name: "Policy as YAML" }).click()
+  await page.keyboard.press("ControlOrMeta+a")
+  const wider = { ...readers, spec: { ...readers.spec, rules: [{ to: [{ operation: { methods: ["GET", "PUT"] } }] }] } }
+  await page.keyboard.insertText(JSON.stringify(wider))
+  await page.getByText("newly allowed").waitFor()
+  await page.getByText("for example PUT /").first().waitFor()
+  await page.getByText("Nothing else changes (proved).").waitFor()
+})
+
+it("refuses a change that breaks what must stay true, with the request that shows it", async () => {
+  await apply({
+    apiVersion: GROUP,
+    kind: "PolicyInvariant",
+    metadata: { name: "no-deletes", namespace: "foo" },
+    spec: { never: [{ name: "nobody deletes", to: [{ operation: { methods: ["DELETE"] } }] }] },
+  })
+  await kubectl("wait", "--for=condition=Holds", "--timeout=120s", "-n", "foo", "policyinvariant/no-deletes")
+  const page = await asOwner("/policies/AuthorizationPolicy/foo/readers")
+  await page.getByRole("textbox", { name: "Policy as YAML" }).click()
+  await page.keyboard.press("ControlOrMeta+a")
+  await page.keyboard.insertText(JSON.stringify({ ...readers, spec: { selector: readers.spec.selector, rules: [{}] } }))
+  await page.getByText("nobody deletes").first().waitFor()
+  expect(await page.getByRole("button", { name: "Apply" }).isDisabled()).toBe(true)
+  await kubectl("delete", "policyinvariant", "-n", "foo", "no-deletes")
+})
+
+it("judges a request that nobody sent, from a curl line, and keeps it as a test that `merlonctl test` runs", async () => {
+  const page = await asOwner(`/try?workload=foo/httpbin-1&from=${CONSUMER}`)
+  await page.getByLabel("A curl line").fill("curl -X PUT http://httpbin.foo:8000/anything/1")
+  await page.getByLabel("A curl line").blur()
+  await page.getByText("refused with 403").or(page.getByText("with 403: RBAC")).first().waitFor()
+  await page.getByText("Save as a policy test").click()
+  const downloading = page.waitForEvent("download")
+  await page.getByRole("button", { name: "Download" }).click()
+  const folder = mkdtempSync(join(tmpdir(), "console-test-"))
+  const file = join(folder, "saved.test.yaml")
+  await (await downloading).saveAs(file)
+  expect(readFileSync(file, "utf8")).toContain("expect: 403")
+  const policy = join(folder, "readers.yaml")
+  await (await import("node:fs/promises")).writeFile(policy, JSON.stringify(readers))
+  const { code, stdout, stderr } = await mesh.run("test", folder)
+  expect({ code, stderr, stdout }).toMatchObject({ code: 0 })
+})
+
+it("tells who still calls in plaintext, and leads to STRICT with a warning of it", async () => {
+  await fetch(mesh.wayIn("httpbin.foo", "/get"))
+  const page = await asOwner("/plaintext")
+  const section = page.getByRole("region", { name: "foo" })
+  await section.getByText("still called in plaintext").waitFor()
+  await section.getByText("would be refused").waitFor()
+  await section.getByRole("link", { name: "Insist on mutual TLS in foo" }).click()
+  await page.getByRole("heading", { name: "New policy: insist on mutual TLS" }).waitFor()
+  await page.getByText("namespace: foo").waitFor()
+})
+
+it("draws who calls whom, and says the same in a table", async () => {
+  await fetch(mesh.wayIn("httpbin.foo", "/get"))
+  await mesh.run("exec", "consumer", "-n", "app", "--", "xclient", "--host", "httpbin.foo:8000", "--path", "/get", "1")
+  const page = await asOwner("/graph/foo/httpbin-1")
+  const table = page.getByRole("table", { name: "The same as a table" })
+  await table.getByRole("row").filter({ hasText: "app/consumer" }).getByText("mTLS").waitFor()
+  await table.getByRole("row").filter({ hasText: "in plaintext" }).first().waitFor()
+  await page.locator(".react-flow__node").filter({ hasText: "app/consumer" }).waitFor()
+})
+
+it("tells of a workload who can call it, by proof, and who did", async () => {
+  const page = await asOwner("/workloads/foo/httpbin-1")
+  await page.getByText("And nobody else (proved).").waitFor()
+  await page.getByRole("link", { name: "rule 0 of foo/readers" }).first().waitFor()
+})
+
+it("makes no page complain", () => {
+  expect(complaints.filter(text => !text.startsWith("Applying inline style"))).toEqual([])
+})

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// Writing policies in the console: faults at their lines, what would change, and the way until proxies enforce it.
+
+import type { Page } from "playwright-core"
+import { beforeAll, expect, it } from "vitest"
+import { apply, asOwner, complaints, kubectl, tokenOf, withToken } from "./support/visit.js"
+
+const GROUP = "security.merlon.dev"
+
+const strict = (namespace: string, name: string) => ({
+  apiVersion: `${GROUP}/v1alpha3`,
+  kind: "PeerAuthentication",
+  metadata: { name, namespace },
+  spec: { selector: { matchLabels: { app: "nobody" } }, mtls: { mode: "STRICT" } },
+})
+
+async function write(page: Page, text: string): Promise<void> {
+  const editor = page.getByRole("textbox", { name: "Policy as YAML" })
+  await editor.click()
+  await page.keyboard.press("ControlOrMeta+a")
+  // As from the clipboard: the editor indents what is typed by itself.
+  await page.keyboard.insertText(text)
+}
+
+beforeAll(async () => {
+  await kubectl("create", "namespace", "writers")
+})
+
+it("shows a fault at its line, with what would be right, and lets nobody apply it", async () => {
+  const page = await asOwner("/policies/new?template=allow-one&namespace=writers")
+  await write(
+    page,
+    [
+      `apiVersion: ${GROUP}/v1alpha3`,
+      "kind: AuthorizationPolicy",
+      "metadata: { name: bad, namespace: writers }",
+      "spec:",
+      "  rules:",
+      "    - to:",
+      "        - operation:",
+      "            method: [GET]",
+      "",
+    ].join("\n"),
+  )
+  await page.getByText("line 8: spec.rules[0].to[0].operation.method: unknown field `method`; did you mean").waitFor()
+  await page.locator(".cm-lint-marker-error").waitFor()
+  expect(await page.getByRole("button", { name: "Apply" }).isDisabled()).toBe(true)
+  await write(page, "kind: [")
+  await page.getByRole("list", { name: "Faults" }).getByText("line 1").first().waitFor()
+})
+
+it("applies what is right, and shows how proxies come to enforce it", async () => {
+  const page = await asOwner("/policies/new?template=allow-one&namespace=app")
+  await write(
+    page,
+    [
+      `apiVersion: ${GROUP}/v1alpha3`,
+      "kind: AuthorizationPolicy",
+      "metadata: { name: from-console, namespace: app }",
+      "spec:",
+      "  selector: { matchLabels: { app: web } }",
+      "  rules: [{ to: [{ operation: { methods: [GET] } }] }]",
+      "",
+    ].join("\n"),
+  )
+  await page.locator("button:enabled", { hasText: "Apply" }).click()
+  await page.getByRole("heading", { name: "AuthorizationPolicy app/from-console" }).waitFor()
+  await page.getByText("enforced by 2 of 2 proxies", { exact: true }).waitFor()
+  expect(await page.getByRole("progressbar").getAttribute("value")).toBe("2")
+
+  await page.getByRole("button", { name: "Delete…" }).click()
+  await page.getByRole("button", { name: "Delete it" }).click()
+  await page.getByRole("heading", { name: "Policies" }).waitFor()
+  await expect.poll(() => kubectl("get", "authorizationpolicies", "-n", "app", "-o", "name")).not.toContain("console")
+})
+
+it("completes fields from the schema of the kind", async () => {
+  const page = await asOwner("/policies/new?template=strict&namespace=writers")
+  await write(
+    page,
+    `apiVersion: ${GROUP}/v1alpha3\nkind: PeerAuthentication\nmetadata: { name: a, namespace: writers }\n`,
+  )
+  await page.keyboard.press("ControlOrMeta+End")
+  await page.keyboard.type("spec:\n  mt")
+  await page.getByRole("option", { name: /mtls/ }).waitFor()
+})
+
+it("does not overwrite what somebody else has changed meanwhile", async () => {
+  await apply(strict("writers", "shared"))
+  const page = await asOwner("/policies/PeerAuthentication/writers/shared")
+  await page.getByText("Nothing yet: this is what is stored.").waitFor()
+  await page.getByRole("textbox", { name: "Policy as YAML" }).click()
+  await page.keyboard.press("ControlOrMeta+End")
+  await page.keyboard.type("# mine")
+  await apply({ ...strict("writers", "shared"), spec: { mtls: { mode: "PERMISSIVE" } } })
+  await page.getByText("Somebody has changed it meanwhile.").waitFor()
+  expect(await page.getByRole("button", { name: "Apply" }).isDisabled()).toBe(true)
+})
+
+it("shows a viewer everything and no button that would fail", async () => {
+  await apply(strict("writers", "seen"))
+  const page = await withToken(await tokenOf("reader", "view"))
+  await page.getByRole("link", { name: "Policies" }).click()
+  await page.getByRole("link", { name: "writers/seen" }).click()
+  await page.getByText("You may read this and not change it.").waitFor()
+  await page.locator(".cm-content[contenteditable=false]").waitFor()
+  expect(await page.locator("main").getByRole("button").count()).toBe(0)
+})
+
+it("says to whom nothing is shown what is missing", async () => {
+  const page = await withToken(await tokenOf("nobody"))
+  await page.getByRole("link", { name: "Policies" }).click()
+  await page.getByRole("alert").filter({ hasText: "is forbidden" }).first().waitFor()
+  await page.getByText("Ask whoever gives rights in this cluster").first().waitFor()
+})
+
+it("makes no page complain", () => {
+  // Chromium itself tries to keep the look of text that is replaced, and is kept from it.
+  expect(complaints.filter(text => !text.startsWith("Applying inline style"))).toEqual([])
+})

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Signing in and out, and what somebody gets who has no right to.
+
+import { expect, it } from "vitest"
+import { address, asOwner, complaints, mesh, newContext, signInLink, tokenOf, withToken } from "./support/visit.js"
+
+const STORED = "JSON.stringify({ ...localStorage, ...sessionStorage })"
+
+it("opens signed in by the link of `merlonctl dashboard`, which works once and leaves no trace in the address", async () => {
+  const { code, stdout } = await mesh.run("dashboard", "--no-open")
+  expect(code).toBe(0)
+  const link = stdout.trim()
+  const page = await (await newContext()).newPage()
+  await page.goto(link)
+  await page.getByRole("heading", { name: "Overview of merlon" }).waitFor()
+  expect(page.url()).toBe(address("/#/"))
+  expect(await page.evaluate<string>(STORED)).not.toContain("Bearer")
+
+  const thief = await (await newContext()).newPage()
+  await thief.goto(link)
+  await thief.getByText("this link was used or is too old").waitFor()
+  expect(await thief.getByRole("navigation").count()).toBe(0)
+})
+
+it("opens with a token of the cluster, as whoever that is, and shows no token anywhere", async () => {
+  const token = await tokenOf("by-token", "view")
+  const page = await withToken(token)
+  await page.getByText("system:serviceaccount:default:by-token").waitFor()
+  expect(await page.content()).not.toContain(token)
+  expect(await page.evaluate<string>(STORED)).not.toContain(token)
+  expect(page.url()).not.toContain(token)
+})
+
+it("refuses what is no token with words", async () => {
+  for (const [token, words] of [
+    ["two words", "this is no token"],
+    ["abc.def.ghi", "the API does not accept this token"],
+  ] as const) {
+    const page = await withToken(token)
+    await page.getByRole("alert").filter({ hasText: words }).waitFor()
+  }
+})
+
+it("signs out for good: the cookie and the page's half of the session are worth nothing afterwards", async () => {
+  const page = await asOwner()
+  const cookies = await page.context().cookies()
+  const half = await page.evaluate<string>(`localStorage.getItem("merlon-page") ?? ""`)
+  await page.getByRole("button", { name: "Sign out" }).click()
+  await page.getByLabel("Token of the cluster").waitFor()
+  const answer = await fetch(address("/api/api/v1/pods"), {
+    headers: {
+      cookie: cookies.map(({ name, value }) => `${name}=${value}`).join("; "),
+      "x-merlon-page": half,
+    },
+  })
+  expect(answer.status).toBe(401)
+})
+
+it("gives a stolen address of a page to nobody: whoever opens it signs in first", async () => {
+  const page = await asOwner("/policies")
+  const stranger = await (await newContext()).newPage()
+  await stranger.goto(page.url())
+  await stranger.getByLabel("Token of the cluster").waitFor()
+})
+
+it("keeps a link whose code was guessed out", async () => {
+  const page = await (await newContext()).newPage()
+  await page.goto(signInLink().slice(0, -3))
+  await page.getByRole("alert").waitFor()
+})
+
+it("makes no page complain", () => {
+  expect(complaints).toEqual([])
+})

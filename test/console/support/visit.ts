@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// People at the console: a browser of their own each, signed in by a link or with a token.
+
+import { execFile } from "node:child_process"
+import { promisify } from "node:util"
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core"
+import { afterAll, afterEach, beforeEach, inject } from "vitest"
+import { keptCodes } from "../../../packages/cli/src/serve/console-key.js"
+import { Merlonctl } from "../../e2e/local/support/merlonctl.js"
+
+/** For what comes at once or, on a busy machine, later. */
+export const PATIENCE = 120_000
+export const mesh = new Merlonctl(inject("consoleMesh"))
+const run = promisify(execFile)
+let connected: Promise<Browser> | undefined
+/** What any page complained of; nothing is the only right answer. */
+export const complaints: string[] = []
+
+// Pages ask for news as long as they are open; those of a test end with it.
+const contexts: BrowserContext[] = []
+let before = 0
+beforeEach(() => {
+  before = contexts.length
+})
+afterEach(async () => {
+  for (const context of contexts.splice(before)) await context.close()
+})
+afterAll(async () => {
+  await (await connected)?.close()
+})
+
+export function address(path = "/"): string {
+  return `http://127.0.0.1:${mesh.record.ports.console}${path}`
+}
+
+export async function newContext(options: BrowserContextOptions = {}): Promise<BrowserContext> {
+  connected ??= chromium.connect(inject("consoleBrowser"))
+  const context = await (await connected).newContext({ reducedMotion: "reduce", ...options })
+  contexts.push(context)
+  context.setDefaultTimeout(PATIENCE)
+  context.on("weberror", error => complaints.push(String(error.error())))
+  context.on("console", message => {
+    if (message.type() === "error" && !/status of (?:4|5)\d\d|ERR_|net::/.test(message.text()))
+      complaints.push(message.text())
+  })
+  return context
+}
+
+export function signInLink(): string {
+  const codes = keptCodes(mesh.data)
+  if (codes === undefined) throw new Error("the mesh has no key for links")
+  return address(`/#/sign-in?code=${codes.make()}`)
+}
+
+/** Signed in as the mesh's owner, at a place of the page. */
+export async function asOwner(place = "/", options: BrowserContextOptions = {}): Promise<Page> {
+  const page = await (await newContext(options)).newPage()
+  await page.goto(signInLink())
+  await page.getByRole("button", { name: "Sign out" }).waitFor()
+  await page.goto(address(`/#${place}`))
+  return page
+}
+
+export async function kubectl(...args: readonly string[]): Promise<string> {
+  const env = { PATH: process.env.PATH ?? "", KUBECONFIG: `${mesh.data}/kubeconfig`, HOME: mesh.data }
+  return (await run("kubectl", [...args], { env })).stdout.trim()
+}
+
+/** As `kubectl apply` does. */
+export async function apply(...objects: readonly object[]): Promise<void> {
+  const env = { PATH: process.env.PATH ?? "", KUBECONFIG: `${mesh.data}/kubeconfig`, HOME: mesh.data }
+  const applied = run("kubectl", ["apply", "-f", "-"], { env })
+  applied.child.stdin?.end(JSON.stringify({ apiVersion: "v1", kind: "List", items: objects }))
+  await applied
+}
+
+/** A ServiceAccount's token with the cluster's role `view`, or with none. */
+export async function tokenOf(name: string, role?: string): Promise<string> {
+  const account = `default:${name}`
+  await kubectl("create", "serviceaccount", name)
+  if (role !== undefined) {
+    await kubectl("create", "clusterrolebinding", name, `--clusterrole=${role}`, `--serviceaccount=${account}`)
+  }
+  return kubectl("create", "token", name)
+}
+
+export async function withToken(token: string, options: BrowserContextOptions = {}): Promise<Page> {
+  const page = await (await newContext(options)).newPage()
+  await page.goto(address())
+  await page.getByLabel("Token of the cluster").fill(token)
+  await page.getByRole("button", { name: "Sign in" }).click()
+  return page
+}
