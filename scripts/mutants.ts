@@ -29,7 +29,9 @@ function copyOfRepository(): string {
 
 /** What the tests printed where they failed; undefined where they passed. */
 function failureOf(root: string, tests: readonly string[]): string | undefined {
-  const vitest = [resolve("node_modules/vitest/vitest.mjs"), "run", "--bail=1", "--reporter=dot", ...tests]
+  // A test that only took long has noticed nothing, so a busy machine is waited for, within what a hanging one may cost.
+  const options = ["--bail=1", "--reporter=dot", "--testTimeout=120000", "--hookTimeout=120000"]
+  const vitest = [resolve("node_modules/vitest/vitest.mjs"), "run", ...options, ...tests]
   const { status, stdout, stderr } = spawnSync(process.execPath, vitest, { cwd: root, encoding: "utf8" })
   return status === 0 ? undefined : `${stdout}${stderr}`
 }
