@@ -2,6 +2,7 @@
 // The page of faults is what the packages' tables say, and the tables are closed: every package has one, every code in it
 // is given somewhere, and each says what it means and what to do.
 
+import { FAULTS, type FaultTable, FINDINGS, faultAdvice, TOKEN_FAULTS, WARNINGS } from "@merlon/policy"
 import { describe, expect, it } from "vitest"
 import { FAULTS_PAGE, faultsPage, SECTIONS } from "../../scripts/faults-page.js"
 import { files, readText, sourceFiles } from "../architecture/tree.js"
@@ -15,14 +16,25 @@ it("every package with an errors.ts has a section, and every section one", () =>
   expect(packages.sort()).toEqual(Object.keys(SECTIONS).sort())
 })
 
-describe.each(Object.entries(SECTIONS))("the table of %s", (name, { faults }) => {
+describe.each<readonly [string, FaultTable]>([
+  ...Object.entries(SECTIONS).map(([name, { faults }]) => [name, faults] as const),
+  ["faults of documents", FAULTS],
+  ["warnings of documents", WARNINGS],
+  ["findings about sets of policies", FINDINGS],
+])("the table of %s", (_, faults) => {
   it.each(Object.entries(faults))("says what %s means and what to do", (_, { means, next }) => {
     for (const text of [means, next]) {
       expect(text).toMatch(/^[a-z`]/)
       expect(text).not.toMatch(/\.$|\|/)
     }
   })
+})
 
+it.each(TOKEN_FAULTS)("says what to do about the token fault %s", fault => {
+  expect(faultAdvice(fault)).toMatch(/^[a-z].*[^.|]$/)
+})
+
+describe.each(Object.entries(SECTIONS))("the table of %s", (name, { faults }) => {
   it("has no code that nothing gives", () => {
     const sources = sourceFiles()
       .filter(path => path.startsWith(`packages/${name}/src/`) && !/\.test\.ts$|\/src\/errors\.ts$/.test(path))

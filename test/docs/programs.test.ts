@@ -5,6 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { meshNames, readDocuments } from "@merlon/policy"
 import { readConfigurationFile } from "@merlon/xserver"
+import { transformSync } from "esbuild"
 import { expect, it } from "vitest"
 import { files, readText } from "../architecture/tree.js"
 import { blocks } from "./blocks.js"
@@ -15,9 +16,10 @@ const scratch = (): string => mkdtempSync("test/docs/.program-")
 function run(program: string): string {
   const folder = scratch()
   try {
-    const file = join(folder, "program.ts")
-    writeFileSync(file, program)
-    return execFileSync("node", ["node_modules/tsx/dist/cli.mjs", file], { encoding: "utf8" })
+    // Without its types, and not by a loader that would look at each of our modules too.
+    const file = join(folder, "program.mjs")
+    writeFileSync(file, transformSync(program, { loader: "ts" }).code)
+    return execFileSync("node", [file], { encoding: "utf8" })
   } finally {
     rmSync(folder, { recursive: true })
   }

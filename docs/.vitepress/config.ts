@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// The documentation as a site, from the pages as they lie in the repository: what links there links here. Building it
+// fails at a link that leads nowhere. Search is in the page; nothing is asked of other hosts.
+
+import { defineConfig } from "vitepress"
+
+const page = (text: string, link: string) => ({ text, link })
+
+/** Files that a page may name and that are no pages. */
+const FILES =
+  /\.(ts|tsx|js|json|ya?ml|sh|svg|png|service)$|LICENSE$|Dockerfile$|\/(samples|deploy|test|packages|bench|scripts)\//
+
+export default defineConfig({
+  title: "Merlon",
+  description: "Mesh security policy that explains itself",
+  srcDir: "..",
+  outDir: "../dist/site",
+  cacheDir: "../.cache/vitepress",
+  srcExclude: ["dist/**", ".cache/**", ".merlon/**", ".github/**", "packages/cluster/test/**", "packages/*/bundle*/**"],
+  rewrites: { "README.md": "index.md" },
+  cleanUrls: true,
+  ignoreDeadLinks: [FILES],
+  // Words between double braces are shell and Go templates here, never Vue's.
+  markdown: { languageAlias: { "policy-test": "yaml" }, config: md => void md.set({ html: false }) },
+  vue: { template: { compilerOptions: { delimiters: ["\u{e000}", "\u{e001}"] } } },
+  themeConfig: {
+    search: { provider: "local" },
+    outline: [2, 3],
+    sidebar: [
+      {
+        text: "Begin",
+        items: [
+          page("What it is, in five minutes", "/"),
+          page("Concepts", "/docs/concepts"),
+          page("Install", "/docs/install"),
+          page("On Kubernetes", "/docs/kubernetes"),
+          page("Coming from Istio", "/docs/coming-from-istio"),
+          page("Questions", "/docs/faq"),
+        ],
+      },
+      {
+        text: "Tasks",
+        items: [
+          page("Run your own program", "/docs/own-workload"),
+          page("Add a second machine", "/docs/second-machine"),
+          page("Ask before you apply", "/docs/answers"),
+          page("Test policies", "/docs/policy-tests"),
+          page("Look at it in the console", "/docs/console"),
+          page("Use the policy library", "/docs/policy-library"),
+        ],
+      },
+      {
+        text: "Operations",
+        items: [
+          page("By symptom", "/docs/operations/troubleshooting"),
+          page("Backup and restore", "/docs/operations/backup"),
+          page("Upgrade", "/docs/operations/upgrade"),
+          page("Rotation", "/docs/operations/rotation"),
+          page("Watch it", "/docs/operations/alerts"),
+          page("Full disk", "/docs/operations/full-disk"),
+        ],
+      },
+      {
+        text: "Reference",
+        items: [
+          page("What every field does", "/docs/semantics"),
+          page("AuthorizationPolicy", "/docs/reference/authorizationpolicy"),
+          page("RequestAuthentication", "/docs/reference/requestauthentication"),
+          page("PeerAuthentication", "/docs/reference/peerauthentication"),
+          page("MeshService", "/docs/reference/meshservice"),
+          page("PolicyInvariant", "/docs/reference/policyinvariant"),
+          page("The answers' API", "/docs/reference/answers-api"),
+          page("Faults", "/docs/reference/faults"),
+          page("xserver", "/docs/xserver"),
+          page("xclient", "/docs/xclient"),
+          page("The control plane", "/docs/control-plane"),
+          page("The embedded cluster", "/docs/cluster"),
+        ],
+      },
+      {
+        text: "Inside",
+        items: [
+          page("Architecture", "/ARCHITECTURE"),
+          page("Threat model", "/THREAT_MODEL"),
+          page("How it is tested", "/docs/how-it-is-tested"),
+          page("Contributing", "/CONTRIBUTING"),
+          page("Your first change", "/docs/first-change"),
+          page("Changes", "/CHANGELOG"),
+        ],
+      },
+    ],
+  },
+})
