@@ -1,16 +1,77 @@
 // SPDX-License-Identifier: Apache-2.0
 import { defineConfig } from "vitest/config"
+import { hasChromium } from "./test/console/support/chromium.js"
+import { SlowestFirst } from "./test/slowest.js"
+
+declare module "vitest" {
+  interface ProvidedContext {
+    /** By how much a property is tried more often than by default. */
+    readonly effort: number
+  }
+}
 
 // Packages are tested from source: the condition below is the one their `exports` answer to.
 const conditions = ["@merlon/source"]
+const fromSource = { resolve: { conditions }, ssr: { resolve: { conditions } } }
 
-export default defineConfig({
-  resolve: { conditions },
-  ssr: { resolve: { conditions } },
-  test: {
-    include: ["packages/*/src/**/*.test.ts", "samples/src/**/*.test.ts", "test/**/*.test.ts"],
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
-    maxWorkers: 2,
-  },
+// Systems are tested as they were built. What is built is loaded by Node itself: to translate it all again for every file took
+// longer than most of their tests.
+const asBuilt = { deps: { external: [/\/packages\/[^/]+\/dist\//] } }
+
+const UNITS = ["packages/*/src/**/*.test.ts", "samples/src/**/*.test.ts"]
+
+/** Changes what Node shows to modules while they load, so it needs ones that nobody has loaded before. */
+const ALONE = ["packages/xserver/src/process/reads-by-events.test.ts"]
+
+/** Tests in a browser share one mesh. */
+const CONSOLE = "test/console/**/*.test.ts"
+
+export default defineConfig(({ mode }) => {
+  const effort = mode === "long" ? 10 : 1
+  if (!hasChromium()) console.warn("!!! there is no chromium here: the console is not tried in a browser in this run")
+  return {
+    test: {
+      // What is waited for comes at once or, on a machine with a tenth of a core to spare, a minute later. Whoever sets a
+      // shorter limit wagers on the machine (test/architecture/patience.test.ts).
+      testTimeout: 120_000 * effort,
+      hookTimeout: 180_000,
+      expect: { poll: { timeout: 90_000 } },
+      // One more than the cores of a small machine: tests of whole systems wait as often as they work.
+      maxWorkers: 3,
+      sequence: { sequencer: SlowestFirst },
+      provide: { effort },
+      projects: [
+        // Loading the modules under test took longer than testing them: files of a worker share them.
+        {
+          extends: true,
+          ...fromSource,
+          test: { name: "units", include: UNITS, exclude: ALONE, isolate: false },
+        },
+        { extends: true, ...fromSource, test: { name: "alone", include: ALONE } },
+        {
+          extends: true,
+          test: {
+            name: "systems",
+            include: ["test/**/*.test.ts"],
+            exclude: [CONSOLE],
+            server: asBuilt,
+            isolate: false,
+            testTimeout: 300_000,
+            hookTimeout: 300_000,
+          },
+        },
+        {
+          extends: true,
+          test: {
+            name: "console",
+            include: hasChromium() ? [CONSOLE] : [],
+            server: asBuilt,
+            globalSetup: "test/console/support/set-up.ts",
+            testTimeout: 300_000,
+            hookTimeout: 300_000,
+          },
+        },
+      ],
+    },
+  }
 })

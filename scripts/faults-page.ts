@@ -5,14 +5,21 @@ import { CLI_FAULTS } from "@merlon/cli"
 import { CLUSTER_FAULTS } from "@merlon/cluster"
 import { CONTROL_FAULTS } from "@merlon/control"
 import { IDENTITY_FAULTS } from "@merlon/identity"
-import { FAULTS, faultStatus, faultText, TOKEN_FAULTS, WARNINGS } from "@merlon/policy"
+import {
+  FAULTS,
+  type FaultTable,
+  FINDINGS,
+  faultAdvice,
+  faultStatus,
+  faultText,
+  TOKEN_FAULTS,
+  WARNINGS,
+} from "@merlon/policy"
 import { XCLIENT_FAULTS } from "@merlon/xclient"
 import { XDS_FAULTS } from "@merlon/xds"
 import { XSERVER_FAULTS } from "@merlon/xserver"
 
 export const FAULTS_PAGE = "docs/reference/faults.md"
-
-export type FaultTable = { readonly [code: string]: { readonly means: string; readonly next: string } }
 
 interface Section {
   readonly title: string
@@ -74,18 +81,16 @@ export function faultsPage(): string {
 }
 
 function documents(): readonly string[] {
-  const meanings = (codes: { readonly [code: string]: string }): string =>
-    table(
-      ["code", "means"],
-      Object.entries(codes).map(([code, means]) => [`\`${code}\``, means]),
-    )
   return [
     "## Documents",
     "Every finding about a document has a code, a field path, what is wrong and, for that very field, what would be right. A\nfault refuses the document; a warning is told and the document stands.",
     "### Faults",
-    meanings(FAULTS),
+    tableOf(FAULTS),
     "### Warnings",
-    meanings(WARNINGS),
+    tableOf(WARNINGS),
+    "### Findings",
+    "What is wrong with a set of policies although each of them is valid, as `merlonctl analyze` tells it: an error where a\npolicy does not do what it says, a warning where it hardly does what was meant.",
+    tableOf(FINDINGS),
   ]
 }
 
@@ -94,19 +99,21 @@ function tokens(): readonly string[] {
     "## Tokens",
     "A request whose token is refused is answered with this status and body.",
     table(
-      ["code", "status", "body"],
-      TOKEN_FAULTS.map(fault => [`\`${fault}\``, String(faultStatus(fault)), faultText(fault)]),
+      ["code", "status", "body", "what to do"],
+      TOKEN_FAULTS.map(fault => [`\`${fault}\``, String(faultStatus(fault)), faultText(fault), faultAdvice(fault)]),
     ),
   ]
 }
 
 function tableOf(faults: FaultTable): string {
   const rows = Object.entries(faults)
-  const status = (fault: object): readonly string[] => ("status" in fault ? [String(fault.status)] : [])
-  const withStatus = rows.some(([, fault]) => "status" in fault)
+  const more = ["status", "severity"].filter(name => rows.some(([, fault]) => name in fault))
   return table(
-    ["code", ...(withStatus ? ["status"] : []), "means", "what to do"],
-    rows.map(([code, fault]) => [`\`${code}\``, ...status(fault), fault.means, fault.next]),
+    ["code", ...more, "means", "what to do"],
+    rows.map(([code, fault]) => {
+      const own = new Map<string, unknown>(Object.entries(fault))
+      return [`\`${code}\``, ...more.map(name => String(own.get(name))), fault.means, fault.next]
+    }),
   )
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes `packages/xds/src/generated`: messages and services of the road, from Envoy's `.proto` files as @grpc/grpc-js-xds
+// Writes `packages/xds/src/generated`: messages and services of xDS, from Envoy's `.proto` files as @grpc/grpc-js-xds
 // ships them and from our own. `--out DIR` writes elsewhere, which is how a test sees whether the committed files are
 // current. Nothing is fetched.
 

@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs the suites that meet the network most (xserver, xds, xclient) and a part of the mission on other versions of Node:
+// Runs the suites that meet the network most (xserver, xds, xclient) and the mission on other versions of Node:
 // `npm run test:nodes` on all of them, `npm run test:nodes 24 26` on these, `npm run test:nodes -- --wire 26` only what
 // touches the wire itself. The binaries come from npm. A version that cannot be had is named, and the others run.
 
 import { spawnSync } from "node:child_process"
-import { existsSync, mkdirSync } from "node:fs"
-import { delimiter, join } from "node:path"
-import { fileURLToPath } from "node:url"
+import { delimiter } from "node:path"
+import { NODE_PACKAGE, nodeFolder } from "./node-binaries.js"
 
 const VERSIONS = ["20", "22", "24", "26"]
-const SUITES = [
-  "packages/xserver/src",
-  "packages/xds/src",
-  "packages/xclient/src",
-  "test/mission/peer-authentication.test.ts",
-]
+const SUITES = ["packages/xserver/src", "packages/xds/src", "packages/xclient/src", "test/mission/mission.test.ts"]
 /** Where Node's own sockets, TLS and HTTP are met. */
 const WIRE = [
   ...["http", "http1", "http2", "accept", "tcp"].map(folder => `packages/xserver/src/${folder}/`),
@@ -22,19 +16,14 @@ const WIRE = [
   "packages/xds/src/server/",
   "packages/xds/src/client/",
 ]
-/** Not the folder for temporary files, where somebody else may have put a program before us. */
-const CACHE = fileURLToPath(new URL("../.cache/", import.meta.url))
-/** The processor's name in npm's packages of Node. */
-const PACKAGE = `node-${process.platform}-${process.arch}`
-
 const [first, ...rest] = process.argv.slice(2)
 const suites = first === "--wire" ? WIRE : SUITES
 const asked = first === "--wire" || first === undefined ? rest : [first, ...rest]
 const failed: string[] = []
 for (const version of asked.length === 0 ? VERSIONS : asked) {
-  const folder = folderOf(version)
+  const folder = nodeFolder(version)
   if (folder === undefined) {
-    console.error(`Node ${version}: \`npm install ${PACKAGE}@${version}\` brings none, so nothing was tried on it`)
+    console.error(`Node ${version}: \`npm install ${NODE_PACKAGE}@${version}\` brings none, so nothing was tried on it`)
     failed.push(version)
     continue
   }
@@ -47,16 +36,4 @@ for (const version of asked.length === 0 ? VERSIONS : asked) {
 if (failed.length > 0) {
   console.error(`not all passed on Node ${failed.join(", ")}`)
   process.exit(1)
-}
-
-/** Where its program lies; undefined where it cannot be had. */
-function folderOf(version: string): string | undefined {
-  const home = join(CACHE, `node-${version}`)
-  const folder = join(home, "node_modules", PACKAGE, "bin")
-  if (existsSync(join(folder, "node"))) return folder
-  mkdirSync(home, { recursive: true })
-  spawnSync("npm", ["install", "--no-save", "--silent", "--prefix", home, `${PACKAGE}@${version}`], {
-    stdio: "inherit",
-  })
-  return existsSync(join(folder, "node")) ? folder : undefined
 }

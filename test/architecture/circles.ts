@@ -35,5 +35,6 @@ export function circles(files: readonly SourceFile[]): readonly (readonly string
 function targetsOf({ path, text }: SourceFile): readonly string[] {
   return importsOf(text)
     .filter(specifier => specifier.startsWith("."))
-    .map(specifier => new URL(specifier, `file:///${path}`).pathname.slice(1).replace(/\.js$/, ".ts"))
+    .map(specifier => new URL(specifier, `file:///${path}`).pathname.slice(1))
+    .flatMap(target => [target.replace(/\.js$/, ".ts"), target.replace(/\.js$/, ".tsx")])
 }

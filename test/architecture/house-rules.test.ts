@@ -1,13 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from "vitest"
+import { SLOWEST } from "../slowest.js"
 import { missingOptionals } from "./lock-file.js"
 import { files, readText, sourceFiles } from "./tree.js"
 
-const CEILING = 500
+const CEILING = 400
+const INDEX_CEILING = 80
 
 it(`keeps every file within ${CEILING} lines`, () => {
-  const long = sourceFiles().filter(path => readText(path).split("\n").length - 1 > CEILING)
-  expect(long).toEqual([])
+  const lines = (path: string): number => readText(path).split("\n").length - 1
+  expect(sourceFiles().filter(path => lines(path) > CEILING)).toEqual([])
+})
+
+it(`has every package say in the few lines of its index what it offers (${INDEX_CEILING} at most), and what for`, () => {
+  const indexes = files("packages/*/src/index.ts")
+  expect(indexes.length).toBeGreaterThan(7)
+  const wanting = indexes.filter(path => {
+    const [, second = "", ...rest] = readText(path).split("\n")
+    return rest.length + 1 > INDEX_CEILING || !second.startsWith("//")
+  })
+  expect(wanting).toEqual([])
 })
 
 it("begins every file with its licence", () => {
@@ -42,4 +54,19 @@ it("pins every dependency exactly", () => {
 
 it("locks the packages of every platform, or `npm ci` would refuse the lock (`npm run lock` mends it)", () => {
   expect(missingOptionals(JSON.parse(readText("package-lock.json")))).toEqual([])
+})
+
+it("names the slowest files of tests in CONTRIBUTING.md, with a reason, and all of them are there", () => {
+  expect(files("*.test.ts")).toEqual(expect.arrayContaining(Object.keys(SLOWEST)))
+  const rows = Object.entries(SLOWEST).map(([file, why]) => `| \`${file}\` | ${why} |`)
+  expect(readText("CONTRIBUTING.md")).toContain(rows.join("\n"))
+})
+
+it("has every test that may be skipped say in its name what it needs", () => {
+  const silent = files("packages/*.test.ts", "samples/*.test.ts", "test/*.test.ts").flatMap(path =>
+    [...readText(path).matchAll(/\.(?:skipIf|runIf)\([^\n]*\)(?:\.each[^(\n]*\([^)\n]*\))?\(\s*["'`](.*)/g)]
+      .filter(([, name = ""]) => !/\(.*(needs|only) .*\)/.test(name))
+      .map(([, name]) => `${path}: ${name}`),
+  )
+  expect(silent).toEqual([])
 })

@@ -26,9 +26,10 @@ it("leads a policy through rooms that exist, about half as many as it had", () =
 })
 
 it("reads stored documents in one room alone", () => {
-  // A stand-in is made, not stored, and what admission reads is not stored yet.
+  // A stand-in is made, not stored, and what admission reads and what questions bring is not stored yet.
   expect(using(/\bvalidate\b[^"]*"@merlon\/policy"/)).toEqual([
     "admission/validate-policy.ts",
+    "answers/api/proved-answers.ts",
     "policies/closed-stand-in.ts",
     "policies/read-policy.ts",
   ])
@@ -40,4 +41,10 @@ it("takes the copies of our kinds into the stage and nowhere else", () => {
 
 it("has one notion of meaning the same", () => {
   expect(using(/function (?:meansTheSame|keepsMeaning|meaningOf)/)).toEqual(["policies/meaning.ts"])
+})
+
+it("searches for proofs and compares policies in the thread alone, never on the event loop", () => {
+  const laborious = /\b(?:analysis|analyze|assessChange|checkInvariants|compareSets|deadRules|diffSets)\(/
+  expect(using(laborious)).toEqual(["proofs/answering.ts", "proofs/ask-policies.ts"])
+  expect(using(/"\.\/answering\.js"|proofs\/answering\.js"/)).toEqual(["proofs/proof-thread-main.ts"])
 })

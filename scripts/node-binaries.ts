@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// Other versions of Node, as npm's packages carry them, kept in the checkout.
+
+import { spawnSync } from "node:child_process"
+import { existsSync, mkdirSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+/** Not the folder for temporary files, where somebody else may have put a program before us. */
+const CACHE = fileURLToPath(new URL("../.cache/", import.meta.url))
+/** The processor's name in npm's packages of Node. */
+export const NODE_PACKAGE = `node-${process.platform}-${process.arch}`
+
+/** The folder of its program; undefined where it cannot be had. */
+export function nodeFolder(version: string): string | undefined {
+  const home = join(CACHE, `node-${version}`)
+  const folder = join(home, "node_modules", NODE_PACKAGE, "bin")
+  if (existsSync(join(folder, "node"))) return folder
+  mkdirSync(home, { recursive: true })
+  spawnSync("npm", ["install", "--no-save", "--silent", "--prefix", home, `${NODE_PACKAGE}@${version}`], {
+    // What is said on standard output is the program's own to say.
+    stdio: ["ignore", "ignore", "inherit"],
+  })
+  return existsSync(join(folder, "node")) ? folder : undefined
+}
