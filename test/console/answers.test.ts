@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, it } from "vitest"
-import { apply, asOwner, complaints, kubectl, mesh } from "./support/visit.js"
+import { address, apply, asOwner, complaints, kubectl, mesh } from "./support/visit.js"
 
 const GROUP = "security.merlon.dev/v1alpha3"
 const CONSUMER = "cluster.local/ns/app/sa/consumer"
@@ -50,6 +50,16 @@ it("shows a refused call at once, why it was refused, and the smallest change th
   await page.getByRole("button", { name: "path is not /anything/refused" }).waitFor()
   expect(decodeURIComponent(page.url())).toContain("not-path=/anything/refused")
   await row.waitFor({ state: "detached" })
+})
+
+it("misses no call that is refused while the page begins to follow", async () => {
+  const page = await asOwner()
+  await page.route(/decisions\?watch=true/, async route => {
+    await fetch(mesh.wayIn("httpbin.foo", "/anything/in-between"), { method: "DELETE" })
+    await route.continue()
+  })
+  await page.goto(address("/#/decisions?verdict=deny&workload=httpbin*"))
+  await page.getByRole("row").filter({ hasText: "/anything/in-between" }).first().waitFor()
 })
 
 it("shows what a change would change, proved, while it is written", async () => {

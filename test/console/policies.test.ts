@@ -3,7 +3,7 @@
 
 import type { Page } from "playwright-core"
 import { beforeAll, expect, it } from "vitest"
-import { apply, asOwner, complaints, kubectl, tokenOf, withToken } from "./support/visit.js"
+import { address, apply, asOwner, complaints, kubectl, tokenOf, withToken } from "./support/visit.js"
 
 const GROUP = "security.merlon.dev"
 
@@ -95,6 +95,28 @@ it("does not overwrite what somebody else has changed meanwhile", async () => {
   await apply({ ...strict("writers", "shared"), spec: { mtls: { mode: "PERMISSIVE" } } })
   await page.getByText("Somebody has changed it meanwhile.").waitFor()
   expect(await page.getByRole("button", { name: "Apply" }).isDisabled()).toBe(true)
+})
+
+it("keeps what is typed before the cluster has said who may write", async () => {
+  await apply(strict("writers", "early"))
+  const page = await asOwner()
+  let answered = (): void => undefined
+  const typed = new Promise<void>(resolve => {
+    answered = resolve
+  })
+  await page.route(/selfsubjectaccessreviews/, async route => {
+    await typed
+    await route.continue()
+  })
+  await page.goto(address("/#/policies/PeerAuthentication/writers/early"))
+  const editor = page.getByRole("textbox", { name: "Policy as YAML" })
+  await editor.click()
+  await page.keyboard.press("ControlOrMeta+End")
+  await page.keyboard.type("# mine")
+  expect(await page.getByText("You may read this").count()).toBe(0)
+  answered()
+  await page.getByRole("button", { name: "Apply" }).waitFor()
+  await editor.getByText("# mine").waitFor()
 })
 
 it("shows a viewer everything and no button that would fail", async () => {

@@ -56,9 +56,12 @@ export async function apiWithWarnings<T>(path: string, sent: Sent): Promise<{ va
   return { value: (await answer.json()) as T, warnings: warningsIn(answer.headers.get("warning") ?? "") }
 }
 
-/** Lines of JSON until the signal or the server ends them. */
-export async function* apiLines<T>(path: string, signal: AbortSignal): AsyncGenerator<T> {
-  const answer = await send(`./api${path}`, { signal })
+/** Lines of JSON until the signal or the server ends them. Once this is resolved, none is missed. */
+export async function apiLines<T>(path: string, signal: AbortSignal): Promise<AsyncGenerator<T>> {
+  return linesOf(await send(`./api${path}`, { signal }))
+}
+
+async function* linesOf<T>(answer: Response): AsyncGenerator<T> {
   const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader()
   let rest = ""
   while (reader !== undefined) {

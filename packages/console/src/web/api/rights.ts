@@ -17,8 +17,8 @@ interface Review {
   readonly status?: { readonly allowed?: boolean; readonly denied?: boolean }
 }
 
-/** False until the cluster has said yes. */
-export function useMay(wish: Wish | undefined): boolean {
+/** Undefined until the cluster has said yes or no. */
+export function useMay(wish: Wish | undefined): boolean | undefined {
   const review = useQuery({
     queryKey: ["may", wish],
     queryFn: () =>
@@ -33,20 +33,22 @@ export function useMay(wish: Wish | undefined): boolean {
     enabled: wish !== undefined,
     staleTime: 60_000,
   })
-  return review.data?.status?.allowed === true && review.data.status.denied !== true
+  const status = review.data?.status
+  return review.isSuccess ? status?.allowed === true && status.denied !== true : undefined
 }
 
-export function useMayWrite(entry: KindEntry | undefined, namespace: string | undefined): boolean {
+export function useMayWrite(entry: KindEntry | undefined, namespace: string | undefined): boolean | undefined {
   const { names } = useSession()
   const of = (verb: string): Wish | undefined =>
     entry && { verb, group: names[entry.group], resource: entry.plural, ...(namespace && { namespace }) }
   const create = useMay(of("create"))
   const update = useMay(of("update"))
+  if (create === false || update === false) return false
   return create && update
 }
 
 /** Whether answers that take the control plane's time are given to this person. */
-export function useMayAsk(resource: string): boolean {
+export function useMayAsk(resource: string): boolean | undefined {
   const { names } = useSession()
   return useMay({ verb: "create", group: names.answersGroup, resource })
 }

@@ -76,9 +76,8 @@ export function DecisionDetail({ decision: { spec }, close }: DecisionDetailProp
         )}
       </dl>
       <h3>Why, with the policies of now</h3>
-      {mayAsk ? (
-        <Loaded query={explained}>{explanation => <ExplanationView of={explanation} />}</Loaded>
-      ) : (
+      {mayAsk === true && <Loaded query={explained}>{explanation => <ExplanationView of={explanation} />}</Loaded>}
+      {mayAsk === false && (
         <p className="hint">Trying requests takes the right to create `explanations`, which you do not have.</p>
       )}
     </section>

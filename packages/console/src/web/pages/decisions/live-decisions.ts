@@ -49,11 +49,15 @@ export function useLiveDecisions(query: string, paused: boolean): LiveDecisions 
       }))
     }
     const follow = async (): Promise<void> => {
+      // First the news, then what was before: what is decided in between would be in neither the other way round.
+      const news = await apiLines<WatchEvent>(`${base}?watch=true&${query}`, ended.signal)
       const { items } = await api<List<Answer<Decision>>>(`${base}?limit=1000&${query}`, { signal: ended.signal })
+      const shown = new Set(items.map(({ metadata }) => metadata.name))
       setState({ decisions: items, leftOut: 0, error: undefined, live: true })
-      for await (const event of apiLines<WatchEvent>(`${base}?watch=true&${query}`, ended.signal)) {
-        if (event.type === "ADDED") waiting.push(event.object)
-        else missed += Number(Object.values(event.object.metadata.annotations ?? {})[0] ?? 0)
+      for await (const event of news) {
+        if (event.type === "ADDED") {
+          if (!shown.has(event.object.metadata.name)) waiting.push(event.object)
+        } else missed += Number(Object.values(event.object.metadata.annotations ?? {})[0] ?? 0)
         timer ??= setTimeout(flush, GATHER_MS)
       }
     }

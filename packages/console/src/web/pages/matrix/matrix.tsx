@@ -46,7 +46,7 @@ function Reachable(): ReactNode {
   const principal = search.get("as") ?? accounts[0]
   const spec = useMemo(() => ({ principal }), [principal])
   const reach = useAsked<Ways>("reach", mayAsk && principal !== undefined ? spec : undefined)
-  if (!mayAsk) return <p className="hint">Proofs take the right to create `reach`, which you do not have.</p>
+  if (mayAsk === false) return <p className="hint">Proofs take the right to create `reach`, which you do not have.</p>
   return (
     <section aria-labelledby="may">
       <h2 id="may">What an identity may call</h2>

@@ -44,7 +44,7 @@ export function PolicyEditor({ text: initial, stored }: PolicyEditorProps): Reac
   const mayWrite = useMayWrite(kindNamed(stored?.kind ?? policy?.kind), policy?.metadata.namespace)
   const mayAsk = useMayAsk("diffs")
   const changed = text !== base.text || stored === undefined
-  const dryRun = useDryRun(changed && mayWrite ? policy : undefined, stored)
+  const dryRun = useDryRun(changed && mayWrite === true ? policy : undefined, stored)
   const faults = [...document.faults, ...document.placed(dryRun.causes)]
   const apply = async (): Promise<void> => {
     if (policy === undefined) return
@@ -64,7 +64,8 @@ export function PolicyEditor({ text: initial, stored }: PolicyEditorProps): Reac
     <section aria-label="Text" className="editor">
       <YamlEditor
         text={base.text}
-        readOnly={stored !== undefined && !mayWrite}
+        // What is typed before the cluster has said who may write is not lost.
+        readOnly={stored !== undefined && mayWrite === false}
         faults={faults}
         kind={policy?.kind}
         onChange={setText}
@@ -106,7 +107,7 @@ export function PolicyEditor({ text: initial, stored }: PolicyEditorProps): Reac
             Apply
           </button>
         )}
-        {!mayWrite && <p className="hint">You may read this and not change it.</p>}
+        {mayWrite === false && <p className="hint">You may read this and not change it.</p>}
       </div>
     </section>
   )

@@ -49,7 +49,9 @@ export function TryIt(): ReactNode {
     <>
       <h1>Try a request</h1>
       <p className="hint">Nothing is sent: the request is judged as a proxy would, by the policies of now.</p>
-      {!mayAsk && <p role="status">Trying requests takes the right to create `explanations`, which you do not have.</p>}
+      {mayAsk === false && (
+        <p role="status">Trying requests takes the right to create `explanations`, which you do not have.</p>
+      )}
       <form className="try" onSubmit={submit} key={search.toString()}>
         <label className="wide">
           A curl line, if you have one

@@ -77,11 +77,8 @@ export function WorkloadPage({ namespace, name }: WorkloadPageProps): ReactNode 
       {pod !== undefined && <PolicyOrder pod={pod} />}
       <section aria-labelledby="can-call">
         <h2 id="can-call">Who can call it</h2>
-        {mayAsk ? (
-          <Callers workload={owner} />
-        ) : (
-          <p className="hint">Proofs take the right to create `callers`, which you do not have.</p>
-        )}
+        {mayAsk === true && <Callers workload={owner} />}
+        {mayAsk === false && <p className="hint">Proofs take the right to create `callers`, which you do not have.</p>}
       </section>
       <section aria-labelledby="called">
         <h2 id="called">Who called it</h2>
