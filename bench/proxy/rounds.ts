@@ -26,8 +26,8 @@ export interface Row {
 const STRETCH_SECONDS = 0.5
 /** Compilers and caches have settled once a request has not become cheaper for some seconds: soon for some, late for others. */
 const CHEAPER = 0.97
-const STEADY_SECONDS = 2
-const WARM_UP_SECONDS = 15
+const STEADY_SECONDS = 5
+const WARM_UP_SECONDS = 20
 
 /** A proxy and the work it is to do. */
 export interface Entry {
