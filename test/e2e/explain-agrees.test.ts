@@ -69,7 +69,7 @@ function enforced(documents: readonly PolicyDocument[]): Promise<unknown> {
     ...{
       port,
       protocol,
-      listen: { host: "127.0.0.1", port: addressOf(port) },
+      listen: { host: "0.0.0.0", port: addressOf(port) },
       upstream: { host: "127.0.0.1", port: upstream },
     },
     ...{ upstreamProtocol: "http/1.1" as const, serviceNames: [] },
@@ -144,9 +144,15 @@ const token: fc.Arbitrary<AskedToken> = fc
   )
   .map(([claims, flaws, where]) => ({ claims, ...flaws, ...where }))
 
+/** No address is on both sides, so that nobody can take one for the other. */
+const SOURCES = ["127.0.0.1", "127.0.0.4"] as const
+const DESTINATIONS = ["127.0.0.2", "127.0.0.3"] as const
+
 const request: fc.Arbitrary<AskedRequest> = fc.record(
   {
     from: fc.constantFrom(...IDENTITIES),
+    ip: fc.constantFrom(...SOURCES),
+    destinationIp: fc.constantFrom(...DESTINATIONS),
     sni: fc.constantFrom("v1", "w.a.com"),
     method: fc.constantFrom("GET", "POST", "DELETE"),
     host: fc.constantFrom("a.com", "w.a.com", "A.com:8080"),
@@ -168,13 +174,13 @@ const request: fc.Arbitrary<AskedRequest> = fc.record(
     token: fc.oneof(token, fc.constantFrom("none", "a.b.c")),
     protocol: fc.constantFrom("http" as const, "http" as const, "tcp" as const),
   },
-  { requiredKeys: ["host"] },
+  { requiredKeys: ["host", "ip", "destinationIp"] },
 )
 
 /** As a plaintext connection has it: nothing of TLS. */
 const sent = request.map(({ sni, ...rest }): AskedRequest => {
   const asked = rest.from === undefined || sni === undefined ? rest : { ...rest, sni }
-  return { ...asked, ip: "127.0.0.1", destinationIp: "127.0.0.1", port: asked.protocol === "tcp" ? TCP : HTTP }
+  return { ...asked, port: asked.protocol === "tcp" ? TCP : HTTP }
 })
 
 async function signed({ claims, expired, forged }: AskedToken): Promise<string> {
@@ -201,7 +207,8 @@ async function written(asked: AskedRequest): Promise<string> {
 
 /** What comes back until the end; nothing where it is closed without a word. */
 async function answered(asked: AskedRequest): Promise<string> {
-  const at = { host: "127.0.0.1", port: addressOf(asked.port ?? HTTP) }
+  const { ip, destinationIp: host, port = HTTP } = asked
+  const at = { host, port: addressOf(port), localAddress: ip }
   const leaf = asked.from === undefined ? undefined : certificates.get(asked.from)
   const bytes = asked.protocol === "tcp" ? "hello" : await written(asked)
   const socket: Socket =
@@ -238,12 +245,45 @@ function expected(trial: Trial, asked: AskedRequest): { readonly status: number 
   return verdict === "allow" ? { status: 200, body: "ok" } : { status, body }
 }
 
+/** What is addressed: of other generated rules few look at it alone, and fewer name an address that is there. */
+const addressed: fc.Arbitrary<readonly PolicyDocument[]> = fc
+  .array(
+    fc
+      .record({
+        action: fc.constantFrom("ALLOW" as const, "DENY" as const),
+        condition: fc.oneof(
+          fc.record({
+            key: fc.constant("destination.ip"),
+            values: fc.constantFrom(
+              ["127.0.0.2"],
+              ["127.0.0.3", "::1"],
+              ["127.0.0.2/31"],
+              ["127.0.0.0/31", "127.0.0.4"],
+            ),
+          }),
+          fc.record({ key: fc.constant("destination.port"), values: fc.constantFrom([String(HTTP)], [String(TCP)]) }),
+        ),
+        negated: fc.boolean(),
+      })
+      .map(({ action, condition: { key, values }, negated }) => ({
+        action,
+        rules: [{ when: [negated ? { key, notValues: values } : { key, values }] }],
+      })),
+    { maxLength: 2 },
+  )
+  .map(specs =>
+    specs.map((spec, index) => ({
+      ...{ apiVersion, kind: "AuthorizationPolicy" as const, metadata: metadata(`addressed-${index}`) },
+      spec,
+    })),
+  )
+
 const sets = fc
-  .tuple(policies, tokenRules, modes)
+  .tuple(fc.oneof(policies, addressed), tokenRules, modes)
   .map(([rules, tokens, peers]): readonly PolicyDocument[] => [...rules, ...tokens, ...peers])
   .filter(documents => documents.every(one => validate(one, mesh.names).document !== undefined))
 
-const at = { host: "a.com", ip: "127.0.0.1", destinationIp: "127.0.0.1", port: HTTP }
+const at = { host: "a.com", ip: SOURCES[0], destinationIp: DESTINATIONS[0], port: HTTP }
 const authorization = (name: string, action: "ALLOW" | "DENY", path: string): PolicyDocument => ({
   ...{ apiVersion, kind: "AuthorizationPolicy", metadata: metadata(name) },
   spec: { action, rules: [{ to: [{ operation: { paths: [path] } }] }] },
@@ -256,7 +296,11 @@ const strict: PeerAuthentication = {
   ...{ apiVersion, kind: "PeerAuthentication", metadata: metadata("mode") },
   spec: { mtls: { mode: "STRICT" } },
 }
-/** Each stage settles one of these. */
+const onlyAt = (key: string, value: string): PolicyDocument => ({
+  ...{ apiVersion, kind: "AuthorizationPolicy", metadata: metadata("at") },
+  spec: { rules: [{ when: [{ key, values: [value] }] }] },
+})
+/** Each stage settles one of these, and each address and port. */
 const EXAMPLES: [readonly PolicyDocument[], AskedRequest[]][] = [
   [
     [authorization("in", "ALLOW", "/a*"), authorization("out", "DENY", "/ab"), jwt],
@@ -268,6 +312,9 @@ const EXAMPLES: [readonly PolicyDocument[], AskedRequest[]][] = [
     ],
   ],
   [[strict], [at, { ...at, from: IDENTITIES[0] }]],
+  [[onlyAt("destination.ip", DESTINATIONS[0])], [at, { ...at, destinationIp: DESTINATIONS[1] }]],
+  [[onlyAt("source.ip", SOURCES[0])], [at, { ...at, ip: SOURCES[1] }]],
+  [[onlyAt("destination.port", String(HTTP))], [at, { ...at, protocol: "tcp", port: TCP }]],
 ]
 
 it(

@@ -121,6 +121,24 @@ it("says who calls in plaintext, which rules are used, and that proxies are up t
   expect(await mesh.run("proxy", "status", "-A")).toMatchObject({ code: 0 })
 })
 
+it("describes a workload: identity, proxy, modes, policies with their use, who can call it and what did", async () => {
+  const described = await mesh.run("describe", "workload", "httpbin", "-n", "foo", "-o", "json")
+  expect(described).toMatchObject({ code: 0, stderr: "" })
+  expect(JSON.parse(described.stdout)).toMatchObject({
+    name: "foo/httpbin-1",
+    identity: "spiffe://cluster.local/ns/foo/sa/httpbin",
+    pods: [{ name: "httpbin-1", ready: true, proxy: { behind: 0, certificateNotAfter: expect.stringMatching(/Z$/) } }],
+    ports: [{ port: 8080, mode: "PERMISSIVE", why: "no policy says anything, so the default holds" }],
+    policies: [{ stage: "allow", policy: "foo/readers", uses: [{ field: "spec.rules[0]", count: 1 }] }],
+    callers: { result: "proved", ways: [{ callers: "any caller", requests: "/status/*", policy: "foo/readers" }] },
+    calls: expect.arrayContaining([expect.objectContaining({ path: "/headers", verdict: "deny" })]),
+  })
+  const text = (await mesh.run("describe", "workload", "foo/httpbin-1")).stdout
+  expect(text).toMatch(/httpbin-1 +ready +\S+ +\d+ +\S+ left +up to date/)
+  expect(text).toContain("and nobody else (proved)")
+  expect(await mesh.run("describe", "workload", "nobody", "-n", "foo")).toMatchObject({ code: 1 })
+})
+
 it("suggests what was seen, and says which of it a change would touch, without being given any calls", async () => {
   const suggested = await mesh.run("suggest", "httpbin-1", "-n", "foo", "-o", "json")
   expect(suggested).toMatchObject({ code: 0 })

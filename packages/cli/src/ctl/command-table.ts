@@ -102,6 +102,10 @@ export const COMMANDS: Readonly<Record<string, CommandEntry>> = {
     summary: "show what proxies decide",
     load: async () => (await import("./commands/decisions.js")).decisionsCommand(),
   },
+  describe: {
+    summary: "tell everything of a workload",
+    load: async () => (await import("./commands/describe.js")).describeCommand(),
+  },
   rules: {
     summary: "show how often each rule settled a call",
     load: async () => (await import("./commands/rules.js")).rulesCommand(),

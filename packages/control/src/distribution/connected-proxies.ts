@@ -58,8 +58,8 @@ export class ConnectedProxies implements ProxyLedger {
     return () => this.#listeners.delete(listener)
   }
 
-  /** `signer` and `version`: what the proxy says of its own certificate and of itself. */
-  connect(key: string, signer: unknown, version?: unknown): ProxySession {
+  /** Beside its key, what the proxy says of its own certificate and of itself. */
+  connect(key: string, signer: unknown, version?: unknown, certificateNotAfter?: unknown): ProxySession {
     const session: Session = {
       record: {
         key,
@@ -68,6 +68,7 @@ export class ConnectedProxies implements ProxyLedger {
         rejection: undefined,
         signer: readSigner(signer),
         version: readVersion(version),
+        certificateNotAfter: readTime(certificateNotAfter),
       },
     }
     const sessions = this.#sessions.get(key) ?? []
@@ -88,8 +89,9 @@ export class ConnectedProxies implements ProxyLedger {
   }
 
   /** A certificate was signed for the proxy; what it said when it connected no longer holds. */
-  noteSigner(key: string, signer: string): void {
-    for (const session of this.#sessions.get(key) ?? []) this.#update(session, { signer: readSigner(signer) })
+  noteCertificate(key: string, signer: string, certificateNotAfter: number): void {
+    const change = { signer: readSigner(signer), certificateNotAfter }
+    for (const session of this.#sessions.get(key) ?? []) this.#update(session, change)
   }
 
   #update(session: Session, change: Partial<ProxyRecord>): void {
@@ -132,4 +134,9 @@ function readSigner(signer: unknown): string | undefined {
 
 function readVersion(version: unknown): string | undefined {
   return typeof version === "string" && VERSION.test(version) ? version : undefined
+}
+
+/** Undefined where no date can say it. */
+export function readTime(time: unknown): number | undefined {
+  return typeof time === "number" && Number.isSafeInteger(time) && time >= 0 && time <= 8.64e15 ? time : undefined
 }

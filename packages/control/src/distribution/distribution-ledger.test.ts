@@ -77,10 +77,24 @@ describe("the ledger", () => {
     const [one, two] = ["a".repeat(64), "b".repeat(64)]
     connect(caller(), node("foo/a", { signer: one }))
     expect(proxies.proxies.get("foo/a")?.signer).toBe(one)
-    proxies.noteSigner("foo/a", two)
-    proxies.noteSigner("foo/nobody", two)
+    proxies.noteCertificate("foo/a", two, 9_000)
+    proxies.noteCertificate("foo/nobody", two, 9_000)
     expect(proxies.proxies.get("foo/a")?.signer).toBe(two)
     expect(proxies.proxies.size).toBe(1)
+  })
+
+  it("knows when a certificate ends by the proxy's word, then by what was signed", () => {
+    const { connect, proxies } = setUp()
+    connect(caller(), node("foo/a", { certificateNotAfter: 5_000 }))
+    expect(proxies.proxies.get("foo/a")?.certificateNotAfter).toBe(5_000)
+    proxies.noteCertificate("foo/a", "b".repeat(64), 9_000)
+    expect(proxies.proxies.get("foo/a")?.certificateNotAfter).toBe(9_000)
+  })
+
+  test.each([undefined, "5", -1, 1.5, 9e15, {}])("takes %j for no end of a certificate", certificateNotAfter => {
+    const { connect, proxies } = setUp()
+    connect(caller(), node("foo/a", { certificateNotAfter }))
+    expect(proxies.proxies.get("foo/a")?.certificateNotAfter).toBeUndefined()
   })
 
   test.each([undefined, 7, "", "A".repeat(64), "a".repeat(65), {}])("takes %j for no signer", signer => {

@@ -106,7 +106,7 @@ export class Distribution implements ResourceSource {
       first,
       current,
       wake,
-      session: proxies.connect(key, node.metadata.signer, node.metadata.version),
+      session: proxies.connect(key, node.metadata.signer, node.metadata.version, node.metadata.certificateNotAfter),
       enforcing: () => {
         gone = presence?.enforcing(key, node)
       },

@@ -20,6 +20,8 @@ export interface ProxyRecord {
   readonly signer: string | undefined
   /** Of the proxy itself, where it said so. */
   readonly version?: string | undefined
+  /** When its certificate ends, in milliseconds since the epoch, where it said so or we signed it. */
+  readonly certificateNotAfter?: number | undefined
 }
 
 export interface ProxyLedger {

@@ -5,6 +5,7 @@
 
 import { gunzipSync, gzipSync } from "node:zlib"
 import { resourceNames } from "@merlon/xds"
+import { readTime } from "./connected-proxies.js"
 import type { InternedVersions, Versions } from "./interned-versions.js"
 import type { ProxyRecord, Rejection } from "./ledger.js"
 
@@ -27,13 +28,14 @@ type ProxyEntry = [
   signer: string | null,
   rejection: [revision: number, message: string, resources: string[]] | null,
   version: string | null,
+  certificateNotAfter: number | null,
 ]
 
 export function encodeReport({ renewed, proxies }: ReplicaReport): Buffer {
   const sets: Record<string, Record<string, string>> = {}
   const ids = new Map<string, string>()
   const entries: Record<string, ProxyEntry> = {}
-  for (const [key, { connectedAt, enforced, signer, rejection, version }] of proxies) {
+  for (const [key, { connectedAt, enforced, signer, rejection, version, certificateNotAfter }] of proxies) {
     const shared = Object.fromEntries([...enforced].filter(([name]) => name !== resourceNames.workload))
     const text = JSON.stringify(shared)
     const id = ids.get(text) ?? String(ids.size)
@@ -46,6 +48,7 @@ export function encodeReport({ renewed, proxies }: ReplicaReport): Buffer {
       signer ?? null,
       rejection === undefined ? null : [rejection.revision, rejection.message, [...rejection.resources]],
       version ?? null,
+      certificateNotAfter ?? null,
     ]
   }
   return gzipSync(JSON.stringify({ renewed, sets, proxies: entries }))
@@ -82,7 +85,7 @@ function readProxy(
   sets: ReadonlyMap<string, readonly (readonly [string, string])[]>,
   versions: InternedVersions,
 ): ProxyRecord {
-  const [connectedAt, id, workload, signer, rejection, version = null] = list(value)
+  const [connectedAt, id, workload, signer, rejection, version = null, certificateNotAfter = null] = list(value)
   const set = sets.get(text(id))
   if (set === undefined) throw new Unreadable()
   const own = workload === null ? [] : [[resourceNames.workload, text(workload)] as const]
@@ -93,8 +96,9 @@ function readProxy(
     enforced,
     signer: signer === null ? undefined : text(signer),
     rejection: rejection === null ? undefined : readRejection(rejection),
-    // A replica that is older than this says none.
+    // A replica that is older than these says none.
     version: version === null ? undefined : text(version),
+    certificateNotAfter: readTime(certificateNotAfter),
   }
 }
 

@@ -26,6 +26,7 @@ const records = fc.dictionary(
     connectedAt: fc.nat(),
     enforced: versionMaps,
     signer: fc.option(fc.constantFrom("s1", "s2"), { nil: undefined }),
+    certificateNotAfter: fc.option(fc.nat(), { nil: undefined }),
     rejection: fc.option(
       fc.record({ revision: fc.nat(), message: fc.string(), resources: fc.uniqueArray(fc.string()) }),
       { nil: undefined },
@@ -34,16 +35,19 @@ const records = fc.dictionary(
 )
 
 function recordsOf(value: typeof records extends fc.Arbitrary<infer T> ? T : never, versions: InternedVersions) {
-  const entries = Object.entries(value).map(([key, { connectedAt, enforced, signer, rejection }]) => {
-    const record: ProxyRecord = {
-      key,
-      connectedAt,
-      enforced: versions.of(Object.entries(enforced)),
-      signer,
-      rejection: rejection && { ...rejection, resources: new Set(rejection.resources) },
-    }
-    return [key, record] as const
-  })
+  const entries = Object.entries(value).map(
+    ([key, { connectedAt, enforced, signer, rejection, certificateNotAfter }]) => {
+      const record: ProxyRecord = {
+        key,
+        connectedAt,
+        enforced: versions.of(Object.entries(enforced)),
+        signer,
+        certificateNotAfter,
+        rejection: rejection && { ...rejection, resources: new Set(rejection.resources) },
+      }
+      return [key, record] as const
+    },
+  )
   return new Map(entries)
 }
 

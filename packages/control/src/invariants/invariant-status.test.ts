@@ -85,6 +85,25 @@ it("says whether the statements hold, as policies and workloads change", async (
   s.status.stop()
 })
 
+it("tells what two deletions break together although neither does alone", async () => {
+  const s = stage()
+  s.registry.setPod(podOf("foo/a"))
+  s.policies.set("PolicyInvariant", policyOf("PolicyInvariant", "foo/admin", INVARIANT))
+  const closed = { action: "DENY", rules: [{ to }] }
+  for (const key of ["foo/one", "foo/two"]) {
+    s.policies.set("AuthorizationPolicy", policyOf("AuthorizationPolicy", key, closed))
+  }
+  await s.pass()
+  expect(s.holds()).toMatchObject({ status: "True" })
+  s.policies.delete("AuthorizationPolicy", "foo", "one")
+  await s.pass()
+  expect(s.holds()).toMatchObject({ status: "True" })
+  s.policies.delete("AuthorizationPolicy", "foo", "two")
+  await s.pass()
+  expect(s.holds()).toMatchObject({ status: "False", message: expect.stringContaining("GET /admin/") })
+  s.status.stop()
+})
+
 it("is silent without the lease", async () => {
   const s = stage()
   s.lead(false)

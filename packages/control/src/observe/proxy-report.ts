@@ -18,6 +18,8 @@ export interface ProxyReport {
   readonly lagMs: number
   readonly rejection: string | undefined
   readonly version: string | undefined
+  /** When its certificate ends. */
+  readonly certificateNotAfter: string | undefined
 }
 
 export interface ProxyReportSources {
@@ -47,6 +49,8 @@ export function proxyReports(
         lagMs: Math.round(propagation.lagOf(key)),
         rejection: record.rejection === undefined ? undefined : oneLine(record.rejection.message),
         version: record.version,
+        certificateNotAfter:
+          record.certificateNotAfter === undefined ? undefined : new Date(record.certificateNotAfter).toISOString(),
       },
     ]
   })

@@ -64,7 +64,9 @@ export function meshServerOptions(parts: MeshPortParts): MeshServerOptions {
         const result = await authority.sign(caller, request, ttlSeconds)
         if (!result.ok) return { code: result.code, message: result.message }
         // Another's certificate says nothing of this proxy's, and a root is retired on what proxies are said to hold.
-        if (distribution.speaksFor(caller, nodeId)) proxies.noteSigner(nodeId, authority.current.signer)
+        if (distribution.speaksFor(caller, nodeId)) {
+          proxies.noteCertificate(nodeId, authority.current.signer, result.certificate.notAfter)
+        }
         return result.certificate
       }),
     report: (_, __, unknownKeys) => {

@@ -21,16 +21,23 @@ export class DocumentsByNamespace {
     }
   }
 
+  /** Those of the root namespace and of its own: no others can say anything of it. */
+  near({ namespace }: Workload): readonly PolicyDocument[] {
+    return this.#near(namespace).map(({ document }) => document)
+  }
+
   /** INVARIANT: workloads for which `key` is equal are concerned by the same documents, in the same way. */
   selected(workload: Workload): { readonly documents: readonly PolicyDocument[]; readonly key: string } {
-    const { rootNamespace } = this.#mesh.names
-    const near = new Set([workload.namespace, rootNamespace])
-    const found = [...near].flatMap(namespace => this.#byNamespace.get(namespace) ?? [])
-    const selected = found.filter(({ document }) => concerns(document, workload, this.#mesh))
+    const selected = this.#near(workload.namespace).filter(({ document }) => concerns(document, workload, this.#mesh))
     return {
       documents: selected.map(({ document }) => document),
       key: selected.map(({ index }) => index).join(),
     }
+  }
+
+  #near(namespace: string): readonly { readonly document: PolicyDocument; readonly index: number }[] {
+    const near = new Set([namespace, this.#mesh.names.rootNamespace])
+    return [...near].flatMap(one => this.#byNamespace.get(one) ?? [])
   }
 }
 

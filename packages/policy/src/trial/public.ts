@@ -5,13 +5,15 @@ export { accountOf, reasonOf, type StageAccount } from "./account.js"
 export { type AllowingQuestion, type PolicyEdit, smallestChange } from "./allowing.js"
 export { AskedError, type AskedRequest, type AskedToken } from "./asked.js"
 export { readCurl, shellWords } from "./curl-line.js"
-export { generatedTest, missingCases } from "./generate.js"
+export { casesIn, generatedTest } from "./generate.js"
 export { readLogLine } from "./log-line.js"
 export { readAsked } from "./read-asked.js"
+export { type RegionCoverage, regionCoverage } from "./region-coverage.js"
 export { type TouchedCalls, touchedCalls } from "./replay-calls.js"
 export { ruleName } from "./rule-name.js"
 export { type CaseResult, type RuleCoverage, runTests, type TestRun } from "./run-tests.js"
 export {
+  describeRequest,
   type Expectation,
   isPolicyTest,
   type PolicyTestCase,

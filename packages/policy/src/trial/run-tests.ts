@@ -21,6 +21,8 @@ export interface CaseResult {
   readonly differences: readonly string[]
   /** Absent where the request cannot be made, and for a statement. */
   readonly answer: Answer | undefined
+  /** Whose case it is. */
+  readonly workload?: Workload
 }
 
 export interface RuleCoverage {
@@ -79,10 +81,10 @@ function runCase(test: PolicyTestCase, trial: Trial): CaseResult {
   try {
     const answer = trial.ask(test.request)
     const differences = differencesOf(test.expect, answer)
-    return { test, passed: differences.length === 0, differences, answer }
+    return { test, passed: differences.length === 0, differences, answer, workload: test.workload }
   } catch (error) {
     if (!(error instanceof AskedError)) throw error
-    return { test, passed: false, differences: [error.message], answer: undefined }
+    return { test, passed: false, differences: [error.message], answer: undefined, workload: test.workload }
   }
 }
 

@@ -46,6 +46,11 @@ export class Enrolment {
       : undefined
   }
 
+  /** When the certificate ends, in milliseconds since the epoch. */
+  get notAfter(): number | undefined {
+    return this.#credentials && this.#expiry(this.#credentials)
+  }
+
   /** The root the certificate comes from. */
   signer(trustBundle: string): string | undefined {
     return this.#credentials && signerOf(this.#credentials.certificateChain, trustBundle)

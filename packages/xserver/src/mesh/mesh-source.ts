@@ -174,6 +174,7 @@ export class MeshSource implements ConfigurationSource {
           address: bootstrap.address,
           signer: this.#signer(),
           version,
+          certificateNotAfter: this.#enrolment.notAfter,
           // Said only where it is no, so that nobody has to know of it.
           application: this.#applicationReady ? undefined : "not ready",
         }),

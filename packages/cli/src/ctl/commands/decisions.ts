@@ -9,6 +9,7 @@ import { fieldsOf, textsOf } from "../foreign.js"
 import { Columns } from "../output/columns.js"
 import { seenList, seenOf, seenPath } from "../seen/answers-api.js"
 import { DECISION_HEAD, decisionRow } from "../seen/decision-text.js"
+import { decisionLine } from "../seen/json.js"
 import type { Session } from "../session.js"
 import { print, tell } from "../terminal.js"
 
@@ -72,7 +73,7 @@ async function run(session: Session, flags: Flags): Promise<void> {
     tell(`note: ${asked} of ${known} proxies were asked; the others are connected to another replica`)
   }
   const oldestFirst = [...items].reverse()
-  if (flags.output === "json") for (const { spec } of oldestFirst) print(JSON.stringify(spec))
+  if (flags.output === "json") for (const decision of oldestFirst) print(decisionLine(decision))
   else if (items.length === 0) print("no such decisions")
   else print(new Columns().format([DECISION_HEAD, ...oldestFirst.map(decisionRow)]))
 }
@@ -93,7 +94,7 @@ async function follow(
       const { type, object } = fieldsOf(JSON.parse(line))
       if (type === "ADDED") {
         const seen = seenOf(object)
-        print(output === "json" ? JSON.stringify(seen.spec) : columns.format([...head, decisionRow(seen)]))
+        print(output === "json" ? decisionLine(seen) : columns.format([...head, decisionRow(seen)]))
         head = []
       } else if (type === "BOOKMARK") {
         const left = Number(

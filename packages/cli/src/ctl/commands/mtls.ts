@@ -6,6 +6,7 @@ import { withSession } from "../connect.js"
 import { CommandError, EXIT } from "../exit.js"
 import { type ClusterFlags, withClusterFlags } from "../flags.js"
 import { seenList } from "../seen/answers-api.js"
+import { readinessJson } from "../seen/json.js"
 import { readinessText } from "../seen/tables.js"
 import { print } from "../terminal.js"
 
@@ -51,8 +52,7 @@ async function run(session: Parameters<typeof seenList>[0], workload: string | u
     const known = items.map(({ name }) => name).join(", ")
     throw new CommandError(`no workload \`${workload}\` takes calls there; there is ${known || "none"}`)
   }
-  const plain = list.items.map(({ namespace: of, name, spec }) => ({ workload: `${of}/${name}`, ...spec }))
-  print(flags.output === "json" ? JSON.stringify(plain, undefined, 2) : readinessText(list, Date.now()))
+  print(flags.output === "json" ? readinessJson(list.items) : readinessText(list, Date.now()))
   const isSafe = list.items.every(({ spec }) => spec.state === "ready" || spec.state === "strict")
   if (!isSafe) process.exitCode = EXIT.found
 }

@@ -6,6 +6,7 @@ import { withSession } from "../connect.js"
 import { EXIT } from "../exit.js"
 import { type ClusterFlags, withClusterFlags } from "../flags.js"
 import { seenList } from "../seen/answers-api.js"
+import { proxiesJson } from "../seen/json.js"
 import { isUpToDate, proxiesText } from "../seen/tables.js"
 import { print } from "../terminal.js"
 
@@ -42,7 +43,6 @@ async function run(session: Parameters<typeof seenList>[0], flags: Flags): Promi
     namespace,
     query: new URLSearchParams({ limit: "5000" }),
   })
-  const plain = list.items.map(({ namespace: of, name, spec }) => ({ proxy: `${of}/${name}`, ...spec }))
-  print(flags.output === "json" ? JSON.stringify(plain, undefined, 2) : proxiesText(list, Date.now()))
+  print(flags.output === "json" ? proxiesJson(list.items) : proxiesText(list, Date.now()))
   if (!list.items.every(isUpToDate)) process.exitCode = EXIT.found
 }

@@ -6,6 +6,7 @@ import { withSession } from "../connect.js"
 import { EXIT } from "../exit.js"
 import { type ClusterFlags, withClusterFlags } from "../flags.js"
 import { seenList } from "../seen/answers-api.js"
+import { rulesJson } from "../seen/json.js"
 import { rulesText } from "../seen/tables.js"
 import { print } from "../terminal.js"
 
@@ -42,14 +43,6 @@ async function run(session: Parameters<typeof seenList>[0], flags: Flags): Promi
     ...(flags.unusedFor === undefined ? {} : { unusedFor: flags.unusedFor }),
   })
   const list = await seenList(session, { resource: "rules", namespace, query })
-  if (flags.output === "json")
-    print(
-      JSON.stringify(
-        list.items.map(({ spec }) => spec),
-        undefined,
-        2,
-      ),
-    )
-  else print(rulesText(list, Date.now()))
+  print(flags.output === "json" ? rulesJson(list.items) : rulesText(list, Date.now()))
   if (flags.unusedFor !== undefined && list.items.length > 0) process.exitCode = EXIT.found
 }

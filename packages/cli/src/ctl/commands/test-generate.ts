@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl test generate`: writes the cases that policy tests lack, for rules that no case matches.
+// `merlonctl test generate`: writes the cases that policy tests lack, for regions of the decision that no case touches.
 
 import { access, writeFile } from "node:fs/promises"
-import { generatedTest, missingCases } from "@merlon/policy"
+import { casesIn, generatedTest, regionCoverage, runTests } from "@merlon/policy"
 import { Command } from "commander"
 import { stringify } from "yaml"
 import { type MeshSettings, meshOf, withMeshSettings } from "../answers/question-flags.js"
@@ -21,7 +21,7 @@ export function testGenerateCommand(): Command {
     withMeshFlags(
       new Command("generate")
         .description(
-          "write the cases that tests lack: for each rule that none matches, one that it decides and some beside",
+          "write the cases that tests lack: for each rule one that it decides, and those that each of its fields keeps out",
         )
         .argument("[paths...]", "files, or folders that are searched for `*.test.yaml`", ["."])
         .option("--write", "into files `NAME.generated.test.yaml` beside the tests, instead of printing", false),
@@ -42,13 +42,23 @@ async function run(paths: readonly string[], flags: Flags): Promise<void> {
   const mesh = meshOf(flags)
   const now = Math.floor(Date.now() / 1000)
   const made = new Map<string, string[]>()
-  for (const { file, test, documents } of await findTests(paths, mesh.names, note)) {
-    const document = generatedTest(test, missingCases(test, documents, mesh, now))
+  const covered = (await findTests(paths, mesh.names, note)).map(({ file, test, documents }) => {
+    const regions = regionCoverage(test, documents, mesh, now, runTests(test, documents, mesh, now))
+    return { file, test, regions }
+  })
+  // Two files may test the same policies: what one of them touches is missing in none, and what is missing is written once.
+  const had = new Set(
+    covered.flatMap(({ regions }) => regions.flatMap(({ region, touched }) => (touched > 0 ? [region.id] : []))),
+  )
+  for (const { file, test, regions } of covered) {
+    const missing = regions.filter(({ region }) => !had.has(region.id))
+    for (const { region } of missing) had.add(region.id)
+    const document = generatedTest(test, missing.flatMap(casesIn))
     if (document === undefined) continue
     const target = file.replace(/\.test\.(ya?ml)$/i, ".generated.test.$1")
     made.set(target, [...(made.get(target) ?? []), stringify(document, { lineWidth: 0 })])
   }
-  if (made.size === 0) tell("nothing is missing: every rule is matched by some case, or cannot be")
+  if (made.size === 0) tell("nothing is missing: every region of the decision is touched by some case, or cannot be")
   for (const [target, texts] of made) {
     if (flags.write) await writeNew(target, texts.join("---\n"))
     else print(`# ${target}\n${texts.join("---\n")}`.trimEnd())

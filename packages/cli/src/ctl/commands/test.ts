@@ -3,7 +3,7 @@
 
 import { watch } from "node:fs"
 import { writeFile } from "node:fs/promises"
-import { runTests } from "@merlon/policy"
+import { regionCoverage, runTests } from "@merlon/policy"
 import { messageOf } from "@merlon/xds"
 import { Command, Option } from "commander"
 import { type MeshSettings, meshOf, withMeshSettings } from "../answers/question-flags.js"
@@ -69,7 +69,8 @@ async function run(paths: readonly string[], flags: Flags): Promise<readonly Fil
     const { filter } = flags
     const wanted = filter === undefined || file.includes(filter)
     const cases = wanted ? test.cases : test.cases.filter(({ name }) => name.includes(filter))
-    return { file, name: test.name, ...runTests({ ...test, cases }, documents, mesh, now) }
+    const results = runTests({ ...test, cases }, documents, mesh, now)
+    return { file, name: test.name, ...results, regions: regionCoverage(test, documents, mesh, now, results) }
   })
 }
 

@@ -19,7 +19,7 @@ export interface Seen {
 }
 
 export interface Asking {
-  readonly resource: "calls" | "decisions" | "rules" | "proxies" | "readiness"
+  readonly resource: "calls" | "callers" | "decisions" | "rules" | "proxies" | "readiness" | "workloads"
   /** All of them where absent. */
   readonly namespace: string | undefined
   readonly name?: string

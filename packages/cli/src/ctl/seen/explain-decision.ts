@@ -7,10 +7,11 @@ import type { Session } from "../session.js"
 import { print } from "../terminal.js"
 import { type Seen, seenOne } from "./answers-api.js"
 import { decisionText } from "./decision-text.js"
+import { decisionJson } from "./json.js"
 
 export async function explainDecision(session: Session, id: string, output: "text" | "json"): Promise<void> {
   const seen = await found(session, id)
-  print(output === "json" ? JSON.stringify(seen.spec, undefined, 2) : decisionText(seen))
+  print(output === "json" ? decisionJson(seen) : decisionText(seen))
   process.exitCode = seen.spec.verdict === "allow" ? EXIT.ok : EXIT.found
 }
 

@@ -5,6 +5,7 @@ import { expect, it } from "vitest"
 import type { Fields } from "../foreign.js"
 import type { Seen } from "./answers-api.js"
 import { DECISION_HEAD, decisionRow, decisionText } from "./decision-text.js"
+import { decisionJson, decisionLine, proxiesJson, readinessJson, rulesJson } from "./json.js"
 import { proxiesText, readinessText, rulesText, table } from "./tables.js"
 
 const NOW = Date.parse("2026-11-16T12:00:00Z")
@@ -18,12 +19,13 @@ const RULE = {
   enforcement: "Enforce",
   watchedSince: first,
 }
+const ends = { certificateNotAfter: "2026-11-17T10:00:00Z" }
 const rules = [
   seen("a", { ...RULE, count: 12, firstSeen: first, lastSeen: last }),
   seen("b", { ...RULE, field: "spec.rules[1]", enforcement: "Shadow", count: 0 }),
 ]
 const proxies = [
-  seen("web-1", { workload: "foo/web", connectedAt: first, revision: 7, resources: 3, behind: 0, lagMs: 0 }),
+  seen("web-1", { workload: "foo/web", connectedAt: first, revision: 7, resources: 3, behind: 0, lagMs: 0, ...ends }),
   seen("web-2", { workload: "foo/web", connectedAt: first, revision: 7, resources: 3, behind: 2, lagMs: 4_200 }),
   seen("web-3", { workload: "foo/web", connectedAt: last, behind: 1, rejection: "a key cannot be read" }),
 ]
@@ -62,6 +64,11 @@ const allowed = seen("x", {
 })
 
 it.each([
+  ["rules.json", rulesJson(rules)],
+  ["proxies.json", proxiesJson(proxies)],
+  ["readiness.json", readinessJson(readiness)],
+  ["decisions.json", [refused, allowed].map(decisionLine).join("\n")],
+  ["decision.json", decisionJson(refused)],
   ["rules", rulesText({ items: rules, notes: { watchedSince: first } }, NOW)],
   ["no-rules", rulesText({ items: [], notes: { watchedSince: first } }, NOW)],
   ["proxies", proxiesText({ items: proxies, notes: {} }, NOW)],

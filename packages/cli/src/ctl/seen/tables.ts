@@ -11,7 +11,7 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return new Columns().format([head, ...rows.map(row => row.map(visible))]).trimEnd()
 }
 
-const ago = (time: unknown, now: number): string =>
+export const ago = (time: unknown, now: number): string =>
   textOf(time) === undefined ? "-" : `${age(textOf(time) ?? "", now)} ago`
 
 export function rulesText({ items, notes }: SeenList, now: number): string {
@@ -28,15 +28,23 @@ export function rulesText({ items, notes }: SeenList, now: number): string {
   return table(["POLICY", "RULE", "ACTION", "USED", "LAST", "WATCHED SINCE"], rows)
 }
 
+/** Of a certificate. */
+export function leftOf(notAfter: unknown, now: number): string {
+  const end = Date.parse(textOf(notAfter) ?? "")
+  if (Number.isNaN(end)) return "-"
+  return end <= now ? "ended" : `${age(new Date(now).toISOString(), end)} left`
+}
+
 export function proxiesText({ items }: SeenList, now: number): string {
   if (items.length === 0) return "no proxy is connected"
   const rows = items.map(({ namespace, name, spec }) => [
     `${namespace}/${name}`,
     `${age(textOf(spec.connectedAt) ?? "", now)}`,
     shown(spec.revision),
+    leftOf(spec.certificateNotAfter, now),
     stateOf(spec),
   ])
-  return table(["PROXY", "CONNECTED", "REVISION", "STATE"], rows)
+  return table(["PROXY", "CONNECTED", "REVISION", "CERTIFICATE", "STATE"], rows)
 }
 
 export function stateOf({ behind, lagMs, rejection }: Fields): string {
@@ -45,7 +53,8 @@ export function stateOf({ behind, lagMs, rejection }: Fields): string {
   return `${behind} ${behind === 1 ? "resource" : "resources"} behind for ${Math.ceil(Number(lagMs) / 1000)} s`
 }
 
-const shown = (value: unknown): string => (typeof value === "string" || typeof value === "number" ? String(value) : "-")
+export const shown = (value: unknown): string =>
+  typeof value === "string" || typeof value === "number" ? String(value) : "-"
 
 /** Whether every proxy enforces what it is to. */
 export function isUpToDate({ spec }: Seen): boolean {

@@ -2,12 +2,13 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { meshConfig, runTests } from "@merlon/policy"
+import { meshConfig, regionCoverage, runTests } from "@merlon/policy"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { findTests } from "./find-tests.js"
 import { type FileRun, testJunit, testReport, testText } from "./report.js"
 
 const mesh = meshConfig()
+const NOW = 1_790_000_000
 let folder: string
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "merlon-tests-"))
@@ -44,11 +45,11 @@ async function run(...paths: string[]): Promise<readonly FileRun[]> {
     mesh.names,
     () => undefined,
   )
-  return found.map(({ file, test, documents }) => ({
-    file: file.slice(folder.length + 1),
-    name: test.name,
-    ...runTests(test, documents, mesh, 1_790_000_000),
-  }))
+  return found.map(({ file, test, documents }) => {
+    const results = runTests(test, documents, mesh, NOW)
+    const regions = regionCoverage(test, documents, mesh, NOW, results)
+    return { file: file.slice(folder.length + 1), name: test.name, ...results, regions }
+  })
 }
 
 describe("tests beside their policies", () => {

@@ -1,13 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // What came of policy tests: as a test runner prints it, as JSON, and as JUnit's XML for pipelines.
 
-import { type CaseResult, type RuleCoverage, reasonOf, ruleName, type TestRun } from "@merlon/policy"
+import {
+  type CaseResult,
+  describeRequest,
+  type RegionCoverage,
+  type RuleCoverage,
+  reasonOf,
+  ruleName,
+  type TestRun,
+} from "@merlon/policy"
 import { paint, visible } from "../terminal.js"
 
 export interface FileRun extends TestRun {
   readonly file: string
   readonly name: string
+  readonly regions: readonly RegionCoverage[]
 }
+
+/** Regions without a case that are named; JSON names all. */
+const MOST_NAMED = 10
 
 export const isPassed = ({ results }: FileRun): boolean => results.every(({ passed }) => passed)
 
@@ -34,11 +46,39 @@ function summary(runs: readonly FileRun[]): readonly string[] {
   const failed = results.filter(({ passed }) => !passed).length
   const rules = coverageOf(runs)
   const unmet = rules.filter(({ matched }) => matched === 0)
+  const regions = regionsOf(runs)
+  const untouched = regions.filter(({ touched }) => touched === 0)
+  // A rule that no case matches is named already.
+  const unnamed = untouched.filter(({ region: { of } }) => of.kind !== "within" || !unmet.some(isRule(of.rule)))
   const tally = `${results.length - failed} passed, ${failed} failed`
   return [
-    `${failed === 0 ? paint.green(tally) : paint.red(tally)}; ${rules.length - unmet.length} of ${rules.length} rules matched in some case`,
+    `${failed === 0 ? paint.green(tally) : paint.red(tally)}; ${rules.length - unmet.length} of ${rules.length} rules matched in some case, ${regions.length - untouched.length} of ${regions.length} regions of the decision touched`,
     ...unmet.map(({ rule }) => `  no case matches ${ruleName(rule)}`),
+    ...unnamed.slice(0, MOST_NAMED).map(regionLine),
+    ...(unnamed.length > MOST_NAMED ? [`  and ${unnamed.length - MOST_NAMED} more; -o json names them`] : []),
+    ...(untouched.length > 0 ? ["  `merlonctl test generate` writes such cases"] : []),
   ]
+}
+
+const isRule =
+  ({ id }: RuleCoverage["rule"]) =>
+  ({ rule }: RuleCoverage): boolean =>
+    rule.id === id
+
+function regionLine({ region, example }: RegionCoverage): string {
+  const such = example === undefined ? "" : `, as ${describeRequest(example.request)}`
+  return visible(`  no case is ${region.words}${such}`)
+}
+
+/** Over all files, as rules are. */
+function regionsOf(runs: readonly FileRun[]): readonly RegionCoverage[] {
+  const regions = new Map<string, RegionCoverage>()
+  for (const one of runs.flatMap(run => run.regions)) {
+    const known = regions.get(one.region.id)
+    const touched = one.touched + (known?.touched ?? 0)
+    regions.set(one.region.id, { ...one, touched, example: touched > 0 ? undefined : (known ?? one).example })
+  }
+  return [...regions.values()]
 }
 
 /** Rules by name over all files: two files may test the same policies. */
@@ -74,6 +114,12 @@ export function testReport(runs: readonly FileRun[]) {
       })),
     })),
     rules: coverageOf(runs).map(({ rule, matched, decided }) => ({ rule: ruleName(rule), matched, decided })),
+    regions: regionsOf(runs).map(({ region, workload, touched, example }) => ({
+      region: region.words,
+      workload: `${workload.namespace}/${workload.name}`,
+      touched,
+      ...(example === undefined ? {} : { request: example.request, verdict: example.answer.verdict }),
+    })),
   }
 }
 

@@ -21,6 +21,7 @@ export const SEEN: readonly AnswerResource[] = [
   { name: "decisions", kind: "Decision", verbs: ["get", "list", "watch"] },
   { name: "rules", kind: "RuleUsage", verbs: ["list"] },
   { name: "proxies", kind: "Proxy", verbs: ["get", "list"] },
+  { name: "workloads", kind: "WorkloadReport", verbs: ["get", "list"] },
   { name: "readiness", kind: "MtlsReadiness", verbs: ["get", "list"] },
 ]
 

@@ -5,6 +5,7 @@
 import { createHash } from "node:crypto"
 import {
   callKey,
+  DocumentsByNamespace,
   isShadow,
   type MeshConfig,
   type PolicyDocument,
@@ -25,6 +26,12 @@ import type { Observers, ProxyDecision } from "../observers.js"
 import { readinessOf, type WorkloadReadiness } from "../readiness.js"
 import { rulesOf } from "../rule-digests.js"
 import { WorkloadNames } from "../workload-names.js"
+import {
+  type NamedReport,
+  type WorkloadReportSources,
+  workloadReports,
+  workloadReportsCalled,
+} from "../workload-report.js"
 import { badRequest, notFound } from "./api-fault.js"
 import { type Filter, readFilter, type Traits } from "./filters.js"
 import { type Question, spanIn, wholeIn } from "./question.js"
@@ -85,6 +92,8 @@ export class SeenAnswers {
         return this.#proxies(question)
       case "readiness":
         return this.#readiness(question)
+      case "workloads":
+        return cut(workloadReports(this.#workloads(), question.namespace).map(reportItem), question.query, {})
       default:
         throw badRequest(`\`${question.resource.name}\` cannot be listed`)
     }
@@ -99,6 +108,7 @@ export class SeenAnswers {
         `no proxy that is connected here has the decision \`${name}\` among its last thousand${this.#elsewhere()}`,
       )
     }
+    if (resource.name === "workloads") return this.#workload(name, namespace)
     const { items } = await this.list({ ...question, query: new URLSearchParams({ limit: String(MAX_LIMIT) }) })
     const item = items.find(({ metadata }) => metadata.name === name)
     if (item !== undefined) return item
@@ -187,6 +197,27 @@ export class SeenAnswers {
     return cut(items, query, { watchedSince: new Date(this.#watchedSince()).toISOString() })
   }
 
+  #workloads(): WorkloadReportSources {
+    const { directory, policies, proxies, mesh } = this.#sources
+    const inForce = [...policies.items.values()].flatMap(({ inForce: document, deleted }) =>
+      document === undefined || deleted !== undefined ? [] : [document],
+    )
+    return {
+      workloads: directory.workloads.values(),
+      documents: new DocumentsByNamespace(inForce, mesh),
+      proxies: new Map(proxyReports(proxies, "", Number.MAX_SAFE_INTEGER).map(report => [report.key, report])),
+      mesh,
+    }
+  }
+
+  #workload(name: string, namespace: string | undefined): Item {
+    const [found, ...others] = workloadReportsCalled(name, this.#workloads(), namespace)
+    if (found === undefined) throw notFound(`there is no \`${name}\` among workloads`)
+    if (others.length === 0) return reportItem(found)
+    const listed = [found, ...others].slice(0, 8).map(one => `${one.namespace}/${one.name}`)
+    throw badRequest(`\`${name}\` may be ${listed.join(", ")}; write which`)
+  }
+
   readiness(since: number): readonly WorkloadReadiness[] {
     const { directory, policies, ledger, mesh } = this.#sources
     const documents = peerAuthentications(policies)
@@ -230,6 +261,10 @@ export class SeenAnswers {
       spec: { workload, ...decision, ...(explanation === undefined ? {} : { explanation: jsonIn(explanation) }) },
     }
   }
+}
+
+function reportItem({ namespace, name, ...spec }: NamedReport): Item {
+  return { metadata: { name, namespace }, spec }
 }
 
 function peerAuthentications({ items }: PolicySource): readonly PolicyDocument[] {

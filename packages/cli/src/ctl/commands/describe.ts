@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// `merlonctl describe workload`: everything that the mesh can tell of one workload, on one page.
+
+import { Command, Option } from "commander"
+import { type QuestionFlags, withQuestionFlags } from "../answers/question-flags.js"
+import { withSession } from "../connect.js"
+import { usageError } from "../exit.js"
+import { type ClusterFlags, withClusterFlags } from "../flags.js"
+import { describeWorkload } from "../seen/describe-workload.js"
+import { workloadJson, workloadText } from "../seen/workload-text.js"
+import { print } from "../terminal.js"
+
+interface Flags extends ClusterFlags, QuestionFlags {
+  readonly output: "text" | "json"
+}
+
+export function describeCommand(): Command {
+  return new Command("describe").description("tell everything of a workload").addCommand(workloadCommand())
+}
+
+function workloadCommand(): Command {
+  return withQuestionFlags(
+    withClusterFlags(
+      new Command("workload")
+        .description("tell of its identity, Pods, modes, policies, and who can call it and did")
+        .argument("<name>", "of what runs it, of one of its Pods or of a Service; or NAMESPACE/NAME")
+        .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text")),
+    ),
+  )
+    .addHelpText("after", EXAMPLES)
+    .action((word: string, flags: Flags) => run(word, flags))
+}
+
+const EXAMPLES = `
+Who can call it is proved by the control plane, or here where it has no time for that; of what you may not ask, the page
+says so.
+
+Examples:
+  merlonctl describe workload httpbin -n foo
+  merlonctl describe workload foo/httpbin -o json`
+
+async function run(word: string, flags: Flags): Promise<void> {
+  const [first = "", second, ...more] = word.split("/")
+  if (more.length > 0 || first === "" || second === "") {
+    throw usageError(`name the workload as \`NAME\` or \`NAMESPACE/NAME\`, not \`${word}\``)
+  }
+  const [namespace, name] = second === undefined ? [flags.namespace, first] : [first, second]
+  const asked = namespace === undefined ? flags : { ...flags, namespace }
+  await withSession(asked, async session => {
+    const description = await describeWorkload(session, name, asked)
+    const isJson = flags.output === "json"
+    print(isJson ? JSON.stringify(workloadJson(description), undefined, 2) : workloadText(description, Date.now()))
+  })
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gathers what there is to know of a workload: the control plane's report of it, the use of the rules in force, who can call
+// it by proof, and what called it. Each is asked with the rights of whoever types, and is missing where they do not suffice.
+
+import { ApiError } from "@merlon/control"
+import { DocumentsByNamespace, type ProofWorkload, reachOf } from "@merlon/policy"
+import { clusterPolicies } from "../answers/cluster-set.js"
+import { limitsOf, meshOf, type QuestionFlags } from "../answers/question-flags.js"
+import { note } from "../answers/question-source.js"
+import { reachJson } from "../answers/reach-report.js"
+import { type Fields, fieldsOf, listOf, textOf, textsOf } from "../foreign.js"
+import type { Session } from "../session.js"
+import { type Asking, type Seen, seenList, seenOne, seenPath } from "./answers-api.js"
+
+/** What is known, or why it is not. */
+export type Known<T> = { readonly known: T } | { readonly missing: string }
+
+export interface WorkloadDescription {
+  readonly workload: Seen
+  /** Of the policies in force, those that may be asked about. */
+  readonly rules: Known<readonly Seen[]>
+  /** `result`, `ways` and `undecided`, as `who-can` tells them. */
+  readonly callers: Known<Fields>
+  readonly calls: Known<readonly Seen[]>
+}
+
+export async function describeWorkload(
+  session: Session,
+  name: string,
+  flags: QuestionFlags,
+): Promise<WorkloadDescription> {
+  const workload = await seenOne(session, { resource: "workloads", namespace: session.namespace, name })
+  const { namespace } = workload
+  const called = new URLSearchParams({ workload: textOf(workload.spec.workload) ?? workload.name, limit: "5000" })
+  return {
+    workload,
+    rules: await known(() => rulesOf(session, workload)),
+    callers: await known(() => callersOf(session, workload, flags)),
+    calls: await known(() => itemsOf(session, { resource: "calls", namespace, query: called })),
+  }
+}
+
+async function known<T>(ask: () => Promise<T>): Promise<Known<T>> {
+  try {
+    return { known: await ask() }
+  } catch (error) {
+    if (!isRefused(error)) throw error
+    return { missing: error.message }
+  }
+}
+
+function isRefused(error: unknown): error is ApiError {
+  return error instanceof ApiError && (error.code === 403 || error.code === 429)
+}
+
+async function itemsOf(session: Session, asking: Asking): Promise<readonly Seen[]> {
+  return (await seenList(session, asking)).items
+}
+
+/** Of the namespaces whose policies are in force; those of the root namespace are not everybody's to see. */
+async function rulesOf(session: Session, { namespace, spec }: Seen): Promise<readonly Seen[]> {
+  const policies = listOf(spec.policies).map(policy => textOf(fieldsOf(policy).policy) ?? "")
+  const places = new Set(policies.map(policy => policy.slice(0, policy.indexOf("/"))))
+  const found: Seen[] = []
+  for (const place of places) {
+    const query = new URLSearchParams({ limit: "5000" })
+    try {
+      found.push(...(await itemsOf(session, { resource: "rules", namespace: place, query })))
+    } catch (error) {
+      if (!isRefused(error) || place === namespace) throw error
+    }
+  }
+  return found
+}
+
+/** By the control plane, which knows how the mesh is set up; here, where it has no time, or we no right to its. */
+async function callersOf(session: Session, workload: Seen, flags: QuestionFlags): Promise<Fields> {
+  const { namespace, name } = workload
+  try {
+    const path = seenPath(session, { resource: "callers", namespace })
+    const { status } = fieldsOf(
+      await session.api.request({ method: "POST", path, body: { spec: { workload: `${namespace}/${name}` } } }),
+    )
+    const answer = fieldsOf(status)
+    if (answer.result === "proved") return answer
+  } catch (error) {
+    if (!isRefused(error)) throw error
+  }
+  const mesh = meshOf({ ...flags, trustDomain: trustDomainOf(workload) ?? flags.trustDomain })
+  const proofWorkload = proofWorkloadOf(workload)
+  const { documents } = new DocumentsByNamespace(await clusterPolicies(session, note), mesh).selected(proofWorkload)
+  const options = { limits: limitsOf(flags), now: Math.floor(Date.now() / 1000) }
+  const reach = reachOf(documents, proofWorkload, mesh, {}, options)
+  return fieldsOf(reachJson([{ workload: proofWorkload, reach }], [proofWorkload]))
+}
+
+const IDENTITY = /^spiffe:\/\/([^/]+)\/ns\/[^/]+\/sa\/(.+)$/
+
+function trustDomainOf({ spec }: Seen): string | undefined {
+  return IDENTITY.exec(textOf(spec.identity) ?? "")?.[1]
+}
+
+function proofWorkloadOf({ namespace, name, spec }: Seen): ProofWorkload {
+  const account = IDENTITY.exec(textOf(spec.identity) ?? "")?.[2]
+  const ports = listOf(spec.ports).map(port => Number(fieldsOf(port).port))
+  return {
+    ...{ namespace, name, labels: textsOf(spec.labels), ports },
+    services: listOf(spec.services).flatMap(service => textOf(service) ?? []),
+    ...(account === undefined ? {} : { serviceAccount: account }),
+  }
+}

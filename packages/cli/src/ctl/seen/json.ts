@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What was seen, for programs: what the control plane says, with the name of what it is about beside it.
+
+import type { Fields } from "../foreign.js"
+import type { Seen } from "./answers-api.js"
+
+export function rulesJson(items: readonly Seen[]): string {
+  return pretty(items.map(({ spec }) => spec))
+}
+
+export function proxiesJson(items: readonly Seen[]): string {
+  return pretty(items.map(named("proxy")))
+}
+
+export function readinessJson(items: readonly Seen[]): string {
+  return pretty(items.map(named("workload")))
+}
+
+/** One decision a line: whoever follows reads line by line. */
+export function decisionLine({ spec }: Seen): string {
+  return JSON.stringify(spec)
+}
+
+export function decisionJson({ spec }: Seen): string {
+  return pretty(spec)
+}
+
+function named(word: string): (seen: Seen) => Fields {
+  return ({ namespace, name, spec }) => ({ [word]: `${namespace}/${name}`, ...spec })
+}
+
+const pretty = (value: unknown): string => JSON.stringify(value, undefined, 2)

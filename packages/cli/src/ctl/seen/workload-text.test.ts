@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// A workload as people and programs read of it. `npx vitest run -u` writes the files anew.
+
+import { expect, it } from "vitest"
+import type { Fields } from "../foreign.js"
+import type { Seen } from "./answers-api.js"
+import type { WorkloadDescription } from "./describe-workload.js"
+import { workloadJson, workloadText } from "./workload-text.js"
+
+const NOW = Date.parse("2026-11-16T12:00:00Z")
+const [first, last] = ["2026-11-14T12:00:00Z", "2026-11-16T11:55:00Z"]
+const seen = (name: string, spec: Fields): Seen => ({ namespace: "foo", name, spec })
+
+const proxy = {
+  ...{ connectedAt: first, revision: 7, resources: 4, behind: 0, lagMs: 0, version: "1.2.3" },
+  certificateNotAfter: "2026-11-17T10:00:00Z",
+}
+const older = { policy: "foo/young", why: "an older policy of the same namespace scope wins (`foo/old`)" }
+const port = { protocol: "http", mode: "STRICT", why: "`foo/old` says so for its namespace", policy: "foo/old" }
+const WORKLOAD = seen("web", {
+  workload: "foo/web",
+  identity: "spiffe://cluster.local/ns/foo/sa/web",
+  labels: { app: "web", tier: "front" },
+  services: ["web"],
+  pods: [
+    { name: "web-1", address: "10.0.0.1", ready: true, proxied: true, proxy },
+    { name: "web-2", ready: false, proxied: true, bypass: "hostNetwork" },
+    { name: "web-3", address: "10.0.0.3", ready: true, proxied: false, leaving: true },
+  ],
+  otherwise: ["web-3"],
+  ports: [
+    { port: 8080, ...port, scope: "namespace", losers: [older] },
+    { port: 9090, ...port, mode: "PERMISSIVE", shadow: "STRICT", losers: [older] },
+  ],
+  policies: [
+    { stage: "transport", kind: "PeerAuthentication", policy: "foo/old", enforcement: "Enforce", rules: 0 },
+    { stage: "deny", kind: "AuthorizationPolicy", policy: "merlon-system/closed", enforcement: "Enforce", rules: 2 },
+    { stage: "allow", kind: "AuthorizationPolicy", policy: "foo/readers", enforcement: "Shadow", rules: 2 },
+  ],
+})
+const use = { kind: "AuthorizationPolicy", policy: "foo/readers", action: "ALLOW", enforcement: "Shadow" }
+const DESCRIPTION: WorkloadDescription = {
+  workload: WORKLOAD,
+  rules: {
+    known: [
+      seen("b", { ...use, rule: 1, field: "spec.rules[1]", count: 0, watchedSince: first }),
+      seen("a", { ...use, rule: 0, field: "spec.rules[0]", count: 12, lastSeen: last, watchedSince: first }),
+    ],
+  },
+  callers: {
+    known: {
+      result: "proved",
+      ways: [
+        { callers: "callers of namespace team", requests: "GET /a/*", limits: [], policy: "foo/readers", rule: 0 },
+        { callers: "any caller", requests: "any request", limits: ["over mutual TLS"] },
+      ],
+      undecided: [],
+    },
+  },
+  calls: {
+    known: [
+      seen("c1", {
+        ...{ caller: "spiffe://cluster.local/ns/team/sa/a", port: 8080, protocol: "http", method: "GET" },
+        ...{ path: "/a/{*}\u001b[2J", tls: true, verdict: "allow", stage: "allow", count: 12, lastSeen: last },
+        rule: { policy: "foo/readers", rule: 0 },
+      }),
+      seen("c2", {
+        ...{ address: "10.0.0.9", from: "old/cron", port: 9090, protocol: "tcp", tls: false },
+        ...{ verdict: "deny", stage: "transport", count: 3, lastSeen: first },
+      }),
+      seen("c3", {
+        ...{ address: "10.0.0.9", port: 8080, protocol: "http", method: "GET", path: "/", tls: false },
+        ...{ verdict: "deny", stage: "allow", count: 1, lastSeen: first },
+      }),
+    ],
+  },
+}
+const missing = { missing: 'callers is forbidden: User "jane" cannot create resource "callers"' }
+const BARE: WorkloadDescription = {
+  workload: seen("web", { identity: "spiffe://cluster.local/ns/foo/sa/web", pods: [{ name: "web", proxied: true }] }),
+  rules: missing,
+  callers: missing,
+  calls: { known: [] },
+}
+const UNDECIDED: WorkloadDescription = {
+  ...BARE,
+  callers: { known: { result: "undecided", ways: [], undecided: [{ workload: "foo/web", reason: "out of time" }] } },
+}
+
+it.each([
+  ["workload.txt", workloadText(DESCRIPTION, NOW)],
+  ["workload.json.txt", JSON.stringify(workloadJson(DESCRIPTION), undefined, 2)],
+  ["workload-bare.txt", workloadText(BARE, NOW)],
+  ["workload-bare.json.txt", JSON.stringify(workloadJson(BARE), undefined, 2)],
+  ["workload-undecided.txt", workloadText(UNDECIDED, NOW)],
+])("%s", async (name, text) => {
+  await expect(`${text}\n`).toMatchFileSnapshot(`golden/${name}`)
+})

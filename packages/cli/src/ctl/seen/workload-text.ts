@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// All that is known of a workload, as a page and as JSON. Names, paths and reasons come from others, so they are shown
+// without what a terminal would act on.
+
+import { ruleText } from "@merlon/policy"
+import { type Fields, fieldsOf, listOf, textOf, textsOf } from "../foreign.js"
+import { visible } from "../terminal.js"
+import { age } from "../workload/age.js"
+import { type Seen, shortCaller } from "./answers-api.js"
+import type { Known, WorkloadDescription } from "./describe-workload.js"
+import { ago, leftOf, shown, stateOf, table } from "./tables.js"
+
+/** Calls that are shown; JSON has all. */
+const MOST = 20
+
+export function workloadJson({ workload, rules, callers, calls }: WorkloadDescription): object {
+  return {
+    name: `${workload.namespace}/${workload.name}`,
+    ...workload.spec,
+    policies: listOf(workload.spec.policies)
+      .map(fieldsOf)
+      .map(policy => ({ ...policy, ...("known" in rules ? { uses: usesOf(policy, rules.known) } : {}) })),
+    callers: "known" in callers ? callers.known : callers,
+    calls: "known" in calls ? calls.known.map(({ spec }) => spec) : calls,
+  }
+}
+
+/** In the order of the rules. */
+function usesOf({ kind, policy }: Fields, rules: readonly Seen[]): readonly Fields[] {
+  const own = rules.map(({ spec }) => spec).filter(spec => spec.kind === kind && spec.policy === policy)
+  return own.toSorted((a, b) => Number(a.rule) - Number(b.rule))
+}
+
+export function workloadText({ workload, rules, callers, calls }: WorkloadDescription, now: number): string {
+  const { namespace, name, spec } = workload
+  const labels = Object.entries(textsOf(spec.labels)).map(([key, value]) => `${key}=${value}`)
+  const otherwise = listOf(spec.otherwise).map(String)
+  return [
+    `workload  ${visible(`${namespace}/${name}`)}`,
+    `identity  ${visible(textOf(spec.identity) ?? "-")}`,
+    `labels    ${visible(labels.join(", ") || "-")}`,
+    `services  ${visible(listOf(spec.services).map(String).join(", ") || "-")}`,
+    ...section("Pods", podLines(spec, now)),
+    ...(otherwise.length === 0
+      ? []
+      : [`  for ${visible(otherwise.join(", "))} other policies are in force: describe them by their own names`]),
+    ...section("Ports", portLines(spec)),
+    ...section("Policies, in the order in which a request meets them", policyLines(spec, rules, now)),
+    ...section("Who can call it", told(callers, callerLines)),
+    ...section(
+      "What called it",
+      told(calls, list => callLines(list, now)),
+    ),
+  ].join("\n")
+}
+
+function section(title: string, lines: readonly string[]): readonly string[] {
+  return ["", `${title}:`, ...lines.map(line => (line === "" ? line : `  ${line}`))]
+}
+
+function told<T>(of: Known<T>, lines: (known: T) => readonly string[]): readonly string[] {
+  return "known" in of ? lines(of.known) : [`not known: ${visible(of.missing)}`]
+}
+
+const linesOf = (head: readonly string[], rows: readonly (readonly string[])[]): readonly string[] =>
+  table(head, rows).split("\n")
+
+function podLines({ pods }: Fields, now: number): readonly string[] {
+  const rows = listOf(pods)
+    .map(fieldsOf)
+    .map(({ name, ready, leaving, address, proxied, bypass, proxy }) => {
+      const { revision, certificateNotAfter } = fieldsOf(proxy)
+      const state = leaving === true ? "leaving" : ready === true ? "ready" : "not ready"
+      const seen = proxied !== true ? "none" : proxy === undefined ? "not connected" : stateOf(fieldsOf(proxy))
+      const past = textOf(bypass) === undefined ? "" : `; passed by: ${textOf(bypass)}`
+      return [shown(name), state, shown(address), shown(revision), leftOf(certificateNotAfter, now), `${seen}${past}`]
+    })
+  return linesOf(["POD", "STATE", "ADDRESS", "REVISION", "CERTIFICATE", "PROXY"], rows)
+}
+
+function portLines({ ports }: Fields): readonly string[] {
+  const all = listOf(ports).map(fieldsOf)
+  if (all.length === 0) return ["none is declared"]
+  const rows = all.map(({ port, protocol, mode, why, shadow }) => [
+    shown(port),
+    shown(protocol),
+    textOf(shadow) === undefined || shadow === mode ? shown(mode) : `${shown(mode)} (Shadow: ${shown(shadow)})`,
+    shown(why),
+  ])
+  // The same policies speak for every port.
+  const [first = {}] = all
+  const losers = listOf(first.losers).map(fieldsOf)
+  return [
+    ...linesOf(["PORT", "PROTOCOL", "MODE", "WHY"], rows),
+    ...losers.map(({ policy, why }) => visible(`not heard: \`${shown(policy)}\`, since ${shown(why)}`)),
+  ]
+}
+
+const STAGES = ["transport", "token", "audit", "deny", "allow"]
+
+function policyLines({ policies }: Fields, rules: Known<readonly Seen[]>, now: number): readonly string[] {
+  const all = listOf(policies).map(fieldsOf)
+  const rows = STAGES.flatMap(stage => {
+    const own = all.filter(policy => policy.stage === stage)
+    return own.length === 0 ? [[stage, "none", "-", "-", "-"]] : own.flatMap(policy => policyRows(policy, rules, now))
+  })
+  return linesOf(["STAGE", "POLICY", "RULE", "USED", "LAST"], rows)
+}
+
+function policyRows(policy: Fields, rules: Known<readonly Seen[]>, now: number): readonly (readonly string[])[] {
+  const name = `${shown(policy.policy)}${policy.enforcement === "Shadow" ? " (Shadow)" : ""}`
+  const head = [shown(policy.stage), name]
+  const uses = "known" in rules ? usesOf(policy, rules.known) : []
+  if (uses.length === 0) return [[...head, countOf(policy), "-", "-"]]
+  return uses.map(({ field, count, lastSeen }) => [
+    ...head,
+    shown(field),
+    shown(count),
+    count === 0 ? "never" : ago(lastSeen, now),
+  ])
+}
+
+function countOf({ rules }: Fields): string {
+  if (rules === 0) return "-"
+  return rules === 1 ? "1 rule" : `${shown(rules)} rules`
+}
+
+function callerLines({ result, ways, undecided }: Fields): readonly string[] {
+  const rows = listOf(ways)
+    .map(fieldsOf)
+    .map(({ callers, requests, limits, policy, rule }) => [
+      shown(callers),
+      shown(requests),
+      listOf(limits).map(String).join(", ") || "-",
+      policy === undefined ? "no ALLOW policy applies" : `rule ${shown(rule)} of \`${shown(policy)}\``,
+    ])
+  const others = listOf(undecided).map(one => visible(`not decided: ${shown(fieldsOf(one).reason)}`))
+  if (rows.length === 0) return result === "proved" ? ["nobody (proved)"] : others
+  const end = result === "proved" ? ["and nobody else (proved)"] : others
+  return [...linesOf(["CALLERS", "REQUESTS", "LIMITS", "BY"], rows), ...end]
+}
+
+/** Where no rule settled it. */
+function stageWords(stage: unknown): string {
+  if (stage === "allow") return "no ALLOW rule matches"
+  return stage === "default" ? "no ALLOW policy applies" : shown(stage)
+}
+
+function callLines(calls: readonly Seen[], now: number): readonly string[] {
+  if (calls.length === 0) return ["nobody, as far as its proxies have told"]
+  const rows = calls.slice(0, MOST).map(({ spec }) => {
+    const { protocol, method, path, port, tls, verdict, stage, rule, count, lastSeen } = spec
+    const { policy, rule: index } = fieldsOf(rule)
+    const settled = textOf(policy) === undefined ? undefined : { policy: shown(policy), rule: Number(index) }
+    return [
+      shortCaller(spec),
+      `${protocol === "tcp" ? "tcp" : `${shown(method)} ${shown(path)}`} at ${shown(port)}`,
+      tls === true ? "mTLS" : "plaintext",
+      shown(verdict),
+      ruleText(settled) ?? stageWords(stage),
+      shown(count),
+      `${age(textOf(lastSeen) ?? "", now)} ago`,
+    ]
+  })
+  const more = calls.length - rows.length
+  return [
+    ...linesOf(["CALLER", "REQUEST", "TRANSPORT", "VERDICT", "BY", "CALLS", "LAST"], rows),
+    ...(more > 0 ? [`and ${more} more shapes of calls`] : []),
+  ]
+}

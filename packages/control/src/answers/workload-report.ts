@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// A workload as policies and its proxies see it: identity, Pods, the mode of each port with its reason, and the policies in
+// force in the order in which a request meets them. What is counted and what is proved is asked elsewhere, with its own rights.
+
+import {
+  byAge,
+  type DocumentsByNamespace,
+  isShadow,
+  type MeshConfig,
+  type ModeResolution,
+  PeerModes,
+  type PolicyDocument,
+  type PolicyRef,
+} from "@merlon/policy"
+import type { ProxyReport } from "../observe/proxy-report.js"
+import type { MeshWorkload } from "../registry/mesh-workload.js"
+import { workloadName } from "./workload-names.js"
+
+export interface ReportedPod {
+  readonly name: string
+  readonly address?: string
+  readonly ready: boolean
+  /** Whether an xserver stands in front of it, and what lets somebody past it. */
+  readonly proxied: boolean
+  readonly bypass?: string
+  readonly leaving?: true
+  /** Absent while its proxy is not connected. */
+  readonly proxy?: Omit<ProxyReport, "key">
+}
+
+export interface ReportedPort {
+  readonly port: number
+  readonly protocol: string
+  readonly mode: ModeResolution["mode"]
+  /** In words. */
+  readonly why: string
+  /** Whose word it is; absent where the default holds. */
+  readonly policy?: string
+  readonly scope?: "mesh" | "namespace" | "workload"
+  /** Policies that speak for the workload and are not heard. */
+  readonly losers: readonly { readonly policy: string; readonly why: string }[]
+  /** What it would be with the policies in Shadow. */
+  readonly shadow?: ModeResolution["mode"]
+}
+
+export type ReportedStage = "transport" | "token" | "audit" | "deny" | "allow"
+
+export interface ReportedPolicy {
+  /** Where a request meets it. */
+  readonly stage: ReportedStage
+  readonly kind: string
+  readonly policy: string
+  readonly enforcement: "Enforce" | "Shadow"
+  readonly rules: number
+}
+
+export interface WorkloadReport {
+  /** `namespace/name` under which its calls are kept. */
+  readonly workload: string
+  readonly identity: string
+  readonly labels: { readonly [key: string]: string }
+  readonly services: readonly string[]
+  readonly pods: readonly ReportedPod[]
+  /** Names of Pods for which other policies are in force than are told here: to be asked about by their own names. */
+  readonly otherwise: readonly string[]
+  readonly ports: readonly ReportedPort[]
+  readonly policies: readonly ReportedPolicy[]
+}
+
+export interface WorkloadReportSources {
+  readonly workloads: Iterable<MeshWorkload>
+  /** Those in force. */
+  readonly documents: DocumentsByNamespace
+  readonly proxies: ReadonlyMap<string, ProxyReport>
+  readonly mesh: MeshConfig
+}
+
+export interface NamedReport extends WorkloadReport {
+  readonly namespace: string
+  readonly name: string
+}
+
+/** Of every workload of the namespace, or of all. */
+export function workloadReports(sources: WorkloadReportSources, namespace: string | undefined): readonly NamedReport[] {
+  return reportsOf(near(sources, namespace), sources)
+}
+
+/**
+ * Those that a name may mean: of what runs their Pods, else of one of the Pods, which then stands alone, else of a Service
+ * that leads to them.
+ */
+export function workloadReportsCalled(
+  name: string,
+  sources: WorkloadReportSources,
+  namespace: string | undefined,
+): readonly NamedReport[] {
+  const all = near(sources, namespace)
+  const run = all.filter(one => workloadName(one) === `${one.namespace}/${name}`)
+  if (run.length > 0) return reportsOf(run, sources)
+  const pods = all.filter(one => one.name === name)
+  if (pods.length > 0) return pods.map(pod => named(pod.key, report([pod], sources)))
+  return reportsOf(
+    all.filter(({ services }) => services.includes(name)),
+    sources,
+  )
+}
+
+function near({ workloads }: WorkloadReportSources, namespace: string | undefined): readonly MeshWorkload[] {
+  return [...workloads].filter(one => namespace === undefined || one.namespace === namespace)
+}
+
+function reportsOf(pods: readonly MeshWorkload[], sources: WorkloadReportSources): readonly NamedReport[] {
+  const byName = new Map<string, MeshWorkload[]>()
+  for (const pod of pods) {
+    const name = workloadName(pod)
+    const known = byName.get(name)
+    if (known === undefined) byName.set(name, [pod])
+    else known.push(pod)
+  }
+  return [...byName].sort(([a], [b]) => (a < b ? -1 : 1)).map(([name, of]) => named(name, report(of, sources)))
+}
+
+function named(key: string, of: WorkloadReport): NamedReport {
+  const slash = key.indexOf("/")
+  return { namespace: key.slice(0, slash), name: key.slice(slash + 1), ...of }
+}
+
+/** INVARIANT: at least one Pod. One that stays is told of rather than one that leaves. */
+function report(pods: readonly MeshWorkload[], { documents, proxies, mesh }: WorkloadReportSources): WorkloadReport {
+  const sorted = [...pods].sort((a, b) => Number(a.leaving) - Number(b.leaving) || (a.key < b.key ? -1 : 1))
+  const [first] = sorted
+  if (first === undefined) throw new RangeError("a workload without Pods is none")
+  const selected = documents.selected(first)
+  const modes = new PeerModes(documents.near(first), first, mesh)
+  return {
+    workload: workloadName(first),
+    identity: `spiffe://${mesh.trustDomain}/ns/${first.namespace}/sa/${first.serviceAccount}`,
+    labels: first.labels,
+    services: first.services,
+    pods: sorted.map(pod => podOf(pod, proxies.get(pod.key))),
+    otherwise: sorted.filter(pod => documents.selected(pod).key !== selected.key).map(({ name }) => name),
+    ports: first.ports.map(({ port, protocol }) => portOf(port, protocol, modes.resolve(port))),
+    policies: policiesOf(selected.documents, mesh),
+  }
+}
+
+function podOf(pod: MeshWorkload, proxy: ProxyReport | undefined): ReportedPod {
+  const { name, address, ready, proxied, bypass, leaving } = pod
+  const { key: _, ...told } = proxy ?? { key: "" }
+  return {
+    ...{ name, ready, proxied },
+    ...(address === undefined ? {} : { address }),
+    ...(bypass === undefined ? {} : { bypass }),
+    ...(leaving ? { leaving } : {}),
+    ...(proxy === undefined ? {} : { proxy: told as Omit<ProxyReport, "key"> }), // all of it but the key
+  }
+}
+
+function portOf(port: number, protocol: string, resolution: ModeResolution): ReportedPort {
+  const { mode, winner, losers, shadow } = resolution
+  return {
+    ...{ port, protocol, mode, why: whyOf(winner) },
+    ...(winner === undefined ? {} : { policy: keyOf(winner.policy), scope: winner.scope }),
+    losers: losers.map(({ policy, supersededBy, reason }) => ({
+      policy: keyOf(policy),
+      why: supersededBy === undefined ? reason : `${reason} (\`${keyOf(supersededBy)}\`)`,
+    })),
+    ...(shadow === undefined ? {} : { shadow }),
+  }
+}
+
+const SCOPES = { mesh: "for the mesh", namespace: "for its namespace", workload: "for the workload" } as const
+
+function whyOf(winner: ModeResolution["winner"]): string {
+  if (winner === undefined) return "no policy says anything, so the default holds"
+  const what = winner.port ? "for this port" : SCOPES[winner.scope]
+  return `\`${keyOf(winner.policy)}\` says so ${what}`
+}
+
+const STAGES: readonly ReportedStage[] = ["transport", "token", "audit", "deny", "allow"]
+
+/** Of one stage the oldest first, as everywhere. */
+function policiesOf(documents: readonly PolicyDocument[], mesh: MeshConfig): readonly ReportedPolicy[] {
+  const placed = [...documents].sort(byAge).flatMap((document): readonly ReportedPolicy[] => {
+    const stage = stageOf(document)
+    if (stage === undefined || document.kind === "MeshService" || document.kind === "PolicyInvariant") return []
+    const { kind, metadata } = document
+    const enforcement = isShadow(document, mesh) ? "Shadow" : "Enforce"
+    return [{ stage, kind, policy: keyOf(metadata), enforcement, rules: rulesIn(document) }]
+  })
+  return STAGES.flatMap(stage => placed.filter(one => one.stage === stage))
+}
+
+function stageOf(document: PolicyDocument): ReportedStage | undefined {
+  switch (document.kind) {
+    case "PeerAuthentication":
+      return "transport"
+    case "RequestAuthentication":
+      return "token"
+    case "AuthorizationPolicy":
+      return ({ AUDIT: "audit", DENY: "deny", ALLOW: "allow" } as const)[document.spec.action ?? "ALLOW"]
+    default:
+      return undefined
+  }
+}
+
+function rulesIn(document: PolicyDocument): number {
+  if (document.kind === "AuthorizationPolicy") return document.spec.rules?.length ?? 0
+  return document.kind === "RequestAuthentication" ? (document.spec.jwtRules?.length ?? 0) : 0
+}
+
+function keyOf({ namespace, name }: PolicyRef): string {
+  return `${namespace}/${name}`
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// A request that a proof found, as a person would describe it.
+
+import type { Witness } from "../proof/witness.js"
+import type { AskedRequest } from "./asked.js"
+
+export function askedOf({
+  protocol,
+  principal,
+  sourceIp,
+  destinationIp,
+  port,
+  sni,
+  method,
+  host,
+  path,
+  headers,
+  token,
+}: Witness): AskedRequest {
+  const [kind, name = "", prefix]: readonly string[] = token === undefined ? [] : JSON.parse(token.place)
+  const place =
+    kind === "header" ? { header: name, prefix: prefix ?? "" } : kind === "cookie" ? { cookie: name } : { param: name }
+  const http =
+    protocol === "tcp"
+      ? { protocol }
+      : { method: method ?? "GET", path: path ?? "/", ...(host === undefined ? {} : { host }) }
+  return {
+    ...http,
+    ...(principal === undefined ? {} : { from: principal }),
+    ip: sourceIp,
+    ...(destinationIp === ANY_ADDRESS ? {} : { destinationIp }),
+    port,
+    ...(sni === undefined ? {} : { sni }),
+    ...(headers === undefined || Object.keys(headers).length === 0 ? {} : { headers }),
+    ...(token === undefined
+      ? {}
+      : { token: { claims: token.claims, ...place, ...(token.key === undefined ? { forged: true } : {}) } }),
+  }
+}
+
+/** Of a workload of which nothing is said. */
+const ANY_ADDRESS = "10.0.0.1"

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// A request of a region, found by proof: policies are written under which exactly the requests of the region would be let
+// through, and one that is gets tried with the real ones. INVARIANT: what is returned lies in the region.
+
+import type { MeshConfig } from "../mesh/config.js"
+import { compareSets } from "../proof/questions/compare.js"
+import { reachOf } from "../proof/questions/reach.js"
+import type { Witness } from "../proof/witness.js"
+import type { Rule } from "../resources/authorization-policy/definition.js"
+import type { AuthorizationPolicy, PolicyDocument } from "../resources/document.js"
+import { isShadow } from "../selection/shadow.js"
+import type { Workload } from "../selection/workload.js"
+import type { AskedRequest } from "./asked.js"
+import { askedOf } from "./asked-witness.js"
+import { actionOf, isPolicy, isWithin, type Region } from "./regions.js"
+import type { Trial } from "./trial.js"
+
+export interface Place {
+  /** Those that concern the workload. */
+  readonly documents: readonly PolicyDocument[]
+  readonly workload: Workload
+  readonly mesh: MeshConfig
+  readonly trial: Trial
+  /** Seconds since the epoch. */
+  readonly now: number
+}
+
+/** By steps, not by time: the same tests lack the same cases on every machine. */
+const LIMITS = { steps: 200_000 }
+
+/** Undefined where there is none, or none was found within bounds. */
+export function exampleOf(region: Region, place: Place): AskedRequest | undefined {
+  for (const witness of witnesses(region, place)) {
+    const request = askedOf(witness)
+    if (isWithin(region, place.trial.ask(request))) return request
+  }
+  return undefined
+}
+
+function witnesses({ of }: Region, { documents, workload, mesh, now }: Place): readonly Witness[] {
+  const options = { limits: LIMITS, now }
+  if (of.kind === "stage" && (of.stage === "transport" || of.stage === "token")) {
+    const [kind, outcome] =
+      of.stage === "transport"
+        ? (["PeerAuthentication", "transport"] as const)
+        : (["RequestAuthentication", "unauthenticated"] as const)
+    const others = documents.filter(document => document.kind !== kind)
+    const { changes } = compareSets(documents, others, workload, mesh, options)
+    return changes.flatMap(({ from, witness }) => (from === outcome ? [witness] : []))
+  }
+  const enforced = documents.filter(document => !isPolicy(document) || !isShadow(document, mesh))
+  const { ways } = reachOf(lettingThrough(of, enforced, workload), workload, mesh, {}, options)
+  return ways.map(({ witness }) => witness)
+}
+
+/** Policies under which the requests of the region pass, and as far as that can be written no others. */
+function lettingThrough(of: Region["of"], documents: readonly PolicyDocument[], workload: Workload): PolicyDocument[] {
+  const before = documents.filter(document => !isPolicy(document))
+  const policies = documents.filter(isPolicy)
+  const denies = policies.filter(policy => actionOf(policy) === "DENY")
+  const allowed = policies.filter(policy => actionOf(policy) === "ALLOW").flatMap(({ spec }) => spec.rules ?? [])
+  const closed = allowed.length === 0 ? [] : [written("closed", "DENY", allowed, workload)]
+  const open = (rule: Rule): AuthorizationPolicy => written("open", "ALLOW", [rule], workload)
+  if (of.kind === "stage") return [...before, ...denies, ...closed, open({})]
+  if (of.kind === "beside") return [...before, ...denies, ...(of.action === "ALLOW" ? closed : []), open(of.reduced)]
+  return [...before, ...(of.action === "ALLOW" ? denies : []), open(of.reduced)]
+}
+
+function written(
+  name: string,
+  action: "ALLOW" | "DENY",
+  rules: readonly Rule[],
+  { namespace }: Workload,
+): AuthorizationPolicy {
+  return {
+    apiVersion: "",
+    kind: "AuthorizationPolicy",
+    metadata: { name, namespace },
+    spec: { action, rules: [...rules] },
+  }
+}
