@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `merlond xserver`: the inbound proxy of one workload.
 
-import { readBootstrap } from "@merlon/xds"
+import { messageOf, readBootstrap } from "@merlon/xds"
 import {
   type AccessLogFormat,
   type ConfigurationSource,
@@ -11,6 +11,7 @@ import {
   LOG_LEVELS,
   LocalDataPath,
   MeshSource,
+  tracesUrl,
   tuneEngine,
   WorkerPool,
   Xserver,
@@ -30,6 +31,8 @@ interface Flags {
   readonly admin: Address
   readonly health: Address
   readonly accessLog: AccessLogFormat
+  readonly traces?: string
+  readonly traceRatio: number
   readonly logLevel: string
   readonly limit: Limits
 }
@@ -72,6 +75,20 @@ export function xserverCommand(): Command {
         .default("json"),
     )
     .addOption(
+      option("--traces <url>", "collector of OpenTelemetry spans, OTLP over HTTP", "MERLON_XSERVER_TRACES").argParser(
+        collector,
+      ),
+    )
+    .addOption(
+      option(
+        "--trace-ratio <share>",
+        "of the traces that begin here, how many are recorded, from 0 to 1; callers decide of theirs",
+        "MERLON_XSERVER_TRACE_RATIO",
+      )
+        .argParser(share)
+        .default(0.01),
+    )
+    .addOption(
       option("--log-level <level>", "of the log on standard error", "MERLON_XSERVER_LOG_LEVEL")
         .choices([...LOG_LEVELS])
         .default("info"),
@@ -105,7 +122,9 @@ async function run(flags: Flags, command: Command): Promise<void> {
     health: isTyped("health") || health === undefined ? flags.health : address(health),
     logger,
     makeDataPath(mesh) {
-      const options = { mesh, limits: flags.limit, accessLog: flags.accessLog }
+      const { limit: limits, accessLog, traces: url, traceRatio: ratio } = flags
+      const traces = url === undefined ? undefined : { url, ratio, version: VERSION }
+      const options = { mesh, limits, accessLog, traces }
       return flags.workers === 1 ? new LocalDataPath(options) : new WorkerPool(options, flags.workers, entry)
     },
   })
@@ -150,6 +169,21 @@ function loopback(text: string): Address {
   if (!/^(localhost|127\.\d+\.\d+\.\d+|::1)$/.test(result.host))
     throw new InvalidArgumentError("must be a loopback address, as 127.0.0.1:15000")
   return result
+}
+
+function collector(text: string): string {
+  try {
+    return tracesUrl(text)
+  } catch (error) {
+    throw new InvalidArgumentError(`${messageOf(error)}; name a collector as http://127.0.0.1:4318`)
+  }
+}
+
+function share(text: string): number {
+  const number = Number(text)
+  if (text.trim() === "" || !(number >= 0 && number <= 1))
+    throw new InvalidArgumentError("must be from 0 to 1, as 0.05")
+  return number
 }
 
 function limit(text: string, limits: Limits): Limits {

@@ -11,6 +11,7 @@ import { callerKey } from "../enforcement/caller-key.js"
 import type { Gate } from "../enforcement/gate.js"
 import type { Limits } from "../limits.js"
 import type { Meters } from "../observe/meters.js"
+import type { Tracer } from "../trace/tracer.js"
 import type { Deadlines } from "./deadlines.js"
 import type { FieldPairs } from "./fields.js"
 import type { ForwardedConnection } from "./forwarded-request.js"
@@ -25,6 +26,8 @@ export interface HttpServices {
   /** One for the whole process; the upstreams use the same. */
   readonly deadlines: Deadlines
   readonly upstream: Upstream
+  /** Where nobody collects, nothing is looked at and headers go on as they came. */
+  readonly tracer?: Tracer | undefined
 }
 
 export class Caller {

@@ -7,7 +7,8 @@ import { REQUEST_ID_HEADER, requestId } from "../accept/forwarded-headers.js"
 import { newDecisionId } from "../enforcement/decision-id.js"
 import type { Admission, Judged } from "../enforcement/gate.js"
 import type { ProtectedHeaders } from "../enforcement/protected-headers.js"
-import { NO_REQUEST, type UpstreamFailure } from "../observe/meters.js"
+import { NO_REQUEST, type RequestRecord, type UpstreamFailure } from "../observe/meters.js"
+import type { RequestTrace } from "../trace/tracer.js"
 import type { Caller } from "./caller.js"
 import type { HttpFault } from "./fault.js"
 import { FIELD_KIND } from "./field-kind.js"
@@ -62,6 +63,7 @@ export class Exchange implements UpstreamListener {
   #decisionId: string | undefined
   #edits = NO_EDITS
   #requestId: string | undefined
+  #trace: RequestTrace | undefined
   #call: UpstreamCall | undefined
   #status = 0
   #bytesReceived = 0
@@ -96,6 +98,7 @@ export class Exchange implements UpstreamListener {
     const nominated = nominatedNames(head.headers)
     // What a rule reads under the gate's own names is what the application will read there.
     head.headers.standIns = standIns
+    this.#trace = services.tracer?.begin(head.headers)
     const scheme = accepted.certificate === undefined ? "http" : "https"
     const { method, host, target, headers } = head
     const request: HttpRequest = { method, scheme, host, target, headers, nominated }
@@ -116,8 +119,10 @@ export class Exchange implements UpstreamListener {
       this.#refusal = { status: 403, body: "upgrade not allowed", fields }
       return "refused"
     }
-    this.#edits = judgement.edits
-    const forwarded = new ForwardedRequest(head, judgement, this.#requestId, upgrade, this.#caller.forwarded, nominated)
+    const { target: forwardedTarget } = judgement
+    this.#edits = withTrace(judgement.edits, this.#trace)
+    const edited = { target: forwardedTarget, edits: this.#edits }
+    const forwarded = new ForwardedRequest(head, edited, this.#requestId, upgrade, this.#caller.forwarded, nominated)
     this.#call = upstream.send(forwarded, this)
     return "forwarded"
   }
@@ -260,7 +265,7 @@ export class Exchange implements UpstreamListener {
     const { head } = this
     const { services, accepted } = this.#caller
     const query = head.target.indexOf("?")
-    services.meters.requestDone({
+    const record: RequestRecord = {
       protocol: head.version,
       judgement: this.#admission?.judgement,
       decisionId: this.#decisionId ?? this.#admission?.decisionId,
@@ -276,7 +281,24 @@ export class Exchange implements UpstreamListener {
       source: accepted.connection.sourceIp.text,
       port: accepted.port.port,
       upstreamFailure: this.#failure,
-    })
+      traceId: this.#trace?.traceId,
+    }
+    services.meters.requestDone(record)
+    this.#trace?.done(record)
+  }
+}
+
+/** What was decided of a trace takes the place of what the caller sent; a policy that writes there has the last word. */
+function withTrace(edits: HeaderEdits, trace: RequestTrace | undefined): HeaderEdits {
+  if (trace?.headers === undefined) return edits
+  const told = trace.headers.filter(([name]) => !edits.setHeaders.some(([set]) => set === name))
+  return {
+    ...edits,
+    removeHeaders: [...edits.removeHeaders, ...told.map(([name]) => name)],
+    setHeaders: [
+      ...edits.setHeaders,
+      ...told.flatMap(([name, value]) => (value === undefined ? [] : [[name, value] as const])),
+    ],
   }
 }
 

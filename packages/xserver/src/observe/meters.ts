@@ -42,6 +42,8 @@ export interface RequestRecord {
   readonly source: string
   readonly port: number
   readonly upstreamFailure: UpstreamFailure | undefined
+  /** Of a request that is recorded as a span. */
+  readonly traceId?: string | undefined
 }
 
 /** What a record says of what never became a request, or was over before anything was sent. */

@@ -48,6 +48,8 @@ export class Metrics {
       readonly tokenHits: () => number
       readonly tokenMisses: () => number
       readonly unjudgedBytes?: () => number
+      /** Where spans are collected. */
+      readonly spans?: () => { readonly exported: number; readonly dropped: number } | undefined
     },
   ) {
     const prefix = `${mesh.replaceAll("-", "_")}_xserver_`
@@ -116,6 +118,15 @@ export class Metrics {
     }
     counted("token_memory_hits_total", "tokens whose signature was remembered", sources.tokenHits)
     counted("token_memory_misses_total", "tokens whose signature was checked", sources.tokenMisses)
+    const { spans } = sources
+    if (spans !== undefined) {
+      counted("spans_exported_total", "spans that the collector took", () => spans()?.exported ?? 0)
+      counted(
+        "spans_dropped_total",
+        "spans that were lost: too many waited, or the collector refused them",
+        () => spans()?.dropped ?? 0,
+      )
+    }
     read("unjudged_bytes", "bytes that callers have sent and nobody has judged yet", sources.unjudgedBytes ?? (() => 0))
     read("resident_memory_bytes", "resident memory of the process", () => process.memoryUsage.rss())
   }

@@ -14,6 +14,7 @@ import { Http2Upstream } from "../http2/upstream.js"
 import type { Limits } from "../limits.js"
 import type { Meters } from "../observe/meters.js"
 import { serveTcp } from "../tcp/serve-tcp.js"
+import type { Tracer } from "../trace/tracer.js"
 
 export interface HandlerServices {
   readonly gate: Gate
@@ -21,6 +22,7 @@ export interface HandlerServices {
   readonly limits: Limits
   readonly connections: Connections
   readonly deadlines: Deadlines
+  readonly tracer?: Tracer | undefined
 }
 
 export interface Handling {

@@ -21,6 +21,7 @@ import { type DecisionListener, DecisionTail } from "../observe/decision-tail.js
 import { type DecisionSummary, Decisions } from "../observe/decisions.js"
 import type { Meters, RequestRecord } from "../observe/meters.js"
 import { Metrics } from "../observe/metrics.js"
+import { type TraceOptions, Tracer } from "../trace/tracer.js"
 import type { DataPath } from "./data-path.js"
 import { type Handling, handlersFor } from "./handlers.js"
 
@@ -30,6 +31,8 @@ export interface DataPathOptions {
   readonly mesh: string
   readonly limits: Limits
   readonly accessLog: AccessLogFormat
+  /** Nobody collects where absent. */
+  readonly traces?: TraceOptions | undefined
 }
 
 export class LocalDataPath implements DataPath {
@@ -43,6 +46,7 @@ export class LocalDataPath implements DataPath {
   readonly #decisions = new Decisions()
   readonly #tail = new DecisionTail()
   #calls: CallCounter | undefined
+  #tracer: Tracer | undefined
   readonly #accessLog: AccessLog | undefined
   readonly #listeners = new Map<string, { readonly listener: Listener; readonly handling: Handling }>()
   #gate: Gate | undefined
@@ -65,6 +69,7 @@ export class LocalDataPath implements DataPath {
       tokenHits: () => this.#memory.hits,
       tokenMisses: () => this.#memory.misses,
       unjudgedBytes: () => this.#connections.unjudged.used,
+      ...(options.traces && { spans: () => this.#tracer }),
     })
     if (options.accessLog !== "off") {
       this.#accessLog = new AccessLog(options.accessLog, standardOutput())
@@ -123,12 +128,14 @@ export class LocalDataPath implements DataPath {
       handling.close()
     }
     this.#accessLog?.flush()
+    await this.#tracer?.close()
   }
 
   async #apply(configuration: Configuration): Promise<void> {
     if (this.#closed) throw new Error("the data path is closed")
     const { policies, revision, tls, workload } = configuration
     const program = compileConfiguration(configuration)
+    this.#tracer ??= this.#makeTracer(workload)
     const before = this.#inForce
     try {
       await this.#enforce(configuration, program)
@@ -141,6 +148,11 @@ export class LocalDataPath implements DataPath {
     this.#calls ??= new CallCounter(`${workload.namespace}/${workload.name}`)
     const names = new Set(policies.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`))
     this.#metrics.configurationApplied(revision, names, tls && expiryOf(tls.certificateChain))
+  }
+
+  #makeTracer({ namespace, name }: Configuration["workload"]): Tracer | undefined {
+    const { traces, mesh } = this.#options
+    return traces && new Tracer(traces, { namespace, name, mesh, version: traces.version })
   }
 
   async #enforce({ tls, revocations, ports }: Configuration, program: Program): Promise<void> {
@@ -175,7 +187,14 @@ export class LocalDataPath implements DataPath {
       const meters = this.#meters(gate)
       const { limits } = this.#options
       const connections = this.#connections
-      const handling = handlersFor(port, { gate, meters, limits, connections, deadlines: this.#deadlines })
+      const handling = handlersFor(port, {
+        gate,
+        meters,
+        limits,
+        connections,
+        deadlines: this.#deadlines,
+        tracer: this.#tracer,
+      })
       const { handlers } = handling
       const listener = new Listener({ port, gate, security: this.#security, connections, handlers, limits, meters })
       await listener.listen()

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// The collector at the other end: OTLP over HTTP in JSON. Its certificate is judged by the roots of the machine and by those
+// that NODE_EXTRA_CA_CERTS adds; it is no member of the mesh.
+
+import { Agent as HttpAgent, request as httpRequest } from "node:http"
+import { Agent as HttpsAgent, request as httpsRequest } from "node:https"
+
+const TIMEOUT_MS = 10_000
+/** OTLP section "Failures": these are to be tried again, whatever else is refused is refused for good. */
+const AGAIN: ReadonlySet<number> = new Set([408, 429, 502, 503, 504])
+
+/** Rejects where nobody answers. */
+export type Post = (body: object) => Promise<"taken" | "refused" | "again">
+
+export interface Collector {
+  readonly post: Post
+  close(): void
+}
+
+export function collectorAt(url: string): Collector {
+  const isSecure = new URL(url).protocol === "https:"
+  const agent = isSecure ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true })
+  const request = isSecure ? httpsRequest : httpRequest
+  const post: Post = body =>
+    new Promise((resolve, reject) => {
+      const text = Buffer.from(JSON.stringify(body))
+      const headers = { "content-type": "application/json", "content-length": text.length }
+      const sent = request(
+        url,
+        { method: "POST", agent, headers, signal: AbortSignal.timeout(TIMEOUT_MS) },
+        response => {
+          // What it says of it is read and forgotten, so that the connection can be used again.
+          response.on("error", reject)
+          response.resume()
+          response.once("end", () => resolve(outcomeOf(response.statusCode ?? 0)))
+        },
+      )
+      sent.once("error", reject)
+      sent.end(text)
+    })
+  return { post, close: () => agent.destroy() }
+}
+
+function outcomeOf(status: number): "taken" | "refused" | "again" {
+  if (status >= 200 && status < 300) return "taken"
+  return AGAIN.has(status) ? "again" : "refused"
+}
+
+/** Where traces go below the base that people configure. Throws where it is no address. */
+export function tracesUrl(base: string): string {
+  const url = new URL(base)
+  if (url.protocol !== "http:" && url.protocol !== "https:") throw new Error("must begin with http:// or https://")
+  if (url.username !== "" || url.password !== "") throw new Error("must carry no password")
+  if (/\/v1\/traces\/?$/.test(url.pathname)) return url.href
+  url.pathname = `${url.pathname.replace(/\/+$/, "")}/v1/traces`
+  return url.href
+}

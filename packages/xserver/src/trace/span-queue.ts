@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// Spans on their way to a collector: gathered, sent in batches one after the other, and lost rather than kept without end.
+// INVARIANT: whatever the collector does, no request waits for it, and no more than the queue holds is kept.
+
+export interface SpanQueueOptions<T> {
+  /** Whether they were taken; `again` where the collector may take them later. */
+  readonly send: (batch: readonly T[]) => Promise<"taken" | "refused" | "again">
+  readonly later?: (run: () => void, milliseconds: number) => () => void
+}
+
+export const MOST_QUEUED = 2_048
+export const BATCH = 512
+const GATHER_MS = 2_000
+const FIRST_PAUSE_MS = 1_000
+const LONGEST_PAUSE_MS = 30_000
+
+export class SpanQueue<T> {
+  readonly #options: SpanQueueOptions<T>
+  #queue: T[] = []
+  #sending: Promise<void> | undefined
+  #cancel: (() => void) | undefined
+  #pause = FIRST_PAUSE_MS
+  #exported = 0
+  #dropped = 0
+
+  constructor(options: SpanQueueOptions<T>) {
+    this.#options = options
+  }
+
+  get exported(): number {
+    return this.#exported
+  }
+
+  /** Because the queue was full, or the collector did not want them. */
+  get dropped(): number {
+    return this.#dropped
+  }
+
+  add(span: T): void {
+    if (this.#queue.length >= MOST_QUEUED) {
+      this.#dropped++
+      return
+    }
+    this.#queue.push(span)
+    if (this.#sending !== undefined) return
+    if (this.#queue.length === BATCH && this.#pause === FIRST_PAUSE_MS) this.#sendNow()
+    else if (this.#cancel === undefined) this.#sendLater(GATHER_MS)
+  }
+
+  /** What is left is tried once more; what is not taken then is lost. */
+  async close(): Promise<void> {
+    this.#cancel?.()
+    await this.#sending
+    this.#cancel?.()
+    while (this.#queue.length > 0) {
+      const before = this.#queue.length
+      await this.#sendBatch()
+      this.#cancel?.()
+      if (this.#queue.length === before) break
+    }
+    this.#dropped += this.#queue.length
+    this.#queue = []
+  }
+
+  #sendLater(milliseconds: number): void {
+    const { later = systemLater } = this.#options
+    this.#cancel = later(() => this.#sendNow(), milliseconds)
+  }
+
+  #sendNow(): void {
+    this.#cancel?.()
+    this.#cancel = undefined
+    this.#sending = this.#sendBatch().finally(() => {
+      this.#sending = undefined
+      if (this.#queue.length === 0) return
+      this.#sendLater(this.#pause === FIRST_PAUSE_MS && this.#queue.length < BATCH ? GATHER_MS : this.#pause)
+    })
+  }
+
+  async #sendBatch(): Promise<void> {
+    const batch = this.#queue.slice(0, BATCH)
+    const outcome = await this.#options.send(batch).catch(() => "again" as const)
+    if (outcome === "again") {
+      this.#pause = Math.min(this.#pause * 2, LONGEST_PAUSE_MS)
+      return
+    }
+    this.#pause = FIRST_PAUSE_MS
+    this.#queue = this.#queue.slice(batch.length)
+    if (outcome === "taken") this.#exported += batch.length
+    else this.#dropped += batch.length
+  }
+}
+
+function systemLater(run: () => void, milliseconds: number): () => void {
+  const timer = setTimeout(run, milliseconds).unref()
+  return () => clearTimeout(timer)
+}

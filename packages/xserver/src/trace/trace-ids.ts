@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ids of traces and spans, and which of the traces that begin here are recorded.
+
+import { randomFillSync } from "node:crypto"
+
+const POOL = Buffer.alloc(16 * 256)
+let used = POOL.length
+
+export function newTraceId(): string {
+  return randomHex(16)
+}
+
+export function newSpanId(): string {
+  return randomHex(8)
+}
+
+/** By the id alone, so that whoever has the same share of traces to record records the same ones. */
+export function isSampled(traceId: string, ratio: number): boolean {
+  // The last 52 bits are what a number holds exactly; all of them are random.
+  return Number.parseInt(traceId.slice(-13), 16) < ratio * 2 ** 52
+}
+
+function randomHex(bytes: number): string {
+  for (;;) {
+    if (used + bytes > POOL.length) {
+      randomFillSync(POOL)
+      used = 0
+    }
+    used += bytes
+    const hex = POOL.toString("hex", used - bytes, used)
+    // All zeros means that there is none.
+    if (!/^0+$/.test(hex)) return hex
+  }
+}

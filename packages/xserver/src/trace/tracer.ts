@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// One span for each request that is to be recorded: a caller's word counts where it gave one, else a share of the traces
+// that begin here. The application is told in either case, so that it does not decide otherwise.
+
+import type { HeaderLines } from "@merlon/policy"
+import type { RequestRecord } from "../observe/meters.js"
+import { collectorAt } from "./collector.js"
+import { exportRequest, type Span, type SpanSource } from "./otlp.js"
+import { SpanQueue } from "./span-queue.js"
+import { readTraceParent, readTraceState, writeTraceParent } from "./trace-context.js"
+import { isSampled, newSpanId, newTraceId } from "./trace-ids.js"
+
+export interface TraceOptions {
+  /** Where OTLP is taken, whole. */
+  readonly url: string
+  /** Of the traces that begin here, from 0 to 1. */
+  readonly ratio: number
+  readonly version?: string | undefined
+}
+
+/** Headers that take the place of what the caller sent under their names; those without a value only go. */
+export type TraceHeaders = readonly (readonly [name: string, value: string | undefined])[]
+
+/** One request under way. */
+export interface RequestTrace {
+  /** Undefined where it is not recorded. */
+  readonly traceId: string | undefined
+  /** Undefined where what the caller sent may go on as it is. */
+  readonly headers: TraceHeaders | undefined
+  done(record: RequestRecord): void
+}
+
+const PARENT = "traceparent"
+const STATE = "tracestate"
+
+/** Whoever called records nothing, and we neither: its word goes on untouched. */
+const NOT_RECORDED: RequestTrace = { traceId: undefined, headers: undefined, done: () => undefined }
+
+export class Tracer {
+  readonly #ratio: number
+  readonly #queue: SpanQueue<Span>
+  readonly #close: () => void
+
+  constructor({ url, ratio }: TraceOptions, source: SpanSource) {
+    this.#ratio = ratio
+    const collector = collectorAt(url)
+    this.#queue = new SpanQueue({ send: spans => collector.post(exportRequest(source, spans)) })
+    this.#close = () => collector.close()
+  }
+
+  get exported(): number {
+    return this.#queue.exported
+  }
+
+  get dropped(): number {
+    return this.#queue.dropped
+  }
+
+  begin(headers: HeaderLines): RequestTrace {
+    const parent = readTraceParent(headers.get(PARENT))
+    if (parent !== undefined && !parent.sampled) return this.#passedOn(headers)
+    const traceId = parent?.traceId ?? newTraceId()
+    const spanId = newSpanId()
+    const sampled = parent !== undefined || isSampled(traceId, this.#ratio)
+    // Section 3.3: state without a parent that can be read belongs to nobody.
+    const traceState = parent && readTraceState(headers.get(STATE))
+    const written = writeTraceParent({ traceId, spanId, sampled })
+    const told: TraceHeaders = [
+      [PARENT, written],
+      [STATE, traceState],
+    ]
+    if (!sampled) return { ...NOT_RECORDED, headers: told }
+    const startedAt = performance.timeOrigin + performance.now()
+    const done = (record: RequestRecord): void =>
+      this.#queue.add({ traceId, spanId, parentSpanId: parent?.spanId, traceState, startedAt, record })
+    return { traceId, headers: told, done }
+  }
+
+  async close(): Promise<void> {
+    await this.#queue.close()
+    this.#close()
+  }
+
+  #passedOn(headers: HeaderLines): RequestTrace {
+    const lines = headers.get(STATE)
+    if (lines === undefined || lines.length === 0 || readTraceState(lines) !== undefined) return NOT_RECORDED
+    return { ...NOT_RECORDED, headers: [[STATE, undefined]] }
+  }
+}
