@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from "vitest"
 import { parse } from "yaml"
-import { assignment, defaultValues, readValues } from "./values.js"
+import { assignment, assignments, defaultValues, readValues } from "./values.js"
 
 describe("the values of an installation", () => {
   const read = (...given: unknown[]) => readValues("1.2.3", ...given)
@@ -35,6 +35,23 @@ describe("the values of an installation", () => {
     expect(resources).toEqual({ requests: { memory: "192Mi" }, limits: { memory: "1Gi", cpu: "1" } })
     expect(dashboards.labels).toEqual({ grafana_dashboard: "1", a: "b" })
     expect(read({ resources: {} }).resources).toEqual(read({}).resources)
+  })
+
+  it.each<[string, readonly unknown[]]>([
+    ["replicas=3", [{ replicas: 3 }]],
+    ["replicas=3,logLevel=debug", [{ replicas: 3 }, { logLevel: "debug" }]],
+    ["dashboards.labels.a=1\\,2,replicas=3", [{ dashboards: { labels: { a: "1,2" } } }, { replicas: 3 }]],
+    ["list={a,b},replicas=3", [{ list: ["a", "b"] }, { replicas: 3 }]],
+    ["list=[a, b],replicas=3", [{ list: ["a", "b"] }, { replicas: 3 }]],
+    ["resources={limits: {cpu: 1, memory: 2Gi}}", [{ resources: { limits: { cpu: 1, memory: "2Gi" } } }]],
+    ["resources={}", [{ resources: {} }]],
+    ["clusterDomain=", [{ clusterDomain: "" }]],
+  ])("are assigned by `%s`, as Helm reads it", (text, trees) => {
+    expect(assignments(text, parse)).toEqual(trees)
+  })
+
+  it.each(["replicas=3,", "replicas=3,logLevel", ",replicas=3"])("refuse `%s`", text => {
+    expect(() => assignments(text, parse)).toThrow("must have the form PATH=VALUE")
   })
 
   it("refuse an assignment without a value", () => {

@@ -140,8 +140,32 @@ export function assignment(text: string, parse: (text: string) => unknown): unkn
   const [, path = "", value = ""] = /^([\w.]+)=(.*)$/s.exec(text) ?? []
   if (path === "") throw new Error(`\`${text}\` must have the form PATH=VALUE, as replicas=3`)
   const tree: Tree = {}
-  setPath(tree, path, parse(value) ?? "")
+  const list = /^\{([^:]*[^:\s][^:]*)\}$/s.exec(value)?.[1]
+  setPath(tree, path, list === undefined ? (parse(value) ?? "") : parse(`[${list}]`))
   return tree
+}
+
+/**
+ * Several at once, as Helm takes them: `replicas=3,logLevel=debug`. A comma inside brackets, braces or after `\` belongs to
+ * its value; `{a,b}` is a list.
+ */
+export function assignments(text: string, parse: (text: string) => unknown): readonly unknown[] {
+  const parts = [""]
+  let depth = 0
+  for (let at = 0; at < text.length; at++) {
+    const character = text.charAt(at)
+    const last = parts.length - 1
+    if (character === "\\" && at + 1 < text.length) {
+      at++
+      parts[last] += text.charAt(at)
+      continue
+    }
+    if (character === "{" || character === "[") depth++
+    if (character === "}" || character === "]") depth--
+    if (character === "," && depth === 0) parts.push("")
+    else parts[last] += character
+  }
+  return parts.map(part => assignment(part, parse))
 }
 
 interface Tree {

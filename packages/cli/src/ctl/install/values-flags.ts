@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How an installation's values are given on the command line: files and single assignments, as with Helm, in this order.
 
-import { assignment, type InstallValues, readValues } from "@merlon/control"
+import { assignments, type InstallValues, readValues } from "@merlon/control"
 import { messageOf } from "@merlon/xds"
 import type { Command } from "commander"
 import { parse } from "yaml"
@@ -20,14 +20,19 @@ export interface ValuesFlags {
 export function withValuesFlags(command: Command): Command {
   return command
     .option("-f, --values <file>", "YAML with values; may be given several times", several, [])
-    .option("--set <path=value>", "one value, as replicas=3; may be given several times", several, [])
+    .option(
+      "--set <path=value>",
+      "values, as replicas=3 or replicas=3,logLevel=debug; may be given several times",
+      several,
+      [],
+    )
 }
 
 /** What was given, each part for itself, so that it can be kept and given again. */
 export async function givenValues({ values, set, mesh, domain }: ValuesFlags): Promise<readonly unknown[]> {
   try {
     const files = await Promise.all(values.map(async file => parse(await readText(file)) ?? {}))
-    return [{ mesh, domain }, ...files, ...set.map(text => assignment(text, parse))]
+    return [{ mesh, domain }, ...files, ...set.flatMap(text => assignments(text, parse))]
   } catch (error) {
     throw new CommandError(messageOf(error))
   }
