@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+import { X509Certificate } from "node:crypto"
 import { once } from "node:events"
 import type { AddressInfo } from "node:net"
 import { connect, createServer } from "node:tls"
 import { afterEach, describe, expect, it } from "vitest"
 import { settle } from "../observe/testing/manual-clock.js"
 import { SETTLE_MS } from "./authority.js"
+import { LOOK_MS } from "./serving-certificate.js"
 import { NAMES, Stage } from "./testing/authority-stage.js"
 
 const closers: (() => void)[] = []
@@ -54,5 +56,26 @@ describe("a listener of the control plane", () => {
     expect(authority.facts.phase).toBe("retire")
     await reach(port, authority.current.bundle)
     await expect(reach(port, before)).rejects.toThrow()
+  })
+
+  it.each([
+    ["ahead by a year", 365 * 86_400_000],
+    ["back by a year", -365 * 86_400_000],
+  ])("has another certificate soon after its clock, which was %s, is right again", async (_, off) => {
+    const stage = new Stage()
+    const right = Date.now()
+    stage.clock.setWall(right)
+    const authority = await stage.authority()
+    closers.push(() => authority.close())
+    stage.clock.setWall(right + off)
+    const serving = authority.serve("xds", ["localhost"])
+    const isGood = () => {
+      const { validFrom, validTo } = new X509Certificate(serving.current.certificateChain)
+      return Date.parse(validFrom) <= right && right < Date.parse(validTo)
+    }
+    expect(isGood()).toBe(false)
+    stage.clock.setWall(right)
+    await stage.clock.advance(LOOK_MS)
+    expect(isGood()).toBe(true)
   })
 })

@@ -30,6 +30,8 @@ export interface ServingOptions {
 }
 
 const RETRY_MS = 10_000
+/** Timers know nothing of a clock that is set: the time is looked at this often. */
+export const LOOK_MS = 60_000
 
 export class ServingCertificate {
   readonly #options: ServingOptions
@@ -38,6 +40,9 @@ export class ServingCertificate {
   #signer: string
   #material: ServingMaterial
   #cancel: () => void = () => undefined
+  /** By the wall clock: from when on it is good, and when it is to be replaced. */
+  #from = 0
+  #due = 0
   #closed = false
 
   constructor(options: ServingOptions) {
@@ -75,7 +80,7 @@ export class ServingCertificate {
     } catch (error) {
       // The one in use goes on for as long as it is good.
       this.#options.log.error({ error: messageOf(error) }, "the control plane's own certificate cannot be renewed")
-      this.#later(RETRY_MS)
+      this.#later(RETRY_MS, () => this.#renew())
       return
     }
     this.#listeners.tell()
@@ -97,14 +102,25 @@ export class ServingCertificate {
 
   #schedule(): void {
     const { clock, random } = this.#options
-    const { notAfter } = this.#material
-    const now = clock.now()
-    this.#later(renewAt({ notBefore: now - BACKDATE_MS, notAfter }, random) - now)
+    this.#from = clock.now() - BACKDATE_MS
+    this.#due = renewAt({ notBefore: this.#from, notAfter: this.#material.notAfter }, random)
+    this.#lookLater()
   }
 
-  #later(milliseconds: number): void {
+  #lookLater(): void {
+    const { clock } = this.#options
+    const left = Math.max(0, this.#due - clock.now())
+    this.#later(Math.min(left, LOOK_MS), () => {
+      const now = clock.now()
+      // Also where the clock was ahead when it was made and is right now: nobody would believe it until then.
+      if (now >= this.#due || now < this.#from) this.#renew()
+      else this.#lookLater()
+    })
+  }
+
+  #later(milliseconds: number, act: () => void): void {
     this.#cancel()
-    this.#cancel = this.#options.clock.after(milliseconds, () => this.#renew())
+    this.#cancel = this.#options.clock.after(milliseconds, act)
   }
 }
 

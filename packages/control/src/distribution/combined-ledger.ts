@@ -122,13 +122,15 @@ export class CombinedLedger implements ProxyLedger {
 
   #revise(keys: Iterable<string>): void {
     for (const key of keys) {
-      let latest = this.#options.own.proxies.get(key)
+      const own = this.#options.own.proxies.get(key)
+      let latest = own
       for (const { report } of this.#received.values()) {
         const record = report.proxies.get(key)
         if (record !== undefined && record.connectedAt > (latest?.connectedAt ?? -1)) latest = record
       }
-      // A report renewed without news brings equal records anew.
-      if (isDeepStrictEqual(latest, this.#proxies.get(key))) continue
+      const before = this.#proxies.get(key)
+      // A report renewed without news brings equal records anew; one of our own is another only where it says something else.
+      if (latest === before || (latest !== own && isDeepStrictEqual(latest, before))) continue
       if (latest === undefined) this.#proxies.delete(key)
       else this.#proxies.set(key, latest)
       this.#changed.add(key)

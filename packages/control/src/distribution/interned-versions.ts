@@ -2,8 +2,6 @@
 // Versions by resource name, one object per content: what thousands of proxies enforce alike is kept once, and whether
 // two proxies enforce the same is one comparison. What nobody holds any more is forgotten.
 
-import { createHash } from "node:crypto"
-
 export type Versions = ReadonlyMap<string, string>
 
 export class InternedVersions {
@@ -14,7 +12,8 @@ export class InternedVersions {
 
   of(entries: Iterable<readonly [name: string, version: string]>): Versions {
     const sorted = [...entries].sort(([a], [b]) => (a < b ? -1 : 1))
-    const id = createHash("sha256").update(JSON.stringify(sorted)).digest("base64url")
+    // Neither names nor versions hold a line's end.
+    const id = sorted.map(([name, version]) => `${name}=${version}`).join("\n")
     const known = this.#maps.get(id)?.deref()
     if (known !== undefined) return known
     const versions = new Map(sorted)

@@ -22,6 +22,7 @@ import { traced } from "../observe/traces.js"
 import type { ControlPlaneOptions } from "../options.js"
 import { callerOfCertificate, callerOfToken } from "./callers.js"
 import { Invitations } from "./invitations.js"
+import { RememberedReviews } from "./remembered-reviews.js"
 
 export interface MeshPortParts {
   readonly options: ControlPlaneOptions
@@ -48,11 +49,12 @@ export function meshServerOptions(parts: MeshPortParts): MeshServerOptions {
   const { options, authority, serving, distribution, proxies, keySets, metrics, tracer, observations } = parts
   const { client, mesh, listen, logger } = options
   const invitations = new Invitations(client, mesh.names)
+  const reviews = new RememberedReviews({ review: token => callerOfToken(client, mesh, token) })
   return {
     host: listen.meshHost ?? listen.host,
     port: listen.meshPort,
     credentials: () => ({ ...serving.current, clientTrustBundle: authority.current.bundle }),
-    verifyToken: token => callerOfToken(client, mesh, token),
+    verifyToken: token => reviews.callerOf(token),
     checkCertificate: callerOfCertificate,
     source: distribution,
     observations,

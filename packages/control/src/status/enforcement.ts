@@ -55,6 +55,13 @@ export class EnforcementTally {
     return this.#standings.has(key)
   }
 
+  /** One more to wait for, or one less. Whether there is something new to say. */
+  place(key: string, counts: boolean): boolean {
+    if (counts) return this.#set(key)
+    if (this.#standings.get(key) === "enforcing") this.#enforcing--
+    return this.#standings.delete(key)
+  }
+
   /** Whether the proxy counts here and there is something new to say of it; its words may differ from one rejection to the next. */
   update(key: string): boolean {
     return this.#standings.has(key) && this.#set(key)

@@ -159,24 +159,39 @@ export class StatusController {
     }
     const { directory, mesh } = this.#options
     const touched = new Set<string>()
-    const flipped = new Set<string>()
+    const flipped: string[] = []
     for (const key of workloads) {
       const workload = directory.workloads.get(key)
       const now = workload && standingOf(workload)
       const before = this.#standings.get(key)
       if (now === undefined) this.#standings.delete(key)
       else this.#standings.set(key, now)
-      const concerned = before === undefined || now === undefined || before === now ? touched : flipped
-      concerned.add(key.slice(0, key.indexOf("/"))).add(mesh.names.rootNamespace)
+      if (before === undefined || now === undefined || before === now) {
+        touched.add(key.slice(0, key.indexOf("/"))).add(mesh.names.rootNamespace)
+      } else flipped.push(key)
     }
     // Who is selected is the same, who enforces is not.
-    for (const namespace of flipped) for (const entry of this.#entries.inNamespace(namespace)) this.#changed(entry)
+    for (const key of flipped) {
+      for (const namespace of new Set([key.slice(0, key.indexOf("/")), mesh.names.rootNamespace])) {
+        for (const entry of this.#entries.inNamespace(namespace)) if (this.#selects(entry, key)) this.#replaced(entry, key)
+      }
+    }
     for (const namespace of touched) {
       for (const entry of this.#entries.inNamespace(namespace)) {
         if (this.#selectsNothing(entry)) this.#cosmetic.add(entry.key)
       }
     }
     if (this.#cosmetic.size > 0) this.#cancelCosmetic ??= this.#clock.after(COSMETIC_DELAY, () => this.#flushCosmetic())
+  }
+
+  #selects({ kind, namespace, name }: PolicyEntry, workload: string): boolean {
+    return isSecurityKind(kind) && this.#options.reach.selectedBy(kind, namespace, name).has(workload)
+  }
+
+  /** A workload that it selects may count now, or no more: all others count as before. */
+  #replaced(entry: PolicyEntry, workload: string): void {
+    entry.tally?.place(workload, this.#counts(workload))
+    if (this.#ready) this.#writer.changed(entry.key)
   }
 
   #selectsNothing({ kind, namespace, name }: PolicyEntry): boolean {
@@ -198,11 +213,12 @@ export class StatusController {
         if (!name.startsWith(POLICY)) continue
         const entry = this.#entries.get(name.slice(POLICY.length))
         if (entry === undefined) continue
-        if (entry.tally === undefined || entry.tally.has(proxy) !== this.#counts(proxy)) {
-          // Counted here and not when it is written, or nobody would see that this was the last one to wait for.
-          entry.tally = tallyNow(entry, this.#options)
-          this.#counted(entry, entry.tally.complete)
-        } else if (entry.tally.update(proxy)) this.#counted(entry, entry.tally.complete)
+        // Counted here and not when it is written, or nobody would see that this was the last one to wait for.
+        const known = entry.tally
+        entry.tally ??= tallyNow(entry, this.#options)
+        const counts = this.#counts(proxy) && this.#selects(entry, proxy)
+        const isNew = known?.has(proxy) === counts ? known.update(proxy) : entry.tally.place(proxy, counts)
+        if (known === undefined || isNew) this.#counted(entry, entry.tally.complete)
       }
     }
   }

@@ -24,7 +24,12 @@ function rig({ now = Date.now, signedAt = now, credentials, refusals = 0 }: RigW
   const authority = newAuthority()
   const used: WorkloadCredentials[] = []
   const warnings: string[] = []
+  const errors: string[] = []
   let asked = 0
+  const note = (fields: object, message: string) => {
+    warnings.push(message)
+    if ("error" in fields) errors.push(String(fields.error))
+  }
   const made = new Enrolment(
     {
       sign: async request => {
@@ -35,7 +40,7 @@ function rig({ now = Date.now, signedAt = now, credentials, refusals = 0 }: RigW
         return authority.sign({ publicKey: read.publicKey, identity: IDENTITY, ttlMs: HOUR, now: signedAt() })
       },
       use: async taken => void used.push(taken),
-      logger: { info: () => undefined, warn: (_, message) => void warnings.push(message) },
+      logger: { info: () => undefined, warn: note },
       now,
       // The shortest pauses there are.
       random: () => 0,
@@ -43,7 +48,7 @@ function rig({ now = Date.now, signedAt = now, credentials, refusals = 0 }: RigW
     credentials,
   )
   enrolment = made
-  return { enrolment: made, authority, used, warnings, asked: () => asked }
+  return { enrolment: made, authority, used, warnings, errors, asked: () => asked }
 }
 
 it("asks for credentials where there are none, and has them used", async () => {
@@ -103,6 +108,67 @@ it("does not ask without pause where its clock is a day ahead of the control pla
     await vi.advanceTimersByTimeAsync(30_000)
     expect(asked()).toBe(1)
     await vi.advanceTimersByTimeAsync(60_000)
+    expect(asked()).toBe(2)
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+it.each([
+  ["ahead by a year", 365 * 24 * HOUR],
+  ["back by a year", -365 * 24 * HOUR],
+])("keeps what works while the control plane's clock is %s, and says which clock to look at", async (_, off) => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
+  try {
+    let wrong = 0
+    let passed = 0
+    const { enrolment, used, asked, errors } = rig({
+      now: () => Date.now() + passed,
+      signedAt: () => Date.now() + passed + wrong,
+    })
+    await enrolment.start()
+    const first = enrolment.credentials
+    wrong = off
+    passed = 0.6 * HOUR
+    await vi.advanceTimersByTimeAsync(120_000)
+    expect(asked()).toBeGreaterThan(1)
+    expect(used).toEqual([first])
+    expect(enrolment.credentials).toEqual(first)
+    expect(errors.at(-1)).toMatch(
+      /^the one offered is good from .* to .*, and here it is .*; set the clock that is wrong$/,
+    )
+    wrong = 0
+    await vi.advanceTimersByTimeAsync(120_000)
+    expect(used).toHaveLength(2)
+    expect(enrolment.credentials).toEqual(used[1])
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+it("replaces soon what was signed for next year, where there was nothing better", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
+  try {
+    let wrong = 365 * 24 * HOUR
+    const { enrolment, used } = rig({ signedAt: () => Date.now() + wrong })
+    await enrolment.start()
+    wrong = 0
+    await vi.advanceTimersByTimeAsync(61_000)
+    expect(used).toHaveLength(2)
+    expect(certificateFacts(used[1]?.certificateChain ?? "").notBefore).toBeLessThanOrEqual(Date.now())
+  } finally {
+    vi.useRealTimers()
+  }
+})
+
+it("renews in time although its clock was behind when it was signed, and was set since", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
+  try {
+    let passed = 0
+    const { enrolment, asked } = rig({ now: () => Date.now() + passed })
+    await enrolment.start()
+    passed = 0.7 * HOUR
+    await vi.advanceTimersByTimeAsync(61_000)
     expect(asked()).toBe(2)
   } finally {
     vi.useRealTimers()

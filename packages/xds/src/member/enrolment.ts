@@ -11,8 +11,8 @@ const FIRST_RETRY_MS = 1_000
 const LAST_RETRY_MS = 60_000
 /** Between two certificates, whatever their dates say: by the control plane's clock they may be old when they come. */
 const SHORTEST_LIFE_MS = 60_000
-/** Timers of Node hold less than 25 days. */
-const LONGEST_WAIT_MS = 24 * 3_600_000
+/** Timers know nothing of a clock that is set: the time is looked at this often. */
+const LOOK_MS = 60_000
 
 export interface EnrolmentOptions {
   readonly sign: (signingRequest: Uint8Array) => Promise<{ readonly certificateChain: string }>
@@ -29,6 +29,8 @@ export class Enrolment {
   readonly #random: () => number
   #credentials: WorkloadCredentials | undefined
   #timer: NodeJS.Timeout | undefined
+  /** By the wall clock; drawn once for each certificate, so that workloads stay spread out. */
+  #due = 0
   #renewing: Promise<void> | undefined
   #closed = false
 
@@ -59,7 +61,7 @@ export class Enrolment {
   /** Resolves when there are credentials. */
   async start(): Promise<void> {
     if (this.credentials === undefined) await this.renew()
-    else this.#schedule()
+    else this.#await()
   }
 
   /** Resolves when the new ones are used, however long that takes, or nobody wants them any more. */
@@ -80,7 +82,7 @@ export class Enrolment {
     for (let wait = FIRST_RETRY_MS; !this.#closed; wait = Math.min(wait * 2, LAST_RETRY_MS)) {
       try {
         await this.#renewOnce()
-        this.#schedule(this.#leastWait())
+        this.#await(this.#leastWait())
         return
       } catch (error) {
         const left =
@@ -96,20 +98,50 @@ export class Enrolment {
     const { privateKey, request } = makeSigningRequest()
     const { certificateChain } = await this.#options.sign(request)
     const credentials = { certificateChain, privateKey }
+    this.#refuseWorse(credentials)
     await this.#options.use(credentials)
     this.#credentials = credentials
     this.#options.logger.info({ until: this.#ends(credentials) }, "holding a certificate")
   }
 
-  #schedule(least = 0): void {
-    if (this.#closed || this.#credentials === undefined) return
-    const due = renewAt(certificateFacts(this.#credentials.certificateChain), this.#random) - this.#now()
-    const wait = Math.max(due, least)
+  /** A clock that is wrong, ours or the control plane's, must not take away what still works. */
+  #refuseWorse(offered: WorkloadCredentials): void {
+    if (this.#credentials === undefined || !this.#isCurrent(this.#credentials) || this.#isCurrent(offered)) return
+    const { notBefore, notAfter } = certificateFacts(offered.certificateChain)
+    const [from, to, here] = [notBefore, notAfter, this.#now()].map(time => new Date(time).toISOString())
+    throw new Error(
+      `the one offered is good from ${from} to ${to}, and here it is ${here}; set the clock that is wrong`,
+    )
+  }
+
+  #await(least = 0): void {
+    if (this.#credentials === undefined) return
+    const facts = certificateFacts(this.#credentials.certificateChain)
+    // What is not good yet, or no more, is replaced as soon as may be, and not when its dates say.
+    const due = this.#isCurrent(this.#credentials) ? renewAt(facts, this.#random) : 0
+    this.#due = Math.max(due, this.#now() + least)
+    this.#look(least)
+  }
+
+  #look(least: number): void {
+    if (this.#closed) return
+    const left = Math.max(this.#due - this.#now(), least)
     clearTimeout(this.#timer)
     this.#timer = setTimeout(
-      () => (wait > LONGEST_WAIT_MS ? this.#schedule() : void this.renew()),
-      Math.min(wait, LONGEST_WAIT_MS),
+      () => (this.#isDue() ? void this.renew() : this.#look(0)),
+      Math.max(0, Math.min(left, LOOK_MS)),
     ).unref()
+  }
+
+  /** Also where the clock was set back before the certificate's beginning. */
+  #isDue(): boolean {
+    return this.#now() >= this.#due || this.#credentials === undefined || !this.#isCurrent(this.#credentials)
+  }
+
+  #isCurrent({ certificateChain }: WorkloadCredentials): boolean {
+    const { notBefore, notAfter } = certificateFacts(certificateChain)
+    const now = this.#now()
+    return notBefore <= now && now < notAfter
   }
 
   /** Where clocks differ by more than half a life, each new certificate is due at once: asked for again, but not without end. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who calls. A token comes first, because it may say which pod; the certificate of the connection counts where there is
-// no token or none that is good. Nobody gets in by what they say of themselves.
+// Who calls. A certificate that names a pod which may stay says all that a token could, and nobody has to be asked about
+// it; else a token comes first, because it may say which pod, and any other certificate of the connection counts where there
+// is no token or none that is good. Nobody gets in by what they say of themselves.
 
 import type { Metadata } from "@grpc/grpc-js"
 import { type Log, messageOf } from "../log.js"
@@ -18,6 +19,8 @@ export interface AuthenticationOptions {
   readonly checkCertificate: (certificate: PeerCertificate) => Caller | Refusal | undefined
   /** Whether its chain leads to a root of today: a connection may be older than that. */
   readonly isTrusted: (certificate: PeerCertificate) => boolean
+  /** Why a caller that were connected could not stay. */
+  readonly refuse: (caller: Caller) => Refusal | undefined
   readonly limits: ServerLimits
   readonly log: Log
   readonly now: () => number
@@ -51,10 +54,11 @@ export class Authenticator {
   }
 
   async authenticate(metadata: Metadata, certificate: PeerCertificate | undefined): Promise<Proven | StreamFault> {
+    const byCertificate = certificate === undefined ? undefined : this.byCertificate(certificate)
+    if (byCertificate !== undefined && "caller" in byCertificate && this.#namesPod(byCertificate)) return byCertificate
     const token = bearerToken(metadata)
     const byToken = token === undefined ? undefined : await this.#byToken(token)
     if (byToken !== undefined && "caller" in byToken) return byToken
-    const byCertificate = certificate === undefined ? undefined : this.byCertificate(certificate)
     if (byCertificate !== undefined && "caller" in byCertificate) return byCertificate
     return byToken ?? byCertificate ?? NO_PROOF
   }
@@ -68,6 +72,11 @@ export class Authenticator {
     const found = this.#options.checkCertificate(certificate)
     if (found === undefined) return NO_PROOF
     return "code" in found ? found : { caller: found, certificate }
+  }
+
+  /** One that is here: of a pod that was made anew under its name, the token is the younger proof. */
+  #namesPod({ caller }: Proven): boolean {
+    return caller.pod !== undefined && caller.podUid !== undefined && this.#options.refuse(caller) === undefined
   }
 
   async #byToken(token: string): Promise<Proven | StreamFault> {

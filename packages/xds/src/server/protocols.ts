@@ -1,28 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two variants of xDS in messages: which session runs a stream, and how its responses are written.
 
-import { create } from "@bufbuild/protobuf"
-import { AnySchema } from "@bufbuild/protobuf/wkt"
 import type { Node } from "../generated/envoy/config/core/v3/base_pb.js"
-import {
-  type DeltaDiscoveryRequest,
-  type DeltaDiscoveryResponse,
-  DeltaDiscoveryResponseSchema,
-  type DiscoveryRequest,
-  type DiscoveryResponse,
-  DiscoveryResponseSchema,
-  ResourceSchema,
-} from "../generated/envoy/service/discovery/v3/discovery_pb.js"
+import type { DeltaDiscoveryRequest, DiscoveryRequest } from "../generated/envoy/service/discovery/v3/discovery_pb.js"
 import { DeltaSession } from "./delta-session.js"
 import type { DeltaResponse } from "./delta-type.js"
+import { encodeDelta, encodeSotw } from "./encode-response.js"
 import type { Protocol } from "./observer.js"
 import type { SessionOptions, StreamSession } from "./session.js"
 import { type SotwResponse, SotwSession } from "./sotw-session.js"
 
-export interface StreamProtocol<Request extends DiscoveryRequests, Plain extends PlainResponse, Response> {
+export interface StreamProtocol<Request extends DiscoveryRequests, Plain extends PlainResponse> {
   readonly name: Protocol
   session(options: SessionOptions): StreamSession<Request, Plain>
-  encode(response: Plain): Response
+  encode(response: Plain): Buffer
 }
 
 export interface DiscoveryRequests {
@@ -36,29 +27,14 @@ export interface PlainResponse {
   readonly removed?: readonly string[]
 }
 
-export const deltaProtocol: StreamProtocol<DeltaDiscoveryRequest, DeltaResponse, DeltaDiscoveryResponse> = {
+export const deltaProtocol: StreamProtocol<DeltaDiscoveryRequest, DeltaResponse> = {
   name: "delta",
   session: options => new DeltaSession(options),
-  encode: ({ typeUrl, nonce, revision, resources, removed }) =>
-    create(DeltaDiscoveryResponseSchema, {
-      typeUrl,
-      nonce,
-      systemVersionInfo: String(revision),
-      resources: resources.map(({ name, version, value }) =>
-        create(ResourceSchema, { name, version, resource: create(AnySchema, { typeUrl, value }) }),
-      ),
-      removedResources: [...removed],
-    }),
+  encode: encodeDelta,
 }
 
-export const sotwProtocol: StreamProtocol<DiscoveryRequest, SotwResponse, DiscoveryResponse> = {
+export const sotwProtocol: StreamProtocol<DiscoveryRequest, SotwResponse> = {
   name: "sotw",
   session: options => new SotwSession(options),
-  encode: ({ typeUrl, nonce, revision, resources }) =>
-    create(DiscoveryResponseSchema, {
-      typeUrl,
-      nonce,
-      versionInfo: String(revision),
-      resources: resources.map(({ value }) => create(AnySchema, { typeUrl, value })),
-    }),
+  encode: encodeSotw,
 }

@@ -10,12 +10,11 @@ import type { StreamSession } from "./session.js"
 import type { Caller, ClientNode, Subscriber } from "./source.js"
 import { invalid, type StreamFault } from "./stream-fault.js"
 
-export class ServedStream<
-  Request extends DiscoveryRequests,
-  Plain extends PlainResponse,
-  Response,
-> extends ProvenStream<Request, Response> {
-  readonly #protocol: StreamProtocol<Request, Plain, Response>
+export class ServedStream<Request extends DiscoveryRequests, Plain extends PlainResponse> extends ProvenStream<
+  Request,
+  Buffer
+> {
+  readonly #protocol: StreamProtocol<Request, Plain>
   #session: StreamSession<Request, Plain> | undefined
   #subscriber: Subscriber | undefined
   #nodeId = ""
@@ -26,8 +25,8 @@ export class ServedStream<
 
   constructor(
     context: ServerContext,
-    call: ServerDuplexStream<Request, Response>,
-    protocol: StreamProtocol<Request, Plain, Response>,
+    call: ServerDuplexStream<Request, Buffer>,
+    protocol: StreamProtocol<Request, Plain>,
   ) {
     super(context, call)
     this.#protocol = protocol

@@ -38,7 +38,8 @@ export async function startServer(options: MeshServerOptions): Promise<RunningSe
   const { verifyToken, checkCertificate } = options
   let trusts = trustIn(options.credentials().clientTrustBundle)
   const isTrusted = (certificate: PeerCertificate): boolean => trusts(certificate)
-  const authenticator = new Authenticator({ verifyToken, checkCertificate, isTrusted, limits, log, now })
+  const refuse = options.refuse ?? (() => undefined)
+  const authenticator = new Authenticator({ verifyToken, checkCertificate, isTrusted, refuse, limits, log, now })
   const open = new Map<OpenStream, Protocol>()
   const callers = new CallerCount(limits.streamsPerCaller)
   let draining = false
@@ -64,9 +65,9 @@ export async function startServer(options: MeshServerOptions): Promise<RunningSe
     },
   }
 
-  function serve<Request extends DiscoveryRequests, Plain extends PlainResponse, Response>(
-    protocol: StreamProtocol<Request, Plain, Response>,
-  ): handleBidiStreamingCall<Request, Response> {
+  function serve<Request extends DiscoveryRequests, Plain extends PlainResponse>(
+    protocol: StreamProtocol<Request, Plain>,
+  ): handleBidiStreamingCall<Request, Buffer> {
     return call => {
       const stream = new ServedStream(context, call, protocol)
       open.set(stream, protocol.name)
@@ -176,8 +177,9 @@ export async function startServer(options: MeshServerOptions): Promise<RunningSe
 }
 
 const SERVICE: ServiceDefinition = {
-  delta: deltaAggregatedResources,
-  sotw: streamAggregatedResources,
+  // Written already when they come there.
+  delta: { ...deltaAggregatedResources, responseSerialize: (bytes: Buffer) => bytes },
+  sotw: { ...streamAggregatedResources, responseSerialize: (bytes: Buffer) => bytes },
   sign: signCertificate,
   report,
   observe: observeMethod,

@@ -91,11 +91,11 @@ function spanOf(mesh: string): (span: Span) => object {
 }
 
 function attributesOf(values: { readonly [key: string]: string | number | undefined }): readonly Attribute[] {
-  return Object.entries(values).flatMap(([key, value]) => (value === undefined ? [] : [{ key, value: valueOf(value) }]))
+  return Object.entries(values).flatMap(([key, value]) => (value === undefined ? [] : [{ key, value: attributeValue(value) }]))
 }
 
 /** 64-bit numbers are text in JSON. */
-function valueOf(value: string | number): AttributeValue {
+function attributeValue(value: string | number): AttributeValue {
   return typeof value === "string" ? { stringValue: value } : { intValue: String(value) }
 }
 

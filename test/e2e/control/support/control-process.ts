@@ -9,6 +9,7 @@ export interface ControlOptions {
   /** Brings its own cluster where absent. */
   readonly kubeconfig?: string
   readonly args?: readonly string[]
+  readonly env?: { readonly [name: string]: string }
 }
 
 export class ControlProcess {
@@ -49,8 +50,8 @@ export class ControlProcess {
   }
 
   launch(more: readonly string[] = []): void {
-    const { kubeconfig, args = [] } = this.#options
-    this.#program = new Program([
+    const { kubeconfig, args = [], env } = this.#options
+    const all = [
       "serve",
       ...["--data", this.#folder, "--api-port", `${this.apiPort}`, "--mesh-port", `${this.meshPort}`],
       ...["--health-port", `${this.healthPort}`, "--webhook-port", `${this.webhookPort}`],
@@ -60,7 +61,8 @@ export class ControlProcess {
       ...(kubeconfig === undefined ? [] : ["--kubeconfig", kubeconfig]),
       ...args,
       ...more,
-    ])
+    ]
+    this.#program = new Program(all, env)
   }
 
   async health(path: string): Promise<{ readonly status: number; readonly text: string }> {

@@ -119,12 +119,13 @@ export class DeclaredWorkload {
   }
 
   /** Starts the proxy and waits until it is ready. */
-  async run(): Promise<void> {
+  async run(env: { readonly [name: string]: string } = {}): Promise<void> {
     const { address, folder } = this
-    const program = new Program([
+    const args = [
       ...["xserver", "--bootstrap", join(folder, "bootstrap.yaml"), "--access-log", "off"],
       ...["--admin", `${address}:15000`, "--health", `${address}:15021`],
-    ])
+    ]
+    const program = new Program(args, env)
     this.#xserver = program
     await vi.waitFor(async () => {
       const { status } = await this.#ask(httpRequest, { port: 15_021, path: "/healthz/ready" })

@@ -19,6 +19,8 @@ export interface MeshOptions {
   readonly separateCluster?: boolean
   /** Kubeconfig of the administrator of a cluster that is there. */
   readonly administrator?: string | undefined
+  /** Of the control plane's process. */
+  readonly env?: { readonly [name: string]: string }
 }
 
 export class Mesh {
@@ -41,12 +43,16 @@ export class Mesh {
   }
 
   static async start(options: MeshOptions = {}): Promise<Mesh> {
-    const { args = [], separateCluster = false, administrator = GIVEN_CLUSTER } = options
+    const { args = [], separateCluster = false, administrator = GIVEN_CLUSTER, env = {} } = options
     const folder = mkdtempSync(join(tmpdir(), "merlon-mesh-"))
     const isOurs = administrator === undefined
     const cluster = separateCluster && isOurs ? await ClusterProcess.start(folder) : undefined
     const kubeconfig = isOurs ? cluster?.kubeconfig : await accountKubeconfig(administrator, folder)
-    const control = await ControlProcess.start(folder, { args, ...(kubeconfig === undefined ? {} : { kubeconfig }) })
+    const control = await ControlProcess.start(folder, {
+      args,
+      env,
+      ...(kubeconfig === undefined ? {} : { kubeconfig }),
+    })
     return new Mesh(folder, control, cluster, administrator ?? control.kubeconfig)
   }
 
@@ -77,9 +83,13 @@ export class Mesh {
   }
 
   /** Declares and runs an xserver. */
-  async workload(name: string, more: Partial<Declaration> = {}): Promise<DeclaredWorkload> {
+  async workload(
+    name: string,
+    more: Partial<Declaration> = {},
+    env: { readonly [name: string]: string } = {},
+  ): Promise<DeclaredWorkload> {
     const workload = await this.declare(name, more)
-    await workload.run()
+    await workload.run(env)
     return workload
   }
 

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { Caller } from "@merlon/xds"
+import { beforeEach, expect, it } from "vitest"
+import { MOST_REMEMBERED, REMEMBERED_MS, RememberedReviews } from "./remembered-reviews.js"
+
+const CALLER: Caller = { trustDomain: "cluster.local", namespace: "foo", serviceAccount: "web", proof: "token" }
+
+let asked: string[]
+let said: Caller | undefined | Error
+let now: number
+let elapsed: number
+let reviews: RememberedReviews
+
+beforeEach(() => {
+  asked = []
+  said = CALLER
+  now = 1_000_000
+  elapsed = 0
+  const review = async (token: string) => {
+    asked.push(token)
+    if (said instanceof Error) throw said
+    return said
+  }
+  reviews = new RememberedReviews({ review, now: () => now, elapsed: () => elapsed })
+})
+
+it("asks once about a token that is shown again, also by those who come together", async () => {
+  const together = await Promise.all([reviews.callerOf("a"), reviews.callerOf("a"), reviews.callerOf("b")])
+  expect(together).toEqual([CALLER, CALLER, CALLER])
+  expect(await reviews.callerOf("a")).toEqual(CALLER)
+  expect(asked).toEqual(["a", "b"])
+})
+
+it("notices within a minute that an account is gone", async () => {
+  await reviews.callerOf("a")
+  said = undefined
+  elapsed = REMEMBERED_MS - 1
+  expect(await reviews.callerOf("a")).toEqual(CALLER)
+  elapsed = REMEMBERED_MS
+  expect(await reviews.callerOf("a")).toBeUndefined()
+  expect(reviews.size).toBe(0)
+})
+
+it("counts the minute from the question, however late the answer comes", async () => {
+  let answer: (caller: Caller) => void = () => {}
+  const review = () => new Promise<Caller>(resolve => (answer = resolve))
+  reviews = new RememberedReviews({ review, now: () => now, elapsed: () => elapsed })
+  const first = reviews.callerOf("a")
+  elapsed = REMEMBERED_MS
+  answer(CALLER)
+  await first
+  const again = reviews.callerOf("a")
+  answer({ ...CALLER, namespace: "later" })
+  expect(await again).toMatchObject({ namespace: "later" })
+})
+
+it("believes no token past its end, and a clock that goes back makes nothing last longer", async () => {
+  said = { ...CALLER, expiresAt: now + 10 }
+  await reviews.callerOf("a")
+  now += 10
+  said = undefined
+  expect(await reviews.callerOf("a")).toBeUndefined()
+  said = CALLER
+  await reviews.callerOf("b")
+  said = undefined
+  now -= 3_600_000
+  elapsed += REMEMBERED_MS
+  expect(await reviews.callerOf("b")).toBeUndefined()
+})
+
+it.each<[string, () => void]>([
+  ["not good", () => (said = undefined)],
+  ["an invitation", () => (said = { ...CALLER, invitation: "once" })],
+])("remembers nothing of a token that is %s", async (_, say) => {
+  say()
+  await reviews.callerOf("a")
+  await reviews.callerOf("a")
+  expect(asked).toEqual(["a", "a"])
+  expect(reviews.size).toBe(0)
+})
+
+it("remembers nothing of a question that failed", async () => {
+  said = new Error("the API is away")
+  await expect(reviews.callerOf("a")).rejects.toThrow("away")
+  said = CALLER
+  expect(await reviews.callerOf("a")).toEqual(CALLER)
+})
+
+it("remembers so many and no more, the youngest", async () => {
+  for (let i = 0; i <= MOST_REMEMBERED; i++) await reviews.callerOf(String(i))
+  expect(reviews.size).toBe(MOST_REMEMBERED)
+  asked = []
+  await reviews.callerOf(String(MOST_REMEMBERED))
+  await reviews.callerOf("0")
+  expect(asked).toEqual(["0"])
+})

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the API server has said of tokens, for a minute: a proxy shows the same token on each of its streams and calls, and
+// after an outage all of them at once. Kept by digest, so that nothing here could be used. INVARIANT: nothing is believed
+// for longer than a minute after the API server said it, nor past the token's end, so that an account or Pod that was
+// deleted is noticed; and a token that was not found good is asked about each time it is shown.
+
+import { createHash } from "node:crypto"
+import type { Caller } from "@merlon/xds"
+
+export interface RememberedReviewsOptions {
+  /** Undefined for a token that is not good. A throw means that nobody could say. */
+  readonly review: (token: string) => Promise<Caller | undefined>
+  /** Wall clock, in milliseconds: what a token's end is told by. */
+  readonly now?: () => number
+  /** Milliseconds that never go back: what the minute is told by. */
+  readonly elapsed?: () => number
+}
+
+interface Remembered {
+  readonly caller: Caller
+  readonly since: number
+}
+
+export const REMEMBERED_MS = 60_000
+/** Whoever has more proxies than these asks more often. */
+export const MOST_REMEMBERED = 20_000
+
+export class RememberedReviews {
+  readonly #review: RememberedReviewsOptions["review"]
+  readonly #now: () => number
+  readonly #elapsed: () => number
+  /** By digest, oldest first. */
+  readonly #good = new Map<string, Remembered>()
+  /** Asked and not answered: streams that come together ask once. */
+  readonly #asking = new Map<string, Promise<Caller | undefined>>()
+
+  constructor({ review, now = Date.now, elapsed = () => performance.now() }: RememberedReviewsOptions) {
+    this.#review = review
+    this.#now = now
+    this.#elapsed = elapsed
+  }
+
+  get size(): number {
+    return this.#good.size
+  }
+
+  callerOf(token: string): Promise<Caller | undefined> {
+    const digest = createHash("sha256").update(token).digest("base64url")
+    this.#forgetOld()
+    const known = this.#good.get(digest)?.caller
+    if (known !== undefined && !this.#hasEnded(known)) return Promise.resolve(known)
+    const asking = this.#asking.get(digest) ?? this.#ask(digest, token)
+    this.#asking.set(digest, asking)
+    return asking
+  }
+
+  async #ask(digest: string, token: string): Promise<Caller | undefined> {
+    // From before the question: the answer may be older than its coming.
+    const since = this.#elapsed()
+    try {
+      const caller = await this.#review(token)
+      if (caller !== undefined && isLasting(caller)) this.#remember(digest, { caller, since })
+      return caller
+    } finally {
+      this.#asking.delete(digest)
+    }
+  }
+
+  #remember(digest: string, remembered: Remembered): void {
+    // To the end of the order, which is that of their ages.
+    this.#good.delete(digest)
+    this.#good.set(digest, remembered)
+    if (this.#good.size <= MOST_REMEMBERED) return
+    for (const oldest of this.#good.keys()) {
+      this.#good.delete(oldest)
+      return
+    }
+  }
+
+  #forgetOld(): void {
+    const elapsed = this.#elapsed()
+    for (const [digest, { since }] of this.#good) {
+      if (elapsed - since < REMEMBERED_MS) return
+      this.#good.delete(digest)
+    }
+  }
+
+  #hasEnded({ expiresAt }: Caller): boolean {
+    return expiresAt !== undefined && expiresAt <= this.#now()
+  }
+}
+
+/** An invitation is good once; whoever shows it again is asked about again. */
+function isLasting({ invitation }: Caller): boolean {
+  return invitation === undefined
+}

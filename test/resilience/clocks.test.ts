@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Clocks that are set while everything runs, of a proxy and of the control plane, by an hour and by a year, forward and back.
+// Nobody gets in who should not, nothing ends, and when the clock is right everything goes on without a hand.
+
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
+import type { DeclaredWorkload } from "../e2e/control/support/declared-workload.js"
+import { deny, Mesh, policy } from "../e2e/control/support/mesh.js"
+import { canSetClocks, WrongClock } from "./support/wrong-clock.js"
+
+const SLOW = { timeout: 150_000, interval: 100 }
+
+describe.skipIf(!canSetClocks)("a clock that is set (needs libfaketime)", { timeout: 600_000 }, () => {
+  const clocks = { control: new WrongClock(), httpbin: new WrongClock() }
+  let mesh: Mesh
+  let httpbin: DeclaredWorkload
+  let caller: DeclaredWorkload
+  let changes = 0
+
+  beforeAll(async () => {
+    mesh = await Mesh.start({ env: clocks.control.env })
+    httpbin = await mesh.workload("httpbin", {}, clocks.httpbin.env)
+    caller = await mesh.workload("caller")
+    await mesh.api.put(policy("PeerAuthentication", "mode", { mtls: { mode: "STRICT" } }))
+    await mesh.api.becomes("PeerAuthentication", "mode", "foo", "Enforced", "True")
+    await mesh.api.put(deny("closed", "/closed"))
+    await mesh.api.becomes("AuthorizationPolicy", "closed", "foo", "Enforced", "True")
+  })
+  afterEach(() => {
+    for (const clock of Object.values(clocks)) clock.set("+0")
+  })
+  afterAll(async () => {
+    await mesh.close()
+    for (const clock of Object.values(clocks)) clock.close()
+  })
+
+  /** Everybody who may gets in, nobody else, and a change is enforced by all proxies. */
+  async function allIsWell(): Promise<void> {
+    await expect.poll(() => httpbin.getAs(caller, "/"), SLOW).toBe(200)
+    await expect.poll(() => caller.getAs(httpbin, "/"), SLOW).toBe(200)
+    await stillRefuses()
+    await expect.poll(() => mesh.control.metric("merlon_control_connected_proxies"), SLOW).toBe(2)
+    changes++
+    await expect
+      .poll(() => mesh.api.put(deny("change", `/change-${changes}`)).then(() => "stored", String), SLOW)
+      .toBe("stored")
+    await expect.poll(() => httpbin.getAs(caller, `/change-${changes}`), SLOW).toBe(403)
+    await expect.poll(() => caller.getAs(httpbin, `/change-${changes}`), SLOW).toBe(403)
+  }
+
+  async function stillRefuses(): Promise<void> {
+    // 0 where it does not even shake hands.
+    for (const path of ["/closed", "/"]) expect(await httpbin.get(path), `plaintext ${path}`).toBe(0)
+    expect([0, 403]).toContain(await httpbin.getAs(caller, "/closed"))
+    expect([0, 403]).toContain(await caller.getAs(httpbin, "/closed"))
+  }
+
+  it("is right to begin with", allIsWell)
+
+  it.each(["+1h", "-1h", "+1y", "-1y"])(
+    "of a proxy, by %s: it keeps what it enforces, and all is well again when it is right",
+    async offset => {
+      clocks.httpbin.set(offset)
+      await taken(`http://${httpbin.address}:15021/healthz/live`, offset)
+      // By its own clock nobody's certificate is good any more, or yet; but for an hour ahead, which a day's certificate outlives.
+      const expected = offset === "+1h" ? 200 : 0
+      await expect.poll(() => httpbin.getAs(caller, "/"), SLOW).toBe(expected)
+      await stillRefuses()
+      clocks.httpbin.set("+0")
+      await allIsWell()
+    },
+  )
+
+  it.each(["+1h", "-1h", "+1y", "-1y"])(
+    "of the control plane, by %s: proxies go on as they are, and all is well again when it is right",
+    async offset => {
+      clocks.control.set(offset)
+      await taken(`http://127.0.0.1:${mesh.control.healthPort}/healthz/live`, offset)
+      expect(await httpbin.getAs(caller, "/")).toBe(200)
+      expect(await caller.getAs(httpbin, "/")).toBe(200)
+      await stillRefuses()
+      clocks.control.set("+0")
+      await allIsWell()
+    },
+  )
+
+  it("of the control plane while a certificate is renewed: the proxy keeps the one that works", async () => {
+    const before = httpbin.credentials.chain
+    clocks.control.set("+1y")
+    await taken(`http://127.0.0.1:${mesh.control.healthPort}/healthz/live`, "+1y")
+    await caller.xserver.kill()
+    await caller.run()
+    await stillRefuses()
+    clocks.control.set("+0")
+    await allIsWell()
+    expect(httpbin.credentials.chain).toBe(before)
+  })
+
+  it("ends no process", () => {
+    for (const { stderr } of [mesh.control.program, httpbin.xserver]) {
+      expect(stderr).not.toMatch(/uncaught|unhandled/i)
+    }
+  })
+
+  /** When the process goes by its new time, as the `Date` of its answers says. */
+  async function taken(url: string, offset: string): Promise<void> {
+    const hour = 3_600_000
+    const off = async (): Promise<number> => {
+      const date = (await fetch(url)).headers.get("date") ?? ""
+      return Math.round((Date.parse(date) - Date.now()) / hour)
+    }
+    await expect.poll(off, SLOW).toBe(hours(offset))
+  }
+})
+
+function hours(offset: string): number {
+  const hours = offset.endsWith("y") ? 365 * 24 : 1
+  return offset.startsWith("-") ? -hours : hours
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// A clock of a process's own, which a test sets while the process runs. libfaketime stands between the process and the
+// system; timers go on by the clock that nobody can set, as they do when a machine's clock is set.
+
+import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+const LIBRARY = readdirSync("/usr/lib")
+  .map(folder => join("/usr/lib", folder, "faketime", "libfaketimeMT.so.1"))
+  .find(existsSync)
+
+export const canSetClocks = LIBRARY !== undefined
+
+export class WrongClock {
+  readonly #folder = mkdtempSync(join(tmpdir(), "merlon-clock-"))
+
+  constructor() {
+    this.set("+0")
+  }
+
+  get env(): { readonly [name: string]: string } {
+    return {
+      LD_PRELOAD: LIBRARY ?? "",
+      FAKETIME_TIMESTAMP_FILE: join(this.#folder, "time"),
+      FAKETIME_DONT_FAKE_MONOTONIC: "1",
+      DONT_FAKE_MONOTONIC: "1",
+      // Reading the file at each look at the clock would make the process slow.
+      FAKETIME_CACHE_DURATION: "1",
+    }
+  }
+
+  /** As `+1h`, `-1y`; `+0` is right. */
+  set(offset: string): void {
+    const file = join(this.#folder, "time")
+    writeFileSync(`${file}.new`, offset)
+    renameSync(`${file}.new`, file)
+  }
+
+  close(): void {
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+}
