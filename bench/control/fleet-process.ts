@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Many proxies in one process: each a TLS connection with a stream and a token of its own, through the client that
-// xserver uses. An update is in force at once, so what is measured is the control plane's share.
+// Many proxies in one process: each a TLS connection with a stream, a token and a certificate of its own, through the client
+// that xserver uses. As xserver does, each has its key signed first and keeps the certificate; the key alone is the same for
+// all, because making keys is the proxies' cost. An update is in force at once, so what is measured is the control plane's share.
 
+import { makeSigningRequest } from "@merlon/identity"
 import { MeshClient, PROXY_RESOURCE, type Update } from "@merlon/xds"
 import { type Member, monotonicMs, type Order, type Report } from "./messages.js"
 
@@ -15,13 +17,15 @@ const AT_THE_DOOR = 64
 /** While there is no control plane, those at the door knock this often. */
 const KNOCK_MS = 500
 
-interface Awaited {
-  readonly text: string
-  left: number
+/** A proxy with what it keeps across connections: versions by name, and its certificate. */
+interface Kept {
+  readonly member: Member
+  readonly held: Map<string, string>
+  chain: string | undefined
 }
 
-/** Who is outside, with what they hold: versions by name. */
-const outside: { readonly member: Member; readonly held: Map<string, string> }[] = []
+const own = makeSigningRequest()
+const outside: Kept[] = []
 const clients = new Set<MeshClient>()
 let control = { address: "", trustBundle: "" }
 let atTheDoor = 0
@@ -45,11 +49,12 @@ function letIn(): void {
     const next = outside.shift()
     if (next === undefined) return
     atTheDoor++
-    connect(next.member, next.held)
+    connect(next)
   }
 }
 
-function connect(member: Member, held: Map<string, string>): void {
+function connect(kept: Kept): void {
+  const { member, held } = kept
   const { namespace, name, token } = member
   const { address, trustBundle } = control
   const client = new MeshClient({
@@ -58,7 +63,8 @@ function connect(member: Member, held: Map<string, string>): void {
     trustBundle: () => trustBundle,
     proof: () => {
       attempts++
-      return { token }
+      const { chain } = kept
+      return { token, ...(chain !== undefined && { certificate: { chain, privateKey: own.privateKey } }) }
     },
     node: { id: `${namespace}/${name}`, metadata: () => ({ address: member.address }) },
     subscriptions: [
@@ -86,11 +92,22 @@ function connect(member: Member, held: Map<string, string>): void {
       unserved++
       client.close()
       clients.delete(client)
-      outside.push({ member, held })
+      outside.push(kept)
     }
     letIn()
   })
-  client.start()
+  void enrol(client, kept).then(() => client.start())
+}
+
+/** However long it takes: a proxy without a certificate is none. */
+async function enrol(client: MeshClient, kept: Kept): Promise<void> {
+  while (kept.chain === undefined) {
+    try {
+      kept.chain = (await client.signCertificate(own.request)).certificateChain
+    } catch {
+      await new Promise(resolve => setTimeout(resolve, KNOCK_MS))
+    }
+  }
 }
 
 function take(update: Update): void {
@@ -114,7 +131,7 @@ process.on("message", (order: Order) => {
     case "connect":
       control = order
       unserved = order.proxies.length
-      outside.push(...order.proxies.map(member => ({ member, held: new Map<string, string>() })))
+      outside.push(...order.proxies.map(member => ({ member, held: new Map<string, string>(), chain: undefined })))
       letIn()
       break
     case "expect":

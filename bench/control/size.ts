@@ -96,7 +96,8 @@ async function serve(
   const ports = ["--mesh-port", String(meshPort), "--webhook-port", "0", "--health-port", "0"]
   const flags = profile === undefined ? [] : ["--cpu-prof", "--cpu-prof-dir", profile]
   const program = await Program.start(
-    ["serve", "--kubeconfig", kubeconfig, "--log-level", "error", ...ports],
+    // The same name after a restart, as a service manager gives one: what Pods say of who vouches for them stays true.
+    ["serve", "--kubeconfig", kubeconfig, "--replica", "bench", "--log-level", "error", ...ports],
     /proxies/,
     flags,
   )
