@@ -173,7 +173,8 @@ export class StatusController {
     // Who is selected is the same, who enforces is not.
     for (const key of flipped) {
       for (const namespace of new Set([key.slice(0, key.indexOf("/")), mesh.names.rootNamespace])) {
-        for (const entry of this.#entries.inNamespace(namespace)) if (this.#selects(entry, key)) this.#replaced(entry, key)
+        for (const entry of this.#entries.inNamespace(namespace))
+          if (this.#selects(entry, key)) this.#replaced(entry, key)
       }
     }
     for (const namespace of touched) {

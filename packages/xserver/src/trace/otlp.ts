@@ -91,7 +91,9 @@ function spanOf(mesh: string): (span: Span) => object {
 }
 
 function attributesOf(values: { readonly [key: string]: string | number | undefined }): readonly Attribute[] {
-  return Object.entries(values).flatMap(([key, value]) => (value === undefined ? [] : [{ key, value: attributeValue(value) }]))
+  return Object.entries(values).flatMap(([key, value]) =>
+    value === undefined ? [] : [{ key, value: attributeValue(value) }],
+  )
 }
 
 /** 64-bit numbers are text in JSON. */
