@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How connections reach the xservers of a namespace's Pods. Rules inside a Pod need a capability that the Pod Security
-// Standards grant neither at `baseline` nor at `restricted`, so such namespaces are captured by Service (ADR 010).
+// Standards grant neither at `baseline` nor at `restricted`, so such namespaces are captured by Service (ADR 007).
 
 import type { MeshNames } from "@merlon/policy"
 import { injectionNames } from "./injection-options.js"
