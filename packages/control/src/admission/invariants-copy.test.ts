@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { setImmediate as listed } from "node:timers/promises"
 import { expect, it } from "vitest"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { INVARIANT, MESH, OPS } from "../proofs/testing/documents.js"
@@ -29,7 +30,7 @@ it.each([
 it("is behind until one that was deleted is gone", async () => {
   const { policies, ask } = stage([one()], [])
   const answer = ask()
-  await Promise.resolve()
+  await listed()
   policies.delete("PolicyInvariant", "foo", "admin")
   expect(await answer).toBe(true)
 })
@@ -37,7 +38,7 @@ it("is behind until one that was deleted is gone", async () => {
 it("is behind until a changed one has come", async () => {
   const { policies, ask } = stage([one(1)], [one(2)])
   const answer = ask()
-  await Promise.resolve()
+  await listed()
   policies.set("PolicyInvariant", one(2))
   expect(await answer).toBe(true)
 })
