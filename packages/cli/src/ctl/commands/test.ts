@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `merlonctl test`: runs the policy tests that stand beside policies, through the evaluator that proxies run.
 
-import { watch } from "node:fs"
 import { writeFile } from "node:fs/promises"
 import { regionCoverage, runTests } from "@merlon/policy"
 import { messageOf } from "@merlon/xds"
@@ -12,6 +11,7 @@ import { withMeshFlags } from "../flags.js"
 import { print, tell, visible } from "../terminal.js"
 import { findTests } from "../tests/find-tests.js"
 import { type FileRun, isPassed, testJunit, testReport, testText } from "../tests/report.js"
+import { WatchedFolders } from "../tests/watched-folders.js"
 import { testGenerateCommand } from "./test-generate.js"
 
 interface Flags extends MeshSettings {
@@ -47,8 +47,13 @@ Examples:
   merlonctl test policies --watch
   merlonctl test generate policies`
 
-async function once(paths: readonly string[], flags: Flags): Promise<void> {
-  const runs = await run(paths, flags)
+/** `read` is told which files and folders count. */
+async function once(
+  paths: readonly string[],
+  flags: Flags,
+  read: (sources: readonly string[]) => void = () => {},
+): Promise<void> {
+  const runs = await run(paths, flags, read)
   if (runs.every(({ results }) => results.length === 0)) {
     throw new CommandError(
       `no policy test is found in ${paths.map(path => `\`${path}\``).join(", ")}; write one into a file \`NAME.test.yaml\``,
@@ -61,10 +66,15 @@ async function once(paths: readonly string[], flags: Flags): Promise<void> {
 
 const note = (text: string): void => tell(`note: ${visible(text)}`)
 
-async function run(paths: readonly string[], flags: Flags): Promise<readonly FileRun[]> {
+async function run(
+  paths: readonly string[],
+  flags: Flags,
+  read: (sources: readonly string[]) => void,
+): Promise<readonly FileRun[]> {
   const mesh = meshOf(flags)
   const now = Math.floor(Date.now() / 1000)
   const found = await findTests(paths, mesh.names, note)
+  read(found.flatMap(({ sources }) => sources))
   return found.map(({ file, test, documents }) => {
     const { filter } = flags
     const wanted = filter === undefined || file.includes(filter)
@@ -83,7 +93,7 @@ async function keepRunning(paths: readonly string[], flags: Flags): Promise<void
       again = true
       return
     }
-    running = once(paths, flags)
+    running = once(paths, flags, sources => folders.add(sources))
       .catch((error: unknown) => tell(messageOf(error)))
       .finally(() => {
         running = undefined
@@ -94,8 +104,9 @@ async function keepRunning(paths: readonly string[], flags: Flags): Promise<void
         }
       })
   }
-  const watchers = paths.map(path => watch(path, { recursive: true }, start))
+  const folders = new WatchedFolders(start, flags.junit)
+  folders.add(paths)
   start()
   await new Promise<void>(resolve => process.once("SIGINT", resolve))
-  for (const watcher of watchers) watcher.close()
+  folders.close()
 }

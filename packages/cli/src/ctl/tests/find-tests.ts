@@ -15,6 +15,8 @@ export interface FoundTests {
   readonly file: string
   readonly test: PolicyTestFile
   readonly documents: readonly PolicyDocument[]
+  /** Files and folders that those were read from. */
+  readonly sources: readonly string[]
 }
 
 const TEST_NAME = /\.test\.ya?ml$/i
@@ -45,8 +47,10 @@ async function testsIn(file: string, names: MeshNames, note: (text: string) => v
   if (faults.length > 0) throw new CommandError(faults.map(fault => showFinding(file, text, fault)).join("\n"))
   const found: FoundTests[] = []
   for (const test of files) {
-    const documents = [...inline(test, file, names), ...(await besides(test, file, names, note))]
-    found.push({ file, test, documents })
+    const sources = sourcesOf(test, file)
+    const read = await Promise.all(sources.map(path => readPolicyFiles(path, names, "default", note)))
+    const documents = [...inline(test, file, names), ...read.flatMap(({ policies }) => policies)]
+    found.push({ file, test, documents, sources })
   }
   return found
 }
@@ -59,14 +63,8 @@ function inline({ documents }: PolicyTestFile, file: string, names: MeshNames): 
   })
 }
 
-/** The policies of the folder the test stands in, where it names none and brings none. */
-async function besides(
-  { policies, documents }: PolicyTestFile,
-  file: string,
-  names: MeshNames,
-  note: (text: string) => void,
-): Promise<readonly PolicyDocument[]> {
+/** The folder the test stands in, where it names no policies and brings none. */
+function sourcesOf({ policies, documents }: PolicyTestFile, file: string): readonly string[] {
   const paths = policies.length === 0 && documents.length === 0 ? ["."] : policies
-  const read = await Promise.all(paths.map(path => readPolicyFiles(join(dirname(file), path), names, "default", note)))
-  return read.flatMap(set => set.policies)
+  return paths.map(path => join(dirname(file), path))
 }

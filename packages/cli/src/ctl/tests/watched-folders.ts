@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Folders that are watched for changes. Files are watched by the folder they stand in: an editor may put another in their place.
+
+import { type FSWatcher, statSync, watch } from "node:fs"
+import { basename, dirname, resolve } from "node:path"
+
+export class WatchedFolders {
+  readonly #watchers = new Map<string, FSWatcher>()
+  readonly #changed: () => void
+  readonly #ignored: string | undefined
+
+  /** `written`: a file of our own, whose changes are no news. */
+  constructor(changed: () => void, written: string | undefined) {
+    this.#changed = changed
+    this.#ignored = written === undefined ? undefined : basename(written)
+  }
+
+  /** What is not there is left out. */
+  add(paths: readonly string[]): void {
+    for (const path of paths) {
+      const found = statSync(path, { throwIfNoEntry: false })
+      const folder = resolve(found?.isDirectory() === true ? path : dirname(path))
+      if (found === undefined || this.#watchers.has(folder)) continue
+      const watcher = watch(folder, { recursive: true }, (_, name) => {
+        if (name === null || this.#ignored === undefined || basename(name) !== this.#ignored) this.#changed()
+      })
+      // A folder that goes away is no fault: the next run says what is missing.
+      watcher.on("error", () => this.#drop(folder))
+      this.#watchers.set(folder, watcher)
+    }
+  }
+
+  close(): void {
+    for (const folder of [...this.#watchers.keys()]) this.#drop(folder)
+  }
+
+  #drop(folder: string): void {
+    this.#watchers.get(folder)?.close()
+    this.#watchers.delete(folder)
+  }
+}

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// `merlonctl test --watch` as somebody who writes policies has it open: a real process, and files that change under it.
+
+import { spawn } from "node:child_process"
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, expect, it, vi } from "vitest"
+
+const POLL = { timeout: 90_000, interval: 100 }
+
+const folder = mkdtempSync(join(tmpdir(), "watched-"))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const policy = (method: string): string => `apiVersion: security.merlon.dev/v1alpha3
+kind: AuthorizationPolicy
+metadata: { name: readers, namespace: shop }
+spec: { rules: [{ to: [{ operation: { methods: [${method}] } }] }] }
+`
+const test = (name: string, expected: string, policies = "../readers.yaml"): string => `kind: PolicyTest
+metadata: { name: ${name} }
+policies: [${policies}]
+workloads: { shop: { namespace: shop } }
+cases: [{ name: ${name}, request: {}, expect: ${expected} }]
+`
+
+const tests = join(folder, "tests")
+const junit = join(tests, "results.xml")
+
+it("runs again whenever a policy or a test changes, goes on where they cannot be read, and ends when it is told to", async () => {
+  writeFileSync(join(folder, "readers.yaml"), policy("GET"))
+  mkdirSync(tests)
+  writeFileSync(join(tests, "readers.test.yaml"), test("people read", "allow"))
+  const child = spawn(process.execPath, ["packages/cli/bin/merlonctl.js", "test", tests, "--watch", "--junit", junit], {
+    stdio: ["ignore", "pipe", "pipe"],
+  })
+  let [out, told] = ["", ""]
+  child.stdout.on("data", chunk => {
+    out += chunk
+  })
+  child.stderr.on("data", chunk => {
+    told += chunk
+  })
+  const ended = new Promise<number | null>(resolve => child.once("close", resolve))
+  const waits = (): number => told.split("waiting for changes").length - 1
+  /** The last run that is over, after so many before. */
+  const run = (before: number, seen: RegExp): Promise<void> =>
+    vi.waitFor(() => {
+      expect(`${out}\n${told}`).toMatch(seen)
+      expect(waits()).toBeGreaterThan(before)
+    }, POLL)
+
+  await run(0, /✓ people read(?:.|\n)*1 passed, 0 failed/)
+
+  let before = waits()
+  writeFileSync(join(folder, "readers.yaml"), policy("PUT"))
+  await run(before, /✗ people read(?:.|\n)*0 passed, 1 failed/)
+
+  // As editors save: another file in its place.
+  before = waits()
+  writeFileSync(join(folder, "new"), policy("nothing: is"))
+  renameSync(join(folder, "new"), join(folder, "readers.yaml"))
+  await run(before, /readers\.yaml.*spec\.rules\[0\]/)
+
+  writeFileSync(join(folder, "readers.yaml"), policy("GET"))
+  mkdirSync(join(tests, "deep"))
+  writeFileSync(join(tests, "deep", "more.test.yaml"), test("people read here too", "allow", "../../readers.yaml"))
+  await vi.waitFor(() => expect(out).toMatch(/✓ people read here too(?:.|\n)*2 passed, 0 failed/), POLL)
+
+  await vi.waitFor(() => expect(readFileSync(junit, "utf8")).toContain("people read here too"), POLL)
+
+  child.kill("SIGINT")
+  expect(await ended).toBe(0)
+})
