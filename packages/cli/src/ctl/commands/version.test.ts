@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
+// `npx vitest run -u` writes the files anew.
+
 import { expect, it } from "vitest"
-import { versionText } from "./version.js"
+import { versionJson, versionText } from "./version.js"
 
 const own = { client: "1.2.3", node: "v24.0.0", platform: "linux x64" }
+const mesh = { server: "v1.34.1", controlPlane: "1.2.3" }
 
 it.each([
-  ["of this program alone", own, "merlonctl 1.2.3 (node v24.0.0, linux x64)"],
-  [
-    "of everything that answers",
-    { ...own, server: "v1.34.1", controlPlane: "1.2.3", proxies: { "1.2.3": 3, "1.2.2": 1 } },
-    "merlonctl 1.2.3 (node v24.0.0, linux x64)\ncontrol plane 1.2.3\nproxies 1.2.2 (1), 1.2.3 (3)\nAPI server v1.34.1",
-  ],
-  [
-    "of a mesh without proxies",
-    { ...own, server: "v1.34.1", controlPlane: "1.2.3", proxies: {} },
-    "merlonctl 1.2.3 (node v24.0.0, linux x64)\ncontrol plane 1.2.3\nproxies none\nAPI server v1.34.1",
-  ],
-])("the version %s", (_, versions, text) => {
-  expect(versionText(versions)).toBe(text)
+  ["of this program alone", "client", own],
+  ["of everything that answers", "all", { ...own, ...mesh, proxies: { "1.2.3": 3, "1.2.2": 1 } }],
+  ["of a mesh without proxies", "no-proxies", { ...own, ...mesh, proxies: {} }],
+  ["of what a hostile server says", "hostile", { ...own, server: "v1\u001b[2J", controlPlane: "x\n", proxies: {} }],
+])("the version %s", async (_, name, versions) => {
+  await expect(`${versionText(versions)}\n`).toMatchFileSnapshot(`golden/version-${name}.txt`)
+  await expect(`${versionJson(versions)}\n`).toMatchFileSnapshot(`golden/version-${name}.json.txt`)
 })

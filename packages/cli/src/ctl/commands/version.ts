@@ -45,7 +45,7 @@ const UNKNOWN = "unknown"
 async function run(flags: Flags): Promise<void> {
   const own = { client: VERSION, node: process.version, platform: `${process.platform} ${process.arch}` }
   const versions: Versions = flags.client ? own : { ...own, ...(await served(flags)) }
-  print(flags.output === "json" ? JSON.stringify(versions, undefined, 2) : versionText(versions))
+  print(flags.output === "json" ? versionJson(versions) : versionText(versions))
 }
 
 /** What cannot be asked is left out, and why is said beside. */
@@ -77,6 +77,10 @@ async function ofMesh(session: Session): Promise<Pick<Versions, "controlPlane" |
     tell(`note: the control plane could not be asked: ${visible(error.message)}`)
     return {}
   }
+}
+
+export function versionJson(versions: Versions): string {
+  return JSON.stringify(versions, undefined, 2)
 }
 
 export function versionText({ client, node, platform, server, controlPlane, proxies }: Versions): string {
