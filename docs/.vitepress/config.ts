@@ -58,6 +58,7 @@ export default defineConfig({
           page("Rotation", "/docs/operations/rotation"),
           page("Watch it", "/docs/operations/alerts"),
           page("Full disk", "/docs/operations/full-disk"),
+          page("Wrong clocks", "/docs/operations/clocks"),
         ],
       },
       {

@@ -95,6 +95,18 @@ describe.skipIf(!canSetClocks)("a clock that is set (needs libfaketime)", { time
     expect(httpbin.credentials.chain).toBe(before)
   })
 
+  it("of a control plane that was started so: all is well after another start", async () => {
+    await mesh.control.kill()
+    clocks.control.set("+1y")
+    await mesh.control.run()
+    await stillRefuses()
+    expect(await httpbin.getAs(caller, "/")).toBe(200)
+    clocks.control.set("+0")
+    await mesh.control.kill()
+    await mesh.control.run()
+    await allIsWell()
+  })
+
   it("ends no process", () => {
     for (const { stderr } of [mesh.control.program, httpbin.xserver]) {
       expect(stderr).not.toMatch(/uncaught|unhandled/i)

@@ -90,11 +90,17 @@ export class Distribution implements ResourceSource {
   }
 
   #watchProxy(caller: Caller, node: ClientNode, names: "*" | ReadonlySet<string>, wake: () => void): ProxyWatch {
-    const { views, proxies, presence } = this.#options
+    const { views, proxies, presence, trust, directory } = this.#options
+    let judged: { readonly trust: object; readonly workload: object | undefined; readonly mayHave: boolean } | undefined
     const current = (): ProxyView | undefined => {
       // Fail closed: a Pod of the same name may run under another identity by now, and a caller be revoked. Neither has
-      // a claim on what is enforced from here on.
-      return this.#refuseView(caller, node) === undefined ? views.get(node.id) : undefined
+      // a claim on what is enforced from here on. What that depends on is replaced whole when it changes.
+      const [by, workload] = [trust.current, directory.workloads.get(node.id)]
+      if (judged?.trust !== by || judged.workload !== workload) {
+        const mayHave = this.#gatekeeper.refuseWorkload(caller, node) === undefined
+        judged = { trust: by, workload, mayHave }
+      }
+      return judged.mayHave ? views.get(node.id) : undefined
     }
     const first = current()
     // Fail closed: an empty view would admit everybody, so whoever may not watch gets an end instead.

@@ -175,6 +175,51 @@ describe("a proxy that is gone", () => {
   })
 })
 
+describe("after a restart", () => {
+  const nowhere = { proxies: new Map(), onChange: () => () => {} }
+  const OTHER = "foo/b"
+
+  /** Two Pods that an earlier life said are ready; the other's proxy comes back. */
+  async function restarted() {
+    const api = new HandClient()
+    const first = setUp(declared(), "r1", api)
+    first.presence.enforcing(KEY, node())
+    await vi.waitFor(() => expect(first.ready()).toBe("True"), 90_000)
+    first.presence.stop()
+    api.reflected.set(podOf(OTHER, { proxied: false, annotations: { "merlon.dev/workload": "declared" } }))
+    return setUp(declared(), "r1", api)
+  }
+
+  it("takes nothing back while proxies still return, and what stays away once they have", async () => {
+    const { presence, scheduler, ready, settled } = await restarted()
+    for (let returned = 0; returned < 10; returned++) {
+      presence.enforcing(OTHER, { ...node(), id: OTHER })
+      presence.sweep(nowhere)
+      scheduler.advance(9_000)
+      presence.sweep(nowhere)
+    }
+    await settled()
+    expect(ready()).toBe("True")
+    scheduler.advance(10_000)
+    presence.sweep(nowhere)
+    scheduler.advance(10_000)
+    presence.sweep(nowhere)
+    await vi.waitFor(() => expect(ready()).toBe("False"), 90_000)
+  })
+
+  it("waits no longer than two minutes for those who return", async () => {
+    const { presence, scheduler, ready } = await restarted()
+    scheduler.advance(120_000)
+    for (const _ of [1, 2]) {
+      presence.enforcing(OTHER, { ...node(), id: OTHER })
+      presence.sweep(nowhere)
+      scheduler.advance(10_000)
+    }
+    presence.sweep(nowhere)
+    await vi.waitFor(() => expect(ready()).toBe("False"), 90_000)
+  })
+})
+
 it("says it again of a Pod declared anew under a proxy that stayed", async () => {
   const { presence, api, ready } = setUp()
   presence.enforcing(KEY, node())

@@ -54,6 +54,8 @@ interface Charge {
 }
 
 const GRACE_MS = 10_000
+/** After a restart thousands of proxies come back one after the other; while they do, none that is not here yet is gone. */
+const RETURN_MS = 120_000
 /** After a restart every Pod is to be written; tokens to be verified and the lease must not wait behind them. */
 const WRITES_AT_ONCE = 8
 const RETRY_MS = 1_000
@@ -68,6 +70,8 @@ export class DeclaredPresence implements PresenceSink {
   readonly #turns = new Turns(WRITES_AT_ONCE)
   readonly #missingSince = new Map<string, number>()
   readonly #unfollow: () => void
+  readonly #startedAt: number
+  #lastArrival = Number.NEGATIVE_INFINITY
   #stopped = false
 
   constructor(options: DeclaredPresenceOptions) {
@@ -75,6 +79,7 @@ export class DeclaredPresence implements PresenceSink {
     this.#scheduler = options.scheduler ?? SYSTEM_SCHEDULER
     this.#now = options.now ?? Date.now
     this.#grace = options.graceMs ?? GRACE_MS
+    this.#startedAt = this.#scheduler.now()
     this.#unfollow = options.pods.onChange(({ key, object }) => {
       const charge = this.#charges.get(key)
       if (charge === undefined || charge.streams === 0 || object === undefined || isReady(object)) return
@@ -87,6 +92,7 @@ export class DeclaredPresence implements PresenceSink {
   enforcing(key: string, node: ClientNode): () => void {
     const pod = this.#options.pods.items.get(key)
     if (pod === undefined || !isDeclared(pod, this.#options.names)) return () => {}
+    this.#lastArrival = this.#scheduler.now()
     const charge = this.#chargeOf(key)
     charge.streams++
     charge.address = addressOfNode(node) ?? charge.address
@@ -105,6 +111,10 @@ export class DeclaredPresence implements PresenceSink {
   /** For the leader, now and then: Pods that stand as ready while no replica has their proxy, for longer than the grace. */
   sweep(ledger: ProxyLedger): void {
     const now = this.#scheduler.now()
+    if (now - this.#startedAt < RETURN_MS && now - this.#lastArrival < this.#grace) {
+      this.#missingSince.clear()
+      return
+    }
     const missing = new Set<string>()
     for (const [key, pod] of this.#options.pods.items) {
       if (!isDeclared(pod, this.#options.names) || !isReady(pod) || ledger.proxies.has(key)) continue

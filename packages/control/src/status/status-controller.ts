@@ -11,6 +11,7 @@ import { changesMeaning, isSecurityKind, type PolicyChange, type PolicySource } 
 import type { DirectoryChange } from "../registry/mesh-directory.js"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
 import { scopeOf } from "../routes/route-context.js"
+import type { EnforcementTally } from "./enforcement.js"
 import type { EventSink } from "./events.js"
 import { entryOf, PolicyEntries, type PolicyEntry } from "./policy-entry.js"
 import { makeStatus, mayServe, type StatusSources, tallyNow } from "./status-maker.js"
@@ -209,19 +210,27 @@ export class StatusController {
   /** A proxy's word concerns only the policies that it was sent. */
   #proxiesChanged(proxies: ReadonlySet<string>): void {
     if (!this.#ready) return
+    const recounted = new Set<PolicyEntry>()
     for (const proxy of proxies) {
+      const counts = this.#counts(proxy)
       for (const name of this.#options.reach.get(proxy)?.resources.keys() ?? []) {
         if (!name.startsWith(POLICY)) continue
         const entry = this.#entries.get(name.slice(POLICY.length))
         if (entry === undefined) continue
         // Counted here and not when it is written, or nobody would see that this was the last one to wait for.
-        const known = entry.tally
-        entry.tally ??= tallyNow(entry, this.#options)
-        const counts = this.#counts(proxy) && this.#selects(entry, proxy)
-        const isNew = known?.has(proxy) === counts ? known.update(proxy) : entry.tally.place(proxy, counts)
-        if (known === undefined || isNew) this.#counted(entry, entry.tally.complete)
+        if (entry.tally === undefined) {
+          entry.tally = tallyNow(entry, this.#options)
+          recounted.add(entry)
+        } else if (this.#recountOne(entry, entry.tally, proxy, counts)) recounted.add(entry)
       }
     }
+    for (const entry of recounted) this.#counted(entry, entry.tally?.complete === true)
+  }
+
+  /** Whether there is something new to say. */
+  #recountOne(entry: PolicyEntry, tally: EnforcementTally, proxy: string, counts: boolean): boolean {
+    if (!tally.has(proxy)) return counts && this.#selects(entry, proxy) && tally.place(proxy, true)
+    return counts ? tally.update(proxy) : tally.place(proxy, false)
   }
 
   #counts(proxy: string): boolean {
@@ -241,10 +250,14 @@ export class StatusController {
 
   /** Only the turn to True is what people wait for; one more of many that are all done is not. */
   #counted(entry: PolicyEntry, complete: boolean): void {
+    if (!complete) {
+      this.#writer.changed(entry.key)
+      return
+    }
     const said = entry.written ?? readStatus(entry.object.status)
     const enforced = said?.conditions?.find(({ type }) => type === "Enforced")
     const isSaid = enforced?.status === "True" && enforced.observedGeneration === entry.object.metadata.generation
-    this.#writer.changed(entry.key, complete && !isSaid)
+    this.#writer.changed(entry.key, !isSaid)
   }
 
   #keysChanged(id: string, jwks: boolean): void {

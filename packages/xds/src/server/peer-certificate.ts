@@ -26,8 +26,8 @@ const MAX_CHAIN = 10
 export function peerCertificate(socket: TLSSocket): PeerCertificate | undefined {
   if (!socket.authorized) return undefined
   try {
-    const { chain, root } = chainOf(socket)
-    const { spiffeId, ...facts } = certificateFacts(chain)
+    const { leaf, chain, root } = chainOf(socket)
+    const { spiffeId, ...facts } = certificateFacts(leaf)
     const id = spiffeId === undefined ? undefined : parseSpiffeId(spiffeId)
     return id === undefined ? undefined : { ...facts, id, chain, root }
   } catch {
@@ -48,17 +48,31 @@ export function trustIn(bundle: string): (certificate: PeerCertificate) => boole
   return ({ root, chain }) => roots.has(root) || signerOf(chain, bundle) !== undefined
 }
 
-function chainOf(socket: TLSSocket): { readonly chain: string; readonly root: string } {
-  const blocks: string[] = []
+function chainOf(socket: TLSSocket): { readonly leaf: string; readonly chain: string; readonly root: string } {
   let certificate = socket.getPeerCertificate(true)
+  const leaf = pemOf(certificate.raw)
+  const blocks: string[] = []
   while (blocks.length < MAX_CHAIN) {
-    blocks.push(pemOf(certificate.raw))
+    blocks.push(blocks.length === 0 ? leaf : issuerPem(certificate.fingerprint256, certificate.raw))
     // Absent where the chain ends without its root, whatever the types say; a root is its own issuer.
     const issuer: typeof certificate | undefined = certificate.issuerCertificate
     if (issuer === undefined || issuer.fingerprint256 === certificate.fingerprint256) break
     certificate = issuer
   }
-  return { chain: blocks.join(""), root: certificate.fingerprint256.replaceAll(":", "").toLowerCase() }
+  return { leaf, chain: blocks.join(""), root: certificate.fingerprint256.replaceAll(":", "").toLowerCase() }
+}
+
+/** All proxies have the same few issuers: one text for all of them. */
+const ISSUERS = new Map<string, string>()
+const MOST_ISSUERS = 32
+
+function issuerPem(fingerprint: string, der: Buffer): string {
+  const known = ISSUERS.get(fingerprint)
+  if (known !== undefined) return known
+  if (ISSUERS.size >= MOST_ISSUERS) ISSUERS.clear()
+  const pem = pemOf(der)
+  ISSUERS.set(fingerprint, pem)
+  return pem
 }
 
 function pemOf(der: Buffer): string {
