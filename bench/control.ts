@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The control plane with many proxies connected: how long a change takes from the request that applies it to the last
 // acknowledgement, what a push and a proxy cost, and what a restart costs when all come back at once. Several sizes, so
-// that growth is seen. CPU and memory are the control plane's alone; wall times hold the fleet's share of the machine.
-// Flags: --json, --sizes 100,1000,5000, --changes N, --profile FOLDER for a CPU profile of each life of the control plane.
+// that growth is seen, and what that makes of 100,000. CPU and memory are the control plane's alone; wall times hold the
+// fleet's and the API server's share of the machine.
+// Flags: --json, --sizes 1000,5000,10000, --changes N, --profile FOLDER for a CPU profile of each life of the control plane.
 
 import { readFileSync } from "node:fs"
 import { freemem, loadavg } from "node:os"
@@ -13,7 +14,7 @@ import { measureSize, type SizeFigures } from "./control/size.js"
 const { values } = parseArgs({
   options: {
     json: { type: "boolean", default: false },
-    sizes: { type: "string", default: "100,1000,5000" },
+    sizes: { type: "string", default: "1000,5000,10000" },
     changes: { type: "string", default: "11" },
     profile: { type: "string" },
   },

@@ -5,7 +5,15 @@
 import { ratio, table } from "../measure.js"
 import type { SizeFigures } from "./size.js"
 
-export const GOALS = { proxies: 1_000, allMs: 1_000, oneMs: 50, kilobytesPerProxy: 200 } as const
+/** Of a change for all and for one at the largest size, of a restart at the middle one, of cost at the smallest. */
+export const GOALS = {
+  all: { proxies: 10_000, ms: 2_000 },
+  one: { proxies: 10_000, ms: 50 },
+  restart: { proxies: 5_000, seconds: 15 },
+  cost: { proxies: 1_000, kilobytesPerProxy: 60, cpuPerResourceUs: 50 },
+} as const
+
+const EXTRAPOLATED = 100_000
 
 export function report(
   results: readonly SizeFigures[],
@@ -37,10 +45,46 @@ export function report(
       ...[r.connect.seconds, r.restart.seconds, r.restart.cpuPerProxyMs, Number(r.load.toFixed(1))],
     ]),
   )
-  const goal = `goals at ${GOALS.proxies.toLocaleString("en")}: all ${GOALS.allMs} ms, one ${GOALS.oneMs} ms, ${GOALS.kilobytesPerProxy} kB per proxy, growth linear`
   const growth = results.slice(1).map((after, i) => growthLine(results[i] ?? after, after))
   const left = skipped.map(({ proxies, why }) => `${proxies.toLocaleString("en")} proxies not measured: ${why}`)
-  return ["", figures, "", goal, ...growth, ...left].join("\n")
+  return ["", figures, "", ...goals(results), ...growth, ...left, ...extrapolation(results.at(-1))].join("\n")
+}
+
+/** Each beside its figure, of the sizes that were measured. */
+function goals(results: readonly SizeFigures[]): readonly string[] {
+  const at = (proxies: number, line: (figures: SizeFigures) => string): readonly string[] =>
+    results.filter(figures => figures.proxies === proxies).map(figures => `at ${whole(proxies)}: ${line(figures)}`)
+  const beside = (what: string, figure: number, goal: number, unit: string): string =>
+    `${what} ${whole(figure)} ${unit}, goal ${whole(goal)}: ${figure <= goal ? "met" : "missed"}`
+  const { all, one, restart, cost } = GOALS
+  return [
+    ...at(all.proxies, r => beside("a change for all", r.all.acknowledgedMs, all.ms, "ms")),
+    ...at(one.proxies, r => beside("a change for one", r.one.acknowledgedMs, one.ms, "ms")),
+    ...at(restart.proxies, r => beside("all back after a restart", r.restart.seconds, restart.seconds, "s")),
+    ...at(cost.proxies, r => beside("memory per proxy", r.kilobytesPerProxy, cost.kilobytesPerProxy, "kB")),
+    ...at(cost.proxies, r => beside("CPU per push", r.all.cpuPerResourceUs, cost.cpuPerResourceUs, "µs")),
+  ]
+}
+
+/** Nothing of this was run: what the largest size costs, times what is missing, on one core, since one process has no more. */
+function extrapolation(largest: SizeFigures | undefined): readonly string[] {
+  if (largest === undefined) return []
+  const { proxies, kilobytesPerProxy, all, restart } = largest
+  const pushSeconds = (all.cpuPerResourceUs * EXTRAPOLATED) / 1e6
+  const restartSeconds = (restart.cpuPerProxyMs * EXTRAPOLATED) / 1e3
+  const gigabytes = (kilobytesPerProxy * EXTRAPOLATED) / 1e6
+  const withinAll = (GOALS.all.ms * 1e3) / all.cpuPerResourceUs
+  const withinRestart = (GOALS.restart.seconds * 1e3) / restart.cpuPerProxyMs
+  return [
+    `${whole(EXTRAPOLATED)} proxies, reckoned from ${whole(proxies)} and not run: one replica would need ${gigabytes.toFixed(1)} GB, ` +
+      `${pushSeconds.toFixed(1)} s of one core for a change for all and ${restartSeconds.toFixed(0)} s for a restart`,
+    `one replica stops at about ${whole(withinAll)} proxies for a change within ${GOALS.all.ms / 1e3} s, and at ${whole(withinRestart)} ` +
+      `for a restart within ${GOALS.restart.seconds} s, by its CPU alone; more need more replicas`,
+  ]
+}
+
+function whole(value: number): string {
+  return (value < 100 ? Number(value.toFixed(1)) : Math.round(value)).toLocaleString("en")
 }
 
 /** Linear is what grows no faster than the fleet, that is no cost per push, proxy or memory that grows with it. */

@@ -13,6 +13,8 @@ const QUIET_MS = 500
 const QUIET_CPU_US = 20_000
 /** What pings of each connection may cost in that time. */
 const QUIET_CPU_PER_PROXY_US = 30
+/** On a machine that is busy with something else it may never be. */
+const LOOKS = 60
 
 export class Program {
   readonly #child: ChildProcess
@@ -43,7 +45,7 @@ export class Program {
   /** Resolves when it has nothing left to do for so many connected proxies. */
   async quiet(proxies: number): Promise<void> {
     const idle = QUIET_CPU_US + proxies * QUIET_CPU_PER_PROXY_US
-    for (;;) {
+    for (let look = 0; look < LOOKS; look++) {
       const before = cpuMicroseconds([this.pid])
       await new Promise(resolve => setTimeout(resolve, QUIET_MS))
       if (cpuMicroseconds([this.pid]) - before < idle) return
