@@ -2,9 +2,10 @@
 // What others try against whoever looks: frames, foreign pages, other names for our address, and text that would be markup.
 
 import { createServer, request as sendRequest } from "node:http"
-import type { AddressInfo } from "node:net"
-import { afterAll, beforeAll, expect, it } from "vitest"
-import { address, apply, asOwner, kubectl, newContext } from "./support/visit.js"
+import { type AddressInfo, connect } from "node:net"
+import type { Page } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, it, test } from "vitest"
+import { address, apply, asOwner, kubectl, mesh, newContext } from "./support/visit.js"
 
 /** A page of somebody else on this machine: another port is another origin, to which our cookie is sent all the same. */
 const evil = createServer((request, response) => {
@@ -76,20 +77,112 @@ it("asks no other host for anything, and lets no script in that is not its own",
   expect(ran).not.toBe("ran")
 })
 
-it("shows markup in names, labels and text as text", async () => {
+describe("text that would be markup", () => {
   const evilText = `"><img src=x onerror="window.hacked=1"><script>window.hacked=1</script>`
-  await kubectl("create", "namespace", "hostile")
-  const policy = {
-    apiVersion: "security.merlon.dev/v1alpha3",
-    kind: "AuthorizationPolicy",
-    metadata: { name: "markup", namespace: "hostile", annotations: { note: evilText } },
-    spec: {
-      selector: { matchLabels: { app: "nobody" } },
-      rules: [{ to: [{ operation: { paths: [`/${evilText}`] } }] }],
+  const encoded = encodeURIComponent(evilText)
+  const group = "security.merlon.dev/v1alpha3"
+  const meta = (name: string) => ({ name, namespace: "hostile", annotations: { note: evilText } })
+  const selector = { matchLabels: { app: "nobody" } }
+  const documents = [
+    {
+      apiVersion: group,
+      kind: "AuthorizationPolicy",
+      metadata: meta("markup"),
+      spec: {
+        selector,
+        rules: [
+          {
+            from: [{ source: { principals: [`cluster.local/${evilText}`], requestPrincipals: [evilText] } }],
+            to: [{ operation: { paths: [`/${evilText}`], hosts: [evilText], methods: [evilText] } }],
+            when: [{ key: "request.headers[x-evil]", values: [evilText] }],
+          },
+        ],
+      },
     },
+    {
+      apiVersion: group,
+      kind: "PolicyInvariant",
+      metadata: meta("statement"),
+      spec: { never: [{ name: evilText, to: [{ operation: { paths: [`/${evilText}`] } }] }] },
+    },
+    {
+      apiVersion: group,
+      kind: "RequestAuthentication",
+      metadata: meta("issuer"),
+      spec: { selector, jwtRules: [{ issuer: evilText, jwks: '{"keys":[]}' }] },
+    },
+    {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: meta("pod"),
+      spec: { serviceAccountName: "default", containers: [{ name: "app", image: evilText }] },
+      status: { phase: evilText },
+    },
+  ]
+  let page: Page
+
+  beforeAll(async () => {
+    await kubectl("create", "namespace", "hostile")
+    // One by one: what the cluster itself refuses is no text that a page could show.
+    for (const document of documents) await apply(document).catch(() => undefined)
+    for (const path of [`/${encoded}`, `/%22%3E%3Cimg%20src=x%20onerror=window.hacked=1%3E`]) {
+      await fetch(mesh.wayIn("web.app", path), { headers: { "user-agent": evilText } })
+    }
+    await rawRequest(`/"><img/src=x/onerror=window.hacked=1>`, `"><img/src=x>`)
+    page = await asOwner()
+  })
+
+  /** Such as no client of good manners sends. */
+  function rawRequest(path: string, host: string): Promise<void> {
+    const { hostname, port } = new URL(mesh.wayIn("web.app", "/"))
+    return new Promise((resolve, reject) => {
+      const socket = connect(Number(port), hostname)
+      socket.on("error", reject).on("close", () => resolve())
+      socket.resume()
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
+    })
   }
-  await apply(policy)
-  const page = await asOwner()
-  await page.getByText("hostile/markup").first().waitFor()
-  expect(await page.evaluate<boolean>(`"hacked" in window`)).toBe(false)
+
+  test.each([
+    ["/", "Overview"],
+    [`/decisions?path=*${encoded}*&not-caller=${encoded}`, "Decisions"],
+    ["/decisions", "Decisions"],
+    ["/workloads", "Workloads"],
+    [`/workloads?text=${encoded}`, "Workloads"],
+    ["/workloads/hostile/pod", "Workload hostile/pod"],
+    [`/workloads/hostile/${encoded}`, "Workload hostile/"],
+    ["/workloads/app/web-v1-1", "Workload app/web-v1-1"],
+    ["/policies", "Policies"],
+    ["/policies/AuthorizationPolicy/hostile/markup", "AuthorizationPolicy hostile/markup"],
+    ["/policies/PolicyInvariant/hostile/statement", "PolicyInvariant hostile/statement"],
+    ["/policies/RequestAuthentication/hostile/issuer", "RequestAuthentication hostile/issuer"],
+    [`/policies/${encoded}/a/b`, "There is no such page"],
+    [`/policies/new?template=strict&namespace=${encoded}`, "New policy"],
+    ["/access", "Who may call whom"],
+    [`/access?as=${encoded}`, "Who may call whom"],
+    ["/plaintext", "Plaintext"],
+    ["/graph", "Graph"],
+    [`/graph/${encoded}`, "Graph of"],
+    [`/graph?since=${encoded}`, "Graph"],
+    [
+      `/try?workload=${encoded}&from=${encoded}&method=${encoded}&path=${encoded}&headers=${encoded}&claims=${encoded}`,
+      "Try a request",
+    ],
+    [`/try?workload=app/web-v1-1&path=/${encoded}&headers=x-evil:${encoded}`, "Try a request"],
+    [`/${encoded}`, "There is no such page"],
+  ])("stays text on %s", async (place, heading) => {
+    await page.goto(address(`/#${place}`))
+    await page.getByRole("heading", { level: 1, name: heading }).waitFor()
+    await expect.poll(() => page.getByText("Loading…").count()).toBe(0)
+    // The policy of content would keep it from running; that it is no element at all is what holds without it.
+    expect(await page.locator("img, body script, [onerror]").count()).toBe(0)
+    expect(await page.evaluate<boolean>(`"hacked" in window`)).toBe(false)
+  })
+
+  it("is there to be read", async () => {
+    await page.goto(address("/#/policies/AuthorizationPolicy/hostile/markup"))
+    await page.getByRole("textbox", { name: "Policy as YAML" }).getByText("<img src=x").first().waitFor()
+    await page.goto(address("/#/policies/PolicyInvariant/hostile/statement"))
+    await page.getByRole("textbox", { name: "Policy as YAML" }).getByText("<img src=x").first().waitFor()
+  })
 })

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every page for everybody: by keyboard, by ear, in the dark, on a phone and on a wall.
 
-import { readFileSync } from "node:fs"
-import { createRequire } from "node:module"
 import type { Page } from "playwright-core"
 import { beforeAll, describe, expect, it, test } from "vitest"
-import { address, asOwner, complaints } from "./support/visit.js"
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8")
+import { findings } from "./support/axe.js"
+import { address, apply, asOwner, complaints, kubectl, mesh, newContext } from "./support/visit.js"
 
 const PAGES = [
   ["Overview", "/", "Overview of merlon"],
@@ -23,25 +20,11 @@ const PAGES = [
   ["nowhere", "/nowhere", "There is no such page"],
 ] as const
 
-interface Violation {
-  readonly id: string
-  readonly nodes: readonly { readonly target: readonly string[]; readonly failureSummary: string }[]
-}
-
 async function visit(page: Page, place: string, heading: string): Promise<void> {
   await page.goto(address(`/#${place}`))
   await page.getByRole("heading", { level: 1, name: heading }).waitFor()
   await page.waitForLoadState("networkidle").catch(() => undefined)
   await expect.poll(() => page.getByText("Loading…").count()).toBe(0)
-}
-
-/** What axe finds, as `rule: element`. */
-async function findings(page: Page): Promise<readonly string[]> {
-  if (await page.evaluate<boolean>("!('axe' in window)")) await page.evaluate(AXE)
-  const violations = await page.evaluate<readonly Violation[]>("axe.run().then(({ violations }) => violations)")
-  return violations.flatMap(({ id, nodes }) =>
-    nodes.map(({ target, failureSummary }) => `${id}: ${target.join(" ")}: ${failureSummary}`),
-  )
 }
 
 describe("every page for everybody:", () => {
@@ -54,12 +37,7 @@ describe("every page for everybody:", () => {
     "%s, in which axe finds nothing and which is no wider than its window",
     async (_, place, heading) => {
       await visit(page, place, heading)
-      const found: Record<string, readonly string[]> = {}
-      for (const colorScheme of ["light", "dark"] as const) {
-        await page.emulateMedia({ colorScheme, reducedMotion: "reduce" })
-        found[colorScheme] = await findings(page)
-      }
-      expect(found).toEqual({ light: [], dark: [] })
+      expect(await findings(page)).toEqual([])
       for (const width of [320, 2_560]) {
         await page.setViewportSize({ width, height: 800 })
         await expect.poll(() => page.evaluate<number>("window.innerWidth")).toBe(width)
@@ -69,6 +47,89 @@ describe("every page for everybody:", () => {
       await page.setViewportSize({ width: 1_280, height: 720 })
     },
   )
+})
+
+describe("what opens on a page, for everybody:", () => {
+  const policy = {
+    apiVersion: "security.merlon.dev/v1alpha3",
+    kind: "AuthorizationPolicy",
+    metadata: { name: "for-everybody", namespace: "reading" },
+    spec: { selector: { matchLabels: { app: "nobody" } }, rules: [{ to: [{ operation: { methods: ["GET"] } }] }] },
+  }
+  let page: Page
+  beforeAll(async () => {
+    await kubectl("create", "namespace", "reading")
+    await apply(policy)
+    page = await asOwner()
+  })
+
+  it("a stored policy, with its conditions and the question whether to delete it", async () => {
+    await visit(
+      page,
+      "/policies/AuthorizationPolicy/reading/for-everybody",
+      "AuthorizationPolicy reading/for-everybody",
+    )
+    await page.getByRole("table", { name: "Conditions" }).waitFor()
+    await page.getByRole("button", { name: "Delete…" }).click()
+    await page.getByRole("button", { name: "Keep it" }).waitFor()
+    expect(await findings(page)).toEqual([])
+  })
+
+  it("the editor, with faults at their lines and what may be written there", async () => {
+    await visit(page, "/policies/new?template=strict&namespace=reading", "New policy")
+    await page.getByRole("textbox", { name: "Policy as YAML" }).click()
+    await page.keyboard.press("ControlOrMeta+a")
+    const faulty = { ...policy, spec: { ...policy.spec, action: "MAYBE", rulez: [] } }
+    await page.keyboard.insertText(JSON.stringify(faulty, null, 2))
+    await page.getByRole("list", { name: "Faults" }).getByText("rulez").first().waitFor()
+    await page.locator(".cm-lint-marker-error").first().waitFor()
+    expect(await findings(page)).toEqual([])
+    await page.locator(".cm-lint-marker-error").first().hover()
+    await page.locator(".cm-tooltip").first().waitFor()
+    expect(await findings(page)).toEqual([])
+  })
+
+  it("a decision and why it was decided so, with filters", async () => {
+    await fetch(mesh.wayIn("web.app", "/reading"))
+    await visit(page, "/decisions?path=/reading&not-verdict=nothing", "Decisions")
+    await page.getByRole("row").filter({ hasText: "/reading" }).first().click()
+    await page.getByRole("list", { name: "Stages" }).waitFor()
+    expect(await findings(page)).toEqual([])
+  })
+
+  it("an answer that was tried, as a policy test, and what is wrong with a curl line", async () => {
+    await visit(page, "/try?workload=app/web-v1-1&path=/", "Try a request")
+    await page.getByText("Save as a policy test").click()
+    await page.getByLabel("A curl line").fill("curl")
+    await page.getByLabel("A curl line").blur()
+    await page.getByRole("alert").waitFor()
+    expect(await findings(page)).toEqual([])
+  })
+
+  it("who may call whom, with the rules of a cell", async () => {
+    await fetch(mesh.wayIn("web.app", "/reading"))
+    await visit(page, "/access", "Who may call whom")
+    await page.locator(".matrix button").first().click()
+    await page.getByRole("region", { name: "Rules" }).waitFor()
+    expect(await findings(page)).toEqual([])
+  })
+
+  it("signing in, and that it failed", async () => {
+    const stranger = await (await newContext()).newPage()
+    await stranger.goto(address())
+    await stranger.getByLabel("Token of the cluster").fill("no token")
+    await stranger.keyboard.press("Enter")
+    await stranger.getByRole("alert").waitFor()
+    expect(await findings(stranger)).toEqual([])
+  })
+
+  it("that the control plane does not answer", async () => {
+    await visit(page, "/policies", "Policies")
+    await page.context().setOffline(true)
+    await page.getByText("The control plane does not answer since").waitFor()
+    expect(await findings(page)).toEqual([])
+    await page.context().setOffline(false)
+  })
 })
 
 it("leads to every page by keyboard alone, and begins each at its beginning", async () => {

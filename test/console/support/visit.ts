@@ -29,8 +29,9 @@ afterAll(async () => {
   await (await connected)?.close()
 })
 
-export function address(path = "/"): string {
-  return `http://127.0.0.1:${mesh.record.ports.console}${path}`
+/** Of the shared mesh's console, or of another one's. */
+export function address(path = "/", of: Merlonctl = mesh): string {
+  return `http://127.0.0.1:${of.record.ports.console}${path}`
 }
 
 export async function newContext(options: BrowserContextOptions = {}): Promise<BrowserContext> {
@@ -46,18 +47,23 @@ export async function newContext(options: BrowserContextOptions = {}): Promise<B
   return context
 }
 
-export function signInLink(): string {
-  const codes = keptCodes(mesh.data)
+export function signInLink(of: Merlonctl = mesh): string {
+  const codes = keptCodes(of.data)
   if (codes === undefined) throw new Error("the mesh has no key for links")
-  return address(`/#/sign-in?code=${codes.make()}`)
+  return address(`/#/sign-in?code=${codes.make()}`, of)
+}
+
+export interface OwnerOptions extends BrowserContextOptions {
+  /** A mesh of the test's own, where it does what the others must not see. */
+  readonly of?: Merlonctl
 }
 
 /** Signed in as the mesh's owner, at a place of the page. */
-export async function asOwner(place = "/", options: BrowserContextOptions = {}): Promise<Page> {
+export async function asOwner(place = "/", { of = mesh, ...options }: OwnerOptions = {}): Promise<Page> {
   const page = await (await newContext(options)).newPage()
-  await page.goto(signInLink())
+  await page.goto(signInLink(of))
   await page.getByRole("button", { name: "Sign out" }).waitFor()
-  await page.goto(address(`/#${place}`))
+  await page.goto(address(`/#${place}`, of))
   return page
 }
 

@@ -6,7 +6,7 @@ import { StrictMode } from "react"
 import { createRoot } from "react-dom/client"
 import { ApiError } from "./api/client.js"
 import { App } from "./shell/app.js"
-import { noteAnswer, noteFailure } from "./shell/connection.js"
+import { noteAnswer, noteFailure, partOf } from "./shell/connection.js"
 import "./shell/base.css"
 
 const SESSION = ["session"]
@@ -18,9 +18,9 @@ function triesFor(status: number): number {
 
 const queries = new QueryClient({
   queryCache: new QueryCache({
-    onSuccess: noteAnswer,
-    onError: error => {
-      noteFailure(error)
+    onSuccess: (_, { queryKey: [word] }) => noteAnswer(partOf(word)),
+    onError: (error, { queryKey: [word] }) => {
+      noteFailure(partOf(word), error)
       // The session has ended, or the console's server began anew: ask who one is.
       if (error instanceof ApiError && error.status === 401) void queries.invalidateQueries({ queryKey: SESSION })
     },

@@ -58,14 +58,16 @@ export async function apiWithWarnings<T>(path: string, sent: Sent): Promise<{ va
 
 /** Lines of JSON until the signal or the server ends them. Once this is resolved, none is missed. */
 export async function apiLines<T>(path: string, signal: AbortSignal): Promise<AsyncGenerator<T>> {
-  return linesOf(await send(`./api${path}`, { signal }))
+  return linesOf(await send(`./api${path}`, { signal }), signal)
 }
 
-async function* linesOf<T>(answer: Response): AsyncGenerator<T> {
+async function* linesOf<T>(answer: Response, signal: AbortSignal): AsyncGenerator<T> {
   const reader = answer.body?.pipeThrough(new TextDecoderStream()).getReader()
   let rest = ""
   while (reader !== undefined) {
-    const { done, value } = await reader.read()
+    const { done, value } = await reader.read().catch(error => {
+      throw signal.aborted ? error : unreachable()
+    })
     if (done) return
     const lines = (rest + value).split("\n")
     rest = lines.pop() ?? ""
@@ -113,7 +115,7 @@ async function send(address: string, { method = "GET", body, contentType, signal
     answer = await fetch(address, { method, headers, body: text, ...(signal && { signal }), cache: "no-store" })
   } catch (error) {
     if (signal?.aborted) throw error
-    throw new ApiError(503, "Unreachable", "the console's server does not answer")
+    throw unreachable()
   }
   if (answer.ok) return answer
   const status = await answer.json().catch(() => ({}))
@@ -123,6 +125,10 @@ async function send(address: string, { method = "GET", body, contentType, signal
     String(status.message ?? `the API answered ${answer.status}`),
     Array.isArray(status.details?.causes) ? status.details.causes : [],
   )
+}
+
+function unreachable(): ApiError {
+  return new ApiError(503, "Unreachable", "the console's server does not answer")
 }
 
 /** `299 - "text"`, several in one header by commas. */

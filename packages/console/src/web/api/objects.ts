@@ -14,6 +14,7 @@ export interface Condition {
 export interface Metadata {
   readonly name: string
   readonly namespace?: string
+  readonly uid?: string
   readonly generation?: number
   readonly creationTimestamp?: string
   readonly deletionTimestamp?: string

@@ -14,6 +14,8 @@ const LATER_MS = 15_000
 const ANSWERS_VERSION = "v1alpha1"
 /** The most that is shown of anything; lists say where there is more. */
 const MOST = 5_000
+/** Lists longer than this are asked for less often: they cost both sides more, and nobody reads them all at once. */
+const MANY = 200
 
 export interface KindPolicies {
   readonly entry: KindEntry
@@ -27,7 +29,8 @@ export function useAllPolicies(): readonly KindPolicies[] {
     queries: KINDS.map(entry => ({
       queryKey: ["policies", entry.kind],
       queryFn: async () => (await api<List<Policy>>(pathOf(names, entry))).items,
-      refetchInterval: SOON_MS,
+      refetchInterval: ({ state }: { readonly state: { readonly data?: readonly Policy[] | undefined } }) =>
+        (state.data?.length ?? 0) > MANY ? LATER_MS : SOON_MS,
     })),
   })
   return KINDS.flatMap((entry, index) => {
@@ -58,7 +61,7 @@ export function useAnswers<T>(resource: string, enabled = true): UseQueryResult<
   return useQuery({
     queryKey: ["answers", resource],
     queryFn: () => api<List<Answer<T>>>(`${answersPath(names, name)}?${asked.toString()}`),
-    refetchInterval: SOON_MS,
+    refetchInterval: ({ state }) => ((state.data?.items.length ?? 0) > MANY ? LATER_MS : SOON_MS),
     enabled,
   })
 }

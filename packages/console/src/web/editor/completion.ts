@@ -15,14 +15,14 @@ export function completionFrom(schema: Schema): (context: CompletionContext) => 
   }
 }
 
-interface Found {
+export interface Found {
   /** What of the word is there already. */
   readonly word: string
   readonly options: readonly Completion[]
 }
 
 /** Pure, so that it is tried without an editor. */
-function completionsAt(schema: Schema, before: readonly string[], typed: string): Found | undefined {
+export function completionsAt(schema: Schema, before: readonly string[], typed: string): Found | undefined {
   const [, lead = "", name, value] = /^([\s-]*)(?:([\w-]+):\s+(?:\[\s*)?(?:.*,\s*)?)?([\w./-]*)$/.exec(typed) ?? []
   if (value === undefined) return undefined
   const path = pathAbove(before, lead.length)

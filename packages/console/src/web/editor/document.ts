@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One policy's text as a value, with its faults and where in the text each field stands.
 
-import { isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from "yaml"
+import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from "yaml"
 import type { Policy } from "../api/objects.js"
 
 export interface Fault {
@@ -23,7 +23,6 @@ export interface PolicyText {
 
 export function readDocument(text: string): PolicyText {
   const lines = new LineCounter()
-  // Aliases could make a small text large.
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false })
   const at = (from: number, to: number, message: string): Fault => ({
     line: lines.linePos(from).line,
@@ -31,21 +30,27 @@ export function readDocument(text: string): PolicyText {
     to,
     message,
   })
+  const beginning = (message: string): Fault => at(0, Math.min(1, text.length), message)
   const faults = document.errors.map(({ pos: [from, to], message }) => at(from, Math.min(to, text.length), message))
-  const value: unknown = faults.length > 0 ? undefined : document.toJS({ maxAliasCount: 100 })
-  const policy = policyIn(value)
-  const shape =
-    faults.length === 0 && policy === undefined
-      ? [at(0, Math.min(1, text.length), "must be one policy, with `kind` and `metadata.name`")]
-      : []
+  const policy = faults.length > 0 ? undefined : policyIn(plainValue(document))
+  const shape = policy === undefined ? [beginning("must be one policy, with `kind` and `metadata.name`")] : []
   return {
     value: policy,
-    faults: [...faults, ...shape],
+    faults: faults.length > 0 ? faults : shape,
     placed: causes =>
       causes.map(({ field, message }) => {
         const [from, to] = rangeOf(document.contents, stepsOf(field)) ?? [0, Math.min(1, text.length)]
         return at(from, to, `${field}: ${message}`)
       }),
+  }
+}
+
+/** Undefined where its aliases stand for too much. */
+function plainValue(document: Document.Parsed): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 100 })
+  } catch {
+    return undefined
   }
 }
 

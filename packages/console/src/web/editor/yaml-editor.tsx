@@ -18,20 +18,21 @@ import { type OpenApi, schemaOf } from "./schema.js"
 import { THEME } from "./theme.js"
 
 interface YamlEditorProps {
-  /** What it begins with. */
-  readonly text: string
+  /** What it begins with; another one is put in the place of what stands there, whoever wrote that. */
+  readonly given: { readonly text: string }
   readonly readOnly: boolean
   readonly faults: readonly Fault[]
   readonly kind: string | undefined
   readonly onChange: (text: string) => void
 }
 
-export function YamlEditor({ text, readOnly, faults, kind, onChange }: YamlEditorProps): ReactNode {
+export function YamlEditor({ given, readOnly, faults, kind, onChange }: YamlEditorProps): ReactNode {
   const { names } = useSession()
   const place = useRef<HTMLDivElement>(null)
   const view = useRef<EditorView>(null)
   const changeable = useRef(new Compartment())
   const completing = useRef(new Compartment())
+  const shown = useRef(given)
   const changed = useRef(onChange)
   changed.current = onChange
   const entry = kindNamed(kind)
@@ -49,7 +50,7 @@ export function YamlEditor({ text, readOnly, faults, kind, onChange }: YamlEdito
     const made = new EditorView({
       parent: place.current,
       state: EditorState.create({
-        doc: text,
+        doc: shown.current.text,
         extensions: [
           basicSetup,
           yaml(),
@@ -70,7 +71,15 @@ export function YamlEditor({ text, readOnly, faults, kind, onChange }: YamlEdito
     })
     view.current = made
     return () => made.destroy()
-  }, [text])
+  }, [])
+
+  // In place, so that rights, completion and the way back stay what they are.
+  useEffect(() => {
+    const current = view.current
+    if (current === null || shown.current === given) return
+    shown.current = given
+    current.dispatch({ changes: { from: 0, to: current.state.doc.length, insert: given.text } })
+  }, [given])
 
   useEffect(() => {
     view.current?.dispatch({

@@ -1,26 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether the control plane answers, as the page's own questions find out.
+// Whether the control plane answers, as the page's own questions find out. The console's server, the API behind it and the
+// answers behind that may be away each by itself; an answer of one says nothing of those behind it.
 
 import { useSyncExternalStore } from "react"
 import { ApiError } from "../api/client.js"
 
-let awaySince: number | undefined
+/** In the order in which a question passes them. */
+const PARTS = ["server", "api", "answers"] as const
+export type Part = (typeof PARTS)[number]
+
+const away = new Map<Part, number>()
 const watching = new Set<() => void>()
+let awaySince: number | undefined
 
-export function noteAnswer(): void {
-  set(undefined)
+/** Which part a question is put to, by the first word of its key. */
+export function partOf(word: unknown): Part {
+  if (word === "session") return "server"
+  return word === "answers" || word === "asked" ? "answers" : "api"
 }
 
-export function noteFailure(error: unknown): void {
-  if (error instanceof ApiError && error.reason === "Unreachable") set(awaySince ?? Date.now())
+export function noteAnswer(part: Part): void {
+  for (const passed of PARTS.slice(0, PARTS.indexOf(part) + 1)) away.delete(passed)
+  tell()
 }
 
-/** Undefined while it answers. */
+export function noteFailure(part: Part, error: unknown): void {
+  if (!(error instanceof ApiError)) return
+  // What is refused is answered; who is not signed in has asked the console's server alone.
+  if (error.status < 500) {
+    noteAnswer(error.status === 401 ? "server" : part)
+    return
+  }
+  const silent = error.reason === "Unreachable" ? (error.status === 503 ? "server" : "api") : part
+  if (!away.has(silent)) away.set(silent, Date.now())
+  tell()
+}
+
+/** Undefined while everything answers. */
 export function useAwaySince(): number | undefined {
   return useSyncExternalStore(subscribe, () => awaySince)
 }
 
-function set(since: number | undefined): void {
+function tell(): void {
+  const since = away.size === 0 ? undefined : Math.min(...away.values())
   if (awaySince === since) return
   awaySince = since
   for (const changed of watching) changed()

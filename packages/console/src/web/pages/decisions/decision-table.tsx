@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // Ten thousand rows of which only those in sight are drawn. One row has the focus; arrows, Home, End and the page keys move
-// it, Enter opens it, `f` keeps only what has its path and `x` leaves that out.
+// it, Enter opens it, `f` keeps only what has its path and `x` leaves that out. Whoever looks at a row keeps it in sight,
+// however many come in above it.
 
 // biome-ignore-all lint/a11y/useSemanticElements: a real table cannot leave out the rows that are out of sight
 
 import { useVirtualizer } from "@tanstack/react-virtual"
-import { type KeyboardEvent, type ReactNode, useRef, useState } from "react"
+import { type KeyboardEvent, type ReactNode, type RefObject, useLayoutEffect, useRef, useState } from "react"
 import type { Answer, Decision } from "../../api/answers.js"
 import { Verdict } from "../../ui/mark.js"
 import { callerName, stageWords } from "../../ui/names.js"
-import { Clock } from "../../ui/time.js"
+import { Clock, count } from "../../ui/time.js"
 import { add } from "./decision-filter.js"
 
 interface DecisionTableProps {
   readonly decisions: readonly Answer<Decision>[]
+  readonly pane: RefObject<HTMLDivElement | null>
   readonly chosen: string | undefined
   readonly choose: (decision: Answer<Decision>) => void
   readonly change: (change: (to: URLSearchParams) => void) => void
@@ -23,20 +25,33 @@ const ROW_PX = 30
 const PAGE_ROWS = 15
 const HEADS = ["Time", "Verdict", "Caller", "Workload", "Method", "Path", "Rule"]
 
-export function DecisionTable({ decisions, chosen, choose, change }: DecisionTableProps): ReactNode {
-  const scroller = useRef<HTMLDivElement>(null)
-  const [focused, setFocused] = useState(0)
+export function DecisionTable({ decisions, pane, chosen, choose, change }: DecisionTableProps): ReactNode {
+  /** Absent for whoever follows the newest. */
+  const [focused, setFocused] = useState<Answer<Decision>>()
   const rows = useVirtualizer({
     count: decisions.length,
-    getScrollElement: () => scroller.current,
+    getScrollElement: () => pane.current,
     estimateSize: () => ROW_PX,
     overscan: 12,
   })
-  const at = Math.min(focused, decisions.length - 1)
+  const at = placeOf(focused, decisions)
+  const before = useRef({ row: focused ?? decisions[0], at })
+  useLayoutEffect(() => {
+    const { row, at: was } = before.current
+    const { current } = pane
+    // Who stands at the top and looks at no row follows the newest.
+    const holds = focused === undefined ? (current?.scrollTop ?? 0) > 0 : row === focused
+    if (current !== null && holds) current.scrollTop += (placeOf(row, decisions) - was) * ROW_PX
+    before.current = { row: focused ?? decisions[0], at }
+  }, [pane, decisions, focused, at])
   const move = (to: number): void => {
     const next = Math.max(0, Math.min(decisions.length - 1, to))
-    setFocused(next)
+    setFocused(decisions[next])
     rows.scrollToIndex(next)
+  }
+  const follow = (): void => {
+    setFocused(undefined)
+    rows.scrollToIndex(0)
   }
   const path = decisions[at]?.spec.path ?? ""
   const steps = new Map([
@@ -44,7 +59,7 @@ export function DecisionTable({ decisions, chosen, choose, change }: DecisionTab
     ["ArrowUp", () => move(at - 1)],
     ["PageDown", () => move(at + PAGE_ROWS)],
     ["PageUp", () => move(at - PAGE_ROWS)],
-    ["Home", () => move(0)],
+    ["Home", follow],
     ["End", () => move(decisions.length - 1)],
     ["Enter", () => decisions[at] && choose(decisions[at])],
     ["f", () => change(to => add(to, { trait: "path", not: false, pattern: path }))],
@@ -64,7 +79,7 @@ export function DecisionTable({ decisions, chosen, choose, change }: DecisionTab
         aria-rowcount={decisions.length + 1}
         aria-activedescendant={`decision-${at}`}
         tabIndex={0}
-        ref={scroller}
+        ref={pane}
         onKeyDown={pressed}
         className="scroller"
       >
@@ -86,7 +101,7 @@ export function DecisionTable({ decisions, chosen, choose, change }: DecisionTab
                 focused={index === at}
                 open={decision.metadata.name === chosen}
                 choose={() => {
-                  setFocused(index)
+                  setFocused(decision)
                   choose(decision)
                 }}
               />
@@ -94,9 +109,21 @@ export function DecisionTable({ decisions, chosen, choose, change }: DecisionTab
           })}
         </div>
       </div>
-      <p className="hint keys">↑ ↓ move · Enter opens · f keeps this path · x leaves it out</p>
+      <p className="hint keys">
+        ↑ ↓ move · Enter opens · f keeps this path · x leaves it out
+        {at > 0 && ` · ${count(at)} above, Home goes there`}
+      </p>
     </div>
   )
+}
+
+/** The first where it is gone: left out by a filter, or pushed out by newer ones. */
+function placeOf(row: Answer<Decision> | undefined, decisions: readonly Answer<Decision>[]): number {
+  if (row === undefined) return 0
+  const found = decisions.indexOf(row)
+  // After a new beginning the same decision is another object.
+  const place = found >= 0 ? found : decisions.findIndex(({ metadata }) => metadata.name === row.metadata.name)
+  return Math.max(place, 0)
 }
 
 interface RowProps {

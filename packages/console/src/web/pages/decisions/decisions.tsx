@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decisions: what proxies decide, live, filtered by what stands in the address, and why each was decided so.
 
-import { type ReactNode, useState } from "react"
+import { type ReactNode, useRef, useState } from "react"
 import type { Answer, Decision } from "../../api/answers.js"
 import { useSearchParameters } from "../../shell/hash-location.js"
 import { Failure } from "../../ui/failure.js"
@@ -19,6 +19,12 @@ export function Decisions(): ReactNode {
   const [paused, setPaused] = useState(false)
   const { decisions, leftOut, error, live } = useLiveDecisions(queryOf(wanted), paused)
   const [chosen, setChosen] = useState<Answer<Decision>>()
+  const table = useRef<HTMLDivElement>(null)
+  const close = (): void => {
+    setChosen(undefined)
+    // Back to where it was opened from.
+    table.current?.focus()
+  }
   return (
     <>
       <h1>Decisions</h1>
@@ -41,9 +47,9 @@ export function Decisions(): ReactNode {
       )}
       <div className="split">
         {decisions.length > 0 && (
-          <DecisionTable decisions={decisions} chosen={chosen?.metadata.name} choose={setChosen} change={change} />
+          <DecisionTable {...{ decisions, change }} pane={table} chosen={chosen?.metadata.name} choose={setChosen} />
         )}
-        {chosen !== undefined && <DecisionDetail decision={chosen} close={() => setChosen(undefined)} />}
+        {chosen !== undefined && <DecisionDetail decision={chosen} close={close} />}
       </div>
     </>
   )

@@ -2,11 +2,13 @@
 // Decisions as they are made, newest first: what proxies still know, then what they tell. News are gathered for a moment,
 // so that a hundred a second draw the page a few times and not a hundred.
 
+import { useQueryClient } from "@tanstack/react-query"
 import { useEffect, useState } from "react"
 import type { Answer, Decision } from "../../api/answers.js"
 import { ApiError, api, apiLines } from "../../api/client.js"
 import type { List } from "../../api/objects.js"
 import { answersPath } from "../../api/queries.js"
+import { noteAnswer, noteFailure } from "../../shell/connection.js"
 import { useSession } from "../../shell/session.js"
 
 export interface LiveDecisions {
@@ -17,6 +19,11 @@ export interface LiveDecisions {
   readonly live: boolean
 }
 
+interface Known extends LiveDecisions {
+  /** Which ones were asked for. */
+  readonly query: string
+}
+
 interface WatchEvent {
   readonly type: string
   readonly object: Answer<Decision>
@@ -25,10 +32,11 @@ interface WatchEvent {
 export const MOST = 10_000
 const GATHER_MS = 250
 const AGAIN_MS = 2_000
-const NOTHING: LiveDecisions = { decisions: [], leftOut: 0, error: undefined, live: false }
+const NOTHING: Known = { decisions: [], leftOut: 0, error: undefined, live: false, query: "" }
 
 export function useLiveDecisions(query: string, paused: boolean): LiveDecisions {
   const { names } = useSession()
+  const queries = useQueryClient()
   const [state, setState] = useState(NOTHING)
   useEffect(() => {
     if (paused) return
@@ -52,8 +60,13 @@ export function useLiveDecisions(query: string, paused: boolean): LiveDecisions 
       // First the news, then what was before: what is decided in between would be in neither the other way round.
       const news = await apiLines<WatchEvent>(`${base}?watch=true&${query}`, ended.signal)
       const { items } = await api<List<Answer<Decision>>>(`${base}?limit=1000&${query}`, { signal: ended.signal })
+      noteAnswer("answers")
       const shown = new Set(items.map(({ metadata }) => metadata.name))
-      setState({ decisions: items, leftOut: 0, error: undefined, live: true })
+      setState(known => ({
+        ...{ query, error: undefined, live: true },
+        decisions: [...items, ...before(known, query, shown)].slice(0, MOST),
+        leftOut: known.query === query ? known.leftOut : 0,
+      }))
       for await (const event of news) {
         if (event.type === "ADDED") {
           if (!shown.has(event.object.metadata.name)) waiting.push(event.object)
@@ -65,12 +78,16 @@ export function useLiveDecisions(query: string, paused: boolean): LiveDecisions 
       while (!ended.signal.aborted) {
         try {
           await follow()
+          setState(known => ({ ...known, live: false }))
         } catch (error) {
           if (ended.signal.aborted) return
           const failure = error instanceof Error ? error : new Error(String(error))
+          noteFailure("answers", failure)
           setState(known => ({ ...known, error: failure, live: false }))
-          // What is refused or not served stays so.
-          if (failure instanceof ApiError && failure.status < 500) return
+          const status = failure instanceof ApiError ? failure.status : 500
+          if (status === 401) void queries.invalidateQueries({ queryKey: ["session"] })
+          // What is refused or not served stays so; who asked too much waits for a turn.
+          if (status < 500 && status !== 429) return
         }
         await new Promise(resolve => setTimeout(resolve, AGAIN_MS))
       }
@@ -80,6 +97,11 @@ export function useLiveDecisions(query: string, paused: boolean): LiveDecisions 
       ended.abort()
       clearTimeout(timer)
     }
-  }, [names, query, paused])
+  }, [names, query, paused, queries])
   return state
+}
+
+/** What was told earlier and would not be told again: proxies remember less than is shown. */
+function before(known: Known, query: string, told: ReadonlySet<string>): readonly Answer<Decision>[] {
+  return known.query === query ? known.decisions.filter(({ metadata }) => !told.has(metadata.name)) : []
 }

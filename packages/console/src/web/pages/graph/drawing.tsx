@@ -59,20 +59,20 @@ function laidOut(edges: readonly Edge[], centre: string | undefined) {
       ...NODE,
     }
   })
-  const lines = edges.map(({ from, to, allowed, refused, plaintext }) => ({
+  const lines = edges.map(({ from, to, allowed, refused, isMtls }) => ({
     id: `${from} ${to}`,
     source: from,
     target: to,
-    label: labelOf({ allowed, refused, plaintext }),
-    className: refused > 0 ? "refused" : plaintext > 0 ? "plaintext" : "mtls",
+    label: labelOf({ allowed, refused, isMtls }),
+    className: refused > 0 ? "refused" : isMtls ? "mtls" : "plaintext",
     markerEnd: { type: MarkerType.ArrowClosed },
   }))
   return { nodes, lines }
 }
 
-function labelOf({ allowed, refused, plaintext }: Pick<Edge, "allowed" | "refused" | "plaintext">): string {
+function labelOf({ allowed, refused, isMtls }: Pick<Edge, "allowed" | "refused" | "isMtls">): string {
   const parts = [
-    ...(plaintext > 0 ? ["plaintext"] : []),
+    ...(isMtls ? [] : ["plaintext"]),
     ...(allowed > 0 ? [count(allowed)] : []),
     ...(refused > 0 ? [`${count(refused)} refused`] : []),
   ]

@@ -2,7 +2,9 @@
 // Who called whom, as edges, and which of them concern a place.
 
 import type { SeenCall } from "../../api/answers.js"
+import { keyOf, type Pod } from "../../api/objects.js"
 import { cellsOf } from "../matrix/seen-matrix.js"
+import { callerOf } from "../workloads/call-table.js"
 
 export interface Edge {
   readonly from: string
@@ -10,18 +12,37 @@ export interface Edge {
   readonly allowed: number
   readonly refused: number
   readonly plaintext: number
+  /** When the last came in plaintext; absent where none did. */
+  readonly plaintextUntil?: string
+  /** Whether the last call came by mutual TLS, whatever was before. */
+  readonly isMtls: boolean
 }
 
-export function edgesOf(calls: readonly SeenCall[], callerOf: (call: SeenCall) => string): readonly Edge[] {
-  return [...cellsOf(calls, callerOf).values()]
-    .map(({ caller, workload, allowed, refused, plaintext }) => ({
+export function edgesOf(calls: readonly SeenCall[], pods: readonly Pod[]): readonly Edge[] {
+  return [...cellsOf(calls, call => identityOf(call, pods)).values()]
+    .map(({ caller, workload, allowed, refused, plaintext, lastPlaintext, lastMtls }) => ({
       from: caller,
       to: workload,
       allowed,
       refused,
       plaintext,
+      ...(lastPlaintext === "" ? {} : { plaintextUntil: lastPlaintext }),
+      isMtls: lastMtls > lastPlaintext,
     }))
     .sort((a, b) => (`${a.from} ${a.to}` < `${b.from} ${b.to}` ? -1 : 1))
+}
+
+/** In plaintext a caller has no identity to show, but whoever has its address runs under one: both are one caller. */
+function identityOf(call: SeenCall, pods: readonly Pod[]): string {
+  const { caller, from } = call
+  const pod = caller === undefined && from !== undefined ? podOf(from, pods) : undefined
+  const account = pod?.spec?.serviceAccountName
+  return pod === undefined || account === undefined ? callerOf(call) : `${pod.metadata.namespace}/${account}`
+}
+
+/** By its own name, or by that of what runs it. */
+function podOf(workload: string, pods: readonly Pod[]): Pod | undefined {
+  return pods.find(pod => keyOf(pod) === workload) ?? pods.find(pod => keyOf(pod).startsWith(`${workload}-`))
 }
 
 /** Of a workload, or of all in a namespace. */

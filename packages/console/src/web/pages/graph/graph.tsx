@@ -5,13 +5,14 @@
 import { lazy, type ReactNode, Suspense } from "react"
 import { Link, useRoute } from "wouter"
 import type { SeenCall } from "../../api/answers.js"
-import { useAnswers } from "../../api/queries.js"
+import { useAnswers, usePods } from "../../api/queries.js"
 import { useSearchParameters } from "../../shell/hash-location.js"
 import { Columns } from "../../ui/columns.js"
 import { Loaded } from "../../ui/loaded.js"
 import { Mark } from "../../ui/mark.js"
-import { count } from "../../ui/time.js"
-import { callerOf } from "../workloads/call-table.js"
+import { More } from "../../ui/more.js"
+import { SearchField, useSearchText } from "../../ui/search-field.js"
+import { Ago, count } from "../../ui/time.js"
 import { type Edge, edgesOf, neighbours, placesIn } from "./edges.js"
 import "./graph.css"
 
@@ -19,12 +20,14 @@ const Drawing = lazy(() => import("./drawing.js"))
 
 const SPANS = ["15m", "1h", "1d", "7d", "30d"]
 const MOST = 150
+const MOST_PLACES = 100
 
 export function Graph(): ReactNode {
   const [, at] = useRoute("/graph/:namespace/:name?")
   const [search, change] = useSearchParameters()
   const since = search.get("since") ?? "1d"
   const calls = useAnswers<SeenCall>(`calls?since=${encodeURIComponent(since)}`)
+  const pods = usePods()
   const place = at === null ? undefined : at.name === undefined ? at.namespace : `${at.namespace}/${at.name}`
   return (
     <>
@@ -45,7 +48,7 @@ export function Graph(): ReactNode {
           <Seen
             edges={edgesOf(
               items.map(({ spec }) => spec),
-              callerOf,
+              pods.data ?? [],
             )}
             place={place}
           />
@@ -71,16 +74,22 @@ function Seen({ edges, place }: { readonly edges: readonly Edge[]; readonly plac
 
 /** Too much for one picture: where to look instead. */
 function Choice({ edges }: { readonly edges: readonly Edge[] }): ReactNode {
+  const wanted = useSearchText()
+  const places = placesIn(edges).filter(({ place }) => place.toLowerCase().includes(wanted))
   return (
     <>
       <p>{count(edges.length)} pairs called each other: too many for one picture. Choose a workload.</p>
+      <div className="bar">
+        <SearchField label="Search" />
+      </div>
       <ul className="plain">
-        {placesIn(edges).map(({ place, calls }) => (
+        {places.slice(0, MOST_PLACES).map(({ place, calls }) => (
           <li key={place}>
             <Link href={`/graph/${place}`}>{place}</Link> {count(calls)} calls
           </li>
         ))}
       </ul>
+      <More shown={MOST_PLACES} of={places.length} />
     </>
   )
 }
@@ -90,17 +99,18 @@ function EdgeTable({ edges }: { readonly edges: readonly Edge[] }): ReactNode {
     <table aria-label="The same as a table">
       <Columns names={["Caller", "Called", "Transport", "Allowed", "Refused"]} />
       <tbody>
-        {edges.map(({ from, to, allowed, refused, plaintext }) => (
+        {edges.map(({ from, to, allowed, refused, plaintext, plaintextUntil, isMtls }) => (
           <tr key={`${from} ${to}`}>
             <th scope="row">{from.includes("/") ? <Link href={`/graph/${from}`}>{from}</Link> : from}</th>
             <td>
               <Link href={`/graph/${to}`}>{to}</Link>
             </td>
             <td>
-              {plaintext === 0 ? (
-                <Mark tone="good">mTLS</Mark>
-              ) : (
-                <Mark tone="warn">{count(plaintext)} in plaintext</Mark>
+              {isMtls ? <Mark tone="good">mTLS</Mark> : <Mark tone="warn">{count(plaintext)} in plaintext</Mark>}
+              {isMtls && plaintextUntil !== undefined && (
+                <>
+                  , plaintext until <Ago at={plaintextUntil} />
+                </>
               )}
             </td>
             <td>{count(allowed)}</td>

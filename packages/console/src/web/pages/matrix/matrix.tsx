@@ -7,8 +7,11 @@ import type { SeenCall, Ways } from "../../api/answers.js"
 import { useAnswers, useAsked, usePods } from "../../api/queries.js"
 import { useMayAsk } from "../../api/rights.js"
 import { useSearchParameters } from "../../shell/hash-location.js"
+import { useFollowValue } from "../../ui/follow-value.js"
 import { Loaded } from "../../ui/loaded.js"
 import { Mark } from "../../ui/mark.js"
+import { More } from "../../ui/more.js"
+import { SearchField, useSearchText } from "../../ui/search-field.js"
 import { count } from "../../ui/time.js"
 import { callerOf } from "../workloads/call-table.js"
 import { WaysTable } from "../workloads/callers.js"
@@ -44,6 +47,7 @@ function Reachable(): ReactNode {
     ),
   ].sort()
   const principal = search.get("as") ?? accounts[0]
+  const field = useFollowValue(principal ?? "")
   const spec = useMemo(() => ({ principal }), [principal])
   const reach = useAsked<Ways>("reach", mayAsk && principal !== undefined ? spec : undefined)
   if (mayAsk === false) return <p className="hint">Proofs take the right to create `reach`, which you do not have.</p>
@@ -55,9 +59,8 @@ function Reachable(): ReactNode {
           Identity
           <input
             list="accounts"
-            defaultValue={principal}
-            key={principal}
-            onBlur={({ target }) => change(to => to.set("as", target.value))}
+            ref={field}
+            onBlur={({ target }) => target.value !== "" && change(to => to.set("as", target.value))}
             onKeyDown={({ key, currentTarget }) => key === "Enter" && change(to => to.set("as", currentTarget.value))}
           />
         </label>
@@ -85,19 +88,24 @@ function Reachable(): ReactNode {
 
 function SeenTable({ calls }: { readonly calls: readonly SeenCall[] }): ReactNode {
   const [chosen, setChosen] = useState<string>()
+  const wanted = useSearchText()
   const cells = cellsOf(calls, callerOf)
-  const callers = [...new Set([...cells.values()].map(({ caller }) => caller))].sort().slice(0, MOST)
-  const workloads = [...new Set([...cells.values()].map(({ workload }) => workload))].sort().slice(0, MOST)
   if (cells.size === 0) return <p>Nobody has called anybody yet, as far as proxies have told.</p>
+  const shown = [...cells.values()].filter(cell => `${cell.caller} ${cell.workload}`.toLowerCase().includes(wanted))
+  const callers = [...new Set(shown.map(({ caller }) => caller))].sort()
+  const workloads = [...new Set(shown.map(({ workload }) => workload))].sort()
   const detail = chosen === undefined ? undefined : cells.get(chosen)
   return (
     <>
+      <div className="bar">
+        <SearchField label="Search by caller or workload" />
+      </div>
       <div className="matrix">
         <table>
           <thead>
             <tr>
               <th scope="col">Caller</th>
-              {workloads.map(workload => (
+              {workloads.slice(0, MOST).map(workload => (
                 <th scope="col" key={workload}>
                   <Link href={`/workloads/${workload}`}>{workload}</Link>
                 </th>
@@ -105,10 +113,10 @@ function SeenTable({ calls }: { readonly calls: readonly SeenCall[] }): ReactNod
             </tr>
           </thead>
           <tbody>
-            {callers.map(caller => (
+            {callers.slice(0, MOST).map(caller => (
               <tr key={caller}>
                 <th scope="row">{caller}</th>
-                {workloads.map(workload => {
+                {workloads.slice(0, MOST).map(workload => {
                   const key = `${caller} ${workload}`
                   const cell = cells.get(key)
                   return (
@@ -131,6 +139,8 @@ function SeenTable({ calls }: { readonly calls: readonly SeenCall[] }): ReactNod
           </tbody>
         </table>
       </div>
+      <More shown={MOST} of={callers.length} hint="callers are found by searching" />
+      <More shown={MOST} of={workloads.length} hint="workloads are found by searching" />
       <p className="hint">✓ allowed, ✗ refused; a number opens the rules.</p>
       {detail !== undefined && (
         <section aria-label="Rules" aria-live="polite">

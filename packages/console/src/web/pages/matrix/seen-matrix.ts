@@ -10,6 +10,9 @@ export interface Cell {
   readonly allowed: number
   readonly refused: number
   readonly plaintext: number
+  /** When the last came in plaintext, and by mutual TLS. */
+  readonly lastPlaintext: string
+  readonly lastMtls: string
   /** How often each rule, or stage where no rule did, settled it. */
   readonly rules: ReadonlyMap<string, number>
 }
@@ -30,8 +33,15 @@ export function cellsOf(calls: readonly SeenCall[], callerOf: (call: SeenCall) =
       allowed: (known?.allowed ?? 0) + (call.verdict === "allow" ? call.count : 0),
       refused: (known?.refused ?? 0) + (call.verdict === "allow" ? 0 : call.count),
       plaintext: (known?.plaintext ?? 0) + (call.tls ? 0 : call.count),
+      lastPlaintext: later(known?.lastPlaintext, call.tls ? "" : call.lastSeen),
+      lastMtls: later(known?.lastMtls, call.tls ? call.lastSeen : ""),
       rules,
     })
   }
   return cells
+}
+
+/** Times of one format are in the order of their texts; none is before all. */
+function later(one = "", other = ""): string {
+  return one < other ? other : one
 }

@@ -11,11 +11,20 @@ import { useMayWrite } from "../../api/rights.js"
 import { Columns } from "../../ui/columns.js"
 import { Loaded } from "../../ui/loaded.js"
 import { Mark } from "../../ui/mark.js"
+import { More } from "../../ui/more.js"
+import { SearchField, useSearchText } from "../../ui/search-field.js"
 import { Ago, count } from "../../ui/time.js"
 import { STATES } from "../overview/strict-readiness.js"
 
+type ReadyWorkload = Answer<Readiness>
+
+const MOST_NAMESPACES = 20
+/** Of one namespace. */
+const MOST = 100
+
 export function Plaintext(): ReactNode {
   const readiness = useAnswers<Readiness>("readiness")
+  const wanted = useSearchText()
   return (
     <>
       <h1>Plaintext</h1>
@@ -23,26 +32,47 @@ export function Plaintext(): ReactNode {
         A workload is ready for STRICT once nobody has called it in plaintext for a week. Who calls in plaintext after
         that is refused.
       </p>
+      <div className="bar">
+        <SearchField label="Search by namespace or name" />
+      </div>
       <Loaded query={readiness}>
         {({ items }) => {
-          const namespaces = [...new Set(items.map(({ metadata }) => metadata.namespace ?? ""))].sort()
           if (items.length === 0) return <p>There is no workload in the mesh yet.</p>
-          return namespaces.map(namespace => (
-            <NamespaceReadiness
-              key={namespace}
-              namespace={namespace}
-              workloads={items.filter(({ metadata }) => metadata.namespace === namespace)}
-            />
-          ))
+          const namespaces = byNamespace(items.filter(one => keyOf(one).toLowerCase().includes(wanted)))
+          if (namespaces.length === 0) return <p>None has this in its name.</p>
+          return (
+            <>
+              {namespaces.slice(0, MOST_NAMESPACES).map(([namespace, workloads]) => (
+                <NamespaceReadiness key={namespace} namespace={namespace} workloads={workloads} />
+              ))}
+              <More shown={MOST_NAMESPACES} of={namespaces.length} hint="namespaces that nobody waits for come last" />
+            </>
+          )
         }}
       </Loaded>
     </>
   )
 }
 
+/** Where somebody waits first, both among namespaces and in each. */
+function byNamespace(all: readonly ReadyWorkload[]): readonly (readonly [string, readonly ReadyWorkload[]])[] {
+  const found = new Map<string, ReadyWorkload[]>()
+  for (const one of [...all].sort((a, b) => rank(a) - rank(b))) {
+    const { namespace = "" } = one.metadata
+    const known = found.get(namespace)
+    if (known === undefined) found.set(namespace, [one])
+    else known.push(one)
+  }
+  return [...found]
+}
+
+function rank({ spec }: ReadyWorkload): number {
+  return STATES.findIndex(({ state }) => state === spec.state)
+}
+
 interface NamespaceReadinessProps {
   readonly namespace: string
-  readonly workloads: readonly Answer<Readiness>[]
+  readonly workloads: readonly ReadyWorkload[]
 }
 
 function NamespaceReadiness({ namespace, workloads }: NamespaceReadinessProps): ReactNode {
@@ -55,7 +85,7 @@ function NamespaceReadiness({ namespace, workloads }: NamespaceReadinessProps): 
       <table>
         <Columns names={["Workload", "State", "Ports", "Who calls in plaintext"]} />
         <tbody>
-          {workloads.map(workload => (
+          {workloads.slice(0, MOST).map(workload => (
             <tr key={keyOf(workload)}>
               <th scope="row">
                 <Link href={`/workloads/${keyOf(workload)}`}>{workload.metadata.name}</Link>
@@ -79,6 +109,7 @@ function NamespaceReadiness({ namespace, workloads }: NamespaceReadinessProps): 
           ))}
         </tbody>
       </table>
+      <More shown={MOST} of={workloads.length} />
       {mayWrite && !isStrict && (
         <p>
           {refused > 0 && (

@@ -7,7 +7,7 @@ import { type ReactNode, useState } from "react"
 import { useLocation } from "wouter"
 import { ApiError } from "../../api/client.js"
 import { kindNamed } from "../../api/kinds.js"
-import { keyOf, type Policy } from "../../api/objects.js"
+import { keyOf, type Metadata, type Policy } from "../../api/objects.js"
 import { useMayAsk, useMayWrite } from "../../api/rights.js"
 import { readDocument } from "../../editor/document.js"
 import { YamlEditor } from "../../editor/yaml-editor.js"
@@ -28,15 +28,17 @@ export function PolicyEditor({ text: initial, stored }: PolicyEditorProps): Reac
   const { names } = useSession()
   const queries = useQueryClient()
   const [, navigate] = useLocation()
-  const generation = stored?.metadata.generation
   /** What the text is a change of. */
-  const [base, setBase] = useState({ text: initial, generation })
+  const [base, setBase] = useState({ text: initial, metadata: stored?.metadata })
   const [text, setText] = useState(initial)
-  if (generation !== base.generation && text === base.text) {
-    setBase({ text: initial, generation })
+  /** What the editor was told to show; what is typed meanwhile is never in it. */
+  const [given, setGiven] = useState({ text: initial })
+  const overtaken = isNewer(stored?.metadata, base.metadata)
+  if (overtaken && text === base.text) {
+    setBase({ text: initial, metadata: stored?.metadata })
     setText(initial)
+    setGiven({ text: initial })
   }
-  const overtaken = generation !== base.generation
   const [error, setError] = useState<Error>()
   const [warnings, setWarnings] = useState<readonly string[]>([])
   const document = readDocument(text)
@@ -52,7 +54,7 @@ export function PolicyEditor({ text: initial, stored }: PolicyEditorProps): Reac
     try {
       const saved = await save(names, policy, stored, false)
       setWarnings(saved.warnings)
-      setBase({ text, generation: saved.value.metadata.generation })
+      setBase({ text, metadata: saved.value.metadata })
       await queries.invalidateQueries({ queryKey: ["policy"] })
       await queries.invalidateQueries({ queryKey: ["policies"] })
       navigate(`/policies/${saved.value.kind ?? policy.kind}/${keyOf(saved.value)}`)
@@ -63,7 +65,7 @@ export function PolicyEditor({ text: initial, stored }: PolicyEditorProps): Reac
   return (
     <section aria-label="Text" className="editor">
       <YamlEditor
-        text={base.text}
+        given={given}
         // What is typed before the cluster has said who may write is not lost.
         readOnly={stored !== undefined && mayWrite === false}
         faults={faults}
@@ -111,4 +113,9 @@ export function PolicyEditor({ text: initial, stored }: PolicyEditorProps): Reac
       </div>
     </section>
   )
+}
+
+/** Of what was read after something was applied, the older answers count for nothing. */
+function isNewer(found: Metadata | undefined, known: Metadata | undefined): boolean {
+  return found !== undefined && (found.uid !== known?.uid || (found.generation ?? 0) > (known?.generation ?? 0))
 }

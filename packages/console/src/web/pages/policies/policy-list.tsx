@@ -8,34 +8,28 @@ import { KINDS } from "../../api/kinds.js"
 import { conditionOf, keyOf, type Policy } from "../../api/objects.js"
 import { type KindPolicies, useAllPolicies, useAnswers } from "../../api/queries.js"
 import { useMayWrite } from "../../api/rights.js"
-import { useSearchParameters } from "../../shell/hash-location.js"
 import { Columns } from "../../ui/columns.js"
 import { Loaded } from "../../ui/loaded.js"
 import { Mark } from "../../ui/mark.js"
+import { More } from "../../ui/more.js"
+import { SearchField, useSearchText } from "../../ui/search-field.js"
 import { count } from "../../ui/time.js"
 import { isBad } from "../overview/problems.js"
 import { TemplateLinks } from "./template-links.js"
 
+/** Of each kind. */
+const MOST = 200
+
 export function PolicyList(): ReactNode {
   const kinds = useAllPolicies()
   const uses = useAnswers<RuleUse>("rules")
-  const [search, change] = useSearchParameters()
-  const wanted = search.get("text") ?? ""
+  const wanted = useSearchText()
   const mayWrite = useMayWrite(KINDS[0], undefined)
   return (
     <>
       <h1>Policies</h1>
       <div className="bar">
-        <label>
-          Search
-          <input
-            type="search"
-            value={wanted}
-            onChange={({ target }) =>
-              change(to => (target.value === "" ? to.delete("text") : to.set("text", target.value)))
-            }
-          />
-        </label>
+        <SearchField label="Search" />
       </div>
       {mayWrite && <TemplateLinks />}
       {kinds.map(kind => (
@@ -59,9 +53,14 @@ function KindSection({ kind: { entry, query }, uses, wanted }: KindSectionProps)
       </h2>
       <Loaded query={query}>
         {policies => {
-          const shown = policies.filter(policy => textOf(policy).includes(wanted.toLowerCase()))
+          const shown = policies.filter(policy => textOf(policy).includes(wanted))
           if (shown.length === 0) return <p>{policies.length === 0 ? "There is none." : "None has this in it."}</p>
-          return <PolicyTable kind={entry.kind} policies={shown} uses={uses} />
+          return (
+            <>
+              <PolicyTable kind={entry.kind} policies={shown.slice(0, MOST)} uses={uses} />
+              <More shown={MOST} of={shown.length} />
+            </>
+          )
         }}
       </Loaded>
     </section>

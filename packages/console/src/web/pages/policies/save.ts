@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stores a policy, or asks whether it could be: created where there was none, else put in the place of what was read, so
-// that somebody else's change in between is noticed and not lost.
+// that somebody else's change in between is noticed and not lost. A status that the control plane writes is no such change.
 
-import { apiWithWarnings, type Names } from "../../api/client.js"
+import { ApiError, api, apiWithWarnings, type Names } from "../../api/client.js"
 import { kindNamed, pathOf } from "../../api/kinds.js"
-import type { Policy } from "../../api/objects.js"
+import type { Metadata, Policy } from "../../api/objects.js"
 
 export interface Saved {
   readonly value: Policy
@@ -16,11 +16,31 @@ export async function save(names: Names, policy: Policy, stored: Policy | undefi
   if (entry === undefined) throw new Error(`\`${policy.kind}\` is none of the kinds that are written here`)
   const { namespace = "default", name } = policy.metadata
   const query = `?fieldValidation=Strict${dryRun ? "&dryRun=All" : ""}`
-  const replaces = stored !== undefined && stored.metadata.name === name && stored.metadata.namespace === namespace
-  if (!replaces) {
+  if (!isSame(stored, policy.kind, namespace, name)) {
     return apiWithWarnings(`${pathOf(names, entry, namespace)}${query}`, { method: "POST", body: policy })
   }
-  const { resourceVersion = "" } = stored.metadata
-  const body = { ...policy, metadata: { ...policy.metadata, resourceVersion } }
-  return apiWithWarnings(`${pathOf(names, entry, namespace, name)}${query}`, { method: "PUT", body })
+  const path = pathOf(names, entry, namespace, name)
+  const put = ({ resourceVersion = "" }: Metadata): Promise<Saved> => {
+    const body = { ...policy, metadata: { ...policy.metadata, resourceVersion } }
+    return apiWithWarnings(`${path}${query}`, { method: "PUT", body })
+  }
+  try {
+    return await put(stored.metadata)
+  } catch (error) {
+    if (!(error instanceof ApiError && error.status === 409)) throw error
+    const { metadata } = await api<Policy>(path)
+    const { uid, generation } = stored.metadata
+    if (metadata.uid !== uid || metadata.generation !== generation) throw error
+    return put(metadata)
+  }
+}
+
+function isSame(
+  stored: Policy | undefined,
+  kind: string | undefined,
+  namespace: string,
+  name: string,
+): stored is Policy {
+  if (stored === undefined || stored.kind !== kind) return false
+  return stored.metadata.name === name && stored.metadata.namespace === namespace
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Try it: a request by form or curl line, what would become of it and why, and the same as a policy test.
 
-import { type FormEvent, type ReactNode, useState } from "react"
+import { type FormEvent, type ReactNode, useEffect, useRef, useState } from "react"
 import type { Explanation } from "../../api/answers.js"
 import { keyOf } from "../../api/objects.js"
 import { useAsked, usePods } from "../../api/queries.js"
@@ -17,33 +17,40 @@ import "./try.css"
 
 const FIELDS = ["workload", "from", "method", "path", "headers", "claims"] as const
 type Field = (typeof FIELDS)[number]
+const DEFAULTS: Partial<Record<Field, string>> = { method: "GET", path: "/" }
 
 export function TryIt(): ReactNode {
   const mayAsk = useMayAsk("explanations")
   const [search, change] = useSearchParameters()
   const pods = usePods()
   const [trouble, setTrouble] = useState("")
-  const of = (field: Field): string => search.get(field) ?? ""
+  const form = useRef<HTMLFormElement>(null)
+  const text = search.toString()
+  useEffect(() => fill(form.current, new URLSearchParams(text)), [text])
   const question = questionOf(search)
   const answer = useAsked<Explanation>("explanations", mayAsk ? question : undefined)
-  const submit = (event: FormEvent<HTMLFormElement>): void => {
-    event.preventDefault()
-    const form = new FormData(event.currentTarget)
+  const lastCurl = useRef("")
+  /** What stands in the form becomes the question, on top of it a curl line that is new. */
+  const take = (): void => {
+    if (form.current === null) return
+    const written = new FormData(form.current)
+    const line = formText(written, "curl")
+    const read = line === "" || line === lastCurl.current ? {} : requestOf(line)
+    setTrouble(typeof read === "string" ? read : "")
+    if (typeof read === "string") return
+    lastCurl.current = line
+    const given: Partial<Record<Field, string>> = read
     change(to => {
       for (const field of FIELDS) {
-        const value = formText(form, field)
+        const value = given[field] ?? formText(written, field)
         if (value === "") to.delete(field)
         else to.set(field, value)
       }
     })
   }
-  const takeCurl = (line: string): void => {
-    const read = requestOf(line)
-    setTrouble(typeof read === "string" ? read : "")
-    if (typeof read === "string") return
-    change(to => {
-      for (const [field, value] of Object.entries(read)) to.set(field, value)
-    })
+  const submit = (event: FormEvent<HTMLFormElement>): void => {
+    event.preventDefault()
+    take()
   }
   return (
     <>
@@ -52,13 +59,13 @@ export function TryIt(): ReactNode {
       {mayAsk === false && (
         <p role="status">Trying requests takes the right to create `explanations`, which you do not have.</p>
       )}
-      <form className="try" onSubmit={submit} key={search.toString()}>
+      <form className="try" onSubmit={submit} ref={form}>
         <label className="wide">
           A curl line, if you have one
           <input
             name="curl"
             placeholder="curl -X DELETE http://web.app/items/1"
-            onBlur={({ target }) => target.value !== "" && takeCurl(target.value)}
+            onBlur={({ target }) => target.value !== "" && target.value !== lastCurl.current && take()}
           />
         </label>
         {trouble !== "" && (
@@ -68,7 +75,7 @@ export function TryIt(): ReactNode {
         )}
         <label>
           Workload, as namespace/name
-          <input name="workload" list="workloads" required defaultValue={of("workload")} />
+          <input name="workload" list="workloads" required />
         </label>
         <datalist id="workloads">
           {(pods.data ?? []).slice(0, 500).map(pod => (
@@ -77,23 +84,23 @@ export function TryIt(): ReactNode {
         </datalist>
         <label>
           Caller, empty for plaintext
-          <input name="from" defaultValue={of("from")} placeholder="cluster.local/ns/app/sa/consumer" />
+          <input name="from" placeholder="cluster.local/ns/app/sa/consumer" />
         </label>
         <label>
           Method
-          <input name="method" defaultValue={of("method") || "GET"} />
+          <input name="method" />
         </label>
         <label>
           Path
-          <input name="path" defaultValue={of("path") || "/"} />
+          <input name="path" />
         </label>
         <label>
           Headers, one a line
-          <textarea name="headers" rows={3} defaultValue={of("headers")} />
+          <textarea name="headers" rows={3} />
         </label>
         <label>
           Claims of a good token, as JSON
-          <textarea name="claims" rows={3} defaultValue={of("claims")} />
+          <textarea name="claims" rows={3} />
         </label>
         <button type="submit">Judge</button>
       </form>
@@ -111,4 +118,14 @@ export function TryIt(): ReactNode {
       )}
     </>
   )
+}
+
+/** In place: whoever is in a field stays there. */
+function fill(form: HTMLFormElement | null, search: URLSearchParams): void {
+  for (const field of FIELDS) {
+    const place = form?.elements.namedItem(field)
+    if (place instanceof HTMLInputElement || place instanceof HTMLTextAreaElement) {
+      place.value = search.get(field) ?? DEFAULTS[field] ?? ""
+    }
+  }
 }

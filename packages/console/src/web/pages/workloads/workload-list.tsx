@@ -5,36 +5,26 @@ import type { ReactNode } from "react"
 import { Link } from "wouter"
 import { keyOf, type Pod } from "../../api/objects.js"
 import { usePods } from "../../api/queries.js"
-import { useSearchParameters } from "../../shell/hash-location.js"
 import { Columns } from "../../ui/columns.js"
 import { Loaded } from "../../ui/loaded.js"
 import { Mark } from "../../ui/mark.js"
+import { SearchField, useSearchText } from "../../ui/search-field.js"
 import { count } from "../../ui/time.js"
 
 const MOST = 300
 
 export function WorkloadList(): ReactNode {
   const pods = usePods()
-  const [search, change] = useSearchParameters()
-  const text = search.get("text") ?? ""
+  const text = useSearchText()
   return (
     <>
       <h1>Workloads</h1>
       <div className="bar">
-        <label>
-          Search by name, label or account
-          <input
-            type="search"
-            value={text}
-            onChange={({ target }) =>
-              change(to => (target.value === "" ? to.delete("text") : to.set("text", target.value)))
-            }
-          />
-        </label>
+        <SearchField label="Search by name, label or account" />
       </div>
       <Loaded query={pods}>
         {all => {
-          const found = all.filter(pod => textOf(pod).includes(text.toLowerCase()))
+          const found = all.filter(pod => textOf(pod).includes(text))
           return (
             <>
               <p role="status">

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it, test } from "vitest"
+import { completionsAt } from "./completion.js"
+import { readDocument, stepsOf } from "./document.js"
+import type { Schema } from "./schema.js"
+
+const TEXT = `apiVersion: x/v1
+kind: AuthorizationPolicy
+metadata:
+  name: a
+spec:
+  rules:
+    - to:
+        - operation:
+            method: [GET]
+`
+
+describe("a policy's text", () => {
+  it("is read, and a field's fault stands at its line", () => {
+    const { value, faults, placed } = readDocument(TEXT)
+    expect(value?.metadata.name).toBe("a")
+    expect(faults).toEqual([])
+    const [fault] = placed([{ field: "spec.rules[0].to[0].operation.method", message: "unknown" }])
+    expect(fault).toMatchObject({ line: 9, message: "spec.rules[0].to[0].operation.method: unknown" })
+    expect(TEXT.slice(fault?.from, fault?.to)).toBe("method")
+  })
+
+  it("has a fault of a field that is missing at what is nearest around it", () => {
+    expect(readDocument(TEXT).placed([{ field: "spec.selector.matchLabels", message: "is missing" }])[0]?.line).toBe(5)
+    expect(readDocument(TEXT).placed([{ field: "nowhere", message: "is missing" }])[0]?.line).toBe(1)
+  })
+
+  test.each([
+    ["no YAML", "kind: [", 1],
+    ["a list", "- a", 1],
+    ["a text", "hello", 1],
+    ["nothing", "", 1],
+    ["no name", "kind: A\nmetadata: {}", 1],
+    ["two keys alike, at the second", "kind: A\nmetadata: { name: a }\nkind: B", 3],
+  ])("says of %s where it is wrong, and is no policy", (_, text, line) => {
+    const { value, faults } = readDocument(text)
+    expect(value).toBeUndefined()
+    expect(faults[0]?.line).toBe(line)
+  })
+
+  it("does not grow by aliases that stand for more and more", () => {
+    const lines = Array.from({ length: 12 }, (_, at) => `a${at + 1}: &a${at + 1} [${`*a${at}, `.repeat(9)}]`)
+    const { value, faults } = readDocument(["kind: A", "metadata: { name: a }", "a0: &a0 [x]", ...lines].join("\n"))
+    expect(value).toBeUndefined()
+    expect(faults).toHaveLength(1)
+  })
+})
+
+test.each([
+  ["spec.rules[0].to", ["spec", "rules", 0, "to"]],
+  ["spec.when[0].values[12]", ["spec", "when", 0, "values", 12]],
+  ["metadata.labels[a.b/c]", ["metadata", "labels", "a.b/c"]],
+])("%s is a way of %j", (field, steps) => {
+  expect(stepsOf(field)).toEqual(steps)
+})
+
+describe("completion", () => {
+  const schema: Schema = {
+    properties: {
+      spec: {
+        type: "object",
+        properties: {
+          action: { type: "string", enum: ["ALLOW", "DENY"] },
+          open: { type: "boolean" },
+          rules: { type: "array", items: { type: "object", properties: { to: { type: "array" } } } },
+        },
+      },
+    },
+  }
+  const labels = (before: readonly string[], typed: string) =>
+    completionsAt(schema, before, typed)?.options.map(({ label }) => label)
+
+  test.each([
+    ["the kind's own fields", [], "s", ["spec"]],
+    ["the fields of the map around", ["spec:"], "  ac", ["action", "open", "rules"]],
+    ["the fields of a list's items", ["spec:", "  rules:"], "    - t", ["to"]],
+    ["the values of a field", ["spec:"], "  action: A", ["ALLOW", "DENY"]],
+    ["yes and no", ["spec:"], "  open: ", ["true", "false"]],
+    ["nothing where nothing is known", ["metadata:"], "  na", []],
+  ])("offers %s", (_, before, typed, expected) => {
+    expect(labels(before, typed)).toEqual(expected)
+  })
+})

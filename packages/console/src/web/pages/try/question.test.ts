@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it, test } from "vitest"
+import { parse } from "yaml"
+import { requestOf } from "./curl-request.js"
+import { policyTest } from "./policy-test.js"
+import { questionOf } from "./question.js"
+
+const HOSTILE = `x": {y}\n- z: '"# \u2028`
+
+describe("a question read off the address", () => {
+  it("is none without a workload", () => {
+    expect(questionOf(new URLSearchParams("path=/a"))).toBeUndefined()
+  })
+
+  it("has what was written, and the usual where nothing was", () => {
+    expect(questionOf(new URLSearchParams("workload=app/web"))).toEqual({
+      workload: "app/web",
+      request: { method: "GET", path: "/" },
+    })
+    const search = new URLSearchParams({
+      ...{ workload: "app/web", from: "a/ns/b/sa/c", method: "PUT", path: "/x?y", claims: '{"groups":["a"]}' },
+      headers: "X-One: 1\nno header\nx-two:2: 3",
+    })
+    expect(questionOf(search)?.request).toEqual({
+      ...{ from: "a/ns/b/sa/c", method: "PUT", path: "/x?y", token: { claims: { groups: ["a"] } } },
+      headers: { "x-one": "1", "x-two": "2: 3" },
+    })
+  })
+
+  it("passes claims on that are no JSON, so that somebody says what is wrong with them", () => {
+    const search = new URLSearchParams({ workload: "a/b", claims: "{" })
+    expect(questionOf(search)?.request.token).toEqual({ claims: "{" })
+  })
+})
+
+test.each([
+  ["curl http://web.app/items", { method: "GET", path: "/items", headers: "host: web.app" }],
+  [
+    "curl -X DELETE -H 'X-A: 1' http://web.app:8000/a?b=c",
+    { method: "DELETE", path: "/a?b=c", headers: "host: web.app:8000\nx-a: 1" },
+  ],
+])("%s becomes the form's fields", (line, fields) => {
+  const read = requestOf(line)
+  expect(typeof read === "string" ? read : { ...read, headers: read.headers.toLowerCase() }).toEqual(fields)
+})
+
+test.each(["curl", "curl --unheard-of http://a"])("%s is answered with why it cannot be read", line => {
+  expect(requestOf(line)).toBeTypeOf("string")
+})
+
+describe("a policy test", () => {
+  it("says what was asked and what came of it, whatever text is in it", () => {
+    const asked = { workload: "app/web-1", request: { method: "GET", path: HOSTILE, headers: { a: HOSTILE } } }
+    const written = parse(
+      policyTest("merlon.dev", asked, { verdict: "refuse", status: 403, stages: [] }, { app: HOSTILE }),
+    )
+    expect(written).toEqual({
+      apiVersion: "test.merlon.dev/v1alpha1",
+      kind: "PolicyTest",
+      metadata: { name: "web-1-request" },
+      workloads: { "web-1": { namespace: "app", labels: { app: HOSTILE } } },
+      cases: [{ name: `GET ${HOSTILE}`, to: "web-1", request: asked.request, expect: 403 }],
+    })
+  })
+
+  test.each([
+    [{ verdict: "allow" as const, stages: [] }, "allow"],
+    [{ verdict: "refuse" as const, stages: [] }, "closed"],
+  ])("expects of %j: %s", (explanation, expected) => {
+    const text = policyTest("merlon.dev", { workload: "a/b", request: {} }, explanation, {})
+    expect(parse(text).cases[0].expect).toBe(expected)
+  })
+})

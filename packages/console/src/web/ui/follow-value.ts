@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// A field that shows what the address says, but never to whoever is writing into it.
+
+import { type RefObject, useEffect, useRef } from "react"
+
+export function useFollowValue(value: string): RefObject<HTMLInputElement | null> {
+  const field = useRef<HTMLInputElement>(null)
+  useEffect(() => {
+    const { current } = field
+    if (current !== null && document.activeElement !== current) current.value = value
+  }, [value])
+  return field
+}

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a list is searched for; it stands in the address.
+
+import type { ReactNode } from "react"
+import { useSearchParameters } from "../shell/hash-location.js"
+
+const NAME = "text"
+
+/** In small letters, as it is compared. */
+export function useSearchText(): string {
+  const [search] = useSearchParameters()
+  return (search.get(NAME) ?? "").toLowerCase()
+}
+
+export function SearchField({ label }: { readonly label: string }): ReactNode {
+  const [search, change] = useSearchParameters()
+  return (
+    <label>
+      {label}
+      <input
+        type="search"
+        value={search.get(NAME) ?? ""}
+        onChange={({ target }) => change(to => (target.value === "" ? to.delete(NAME) : to.set(NAME, target.value)))}
+      />
+    </label>
+  )
+}

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The console below a path of somebody else's server: a proxy takes the path away, and everything works as at home.
+
+import { createServer, request as pass } from "node:http"
+import type { AddressInfo } from "node:net"
+import { afterAll, beforeAll, expect, it } from "vitest"
+import { address, complaints, mesh, newContext, tokenOf } from "./support/visit.js"
+
+const BELOW = "/tools/mesh"
+const asked: string[] = []
+
+/** As an ingress with a rewrite does it: Host stays, the path is cut. */
+const proxy = createServer((request, response) => {
+  const { method, headers, url = "/" } = request
+  asked.push(url)
+  if (!url.startsWith(`${BELOW}/`)) return void response.writeHead(404).end("not here")
+  const onward = pass(address(url.slice(BELOW.length)), { method, headers }, answer => {
+    response.writeHead(answer.statusCode ?? 502, answer.headers)
+    answer.pipe(response)
+  })
+  onward.on("error", () => response.destroy())
+  response.on("close", () => onward.destroy())
+  request.pipe(onward)
+})
+
+beforeAll(async () => {
+  await new Promise<void>(resolve => proxy.listen(0, "127.0.0.1", resolve))
+})
+
+afterAll(() => {
+  proxy.closeAllConnections()
+  proxy.close()
+})
+
+it("signs in, follows decisions, writes and signs out below another path, and asks for nothing beside it", async () => {
+  const home = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}${BELOW}/`
+  const page = await (await newContext()).newPage()
+  await page.goto(home)
+  await page.getByLabel("Token of the cluster").fill(await tokenOf("below", "cluster-admin"))
+  await page.getByRole("button", { name: "Sign in" }).click()
+  await page.getByRole("heading", { name: "Overview of merlon" }).waitFor()
+  expect((await page.context().cookies()).map(({ path }) => path)).toEqual([BELOW])
+
+  await page.getByRole("link", { name: "Decisions", exact: true }).click()
+  await page.getByText("· live").waitFor()
+  await fetch(mesh.wayIn("web.app", "/seen-below"))
+  await page.getByText("/seen-below").first().waitFor()
+
+  // What is loaded when it is asked for is found there too.
+  await page.getByRole("link", { name: "Graph", exact: true }).click()
+  await page.locator(".react-flow__edge").first().waitFor()
+  await page.goto(`${home}#/policies/new?template=strict&namespace=app`)
+  await page.getByText("What this would change").waitFor()
+  await page.locator("button:enabled", { hasText: "Apply" }).waitFor()
+
+  await page.reload()
+  await page.getByRole("button", { name: "Sign out" }).click()
+  await page.getByLabel("Token of the cluster").waitFor()
+  expect(asked.filter(url => !url.startsWith(`${BELOW}/`))).toEqual([])
+})
+
+it("makes no page complain", () => {
+  expect(complaints).toEqual([])
+})

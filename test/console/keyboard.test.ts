@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every page with nothing but keys: what people do there is reached by Tab, seen to be reached, and done.
+
+import type { Page } from "playwright-core"
+import { beforeAll, describe, expect, it } from "vitest"
+import { address, asOwner, complaints, mesh } from "./support/visit.js"
+
+interface Focus {
+  readonly tag: string
+  readonly text: string
+  readonly visible: boolean
+}
+
+const FOCUS = `(() => {
+  const at = document.activeElement
+  const { outlineStyle, outlineWidth } = getComputedStyle(at)
+  const named = at.labels?.[0]?.textContent ?? at.getAttribute("aria-label") ?? at.textContent ?? ""
+  const drawn = outlineStyle !== "none" && outlineWidth !== "0px"
+  const inside = at.closest(".cm-editor, .scroller") !== null
+  return { tag: at.tagName, text: named.trim(), visible: drawn || inside }
+})()`
+
+/** More than any page has. */
+const MOST_STOPS = 400
+
+/** Tab by Tab until something that says this has the focus; each stop on the way must be seen. */
+async function tabTo(page: Page, text: string | RegExp): Promise<void> {
+  for (let stop = 0; stop < MOST_STOPS; stop++) {
+    await page.keyboard.press("Tab")
+    const focus = await page.evaluate<Focus>(FOCUS)
+    if (focus.tag === "BODY") continue
+    expect(focus.visible, `nothing shows that ${focus.tag} "${focus.text}" has the focus`).toBe(true)
+    if (typeof text === "string" ? focus.text.startsWith(text) : text.test(focus.text)) return
+  }
+  throw new Error(`no Tab leads to ${String(text)}`)
+}
+
+describe("by keyboard alone", () => {
+  let page: Page
+  beforeAll(async () => {
+    await fetch(mesh.wayIn("web.app", "/by-keyboard"))
+    page = await asOwner()
+    await page.getByRole("heading", { level: 1 }).waitFor()
+  })
+
+  /** As somebody does it who knows where the pages are: back to the top, then on. */
+  async function open(title: string, heading: string): Promise<void> {
+    await page.goto(address("/#/nowhere"))
+    await page.getByRole("heading", { level: 1, name: "There is no such page" }).waitFor()
+    await tabTo(page, title)
+    await page.keyboard.press("Enter")
+    await page.getByRole("heading", { level: 1, name: heading }).waitFor()
+  }
+
+  it("a decision is found, opened, closed, and what is like it is left out", async () => {
+    await open("Decisions", "Decisions")
+    await tabTo(page, "Value, * for any text")
+    await page.keyboard.type("/by-keyboard")
+    await page.keyboard.press("Enter")
+    await page.getByRole("button", { name: "path is /by-keyboard" }).waitFor()
+    await page.getByRole("row").filter({ hasText: "/by-keyboard" }).first().waitFor()
+    await tabTo(page, "Decisions")
+    await page.keyboard.press("ArrowDown")
+    await page.keyboard.press("Enter")
+    await page.getByRole("region", { name: "Decision" }).waitFor()
+    await tabTo(page, "Close")
+    await page.keyboard.press("Enter")
+    await page.getByRole("region", { name: "Decision" }).waitFor({ state: "detached" })
+    await expect.poll(() => page.evaluate<string>("document.activeElement.getAttribute('role')")).toBe("grid")
+    await page.keyboard.press("x")
+    await page.getByRole("button", { name: "path is not /by-keyboard" }).waitFor()
+  })
+
+  it("a workload is searched for and opened, and leads to its neighbours", async () => {
+    await open("Workloads", "Workloads")
+    await tabTo(page, "Search by name")
+    await page.keyboard.type("app/web-v1")
+    await tabTo(page, "app/web-v1-1")
+    await page.keyboard.press("Enter")
+    await page.getByRole("heading", { level: 1, name: "Workload app/web-v1-1" }).waitFor()
+    await tabTo(page, "Its neighbours")
+    await page.keyboard.press("Enter")
+    await page.getByRole("heading", { level: 1, name: "Graph of app/web-v1-1" }).waitFor()
+  })
+
+  it("a policy is begun, written and left, and its fault is read", async () => {
+    await open("Policies", "Policies")
+    await tabTo(page, "Insist on mutual TLS")
+    await page.keyboard.press("Enter")
+    await page.getByRole("heading", { level: 1, name: "New policy: insist on mutual TLS" }).waitFor()
+    await tabTo(page, "Policy as YAML")
+    await page.keyboard.press("ControlOrMeta+End")
+    await page.keyboard.type("nonsense: 1")
+    await page.getByRole("list", { name: "Faults" }).getByText("nonsense").first().waitFor()
+    await page.keyboard.press("ControlOrMeta+z")
+    await page.locator("button:enabled", { hasText: "Apply" }).waitFor()
+    // Tab leaves the editor.
+    await tabTo(page, "Apply")
+  })
+
+  it("what an identity may call is asked, and the field keeps the focus", async () => {
+    await open("Who may call whom", "Who may call whom")
+    await tabTo(page, "Identity")
+    await page.keyboard.press("ControlOrMeta+a")
+    await page.keyboard.type("cluster.local/ns/app/sa/consumer")
+    await page.keyboard.press("Enter")
+    await page.getByText("nobody else (proved)").or(page.getByText("There may be others")).first().waitFor()
+    expect(await page.evaluate<string>("document.activeElement.tagName")).toBe("INPUT")
+    expect(decodeURIComponent(page.url())).toContain("as=cluster.local/ns/app/sa/consumer")
+    await tabTo(page, /calls of .* to app\/web/)
+    await page.keyboard.press("Enter")
+    await page.getByRole("region", { name: "Rules" }).waitFor()
+  })
+
+  it("the way to mutual TLS is taken", async () => {
+    await open("Plaintext", "Plaintext")
+    await page.getByRole("link", { name: "Insist on mutual TLS in app" }).waitFor()
+    await tabTo(page, "Insist on mutual TLS in app")
+    await page.keyboard.press("Enter")
+    await page.getByRole("heading", { level: 1, name: "New policy: insist on mutual TLS" }).waitFor()
+  })
+
+  it("the graph is read as a table, of another time, and followed", async () => {
+    await open("Graph", "Graph")
+    await tabTo(page, "Seen within")
+    await page.keyboard.type("7d")
+    await expect.poll(() => page.url()).toContain("since=7d")
+    await page.getByRole("table").getByRole("link", { name: "app/web-v1-1" }).first().waitFor()
+    await tabTo(page, "app/web-v1-1")
+    await page.keyboard.press("Enter")
+    await page.getByRole("heading", { level: 1, name: "Graph of app/web-v1-1" }).waitFor()
+  })
+
+  it("a request is tried from a curl line and kept as a test, and nothing that was written is lost", async () => {
+    await open("Try it", "Try a request")
+    await tabTo(page, "Workload, as namespace/name")
+    await page.keyboard.type("app/web-v1-1")
+    await page.keyboard.press("Shift+Tab")
+    await page.keyboard.type("curl -X PUT http://web.app/items/1")
+    await page.keyboard.press("Tab")
+    // From the line into the next field, and it stays there.
+    expect(await page.evaluate<string>("document.activeElement.name")).toBe("workload")
+    await expect.poll(() => page.getByLabel("Method").inputValue()).toBe("PUT")
+    expect(await page.getByLabel("Workload, as").inputValue()).toBe("app/web-v1-1")
+    await tabTo(page, "Judge")
+    await page.keyboard.press("Enter")
+    await page.getByRole("list", { name: "Stages" }).waitFor()
+    await tabTo(page, "Save as a policy test")
+    await page.keyboard.press("Enter")
+    await page.getByRole("button", { name: "Download" }).waitFor()
+    await tabTo(page, "Download")
+  })
+
+  it("signing out is reached", async () => {
+    await page.goto(address("/#/nowhere"))
+    await tabTo(page, "Sign out")
+    await page.keyboard.press("Enter")
+    await page.getByLabel("Token of the cluster").waitFor()
+  })
+})
+
+it("makes no page complain", () => {
+  expect(complaints.filter(text => !text.startsWith("Applying inline style"))).toEqual([])
+})

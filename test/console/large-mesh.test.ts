@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: Apache-2.0
+// A mesh of a thousand workloads that decides a hundred times a second, and one that goes away and comes back: what people
+// do there still works. What is shown is bounded; nothing here is about time.
+
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { Page } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { freePort } from "../../packages/cluster/src/store/testing/free-port.js"
+import type { KubernetesObject } from "../../packages/control/src/kubernetes/resource-type.js"
+import { ClusterApi } from "../e2e/control/support/cluster-api.js"
+import { Merlonctl } from "../e2e/local/support/merlonctl.js"
+import { ownPortsAndWaysIn } from "../e2e/local/support/own-ports.js"
+import { Load } from "./support/load.js"
+import { address, asOwner, complaints, newContext, signInLink } from "./support/visit.js"
+
+const NAMESPACES = 10
+const EACH = 100
+/** More rows than anybody reads; whatever draws more draws everything. */
+const MOST_ROWS = 450
+const folder = mkdtempSync(join(tmpdir(), "console-large-"))
+const mesh = new Merlonctl(join(folder, "mesh"))
+let flags: readonly string[] = []
+let api: ClusterApi
+
+async function did(...args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await mesh.run(...args)
+  if (code !== 0) throw new Error(`merlonctl ${args.join(" ")}: ${stderr}`)
+  return stdout
+}
+
+function pod(namespace: string, name: string): KubernetesObject {
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name, namespace, labels: { app: name, tier: "crowd" } },
+    spec: {
+      serviceAccountName: "default",
+      containers: [{ name: "app", image: "app", ports: [{ containerPort: 8080 }] }],
+    },
+  }
+}
+
+async function fill(): Promise<void> {
+  for (let at = 0; at < NAMESPACES; at++) {
+    const namespace = `crowd-${at}`
+    await api.put({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } })
+    await Promise.all(Array.from({ length: EACH }, (_, n) => api.put(pod(namespace, `worker-${n}`))))
+  }
+}
+
+beforeAll(async () => {
+  flags = await ownPortsAndWaysIn()
+  await did("up", "--detach", ...flags)
+  api = new ClusterApi(`${mesh.data}/kubeconfig`, folder)
+  await fill()
+})
+
+afterAll(async () => {
+  await api.client.close()
+  await mesh.run("down")
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const rowsIn = (page: Page): Promise<number> => page.locator("tr, [role=row], li, option").count()
+
+describe("a thousand workloads", () => {
+  it("are found by name, one among all, by keyboard", async () => {
+    const page = await asOwner("/workloads", { of: mesh })
+    await page.getByText(/^1,0\d\d of 1,0\d\d; the first 300 are shown$/).waitFor()
+    expect(await rowsIn(page)).toBeLessThan(MOST_ROWS)
+    await page.getByLabel("Search by name").focus()
+    await page.keyboard.type("crowd-7/worker-77")
+    await page.getByText(/^1 of 1,0\d\d$/).waitFor()
+    await page.keyboard.press("Tab")
+    await page.keyboard.press("Enter")
+    await page.getByRole("heading", { name: "Workload crowd-7/worker-77" }).waitFor()
+    await page.getByText("tier=crowd").waitFor()
+  })
+
+  it.each([
+    ["/", "Overview of merlon"],
+    ["/policies", "Policies"],
+    ["/access", "Who may call whom"],
+    ["/plaintext", "Plaintext"],
+    ["/graph", "Graph"],
+    ["/try", "Try a request"],
+  ])("do not fill %s, which leads on by click and by keyboard", async (place, heading) => {
+    const page = await asOwner(place, { of: mesh })
+    await page.getByRole("heading", { level: 1, name: heading }).waitFor()
+    await expect.poll(() => page.getByText("Loading…").count()).toBe(0)
+    expect(await rowsIn(page)).toBeLessThan(MOST_ROWS * 2)
+    await page.getByRole("link", { name: "Decisions", exact: true }).click()
+    await page.getByRole("heading", { level: 1, name: "Decisions" }).waitFor()
+    await page.getByRole("link", { name: "Workloads", exact: true }).focus()
+    await page.keyboard.press("Enter")
+    await page.getByRole("heading", { level: 1, name: "Workloads" }).waitFor()
+  })
+
+  it("are asked about one by one: who waits comes first, the others are searched for", async () => {
+    await fetch(mesh.wayIn("httpbin.foo", "/get"))
+    const page = await asOwner("/plaintext", { of: mesh })
+    await page.getByText("still called in plaintext").first().waitFor()
+    await expect.poll(() => page.getByRole("heading", { level: 2 }).first().textContent()).toBe("foo")
+    await page.getByLabel("Search by namespace or name").fill("crowd-3/worker-42")
+    await page.getByRole("link", { name: "worker-42", exact: true }).waitFor()
+    await expect.poll(() => page.locator("tbody tr").count()).toBe(1)
+  })
+})
+
+describe("a hundred decisions a second", () => {
+  const load = new Load(path => mesh.wayIn("httpbin.foo", path), 100)
+  afterAll(() => load.stop())
+
+  it("are shown as they come, while rows are few, and the row in hand stays in hand", async () => {
+    load.start()
+    const page = await asOwner("/decisions?path=/anything/load/*", { of: mesh })
+    await page.getByText("· live").waitFor()
+    await expect.poll(() => page.getByRole("row").count()).toBeGreaterThan(20)
+    expect(await page.getByRole("row").count()).toBeLessThan(100)
+
+    const grid = page.getByRole("grid")
+    await grid.focus()
+    for (let step = 0; step < 5; step++) await page.keyboard.press("ArrowDown")
+    const held = await page.locator(".row.focused").textContent()
+    const sentThen = load.sent
+    await expect.poll(() => load.sent).toBeGreaterThan(sentThen + 100)
+    await page.getByText(/\d+ above, Home goes there/).waitFor()
+    await expect
+      .poll(async () => Number(/(\d[\d,]*) above/.exec((await page.locator(".keys").textContent()) ?? "")?.[1]))
+      .toBeGreaterThan(20)
+    expect(await page.locator(".row.focused").textContent()).toBe(held)
+    await page.keyboard.press("Enter")
+    const detail = page.getByRole("region", { name: "Decision" })
+    await detail.getByText("Why, with the policies of now").waitFor()
+    expect(held).toContain((await detail.getByRole("heading", { level: 2 }).textContent())?.replace("GET ", ""))
+
+    await page.getByRole("button", { name: "Pause" }).click()
+    await page.getByRole("button", { name: "Pause", pressed: true }).waitFor()
+    await page.getByRole("link", { name: "Overview", exact: true }).click()
+    await page.getByRole("heading", { name: "Overview of merlon" }).waitFor()
+  })
+
+  it("fill a table of ten thousand and no more, of which the end is reached", async () => {
+    const page = await asOwner("/", { of: mesh })
+    // As much as ten proxies remember: what one has told, once more under other names.
+    await page.route(/\/decisions\?limit=/, async route => {
+      const answer = await route.fetch()
+      const list = (await answer.json()) as { items: { metadata: { name: string } }[] }
+      const items = Array.from({ length: 9_990 }, (_, at) => {
+        const item = list.items[at % list.items.length]
+        return { ...item, metadata: { ...item?.metadata, name: `copy-${at}` } }
+      })
+      await route.fulfill({ response: answer, json: { ...list, items } })
+    })
+    await page.goto(address("/#/decisions?path=/anything/load/*", mesh))
+    await page.getByText("10,000 shown").waitFor()
+    expect(await page.getByRole("row").count()).toBeLessThan(100)
+    await page.getByRole("button", { name: "Pause" }).click()
+    await page.getByRole("grid").focus()
+    await page.keyboard.press("End")
+    await page.locator("[aria-rowindex='10001']").waitFor()
+    expect(await page.getByRole("row").count()).toBeLessThan(100)
+    await page.keyboard.press("Home")
+    await page.locator("[aria-rowindex='2']").waitFor()
+    await page.getByRole("grid").hover()
+    await expect
+      .poll(async () => {
+        await page.mouse.wheel(0, 100_000)
+        return page.locator("[aria-rowindex='10001']").count()
+      })
+      .toBe(1)
+    expect(await page.getByRole("row").count()).toBeLessThan(100)
+    load.stop()
+  })
+})
+
+describe("from plaintext to mutual TLS", () => {
+  const group = "security.merlon.dev/v1alpha3"
+  const call = (): Promise<string> =>
+    did("exec", "consumer", "-n", "app", "--", "xclient", "--host", "httpbin.foo:8000", "--path", "/get", "1")
+
+  it("insists from the page that tells who would be refused, with a warning, and an edge becomes mutual TLS", async () => {
+    await api.put({
+      apiVersion: group,
+      kind: "PeerAuthentication",
+      metadata: { name: "open", namespace: "foo" },
+      spec: { selector: { matchLabels: { app: "httpbin" } }, mtls: { mode: "DISABLE" } },
+    })
+    await api.becomes("PeerAuthentication", "open", "foo", "Enforced", "True")
+    await call()
+    const page = await asOwner("/graph/foo/httpbin-1?since=15m", { of: mesh })
+    const row = page.getByRole("table").getByRole("row").filter({ hasText: "app/consumer" })
+    await row.getByText("in plaintext").waitFor()
+    await page.locator(".react-flow__edge.plaintext").first().waitFor()
+
+    await api.delete("PeerAuthentication", "open", "foo")
+    await page.getByRole("link", { name: "Plaintext", exact: true }).click()
+    const section = page.getByRole("region", { name: "foo" })
+    await section.getByText("would be refused").waitFor()
+    await section.getByRole("link", { name: "Insist on mutual TLS in foo" }).click()
+    await page
+      .getByText(/app\/consumer-1 .*plaintext|plaintext.* app\/consumer-1/)
+      .first()
+      .waitFor()
+    await page.locator("button:enabled", { hasText: "Apply" }).click()
+    await page.getByText(/^enforced by (\d+) of \1 prox/).waitFor()
+    await expect(fetch(mesh.wayIn("httpbin.foo", "/get"))).rejects.toThrow()
+
+    await call()
+    await page.goto(address("/#/graph/foo/httpbin-1?since=15m", mesh))
+    await row.getByText("mTLS").waitFor()
+    await row.getByText("plaintext until").waitFor()
+  })
+})
+
+describe("a control plane that goes away", () => {
+  it("is said to be away by every page, which goes on by itself when it is back", async () => {
+    // Served beside it, so that only what is behind goes away.
+    const port = await freePort()
+    const beside = mesh.start(["dashboard", "--no-open", "--port", String(port)])
+    try {
+      await expect.poll(() => beside.output()).toContain("#/sign-in?code=")
+      const context = await newContext()
+      const link = beside.output().split("\n")[0] ?? ""
+      const first = await context.newPage()
+      await first.goto(link)
+      await first.getByRole("button", { name: "Sign out" }).waitFor()
+      const places = ["/", "/decisions", "/policies", "/graph"]
+      const pages = await Promise.all(
+        places.map(async place => {
+          const page = await context.newPage()
+          await page.goto(`http://127.0.0.1:${port}/#${place}`)
+          await page.getByRole("heading", { level: 1 }).waitFor()
+          return page
+        }),
+      )
+      await first.close()
+      const own = await asOwner("/policies", { of: mesh })
+      await own.getByRole("heading", { name: "AuthorizationPolicy" }).waitFor()
+
+      await did("down")
+      for (const page of [...pages, own]) {
+        await page.getByText("The control plane does not answer since").waitFor()
+        // What was known stays.
+        await page.getByRole("heading", { level: 1 }).waitFor()
+      }
+
+      await did("up", "--detach", ...flags)
+      for (const page of pages) {
+        await page.getByText("The control plane does not answer since").waitFor({ state: "detached" })
+      }
+      await api.put({
+        apiVersion: "security.merlon.dev/v1alpha3",
+        kind: "PeerAuthentication",
+        metadata: { name: "afterwards", namespace: "app" },
+        spec: { mtls: { mode: "PERMISSIVE" } },
+      })
+      await pages[2]?.getByText("app/afterwards").waitFor()
+      await fetch(mesh.wayIn("web.app", "/afterwards"))
+      await pages[1]?.getByText("/afterwards").first().waitFor()
+
+      // Its own console began anew with it, and knows nobody any more.
+      await own.getByText("You are signed out").waitFor()
+      await own.goto(signInLink(mesh))
+      await own.getByRole("heading", { name: "Overview of merlon" }).waitFor()
+    } finally {
+      beside.child.kill("SIGTERM")
+      await beside.ended
+    }
+  })
+})
+
+it("makes no page complain", () => {
+  expect(complaints.filter(text => !text.startsWith("Applying inline style"))).toEqual([])
+})

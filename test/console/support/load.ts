@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests at a steady pace, each with a path of its own. What a busy machine does not get done in time is sent later: the
+// pace is what is aimed at, never what is asserted.
+
+const TICK_MS = 50
+const MOST_OPEN = 50
+
+export class Load {
+  readonly #address: (path: string) => string
+  readonly #perTick: number
+  #timer: NodeJS.Timeout | undefined
+  #open = 0
+  #sent = 0
+
+  constructor(address: (path: string) => string, perSecond: number) {
+    this.#address = address
+    this.#perTick = (perSecond * TICK_MS) / 1_000
+  }
+
+  /** How many were answered. */
+  get sent(): number {
+    return this.#sent
+  }
+
+  start(): void {
+    this.#timer ??= setInterval(() => {
+      for (let one = 0; one < this.#perTick && this.#open < MOST_OPEN; one++) void this.#send()
+    }, TICK_MS)
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+
+  async #send(): Promise<void> {
+    this.#open += 1
+    try {
+      const answer = await fetch(this.#address(`/anything/load/${this.#sent}-${this.#open}-${Date.now()}`))
+      await answer.arrayBuffer()
+      this.#sent += 1
+    } catch {
+      // A connection that ended with its turn; the next one tells as much.
+    } finally {
+      this.#open -= 1
+    }
+  }
+}
