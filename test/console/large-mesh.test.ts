@@ -3,6 +3,7 @@
 // do there still works. What is shown is bounded; nothing here is about time.
 
 import { mkdtempSync, rmSync } from "node:fs"
+import { request } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import type { Page } from "playwright-core"
@@ -177,38 +178,44 @@ describe("a hundred decisions a second", () => {
 })
 
 describe("from plaintext to mutual TLS", () => {
-  const group = "security.merlon.dev/v1alpha3"
-  const call = (): Promise<string> =>
-    did("exec", "consumer", "-n", "app", "--", "xclient", "--host", "httpbin.foo:8000", "--path", "/get", "1")
+  const addressOf = async (name: string, namespace: string): Promise<string> => {
+    const pod = await api.get("Pod", name, namespace)
+    const { podIP = "" } = (pod?.status ?? {}) as { readonly podIP?: string } // by its schema
+    return podIP
+  }
+
+  /** A program in the consumer's Pod that has never heard of the mesh. */
+  async function callInPlaintext(): Promise<void> {
+    const [from, to] = [await addressOf("consumer-1", "app"), await addressOf("httpbin-1", "foo")]
+    await new Promise<void>((resolve, reject) => {
+      request({ host: to, port: 15_080, path: "/get", localAddress: from }, answer => {
+        answer.resume().on("end", resolve)
+      })
+        .on("error", reject)
+        .end()
+    })
+  }
 
   it("insists from the page that tells who would be refused, with a warning, and an edge becomes mutual TLS", async () => {
-    await api.put({
-      apiVersion: group,
-      kind: "PeerAuthentication",
-      metadata: { name: "open", namespace: "foo" },
-      spec: { selector: { matchLabels: { app: "httpbin" } }, mtls: { mode: "DISABLE" } },
-    })
-    await api.becomes("PeerAuthentication", "open", "foo", "Enforced", "True")
-    await call()
+    await callInPlaintext()
     const page = await asOwner("/graph/foo/httpbin-1?since=15m", { of: mesh })
     const row = page.getByRole("table").getByRole("row").filter({ hasText: "app/consumer" })
     await row.getByText("in plaintext").waitFor()
     await page.locator(".react-flow__edge.plaintext").first().waitFor()
 
-    await api.delete("PeerAuthentication", "open", "foo")
     await page.getByRole("link", { name: "Plaintext", exact: true }).click()
     const section = page.getByRole("region", { name: "foo" })
     await section.getByText("would be refused").waitFor()
     await section.getByRole("link", { name: "Insist on mutual TLS in foo" }).click()
     await page
-      .getByText(/app\/consumer-1 .*plaintext|plaintext.* app\/consumer-1/)
+      .getByText(/cuts off who calls .*app\/consumer-1/)
       .first()
       .waitFor()
     await page.locator("button:enabled", { hasText: "Apply" }).click()
     await page.getByText(/^enforced by (\d+) of \1 prox/).waitFor()
-    await expect(fetch(mesh.wayIn("httpbin.foo", "/get"))).rejects.toThrow()
+    await expect(callInPlaintext()).rejects.toThrow()
 
-    await call()
+    await did("exec", "consumer", "-n", "app", "--", "xclient", "--host", "httpbin.foo:8000", "--path", "/get", "1")
     await page.goto(address("/#/graph/foo/httpbin-1?since=15m", mesh))
     await row.getByText("mTLS").waitFor()
     await row.getByText("plaintext until").waitFor()

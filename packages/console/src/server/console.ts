@@ -7,12 +7,14 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net"
 import { AllowedPaths, type PathNames } from "./allowed-paths.js"
 import { type Assets, PAGE } from "./assets.js"
-import { refusal } from "./guard.js"
+import { isOwn, refusal } from "./guard.js"
+import { OidcIssuer } from "./oidc-issuer.js"
+import { OIDC_LIFE_MS, OidcSignIn } from "./oidc-sign-in.js"
 import { passOn } from "./pass-on.js"
 import { readBody, TooLarge } from "./read-body.js"
 import { headers, pagePolicy, sendFailure, sendJson } from "./reply.js"
 import { type Session, type SessionHalves, Sessions } from "./sessions.js"
-import { type SignIn, SignInError, signIn } from "./sign-in.js"
+import { enter, type SignedIn, type SignIn, SignInError, signIn } from "./sign-in.js"
 
 export interface ConsoleOptions {
   readonly host: string
@@ -33,6 +35,11 @@ export interface Console {
 }
 
 const COOKIE = "merlon-console"
+/** Of whoever is at an issuer. Lax, since the way back begins there; beside the page, since all of it is one folder. */
+const WAY_IN_COOKIE = "merlon-console-way-in"
+const WAY_IN = "/oidc-start"
+const WAY_BACK = "/oidc-callback"
+const BACK_HOME = "./#/sign-in?oidc"
 const PAGE_KEY = "x-merlon-page"
 const MAX_SIGN_IN = 32 << 10
 const FOREVER = "public, max-age=31536000, immutable"
@@ -70,10 +77,16 @@ class Handler {
   readonly #options: ConsoleOptions
   readonly #allowed: AllowedPaths
   readonly #sessions = new Sessions()
+  readonly #oidc: OidcSignIn | undefined
 
   constructor(options: ConsoleOptions) {
     this.#options = options
     this.#allowed = new AllowedPaths(options.names)
+    const { oidc, withToken } = options.signIn
+    this.#oidc =
+      oidc &&
+      withToken &&
+      new OidcSignIn(new OidcIssuer(oidc), ({ token, expires }) => enter(withToken(token), expires))
   }
 
   async handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -85,11 +98,37 @@ class Handler {
     if (path.startsWith("/api/")) return this.#api(request, response, url.slice("/api".length))
     if (method !== "GET" && method !== "HEAD") return sendFailure(response, 405, "MethodNotAllowed", "GET it")
     if (path === "/" || path === `/${PAGE}`) return this.#page(response)
+    if (this.#oidc !== undefined && path === WAY_IN) return this.#away(this.#oidc, request, response)
+    if (this.#oidc !== undefined && path === WAY_BACK) return this.#back(this.#oidc, request, response)
     return this.#file(request, response, path.slice(1))
   }
 
-  close(): Promise<void> {
-    return this.#sessions.close()
+  async close(): Promise<void> {
+    await this.#oidc?.close()
+    await this.#sessions.close()
+  }
+
+  async #away(oidc: OidcSignIn, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    // Only the page knows below which path a proxy has put it; whether the rest is ours is looked at.
+    const home = queryOf(request).get("at") ?? ""
+    if (!isOwn(home, request.headers.host, this.#options.hosts)) {
+      return sendFailure(response, 400, "BadRequest", "`at` must be the address of this page")
+    }
+    const { id, location } = await oidc.start(new URL(`.${WAY_BACK}`, home).href, BACK_HOME)
+    const life = `Max-Age=${OIDC_LIFE_MS / 1_000}`
+    redirect(response, location, `${WAY_IN_COOKIE}=${id}; HttpOnly; SameSite=Lax; ${life}${secureFor(request)}`)
+  }
+
+  #back(oidc: OidcSignIn, request: IncomingMessage, response: ServerResponse): void {
+    oidc.back(cookieOf(request, WAY_IN_COOKIE), queryOf(request))
+    // Out of the address and the history, code and all; the page asks with its cookie.
+    redirect(response, BACK_HOME)
+  }
+
+  #shown(request: IncomingMessage, shown: unknown): Promise<SignedIn> {
+    const isBack = typeof shown === "object" && shown !== null && "oidc" in shown
+    if (isBack && this.#oidc !== undefined) return this.#oidc.take(cookieOf(request, WAY_IN_COOKIE))
+    return signIn(this.#options.signIn, shown)
   }
 
   async #session(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -107,11 +146,10 @@ class Handler {
   async #open(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
       const shown = json(await readBody(request, MAX_SIGN_IN))
-      const who = await signIn(this.#options.signIn, shown)
+      const who = await this.#shown(request, shown)
       const { cookie, page, ends } = this.#sessions.open(who)
       // Without a path it holds for the folder that the browser asked in, wherever a proxy has put us.
-      const secure = request.headers["x-forwarded-proto"] === "https" ? "; Secure" : ""
-      const header = `${COOKIE}=${cookie}; HttpOnly; SameSite=Strict${secure}`
+      const header = `${COOKIE}=${cookie}; HttpOnly; SameSite=Strict${secureFor(request)}`
       sendJson(response, 200, { ...this.#about(), user: about({ ...who, ends }), page }, { "set-cookie": header })
     } catch (error) {
       if (error instanceof TooLarge) return sendFailure(response, 413, "RequestEntityTooLarge", error.message)
@@ -154,7 +192,11 @@ class Handler {
     return {
       names,
       version,
-      signIn: { token: how.withToken !== undefined, link: how.withCode !== undefined },
+      signIn: {
+        token: how.withToken !== undefined,
+        link: how.withCode !== undefined,
+        ...(this.#oidc && how.oidc && { oidc: new URL(how.oidc.issuer).host }),
+      },
     }
   }
 }
@@ -163,9 +205,32 @@ function about({ user, groups, ends }: Pick<Session, "user" | "groups" | "ends">
   return { name: user, groups, ends: new Date(ends).toISOString() }
 }
 
-function halvesOf({ headers: { cookie = "", [PAGE_KEY]: page } }: IncomingMessage): SessionHalves {
-  const own = cookie.split(/;\s*/).find(part => part.startsWith(`${COOKIE}=`))
-  return { cookie: own?.slice(COOKIE.length + 1) ?? "", page: typeof page === "string" ? page : "" }
+function halvesOf(request: IncomingMessage): SessionHalves {
+  const page = request.headers[PAGE_KEY]
+  return { cookie: cookieOf(request, COOKIE), page: typeof page === "string" ? page : "" }
+}
+
+function cookieOf({ headers: { cookie = "" } }: IncomingMessage, name: string): string {
+  const own = cookie.split(/;\s*/).find(part => part.startsWith(`${name}=`))
+  return own?.slice(name.length + 1) ?? ""
+}
+
+function secureFor({ headers: from }: IncomingMessage): string {
+  return from["x-forwarded-proto"] === "https" ? "; Secure" : ""
+}
+
+function queryOf({ url = "/" }: IncomingMessage): URLSearchParams {
+  const at = url.indexOf("?")
+  return new URLSearchParams(at < 0 ? "" : url.slice(at + 1))
+}
+
+function redirect(response: ServerResponse, location: string, cookie?: string): void {
+  response.writeHead(302, {
+    ...headers("text/plain"),
+    location,
+    ...(cookie === undefined ? {} : { "set-cookie": cookie }),
+  })
+  response.end()
 }
 
 function json(body: Buffer): unknown {

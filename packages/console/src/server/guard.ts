@@ -25,7 +25,7 @@ export function refusal(method: string, headers: IncomingHttpHeaders, { hosts }:
 }
 
 /** A proxy in front may have put another name into Host; then only the names we were told count. */
-function isOwn(origin: string, host: string | undefined, hosts: readonly string[]): boolean {
+export function isOwn(origin: string, host: string | undefined, hosts: readonly string[]): boolean {
   const asking = URL.canParse(origin) ? new URL(origin) : undefined
   return asking !== undefined && (asking.host === host || hosts.includes(asking.hostname))
 }

@@ -34,12 +34,16 @@ export class Sessions {
     this.#now = now
   }
 
-  open(who: Omit<Session, "ends">): SessionHalves & { readonly ends: number } {
+  /** `until` is when its credentials end, where that is known. */
+  open({
+    until = Number.POSITIVE_INFINITY,
+    ...who
+  }: Omit<Session, "ends"> & { readonly until?: number }): SessionHalves & { readonly ends: number } {
     this.#sweep()
     // The one unused for longest makes room: a stranger cannot keep people out by signing in often, for that takes rights.
     if (this.#kept.size >= MOST) this.#drop(this.#kept.keys().next().value)
     const [cookie, page] = [randomBytes(32).toString("base64url"), randomBytes(32).toString("base64url")]
-    const ends = this.#now() + LIFE_MS
+    const ends = Math.min(this.#now() + LIFE_MS, until)
     this.#kept.set(digest(cookie).toString("hex"), { ...who, ends, page: digest(page), used: this.#now() })
     return { cookie, page, ends }
   }

@@ -4,9 +4,12 @@
 
 import type { ApiExchange } from "./exchange.js"
 import { readJson } from "./exchange.js"
+import type { OidcOptions } from "./oidc-issuer.js"
 import type { OneTimeCodes } from "./one-time-codes.js"
 
 export interface SignIn {
+  /** Where people sign in at an issuer whose ID tokens the API takes; needs `withToken`. */
+  readonly oidc?: OidcOptions
   /** The API as the bearer of this token; absent where no tokens are taken. */
   readonly withToken?: (token: string) => ApiExchange
   /** The API as the owner of this program's own credentials, for whoever brings a code. */
@@ -17,6 +20,8 @@ export interface SignedIn {
   readonly user: string
   readonly groups: readonly string[]
   readonly api: ApiExchange
+  /** When what was shown ends, where it says so; milliseconds since the epoch. */
+  readonly until?: number
 }
 
 export class SignInError extends Error {
@@ -34,9 +39,13 @@ const MAX_ANSWER = 1 << 20
 const TIMEOUT_MS = 15_000
 
 export async function signIn(how: SignIn, shown: unknown): Promise<SignedIn> {
-  const api = apiFor(how, shown)
+  return enter(apiFor(how, shown), expiryIn(shown))
+}
+
+/** As whoever the API says that this is. */
+export async function enter(api: ApiExchange, until?: number): Promise<SignedIn> {
   try {
-    return { ...(await whoAmI(api)), api }
+    return { ...(await whoAmI(api)), api, ...(until === undefined ? {} : { until }) }
   } catch (error) {
     await api.close()
     throw error
@@ -82,4 +91,16 @@ async function whoAmI(api: ApiExchange): Promise<{ readonly user: string; readon
 function userInfo(review: unknown): { readonly username?: unknown; readonly groups?: unknown } {
   const { status } = (review ?? {}) as { readonly status?: { readonly userInfo?: object } } // JSON, looked at field by field
   return status?.userInfo ?? {}
+}
+
+/** What a token says of its own end: the API has found it good, and what it would not take any more is of no use here. */
+function expiryIn(shown: unknown): number | undefined {
+  const { token } = (shown ?? {}) as { readonly token?: unknown }
+  if (typeof token !== "string") return undefined
+  try {
+    const { exp } = JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString("utf8"))
+    return typeof exp === "number" && Number.isFinite(exp) ? exp * 1_000 : undefined
+  } catch {
+    return undefined
+  }
 }

@@ -10,6 +10,7 @@ import type { Reflected } from "../kubernetes/reflector.js"
 import { CONFIG_MAPS, type KubernetesObject } from "../kubernetes/resource-type.js"
 import { objectOf } from "../registry/foreign.js"
 import { type Batch, LedgerShard, type RuleUse } from "./ledger-shard.js"
+import { Traffic } from "./traffic.js"
 
 export interface CallLedgerOptions {
   readonly client: KubernetesClient
@@ -55,12 +56,15 @@ export class CallLedger {
   readonly #paceMs: number
   readonly #now: () => number
   readonly #shards: readonly Shard[]
+  /** What was told in the last hour, here. */
+  readonly traffic: Traffic
   #stopped = false
 
   constructor(options: CallLedgerOptions) {
     this.#options = options
     this.#paceMs = options.paceMs ?? PACE_MS
     this.#now = options.now ?? Date.now
+    this.traffic = new Traffic(this.#now)
     this.#shards = Array.from({ length: SHARDS }, () => ({
       waiting: new Map(),
       decoded: undefined,
@@ -87,6 +91,7 @@ export class CallLedger {
     }
     if (shard.waiting.size >= MAX_WAITING) return
     shard.waiting.set(batch.proxy, { batch, stored })
+    this.traffic.note(batch.calls)
     this.#schedule(index)
   }
 

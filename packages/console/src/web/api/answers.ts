@@ -54,10 +54,45 @@ export interface ProxyReport {
   readonly rejection?: string
 }
 
+export interface PortMode {
+  readonly port: number
+  readonly mode: string
+  /** Whose word it is; absent where the default holds. */
+  readonly by?: { readonly policy: string; readonly scope: string }
+  /** Who spoke too, and why it did not count; absent where the control plane is older. */
+  readonly others?: readonly { readonly policy: string; readonly why: string }[]
+}
+
+export interface TrafficMinute {
+  readonly time: string
+  readonly allowed: number
+  readonly refused: number
+}
+
+/** Beside the calls, of the last hour and as far back as whoever answers remembers. */
+export interface TrafficNote {
+  readonly traffic?: readonly TrafficMinute[]
+}
+
+export interface Analysis {
+  readonly complete: boolean
+  readonly findings: readonly Finding[]
+}
+
+export interface Suggested {
+  readonly policy: object
+  readonly evidence: { readonly calls: number; readonly firstSeen: string; readonly lastSeen: string }
+  readonly replaces: readonly string[]
+  readonly alsoSelects: readonly string[]
+  readonly proofs: Readonly<
+    Record<"keeps" | "addsNothing" | "asSeen", { readonly verdict: string; readonly why?: string }>
+  >
+}
+
 export interface Readiness {
   readonly state: "strict" | "ready" | "waiting" | "unknown"
   readonly why: string
-  readonly ports: readonly { readonly port: number; readonly mode: string }[]
+  readonly ports: readonly PortMode[]
   readonly plaintext: readonly {
     readonly port: number
     readonly from: string
@@ -131,12 +166,11 @@ export interface Ways {
 
 export interface Finding {
   readonly code: string
-  readonly severity?: string
+  readonly severity: string
   readonly kind: string
   readonly namespace: string
   readonly name: string
-  readonly path?: string
-  readonly message?: string
-  readonly why?: string
-  readonly fix?: string
+  readonly path: string
+  readonly why: string
+  readonly fix: string
 }

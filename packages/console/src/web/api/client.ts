@@ -17,7 +17,8 @@ export interface Names {
 export interface About {
   readonly names: Names
   readonly version: string
-  readonly signIn: { readonly token: boolean; readonly link: boolean }
+  /** `oidc` is the issuer's host, where people can sign in there. */
+  readonly signIn: { readonly token: boolean; readonly link: boolean; readonly oidc?: string }
   /** Why a link did not sign in. */
   readonly linkTrouble?: string
   readonly user?: { readonly name: string; readonly groups: readonly string[]; readonly ends: string }
@@ -79,20 +80,29 @@ export async function about(): Promise<About> {
   return (await send("./session")).json()
 }
 
-/** As `about`; where the page was opened by a link with a code, that signs in first. */
+/** As `about`; where the page was opened by a link with a code, or comes back from an issuer, that signs in first. */
 export async function openSession(): Promise<About> {
   const code = /^#\/sign-in\?code=([\w.-]+)$/.exec(window.location.hash)?.[1]
-  if (code === undefined) return about()
+  const isBack = window.location.hash === "#/sign-in?oidc"
+  if (code === undefined && !isBack) return about()
   // Out of sight and of the history before anything else.
   window.history.replaceState(null, "", "#/")
   try {
-    return await signIn({ code })
+    return await signIn(code === undefined ? { oidc: true } : { code })
   } catch (error) {
     return { ...(await about()), linkTrouble: error instanceof Error ? error.message : String(error) }
   }
 }
 
-export async function signIn(shown: { readonly token: string } | { readonly code: string }): Promise<About> {
+/** What somebody shows; after an issuer it is a cookie that no script reads. */
+type Shown = { readonly token: string } | { readonly code: string } | { readonly oidc: true }
+
+/** Where the browser goes to sign in at the issuer; only the page knows below which path it is. */
+export function issuerAddress(): string {
+  return `./oidc-start?${new URLSearchParams({ at: new URL(".", window.location.href).href }).toString()}`
+}
+
+export async function signIn(shown: Shown): Promise<About> {
   const answer = await send("./session", { method: "POST", body: shown })
   const { page, ...rest } = await answer.json()
   localStorage.setItem(PAGE_KEY, page)

@@ -13,7 +13,7 @@ export interface KindEntry {
 
 export const VERSION = "v1alpha3"
 
-export const KINDS: readonly KindEntry[] = [
+export const KINDS: readonly [KindEntry, ...KindEntry[]] = [
   {
     kind: "AuthorizationPolicy",
     plural: "authorizationpolicies",

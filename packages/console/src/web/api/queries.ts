@@ -52,17 +52,16 @@ export function answersPath({ answersGroup }: Names, resource: string, namespace
   return `/apis/${answersGroup}/${ANSWERS_VERSION}${where}/${resource}`
 }
 
-/** `resource` with its query, as `calls?since=1d`. */
-export function useAnswers<T>(resource: string, enabled = true): UseQueryResult<List<Answer<T>>, Error> {
+/** `resource` with its query, as `calls?since=1d`; `N` is what the list says of itself. */
+export function useAnswers<T, N = unknown>(resource: string): UseQueryResult<List<Answer<T>> & N, Error> {
   const { names } = useSession()
   const [name = "", search = ""] = resource.split("?")
   const asked = new URLSearchParams(search)
   if (!asked.has("limit")) asked.set("limit", String(MOST))
   return useQuery({
     queryKey: ["answers", resource],
-    queryFn: () => api<List<Answer<T>>>(`${answersPath(names, name)}?${asked.toString()}`),
+    queryFn: () => api<List<Answer<T>> & N>(`${answersPath(names, name)}?${asked.toString()}`),
     refetchInterval: ({ state }) => ((state.data?.items.length ?? 0) > MANY ? LATER_MS : SOON_MS),
-    enabled,
   })
 }
 
@@ -75,10 +74,20 @@ export async function ask<T>(names: Names, resource: string, spec: object, signa
 
 export function useAsked<T>(resource: string, spec: object | undefined): UseQueryResult<T, Error> {
   const { names } = useSession()
-  return useQuery({
+  return useQuery(asking<T>(names, resource, spec))
+}
+
+/** Several questions of one kind. */
+export function useAllAsked<T>(resource: string, specs: readonly object[]): readonly UseQueryResult<T, Error>[] {
+  const { names } = useSession()
+  return useQueries({ queries: specs.map(spec => asking<T>(names, resource, spec)) })
+}
+
+function asking<T>(names: Names, resource: string, spec: object | undefined) {
+  return {
     queryKey: ["asked", resource, spec],
-    queryFn: ({ signal }) => ask<T>(names, resource, spec ?? {}, signal),
+    queryFn: ({ signal }: { readonly signal: AbortSignal }) => ask<T>(names, resource, spec ?? {}, signal),
     enabled: spec !== undefined,
     staleTime: LATER_MS,
-  })
+  }
 }

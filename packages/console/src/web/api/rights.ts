@@ -5,6 +5,10 @@ import { useQuery } from "@tanstack/react-query"
 import { useSession } from "../shell/session.js"
 import { api } from "./client.js"
 import type { KindEntry } from "./kinds.js"
+import type { ApiObject, List } from "./objects.js"
+
+/** Asked one by one. */
+const MOST_NAMESPACES = 100
 
 export interface Wish {
   readonly verb: string
@@ -21,20 +25,41 @@ interface Review {
 export function useMay(wish: Wish | undefined): boolean | undefined {
   const review = useQuery({
     queryKey: ["may", wish],
-    queryFn: () =>
-      api<Review>("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", {
-        method: "POST",
-        body: {
-          apiVersion: "authorization.k8s.io/v1",
-          kind: "SelfSubjectAccessReview",
-          spec: { resourceAttributes: wish },
-        },
-      }),
+    queryFn: () => wish !== undefined && isAllowed(wish),
     enabled: wish !== undefined,
     staleTime: 60_000,
   })
-  const status = review.data?.status
-  return review.isSuccess ? status?.allowed === true && status.denied !== true : undefined
+  return review.data
+}
+
+async function isAllowed(wish: Wish): Promise<boolean> {
+  const { status } = await api<Review>("/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", {
+    method: "POST",
+    body: {
+      apiVersion: "authorization.k8s.io/v1",
+      kind: "SelfSubjectAccessReview",
+      spec: { resourceAttributes: wish },
+    },
+  })
+  return status?.allowed === true && status.denied !== true
+}
+
+/** Where the person may make one: everywhere (an empty text), in a namespace that is named, or undefined for nowhere. */
+export function useWhereMayCreate(entry: KindEntry): string | undefined {
+  const { names } = useSession()
+  const wish = { verb: "create", group: names[entry.group], resource: entry.plural }
+  const everywhere = useMay(wish)
+  const some = useQuery({
+    queryKey: ["may-somewhere", wish],
+    queryFn: async () => {
+      const { items } = await api<List<ApiObject>>(`/api/v1/namespaces?limit=${MOST_NAMESPACES}`)
+      for (const { metadata } of items) if (await isAllowed({ ...wish, namespace: metadata.name })) return metadata.name
+      return null
+    },
+    enabled: everywhere === false,
+    staleTime: 60_000,
+  })
+  return everywhere ? "" : (some.data ?? undefined)
 }
 
 export function useMayWrite(entry: KindEntry | undefined, namespace: string | undefined): boolean | undefined {

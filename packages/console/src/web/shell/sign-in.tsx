@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signing in with a token that somebody pastes; a link's code has been tried before this is shown.
+// Signing in at an issuer or with a token that somebody pastes; a link's code has been tried before this is shown.
 
 import { useQueryClient } from "@tanstack/react-query"
 import { type FormEvent, type ReactNode, useState } from "react"
-import { type About, signIn } from "../api/client.js"
+import { type About, issuerAddress, signIn } from "../api/client.js"
 
 interface SignInProps {
   readonly about: About | undefined
@@ -37,6 +37,11 @@ export function SignIn({ about, failure, ended }: SignInProps): ReactNode {
       {about?.signIn.link === true && (
         <p>
           <code>merlonctl dashboard</code> opens this page signed in.
+        </p>
+      )}
+      {about?.signIn.oidc !== undefined && (
+        <p>
+          <a href={issuerAddress()}>Sign in at {about.signIn.oidc}</a>
         </p>
       )}
       {about?.signIn.token === true && (

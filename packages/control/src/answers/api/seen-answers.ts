@@ -143,7 +143,8 @@ export class SeenAnswers {
       .calls()
       .filter(call => isIn(call.workload, namespace) && call.lastSeen >= since && filter(traitsOf(call)))
       .sort((a, b) => b.lastSeen - a.lastSeen)
-    return cut(found.map(callItem), query, { forgotten: this.#sources.ledger.forgotten }, MAX_CALLS)
+    const { forgotten, traffic } = this.#sources.ledger
+    return cut(found.map(callItem), query, { forgotten, traffic: traffic.of(namespace) }, MAX_CALLS)
   }
 
   async #decisions({ namespace, query }: Question): Promise<Listed> {

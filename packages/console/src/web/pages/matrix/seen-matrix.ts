@@ -7,6 +7,8 @@ import { stageWords } from "../../ui/names.js"
 export interface Cell {
   readonly caller: string
   readonly workload: string
+  /** The caller's whole identity, where it has shown one. */
+  readonly principal?: string
   readonly allowed: number
   readonly refused: number
   readonly plaintext: number
@@ -30,6 +32,7 @@ export function cellsOf(calls: readonly SeenCall[], callerOf: (call: SeenCall) =
     cells.set(key, {
       caller,
       workload: call.workload,
+      ...(call.caller === undefined ? {} : { principal: call.caller.replace(/^spiffe:\/\//, "") }),
       allowed: (known?.allowed ?? 0) + (call.verdict === "allow" ? call.count : 0),
       refused: (known?.refused ?? 0) + (call.verdict === "allow" ? 0 : call.count),
       plaintext: (known?.plaintext ?? 0) + (call.tls ? 0 : call.count),

@@ -8,12 +8,14 @@ import { useAllPolicies, useAnswers, usePods } from "../../api/queries.js"
 import { useSession } from "../../shell/session.js"
 import { Failure } from "../../ui/failure.js"
 import { Figures } from "./figures.js"
+import { Findings } from "./findings.js"
 import { Invariants } from "./invariants.js"
 import { KeySets } from "./key-sets.js"
 import { podProblems, policyProblems, proxyProblems, sorted } from "./problems.js"
 import { Problems } from "./problems-list.js"
 import { Proxies } from "./proxies.js"
 import { StrictReadiness } from "./strict-readiness.js"
+import { Traffic } from "./traffic.js"
 import "./overview.css"
 
 export function Overview(): ReactNode {
@@ -40,10 +42,12 @@ export function Overview(): ReactNode {
       <Problems problems={problems} loading={loading} known={failure === undefined} />
       <Figures policies={policies} pods={pods.data ?? []} proxies={proxies.data?.items} problems={problems.length} />
       <div className="columns">
+        <Traffic />
         <Proxies query={proxies} />
         <StrictReadiness query={readiness} />
         <Invariants invariants={of("PolicyInvariant")} />
         <KeySets authentications={of("RequestAuthentication")} />
+        <Findings />
       </div>
     </>
   )

@@ -20,7 +20,7 @@ type ReadyWorkload = Answer<Readiness>
 
 const MOST_NAMESPACES = 20
 /** Of one namespace. */
-const MOST = 100
+const MOST = 25
 
 export function Plaintext(): ReactNode {
   const readiness = useAnswers<Readiness>("readiness")

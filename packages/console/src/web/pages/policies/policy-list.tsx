@@ -7,7 +7,7 @@ import type { Answer, RuleUse } from "../../api/answers.js"
 import { KINDS } from "../../api/kinds.js"
 import { conditionOf, keyOf, type Policy } from "../../api/objects.js"
 import { type KindPolicies, useAllPolicies, useAnswers } from "../../api/queries.js"
-import { useMayWrite } from "../../api/rights.js"
+import { useWhereMayCreate } from "../../api/rights.js"
 import { Columns } from "../../ui/columns.js"
 import { Loaded } from "../../ui/loaded.js"
 import { Mark } from "../../ui/mark.js"
@@ -24,14 +24,14 @@ export function PolicyList(): ReactNode {
   const kinds = useAllPolicies()
   const uses = useAnswers<RuleUse>("rules")
   const wanted = useSearchText()
-  const mayWrite = useMayWrite(KINDS[0], undefined)
+  const where = useWhereMayCreate(KINDS[0])
   return (
     <>
       <h1>Policies</h1>
       <div className="bar">
         <SearchField label="Search" />
       </div>
-      {mayWrite && <TemplateLinks />}
+      {where !== undefined && <TemplateLinks namespace={where} />}
       {kinds.map(kind => (
         <KindSection key={kind.entry.kind} kind={kind} uses={uses.data?.items ?? []} wanted={wanted} />
       ))}

@@ -13,6 +13,8 @@ import { ProxyState } from "../overview/proxies.js"
 import { CallTable } from "./call-table.js"
 import { Callers } from "./callers.js"
 import { PolicyOrder } from "./policy-order.js"
+import { PortModes } from "./port-modes.js"
+import { SuggestPolicy } from "./suggest-policy.js"
 import { labelsOf, PodState } from "./workload-list.js"
 
 interface WorkloadPageProps {
@@ -66,14 +68,9 @@ export function WorkloadPage({ namespace, name }: WorkloadPageProps): ReactNode 
               </>
             )}
           </dd>
-          <dt>Mode of its ports</dt>
-          <dd>
-            {mode === undefined
-              ? "not known"
-              : `${mode.spec.ports.map(({ port, mode: of }) => `${port} ${of}`).join(", ")}: ${mode.spec.why}`}
-          </dd>
         </dl>
       )}
+      {mode !== undefined && <PortModes of={mode.spec} />}
       {pod !== undefined && <PolicyOrder pod={pod} />}
       <section aria-labelledby="can-call">
         <h2 id="can-call">Who can call it</h2>
@@ -84,6 +81,7 @@ export function WorkloadPage({ namespace, name }: WorkloadPageProps): ReactNode 
         <h2 id="called">Who called it</h2>
         <Loaded query={calls}>{({ items }) => <CallTable calls={items.map(({ spec }) => spec)} />}</Loaded>
       </section>
+      <SuggestPolicy workload={owner} />
     </>
   )
 }

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// An OpenID Connect issuer as a client sees it: where people sign in there, and what their code is exchanged for. The ID token
+// is the cluster's bearer token: its signature is checked by the API server with each request, and what is checked here is
+// that it was made for this sign-in (OpenID Connect Core 1.0, 3.1.3.7).
+
+export interface OidcOptions {
+  readonly issuer: string
+  readonly clientId: string
+  /** Absent for public clients; the code is bound to this sign-in by PKCE either way. */
+  readonly clientSecret?: string
+  /** Besides `openid`. */
+  readonly scopes: readonly string[]
+}
+
+export interface Exchange {
+  readonly code: string
+  readonly verifier: string
+  readonly redirectUri: string
+  readonly nonce: string
+}
+
+export interface IdToken {
+  readonly token: string
+  /** Milliseconds since the epoch. */
+  readonly expires: number
+}
+
+interface Endpoints {
+  readonly authorization: URL
+  readonly token: URL
+}
+
+const TIMEOUT_MS = 15_000
+const MAX_ANSWER = 1 << 20
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
+
+export class OidcIssuer {
+  readonly #options: OidcOptions
+  readonly #now: () => number
+  #endpoints: Endpoints | undefined
+
+  constructor(options: OidcOptions, now: () => number = Date.now) {
+    this.#options = options
+    this.#now = now
+  }
+
+  /** Where to send the browser. */
+  async authorization(asked: {
+    state: string
+    nonce: string
+    challenge: string
+    redirectUri: string
+  }): Promise<string> {
+    const { clientId, scopes } = this.#options
+    const url = new URL((await this.#discovered()).authorization)
+    const query = {
+      ...{ response_type: "code", client_id: clientId, scope: ["openid", ...scopes].join(" ") },
+      ...{ redirect_uri: asked.redirectUri, state: asked.state, nonce: asked.nonce },
+      ...{ code_challenge: asked.challenge, code_challenge_method: "S256" },
+    }
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
+    return url.href
+  }
+
+  /** Throws where there is no token that was made for this. */
+  async exchange({ code, verifier, redirectUri, nonce }: Exchange): Promise<IdToken> {
+    const { clientId, clientSecret } = this.#options
+    const form = new URLSearchParams({
+      ...{ grant_type: "authorization_code", code, code_verifier: verifier, redirect_uri: redirectUri },
+      client_id: clientId,
+      ...(clientSecret === undefined ? {} : { client_secret: clientSecret }),
+    })
+    const { id_token: token } = await this.#json((await this.#discovered()).token, { method: "POST", body: form })
+    if (typeof token !== "string")
+      throw new Error("the issuer gave no ID token; is `openid` among the scopes it grants?")
+    return { token, expires: this.#checked(claimsOf(token), nonce) }
+  }
+
+  #checked({ iss, aud, azp, exp, nonce: given }: Readonly<Record<string, unknown>>, nonce: string): number {
+    const { issuer, clientId } = this.#options
+    const audiences = [aud].flat()
+    if (iss !== issuer) throw new Error("the ID token is of another issuer")
+    if (!audiences.includes(clientId)) throw new Error("the ID token was made for another client")
+    if (azp !== undefined && azp !== clientId) throw new Error("the ID token was given to another client")
+    if (given !== nonce) throw new Error("the ID token is of another sign-in")
+    if (typeof exp !== "number" || exp * 1_000 <= this.#now()) throw new Error("the ID token has ended")
+    return exp * 1_000
+  }
+
+  async #discovered(): Promise<Endpoints> {
+    if (this.#endpoints !== undefined) return this.#endpoints
+    const { issuer } = this.#options
+    const found = await this.#json(new URL(`${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`), {})
+    // OpenID Connect Discovery 1.0, 4.3: another one's document would send people, and their codes, elsewhere.
+    if (found.issuer !== issuer) throw new Error(`\`${issuer}\` calls itself ${JSON.stringify(found.issuer)}`)
+    const [authorization, token] = [secure(found.authorization_endpoint), secure(found.token_endpoint)]
+    this.#endpoints = { authorization, token }
+    return this.#endpoints
+  }
+
+  async #json(url: URL, init: RequestInit): Promise<Readonly<Record<string, unknown>>> {
+    const headers = { accept: "application/json" }
+    const signal = AbortSignal.timeout(TIMEOUT_MS)
+    // A redirect could lead the code and the secret to somebody else.
+    const answer = await fetch(secure(url.href), { ...init, headers, signal, redirect: "error" }).catch(() => undefined)
+    if (answer === undefined) throw new Error("the issuer does not answer; try again when it does")
+    const text = await answer.text()
+    if (text.length > MAX_ANSWER) throw new Error("the issuer's answer is too long")
+    const value = jsonIn(text)
+    // RFC 6749, 5.2: `error` is one of a few words.
+    const why = typeof value.error === "string" ? ` (${value.error.slice(0, 100)})` : ""
+    if (!answer.ok) throw new Error(`the issuer answered ${answer.status}${why}`)
+    return value
+  }
+}
+
+/** Fail closed: in the clear only what stays on this machine. */
+function secure(address: unknown): URL {
+  const url = typeof address === "string" && URL.canParse(address) ? new URL(address) : undefined
+  const isGood = url?.protocol === "https:" || (url?.protocol === "http:" && LOOPBACK.test(url.hostname))
+  if (url === undefined || !isGood) throw new Error("the issuer's addresses must be https")
+  return url
+}
+
+function claimsOf(token: string): Readonly<Record<string, unknown>> {
+  return jsonIn(Buffer.from(token.split(".")[1] ?? "", "base64url").toString("utf8"))
+}
+
+function jsonIn(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {} // its fields are looked at
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+import { Readable } from "node:stream"
+import { afterEach, beforeEach, describe, expect, it, test } from "vitest"
+import { Issuer } from "../testing/issuer.js"
+import { assetsOf } from "./assets.js"
+import { type Console, startConsole } from "./console.js"
+import type { ApiExchange } from "./exchange.js"
+
+const CLIENT = "merlon-console"
+const SECRET = "s3cret"
+let issuer: Issuer
+let console: Console
+let failures: unknown[] = []
+/** Tokens with which the API was asked. */
+let shown: string[] = []
+
+/** An API that takes the issuer's tokens, with their signatures looked at. */
+function api(token: string): ApiExchange {
+  return {
+    send: async () => {
+      shown.push(token)
+      const username = issuer.verified(token)
+      const answer = username === undefined ? {} : { status: { userInfo: { username, groups: ["dev"] } } }
+      return {
+        ...{ status: username === undefined ? 401 : 201, contentType: "application/json", warnings: [] },
+        body: Readable.from([Buffer.from(JSON.stringify(answer))]),
+      }
+    },
+    close: () => Promise.resolve(),
+  }
+}
+
+beforeEach(async () => {
+  failures = []
+  shown = []
+  issuer = new Issuer(CLIENT, SECRET)
+  await issuer.start()
+  const assets = assetsOf([["index.html", Buffer.from("page")]])
+  if (assets === undefined) throw new Error("there is a page")
+  console = await startConsole({
+    ...{ host: "127.0.0.1", port: 0, hosts: ["mesh.example.com"], version: "1", assets },
+    names: {
+      ...{ mesh: "merlon", domain: "merlon.dev", rootNamespace: "merlon-system" },
+      ...{ securityGroup: "security.merlon.dev", networkingGroup: "networking.merlon.dev" },
+      answersGroup: "answers.merlon.dev",
+    },
+    signIn: {
+      withToken: api,
+      oidc: { issuer: issuer.url, clientId: CLIENT, clientSecret: SECRET, scopes: ["groups"] },
+    },
+    onError: error => failures.push(error),
+  })
+})
+
+afterEach(async () => {
+  await console.close()
+  await issuer.stop()
+  expect(failures).toEqual([])
+})
+
+const home = (): string => `http://127.0.0.1:${console.port}/`
+const go = (url: string, cookie = ""): Promise<Response> => fetch(url, { redirect: "manual", headers: { cookie } })
+const startAddress = (at = home()): string => `${home()}oidc-start?at=${encodeURIComponent(at)}`
+const locationOf = (answer: Response): string => answer.headers.get("location") ?? ""
+
+interface Begun {
+  readonly cookie: string
+  /** Where the issuer sends the browser back to. */
+  readonly back: string
+}
+
+async function begin(): Promise<Begun> {
+  const away = await go(startAddress())
+  expect(away.status).toBe(302)
+  const cookie = away.headers.get("set-cookie")?.split(";")[0] ?? ""
+  return { cookie, back: locationOf(await go(locationOf(away))) }
+}
+
+async function finish(
+  cookie: string,
+): Promise<{ readonly status: number; readonly text: string; readonly set: string }> {
+  const answer = await fetch(`${home()}session`, { method: "POST", headers: { cookie }, body: '{"oidc":true}' })
+  return { status: answer.status, text: await answer.text(), set: answer.headers.get("set-cookie") ?? "" }
+}
+
+describe("signing in at an issuer", () => {
+  it("ends in a session with the rights of whoever the API says the ID token's bearer is", async () => {
+    const { cookie, back } = await begin()
+    const returned = await go(back, cookie)
+    expect(locationOf(returned)).toBe("./#/sign-in?oidc")
+    const { status, text, set } = await finish(cookie)
+    expect(status).toBe(200)
+    expect(JSON.parse(text).user).toMatchObject({ name: "jane", groups: ["dev"] })
+    expect(set).toMatch(/^merlon-console=[\w-]{43}; HttpOnly; SameSite=Strict$/)
+    // Longer than what it stands on no session lasts.
+    expect(Date.parse(JSON.parse(text).user.ends)).toBeLessThanOrEqual(Date.now() + 600_000)
+    for (const token of shown) expect(text).not.toContain(token)
+  })
+
+  it("asks with state, nonce and a challenge that are new each time, and says no secret to the browser", async () => {
+    const [one, other] = [locationOf(await go(startAddress())), locationOf(await go(startAddress()))].map(
+      text => new URL(text).searchParams,
+    )
+    for (const name of ["state", "nonce", "code_challenge"]) {
+      expect(one?.get(name)).toMatch(/^[\w-]{43}$/)
+      expect(one?.get(name)).not.toBe(other?.get(name))
+    }
+    expect(one?.get("scope")).toBe("openid groups")
+    expect(one?.get("redirect_uri")).toBe(`${home()}oidc-callback`)
+    expect(one?.toString()).not.toContain(SECRET)
+  })
+
+  it("works once", async () => {
+    const { cookie, back } = await begin()
+    await go(back, cookie)
+    expect((await finish(cookie)).status).toBe(200)
+    expect((await finish(cookie)).status).toBe(401)
+  })
+
+  it("is told to the page that the browser comes back to, with a cookie that no script reads", async () => {
+    const away = await go(startAddress())
+    expect(away.headers.get("set-cookie")).toMatch(
+      /^merlon-console-way-in=[\w-]{43}; HttpOnly; SameSite=Lax; Max-Age=600$/,
+    )
+    const below = await go(startAddress("https://mesh.example.com/tools/mesh/"))
+    const redirect = new URL(locationOf(below)).searchParams.get("redirect_uri")
+    expect(redirect).toBe("https://mesh.example.com/tools/mesh/oidc-callback")
+  })
+})
+
+describe("keeps out", () => {
+  it("whoever has the address of the way back and not the cookie", async () => {
+    const { cookie, back } = await begin()
+    await go(back)
+    expect((await finish("")).status).toBe(401)
+    // Nor did the thief use it up for the one whose it is.
+    await go(back, cookie)
+    expect((await finish(cookie)).status).toBe(200)
+  })
+
+  it("a code of somebody else's that is slipped to a person", async () => {
+    const [victim, attacker] = [await begin(), await begin()]
+    await go(attacker.back, victim.cookie)
+    expect(await finish(victim.cookie)).toMatchObject({ status: 401, text: expect.stringContaining("another way in") })
+  })
+
+  it("a code that is put into the place of one's own", async () => {
+    const [victim, attacker] = [await begin(), await begin()]
+    const mixed = new URL(victim.back)
+    mixed.searchParams.set("code", new URL(attacker.back).searchParams.get("code") ?? "")
+    await go(mixed.href, victim.cookie)
+    expect(await finish(victim.cookie)).toMatchObject({ status: 401, text: expect.stringContaining("invalid_grant") })
+  })
+
+  test.each([
+    ["of another issuer", { iss: "https://other.example" }, "another issuer"],
+    ["for another client", { aud: "other" }, "another client"],
+    ["given to another client", { aud: [CLIENT, "other"], azp: "other" }, "another client"],
+    ["of another sign-in", { nonce: "other" }, "another sign-in"],
+    ["that has ended", { exp: 1 }, "has ended"],
+    ["without an end", { exp: undefined }, "has ended"],
+  ])("an ID token %s", async (_, claims, words) => {
+    issuer.claims = claims
+    const { cookie, back } = await begin()
+    await go(back, cookie)
+    expect(await finish(cookie)).toMatchObject({ status: 401, text: expect.stringContaining(words) })
+    expect(shown).toEqual([])
+  })
+
+  it("whom the issuer refuses, and says so", async () => {
+    issuer.refuses = "access_denied"
+    const { cookie, back } = await begin()
+    await go(back, cookie)
+    expect(await finish(cookie)).toMatchObject({ status: 401, text: expect.stringContaining("access_denied") })
+  })
+
+  test.each([
+    ["another site", "https://evil.example/"],
+    ["another port of this machine", "http://127.0.0.1:1/"],
+    ["no address", "x"],
+    ["a script", "javascript:alert(1)"],
+  ])("a way back to %s", async (_, at) => {
+    expect((await go(startAddress(at))).status).toBe(400)
+  })
+
+  test.each([
+    ["calls itself otherwise", { issuer: "https://other.example" }],
+    ["would be told the code in the clear", { token_endpoint: "http://issuer.example/token" }],
+    ["sends people away in the clear", { authorization_endpoint: "http://issuer.example/authorize" }],
+    ["names no address", { token_endpoint: 7 }],
+  ])("everybody where the issuer %s", async (_, document) => {
+    issuer.document = document
+    const away = await go(startAddress())
+    expect(locationOf(away)).toBe("./#/sign-in?oidc")
+    expect((await finish(away.headers.get("set-cookie")?.split(";")[0] ?? "")).status).toBe(502)
+  })
+})

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// An OpenID Connect issuer over a real socket: discovery, the page where somebody signs in (everybody may, at once), codes
+// that are bound to their client, their redirect and their challenge and work once, and ID tokens with real signatures.
+
+import { createHash, generateKeyPairSync, randomUUID, sign, verify } from "node:crypto"
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
+
+interface Granted {
+  readonly query: URLSearchParams
+}
+
+export class Issuer {
+  readonly #server: Server
+  readonly #keys = generateKeyPairSync("rsa", { modulusLength: 2_048 })
+  readonly #codes = new Map<string, Granted>()
+  /** Put on top of what a token says, to say something wrong. */
+  claims: Readonly<Record<string, unknown>> = {}
+  /** What stands in the document that tells of the issuer, on top of what is right. */
+  document: Readonly<Record<string, unknown>> = {}
+  /** Sent back instead of a code. */
+  refuses: string | undefined
+  /** Every request, as `METHOD path?query body`. */
+  readonly asked: string[] = []
+
+  constructor(
+    readonly clientId: string,
+    readonly secret: string | undefined = undefined,
+  ) {
+    this.#server = createServer((request, response) => void this.#answer(request, response))
+  }
+
+  async start(): Promise<void> {
+    await new Promise<void>(resolve => this.#server.listen(0, "127.0.0.1", resolve))
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections()
+    await new Promise(resolve => this.#server.close(resolve))
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}` // it listens on a port
+  }
+
+  /** As an API server does that was told of this issuer: who it is, or undefined. */
+  verified(token: string): string | undefined {
+    const [head = "", body = "", signature = ""] = token.split(".")
+    const isGood = verify(
+      "RSA-SHA256",
+      Buffer.from(`${head}.${body}`),
+      this.#keys.publicKey,
+      Buffer.from(signature, "base64url"),
+    )
+    if (!isGood) return undefined
+    const { iss, aud, exp, sub } = JSON.parse(Buffer.from(body, "base64url").toString("utf8"))
+    return iss === this.url && aud === this.clientId && exp * 1_000 > Date.now() ? String(sub) : undefined
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? "/", this.url)
+    let body = ""
+    for await (const chunk of request) body += String(chunk)
+    this.asked.push(`${request.method} ${request.url} ${body}`)
+    const json = (status: number, value: object): void => {
+      response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(value))
+    }
+    if (url.pathname === "/.well-known/openid-configuration") {
+      const own = { authorization_endpoint: `${this.url}/authorize`, token_endpoint: `${this.url}/token` }
+      return json(200, { issuer: this.url, ...own, ...this.document })
+    }
+    if (url.pathname === "/authorize") return this.#authorize(url.searchParams, response)
+    if (url.pathname !== "/token") return json(404, {})
+    const granted = this.#granted(new URLSearchParams(body))
+    if (granted === undefined) return json(400, { error: "invalid_grant" })
+    json(200, { token_type: "Bearer", access_token: "unused", id_token: this.#token(granted.get("nonce")) })
+  }
+
+  #authorize(query: URLSearchParams, response: ServerResponse): void {
+    const back = new URL(query.get("redirect_uri") ?? "")
+    const code = randomUUID()
+    this.#codes.set(code, { query })
+    back.searchParams.set("state", query.get("state") ?? "")
+    if (this.refuses === undefined) back.searchParams.set("code", code)
+    else back.searchParams.set("error", this.refuses)
+    response.writeHead(302, { location: back.href }).end()
+  }
+
+  /** Once, and only to whoever asked for it. */
+  #granted(form: URLSearchParams): URLSearchParams | undefined {
+    const query = this.#codes.get(form.get("code") ?? "")?.query
+    this.#codes.delete(form.get("code") ?? "")
+    const challenge = createHash("sha256")
+      .update(form.get("code_verifier") ?? "")
+      .digest("base64url")
+    const isOwn =
+      query?.get("client_id") === this.clientId &&
+      form.get("client_id") === this.clientId &&
+      (this.secret === undefined || form.get("client_secret") === this.secret) &&
+      query.get("redirect_uri") === form.get("redirect_uri") &&
+      query.get("code_challenge_method") === "S256" &&
+      query.get("code_challenge") === challenge
+    return isOwn ? query : undefined
+  }
+
+  #token(nonce: string | null): string {
+    const now = Math.floor(Date.now() / 1_000)
+    const said = { iss: this.url, aud: this.clientId, sub: "jane", iat: now, exp: now + 600, nonce, ...this.claims }
+    const text = [{ alg: "RS256", typ: "JWT" }, said].map(part =>
+      Buffer.from(JSON.stringify(part)).toString("base64url"),
+    )
+    const signature = sign("RSA-SHA256", Buffer.from(text.join(".")), this.#keys.privateKey)
+    return [...text, signature.toString("base64url")].join(".")
+  }
+}

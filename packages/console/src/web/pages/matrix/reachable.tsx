@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one identity can reach, proved.
+
+import { type ReactNode, useMemo } from "react"
+import type { Ways } from "../../api/answers.js"
+import { useAsked } from "../../api/queries.js"
+import { useMayAsk } from "../../api/rights.js"
+import { useSearchParameters } from "../../shell/hash-location.js"
+import { useFollowValue } from "../../ui/follow-value.js"
+import { Loaded } from "../../ui/loaded.js"
+import { Mark } from "../../ui/mark.js"
+import { More } from "../../ui/more.js"
+import { WaysTable } from "../workloads/callers.js"
+
+const MOST = 40
+/** So few stand open. */
+const FEW = 10
+
+export function Reachable({ accounts }: { readonly accounts: readonly string[] }): ReactNode {
+  const mayAsk = useMayAsk("reach")
+  const [search, change] = useSearchParameters()
+  const principal = search.get("as") ?? accounts[0]
+  const field = useFollowValue(principal ?? "")
+  const spec = useMemo(() => ({ principal }), [principal])
+  const reach = useAsked<Ways>("reach", mayAsk && principal !== undefined ? spec : undefined)
+  if (mayAsk === false) return <p className="hint">Proofs take the right to create `reach`, which you do not have.</p>
+  return (
+    <section aria-labelledby="may">
+      <h2 id="may">What an identity may call</h2>
+      <div className="bar">
+        <label>
+          Identity
+          <input
+            list="accounts"
+            ref={field}
+            onBlur={({ target }) => target.value !== "" && change(to => to.set("as", target.value))}
+            onKeyDown={({ key, currentTarget }) => key === "Enter" && change(to => to.set("as", currentTarget.value))}
+          />
+        </label>
+        <datalist id="accounts">
+          {accounts.slice(0, MOST).map(account => (
+            <option key={account}>{account}</option>
+          ))}
+        </datalist>
+      </div>
+      <Loaded query={reach}>{answer => <Reached by={answer} />}</Loaded>
+    </section>
+  )
+}
+
+function Reached({ by }: { readonly by: Ways }): ReactNode {
+  const workloads = [...new Set(by.ways.map(({ workload }) => workload))]
+  if (workloads.length === 0) return <WaysTable of={by} />
+  return (
+    <>
+      {workloads.slice(0, MOST).map(workload => (
+        <details key={workload} open={workloads.length < FEW}>
+          <summary>
+            <Mark tone="good">{workload}</Mark>
+          </summary>
+          <WaysTable of={{ ...by, ways: by.ways.filter(way => way.workload === workload) }} />
+        </details>
+      ))}
+      <More shown={MOST} of={workloads.length} hint="`merlonctl what-can` lists them all" />
+    </>
+  )
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { SeenCall } from "@merlon/policy"
+import { expect, it } from "vitest"
+import { Traffic } from "./traffic.js"
+
+const MINUTE = 60_000
+const START = 1_000 * MINUTE
+
+function rig() {
+  let now = START
+  const traffic = new Traffic(() => now)
+  const call = (workload: string, verdict: "allow" | "deny", count: number, lastSeen = now): SeenCall =>
+    ({ workload, verdict, count, firstSeen: lastSeen, lastSeen }) as SeenCall // the fields that are read
+  return { traffic, call, pass: (ms: number) => (now += ms) }
+}
+
+it("counts by minute and verdict, of all namespaces or of one", () => {
+  const { traffic, call, pass } = rig()
+  traffic.note([call("a/x", "allow", 3), call("b/y", "deny", 2)])
+  pass(MINUTE)
+  traffic.note([call("a/x", "deny", 1)])
+  const time = (at: number): string => new Date(START + at * MINUTE).toISOString()
+  expect(traffic.of(undefined)).toEqual([
+    { time: time(0), allowed: 3, refused: 2 },
+    { time: time(1), allowed: 0, refused: 1 },
+  ])
+  expect(traffic.of("b")).toEqual([
+    { time: time(0), allowed: 0, refused: 2 },
+    { time: time(1), allowed: 0, refused: 0 },
+  ])
+})
+
+it("says nothing of the time before it began, and keeps an hour", () => {
+  const { traffic, call, pass } = rig()
+  expect(traffic.of(undefined)).toHaveLength(1)
+  traffic.note([call("a/x", "allow", 1)])
+  pass(59 * MINUTE)
+  expect(traffic.of(undefined)[0]?.allowed).toBe(1)
+  pass(MINUTE)
+  expect(traffic.of(undefined)).toHaveLength(60)
+  expect(traffic.of(undefined).every(({ allowed }) => allowed === 0)).toBe(true)
+})
+
+it("takes what is told late into its own minute, and what is told too late not at all", () => {
+  const { traffic, call, pass } = rig()
+  pass(70 * MINUTE)
+  traffic.note([call("a/x", "allow", 1, START + 69 * MINUTE), call("a/x", "allow", 5, START)])
+  expect(traffic.of(undefined).map(({ allowed }) => allowed)).toEqual([...Array(58).fill(0), 1, 0])
+})
+
+it("believes no clock that goes ahead", () => {
+  const { traffic, call } = rig()
+  traffic.note([call("a/x", "allow", 1, START + 90 * MINUTE)])
+  expect(traffic.of(undefined)).toMatchObject([{ allowed: 1 }])
+})

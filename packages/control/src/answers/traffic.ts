@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many calls were allowed and refused in each of the last sixty minutes, as the proxies of this replica have told since
+// it started. In memory: a chart of the last hour is no record, the ledger is.
+
+import type { SeenCall } from "@merlon/policy"
+
+export interface TrafficMinute {
+  /** When it began. */
+  readonly time: string
+  readonly allowed: number
+  readonly refused: number
+}
+
+const MINUTE_MS = 60_000
+const MINUTES = 60
+
+interface Sum {
+  allowed: number
+  refused: number
+}
+
+export class Traffic {
+  readonly #now: () => number
+  readonly #since: number
+  /** By the minute's number, then by namespace. */
+  readonly #minutes = new Map<number, Map<string, Sum>>()
+
+  constructor(now: () => number) {
+    this.#now = now
+    this.#since = now()
+  }
+
+  note(calls: readonly SeenCall[]): void {
+    const last = minuteOf(this.#now())
+    for (const { workload, verdict, count, lastSeen } of calls) {
+      // What a proxy could not tell for an hour is no news any more; nor does its clock make any.
+      const minute = Math.min(minuteOf(lastSeen), last)
+      if (minute <= last - MINUTES) continue
+      const sum = this.#sumOf(minute, workload.slice(0, workload.indexOf("/")))
+      if (verdict === "allow") sum.allowed += count
+      else sum.refused += count
+    }
+    for (const minute of this.#minutes.keys()) if (minute <= last - MINUTES) this.#minutes.delete(minute)
+  }
+
+  /** Oldest first, with those in which nothing was called; of all namespaces where none is given. */
+  of(namespace: string | undefined): readonly TrafficMinute[] {
+    const last = minuteOf(this.#now())
+    const first = Math.max(last - MINUTES + 1, minuteOf(this.#since))
+    return Array.from({ length: last - first + 1 }, (_, at) => {
+      const sums = this.#minutes.get(first + at) ?? new Map<string, Sum>()
+      const counted = namespace === undefined ? [...sums.values()] : [sums.get(namespace) ?? { allowed: 0, refused: 0 }]
+      return {
+        time: new Date((first + at) * MINUTE_MS).toISOString(),
+        allowed: counted.reduce((sum, { allowed }) => sum + allowed, 0),
+        refused: counted.reduce((sum, { refused }) => sum + refused, 0),
+      }
+    })
+  }
+
+  #sumOf(minute: number, namespace: string): Sum {
+    const sums = this.#minutes.get(minute) ?? new Map<string, Sum>()
+    this.#minutes.set(minute, sums)
+    const sum = sums.get(namespace) ?? { allowed: 0, refused: 0 }
+    sums.set(namespace, sum)
+    return sum
+  }
+}
+
+function minuteOf(time: number): number {
+  return Math.floor(time / MINUTE_MS)
+}
