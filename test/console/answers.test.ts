@@ -71,6 +71,15 @@ it("shows what a change would change, proved, while it is written", async () => 
   await page.getByText("newly allowed").waitFor()
   await page.getByText("for example PUT /").first().waitFor()
   await page.getByText("Nothing else changes (proved).").waitFor()
+  // Of the calls that were made, those that it would refuse.
+  await fetch(mesh.wayIn("httpbin.foo", "/anything/touched"))
+  const calls = "/apis/answers.merlon.dev/v1alpha1/namespaces/foo/calls?path=/anything/touched"
+  await expect.poll(() => kubectl("get", "--raw", calls)).toContain("lastSeen")
+  await page.keyboard.press("ControlOrMeta+a")
+  const narrower = { ...readers, spec: { ...readers.spec, rules: [{ to: [{ operation: { methods: ["PUT"] } }] }] } }
+  await page.keyboard.insertText(JSON.stringify(narrower))
+  const seen = page.getByRole("region", { name: "Calls that were seen" })
+  await seen.getByText("GET /anything/touched").waitFor()
 })
 
 it("refuses a change that breaks what must stay true, with the request that shows it", async () => {
@@ -133,6 +142,54 @@ it("tells of a workload who can call it, by proof, and who did", async () => {
   const page = await asOwner("/workloads/foo/httpbin-1")
   await page.getByText("And nobody else (proved).").waitFor()
   await page.getByRole("link", { name: "rule 0 of foo/readers" }).first().waitFor()
+})
+
+it("tells of a port whose word its mode is, and who spoke too", async () => {
+  const spec = (mode: string) => ({ apiVersion: GROUP, kind: "PeerAuthentication", spec: { mtls: { mode } } })
+  const selector = { matchLabels: { app: "httpbin" } }
+  const own = spec("PERMISSIVE")
+  await apply(
+    { ...spec("UNSET"), metadata: { name: "wide", namespace: "foo" } },
+    { ...own, metadata: { name: "narrow", namespace: "foo" }, spec: { ...own.spec, selector } },
+  )
+  const page = await asOwner("/workloads/foo/httpbin-1")
+  const modes = page.getByRole("region", { name: "Mode of its ports" })
+  await modes.getByText("foo/narrow, which speaks for the workload").waitFor()
+  await modes.getByText("foo/wide: it leaves the mode to a wider scope").waitFor()
+  await kubectl("delete", "peerauthentication", "-n", "foo", "wide", "narrow")
+  await modes.getByText("no policy says anything: the default").waitFor()
+})
+
+it("suggests a policy from what was seen, with its proofs, in the editor", async () => {
+  await mesh.run("exec", "consumer", "-n", "app", "--", "xclient", "--host", "httpbin.foo:8000", "--path", "/get", "1")
+  const page = await asOwner("/workloads/foo/httpbin-1")
+  await page.getByRole("button", { name: "Suggest a policy from what was seen" }).click()
+  await page.getByText("recorded calls stay allowed").waitFor()
+  await page.getByRole("textbox", { name: "Policy as YAML" }).getByText("enforcement: Shadow").waitFor()
+})
+
+it("counts the calls of the last hour, and looks for what is wrong with valid policies", async () => {
+  await fetch(mesh.wayIn("httpbin.foo", "/get"))
+  await fetch(mesh.wayIn("httpbin.foo", "/anything/x"), { method: "DELETE" })
+  const page = await asOwner("/")
+  const calls = page.getByRole("region", { name: "Calls of the last hour" })
+  await calls.getByText(/[1-9]\d* allowed/).waitFor()
+  await calls.getByText(/[1-9]\d* refused/).waitFor()
+  await page.getByRole("button", { name: "Look for dead rules and traps" }).click()
+  const found = page.getByRole("region", { name: "Findings" })
+  await found.getByRole("listitem").or(found.getByText("None: no rule is dead")).first().waitFor()
+})
+
+it("proves who may call whom, also of whoever never called, and a cell opens the rules", async () => {
+  await mesh.run("exec", "consumer", "-n", "app", "--", "xclient", "--host", "httpbin.foo:8000", "--path", "/get", "1")
+  const page = await asOwner("/access")
+  await page.getByRole("button", { name: "Prove who may" }).click()
+  const cell = page.getByRole("button", { name: "calls of app/consumer to foo/httpbin-1" })
+  await cell.getByText(/^✓ may$/).waitFor()
+  await cell.click()
+  const rules = page.getByRole("region", { name: "Rules" })
+  await rules.getByText("rule 0 of foo/readers").first().waitFor()
+  await rules.getByText("And nobody else (proved).").waitFor()
 })
 
 it("makes no page complain", () => {

@@ -212,7 +212,10 @@ describe("from plaintext to mutual TLS", () => {
       .first()
       .waitFor()
     await page.locator("button:enabled", { hasText: "Apply" }).click()
-    await page.getByText(/^enforced by (\d+) of \1 prox/).waitFor()
+    await page
+      .getByText(/^enforced by (\d+) of \1 prox/)
+      .first()
+      .waitFor()
     await expect(callInPlaintext()).rejects.toThrow()
 
     await did("exec", "consumer", "-n", "app", "--", "xclient", "--host", "httpbin.foo:8000", "--path", "/get", "1")

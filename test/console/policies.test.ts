@@ -119,6 +119,68 @@ it("keeps what is typed before the cluster has said who may write", async () => 
   await editor.getByText("# mine").waitFor()
 })
 
+it("keeps what is typed while a change is on its way", async () => {
+  await apply(strict("writers", "busy"))
+  const page = await asOwner("/policies/PeerAuthentication/writers/busy")
+  await page.getByText("Nothing yet: this is what is stored.").waitFor()
+  let typed = (): void => undefined
+  const done = new Promise<void>(resolve => {
+    typed = resolve
+  })
+  await page.route(/peerauthentications\/busy\?(?!.*dryRun)/, async route => {
+    await done
+    await route.continue()
+  })
+  const editor = page.getByRole("textbox", { name: "Policy as YAML" })
+  await editor.click()
+  await page.keyboard.press("ControlOrMeta+a")
+  await page.keyboard.insertText(JSON.stringify({ ...strict("writers", "busy"), spec: { mtls: { mode: "DISABLE" } } }))
+  await page.locator("button:enabled", { hasText: "Apply" }).click()
+  await editor.click()
+  await page.keyboard.press("ControlOrMeta+End")
+  await page.keyboard.type(" # and this")
+  typed()
+  await expect
+    .poll(() => kubectl("get", "peerauthentication", "-n", "writers", "busy", "-o", "yaml"))
+    .toContain("DISABLE")
+  await page.getByText("enforced").or(page.getByText("DISABLE")).first().waitFor()
+  await page.locator("button:enabled", { hasText: "Apply" }).waitFor()
+  await editor.getByText("# and this").waitFor()
+  expect(await page.getByText("Somebody has changed it meanwhile.").count()).toBe(0)
+})
+
+it("notices a label that somebody else put on it", async () => {
+  await apply(strict("writers", "labelled"))
+  const page = await asOwner("/policies/PeerAuthentication/writers/labelled")
+  await page.getByRole("textbox", { name: "Policy as YAML" }).click()
+  await page.keyboard.press("ControlOrMeta+End")
+  await page.keyboard.type("# mine")
+  await kubectl("label", "peerauthentication", "-n", "writers", "labelled", "team=theirs")
+  await page.getByRole("button", { name: "Take what is stored, drop mine" }).click()
+  await page.getByRole("textbox", { name: "Policy as YAML" }).getByText("team: theirs").waitFor()
+  expect(await page.getByText("# mine").count()).toBe(0)
+})
+
+it("offers new policies to whoever may write in one namespace alone, there", async () => {
+  const token = await tokenOf("of-one", "view")
+  await kubectl(
+    "create",
+    "rolebinding",
+    "-n",
+    "writers",
+    "of-one",
+    "--clusterrole=admin",
+    "--serviceaccount=default:of-one",
+  )
+  const page = await withToken(token)
+  await page.getByRole("link", { name: "Policies" }).click()
+  await page.getByRole("link", { name: "Insist on mutual TLS" }).click()
+  await page.getByText("namespace: writers").waitFor()
+  await page.locator("button:enabled", { hasText: "Apply" }).waitFor()
+  await page.goto(address("/#/policies/new?template=strict&namespace=app"))
+  await page.getByText("You may read this and not change it.").waitFor()
+})
+
 it("shows a viewer everything and no button that would fail", async () => {
   await apply(strict("writers", "seen"))
   const page = await withToken(await tokenOf("reader", "view"))
@@ -127,6 +189,10 @@ it("shows a viewer everything and no button that would fail", async () => {
   await page.getByText("You may read this and not change it.").waitFor()
   await page.locator(".cm-content[contenteditable=false]").waitFor()
   expect(await page.locator("main").getByRole("button").count()).toBe(0)
+  // What somebody else writes is shown, and is no way to write.
+  await apply({ ...strict("writers", "seen"), spec: { mtls: { mode: "PERMISSIVE" } } })
+  await page.locator(".cm-content").getByText("PERMISSIVE").waitFor()
+  expect(await page.locator(".cm-content[contenteditable=false]").count()).toBe(1)
 })
 
 it("says to whom nothing is shown what is missing", async () => {

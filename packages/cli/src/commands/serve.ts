@@ -68,6 +68,18 @@ export function serveCommand(): Command {
           .argParser(several)
           .default([], "this machine's"),
       )
+      .addOption(
+        option("--console-oidc-issuer <url>", "where people sign in whose ID tokens the cluster takes", "OIDC_ISSUER"),
+      )
+      .addOption(option("--console-oidc-client-id <id>", "of the console at that issuer", "OIDC_CLIENT_ID"))
+      .addOption(
+        option("--console-oidc-client-secret-file <file>", "its secret, where it has one", "OIDC_CLIENT_SECRET_FILE"),
+      )
+      .addOption(
+        option("--console-oidc-scope <scope>", "asked for besides openid, such as groups; repeatable", "OIDC_SCOPE")
+          .argParser(several)
+          .default([], "none"),
+      )
       .addOption(new Option("--no-console", "serve no web console"))
       .addOption(
         option("--serving-name <name>", "host name or address others know us by; repeatable", "SERVING_NAME")

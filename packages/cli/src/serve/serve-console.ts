@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The console beside a control plane or by itself: who may sign in how, and with whose rights the API is asked then.
 
-import type { Console, OneTimeCodes } from "@merlon/console"
+import type { Console, OidcOptions, OneTimeCodes } from "@merlon/console"
 import { type Connection, passingApi, withToken } from "@merlon/control"
 import type { MeshNames } from "@merlon/policy"
 import { VERSION } from "../version.js"
@@ -16,6 +16,8 @@ export interface ConsoleWishes {
   readonly connection: Connection
   /** For whoever brings a link's code: the rights of these credentials. */
   readonly owner?: { readonly codes: OneTimeCodes; readonly connection: Connection } | undefined
+  /** Where people sign in at an issuer whose ID tokens the API takes. */
+  readonly oidc?: OidcOptions | undefined
   readonly onError: (error: unknown) => void
 }
 
@@ -23,7 +25,7 @@ const AGENT = "merlon-console"
 
 /** Undefined where its page was not built. Throws where it cannot listen. */
 export async function serveConsole(wishes: ConsoleWishes): Promise<Console | undefined> {
-  const { names, connection, owner, ...where } = wishes
+  const { names, connection, owner, oidc, ...where } = wishes
   // Loaded where it is wanted: the page is larger than the rest of a control plane.
   const { builtPage, startConsole } = await import("@merlon/console")
   const assets = builtPage()
@@ -36,6 +38,7 @@ export async function serveConsole(wishes: ConsoleWishes): Promise<Console | und
     assets,
     signIn: {
       withToken: token => passingApi(withToken(connection, token), AGENT),
+      ...(oidc && { oidc }),
       ...(owner && { withCode: { codes: owner.codes, api: () => passingApi(owner.connection, AGENT) } }),
     },
   })

@@ -23,10 +23,11 @@ import type { Logger } from "pino"
 import { VERSION } from "../version.js"
 import { consoleCodes } from "./console-key.js"
 import { readAuthorities } from "./issuer-authorities.js"
+import { type OidcFlags, oidcOptions } from "./oidc-options.js"
 import { reachableHost, urlHost } from "./reachable-host.js"
 import { serveConsole } from "./serve-console.js"
 
-export interface ServeFlags {
+export interface ServeFlags extends OidcFlags {
   readonly mesh: string
   readonly domain: string
   readonly trustDomain: string
@@ -80,6 +81,8 @@ const LOOPBACK = "127.0.0.1"
 
 export async function startServing(flags: ServeFlags, env: Environment, logger: Logger): Promise<Serving> {
   const names = meshNames({ mesh: flags.mesh, domain: flags.domain })
+  // Looked at first: what cannot be meant is no reason to serve without it.
+  oidcOptions(flags)
   const inCluster = inClusterConnection({ ...env }, SYSTEM_TIME) !== undefined
   const isElsewhere = flags.kubeconfig !== undefined || (env.KUBECONFIG ?? "") !== "" || inCluster
   const cluster = flags.embedded === true || !isElsewhere ? await bringCluster(flags, names, logger) : undefined
@@ -157,7 +160,7 @@ interface ConsoleSurroundings {
 
 /** Nobody's policies wait for a page to look at: what keeps it from being served is said, and the rest goes on. */
 async function bringConsole(
-  { console: wanted, consolePort, consoleHost, data }: ServeFlags,
+  { console: wanted, consolePort, consoleHost, data, ...flags }: ServeFlags,
   { host, names, connection, cluster, logger }: ConsoleSurroundings,
 ): Promise<Console | undefined> {
   if (!wanted) return undefined
@@ -170,6 +173,7 @@ async function bringConsole(
   try {
     const served = await serveConsole({
       ...{ host, port: consolePort, hosts: consoleHost, names, connection, owner, onError },
+      oidc: oidcOptions(flags),
     })
     if (served === undefined) warn("the console is not served: its page was not built; `npm run build` builds it")
     return served

@@ -19,6 +19,7 @@ import {
   Trial,
 } from "@merlon/policy"
 import type { PeopleAnswer, PeopleQuestion } from "./question.js"
+import { touchedCalls } from "./touched-calls.js"
 
 export interface AskedAbout {
   /** As stored. */
@@ -39,7 +40,7 @@ export function askPolicies(question: PeopleQuestion, about: AskedAbout): People
   const workload = workloads.find(one => keyOf(one) === question.workload)
   switch (what) {
     case "diffs":
-      return { answer: diff(workloads, about) }
+      return { answer: diff(workloads, question, about) }
     case "analyses":
       return { answer: findings(namespace, about) }
     case "reach":
@@ -57,11 +58,14 @@ export function askPolicies(question: PeopleQuestion, about: AskedAbout): People
 
 const GONE: PeopleAnswer = { fault: "the workload is gone" }
 
-function diff(workloads: readonly ProofWorkload[], { before, after, mesh, limits, now }: AskedAbout): object {
+function diff(workloads: readonly ProofWorkload[], { calls = [] }: PeopleQuestion, about: AskedAbout): object {
+  const { before, after, mesh, limits, now } = about
   const { result, groups } = diffSets(before, after, workloads, mesh, { limits, now })
+  const changed = groups.filter(({ comparison }) => comparison.changes.length > 0).flatMap(group => group.workloads)
   return {
     result,
     groups: groups.map(({ workloads: alike, comparison }) => ({ ...comparison, workloads: alike.map(keyOf) })),
+    touched: touchedCalls(calls, changed, about),
   }
 }
 

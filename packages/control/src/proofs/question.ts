@@ -54,7 +54,7 @@ export interface PeopleQuestion {
   /** A rule, as policies write it. */
   readonly operation?: object
   readonly request?: AskedRequest
-  /** Recorded ones of the workload. */
+  /** Recorded ones of the workload, or of those that a change may touch. */
   readonly calls?: readonly SeenCall[]
 }
 

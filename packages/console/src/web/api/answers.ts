@@ -148,6 +148,18 @@ export interface PolicyDiff {
     }[]
     readonly undecided?: string
   }[]
+  /** Recorded calls that would be decided otherwise; absent where the control plane is older. */
+  readonly touched?: {
+    readonly calls: number
+    readonly shapes: readonly {
+      readonly caller: string
+      readonly workload: string
+      readonly method: string
+      readonly path: string
+      readonly count: number
+      readonly to: "allow" | "refuse"
+    }[]
+  }
 }
 
 export interface Ways {

@@ -57,3 +57,8 @@ export function keyOf({ metadata }: ApiObject): string {
 export function conditionOf(policy: Policy | undefined, type: string): Condition | undefined {
   return policy?.status?.conditions?.find(condition => condition.type === type)
 }
+
+/** What people have written of it: a status that the control plane writes makes no other one. */
+export function versionOf({ uid, generation, labels, annotations }: Metadata): string {
+  return JSON.stringify([uid, generation, labels, annotations])
+}

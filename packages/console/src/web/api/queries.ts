@@ -5,7 +5,7 @@ import { type UseQueryResult, useQueries, useQuery } from "@tanstack/react-query
 import { useSession } from "../shell/session.js"
 import type { Answer } from "./answers.js"
 import { api, type Names } from "./client.js"
-import { KINDS, type KindEntry, pathOf } from "./kinds.js"
+import { KINDS, type KindEntry, kindNamed, pathOf } from "./kinds.js"
 import type { List, Pod, Policy } from "./objects.js"
 
 const SOON_MS = 3_000
@@ -37,6 +37,12 @@ export function useAllPolicies(): readonly KindPolicies[] {
     const query = queries[index]
     return query === undefined ? [] : [{ entry, query }]
   })
+}
+
+/** Under which one policy is kept; as the API answers it, with its kind. */
+export function policyKey(names: Names, { kind, metadata }: Policy): readonly unknown[] {
+  const entry = kindNamed(kind)
+  return ["policy", entry && pathOf(names, entry, metadata.namespace, metadata.name)]
 }
 
 export function usePods(): UseQueryResult<readonly Pod[], Error> {

@@ -29,6 +29,7 @@ export interface ProvedSources {
 }
 
 const MAX_DOCUMENTS = 200
+const MAX_CALLS = 300
 
 export class ProvedAnswers {
   readonly #sources: ProvedSources
@@ -55,8 +56,9 @@ export class ProvedAnswers {
     }
     switch (resource.name) {
       case "diffs":
+        return { ...question, what: "diffs", calls: this.#callsNear(question) }
       case "analyses":
-        return { ...question, what: resource.name }
+        return { ...question, what: "analyses" }
       case "reach":
         return { ...question, what: "reach", principal: principalIn(spec) }
       case "callers":
@@ -83,6 +85,16 @@ export class ProvedAnswers {
       default:
         throw badRequest(`\`${resource.name}\` takes no questions`)
     }
+  }
+
+  /** Those that a change of these policies may touch, the ones made most: all of them would be too much to try. */
+  #callsNear({ documents, remove }: Pick<PeopleQuestion, "documents" | "remove">): readonly SeenCall[] {
+    const named = [...documents.map(({ metadata }) => metadata.namespace), ...remove.map(key => key.split("/")[1])]
+    const namespaces = new Set(named)
+    const isNear = ({ workload }: SeenCall): boolean =>
+      namespaces.has(this.#sources.mesh.names.rootNamespace) || namespaces.has(workload.slice(0, workload.indexOf("/")))
+    const near = this.#sources.calls().filter(isNear)
+    return near.sort((a, b) => b.count - a.count).slice(0, MAX_CALLS)
   }
 
   #documents(spec: Foreign, namespace: string | undefined): readonly PolicyDocument[] {

@@ -9,6 +9,8 @@ import { useAsked } from "../../api/queries.js"
 import { useLater } from "../../ui/later.js"
 import { Loaded } from "../../ui/loaded.js"
 import { Mark } from "../../ui/mark.js"
+import { callerName } from "../../ui/names.js"
+import { count } from "../../ui/time.js"
 import { witnessText } from "../../ui/witness.js"
 
 const PAUSE_MS = 500
@@ -30,7 +32,7 @@ export function DiffView({ policy }: { readonly policy: Policy }): ReactNode {
   )
 }
 
-function Answer({ diff: { result, groups } }: { readonly diff: PolicyDiff }): ReactNode {
+function Answer({ diff: { result, groups, touched } }: { readonly diff: PolicyDiff }): ReactNode {
   if (result === "equal") return <p>No request would be decided differently (proved).</p>
   return (
     <>
@@ -50,6 +52,25 @@ function Answer({ diff: { result, groups } }: { readonly diff: PolicyDiff }): Re
         </div>
       ))}
       {result === "different" && <p className="hint">Nothing else changes (proved).</p>}
+      {touched !== undefined && <Touched of={touched} />}
     </>
+  )
+}
+
+/** What can change is proved above; these were seen to happen. */
+function Touched({ of: { calls, shapes } }: { readonly of: NonNullable<PolicyDiff["touched"]> }): ReactNode {
+  if (calls === 0) return <p className="hint">No call that was seen is among them.</p>
+  return (
+    <section aria-label="Calls that were seen">
+      <h3>{count(calls)} calls that were seen are among them</h3>
+      <ul className="plain">
+        {shapes.map(({ caller, workload, method, path, count: times, to }) => (
+          <li key={`${caller} ${workload} ${method} ${path}`}>
+            <Mark tone={to === "allow" ? "good" : "bad"}>{to === "allow" ? "allowed" : "refused"} from then on</Mark>{" "}
+            {count(times)} × {method} {path} by {callerName(caller)} to {workload}
+          </li>
+        ))}
+      </ul>
+    </section>
   )
 }

@@ -7,7 +7,8 @@ import { type ReactNode, useState } from "react"
 import { useLocation } from "wouter"
 import { ApiError } from "../../api/client.js"
 import { kindNamed } from "../../api/kinds.js"
-import { keyOf, type Metadata, type Policy } from "../../api/objects.js"
+import { keyOf, type Policy, versionOf } from "../../api/objects.js"
+import { policyKey } from "../../api/queries.js"
 import { useMayAsk, useMayWrite } from "../../api/rights.js"
 import { readDocument } from "../../editor/document.js"
 import { YamlEditor } from "../../editor/yaml-editor.js"
@@ -29,13 +30,14 @@ export function PolicyEditor({ text: initial, stored }: PolicyEditorProps): Reac
   const queries = useQueryClient()
   const [, navigate] = useLocation()
   /** What the text is a change of. */
-  const [base, setBase] = useState({ text: initial, metadata: stored?.metadata })
+  const version = stored && versionOf(stored.metadata)
+  const [base, setBase] = useState({ text: initial, version })
   const [text, setText] = useState(initial)
   /** What the editor was told to show; what is typed meanwhile is never in it. */
   const [given, setGiven] = useState({ text: initial })
-  const overtaken = isNewer(stored?.metadata, base.metadata)
+  const overtaken = version !== base.version
   if (overtaken && text === base.text) {
-    setBase({ text: initial, metadata: stored?.metadata })
+    setBase({ text: initial, version })
     setText(initial)
     setGiven({ text: initial })
   }
@@ -54,8 +56,12 @@ export function PolicyEditor({ text: initial, stored }: PolicyEditorProps): Reac
     try {
       const saved = await save(names, policy, stored, false)
       setWarnings(saved.warnings)
-      setBase({ text, metadata: saved.value.metadata })
-      await queries.invalidateQueries({ queryKey: ["policy"] })
+      // What was asked before it was stored would say that it is not.
+      await queries.cancelQueries({ queryKey: ["policy"] })
+      if (stored !== undefined) {
+        queries.setQueryData(policyKey(names, saved.value), saved.value)
+        setBase({ text, version: versionOf(saved.value.metadata) })
+      }
       await queries.invalidateQueries({ queryKey: ["policies"] })
       navigate(`/policies/${saved.value.kind ?? policy.kind}/${keyOf(saved.value)}`)
     } catch (failure) {
@@ -113,9 +119,4 @@ export function PolicyEditor({ text: initial, stored }: PolicyEditorProps): Reac
       </div>
     </section>
   )
-}
-
-/** Of what was read after something was applied, the older answers count for nothing. */
-function isNewer(found: Metadata | undefined, known: Metadata | undefined): boolean {
-  return found !== undefined && (found.uid !== known?.uid || (found.generation ?? 0) > (known?.generation ?? 0))
 }

@@ -4,7 +4,7 @@
 
 import { ApiError, api, apiWithWarnings, type Names } from "../../api/client.js"
 import { kindNamed, pathOf } from "../../api/kinds.js"
-import type { Metadata, Policy } from "../../api/objects.js"
+import { type Metadata, type Policy, versionOf } from "../../api/objects.js"
 
 export interface Saved {
   readonly value: Policy
@@ -29,8 +29,7 @@ export async function save(names: Names, policy: Policy, stored: Policy | undefi
   } catch (error) {
     if (!(error instanceof ApiError && error.status === 409)) throw error
     const { metadata } = await api<Policy>(path)
-    const { uid, generation } = stored.metadata
-    if (metadata.uid !== uid || metadata.generation !== generation) throw error
+    if (versionOf(metadata) !== versionOf(stored.metadata)) throw error
     return put(metadata)
   }
 }

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The flags of an issuer for the console. Fail closed, and at the start: half of them would only be noticed by the first person
+// who cannot sign in.
+
+import { readFileSync } from "node:fs"
+import type { OidcOptions } from "@merlon/console"
+import { messageOf } from "@merlon/xds"
+
+export interface OidcFlags {
+  readonly consoleOidcIssuer?: string
+  readonly consoleOidcClientId?: string
+  readonly consoleOidcClientSecretFile?: string
+  readonly consoleOidcScope: readonly string[]
+}
+
+/** Undefined where nobody wants one. */
+export function oidcOptions(flags: OidcFlags): OidcOptions | undefined {
+  const { consoleOidcIssuer: issuer, consoleOidcClientId: clientId, consoleOidcClientSecretFile: file } = flags
+  if (issuer === undefined) {
+    if (clientId === undefined && file === undefined) return undefined
+    throw new Error("`--console-oidc-client-id` needs `--console-oidc-issuer`: say at which issuer")
+  }
+  const url = URL.canParse(issuer) ? new URL(issuer) : undefined
+  if (url === undefined || !/^https?:$/.test(url.protocol) || url.search !== "" || url.hash !== "") {
+    throw new Error(`\`${issuer}\` is no issuer for \`--console-oidc-issuer\`: write it as https://issuer.example`)
+  }
+  if (clientId === undefined) throw new Error("`--console-oidc-issuer` needs `--console-oidc-client-id`")
+  const secret = file === undefined ? {} : { clientSecret: secretIn(file) }
+  return { issuer, clientId, scopes: flags.consoleOidcScope, ...secret }
+}
+
+function secretIn(file: string): string {
+  try {
+    const secret = readFileSync(file, "utf8").trim()
+    if (secret === "") throw new Error("it is empty")
+    return secret
+  } catch (error) {
+    throw new Error(`cannot use \`${file}\` as \`--console-oidc-client-secret-file\`: ${messageOf(error)}`)
+  }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which recorded calls a change of policies would decide otherwise: each tried before and after with an example of its shape.
+// A shape knows no headers and of a token its issuer alone, so this tells what is known, where the proof tells what can be.
+
+import {
+  AskedError,
+  type AskedRequest,
+  lastingName,
+  type MeshConfig,
+  type PolicyDocument,
+  type ProofWorkload,
+  type SeenCall,
+  Trial,
+} from "@merlon/policy"
+
+export interface TouchedCall {
+  readonly caller: string
+  readonly workload: string
+  readonly method: string
+  readonly path: string
+  readonly count: number
+  readonly from: "allow" | "refuse"
+  readonly to: "allow" | "refuse"
+}
+
+export interface TouchedCalls {
+  /** Of those that are told, and of those beyond them. */
+  readonly calls: number
+  readonly shapes: readonly TouchedCall[]
+}
+
+export interface Change {
+  readonly before: readonly PolicyDocument[]
+  readonly after: readonly PolicyDocument[]
+  readonly mesh: MeshConfig
+  /** Seconds since the epoch. */
+  readonly now: number
+  readonly isEnded: () => boolean
+}
+
+const MOST = 20
+
+/** `workloads` are those that decide some request otherwise; the calls made most come first. */
+export function touchedCalls(
+  calls: readonly SeenCall[],
+  workloads: readonly ProofWorkload[],
+  { before, after, mesh, now, isEnded }: Change,
+): TouchedCalls {
+  const found: TouchedCall[] = []
+  const trials = new Map<string, readonly [Trial, Trial]>()
+  for (const workload of workloads) {
+    if (isEnded()) break
+    trials.set(lastingName(workload), [new Trial(before, workload, mesh, now), new Trial(after, workload, mesh, now)])
+  }
+  for (const call of [...calls].sort((a, b) => b.count - a.count)) {
+    if (isEnded()) break
+    const [then, next] = trials.get(call.workload) ?? []
+    if (then === undefined || next === undefined) continue
+    const [from, to] = [verdictOf(then, call), verdictOf(next, call)]
+    if (from === undefined || to === undefined || from === to) continue
+    const { caller, address = "somebody", workload, method = "TCP", path = "", count } = call
+    found.push({ caller: caller ?? address, workload, method, path, count, from, to })
+  }
+  return { calls: found.reduce((sum, { count }) => sum + count, 0), shapes: found.slice(0, MOST) }
+}
+
+/** Undefined where its shape is no request that could be sent. */
+function verdictOf(trial: Trial, call: SeenCall): "allow" | "refuse" | undefined {
+  try {
+    return trial.ask(exampleOf(call)).verdict
+  } catch (error) {
+    if (error instanceof AskedError) return undefined
+    throw error
+  }
+}
+
+function exampleOf({ caller, address, port, protocol, method, path = "/", issuer }: SeenCall): AskedRequest {
+  return {
+    ...(caller === undefined ? {} : { from: caller }),
+    ...(address === undefined || address === "*" ? {} : { ip: address }),
+    port,
+    protocol,
+    ...(protocol === "tcp" ? {} : { method: method ?? "GET", path: path.replace(/\{\*{1,2}\}/g, "x") }),
+    ...(issuer === undefined ? {} : { token: { claims: { iss: issuer, sub: "someone" } } }),
+  }
+}
