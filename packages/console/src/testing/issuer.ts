@@ -25,7 +25,7 @@ export class Issuer {
 
   constructor(
     readonly clientId: string,
-    readonly secret: string | undefined = undefined,
+    readonly secret?: string,
   ) {
     this.#server = createServer((request, response) => void this.#answer(request, response))
   }

@@ -18,7 +18,7 @@ export interface PolicyText {
   readonly value: Policy | undefined
   readonly faults: readonly Fault[]
   /** Faults of fields, at their lines. */
-  placed(causes: readonly { readonly field: string; readonly message: string }[]): readonly Fault[]
+  readonly placed: (causes: readonly { readonly field: string; readonly message: string }[]) => readonly Fault[]
 }
 
 export function readDocument(text: string): PolicyText {

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { SeenCall } from "@merlon/policy"
+import { describe, expect, it } from "vitest"
+import { document, MESH } from "./testing/documents.js"
+import { touchedCalls } from "./touched-calls.js"
+
+const CONSUMER = "spiffe://cluster.local/ns/app/sa/consumer"
+const web = { namespace: "foo", name: "web-1", runBy: "web", labels: { app: "web" } }
+
+function call(fields: Partial<SeenCall>): SeenCall {
+  const seen = { firstSeen: 0, lastSeen: 0, count: 1, verdict: "allow", stage: "default" }
+  return { workload: "foo/web", port: 8080, protocol: "http", tls: true, method: "GET", ...seen, ...fields } as SeenCall // as the ledger has it
+}
+
+const policy = (rules: readonly object[]) => document("AuthorizationPolicy", "p", { rules })
+const reading = policy([{ to: [{ operation: { methods: ["GET"] } }] }])
+const change = (...after: readonly ReturnType<typeof policy>[]) => ({
+  ...{ before: [], after, mesh: MESH, now: 1_000, isEnded: () => false },
+})
+
+describe("recorded calls that a change touches", () => {
+  it("are those that it decides otherwise, the ones made most first, with their sum", () => {
+    const calls = [
+      call({ caller: CONSUMER, method: "PUT", path: "/items/{*}", count: 3 }),
+      call({ caller: CONSUMER, method: "GET", path: "/items/{*}", count: 100 }),
+      call({ address: "10.0.0.1", tls: false, method: "POST", path: "/{**}", count: 5 }),
+    ]
+    expect(touchedCalls(calls, [web], change(reading))).toEqual({
+      calls: 8,
+      shapes: [
+        {
+          ...{ caller: "10.0.0.1", workload: "foo/web", method: "POST", path: "/{**}", count: 5 },
+          from: "allow",
+          to: "refuse",
+        },
+        {
+          ...{ caller: CONSUMER, workload: "foo/web", method: "PUT", path: "/items/{*}", count: 3 },
+          from: "allow",
+          to: "refuse",
+        },
+      ],
+    })
+  })
+
+  it("may be connections of which nothing but the caller is known", () => {
+    const own = policy([{ from: [{ source: { principals: ["cluster.local/ns/app/sa/other"] } }] }])
+    const tcp = { ...call({ caller: CONSUMER, protocol: "tcp" }), method: undefined }
+    expect(touchedCalls([tcp as SeenCall], [web], change(own))).toMatchObject({ calls: 1, shapes: [{ method: "TCP" }] })
+  })
+
+  it("are told as they are known: of a token its issuer counts", () => {
+    const issuer = "https://issuer.example"
+    const jwtRules = [{ issuer, jwks: '{"keys":[]}' }]
+    const tokens = document("RequestAuthentication", "t", { jwtRules })
+    const asked = policy([{ from: [{ source: { requestPrincipals: [`${issuer}/*`] } }] }])
+    const calls = [call({ caller: CONSUMER, issuer, path: "/a" }), call({ caller: CONSUMER, path: "/b" })]
+    expect(touchedCalls(calls, [web], change(tokens, asked)).shapes.map(({ path }) => path)).toEqual(["/b"])
+  })
+
+  it("are none of workloads that decide everything as before, and none that could not be sent", () => {
+    const calls = [call({ workload: "foo/other", method: "PUT" }), call({ caller: "no identity", method: "PUT" })]
+    expect(touchedCalls(calls, [web], change(reading))).toEqual({ calls: 0, shapes: [] })
+  })
+
+  it("are not looked for when the time is up", () => {
+    const ended = { ...change(reading), isEnded: () => true }
+    expect(touchedCalls([call({ method: "PUT" })], [web], ended)).toEqual({ calls: 0, shapes: [] })
+  })
+})
