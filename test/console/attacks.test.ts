@@ -109,7 +109,7 @@ describe("text that would be markup", () => {
       apiVersion: group,
       kind: "RequestAuthentication",
       metadata: meta("issuer"),
-      spec: { selector, jwtRules: [{ issuer: evilText, jwks: '{"keys":[]}' }] },
+      spec: { selector, jwtRules: [{ issuer: evilText, jwksUri: "http://127.0.0.1:9/keys" }] },
     },
     {
       apiVersion: "v1",
@@ -182,7 +182,12 @@ describe("text that would be markup", () => {
   it("is there to be read", async () => {
     await page.goto(address("/#/policies/AuthorizationPolicy/hostile/markup"))
     await page.getByRole("textbox", { name: "Policy as YAML" }).getByText("<img src=x").first().waitFor()
-    await page.goto(address("/#/policies/PolicyInvariant/hostile/statement"))
-    await page.getByRole("textbox", { name: "Policy as YAML" }).getByText("<img src=x").first().waitFor()
+    for (const place of ["PolicyInvariant/hostile/statement", "RequestAuthentication/hostile/issuer"]) {
+      await page.goto(address(`/#/policies/${place}`))
+      await page.getByRole("heading", { level: 1, name: place.replace("/", " ") }).waitFor()
+      await page.getByRole("textbox", { name: "Policy as YAML" }).getByText("<img src=x").first().waitFor()
+    }
+    await page.goto(address("/#/decisions?path=*onerror*"))
+    await page.getByRole("row").filter({ hasText: "onerror" }).first().waitFor()
   })
 })

@@ -44,13 +44,13 @@ describe("recorded calls that a change touches", () => {
 
   it("may be connections of which nothing but the caller is known", () => {
     const own = policy([{ from: [{ source: { principals: ["cluster.local/ns/app/sa/other"] } }] }])
-    const tcp = { ...call({ caller: CONSUMER, protocol: "tcp" }), method: undefined }
-    expect(touchedCalls([tcp as SeenCall], [web], change(own))).toMatchObject({ calls: 1, shapes: [{ method: "TCP" }] })
+    const { method: _, ...tcp } = call({ caller: CONSUMER, protocol: "tcp" })
+    expect(touchedCalls([tcp], [web], change(own))).toMatchObject({ calls: 1, shapes: [{ method: "TCP" }] })
   })
 
   it("are told as they are known: of a token its issuer counts", () => {
     const issuer = "https://issuer.example"
-    const jwtRules = [{ issuer, jwks: '{"keys":[]}' }]
+    const jwtRules = [{ issuer, jwksUri: `${issuer}/keys` }]
     const tokens = document("RequestAuthentication", "t", { jwtRules })
     const asked = policy([{ from: [{ source: { requestPrincipals: [`${issuer}/*`] } }] }])
     const calls = [call({ caller: CONSUMER, issuer, path: "/a" }), call({ caller: CONSUMER, path: "/b" })]
