@@ -35,6 +35,8 @@ export interface ControlPlaneOptions {
   readonly servingNames: readonly string[]
   /** How the API server reaches the webhooks: directly on this machine, or through a Service. */
   readonly webhooks: { readonly url: (port: number) => string } | { readonly service: string; readonly port: number }
+  /** Whether the cluster is told of the API of answers. One that is, lets no namespace end while no replica runs. */
+  readonly answersApi: boolean
   readonly certificates: {
     readonly defaultTtlMs: number
     readonly maxTtlMs: number

@@ -127,5 +127,13 @@ export function apiServerArguments({ folder, address, services, apiPort }: Layou
     "--authorization-mode=Node,RBAC",
     "--enable-admission-plugins=NodeRestriction",
     "--allow-privileged=true",
+    // How API servers behind it know it, and for whom it asks.
+    `--requestheader-client-ca-file=${file("front-proxy-ca.crt")}`,
+    "--requestheader-allowed-names=front-proxy-client",
+    "--requestheader-username-headers=X-Remote-User",
+    "--requestheader-group-headers=X-Remote-Group",
+    "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+    `--proxy-client-cert-file=${file("front-proxy.crt")}`,
+    `--proxy-client-key-file=${file("front-proxy.key")}`,
   ]
 }

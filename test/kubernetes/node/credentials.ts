@@ -16,11 +16,15 @@ export function writeCredentials({ folder, server, addresses }: CredentialOption
     execFileSync("openssl", args, { cwd: folder, stdio: "ignore" })
   }
   const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
-  openssl("req", "-x509", ...key, "-keyout", "ca.key", "-out", "ca.crt", "-days", "365", "-subj", "/CN=node-ca")
-  const issue = (name: string, subject: string, extensions: readonly string[]): void => {
+  // Whoever is of the second may say for whom it asks, so that nobody is of both.
+  for (const name of ["ca", "front-proxy-ca"]) {
+    const files = ["-keyout", `${name}.key`, "-out", `${name}.crt`]
+    openssl("req", "-x509", ...key, ...files, "-days", "365", "-subj", `/CN=node-${name}`)
+  }
+  const issue = (name: string, subject: string, extensions: readonly string[], authority = "ca"): void => {
     openssl("req", ...key, "-keyout", `${name}.key`, "-out", `${name}.csr`, "-subj", subject)
     writeFileSync(join(folder, `${name}.ext`), extensions.join("\n"))
-    const signer = ["-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial"]
+    const signer = ["-CA", `${authority}.crt`, "-CAkey", `${authority}.key`, "-CAcreateserial"]
     openssl(
       "x509",
       "-req",
@@ -43,11 +47,14 @@ export function writeCredentials({ folder, server, addresses }: CredentialOption
   ])
   issue("kubelet", "/CN=node1", ["extendedKeyUsage=serverAuth", `subjectAltName=DNS:node1,${ips.join(",")}`])
   issue("admin", "/O=system:masters/CN=admin", ["extendedKeyUsage=clientAuth"])
+  issue("controllers", "/CN=system:kube-controller-manager", ["extendedKeyUsage=clientAuth"])
   issue("node", "/O=system:nodes/CN=system:node:node1", ["extendedKeyUsage=clientAuth"])
+  issue("front-proxy", "/CN=front-proxy-client", ["extendedKeyUsage=clientAuth"], "front-proxy-ca")
   openssl("genrsa", "-out", "accounts.key", "2048")
   openssl("rsa", "-in", "accounts.key", "-pubout", "-out", "accounts.pub")
   for (const [file, user] of [
     ["kubeconfig", "admin"],
+    ["controllers.kubeconfig", "controllers"],
     ["kubelet.kubeconfig", "node"],
   ] as const) {
     const data = (name: string): string => readFileSync(join(folder, name)).toString("base64")

@@ -100,14 +100,16 @@ export class KubernetesNode {
     writeFileSync(pause, pauseImage(ARCHITECTURE).archive)
     for (const archive of [pause, ...images]) this.#ctr("images", "import", archive)
     await until("the API server is ready", () => this.kubectl("get", "--raw", "/readyz"))
-    const controller = [`--kubeconfig=${this.kubeconfig}`, "--leader-elect=false", "--secure-port=0"]
+    const controller = (kubeconfig: string) => [`--kubeconfig=${kubeconfig}`, "--leader-elect=false", "--secure-port=0"]
+    // Each controller by its own account, as clusters have it: who deletes a namespace's objects is known by that.
     this.#spawn("kube-controller-manager", [
       program("kube-controller-manager"),
-      ...controller,
+      ...controller(join(folder, "controllers.kubeconfig")),
+      "--use-service-account-credentials=true",
       `--service-account-private-key-file=${folder}/accounts.key`,
       `--root-ca-file=${folder}/ca.crt`,
     ])
-    this.#spawn("kube-scheduler", [program("kube-scheduler"), ...controller])
+    this.#spawn("kube-scheduler", [program("kube-scheduler"), ...controller(this.kubeconfig)])
     this.#keep("kubelet", this.kubelet, [
       program("kubelet"),
       `--kubeconfig=${folder}/kubelet.kubeconfig`,

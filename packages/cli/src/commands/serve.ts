@@ -81,6 +81,7 @@ export function serveCommand(): Command {
           .default([], "none"),
       )
       .addOption(new Option("--no-console", "serve no web console"))
+      .addOption(new Option("--no-answers-api", "do not register the API of answers in the cluster"))
       .addOption(
         option("--serving-name <name>", "host name or address others know us by; repeatable", "SERVING_NAME")
           .argParser(several)

@@ -46,6 +46,7 @@ export interface ServeFlags extends OidcFlags {
   readonly webhookPort: number
   readonly healthPort: number
   readonly console: boolean
+  readonly answersApi: boolean
   readonly consolePort: number
   readonly consoleHost: readonly string[]
   readonly servingName: readonly string[]
@@ -254,6 +255,7 @@ function optionsOf(
     webhooks: inCluster
       ? { service: controlPlane, port: 443 }
       : { url: port => `https://${urlHost(flags.servingName[0] ?? reachable)}:${port}` },
+    answersApi: flags.answersApi,
     certificates: {
       defaultTtlMs: flags.certificateTtl,
       maxTtlMs: Math.max(flags.maxCertificateTtl, flags.certificateTtl),

@@ -12,7 +12,7 @@ import {
   SERVICES,
 } from "../kubernetes/resource-type.js"
 import { pause, SYSTEM_TIME, type Time } from "../kubernetes/time.js"
-import { type ApiServiceAddress, apiService } from "./answer-manifests.js"
+import { type ApiServiceAddress, apiService, apiServiceName } from "./answer-manifests.js"
 import { type Applied, apply } from "./apply.js"
 import { componentNames } from "./component-names.js"
 import { type Manifest, partOf } from "./manifests.js"
@@ -107,6 +107,11 @@ export async function installAnswers(
     },
   })
   return register({ namespace, name, port: Number(port) || 443 })
+}
+
+/** Where nobody will answer: a cluster that sends people to no one lets no namespace of anybody's end. */
+export function withdrawAnswers({ client, names }: Pick<InstallOptions, "client" | "names">): Promise<boolean> {
+  return client.delete(API_SERVICES, apiServiceName(names))
 }
 
 export function definitionManifests(names: MeshNames): readonly Manifest[] {

@@ -121,7 +121,7 @@ function clusterRules(names: MeshNames): readonly PolicyRule[] {
       apiGroups: ["apiregistration.k8s.io"],
       resources: ["apiservices"],
       resourceNames: [apiServiceName(names)],
-      verbs: ["get", "patch"],
+      verbs: ["get", "patch", "delete"],
     },
     { apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], verbs: ["create"] },
     {

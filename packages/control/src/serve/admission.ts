@@ -7,9 +7,10 @@ import { admissionHandlers, type HandlerOptions } from "../admission/handlers.js
 import { caughtUp } from "../admission/invariants-copy.js"
 import { WebhookServer } from "../admission/webhook-server.js"
 import type { Authority } from "../authority/authority.js"
-import { installAnswers, installWebhooks } from "../install/install.js"
+import { installAnswers, installWebhooks, withdrawAnswers } from "../install/install.js"
 import type { WebhookAddress } from "../install/webhook-manifests.js"
 import { isGoing, NAMESPACES } from "../kubernetes/resource-type.js"
+import { pause, SYSTEM_TIME } from "../kubernetes/time.js"
 import type { ControlMetrics } from "../observe/metrics.js"
 import type { ControlTracer } from "../observe/tracer.js"
 import type { ControlPlaneOptions } from "../options.js"
@@ -18,6 +19,7 @@ import type { Prover } from "../proofs/prover.js"
 import { labelsOf } from "../registry/foreign.js"
 import type { Registry } from "../registry/registry.js"
 import type { Answers } from "./answers.js"
+import { isAnsweredFor } from "./other-replicas.js"
 import type { Reflectors } from "./reflectors.js"
 
 export interface AdmissionParts {
@@ -43,6 +45,7 @@ export interface Admission {
 /** Somebody may have removed the registration, or pointed it at a replica that is no more. */
 const LOOK_AGAIN_MS = 10_000
 const RETRY_MS = 1_000
+const LEAVE_MS = 3_000
 
 export async function startAdmission(parts: AdmissionParts): Promise<Admission> {
   const { options, authority, isLeader } = parts
@@ -76,7 +79,8 @@ export async function startAdmission(parts: AdmissionParts): Promise<Admission> 
         webhook,
         capture: options.injection.capture,
       })
-      await installAnswers({ client, names: mesh.names, caBundle: bundle, webhook })
+      if (options.answersApi) await installAnswers({ client, names: mesh.names, caBundle: bundle, webhook })
+      else await withdrawAnswers({ client, names: mesh.names })
     } catch (error) {
       again = RETRY_MS
       logger.warn({ error: messageOf(error) }, "the webhooks could not be registered; trying again")
@@ -110,9 +114,20 @@ export async function startAdmission(parts: AdmissionParts): Promise<Admission> 
       unfollow()
       await keeper.stop()
       await running
+      if (!isAnsweredFor({ options, pods: parts.reflectors.pods, isLeader })) await leave(options)
       await server.close()
     },
   }
+}
+
+/** Not at any price: an API that does not answer must not hold up the end of the program. */
+async function leave({ client, mesh, logger }: ControlPlaneOptions): Promise<void> {
+  const withdrawn = withdrawAnswers({ client, names: mesh.names }).catch((error: unknown) =>
+    logger.warn({ error: messageOf(error) }, "the API of answers could not be taken out of the cluster"),
+  )
+  const enough = new AbortController()
+  await Promise.race([withdrawn, pause(SYSTEM_TIME, LEAVE_MS, enough.signal)])
+  enough.abort()
 }
 
 function addressOf({ webhooks, mesh }: ControlPlaneOptions, port: number): WebhookAddress {

@@ -60,6 +60,7 @@ export async function startMeshControl(): Promise<MeshControl> {
     clusterDomain: "cluster.local",
     replica: "one",
     hasCluster: false,
+    answersApi: true,
     // A busy machine must not make a statement undecided.
     proofBudgetMs: 5_000,
     listen: { host: "127.0.0.1", meshPort: 0, webhookPort: 0, healthPort: 0 },

@@ -6,6 +6,7 @@ import type { AddressInfo } from "node:net"
 import { meshNames } from "@merlon/policy"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { AnswersApi } from "./answers-api.js"
+import { ANSWERS } from "./resources.js"
 
 let server: Server
 beforeAll(async () => {
@@ -37,11 +38,35 @@ it.each([
   expect(await answer.json()).toMatchObject({ kind: expect.stringMatching(/^API/) })
 })
 
+interface Described {
+  readonly paths: { readonly [path: string]: { readonly serverRelativeURL?: string } }
+  readonly definitions?: object
+  readonly components?: { readonly schemas: { readonly [name: string]: object } }
+}
+
+it("describes itself to everybody, in both versions, each kind with what is told of it", async () => {
+  const read = async (path: string) => (await (await ask(path)).json()) as Described
+  const [entry] = Object.values((await read("/openapi/v3")).paths)
+  const { paths, components } = await read(entry?.serverRelativeURL ?? "")
+  const swagger = await read("/openapi/v2")
+  expect(Object.keys(swagger.paths)).toEqual(Object.keys(paths))
+  expect(swagger.definitions).toEqual(components?.schemas)
+  for (const { name, kind, verbs } of ANSWERS) {
+    const path = `/apis/answers.merlon.dev/v1alpha1/namespaces/{namespace}/${name}`
+    expect(Object.keys(paths[path] ?? {})).toContain(verbs.includes("create") ? "post" : "get")
+    expect(`${path}/{name}` in paths).toBe(verbs.includes("get"))
+    expect(components?.schemas[`dev.merlon.answers.v1alpha1.${kind}`]).toMatchObject({
+      "x-kubernetes-group-version-kind": [{ group: "answers.merlon.dev", version: "v1alpha1", kind }],
+    })
+  }
+})
+
 it.each([
   ["GET", "/apis/answers.merlon.dev/v1alpha1/calls"],
   ["GET", "/apis/answers.merlon.dev/v1alpha1/namespaces/foo/decisions"],
   ["GET", "/apis/answers.merlon.dev/v1alpha2"],
   ["GET", "/apis/other.example/v1"],
+  ["GET", "/openapi/v4"],
   ["POST", "/apis/answers.merlon.dev/v1alpha1/explanations"],
   ["POST", "/apis/answers.merlon.dev/v1alpha1"],
 ])("answers nobody's question: %s %s", async (method, path) => {

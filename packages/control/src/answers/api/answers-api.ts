@@ -8,12 +8,14 @@ import { ApiError, type KubernetesClient } from "../../kubernetes/client.js"
 import { objectOf } from "../../registry/foreign.js"
 import { permit } from "./access.js"
 import { ApiFault, badRequest, notFound, statusOf, tooMany } from "./api-fault.js"
+import { openApiDocuments } from "./openapi.js"
 import { Places } from "./places.js"
 import type { ProvedAnswers } from "./proved-answers.js"
 import { type Question, readQuestion, wholeIn } from "./question.js"
 import { type FrontProxy, type RemoteUser, remoteUser } from "./remote-user.js"
 import { ANSWERS_VERSION, answersGroup, apiGroup, resourceList } from "./resources.js"
 import type { Item, SeenAnswers } from "./seen-answers.js"
+import { type TableWish, tableOf, tableWish } from "./table.js"
 
 export interface AnswersApiOptions {
   readonly client: KubernetesClient
@@ -34,6 +36,7 @@ export class AnswersApi {
   readonly #options: AnswersApiOptions
   readonly #group: string
   readonly #base: string
+  readonly #documents: ReadonlyMap<string, object>
   readonly #questions = new Places(64, 8)
   readonly #watches = new Places(128, 8)
   readonly #open = new Set<() => void>()
@@ -42,11 +45,12 @@ export class AnswersApi {
     this.#options = options
     this.#group = answersGroup(options.names)
     this.#base = `/apis/${this.#group}/${ANSWERS_VERSION}`
+    this.#documents = openApiDocuments(options.names)
   }
 
   /** Whether the path is one of this API. */
   serves(path: string): boolean {
-    return path === "/apis" || path.startsWith("/apis/")
+    return path === "/apis" || path.startsWith("/apis/") || path.startsWith("/openapi/")
   }
 
   async answer(asked: IncomingMessage, reply: ServerResponse): Promise<void> {
@@ -96,8 +100,11 @@ export class AnswersApi {
     if (leave === undefined) throw tooMany("you ask too much at once; wait for answers first")
     try {
       await permit(this.#options.client, user, wish)
-      if (verb === "watch") await this.#watch(question, reply)
-      else send(reply, { code: verb === "create" ? 201 : 200, body: await this.#plain(question, asked, user) })
+      // API servers keep connections: on this one the same replica would answer whoever asks again for what another has.
+      if (resource.name === "decisions" && this.#options.seen.isPartial) reply.setHeader("connection", "close")
+      const wanted = tableWish(asked.headers.accept, question.query)
+      if (verb === "watch") await this.#watch(question, reply, wanted)
+      else send(reply, { code: verb === "create" ? 201 : 200, body: await this.#plain(question, asked, user, wanted) })
     } finally {
       leave()
     }
@@ -107,10 +114,15 @@ export class AnswersApi {
     const { names } = this.#options
     if (path === "/apis") return { kind: "APIGroupList", apiVersion: "v1", groups: [apiGroup(names)] }
     if (path === `/apis/${this.#group}`) return apiGroup(names)
-    return path === this.#base ? resourceList(names) : undefined
+    return path === this.#base ? resourceList(names) : this.#documents.get(path)
   }
 
-  async #plain(question: Question, asked: IncomingMessage, user: RemoteUser): Promise<object> {
+  async #plain(
+    question: Question,
+    asked: IncomingMessage,
+    user: RemoteUser,
+    wanted: TableWish | undefined,
+  ): Promise<object> {
     const { resource, verb } = question
     const type = { apiVersion: `${this.#group}/${ANSWERS_VERSION}`, kind: resource.kind }
     if (verb === "create") {
@@ -119,36 +131,44 @@ export class AnswersApi {
       return { ...type, metadata: {}, status }
     }
     asked.resume()
-    if (verb === "get") return { ...type, ...(await this.#options.seen.get(question)) }
+    if (verb === "get") {
+      const object = { ...type, ...(await this.#options.seen.get(question)) }
+      return wanted === undefined ? object : tableOf(resource, [object], wanted, { metadata: {}, now: Date.now() })
+    }
     const { items, remaining, notes } = await this.#options.seen.list(question)
     const metadata = { resourceVersion: "0", ...(remaining > 0 ? { remainingItemCount: remaining } : {}) }
-    return {
-      ...type,
-      kind: `${resource.kind}List`,
-      metadata,
-      ...notes,
-      items: items.map(item => ({ ...type, ...item })),
-    }
+    const objects = items.map(item => ({ ...type, ...item }))
+    if (wanted !== undefined) return tableOf(resource, objects, wanted, { metadata, now: Date.now() })
+    return { ...type, kind: `${resource.kind}List`, metadata, ...notes, items: objects }
   }
 
-  /** Lines as a watch of Kubernetes has them. What was left out is told with bookmarks, as is that we live. */
-  #watch(question: Question, reply: ServerResponse): Promise<void> {
+  /**
+   * Lines as a watch of Kubernetes has them. What was left out is told with bookmarks, as is that we live; to whoever shows
+   * rows only on request, since it would show those too.
+   */
+  #watch(question: Question, reply: ServerResponse, wanted: TableWish | undefined): Promise<void> {
+    const isTold = wanted === undefined || question.query.get("allowWatchBookmarks") === "true"
     const type = { apiVersion: `${this.#group}/${ANSWERS_VERSION}`, kind: question.resource.kind }
     const seconds = wholeIn(question.query, "timeoutSeconds", WATCH_SECONDS, WATCH_SECONDS)
     return new Promise(resolve => {
       let leftOut = 0
       const write = (event: object): void => void reply.write(`${JSON.stringify(event)}\n`)
       const bookmark = (): void => {
+        if (!isTold) return
         const annotations = { [`${this.#group}/left-out`]: String(leftOut) }
         write({ type: "BOOKMARK", object: { ...type, metadata: { resourceVersion: "0", annotations } } })
         leftOut = 0
       }
+      const shape = (object: Item & typeof type): object =>
+        wanted === undefined
+          ? object
+          : tableOf(question.resource, [object], wanted, { metadata: { resourceVersion: "0" }, now: Date.now() })
       const decided = (items: readonly Item[], more: number): void => {
         leftOut += more
         for (const item of items) {
           // A reader that does not keep up gets numbers alone.
           if (reply.writableLength > MAX_LINES) leftOut += 1
-          else write({ type: "ADDED", object: { ...type, ...item } })
+          else write({ type: "ADDED", object: shape({ ...type, ...item }) })
         }
         if (leftOut > 0 && reply.writableLength <= MAX_LINES) bookmark()
       }

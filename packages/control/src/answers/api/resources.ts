@@ -13,26 +13,103 @@ export interface AnswerResource {
   readonly name: string
   readonly kind: string
   readonly verbs: readonly string[]
+  /** For who reads of the kind before asking. */
+  readonly about: string
+  readonly fields: string
 }
 
 /** Asked about what was seen. */
 export const SEEN: readonly AnswerResource[] = [
-  { name: "calls", kind: "Call", verbs: ["list"] },
-  { name: "decisions", kind: "Decision", verbs: ["get", "list", "watch"] },
-  { name: "rules", kind: "RuleUsage", verbs: ["list"] },
-  { name: "proxies", kind: "Proxy", verbs: ["get", "list"] },
-  { name: "workloads", kind: "WorkloadReport", verbs: ["get", "list"] },
-  { name: "readiness", kind: "MtlsReadiness", verbs: ["get", "list"] },
+  {
+    name: "calls",
+    kind: "Call",
+    verbs: ["list"],
+    about: "a shape of call, with how often and when it was seen",
+    fields:
+      "caller, address, from, workload, port, protocol, method, path, tls, issuer, verdict, stage, rule, audit, shadow, firstSeen, lastSeen, count",
+  },
+  {
+    name: "decisions",
+    kind: "Decision",
+    verbs: ["get", "list", "watch"],
+    about: "one decision of one proxy; of each the last thousand are kept, in the proxy",
+    fields:
+      "workload, time, id, verdict, stage, protocol, port, method, path, status, peer, source, rule, reason, shadow, explanation",
+  },
+  {
+    name: "rules",
+    kind: "RuleUsage",
+    verbs: ["list"],
+    about: "one rule of one policy, how often it settled a call, and since when that is watched",
+    fields: "kind, policy, rule, field, action, enforcement, count, firstSeen, lastSeen, watchedSince",
+  },
+  {
+    name: "proxies",
+    kind: "Proxy",
+    verbs: ["get", "list"],
+    about: "one connected proxy, its revision, and how far it lags",
+    fields: "workload, connectedAt, revision, resources, behind, lagMs, rejection, version",
+  },
+  {
+    name: "workloads",
+    kind: "WorkloadReport",
+    verbs: ["get", "list"],
+    about: "one workload: identity, Pods and their proxies, the mode of each port and why, the policies in force",
+    fields: "workload, identity, labels, services, pods, otherwise, ports, policies",
+  },
+  {
+    name: "readiness",
+    kind: "MtlsReadiness",
+    verbs: ["get", "list"],
+    about: "one workload, and whether its ports can take mutual TLS alone",
+    fields: "state, why, ports, calls, plaintext",
+  },
 ]
 
 /** Asked of the policies that are stored, with those in the question on top; nothing is created. */
 export const PROVED: readonly AnswerResource[] = [
-  { name: "explanations", kind: "Explanation", verbs: ["create"] },
-  { name: "diffs", kind: "PolicyDiff", verbs: ["create"] },
-  { name: "callers", kind: "Callers", verbs: ["create"] },
-  { name: "reach", kind: "Reach", verbs: ["create"] },
-  { name: "analyses", kind: "Analysis", verbs: ["create"] },
-  { name: "suggestions", kind: "Suggestion", verbs: ["create"] },
+  {
+    name: "explanations",
+    kind: "Explanation",
+    verbs: ["create"],
+    about: "what becomes of a request, and why",
+    fields: "workload, request, documents, remove",
+  },
+  {
+    name: "diffs",
+    kind: "PolicyDiff",
+    verbs: ["create"],
+    about: "what a change of policies changes, by proof",
+    fields: "documents, remove",
+  },
+  {
+    name: "callers",
+    kind: "Callers",
+    verbs: ["create"],
+    about: "who can call a workload, by proof",
+    fields: "workload, operation, documents, remove",
+  },
+  {
+    name: "reach",
+    kind: "Reach",
+    verbs: ["create"],
+    about: "what an identity can call, by proof",
+    fields: "principal, documents, remove",
+  },
+  {
+    name: "analyses",
+    kind: "Analysis",
+    verbs: ["create"],
+    about: "what is odd about the policies together",
+    fields: "documents, remove",
+  },
+  {
+    name: "suggestions",
+    kind: "Suggestion",
+    verbs: ["create"],
+    about: "a policy that lets through what was seen and allowed",
+    fields: "workload, documents, remove",
+  },
 ]
 
 export const ANSWERS: readonly AnswerResource[] = [...SEEN, ...PROVED]

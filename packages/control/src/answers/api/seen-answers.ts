@@ -116,9 +116,13 @@ export class SeenAnswers {
   }
 
   /** Proxies tell the replica that they are connected to, and no other. */
+  get isPartial(): boolean {
+    return this.#sources.observers.connected < this.#sources.proxies.ledger.proxies.size
+  }
+
   #elsewhere(): string {
+    if (!this.isPartial) return ""
     const [here, all] = [this.#sources.observers.connected, this.#sources.proxies.ledger.proxies.size]
-    if (here >= all) return ""
     return `; ${all - here} of ${all} proxies are connected to other replicas of the control plane: ask again, another may answer`
   }
 

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers as rows, for clients that show what a server gives them without knowing the kind, as `kubectl get` does.
+
+import { listOf, objectOf, textOf } from "../../registry/foreign.js"
+import type { AnswerResource } from "./resources.js"
+import type { Item } from "./seen-answers.js"
+
+export interface TableWish {
+  /** Of `meta.k8s.io`. */
+  readonly version: "v1" | "v1beta1"
+  readonly include: "None" | "Metadata" | "Object"
+}
+
+/** What the client likes best of what we can give: a Table, or undefined for the objects themselves. */
+export function tableWish(accept: string | undefined, query: URLSearchParams): TableWish | undefined {
+  for (const range of (accept ?? "").split(",")) {
+    const [type = "", ...parameters] = range.split(";").map(part => part.trim().toLowerCase())
+    if (type !== "application/json" && type !== "application/*" && type !== "*/*") continue
+    const given = new Map(parameters.map(parameter => parameter.split("=", 2) as [string, string | undefined]))
+    const as = given.get("as")
+    if (as === undefined) return undefined
+    const version = given.get("v")
+    if (as !== "table" || given.get("g") !== "meta.k8s.io" || (version !== "v1" && version !== "v1beta1")) continue
+    const include = query.get("includeObject")
+    return { version, include: include === "None" || include === "Object" ? include : "Metadata" }
+  }
+  return undefined
+}
+
+interface Column {
+  readonly name: string
+  readonly type: "string" | "integer"
+  readonly description: string
+  /** `name` is what the client takes for the object's own. */
+  readonly format?: "name"
+  /** 1: only where the reader wants it wide. */
+  readonly priority?: 1
+  readonly cell: (item: Item, now: number) => string | number
+}
+
+type Type = { readonly apiVersion: string; readonly kind: string }
+
+export function tableOf(
+  resource: AnswerResource,
+  objects: readonly (Item & Type)[],
+  wish: TableWish,
+  { metadata, now }: { readonly metadata: object; readonly now: number },
+): object {
+  const columns = COLUMNS[resource.name] ?? [NAME]
+  const apiVersion = `meta.k8s.io/${wish.version}`
+  const attached = (object: Item & Type): object | null => {
+    if (wish.include === "None") return null
+    return wish.include === "Object" ? object : { kind: "PartialObjectMetadata", apiVersion, metadata: object.metadata }
+  }
+  return {
+    kind: "Table",
+    apiVersion,
+    metadata,
+    columnDefinitions: columns.map(({ name, type, description, format = "", priority = 0 }) => ({
+      name,
+      type,
+      format,
+      description,
+      priority,
+    })),
+    rows: objects.map(object => ({ cells: columns.map(({ cell }) => cell(object, now)), object: attached(object) })),
+  }
+}
+
+const column = (name: string, description: string, cell: Column["cell"], more: Partial<Column> = {}): Column => ({
+  name,
+  type: "string",
+  description,
+  cell,
+  ...more,
+})
+const WIDE = { priority: 1 } as const
+const NUMBER = { type: "integer" } as const
+
+const NAME = column("Name", "by which it is asked for", ({ metadata }) => metadata.name, { format: "name" })
+
+const field =
+  (name: string): Column["cell"] =>
+  ({ spec }) =>
+    shown(objectOf(spec)[name])
+const since =
+  (name: string): Column["cell"] =>
+  ({ spec }, now) =>
+    ago(objectOf(spec)[name], now)
+
+const CALLER = column(
+  "Caller",
+  "who called, as mutual TLS proved it; else the workload or address it came from",
+  item => {
+    const { peer, caller, from, source, address } = objectOf(item.spec)
+    const proved = textOf(peer) ?? textOf(caller)
+    // The trust domain says nothing where there is one alone.
+    if (proved !== undefined) return proved.replace(/^spiffe:\/\/[^/]+\//, "")
+    return shown(textOf(from) ?? textOf(source) ?? address)
+  },
+)
+const RULE = column("Rule", "that settled it", ({ spec }) => {
+  const { rule } = objectOf(spec)
+  const { policy, rule: index } = objectOf(rule)
+  return textOf(policy) === undefined ? shown(rule) : `${shown(policy)}[${shown(index)}]`
+})
+const REQUEST = column("Request", "method and path", ({ spec }) => {
+  const { method, path, protocol } = objectOf(spec)
+  return [textOf(method), textOf(path)].filter(Boolean).join(" ") || shown(protocol)
+})
+const WORKLOAD = column("Workload", "who was called", field("workload"))
+const PORT = column("Port", "of the workload", field("port"))
+const VERDICT = column("Verdict", "allow or deny", field("verdict"))
+const STAGE = column("Stage", "that settled it", field("stage"), WIDE)
+
+const PORTS = column("Ports", "and the mode of each", ({ spec }) =>
+  listOf(objectOf(spec).ports)
+    .map(objectOf)
+    .map(({ port, mode }) => `${shown(port)} ${shown(mode)}`)
+    .join(", "),
+)
+const counted =
+  (name: string): Column["cell"] =>
+  ({ spec }) =>
+    listOf(objectOf(spec)[name]).length
+
+const COLUMNS: { readonly [resource: string]: readonly Column[] } = {
+  calls: [
+    column("Last Seen", "how long ago such a call was seen last", since("lastSeen")),
+    column("Count", "how often such a call was seen", field("count"), NUMBER),
+    CALLER,
+    WORKLOAD,
+    PORT,
+    REQUEST,
+    VERDICT,
+    RULE,
+    { ...STAGE },
+    column("First Seen", "how long ago such a call was seen first", since("firstSeen"), WIDE),
+    { ...NAME, ...WIDE },
+  ],
+  decisions: [
+    NAME,
+    column("Age", "how long ago it was made", since("time")),
+    VERDICT,
+    column("Status", "that the caller got; 0 where the connection was closed", field("status"), NUMBER),
+    CALLER,
+    WORKLOAD,
+    PORT,
+    REQUEST,
+    RULE,
+    { ...STAGE },
+    column("Reason", "in words", field("reason"), WIDE),
+  ],
+  rules: [
+    column("Policy", "that has the rule", field("policy")),
+    column("Rule", "its place in the policy", field("field")),
+    column("Action", "of the policy, or its kind", ({ spec }) => {
+      const { action, kind, enforcement } = objectOf(spec)
+      return `${shown(action ?? kind)}${enforcement === "Shadow" ? " (Shadow)" : ""}`
+    }),
+    column("Used", "how many calls it settled", field("count"), NUMBER),
+    column("Last", "how long ago it settled one", since("lastSeen")),
+    column("Watched Since", "for how long that is counted", since("watchedSince")),
+    { ...NAME, ...WIDE },
+  ],
+  proxies: [
+    NAME,
+    WORKLOAD,
+    column("Connected", "for how long", since("connectedAt")),
+    column("Revision", "that it is to enforce", field("revision")),
+    column("Behind", "resources that it does not enforce in their current version", field("behind"), NUMBER),
+    column("Rejection", "why it refused an update", field("rejection")),
+    column("Version", "of xserver", field("version"), WIDE),
+  ],
+  workloads: [
+    NAME,
+    column("Identity", "that its certificates prove", field("identity")),
+    PORTS,
+    column("Pods", "how many", counted("pods"), NUMBER),
+    column("Policies", "how many are in force", counted("policies"), NUMBER),
+  ],
+  readiness: [
+    NAME,
+    PORTS,
+    column("Calls", "that were seen in the window", field("calls"), NUMBER),
+    column("Strict", "whether its ports can take mutual TLS alone", field("state")),
+    column("Why", "in words", field("why")),
+  ],
+}
+
+function shown(value: unknown): string | number {
+  return typeof value === "number" ? value : (textOf(value) ?? "-")
+}
+
+const UNITS: readonly (readonly [seconds: number, letter: string])[] = [
+  [86_400, "d"],
+  [3_600, "h"],
+  [60, "m"],
+  [1, "s"],
+]
+
+/** Two of them say more than a reader wants: below twice a unit the next smaller one is shown. */
+function ago(time: unknown, now: number): string {
+  const seconds = Math.max(Math.floor((now - Date.parse(textOf(time) ?? "")) / 1_000), 0)
+  if (Number.isNaN(seconds)) return "-"
+  const [unit, letter] = UNITS.find(([size]) => seconds >= 2 * size) ?? [1, "s"]
+  return `${Math.floor(seconds / unit)}${letter}`
+}

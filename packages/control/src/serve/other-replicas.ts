@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether somebody answers for us once we are gone. Where nobody does, what sends the cluster to us has to go too.
+
+import { componentNames } from "../install/component-names.js"
+import type { Reflected } from "../kubernetes/reflector.js"
+import { isGoing, type KubernetesObject } from "../kubernetes/resource-type.js"
+import type { ControlPlaneOptions } from "../options.js"
+import { labelsOf, listOf, objectOf } from "../registry/foreign.js"
+
+export interface Leaving {
+  readonly options: Pick<ControlPlaneOptions, "mesh" | "replica" | "webhooks" | "hasCluster">
+  readonly pods: Pick<Reflected<KubernetesObject>, "items">
+  readonly isLeader: () => boolean
+}
+
+export function isAnsweredFor({ options, pods, isLeader }: Leaving): boolean {
+  const { mesh, replica, webhooks, hasCluster } = options
+  // It ends with us, and whoever starts it again registers anew.
+  if (hasCluster) return true
+  // What is registered is the address of who leads, and of nobody else.
+  if ("url" in webhooks) return !isLeader()
+  const { rootNamespace } = mesh.names
+  const { controlPlane } = componentNames(mesh.names)
+  for (const pod of pods.items.values()) {
+    const { namespace, name, labels } = pod.metadata
+    if (namespace !== rootNamespace || labelsOf(labels)["app.kubernetes.io/name"] !== controlPlane) continue
+    if (name !== replica && !isGoing(pod) && isReady(pod)) return true
+  }
+  return false
+}
+
+function isReady({ status }: KubernetesObject): boolean {
+  return listOf(objectOf(status).conditions)
+    .map(objectOf)
+    .some(({ type, status: state }) => type === "Ready" && state === "True")
+}

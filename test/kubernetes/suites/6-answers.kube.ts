@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// The API of answers behind a real API server: found, shown and described like any other, with each person's own rights.
+
+import { beforeAll, describe, expect, it } from "vitest"
+import { apply, eventually, kubectl, merlonctl, sample, tryKubectl, tryMerlonctl } from "../support/cluster.js"
+import { startMesh } from "../support/mesh.js"
+
+const GROUP = "answers.merlon.dev"
+const BASE = `/apis/${GROUP}/v1alpha1`
+const APP = ["-n", "app"]
+const PATIENTLY = { timeout: 150_000, interval: 500 }
+
+const bound = (user: string, role: string) => ({
+  apiVersion: "rbac.authorization.k8s.io/v1",
+  kind: "RoleBinding",
+  metadata: { name: user, namespace: "app" },
+  roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: role },
+  subjects: [{ apiGroup: "rbac.authorization.k8s.io", kind: "User", name: user }],
+})
+const called = (...args: string[]) => kubectl("exec", ...APP, "deploy/consumer", "--", "xclient", ...args)
+
+beforeAll(async () => {
+  await startMesh()
+  await apply(sample("policies/only-consumer.yaml"), bound("vera", "view"), bound("edith", "edit"))
+  await kubectl("wait", "ap/only-consumer", ...APP, "--for=condition=Enforced", "--timeout=150s")
+  await eventually("http://web.app/", 403)
+  await called("--host", "web", "3")
+  return async () => {
+    await kubectl("delete", "ap/only-consumer", "rolebinding/vera", "rolebinding/edith", ...APP)
+  }
+})
+
+describe("the API of answers", () => {
+  it("is available, and found like any other", async () => {
+    await kubectl("wait", `apiservice/v1alpha1.${GROUP}`, "--for=condition=Available", "--timeout=150s")
+    const found = await kubectl("api-resources", `--api-group=${GROUP}`, "-o", "name")
+    expect(found.split("\n").sort()).toEqual(
+      [
+        ...["analyses", "callers", "calls", "decisions", "diffs", "explanations"],
+        ...["proxies", "reach", "readiness", "rules", "suggestions", "workloads"],
+      ].map(name => `${name}.${GROUP}`),
+    )
+    expect(JSON.parse(await kubectl("get", "--raw", `${BASE}/namespaces/app/proxies`)).kind).toBe("ProxyList")
+  })
+
+  it("is shown in columns of its own, wide and of all namespaces", async () => {
+    const calls = () => kubectl("get", `calls.${GROUP}`, ...APP)
+    await expect
+      .poll(calls, PATIENTLY)
+      .toMatch(/ns\/app\/sa\/consumer +app\/web-v\d +\d+ +GET \/ +allow +app\/only-consumer\[0\]$/m)
+    expect(await calls()).toMatch(/^LAST SEEN +COUNT +CALLER +WORKLOAD +PORT +REQUEST +VERDICT +RULE\n/)
+    expect(await calls()).toMatch(/outside\S* +app\/web-v\d +\d+ +GET \/ +deny/)
+    expect(await kubectl("get", `calls.${GROUP}`, "-A", "-o", "wide")).toMatch(
+      /^NAMESPACE +LAST SEEN .* STAGE +FIRST SEEN +NAME\n/,
+    )
+    expect(await kubectl("get", `proxies.${GROUP}`, ...APP)).toMatch(
+      /^NAME +WORKLOAD +CONNECTED +REVISION +BEHIND +REJECTION\nweb-v1/,
+    )
+    expect(await kubectl("get", `workloads.${GROUP}`, ...APP)).toMatch(/^NAME +IDENTITY +PORTS +PODS +POLICIES\n/)
+    expect(await kubectl("get", `readiness.${GROUP}`, ...APP)).toMatch(/^NAME +PORTS +CALLS +STRICT +WHY\n/)
+    expect(await kubectl("get", `rules.${GROUP}`, ...APP)).toMatch(/^app\/only-consumer +spec\.rules\[0\] +ALLOW +\d+/m)
+    const whole = JSON.parse(await kubectl("get", `rules.${GROUP}`, ...APP, "-o", "json"))
+    expect(whole.items[0]).toMatchObject({ kind: "RuleUsage", spec: { policy: "app/only-consumer", rule: 0 } })
+  })
+
+  it("is described to programs and to readers", async () => {
+    const described = JSON.parse(await kubectl("get", "--raw", "/openapi/v3"))
+    const path = described.paths[BASE.slice(1)]?.serverRelativeURL ?? ""
+    expect(Object.keys(JSON.parse(await kubectl("get", "--raw", path)).paths)).toContain(`${BASE}/calls`)
+    const swagger = JSON.parse(await kubectl("get", "--raw", "/openapi/v2"))
+    expect(Object.keys(swagger.paths)).toContain(`${BASE}/calls`)
+    expect(await kubectl("explain", `calls.${GROUP}`)).toContain("a shape of call, with how often and when it was seen")
+    expect(await kubectl("explain", `explanations.${GROUP}.spec`)).toMatch(/what is asked: workload, request/)
+  })
+})
+
+describe("who asks", () => {
+  const as = (user: string, ...args: string[]) => tryKubectl([...args, "--as", user])
+
+  it("sees what a view of the namespace gives, and no single decision", async () => {
+    expect(await as("vera", "get", `calls.${GROUP}`, ...APP)).toMatchObject({ code: 0 })
+    const decisions = await as("vera", "get", `decisions.${GROUP}`, ...APP)
+    expect(decisions).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('User "vera" cannot list resource "decisions"'),
+    })
+    expect(await as("edith", "get", `decisions.${GROUP}`, ...APP)).toMatchObject({ code: 0 })
+  })
+
+  it("sees nothing of other namespaces, nor of all of them, nor as nobody", async () => {
+    for (const where of [["-n", "foo"], ["-A"]]) {
+      const { code, err } = await as("edith", "get", `calls.${GROUP}`, ...where)
+      expect({ code, err }).toEqual({
+        code: 1,
+        err: expect.stringContaining('User "edith" cannot list resource "calls"'),
+      })
+    }
+    const raw = await as("system:anonymous", "get", "--raw", `${BASE}/namespaces/app/calls`)
+    expect(raw).toMatchObject({ code: 1, err: expect.stringContaining("forbidden") })
+  })
+
+  it("asks what would be where it may edit, and is refused where it may view", async () => {
+    const question = JSON.stringify({
+      apiVersion: `${GROUP}/v1alpha1`,
+      kind: "Callers",
+      metadata: { name: "who", namespace: "app" },
+      spec: { workload: "web-v1" },
+    })
+    const asked = (user: string) => tryKubectl(["create", "-f", "-", "-o", "json", "--as", user], question)
+    const answer = await asked("edith")
+    expect(answer).toMatchObject({ code: 0, err: "" })
+    expect(JSON.parse(answer.out).status.ways).toMatchObject([{ policy: "app/only-consumer", rule: 0 }])
+    expect(await asked("vera")).toMatchObject({ code: 1, err: expect.stringContaining("forbidden") })
+  })
+})
+
+describe("merlonctl on that cluster", () => {
+  it("says how rules are used, how far mutual TLS is, and that all is well", async () => {
+    expect(await merlonctl("rules", ...APP)).toMatch(/app\/only-consumer +spec\.rules\[0\] +ALLOW/)
+    expect(await merlonctl("mtls", "ready", ...APP)).toMatch(/^app\/web-v1 /m)
+    const { out } = await tryMerlonctl(["check"])
+    expect(out).not.toMatch(/no control plane answers|is not registered/)
+  })
+
+  it("shows decisions, and explains a refusal by the id that its caller got", async () => {
+    const refusals = async () => {
+      await kubectl("exec", "-n", "outside", "deploy/caller", "--", "node", "-e", REFUSED)
+      return merlonctl("decisions", ...APP, "--verdict", "deny", "-o", "json")
+    }
+    await expect.poll(refusals, PATIENTLY).toContain('"verdict":"deny"')
+    // Each replica knows the proxies that are connected to it.
+    const explained = async () => {
+      const id = await kubectl("exec", "-n", "outside", "deploy/caller", "--", "node", "-e", REFUSED)
+      return (await tryMerlonctl(["explain", id, ...APP])).out
+    }
+    await expect.poll(explained, PATIENTLY).toContain("app/only-consumer")
+  })
+})
+
+const REFUSED = `fetch("http://web.app/").then(answer => console.log(answer.headers.get("x-merlon-decision")))`

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is deleted: policies that a statement needs, namespaces with all that is in them, and either of them while no control
+// plane runs.
+
+import { beforeAll, describe, expect, it } from "vitest"
+import { apply, kubectl, namespace, ready, sample, tryKubectl } from "../support/cluster.js"
+import { startMesh } from "../support/mesh.js"
+
+const APP = ["-n", "app"]
+const ROOT = ["-n", "merlon-system"]
+const API = "v1alpha1.answers.merlon.dev"
+const PATIENTLY = { timeout: 150_000, interval: 500 }
+/** A namespace ends when all in it is gone; kubectl waits for that. */
+const ENDS = ["--wait", "--timeout=150s"]
+
+const inSpace = (space: string) => [
+  namespace(space, { "merlon-injection": "enabled" }),
+  ...["only-consumer", "invariant"].map(file =>
+    sample(`policies/${file}.yaml`).replaceAll("namespace: app", `namespace: ${space}`),
+  ),
+]
+const names = (...args: string[]) => kubectl("get", ...args, "-o", "name")
+
+beforeAll(startMesh)
+
+describe("the deletion of a policy that a statement needs", () => {
+  beforeAll(async () => {
+    await apply(sample("policies/only-consumer.yaml"), sample("policies/invariant.yaml"))
+    await kubectl("wait", "policyinvariant/web", ...APP, "--for=condition=Holds", "--timeout=150s")
+  })
+
+  it.each([
+    ["by its name", ["ap/only-consumer"]],
+    ["with all of its kind", ["ap", "--all"]],
+    ["by a label", ["ap", "-l", "!nothing"]],
+  ])("is refused with the request that would get in: %s", async (_, what) => {
+    const { code, err } = await tryKubectl(["delete", ...what, ...APP])
+    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining("nobody outside the namespace writes") })
+    expect(err).toMatch(/merlonctl|xclient|POST|PUT|DELETE/)
+    expect(await names("ap", ...APP)).toContain("only-consumer")
+  })
+
+  it("goes through once the statement is gone", async () => {
+    await kubectl("delete", "policyinvariants", "--all", ...APP)
+    await kubectl("delete", "ap", "--all", ...APP)
+    expect(await names("ap,policyinvariants", ...APP)).toBe("")
+  })
+})
+
+describe("a namespace with statements and policies", () => {
+  it("ends, with all of them", async () => {
+    await apply(...inSpace("leaving"))
+    await kubectl("wait", "policyinvariant/web", "-n", "leaving", "--for=condition=Holds", "--timeout=150s")
+    await kubectl("delete", "namespace", "leaving", ...ENDS)
+  })
+})
+
+describe("while no control plane runs", () => {
+  let registration = ""
+  beforeAll(async () => {
+    await apply(...inSpace("held"), namespace("bare"))
+    await kubectl("wait", `apiservice/${API}`, "--for=condition=Available", "--timeout=150s")
+    const { metadata, spec, ...type } = JSON.parse(await kubectl("get", "apiservice", API, "-o", "json"))
+    registration = JSON.stringify({ ...type, metadata: { name: metadata.name }, spec, status: undefined })
+    await kubectl("scale", "deploy/merlond", ...ROOT, "--replicas=0")
+    await kubectl("wait", "pod", ...ROOT, "-l", "app.kubernetes.io/name=merlond", "--for=delete", "--timeout=150s")
+    return async () => {
+      await kubectl("scale", "deploy/merlond", ...ROOT, "--replicas=2")
+      await ready("deploy", "merlond", "merlon-system")
+      await expect.poll(async () => (await tryKubectl(["get", "apiservice", API])).code, PATIENTLY).toBe(0)
+      await kubectl("wait", `apiservice/${API}`, "--for=condition=Available", "--timeout=150s")
+    }
+  })
+
+  it("the last replica has taken the API of answers out of the cluster", async () => {
+    expect(await tryKubectl(["get", "apiservice", API])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("NotFound"),
+    })
+  })
+
+  it("no policy is deleted unseen, and people are told why", async () => {
+    const { code, err } = await tryKubectl(["delete", "ap/only-consumer", "-n", "held"])
+    expect({ code, err }).toEqual({
+      code: 1,
+      err: expect.stringContaining('failed calling webhook "validation.merlon.dev"'),
+    })
+    expect(await names("ap", "-n", "held")).toContain("only-consumer")
+  })
+
+  it("namespaces end, with policies in them and without", async () => {
+    await kubectl("delete", "namespace", "bare", ...ENDS)
+    await kubectl("delete", "namespace", "held", ...ENDS)
+  })
+
+  it("what one that was killed leaves behind holds up namespaces, and says so, until it is deleted", async () => {
+    await apply(registration, namespace("waiting"))
+    await kubectl("wait", `apiservice/${API}`, "--for=condition=Available=False", "--timeout=150s")
+    await kubectl("delete", "namespace", "waiting", "--wait=false")
+    const failure = 'jsonpath={.status.conditions[?(@.type=="NamespaceDeletionDiscoveryFailure")].message}'
+    await expect
+      .poll(() => kubectl("get", "namespace", "waiting", "-o", failure), PATIENTLY)
+      .toContain("answers.merlon.dev/v1alpha1")
+    // As docs/operations/troubleshooting.md advises.
+    await kubectl("delete", "apiservice", API)
+    await kubectl("wait", "namespace/waiting", "--for=delete", "--timeout=300s")
+  })
+})
