@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from "vitest"
 import { SLOWEST } from "../slowest.js"
-import { missingOptionals } from "./lock-file.js"
+import { missingOptionals, unsuitedPeers } from "./lock-file.js"
 import { files, readText, sourceFiles } from "./tree.js"
 
 const CEILING = 400
@@ -54,6 +54,11 @@ it("pins every dependency exactly", () => {
 
 it("locks the packages of every platform, or `npm ci` would refuse the lock (`npm run lock` mends it)", () => {
   expect(missingOptionals(JSON.parse(readText("package-lock.json")))).toEqual([])
+})
+
+it("locks peers that suit, or `npm ci` of the npm that comes with older Nodes would refuse the lock", () => {
+  // Mended by the `npm install --package-lock-only` of such an npm, with `npm run lock` after it.
+  expect(unsuitedPeers(JSON.parse(readText("package-lock.json")))).toEqual([])
 })
 
 it("names the slowest files of tests in CONTRIBUTING.md, with a reason, and all of them are there", () => {

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// What `npm ci` insists on: every optional package that a locked one names is locked too, for every platform.
+// What `npm ci` insists on: every optional package that a locked one names is locked too, for every platform; and, before
+// npm 11.11, whom a package takes as its peer is one that suits it.
 
 export interface LockedPackage {
   readonly version?: string
   readonly dev?: boolean
   readonly optional?: boolean
   readonly optionalDependencies?: { readonly [name: string]: string }
+  readonly peerDependencies?: { readonly [name: string]: string }
 }
 
 export interface PackageLock {
@@ -25,4 +27,55 @@ export function missingOptionals({ packages }: PackageLock): readonly Missing[] 
       .filter(([name]) => !locked.has(`node_modules/${name}`))
       .map(([name, version]) => ({ name, version, dev })),
   )
+}
+
+/** As `PATH takes NAME VERSION and wants RANGE`. At the top nobody could have one of its own, and npm lets it be. */
+export function unsuitedPeers({ packages }: PackageLock): readonly string[] {
+  const nested = Object.entries(packages).filter(([path]) => path.lastIndexOf("node_modules/") > 0)
+  return nested.flatMap(([path, { peerDependencies = {} }]) =>
+    Object.entries(peerDependencies).flatMap(([name, range]) => {
+      const version = foundFrom(path, name, packages)?.version
+      if (version === undefined || suits(version, range)) return []
+      return [`${path} takes ${name} ${version} and wants ${range}`]
+    }),
+  )
+}
+
+/** As Node finds it: in the folder that the package itself is in, then upwards. */
+function foundFrom(path: string, name: string, packages: PackageLock["packages"]): LockedPackage | undefined {
+  for (let at = path; at !== ""; ) {
+    at = at.slice(0, Math.max(at.lastIndexOf("node_modules/"), 0)).replace(/\/$/, "")
+    const found = packages[`${at}${at === "" ? "" : "/"}node_modules/${name}`]
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** By what ranges of peers are written with: `^1.2.3`, `>=1 <3`, `18`, each several times with `||`. What else there is suits. */
+function suits(version: string, range: string): boolean {
+  if (version.includes("-") || range.includes(" - ")) return true
+  const ours = numbers(version)
+  return range.split("||").some(one => {
+    const parts = [...one.matchAll(/(\^|~|>=|<=|>|<|=)?\s*v?(\d+(?:\.\d+){0,2})(?=$|\s)/g)]
+    return parts.every(([, sign = "", text = ""]) => holds(ours, sign, numbers(text), text.split(".").length))
+  })
+}
+
+type Triple = readonly [major: number, minor: number, patch: number]
+
+function numbers(text: string): Triple {
+  const [major = 0, minor = 0, patch = 0] = text.split(".").map(Number)
+  return [major, minor, patch]
+}
+
+function holds(ours: Triple, sign: string, theirs: Triple, given: number): boolean {
+  const order = Math.sign(ours[0] - theirs[0]) || Math.sign(ours[1] - theirs[1]) || Math.sign(ours[2] - theirs[2])
+  if (sign === ">=") return order >= 0
+  if (sign === ">") return order > 0
+  if (sign === "<") return order < 0
+  if (sign === "<=") return order <= 0
+  // `^` keeps the first number that is not zero; the others keep what was given, `~` at most two of them.
+  const first = theirs.findIndex(number => number !== 0)
+  const kept = sign === "^" ? (first < 0 ? 3 : first + 1) : sign === "~" ? Math.min(given, 2) : given
+  return order >= 0 && ours.slice(0, kept).every((number, at) => number === theirs[at])
 }

@@ -49,3 +49,15 @@ it("stands on the same release of Node and of Debian, and brings what captures t
   expect(last).toMatch(/apt-get install -y --no-install-recommends nftables/)
   expect(debian.packages.amd64.map(({ name }) => name)).toContain("nftables")
 })
+
+it("is built from what a clean checkout has, whatever was built in this one", () => {
+  const lines = (file: string): readonly string[] =>
+    readFileSync(file, "utf8")
+      .split("\n")
+      .filter(line => line !== "")
+  // A pattern of git without a folder means every folder; one of Docker means the first alone.
+  const made = lines(".gitignore")
+    .map(pattern => pattern.replace(/\/$/, ""))
+    .map(pattern => (pattern.includes("/") ? pattern : `**/${pattern}`))
+  expect(lines(".dockerignore")).toEqual([".git", ...made])
+})
