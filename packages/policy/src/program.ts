@@ -2,7 +2,7 @@
 // The three functions everything else calls: `compile` the documents for one workload, `decide` a request, `explain` it
 // in full. The proxy, the admission webhook, the command line and the console share them, so an explanation is true.
 
-import { Authorization, type RuleChoice } from "./authorization/authorization.js"
+import { Authorization, type KnownRules, type RuleChoice } from "./authorization/authorization.js"
 import type { Decision } from "./authorization/decision.js"
 import { explainAuthorization, type Trace } from "./authorization/explain.js"
 import type { MeshConfig } from "./mesh/config.js"
@@ -31,6 +31,7 @@ export function compile(
   mesh: MeshConfig,
   keySets: KeySetLookup = () => undefined,
   choice?: RuleChoice,
+  known?: KnownRules,
 ): Program {
   const tokens = compileTokenRules(select("RequestAuthentication", documents, workload, mesh), keySets)
   const issuers = { enforced: issuersOf(tokens), promoted: issuersOf(tokens.shadow ?? tokens) }
@@ -38,7 +39,13 @@ export function compile(
     workload,
     mesh,
     tokens,
-    authorization: new Authorization(select("AuthorizationPolicy", documents, workload, mesh), mesh, issuers, choice),
+    authorization: new Authorization(
+      select("AuthorizationPolicy", documents, workload, mesh),
+      mesh,
+      issuers,
+      choice,
+      known,
+    ),
     peers: new PeerModes(documents, workload, mesh),
   }
 }

@@ -12,11 +12,18 @@ import type { Decision, Verdict } from "./decision.js"
 import { type Action, type CompiledPolicy, Engine } from "./engine.js"
 import type { NearMiss } from "./nearest.js"
 import type { Issuers } from "./request-principal.js"
-import { type CompiledRule, compileRule, type RuleRef } from "./rule.js"
+import { type CompiledRule, compileRule, type PolicyRef, type RuleRef } from "./rule.js"
+import { ruleJson } from "./rule-json.js"
 
-interface Pool {
-  readonly policies: readonly CompiledPolicy[]
-  readonly engine: Engine
+class Pool {
+  #engine: Engine | undefined
+
+  constructor(readonly policies: readonly CompiledPolicy[]) {}
+
+  get engine(): Engine {
+    this.#engine ??= new Engine(this.policies)
+    return this.#engine
+  }
 }
 
 interface Pools {
@@ -36,6 +43,22 @@ export type RuleChoice = (rule: Rule, policy: AuthorizationPolicy) => boolean
 
 export const EVERY_RULE: RuleChoice = () => true
 
+/** Rules that were compiled before, by where they stand and what they say: two sets of policies are mostly the same. */
+export class KnownRules {
+  readonly #compiled = new Map<string, CompiledRule>()
+
+  /** INVARIANT: `compile` depends on nothing but the policy's name, the position and the rule, for as long as this is used. */
+  compiled(policy: PolicyRef, index: number, rule: Rule, compile: () => CompiledRule): CompiledRule {
+    const key = `${policy.namespace}/${policy.name}[${index}]${ruleJson(rule)}`
+    let known = this.#compiled.get(key)
+    if (known === undefined) {
+      known = compile()
+      this.#compiled.set(key, known)
+    }
+    return known
+  }
+}
+
 export class Authorization {
   readonly #http: Pools
   readonly #tcp: Pools
@@ -45,13 +68,26 @@ export class Authorization {
     mesh: MeshConfig,
     readonly issuers: NamedIssuers,
     choice: RuleChoice = EVERY_RULE,
+    known?: KnownRules,
   ) {
-    const compiled = compilePolicies(policies, mesh, issuers.enforced, choice)
+    const compiled = compilePolicies(policies, mesh, issuers.enforced, choice, known)
     const enforced = compiled.filter(({ shadow }) => !shadow)
     const promoted =
       enforced.length === compiled.length ? undefined : promote(compiled, policies, mesh, issuers, choice)
-    this.#http = { enforced: pool(enforced), promoted: promoted && pool(promoted) }
-    this.#tcp = { enforced: pool(enforced.map(tcpPolicy)), promoted: promoted && pool(promoted.map(tcpPolicy)) }
+    this.#http = { enforced: new Pool(enforced), promoted: promoted && new Pool(promoted) }
+    this.#tcp = {
+      enforced: new Pool(enforced.map(tcpPolicy)),
+      promoted: promoted && new Pool(promoted.map(tcpPolicy)),
+    }
+    // A proxy must not find out with its first request that an index is still to be built; an analysis asks few of them.
+    if (known === undefined) this.#prepare()
+  }
+
+  #prepare(): void {
+    for (const { enforced, promoted } of [this.#http, this.#tcp]) {
+      void enforced.engine
+      void promoted?.engine
+    }
   }
 
   decide(attributes: Attributes): Decision {
@@ -145,9 +181,10 @@ function compilePolicies(
   mesh: MeshConfig,
   issuers: Issuers,
   choice: RuleChoice,
+  known?: KnownRules,
 ): readonly CompiledPolicy[] {
   const attributes = attributeTable(issuers)
-  return policies.map(policy => compilePolicy(policy, mesh, attributes, choice))
+  return policies.map(policy => compilePolicy(policy, mesh, attributes, choice, known))
 }
 
 function compilePolicy(
@@ -155,6 +192,7 @@ function compilePolicy(
   mesh: MeshConfig,
   attributes: AttributeTable,
   choice: RuleChoice,
+  known: KnownRules | undefined,
 ): CompiledPolicy {
   const { metadata, spec, kind } = policy
   const ref = { namespace: metadata.namespace, name: metadata.name }
@@ -165,9 +203,11 @@ function compilePolicy(
     ref,
     action,
     shadow: isShadow({ kind, metadata, spec }, mesh),
-    rules: (spec.rules ?? []).flatMap((rule, index) =>
-      choice(rule, policy) ? [compileRule(ref, index, rule, mesh, attributes)] : [],
-    ),
+    rules: (spec.rules ?? []).flatMap((rule, index) => {
+      if (!choice(rule, policy)) return []
+      const made = (): CompiledRule => compileRule(ref, index, rule, mesh, attributes)
+      return [known === undefined ? made() : known.compiled(ref, index, rule, made)]
+    }),
   }
 }
 
@@ -175,5 +215,3 @@ function tcpPolicy(policy: CompiledPolicy): CompiledPolicy {
   const rules = policy.rules.map(rule => rule.tcp(policy.action))
   return { ...policy, rules: rules.filter((rule): rule is CompiledRule => rule !== undefined) }
 }
-
-const pool = (policies: readonly CompiledPolicy[]): Pool => ({ policies, engine: new Engine(policies) })

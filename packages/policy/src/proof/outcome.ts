@@ -5,7 +5,7 @@
 import { looksAt } from "./frame.js"
 import type { PolicySide, Rules } from "./policy-side.js"
 import { exactMark, type ReadingContext, subjectMark } from "./read-criterion.js"
-import { readRule } from "./read-rule.js"
+import { readRules } from "./read-rule.js"
 import type { RuleRegion } from "./read-rules.js"
 import { type Condition, EVERYWHERE, type Problem, type Region, region } from "./search/formula.js"
 import type { Space } from "./space.js"
@@ -32,7 +32,7 @@ export interface Stages {
 export function stagesOf(side: PolicySide, context: ReadingContext): Stages {
   const { frame, space } = context
   const rules: Rules = frame.protocol === "http" ? side.http : side.tcp
-  const read = (list: Rules["deny"]) => list.map(rule => readRule(rule, context)).filter(isRegion)
+  const read = (list: Rules["deny"]) => readRules(list, context)
   return {
     transport: refusedPorts(side, frame.identity ? "DISABLE" : "STRICT", space),
     ...(frame.protocol === "http" ? tokenStage(side.tokens, context) : NO_TOKENS),
@@ -41,8 +41,6 @@ export function stagesOf(side: PolicySide, context: ReadingContext): Stages {
     closed: rules.closed,
   }
 }
-
-const isRegion = (read: RuleRegion | undefined): read is RuleRegion => read !== undefined
 
 /** The problems whose solutions are exactly the requests with this outcome. */
 export function problemsOf(stages: Stages, outcome: Outcome): readonly Problem[] {

@@ -2,7 +2,7 @@
 // One set of policies as it concerns one workload: what it refuses by mode, which tokens it takes, what its rules say.
 // With `promoted`, as if every Shadow policy were enforced.
 
-import { EVERY_RULE, type RuleChoice } from "../authorization/authorization.js"
+import { EVERY_RULE, type KnownRules, type RuleChoice } from "../authorization/authorization.js"
 import type { CompiledPolicy } from "../authorization/engine.js"
 import type { CompiledRule } from "../authorization/rule.js"
 import type { MeshConfig } from "../mesh/config.js"
@@ -49,10 +49,11 @@ export function policySide(
   mesh: MeshConfig,
   pool: Pool = "enforced",
   choice: RuleChoice = EVERY_RULE,
+  known?: KnownRules,
 ): PolicySide {
   const documents = inPool(all, mesh, pool)
   const standIns = withStandInKeys(documents)
-  const program = compile(standIns, workload, mesh, undefined, choice)
+  const program = compile(standIns, workload, mesh, undefined, choice, known)
   const authentications: readonly RequestAuthentication[] = select("RequestAuthentication", documents, workload, mesh)
   return {
     program,

@@ -6,56 +6,63 @@ import type { Issuers } from "../authorization/request-principal.js"
 import type { CompiledRule } from "../authorization/rule.js"
 import { hasToken } from "./frame.js"
 import { type ReadingContext, readCriterion } from "./read-criterion.js"
-import type { RuleRegion } from "./read-rules.js"
+import type { LooksAt, ReadRule, RuleRegion } from "./read-rules.js"
 import { ruleKey } from "./rule-key.js"
 import { type Condition, keyOf, type Part, type Region } from "./search/formula.js"
 
 /** Undefined where nothing in this frame can match the rule. */
 export function readRule(rule: CompiledRule, context: ReadingContext): RuleRegion | undefined {
   const { regions } = context.space
-  const reading = readingOf(rule, context)
-  let own = regions.ofRule.get(rule)
-  if (own === undefined) {
-    own = new Map()
-    regions.ofRule.set(rule, own)
-  }
-  let read = own.get(reading)
+  const known = regions.of(rule)
+  const reading = readingOf(looksAt(rule, known), context)
+  let read = known.read[reading]
   if (read === undefined) {
     const region = regions.shared(ruleKey(rule), reading, () => regionOf(rule, context))
     read = region === undefined ? "nowhere" : { ...region, rule, ref: rule.ref }
-    own.set(reading, read)
+    known.read[reading] = read
   }
   return read === "nowhere" ? undefined : read
 }
 
-interface LooksAt {
-  readonly token: boolean
-  readonly peer: boolean
-  readonly principal: boolean
+/** Those of a list that can match in this frame. Frames that rules see alike get the same list. */
+export function readRules(rules: readonly CompiledRule[], context: ReadingContext): readonly RuleRegion[] {
+  const reading = readingOf(EVERYTHING, context)
+  const known = context.space.regions.ofList(rules)
+  let read = known[reading]
+  if (read === undefined) {
+    read = rules.map(rule => readRule(rule, context)).filter(isRegion)
+    known[reading] = read
+  }
+  return read
 }
 
-const looks = new WeakMap<CompiledRule, LooksAt>()
+const isRegion = (read: RuleRegion | undefined): read is RuleRegion => read !== undefined
 
-function looksAt(rule: CompiledRule): LooksAt {
-  let known = looks.get(rule)
-  if (known === undefined) {
+const EVERYTHING: LooksAt = { token: true, peer: true, principal: true }
+
+function looksAt(rule: CompiledRule, known: ReadRule): LooksAt {
+  if (known.looks === undefined) {
     const { from, to, when } = rule
     const names = [...from, ...to, when].flatMap(clause => clause.map(({ attribute }) => attribute.name))
-    known = {
+    known.looks = {
       token: names.some(name => name.startsWith("request.auth.")),
       peer: names.some(name => name.startsWith("source.") || name === "connection.sni"),
       principal: names.includes("request.auth.principal"),
     }
-    looks.set(rule, known)
   }
-  return known
+  return known.looks
 }
 
-/** INVARIANT: rules of equal key are read alike in contexts for which this is equal. */
-function readingOf(rule: CompiledRule, { frame, issuers }: ReadingContext): string {
-  const { token, peer, principal } = looksAt(rule)
-  const seen = `${frame.protocol} ${peer ? frame.identity : "-"} ${token ? hasToken(frame) : "-"}`
-  return principal ? `${seen} ${issuersKey(issuers)}` : seen
+/**
+ * A small number. INVARIANT: rules of equal key, and lists of rules, are read alike in contexts of one space for which this is
+ * equal.
+ */
+function readingOf({ token, peer, principal }: LooksAt, { frame, issuers, space }: ReadingContext): number {
+  const seen =
+    (frame.protocol === "http" ? 1 : 0) +
+    (peer ? (frame.identity ? 2 : 4) : 0) +
+    (token ? (hasToken(frame) ? 8 : 16) : 0)
+  return principal ? seen + 32 * (1 + space.regions.numberOf(issuersKey(issuers))) : seen
 }
 
 const issuersKeys = new WeakMap<Issuers, string>()

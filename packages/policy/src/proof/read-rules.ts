@@ -12,12 +12,46 @@ export interface RuleRegion extends Region {
 
 export const isRuleRegion = (region: Region): region is RuleRegion => "rule" in region
 
+/** What of a request a rule looks at, as far as frames differ in it. */
+export interface LooksAt {
+  readonly token: boolean
+  readonly peer: boolean
+  readonly principal: boolean
+}
+
+/** By the numbers of readings. */
+export interface ReadRule {
+  looks: LooksAt | undefined
+  readonly read: (RuleRegion | "nowhere" | undefined)[]
+}
+
 export class ReadRules {
-  readonly ofRule = new WeakMap<CompiledRule, Map<string, RuleRegion | "nowhere">>()
-  readonly #byKey = new Map<string, Map<string, Region | undefined>>()
+  // Not weak: they live as long as the space, and tables of weak keys are what a collection takes longest for.
+  readonly #ofRule = new Map<CompiledRule, ReadRule>()
+  readonly #ofList = new Map<readonly CompiledRule[], (readonly RuleRegion[] | undefined)[]>()
+  readonly #byKey = new Map<string, Map<number, Region | undefined>>()
+  readonly #numbers = new Map<string, number>()
+
+  of(rule: CompiledRule): ReadRule {
+    let known = this.#ofRule.get(rule)
+    if (known === undefined) {
+      known = { looks: undefined, read: [] }
+      this.#ofRule.set(rule, known)
+    }
+    return known
+  }
+
+  ofList(rules: readonly CompiledRule[]): (readonly RuleRegion[] | undefined)[] {
+    let known = this.#ofList.get(rules)
+    if (known === undefined) {
+      known = []
+      this.#ofList.set(rules, known)
+    }
+    return known
+  }
 
   /** One region for all rules that say the same. */
-  shared(key: string, reading: string, read: () => Region | undefined): Region | undefined {
+  shared(key: string, reading: number, read: () => Region | undefined): Region | undefined {
     let known = this.#byKey.get(key)
     if (known === undefined) {
       known = new Map()
@@ -25,5 +59,15 @@ export class ReadRules {
     }
     if (!known.has(reading)) known.set(reading, read())
     return known.get(reading)
+  }
+
+  /** One for each text, from 0. */
+  numberOf(text: string): number {
+    let number = this.#numbers.get(text)
+    if (number === undefined) {
+      number = this.#numbers.size
+      this.#numbers.set(text, number)
+    }
+    return number
   }
 }

@@ -5,6 +5,7 @@
 
 import { EVERY_RULE, type RuleChoice } from "../authorization/authorization.js"
 import { type Pattern, type PatternSyntax, parsePattern } from "../authorization/pattern.js"
+import { ruleJson } from "../authorization/rule-json.js"
 import { expandPrincipal } from "../authorization/trust-domains.js"
 import type { MeshConfig } from "../mesh/config.js"
 import type { Rule } from "../resources/authorization-policy/definition.js"
@@ -32,7 +33,21 @@ export function relevantRules(
   const reach = new Reach(mesh, attribute => union(changed.map(({ rule }) => attribute.read(rule, mesh))))
   // On a TCP connection a DENY rule matches whatever it says of HTTP, so only who calls keeps it out of another's way.
   const onTcp = changed.some(({ rule, policy }) => isDeny(policy) || !asksForHttp(rule))
-  return (rule, policy) => reach.meets(rule, onTcp && isDeny(policy) ? "connection" : "request")
+  return remembered((rule, policy) => reach.meets(rule, onTcp && isDeny(policy) ? "connection" : "request"))
+}
+
+/** Asked of each rule for both sets, and again for every request that is found. */
+function remembered(choice: RuleChoice): RuleChoice {
+  const known = { deny: new Map<Rule, boolean>(), others: new Map<Rule, boolean>() }
+  return (rule, policy) => {
+    const of = isDeny(policy) ? known.deny : known.others
+    let chosen = of.get(rule)
+    if (chosen === undefined) {
+      chosen = choice(rule, policy)
+      of.set(rule, chosen)
+    }
+    return chosen
+  }
 }
 
 /** Rules that a request like the witness can match at all. */
@@ -150,18 +165,7 @@ function byKey(policies: readonly AuthorizationPolicy[]): ReadonlyMap<string, Wr
   for (const policy of policies) {
     const { action = "ALLOW", rules = [] } = policy.spec
     if (action === "AUDIT") continue
-    for (const rule of rules) found.set(`${action} ${policy.metadata.namespace} ${textOf(rule)}`, { policy, rule })
+    for (const rule of rules) found.set(`${action} ${policy.metadata.namespace} ${ruleJson(rule)}`, { policy, rule })
   }
   return found
-}
-
-const texts = new WeakMap<Rule, string>()
-
-function textOf(rule: Rule): string {
-  let text = texts.get(rule)
-  if (text === undefined) {
-    text = JSON.stringify(rule)
-    texts.set(rule, text)
-  }
-  return text
 }

@@ -2,7 +2,7 @@
 // Two sets of policies for one workload: proves that they decide every request alike, or gives requests that they decide
 // differently. Every such request has been replayed with both sets.
 
-import type { RuleChoice } from "../../authorization/authorization.js"
+import { KnownRules, type RuleChoice } from "../../authorization/authorization.js"
 import type { CompiledRule } from "../../authorization/rule.js"
 import type { MeshConfig } from "../../mesh/config.js"
 import type { PolicyDocument } from "../../resources/document.js"
@@ -79,13 +79,18 @@ function arenaOf(
   pool: Pool,
   budget: Budget,
 ): Arena | undefined {
-  const side = (set: readonly PolicyDocument[], of: MeshConfig, choice?: RuleChoice): PolicySide => {
+  const side = (
+    set: readonly PolicyDocument[],
+    of: MeshConfig,
+    choice?: RuleChoice,
+    known?: KnownRules,
+  ): PolicySide => {
     budget.checkTime()
-    return policySide(set, workload, of, pool, choice)
+    return policySide(set, workload, of, pool, choice, known)
   }
-  const sides = (choice?: RuleChoice): [PolicySide, PolicySide] => [
-    side(before, meshes[0], choice),
-    side(after, meshes[1], choice),
+  const sides = (choice?: RuleChoice, known?: KnownRules): [PolicySide, PolicySide] => [
+    side(before, meshes[0], choice, known),
+    side(after, meshes[1], choice, known),
   ]
   let choice: RuleChoice | undefined
   const [wasBare, isBare] = sides(NO_RULE)
@@ -93,7 +98,9 @@ function arenaOf(
     choice = relevantChoice([before, after], workload, meshes, pool)
     if (choice === undefined) return undefined
   }
-  const [was, is] = sides(choice)
+  // A rule is compiled alike on both sides where the mesh and, by their stages, the issuers of tokens are the same.
+  const isShared = choice !== undefined && meshes[0] === meshes[1]
+  const [was, is] = sides(choice, isShared ? new KnownRules() : undefined)
   budget.checkTime()
   return sameSide(was, is) ? undefined : new Arena([was, is], workload, meshes[1], [], budget)
 }
@@ -143,8 +150,10 @@ class Differences {
   #round(round: Round): void {
     const [before, after] = round.stages
     if (before === undefined || after === undefined) return
-    for (const to of OUTCOMES) {
-      for (const from of OUTCOMES) {
+    // What modes and tokens settle alike on both sides has one outcome on both.
+    const outcomes = settlesAlike(before, after) ? AUTHORIZED : OUTCOMES
+    for (const to of outcomes) {
+      for (const from of outcomes) {
         if (from === to) continue
         for (const old of problemsOf(before, from)) {
           for (const young of problemsOf(after, to)) this.#pair(round, from, to, joined(round.given, old, young))
@@ -199,6 +208,15 @@ class Differences {
     const region = regionOf(rule) ?? anchor
     return { anchor: region, problem: withRegion(region) }
   }
+}
+
+const AUTHORIZED: readonly Outcome[] = ["allow", "refuse"]
+
+/** INVARIANT: where it is so, a request that one side refuses before it looks at rules is refused so by the other. */
+function settlesAlike(before: Stages, after: Stages): boolean {
+  const keyOf = ({ transport, missing, good }: Stages): string =>
+    JSON.stringify([transport, missing, good ?? null].map(list => list && list.map(({ key }) => key)))
+  return keyOf(before) === keyOf(after)
 }
 
 const NOT_FOLLOWED = "a condition depends on what is not analysed, such as a header that a token writes or a time"

@@ -48,11 +48,16 @@ export function region(...conditions: readonly Condition[]): Region {
 }
 
 export function keyOf(groups: Region["groups"]): string {
-  return groups.map(parts => `(${[...new Set(parts.map(partKey))].sort().join("|")})`).join("&")
+  return groups.map(parts => `(${together(parts.map(partKey), "|")})`).join("&")
+}
+
+/** In whatever order they were. Most are alone, of thousands. */
+function together(keys: readonly string[], joint: string): string {
+  return keys.length === 1 ? (keys[0] ?? "") : [...new Set(keys)].sort().join(joint)
 }
 
 function partKey({ conditions, opaque }: Part): string {
-  return `${[...new Set(conditions.map(conditionKey))].sort().join("&")}${opaque ? "&?" : ""}`
+  return `${together(conditions.map(conditionKey), "&")}${opaque ? "&?" : ""}`
 }
 
 const conditionKeys = new WeakMap<Condition, string>()
@@ -61,7 +66,8 @@ export function conditionKey(condition: Condition): string {
   let known = conditionKeys.get(condition)
   if (known === undefined) {
     const { dimension, negated, marks } = condition
-    const keys = [...new Set(marks.map(({ key }) => key))].sort()
+    const [first, ...others] = marks
+    const keys = others.length === 0 ? [first?.key] : [...new Set(marks.map(({ key }) => key))].sort()
     known = `${dimension.name}${negated ? "∉" : "∈"}${JSON.stringify(keys)}`
     conditionKeys.set(condition, known)
   }
