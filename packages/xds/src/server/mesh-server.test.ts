@@ -75,6 +75,26 @@ describe("a caller", () => {
     expect(rig.source.opened).toMatchObject([{ caller: { proof: "token" } }])
   })
 
+  it("is known by the certificate of a pod that is here, and nobody is asked about its token", async () => {
+    rig.state.tokens = "away"
+    const credentials = rig.authority.workload(undefined, undefined, { name: "orders-1", uid: "u1" })
+    await subscribed({ token: "good:orders-1", credentials })
+    expect(rig.source.opened).toMatchObject([{ caller: { proof: "certificate", pod: "orders-1", podUid: "u1" } }])
+  })
+
+  it.each<[string, (state: ServerRig["state"], serial: string) => unknown]>([
+    ["that is gone", state => state.gone.add("u1")],
+    ["that was revoked", (state, serial) => state.revoked.add(serial)],
+  ])("with the certificate of a pod %s is known by its token", async (_, happen) => {
+    const credentials = rig.authority.workload(undefined, undefined, { name: "orders-1", uid: "u1" })
+    happen(rig.state, credentials.serial)
+    await subscribed({ token: "good:orders-1", credentials })
+    expect(rig.source.opened).toMatchObject([{ caller: { proof: "token" } }])
+    const bad = connect({ token: "bad", credentials }).delta()
+    bad.send({ node: NODE, typeUrl: TYPE })
+    expect(await bad.ended()).toMatch(/^(UNAUTHENTICATED|PERMISSION_DENIED): /)
+  })
+
   it("with a bad token and a good certificate is known by the certificate", async () => {
     await subscribed({ token: "bad", credentials: rig.authority.workload() })
     expect(rig.source.opened).toMatchObject([{ caller: { proof: "certificate" } }])

@@ -29,6 +29,7 @@ export async function serverRig({ port = 0, ...options }: ServerRigOptions = {})
     credentials: authority.server(),
     clientTrustBundle: authority.bundle,
     revoked: new Set<string>(),
+    gone: new Set<string>(), // uids of pods
     now: undefined as number | undefined, // the real time unless a test sets another
     tokens: "working" as "working" | "away" | "hanging",
     tokensEnd: undefined as number | undefined, // never, unless a test says when
@@ -57,13 +58,16 @@ export async function serverRig({ port = 0, ...options }: ServerRigOptions = {})
         ...ends(),
       }
     },
-    checkCertificate({ id, serial }): Caller | Refusal | undefined {
+    checkCertificate({ id, serial, pod }): Caller | Refusal | undefined {
       if (state.revoked.has(serial)) return { code: "PERMISSION_DENIED", message: "the certificate is revoked" }
       if (id.trustDomain !== "cluster.local") return undefined
       const { trustDomain, namespace, serviceAccount } = id
-      return { trustDomain, namespace, serviceAccount, proof: "certificate", serial }
+      const bound = pod === undefined ? {} : { pod: pod.name, podUid: pod.uid }
+      return { trustDomain, namespace, serviceAccount, proof: "certificate", serial, ...bound }
     },
     source,
+    refuse: ({ podUid = "" }) =>
+      state.gone.has(podUid) ? { code: "PERMISSION_DENIED", message: "the pod is gone" } : undefined,
     async sign(caller, request, ttlSeconds, nodeId) {
       if (caller.namespace !== nodeId.split("/")[0]) return { code: "PERMISSION_DENIED", message: "not your pod" }
       if (request.length === 1) throw new Error("secret detail")

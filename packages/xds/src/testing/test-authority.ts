@@ -2,7 +2,7 @@
 // An authority for tests, with certificates of servers and workloads.
 
 import { generateKeyPairSync } from "node:crypto"
-import { CertificateAuthority, createRoot } from "@merlon/identity"
+import { CertificateAuthority, type CertifiedPod, createRoot } from "@merlon/identity"
 
 export const SERVER_NAME = "control.merlon.test"
 export const IDENTITY = "spiffe://cluster.local/ns/shop/sa/orders"
@@ -37,9 +37,9 @@ export class TestAuthority {
   }
 
   /** `at`: when it was signed; it lives for an hour. */
-  workload(identity = IDENTITY, at = Date.now()): TestCredentials {
+  workload(identity = IDENTITY, at = Date.now(), pod?: CertifiedPod): TestCredentials {
     const { publicKey, privateKey } = keyPair()
-    const { certificateChain, serial } = this.#authority.sign({ publicKey, identity, ttlMs: HOUR, now: at })
+    const { certificateChain, serial } = this.#authority.sign({ publicKey, identity, pod, ttlMs: HOUR, now: at })
     return { chain: certificateChain, privateKey, serial }
   }
 }
