@@ -6,7 +6,8 @@ import { once } from "node:events"
 import { createInterface } from "node:readline"
 import { cpuMicroseconds } from "../cluster/process-cost.js"
 
-const PROGRAM = "packages/cli/bin/merlond.js"
+/** `MERLOND` names another build of it, to compare with. */
+const PROGRAM = process.env.MERLOND ?? "packages/cli/bin/merlond.js"
 /** So that memory can be compared: a signal collects garbage. */
 const COLLECTING = ["--expose-gc", "--import", "data:text/javascript,process.on('SIGUSR2',()=>globalThis.gc())"]
 const QUIET_MS = 500

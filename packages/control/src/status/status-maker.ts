@@ -47,7 +47,6 @@ const NOBODY = {
   missing: [],
   targets: NO_TARGETS,
 } as const
-const NO_TALLY = new EnforcementTally(new Map(), [], () => undefined)
 
 export function makeStatus(
   entry: PolicyEntry,
@@ -150,7 +149,7 @@ function tallyOf(
   workloads: readonly MeshWorkload[],
   sources: StatusSources,
 ): EnforcementTally {
-  if (document === undefined || !isSecurityPolicy(document)) return NO_TALLY
+  if (document === undefined || !isSecurityPolicy(document)) return new EnforcementTally(new Map(), [], () => undefined)
   const { ledger, keySets, mesh } = sources
   const expected = expectedVersions(document, mesh.names, id => keySets.get(id)?.jwks)
   const proxied = workloads.filter(workload => workload.proxied && mayServe(workload, ledger)).map(({ key }) => key)
