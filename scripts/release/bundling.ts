@@ -8,6 +8,7 @@ import { type BuildOptions, build, type Metafile, type Plugin } from "esbuild"
 import { buildPage, pageInputs } from "./page.js"
 import { pageInside } from "./page-inside.js"
 import { tablesInside } from "./tables-inside.js"
+import { undiciParts } from "./undici-parts.js"
 
 /** The version of everything here: that of the root's package.json. */
 export function currentVersion(): string {
@@ -41,7 +42,7 @@ export async function bundlePrograms(outdir: string): Promise<Metafile> {
       // Found beside whatever starts it, which lies in the same folder.
       "proof-thread-main": PROOF_THREAD,
     },
-    plugins: [tablesInside, pageInside],
+    plugins: [tablesInside, pageInside, undiciParts],
     outdir,
     splitting: true,
     format: "esm",
@@ -91,7 +92,7 @@ export async function bundleScript(outfile: string): Promise<void> {
     format: "cjs",
     banner: { js: 'const $url=require("node:url").pathToFileURL(process.execPath).href;' },
     define: { "import.meta.url": "$url" },
-    plugins: [storeFromAsset, tablesInside, pageInside],
+    plugins: [storeFromAsset, tablesInside, pageInside, undiciParts],
   })
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import { execFileSync, spawn, spawnSync } from "node:child_process"
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { join, resolve } from "node:path"
 import { meshNames, readDocuments } from "@merlon/policy"
 import { readConfigurationFile } from "@merlon/xserver"
 import { transformSync } from "esbuild"
@@ -50,7 +50,8 @@ async function runPage({
   commands,
 }: Page): Promise<{ readonly code: number | null; readonly out: string; readonly all: string }> {
   const folder = mkdtempSync(join(tmpdir(), "merlon-page-"))
-  const env = { ...process.env, MERLON_DATA: join(folder, ".merlon") }
+  const PATH = `${shortNpx(folder)}:${process.env.PATH ?? ""}`
+  const env = { ...process.env, PATH, MERLON_DATA: join(folder, ".merlon") }
   const script = commands.map(({ text }, index) => `${text}\necho '${mark(index)}'`).join("\n")
   const result = await new Promise<{ code: number | null; out: string; all: string }>(resolve => {
     const shell = spawn("bash", ["-m", "-e", "-c", script], { stdio: ["ignore", "pipe", "pipe"], env })
@@ -69,6 +70,27 @@ async function runPage({
   rmSync(folder, { recursive: true, force: true })
   return result
 }
+
+/**
+ * A folder with an `npx` that finds our programs where npm's own does, without loading npm each time, which costs more than
+ * what is called. npm's own is tried by the test below, and called for whatever else a page wants.
+ */
+function shortNpx(folder: string): string {
+  const bin = join(folder, "bin")
+  mkdirSync(bin)
+  const found = `${resolve("node_modules/.bin")}/$1`
+  const own = execFileSync("sh", ["-c", "command -v npx"], { encoding: "utf8" }).trim()
+  const script = `#!/bin/sh\ncase "$1" in merlonctl | merlond) program="${found}"; shift; exec "$program" "$@" ;; esac\nexec ${own} "$@"\n`
+  writeFileSync(join(bin, "npx"), script, { mode: 0o755 })
+  return bin
+}
+
+it.each(["merlonctl", "merlond"])("`npx %s` is the program that was built", name => {
+  const said = (program: string, ...args: readonly string[]): string =>
+    execFileSync(program, [...args, "--version"], { encoding: "utf8" })
+  expect(said("npx", name)).toBe(said("node", `packages/cli/bin/${name}.js`))
+  expect(realpathSync(`node_modules/.bin/${name}`)).toBe(resolve(`packages/cli/bin/${name}.js`))
+})
 
 const all = files("*.md").flatMap(path => {
   const found = blocks(readText(path))

@@ -13,6 +13,7 @@ const available = spawnSync(process.env.KUBECTL ?? "kubectl", ["version", "--cli
 const peer = (mode: string, more = ""): string =>
   `apiVersion: security.merlon.dev/v1alpha3\nkind: PeerAuthentication\nmetadata: {name: default}\nspec: {mtls: {mode: ${mode}}${more}}\n`
 const SELECTED = `, selector: {matchLabels: {app: web}}`
+const NOW = { lastTransitionTime: "2026-01-01T00:00:00Z", observedGeneration: 1 }
 const configMap = (value: string): string =>
   `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {a: "${value}"}\n`
 
@@ -191,6 +192,23 @@ describe.skipIf(!available)("merlonctl (needs kubectl)", () => {
     expect((await ctl("delete -n two -f -", configMap("y"))).out).toBe('configmap "c" deleted\n')
     await ctl("apply -n two -f -", peer("STRICT"))
     expect((await ctl("delete pa --all -n two -o name")).out).toBe("peerauthentication.security.merlon.dev/default\n")
+  })
+
+  it("waits for a condition of what is stored now, not of what was", async () => {
+    for (const namespace of ["one", "two"]) {
+      await kubectl(`delete pa default --ignore-not-found -n ${namespace}`)
+      await kubectl(`apply -n ${namespace} -f -`, peer("STRICT"))
+      const conditions = [{ type: "Enforced", status: "True", reason: "Enforced", message: "yes", ...NOW }]
+      const status = JSON.stringify({ status: { conditions } })
+      await kubectl(`patch pa default -n ${namespace} --subresource=status --type merge -p ${status}`)
+    }
+    const wait = "wait pa/default --for=condition=Enforced --timeout="
+    expect(await ctl(`${wait}60s -n one`)).toMatchObject({ code: 0, out: expect.stringContaining("/default yes") })
+    expect(await kubectl(`${wait}60s -n two`)).toMatchObject({ code: 0 })
+    for (const namespace of ["one", "two"]) await kubectl(`apply -n ${namespace} -f -`, peer("PERMISSIVE"))
+    const [ours, theirs] = await Promise.all([ctl(`${wait}1s -n one`), kubectl(`${wait}1s -n two`)])
+    expect([ours.code, theirs.code]).toEqual([1, 1])
+    expect(ours.err).toContain("`Enforced` is True of what was stored before: yes")
   })
 
   it("refuses a namespace that the document contradicts", async () => {

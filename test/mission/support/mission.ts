@@ -129,17 +129,8 @@ export class Mission {
 
   /** Returns when the status says that what is stored now is enforced. Whoever calls asserts at once, without a retry. */
   async enforced(kind: string, name: string, namespace: string): Promise<void> {
-    if (this.#tool === "kubectl") {
-      const what = ["--for=condition=Enforced", `${kind}/${name}`, "-n", namespace, "--timeout=120s"]
-      succeeded(await this.kubectl(["wait", ...what]))
-      return
-    }
-    const isEnforced = async (): Promise<void> => {
-      const { metadata, status } = await this.get(kind, name, namespace)
-      const found = status?.conditions?.find(({ type }) => type === "Enforced")
-      expect(found).toMatchObject({ status: "True", observedGeneration: metadata.generation })
-    }
-    await vi.waitFor(isEnforced, PATIENCE)
+    const what = ["--for=condition=Enforced", `${kind}/${name}`, "-n", namespace, "--timeout=120s"]
+    succeeded(await this.ctl(["wait", ...what]))
   }
 
   /** Applies one policy and returns when it is enforced; merlonctl waits by itself. */

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One plain JavaScript file of a TypeScript program and its dependencies, so that a process that is killed a hundred
+// One plain JavaScript file of a TypeScript program and its dependencies, so that a process that is started a hundred
 // times starts quickly: most of a start is finding and compiling modules.
 
 import { renameSync } from "node:fs"
 import { basename, join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { build } from "esbuild"
+import { type BuildOptions, build } from "esbuild"
 import { tablesInside } from "../../../scripts/release/tables-inside.js"
 
 const CACHE = fileURLToPath(new URL("../../../node_modules/.cache/merlon-resilience/", import.meta.url))
 
-export async function bundle(program: URL): Promise<string> {
+export async function bundle(program: URL, more: BuildOptions = {}): Promise<string> {
   const source = fileURLToPath(program)
   const outfile = join(CACHE, `${basename(source, ".ts")}.mjs`)
   const fresh = `${outfile}.${process.pid}`
@@ -29,6 +29,7 @@ export async function bundle(program: URL): Promise<string> {
     plugins: [tablesInside],
     minifyWhitespace: true,
     logLevel: "warning",
+    ...more,
   })
   // Whole or not at all, for whoever bundles the same at the same time.
   renameSync(fresh, outfile)

@@ -11,7 +11,7 @@ export interface Rounds {
   readonly budgetMs: number
 }
 
-export const KILLS: Rounds = { most: 50, least: 6, budgetMs: 6_000 * inject("effort") }
+export const KILLS: Rounds = { most: 50, least: 6, budgetMs: 3_000 * inject("effort") }
 
 /** Far beyond what the least number of rounds takes anywhere. */
 export const LIMIT_MS = 600_000

@@ -21,7 +21,6 @@ import { type MeshNames, meshConfig, meshNames, type PathNormalization } from "@
 import { messageOf } from "@merlon/xds"
 import type { Logger } from "pino"
 import { VERSION } from "../version.js"
-import { consoleCodes } from "./console-key.js"
 import { readAuthorities } from "./issuer-authorities.js"
 import { type OidcFlags, oidcOptions } from "./oidc-options.js"
 import { reachableHost, urlHost } from "./reachable-host.js"
@@ -165,6 +164,8 @@ async function bringConsole(
   { host, names, connection, cluster, logger }: ConsoleSurroundings,
 ): Promise<Console | undefined> {
   if (!wanted) return undefined
+  // With the codes comes the page, which is larger than the rest of a control plane.
+  const { consoleCodes } = await import("./console-key.js")
   const warn = (message: string): void => logger.warn(message)
   const owner = cluster && {
     codes: consoleCodes(resolve(data)),

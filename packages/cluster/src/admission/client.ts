@@ -4,7 +4,7 @@
 // WebhookFailure with the words kube-apiserver uses; what the webhook itself says is a verdict.
 
 import { rootCertificates } from "node:tls"
-import { Agent, request } from "undici"
+import { Agent } from "undici"
 import { messageOf } from "../message-of.js"
 import { TLS_FLOOR } from "../tls-floor.js"
 import { asArray, asObject, asString, isObject, type Json, type JsonObject } from "../value.js"
@@ -67,7 +67,10 @@ export async function callWebhook(
   let status: number
   let text: string
   try {
-    const answer = await request(full, {
+    const { origin, pathname, search } = new URL(full)
+    const answer = await agentFor(target.caBundle, target.serverName).request({
+      origin,
+      path: `${pathname}${search}`,
       method: "POST",
       headers: {
         "content-type": "application/json",
@@ -75,7 +78,6 @@ export async function callWebhook(
         "user-agent": "kube-apiserver-admission",
       },
       body: stringify(review),
-      dispatcher: agentFor(target.caBundle, target.serverName),
       signal: AbortSignal.timeout(timeoutSeconds * 1000),
     })
     status = answer.statusCode

@@ -10,10 +10,10 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { connect } from "node:tls"
-import { fileURLToPath } from "node:url"
+import { bundle } from "../../../resilience/support/bundle.js"
 import type { Credentials } from "./mesh-control.js"
 
-const PROGRAM = fileURLToPath(new URL("./foreign-client-process.ts", import.meta.url))
+const PROGRAM = new URL("./foreign-client-process.ts", import.meta.url)
 
 export interface ForeignClientOptions {
   readonly target: string
@@ -32,10 +32,10 @@ export class ForeignClient {
   readonly #folder: string
   #stderr = ""
 
-  private constructor(options: ForeignClientOptions, tunnel: Server, folder: string) {
+  private constructor(program: string, options: ForeignClientOptions, tunnel: Server, folder: string) {
     this.#tunnel = tunnel
     this.#folder = folder
-    this.#child = spawn(process.execPath, ["--import", "tsx", PROGRAM, options.target, options.security], {
+    this.#child = spawn(process.execPath, [program, options.target, options.security], {
       env: { ...process.env, GRPC_XDS_BOOTSTRAP_CONFIG: JSON.stringify(bootstrap(portOf(tunnel), folder)) },
     })
     this.#lines = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]()
@@ -50,7 +50,9 @@ export class ForeignClient {
     writeFileSync(join(folder, "cert.pem"), certificateChain)
     writeFileSync(join(folder, "key.pem"), privateKey, { mode: 0o600 })
     writeFileSync(join(folder, "roots.pem"), trustBundle)
-    return new ForeignClient(options, await openTunnel(options), folder)
+    // Its packages stay outside: one of them reads files beside its own.
+    const program = await bundle(PROGRAM, { packages: "external" })
+    return new ForeignClient(program, options, await openTunnel(options), folder)
   }
 
   /** Sends calls at once over its one channel; who answered how often. */

@@ -79,11 +79,13 @@ async function fulfilled(session: Session, target: Target, wish: Wish, timeoutMs
         return awaitReady(session, writtenOf(target.resource, object), Math.max(0, end - Date.now()))
       }
       const said = conditionOf(object, wish.type)
-      if (said?.status === wish.status) return said.message === "" ? `${wish.type} is ${said.status}` : said.message
+      if (said?.status === wish.status && said.isCurrent) {
+        return said.message === "" ? `${wish.type} is ${said.status}` : said.message
+      }
       last =
         said === undefined
           ? `it has no condition \`${wish.type}\``
-          : `\`${wish.type}\` is ${said.status}: ${said.message}`
+          : `\`${wish.type}\` is ${said.status}${said.isCurrent ? "" : " of what was stored before"}: ${said.message}`
     }
     if (Date.now() > end)
       throw new CommandError(`${kindName(target.resource)}/${target.name}: not within ${timeoutMs / 1000} s: ${last}`)
@@ -100,13 +102,20 @@ async function existing(session: Session, path: string): Promise<AnyObject | und
   }
 }
 
-function conditionOf(
-  object: unknown,
-  wanted: string,
-): { readonly status: string; readonly message: string } | undefined {
-  for (const condition of listOf(fieldsOf(fieldsOf(object).status).conditions)) {
-    const { type, status, message } = fieldsOf(condition)
-    if (type === wanted) return { status: textOf(status) ?? "Unknown", message: textOf(message) ?? "" }
+interface Said {
+  readonly status: string
+  readonly message: string
+  /** False where it says that it is about an earlier generation of the object. */
+  readonly isCurrent: boolean
+}
+
+function conditionOf({ metadata, status: own }: AnyObject, wanted: string): Said | undefined {
+  const { conditions, observedGeneration: seen } = fieldsOf(own)
+  for (const condition of listOf(conditions)) {
+    const { type, status, message, observedGeneration = seen } = fieldsOf(condition)
+    if (type !== wanted) continue
+    const isCurrent = !(Number(observedGeneration) < Number(metadata.generation))
+    return { status: textOf(status) ?? "Unknown", message: textOf(message) ?? "", isCurrent }
   }
   return undefined
 }

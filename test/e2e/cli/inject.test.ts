@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { execFile } from "node:child_process"
 import { describe, expect, it } from "vitest"
 import { parseAllDocuments } from "yaml"
+import { type Ran, run } from "../../mission/support/run.js"
 
 const DEPLOYMENT = `apiVersion: apps/v1
 kind: Deployment
@@ -19,15 +19,8 @@ metadata: {name: web}
 spec: {ports: [{port: 80}]}
 `
 
-function inject(input: string, ...args: string[]): Promise<{ code: number; out: string; err: string }> {
-  return new Promise(resolve => {
-    const program = ["--conditions=@merlon/source", "--import", "tsx", "packages/cli/src/merlonctl.ts"]
-    const child = execFile(process.execPath, [...program, "inject", "-f", "-", ...args], (error, out, err) =>
-      resolve({ code: typeof error?.code === "number" ? error.code : 0, out, err }),
-    )
-    child.stdin?.end(input)
-  })
-}
+const inject = (input: string, ...args: readonly string[]): Promise<Ran> =>
+  run(process.execPath, ["packages/cli/bin/merlonctl.js", "inject", "-f", "-", ...args], {}, input)
 
 describe("merlonctl inject", () => {
   it("prints what makes Pods with an xserver in it, and everything else as it is", async () => {
