@@ -138,6 +138,24 @@ it("draws who calls whom, and says the same in a table", async () => {
   await page.locator(".react-flow__node").filter({ hasText: "app/consumer" }).waitFor()
 })
 
+it("lists the policies in force for a workload in the order a request meets them, also those that name a Service", async () => {
+  const spec = {
+    targetRefs: [{ kind: "Service", name: "httpbin" }],
+    action: "DENY",
+    rules: [{ to: [{ operation: { paths: ["/never"] } }] }],
+  }
+  await apply({ apiVersion: GROUP, kind: "AuthorizationPolicy", metadata: { name: "named", namespace: "foo" }, spec })
+  try {
+    const page = await asOwner("/workloads/foo/httpbin-1")
+    const order = page.getByRole("region", { name: "Policies, in the order a request meets them" })
+    await order.getByRole("listitem").filter({ hasText: "deny" }).getByRole("link", { name: "foo/named" }).waitFor()
+    await order.getByRole("listitem").filter({ hasText: "allow" }).getByRole("link", { name: "foo/readers" }).waitFor()
+    await order.getByRole("listitem").filter({ hasText: "token" }).getByText("none").waitFor()
+  } finally {
+    await kubectl("delete", "authorizationpolicy", "-n", "foo", "named")
+  }
+})
+
 it("tells of a workload who can call it, by proof, and who did", async () => {
   const page = await asOwner("/workloads/foo/httpbin-1")
   await page.getByText("And nobody else (proved).").waitFor()

@@ -32,8 +32,12 @@ Examples:
 
 function report(checks: readonly Checked[], { output }: Flags): void {
   if (output === undefined) print(checkText(checks))
-  else print(formatObject(output, { well: isWell(checks), checks }))
+  else print(checkObject(checks, output))
   if (!isWell(checks)) process.exitCode = EXIT.failed
+}
+
+export function checkObject(checks: readonly Checked[], output: "json" | "yaml"): string {
+  return formatObject(output, { well: isWell(checks), checks })
 }
 
 const isWell = (checks: readonly Checked[]): boolean => checks.every(({ verdict }) => verdict !== "wrong")

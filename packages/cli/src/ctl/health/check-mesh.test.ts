@@ -3,7 +3,7 @@ import { ApiError } from "@merlon/control"
 import { meshNames } from "@merlon/policy"
 import { expect, it, test } from "vitest"
 import { knownKinds } from "../catalog/known-kinds.js"
-import { checkText } from "../commands/check.js"
+import { checkObject, checkText } from "../commands/check.js"
 import type { Session } from "../session.js"
 import { checkMesh } from "./check-mesh.js"
 
@@ -110,6 +110,7 @@ it("says what to do next", async () => {
     }),
   )
   await expect(`${checkText(checks)}\n`).toMatchFileSnapshot("golden/check.txt")
+  await expect(`${checkObject(checks, "json")}\n`).toMatchFileSnapshot("golden/check.json.txt")
 })
 
 it("fails where there is no server", async () => {

@@ -89,6 +89,16 @@ export interface Suggested {
   >
 }
 
+/** As far as pages show it. */
+export interface WorkloadReport {
+  readonly policies: readonly {
+    readonly stage: "transport" | "token" | "audit" | "deny" | "allow"
+    readonly kind: string
+    readonly policy: string
+    readonly enforcement: string
+  }[]
+}
+
 export interface Readiness {
   readonly state: "strict" | "ready" | "waiting" | "unknown"
   readonly why: string

@@ -71,6 +71,16 @@ export function useAnswers<T, N = unknown>(resource: string): UseQueryResult<Lis
   })
 }
 
+/** One by its name. */
+export function useAnswer<T>(resource: string, namespace: string, name: string): UseQueryResult<Answer<T>, Error> {
+  const { names } = useSession()
+  return useQuery({
+    queryKey: ["answer", resource, namespace, name],
+    queryFn: () => api<Answer<T>>(`${answersPath(names, resource, namespace)}/${name}`),
+    refetchInterval: SOON_MS,
+  })
+}
+
 /** One question that is answered by trying or proving. */
 export async function ask<T>(names: Names, resource: string, spec: object, signal?: AbortSignal): Promise<T> {
   const sent = { method: "POST" as const, body: { spec }, ...(signal && { signal }) }
