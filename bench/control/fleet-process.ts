@@ -13,7 +13,7 @@ interface Awaited {
 }
 
 /** All want in at once, but no more try than can shake hands before somebody loses patience. */
-const AT_THE_DOOR = 64
+const AT_THE_DOOR = 16
 /** While there is no control plane, those at the door knock this often. */
 const KNOCK_MS = 500
 

@@ -4,6 +4,7 @@
 
 import { Agent as HttpAgent, request as httpRequest } from "node:http"
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https"
+import { TLS_FLOOR } from "@merlon/identity"
 
 const TIMEOUT_MS = 10_000
 /** OTLP section "Failures": these are to be tried again, whatever else is refused is refused for good. */
@@ -19,7 +20,7 @@ export interface Collector {
 
 export function collectorAt(url: string): Collector {
   const isSecure = new URL(url).protocol === "https:"
-  const agent = isSecure ? new HttpsAgent({ keepAlive: true }) : new HttpAgent({ keepAlive: true })
+  const agent = isSecure ? new HttpsAgent({ keepAlive: true, ...TLS_FLOOR }) : new HttpAgent({ keepAlive: true })
   const request = isSecure ? httpsRequest : httpRequest
   const post: Post = body =>
     new Promise((resolve, reject) => {
