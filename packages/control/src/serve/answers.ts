@@ -26,6 +26,7 @@ export interface AnswersParts {
   readonly registry: Registry
   readonly prover: Prover
   readonly proxies: ProxyReportSources
+  readonly isLeader: () => boolean
   readonly speaksFor: (caller: Caller, nodeId: string) => boolean
 }
 
@@ -36,7 +37,7 @@ export interface Answers {
 }
 
 export function keepAnswers(parts: AnswersParts, closers: Closers): Answers {
-  const { options, reflectors, policies, registry: directory, prover, proxies, speaksFor } = parts
+  const { options, reflectors, policies, registry: directory, prover, proxies, isLeader, speaksFor } = parts
   const { client, mesh, logger } = options
   const warn = (message: string, error: unknown): void => logger.warn({ error: messageOf(error) }, message)
   const stored = reflectors.calls
@@ -53,6 +54,7 @@ export function keepAnswers(parts: AnswersParts, closers: Closers): Answers {
     policies,
     directory,
     proxies,
+    isLeader,
     stored,
     now,
     version: options.version,

@@ -194,6 +194,7 @@ async function start(options: ControlPlaneOptions, closers: Closers): Promise<Co
       registry,
       prover,
       proxies: told.proxies,
+      isLeader,
       speaksFor: (caller, nodeId) => distribution.speaksFor(caller, nodeId),
     },
     closers,

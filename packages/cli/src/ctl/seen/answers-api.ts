@@ -35,9 +35,16 @@ export function seenPath({ names }: Session, { resource, namespace, name, query 
   return `/${steps.map(encodeURIComponent).join("/")}${search === "" ? "" : `?${search}`}`
 }
 
+/** Any replica may answer, and only the one that leads knows the proxies of all: it is soon met by asking again. */
+const TRIES = 20
+const PAUSE_MS = 100
+
 export async function seenList(session: Session, asking: Asking): Promise<SeenList> {
-  const { items, ...notes } = fieldsOf(await asked(session, asking))
-  return { items: listOf(items).map(seenOf), notes }
+  for (let tried = 1; ; tried += 1) {
+    const { items, ...notes } = fieldsOf(await asked(session, asking))
+    if (notes.partial !== true || tried === TRIES) return { items: listOf(items).map(seenOf), notes }
+    await new Promise(resolve => setTimeout(resolve, PAUSE_MS))
+  }
 }
 
 export async function seenOne(session: Session, asking: Asking): Promise<Seen> {

@@ -27,6 +27,8 @@ export interface AnswersApiOptions {
   readonly log: (message: string, error: unknown) => void
 }
 
+/** Of which a replica may know a part. */
+const OF_PROXIES: ReadonlySet<string> = new Set(["decisions", "proxies", "workloads"])
 const MAX_BODY = 1 << 20
 const MAX_LINES = 1 << 20
 const HEARTBEAT_MS = 15_000
@@ -101,7 +103,7 @@ export class AnswersApi {
     try {
       await permit(this.#options.client, user, wish)
       // API servers keep connections: on this one the same replica would answer whoever asks again for what another has.
-      if (resource.name === "decisions" && this.#options.seen.isPartial) reply.setHeader("connection", "close")
+      if (OF_PROXIES.has(resource.name) && this.#options.seen.isPartial) reply.setHeader("connection", "close")
       const wanted = tableWish(asked.headers.accept, question.query)
       if (verb === "watch") await this.#watch(question, reply, wanted)
       else send(reply, { code: verb === "create" ? 201 : 200, body: await this.#plain(question, asked, user, wanted) })

@@ -43,6 +43,8 @@ export interface SeenSources {
   readonly policies: PolicySource
   readonly directory: MeshDirectory
   readonly proxies: ProxyReportSources
+  /** The others report their proxies to whoever leads, and to nobody else. */
+  readonly isLeader: () => boolean
   /** The ConfigMaps of the ledger. */
   readonly stored: Reflected<KubernetesObject>
   readonly now: () => number
@@ -117,11 +119,13 @@ export class SeenAnswers {
 
   /** Proxies tell the replica that they are connected to, and no other. */
   get isPartial(): boolean {
-    return this.#sources.observers.connected < this.#sources.proxies.ledger.proxies.size
+    const { observers, proxies, isLeader } = this.#sources
+    return !isLeader() || observers.connected < proxies.ledger.proxies.size
   }
 
   #elsewhere(): string {
     if (!this.isPartial) return ""
+    if (!this.#sources.isLeader()) return "; other replicas of the control plane have proxies of their own: ask again"
     const [here, all] = [this.#sources.observers.connected, this.#sources.proxies.ledger.proxies.size]
     return `; ${all - here} of ${all} proxies are connected to other replicas of the control plane: ask again, another may answer`
   }
@@ -190,8 +194,9 @@ export class SeenAnswers {
     const items = reports
       .filter(({ key }) => isIn(key, namespace))
       .map(({ key, ...report }) => ({ metadata: nameIn(key), spec: { ...report, workload: this.#names.of(key) } }))
-    const { version } = this.#sources
-    return cut(items, query, version === undefined ? {} : { controlPlane: { version } })
+    const { version, isLeader } = this.#sources
+    const partial = isLeader() ? {} : { partial: true }
+    return cut(items, query, { ...partial, ...(version === undefined ? {} : { controlPlane: { version } }) })
   }
 
   #readiness({ namespace, query }: Question): Listed {
