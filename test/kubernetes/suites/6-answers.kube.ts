@@ -49,7 +49,8 @@ describe("the API of answers", () => {
       .poll(calls, PATIENTLY)
       .toMatch(/ns\/app\/sa\/consumer +app\/web-v\d +\d+ +GET \/ +allow +app\/only-consumer\[0\]$/m)
     expect(await calls()).toMatch(/^LAST SEEN +COUNT +CALLER +WORKLOAD +PORT +REQUEST +VERDICT +RULE\n/)
-    expect(await calls()).toMatch(/outside\S* +app\/web-v\d +\d+ +GET \/ +deny/)
+    // Each proxy reports by itself.
+    await expect.poll(calls, PATIENTLY).toMatch(/outside\S* +app\/web-v\d +\d+ +GET \/ +deny/)
     expect(await kubectl("get", `calls.${GROUP}`, "-A", "-o", "wide")).toMatch(
       /^NAMESPACE +LAST SEEN .* STAGE +FIRST SEEN +NAME\n/,
     )

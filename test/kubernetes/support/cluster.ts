@@ -149,7 +149,7 @@ export async function underLoad(meanwhile: () => Promise<unknown>, requests = 20
 }
 
 async function callMany(requests: number): Promise<void> {
-  const pace = ["--request-interval", "20ms", "--wait-timeout", "60s"]
+  const pace = ["--request-interval", "20ms", "--request-timeout", "60s", "--wait-timeout", "60s"]
   const called = ["xclient", "--host", "web", ...pace, String(requests)]
   const { code, out, err } = await tryKubectl(["exec", "-n", "app", "deploy/consumer", "--", ...called])
   expect({ code, err, answered: answered(out) }).toEqual({ code: 0, err: "", answered: requests })
