@@ -10,6 +10,8 @@ export const SLOWEST: Readonly<Record<string, string>> = {
   "test/docs/programs.test.ts": "every command and program of every page, on the meshes that the pages start",
   "test/release/artefacts.test.ts":
     "makes packages and an executable as a release does, installs them and runs a mesh from them",
+  "test/console/large-mesh.test.ts":
+    "a thousand workloads and a hundred decisions a second in a browser, and a mesh that goes away and comes back",
   "test/mission/mission.test.ts": "the mission on a local mesh of real processes, each step typed as a person would",
   "test/mission/another-mesh.test.ts": "the same again under another name, with kubectl",
   "test/e2e/cli/merlonctl.test.ts": "each command twice, by merlonctl and by kubectl, and both compared",

@@ -19,7 +19,7 @@ export const VIEWS: readonly View[] = [
   {
     name: "overview",
     place: "/",
-    shows: ["Problems", "proxies connected", "enforces all", "Mutual TLS", "Invariants"],
+    shows: ["Problems", "proxies connected", "enforces all", "Calls of the last hour", "Mutual TLS", "Invariants"],
   },
   {
     name: "decisions",

@@ -163,19 +163,29 @@ it("tells of a workload who can call it, by proof, and who did", async () => {
 })
 
 it("tells of a port whose word its mode is, and who spoke too", async () => {
-  const spec = (mode: string) => ({ apiVersion: GROUP, kind: "PeerAuthentication", spec: { mtls: { mode } } })
-  const selector = { matchLabels: { app: "httpbin" } }
-  const own = spec("PERMISSIVE")
-  await apply(
-    { ...spec("UNSET"), metadata: { name: "wide", namespace: "foo" } },
-    { ...own, metadata: { name: "narrow", namespace: "foo" }, spec: { ...own.spec, selector } },
-  )
+  const spec = { selector: { matchLabels: { app: "httpbin" } }, mtls: { mode: "PERMISSIVE" } }
+  const peer = (name: string) => ({
+    apiVersion: GROUP,
+    kind: "PeerAuthentication",
+    metadata: { name, namespace: "foo" },
+    spec,
+  })
+  await apply(peer("a-first"))
+  await apply(peer("b-second"))
   const page = await asOwner("/workloads/foo/httpbin-1")
   const modes = page.getByRole("region", { name: "Mode of its ports" })
-  await modes.getByText("foo/narrow, which speaks for the workload").waitFor()
-  await modes.getByText("foo/wide: it leaves the mode to a wider scope").waitFor()
-  await kubectl("delete", "peerauthentication", "-n", "foo", "wide", "narrow")
-  await modes.getByText("no policy says anything: the default").waitFor()
+  await modes.getByText("`foo/a-first` says so for the workload").first().waitFor()
+  await modes.getByText("foo/b-second: an older policy of the same workload scope wins").first().waitFor()
+  const order = page.getByRole("region", { name: "Policies, in the order a request meets them" })
+  await order
+    .getByRole("listitem")
+    .filter({ hasText: "transport" })
+    .getByRole("link", { name: "foo/a-first" })
+    .waitFor()
+  await order.getByRole("listitem").filter({ hasText: "allow" }).getByRole("link", { name: "foo/readers" }).waitFor()
+  await page.getByText(/^ends in \d+ hr/).waitFor()
+  await kubectl("delete", "peerauthentication", "-n", "foo", "a-first", "b-second")
+  await modes.getByText("no policy says anything, so the default holds").first().waitFor()
 })
 
 it("suggests a policy from what was seen, with its proofs, in the editor", async () => {

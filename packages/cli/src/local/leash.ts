@@ -3,15 +3,22 @@
 // it went, they end too. Killed with -9 it could not tell them.
 
 import { Socket } from "node:net"
+import { isMainThread } from "node:worker_threads"
 
 const PIPE = 3
 const GRACE_MS = 10_000
 
-const pipe = new Socket({ fd: PIPE, readable: true, writable: false })
-pipe.on("error", () => undefined)
-pipe.on("close", () => {
-  process.kill(process.pid, "SIGTERM")
-  setTimeout(() => process.kill(process.pid, "SIGKILL"), GRACE_MS).unref()
-})
-pipe.resume()
-pipe.unref()
+// Threads are given the same imports. One that held the pipe too would close it for the whole process when it ends, and no
+// thread would start after it.
+if (isMainThread) hold()
+
+function hold(): void {
+  const pipe = new Socket({ fd: PIPE, readable: true, writable: false })
+  pipe.on("error", () => undefined)
+  pipe.on("close", () => {
+    process.kill(process.pid, "SIGTERM")
+    setTimeout(() => process.kill(process.pid, "SIGKILL"), GRACE_MS).unref()
+  })
+  pipe.resume()
+  pipe.unref()
+}

@@ -1,14 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whether a workload's ports can take mutual TLS alone: who still calls in plaintext, and what that says.
 
-import {
-  type MeshConfig,
-  type ModeResolution,
-  PeerModes,
-  type PolicyDocument,
-  type PolicyRef,
-  type SeenCall,
-} from "@merlon/policy"
+import { type MeshConfig, PeerModes, type PolicyDocument, type SeenCall } from "@merlon/policy"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
 import { workloadName } from "./workload-names.js"
 
@@ -25,10 +18,6 @@ export interface PlaintextCaller {
 export interface PortMode {
   readonly port: number
   readonly mode: "DISABLE" | "PERMISSIVE" | "STRICT"
-  /** Whose word it is; absent where no policy says anything and the default holds. */
-  readonly by?: { readonly policy: string; readonly scope: string }
-  /** Who spoke too, and why it did not count. */
-  readonly others: readonly { readonly policy: string; readonly why: string }[]
 }
 
 export interface Readiness {
@@ -82,7 +71,7 @@ export function readinessOf({
       // Where nobody can call, there is nothing to wait for.
       if (first === undefined || first.ports.length === 0) return []
       const modes = new PeerModes(documents, first, mesh)
-      const ports = first.ports.map(({ port }) => portMode(port, modes.resolve(port)))
+      const ports = first.ports.map(({ port }) => ({ port, mode: modes.resolve(port).mode }))
       const readiness = judged(
         ports,
         seen.get(key) ?? [],
@@ -90,23 +79,6 @@ export function readinessOf({
       )
       return [{ namespace: first.namespace, name: key.slice(key.indexOf("/") + 1), ...readiness }]
     })
-}
-
-function portMode(port: number, { mode, winner, asked, losers }: ModeResolution): PortMode {
-  const name = ({ namespace, name: of }: PolicyRef): string => `${namespace}/${of}`
-  const passedOver = asked.filter(({ policy }) => winner === undefined || name(policy) !== name(winner.policy))
-  return {
-    port,
-    mode,
-    ...(winner === undefined ? {} : { by: { policy: name(winner.policy), scope: winner.scope } }),
-    others: [
-      ...passedOver.map(say => ({
-        policy: name(say.policy),
-        why: say.mode === "UNSET" ? "it leaves the mode to a wider scope" : `a narrower scope than ${say.scope} wins`,
-      })),
-      ...losers.map(({ policy, reason }) => ({ policy: name(policy), why: reason })),
-    ],
-  }
 }
 
 function judged(ports: readonly PortMode[], calls: readonly SeenCall[], proxied: boolean): Readiness {

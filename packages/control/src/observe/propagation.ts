@@ -26,6 +26,7 @@ interface Spread {
 const OVERDUE = 30_000
 /** A proxy that never acknowledges must not make us remember every change since. */
 const MOST_OPEN = 256
+const MOST_RECENT = 100
 
 export class Propagation {
   readonly #options: PropagationOptions
@@ -34,6 +35,7 @@ export class Propagation {
   /** Since when each proxy lags. */
   readonly #behind = new Map<string, number>()
   readonly #stops: readonly (() => void)[]
+  readonly #recent: number[] = []
 
   constructor(options: PropagationOptions) {
     this.#options = options
@@ -50,6 +52,11 @@ export class Propagation {
   lagOf(proxy: string): number {
     const since = this.#behind.get(proxy)
     return since === undefined ? 0 : this.#clock.monotonic() - since
+  }
+
+  /** How long the last changes took, in milliseconds, oldest first. */
+  get recent(): readonly number[] {
+    return this.#recent
   }
 
   get overdue(): number {
@@ -99,9 +106,15 @@ export class Propagation {
       if (!spread.waitingFor.delete(proxy) || spread.waitingFor.size > 0) continue
       // The last one left instead of acknowledging: that is no measure of anything.
       if (gone) spread.span.fail("the last proxy went away")
-      else this.#options.propagated((this.#clock.monotonic() - spread.since) / 1_000)
+      else this.#took(this.#clock.monotonic() - spread.since)
       this.#close(spread)
     }
+  }
+
+  #took(milliseconds: number): void {
+    this.#options.propagated(milliseconds / 1_000)
+    this.#recent.push(milliseconds)
+    if (this.#recent.length > MOST_RECENT) this.#recent.shift()
   }
 
   #close(spread: Spread): void {

@@ -25,7 +25,7 @@ export interface ProxyReport {
 export interface ProxyReportSources {
   readonly views: Pick<ProxyViews, "get">
   readonly ledger: Pick<ProxyLedger, "proxies">
-  readonly propagation: Pick<Propagation, "lagOf">
+  readonly propagation: Pick<Propagation, "lagOf"> & Partial<Pick<Propagation, "recent">>
 }
 
 /** Those after the given key, in the order of their keys. */

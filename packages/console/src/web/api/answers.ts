@@ -52,15 +52,39 @@ export interface ProxyReport {
   readonly behind: number
   readonly lagMs: number
   readonly rejection?: string
+  /** Absent where the proxy does not say. */
+  readonly certificateNotAfter?: string
 }
 
-export interface PortMode {
-  readonly port: number
-  readonly mode: string
-  /** Whose word it is; absent where the default holds. */
-  readonly by?: { readonly policy: string; readonly scope: string }
-  /** Who spoke too, and why it did not count; absent where the control plane is older. */
-  readonly others?: readonly { readonly policy: string; readonly why: string }[]
+/** Beside the proxies: how long the last changes took until every proxy enforced them. */
+export interface EnforcedNote {
+  readonly enforced?: { readonly changes: number; readonly medianMs: number; readonly slowestMs: number }
+}
+
+/** A workload as policies see it. */
+export interface WorkloadReport {
+  readonly ports: readonly {
+    readonly port: number
+    readonly protocol: string
+    readonly mode: string
+    /** In words. */
+    readonly why: string
+    /** Whose word it is; absent where the default holds. */
+    readonly policy?: string
+    /** Policies that speak for the workload and are not heard. */
+    readonly losers: readonly { readonly policy: string; readonly why: string }[]
+    /** With the policies in Shadow. */
+    readonly shadow?: string
+  }[]
+  /** In the order in which a request meets them. */
+  readonly policies: readonly {
+    readonly stage: string
+    readonly kind: string
+    readonly policy: string
+    readonly enforcement: string
+  }[]
+  /** Pods for which other policies are in force. */
+  readonly otherwise: readonly string[]
 }
 
 export interface TrafficMinute {
@@ -89,20 +113,10 @@ export interface Suggested {
   >
 }
 
-/** As far as pages show it. */
-export interface WorkloadReport {
-  readonly policies: readonly {
-    readonly stage: "transport" | "token" | "audit" | "deny" | "allow"
-    readonly kind: string
-    readonly policy: string
-    readonly enforcement: string
-  }[]
-}
-
 export interface Readiness {
   readonly state: "strict" | "ready" | "waiting" | "unknown"
   readonly why: string
-  readonly ports: readonly PortMode[]
+  readonly ports: readonly { readonly port: number; readonly mode: string }[]
   readonly plaintext: readonly {
     readonly port: number
     readonly from: string

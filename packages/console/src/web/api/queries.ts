@@ -71,12 +71,12 @@ export function useAnswers<T, N = unknown>(resource: string): UseQueryResult<Lis
   })
 }
 
-/** One by its name. */
+/** One of them, by its name. */
 export function useAnswer<T>(resource: string, namespace: string, name: string): UseQueryResult<Answer<T>, Error> {
   const { names } = useSession()
   return useQuery({
-    queryKey: ["answer", resource, namespace, name],
-    queryFn: () => api<Answer<T>>(`${answersPath(names, resource, namespace)}/${name}`),
+    queryKey: ["answers", resource, namespace, name],
+    queryFn: () => api<Answer<T>>(`${answersPath(names, resource, namespace)}/${encodeURIComponent(name)}`),
     refetchInterval: SOON_MS,
   })
 }

@@ -195,8 +195,15 @@ export class SeenAnswers {
       .filter(({ key }) => isIn(key, namespace))
       .map(({ key, ...report }) => ({ metadata: nameIn(key), spec: { ...report, workload: this.#names.of(key) } }))
     const { version, isLeader } = this.#sources
-    const partial = isLeader() ? {} : { partial: true }
-    return cut(items, query, { ...partial, ...(version === undefined ? {} : { controlPlane: { version } }) })
+    const took = [...(this.#sources.proxies.propagation.recent ?? [])].sort((a, b) => a - b)
+    const [median, slowest] = [took[Math.floor(took.length / 2)], took.at(-1)]
+    return cut(items, query, {
+      ...(isLeader() ? {} : { partial: true }),
+      ...(version === undefined ? {} : { controlPlane: { version } }),
+      ...(median === undefined || slowest === undefined
+        ? {}
+        : { enforced: { changes: took.length, medianMs: Math.round(median), slowestMs: Math.round(slowest) } }),
+    })
   }
 
   #readiness({ namespace, query }: Question): Listed {

@@ -2,7 +2,7 @@
 // The mesh in a few numbers.
 
 import type { ReactNode } from "react"
-import type { Answer, ProxyReport } from "../../api/answers.js"
+import type { Answer, EnforcedNote, ProxyReport } from "../../api/answers.js"
 import { conditionOf, type Pod, type Policy } from "../../api/objects.js"
 import { count } from "../../ui/time.js"
 
@@ -10,10 +10,11 @@ interface FiguresProps {
   readonly policies: readonly Policy[]
   readonly pods: readonly Pod[]
   readonly proxies: readonly Answer<ProxyReport>[] | undefined
+  readonly enforced: EnforcedNote["enforced"]
   readonly problems: number
 }
 
-export function Figures({ policies, pods, proxies, problems }: FiguresProps): ReactNode {
+export function Figures({ policies, pods, proxies, enforced: took, problems }: FiguresProps): ReactNode {
   const enforced = policies.filter(policy => conditionOf(policy, "Ready")?.status === "True").length
   const lag = Math.max(0, ...(proxies ?? []).map(({ spec }) => spec.lagMs))
   const figures: readonly (readonly [name: string, value: string])[] = [
@@ -26,6 +27,12 @@ export function Figures({ policies, pods, proxies, problems }: FiguresProps): Re
           ["proxies connected", count(proxies.length)],
           ["proxies that lag", count(proxies.filter(({ spec }) => spec.behind > 0).length)],
           ["longest lag", `${count(lag)} ms`],
+        ] as const)),
+    ...(took === undefined
+      ? []
+      : ([
+          [`until enforced, median of ${count(took.changes)}`, `${count(took.medianMs)} ms`],
+          ["the slowest of them", `${count(took.slowestMs)} ms`],
         ] as const)),
   ]
   return (

@@ -2,11 +2,12 @@
 // Overview: what is wrong now and what to do, then how the mesh is.
 
 import type { ReactNode } from "react"
-import type { ProxyReport, Readiness } from "../../api/answers.js"
+import type { EnforcedNote, ProxyReport, Readiness } from "../../api/answers.js"
 import type { Policy } from "../../api/objects.js"
 import { useAllPolicies, useAnswers, usePods } from "../../api/queries.js"
 import { useSession } from "../../shell/session.js"
 import { Failure } from "../../ui/failure.js"
+import { Certificates } from "./certificates.js"
 import { Figures } from "./figures.js"
 import { Findings } from "./findings.js"
 import { Invariants } from "./invariants.js"
@@ -22,7 +23,7 @@ export function Overview(): ReactNode {
   const { names } = useSession()
   const kinds = useAllPolicies()
   const pods = usePods()
-  const proxies = useAnswers<ProxyReport>("proxies")
+  const proxies = useAnswers<ProxyReport, EnforcedNote>("proxies")
   const readiness = useAnswers<Readiness>("readiness")
   const policies = kinds.flatMap(({ entry, query }) =>
     (query.data ?? []).map((policy): Policy => ({ ...policy, kind: entry.kind })),
@@ -40,10 +41,15 @@ export function Overview(): ReactNode {
       <h1>Overview of {names.mesh}</h1>
       {failure !== undefined && <Failure error={failure} />}
       <Problems problems={problems} loading={loading} known={failure === undefined} />
-      <Figures policies={policies} pods={pods.data ?? []} proxies={proxies.data?.items} problems={problems.length} />
+      <Figures
+        {...{ policies, problems: problems.length, pods: pods.data ?? [] }}
+        proxies={proxies.data?.items}
+        enforced={proxies.data?.enforced}
+      />
       <div className="columns">
         <Traffic />
         <Proxies query={proxies} />
+        <Certificates proxies={proxies.data?.items ?? []} />
         <StrictReadiness query={readiness} />
         <Invariants invariants={of("PolicyInvariant")} />
         <KeySets authentications={of("RequestAuthentication")} />

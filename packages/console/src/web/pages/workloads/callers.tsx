@@ -45,7 +45,7 @@ export function WaysTable({ of: { ways, result, undecided } }: { readonly of: Wa
           ? ways.length === 0
             ? "Nobody (proved)."
             : "And nobody else (proved)."
-          : `There may be others: ${undecided.map(({ reason }) => reason).join("; ")}`}
+          : `There may be others: ${[...new Set(undecided.map(({ reason }) => reason))].join("; ")}`}
       </p>
     </>
   )

@@ -1,45 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
-// The mode of each port, whose word it is, and who spoke too and lost.
+// The mode of each port, whose word it is, and who spoke too and is not heard.
 
 import type { ReactNode } from "react"
 import { Link } from "wouter"
-import type { Readiness } from "../../api/answers.js"
+import type { WorkloadReport } from "../../api/answers.js"
 import { Columns } from "../../ui/columns.js"
 
-export function PortModes({ of }: { readonly of: Readiness }): ReactNode {
+export function PortModes({ of: { ports } }: { readonly of: WorkloadReport }): ReactNode {
   return (
     <section aria-labelledby="modes">
       <h2 id="modes">Mode of its ports</h2>
-      <p>{of.why}</p>
-      <table>
-        <Columns names={["Port", "Mode", "Because of", "Not because of"]} />
-        <tbody>
-          {of.ports.map(({ port, mode, by, others = [] }) => (
-            <tr key={port}>
-              <th scope="row">{port}</th>
-              <td>{mode}</td>
-              <td>
-                {by === undefined ? (
-                  "no policy says anything: the default"
-                ) : (
-                  <>
-                    <PolicyLink name={by.policy} />, which speaks for the {by.scope}
-                  </>
-                )}
-              </td>
-              <td>
-                <ul className="plain">
-                  {others.map(({ policy, why }) => (
-                    <li key={policy}>
-                      <PolicyLink name={policy} />: {why}
-                    </li>
-                  ))}
-                </ul>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      {ports.length === 0 && <p>It declares no port, so nobody can call it.</p>}
+      {ports.length > 0 && (
+        <table>
+          <Columns names={["Port", "Mode", "Because", "Not heard"]} />
+          <tbody>
+            {ports.map(({ port, protocol, mode, why, policy, losers, shadow }) => (
+              <tr key={port}>
+                <th scope="row">
+                  {port} {protocol}
+                </th>
+                <td>
+                  {mode}
+                  {shadow !== undefined && shadow !== mode && `, with Shadow policies ${shadow}`}
+                </td>
+                <td>
+                  {policy !== undefined && <PolicyLink name={policy} />} {why}
+                </td>
+                <td>
+                  <ul className="plain">
+                    {losers.map(loser => (
+                      <li key={loser.policy}>
+                        <PolicyLink name={loser.policy} />: {loser.why}
+                      </li>
+                    ))}
+                  </ul>
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
     </section>
   )
 }

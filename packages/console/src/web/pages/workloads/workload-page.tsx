@@ -3,9 +3,9 @@
 
 import type { ReactNode } from "react"
 import { Link } from "wouter"
-import type { ProxyReport, Readiness, SeenCall } from "../../api/answers.js"
+import type { ProxyReport, SeenCall, WorkloadReport } from "../../api/answers.js"
 import { keyOf } from "../../api/objects.js"
-import { useAnswers, usePods } from "../../api/queries.js"
+import { useAnswer, useAnswers, usePods } from "../../api/queries.js"
 import { useMayAsk } from "../../api/rights.js"
 import { Loaded } from "../../ui/loaded.js"
 import { Ago } from "../../ui/time.js"
@@ -30,8 +30,7 @@ export function WorkloadPage({ namespace, name }: WorkloadPageProps): ReactNode 
   const pod = pods.data?.find(one => keyOf(one) === key || (proxy !== undefined && keyOf(one) === keyOf(proxy)))
   /** What runs its Pods, by which calls are kept. */
   const owner = proxy?.spec.workload ?? key
-  const readiness = useAnswers<Readiness>("readiness")
-  const mode = readiness.data?.items.find(one => keyOf(one) === owner)
+  const report = useAnswer<WorkloadReport>("workloads", namespace, name)
   const calls = useAnswers<SeenCall>(`calls?workload=${encodeURIComponent(owner)}`)
   const mayAsk = useMayAsk("callers")
   return (
@@ -68,10 +67,28 @@ export function WorkloadPage({ namespace, name }: WorkloadPageProps): ReactNode 
               </>
             )}
           </dd>
+          <dt>Certificate</dt>
+          <dd>
+            {proxy?.spec.certificateNotAfter === undefined ? (
+              "not known"
+            ) : (
+              <>
+                ends <Ago at={proxy.spec.certificateNotAfter} />
+              </>
+            )}
+          </dd>
         </dl>
       )}
-      {mode !== undefined && <PortModes of={mode.spec} />}
-      {pod !== undefined && <PolicyOrder pod={pod} />}
+      {pod !== undefined && (
+        <Loaded query={report}>
+          {({ spec }) => (
+            <>
+              <PortModes of={spec} />
+              <PolicyOrder of={spec} />
+            </>
+          )}
+        </Loaded>
+      )}
       <section aria-labelledby="can-call">
         <h2 id="can-call">Who can call it</h2>
         {mayAsk === true && <Callers workload={owner} />}
