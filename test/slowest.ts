@@ -12,6 +12,8 @@ export const SLOWEST: Readonly<Record<string, string>> = {
     "makes packages and an executable as a release does, installs them and runs a mesh from them",
   "test/console/large-mesh.test.ts":
     "a thousand workloads and a hundred decisions a second in a browser, and a mesh that goes away and comes back",
+  "test/resilience/clocks.test.ts":
+    "clocks that are set while everything runs, each until everything has found its way back by itself",
   "test/mission/mission.test.ts": "the mission on a local mesh of real processes, each step typed as a person would",
   "test/mission/another-mesh.test.ts": "the same again under another name, with kubectl",
   "test/e2e/cli/merlonctl.test.ts": "each command twice, by merlonctl and by kubectl, and both compared",

@@ -215,7 +215,7 @@ const AUTHORIZED: readonly Outcome[] = ["allow", "refuse"]
 /** INVARIANT: where it is so, a request that one side refuses before it looks at rules is refused so by the other. */
 function settlesAlike(before: Stages, after: Stages): boolean {
   const keyOf = ({ transport, missing, good }: Stages): string =>
-    JSON.stringify([transport, missing, good ?? null].map(list => list && list.map(({ key }) => key)))
+    JSON.stringify([transport, missing, good ?? null].map(list => list?.map(({ key }) => key)))
   return keyOf(before) === keyOf(after)
 }
 
