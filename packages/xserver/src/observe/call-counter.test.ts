@@ -79,6 +79,40 @@ describe("a call", () => {
     expect(call).not.toHaveProperty("path")
   })
 
+  it("is counted apart from every other, again when both have come before", () => {
+    const counter = new CallCounter("foo/httpbin-1")
+    const other = { policy: { namespace: "foo", name: "other" }, rule: 0 }
+    const judged = (attributes: object, part: object) =>
+      ({ ...record().judgement, attributes, decision: { ...decided, ...part } }) as unknown as Judgement // as above
+    const token = { http: { path: "/raw/7" } }
+    const decided = { verdict: "allow", stage: "allow", rule: RULE, audit: undefined, shadow: undefined }
+    const apart = [
+      record({ judgement: judged(token, {}) }),
+      ...[
+        { port: 8081 },
+        { method: "PUT" },
+        { path: "/raw/seven" },
+        { peer: "spiffe://cluster.local/ns/app/sa/other" },
+      ].map(part => record({ judgement: judged({ http: { path: part.path ?? "/raw/7" } }, {}), ...part })),
+      record({ judgement: judged({ ...token, token: { issuer: "https://other.example" } }, {}) }),
+      ...[
+        { rule: other },
+        { rule: { ...RULE, rule: 1 } },
+        { rule: { ...RULE, policy: { namespace: "bar", name: "viewer" } } },
+        { rule: undefined },
+        { audit: other },
+        { shadow: { verdict: "deny", rule: other } },
+        { shadow: { verdict: "deny", rule: undefined } },
+        { shadow: { verdict: "allow", rule: other } },
+      ].map(part => record({ judgement: judged(token, part) })),
+      record({ judgement: { ...judged(token, {}), verdict: "deny" } as Judgement }),
+      record({ judgement: { ...judged(token, {}), stage: "deny" } as unknown as Judgement }),
+      record({ judgement: undefined }),
+    ]
+    for (let round = 0; round < 3; round++) for (const call of apart) counter.count(structuredClone(call), round)
+    expect(counter.take().calls.map(({ count }) => count)).toEqual(apart.map(() => 3))
+  })
+
   it("that could not be read as a request counts as a message", () => {
     const counter = new CallCounter("foo/httpbin-1")
     counter.count(record({ judgement: undefined, method: "\u0000<", path: "/x" }), 1)

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts calls by their shape. A request costs one key and one look into a map; what a shape is in full is found out when
-// it is new, and told when somebody asks. Callers choose paths, methods and addresses, so each of them has a bound.
+// Counts calls by their shape. A request that came before costs two looks into maps, by its caller and its path, and builds no
+// text; what a shape is in full is found out when it is new, and told when somebody asks. Callers choose paths, methods and
+// addresses, so each of them has a bound.
 
-import {
-  type CallRule,
-  CallSet,
-  type CallShape,
-  type CallStage,
-  PathTemplates,
-  type RuleRef,
-  type SeenCall,
-} from "@merlon/policy"
+import { type CallRule, CallSet, type CallShape, type CallStage, PathTemplates, type SeenCall } from "@merlon/policy"
+import { copy, isAlike, issuerOf, keyOf, methodOf, type Named, TOO_MANY, type Traits, traitsOf } from "./call-traits.js"
 import type { RequestRecord } from "./meters.js"
-import { type Judged, ruleOf } from "./reason.js"
+import { ruleOf } from "./reason.js"
 
 /** What was seen since it was last asked for. */
 export interface CallReport {
@@ -28,20 +22,25 @@ interface Tally {
   count: number
 }
 
+interface Known extends Traits {
+  readonly tally: Tally
+}
+
 const MAX_KNOWN = 2_048
+/** Of one caller and path. They are looked through one by one; who sends more has them told apart anew each time. */
+const MAX_ALIKE = 16
 const MAX_SHAPES = 1_024
 const MAX_ADDRESSES = 256
 const MAX_METHODS = 32
 /** A longer path costs more as a key than as its template. */
 const LONG_PATH = 256
-const MAX_METHOD = 24
 const METHOD = /^[A-Z-]+$/
-const TOO_MANY = "*"
 
 export class CallCounter {
   readonly #tallies = new Map<string, Tally>()
-  /** The same by paths as they came, so that a path that came before is not made a template again. */
-  readonly #known = new Map<string, Tally>()
+  /** The same by caller and by paths as they came, so that a path that came before is not made a template again. */
+  readonly #known = new Map<string, Map<string, Known[]>>()
+  #knownCount = 0
   #folded = new CallSet(MAX_SHAPES)
   readonly #templates = new PathTemplates()
   readonly #addresses = new Set<string>()
@@ -54,21 +53,39 @@ export class CallCounter {
   }
 
   count(record: RequestRecord, now: number): void {
-    const isLong = record.path.length > LONG_PATH
-    const came = isLong ? "" : this.#key(record, record.path)
-    let tally = isLong ? undefined : this.#known.get(came)
-    if (tally === undefined) {
-      tally = this.#tally(record, now)
-      if (this.#known.size >= MAX_KNOWN) this.#known.clear()
-      if (!isLong) this.#known.set(came, tally)
-    }
+    const tally = this.#knownTally(record) ?? this.#newTally(record, now)
     if (tally.count === 0) tally.firstSeen = now
     tally.lastSeen = now
     tally.count++
   }
 
+  #knownTally(record: RequestRecord): Tally | undefined {
+    const alike = this.#known.get(record.peer ?? record.source)?.get(record.protocol === "tcp" ? "" : record.path)
+    if (alike === undefined) return undefined
+    for (const known of alike) if (isAlike(known, record)) return known.tally
+    return undefined
+  }
+
+  #newTally(record: RequestRecord, now: number): Tally {
+    const tally = this.#tally(record, now)
+    if (record.path.length > LONG_PATH) return tally
+    if (this.#knownCount >= MAX_KNOWN) this.#forgetKnown()
+    const paths = entryOf(this.#known, record.peer ?? record.source, () => new Map<string, Known[]>())
+    const alike = entryOf(paths, record.protocol === "tcp" ? "" : record.path, () => [])
+    if (alike.length < MAX_ALIKE) {
+      alike.push({ ...traitsOf(record), tally })
+      this.#knownCount++
+    }
+    return tally
+  }
+
+  #forgetKnown(): void {
+    this.#known.clear()
+    this.#knownCount = 0
+  }
+
   #tally(record: RequestRecord, now: number): Tally {
-    const key = this.#key(record, this.#templates.of(pathOf(record)))
+    const key = keyOf(record, this.#templates.of(pathOf(record)))
     const known = this.#tallies.get(key)
     if (known !== undefined) return known
     if (this.#tallies.size >= MAX_SHAPES) this.#fold()
@@ -91,22 +108,7 @@ export class CallCounter {
   #fold(): void {
     for (const tally of this.#tallies.values()) if (tally.count > 0) this.#folded.add(seen(tally))
     this.#tallies.clear()
-    this.#known.clear()
-  }
-
-  #key({ judgement, protocol, method, peer, source, port }: RequestRecord, path: string): string {
-    const who = peer ?? source
-    const what = protocol === "tcp" ? "" : path
-    // Strangers choose methods too, and keys are kept.
-    const how = method.length > MAX_METHOD ? TOO_MANY : method
-    const request = `${who}\n${port}\n${how}\n${what}\n`
-    if (judgement === undefined) return request
-    const end = `${request}${judgement.verdict}\n${judgement.stage}\n${idOf(ruleOf(judgement))}`
-    if (!("decision" in judgement)) return end
-    const { audit, shadow } = judgement.decision
-    const issuer = issuerOf(judgement)
-    if (audit === undefined && shadow === undefined && issuer === undefined) return end
-    return `${end}\n${idOf(audit)}\n${shadow?.verdict}\n${idOf(shadow?.rule)}\n${issuer}`
+    this.#forgetKnown()
   }
 
   #shape(record: RequestRecord): CallShape {
@@ -134,11 +136,19 @@ export class CallCounter {
   #request(record: RequestRecord): { readonly method: string; readonly path: string } {
     const { method } = record
     return {
-      method:
-        method.length <= MAX_METHOD && METHOD.test(method) ? bounded(this.#methods, method, MAX_METHODS) : TOO_MANY,
+      method: METHOD.test(methodOf(method)) ? bounded(this.#methods, method, MAX_METHODS) : TOO_MANY,
       path: copy(this.#templates.of(pathOf(record))),
     }
   }
+}
+
+/** Kept under a text of its own. */
+function entryOf<T>(map: Map<string, T>, key: string, make: () => T): T {
+  const known = map.get(key)
+  if (known !== undefined) return known
+  const made = make()
+  map.set(copy(key), made)
+  return made
 }
 
 /** What was judged is the normalised path; what was never judged is told as it came. */
@@ -147,21 +157,10 @@ function pathOf({ judgement, path }: RequestRecord): string {
   return attributes?.http?.path ?? path
 }
 
-type Named = Pick<RuleRef, "policy" | "rule">
-
-function idOf(rule: Named | undefined): string {
-  return rule === undefined ? "" : `${rule.policy.namespace}/${rule.policy.name}/${rule.rule}`
-}
-
 function named<K extends string>(name: K, rule: Named | undefined): { readonly [P in K]?: CallRule } {
   if (rule === undefined) return {}
   const { namespace, name: policy } = rule.policy
   return { [name]: { policy: `${namespace}/${policy}`, rule: rule.rule } } as { readonly [P in K]?: CallRule } // computed keys widen
-}
-
-/** Only of a token that was verified: its issuer is one that a policy in force names. */
-function issuerOf(judgement: Judged): string | undefined {
-  return "attributes" in judgement ? judgement.attributes.token?.issuer : undefined
 }
 
 function bounded(known: Set<string>, value: string, maximum: number): string {
@@ -174,9 +173,4 @@ function bounded(known: Set<string>, value: string, maximum: number): string {
 
 function seen({ shape, firstSeen, lastSeen, count }: Tally): SeenCall {
   return { ...shape, firstSeen, lastSeen, count }
-}
-
-/** A piece of a text may keep the whole text alive. */
-function copy(text: string): string {
-  return Buffer.from(text).toString()
 }

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// What tells calls apart that are counted apart, without building a text for each request.
+
+import type { RuleRef } from "@merlon/policy"
+import type { RequestRecord } from "./meters.js"
+import { type Judged, ruleOf } from "./reason.js"
+
+export const TOO_MANY = "*"
+const MAX_METHOD = 24
+
+export type Named = Pick<RuleRef, "policy" | "rule">
+
+/** Besides caller and path: what tells requests apart that are counted apart. */
+export interface Traits {
+  readonly port: number
+  readonly method: string
+  readonly verdict: string | undefined
+  readonly stage: string | undefined
+  readonly rule: Named | undefined
+  readonly audit: Named | undefined
+  readonly shadow: string | undefined
+  readonly shadowRule: Named | undefined
+  readonly issuer: string | undefined
+}
+
+export function keyOf(record: RequestRecord, path: string): string {
+  const { port, method, verdict, stage, rule, audit, shadow, shadowRule, issuer } = traitsOf(record)
+  const what = record.protocol === "tcp" ? "" : path
+  const request = `${record.peer ?? record.source}\n${port}\n${method}\n${what}\n${verdict}\n${stage}`
+  return `${request}\n${idOf(rule)}\n${idOf(audit)}\n${shadow}\n${idOf(shadowRule)}\n${issuer}`
+}
+
+export function traitsOf({ judgement, method, port }: RequestRecord): Traits {
+  const decision = judgement !== undefined && "decision" in judgement ? judgement.decision : undefined
+  return {
+    port,
+    method: copy(methodOf(method)),
+    verdict: judgement?.verdict,
+    stage: judgement?.stage,
+    rule: judgement && ruleOf(judgement),
+    audit: decision?.audit,
+    shadow: decision?.shadow?.verdict,
+    shadowRule: decision?.shadow?.rule,
+    issuer: judgement && issuerOf(judgement),
+  }
+}
+
+/** Whether `traitsOf` the record would be these; written out, since it is asked for every request. */
+export function isAlike(known: Traits, { judgement, method, port }: RequestRecord): boolean {
+  if (known.port !== port || known.method !== methodOf(method)) return false
+  if (judgement === undefined) return known.verdict === undefined
+  if (known.verdict !== judgement.verdict || known.stage !== judgement.stage) return false
+  if (!isSameRule(known.rule, ruleOf(judgement)) || known.issuer !== issuerOf(judgement)) return false
+  const decision = "decision" in judgement ? judgement.decision : undefined
+  return (
+    isSameRule(known.audit, decision?.audit) &&
+    known.shadow === decision?.shadow?.verdict &&
+    isSameRule(known.shadowRule, decision?.shadow?.rule)
+  )
+}
+
+function isSameRule(one: Named | undefined, other: Named | undefined): boolean {
+  if (one === other) return true
+  if (one === undefined || other === undefined || one.rule !== other.rule) return false
+  return one.policy.name === other.policy.name && one.policy.namespace === other.policy.namespace
+}
+
+/** Strangers choose methods too, and what is counted is kept. */
+export function methodOf(method: string): string {
+  return method.length > MAX_METHOD ? TOO_MANY : method
+}
+
+function idOf(rule: Named | undefined): string {
+  return rule === undefined ? "" : `${rule.policy.namespace}/${rule.policy.name}/${rule.rule}`
+}
+
+/** Only of a token that was verified: its issuer is one that a policy in force names. */
+export function issuerOf(judgement: Judged): string | undefined {
+  return "attributes" in judgement ? judgement.attributes.token?.issuer : undefined
+}
+
+/** A piece of a text may keep the whole text alive. */
+export function copy(text: string): string {
+  return Buffer.from(text).toString()
+}
