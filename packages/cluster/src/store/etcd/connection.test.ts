@@ -5,8 +5,10 @@ import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { TestAuthority } from "../testing/certificates.js"
 import { EtcdProcess, etcdAvailable } from "../testing/etcd-process.js"
+import { freePort } from "../testing/free-port.js"
 import { until } from "../testing/until.js"
-import { parseEndpoint } from "./connection.js"
+import { Connection, parseEndpoint } from "./connection.js"
+import { decodeRange, encodeRange } from "./messages.js"
 import { openEtcdStore } from "./open.js"
 
 const write = { key: "/a", value: "{}" }
@@ -23,6 +25,19 @@ describe("endpoints", () => {
   it.each(["", "etcd", "ftp://etcd:2379", "https://etcd:2379/path", "https://etcd"])("rejects `%s`", text => {
     expect(() => parseEndpoint(text)).toThrow("write https://host:2379")
   })
+})
+
+it.skipIf(!etcdAvailable())("reads from the next endpoint where the first is gone (needs etcd)", async () => {
+  const server = await EtcdProcess.start()
+  const gone = `http://127.0.0.1:${await freePort()}`
+  const connection = new Connection({ endpoints: [gone, server.endpoint], timeoutMs: 12_000 })
+  try {
+    const read = connection.repeatedly("/etcdserverpb.KV/Range", encodeRange({ key: "/" }), decodeRange)
+    await expect(read).resolves.toMatchObject({ kvs: [] })
+  } finally {
+    connection.close()
+    await server.stop()
+  }
 })
 
 describe.skipIf(!etcdAvailable())("etcd behind TLS (needs etcd)", () => {

@@ -96,7 +96,7 @@ export class Connection {
       try {
         return await this.once(method, request, decode, Math.min(share, deadline - Date.now()))
       } catch (error) {
-        if (!isPassing(error) || Date.now() + RETRY_MS > deadline || this.#closed) throw error
+        if (!(isPassing(error) || isUnreachable(error)) || Date.now() + RETRY_MS > deadline || this.#closed) throw error
         await new Promise(resolve => setTimeout(resolve, RETRY_MS))
       }
     }
@@ -194,6 +194,11 @@ function call<T>(
       },
     )
   })
+}
+
+/** No endpoint took the request, so it may be sent again. */
+function isUnreachable(error: unknown): boolean {
+  return error instanceof ClusterError && error.code === "STORE_UNREACHABLE"
 }
 
 export function parseEndpoint(endpoint: string): { address: string; secure: boolean } {
