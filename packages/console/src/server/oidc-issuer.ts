@@ -104,14 +104,24 @@ export class OidcIssuer {
     // A redirect could lead the code and the secret to somebody else.
     const answer = await fetch(secure(url.href), { ...init, headers, signal, redirect: "error" }).catch(() => undefined)
     if (answer === undefined) throw new Error("the issuer does not answer; try again when it does")
-    const text = await answer.text()
-    if (text.length > MAX_ANSWER) throw new Error("the issuer's answer is too long")
-    const value = jsonIn(text)
+    const value = jsonIn(await textOf(answer))
     // RFC 6749, 5.2: `error` is one of a few words.
     const why = typeof value.error === "string" ? ` (${value.error.slice(0, 100)})` : ""
     if (!answer.ok) throw new Error(`the issuer answered ${answer.status}${why}`)
     return value
   }
+}
+
+/** Read no further than what an answer may have. */
+async function textOf({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of body ?? []) {
+    size += chunk.length
+    if (size > MAX_ANSWER) throw new Error("the issuer's answer is too long")
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString("utf8")
 }
 
 /** Fail closed: in the clear only what stays on this machine. */

@@ -4,8 +4,9 @@
 // addresses, so each of them has a bound.
 
 import { type CallRule, CallSet, type CallShape, type CallStage, PathTemplates, type SeenCall } from "@merlon/policy"
-import { copy, isAlike, issuerOf, keyOf, methodOf, type Named, TOO_MANY, type Traits, traitsOf } from "./call-traits.js"
+import { isAlike, issuerOf, keyOf, methodOf, type Named, TOO_MANY, type Traits, traitsOf } from "./call-traits.js"
 import type { RequestRecord } from "./meters.js"
+import { ownText } from "./own-text.js"
 import { ruleOf } from "./reason.js"
 
 /** What was seen since it was last asked for. */
@@ -118,7 +119,9 @@ export class CallCounter {
     const shadow = decision?.shadow
     const stage: CallStage = judgement?.stage ?? "message"
     return {
-      ...(peer === undefined ? { address: bounded(this.#addresses, source, MAX_ADDRESSES) } : { caller: copy(peer) }),
+      ...(peer === undefined
+        ? { address: bounded(this.#addresses, source, MAX_ADDRESSES) }
+        : { caller: ownText(peer) }),
       workload: this.#workload,
       port,
       protocol: protocol === "tcp" ? "tcp" : "http",
@@ -137,7 +140,7 @@ export class CallCounter {
     const { method } = record
     return {
       method: METHOD.test(methodOf(method)) ? bounded(this.#methods, method, MAX_METHODS) : TOO_MANY,
-      path: copy(this.#templates.of(pathOf(record))),
+      path: ownText(this.#templates.of(pathOf(record))),
     }
   }
 }
@@ -147,7 +150,7 @@ function entryOf<T>(map: Map<string, T>, key: string, make: () => T): T {
   const known = map.get(key)
   if (known !== undefined) return known
   const made = make()
-  map.set(copy(key), made)
+  map.set(ownText(key), made)
   return made
 }
 
@@ -166,7 +169,7 @@ function named<K extends string>(name: K, rule: Named | undefined): { readonly [
 function bounded(known: Set<string>, value: string, maximum: number): string {
   if (known.has(value)) return value
   if (known.size >= maximum || value === "") return TOO_MANY
-  const own = copy(value)
+  const own = ownText(value)
   known.add(own)
   return own
 }

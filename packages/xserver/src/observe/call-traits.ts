@@ -3,6 +3,7 @@
 
 import type { RuleRef } from "@merlon/policy"
 import type { RequestRecord } from "./meters.js"
+import { ownText } from "./own-text.js"
 import { type Judged, ruleOf } from "./reason.js"
 
 export const TOO_MANY = "*"
@@ -34,7 +35,7 @@ export function traitsOf({ judgement, method, port }: RequestRecord): Traits {
   const decision = judgement !== undefined && "decision" in judgement ? judgement.decision : undefined
   return {
     port,
-    method: copy(methodOf(method)),
+    method: ownText(methodOf(method)),
     verdict: judgement?.verdict,
     stage: judgement?.stage,
     rule: judgement && ruleOf(judgement),
@@ -77,9 +78,4 @@ function idOf(rule: Named | undefined): string {
 /** Only of a token that was verified: its issuer is one that a policy in force names. */
 export function issuerOf(judgement: Judged): string | undefined {
   return "attributes" in judgement ? judgement.attributes.token?.issuer : undefined
-}
-
-/** A piece of a text may keep the whole text alive. */
-export function copy(text: string): string {
-  return Buffer.from(text).toString()
 }

@@ -4,6 +4,7 @@
 
 import { type Attributes, explain, type Program, type RuleRef, ruleName, type Trace } from "@merlon/policy"
 import type { RequestRecord } from "./meters.js"
+import { MAX_TEXT, ownText, shortText } from "./own-text.js"
 import { reasonOf, ruleOf, shadowOf } from "./reason.js"
 
 export interface DecisionSummary {
@@ -59,13 +60,13 @@ class Kept {
     this.stage = judgement?.stage
     this.protocol = record.protocol
     this.port = record.port
-    this.method = record.method
-    this.path = path.length > MAX_TEXT ? `${copy(path.slice(0, MAX_TEXT))}…` : copy(path)
+    this.method = shortText(record.method)
+    this.path = shortText(path)
     this.status = record.status
     this.peer = record.peer
     this.source = record.source
     this.rule = ruleOf(judgement)
-    this.reason = reason && copy(reason)
+    this.reason = reason && ownText(reason)
     this.shadow = shadowOf(judgement)
     this.evidence = evidenceOf(record, program)
   }
@@ -85,7 +86,6 @@ class Kept {
 
 const CAPACITY = 1_000
 /** What the peer chose is kept up to this length; an explanation needs all of it, so beyond it there is none. */
-const MAX_TEXT = 2_048
 /** Headers are the peer's choice, so what is kept of them has a bound. */
 const MAX_HEADER_CHARACTERS = 4_096
 
@@ -135,13 +135,19 @@ function bounded(attributes: Attributes, program: Program): Attributes | undefin
     const size = (lines ?? []).reduce((sum, line) => sum + line.length, 0)
     if (lines === undefined || size > left) continue
     left -= size
-    headers.set(name, lines.map(copy))
+    headers.set(name, lines.map(ownText))
   }
   return {
     ...attributes,
     // Behind trusted proxies it is cut from a header.
-    remoteIp: { ...remoteIp, text: copy(remoteIp.text) },
-    http: { ...http, host: host === undefined ? undefined : copy(host), path: copy(path), query: copy(query), headers },
+    remoteIp: { ...remoteIp, text: ownText(remoteIp.text) },
+    http: {
+      ...http,
+      host: host === undefined ? undefined : ownText(host),
+      path: ownText(path),
+      query: ownText(query),
+      headers,
+    },
   }
 }
 
@@ -162,12 +168,4 @@ function askedHeaders(program: Program, attributes: Attributes): ReadonlySet<str
   }
   ASKED.set(program, asked)
   return asked
-}
-
-/** V8 copies pieces shorter than this by itself. */
-const SHARED_FROM = 13
-
-/** A text of its own: V8 lets a piece share the text it was cut from, which here is a whole head. */
-function copy(text: string): string {
-  return text.length < SHARED_FROM ? text : Buffer.from(text).toString()
 }

@@ -150,7 +150,10 @@ describe("the last decisions", () => {
       const cut = head.slice(100, 120)
       const ofHead = { ...http, host: cut, path: cut, query: cut, headers: new Map([["x-tier", [cut]]]) }
       const cutFromIt = { ...attributes, remoteIp: { ...remoteIp, text: cut }, http: ofHead }
-      decisions.add(record(refusing, {}, { path: cut, judgement: { ...judgement, attributes: cutFromIt } }), refusing)
+      decisions.add(
+        record(refusing, {}, { path: cut, method: cut, judgement: { ...judgement, attributes: cutFromIt } }),
+        refusing,
+      )
     }
     expect(used() - before).toBeLessThan(25_000_000)
     expect(decisions.list()).toHaveLength(1_000)

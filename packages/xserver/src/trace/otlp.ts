@@ -3,6 +3,7 @@
 // HTTP servers. No query is told, and no header: they carry tokens.
 
 import type { RequestRecord } from "../observe/meters.js"
+import { ownText, shortText } from "../observe/own-text.js"
 import { policyOf } from "../observe/reason.js"
 
 export interface Span {
@@ -39,7 +40,8 @@ const HTTP_VERSIONS: Readonly<Record<RequestRecord["protocol"], string>> = {
   tcp: "",
 }
 
-export function exportRequest(source: SpanSource, spans: readonly Span[]): object {
+/** Of spans as `writeSpan` gives them. */
+export function exportRequest(source: SpanSource, spans: readonly object[]): object {
   const { namespace, name, version, mesh } = source
   const resource = attributesOf({
     "service.name": name,
@@ -49,44 +51,44 @@ export function exportRequest(source: SpanSource, spans: readonly Span[]): objec
   })
   const scope = { name: `${mesh}-xserver` }
   return {
-    resourceSpans: [{ resource: { attributes: resource }, scopeSpans: [{ scope, spans: spans.map(spanOf(mesh)) }] }],
+    resourceSpans: [{ resource: { attributes: resource }, scopeSpans: [{ scope, spans }] }],
   }
 }
 
-function spanOf(mesh: string): (span: Span) => object {
-  return ({ traceId, spanId, parentSpanId, traceState, startedAt, record }) => {
-    const { judgement, method, status, upstreamFailure } = record
-    const failed = status >= 500 || upstreamFailure !== undefined
-    const policy = policyOf(judgement)
-    return {
-      traceId,
-      spanId,
-      ...(parentSpanId !== undefined && { parentSpanId }),
-      ...(traceState !== undefined && { traceState }),
-      // Paths are anybody's to invent; a name is one of few.
-      name: method,
-      kind: SERVER_KIND,
-      startTimeUnixNano: nanoseconds(startedAt),
-      endTimeUnixNano: nanoseconds(startedAt + record.durationMs),
-      attributes: attributesOf({
-        "http.request.method": method,
-        "http.response.status_code": status === 0 ? undefined : status,
-        "url.path": record.path,
-        "server.address": record.host === "" ? undefined : record.host,
-        "server.port": record.port,
-        "client.address": record.source,
-        "network.protocol.name": "http",
-        "network.protocol.version": HTTP_VERSIONS[record.protocol],
-        "error.type": upstreamFailure ?? (failed ? String(status) : undefined),
-        [`${mesh}.verdict`]: judgement?.verdict ?? "deny",
-        [`${mesh}.stage`]: judgement?.stage,
-        [`${mesh}.policy`]: policy && `${policy.namespace}/${policy.name}`,
-        [`${mesh}.decision_id`]: record.decisionId,
-        [`${mesh}.request_id`]: record.requestId,
-        [`${mesh}.peer`]: record.peer,
-      }),
-      status: failed ? { code: STATUS_ERROR } : {},
-    }
+/** Written when the request ends, since it waits for its batch: of the request nothing is kept but this. */
+export function writeSpan(span: Span, mesh: string): object {
+  const { traceId, spanId, parentSpanId, traceState, startedAt, record } = span
+  const { judgement, method, status, upstreamFailure } = record
+  const failed = status >= 500 || upstreamFailure !== undefined
+  const policy = policyOf(judgement)
+  return {
+    traceId: ownText(traceId),
+    spanId,
+    ...(parentSpanId !== undefined && { parentSpanId: ownText(parentSpanId) }),
+    ...(traceState !== undefined && { traceState }),
+    // Paths are anybody's to invent; a name is one of few.
+    name: shortText(method),
+    kind: SERVER_KIND,
+    startTimeUnixNano: nanoseconds(startedAt),
+    endTimeUnixNano: nanoseconds(startedAt + record.durationMs),
+    attributes: attributesOf({
+      "http.request.method": method,
+      "http.response.status_code": status === 0 ? undefined : status,
+      "url.path": record.path,
+      "server.address": record.host === "" ? undefined : record.host,
+      "server.port": record.port,
+      "client.address": record.source,
+      "network.protocol.name": "http",
+      "network.protocol.version": HTTP_VERSIONS[record.protocol],
+      "error.type": upstreamFailure ?? (failed ? String(status) : undefined),
+      [`${mesh}.verdict`]: judgement?.verdict ?? "deny",
+      [`${mesh}.stage`]: judgement?.stage,
+      [`${mesh}.policy`]: policy && `${policy.namespace}/${policy.name}`,
+      [`${mesh}.decision_id`]: record.decisionId,
+      [`${mesh}.request_id`]: record.requestId,
+      [`${mesh}.peer`]: record.peer,
+    }),
+    status: failed ? { code: STATUS_ERROR } : {},
   }
 }
 
@@ -98,7 +100,7 @@ function attributesOf(values: { readonly [key: string]: string | number | undefi
 
 /** 64-bit numbers are text in JSON. */
 function attributeValue(value: string | number): AttributeValue {
-  return typeof value === "string" ? { stringValue: value } : { intValue: String(value) }
+  return typeof value === "string" ? { stringValue: shortText(value) } : { intValue: String(value) }
 }
 
 function nanoseconds(milliseconds: number): string {

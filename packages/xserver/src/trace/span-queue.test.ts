@@ -38,7 +38,7 @@ beforeEach(() => {
 })
 
 it("gathers spans and sends them together", async () => {
-  for (const span of [1, 2, 3]) queue.add(span)
+  for (const span of [1, 2, 3]) queue.add(() => span)
   expect(sent).toEqual([])
   await pass()
   expect(sent).toEqual([[1, 2, 3]])
@@ -48,7 +48,7 @@ it("gathers spans and sends them together", async () => {
 it("sends a full batch at once, and never two at a time", async () => {
   let take: (outcome: Outcome) => void = () => {}
   answer = () => new Promise(resolve => (take = resolve))
-  for (let i = 0; i < 2 * BATCH; i++) queue.add(i)
+  for (let i = 0; i < 2 * BATCH; i++) queue.add(() => i)
   expect(sent.map(({ length }) => length)).toEqual([BATCH])
   take("taken")
   await settle()
@@ -58,11 +58,11 @@ it("sends a full batch at once, and never two at a time", async () => {
 
 it("keeps what a collector may take later, asks less and less often, and loses what is too much", async () => {
   answer = () => Promise.reject(new Error("ECONNREFUSED"))
-  queue.add(1)
+  queue.add(() => 1)
   const pauses: (number | undefined)[] = []
   for (let i = 0; i < 8; i++) pauses.push(await pass())
   expect(pauses).toEqual([2_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000])
-  for (let i = 0; i < MOST_QUEUED + 9; i++) queue.add(i)
+  for (let i = 0; i < MOST_QUEUED + 9; i++) queue.add(() => i)
   expect(queue.dropped).toBe(10)
   expect(due).toHaveLength(1)
   answer = async () => "taken"
@@ -72,21 +72,21 @@ it("keeps what a collector may take later, asks less and less often, and loses w
 
 it("loses what a collector does not want, and goes on", async () => {
   answer = async () => "refused"
-  queue.add(1)
+  queue.add(() => 1)
   await pass()
   answer = async () => "taken"
-  queue.add(2)
+  queue.add(() => 2)
   await pass()
   expect(sent).toEqual([[1], [2]])
   expect([queue.exported, queue.dropped]).toEqual([1, 1])
 })
 
 it("sends what is left when it ends, and waits for nobody who does not take it", async () => {
-  for (let i = 0; i < BATCH + 5; i++) queue.add(i)
+  for (let i = 0; i < BATCH + 5; i++) queue.add(() => i)
   await queue.close()
   expect(queue.exported).toBe(BATCH + 5)
   answer = async () => "again"
-  queue.add(1)
+  queue.add(() => 1)
   await queue.close()
   expect([queue.exported, queue.dropped, due.length]).toEqual([BATCH + 5, 1, 0])
 })

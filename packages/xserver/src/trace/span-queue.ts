@@ -36,12 +36,13 @@ export class SpanQueue<T> {
     return this.#dropped
   }
 
-  add(span: T): void {
+  /** Made only where there is room for it. */
+  add(make: () => T): void {
     if (this.#queue.length >= MOST_QUEUED) {
       this.#dropped++
       return
     }
-    this.#queue.push(span)
+    this.#queue.push(make())
     if (this.#sending !== undefined) return
     if (this.#queue.length === BATCH && this.#pause === FIRST_PAUSE_MS) this.#sendNow()
     else if (this.#cancel === undefined) this.#sendLater(GATHER_MS)

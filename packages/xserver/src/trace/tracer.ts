@@ -5,7 +5,7 @@
 import type { HeaderLines } from "@merlon/policy"
 import type { RequestRecord } from "../observe/meters.js"
 import { collectorAt } from "./collector.js"
-import { exportRequest, type Span, type SpanSource } from "./otlp.js"
+import { exportRequest, type SpanSource, writeSpan } from "./otlp.js"
 import { SpanQueue } from "./span-queue.js"
 import { readTraceParent, readTraceState, writeTraceParent } from "./trace-context.js"
 import { isSampled, newSpanId, newTraceId } from "./trace-ids.js"
@@ -38,13 +38,15 @@ const NOT_RECORDED: RequestTrace = { traceId: undefined, headers: undefined, don
 
 export class Tracer {
   readonly #ratio: number
-  readonly #queue: SpanQueue<Span>
+  readonly #mesh: string
+  readonly #queue: SpanQueue<object>
   readonly #close: () => void
 
   constructor({ url, ratio }: TraceOptions, source: SpanSource) {
     this.#ratio = ratio
+    this.#mesh = source.mesh
     const collector = collectorAt(url)
-    this.#queue = new SpanQueue({ send: spans => collector.post(exportRequest(source, spans)) })
+    this.#queue = new SpanQueue<object>({ send: spans => collector.post(exportRequest(source, spans)) })
     this.#close = () => collector.close()
   }
 
@@ -72,7 +74,9 @@ export class Tracer {
     if (!sampled) return { ...NOT_RECORDED, headers: told }
     const startedAt = performance.timeOrigin + performance.now()
     const done = (record: RequestRecord): void =>
-      this.#queue.add({ traceId, spanId, parentSpanId: parent?.spanId, traceState, startedAt, record })
+      this.#queue.add(() =>
+        writeSpan({ traceId, spanId, parentSpanId: parent?.spanId, traceState, startedAt, record }, this.#mesh),
+      )
     return { traceId, headers: told, done }
   }
 
