@@ -56,6 +56,7 @@ export default defineConfig({
           page("Backup and restore", "/docs/operations/backup"),
           page("Upgrade", "/docs/operations/upgrade"),
           page("Rotation", "/docs/operations/rotation"),
+          page("Several control planes", "/docs/operations/several-control-planes"),
           page("Watch it", "/docs/operations/alerts"),
           page("Full disk", "/docs/operations/full-disk"),
           page("Wrong clocks", "/docs/operations/clocks"),

@@ -52,7 +52,9 @@ async function runPage({
   const folder = mkdtempSync(join(tmpdir(), "merlon-page-"))
   const PATH = `${shortNpx(folder)}:${process.env.PATH ?? ""}`
   const env = { ...process.env, PATH, MERLON_DATA: join(folder, ".merlon") }
-  const script = commands.map(({ text }, index) => `${text}\necho '${mark(index)}'`).join("\n")
+  const typed = commands.map(({ text }, index) => `${text}\necho '${mark(index)}'`)
+  // What a page runs in the background ends with it, also where the page fails.
+  const script = ["trap 'kill -9 $(jobs -p) 2> /dev/null || true' EXIT", ...typed].join("\n")
   const result = await new Promise<{ code: number | null; out: string; all: string }>(resolve => {
     const shell = spawn("bash", ["-m", "-e", "-c", script], { stdio: ["ignore", "pipe", "pipe"], env })
     let out = ""

@@ -94,8 +94,8 @@ async function assemble(
   const registry = new Registry(store, catalog, new AdmissionChain(recent, catalog, rbac), clock)
   const tokens = new Tokens(credentials, recent, catalog, clock)
   const first = store.revision() <= 1
+  await publishFrontProxy(registry, credentials, options.store !== undefined)
   await bootstrap(registry)
-  await publishFrontProxy(registry, credentials.caCertificate, credentials.frontProxy)
   const aggregator = new RoleAggregator(registry)
   await aggregator.start()
   // Nothing before the first start can be watched.

@@ -37,6 +37,10 @@ export const CLUSTER_FAULTS = {
     means: "etcd refused the request, for its size, its number of writes or for want of permission",
     next: "send less at once, or give the user of `--etcd-user` the right to read and write under its prefix",
   },
+  STORE_KEYS: {
+    means: "the etcd holds the objects of servers that have other keys than this one",
+    next: "copy the folder `pki` from the data folder of one that runs, or name another `--etcd-prefix`",
+  },
   LISTEN_FAILED: {
     means: "the address cannot be listened on",
     next: "choose another `--port`, or stop who has it; ports below 1024 need rights of their own",

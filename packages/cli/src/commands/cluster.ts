@@ -1,30 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // `merlond cluster`: the Kubernetes-compatible API server by itself, on its embedded store or on etcd.
 
-import { type Cluster, etcdOptions, openEtcdStore, startCluster } from "@merlon/cluster"
+import { type Cluster, startCluster } from "@merlon/cluster"
 import { messageOf } from "@merlon/xds"
 import { Command, Option } from "commander"
 import { pino } from "pino"
 import { port, several } from "../arguments.js"
 import { logDestination } from "../log-destination.js"
+import { type EtcdFlags, etcdStore, withEtcdFlags } from "../serve/etcd-flags.js"
 
-interface Flags {
+interface Flags extends EtcdFlags {
   readonly data: string
   readonly listen: string
   readonly port: number
   readonly name: readonly string[]
   readonly systemNamespace: readonly string[]
-  readonly etcd: readonly string[]
-  readonly etcdPrefix?: string
-  readonly etcdCa?: string
-  readonly etcdCert?: string
-  readonly etcdKey?: string
-  readonly etcdUser?: string
 }
 
 export function clusterCommand(): Command {
   const option = (flags: string, description: string, env: string): Option => new Option(flags, description).env(env)
-  return new Command("cluster")
+  const command = new Command("cluster")
     .description("serve the Kubernetes API where there is no Kubernetes")
     .addOption(
       option("--data <folder>", "store, keys and kubeconfig", "MERLON_CLUSTER_DATA").default(".merlon/cluster"),
@@ -46,41 +41,19 @@ export function clusterCommand(): Command {
         .argParser(several)
         .default([], "kube-system and merlon-system"),
     )
-    .addOption(
-      new Option("--etcd <endpoint>", "keep the objects in etcd; may be given several times")
-        .argParser(several)
-        .default([], "the embedded store"),
-    )
-    .addOption(
-      option("--etcd-prefix <key>", "everything in etcd lives under this key (default: /merlon)", "MERLON_ETCD_PREFIX"),
-    )
-    .addOption(option("--etcd-ca <file>", "authority of etcd's certificate", "MERLON_ETCD_CA"))
-    .addOption(option("--etcd-cert <file>", "our certificate towards etcd", "MERLON_ETCD_CERT"))
-    .addOption(option("--etcd-key <file>", "its key", "MERLON_ETCD_KEY"))
-    .addOption(option("--etcd-user <name>", "log in to etcd; the password is MERLON_ETCD_PASSWORD", "MERLON_ETCD_USER"))
-    .action((flags: Flags) => run(flags))
+  return withEtcdFlags(command).action((flags: Flags) => run(flags))
 }
 
 async function run(flags: Flags): Promise<void> {
   const logger = pino({ base: null }, logDestination())
-  const etcd = etcdOptions(
-    {
-      etcd: flags.etcd.length === 0 ? undefined : [...flags.etcd],
-      "etcd-prefix": flags.etcdPrefix,
-      "etcd-ca": flags.etcdCa,
-      "etcd-cert": flags.etcdCert,
-      "etcd-key": flags.etcdKey,
-      "etcd-user": flags.etcdUser,
-    },
-    process.env,
-  )
+  const store = await etcdStore(flags, process.env)
   const cluster = await startCluster({
     dataDir: flags.data,
     host: flags.listen,
     port: flags.port,
     names: flags.name,
     systemNamespaces: flags.systemNamespace.length === 0 ? ["kube-system", "merlon-system"] : flags.systemNamespace,
-    ...(etcd === undefined ? {} : { store: await openEtcdStore(etcd) }),
+    ...(store === undefined ? {} : { store }),
     log: (error, request) => logger.error({ request, error: messageOf(error) }, "failed"),
   })
   process.stdout.write(`serving ${cluster.url}\nexport KUBECONFIG=${cluster.kubeconfigPath}\n`)

@@ -8,6 +8,7 @@ import { duration, endpoint, port, several, trustDomain, whole } from "../argume
 import { applyConfigFile } from "../config-file.js"
 import { readEnvSwitches } from "../env-switches.js"
 import { logDestination } from "../log-destination.js"
+import { withEtcdFlags } from "../serve/etcd-flags.js"
 import { type ServeFlags, type Serving, startServing } from "../serve/start-serving.js"
 import { DEFAULT_IMAGE } from "../version.js"
 
@@ -17,143 +18,134 @@ const NORMALIZATIONS = ["NONE", "BASE", "MERGE_SLASHES", "DECODE_AND_MERGE_SLASH
 export function serveCommand(): Command {
   const option = (flags: string, description: string, env: string): Option =>
     new Option(flags, description).env(`MERLON_${env}`)
-  return (
-    new Command("serve")
-      .description("run the control plane")
-      .addOption(option("--config <file>", "YAML with any of these options, in camel case", "CONFIG"))
-      .addOption(option("--mesh <word>", "what the mesh is called; names derive from it", "MESH").default("merlon"))
-      .addOption(option("--domain <domain>", "of API groups, labels and annotations", "DOMAIN").default("merlon.dev"))
-      .addOption(
-        option("--trust-domain <domain>", "of identities", "TRUST_DOMAIN")
-          .argParser(trustDomain)
-          .default("cluster.local"),
+  const command = new Command("serve")
+    .description("run the control plane")
+    .addOption(option("--config <file>", "YAML with any of these options, in camel case", "CONFIG"))
+    .addOption(option("--mesh <word>", "what the mesh is called; names derive from it", "MESH").default("merlon"))
+    .addOption(option("--domain <domain>", "of API groups, labels and annotations", "DOMAIN").default("merlon.dev"))
+    .addOption(
+      option("--trust-domain <domain>", "of identities", "TRUST_DOMAIN")
+        .argParser(trustDomain)
+        .default("cluster.local"),
+    )
+    .addOption(
+      option("--trust-domain-alias <domain>", "further trust domain that counts as ours; repeatable", "TRUST_ALIAS")
+        .argParser((text: string, before: readonly string[]) => several(trustDomain(text), before))
+        .default([], "none"),
+    )
+    .addOption(
+      option("--path-normalization <how>", "one spelling per path, before policies look", "PATH_NORMALIZATION")
+        .choices(NORMALIZATIONS)
+        .default("BASE"),
+    )
+    .addOption(
+      option("--num-trusted-proxies <n>", "proxies in front whose X-Forwarded-For is believed", "TRUSTED_PROXIES")
+        .argParser(whole(0, 100))
+        .default(0),
+    )
+    .addOption(
+      option("--cluster-domain <domain>", "suffix of Services' host names", "CLUSTER_DOMAIN").default("cluster.local"),
+    )
+    // The cluster.
+    .addOption(option("--kubeconfig <file>", "cluster to serve (default: KUBECONFIG, or the pod's own)", "KUBECONFIG"))
+    .addOption(option("--context <name>", "context of the kubeconfig", "CONTEXT"))
+    .addOption(option("--embedded", "bring a cluster of our own even if another one is configured", "EMBEDDED"))
+    .addOption(option("--data <folder>", "store, keys and kubeconfig of our own cluster", "DATA").default(".merlon"))
+    .addOption(option("--api-listen <host>", "address our own cluster listens on (default: 127.0.0.1)", "API_LISTEN"))
+    .addOption(option("--api-port <n>", "of our own cluster, 0 for any", "API_PORT").argParser(port).default(7443))
+    // Listening.
+    .addOption(option("--listen <host>", "address to listen on (default: 127.0.0.1; in a pod 0.0.0.0)", "LISTEN"))
+    .addOption(option("--mesh-listen <host>", "where proxies are heard (default: as --listen)", "MESH_LISTEN"))
+    .addOption(option("--mesh-port <n>", "proxies: xDS and signing", "MESH_PORT").argParser(port).default(15_012))
+    .addOption(option("--webhook-port <n>", "admission", "WEBHOOK_PORT").argParser(port).default(15_017))
+    .addOption(option("--health-port <n>", "health and metrics", "HEALTH_PORT").argParser(port).default(15_014))
+    .addOption(option("--console-port <n>", "the web console", "CONSOLE_PORT").argParser(port).default(7080))
+    .addOption(
+      option("--console-host <name>", "host name under which people reach the console; repeatable", "CONSOLE_HOST")
+        .argParser(several)
+        .default([], "this machine's"),
+    )
+    .addOption(
+      option("--console-oidc-issuer <url>", "where people sign in whose ID tokens the cluster takes", "OIDC_ISSUER"),
+    )
+    .addOption(option("--console-oidc-client-id <id>", "of the console at that issuer", "OIDC_CLIENT_ID"))
+    .addOption(
+      option("--console-oidc-client-secret-file <file>", "its secret, where it has one", "OIDC_CLIENT_SECRET_FILE"),
+    )
+    .addOption(
+      option("--console-oidc-scope <scope>", "asked for besides openid, such as groups; repeatable", "OIDC_SCOPE")
+        .argParser(several)
+        .default([], "none"),
+    )
+    .addOption(new Option("--no-console", "serve no web console"))
+    .addOption(new Option("--no-answers-api", "do not register the API of answers in the cluster"))
+    .addOption(
+      option("--serving-name <name>", "host name or address others know us by; repeatable", "SERVING_NAME")
+        .argParser(several)
+        .default([], "the Service's names, localhost and the address"),
+    )
+    .addOption(option("--replica <name>", "of this replica (default: host name and process)", "REPLICA"))
+    // Certificates and keys.
+    .addOption(
+      option("--certificate-ttl <time>", "life of a workload's certificate", "CERTIFICATE_TTL")
+        .argParser(duration)
+        .default(24 * 3_600_000, "24h"),
+    )
+    .addOption(
+      option("--max-certificate-ttl <time>", "the longest a workload may ask for", "MAX_CERTIFICATE_TTL")
+        .argParser(duration)
+        .default(24 * 3_600_000, "24h"),
+    )
+    .addOption(
+      option("--rotation-settle <time>", "shortest phase of a root's rotation", "ROTATION_SETTLE")
+        .argParser(duration)
+        .default(60_000, "60s"),
+    )
+    .addOption(option("--authority <folder>", "sign with this authority instead of a root of our own", "AUTHORITY"))
+    .addOption(option("--jwks-ca <file>", "further authority of issuers' servers, PEM", "JWKS_CA"))
+    .addOption(option("--deny-private-issuers", "fetch no keys from private addresses", "DENY_PRIVATE_ISSUERS"))
+    .addOption(
+      option("--allow-loopback-issuers", "fetch keys from this machine too, as a local mesh does", "LOOPBACK_ISSUERS"),
+    )
+    .addOption(
+      option("--max-issuers-per-namespace <n>", "whose keys are fetched for its policies", "MAX_ISSUERS")
+        .argParser(whole(1, 1_000))
+        .default(100),
+    )
+    .addOption(
+      option("--proof-budget <ms>", "how long an apply waits for proofs, in milliseconds", "PROOF_BUDGET")
+        .argParser(whole(50, 8_000))
+        .default(PROOF_BUDGET_MS),
+    )
+    // Injection.
+    .addOption(option("--image <image>", "of injected proxies", "IMAGE").default(DEFAULT_IMAGE))
+    .addOption(
+      option("--capture <how>", "how traffic reaches injected proxies", "CAPTURE")
+        .choices(["redirect", "service"])
+        .default("redirect"),
+    )
+    .addOption(
+      option(
+        "--sidecar <kind>",
+        "native: an init container that keeps running; auto: from Kubernetes 1.32 on",
+        "SIDECAR",
       )
-      .addOption(
-        option("--trust-domain-alias <domain>", "further trust domain that counts as ours; repeatable", "TRUST_ALIAS")
-          .argParser((text: string, before: readonly string[]) => several(trustDomain(text), before))
-          .default([], "none"),
-      )
-      .addOption(
-        option("--path-normalization <how>", "one spelling per path, before policies look", "PATH_NORMALIZATION")
-          .choices(NORMALIZATIONS)
-          .default("BASE"),
-      )
-      .addOption(
-        option("--num-trusted-proxies <n>", "proxies in front whose X-Forwarded-For is believed", "TRUSTED_PROXIES")
-          .argParser(whole(0, 100))
-          .default(0),
-      )
-      .addOption(
-        option("--cluster-domain <domain>", "suffix of Services' host names", "CLUSTER_DOMAIN").default(
-          "cluster.local",
-        ),
-      )
-      // The cluster.
-      .addOption(
-        option("--kubeconfig <file>", "cluster to serve (default: KUBECONFIG, or the pod's own)", "KUBECONFIG"),
-      )
-      .addOption(option("--context <name>", "context of the kubeconfig", "CONTEXT"))
-      .addOption(option("--embedded", "bring a cluster of our own even if another one is configured", "EMBEDDED"))
-      .addOption(option("--data <folder>", "store, keys and kubeconfig of our own cluster", "DATA").default(".merlon"))
-      .addOption(option("--api-port <n>", "of our own cluster, 0 for any", "API_PORT").argParser(port).default(7443))
-      // Listening.
-      .addOption(option("--listen <host>", "address to listen on (default: 127.0.0.1; in a pod 0.0.0.0)", "LISTEN"))
-      .addOption(option("--mesh-listen <host>", "where proxies are heard (default: as --listen)", "MESH_LISTEN"))
-      .addOption(option("--mesh-port <n>", "proxies: xDS and signing", "MESH_PORT").argParser(port).default(15_012))
-      .addOption(option("--webhook-port <n>", "admission", "WEBHOOK_PORT").argParser(port).default(15_017))
-      .addOption(option("--health-port <n>", "health and metrics", "HEALTH_PORT").argParser(port).default(15_014))
-      .addOption(option("--console-port <n>", "the web console", "CONSOLE_PORT").argParser(port).default(7080))
-      .addOption(
-        option("--console-host <name>", "host name under which people reach the console; repeatable", "CONSOLE_HOST")
-          .argParser(several)
-          .default([], "this machine's"),
-      )
-      .addOption(
-        option("--console-oidc-issuer <url>", "where people sign in whose ID tokens the cluster takes", "OIDC_ISSUER"),
-      )
-      .addOption(option("--console-oidc-client-id <id>", "of the console at that issuer", "OIDC_CLIENT_ID"))
-      .addOption(
-        option("--console-oidc-client-secret-file <file>", "its secret, where it has one", "OIDC_CLIENT_SECRET_FILE"),
-      )
-      .addOption(
-        option("--console-oidc-scope <scope>", "asked for besides openid, such as groups; repeatable", "OIDC_SCOPE")
-          .argParser(several)
-          .default([], "none"),
-      )
-      .addOption(new Option("--no-console", "serve no web console"))
-      .addOption(new Option("--no-answers-api", "do not register the API of answers in the cluster"))
-      .addOption(
-        option("--serving-name <name>", "host name or address others know us by; repeatable", "SERVING_NAME")
-          .argParser(several)
-          .default([], "the Service's names, localhost and the address"),
-      )
-      .addOption(option("--replica <name>", "of this replica (default: host name and process)", "REPLICA"))
-      // Certificates and keys.
-      .addOption(
-        option("--certificate-ttl <time>", "life of a workload's certificate", "CERTIFICATE_TTL")
-          .argParser(duration)
-          .default(24 * 3_600_000, "24h"),
-      )
-      .addOption(
-        option("--max-certificate-ttl <time>", "the longest a workload may ask for", "MAX_CERTIFICATE_TTL")
-          .argParser(duration)
-          .default(24 * 3_600_000, "24h"),
-      )
-      .addOption(
-        option("--rotation-settle <time>", "shortest phase of a root's rotation", "ROTATION_SETTLE")
-          .argParser(duration)
-          .default(60_000, "60s"),
-      )
-      .addOption(option("--authority <folder>", "sign with this authority instead of a root of our own", "AUTHORITY"))
-      .addOption(option("--jwks-ca <file>", "further authority of issuers' servers, PEM", "JWKS_CA"))
-      .addOption(option("--deny-private-issuers", "fetch no keys from private addresses", "DENY_PRIVATE_ISSUERS"))
-      .addOption(
-        option(
-          "--allow-loopback-issuers",
-          "fetch keys from this machine too, as a local mesh does",
-          "LOOPBACK_ISSUERS",
-        ),
-      )
-      .addOption(
-        option("--max-issuers-per-namespace <n>", "whose keys are fetched for its policies", "MAX_ISSUERS")
-          .argParser(whole(1, 1_000))
-          .default(100),
-      )
-      .addOption(
-        option("--proof-budget <ms>", "how long an apply waits for proofs, in milliseconds", "PROOF_BUDGET")
-          .argParser(whole(50, 8_000))
-          .default(PROOF_BUDGET_MS),
-      )
-      // Injection.
-      .addOption(option("--image <image>", "of injected proxies", "IMAGE").default(DEFAULT_IMAGE))
-      .addOption(
-        option("--capture <how>", "how traffic reaches injected proxies", "CAPTURE")
-          .choices(["redirect", "service"])
-          .default("redirect"),
-      )
-      .addOption(
-        option(
-          "--sidecar <kind>",
-          "native: an init container that keeps running; auto: from Kubernetes 1.32 on",
-          "SIDECAR",
-        )
-          .choices(["auto", "native", "plain"])
-          .default("auto"),
-      )
-      .addOption(
-        option(
-          "--control-plane <host:port>",
-          "where injected proxies find us (default: the Service)",
-          "CONTROL_PLANE",
-        ).argParser(endpoint),
-      )
-      // Watching it.
-      .addOption(new Option("--traces <url>", "OTLP over HTTP").env("OTEL_EXPORTER_OTLP_ENDPOINT"))
-      .addOption(
-        option("--log-level <level>", "of the log on standard error", "LOG_LEVEL").choices(LEVELS).default("info"),
-      )
-      .action((flags: ServeFlags & { config?: string }, command: Command) => run(flags, command))
-  )
+        .choices(["auto", "native", "plain"])
+        .default("auto"),
+    )
+    .addOption(
+      option(
+        "--control-plane <host:port>",
+        "where injected proxies find us (default: the Service)",
+        "CONTROL_PLANE",
+      ).argParser(endpoint),
+    )
+    // Watching it.
+    .addOption(new Option("--traces <url>", "OTLP over HTTP").env("OTEL_EXPORTER_OTLP_ENDPOINT"))
+    .addOption(
+      option("--log-level <level>", "of the log on standard error", "LOG_LEVEL").choices(LEVELS).default("info"),
+    )
+  return withEtcdFlags(command).action((flags: ServeFlags & { config?: string }) => run(flags, command))
 }
 
 async function run({ config }: { config?: string }, command: Command): Promise<void> {

@@ -21,12 +21,13 @@ import { type MeshNames, meshConfig, meshNames, type PathNormalization } from "@
 import { messageOf } from "@merlon/xds"
 import type { Logger } from "pino"
 import { VERSION } from "../version.js"
+import { type EtcdFlags, etcdStore } from "./etcd-flags.js"
 import { readAuthorities } from "./issuer-authorities.js"
 import { type OidcFlags, oidcOptions } from "./oidc-options.js"
 import { reachableHost, urlHost } from "./reachable-host.js"
 import { serveConsole } from "./serve-console.js"
 
-export interface ServeFlags extends OidcFlags {
+export interface ServeFlags extends OidcFlags, EtcdFlags {
   readonly mesh: string
   readonly domain: string
   readonly trustDomain: string
@@ -38,6 +39,7 @@ export interface ServeFlags extends OidcFlags {
   readonly context?: string
   readonly embedded?: boolean
   readonly data: string
+  readonly apiListen?: string
   readonly apiPort: number
   readonly listen?: string
   readonly meshListen?: string
@@ -85,7 +87,10 @@ export async function startServing(flags: ServeFlags, env: Environment, logger: 
   oidcOptions(flags)
   const inCluster = inClusterConnection({ ...env }, SYSTEM_TIME) !== undefined
   const isElsewhere = flags.kubeconfig !== undefined || (env.KUBECONFIG ?? "") !== "" || inCluster
-  const cluster = flags.embedded === true || !isElsewhere ? await bringCluster(flags, names, logger) : undefined
+  if (flags.etcd.length > 0 && flags.kubeconfig !== undefined)
+    throw new Error("`--etcd` is the store of a cluster of our own, `--kubeconfig` names another one; give one of them")
+  const isOwn = flags.embedded === true || flags.etcd.length > 0 || !isElsewhere
+  const cluster = isOwn ? await bringCluster(flags, env, names, logger) : undefined
   try {
     const { connection, close } = await connect(flags, env, names, cluster, logger)
     const client = clientOf(connection, names)
@@ -113,13 +118,16 @@ export async function startServing(flags: ServeFlags, env: Environment, logger: 
   }
 }
 
-async function bringCluster({ data, apiPort }: ServeFlags, names: MeshNames, logger: Logger): Promise<Cluster> {
+async function bringCluster(flags: ServeFlags, env: Environment, names: MeshNames, logger: Logger): Promise<Cluster> {
   // Loaded where it is wanted: in a pod there is no store of ours, nor the native module that it needs.
   const { startCluster } = await import("@merlon/cluster")
+  const store = await etcdStore(flags, { ...env })
   return startCluster({
-    dataDir: join(resolve(data), "cluster"),
-    host: LOOPBACK,
-    port: apiPort,
+    dataDir: join(resolve(flags.data), "cluster"),
+    host: flags.apiListen ?? LOOPBACK,
+    port: flags.apiPort,
+    names: flags.servingName,
+    ...(store === undefined ? {} : { store }),
     // The control plane keeps its lease and its places whatever tenants send.
     systemNamespaces: ["kube-system", names.rootNamespace],
     log: (error, request) => logger.error({ request, error: messageOf(error) }, "the API failed"),

@@ -4,6 +4,8 @@
 // own policy may ignore; a patch that cannot be read never is.
 
 import { mkdtemp, rm } from "node:fs/promises"
+import { createServer } from "node:https"
+import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, it } from "vitest"
@@ -18,10 +20,12 @@ const REVIEW = { apiVersion: VERSION, kind: "AdmissionReview", request: { uid: "
 let folder: string
 let hooks: OracleWebhooks
 let caBundle: string
+let keyPair: { readonly cert: string; readonly key: string }
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "webhook-client-"))
   const { caCertificate, serverCertificate, serverKey } = await loadCredentials(folder, [], Date.now())
   caBundle = Buffer.from(caCertificate).toString("base64")
+  keyPair = { cert: serverCertificate, key: serverKey }
   hooks = new OracleWebhooks(serverCertificate, serverKey)
   await hooks.start()
 })
@@ -87,4 +91,26 @@ it("says what went wrong on the way in the words of kube-apiserver", async () =>
   await expect(ask(30, { url: "https://127.0.0.1:1/hook", caBundle })).rejects.toThrow("connection refused")
   // A certificate of an authority that the bundle does not name.
   await expect(ask(30, { url: `${hooks.url}/hook`, caBundle: "" })).rejects.toThrow("signed by unknown authority")
+})
+
+it("asks once more where the connection ended before an answer, and no oftener", async () => {
+  let toEnd = 1
+  let asked = 0
+  const server = createServer(keyPair, (request, response) => {
+    asked++
+    if (toEnd-- > 0) request.socket.destroy()
+    else response.end(JSON.stringify(answered({ uid: "asked", allowed: true })))
+  })
+  await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve))
+  const target = { url: `https://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, caBundle }
+  try {
+    expect(await ask(30, target)).toMatchObject({ allowed: true })
+    expect(asked).toBe(2)
+    toEnd = 5
+    await expect(ask(30, target)).rejects.toThrow("EOF")
+    expect(asked).toBe(4)
+  } finally {
+    await closeAgents()
+    server.close()
+  }
 })

@@ -60,44 +60,66 @@ export async function callWebhook(
   timeoutSeconds: number,
   reviewVersion: string,
 ): Promise<Verdict> {
-  const fail = (message: string): never => {
-    throw new WebhookFailure(`failed to call webhook: ${message}`)
-  }
   const full = `${target.url}${target.url.includes("?") ? "&" : "?"}timeout=${timeoutSeconds}s`
-  let status: number
-  let text: string
-  try {
-    const { origin, pathname, search } = new URL(full)
-    const answer = await agentFor(target.caBundle, target.serverName).request({
-      origin,
-      path: `${pathname}${search}`,
-      method: "POST",
-      headers: {
-        "content-type": "application/json",
-        accept: "application/json, */*",
-        "user-agent": "kube-apiserver-admission",
-      },
-      body: stringify(review),
-      signal: AbortSignal.timeout(timeoutSeconds * 1000),
-    })
-    status = answer.statusCode
-    const chunks: Buffer[] = []
-    let size = 0
-    for await (const chunk of answer.body) {
-      size += (chunk as Buffer).length
-      if (size > MAX_ANSWER)
-        throw new WebhookFailure("failed to call webhook: expected webhook response to be less than or equal to 3 MiB")
-      chunks.push(chunk as Buffer)
-    }
-    text = Buffer.concat(chunks).toString()
-  } catch (error) {
-    if (error instanceof WebhookFailure) throw error
-    return fail(`Post ${JSON.stringify(full)}: ${networkError(error, full)}`)
-  }
+  const { status, text } = await post(target, full, stringify(review), timeoutSeconds)
   if (status === 404) fail("the server could not find the requested resource")
   if (status < 200 || status > 299) fail(`an error on the server ("unknown") has prevented the request from succeeding`)
   if (text === "") fail(`0-length response with status code: ${status} and content type: application/json`)
-  return readVerdict(text, reviewVersion, asString(asObject(review.request).uid), fail)
+  return readVerdict(text, reviewVersion, asString(asObject(review.request).uid))
+}
+
+/**
+ * A webhook must be ready to be asked the same twice. So whoever was taken away in the middle of an answer, as one of several
+ * behind one address is, is asked once more: another of them answers.
+ */
+async function post(target: Target, url: string, body: string, timeoutSeconds: number): Promise<Answer> {
+  const signal = AbortSignal.timeout(timeoutSeconds * 1000)
+  try {
+    return await send(target, url, body, signal).catch((error: unknown) => {
+      if (!isTakenAway(error)) throw error
+      return send(target, url, body, signal)
+    })
+  } catch (error) {
+    if (error instanceof WebhookFailure) throw error
+    return fail(`Post ${JSON.stringify(url)}: ${networkError(error, url)}`)
+  }
+}
+
+interface Answer {
+  readonly status: number
+  readonly text: string
+}
+
+async function send(target: Target, url: string, body: string, signal: AbortSignal): Promise<Answer> {
+  const { origin, pathname, search } = new URL(url)
+  const answer = await agentFor(target.caBundle, target.serverName).request({
+    origin,
+    path: `${pathname}${search}`,
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      accept: "application/json, */*",
+      "user-agent": "kube-apiserver-admission",
+    },
+    body,
+    signal,
+  })
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of answer.body) {
+    size += (chunk as Buffer).length
+    if (size > MAX_ANSWER) fail("expected webhook response to be less than or equal to 3 MiB")
+    chunks.push(chunk as Buffer)
+  }
+  return { status: answer.statusCode, text: Buffer.concat(chunks).toString() }
+}
+
+function fail(message: string): never {
+  throw new WebhookFailure(`failed to call webhook: ${message}`)
+}
+
+function isTakenAway(error: unknown): boolean {
+  return ["UND_ERR_SOCKET", "ECONNRESET", "EPIPE"].includes((error as { code?: string }).code ?? "")
 }
 
 function networkError(error: unknown, url: string): string {
@@ -127,7 +149,7 @@ function readPatch(patch: string): Json[] {
   throw new UndecodablePatch("response.patch is no JSON patch in base64")
 }
 
-function readVerdict(text: string, reviewVersion: string, uid: string, fail: (message: string) => never): Verdict {
+function readVerdict(text: string, reviewVersion: string, uid: string): Verdict {
   const wrong = (message: string): never => {
     throw new WebhookFailure(`received invalid webhook response: ${message}`)
   }

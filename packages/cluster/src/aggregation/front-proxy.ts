@@ -4,6 +4,7 @@
 // that say for whom it asks. Where they read both is a ConfigMap in kube-system, as in Kubernetes.
 
 import { randomUUID } from "node:crypto"
+import { ClusterError } from "../errors.js"
 import { metaOf } from "../meta/object-meta.js"
 import type { User } from "../registry/context.js"
 import { keyOf } from "../registry/kind.js"
@@ -16,6 +17,13 @@ export interface FrontProxyCredentials {
   readonly caCertificate: string
   readonly certificate: string
   readonly key: string
+}
+
+/** What others must know of this server's keys. */
+interface Published {
+  /** Of clients' certificates. */
+  readonly caCertificate: string
+  readonly frontProxy: FrontProxyCredentials
 }
 
 export const FRONT_PROXY_NAME = "front-proxy-client"
@@ -41,21 +49,30 @@ function encoded(text: string): string {
   return Buffer.from(text).toString("latin1")
 }
 
-/** Written at every start: the authority may be another than at the last one. */
+/**
+ * Written at every start: the authority may be another than at the last one. Not so on a store that several servers share:
+ * there one with keys of its own would refuse the tokens and certificates that the others gave out.
+ */
 export async function publishFrontProxy(
   registry: Registry,
-  clientAuthority: string,
-  { caCertificate }: FrontProxyCredentials,
+  { caCertificate: clientAuthority, frontProxy }: Published,
+  isShared: boolean,
 ): Promise<void> {
   const kind = registry.catalog.builtin("", "v1", "configmaps")
   const key = keyOf(kind.info, "kube-system", "extension-apiserver-authentication")
   const stored = await registry.store.get(key)
+  const theirs = asString(dig(stored?.object ?? {}, "data", "client-ca-file"))
+  if (isShared && theirs !== "" && theirs.trim() !== clientAuthority.trim())
+    throw new ClusterError(
+      "STORE_KEYS",
+      `the servers on this etcd have other keys: copy the folder \`pki\` of one of them into this one's data folder; where all of them are lost, remove \`${key}\` below the prefix`,
+    )
   const data: JsonObject = {
     "client-ca-file": clientAuthority,
     "requestheader-allowed-names": JSON.stringify([FRONT_PROXY_NAME]),
     "requestheader-client-ca-file": withAuthority(
       asString(dig(stored?.object ?? {}, "data", "requestheader-client-ca-file")),
-      caCertificate,
+      frontProxy.caCertificate,
     ),
     "requestheader-extra-headers-prefix": JSON.stringify(["X-Remote-Extra-"]),
     "requestheader-group-headers": JSON.stringify(["X-Remote-Group"]),
@@ -73,8 +90,10 @@ export async function publishFrontProxy(
         }
       : metaOf(stored.object)
   const object = kind.toStored({ apiVersion: "v1", kind: "ConfigMap", metadata, data })
-  // Another server that starts now writes the same.
-  await registry.store.commit([{ key, modRevision: stored?.modRevision ?? 0 }], [{ key, value: stringify(object) }])
+  const free = [{ key, modRevision: stored?.modRevision ?? 0 }]
+  const written = await registry.store.commit(free, [{ key, value: stringify(object) }])
+  // Another server has written meanwhile: the same, or keys that are not ours.
+  if (written === undefined) await publishFrontProxy(registry, { caCertificate: clientAuthority, frontProxy }, isShared)
 }
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----\n?/g

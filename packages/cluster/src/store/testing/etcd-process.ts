@@ -36,6 +36,8 @@ export class EtcdProcess {
     readonly port: number,
     readonly peerPort: number,
     readonly options: EtcdProcessOptions,
+    /** Where those of one etcd reach each other. */
+    readonly peerPorts: readonly number[] = [peerPort],
   ) {}
 
   static async start(options: EtcdProcessOptions = {}): Promise<EtcdProcess> {
@@ -43,6 +45,19 @@ export class EtcdProcess {
     const etcd = new EtcdProcess(folder, await freePort(), await freePort(), options)
     await etcd.launch()
     return etcd
+  }
+
+  /** Members of one etcd, of which a minority may be killed. */
+  static async startMembers(count: number): Promise<readonly EtcdProcess[]> {
+    const peerPorts = await Promise.all(Array.from({ length: count }, freePort))
+    const members = await Promise.all(
+      peerPorts.map(async peerPort => {
+        const folder = mkdtempSync(join(tmpdir(), "merlon-etcd-"))
+        return new EtcdProcess(folder, await freePort(), peerPort, { patient: true }, peerPorts)
+      }),
+    )
+    await Promise.all(members.map(member => member.launch()))
+    return members
   }
 
   get endpoint(): string {
@@ -54,13 +69,16 @@ export class EtcdProcess {
   }
 
   async launch(): Promise<void> {
-    const peer = `http://127.0.0.1:${this.peerPort}`
+    const peerUrl = (port: number): string => `http://127.0.0.1:${port}`
+    const peer = peerUrl(this.peerPort)
+    const nameOf = (port: number): string => `member-${port}`
     const child = spawn(
       this.options.binary ?? "etcd",
       [
-        ...["--name", "one", "--data-dir", this.folder, "--log-level", "error", "--logger", "zap"],
+        ...["--name", nameOf(this.peerPort), "--data-dir", this.folder, "--log-level", "error", "--logger", "zap"],
         ...["--listen-client-urls", this.endpoint, "--advertise-client-urls", this.endpoint],
-        ...["--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", `one=${peer}`],
+        ...["--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer],
+        ...["--initial-cluster", this.peerPorts.map(port => `${nameOf(port)}=${peerUrl(port)}`).join(",")],
         // A single member elects itself; the default second of waiting would be paid after every kill.
         ...(this.options.patient === true ? [] : ["--heartbeat-interval", "10", "--election-timeout", "50"]),
         ...(this.options.flags ?? []),

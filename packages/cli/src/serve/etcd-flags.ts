@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// An etcd instead of the embedded store, for the commands that bring a cluster of our own: several of them over one state.
+
+import type { Store } from "@merlon/cluster"
+import { type Command, Option } from "commander"
+import { several } from "../arguments.js"
+
+export interface EtcdFlags {
+  readonly etcd: readonly string[]
+  readonly etcdPrefix?: string
+  readonly etcdCa?: string
+  readonly etcdCert?: string
+  readonly etcdKey?: string
+  readonly etcdUser?: string
+}
+
+export function withEtcdFlags(command: Command): Command {
+  const option = (flags: string, description: string, env: string): Option => new Option(flags, description).env(env)
+  return command
+    .addOption(
+      option("--etcd <endpoint>", "keep the objects in this etcd; may be given several times", "MERLON_ETCD")
+        .argParser(several)
+        .default([], "the embedded store"),
+    )
+    .addOption(
+      option("--etcd-prefix <key>", "everything in etcd lives under this key (default: /merlon)", "MERLON_ETCD_PREFIX"),
+    )
+    .addOption(option("--etcd-ca <file>", "authority of etcd's certificate", "MERLON_ETCD_CA"))
+    .addOption(option("--etcd-cert <file>", "our certificate towards etcd", "MERLON_ETCD_CERT"))
+    .addOption(option("--etcd-key <file>", "its key", "MERLON_ETCD_KEY"))
+    .addOption(option("--etcd-user <name>", "log in to etcd; the password is MERLON_ETCD_PASSWORD", "MERLON_ETCD_USER"))
+}
+
+/** Undefined where no etcd is named. What is given for one that is not named is refused. */
+export async function etcdStore(flags: EtcdFlags, env: NodeJS.ProcessEnv): Promise<Store | undefined> {
+  const { etcdOptions, openEtcdStore } = await import("@merlon/cluster")
+  const options = etcdOptions(
+    {
+      etcd: flags.etcd.length === 0 ? undefined : [...flags.etcd],
+      "etcd-prefix": flags.etcdPrefix,
+      "etcd-ca": flags.etcdCa,
+      "etcd-cert": flags.etcdCert,
+      "etcd-key": flags.etcdKey,
+      "etcd-user": flags.etcdUser,
+    },
+    env,
+  )
+  return options && (await openEtcdStore(options))
+}

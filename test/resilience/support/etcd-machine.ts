@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// A machine of a mesh without Kubernetes: a control plane that brings its own API server, on an etcd that others share. It
+// is one process, so all of it dies together, as a machine does.
+
+import { cpSync } from "node:fs"
+import { join } from "node:path"
+import { Program } from "../../e2e/control/support/program.js"
+
+export interface SharedPorts {
+  readonly api: number
+  readonly mesh: number
+  readonly webhook: number
+  readonly health: number
+}
+
+export interface MachineOptions {
+  readonly folder: string
+  /** Its own; ports are the same on every machine. */
+  readonly address: string
+  /** What proxies, clients and API servers are told: the balancer. */
+  readonly sharedAddress: string
+  readonly ports: SharedPorts
+  readonly etcd: readonly string[]
+}
+
+export class EtcdMachine {
+  #program: Program | undefined
+
+  constructor(readonly options: MachineOptions) {}
+
+  get kubeconfig(): string {
+    return join(this.#data, "cluster", "kubeconfig")
+  }
+
+  /** As an administrator copies them, once, before the first start. */
+  takeKeysOf(other: EtcdMachine): void {
+    cpSync(join(other.#data, "cluster", "pki"), join(this.#data, "cluster", "pki"), { recursive: true })
+  }
+
+  async run(): Promise<void> {
+    await this.launch().said(/^proxies\s+:(\d+)/m)
+  }
+
+  launch(): Program {
+    const { address, sharedAddress, ports, etcd } = this.options
+    this.#program = new Program([
+      ...["serve", "--data", this.#data, "--no-console", "--replica", address],
+      ...etcd.flatMap(endpoint => ["--etcd", endpoint]),
+      ...["--listen", address, "--api-listen", address, "--serving-name", sharedAddress],
+      ...["--api-port", `${ports.api}`, "--mesh-port", `${ports.mesh}`],
+      ...["--webhook-port", `${ports.webhook}`, "--health-port", `${ports.health}`],
+    ])
+    return this.#program
+  }
+
+  get said(): string {
+    return this.#program?.stderr ?? ""
+  }
+
+  async kill(): Promise<void> {
+    await this.#program?.kill()
+  }
+
+  get #data(): string {
+    return join(this.options.folder, this.options.address)
+  }
+}
