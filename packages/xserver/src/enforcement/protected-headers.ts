@@ -5,8 +5,8 @@
 // could speak for the gate.
 
 import type { Program } from "@merlon/policy"
+import { foldedName } from "@merlon/xds"
 import { OWN_HEADERS } from "../accept/forwarded-headers.js"
-import { foldedName } from "../http/field-kind.js"
 
 export class ProtectedHeaders {
   /** As configured: what becomes of these the judgement says, or the codec. */

@@ -3,6 +3,7 @@
 // Knows messages; how they are written to the caller is the responder's to know, of either version of HTTP.
 
 import type { HttpRequest } from "@merlon/policy"
+import { FIELD_KIND } from "@merlon/xds"
 import { REQUEST_ID_HEADER, requestId } from "../accept/forwarded-headers.js"
 import { newDecisionId } from "../enforcement/decision-id.js"
 import type { Admission, Judged } from "../enforcement/gate.js"
@@ -11,7 +12,6 @@ import { NO_REQUEST, type RequestRecord, type UpstreamFailure } from "../observe
 import type { RequestTrace } from "../trace/tracer.js"
 import type { Caller } from "./caller.js"
 import type { HttpFault } from "./fault.js"
-import { FIELD_KIND } from "./field-kind.js"
 import { type Fields, pairsOf } from "./fields.js"
 import {
   ForwardedRequest,

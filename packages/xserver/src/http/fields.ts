@@ -3,8 +3,8 @@
 // characters throughout, so what is written is what was read.
 
 import type { HeaderLines } from "@merlon/policy"
+import type { FieldKind } from "@merlon/xds"
 import type { ProtectedHeaders } from "../enforcement/protected-headers.js"
-import type { FieldKind } from "./field-kind.js"
 
 /** Names in lower case with their values, in order. */
 export type FieldPairs = readonly (readonly [name: string, value: string])[]

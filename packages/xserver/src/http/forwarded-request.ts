@@ -4,8 +4,8 @@
 // the version of HTTP that the application speaks.
 
 import type { RequestEdits } from "@merlon/policy"
+import { FIELD_KIND, fieldName, foldedName } from "@merlon/xds"
 import type { ProtectedHeaders } from "../enforcement/protected-headers.js"
-import { FIELD_KIND, fieldName, foldedName } from "./field-kind.js"
 import type { FieldPairs, Fields } from "./fields.js"
 import type { Framing } from "./framing.js"
 import type { RequestHead } from "./head.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What of a response the client gets: its hop's headers are ours to write, everything else is the application's.
 
-import { FIELD_KIND } from "./field-kind.js"
+import { FIELD_KIND } from "@merlon/xds"
 import type { Fields } from "./fields.js"
 
 export function keepsResponseField(headers: Fields, index: number, status: number): boolean {

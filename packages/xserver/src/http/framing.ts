@@ -3,8 +3,8 @@
 // could take differently is a fault: both lengths, repeated lengths, lengths that are not plain digits, codings other
 // than `chunked`.
 
+import { FIELD_KIND } from "@merlon/xds"
 import type { HttpFault } from "./fault.js"
-import { FIELD_KIND } from "./field-kind.js"
 import type { Fields } from "./fields.js"
 
 export type Framing =

@@ -3,9 +3,9 @@
 // nothing else; extensions must be well formed and are then forgotten; lines end in CRLF; the trailer section is read
 // like headers. Anything else is a fault, because chunk syntax is where readers have disagreed most.
 
+import { FIELD_KIND } from "@merlon/xds"
 import { CR, FIELD, HEX, LF, TOKEN } from "../http/characters.js"
 import type { HttpFault } from "../http/fault.js"
-import { FIELD_KIND } from "../http/field-kind.js"
 import { HeadScanner } from "./head-scanner.js"
 import { type HeaderBlock, parseHeaderLines } from "./header-block.js"
 import { STEP, type Step } from "./step.js"

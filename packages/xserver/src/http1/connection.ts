@@ -3,11 +3,11 @@
 // comes too early kept. The phases below are all there is to know about where it stands. How long it may take, and how it
 // ends, is for the downstream to say.
 
+import { Outbox } from "@merlon/xds"
 import type { UnjudgedHolder } from "../accept/unjudged-bytes.js"
 import type { Caller } from "../http/caller.js"
 import { Exchange } from "../http/exchange.js"
 import type { HttpFault } from "../http/fault.js"
-import { Outbox } from "../http/outbox.js"
 import { openWire, type Wire, type WireUser } from "../http/wire.js"
 import { BodyReader } from "./body-reader.js"
 import { HeadScanner } from "./head-scanner.js"

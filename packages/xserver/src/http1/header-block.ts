@@ -4,10 +4,10 @@
 // is what was read.
 
 import type { HeaderLines } from "@merlon/policy"
+import { FIELD_KIND, type FieldKind, fieldName } from "@merlon/xds"
 import type { ProtectedHeaders } from "../enforcement/protected-headers.js"
 import { COLON, CR, FIELD, HT, LF, SP, TOKEN } from "../http/characters.js"
 import type { HttpFault } from "../http/fault.js"
-import { FIELD_KIND, type FieldKind, fieldName } from "../http/field-kind.js"
 import type { Fields } from "../http/fields.js"
 
 /** Of each line: where it begins, where its value begins and ends, where the next line begins. */

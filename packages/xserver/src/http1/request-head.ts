@@ -3,9 +3,9 @@
 // fault for which it is refused, never a throw; and written as the application gets them.
 
 import { randomBytes } from "node:crypto"
+import { FIELD_KIND } from "@merlon/xds"
 import { CR, LF } from "../http/characters.js"
 import type { HttpFault } from "../http/fault.js"
-import { FIELD_KIND } from "../http/field-kind.js"
 import { type ForwardedRequest, hasOption } from "../http/forwarded-request.js"
 import { requestFraming } from "../http/framing.js"
 import type { RequestHead } from "../http/head.js"

@@ -3,9 +3,9 @@
 // it was tricked into must not end somewhere else for the client than for us. And as it is written to the client.
 
 import { STATUS_CODES } from "node:http"
+import { FIELD_KIND } from "@merlon/xds"
 import { CR, FIELD, SP } from "../http/characters.js"
 import type { HttpFault } from "../http/fault.js"
-import { FIELD_KIND } from "../http/field-kind.js"
 import type { Fields } from "../http/fields.js"
 import { hasOption } from "../http/forwarded-request.js"
 import { keepsResponseField } from "../http/forwarded-response.js"

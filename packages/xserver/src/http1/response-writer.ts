@@ -2,13 +2,13 @@
 // Writes responses to an HTTP/1 client, one after the other: how each is framed, and whether the connection goes on after
 // it. One for the connection, begun anew with each request.
 
+import type { Outbox } from "@merlon/xds"
 import type { Exchange, Responder } from "../http/exchange.js"
 import type { Fields } from "../http/fields.js"
 import { keepsResponseTrailer } from "../http/forwarded-response.js"
 import type { Framing } from "../http/framing.js"
 import type { ResponseHead } from "../http/head.js"
 import type { LocalReply } from "../http/local-reply.js"
-import type { Outbox } from "../http/outbox.js"
 import { chunkStart, lastChunk, trailerLines } from "./chunk.js"
 import { connectionLine, framingFor, localReplyText, responseHeadText } from "./response-head.js"
 

@@ -3,9 +3,9 @@
 // up. It may have to wait for a connection and may move to another one before anything has come back; the forwarder
 // sees neither.
 
+import type { Outbox } from "@merlon/xds"
 import type { FieldPairs } from "../http/fields.js"
 import type { ForwardedRequest } from "../http/forwarded-request.js"
-import type { Outbox } from "../http/outbox.js"
 import type { UpstreamCall, UpstreamListener } from "../http/upstream.js"
 import { chunkStart, lastChunk, pairLines } from "./chunk.js"
 import { requestHeadText } from "./request-head.js"

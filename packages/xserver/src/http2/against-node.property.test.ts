@@ -6,14 +6,19 @@ import { once } from "node:events"
 import { connect as connectHttp2, createServer as createHttp2, type Http2Server } from "node:http2"
 import { connect, createServer, type Server, type Socket } from "node:net"
 import { Duplex } from "node:stream"
+import {
+  FOUND,
+  FrameReader,
+  HpackDecoder,
+  HpackEncoder,
+  headersText,
+  HTTP2_PREFACE as START,
+  settingsText,
+  HTTP2_FRAME as TYPE,
+} from "@merlon/xds"
 import fc from "fast-check"
 import { afterAll, beforeAll, expect, inject, it } from "vitest"
 import { listening } from "../accept/testing/rig.js"
-import { PREFACE as START, FRAME as TYPE } from "./frame.js"
-import { FOUND, FrameReader } from "./frame-reader.js"
-import { headersText, settingsText } from "./frame-writer.js"
-import { HpackDecoder } from "./hpack/decoder.js"
-import { HpackEncoder } from "./hpack/encoder.js"
 import { type AppListener, type Http2Rig, startHttp2Rig } from "./testing/http2-rig.js"
 import { END_HEADERS, END_STREAM, FRAME, frame, headersFrame, PREFACE, uint32 } from "./testing/raw-client.js"
 

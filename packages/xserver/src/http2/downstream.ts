@@ -2,19 +2,29 @@
 // One HTTP/2 connection of a client: what it may use, how long it may be idle, and how it ends. Each of its streams is a
 // request, which a `ResponseWriter` carries.
 
+import {
+  type ChoreBudget as Budget,
+  Http2Connection as Connection,
+  DEFAULT_WINDOW,
+  HTTP2_ERROR as ERROR,
+  type Http2ErrorCode as ErrorCode,
+  type Http2Field as Field,
+  type HeaderListFault as ListFault,
+  MAX_STREAM,
+  HTTP2_PREFACE as PREFACE,
+  pingText,
+  resetText,
+  HTTP2_SETTING as SETTING,
+  type Http2Stream as Stream,
+  settingsText,
+  windowUpdateText,
+} from "@merlon/xds"
 import type { DrainReason, LiveConnection } from "../accept/connections.js"
 import type { UnjudgedHolder } from "../accept/unjudged-bytes.js"
 import type { Caller } from "../http/caller.js"
 import { type Expiring, UNWATCHED } from "../http/deadlines.js"
 import { openWire, type Wire, type WireUser } from "../http/wire.js"
-import type { Budget } from "./budget.js"
-import { Connection } from "./connection.js"
-import type { Field } from "./field.js"
-import { DEFAULT_WINDOW, ERROR, type ErrorCode, MAX_STREAM, PREFACE, SETTING } from "./frame.js"
-import { pingText, resetText, settingsText, windowUpdateText } from "./frame-writer.js"
-import type { ListFault } from "./hpack/decoder.js"
 import { type ClientConnection, ResponseWriter } from "./response-writer.js"
-import type { Stream } from "./stream.js"
 
 /** What one stream, and what all together, may send us beyond what has been forwarded. */
 const STREAM_WINDOW = 256 * 1024

@@ -2,10 +2,9 @@
 // The fields of an HTTP/2 message without its pseudo-headers, as both versions of HTTP read them.
 
 import type { HeaderLines } from "@merlon/policy"
+import { FIELD_KIND, type Http2Field as Field, type FieldKind } from "@merlon/xds"
 import type { ProtectedHeaders } from "../enforcement/protected-headers.js"
-import { FIELD_KIND, type FieldKind } from "../http/field-kind.js"
 import type { Fields } from "../http/fields.js"
-import type { Field } from "./field.js"
 
 export class FieldList implements Fields {
   #fields: readonly Field[]

@@ -2,6 +2,13 @@
 // One request of an HTTP/2 connection: its frames become an exchange, and the exchange's response becomes frames. It is
 // over with its stream, whatever happened.
 
+import {
+  HTTP2_ERROR as ERROR,
+  type Http2Field as Field,
+  type HeaderListFault as ListFault,
+  type Http2Stream as Stream,
+  type Http2StreamUser as StreamUser,
+} from "@merlon/xds"
 import type { Admission, Judged } from "../enforcement/gate.js"
 import type { Caller } from "../http/caller.js"
 import { type Expiring, UNWATCHED } from "../http/deadlines.js"
@@ -11,12 +18,8 @@ import { type Fields, pairsOf } from "../http/fields.js"
 import { keepsResponseTrailer } from "../http/forwarded-response.js"
 import type { RequestHead, ResponseHead } from "../http/head.js"
 import { type LocalReply, TOO_SLOW, UPSTREAM_REPLIES } from "../http/local-reply.js"
-import type { Field } from "./field.js"
-import { ERROR } from "./frame.js"
-import type { ListFault } from "./hpack/decoder.js"
 import { readRequestHead, readTrailers } from "./request-head.js"
 import { isGrpc, keepsTrailerKind, writeLocalReply, writeResponseHead } from "./response-head.js"
-import type { Stream, StreamUser } from "./stream.js"
 
 /** What a request has to tell its connection. */
 export interface ClientConnection {

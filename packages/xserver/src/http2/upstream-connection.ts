@@ -3,14 +3,24 @@
 // window holds its response back, never the connection's: one client that does not read must not starve the others.
 
 import { connect } from "node:net"
+import {
+  Http2Connection as Connection,
+  DEFAULT_WINDOW,
+  HTTP2_ERROR as ERROR,
+  type Http2ErrorCode as ErrorCode,
+  MAX_STREAM,
+  MAX_WINDOW,
+  HTTP2_PREFACE as PREFACE,
+  HTTP2_SETTING as SETTING,
+  type Http2Stream as Stream,
+  type Http2StreamUser as StreamUser,
+  settingsText,
+  windowUpdateText,
+} from "@merlon/xds"
 import { type Deadlines, type Expiring, UNWATCHED } from "../http/deadlines.js"
 import { READ_BUFFER } from "../http/read-buffer.js"
 import type { Limits } from "../limits.js"
 import type { Meters } from "../observe/meters.js"
-import { Connection } from "./connection.js"
-import { DEFAULT_WINDOW, ERROR, type ErrorCode, MAX_STREAM, MAX_WINDOW, PREFACE, SETTING } from "./frame.js"
-import { settingsText, windowUpdateText } from "./frame-writer.js"
-import type { Stream, StreamUser } from "./stream.js"
 
 export interface UpstreamOptions {
   readonly address: { readonly host: string; readonly port: number }

@@ -2,6 +2,14 @@
 // One request to an application over HTTP/2. It is asked again, once, where the application says that it has not looked
 // at it (RFC 9113 section 8.7) and nothing of a body has gone.
 
+import {
+  HTTP2_ERROR as ERROR,
+  type Http2Field as Field,
+  type HeaderListFault as ListFault,
+  Pieces,
+  type Http2Stream as Stream,
+  type Http2StreamUser as StreamUser,
+} from "@merlon/xds"
 import type { CallerShares } from "../enforcement/caller-shares.js"
 import { type Deadlines, type Expiring, UNWATCHED } from "../http/deadlines.js"
 import type { FieldPairs, Fields } from "../http/fields.js"
@@ -9,13 +17,8 @@ import type { ForwardedRequest } from "../http/forwarded-request.js"
 import type { UpstreamCall, UpstreamListener } from "../http/upstream.js"
 import type { Limits } from "../limits.js"
 import type { Meters, UpstreamFailure } from "../observe/meters.js"
-import type { Field } from "./field.js"
-import { ERROR } from "./frame.js"
-import type { ListFault } from "./hpack/decoder.js"
-import { Pieces } from "./pieces.js"
 import { readTrailers, writeRequestHead } from "./request-head.js"
 import { readResponseHead } from "./response-head.js"
-import type { Stream, StreamUser } from "./stream.js"
 import { isSwitched, switchedHead, tunnelProtocol } from "./tunnel.js"
 import type { UpstreamConnection } from "./upstream-connection.js"
 

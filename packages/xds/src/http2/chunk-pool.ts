@@ -3,10 +3,8 @@
 // for each piece of a large body would cost as much as sending it. There are only so many, because a peer that does not
 // read keeps one for as long as it likes; whoever gets none makes do with a buffer of the content's own size.
 
-import { READ_BUFFER } from "./read-buffer.js"
-
 /** For all that one read can bring, with the head before it and the frames around it. */
-const CHUNK_BYTES = READ_BUFFER.length + 16 * 1024
+const CHUNK_BYTES = (64 + 16) * 1024
 /** 10 MiB in all. */
 const MAX_LENT = 128
 /** What is kept for the next body while nobody sends one. */

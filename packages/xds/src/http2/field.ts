@@ -2,7 +2,7 @@
 // One field of an HTTP/2 message with what there is to know about it, found once: most fields come again by their index
 // in a table, and then cost nothing but that.
 
-import { FIELD_KIND, type FieldKind, fieldName } from "../http/field-kind.js"
+import { FIELD_KIND, type FieldKind, fieldName } from "./field-kind.js"
 
 /** RFC 9113 section 8.2.1: a token in lower case; what a pseudo-header is called is looked at where it is used. */
 const NAME = /^:?[!#$%&'*+\-.^_`|~0-9a-z]+$/

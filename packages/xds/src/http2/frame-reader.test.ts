@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 import fc from "fast-check"
 import { describe, expect, it, test } from "vitest"
-import { ERROR } from "./frame.js"
+import { ERROR, FRAME } from "./frame.js"
 import { FOUND, FrameReader } from "./frame-reader.js"
-import { END_STREAM, FRAME, frame } from "./testing/raw-client.js"
+import { END_STREAM, frame } from "./testing/frame.js"
 
 /** What there is in the pieces, with content joined: how it was cut must not be seen. */
 function read(pieces: readonly Buffer[]): readonly string[] {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { expect, test } from "vitest"
-import { ERROR } from "./frame.js"
+import { ERROR, FRAME } from "./frame.js"
 import { FrameReader } from "./frame-reader.js"
 import { HeaderSection } from "./header-section.js"
-import { FRAME, frame } from "./testing/raw-client.js"
+import { frame } from "./testing/frame.js"
 
 const MAX_LIST = 64 * 1024
 

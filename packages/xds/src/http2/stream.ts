@@ -5,14 +5,16 @@
 // A stream is open, or one of its sides has ended (`remoteEnded`, `localEnded`), or it is over: both have, or somebody
 // has reset it. Once it is over the connection knows it no more, and its user is told nothing further.
 
-import type { FieldPairs } from "../http/fields.js"
-import type { Outbox } from "../http/outbox.js"
 import type { Field } from "./field.js"
 import { type ErrorCode, FLAG, FRAME, MAX_FRAME_SIZE } from "./frame.js"
 import { frameHeader } from "./frame-writer.js"
 import type { ListFault } from "./hpack/decoder.js"
 import type { HpackEncoder } from "./hpack/encoder.js"
+import type { Outbox } from "./outbox.js"
 import { Pieces } from "./pieces.js"
+
+/** Names in lower case with their values, in order. */
+type FieldPairs = readonly (readonly [name: string, value: string])[]
 
 /** Whose messages a stream carries. */
 export interface StreamUser {
