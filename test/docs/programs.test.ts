@@ -7,8 +7,8 @@ import { meshNames, readDocuments } from "@merlon/policy"
 import { readConfigurationFile } from "@merlon/xserver"
 import { transformSync } from "esbuild"
 import { expect, it } from "vitest"
+import { blocks } from "../../scripts/markdown-blocks.js"
 import { files, readText } from "../architecture/tree.js"
-import { blocks } from "./blocks.js"
 import { masked } from "./masked.js"
 
 // Inside the repository, so that a program finds our packages as it would from a package of its own.

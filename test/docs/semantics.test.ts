@@ -3,8 +3,8 @@
 
 import { meshConfig, readTests, runTests, validate } from "@merlon/policy"
 import { describe, expect, it } from "vitest"
+import { blocks } from "../../scripts/markdown-blocks.js"
 import { files, readText, sourceFiles } from "../architecture/tree.js"
-import { blocks } from "./blocks.js"
 
 const mesh = meshConfig()
 const NOW = 1_790_000_000

@@ -15,9 +15,9 @@ import {
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { blocks } from "../../scripts/markdown-blocks.js"
 import { makeExecutable } from "../../scripts/release/executable.js"
 import { debianPackage, standaloneArchive } from "../../scripts/release/systems.js"
-import { blocks } from "../docs/blocks.js"
 import { tryMesh } from "./installed.js"
 
 const { version } = JSON.parse(readFileSync("package.json", "utf8"))

@@ -5,7 +5,7 @@ import { execFile } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { delimiter, dirname } from "node:path"
 import { expect, inject } from "vitest"
-import { blocks } from "../../docs/blocks.js"
+import { blocks } from "../../../scripts/markdown-blocks.js"
 
 const all = blocks(readFileSync("docs/kubernetes.md", "utf8"))
 const commands = all

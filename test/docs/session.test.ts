@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect, it } from "vitest"
+import { SESSION_PICTURE, sessionPicture } from "../../scripts/session-picture.js"
+import { readText } from "../architecture/tree.js"
+
+it("the picture of a session shows what the README says now (`npm run generate`)", () => {
+  expect(readText(SESSION_PICTURE)).toBe(sessionPicture(readText("README.md")))
+})
+
+it("shows every command of the five minutes that prints something, and what it prints", () => {
+  const picture = sessionPicture(
+    "# x\n\n## Five minutes\n\n```sh\na <b\nc\n```\n\n```text\n403\n```\n\n```sh\nsilent\n```\n\n## Next\n",
+  )
+  expect(picture).toContain('<tspan class="prompt">$</tspan> a &lt;b</text>')
+  expect(picture).toContain('<tspan class="prompt">$</tspan> c</text>')
+  expect(picture).toMatch(/class="said bad"[^>]*>403</)
+  expect(picture).not.toContain("silent")
+})
