@@ -203,10 +203,12 @@ export class Listener {
   }
 
   #sniff(socket: Socket, judge: Judge, silent: () => void): void {
-    const { limits, connections, meters } = this.#options
+    const { limits, connections, meters, port } = this.#options
     const sniff: Sniff = new Sniff(socket, {
       timeoutMs: limits.sniffTimeoutMs,
       unjudged: connections.unjudged,
+      // Tunnels are read by events.
+      shareReads: port.protocol === "http",
       judge: (bytes, ended) => judge(socket, bytes, ended),
       silent,
       undecided: () => this.#tooSlow(socket),

@@ -4,11 +4,14 @@
 // time never decides what a connection is, only that it ends.
 
 import type { Socket } from "node:net"
+import { readIntoShared } from "../http/wire.js"
 import type { UnjudgedBytes, UnjudgedHolder } from "./unjudged-bytes.js"
 
 export interface SniffOptions {
   readonly timeoutMs: number
   readonly unjudged: UnjudgedBytes
+  /** Whether everybody who may take the socket over reads into the shared buffer too, or reads nothing. */
+  readonly shareReads: boolean
   /** How many bytes it wants to be asked again with; undefined once it has taken the socket over. */
   readonly judge: (bytes: Buffer, ended: boolean) => number | undefined
   /** Takes over when time is up without a byte. */
@@ -31,10 +34,12 @@ export class Sniff implements UnjudgedHolder {
   #length = 0
   #wanted = 0
   #ended = false
+  readonly #shared: boolean
 
   constructor(socket: Socket, options: SniffOptions) {
     this.socket = socket
     this.#options = options
+    this.#shared = options.shareReads && readIntoShared(socket, this.#onBytes)
     this.#timer = setTimeout(() => this.#timeUp(), options.timeoutMs)
   }
 
@@ -61,6 +66,10 @@ export class Sniff implements UnjudgedHolder {
     }
     this.#wanted = wanted
     this.#attach()
+  }
+
+  readonly #onBytes = (bytes: Buffer, length: number): void => {
+    this.#onData(Buffer.from(bytes.subarray(0, length)))
   }
 
   readonly #onData = (chunk: Buffer): void => {
@@ -110,7 +119,7 @@ export class Sniff implements UnjudgedHolder {
   }
 
   #attach(): void {
-    this.socket.on("data", this.#onData)
+    if (!this.#shared) this.socket.on("data", this.#onData)
     this.socket.on("end", this.#onEnd)
     this.socket.on("close", this.#onClose)
     this.socket.resume()

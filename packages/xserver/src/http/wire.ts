@@ -38,22 +38,32 @@ export function openWire(socket: Socket, user: WireUser): Wire {
   // What went wrong is of no use to anybody; `close` follows.
   socket.on("error", () => undefined)
   socket.on("close", () => user.onClose())
-  const shared = readIntoShared(socket, user)
+  const shared = readIntoShared(socket, (bytes, length) => user.onBytes(bytes, length))
   if (!shared) socket.on("data", chunk => user.onBytes(chunk, chunk.length))
   socket.pause()
   return { socket, shared }
 }
 
-function readIntoShared(socket: Socket, user: WireUser): boolean {
-  if (ONREAD === undefined || socket.destroyed || socket.readableEnded || socket.readableLength > 0) return false
+/**
+ * Tells what is read from now on, in the shared buffer; who asks later takes over from who asked before. False where that
+ * is not possible. There is no way back: such a socket has no `data` events any more.
+ */
+export function readIntoShared(socket: Socket, onBytes: WireUser["onBytes"]): boolean {
+  if (ONREAD === undefined) return false
+  if (Reflect.get(socket, ONREAD.buffer) !== READ_BUFFER && !giveBuffer(socket, ONREAD.buffer)) return false
+  Reflect.set(socket, ONREAD.callback, (length: number): boolean => {
+    onBytes(READ_BUFFER, length)
+    return true
+  })
+  return true
+}
+
+function giveBuffer(socket: Socket, field: symbol): boolean {
+  if (socket.destroyed || socket.readableEnded || socket.readableLength > 0) return false
   const handle: unknown = Reflect.get(socket, "_handle")
   // Fail closed: a handle that did not take the buffer would have us tell what somebody else's read left in it.
   if (!isHandle(handle) || handle.useUserBuffer(READ_BUFFER) !== 0) return false
-  Reflect.set(socket, ONREAD.buffer, READ_BUFFER)
-  Reflect.set(socket, ONREAD.callback, (length: number): boolean => {
-    user.onBytes(READ_BUFFER, length)
-    return true
-  })
+  Reflect.set(socket, field, READ_BUFFER)
   return true
 }
 
