@@ -20,6 +20,8 @@ export const SLOWEST: Readonly<Record<string, string>> = {
   "test/journeys/journeys.test.ts": "ten walks of a user from nothing, each on a mesh of its own",
   "packages/cluster/src/oracle.test.ts":
     "hundreds of recorded cases of kube-apiserver, among them watches that last seconds",
+  "test/e2e/control/replica-answers.test.ts":
+    "replicas that are killed, each until the Lease of the dead one is taken away",
   "test/resilience/control-slow-proxies.test.ts":
     "waits the half minute after which a proxy is overdue, and connects two hundred",
   "test/e2e/local/answers.test.ts":

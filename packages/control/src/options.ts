@@ -26,11 +26,15 @@ export interface ControlPlaneOptions {
     readonly host: string
     /** Where proxies are heard, if that is another address. */
     readonly meshHost?: string | undefined
-    /** 0 for any, as with the other two. */
+    /** 0 for any, as with the others. */
     readonly meshPort: number
     readonly webhookPort: number
     readonly healthPort: number
+    /** Where other replicas ask; these find it by our Lease. */
+    readonly replicaPort: number
   }
+  /** Address under which other replicas reach this one. */
+  readonly replicaHost: string
   /** Host names and addresses under which proxies and the API server reach this replica, for its certificate. */
   readonly servingNames: readonly string[]
   /** How the API server reaches the webhooks: directly on this machine, or through a Service. */

@@ -59,6 +59,12 @@ export function serveCommand(): Command {
     .addOption(option("--mesh-port <n>", "proxies: xDS and signing", "MESH_PORT").argParser(port).default(15_012))
     .addOption(option("--webhook-port <n>", "admission", "WEBHOOK_PORT").argParser(port).default(15_017))
     .addOption(option("--health-port <n>", "health and metrics", "HEALTH_PORT").argParser(port).default(15_014))
+    .addOption(
+      option("--replica-port <n>", "where other replicas ask what this one knows, 0 for any", "REPLICA_PORT")
+        .argParser(port)
+        .default(0),
+    )
+    .addOption(option("--replica-address <host>", "where they reach it (default: as --listen)", "REPLICA_ADDRESS"))
     .addOption(option("--console-port <n>", "the web console", "CONSOLE_PORT").argParser(port).default(7080))
     .addOption(
       option("--console-host <name>", "host name under which people reach the console; repeatable", "CONSOLE_HOST")

@@ -46,6 +46,8 @@ export interface ServeFlags extends OidcFlags, EtcdFlags {
   readonly meshPort: number
   readonly webhookPort: number
   readonly healthPort: number
+  readonly replicaPort: number
+  readonly replicaAddress?: string
   readonly console: boolean
   readonly answersApi: boolean
   readonly consolePort: number
@@ -250,7 +252,9 @@ function optionsOf(
       meshPort: flags.meshPort,
       webhookPort: flags.webhookPort,
       healthPort: flags.healthPort,
+      replicaPort: flags.replicaPort,
     },
+    replicaHost: flags.replicaAddress ?? reachable,
     servingNames: [
       ...new Set([
         service,

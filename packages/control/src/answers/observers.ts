@@ -16,6 +16,13 @@ export interface ProxyDecision extends ObservedDecision {
   readonly workload: string
 }
 
+export interface RecentDecisions {
+  readonly decisions: readonly ProxyDecision[]
+  /** How many proxies, of how many. */
+  readonly asked: number
+  readonly known: number
+}
+
 export interface Follower {
   /** Of one namespace, or of all. */
   readonly namespace: string | undefined
@@ -54,10 +61,6 @@ export class Observers implements ObservationSink {
   constructor(options: ObserversOptions) {
     this.#options = options
     this.#names = new WorkloadNames(options.directory)
-  }
-
-  get connected(): number {
-    return this.#sessions.size
   }
 
   open(caller: Caller, nodeId: string, ask: (inquiry: Inquiry) => void): ReturnType<ObservationSink["open"]> {
@@ -104,8 +107,9 @@ export class Observers implements ObservationSink {
   }
 
   /** The last ones, newest first. */
-  async recent(namespace: string | undefined, limit: number): Promise<readonly ProxyDecision[]> {
-    const sessions = this.#of(namespace).slice(0, MAX_ASKED)
+  async recent(namespace: string | undefined, limit: number): Promise<RecentDecisions> {
+    const connected = this.#of(namespace)
+    const sessions = connected.slice(0, MAX_ASKED)
     const lists = await Promise.all(
       sessions.map(async session => {
         const decisions = await this.#ask(session, inquiry => ({
@@ -116,10 +120,11 @@ export class Observers implements ObservationSink {
         return decisions.map(decision => ({ ...decision, workload: session.proxy }))
       }),
     )
-    return lists
+    const decisions = lists
       .flat()
       .sort((a, b) => b.time.localeCompare(a.time))
       .slice(0, limit)
+    return { decisions, asked: sessions.length, known: connected.length }
   }
 
   #of(namespace: string | undefined): readonly Session[] {

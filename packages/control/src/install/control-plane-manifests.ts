@@ -23,6 +23,7 @@ const SERVICE_PORT = 443
 const MESH_PORT = 15_012
 const WEBHOOK_PORT = 15_017
 const HEALTH_PORT = 15_014
+const REPLICA_PORT = 15_013
 const RUN_AS = 1337
 /** The endpoints of a replica that ends are gone everywhere before it stops to answer. */
 const LEAVE_AFTER_MS = 5_000
@@ -197,12 +198,17 @@ function container(values: InstallValues, name: string) {
       `--trust-domain=${values.trustDomain}`,
       `--cluster-domain=${values.clusterDomain}`,
       `--log-level=${values.logLevel}`,
+      `--replica-port=${REPLICA_PORT}`,
     ],
-    env: [{ name: "MERLON_REPLICA", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } }],
+    env: [
+      { name: "MERLON_REPLICA", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } },
+      { name: "MERLON_REPLICA_ADDRESS", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } },
+    ],
     ports: [
       { name: "grpc-mesh", containerPort: MESH_PORT, protocol: "TCP" },
       { name: "https-webhooks", containerPort: WEBHOOK_PORT, protocol: "TCP" },
       { name: "http-metrics", containerPort: HEALTH_PORT, protocol: "TCP" },
+      { name: "https-replicas", containerPort: REPLICA_PORT, protocol: "TCP" },
     ],
     readinessProbe: { ...probe("/readyz"), periodSeconds: 2, timeoutSeconds: 3, failureThreshold: 3 },
     livenessProbe: { ...probe("/healthz"), periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 },
@@ -220,11 +226,16 @@ function container(values: InstallValues, name: string) {
 }
 
 function networkPolicy(metadata: Meta, selector: Labels): KubernetesObject {
-  const ports = [MESH_PORT, WEBHOOK_PORT, HEALTH_PORT].map(port => ({ protocol: "TCP", port }))
+  const open = (...numbers: readonly number[]) => numbers.map(port => ({ protocol: "TCP", port }))
+  const ingress = [
+    { ports: open(MESH_PORT, WEBHOOK_PORT, HEALTH_PORT) },
+    // Replicas among themselves.
+    { ports: open(REPLICA_PORT), from: [{ podSelector: { matchLabels: selector } }] },
+  ]
   return {
     apiVersion: "networking.k8s.io/v1",
     kind: "NetworkPolicy",
     metadata,
-    spec: { podSelector: { matchLabels: selector }, policyTypes: ["Ingress"], ingress: [{ ports }] },
+    spec: { podSelector: { matchLabels: selector }, policyTypes: ["Ingress"], ingress },
   }
 }

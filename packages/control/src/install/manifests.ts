@@ -159,11 +159,15 @@ function clusterRules(names: MeshNames): readonly PolicyRule[] {
 
 const WEBHOOKS = ["validatingwebhookconfigurations", "mutatingwebhookconfigurations"]
 
-/** In the root namespace alone: the signing key, the key sets kept, and who leads. */
+/** In the root namespace alone: the signing key, the key sets kept, who leads, and which replicas there are. */
 const ROOT_RULES: readonly PolicyRule[] = [
   // Outside of a cluster: the Service by which its API server finds us.
   { apiGroups: [""], resources: ["services"], verbs: ["create", "patch"] },
   { apiGroups: [""], resources: ["secrets"], verbs: [...READ, "create", "update", "patch"] },
   { apiGroups: [""], resources: ["configmaps"], verbs: [...READ, "create", "update", "patch", "delete"] },
-  { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "create", "update", "patch"] },
+  {
+    apiGroups: ["coordination.k8s.io"],
+    resources: ["leases"],
+    verbs: [...READ, "create", "update", "patch", "delete"],
+  },
 ]

@@ -212,6 +212,6 @@ export class LeaderElection {
 }
 
 /** RFC 3339 with microseconds, as Lease wants it. */
-function microTime(milliseconds: number): string {
+export function microTime(milliseconds: number): string {
   return new Date(milliseconds).toISOString().replace("Z", "000Z")
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the mesh can tell of itself, wired: proxies tell what they see, the ledger keeps it, and the API answers from it. The
-// replica that leads registers the API in the cluster, and keeps it registered.
+// What the mesh can tell of itself, wired: proxies tell what they see, the ledger keeps it, replicas ask each other, and the API
+// answers from all of it. The replica that leads registers the API in the cluster, and keeps it registered.
 
 import { type Caller, messageOf } from "@merlon/xds"
 import { AnswersApi } from "../answers/api/answers-api.js"
@@ -9,6 +9,8 @@ import { FRONT_PROXY, type FrontProxy, readFrontProxy } from "../answers/api/rem
 import { SeenAnswers } from "../answers/api/seen-answers.js"
 import { CallLedger } from "../answers/call-ledger.js"
 import { Observers } from "../answers/observers.js"
+import { OwnSight } from "../answers/own-sight.js"
+import { WholeSight } from "../answers/whole-sight.js"
 import { componentNames } from "../install/component-names.js"
 import { roleAsOwnerToTheEnd } from "../kubernetes/owner-reference.js"
 import type { ProxyReportSources } from "../observe/proxy-report.js"
@@ -18,6 +20,7 @@ import type { Prover } from "../proofs/prover.js"
 import type { Registry } from "../registry/registry.js"
 import type { Closers } from "./closers.js"
 import type { Reflectors } from "./reflectors.js"
+import type { Replicas } from "./replicas.js"
 
 export interface AnswersParts {
   readonly options: ControlPlaneOptions
@@ -25,19 +28,22 @@ export interface AnswersParts {
   readonly policies: PolicySource
   readonly registry: Registry
   readonly prover: Prover
+  /** Those that are connected here, and those that the other replicas report. */
   readonly proxies: ProxyReportSources
-  readonly isLeader: () => boolean
+  readonly reported: ProxyReportSources
+  readonly others: Replicas["others"]
   readonly speaksFor: (caller: Caller, nodeId: string) => boolean
 }
 
 export interface Answers {
   readonly observers: Observers
+  readonly own: OwnSight
   readonly seen: SeenAnswers
   readonly api: AnswersApi
 }
 
 export function keepAnswers(parts: AnswersParts, closers: Closers): Answers {
-  const { options, reflectors, policies, registry: directory, prover, proxies, isLeader, speaksFor } = parts
+  const { options, reflectors, policies, registry: directory, prover, proxies, reported, others, speaksFor } = parts
   const { client, mesh, logger } = options
   const warn = (message: string, error: unknown): void => logger.warn({ error: messageOf(error) }, message)
   const stored = reflectors.calls
@@ -47,18 +53,10 @@ export function keepAnswers(parts: AnswersParts, closers: Closers): Answers {
   const now = Date.now
   const { rootNamespace } = mesh.names
   const observers = new Observers({ ledger, policies, directory, speaksFor, rootNamespace, now })
-  const seen = new SeenAnswers({
-    mesh,
-    ledger,
-    observers,
-    policies,
-    directory,
-    proxies,
-    isLeader,
-    stored,
-    now,
-    version: options.version,
-  })
+  const own = new OwnSight({ observers, directory, proxies, traffic: ledger.traffic })
+  const sight = new WholeSight({ own, others, reported })
+  const { version } = options
+  const seen = new SeenAnswers({ mesh, ledger, sight, policies, directory, stored, now, version })
   const proved = new ProvedAnswers({ mesh, directory, prover, calls: () => ledger.calls() })
   const api = new AnswersApi({
     client,
@@ -69,7 +67,7 @@ export function keepAnswers(parts: AnswersParts, closers: Closers): Answers {
     log: warn,
   })
   closers.add(() => api.close())
-  return { observers, seen, api }
+  return { observers, own, seen, api }
 }
 
 /** Read once per version. */

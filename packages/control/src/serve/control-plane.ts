@@ -28,11 +28,14 @@ import { standForElection } from "./leadership.js"
 import { meshServerOptions } from "./mesh-port.js"
 import { keepLedger } from "./proxy-ledger.js"
 import { type Reflectors, startReflectors } from "./reflectors.js"
+import { keepReplicas } from "./replicas.js"
 
 export interface ControlPlanePorts {
   readonly mesh: number
   readonly webhook: number
   readonly health: number
+  /** Where the other replicas ask. */
+  readonly replicas: number
 }
 
 export class ControlPlane {
@@ -186,6 +189,7 @@ async function start(options: ControlPlaneOptions, closers: Closers): Promise<Co
   const trust = authority
   const distribution = new Distribution({ mesh, directory: registry, trust, views, proxies, routes, presence })
   closers.add(() => distribution.stop())
+  const replicas = keepReplicas({ options, authority, reflectors, isLeader }, closers)
   const answers = keepAnswers(
     {
       options,
@@ -193,8 +197,9 @@ async function start(options: ControlPlaneOptions, closers: Closers): Promise<Co
       policies,
       registry,
       prover,
-      proxies: told.proxies,
-      isLeader,
+      proxies: { views, ledger: proxies, propagation },
+      reported: told.proxies,
+      others: replicas.others,
       speaksFor: (caller, nodeId) => distribution.speaksFor(caller, nodeId),
     },
     closers,
@@ -254,8 +259,10 @@ async function start(options: ControlPlaneOptions, closers: Closers): Promise<Co
   closers.add(election.onChange(lead))
   lead(isLeader())
 
+  const replicaPort = await replicas.answerFrom(answers.own)
+
   closers.add(() => missing.add("stopping"))
-  return { mesh: server.port, webhook: admission.port, health }
+  return { mesh: server.port, webhook: admission.port, health, replicas: replicaPort }
 }
 
 function startAuthority(

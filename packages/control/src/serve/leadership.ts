@@ -9,15 +9,24 @@ import type { ControlPlaneOptions } from "../options.js"
 /** Begins the identity of a replica that has the cluster inside of it: nobody else can be its earlier run. */
 const WITH_CLUSTER = "embedded/"
 
+/** Of this run: nobody else's, not even of an earlier one. */
+export function holderName({ replica, hasCluster }: ControlPlaneOptions): string {
+  return `${hasCluster ? WITH_CLUSTER : ""}${replica}-${process.pid}-${Date.now().toString(36)}`
+}
+
+export function isEarlierRun({ hasCluster }: ControlPlaneOptions, holder: string): boolean {
+  return hasCluster && holder.startsWith(WITH_CLUSTER)
+}
+
 export function standForElection(options: ControlPlaneOptions): LeaderElection {
-  const { client, mesh, replica, hasCluster, logger } = options
+  const { client, mesh, logger } = options
   const election = new LeaderElection({
     client,
     namespace: mesh.names.rootNamespace,
     name: componentNames(mesh.names).controlPlane,
-    identity: `${hasCluster ? WITH_CLUSTER : ""}${replica}-${process.pid}-${Date.now().toString(36)}`,
+    identity: holderName(options),
     // A crash must not cost the local mesh a silent quarter of a minute.
-    isOver: holder => hasCluster && holder.startsWith(WITH_CLUSTER),
+    isOver: holder => isEarlierRun(options, holder),
     log: (message, error) => logger.warn({ error: messageOf(error) }, message),
   })
   election.start()

@@ -11,6 +11,7 @@ import { Reflector } from "../kubernetes/reflector-loop.js"
 import {
   CONFIG_MAPS,
   type KubernetesObject,
+  LEASES,
   NAMESPACES,
   PODS,
   policyTypes,
@@ -18,6 +19,7 @@ import {
   SECRETS,
   SERVICES,
 } from "../kubernetes/resource-type.js"
+import { replicaNames } from "../replicas/replica-names.js"
 
 type Copy = Reflector<KubernetesObject>
 
@@ -32,6 +34,8 @@ export interface Reflectors {
   readonly reports: Copy
   /** The ledger of calls. */
   readonly calls: Copy
+  /** Leases of the replicas of the control plane. */
+  readonly replicas: Copy
   /** By which certificate the API server is known that asks on others' behalf. */
   readonly frontProxy: Copy
   /** The trust bundles of all namespaces. */
@@ -79,6 +83,7 @@ export function startReflectors(
     configMaps: follow("ConfigMap", CONFIG_MAPS, { namespace }),
     reports: follow("ReplicaReport", CONFIG_MAPS, { namespace, labelSelector: reportLabel(names) }),
     calls: follow("CallLedger", CONFIG_MAPS, { namespace, labelSelector: ledgerLabel(names) }),
+    replicas: follow("ReplicaLease", LEASES, { namespace, labelSelector: replicaNames(names).label }),
     frontProxy: follow("FrontProxy", CONFIG_MAPS, {
       namespace: FRONT_PROXY.namespace,
       fieldSelector: `metadata.name=${FRONT_PROXY.name}`,

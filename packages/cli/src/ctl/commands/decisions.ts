@@ -7,7 +7,7 @@ import { withSession } from "../connect.js"
 import { type ClusterFlags, withClusterFlags } from "../flags.js"
 import { fieldsOf, textsOf } from "../foreign.js"
 import { Columns } from "../output/columns.js"
-import { seenList, seenOf, seenPath } from "../seen/answers-api.js"
+import { seenList, seenOf, seenPath, silentNote } from "../seen/answers-api.js"
 import { DECISION_HEAD, decisionRow } from "../seen/decision-text.js"
 import { decisionLine } from "../seen/json.js"
 import type { Session } from "../session.js"
@@ -70,7 +70,7 @@ async function run(session: Session, flags: Flags): Promise<void> {
   const { items, notes } = await seenList(session, { resource: "decisions", namespace, query })
   const { asked, known } = fieldsOf(notes.proxies)
   if (typeof asked === "number" && typeof known === "number" && asked < known) {
-    tell(`note: ${asked} of ${known} proxies were asked; the others are connected to another replica`)
+    tell(`note: ${asked} of ${known} proxies were asked; ask in one namespace with -n to hear of others`)
   }
   const oldestFirst = [...items].reverse()
   if (flags.output === "json") for (const decision of oldestFirst) print(decisionLine(decision))
@@ -89,6 +89,7 @@ async function follow(
   const columns = new Columns()
   // With the first row, which says how wide columns are.
   let head: readonly (readonly string[])[] = [DECISION_HEAD]
+  let unheard = ""
   for (;;) {
     for await (const line of session.api.lines({ method: "GET", path }, new AbortController().signal)) {
       const { type, object } = fieldsOf(JSON.parse(line))
@@ -97,10 +98,13 @@ async function follow(
         print(output === "json" ? decisionLine(seen) : columns.format([...head, decisionRow(seen)]))
         head = []
       } else if (type === "BOOKMARK") {
-        const left = Number(
-          textsOf(fieldsOf(fieldsOf(object).metadata).annotations)[`answers.${session.names.domain}/left-out`],
-        )
+        const said = textsOf(fieldsOf(fieldsOf(object).metadata).annotations)
+        const group = `answers.${session.names.domain}`
+        const left = Number(said[`${group}/left-out`])
         if (left > 0) tell(`note: ${left} more were left out`)
+        const silent = said[`${group}/silent`] ?? ""
+        if (silent !== unheard && silent !== "") tell(silentNote(silent.split(",")))
+        unheard = silent
       }
     }
     // A watch ends after a while, and with the control plane that answers.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { meshNames } from "@merlon/policy"
-import { expect, it } from "vitest"
+import { expect, it, vi } from "vitest"
 import type { Session } from "../session.js"
 import { seenList } from "./answers-api.js"
 
@@ -9,27 +9,28 @@ const list = (names: readonly string[], notes: object) => ({
   items: names.map(name => ({ metadata: { namespace: "app", name }, spec: {} })),
 })
 
-/** Answers with these, one after the other, the last again and again. */
-function sessionOf(...answers: readonly object[]): { readonly session: Session; readonly asked: () => number } {
-  let asked = 0
-  const request = async () => answers[Math.min(asked++, answers.length - 1)]
-  // What is asked for goes through these alone.
-  const session = { api: { request }, names: meshNames(), origin: "here" } as unknown as Session
-  return { session, asked: () => asked }
+/** Answers with this, and keeps what was told. */
+async function listed(answer: object): Promise<{ readonly names: readonly string[]; readonly told: string }> {
+  let told = ""
+  const spy = vi.spyOn(process.stderr, "write").mockImplementation(text => {
+    told += String(text)
+    return true
+  })
+  try {
+    // What is asked for goes through these alone.
+    const session = { api: { request: async () => answer }, names: meshNames(), origin: "here" } as unknown as Session
+    const { items } = await seenList(session, { resource: "proxies", namespace: undefined })
+    return { names: items.map(({ name }) => name), told }
+  } finally {
+    spy.mockRestore()
+  }
 }
 
-it("asks until a replica answers that knows the proxies of all", async () => {
-  const part = list(["one"], { partial: true })
-  const { session, asked } = sessionOf(part, part, list(["one", "two"], {}))
-  const { items } = await seenList(session, { resource: "proxies", namespace: undefined })
-  expect(items.map(({ name }) => name)).toEqual(["one", "two"])
-  expect(asked()).toBe(3)
-})
-
-it("takes what there is where none does", async () => {
-  const { session, asked } = sessionOf(list(["one"], { partial: true }))
-  expect((await seenList(session, { resource: "proxies", namespace: undefined })).notes).toMatchObject({
-    partial: true,
-  })
-  expect(asked()).toBe(20)
+it("says which replicas have not answered the one that was asked", async () => {
+  expect(await listed(list(["one", "two"], {}))).toEqual({ names: ["one", "two"], told: "" })
+  const { names, told } = await listed(list(["one"], { partial: ["merlond-b"] }))
+  expect(names).toEqual(["one"])
+  expect(told).toBe(
+    "note: the replica merlond-b of the control plane has not answered; what is known there alone is missing\n",
+  )
 })

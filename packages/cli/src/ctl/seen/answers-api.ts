@@ -5,6 +5,7 @@ import { ApiError } from "@merlon/control"
 import { CommandError } from "../exit.js"
 import { type Fields, fieldsOf, listOf, textOf } from "../foreign.js"
 import type { Session } from "../session.js"
+import { tell, visible } from "../terminal.js"
 
 export interface SeenList {
   readonly items: readonly Seen[]
@@ -35,20 +36,24 @@ export function seenPath({ names }: Session, { resource, namespace, name, query 
   return `/${steps.map(encodeURIComponent).join("/")}${search === "" ? "" : `?${search}`}`
 }
 
-/** Any replica may answer, and only the one that leads knows the proxies of all: it is soon met by asking again. */
-const TRIES = 20
-const PAUSE_MS = 100
-
 export async function seenList(session: Session, asking: Asking): Promise<SeenList> {
-  for (let tried = 1; ; tried += 1) {
-    const { items, ...notes } = fieldsOf(await asked(session, asking))
-    if (notes.partial !== true || tried === TRIES) return { items: listOf(items).map(seenOf), notes }
-    await new Promise(resolve => setTimeout(resolve, PAUSE_MS))
-  }
+  const { items, ...notes } = fieldsOf(await asked(session, asking))
+  const silent = textsIn(notes.partial)
+  if (silent.length > 0) tell(silentNote(silent))
+  return { items: listOf(items).map(seenOf), notes }
+}
+
+/** Names of replicas that did not answer the one that was asked. */
+export function silentNote(silent: readonly string[]): string {
+  const [replica, has] = silent.length === 1 ? ["replica", "has"] : ["replicas", "have"]
+  return `note: the ${replica} ${silent.map(visible).join(", ")} of the control plane ${has} not answered; what is known there alone is missing`
 }
 
 export async function seenOne(session: Session, asking: Asking): Promise<Seen> {
-  return seenOf(await asked(session, asking))
+  const seen = seenOf(await asked(session, asking))
+  const silent = textsIn(seen.spec.partial)
+  if (silent.length > 0) tell(silentNote(silent))
+  return seen
 }
 
 async function asked(session: Session, asking: Asking): Promise<unknown> {
@@ -57,6 +62,10 @@ async function asked(session: Session, asking: Asking): Promise<unknown> {
   } catch (error) {
     throw isNowhere(error) ? nowhere(session) : error
   }
+}
+
+function textsIn(value: unknown): readonly string[] {
+  return listOf(value).flatMap(one => textOf(one) ?? [])
 }
 
 /** The group is not there at all, which is another thing than that something in it is not. */

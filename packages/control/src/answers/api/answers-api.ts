@@ -8,13 +8,14 @@ import { ApiError, type KubernetesClient } from "../../kubernetes/client.js"
 import { objectOf } from "../../registry/foreign.js"
 import { permit } from "./access.js"
 import { ApiFault, badRequest, notFound, statusOf, tooMany } from "./api-fault.js"
+import type { Item } from "./item.js"
 import { openApiDocuments } from "./openapi.js"
 import { Places } from "./places.js"
 import type { ProvedAnswers } from "./proved-answers.js"
 import { type Question, readQuestion, wholeIn } from "./question.js"
 import { type FrontProxy, type RemoteUser, remoteUser } from "./remote-user.js"
 import { ANSWERS_VERSION, answersGroup, apiGroup, resourceList } from "./resources.js"
-import type { Item, SeenAnswers } from "./seen-answers.js"
+import type { SeenAnswers } from "./seen-answers.js"
 import { type TableWish, tableOf, tableWish } from "./table.js"
 
 export interface AnswersApiOptions {
@@ -27,8 +28,6 @@ export interface AnswersApiOptions {
   readonly log: (message: string, error: unknown) => void
 }
 
-/** Of which a replica may know a part. */
-const OF_PROXIES: ReadonlySet<string> = new Set(["decisions", "proxies", "workloads"])
 const MAX_BODY = 1 << 20
 const MAX_LINES = 1 << 20
 const HEARTBEAT_MS = 15_000
@@ -102,8 +101,6 @@ export class AnswersApi {
     if (leave === undefined) throw tooMany("you ask too much at once; wait for answers first")
     try {
       await permit(this.#options.client, user, wish)
-      // API servers keep connections: on this one the same replica would answer whoever asks again for what another has.
-      if (OF_PROXIES.has(resource.name) && this.#options.seen.isPartial) reply.setHeader("connection", "close")
       const wanted = tableWish(asked.headers.accept, question.query)
       if (verb === "watch") await this.#watch(question, reply, wanted)
       else send(reply, { code: verb === "create" ? 201 : 200, body: await this.#plain(question, asked, user, wanted) })
@@ -145,8 +142,8 @@ export class AnswersApi {
   }
 
   /**
-   * Lines as a watch of Kubernetes has them. What was left out is told with bookmarks, as is that we live; to whoever shows
-   * rows only on request, since it would show those too.
+   * Lines as a watch of Kubernetes has them. What was left out and which replicas cannot be heard is told with bookmarks, as is
+   * that we live; to whoever shows rows only on request, since it would show those too.
    */
   #watch(question: Question, reply: ServerResponse, wanted: TableWish | undefined): Promise<void> {
     const isTold = wanted === undefined || question.query.get("allowWatchBookmarks") === "true"
@@ -154,10 +151,14 @@ export class AnswersApi {
     const seconds = wholeIn(question.query, "timeoutSeconds", WATCH_SECONDS, WATCH_SECONDS)
     return new Promise(resolve => {
       let leftOut = 0
+      let unheard: readonly string[] = []
       const write = (event: object): void => void reply.write(`${JSON.stringify(event)}\n`)
       const bookmark = (): void => {
         if (!isTold) return
-        const annotations = { [`${this.#group}/left-out`]: String(leftOut) }
+        const annotations = {
+          [`${this.#group}/left-out`]: String(leftOut),
+          ...(unheard.length === 0 ? {} : { [`${this.#group}/silent`]: unheard.join(",") }),
+        }
         write({ type: "BOOKMARK", object: { ...type, metadata: { resourceVersion: "0", annotations } } })
         leftOut = 0
       }
@@ -175,7 +176,11 @@ export class AnswersApi {
         if (leftOut > 0 && reply.writableLength <= MAX_LINES) bookmark()
       }
       // Before the head is sent: a filter that cannot be read is refused.
-      const unfollow = this.#options.seen.follow(question, decided)
+      const silent = (replicas: readonly string[]): void => {
+        unheard = replicas
+        if (reply.headersSent) bookmark()
+      }
+      const unfollow = this.#options.seen.follow(question, { decided, silent })
       reply.writeHead(200, { "content-type": "application/json", "cache-control": "no-cache, private" })
       reply.flushHeaders()
       const heartbeat = setInterval(bookmark, HEARTBEAT_MS)

@@ -2,7 +2,6 @@
 // Answers about what was seen: calls, decisions, the use of rules, proxies, readiness for mutual TLS. Lists are bounded, and
 // say so where there is more.
 
-import { createHash } from "node:crypto"
 import {
   callKey,
   DocumentsByNamespace,
@@ -16,15 +15,18 @@ import {
 } from "@merlon/policy"
 import type { Reflected } from "../../kubernetes/reflector.js"
 import type { KubernetesObject } from "../../kubernetes/resource-type.js"
-import { type ProxyReportSources, proxyReports } from "../../observe/proxy-report.js"
+import type { ProxyReport } from "../../observe/proxy-report.js"
 import type { PolicySource } from "../../policies/stored-policy.js"
 import { listOf, objectOf, textOf } from "../../registry/foreign.js"
 import type { MeshDirectory } from "../../registry/mesh-directory.js"
 import type { CallLedger } from "../call-ledger.js"
+import { callerNames, namesOf } from "../caller-names.js"
 import { cutOff, tellCutOff } from "../cut-off.js"
-import type { Observers, ProxyDecision } from "../observers.js"
+import { digestOf } from "../own-sight.js"
 import { readinessOf, type WorkloadReadiness } from "../readiness.js"
 import { rulesOf } from "../rule-digests.js"
+import type { SightFollower } from "../sight.js"
+import type { WholeSight } from "../whole-sight.js"
 import { WorkloadNames } from "../workload-names.js"
 import {
   type NamedReport,
@@ -33,29 +35,21 @@ import {
   workloadReportsCalled,
 } from "../workload-report.js"
 import { badRequest, notFound } from "./api-fault.js"
-import { type Filter, readFilter, type Traits } from "./filters.js"
+import { readFilter, type Traits } from "./filters.js"
+import { type Item, isIn, nameIn } from "./item.js"
 import { type Question, spanIn, wholeIn } from "./question.js"
 
 export interface SeenSources {
   readonly mesh: MeshConfig
   readonly ledger: CallLedger
-  readonly observers: Observers
+  readonly sight: WholeSight
   readonly policies: PolicySource
   readonly directory: MeshDirectory
-  readonly proxies: ProxyReportSources
-  /** The others report their proxies to whoever leads, and to nobody else. */
-  readonly isLeader: () => boolean
   /** The ConfigMaps of the ledger. */
   readonly stored: Reflected<KubernetesObject>
   readonly now: () => number
   /** Of the control plane. */
   readonly version?: string | undefined
-}
-
-/** An object of the answer, without what all of its kind share. */
-export interface Item {
-  readonly metadata: { readonly name: string; readonly namespace: string; readonly creationTimestamp?: string }
-  readonly spec: object
 }
 
 export interface Listed {
@@ -95,7 +89,7 @@ export class SeenAnswers {
       case "readiness":
         return this.#readiness(question)
       case "workloads":
-        return cut(workloadReports(this.#workloads(), question.namespace).map(reportItem), question.query, {})
+        return this.#listWorkloads(question)
       default:
         throw badRequest(`\`${question.resource.name}\` cannot be listed`)
     }
@@ -104,46 +98,26 @@ export class SeenAnswers {
   async get(question: Question): Promise<Item> {
     const { resource, namespace, name = "" } = question
     if (resource.name === "decisions") {
-      const found = await this.#sources.observers.find(name, namespace)
-      if (found !== undefined) return this.#decisionItem(found)
+      const { found, silent } = await this.#sources.sight.decision(name, namespace)
+      if (found !== undefined) return found
       throw notFound(
-        `no proxy that is connected here has the decision \`${name}\` among its last thousand${this.#elsewhere()}`,
+        `no proxy that is connected has the decision \`${name}\` among its last thousand${unheard(silent)}`,
       )
     }
     if (resource.name === "workloads") return this.#workload(name, namespace)
-    const { items } = await this.list({ ...question, query: new URLSearchParams({ limit: String(MAX_LIMIT) }) })
+    const query = new URLSearchParams({ limit: String(MAX_LIMIT) })
+    const { items, notes } = await this.list({ ...question, query })
     const item = items.find(({ metadata }) => metadata.name === name)
     if (item !== undefined) return item
-    throw notFound(`there is no \`${name}\` among ${resource.name}`)
-  }
-
-  /** Proxies tell the replica that they are connected to, and no other. */
-  get isPartial(): boolean {
-    const { observers, proxies, isLeader } = this.#sources
-    return !isLeader() || observers.connected < proxies.ledger.proxies.size
-  }
-
-  #elsewhere(): string {
-    if (!this.isPartial) return ""
-    if (!this.#sources.isLeader()) return "; other replicas of the control plane have proxies of their own: ask again"
-    const [here, all] = [this.#sources.observers.connected, this.#sources.proxies.ledger.proxies.size]
-    return `; ${all - here} of ${all} proxies are connected to other replicas of the control plane: ask again, another may answer`
+    throw notFound(`there is no \`${name}\` among ${resource.name}${unheard(listOf(notes.partial).map(String))}`)
   }
 
   /** Returns how to stop. */
-  follow({ namespace, query }: Question, decided: (items: readonly Item[], leftOut: number) => void): () => void {
-    const filter = readFilter(query)
-    return this.#sources.observers.follow({
-      namespace,
-      decided: (decisions, leftOut) =>
-        decided(
-          decisions.filter(decision => filter(this.#traits(decision))).map(decision => this.#decisionItem(decision)),
-          leftOut,
-        ),
-    })
+  follow({ namespace, query }: Question, follower: SightFollower): () => void {
+    return this.#sources.sight.follow(namespace, query, follower)
   }
 
-  #calls({ namespace, query }: Question): Listed {
+  async #calls({ namespace, query }: Question): Promise<Listed> {
     const filter = readFilter(query)
     const span = spanIn(query, "since")
     const since = span === undefined ? 0 : this.#sources.now() - span
@@ -151,20 +125,14 @@ export class SeenAnswers {
       .calls()
       .filter(call => isIn(call.workload, namespace) && call.lastSeen >= since && filter(traitsOf(call)))
       .sort((a, b) => b.lastSeen - a.lastSeen)
-    const { forgotten, traffic } = this.#sources.ledger
-    return cut(found.map(callItem), query, { forgotten, traffic: traffic.of(namespace) }, MAX_CALLS)
+    const { minutes, silent } = await this.#sources.sight.traffic(namespace)
+    const notes = { forgotten: this.#sources.ledger.forgotten, traffic: minutes, ...partial(silent) }
+    return cut(found.map(callItem), query, notes, MAX_CALLS)
   }
 
   async #decisions({ namespace, query }: Question): Promise<Listed> {
-    const filter: Filter = readFilter(query)
-    const limit = wholeIn(query, "limit", 100, MAX_LIMIT)
-    const recent = await this.#sources.observers.recent(namespace, MAX_LIMIT)
-    const found = recent.filter(decision => filter(this.#traits(decision)))
-    const items = found.slice(0, limit).map(decision => this.#decisionItem(decision))
-    const notes = {
-      proxies: { asked: this.#sources.observers.connected, known: this.#sources.proxies.ledger.proxies.size },
-    }
-    return { items, remaining: found.length - items.length, notes }
+    const { items, remaining, asked, known, silent } = await this.#sources.sight.decisions(namespace, query)
+    return { items, remaining, notes: { proxies: { asked, known }, ...partial(silent) } }
   }
 
   #rules({ namespace, query }: Question): Listed {
@@ -189,20 +157,21 @@ export class SeenAnswers {
     return cut(items, query, { watchedSince: new Date(watched).toISOString() })
   }
 
-  #proxies({ namespace, query }: Question): Listed {
-    const reports = proxyReports(this.#sources.proxies, "", Number.MAX_SAFE_INTEGER)
-    const items = reports
-      .filter(({ key }) => isIn(key, namespace))
-      .map(({ key, ...report }) => ({ metadata: nameIn(key), spec: { ...report, workload: this.#names.of(key) } }))
-    const { version, isLeader } = this.#sources
-    const took = [...(this.#sources.proxies.propagation.recent ?? [])].sort((a, b) => a - b)
-    const [median, slowest] = [took[Math.floor(took.length / 2)], took.at(-1)]
+  async #proxies({ namespace, query }: Question): Promise<Listed> {
+    const { reports, took, silent } = await this.#sources.sight.proxies(namespace)
+    const items = reports.map(({ key, ...report }) => ({
+      metadata: nameIn(key),
+      spec: { ...report, workload: this.#names.of(key) },
+    }))
+    const { version } = this.#sources
+    const times = [...took].sort((a, b) => a - b)
+    const [median, slowest] = [times[Math.floor(times.length / 2)], times.at(-1)]
     return cut(items, query, {
-      ...(isLeader() ? {} : { partial: true }),
+      ...partial(silent),
       ...(version === undefined ? {} : { controlPlane: { version } }),
       ...(median === undefined || slowest === undefined
         ? {}
-        : { enforced: { changes: took.length, medianMs: Math.round(median), slowestMs: Math.round(slowest) } }),
+        : { enforced: { changes: times.length, medianMs: Math.round(median), slowestMs: Math.round(slowest) } }),
     })
   }
 
@@ -214,23 +183,32 @@ export class SeenAnswers {
     return cut(items, query, { watchedSince: new Date(this.#watchedSince()).toISOString() })
   }
 
-  #workloads(): WorkloadReportSources {
-    const { directory, policies, proxies, mesh } = this.#sources
+  async #listWorkloads({ namespace, query }: Question): Promise<Listed> {
+    const { reports, silent } = await this.#sources.sight.proxies(namespace)
+    return cut(workloadReports(this.#workloads(reports), namespace).map(reportItem), query, partial(silent))
+  }
+
+  #workloads(reports: readonly ProxyReport[]): WorkloadReportSources {
+    const { directory, policies, mesh } = this.#sources
     const inForce = [...policies.items.values()].flatMap(({ inForce: document, deleted }) =>
       document === undefined || deleted !== undefined ? [] : [document],
     )
     return {
       workloads: directory.workloads.values(),
       documents: new DocumentsByNamespace(inForce, mesh),
-      proxies: new Map(proxyReports(proxies, "", Number.MAX_SAFE_INTEGER).map(report => [report.key, report])),
+      proxies: new Map(reports.map(report => [report.key, report])),
       mesh,
     }
   }
 
-  #workload(name: string, namespace: string | undefined): Item {
-    const [found, ...others] = workloadReportsCalled(name, this.#workloads(), namespace)
+  async #workload(name: string, namespace: string | undefined): Promise<Item> {
+    const { reports, silent } = await this.#sources.sight.proxies(namespace)
+    const [found, ...others] = workloadReportsCalled(name, this.#workloads(reports), namespace)
     if (found === undefined) throw notFound(`there is no \`${name}\` among workloads`)
-    if (others.length === 0) return reportItem(found)
+    if (others.length === 0) {
+      const { metadata, spec } = reportItem(found)
+      return { metadata, spec: { ...spec, ...partial(silent) } }
+    }
     const listed = [found, ...others].slice(0, 8).map(one => `${one.namespace}/${one.name}`)
     throw badRequest(`\`${name}\` may be ${listed.join(", ")}; write which`)
   }
@@ -258,26 +236,17 @@ export class SeenAnswers {
     const known = times.filter(Number.isFinite)
     return known.length === 0 ? this.#sources.now() : Math.min(...known)
   }
+}
 
-  #traits(decision: ProxyDecision): Traits {
-    const { workload, verdict, peer, source, rule, path } = decision
-    return {
-      verdict: [verdict],
-      workload: namesOf(workload, this.#names.of(workload)),
-      caller: [...callerNames(peer), source],
-      policy: [rule, rule?.replace(/\[\d+\]$/, "")],
-      path: [path],
-    }
-  }
+/** Beside a list: which replicas did not say what they know. */
+function partial(silent: readonly string[]): { readonly partial?: readonly string[] } {
+  return silent.length === 0 ? {} : { partial: silent }
+}
 
-  #decisionItem({ workload, explanation, ...decision }: ProxyDecision): Item {
-    const { namespace } = nameIn(workload)
-    const name = decision.id ?? digestOf(`${workload} ${decision.time} ${decision.method} ${decision.path}`)
-    return {
-      metadata: { name, namespace, creationTimestamp: decision.time },
-      spec: { workload, ...decision, ...(explanation === undefined ? {} : { explanation: jsonIn(explanation) }) },
-    }
-  }
+function unheard(silent: readonly string[]): string {
+  if (silent.length === 0) return ""
+  const [replicas, have] = silent.length === 1 ? ["replica", "has"] : ["replicas", "have"]
+  return `; the ${replicas} ${silent.join(", ")} of the control plane ${have} not answered: ask again`
 }
 
 function reportItem({ namespace, name, ...spec }: NamedReport): Item {
@@ -298,22 +267,6 @@ function traitsOf({ verdict, workload, caller, address, from, rule, path }: Seen
     policy: [rule?.policy, ruleText(rule)],
     path: [path],
   }
-}
-
-/** With and without its namespace. */
-function namesOf(...keys: readonly string[]): readonly string[] {
-  return keys.flatMap(key => [key, key.slice(key.indexOf("/") + 1)])
-}
-
-function callerNames(uri: string | undefined): readonly (string | undefined)[] {
-  const principal = uri?.replace(/^spiffe:\/\//, "")
-  const [, namespace, account] = /\/ns\/([^/]+)\/sa\/([^/]+)$/.exec(uri ?? "") ?? []
-  return [
-    uri,
-    principal,
-    principal?.replace(/^[^/]+\//, ""),
-    namespace === undefined ? undefined : `${namespace}/${account}`,
-  ]
 }
 
 function callItem(call: SeenCall): Item {
@@ -361,23 +314,5 @@ function cut(items: readonly Item[], query: URLSearchParams, notes: Listed["note
   return { items: shown, remaining: items.length - shown.length, notes }
 }
 
-function nameIn(key: string): { readonly namespace: string; readonly name: string } {
-  const at = key.indexOf("/")
-  return { namespace: key.slice(0, at), name: key.slice(at + 1) }
-}
-
-const isIn = (key: string, namespace: string | undefined): boolean =>
-  namespace === undefined || key.startsWith(`${namespace}/`)
-
 const isNamespace = ({ metadata }: PolicyDocument, namespace: string | undefined): boolean =>
   namespace === undefined || metadata.namespace === namespace
-
-const digestOf = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 20)
-
-function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}

@@ -2,8 +2,8 @@
 // Answers as rows, for clients that show what a server gives them without knowing the kind, as `kubectl get` does.
 
 import { listOf, objectOf, textOf } from "../../registry/foreign.js"
+import type { Item } from "./item.js"
 import type { AnswerResource } from "./resources.js"
-import type { Item } from "./seen-answers.js"
 
 export interface TableWish {
   /** Of `meta.k8s.io`. */

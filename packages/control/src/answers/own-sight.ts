@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// What this replica knows of the proxies that are connected to it, and of no others.
+
+import { createHash } from "node:crypto"
+import { type ProxyReportSources, proxyReports } from "../observe/proxy-report.js"
+import type { MeshDirectory } from "../registry/mesh-directory.js"
+import { readFilter, type Traits } from "./api/filters.js"
+import { type Item, isIn, nameIn } from "./api/item.js"
+import { wholeIn } from "./api/question.js"
+import { callerNames, namesOf } from "./caller-names.js"
+import type { Observers, ProxyDecision } from "./observers.js"
+import type { DecisionsSeen, ProxiesSeen, TrafficSeen } from "./sight.js"
+import type { Traffic } from "./traffic.js"
+import { WorkloadNames } from "./workload-names.js"
+
+export interface OwnSightSources {
+  readonly observers: Observers
+  readonly directory: MeshDirectory
+  /** Of the proxies that are connected here. */
+  readonly proxies: ProxyReportSources
+  readonly traffic: Pick<Traffic, "of">
+}
+
+const DEFAULT_LIMIT = 100
+export const MAX_DECISIONS = 5_000
+
+export class OwnSight {
+  readonly #sources: OwnSightSources
+  readonly #names: WorkloadNames
+
+  constructor(sources: OwnSightSources) {
+    this.#sources = sources
+    this.#names = new WorkloadNames(sources.directory)
+  }
+
+  async decisions(namespace: string | undefined, query: URLSearchParams): Promise<DecisionsSeen> {
+    const filter = readFilter(query)
+    const limit = limitOf(query)
+    const { decisions, asked, known } = await this.#sources.observers.recent(namespace, MAX_DECISIONS)
+    const found = decisions.filter(decision => filter(this.#traits(decision)))
+    const items = found.slice(0, limit).map(decisionItem)
+    return { items, remaining: found.length - items.length, asked, known }
+  }
+
+  async decision(id: string, namespace: string | undefined): Promise<Item | undefined> {
+    const found = await this.#sources.observers.find(id, namespace)
+    return found && decisionItem(found)
+  }
+
+  /** Returns how to stop. */
+  follow(
+    namespace: string | undefined,
+    query: URLSearchParams,
+    decided: (items: readonly Item[], leftOut: number) => void,
+  ): () => void {
+    const filter = readFilter(query)
+    return this.#sources.observers.follow({
+      namespace,
+      decided: (decisions, leftOut) =>
+        decided(decisions.filter(decision => filter(this.#traits(decision))).map(decisionItem), leftOut),
+    })
+  }
+
+  proxies(namespace: string | undefined): ProxiesSeen {
+    const { proxies } = this.#sources
+    const reports = proxyReports(proxies, "", Number.MAX_SAFE_INTEGER).filter(({ key }) => isIn(key, namespace))
+    return { reports, took: proxies.propagation.recent ?? [] }
+  }
+
+  traffic(namespace: string | undefined): TrafficSeen {
+    return { minutes: this.#sources.traffic.of(namespace) }
+  }
+
+  #traits(decision: ProxyDecision): Traits {
+    const { workload, verdict, peer, source, rule, path } = decision
+    return {
+      verdict: [verdict],
+      workload: namesOf(workload, this.#names.of(workload)),
+      caller: [...callerNames(peer), source],
+      policy: [rule, rule?.replace(/\[\d+\]$/, "")],
+      path: [path],
+    }
+  }
+}
+
+export function limitOf(query: URLSearchParams): number {
+  return wholeIn(query, "limit", DEFAULT_LIMIT, MAX_DECISIONS)
+}
+
+function decisionItem({ workload, explanation, ...decision }: ProxyDecision): Item {
+  const { namespace } = nameIn(workload)
+  const name = decision.id ?? digestOf(`${workload} ${decision.time} ${decision.method} ${decision.path}`)
+  return {
+    metadata: { name, namespace, creationTimestamp: decision.time },
+    spec: { workload, ...decision, ...(explanation === undefined ? {} : { explanation: jsonIn(explanation) }) },
+  }
+}
+
+export const digestOf = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 20)
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

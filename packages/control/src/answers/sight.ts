@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is known only where a proxy is connected: what it decides, how far it is, what it told lately. A replica has it of its own
+// proxies (`own-sight.ts`) and asks the others for theirs (`whole-sight.ts`).
+
+import type { ProxyReport } from "../observe/proxy-report.js"
+import type { Item } from "./api/item.js"
+import type { TrafficMinute } from "./traffic.js"
+
+export interface DecisionsSeen {
+  /** Newest first. */
+  readonly items: readonly Item[]
+  /** How many more there are. */
+  readonly remaining: number
+  /** Proxies that were asked, of how many. */
+  readonly asked: number
+  readonly known: number
+}
+
+export interface ProxiesSeen {
+  /** In the order of their keys. */
+  readonly reports: readonly ProxyReport[]
+  /** How long the last changes took until all enforced them, in milliseconds. */
+  readonly took: readonly number[]
+}
+
+export interface TrafficSeen {
+  /** Oldest first. */
+  readonly minutes: readonly TrafficMinute[]
+}
+
+/** With the names of replicas that did not say what they know. */
+export type Whole<T> = T & { readonly silent: readonly string[] }
+
+export interface SightFollower {
+  decided(items: readonly Item[], leftOut: number): void
+  /** Whenever it changes which replicas cannot be heard. */
+  silent(replicas: readonly string[]): void
+}

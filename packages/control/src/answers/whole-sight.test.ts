@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers of several replicas made one. What they are asked over is tried with real control planes in test/e2e/control.
+
+import { describe, expect, it } from "vitest"
+import type { ProxyReport } from "../observe/proxy-report.js"
+import type { OwnSight } from "./own-sight.js"
+import { SIGHT_PATHS } from "./sight-server.js"
+import { WholeSight, type WholeSightSources } from "./whole-sight.js"
+
+const decision = (name: string, time: string) => ({
+  metadata: { name, namespace: "foo", creationTimestamp: time },
+  spec: { workload: `foo/${name}` },
+})
+const report = (key: string, connectedAt: string): ProxyReport => ({
+  ...{ key, connectedAt, revision: 1, resources: 1, behind: 0, lagMs: 0 },
+  ...{ rejection: undefined, version: undefined, certificateNotAfter: undefined },
+})
+
+interface Others {
+  readonly answers: readonly unknown[]
+  readonly silent?: readonly string[]
+}
+
+function sightOf(own: Partial<OwnSight>, { answers, silent = [] }: Others): WholeSight {
+  const asked: string[] = []
+  const others: Partial<WholeSightSources["others"]> = {
+    ask: async path => {
+      asked.push(path)
+      return { answers, silent }
+    },
+    first: async () => ({ found: answers[0], silent }),
+  }
+  const record = { enforced: new Map(), rejection: undefined, signer: undefined, version: undefined, connectedAt: 0 }
+  const proxies = new Map([["foo/reported", { ...record, key: "foo/reported", certificateNotAfter: undefined }]])
+  const reported = { ledger: { proxies }, views: { get: () => undefined }, propagation: { lagOf: () => 0 } }
+  // Of all sources these are asked.
+  return new WholeSight({ own, others, reported } as unknown as WholeSightSources)
+}
+
+describe("decisions", () => {
+  const own = { decisions: async () => ({ items: [decision("b", "2")], remaining: 1, asked: 1, known: 1 }) }
+  const theirs = { items: [decision("c", "3"), decision("a", "1")], remaining: 4, asked: 2, known: 9 }
+
+  it("are those of all, newest first, as many as were wanted", async () => {
+    const seen = await sightOf(own, { answers: [theirs] }).decisions("foo", new URLSearchParams({ limit: "2" }))
+    expect(seen.items.map(({ metadata }) => metadata.name)).toEqual(["c", "b"])
+    expect(seen).toMatchObject({ remaining: 6, asked: 3, known: 10, silent: [] })
+  })
+
+  it("name who did not answer, and take nothing that is no decision", async () => {
+    const strange = { items: ["x", { metadata: { name: 7 } }, null], remaining: -1, asked: "many" }
+    const sight = sightOf(own, { answers: [strange, "x", undefined], silent: ["b"] })
+    const seen = await sight.decisions("foo", new URLSearchParams())
+    expect(seen).toMatchObject({ items: [decision("b", "2")], remaining: 1, asked: 1, silent: ["b"] })
+  })
+
+  it("are refused here where the filter cannot be read", async () => {
+    const query = new URLSearchParams({ path: "x".repeat(600) })
+    await expect(sightOf(own, { answers: [] }).decisions("foo", query)).rejects.toThrow(/more than 512/)
+  })
+})
+
+describe("one decision", () => {
+  it("is whoever's that has it, without waiting for the others", async () => {
+    const hangs = { decision: () => new Promise<undefined>(() => undefined) }
+    const { found } = await sightOf(hangs, { answers: [decision("a", "1")] }).decision("a", undefined)
+    expect(found?.metadata.name).toBe("a")
+    const has = { decision: async () => decision("a", "1") }
+    expect((await sightOf(has, { answers: [], silent: ["b"] }).decision("a", undefined)).found).toBeDefined()
+  })
+
+  it("is nobody's where none has it, and then it counts who did not answer", async () => {
+    const none = { decision: async () => undefined }
+    expect(await sightOf(none, { answers: [], silent: ["b"] }).decision("a", undefined)).toEqual({
+      found: undefined,
+      silent: ["b"],
+    })
+  })
+})
+
+describe("proxies", () => {
+  const own = {
+    proxies: () => ({ reports: [report("foo/a", "2026-01-02"), report("foo/b", "2026-01-02")], took: [5] }),
+  }
+
+  it("are those of all, each as whoever has its later connection tells", async () => {
+    const theirs = { reports: [report("foo/b", "2026-01-03"), report("foo/a", "2026-01-01")], took: [7] }
+    const { reports, took, silent } = await sightOf(own, { answers: [theirs] }).proxies("foo")
+    expect(reports.map(({ key, connectedAt }) => [key, connectedAt])).toEqual([
+      ["foo/a", "2026-01-02"],
+      ["foo/b", "2026-01-03"],
+    ])
+    expect({ took, silent }).toEqual({ took: [5, 7], silent: [] })
+  })
+
+  it("are those that were reported as well where somebody does not answer, and only then", async () => {
+    const keys = async (silent: readonly string[]) =>
+      (await sightOf(own, { answers: [], silent }).proxies("foo")).reports.map(({ key }) => key)
+    expect(await keys(["b"])).toEqual(["foo/a", "foo/b", "foo/reported"])
+    expect(await keys([])).toEqual(["foo/a", "foo/b"])
+  })
+})
+
+it("adds up minutes that several saw", async () => {
+  const minute = (time: string, allowed: number) => ({ time, allowed, refused: 1 })
+  const own = { traffic: () => ({ minutes: [minute("2", 1), minute("3", 1)] }) }
+  const sight = sightOf(own, { answers: [{ minutes: [minute("1", 5), minute("2", 5)] }] })
+  expect((await sight.traffic("foo")).minutes).toEqual([
+    { time: "1", allowed: 5, refused: 1 },
+    { time: "2", allowed: 6, refused: 2 },
+    { time: "3", allowed: 1, refused: 1 },
+  ])
+})
+
+it("asks each thing on a path of its own", () => {
+  expect(new Set(Object.values(SIGHT_PATHS)).size).toBe(Object.keys(SIGHT_PATHS).length)
+})

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// What all replicas know of their proxies together: our own sight, and what the others answer. Who does not answer is named, and
+// nobody is waited for longer than a person likes to wait.
+
+import { type ProxyReport, type ProxyReportSources, proxyReports } from "../observe/proxy-report.js"
+import { listOf, objectOf, textOf } from "../registry/foreign.js"
+import type { FromOthers, OtherReplicas } from "../replicas/other-replicas.js"
+import { readFilter } from "./api/filters.js"
+import { type Item, isIn } from "./api/item.js"
+import { limitOf, type OwnSight } from "./own-sight.js"
+import type { DecisionsSeen, ProxiesSeen, SightFollower, TrafficSeen, Whole } from "./sight.js"
+import { SIGHT_PATHS, sightQuery } from "./sight-server.js"
+import type { TrafficMinute } from "./traffic.js"
+
+export interface WholeSightSources {
+  readonly own: OwnSight
+  readonly others: Pick<OtherReplicas, "ask" | "first" | "follow">
+  /** What others have written of theirs, which may be late: for those alone that do not answer. */
+  readonly reported: ProxyReportSources
+}
+
+export class WholeSight {
+  readonly #sources: WholeSightSources
+
+  constructor(sources: WholeSightSources) {
+    this.#sources = sources
+  }
+
+  async decisions(namespace: string | undefined, query: URLSearchParams): Promise<Whole<DecisionsSeen>> {
+    const limit = limitOf(query)
+    // A filter that cannot be read is refused here, before anybody else is asked.
+    readFilter(query)
+    const [own, { answers, silent }] = await Promise.all([
+      this.#sources.own.decisions(namespace, query),
+      this.#ask(SIGHT_PATHS.decisions, namespace, query),
+    ])
+    const parts = [own, ...answers.map(readDecisions)]
+    const all = parts.flatMap(({ items }) => items).sort(newestFirst)
+    const items = all.slice(0, limit)
+    const sum = (of: (part: DecisionsSeen) => number): number => parts.reduce((total, part) => total + of(part), 0)
+    return {
+      items,
+      remaining: sum(({ remaining }) => remaining) + all.length - items.length,
+      asked: sum(({ asked }) => asked),
+      known: sum(({ known }) => known),
+      silent,
+    }
+  }
+
+  /** From whoever has it first. */
+  async decision(
+    id: string,
+    namespace: string | undefined,
+  ): Promise<{ readonly found: Item | undefined; readonly silent: readonly string[] }> {
+    const { own, others } = this.#sources
+    const theirs = others
+      .first(SIGHT_PATHS.decision, sightQuery(namespace, new URLSearchParams({ id })))
+      .then(({ found, silent }) => ({ found: itemIn(found), silent }))
+    const ours = own.decision(id, namespace).then(found => ({ found, silent: [] }))
+    const both = Promise.all([ours, theirs])
+    // A proxy that hangs holds up only those whose decision nobody else has.
+    const found = await Promise.race([having(ours), having(theirs), both.then(() => undefined)])
+    return found ?? (await both.then(([mine, other]) => (mine.found === undefined ? other : mine)))
+  }
+
+  /** Returns how to stop. */
+  follow(namespace: string | undefined, query: URLSearchParams, follower: SightFollower): () => void {
+    const { own, others } = this.#sources
+    const stopOwn = own.follow(namespace, query, (items, leftOut) => follower.decided(items, leftOut))
+    const stopOthers = others.follow(SIGHT_PATHS.follow, sightQuery(namespace, query), {
+      said: line => {
+        const { items, leftOut } = objectOf(line)
+        const read = itemsIn(items)
+        const more = wholeOf(leftOut)
+        if (read.length > 0 || more > 0) follower.decided(read, more)
+      },
+      silent: names => follower.silent(names),
+    })
+    return () => {
+      stopOwn()
+      stopOthers()
+    }
+  }
+
+  async proxies(namespace: string | undefined): Promise<Whole<ProxiesSeen>> {
+    const { own, reported } = this.#sources
+    const { answers, silent } = await this.#ask(SIGHT_PATHS.proxies, namespace)
+    const parts = [own.proxies(namespace), ...answers.map(readProxies)]
+    const latest = new Map<string, ProxyReport>()
+    for (const report of parts.flatMap(({ reports }) => reports)) {
+      const known = latest.get(report.key)
+      // It moved from one to the other, and the one that it left may not have noticed.
+      if (known === undefined || known.connectedAt < report.connectedAt) latest.set(report.key, report)
+    }
+    if (silent.length > 0) {
+      for (const report of proxyReports(reported, "", Number.MAX_SAFE_INTEGER)) {
+        if (isIn(report.key, namespace) && !latest.has(report.key)) latest.set(report.key, report)
+      }
+    }
+    const reports = [...latest.values()].sort((a, b) => (a.key < b.key ? -1 : 1))
+    return { reports, took: parts.flatMap(({ took }) => took), silent }
+  }
+
+  async traffic(namespace: string | undefined): Promise<Whole<TrafficSeen>> {
+    const { answers, silent } = await this.#ask(SIGHT_PATHS.traffic, namespace)
+    const sums = new Map<string, TrafficMinute>()
+    for (const { minutes } of [this.#sources.own.traffic(namespace), ...answers.map(readTraffic)]) {
+      for (const { time, allowed, refused } of minutes) {
+        const known = sums.get(time) ?? { time, allowed: 0, refused: 0 }
+        sums.set(time, { time, allowed: known.allowed + allowed, refused: known.refused + refused })
+      }
+    }
+    return { minutes: [...sums.values()].sort((a, b) => (a.time < b.time ? -1 : 1)), silent }
+  }
+
+  #ask(path: string, namespace: string | undefined, query = new URLSearchParams()): Promise<FromOthers> {
+    return this.#sources.others.ask(path, sightQuery(namespace, query))
+  }
+}
+
+/** Never resolves where there is nothing. */
+function having<T extends { readonly found: unknown }>(asked: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    asked.then(answer => (answer.found === undefined ? undefined : resolve(answer)), reject)
+  })
+}
+
+function newestFirst(a: Item, b: Item): number {
+  return (b.metadata.creationTimestamp ?? "").localeCompare(a.metadata.creationTimestamp ?? "")
+}
+
+// A replica of another version may say more, or less: what is not as we know it is left out.
+
+function readDecisions(answer: unknown): DecisionsSeen {
+  const { items, remaining, asked, known } = objectOf(answer)
+  return { items: itemsIn(items), remaining: wholeOf(remaining), asked: wholeOf(asked), known: wholeOf(known) }
+}
+
+function readProxies(answer: unknown): ProxiesSeen {
+  const { reports, took } = objectOf(answer)
+  return {
+    reports: listOf(reports).flatMap(report => {
+      const { key, connectedAt, ...rest } = objectOf(report)
+      const [named, since] = [textOf(key), textOf(connectedAt)]
+      if (named === undefined || since === undefined) return []
+      return [{ ...(rest as Omit<ProxyReport, "key" | "connectedAt">), key: named, connectedAt: since }] // as a control plane wrote it
+    }),
+    took: listOf(took).filter(one => typeof one === "number"),
+  }
+}
+
+function readTraffic(answer: unknown): TrafficSeen {
+  const minutes = listOf(objectOf(answer).minutes).map(objectOf)
+  return {
+    minutes: minutes.flatMap(({ time, allowed, refused }) => {
+      const began = textOf(time)
+      return began === undefined ? [] : [{ time: began, allowed: wholeOf(allowed), refused: wholeOf(refused) }]
+    }),
+  }
+}
+
+function itemsIn(value: unknown): readonly Item[] {
+  return listOf(value).flatMap(one => itemIn(one) ?? [])
+}
+
+function itemIn(value: unknown): Item | undefined {
+  const { metadata, spec } = objectOf(value)
+  const { name, namespace, creationTimestamp } = objectOf(metadata)
+  const [named, of, created] = [textOf(name), textOf(namespace), textOf(creationTimestamp)]
+  if (named === undefined || of === undefined) return undefined
+  const stamp = created === undefined ? {} : { creationTimestamp: created }
+  return { metadata: { name: named, namespace: of, ...stamp }, spec: objectOf(spec) }
+}
+
+function wholeOf(value: unknown): number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : 0
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which other replicas there are, by their Leases. One that is there is asked, whatever it says of its time: clocks may be wrong,
+// and whoever does not answer is named. The replica that leads takes away those that nobody renews.
+
+import type { MeshNames } from "@merlon/policy"
+import type { Reflected } from "../kubernetes/reflector.js"
+import type { KubernetesObject } from "../kubernetes/resource-type.js"
+import { SYSTEM_TIME, type Time } from "../kubernetes/time.js"
+import { labelsOf, objectOf, textOf } from "../registry/foreign.js"
+import { LEASE_MS } from "./replica-beacon.js"
+import { replicaNames } from "./replica-names.js"
+
+export interface KnownReplica {
+  readonly name: string
+  readonly host: string
+  readonly port: number
+}
+
+export interface KnownReplicasOptions {
+  /** Leases of the root namespace with the label of replicas. */
+  readonly leases: Reflected<KubernetesObject>
+  readonly names: MeshNames
+  readonly replica: string
+  /** Whether the holder of this name can be known to run no more. */
+  readonly isOver: (holder: string) => boolean
+  readonly time?: Pick<Time, "monotonic">
+}
+
+/** Far beyond what a mesh needs: whoever may write Leases cannot have us call without end. */
+const MOST = 32
+
+export class KnownReplicas {
+  readonly #options: KnownReplicasOptions
+  readonly #time: Pick<Time, "monotonic">
+  /** Since when each is as it is, by our own clock. */
+  readonly #since = new Map<string, number>()
+  readonly #listeners = new Set<() => void>()
+  readonly #unfollow: () => void
+  #others: readonly KnownReplica[] = []
+
+  constructor(options: KnownReplicasOptions) {
+    this.#options = options
+    this.#time = options.time ?? SYSTEM_TIME
+    for (const key of options.leases.items.keys()) this.#since.set(key, this.#time.monotonic())
+    this.#unfollow = options.leases.onChange(({ key, object }) => {
+      if (object === undefined) this.#since.delete(key)
+      else this.#since.set(key, this.#time.monotonic())
+      this.#look()
+    })
+    this.#look()
+  }
+
+  get others(): readonly KnownReplica[] {
+    return this.#others
+  }
+
+  /** Names of Leases that nobody will renew: to be deleted by the replica that leads. */
+  get abandoned(): readonly string[] {
+    const before = this.#time.monotonic() - LEASE_MS
+    return [...this.#options.leases.items].flatMap(([key, lease]) => {
+      if (lease.metadata.name === this.#own) return []
+      const isOld = (this.#since.get(key) ?? Number.POSITIVE_INFINITY) <= before
+      return isOld || this.#isOver(lease) ? [lease.metadata.name] : []
+    })
+  }
+
+  /** Called when others come, go or move. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  stop(): void {
+    this.#unfollow()
+    this.#listeners.clear()
+  }
+
+  get #own(): string {
+    const { names, replica } = this.#options
+    return replicaNames(names).lease(replica)
+  }
+
+  #look(): void {
+    const others = [...this.#options.leases.items.values()]
+      .flatMap(lease => this.#read(lease) ?? [])
+      .sort((a, b) => (a.name < b.name ? -1 : 1))
+      .slice(0, MOST)
+    if (JSON.stringify(others) === JSON.stringify(this.#others)) return
+    this.#others = others
+    for (const listener of [...this.#listeners]) listener()
+  }
+
+  #read(lease: KubernetesObject): KnownReplica | undefined {
+    const { label, addressAnnotation } = replicaNames(this.#options.names)
+    const { name, labels, annotations } = lease.metadata
+    if (name === this.#own || this.#isOver(lease)) return undefined
+    const address = addressOf(labelsOf(annotations)[addressAnnotation])
+    return address && { name: labelsOf(labels)[label] ?? name, ...address }
+  }
+
+  #isOver({ spec }: KubernetesObject): boolean {
+    return this.#options.isOver(textOf(objectOf(spec).holderIdentity) ?? "")
+  }
+}
+
+/** An address of IPv6 stands in brackets. */
+function addressOf(text: string | undefined): { readonly host: string; readonly port: number } | undefined {
+  const [, bracketed, plain, digits] =
+    /^(?:\[([0-9a-fA-F:.]{2,45})\]|([A-Za-z0-9.-]{1,253})):(\d{1,5})$/.exec(text ?? "") ?? []
+  const host = bracketed ?? plain
+  const port = Number(digits)
+  return host === undefined || port < 1 || port > 65_535 ? undefined : { host, port }
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asks one other replica, over mutual TLS, and believes it only where it proves to be a control plane of this mesh. An answer has
+// a time and a size, and so have all that are being read together.
+
+import type { IncomingMessage } from "node:http"
+import { Agent, request } from "node:https"
+import { TLS_FLOOR } from "@merlon/identity"
+import { watchLines } from "../kubernetes/watch-lines.js"
+import type { KnownReplica } from "./known-replicas.js"
+import type { ReplicaIdentity } from "./replica-names.js"
+import type { ReplicaCredentials } from "./replica-server.js"
+import { verifyReplica } from "./verify-replica.js"
+
+export interface ReplicaCallerOptions {
+  readonly credentials: () => ReplicaCredentials
+  readonly identity: ReplicaIdentity
+  readonly answerMs?: number
+  readonly maxAnswer?: number
+  readonly maxHeld?: number
+}
+
+/** A proxy is waited for three seconds; who waits for the answer is a person. */
+const ANSWER_MS = 5_000
+const MAX_ANSWER = 16 << 20
+const MAX_HELD = 96 << 20
+const MAX_LINE = 2 << 20
+/** The other one sends something at least every five seconds. */
+const QUIET_MS = 20_000
+
+export class ReplicaCaller {
+  readonly #options: ReplicaCallerOptions
+  #agent: Agent
+  #held = 0
+
+  constructor(options: ReplicaCallerOptions) {
+    this.#options = options
+    this.#agent = this.#newAgent()
+  }
+
+  /** Connections to come show the new certificate, and those that are there end. */
+  credentialsChanged(): void {
+    this.#agent.destroy()
+    this.#agent = this.#newAgent()
+  }
+
+  close(): void {
+    this.#agent.destroy()
+  }
+
+  /** Undefined where it says that there is nothing such. Fails where it does not answer, or not in time. */
+  async ask(replica: KnownReplica, path: string, query: URLSearchParams, signal?: AbortSignal): Promise<unknown> {
+    const enough = AbortSignal.timeout(this.#options.answerMs ?? ANSWER_MS)
+    const response = await this.#get(replica, path, query, signal ? AbortSignal.any([signal, enough]) : enough)
+    const text = await this.#read(response)
+    if (response.statusCode === 404) return undefined
+    if (response.statusCode !== 200) throw new Error(`it answered ${response.statusCode}: ${text.slice(0, 200)}`)
+    return JSON.parse(text)
+  }
+
+  /** What it sends, line by line, until it ends or the signal says so. */
+  async *lines(
+    replica: KnownReplica,
+    path: string,
+    query: URLSearchParams,
+    signal: AbortSignal,
+    opened: () => void,
+  ): AsyncGenerator<unknown> {
+    const response = await this.#get(replica, path, query, signal, QUIET_MS)
+    if (response.statusCode !== 200) {
+      response.destroy()
+      throw new Error(`it answered ${response.statusCode}`)
+    }
+    opened()
+    // No encoding is set, so bytes.
+    for await (const line of watchLines(response as AsyncIterable<Buffer>, MAX_LINE)) yield JSON.parse(line)
+  }
+
+  #get(
+    { host, port }: KnownReplica,
+    path: string,
+    query: URLSearchParams,
+    signal: AbortSignal,
+    quietMs = this.#options.answerMs ?? ANSWER_MS,
+  ): Promise<IncomingMessage> {
+    const search = query.toString()
+    return new Promise((resolve, reject) => {
+      const asked = request({
+        agent: this.#agent,
+        host,
+        port,
+        path: search === "" ? path : `${path}?${search}`,
+        signal,
+      })
+      asked.setTimeout(quietMs, () => asked.destroy(new Error(`it said nothing for ${quietMs / 1_000} s`)))
+      asked.once("response", resolve)
+      asked.once("error", reject)
+      asked.end()
+    })
+  }
+
+  async #read(response: IncomingMessage): Promise<string> {
+    const { maxAnswer = MAX_ANSWER, maxHeld = MAX_HELD } = this.#options
+    const chunks: Buffer[] = []
+    let size = 0
+    try {
+      // No encoding is set, so bytes.
+      for await (const chunk of response as AsyncIterable<Buffer>) {
+        size += chunk.length
+        this.#held += chunk.length
+        if (size > maxAnswer || this.#held > maxHeld) throw new Error("it answered more than there is room for")
+        chunks.push(chunk)
+      }
+    } finally {
+      this.#held -= size
+    }
+    return Buffer.concat(chunks).toString("utf8")
+  }
+
+  #newAgent(): Agent {
+    const { credentials, identity } = this.#options
+    const { certificate, key, trust } = credentials()
+    return new Agent({
+      cert: certificate,
+      key,
+      ca: trust.bundle,
+      ...TLS_FLOOR,
+      keepAlive: true,
+      // Each connection proves anew who is there.
+      maxCachedSessions: 0,
+      maxFreeSockets: 8,
+      timeout: QUIET_MS,
+      // By identity: replicas are found by address, of which no certificate knows.
+      checkServerIdentity: (_, { raw }) => {
+        const refusal = verifyReplica(raw, identity, credentials().trust, Date.now())
+        return refusal === undefined ? undefined : new Error(refusal)
+      },
+    })
+  }
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// Questions between two replicas, over real sockets and TLS: who is answered, who is believed, and for how long and how much
+// anybody is listened to.
+
+import { generateKeyPairSync } from "node:crypto"
+import type { ServerResponse } from "node:http"
+import { CertificateAuthority, createRoot } from "@merlon/identity"
+import { meshConfig } from "@merlon/policy"
+import { afterEach, describe, expect, it, vi } from "vitest"
+import type { KnownReplica, KnownReplicas } from "./known-replicas.js"
+import { OtherReplicas } from "./other-replicas.js"
+import { ReplicaCaller, type ReplicaCallerOptions } from "./replica-caller.js"
+import { replicaIdentity } from "./replica-names.js"
+import { type ReplicaCredentials, ReplicaServer, type ReplicaServerOptions } from "./replica-server.js"
+
+const identity = replicaIdentity(meshConfig({}))
+const NOBODY = { revokedIdentities: [], revokedSerials: [] }
+const PATIENCE = { timeout: 90_000 }
+
+class Root {
+  readonly keys = createRoot({ trustDomain: "cluster.local", now: Date.now() })
+  readonly authority = new CertificateAuthority(this.keys, Date.now())
+
+  credentials(uri = identity.uri, dnsName = identity.dnsName): ReplicaCredentials {
+    const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" })
+    const { certificateChain } = this.authority.signServer({
+      ...{ identity: uri, dnsNames: [dnsName], ipAddresses: [], ttlMs: 3_600_000, now: Date.now() },
+      publicKey: publicKey.export({ type: "spki", format: "der" }),
+    })
+    const key = privateKey.export({ type: "pkcs8", format: "pem" }).toString()
+    return { certificate: certificateChain, key, trust: { bundle: this.keys.certificateChain, signer: "", ...NOBODY } }
+  }
+}
+
+const root = new Root()
+const closers: (() => unknown)[] = []
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close()
+})
+
+async function serve(
+  options: Partial<ReplicaServerOptions> = {},
+  name = "b",
+): Promise<KnownReplica & { server: ReplicaServer }> {
+  const credentials = root.credentials()
+  const server = new ReplicaServer({
+    credentials: () => credentials,
+    identity,
+    answer: async (path, query) => ({ path, query: query.toString() }),
+    follow: () => false,
+    log: () => undefined,
+    ...options,
+  })
+  closers.push(() => server.close())
+  return { name, host: "127.0.0.1", port: await server.listen(0, "127.0.0.1"), server }
+}
+
+function caller(options: Partial<ReplicaCallerOptions> = {}): ReplicaCaller {
+  const credentials = root.credentials()
+  const made = new ReplicaCaller({ credentials: () => credentials, identity, answerMs: 90_000, ...options })
+  closers.push(() => made.close())
+  return made
+}
+
+const query = new URLSearchParams({ namespace: "foo" })
+
+it("is answered", async () => {
+  const replica = await serve()
+  expect(await caller().ask(replica, "/v1/x", query)).toEqual({ path: "/v1/x", query: "namespace=foo" })
+})
+
+it("tells nothing such from no answer", async () => {
+  expect(await caller().ask(await serve({ answer: async () => undefined }), "/v1/x", query)).toBeUndefined()
+  const breaks = await serve({ answer: () => Promise.reject(new Error("x")) })
+  await expect(caller().ask(breaks, "/v1/x", query)).rejects.toThrow("it answered 500")
+})
+
+describe("who asks must be a control plane of this mesh", () => {
+  it.each([
+    ["another identity", root.credentials("spiffe://cluster.local/ns/foo/sa/web"), /403.*no control plane/],
+    ["a workload's certificate", root.credentials(identity.uri, "web.foo.svc"), /403.*a workload's/],
+  ] as const)("%s is refused", async (_, credentials, told) => {
+    const asked = vi.fn(async () => ({}))
+    const replica = await serve({ answer: asked })
+    await expect(caller({ credentials: () => credentials }).ask(replica, "/v1/x", query)).rejects.toThrow(told)
+    expect(asked).not.toHaveBeenCalled()
+  })
+
+  it("another root gets no connection", async () => {
+    const strange = { ...new Root().credentials(), trust: root.credentials().trust }
+    await expect(caller({ credentials: () => strange }).ask(await serve(), "/v1/x", query)).rejects.toThrow()
+  })
+
+  it("who is revoked is refused at the next question", async () => {
+    const mine = root.credentials()
+    let trust = mine.trust
+    const replica = await serve({ credentials: () => ({ ...mine, trust }) })
+    const asking = caller()
+    await asking.ask(replica, "/v1/x", query)
+    trust = { ...trust, revokedIdentities: [identity.uri] }
+    await expect(asking.ask(replica, "/v1/x", query)).rejects.toThrow(/403.*revoked/)
+  })
+})
+
+describe("who answers must be one too", () => {
+  it.each([
+    ["of another identity", root.credentials("spiffe://cluster.local/ns/foo/sa/web"), "no control plane"],
+    ["with a workload's certificate", root.credentials(identity.uri, "web.foo.svc"), "a workload's"],
+    ["of another root", new Root().credentials(), /certificate|unable|self/],
+  ] as const)("one %s is not asked", async (_, credentials, told) => {
+    const asked = vi.fn(async () => ({}))
+    const replica = await serve({ credentials: () => credentials, answer: asked })
+    await expect(caller().ask(replica, "/v1/x", query)).rejects.toThrow(told)
+    expect(asked).not.toHaveBeenCalled()
+  })
+})
+
+describe("an answer has", () => {
+  it("a time", async () => {
+    const hangs = await serve({ answer: () => new Promise(() => undefined) })
+    await expect(caller({ answerMs: 200 }).ask(hangs, "/v1/x", query)).rejects.toThrow(/said nothing|aborted/)
+  })
+
+  it("a size, and so have all together", async () => {
+    const large = await serve({ answer: async () => ({ text: "x".repeat(100_000) }) })
+    await expect(caller({ maxAnswer: 50_000 }).ask(large, "/v1/x", query)).rejects.toThrow(
+      "more than there is room for",
+    )
+    const asking = caller({ maxHeld: 150_000 })
+    await asking.ask(large, "/v1/x", query)
+    // What was read before is given back.
+    await asking.ask(large, "/v1/x", query)
+    await expect(caller({ maxHeld: 50_000 }).ask(large, "/v1/x", query)).rejects.toThrow("more than there is room for")
+  })
+})
+
+describe("of several", () => {
+  const known = (others: readonly KnownReplica[]) => {
+    let listener: () => void = () => undefined
+    const state = { others }
+    return {
+      known: {
+        get others() {
+          return state.others
+        },
+        onChange: (told: () => void) => {
+          listener = told
+          return () => undefined
+        },
+      } satisfies Pick<KnownReplicas, "others" | "onChange">,
+      become: (next: readonly KnownReplica[]) => {
+        state.others = next
+        listener()
+      },
+    }
+  }
+  const replicas = (others: readonly KnownReplica[]) => {
+    const told = known(others)
+    return { ...told, all: new OtherReplicas({ known: told.known, caller: caller(), log: () => undefined }) }
+  }
+
+  it("those that answer are taken, and the others named", async () => {
+    const [b, fails] = [await serve(), await serve({ answer: () => Promise.reject(new Error("x")) }, "fails")]
+    const gone = await serve({}, "gone")
+    await gone.server.close()
+    const { all } = replicas([gone, b, fails])
+    const { answers, silent } = await all.ask("/v1/x", query)
+    expect(answers).toEqual([{ path: "/v1/x", query: "namespace=foo" }])
+    expect(silent).toEqual(["fails", "gone"])
+  })
+
+  it("the first that has it is enough", async () => {
+    const [b, hangs] = [await serve(), await serve({ answer: () => new Promise(() => undefined) }, "hangs")]
+    const { all } = replicas([hangs, b])
+    expect(await all.first("/v1/x", query)).toMatchObject({ found: { path: "/v1/x" }, silent: [] })
+  })
+
+  it("streams are one, while replicas come, break off and go", async () => {
+    const open = new Map<string, ServerResponse>()
+    const following = (name: string) =>
+      serve(
+        {
+          follow: (_, __, reply) => {
+            reply.writeHead(200).write(`{"from":"${name}"}\n`)
+            open.set(name, reply)
+            return true
+          },
+        },
+        name,
+      )
+    const [b, c] = [await following("b"), await following("c")]
+    const { all, become } = replicas([b])
+    const said: unknown[] = []
+    const silent: string[] = []
+    const stop = all.follow("/v1/follow", query, {
+      said: line => said.push(line),
+      silent: names => silent.push(names.join()),
+    })
+    await vi.waitFor(() => expect(said).toEqual([{ from: "b" }]), PATIENCE)
+    become([b, c])
+    await vi.waitFor(() => expect(said).toEqual([{ from: "b" }, { from: "c" }]), PATIENCE)
+    expect(silent).toEqual([])
+    open.get("c")?.destroy()
+    // It is named, and heard again.
+    await vi.waitFor(() => expect(silent).toEqual(["c", ""]), PATIENCE)
+    await vi.waitFor(() => expect(said.at(-1)).toEqual({ from: "c" }), PATIENCE)
+    await c.server.close()
+    await vi.waitFor(() => expect(silent.at(-1)).toBe("c"), PATIENCE)
+    become([b])
+    expect(silent.at(-1)).toBe("")
+    stop()
+    await vi.waitFor(() => expect(open.get("b")?.closed).toBe(true), PATIENCE)
+  })
+})

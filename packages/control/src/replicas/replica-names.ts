@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a replica of the control plane is known to the others: the Lease that says where it listens, and who it is there.
+
+import { type MeshConfig, type MeshNames, spiffeId } from "@merlon/policy"
+import { componentNames } from "../install/component-names.js"
+
+export interface ReplicaNames {
+  /** On Leases: which of them are of replicas. */
+  readonly label: string
+  /** `HOST:PORT` where the replica answers the others. */
+  readonly addressAnnotation: string
+  readonly lease: (replica: string) => string
+}
+
+export function replicaNames({ mesh, domain }: MeshNames): ReplicaNames {
+  return {
+    label: `${domain}/replica`,
+    addressAnnotation: `${domain}/replica-address`,
+    lease: replica => `${mesh}-replica-${replica}`,
+  }
+}
+
+export interface ReplicaIdentity {
+  /** As a SPIFFE ID. */
+  readonly uri: string
+  /**
+   * A workload of the same account could get a certificate with the same URI. None of a workload has a DNS name, so that this one
+   * proves that whoever has the signing key has made it for itself.
+   */
+  readonly dnsName: string
+}
+
+export function replicaIdentity({ names, trustDomain }: MeshConfig): ReplicaIdentity {
+  const { controlPlane } = componentNames(names)
+  const { rootNamespace } = names
+  return {
+    uri: spiffeId(trustDomain, rootNamespace, controlPlane).uri,
+    dnsName: `${controlPlane}.${rootNamespace}.svc`,
+  }
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where other replicas ask what is only known here. By mutual TLS, and of nobody but control planes of this mesh: they have asked
+// the cluster whether the user may, and we do not ask again. What is asked here is answered from here and never passed on.
+
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { createServer, type Server } from "node:https"
+import type { AddressInfo } from "node:net"
+import type { TLSSocket } from "node:tls"
+import { TLS_FLOOR } from "@merlon/identity"
+import type { TrustSpec } from "@merlon/xds"
+import type { ReplicaIdentity } from "./replica-names.js"
+import { verifyReplica } from "./verify-replica.js"
+
+export interface ReplicaCredentials {
+  /** PEM, the leaf first. */
+  readonly certificate: string
+  readonly key: string
+  readonly trust: TrustSpec
+}
+
+export interface ReplicaServerOptions {
+  readonly credentials: () => ReplicaCredentials
+  readonly identity: ReplicaIdentity
+  /** Answers what was asked; `undefined` where there is nothing such. */
+  readonly answer: (path: string, query: URLSearchParams) => Promise<object | undefined>
+  /** Sends lines until either side ends; false where there is nothing such. */
+  readonly follow: (path: string, query: URLSearchParams, reply: ServerResponse) => boolean
+  readonly log: (message: string, error: unknown) => void
+}
+
+/** Of few others, each with so many questions at once as a replica takes from users. */
+const MAX_CONNECTIONS = 1_024
+
+export class ReplicaServer {
+  readonly #options: ReplicaServerOptions
+  readonly #server: Server
+
+  constructor(options: ReplicaServerOptions) {
+    this.#options = options
+    this.#server = createServer(
+      {
+        ...this.#tls(),
+        requestCert: true,
+        rejectUnauthorized: true,
+        handshakeTimeout: 10_000,
+        headersTimeout: 10_000,
+        requestTimeout: 10_000,
+        keepAliveTimeout: 30_000,
+        maxHeaderSize: 32_768,
+      },
+      (asked, reply) => {
+        asked.resume()
+        this.#answer(asked, reply).catch((error: unknown) => {
+          options.log("another replica could not be answered", error)
+          if (reply.headersSent) reply.destroy()
+          else send(reply, 500, { message: "the replica failed on this question; see its log" })
+        })
+      },
+    )
+    this.#server.maxConnections = MAX_CONNECTIONS
+    this.#server.on("clientError", (_, socket) => socket.destroy())
+    // Scanners and strangers; nobody is served by hearing of them.
+    this.#server.on("tlsClientError", () => {})
+  }
+
+  /** The port it got. */
+  listen(port: number, host: string): Promise<number> {
+    return new Promise((resolve, reject) => {
+      this.#server.once("error", reject)
+      this.#server.listen(port, host, () => {
+        this.#server.off("error", reject)
+        this.#server.on("error", error => this.#options.log("the port of replicas failed", error))
+        resolve((this.#server.address() as AddressInfo).port) // a TCP server has one
+      })
+    })
+  }
+
+  /** Whom we trust or who we are is another: everybody shows themselves again. */
+  credentialsChanged(): void {
+    this.#server.setSecureContext(this.#tls())
+    this.#server.closeAllConnections()
+  }
+
+  async close(): Promise<void> {
+    const closed = new Promise<void>(resolve => this.#server.close(() => resolve()))
+    this.#server.closeAllConnections()
+    await closed
+  }
+
+  #tls(): object {
+    const { certificate, key, trust } = this.#options.credentials()
+    return { cert: certificate, key, ca: trust.bundle, ...TLS_FLOOR }
+  }
+
+  async #answer(asked: IncomingMessage, reply: ServerResponse): Promise<void> {
+    const { credentials, identity, answer, follow } = this.#options
+    const socket = asked.socket as TLSSocket // the server speaks TLS alone
+    const shown = socket.authorized ? socket.getPeerX509Certificate()?.raw : undefined
+    const refusal = verifyReplica(shown, identity, credentials().trust, Date.now())
+    if (refusal !== undefined) return send(reply, 403, { message: refusal })
+    if (asked.method !== "GET") return send(reply, 405, { message: "replicas only ask" })
+    const [path = "", search = ""] = (asked.url ?? "/").split("?", 2)
+    const query = new URLSearchParams(search)
+    if (follow(path, query, reply)) return
+    const found = await answer(path, query)
+    if (found === undefined) send(reply, 404, { message: "there is nothing such here" })
+    else send(reply, 200, found)
+  }
+}
+
+function send(reply: ServerResponse, code: number, body: object): void {
+  const text = JSON.stringify(body)
+  reply.writeHead(code, { "content-type": "application/json", "content-length": Buffer.byteLength(text) })
+  reply.end(text)
+}

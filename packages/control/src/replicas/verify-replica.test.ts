@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+import { generateKeyPairSync, X509Certificate } from "node:crypto"
+import { CertificateAuthority, createRoot } from "@merlon/identity"
+import { meshConfig } from "@merlon/policy"
+import { describe, expect, it } from "vitest"
+import { replicaIdentity } from "./replica-names.js"
+import { verifyReplica } from "./verify-replica.js"
+
+const NOW = Date.UTC(2026, 0, 1)
+const HOUR = 3_600_000
+const identity = replicaIdentity(meshConfig({}))
+const authority = new CertificateAuthority(createRoot({ trustDomain: "cluster.local", now: NOW }), NOW)
+const NOBODY = { revokedIdentities: [], revokedSerials: [] }
+
+interface Made {
+  readonly uri?: string | undefined
+  readonly dnsNames?: readonly string[]
+}
+
+function made({ uri = identity.uri, dnsNames = [identity.dnsName] }: Made = {}): X509Certificate {
+  const { publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" })
+  const key = publicKey.export({ type: "spki", format: "der" })
+  const more = { publicKey: key, identity: uri, ttlMs: HOUR, now: NOW }
+  const { certificateChain } = authority.signServer({ ...more, dnsNames, ipAddresses: ["127.0.0.1"] })
+  return new X509Certificate(certificateChain)
+}
+
+it("knows a control plane of this mesh by its identity and its name", () => {
+  expect(identity).toEqual({
+    uri: "spiffe://cluster.local/ns/merlon-system/sa/merlond",
+    dnsName: "merlond.merlon-system.svc",
+  })
+  expect(verifyReplica(made().raw, identity, NOBODY, NOW)).toBeUndefined()
+})
+
+describe("believes nobody", () => {
+  it.each([
+    ["of another trust domain", { uri: "spiffe://other/ns/merlon-system/sa/merlond" }, "no control plane of this mesh"],
+    ["of another account", { uri: "spiffe://cluster.local/ns/merlon-system/sa/web" }, "no control plane of this mesh"],
+    ["of another namespace", { uri: "spiffe://cluster.local/ns/foo/sa/merlond" }, "no control plane of this mesh"],
+    ["who is called otherwise", { dnsNames: ["merlond.foo.svc"] }, "is a workload's"],
+    ["who has no DNS name, as no workload has", { dnsNames: [] }, "is a workload's"],
+  ] as const)("%s", (_, how, told) => {
+    expect(verifyReplica(made(how).raw, identity, NOBODY, NOW)).toContain(told)
+  })
+
+  it("without a certificate, or with bytes that are none", () => {
+    expect(verifyReplica(undefined, identity, NOBODY, NOW)).toContain("no certificate")
+    expect(verifyReplica(Buffer.from("x"), identity, NOBODY, NOW)).toContain("no certificate")
+  })
+
+  it("before and after the time of the certificate", () => {
+    const { raw } = made()
+    expect(verifyReplica(raw, identity, NOBODY, NOW + HOUR)).toContain("not valid now")
+    expect(verifyReplica(raw, identity, NOBODY, NOW - HOUR)).toContain("not valid now")
+  })
+
+  it("who is revoked, by identity or by serial in whatever notation", () => {
+    const certificate = made()
+    const { raw, serialNumber } = certificate
+    const byIdentity = { ...NOBODY, revokedIdentities: [identity.uri] }
+    const bySerial = { ...NOBODY, revokedSerials: [`0${serialNumber.toLowerCase()}`] }
+    expect(verifyReplica(raw, identity, byIdentity, NOW)).toContain("revoked")
+    expect(verifyReplica(raw, identity, bySerial, NOW)).toContain("revoked")
+  })
+})

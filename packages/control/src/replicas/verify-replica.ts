@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether the other end of a connection is a control plane of this mesh. OpenSSL has checked the chain against the mesh's roots;
+// here comes whose certificate it is, on both ends alike.
+
+import { X509Certificate } from "node:crypto"
+import { canonicalSerial, inspectCertificate } from "@merlon/identity"
+import type { TrustSpec } from "@merlon/xds"
+import type { ReplicaIdentity } from "./replica-names.js"
+
+/** Undefined where it is one, else what is wrong. Fails closed: a certificate that cannot be read proves nothing. */
+export function verifyReplica(
+  der: Uint8Array | undefined,
+  { uri, dnsName }: ReplicaIdentity,
+  { revokedIdentities, revokedSerials }: Pick<TrustSpec, "revokedIdentities" | "revokedSerials">,
+  now: number,
+): string | undefined {
+  const inspected = der && inspectCertificate(der)
+  if (der === undefined || inspected?.identity === undefined) return "no certificate with one SPIFFE identity was shown"
+  const { identity, names } = inspected
+  if (identity.uri !== uri) return `\`${identity.uri}\` is no control plane of this mesh, which is \`${uri}\``
+  if (!names.dns.includes(dnsName))
+    return `the certificate of \`${uri}\` is a workload's and not the control plane's own`
+  const certificate = new X509Certificate(der)
+  if (Date.parse(certificate.validFrom) > now || Date.parse(certificate.validTo) <= now) {
+    return `the certificate of \`${uri}\` is not valid now`
+  }
+  const serial = canonicalSerial(certificate.serialNumber)
+  if (revokedIdentities.includes(uri) || revokedSerials.some(revoked => canonicalSerial(revoked) === serial)) {
+    return `the certificate of \`${uri}\` is revoked`
+  }
+  return undefined
+}

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+// Replicas of a control plane with a proxy each: whichever is asked answers for all of them, only control planes of the mesh are
+// told anything, and who does not answer is named.
+
+import { generateKeyPairSync } from "node:crypto"
+import { type RequestOptions, request } from "node:https"
+import { join } from "node:path"
+import { CertificateAuthority, createRoot } from "@merlon/identity"
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
+import { LEASES } from "../../../packages/control/src/kubernetes/resource-type.js"
+import { labelsOf } from "../../../packages/control/src/registry/foreign.js"
+import { WAIT } from "./support/cluster-api.js"
+import type { ControlProcess } from "./support/control-process.js"
+import type { DeclaredWorkload } from "./support/declared-workload.js"
+import { deny, Mesh } from "./support/mesh.js"
+import { type Body, ReplicaApi, type WatchEvent } from "./support/replica-api.js"
+
+let mesh: Mesh
+let second: ControlProcess
+let here: DeclaredWorkload
+let there: DeclaredWorkload
+/** By the name of the replica that is asked. */
+let ask: { readonly first: ReplicaApi; readonly second: ReplicaApi }
+
+beforeAll(async () => {
+  mesh = await Mesh.start({ separateCluster: true, args: ["--replica", "first"] })
+  second = await mesh.replica(["--replica", "second"])
+  here = await mesh.workload("here")
+  there = await mesh.workload("there", { meshPort: second.meshPort })
+  const api = (port: number): ReplicaApi => new ReplicaApi(join(mesh.folder, "api"), port)
+  ask = { first: api(mesh.control.webhookPort), second: api(second.webhookPort) }
+  await mesh.api.put(deny("no", "/no*"))
+  await mesh.api.becomes("AuthorizationPolicy", "no", "foo", "Enforced", "True")
+  await known(["first", "second"])
+})
+afterAll(() => mesh.close())
+
+const asked = ["first", "second"] as const
+
+describe.each(asked)("the replica %s, asked alone", replica => {
+  it("tells of the proxies of both, with how far each is", async () => {
+    const body = await whole(replica, "/namespaces/foo/proxies")
+    expect(body.items?.map(({ metadata }) => metadata.name)).toEqual(["here", "there"])
+    expect(body.items?.map(({ spec }) => spec.behind)).toEqual([0, 0])
+    expect(await mesh.control.metric("merlon_control_connected_proxies")).toBe(1)
+    expect(await second.metric("merlon_control_connected_proxies")).toBe(1)
+  })
+
+  it("tells what both decided, newest first, and finds each by its id", async () => {
+    const path = `/no/${replica}`
+    for (const workload of [here, there, here]) expect(await workload.get(path)).toBe(403)
+    const body = await whole(replica, `/namespaces/foo/decisions?path=${path}`)
+    const items = body.items ?? []
+    expect(items.map(({ spec }) => spec.workload).sort()).toEqual(["foo/here", "foo/here", "foo/there"])
+    const times = items.map(({ spec }) => String(spec.time))
+    expect(times).toEqual([...times].sort().reverse())
+    expect(body.proxies).toEqual({ asked: 2, known: 2 })
+    const [newest] = items
+    for (const { metadata, spec } of items) {
+      const found = await whole(replica, `/decisions/${metadata.name}`)
+      expect(found.spec).toMatchObject({ workload: spec.workload, rule: "foo/no[0]" })
+    }
+    const limited = await whole(replica, `/namespaces/foo/decisions?path=${path}&limit=1`)
+    expect(limited.items).toEqual([newest])
+    expect(limited.metadata).toMatchObject({ remainingItemCount: 2 })
+  })
+
+  it("says of an id that nobody has that nobody has it", async () => {
+    await vi.waitFor(async () => {
+      const { status, body } = await ask[replica].get("/decisions/nobody")
+      expect(status).toBe(404)
+      expect(body.message).toBe("no proxy that is connected has the decision `nobody` among its last thousand")
+    }, WAIT)
+  })
+
+  it("describes a workload whose proxy is connected to the other", async () => {
+    for (const name of ["here", "there"]) {
+      const body = await whole(replica, `/namespaces/foo/workloads/${name}`)
+      expect(body.spec?.pods).toMatchObject([{ name, proxy: { behind: 0 } }])
+    }
+  })
+
+  it("sends what both decide to who follows", async () => {
+    const seen = new Set<string>()
+    const stop = await ask[replica].watch("/namespaces/foo/decisions?watch=true&path=/no/followed*", note(seen))
+    await vi.waitFor(async () => {
+      await Promise.all([here.get(`/no/followed-${replica}`), there.get(`/no/followed-${replica}`)])
+      expect([...seen].sort()).toEqual(["foo/here", "foo/there"])
+    }, WAIT)
+    stop()
+  })
+
+  it("adds up the calls of the last hour over both", async () => {
+    const before = await refusedLately(replica)
+    for (const workload of [here, there]) expect(await workload.get(`/no/counted-${replica}`)).toBe(403)
+    await expect.poll(() => refusedLately(replica), WAIT).toBeGreaterThanOrEqual(before + 2)
+  })
+
+  it("tells a user only of what the cluster lets them see, wherever it is known", async () => {
+    const user = { name: "somebody", groups: ["system:authenticated"] }
+    for (const path of ["/proxies", "/namespaces/foo/proxies", "/namespaces/foo/decisions", "/decisions/nobody"]) {
+      const { status, body } = await ask[replica].get(path, user)
+      expect(status).toBe(403)
+      expect(body.message).toMatch(/User "somebody" cannot (list|get) resource/)
+    }
+  })
+})
+
+describe("the port of replicas", () => {
+  it("answers nobody without a certificate, or with one of another authority", async () => {
+    const address = await addressOf("second")
+    await expect(fromOutside(address, {})).rejects.toThrow()
+    await expect(fromOutside(address, stranger())).rejects.toThrow()
+  })
+
+  it("answers no workload of the mesh, whatever its certificate is good for elsewhere", async () => {
+    const { chain, key } = here.credentials
+    const { status, body } = await fromOutside(await addressOf("second"), { cert: chain, key })
+    expect(status).toBe(403)
+    expect(body).toContain("is no control plane of this mesh")
+  })
+
+  it("answers no workload that has the control plane's own account", async () => {
+    const twin = await mesh.workload("twin", { namespace: "merlon-system", serviceAccount: "merlond" })
+    const { chain, key } = twin.credentials
+    const { status, body } = await fromOutside(await addressOf("second"), { cert: chain, key })
+    expect(status).toBe(403)
+    expect(body).toContain("is a workload's and not the control plane's own")
+    await twin.close()
+  })
+
+  it("is not asked by a replica where somebody else answers there", async () => {
+    await mesh.api.client.patch(LEASES, "merlon-replica-second", leaseAt(`${here.address}:15080`), ROOT)
+    await expect
+      .poll(async () => (await ask.first.get("/namespaces/foo/proxies")).body.partial, WAIT)
+      .toEqual(["second"])
+    // It tells again where it is with its next renewal.
+    await expect.poll(async () => (await ask.first.get("/namespaces/foo/proxies")).body.partial, WAIT).toBeUndefined()
+  })
+})
+
+describe("while replicas come and go", () => {
+  it("a stream tells of a replica that came after it began, and that one that is gone cannot be heard", async () => {
+    const seen = new Set<string>()
+    const silent: string[] = []
+    const stop = await ask.first.watch("/namespaces/foo/decisions?watch=true&path=/no/late*", event => {
+      note(seen)(event)
+      const named = event.object.metadata.annotations?.["answers.merlon.dev/silent"]
+      if (event.type === "BOOKMARK" && silent.at(-1) !== (named ?? "")) silent.push(named ?? "")
+    })
+    const third = await mesh.replica(["--replica", "third"])
+    const late = await mesh.workload("late", { meshPort: third.meshPort })
+    await mesh.api.becomes("AuthorizationPolicy", "no", "foo", "Enforced", "True")
+    await vi.waitFor(async () => {
+      expect(await late.get("/no/late")).toBe(403)
+      expect([...seen]).toContain("foo/late")
+    }, WAIT)
+    await third.kill()
+    await vi.waitFor(() => expect(silent).toContain("third"), WAIT)
+    // Its Lease is not renewed any more, and taken away.
+    await known(["first", "second"])
+    await vi.waitFor(() => expect(silent.at(-1)).toBe(""), WAIT)
+    seen.clear()
+    await vi.waitFor(async () => {
+      await there.get("/no/later")
+      expect([...seen]).toContain("foo/there")
+    }, WAIT)
+    stop()
+  })
+
+  it("one that hangs is named, and the answer does not wait for it", async () => {
+    second.program.signal("SIGSTOP")
+    try {
+      const { body } = await ask.first.get("/namespaces/foo/proxies")
+      expect(body.partial).toEqual(["second"])
+      expect(body.items?.map(({ metadata }) => metadata.name)).toContain("here")
+      const { status, body: missing } = await ask.first.get("/decisions/nobody")
+      expect(status).toBe(404)
+      expect(missing.message).toMatch(/the replica second of the control plane has not answered: ask again$/)
+    } finally {
+      second.program.signal("SIGCONT")
+    }
+    await expect.poll(async () => (await ask.first.get("/namespaces/foo/proxies")).body.partial, WAIT).toBeUndefined()
+  })
+
+  it("one that leads and is killed is named until another has taken its place", async () => {
+    await mesh.control.kill()
+    await expect
+      .poll(async () => (await ask.second.get("/namespaces/foo/proxies")).body.partial, WAIT)
+      .toEqual(["first"])
+    await expect.poll(() => second.metric("merlon_control_leader"), WAIT).toBe(1)
+    await known(["second"])
+    await whole("second", "/namespaces/foo/proxies")
+    await mesh.control.run()
+    await known(["first", "second"])
+    await expect
+      .poll(async () => (await ask.first.get("/namespaces/foo/proxies")).body.items?.length, WAIT)
+      .toBeGreaterThanOrEqual(2)
+  })
+
+  it("one that is told to end takes its name away", async () => {
+    second.program.signal("SIGTERM")
+    await second.program.exit()
+    const { items } = await mesh.api.client.list(LEASES, { labelSelector: "merlon.dev/replica" })
+    expect(items.map(({ metadata }) => metadata.name)).toEqual(["merlon-replica-first"])
+  })
+})
+
+const ROOT = { namespace: "merlon-system", type: "merge" } as const
+
+function leaseAt(address: string): object {
+  return { metadata: { annotations: { "merlon.dev/replica-address": address } } }
+}
+
+const note =
+  (seen: Set<string>) =>
+  ({ type, object }: WatchEvent): void => {
+    if (type === "ADDED") seen.add(object.spec?.workload ?? "")
+  }
+
+/** When nobody has to be named who did not answer: on a busy machine that may take a second try. */
+async function whole(replica: (typeof asked)[number], path: string): Promise<Body> {
+  return vi.waitFor(async () => {
+    const { status, body } = await ask[replica].get(path)
+    expect({ status, silent: body.partial ?? body.spec?.partial }).toEqual({ status: 200, silent: undefined })
+    return body
+  }, WAIT)
+}
+
+async function refusedLately(replica: (typeof asked)[number]): Promise<number> {
+  const body = await whole(replica, "/namespaces/foo/calls")
+  return (body.traffic ?? []).reduce((sum, { refused }) => sum + refused, 0)
+}
+
+/** When these and no others are known to the cluster. */
+async function known(replicas: readonly string[]): Promise<void> {
+  await vi.waitFor(async () => {
+    const { items } = await mesh.api.client.list(LEASES, { labelSelector: "merlon.dev/replica" })
+    const names = items.map(({ metadata }) => metadata.name).sort()
+    expect(names).toEqual(replicas.map(replica => `merlon-replica-${replica}`))
+  }, WAIT)
+}
+
+async function addressOf(replica: string): Promise<{ readonly host: string; readonly port: number }> {
+  const lease = await mesh.api.client.get(LEASES, `merlon-replica-${replica}`, "merlon-system")
+  const address = labelsOf(lease?.metadata.annotations)["merlon.dev/replica-address"] ?? ""
+  const [host = "", port = ""] = address.split(":")
+  return { host, port: Number(port) }
+}
+
+/** Fails where the handshake does. */
+function fromOutside(
+  { host, port }: { readonly host: string; readonly port: number },
+  certificate: Pick<RequestOptions, "cert" | "key">,
+): Promise<{ readonly status: number; readonly body: string }> {
+  return new Promise((resolve, reject) => {
+    const options = { host, port, path: "/v1/proxies", agent: false, rejectUnauthorized: false, ...certificate }
+    const asking = request(options, response => {
+      let body = ""
+      response.on("data", chunk => {
+        body += chunk
+      })
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, body }))
+      response.on("error", reject)
+    })
+    asking.on("error", reject)
+    asking.end()
+  })
+}
+
+/** A certificate that says all that a control plane's does, signed by somebody else. */
+function stranger(): { readonly cert: string; readonly key: string } {
+  const now = Date.now()
+  const authority = new CertificateAuthority(createRoot({ trustDomain: "cluster.local", now }), now)
+  const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" })
+  const { certificateChain } = authority.signServer({
+    publicKey: publicKey.export({ type: "spki", format: "der" }),
+    dnsNames: ["merlond.merlon-system.svc"],
+    ipAddresses: [],
+    identity: "spiffe://cluster.local/ns/merlon-system/sa/merlond",
+    ttlMs: 3_600_000,
+    now,
+  })
+  return { cert: certificateChain, key: privateKey.export({ type: "pkcs8", format: "pem" }).toString() }
+}

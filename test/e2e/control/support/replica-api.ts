@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Asks one replica for answers, as the cluster's API server would on behalf of a user: with the certificate by which that is
+// known, and the user in headers. So a test chooses who answers, where a cluster would send it to any.
+
+import { readFileSync } from "node:fs"
+import { request } from "node:https"
+import { join } from "node:path"
+import { watchLines } from "../../../../packages/control/src/kubernetes/watch-lines.js"
+
+export interface Answer {
+  readonly status: number
+  readonly body: Body
+}
+
+export interface Body {
+  readonly kind?: string
+  readonly message?: string
+  readonly partial?: readonly string[]
+  readonly proxies?: { readonly asked: number; readonly known: number }
+  readonly traffic?: readonly { readonly allowed: number; readonly refused: number }[]
+  readonly items?: readonly AnswerItem[]
+  readonly metadata?: { readonly name?: string }
+  readonly spec?: { readonly [field: string]: unknown }
+}
+
+export interface AnswerItem {
+  readonly metadata: { readonly name: string; readonly namespace: string }
+  readonly spec: { readonly [field: string]: unknown }
+}
+
+export interface AskingUser {
+  readonly name: string
+  readonly groups: readonly string[]
+}
+
+const ADMINISTRATOR: AskingUser = { name: "admin", groups: ["system:masters"] }
+const PATIENCE_MS = 90_000
+
+export class ReplicaApi {
+  readonly #folder: string
+  readonly #port: number
+
+  /** The folder of the cluster's own data. */
+  constructor(folder: string, port: number) {
+    this.#folder = folder
+    this.#port = port
+  }
+
+  async get(path: string, user = ADMINISTRATOR): Promise<Answer> {
+    const { status, chunks } = await this.#open(path, user)
+    const parts: Buffer[] = []
+    for await (const chunk of chunks) parts.push(chunk)
+    return { status, body: JSON.parse(Buffer.concat(parts).toString("utf8")) }
+  }
+
+  /** Lines of a watch as they come, until `stop` or the replica ends it. */
+  async watch(path: string, line: (event: WatchEvent) => void): Promise<() => void> {
+    const { chunks, stop } = await this.#open(path, ADMINISTRATOR)
+    const read = async (): Promise<void> => {
+      for await (const text of watchLines(chunks)) line(JSON.parse(text))
+    }
+    // It is broken off in the middle of it.
+    read().catch(() => undefined)
+    return stop
+  }
+
+  #open(path: string, { name, groups }: AskingUser): Promise<Opened> {
+    const pki = (file: string): string => readFileSync(join(this.#folder, "pki", file), "utf8")
+    return new Promise((resolve, reject) => {
+      const asked = request({
+        host: "127.0.0.1",
+        port: this.#port,
+        path: `/apis/answers.merlon.dev/v1alpha1${path}`,
+        headers: { "X-Remote-User": name, "X-Remote-Group": [...groups] },
+        cert: pki("front-proxy-client.crt"),
+        key: pki("front-proxy-client.key"),
+        // Whom it speaks to is not what this is about.
+        rejectUnauthorized: false,
+        agent: false,
+        timeout: PATIENCE_MS,
+      })
+      asked.once("response", response =>
+        resolve({ status: response.statusCode ?? 0, chunks: response, stop: () => response.destroy() }),
+      )
+      asked.once("timeout", () => asked.destroy())
+      asked.once("error", reject)
+      asked.end()
+    })
+  }
+}
+
+interface Opened {
+  readonly status: number
+  readonly chunks: AsyncIterable<Buffer>
+  readonly stop: () => void
+}
+
+export interface WatchEvent {
+  readonly type: string
+  readonly object: {
+    readonly metadata: { readonly annotations?: { readonly [key: string]: string } }
+    readonly spec?: { readonly workload?: string; readonly path?: string }
+  }
+}
