@@ -12,8 +12,9 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { EtcdProcess, etcdAvailable } from "../../packages/cluster/src/store/testing/etcd-process.js"
 import { freePort } from "../../packages/cluster/src/store/testing/free-port.js"
 import { ApiError } from "../../packages/control/src/kubernetes/client.js"
-import { VALIDATING_WEBHOOKS } from "../../packages/control/src/kubernetes/resource-type.js"
-import { ClusterApi } from "../e2e/control/support/cluster-api.js"
+import { LEASES, VALIDATING_WEBHOOKS } from "../../packages/control/src/kubernetes/resource-type.js"
+import { objectOf } from "../../packages/control/src/registry/foreign.js"
+import { ClusterApi, names } from "../e2e/control/support/cluster-api.js"
 import { DeclaredWorkload } from "../e2e/control/support/declared-workload.js"
 import { deny, policy } from "../e2e/control/support/mesh.js"
 import { Program } from "../e2e/control/support/program.js"
@@ -107,6 +108,35 @@ describe.skipIf(!etcdAvailable() || !balancerAvailable())(
       const registered = JSON.stringify(await api.client.list(VALIDATING_WEBHOOKS))
       expect(registered).toContain(`"https://${BALANCER}:${ports.webhook}/`)
       expect(registered).not.toContain(block)
+    })
+
+    it("one of them leads and goes on leading, and whichever answers tells of the proxies of both", async () => {
+      const { rootNamespace } = names
+      const led = async (): Promise<{ readonly holder: unknown; readonly renewed: unknown }> => {
+        const { holderIdentity, renewTime } = objectOf((await api.client.get(LEASES, "merlond", rootNamespace))?.spec)
+        return { holder: holderIdentity, renewed: renewTime }
+      }
+      let last = await led()
+      for (let renewals = 0; renewals < 3; renewals++) {
+        await expect.poll(async () => (await led()).renewed, POLL).not.toBe(last.renewed)
+        const next = await led()
+        expect(next.holder).toBe(last.holder)
+        last = next
+      }
+      const leases = (await api.client.list(LEASES, { labelSelector: "merlon.dev/replica" })).items
+      expect(leases.map(({ metadata }) => metadata.name).sort()).toEqual(
+        [1, 2].map(number => `merlon-replica-${block}.${number}`),
+      )
+      // The balancer sends each question to either.
+      for (let asked = 0; asked < 4; asked++) {
+        await expect
+          .poll(async () => {
+            const { out } = await api.kubectl("get --raw /apis/answers.merlon.dev/v1alpha1/namespaces/foo/proxies")
+            const { items = [], partial } = JSON.parse(out || "{}")
+            return { names: items.map(({ metadata }: { metadata: { name: string } }) => metadata.name), partial }
+          }, POLL)
+          .toEqual({ names: ["web"], partial: undefined })
+      }
     })
 
     it("whichever is killed under load, nothing is lost and nobody is refused wrongly", async () => {

@@ -100,7 +100,8 @@ export async function startServing(flags: ServeFlags, env: Environment, logger: 
     const controlPlane = await ControlPlane.start(
       optionsOf(flags, names, client, {
         inCluster,
-        hasCluster: cluster !== undefined,
+        // On etcd others have the same one inside of them.
+        hasCluster: cluster !== undefined && flags.etcd.length === 0,
         nativeSidecar: await isNative(flags.sidecar, client),
         logger,
       }),

@@ -4,6 +4,7 @@ import { expect, it } from "vitest"
 import type { Change } from "../kubernetes/reflector.js"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { KnownReplicas } from "./known-replicas.js"
+import { labelOf } from "./replica-names.js"
 
 const lease = (replica: string, address: string, holder = replica): KubernetesObject => ({
   apiVersion: "coordination.k8s.io/v1",
@@ -42,6 +43,19 @@ function stage(...leases: readonly KubernetesObject[]) {
   }
   return { known, put, pass: (milliseconds: number) => (now += milliseconds) }
 }
+
+it.each([
+  ["merlond-7d9f-x2x", "merlond-7d9f-x2x"],
+  ["DESKTOP-1.Lan-42", "desktop-1.lan-42"],
+  ["my_machine (2)-7", "my-machine-2-7"],
+  ["-a.-b-.c..d.", "a.b.c.d"],
+  ["127.0.0.1", "127.0.0.1"],
+  [`${"x".repeat(80)}-9`, `${"x".repeat(61)}-9`],
+  ["_", "unnamed"],
+])("is called in a cluster, where it is called `%s`, `%s`", (replica, label) => {
+  expect(labelOf(replica)).toBe(label)
+  expect(label).toMatch(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/)
+})
 
 it("knows the others by their Leases, not itself nor what says no address", () => {
   const { known } = stage(

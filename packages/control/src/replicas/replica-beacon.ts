@@ -7,7 +7,7 @@ import { microTime } from "../kubernetes/lease.js"
 import { type Owners, ownedBy } from "../kubernetes/owner-reference.js"
 import { type KubernetesObject, LEASES } from "../kubernetes/resource-type.js"
 import { pause, SYSTEM_TIME, type Time } from "../kubernetes/time.js"
-import { replicaNames } from "./replica-names.js"
+import { labelOf, replicaNames } from "./replica-names.js"
 
 export interface ReplicaBeaconOptions {
   readonly client: KubernetesClient
@@ -82,7 +82,7 @@ export class ReplicaBeacon {
       await client.patch(LEASES, lease(replica), { metadata: { annotations }, spec }, { namespace, type: "merge" })
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 404) throw error
-      const metadata = { name: lease(replica), namespace, labels: { [label]: replica }, annotations }
+      const metadata = { name: lease(replica), namespace, labels: { [label]: labelOf(replica) }, annotations }
       const object: KubernetesObject = {
         apiVersion: "coordination.k8s.io/v1",
         kind: "Lease",

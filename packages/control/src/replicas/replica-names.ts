@@ -16,8 +16,14 @@ export function replicaNames({ mesh, domain }: MeshNames): ReplicaNames {
   return {
     label: `${domain}/replica`,
     addressAnnotation: `${domain}/replica-address`,
-    lease: replica => `${mesh}-replica-${replica}`,
+    lease: replica => `${mesh}-replica-${labelOf(replica)}`,
   }
+}
+
+/** A host's name may have what no name and no label in a cluster may. */
+export function labelOf(replica: string): string {
+  const plain = replica.toLowerCase().replace(/[^a-z0-9.]+/g, "-")
+  return plain.slice(-63).replace(/^[.-]+|[.-]+$|(?<=\.)-+|-+(?=\.)|(?<=\.)\.+/g, "") || "unnamed"
 }
 
 export interface ReplicaIdentity {
