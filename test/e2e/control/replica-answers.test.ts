@@ -8,7 +8,7 @@ import { join } from "node:path"
 import { CertificateAuthority, createRoot } from "@merlon/identity"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { LEASES } from "../../../packages/control/src/kubernetes/resource-type.js"
-import { labelsOf } from "../../../packages/control/src/registry/foreign.js"
+import { labelsOf, textOf } from "../../../packages/control/src/registry/foreign.js"
 import { WAIT } from "./support/cluster-api.js"
 import type { ControlProcess } from "./support/control-process.js"
 import type { DeclaredWorkload } from "./support/declared-workload.js"
@@ -52,7 +52,7 @@ describe.each(asked)("the replica %s, asked alone", replica => {
     const body = await whole(replica, `/namespaces/foo/decisions?path=${path}`)
     const items = body.items ?? []
     expect(items.map(({ spec }) => spec.workload).sort()).toEqual(["foo/here", "foo/here", "foo/there"])
-    const times = items.map(({ spec }) => String(spec.time))
+    const times = items.map(({ spec }) => textOf(spec.time) ?? "")
     expect(times).toEqual([...times].sort().reverse())
     expect(body.proxies).toEqual({ asked: 2, known: 2 })
     const [newest] = items
