@@ -8,6 +8,7 @@ import { startMesh } from "../support/mesh.js"
 const GROUP = "answers.merlon.dev"
 const BASE = `/apis/${GROUP}/v1alpha1`
 const APP = ["-n", "app"]
+const ROOT = ["-n", "merlon-system"]
 const PATIENTLY = { timeout: 150_000, interval: 500 }
 
 const bound = (user: string, role: string) => ({
@@ -114,12 +115,30 @@ describe("who asks", () => {
   })
 })
 
+describe("replicas of the control plane", () => {
+  it("know each other, and answer for each other's proxies, whichever is asked", async () => {
+    const pods = await kubectl("get", "pods", ...ROOT, "-l", "app.kubernetes.io/name=merlond", "-o", "name")
+    const replicas = pods.split("\n").map(pod => pod.replace("pod/", "lease.coordination.k8s.io/merlon-replica-"))
+    expect(replicas.length).toBeGreaterThan(1)
+    const leases = () => kubectl("get", "leases", ...ROOT, "-l", "merlon.dev/replica", "-o", "name")
+    await expect.poll(async () => (await leases()).split("\n").sort(), PATIENTLY).toEqual(replicas.sort())
+    const running = await kubectl("get", "pods", ...APP, "-o", "jsonpath={.items[*].metadata.name}")
+    const connected = async () => {
+      const { items, partial } = JSON.parse(await kubectl("get", "--raw", `${BASE}/namespaces/app/proxies`))
+      return { names: items.map(({ metadata }: { metadata: { name: string } }) => metadata.name).sort(), partial }
+    }
+    // The Service sends each question to any of them.
+    for (let asked = 0; asked < 8; asked++) {
+      await expect.poll(connected, PATIENTLY).toEqual({ names: running.split(" ").sort(), partial: undefined })
+    }
+  })
+})
+
 describe("merlonctl on that cluster", () => {
   it("says how rules are used, how far mutual TLS is, and that all is well", async () => {
     expect(await merlonctl("rules", ...APP)).toMatch(/app\/only-consumer +spec\.rules\[0\] +ALLOW/)
     expect(await merlonctl("mtls", "ready", ...APP)).toMatch(/^app\/web-v1 /m)
     const { out } = await tryMerlonctl(["check"])
-    // Whichever replica is asked first.
     expect(out).not.toMatch(/no control plane answers|not connected/)
     expect(out).toMatch(/ of \d+ are connected and up to date/)
   })
@@ -130,7 +149,6 @@ describe("merlonctl on that cluster", () => {
       return merlonctl("decisions", ...APP, "--verdict", "deny", "-o", "json")
     }
     await expect.poll(refusals, PATIENTLY).toContain('"verdict":"deny"')
-    // Each replica knows the proxies that are connected to it.
     const explained = async () => {
       const id = await kubectl("exec", "-n", "outside", "deploy/caller", "--", "node", "-e", REFUSED)
       return (await tryMerlonctl(["explain", id, ...APP])).out
