@@ -282,7 +282,7 @@ function readResources(root: string): RawResource[] {
     if (group === "apiregistration.k8s.io") return "io.k8s.kube-aggregator.pkg.apis.apiregistration.v1"
     return `io.k8s.api.${group === "" ? "core" : (group.split(".")[0] ?? "")}.${version}`
   }
-  const listed = files.flatMap(file => {
+  return files.flatMap(file => {
     const list = JSON.parse(readFileSync(join(folder, file), "utf8")) as {
       groupVersion: string
       resources: (RawResource & { storageVersionHash?: string })[]
@@ -308,20 +308,7 @@ function readResources(root: string): RawResource[] {
       }
     })
   })
-  return [...listed, ...newer]
 }
-
-/** Resources that newer servers have and the discovery documents of the module's release do not list yet. */
-const newer: RawResource[] = ["", "/status"].map(sub => ({
-  name: `storageversionmigrations${sub}`,
-  singularName: sub === "" ? "storageversionmigration" : "",
-  namespaced: false,
-  kind: "StorageVersionMigration",
-  verbs: (sub === "" ? "create delete deletecollection get list patch update watch" : "get patch update").split(" "),
-  group: "storagemigration.k8s.io",
-  version: "v1",
-  type: "io.k8s.api.storagemigration.v1.StorageVersionMigration",
-}))
 
 /** The roles and bindings every cluster starts with; Kubernetes keeps them as test data of its policy. */
 function readRoles(root: string): object {
