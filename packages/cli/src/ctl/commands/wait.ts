@@ -67,6 +67,7 @@ function wishOf(text: string): Wish {
 
 async function fulfilled(session: Session, target: Target, wish: Wish, timeoutMs: number): Promise<string> {
   const path = pathOf(target.resource, target)
+  const label = `${kindName(target.resource)}/${target.name}`
   const end = Date.now() + timeoutMs
   let last = "there is no such object"
   for (;;) {
@@ -76,7 +77,9 @@ async function fulfilled(session: Session, target: Target, wish: Wish, timeoutMs
     if (object !== undefined && wish.kind === "condition") {
       // Our own words know when waiting is in vain, and which generation they are about.
       if (wish.type === "Ready" && wish.status === "True" && isOurs(target.resource, session)) {
-        return awaitReady(session, writtenOf(target.resource, object), Math.max(0, end - Date.now()))
+        return await named(label, () =>
+          awaitReady(session, writtenOf(target.resource, object), Math.max(0, end - Date.now())),
+        )
       }
       const said = conditionOf(object, wish.type)
       if (said?.status === wish.status && said.isCurrent) {
@@ -87,9 +90,17 @@ async function fulfilled(session: Session, target: Target, wish: Wish, timeoutMs
           ? `it has no condition \`${wish.type}\``
           : `\`${wish.type}\` is ${said.status}${said.isCurrent ? "" : " of what was stored before"}: ${said.message}`
     }
-    if (Date.now() > end)
-      throw new CommandError(`${kindName(target.resource)}/${target.name}: not within ${timeoutMs / 1000} s: ${last}`)
+    if (Date.now() > end) throw new CommandError(`${label}: not within ${timeoutMs / 1000} s: ${last}`)
     await new Promise(resolve => setTimeout(resolve, LOOK_MS))
+  }
+}
+
+/** Which of those that are waited for it is. */
+async function named<T>(label: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    throw error instanceof CommandError ? new CommandError(`${label}: ${error.message}`, error.exitCode) : error
   }
 }
 
