@@ -28,6 +28,8 @@ const CONSOLE = "test/console/**/*.test.ts"
 
 export default defineConfig(({ mode }) => {
   const effort = mode === "long" ? 10 : 1
+  // Said to each project: what a project extends is read again, without the mode.
+  const setupFiles = mode === "cpu" ? ["test/cpu-seconds.ts"] : []
   if (!hasChromium()) console.warn("!!! there is no chromium here: the console is not tried in a browser in this run")
   return {
     test: {
@@ -45,15 +47,16 @@ export default defineConfig(({ mode }) => {
         {
           extends: true,
           ...fromSource,
-          test: { name: "units", include: UNITS, exclude: ALONE, isolate: false },
+          test: { name: "units", include: UNITS, exclude: ALONE, isolate: false, setupFiles },
         },
-        { extends: true, ...fromSource, test: { name: "alone", include: ALONE } },
+        { extends: true, ...fromSource, test: { name: "alone", include: ALONE, setupFiles } },
         {
           extends: true,
           test: {
             name: "systems",
             include: ["test/**/*.test.ts"],
             exclude: [CONSOLE],
+            setupFiles,
             server: asBuilt,
             isolate: false,
             testTimeout: 300_000,
@@ -65,6 +68,7 @@ export default defineConfig(({ mode }) => {
           test: {
             name: "console",
             include: hasChromium() ? [CONSOLE] : [],
+            setupFiles,
             server: asBuilt,
             globalSetup: "test/console/support/set-up.ts",
             testTimeout: 300_000,

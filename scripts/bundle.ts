@@ -2,7 +2,8 @@
 // Makes one file of each program, with what a command alone needs in a file of its own. A proxy is ready in a fraction of
 // the time that reading hundreds of modules takes.
 
-import { existsSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { bundlePrograms } from "./release/bundling.js"
 import { bundledComponents, readLock } from "./release/components.js"
 
@@ -18,7 +19,21 @@ const packages = bundledComponents(metafile, readLock()).map(({ name, version, l
   license: licence,
 }))
 writeFileSync(`${FRESH}/packages.json`, JSON.stringify(packages, undefined, 2))
+// What was compiled ahead is of these very files or of none: V8 itself would compare no more than their lengths.
+if (existsSync(`${OUT}/ahead`) && sameScripts(OUT, FRESH)) renameSync(`${OUT}/ahead`, `${FRESH}/ahead`)
 // Whole or not at all: programs may be started while they are built anew.
 if (existsSync(OUT)) renameSync(OUT, OLD)
 renameSync(FRESH, OUT)
 rmSync(OLD, { recursive: true, force: true })
+
+function sameScripts(one: string, other: string): boolean {
+  const scripts = (folder: string): readonly string[] =>
+    readdirSync(folder)
+      .filter(name => name.endsWith(".js"))
+      .sort()
+  const names = scripts(one)
+  return (
+    names.join() === scripts(other).join() &&
+    names.every(name => readFileSync(join(one, name)).equals(readFileSync(join(other, name))))
+  )
+}

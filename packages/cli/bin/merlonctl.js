@@ -2,4 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Starts the bundle that `npm run build` makes: one file to read instead of hundreds.
 
-await import("../bundle/merlonctl.js")
+import { startedAhead } from "./ahead.js"
+
+if (!startedAhead("merlonctl.js")) await import("../bundle/merlonctl.js")
