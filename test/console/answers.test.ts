@@ -174,7 +174,7 @@ it("tells of a port whose word its mode is, and who spoke too", async () => {
   await apply(peer("b-second"))
   const page = await asOwner("/workloads/foo/httpbin-1")
   const modes = page.getByRole("region", { name: "Mode of its ports" })
-  await modes.getByText("`foo/a-first` says so for the workload").first().waitFor()
+  await modes.getByText("foo/a-first says so for the workload").first().waitFor()
   await modes.getByText("foo/b-second: an older policy of the same workload scope wins").first().waitFor()
   const order = page.getByRole("region", { name: "Policies, in the order a request meets them" })
   await order

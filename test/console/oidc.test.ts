@@ -1,65 +1,99 @@
 // SPDX-License-Identifier: Apache-2.0
-// Signing in at an issuer, in a browser: away, back, and signed in, with nothing left behind that would sign in anybody.
+// Signing in at an issuer, in a browser: away, back, and signed in with the rights that the cluster gives to that person, with
+// nothing left behind that would sign in anybody. On a control plane with a cluster of its own, which takes the issuer's
+// tokens, and whose mesh has another trust domain than all others here.
 
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import type { Page } from "playwright-core"
 import { afterAll, beforeAll, expect, it } from "vitest"
-import { type ApiExchange, builtPage, type Console, startConsole } from "../../packages/console/dist/index.js"
+import { loadCredentials } from "../../packages/cluster/src/auth/pki.js"
+import { freePort } from "../../packages/cluster/src/store/testing/free-port.js"
 import { Issuer } from "../../packages/console/src/testing/issuer.js"
-import { connectionFrom, passingApi, withToken } from "../../packages/control/dist/index.js"
+import { ClusterApi } from "../e2e/control/support/cluster-api.js"
+import { Program } from "../e2e/control/support/program.js"
 import { findings } from "./support/axe.js"
-import { complaints, mesh, newContext, tokenOf } from "./support/visit.js"
+import { complaints, newContext } from "./support/visit.js"
 
-const issuer = new Issuer("merlon-console")
-let served: Console
-
-/** As an API server that takes the issuer's tokens: looked at with each request, then with the rights of whom it means. */
-function api(idToken: string, meant: string): ApiExchange {
-  const connection = connectionFrom({ kubeconfig: `${mesh.data}/kubeconfig`, env: {} })
-  const [good, nobody] = [meant, "nobody"].map(token => passingApi(withToken(connection, token), "test"))
-  return {
-    send: (request, signal) => {
-      const behind = issuer.verified(idToken) === undefined ? nobody : good
-      if (behind === undefined) throw new Error("there are two")
-      return behind.send(request, signal)
-    },
-    close: async () => void (await Promise.all([good?.close(), nobody?.close()])),
-  }
-}
+const CLIENT = "merlon-console"
+const TRUST_DOMAIN = "corp.example"
+const folder = mkdtempSync(join(tmpdir(), "console-oidc-"))
+let issuer: Issuer
+let control: Program
+let api: ClusterApi
+let home = ""
 
 beforeAll(async () => {
+  const {
+    caCertificate,
+    serverCertificate: cert,
+    serverKey: key,
+  } = await loadCredentials(join(folder, "issuer"), [], Date.now())
+  const ca = join(folder, "issuer-ca.pem")
+  writeFileSync(ca, caCertificate)
+  issuer = new Issuer(CLIENT, undefined, { cert, key })
   await issuer.start()
-  const meant = await tokenOf("from-the-issuer", "view")
-  const assets = builtPage()
-  if (assets === undefined) throw new Error("the page was not built")
-  served = await startConsole({
-    ...{ host: "127.0.0.1", port: 0, hosts: [], version: "1", assets },
-    names: {
-      ...{ mesh: "merlon", domain: "merlon.dev", rootNamespace: "merlon-system" },
-      ...{ securityGroup: "security.merlon.dev", networkingGroup: "networking.merlon.dev" },
-      answersGroup: "answers.merlon.dev",
-    },
-    signIn: {
-      withToken: token => api(token, meant),
-      oidc: { issuer: issuer.url, clientId: "merlon-console", scopes: [] },
-    },
-    onError: error => complaints.push(String(error)),
+  const [apiPort, meshPort, healthPort, webhookPort, consolePort] = await Promise.all(
+    Array.from({ length: 5 }, () => freePort()),
+  )
+  home = `http://127.0.0.1:${consolePort}/`
+  control = new Program([
+    ...["serve", "--embedded", "--data", join(folder, "data"), "--trust-domain", TRUST_DOMAIN],
+    ...["--api-port", `${apiPort}`, "--mesh-port", `${meshPort}`, "--health-port", `${healthPort}`],
+    ...["--webhook-port", `${webhookPort}`, "--console-port", `${consolePort}`],
+    ...["--oidc-issuer-url", issuer.url, "--oidc-client-id", CLIENT, "--oidc-ca-file", ca],
+    ...["--oidc-groups-claim", "groups", "--oidc-groups-prefix", "oidc:"],
+    ...["--console-oidc-issuer", issuer.url, "--console-oidc-client-id", CLIENT, "--console-oidc-ca-file", ca],
+  ])
+  await control.said(/^proxies\s+:(\d+)/m)
+  api = new ClusterApi(join(folder, "data", "cluster", "kubeconfig"), folder)
+  const did = async (words: string): Promise<void> => {
+    const { code, err } = await api.kubectl(words)
+    if (code !== 0) throw new Error(`kubectl ${words}: ${err}`)
+  }
+  await did(`create clusterrolebinding jane --clusterrole=view --user=${issuer.url}#jane`)
+  await did("create clusterrolebinding writers --clusterrole=cluster-admin --group=oidc:writers")
+  await did("create namespace shop")
+  await api.put({
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name: "till", namespace: "shop", labels: { app: "till" } },
+    spec: { containers: [{ name: "app", image: "app", ports: [{ containerPort: 8080 }] }] },
   })
 })
 
 afterAll(async () => {
-  await served.close()
+  await api.client.close()
+  await control.kill()
   await issuer.stop()
+  rmSync(folder, { recursive: true, force: true })
 })
 
+/** At the page where one signs in, by a browser that trusts the issuer. */
+async function atHome(): Promise<Page> {
+  const page = await (await newContext({ ignoreHTTPSErrors: true })).newPage()
+  await page.goto(home)
+  return page
+}
+
+async function signedIn(): Promise<Page> {
+  const page = await atHome()
+  await page.getByRole("link", { name: "Sign in at" }).click()
+  await page.getByRole("heading", { name: "Overview of merlon" }).waitFor()
+  return page
+}
+
 it("signs in at the issuer with that person's rights, and leaves neither code nor token behind", async () => {
-  const page = await (await newContext()).newPage()
-  await page.goto(`http://127.0.0.1:${served.port}/`)
+  issuer.claims = {}
+  const page = await atHome()
   await page.getByRole("link", { name: `Sign in at ${new URL(issuer.url).host}` }).waitFor()
   expect(await findings(page)).toEqual([])
   await page.keyboard.press("Tab")
   await page.keyboard.press("Enter")
   await page.getByRole("heading", { name: "Overview of merlon" }).waitFor()
-  await page.getByText("system:serviceaccount:default:from-the-issuer").waitFor()
-  expect(page.url()).toBe(`http://127.0.0.1:${served.port}/#/`)
+  await page.getByText(`${issuer.url}#jane`).waitFor()
+  expect(page.url()).toBe(`${home}#/`)
   const kept = await page.evaluate<string>("JSON.stringify([{ ...localStorage, ...sessionStorage }, document.cookie])")
   expect(kept).not.toMatch(/eyJ|code/)
   await page.reload()
@@ -69,13 +103,56 @@ it("signs in at the issuer with that person's rights, and leaves neither code no
   expect(await page.getByRole("navigation", { name: "New policy" }).count()).toBe(0)
 })
 
+it("lets a group of the issuer's write, which that person alone may not", async () => {
+  issuer.claims = { sub: "joan", groups: ["writers"] }
+  const page = await signedIn()
+  await page.goto(`${home}#/policies/new?template=strict&namespace=shop`)
+  await page.locator("button:enabled", { hasText: "Apply" }).click()
+  await page.getByRole("heading", { name: "PeerAuthentication shop/my-policy" }).waitFor()
+  expect((await api.kubectl("get peerauthentication -n shop -o name")).out).toContain("my-policy")
+})
+
+it("shows nothing to whom the cluster has given no right", async () => {
+  issuer.claims = { sub: "nobody" }
+  const page = await signedIn()
+  await page.getByRole("link", { name: "Policies", exact: true }).click()
+  await page
+    .getByRole("alert")
+    .filter({ hasText: `"${issuer.url}#nobody" cannot list` })
+    .first()
+    .waitFor()
+})
+
+it("lets nobody in with a token that the cluster does not take", async () => {
+  issuer.claims = { iat: 0, nbf: Math.floor(Date.now() / 1_000) + 3_000 }
+  const page = await atHome()
+  await page.getByRole("link", { name: "Sign in at" }).click()
+  await page.getByRole("alert").waitFor()
+  expect(await page.getByRole("navigation").count()).toBe(0)
+})
+
 it("says why the issuer let nobody in", async () => {
   issuer.refuses = "access_denied"
-  const page = await (await newContext()).newPage()
-  await page.goto(`http://127.0.0.1:${served.port}/`)
+  const page = await atHome()
   await page.getByRole("link", { name: "Sign in at" }).click()
   await page.getByRole("alert").filter({ hasText: "the issuer refused (access_denied)" }).waitFor()
   await page.getByRole("link", { name: "Sign in at" }).waitFor()
+  issuer.refuses = undefined
+})
+
+it("names identities by the mesh's own trust domain wherever it names them", async () => {
+  issuer.claims = { sub: "joan", groups: ["writers"] }
+  const identity = `${TRUST_DOMAIN}/ns/shop/sa/default`
+  const page = await signedIn()
+  await page.goto(`${home}#/access?proved`)
+  await expect.poll(() => page.getByLabel("Identity", { exact: true }).inputValue()).toBe(identity)
+  await page.getByRole("button", { name: "calls of shop/default to shop/till" }).getByText("may").waitFor()
+  await page.goto(`${home}#/workloads/shop/till`)
+  await page.getByText(identity, { exact: true }).waitFor()
+  await page.goto(`${home}#/policies/new?template=allow-one&namespace=shop`)
+  await page.getByText(`principals: [${TRUST_DOMAIN}/ns/default/sa/caller]`).waitFor()
+  await page.goto(`${home}#/try`)
+  await expect.poll(() => page.getByLabel("Caller, empty").getAttribute("placeholder")).toContain(`${TRUST_DOMAIN}/`)
 })
 
 it("makes no page complain", () => {

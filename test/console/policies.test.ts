@@ -42,7 +42,7 @@ it("shows a fault at its line, with what would be right, and lets nobody apply i
       "",
     ].join("\n"),
   )
-  await page.getByText("line 8: spec.rules[0].to[0].operation.method: unknown field `method`; did you mean").waitFor()
+  await page.getByText("line 8: spec.rules[0].to[0].operation.method: unknown field method; did you mean").waitFor()
   await page.locator(".cm-lint-marker-error").waitFor()
   expect(await page.getByRole("button", { name: "Apply" }).isDisabled()).toBe(true)
   await write(page, "kind: [")

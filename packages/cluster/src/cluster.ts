@@ -11,6 +11,8 @@ import { AdmissionChain } from "./admission/admission.js"
 import { closeAgents } from "./admission/client.js"
 import { ApiServices } from "./aggregation/api-services.js"
 import { FrontProxyIdentity, publishFrontProxy } from "./aggregation/front-proxy.js"
+import { BearerTokens } from "./auth/bearer-tokens.js"
+import { type OidcOptions, OidcTokens } from "./auth/oidc.js"
 import { type Credentials, kubeconfig, loadCredentials, writeKubeconfig } from "./auth/pki.js"
 import { Rbac } from "./auth/rbac.js"
 import { Tokens } from "./auth/tokens.js"
@@ -44,6 +46,8 @@ export interface ClusterOptions {
    */
   readonly systemNamespaces?: readonly string[]
   readonly clock?: () => number
+  /** An issuer whose ID tokens are taken besides tokens of our own. */
+  readonly oidc?: OidcOptions
   /** A store of the caller's own; the embedded one when left out. It is closed with the cluster. */
   readonly store?: Store
   /** Called for failures that are not the client's. */
@@ -93,6 +97,8 @@ async function assemble(
   const rbac = new Rbac(recent, catalog)
   const registry = new Registry(store, catalog, new AdmissionChain(recent, catalog, rbac), clock)
   const tokens = new Tokens(credentials, recent, catalog, clock)
+  const oidc = options.oidc && new OidcTokens(options.oidc, clock, error => options.log?.(error, "an ID token"))
+  const bearers = new BearerTokens(tokens, oidc)
   const first = store.revision() <= 1
   await publishFrontProxy(registry, credentials, options.store !== undefined)
   await bootstrap(registry)
@@ -116,9 +122,9 @@ async function assemble(
   let address = ""
   const server = new ApiServer({
     credentials,
-    tokens,
+    bearers,
     rbac,
-    resources: { registry, reviews: { rbac, tokens, registry } },
+    resources: { registry, reviews: { rbac, tokens, bearers, registry } },
     aggregation: { apiServices, identity },
     paths: { catalog, store, tokens, openapi: new OpenApi(catalog), address: () => address, ready: () => ready },
     limits: { ...defaultLimits, ...options.limits },
@@ -155,6 +161,7 @@ async function assemble(
       for (const controller of [...controllers, aggregator]) await controller.close()
       catalog.close()
       await closeAgents()
+      await oidc?.close()
       await store.close()
     },
   }

@@ -3,6 +3,9 @@
 // A Kubernetes-compatible API server for one machine, or for several on a shared store. What is offered: starting one,
 // what limits it, what can go wrong, and the stores it stands on. README.md is the tour.
 
+/** An issuer's ID tokens besides tokens of our own, from command line flags or from options. */
+export type { OidcOptions } from "./auth/oidc.js"
+export { clusterOidcOptions, type OidcFlag, type OidcValues } from "./auth/oidc-flags.js"
 /** Starts and stops the server; everything else here is an option of it or a fault in it. */
 export { type Cluster, type ClusterOptions, startCluster } from "./cluster.js"
 /** Why a server does not start, or its store does not answer: a closed table of codes. */

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The cluster as a program of its own: `node main.js --data DIR [--listen HOST] [--port N] [--name NAME]...`, with
-// `--etcd URL...` on an etcd that several may share (copy DIR/pki to each of them). Prints one line of JSON when it
-// serves; SIGTERM and SIGINT stop it cleanly.
+// `--etcd URL...` on an etcd that several may share (copy DIR/pki to each of them), with kube-apiserver's
+// `--oidc-...` flags for an issuer's ID tokens. Prints one line of JSON when it serves; SIGTERM and SIGINT stop it cleanly.
 
 import { parseArgs } from "node:util"
+import { clusterOidcOptions, oidcFlags } from "./auth/oidc-flags.js"
 import { startCluster } from "./cluster.js"
 import { ClusterError } from "./errors.js"
 import { etcdFlags, etcdOptions } from "./store/etcd/flags.js"
@@ -18,14 +19,17 @@ async function main(): Promise<void> {
       port: { type: "string", default: "7443" },
       name: { type: "string", multiple: true, default: [] },
       ...etcdFlags,
+      ...oidcFlags,
     },
   })
   const port = Number(values.port)
   if (!Number.isInteger(port) || port < 0 || port > 65535)
     throw new ClusterError("FLAG_INVALID", `\`--port ${values.port}\` is no port number, use 0 to 65535`)
   const etcd = etcdOptions(values, process.env)
+  const oidc = clusterOidcOptions(values)
   const cluster = await startCluster({
     ...(etcd === undefined ? {} : { store: await openEtcdStore(etcd) }),
+    ...(oidc === undefined ? {} : { oidc }),
     dataDir: values.data,
     host: values.listen,
     port,

@@ -7,6 +7,7 @@ import { Command, Option } from "commander"
 import { pino } from "pino"
 import { port, several } from "../arguments.js"
 import { logDestination } from "../log-destination.js"
+import { addClusterOidc, clusterOidc } from "../serve/cluster-oidc.js"
 import { type EtcdFlags, etcdStore, withEtcdFlags } from "../serve/etcd-flags.js"
 
 interface Flags extends EtcdFlags {
@@ -41,7 +42,7 @@ export function clusterCommand(): Command {
         .argParser(several)
         .default([], "kube-system and merlon-system"),
     )
-  return withEtcdFlags(command).action((flags: Flags) => run(flags))
+  return addClusterOidc(withEtcdFlags(command)).action((flags: Flags) => run(flags))
 }
 
 async function run(flags: Flags): Promise<void> {
@@ -54,6 +55,7 @@ async function run(flags: Flags): Promise<void> {
     names: flags.name,
     systemNamespaces: flags.systemNamespace.length === 0 ? ["kube-system", "merlon-system"] : flags.systemNamespace,
     ...(store === undefined ? {} : { store }),
+    ...(await clusterOidc(flags)),
     log: (error, request) => logger.error({ request, error: messageOf(error) }, "failed"),
   })
   process.stdout.write(`serving ${cluster.url}\nexport KUBECONFIG=${cluster.kubeconfigPath}\n`)

@@ -8,6 +8,7 @@ import { duration, endpoint, port, several, trustDomain, whole } from "../argume
 import { applyConfigFile } from "../config-file.js"
 import { readEnvSwitches } from "../env-switches.js"
 import { logDestination } from "../log-destination.js"
+import { addClusterOidc } from "../serve/cluster-oidc.js"
 import { withEtcdFlags } from "../serve/etcd-flags.js"
 import { type ServeFlags, type Serving, startServing } from "../serve/start-serving.js"
 import { DEFAULT_IMAGE } from "../version.js"
@@ -78,6 +79,7 @@ export function serveCommand(): Command {
     .addOption(
       option("--console-oidc-client-secret-file <file>", "its secret, where it has one", "OIDC_CLIENT_SECRET_FILE"),
     )
+    .addOption(option("--console-oidc-ca-file <file>", "authority of the issuer's server, PEM", "OIDC_CA_FILE"))
     .addOption(
       option("--console-oidc-scope <scope>", "asked for besides openid, such as groups; repeatable", "OIDC_SCOPE")
         .argParser(several)
@@ -151,7 +153,7 @@ export function serveCommand(): Command {
     .addOption(
       option("--log-level <level>", "of the log on standard error", "LOG_LEVEL").choices(LEVELS).default("info"),
     )
-  return withEtcdFlags(command).action((flags: ServeFlags & { config?: string }) => run(flags, command))
+  return addClusterOidc(withEtcdFlags(command)).action((flags: ServeFlags & { config?: string }) => run(flags, command))
 }
 
 async function run({ config }: { config?: string }, command: Command): Promise<void> {

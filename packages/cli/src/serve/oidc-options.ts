@@ -10,14 +10,16 @@ export interface OidcFlags {
   readonly consoleOidcIssuer?: string
   readonly consoleOidcClientId?: string
   readonly consoleOidcClientSecretFile?: string
+  readonly consoleOidcCaFile?: string
   readonly consoleOidcScope: readonly string[]
 }
 
 /** Undefined where nobody wants one. */
 export function oidcOptions(flags: OidcFlags): OidcOptions | undefined {
   const { consoleOidcIssuer: issuer, consoleOidcClientId: clientId, consoleOidcClientSecretFile: file } = flags
+  const { consoleOidcCaFile: caFile } = flags
   if (issuer === undefined) {
-    if (clientId === undefined && file === undefined) return undefined
+    if (clientId === undefined && file === undefined && caFile === undefined) return undefined
     throw new Error("`--console-oidc-client-id` needs `--console-oidc-issuer`: say at which issuer")
   }
   const url = URL.canParse(issuer) ? new URL(issuer) : undefined
@@ -25,16 +27,17 @@ export function oidcOptions(flags: OidcFlags): OidcOptions | undefined {
     throw new Error(`\`${issuer}\` is no issuer for \`--console-oidc-issuer\`: write it as https://issuer.example`)
   }
   if (clientId === undefined) throw new Error("`--console-oidc-issuer` needs `--console-oidc-client-id`")
-  const secret = file === undefined ? {} : { clientSecret: secretIn(file) }
-  return { issuer, clientId, scopes: flags.consoleOidcScope, ...secret }
+  const secret = file === undefined ? {} : { clientSecret: textIn(file, "--console-oidc-client-secret-file") }
+  const ca = caFile === undefined ? {} : { ca: textIn(caFile, "--console-oidc-ca-file") }
+  return { issuer, clientId, scopes: flags.consoleOidcScope, ...secret, ...ca }
 }
 
-function secretIn(file: string): string {
+function textIn(file: string, flag: string): string {
   try {
-    const secret = readFileSync(file, "utf8").trim()
-    if (secret === "") throw new Error("it is empty")
-    return secret
+    const text = readFileSync(file, "utf8").trim()
+    if (text === "") throw new Error("it is empty")
+    return text
   } catch (error) {
-    throw new Error(`cannot use \`${file}\` as \`--console-oidc-client-secret-file\`: ${messageOf(error)}`)
+    throw new Error(`cannot use \`${file}\` as \`${flag}\`: ${messageOf(error)}`)
   }
 }

@@ -21,6 +21,7 @@ import { type MeshNames, meshConfig, meshNames, type PathNormalization } from "@
 import { messageOf } from "@merlon/xds"
 import type { Logger } from "pino"
 import { VERSION } from "../version.js"
+import { clusterOidc, refuseClusterOidc } from "./cluster-oidc.js"
 import { type EtcdFlags, etcdStore } from "./etcd-flags.js"
 import { readAuthorities } from "./issuer-authorities.js"
 import { type OidcFlags, oidcOptions } from "./oidc-options.js"
@@ -92,6 +93,7 @@ export async function startServing(flags: ServeFlags, env: Environment, logger: 
   if (flags.etcd.length > 0 && flags.kubeconfig !== undefined)
     throw new Error("`--etcd` is the store of a cluster of our own, `--kubeconfig` names another one; give one of them")
   const isOwn = flags.embedded === true || flags.etcd.length > 0 || !isElsewhere
+  if (!isOwn) refuseClusterOidc(flags)
   const cluster = isOwn ? await bringCluster(flags, env, names, logger) : undefined
   try {
     const { connection, close } = await connect(flags, env, names, cluster, logger)
@@ -131,6 +133,7 @@ async function bringCluster(flags: ServeFlags, env: Environment, names: MeshName
     port: flags.apiPort,
     names: flags.servingName,
     ...(store === undefined ? {} : { store }),
+    ...(await clusterOidc(flags)),
     // The control plane keeps its lease and its places whatever tenants send.
     systemNamespaces: ["kube-system", names.rootNamespace],
     log: (error, request) => logger.error({ request, error: messageOf(error) }, "the API failed"),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Who sends a request: a client certificate of our authority, a service-account token, or nobody (anonymous). A
+// Who sends a request: a client certificate of our authority, a bearer token, or nobody (anonymous). A
 // credential that is sent but does not hold is refused, never treated as anonymous.
 
 import { createHash } from "node:crypto"
@@ -9,16 +9,16 @@ import type { TLSSocket } from "node:tls"
 import { unauthorized } from "../meta/status.js"
 import type { User } from "../registry/context.js"
 import { readSubject } from "./subject.js"
-import { ISSUER, type Tokens } from "./tokens.js"
+import { ISSUER, type TokenChecker } from "./tokens.js"
 
 export const anonymous: User = { name: "system:anonymous", uid: "", groups: ["system:unauthenticated"], extra: {} }
 
-export async function authenticate(request: IncomingMessage, tokens: Tokens): Promise<User> {
+export async function authenticate(request: IncomingMessage, tokens: TokenChecker): Promise<User> {
   const header = request.headers.authorization
   const bearer = header === undefined ? undefined : /^bearer (.+)$/i.exec(header.trim())?.[1]
   if (bearer !== undefined) {
     const result = await tokens.check(bearer.trim(), [ISSUER])
-    if ("error" in result) throw unauthorized()
+    if ("error" in result) throw unauthorized(result.told)
     return result.user
   }
   return certificateUser(request.socket as TLSSocket) ?? anonymous

@@ -38,7 +38,7 @@ beforeAll(async () => {
   const { privateKey: tokenKey } = generateKeyPairSync("rsa", { modulusLength: 2048 })
   const credentials = { tokenKey, tokenKeyId: "k" } as Credentials
   const tokens = new Tokens(credentials, store, registry.catalog, registry.clock)
-  services = { rbac: new Rbac(store, registry.catalog), tokens, registry }
+  services = { rbac: new Rbac(store, registry.catalog), tokens, bearers: tokens, registry }
 })
 afterAll(() => bench.stop())
 

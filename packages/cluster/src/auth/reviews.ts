@@ -12,11 +12,12 @@ import type { Registry } from "../registry/registry.js"
 import { asObject, asString, asStrings, dig, isObject, type Json, type JsonObject } from "../value.js"
 import { now, printTime } from "../wire/go-time.js"
 import type { Attributes, Rbac } from "./rbac.js"
-import { type BoundObject, ISSUER, type Tokens } from "./tokens.js"
+import { type BoundObject, ISSUER, type TokenChecker, type Tokens } from "./tokens.js"
 
 export interface ReviewServices {
   readonly rbac: Rbac
-  readonly tokens: Tokens
+  readonly tokens: Pick<Tokens, "issue">
+  readonly bearers: TokenChecker
   readonly registry: Registry
 }
 
@@ -38,7 +39,7 @@ export async function answerReview(
         status: { userInfo: userInfo(context.user) },
       }
     case "TokenReview":
-      return tokenReview(services.tokens, review)
+      return tokenReview(services.bearers, review)
     case "SelfSubjectAccessReview":
       return accessReview(services.rbac, review, context.user)
     case "SubjectAccessReview":
@@ -64,7 +65,7 @@ function withoutSpec(review: JsonObject): JsonObject {
   return rest
 }
 
-async function tokenReview(tokens: Tokens, review: JsonObject): Promise<JsonObject> {
+async function tokenReview(tokens: TokenChecker, review: JsonObject): Promise<JsonObject> {
   const spec = asObject(review.spec)
   const audiences = asStrings(spec.audiences)
   if (asString(spec.token) === "") throw badRequest("token is required for TokenReview in authentication")
@@ -72,7 +73,7 @@ async function tokenReview(tokens: Tokens, review: JsonObject): Promise<JsonObje
   const status: JsonObject =
     "error" in result
       ? { user: {}, error: result.error }
-      : { authenticated: true, user: userInfo(result.user), audiences: result.audiences }
+      : { authenticated: true, user: userInfo(result.user), audiences: [...result.audiences] }
   return { ...review, status }
 }
 

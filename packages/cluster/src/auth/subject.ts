@@ -17,6 +17,11 @@ const ORGANIZATION = "2.5.4.10"
 /** Controls, and marks that change how a name is shown and not what it is. */
 const DECEIVING = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}]/u
 
+/** Whether a name prints as something that it is not. */
+export function isDeceiving(name: string): boolean {
+  return DECEIVING.test(name)
+}
+
 /** undefined for whatever is not exactly one name, and groups, that print as what they are. */
 export function readSubject(der: Buffer): Subject | undefined {
   const names = new Map<string, string[]>([
@@ -32,7 +37,7 @@ export function readSubject(der: Buffer): Subject | undefined {
         if (own === undefined) continue
         const text = value.utf8String ?? value.printableString ?? value.ia5String
         // Fail closed: other encodings can say the same in several ways.
-        if (text === undefined || text === "" || DECEIVING.test(text)) return undefined
+        if (text === undefined || text === "" || isDeceiving(text)) return undefined
         own.push(text)
       }
   } catch {

@@ -35,9 +35,17 @@ export interface TokenClaims {
   readonly bound?: BoundObject
 }
 
-export type TokenResult = { user: User; audiences: string[] } | { error: string }
+/** `told` is for whoever sent the token, where it is not the token that is wrong. */
+export type TokenResult =
+  | { readonly user: User; readonly audiences: readonly string[] }
+  | { readonly error: string; readonly told?: string }
 
-export class Tokens {
+export interface TokenChecker {
+  /** Who a token means, for one of the audiences, or why nobody. */
+  check(token: string, audiences: readonly string[]): Promise<TokenResult>
+}
+
+export class Tokens implements TokenChecker {
   readonly #publicKey: KeyObject
 
   constructor(

@@ -15,7 +15,7 @@ import { anonymous, authenticate } from "../auth/authenticate.js"
 import { impersonate, readImpersonation } from "../auth/impersonate.js"
 import type { Credentials } from "../auth/pki.js"
 import { type Attributes, notAllowed, type Rbac } from "../auth/rbac.js"
-import type { Tokens } from "../auth/tokens.js"
+import type { TokenChecker } from "../auth/tokens.js"
 import { messageOf } from "../message-of.js"
 import { ApiError, internalError, methodNotAllowed, methodNotSupported } from "../meta/status.js"
 import { TLS_FLOOR } from "../tls-floor.js"
@@ -41,7 +41,7 @@ const nobody: Share = { owner: anonymous.name, system: false }
 
 export interface ServerServices {
   readonly credentials: Credentials
-  readonly tokens: Tokens
+  readonly bearers: TokenChecker
   readonly rbac: Rbac
   readonly resources: Omit<ResourceServices, "admitWatch">
   readonly paths: Omit<PathServices, "metrics">
@@ -98,14 +98,14 @@ export class ApiServer {
     const mark = target.indexOf("?")
     const rawPath = mark < 0 ? target : target.slice(0, mark)
     const query = new URLSearchParams(mark < 0 ? "" : target.slice(mark + 1))
-    const { clock, limits, systemNamespaces, tokens, rbac } = this.services
+    const { clock, limits, systemNamespaces, bearers, rbac } = this.services
     let exchange = new Exchange({
       ...{ request, response, method, path: rawPath, query, limits, now: clock },
       ...{ user: anonymous, share: nobody, backlog: this.fairness.backlog },
     })
     try {
       const info = parseRequest(method, rawPath, query)
-      const caller = await authenticate(request, tokens)
+      const caller = await authenticate(request, bearers)
       const share = shareOf(caller, systemNamespaces)
       response.on("close", this.fairness.connections.serving(request.socket, share))
       const wanted = readImpersonation(request.headers, request.rawHeaders)

@@ -67,7 +67,7 @@ export function qualified({ group, resource }: GroupResource): string {
 const about = (gr: GroupResource, name: string): StatusDetails => ({ name, group: gr.group, kind: gr.resource })
 
 export const badRequest = (message: string): ApiError => new ApiError(400, "BadRequest", message)
-export const unauthorized = (): ApiError => new ApiError(401, "Unauthorized", "Unauthorized")
+export const unauthorized = (message = "Unauthorized"): ApiError => new ApiError(401, "Unauthorized", message)
 export const notFound = (gr: GroupResource, name: string): ApiError =>
   new ApiError(404, "NotFound", `${qualified(gr)} "${name}" not found`, about(gr, name))
 export const unknownResource = (): ApiError =>

@@ -3,11 +3,15 @@
 // is the cluster's bearer token: its signature is checked by the API server with each request, and what is checked here is
 // that it was made for this sign-in (OpenID Connect Core 1.0, 3.1.3.7).
 
+import { askIssuer, jsonIn, secure } from "./ask-issuer.js"
+
 export interface OidcOptions {
   readonly issuer: string
   readonly clientId: string
   /** Absent for public clients; the code is bound to this sign-in by PKCE either way. */
   readonly clientSecret?: string
+  /** PEM of an authority that its server may have, besides the public ones. */
+  readonly ca?: string
   /** Besides `openid`. */
   readonly scopes: readonly string[]
 }
@@ -29,10 +33,6 @@ interface Endpoints {
   readonly authorization: URL
   readonly token: URL
 }
-
-const TIMEOUT_MS = 15_000
-const MAX_ANSWER = 1 << 20
-const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 
 export class OidcIssuer {
   readonly #options: OidcOptions
@@ -64,13 +64,13 @@ export class OidcIssuer {
 
   /** Throws where there is no token that was made for this. */
   async exchange({ code, verifier, redirectUri, nonce }: Exchange): Promise<IdToken> {
-    const { clientId, clientSecret } = this.#options
+    const { clientId, clientSecret, ca } = this.#options
     const form = new URLSearchParams({
       ...{ grant_type: "authorization_code", code, code_verifier: verifier, redirect_uri: redirectUri },
       client_id: clientId,
       ...(clientSecret === undefined ? {} : { client_secret: clientSecret }),
     })
-    const { id_token: token } = await this.#json((await this.#discovered()).token, { method: "POST", body: form })
+    const { id_token: token } = await askIssuer({ url: (await this.#discovered()).token.href, form, ca })
     if (typeof token !== "string")
       throw new Error("the issuer gave no ID token; is `openid` among the scopes it grants?")
     return { token, expires: this.#checked(claimsOf(token), nonce) }
@@ -89,58 +89,16 @@ export class OidcIssuer {
 
   async #discovered(): Promise<Endpoints> {
     if (this.#endpoints !== undefined) return this.#endpoints
-    const { issuer } = this.#options
-    const found = await this.#json(new URL(`${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`), {})
+    const { issuer, ca } = this.#options
+    const found = await askIssuer({ url: `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`, ca })
     // OpenID Connect Discovery 1.0, 4.3: another one's document would send people, and their codes, elsewhere.
     if (found.issuer !== issuer) throw new Error(`\`${issuer}\` calls itself ${JSON.stringify(found.issuer)}`)
     const [authorization, token] = [secure(found.authorization_endpoint), secure(found.token_endpoint)]
     this.#endpoints = { authorization, token }
     return this.#endpoints
   }
-
-  async #json(url: URL, init: RequestInit): Promise<Readonly<Record<string, unknown>>> {
-    const headers = { accept: "application/json" }
-    const signal = AbortSignal.timeout(TIMEOUT_MS)
-    // A redirect could lead the code and the secret to somebody else.
-    const answer = await fetch(secure(url.href), { ...init, headers, signal, redirect: "error" }).catch(() => undefined)
-    if (answer === undefined) throw new Error("the issuer does not answer; try again when it does")
-    const value = jsonIn(await textOf(answer))
-    // RFC 6749, 5.2: `error` is one of a few words.
-    const why = typeof value.error === "string" ? ` (${value.error.slice(0, 100)})` : ""
-    if (!answer.ok) throw new Error(`the issuer answered ${answer.status}${why}`)
-    return value
-  }
-}
-
-/** Read no further than what an answer may have. */
-async function textOf({ body }: Response): Promise<string> {
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of body ?? []) {
-    size += chunk.length
-    if (size > MAX_ANSWER) throw new Error("the issuer's answer is too long")
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString("utf8")
-}
-
-/** Fail closed: in the clear only what stays on this machine. */
-function secure(address: unknown): URL {
-  const url = typeof address === "string" && URL.canParse(address) ? new URL(address) : undefined
-  const isGood = url?.protocol === "https:" || (url?.protocol === "http:" && LOOPBACK.test(url.hostname))
-  if (url === undefined || !isGood) throw new Error("the issuer's addresses must be https")
-  return url
 }
 
 function claimsOf(token: string): Readonly<Record<string, unknown>> {
   return jsonIn(Buffer.from(token.split(".")[1] ?? "", "base64url").toString("utf8"))
-}
-
-function jsonIn(text: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {} // its fields are looked at
-  } catch {
-    return {}
-  }
 }

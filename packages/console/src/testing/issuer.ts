@@ -4,6 +4,7 @@
 
 import { createHash, generateKeyPairSync, randomUUID, sign, verify } from "node:crypto"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import { createServer as createTlsServer } from "node:https"
 import type { AddressInfo } from "node:net"
 
 interface Granted {
@@ -26,8 +27,11 @@ export class Issuer {
   constructor(
     readonly clientId: string,
     readonly secret?: string,
+    /** Where given, it speaks TLS. */
+    readonly tls?: { readonly cert: string; readonly key: string },
   ) {
-    this.#server = createServer((request, response) => void this.#answer(request, response))
+    const answer = (request: IncomingMessage, response: ServerResponse): void => void this.#answer(request, response)
+    this.#server = tls === undefined ? createServer(answer) : createTlsServer(tls, answer)
   }
 
   async start(): Promise<void> {
@@ -40,7 +44,7 @@ export class Issuer {
   }
 
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}` // it listens on a port
+    return `${this.tls === undefined ? "http" : "https"}://127.0.0.1:${(this.#server.address() as AddressInfo).port}` // it listens on a port
   }
 
   /** As an API server does that was told of this issuer: who it is, or undefined. */
@@ -67,9 +71,11 @@ export class Issuer {
     }
     if (url.pathname === "/.well-known/openid-configuration") {
       const own = { authorization_endpoint: `${this.url}/authorize`, token_endpoint: `${this.url}/token` }
-      return json(200, { issuer: this.url, ...own, ...this.document })
+      const keys = { jwks_uri: `${this.url}/keys` }
+      return json(200, { issuer: this.url, ...own, ...keys, ...this.document })
     }
     if (url.pathname === "/authorize") return this.#authorize(url.searchParams, response)
+    if (url.pathname === "/keys") return json(200, { keys: [this.#keys.publicKey.export({ format: "jwk" })] })
     if (url.pathname !== "/token") return json(404, {})
     const granted = this.#granted(new URLSearchParams(body))
     if (granted === undefined) return json(400, { error: "invalid_grant" })

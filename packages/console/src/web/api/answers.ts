@@ -63,6 +63,8 @@ export interface EnforcedNote {
 
 /** A workload as policies see it. */
 export interface WorkloadReport {
+  /** As `spiffe://…`. */
+  readonly identity: string
   readonly ports: readonly {
     readonly port: number
     readonly protocol: string

@@ -3,7 +3,8 @@
 
 import { type UseQueryResult, useQueries, useQuery } from "@tanstack/react-query"
 import { useSession } from "../shell/session.js"
-import type { Answer } from "./answers.js"
+import { trustDomainOf } from "../ui/names.js"
+import type { Answer, WorkloadReport } from "./answers.js"
 import { api, type Names } from "./client.js"
 import { KINDS, type KindEntry, kindNamed, pathOf } from "./kinds.js"
 import type { List, Pod, Policy } from "./objects.js"
@@ -69,6 +70,23 @@ export function useAnswers<T, N = unknown>(resource: string): UseQueryResult<Lis
     queryFn: () => api<List<Answer<T>> & N>(`${answersPath(names, name)}?${asked.toString()}`),
     refetchInterval: ({ state }) => ((state.data?.items.length ?? 0) > MANY ? LATER_MS : SOON_MS),
   })
+}
+
+/** As long as nobody says otherwise (`merlond serve --trust-domain`). */
+const DEFAULT_TRUST_DOMAIN = "cluster.local"
+
+/** Of the mesh's identities, as a workload bears it; undefined until that is known. */
+export function useTrustDomain(): string | undefined {
+  const { names } = useSession()
+  const { data, isError } = useQuery({
+    queryKey: ["answers", "trust domain"],
+    queryFn: async () => {
+      const { items } = await api<List<Answer<WorkloadReport>>>(`${answersPath(names, "workloads")}?limit=1`)
+      return trustDomainOf(items[0]?.spec.identity) ?? DEFAULT_TRUST_DOMAIN
+    },
+    staleTime: LATER_MS,
+  })
+  return data ?? (isError ? DEFAULT_TRUST_DOMAIN : undefined)
 }
 
 /** One of them, by its name. */

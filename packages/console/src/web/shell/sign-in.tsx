@@ -53,7 +53,9 @@ export function SignIn({ about, failure, ended }: SignInProps): ReactNode {
           <p className="hint">
             For instance from <code>kubectl create token NAME -n NAMESPACE</code>. Its rights are yours here.
           </p>
-          <button type="submit">Sign in</button>
+          <button type="submit" className="primary">
+            Sign in
+          </button>
         </form>
       )}
     </main>

@@ -5,6 +5,7 @@ import type { ReactNode } from "react"
 import { Link } from "wouter"
 import type { Explanation } from "../api/answers.js"
 import { Mark, type Tone, Verdict } from "./mark.js"
+import { Worded } from "./worded.js"
 
 const TONES: Readonly<Record<string, Tone>> = { passed: "good", refused: "bad", "not reached": "quiet" }
 
@@ -17,10 +18,11 @@ export function ExplanationView({ of }: { readonly of: Explanation }): ReactNode
         {verdict === "refuse" &&
           (status === undefined ? " without a reply" : ` with ${status}${body ? `: ${body}` : ""}`)}
       </p>
-      <ol className="plain" aria-label="Stages">
+      <ol className="stages" aria-label="Stages">
         {stages.map(({ stage, outcome, why }) => (
           <li key={stage}>
-            <Mark tone={TONES[outcome] ?? "quiet"}>{stage}</Mark> {outcome === "not reached" ? "not reached" : why}
+            <Mark tone={TONES[outcome] ?? "quiet"}>{stage}</Mark>{" "}
+            <span>{outcome === "not reached" ? "not reached" : <Worded text={why} />}</span>
           </li>
         ))}
       </ol>

@@ -7,6 +7,16 @@ export function callerName(uri: string | undefined): string {
   return namespace === undefined ? (uri ?? "") : `${namespace}/${account}`
 }
 
+/** Of an identity as `spiffe://cluster.local/ns/app/sa/web`. */
+export function trustDomainOf(identity: string | undefined): string | undefined {
+  return /^spiffe:\/\/([^/]+)\//.exec(identity ?? "")?.[1]
+}
+
+/** As policies write it. */
+export function principalOf(identity: string): string {
+  return identity.replace(/^spiffe:\/\//, "")
+}
+
 const STAGES: Readonly<Record<string, string>> = {
   transport: "the mode of the port",
   path: "a path without a canonical form",

@@ -8,7 +8,7 @@
 import { useVirtualizer } from "@tanstack/react-virtual"
 import { type KeyboardEvent, type ReactNode, type RefObject, useLayoutEffect, useRef, useState } from "react"
 import type { Answer, Decision } from "../../api/answers.js"
-import { Verdict } from "../../ui/mark.js"
+import { Mark, Verdict } from "../../ui/mark.js"
 import { callerName, stageWords } from "../../ui/names.js"
 import { Clock, count } from "../../ui/time.js"
 import { add } from "./decision-filter.js"
@@ -126,6 +126,17 @@ function placeOf(row: Answer<Decision> | undefined, decisions: readonly Answer<D
   return Math.max(place, 0)
 }
 
+/** Who comes in plaintext has shown no identity. */
+function Caller({ peer, source }: Decision): ReactNode {
+  if (peer !== undefined) return callerName(peer)
+  return (
+    <Mark tone="warn">
+      {source}
+      <span className="unseen"> in plaintext</span>
+    </Mark>
+  )
+}
+
 interface RowProps {
   readonly decision: Answer<Decision>
   readonly index: number
@@ -139,7 +150,7 @@ function Row({ decision: { spec }, index, start, focused, open, choose }: RowPro
   const cells = [
     <Clock key="time" at={spec.time} />,
     <Verdict key="verdict" of={spec.verdict} />,
-    spec.peer === undefined ? `${spec.source ?? ""} (plaintext)` : callerName(spec.peer),
+    <Caller key="caller" {...spec} />,
     spec.workload,
     spec.method,
     spec.path,

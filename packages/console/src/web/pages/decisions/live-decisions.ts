@@ -9,6 +9,7 @@ import { ApiError, api, apiLines } from "../../api/client.js"
 import type { List } from "../../api/objects.js"
 import { answersPath } from "../../api/queries.js"
 import { noteAnswer, noteFailure } from "../../shell/connection.js"
+import { useHidden } from "../../shell/hidden.js"
 import { useSession } from "../../shell/session.js"
 
 export interface LiveDecisions {
@@ -30,6 +31,8 @@ interface WatchEvent {
 }
 
 export const MOST = 10_000
+/** Of what was before: the most that is told at once. */
+const MOST_TOLD = 5_000
 const GATHER_MS = 250
 const AGAIN_MS = 2_000
 const NOTHING: Known = { decisions: [], leftOut: 0, error: undefined, live: false, query: "" }
@@ -38,8 +41,10 @@ export function useLiveDecisions(query: string, paused: boolean): LiveDecisions 
   const { names } = useSession()
   const queries = useQueryClient()
   const [state, setState] = useState(NOTHING)
+  const hidden = useHidden()
   useEffect(() => {
-    if (paused) return
+    // Nobody looks; what is decided meanwhile is asked for when somebody does.
+    if (paused || hidden) return
     const ended = new AbortController()
     const base = answersPath(names, "decisions")
     let waiting: Answer<Decision>[] = []
@@ -59,7 +64,9 @@ export function useLiveDecisions(query: string, paused: boolean): LiveDecisions 
     const follow = async (): Promise<void> => {
       // First the news, then what was before: what is decided in between would be in neither the other way round.
       const news = await apiLines<WatchEvent>(`${base}?watch=true&${query}`, ended.signal)
-      const { items } = await api<List<Answer<Decision>>>(`${base}?limit=1000&${query}`, { signal: ended.signal })
+      const { items } = await api<List<Answer<Decision>>>(`${base}?limit=${MOST_TOLD}&${query}`, {
+        signal: ended.signal,
+      })
       noteAnswer("answers")
       const shown = new Set(items.map(({ metadata }) => metadata.name))
       setState(known => ({
@@ -97,7 +104,7 @@ export function useLiveDecisions(query: string, paused: boolean): LiveDecisions 
       ended.abort()
       clearTimeout(timer)
     }
-  }, [names, query, paused, queries])
+  }, [names, query, paused, hidden, queries])
   return state
 }
 

@@ -7,25 +7,30 @@ import { type ReactNode, useMemo } from "react"
 import { useLocation } from "wouter"
 import { count } from "../../ui/time.js"
 import type { Edge } from "./edges.js"
+import type { Rate } from "./rates.js"
 import "@xyflow/react/dist/style.css"
 
 interface DrawingProps {
   readonly edges: readonly Edge[]
+  readonly rate: (edge: Edge) => Rate | undefined
   readonly centre: string | undefined
 }
 
 const NODE = { width: 190, height: 40 }
+/** Above and below what is drawn. */
+const AROUND = 120
 
-export default function Drawing({ edges, centre }: DrawingProps): ReactNode {
+export default function Drawing({ edges, rate, centre }: DrawingProps): ReactNode {
   const [, navigate] = useLocation()
-  const { nodes, lines } = useMemo(() => laidOut(edges, centre), [edges, centre])
+  const { nodes, height } = useMemo(() => laidOut(edges, centre), [edges, centre])
+  const lines = edges.map(edge => lineOf(edge, rate(edge)))
   return (
-    <div className="drawing" aria-hidden="true">
+    <div className="drawing" aria-hidden="true" style={{ height: `${height + AROUND}px` }}>
       <ReactFlow
         nodes={nodes}
         edges={lines}
         fitView
-        fitViewOptions={{ maxZoom: 1 }}
+        fitViewOptions={{ maxZoom: 1.2, padding: 0.1 }}
         nodesDraggable={false}
         nodesConnectable={false}
         nodesFocusable={false}
@@ -41,7 +46,7 @@ export default function Drawing({ edges, centre }: DrawingProps): ReactNode {
 }
 
 function laidOut(edges: readonly Edge[], centre: string | undefined) {
-  const graph = new dagre.graphlib.Graph().setGraph({ rankdir: "LR", ranksep: 190, nodesep: 24 })
+  const graph = new dagre.graphlib.Graph().setGraph({ rankdir: "LR", ranksep: 220, nodesep: 32 })
   graph.setDefaultEdgeLabel(() => ({}))
   const names = [...new Set(edges.flatMap(({ from, to }) => [from, to]))]
   for (const name of names) graph.setNode(name, { ...NODE })
@@ -59,22 +64,25 @@ function laidOut(edges: readonly Edge[], centre: string | undefined) {
       ...NODE,
     }
   })
-  const lines = edges.map(({ from, to, allowed, refused, isMtls }) => ({
+  return { nodes, height: graph.graph().height ?? 0 }
+}
+
+function lineOf({ from, to, allowed, refused, isMtls }: Edge, rate: Rate | undefined) {
+  return {
     id: `${from} ${to}`,
     source: from,
     target: to,
-    label: labelOf({ allowed, refused, isMtls }),
+    label: [
+      ...(isMtls ? [] : ["plaintext"]),
+      ...(allowed > 0 ? [`${count(allowed)} allowed${often(rate?.allowed)}`] : []),
+      ...(refused > 0 ? [`${count(refused)} refused${often(rate?.refused)}`] : []),
+    ].join(" · "),
     className: refused > 0 ? "refused" : isMtls ? "mtls" : "plaintext",
     markerEnd: { type: MarkerType.ArrowClosed },
-  }))
-  return { nodes, lines }
+  }
 }
 
-function labelOf({ allowed, refused, isMtls }: Pick<Edge, "allowed" | "refused" | "isMtls">): string {
-  const parts = [
-    ...(isMtls ? [] : ["plaintext"]),
-    ...(allowed > 0 ? [count(allowed)] : []),
-    ...(refused > 0 ? [`${count(refused)} refused`] : []),
-  ]
-  return parts.join(" · ")
+/** Only where it is called just now. */
+function often(rate = 0): string {
+  return Math.round(rate) === 0 ? "" : `, ${count(Math.round(rate))}/min`
 }

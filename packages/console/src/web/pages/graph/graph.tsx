@@ -2,7 +2,7 @@
 // Graph: a workload and its neighbours, or a namespace, as it was seen, with a table that says the same. Nobody sees all
 // workloads at once, so a thousand stay readable.
 
-import { lazy, type ReactNode, Suspense } from "react"
+import { lazy, type ReactNode, Suspense, useRef } from "react"
 import { Link, useRoute } from "wouter"
 import type { SeenCall } from "../../api/answers.js"
 import { useAnswers, usePods } from "../../api/queries.js"
@@ -14,6 +14,7 @@ import { More } from "../../ui/more.js"
 import { SearchField, useSearchText } from "../../ui/search-field.js"
 import { Ago, count } from "../../ui/time.js"
 import { type Edge, edgesOf, neighbours, placesIn } from "./edges.js"
+import { edgeKey, type History, type Rate, rateOf, remembered } from "./rates.js"
 import "./graph.css"
 
 const Drawing = lazy(() => import("./drawing.js"))
@@ -50,7 +51,9 @@ export function Graph(): ReactNode {
               items.map(({ spec }) => spec),
               pods.data ?? [],
             )}
+            at={calls.dataUpdatedAt}
             place={place}
+            key={since}
           />
         )}
       </Loaded>
@@ -58,16 +61,26 @@ export function Graph(): ReactNode {
   )
 }
 
-function Seen({ edges, place }: { readonly edges: readonly Edge[]; readonly place: string | undefined }): ReactNode {
+interface SeenProps {
+  readonly edges: readonly Edge[]
+  /** When they were told. */
+  readonly at: number
+  readonly place: string | undefined
+}
+
+function Seen({ edges, at, place }: SeenProps): ReactNode {
+  const history = useRef<History>([])
+  history.current = remembered(history.current, edges, at)
+  const rate = (edge: Edge): Rate | undefined => rateOf(history.current, edgeKey(edge))
   if (edges.length === 0) return <p>Nobody has called anybody within this time, as far as proxies have told.</p>
   const shown = place === undefined ? edges : neighbours(edges, place)
   if (shown.length > MOST) return <Choice edges={edges} />
   return (
     <>
       <Suspense fallback={<p role="status">Drawing…</p>}>
-        <Drawing edges={shown} centre={place} />
+        <Drawing edges={shown} rate={rate} centre={place} />
       </Suspense>
-      <EdgeTable edges={shown} />
+      <EdgeTable edges={shown} rate={rate} />
     </>
   )
 }
@@ -94,30 +107,47 @@ function Choice({ edges }: { readonly edges: readonly Edge[] }): ReactNode {
   )
 }
 
-function EdgeTable({ edges }: { readonly edges: readonly Edge[] }): ReactNode {
+interface EdgeTableProps {
+  readonly edges: readonly Edge[]
+  readonly rate: (edge: Edge) => Rate | undefined
+}
+
+function EdgeTable({ edges, rate }: EdgeTableProps): ReactNode {
   return (
     <table aria-label="The same as a table">
-      <Columns names={["Caller", "Called", "Transport", "Allowed", "Refused"]} />
+      <Columns names={["Caller", "Called", "Transport", "Allowed", "Refused", "Now, a minute"]} />
       <tbody>
-        {edges.map(({ from, to, allowed, refused, plaintext, plaintextUntil, isMtls }) => (
-          <tr key={`${from} ${to}`}>
-            <th scope="row">{from.includes("/") ? <Link href={`/graph/${from}`}>{from}</Link> : from}</th>
-            <td>
-              <Link href={`/graph/${to}`}>{to}</Link>
-            </td>
-            <td>
-              {isMtls ? <Mark tone="good">mTLS</Mark> : <Mark tone="warn">{count(plaintext)} in plaintext</Mark>}
-              {isMtls && plaintextUntil !== undefined && (
-                <>
-                  , plaintext until <Ago at={plaintextUntil} />
-                </>
-              )}
-            </td>
-            <td>{count(allowed)}</td>
-            <td>{refused === 0 ? "0" : <Mark tone="bad">{count(refused)}</Mark>}</td>
-          </tr>
+        {edges.map(edge => (
+          <EdgeRow key={edgeKey(edge)} {...edge} rate={rate(edge)} />
         ))}
       </tbody>
     </table>
+  )
+}
+
+function EdgeRow(edge: Edge & { readonly rate: Rate | undefined }): ReactNode {
+  const { from, to, allowed, refused, plaintext, plaintextUntil, isMtls, rate } = edge
+  return (
+    <tr>
+      <th scope="row">{from.includes("/") ? <Link href={`/graph/${from}`}>{from}</Link> : from}</th>
+      <td>
+        <Link href={`/graph/${to}`}>{to}</Link>
+      </td>
+      <td>
+        {isMtls ? <Mark tone="good">mTLS</Mark> : <Mark tone="warn">{count(plaintext)} in plaintext</Mark>}
+        {isMtls && plaintextUntil !== undefined && (
+          <>
+            , plaintext until <Ago at={plaintextUntil} />
+          </>
+        )}
+      </td>
+      <td>{count(allowed)}</td>
+      <td>{refused === 0 ? "0" : <Mark tone="bad">{count(refused)}</Mark>}</td>
+      <td>
+        {rate === undefined
+          ? "…"
+          : `${count(Math.round(rate.allowed))} allowed, ${count(Math.round(rate.refused))} refused`}
+      </td>
+    </tr>
   )
 }

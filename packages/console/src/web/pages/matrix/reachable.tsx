@@ -28,10 +28,11 @@ export function Reachable({ accounts }: { readonly accounts: readonly string[] }
     <section aria-labelledby="may">
       <h2 id="may">What an identity may call</h2>
       <div className="bar">
-        <label>
+        <label className="long">
           Identity
           <input
             list="accounts"
+            className="long"
             ref={field}
             onBlur={({ target }) => target.value !== "" && change(to => to.set("as", target.value))}
             onKeyDown={({ key, currentTarget }) => key === "Enter" && change(to => to.set("as", currentTarget.value))}

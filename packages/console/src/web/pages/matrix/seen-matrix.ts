@@ -2,7 +2,7 @@
 // Calls summed up by who called whom.
 
 import type { SeenCall } from "../../api/answers.js"
-import { stageWords } from "../../ui/names.js"
+import { principalOf, stageWords } from "../../ui/names.js"
 
 export interface Cell {
   readonly caller: string
@@ -32,7 +32,7 @@ export function cellsOf(calls: readonly SeenCall[], callerOf: (call: SeenCall) =
     cells.set(key, {
       caller,
       workload: call.workload,
-      ...(call.caller === undefined ? {} : { principal: call.caller.replace(/^spiffe:\/\//, "") }),
+      ...(call.caller === undefined ? {} : { principal: principalOf(call.caller) }),
       allowed: (known?.allowed ?? 0) + (call.verdict === "allow" ? call.count : 0),
       refused: (known?.refused ?? 0) + (call.verdict === "allow" ? 0 : call.count),
       plaintext: (known?.plaintext ?? 0) + (call.tls ? 0 : call.count),

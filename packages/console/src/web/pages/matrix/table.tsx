@@ -22,9 +22,11 @@ const MOST = 40
 interface TableProps {
   readonly calls: readonly SeenCall[]
   readonly accounts: readonly string[]
+  /** Those that run; seen or not, they may be called. */
+  readonly running: readonly string[]
 }
 
-export function Table({ calls, accounts }: TableProps): ReactNode {
+export function Table({ calls, accounts, running }: TableProps): ReactNode {
   const [search, change] = useSearchParameters()
   const wanted = useSearchText()
   const [chosen, setChosen] = useState<{ readonly caller: string; readonly workload: string }>()
@@ -36,14 +38,14 @@ export function Table({ calls, accounts }: TableProps): ReactNode {
   const seen = [...cells.values()].filter(({ caller, workload }) => isWanted(`${caller} ${workload}`))
   const idle = proving ? [...identities.keys()].filter(isWanted) : []
   const callers = [...new Set([...seen.map(({ caller }) => caller), ...idle])].sort()
-  const workloads = [...new Set(seen.map(({ workload }) => workload))].sort()
+  const uncalled = proving ? running.filter(isWanted) : []
+  const workloads = [...new Set([...seen.map(({ workload }) => workload), ...uncalled])].sort()
   const asked = proving ? callers.slice(0, MOST).flatMap(caller => identities.get(caller) ?? []) : []
   const answers = useAllAsked<Ways>(
     "reach",
     asked.map(principal => ({ principal })),
   )
   const waysOf = (caller: string): Ways | undefined => answers[asked.indexOf(identities.get(caller) ?? "")]?.data
-  if (cells.size === 0) return <p>Nobody has called anybody yet, as far as proxies have told.</p>
   return (
     <>
       <div className="bar">
@@ -58,7 +60,8 @@ export function Table({ calls, accounts }: TableProps): ReactNode {
           </button>
         )}
       </div>
-      <div className="matrix">
+      {workloads.length === 0 && <p>Nobody has called anybody yet, as far as proxies have told.</p>}
+      <div className="matrix" hidden={workloads.length === 0}>
         <table>
           <thead>
             <tr>

@@ -36,7 +36,7 @@ function ProxyTable({ proxies }: { readonly proxies: readonly Answer<ProxyReport
   return (
     <>
       <table>
-        <Columns names={["Workload", "State", "Revision", "Connected"]} />
+        <Columns names={["Workload", "State", "Connected"]} />
         <tbody>
           {proxies.slice(0, MOST).map(proxy => (
             <tr key={keyOf(proxy)}>
@@ -46,8 +46,7 @@ function ProxyTable({ proxies }: { readonly proxies: readonly Answer<ProxyReport
               <td>
                 <ProxyState {...proxy.spec} />
               </td>
-              <td>{proxy.spec.revision ?? "none"}</td>
-              <td>
+              <td className="tight">
                 <Ago at={proxy.spec.connectedAt} />
               </td>
             </tr>

@@ -42,6 +42,10 @@ function Minutes({ minutes }: { readonly minutes: readonly TrafficMinute[] }): R
           )
         })}
       </svg>
+      <p className="axis" aria-hidden="true">
+        <span>an hour ago</span>
+        <span>now</span>
+      </p>
       <p className="hint">
         A bar is a minute; counted since <Ago at={minutes[0]?.time} /> by the control plane that answers, from what its
         proxies tell every few seconds.

@@ -9,6 +9,7 @@ import { keyOf } from "../../api/objects.js"
 import { useAnswers } from "../../api/queries.js"
 import { useMayWrite } from "../../api/rights.js"
 import { Columns } from "../../ui/columns.js"
+import { ListCell } from "../../ui/list-cell.js"
 import { Loaded } from "../../ui/loaded.js"
 import { Mark } from "../../ui/mark.js"
 import { More } from "../../ui/more.js"
@@ -96,15 +97,13 @@ function NamespaceReadiness({ namespace, workloads }: NamespaceReadinessProps): 
                 {workload.spec.why}
               </td>
               <td>{workload.spec.ports.map(({ port, mode }) => `${port} ${mode}`).join(", ")}</td>
-              <td>
-                <ul className="plain">
-                  {workload.spec.plaintext.map(({ from, address, port, count: calls, lastSeen }) => (
-                    <li key={`${from} ${address} ${port}`}>
-                      {from} to port {port}, {count(calls)} calls, last <Ago at={lastSeen} />
-                    </li>
-                  ))}
-                </ul>
-              </td>
+              <ListCell of={workload.spec.plaintext} keyOf={({ from, address, port }) => `${from} ${address} ${port}`}>
+                {({ from, port, count: calls, lastSeen }) => (
+                  <>
+                    {from} to port {port}, {count(calls)} calls, last <Ago at={lastSeen} />
+                  </>
+                )}
+              </ListCell>
             </tr>
           ))}
         </tbody>
@@ -117,7 +116,7 @@ function NamespaceReadiness({ namespace, workloads }: NamespaceReadinessProps): 
               {count(refused)} {refused === 1 ? "caller" : "callers"} of above would be refused.
             </Mark>
           )}{" "}
-          <Link href={`/policies/new?template=strict&namespace=${encodeURIComponent(namespace)}`}>
+          <Link className="button" href={`/policies/new?template=strict&namespace=${encodeURIComponent(namespace)}`}>
             Insist on mutual TLS in {namespace}
           </Link>
         </p>

@@ -6,6 +6,7 @@ import type { Condition } from "../../api/objects.js"
 import { Columns } from "../../ui/columns.js"
 import { Mark } from "../../ui/mark.js"
 import { Ago } from "../../ui/time.js"
+import { Worded } from "../../ui/worded.js"
 import { isBad } from "../overview/problems.js"
 
 export function Conditions({ conditions }: { readonly conditions: readonly Condition[] }): ReactNode {
@@ -22,7 +23,9 @@ export function Conditions({ conditions }: { readonly conditions: readonly Condi
                 {condition.reason}
               </Mark>
             </td>
-            <td>{condition.message}</td>
+            <td>
+              <Worded text={condition.message} />
+            </td>
             <td>
               <Ago at={condition.lastTransitionTime} />
             </td>

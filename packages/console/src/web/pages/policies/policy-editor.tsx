@@ -14,6 +14,7 @@ import { readDocument } from "../../editor/document.js"
 import { YamlEditor } from "../../editor/yaml-editor.js"
 import { useSession } from "../../shell/session.js"
 import { Failure } from "../../ui/failure.js"
+import { Worded } from "../../ui/worded.js"
 import { DiffView } from "./diff-view.js"
 import { useDryRun } from "./dry-run.js"
 import { save } from "./save.js"
@@ -85,7 +86,7 @@ export function PolicyEditor({ text: initial, stored }: PolicyEditorProps): Reac
           <ul className="faults" aria-label="Faults">
             {faults.map(({ line, message }) => (
               <li key={`${line} ${message}`}>
-                line {line}: {message}
+                line {line}: <Worded text={message} />
               </li>
             ))}
           </ul>
@@ -93,7 +94,7 @@ export function PolicyEditor({ text: initial, stored }: PolicyEditorProps): Reac
         {changed && dryRun.error !== undefined && dryRun.causes.length === 0 && <Failure error={dryRun.error} />}
         {[...new Set([...dryRun.warnings, ...warnings])].map(warning => (
           <p key={warning} className="warning">
-            {warning}
+            <Worded text={warning} />
           </p>
         ))}
         {changed && faults.length === 0 && policy !== undefined && mayAsk && <DiffView policy={policy} />}
@@ -109,6 +110,7 @@ export function PolicyEditor({ text: initial, stored }: PolicyEditorProps): Reac
         {mayWrite && (
           <button
             type="button"
+            className="primary"
             disabled={overtaken || !changed || faults.length > 0 || !dryRun.passed}
             onClick={() => void apply()}
           >

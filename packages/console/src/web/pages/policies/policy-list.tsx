@@ -14,6 +14,7 @@ import { Mark } from "../../ui/mark.js"
 import { More } from "../../ui/more.js"
 import { SearchField, useSearchText } from "../../ui/search-field.js"
 import { count } from "../../ui/time.js"
+import { Worded } from "../../ui/worded.js"
 import { isBad } from "../overview/problems.js"
 import { TemplateLinks } from "./template-links.js"
 
@@ -28,10 +29,10 @@ export function PolicyList(): ReactNode {
   return (
     <>
       <h1>Policies</h1>
+      {where !== undefined && <TemplateLinks namespace={where} />}
       <div className="bar">
         <SearchField label="Search" />
       </div>
-      {where !== undefined && <TemplateLinks namespace={where} />}
       {kinds.map(kind => (
         <KindSection key={kind.entry.kind} kind={kind} uses={uses.data?.items ?? []} wanted={wanted} />
       ))}
@@ -83,7 +84,9 @@ function PolicyTable({ kind, policies, uses }: PolicyTableProps): ReactNode {
             <th scope="row">
               <Link href={`/policies/${kind}/${keyOf(policy)}`}>{keyOf(policy)}</Link>
             </th>
-            <td>{conditionOf(policy, "Accepted")?.message ?? ""}</td>
+            <td>
+              <Worded text={conditionOf(policy, "Accepted")?.message} />
+            </td>
             <td>
               <PolicyState policy={policy} />
             </td>
@@ -103,7 +106,7 @@ export function PolicyState({ policy }: { readonly policy: Policy }): ReactNode 
   const tone = bad.length === 0 ? "good" : bad.some(({ status }) => status === "False") ? "bad" : "warn"
   return (
     <>
-      <Mark tone={tone}>{said?.reason}</Mark> {said?.message}
+      <Mark tone={tone}>{said?.reason}</Mark> <Worded text={said?.message} />
     </>
   )
 }

@@ -7,7 +7,7 @@ import { TEMPLATES } from "./templates.js"
 export function TemplateLinks({ namespace }: { readonly namespace: string }): ReactNode {
   const where = namespace === "" ? "" : `&namespace=${encodeURIComponent(namespace)}`
   return (
-    <nav aria-label="New policy" className="bar">
+    <nav aria-label="New policy" className="bar chips">
       <span className="hint">New:</span>
       {TEMPLATES.map(({ id, wish }) => (
         <Link key={id} href={`/policies/new?template=${id}${where}`}>

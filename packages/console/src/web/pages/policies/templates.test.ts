@@ -7,6 +7,13 @@ import { TEMPLATES } from "./templates.js"
 const names = meshNames()
 
 test.each(TEMPLATES)("the beginning for “$wish” is a policy that would be taken as it is", ({ text }) => {
-  const { faults } = validate(parse(text({ ...names, answersGroup: "answers.merlon.dev" })), names)
+  const { faults } = validate(parse(text({ ...names, answersGroup: "answers.merlon.dev" }, "corp.example")), names)
   expect(faults).toEqual([])
+})
+
+test("the beginning for one caller names an identity of this mesh", () => {
+  const [text] = TEMPLATES.filter(({ id }) => id === "allow-one").map(template =>
+    template.text({ ...names, answersGroup: "answers.merlon.dev" }, "corp.example"),
+  )
+  expect(text).toContain("principals: [corp.example/ns/default/sa/caller]")
 })

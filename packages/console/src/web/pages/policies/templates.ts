@@ -7,33 +7,38 @@ import { VERSION } from "../../api/kinds.js"
 export interface Template {
   readonly id: string
   readonly wish: string
-  readonly text: (names: Names) => string
+  readonly text: (names: Names, trustDomain: string) => string
 }
 
-function security(kind: string, spec: string): (names: Names) => string {
-  return ({ securityGroup }) => `apiVersion: ${securityGroup}/${VERSION}
+const SELECTOR = `  selector:
+    matchLabels:
+      app: web
+`
+
+function security(kind: string, spec: string): Template["text"] {
+  return ({ securityGroup }, trustDomain) => `apiVersion: ${securityGroup}/${VERSION}
 kind: ${kind}
 metadata:
   name: my-policy
   namespace: default
 spec:
-${spec}`
+${spec.replace("TRUST-DOMAIN", trustDomain)}`
+}
+
+/** Of the workloads with one label. */
+function authorization(action: "ALLOW" | "DENY", rule: string): Template["text"] {
+  return security("AuthorizationPolicy", `${SELECTOR}  action: ${action}\n  rules:\n${rule}`)
 }
 
 export const TEMPLATES: readonly Template[] = [
   {
     id: "allow-one",
     wish: "Let one caller in",
-    text: security(
-      "AuthorizationPolicy",
-      `  selector:
-    matchLabels:
-      app: web
-  action: ALLOW
-  rules:
-    - from:
+    text: authorization(
+      "ALLOW",
+      `    - from:
         - source:
-            principals: [cluster.local/ns/default/sa/caller]
+            principals: [TRUST-DOMAIN/ns/default/sa/caller]
       to:
         - operation:
             methods: [GET, HEAD]
@@ -43,14 +48,9 @@ export const TEMPLATES: readonly Template[] = [
   {
     id: "deny-path",
     wish: "Keep everybody from a path",
-    text: security(
-      "AuthorizationPolicy",
-      `  selector:
-    matchLabels:
-      app: web
-  action: DENY
-  rules:
-    - to:
+    text: authorization(
+      "DENY",
+      `    - to:
         - operation:
             paths: [/admin*]
 `,
@@ -66,10 +66,7 @@ export const TEMPLATES: readonly Template[] = [
     wish: "Believe an issuer's tokens",
     text: security(
       "RequestAuthentication",
-      `  selector:
-    matchLabels:
-      app: web
-  jwtRules:
+      `${SELECTOR}  jwtRules:
     - issuer: https://issuer.example
       jwksUri: https://issuer.example/.well-known/jwks.json
 `,
@@ -78,14 +75,9 @@ export const TEMPLATES: readonly Template[] = [
   {
     id: "require-token",
     wish: "Ask for a token",
-    text: security(
-      "AuthorizationPolicy",
-      `  selector:
-    matchLabels:
-      app: web
-  action: DENY
-  rules:
-    - from:
+    text: authorization(
+      "DENY",
+      `    - from:
         - source:
             notRequestPrincipals: ["*"]
 `,

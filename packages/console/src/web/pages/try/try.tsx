@@ -4,7 +4,7 @@
 import { type FormEvent, type ReactNode, useEffect, useRef, useState } from "react"
 import type { Explanation } from "../../api/answers.js"
 import { keyOf } from "../../api/objects.js"
-import { useAsked, usePods } from "../../api/queries.js"
+import { useAsked, usePods, useTrustDomain } from "../../api/queries.js"
 import { useMayAsk } from "../../api/rights.js"
 import { useSearchParameters } from "../../shell/hash-location.js"
 import { ExplanationView } from "../../ui/explanation.js"
@@ -23,6 +23,7 @@ export function TryIt(): ReactNode {
   const mayAsk = useMayAsk("explanations")
   const [search, change] = useSearchParameters()
   const pods = usePods()
+  const trustDomain = useTrustDomain() ?? ""
   const [trouble, setTrouble] = useState("")
   const form = useRef<HTMLFormElement>(null)
   const text = search.toString()
@@ -84,7 +85,7 @@ export function TryIt(): ReactNode {
         </datalist>
         <label>
           Caller, empty for plaintext
-          <input name="from" placeholder="cluster.local/ns/app/sa/consumer" />
+          <input name="from" placeholder={`${trustDomain}/ns/app/sa/consumer`} />
         </label>
         <label>
           Method
@@ -102,7 +103,9 @@ export function TryIt(): ReactNode {
           Claims of a good token, as JSON
           <textarea name="claims" rows={3} />
         </label>
-        <button type="submit">Judge</button>
+        <button type="submit" className="primary">
+          Judge
+        </button>
       </form>
       {question !== undefined && mayAsk && (
         <section aria-label="Answer" aria-live="polite">

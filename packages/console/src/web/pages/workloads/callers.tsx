@@ -18,7 +18,7 @@ export function WaysTable({ of: { ways, result, undecided } }: { readonly of: Wa
   return (
     <>
       {ways.length > 0 && (
-        <table>
+        <table className="even">
           <Columns names={["Callers", "Requests", "Limits", "By"]} />
           <tbody>
             {ways.map(({ callers, requests, limits, policy, rule }) => (

@@ -18,22 +18,25 @@ export function PolicyOrder({ of: { policies, otherwise } }: { readonly of: Work
   return (
     <section aria-labelledby="order">
       <h2 id="order">Policies, in the order a request meets them</h2>
-      <ol className="plain">
+      <ol className="stages">
         {STAGES.map(stage => {
           const met = policies.filter(policy => policy.stage === stage)
           return (
             <li key={stage}>
-              <strong>{stage}</strong> {met.length === 0 && "none"}
-              {met.map(({ kind, policy, enforcement }) => {
-                const found = stored(kind, policy)
-                return (
-                  <p key={`${kind}/${policy}`}>
-                    <Link href={`/policies/${kind}/${policy}`}>{policy}</Link>{" "}
-                    {enforcement === "Shadow" && <Mark tone="quiet">Shadow</Mark>}{" "}
-                    {found !== undefined && <PolicyState policy={found} />}
-                  </p>
-                )
-              })}
+              <strong>{stage}</strong>{" "}
+              <div>
+                {met.length === 0 && <span className="hint">none</span>}
+                {met.map(({ kind, policy, enforcement }) => {
+                  const found = stored(kind, policy)
+                  return (
+                    <p key={`${kind}/${policy}`}>
+                      <Link href={`/policies/${kind}/${policy}`}>{policy}</Link>{" "}
+                      {enforcement === "Shadow" && <Mark tone="quiet">Shadow</Mark>}{" "}
+                      {found !== undefined && <PolicyState policy={found} />}
+                    </p>
+                  )
+                })}
+              </div>
             </li>
           )
         })}

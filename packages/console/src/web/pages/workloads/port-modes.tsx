@@ -5,6 +5,8 @@ import type { ReactNode } from "react"
 import { Link } from "wouter"
 import type { WorkloadReport } from "../../api/answers.js"
 import { Columns } from "../../ui/columns.js"
+import { ListCell } from "../../ui/list-cell.js"
+import { Worded } from "../../ui/worded.js"
 
 export function PortModes({ of: { ports } }: { readonly of: WorkloadReport }): ReactNode {
   return (
@@ -25,17 +27,15 @@ export function PortModes({ of: { ports } }: { readonly of: WorkloadReport }): R
                   {shadow !== undefined && shadow !== mode && `, with Shadow policies ${shadow}`}
                 </td>
                 <td>
-                  {policy !== undefined && <PolicyLink name={policy} />} {why}
+                  {policy !== undefined && <PolicyLink name={policy} />} <Worded text={why} />
                 </td>
-                <td>
-                  <ul className="plain">
-                    {losers.map(loser => (
-                      <li key={loser.policy}>
-                        <PolicyLink name={loser.policy} />: {loser.why}
-                      </li>
-                    ))}
-                  </ul>
-                </td>
+                <ListCell of={losers} keyOf={({ policy: name }) => name}>
+                  {loser => (
+                    <>
+                      <PolicyLink name={loser.policy} />: {loser.why}
+                    </>
+                  )}
+                </ListCell>
               </tr>
             ))}
           </tbody>

@@ -8,6 +8,7 @@ import { keyOf } from "../../api/objects.js"
 import { useAnswer, useAnswers, usePods } from "../../api/queries.js"
 import { useMayAsk } from "../../api/rights.js"
 import { Loaded } from "../../ui/loaded.js"
+import { principalOf } from "../../ui/names.js"
 import { Ago } from "../../ui/time.js"
 import { ProxyState } from "../overview/proxies.js"
 import { CallTable } from "./call-table.js"
@@ -52,7 +53,9 @@ export function WorkloadPage({ namespace, name }: WorkloadPageProps): ReactNode 
           </dd>
           <dt>Identity</dt>
           <dd>
-            ns/{namespace}/sa/{pod.spec?.serviceAccountName}
+            {report.data === undefined
+              ? `ns/${namespace}/sa/${pod.spec?.serviceAccountName}`
+              : principalOf(report.data.spec.identity)}
           </dd>
           <dt>Labels</dt>
           <dd>{labelsOf(pod)}</dd>

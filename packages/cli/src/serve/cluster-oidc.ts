@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// kube-apiserver's flags of an OpenID Connect issuer, for whatever command brings a cluster of our own.
+
+import type { OidcFlag, OidcOptions, OidcValues } from "@merlon/cluster"
+import { type Command, Option } from "commander"
+import { several } from "../arguments.js"
+
+const FLAGS: { readonly [flag in OidcFlag]: string } = {
+  "oidc-issuer-url": "issuer whose ID tokens our own cluster takes; https",
+  "oidc-client-id": "client for which they must be made",
+  "oidc-username-claim": "claim that names the user (default: sub)",
+  "oidc-username-prefix": "put before names, - for nothing (default: the issuer and #, before an email nothing)",
+  "oidc-groups-claim": "claim that names the user's groups (default: none)",
+  "oidc-groups-prefix": "put before groups (default: nothing)",
+  "oidc-required-claim": "claim=value that a token must have; repeatable",
+  "oidc-signing-algs": "how tokens may be signed; repeatable (default: RS256)",
+  "oidc-ca-file": "authority of the issuer's server, PEM (default: the public ones)",
+}
+const SEVERAL: ReadonlySet<string> = new Set<OidcFlag>(["oidc-required-claim", "oidc-signing-algs"])
+
+export function addClusterOidc(command: Command): Command {
+  for (const [flag, description] of Object.entries(FLAGS)) {
+    const env = `MERLON_API_${flag.replaceAll("-", "_").toUpperCase()}`
+    const option = new Option(`--${flag} <value>`, description).env(env)
+    command.addOption(SEVERAL.has(flag) ? option.argParser(several).default([]) : option)
+  }
+  return command
+}
+
+/** As commander has read them, by flag. */
+export function clusterOidcValues(flags: object): OidcValues {
+  const read = new Map(Object.entries(flags))
+  const values = Object.keys(FLAGS).map(flag => [
+    flag,
+    read.get(flag.replace(/-(.)/g, (_, to: string) => to.toUpperCase())),
+  ])
+  // Each is what its option's reader made of it.
+  return Object.fromEntries(values)
+}
+
+/** Undefined where nobody wants one. The package is loaded where it is wanted, as `bringCluster` does. */
+export async function clusterOidc(flags: object): Promise<{ readonly oidc?: OidcOptions }> {
+  const { clusterOidcOptions } = await import("@merlon/cluster")
+  const oidc = clusterOidcOptions(clusterOidcValues(flags))
+  return oidc === undefined ? {} : { oidc }
+}
+
+/** A cluster that is not ours has flags of its own; these would be taken and do nothing. */
+export function refuseClusterOidc(flags: object): void {
+  const stray = Object.entries(clusterOidcValues(flags)).find(([, value]) => (value?.length ?? 0) > 0)
+  if (stray !== undefined)
+    throw new Error(
+      `\`--${stray[0]}\` is for a cluster of our own (\`--embedded\`); tell the other API server of the issuer itself`,
+    )
+}

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The public keys of an OpenID Connect issuer, found by its discovery document and kept. They are asked for anew when a
+// token was signed by none of them, so often that a rotation is noticed at once and strangers cannot make us ask on and on.
+
+import { rootCertificates } from "node:tls"
+import { createLocalJWKSet } from "jose"
+import { Agent } from "undici"
+import { messageOf } from "../message-of.js"
+import { TLS_FLOOR } from "../tls-floor.js"
+import { asString, isObject, type Json, type JsonObject } from "../value.js"
+
+export type KeySet = ReturnType<typeof createLocalJWKSet>
+
+/** The issuer cannot be asked, or what it says cannot be used: nobody's fault who sends a token. */
+export class IssuerAway extends Error {
+  override readonly name = "IssuerAway"
+}
+
+export interface IssuerKeysOptions {
+  readonly issuerUrl: string
+  /** PEM of the authorities that its server may have, instead of the public ones. */
+  readonly ca?: string
+  readonly clock: () => number
+}
+
+/** Between two questions, whoever wants to know. */
+export const ASK_AGAIN_MS = 10_000
+/** After this a key that the issuer has withdrawn is forgotten, although every token found its key. */
+export const KEEP_MS = 10 * 60_000
+const TIMEOUT_MS = 10_000
+const MAX_ANSWER = 1 << 20
+
+export class IssuerKeys {
+  readonly #options: IssuerKeysOptions
+  readonly #agent: Agent
+  #known: { readonly keys: KeySet; readonly at: number } | undefined
+  #failure = new IssuerAway("the issuer was not asked yet")
+  #askedAt = Number.NEGATIVE_INFINITY
+  #asking: Promise<void> | undefined
+
+  constructor(options: IssuerKeysOptions) {
+    this.#options = options
+    const connect = { ...TLS_FLOOR, ca: options.ca ?? [...rootCertificates], timeout: TIMEOUT_MS }
+    this.#agent = new Agent({ connect, headersTimeout: TIMEOUT_MS, bodyTimeout: TIMEOUT_MS, keepAliveTimeout: 1_000 })
+  }
+
+  /** Throws IssuerAway where none were ever had. */
+  async current(): Promise<KeySet> {
+    const { clock } = this.#options
+    if (this.#known === undefined || this.#known.at + KEEP_MS <= clock()) await this.#ask()
+    // Keep last good: an issuer that is away for a while has withdrawn nothing.
+    if (this.#known === undefined) throw this.#failure
+    return this.#known.keys
+  }
+
+  /** Other keys than these, or undefined where there are none, or it is too early to ask. */
+  async newerThan(keys: KeySet): Promise<KeySet | undefined> {
+    if (this.#known?.keys === keys) await this.#ask()
+    return this.#known?.keys === keys ? undefined : this.#known?.keys
+  }
+
+  async close(): Promise<void> {
+    await this.#agent.destroy()
+  }
+
+  /** One question at a time, for everybody who waits. */
+  async #ask(): Promise<void> {
+    const { clock } = this.#options
+    if (this.#asking === undefined && clock() < this.#askedAt + ASK_AGAIN_MS) return
+    this.#asking ??= this.#fetch().finally(() => {
+      this.#asking = undefined
+    })
+    await this.#asking
+  }
+
+  async #fetch(): Promise<void> {
+    const { issuerUrl, clock } = this.#options
+    this.#askedAt = clock()
+    try {
+      const document = await this.#json(`${issuerUrl.replace(/\/$/, "")}/.well-known/openid-configuration`)
+      // OpenID Connect Discovery 1.0, 4.3: another one's document would name another one's keys.
+      if (document.issuer !== issuerUrl) throw new Error(`it calls itself ${JSON.stringify(document.issuer ?? null)}`)
+      const set = await this.#json(asString(document.jwks_uri))
+      // jose reads each key when it is wanted, and refuses what it cannot use.
+      this.#known = { keys: createLocalJWKSet(set as never), at: clock() }
+    } catch (error) {
+      this.#failure = new IssuerAway(
+        `the OpenID Connect issuer \`${issuerUrl}\` cannot be asked for its keys: ${messageOf(error)}`,
+        { cause: error },
+      )
+    }
+  }
+
+  async #json(address: string): Promise<JsonObject> {
+    const url = URL.canParse(address) ? new URL(address) : undefined
+    // Fail closed: in the clear anybody on the way could name keys of their own.
+    if (url?.protocol !== "https:") throw new Error(`\`${address}\` is no https address`)
+    const { origin, pathname, search } = url
+    const answer = await this.#agent.request({
+      ...{ origin, path: `${pathname}${search}`, method: "GET", headers: { accept: "application/json" } },
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    })
+    const chunks: Buffer[] = []
+    let size = 0
+    for await (const chunk of answer.body as AsyncIterable<Buffer>) {
+      size += chunk.length
+      if (size > MAX_ANSWER) throw new Error(`\`${address}\` says more than ${MAX_ANSWER} bytes`)
+      chunks.push(chunk)
+    }
+    // Also a redirect: it could lead to somebody else's keys.
+    if (answer.statusCode !== 200) throw new Error(`\`${address}\` answers ${answer.statusCode}, not 200`)
+    const value: unknown = JSON.parse(Buffer.concat(chunks).toString("utf8"))
+    // JSON.parse yields nothing but JSON.
+    if (!isObject(value as Json)) throw new Error(`\`${address}\` is no JSON object`)
+    return value as JsonObject
+  }
+}

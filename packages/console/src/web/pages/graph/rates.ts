@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// How often an edge is called, from counts that were told one after the other while somebody looks.
+
+import type { Edge } from "./edges.js"
+
+/** Counts as they were at a time, in milliseconds. */
+interface Told {
+  readonly at: number
+  readonly edges: ReadonlyMap<string, Pick<Edge, "allowed" | "refused">>
+}
+
+export type History = readonly Told[]
+
+export interface Rate {
+  /** A minute. */
+  readonly allowed: number
+  readonly refused: number
+}
+
+/** Proxies tell every few seconds: over less than this a rate would jump. */
+const SPAN_MS = 60_000
+const MINUTE_MS = 60_000
+
+export const edgeKey = ({ from, to }: Pick<Edge, "from" | "to">): string => `${from} ${to}`
+
+/** What was told before this span is forgotten, but for the last of it, from which the span counts. */
+export function remembered(history: History, edges: readonly Edge[], at: number): History {
+  if (history.at(-1)?.at === at) return history
+  const young = history.findIndex(told => told.at > at - SPAN_MS)
+  const kept = history.slice(Math.max(0, (young < 0 ? history.length : young) - 1))
+  return [...kept, { at, edges: new Map(edges.map(edge => [edgeKey(edge), edge])) }]
+}
+
+/** Undefined until there is something to compare with. */
+export function rateOf(history: History, key: string): Rate | undefined {
+  const [first, last] = [history[0], history.at(-1)]
+  if (first === undefined || last === undefined || first === last) return undefined
+  const [before, now] = [first.edges.get(key), last.edges.get(key)]
+  const minutes = (last.at - first.at) / MINUTE_MS
+  // What is older than the page looks back falls out of a count, which then goes down.
+  const per = (name: keyof Rate): number => Math.max(0, (now?.[name] ?? 0) - (before?.[name] ?? 0)) / minutes
+  return { allowed: per("allowed"), refused: per("refused") }
+}

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+// A cell of a table with several things in it, one below the other.
+
+import type { ReactNode } from "react"
+
+interface ListCellProps<T> {
+  readonly of: readonly T[]
+  readonly keyOf: (item: T) => string
+  readonly children: (item: T) => ReactNode
+}
+
+export function ListCell<T>({ of: items, keyOf, children }: ListCellProps<T>): ReactNode {
+  if (items.length === 0) return <td className="hint">none</td>
+  return (
+    <td>
+      <ul className="plain">
+        {items.map(item => (
+          <li key={keyOf(item)}>{children(item)}</li>
+        ))}
+      </ul>
+    </td>
+  )
+}

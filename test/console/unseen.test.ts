@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// A page that nobody can see asks for nothing; when somebody looks again, nothing is missing.
+
+import type { Page, Request } from "playwright-core"
+import { expect, it } from "vitest"
+import { asOwner, complaints, kubectl, mesh } from "./support/visit.js"
+
+/** What a browser does when its window is covered, or another tab is in front: a headless one never does it by itself. */
+function see(page: Page, isSeen: boolean): Promise<void> {
+  return page.evaluate<void>(`(() => {
+    Object.defineProperty(document, "hidden", { configurable: true, get: () => ${!isSeen} })
+    Object.defineProperty(document, "visibilityState", { configurable: true, get: () => "${isSeen ? "visible" : "hidden"}" })
+    document.dispatchEvent(new Event("visibilitychange", { bubbles: true }))
+  })()`)
+}
+
+/** Longer than anything waits that asks again and again. */
+const LONG = 120_000
+
+it("follows decisions no more while nobody looks, and then tells what was decided meanwhile, each once and in order", async () => {
+  const page = await asOwner("/decisions?path=/unseen/*")
+  await page.getByText("· live").waitFor()
+  await fetch(mesh.wayIn("web.app", "/unseen/before"))
+  await page.getByRole("row").filter({ hasText: "/unseen/before" }).waitFor()
+
+  const isStream = (request: Request): boolean => request.url().includes("decisions?watch=true")
+  const ended = page.waitForEvent("requestfailed", isStream)
+  await see(page, false)
+  await ended
+  const asked: string[] = []
+  page.on("request", request => asked.push(request.url()))
+  for (const name of ["one", "two", "three"]) await fetch(mesh.wayIn("web.app", `/unseen/${name}`))
+  const told = "/apis/answers.merlon.dev/v1alpha1/decisions?path=/unseen/*"
+  await expect.poll(() => kubectl("get", "--raw", told)).toContain("/unseen/three")
+  expect(asked.filter(url => url.includes("decisions"))).toEqual([])
+  expect(await page.getByText("/unseen/three").count()).toBe(0)
+
+  await see(page, true)
+  await page.getByText("/unseen/three").waitFor()
+  await fetch(mesh.wayIn("web.app", "/unseen/after"))
+  await page.getByText("/unseen/after").waitFor()
+  const paths = await page.locator(".row > :nth-child(6)").allTextContents()
+  expect(paths).toEqual(["after", "three", "two", "one", "before"].map(name => `/unseen/${name}`))
+})
+
+it("asks nothing again and again while nobody looks, and at once when somebody does", async () => {
+  const page = await asOwner()
+  await page.clock.install()
+  await page.reload()
+  await page.getByRole("heading", { name: "Problems" }).waitFor()
+  const asked: string[] = []
+  page.on("request", request => asked.push(request.url()))
+  // As long as somebody looks it does, or the rest would prove nothing.
+  await page.clock.runFor(LONG)
+  await expect.poll(() => asked.some(url => url.includes("/proxies"))).toBe(true)
+
+  await see(page, false)
+  await page.waitForLoadState("networkidle")
+  asked.length = 0
+  await page.clock.runFor(LONG)
+  expect(asked).toEqual([])
+
+  await see(page, true)
+  await expect.poll(() => asked.some(url => url.includes("/proxies"))).toBe(true)
+})
+
+it("makes no page complain", () => {
+  expect(complaints).toEqual([])
+})
