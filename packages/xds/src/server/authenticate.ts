@@ -3,7 +3,6 @@
 // it; else a token comes first, because it may say which pod, and any other certificate of the connection counts where there
 // is no token or none that is good. Nobody gets in by what they say of themselves.
 
-import type { Metadata } from "@grpc/grpc-js"
 import { type Log, messageOf } from "../log.js"
 import { within } from "../within.js"
 import type { ServerLimits } from "./limits.js"
@@ -53,10 +52,13 @@ export class Authenticator {
     this.#turnstile = new Turnstile({ atOnce, inLine, waitMs })
   }
 
-  async authenticate(metadata: Metadata, certificate: PeerCertificate | undefined): Promise<Proven | StreamFault> {
+  async authenticate(
+    authorization: string | undefined,
+    certificate: PeerCertificate | undefined,
+  ): Promise<Proven | StreamFault> {
     const byCertificate = certificate === undefined ? undefined : this.byCertificate(certificate)
     if (byCertificate !== undefined && "caller" in byCertificate && this.#namesPod(byCertificate)) return byCertificate
-    const token = bearerToken(metadata)
+    const token = bearerToken(authorization)
     const byToken = token === undefined ? undefined : await this.#byToken(token)
     if (byToken !== undefined && "caller" in byToken) return byToken
     if (byCertificate !== undefined && "caller" in byCertificate) return byCertificate
@@ -98,9 +100,7 @@ export class Authenticator {
   }
 }
 
-function bearerToken(metadata: Metadata): string | undefined {
-  const [value] = metadata.get("authorization")
-  if (typeof value !== "string") return undefined
-  const match = /^bearer +(\S+)$/i.exec(value)
-  return match?.[1]
+function bearerToken(authorization: string | undefined): string | undefined {
+  if (authorization === undefined) return undefined
+  return /^bearer +(\S+)$/i.exec(authorization)?.[1]
 }

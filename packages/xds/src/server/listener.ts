@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The TLS port. A client certificate is asked for and not demanded, since a proxy that has none yet proves itself by its
-// token; grpc-js cannot say that, so the handshake is ours and grpc-js is given connections that are through it.
+// token.
 
 import { constants } from "node:crypto"
 import { createServer, type SecureContextOptions, type Server, type TLSSocket } from "node:tls"
@@ -22,7 +22,6 @@ export interface Connection {
   readonly address: string
   /** What its certificate proved when it connected. */
   readonly certificate: PeerCertificate | undefined
-  readonly closed: Promise<void>
 }
 
 export interface ListenerOptions {
@@ -31,7 +30,7 @@ export interface ListenerOptions {
   readonly credentials: () => Credentials
   readonly limits: ServerLimits
   readonly log: Log
-  readonly accept: (socket: TLSSocket) => void
+  readonly accept: (connection: Connection) => void
   readonly counted?: (open: number) => void
 }
 
@@ -44,8 +43,9 @@ const MAPPED = /^::ffff:(?=\d+\.)/
 export class Listener {
   readonly #server: Server
   readonly #options: ListenerOptions
-  /** By address and port of the other end, which is how grpc-js names the peer of a call. */
-  readonly #connections = new Map<string, Connection>()
+  readonly #connections = new Set<Connection>()
+  /** Who waits for the last one to go. */
+  readonly #awaiting: (() => void)[] = []
 
   private constructor(options: ListenerOptions) {
     this.#options = options
@@ -87,10 +87,6 @@ export class Listener {
     return this.#connections.size
   }
 
-  find(peer: string): Connection | undefined {
-    return this.#connections.get(peer)
-  }
-
   /** For connections from now on. Credentials that do not fit together change nothing. */
   swap(): void {
     try {
@@ -102,9 +98,7 @@ export class Listener {
 
   /** Resolves once no connection is left. */
   async emptied(): Promise<void> {
-    while (this.#connections.size > 0) {
-      await Promise.all([...this.#connections.values()].map(({ closed }) => closed))
-    }
+    while (this.#connections.size > 0) await new Promise<void>(resolve => void this.#awaiting.push(resolve))
   }
 
   /** Stops accepting. */
@@ -114,34 +108,27 @@ export class Listener {
 
   destroy(): void {
     this.stop()
-    for (const { socket } of this.#connections.values()) socket.destroy()
+    for (const { socket } of [...this.#connections]) socket.destroy()
   }
 
   #accept(socket: TLSSocket): void {
-    const { remoteAddress, remotePort } = socket
+    const { remoteAddress } = socket
     socket.on("error", () => socket.destroy())
     // A peer that has gone already, that speaks no HTTP/2, or whose handshake outlasted the port.
     if (remoteAddress === undefined || socket.alpnProtocol !== "h2" || !this.#server.listening) {
       socket.destroy()
       return
     }
-    const peer = `${remoteAddress}:${remotePort}`
-    // Fails closed: one port may lead to two addresses of ours, and grpc-js could not tell whose certificate is whose.
-    if (this.#connections.has(peer)) {
-      socket.destroy()
-      return
-    }
     const address = remoteAddress.replace(MAPPED, "")
-    const closed = new Promise<void>(resolve => {
-      socket.once("close", () => {
-        this.#connections.delete(peer)
-        this.#options.counted?.(this.#connections.size)
-        resolve()
-      })
+    const connection: Connection = { socket, address, certificate: peerCertificate(socket) }
+    socket.once("close", () => {
+      this.#connections.delete(connection)
+      this.#options.counted?.(this.#connections.size)
+      if (this.#connections.size === 0) for (const tell of this.#awaiting.splice(0)) tell()
     })
-    this.#connections.set(peer, { socket, address, certificate: peerCertificate(socket), closed })
+    this.#connections.add(connection)
     this.#options.counted?.(this.#connections.size)
-    this.#options.accept(socket)
+    this.#options.accept(connection)
   }
 }
 

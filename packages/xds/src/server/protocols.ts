@@ -3,6 +3,7 @@
 
 import type { Node } from "../generated/envoy/config/core/v3/base_pb.js"
 import type { DeltaDiscoveryRequest, DiscoveryRequest } from "../generated/envoy/service/discovery/v3/discovery_pb.js"
+import { deltaAggregatedResources, streamAggregatedResources } from "../wire/methods.js"
 import { DeltaSession } from "./delta-session.js"
 import type { DeltaResponse } from "./delta-type.js"
 import { encodeDelta, encodeSotw } from "./encode-response.js"
@@ -13,6 +14,7 @@ import { type SotwResponse, SotwSession } from "./sotw-session.js"
 export interface StreamProtocol<Request extends DiscoveryRequests, Plain extends PlainResponse> {
   readonly name: Protocol
   session(options: SessionOptions): StreamSession<Request, Plain>
+  read(bytes: Uint8Array): Request
   encode(response: Plain): Buffer
 }
 
@@ -30,11 +32,13 @@ export interface PlainResponse {
 export const deltaProtocol: StreamProtocol<DeltaDiscoveryRequest, DeltaResponse> = {
   name: "delta",
   session: options => new DeltaSession(options),
+  read: deltaAggregatedResources.requestDeserialize,
   encode: encodeDelta,
 }
 
 export const sotwProtocol: StreamProtocol<DiscoveryRequest, SotwResponse> = {
   name: "sotw",
   session: options => new SotwSession(options),
+  read: streamAggregatedResources.requestDeserialize,
   encode: encodeSotw,
 }

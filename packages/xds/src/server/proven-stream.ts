@@ -2,33 +2,33 @@
 // What every stream of a caller is held to, whatever is said on it: a proof before the first word, which it does not
 // outlive, a first word in time, so many words in a second, and an end that does not wait for who reads nothing.
 
-import { type ServerDuplexStream, status } from "@grpc/grpc-js"
 import { messageOf } from "../log.js"
 import type { Proven } from "./authenticate.js"
-import type { Connection } from "./listener.js"
+import type { Call, CallUser } from "./grpc/call.js"
 import type { OpenStream, ServerContext } from "./server-context.js"
 import type { Caller } from "./source.js"
-import { exhausted, type StreamFault } from "./stream-fault.js"
+import { exhausted, invalid, type StreamFault } from "./stream-fault.js"
 import { TokenBucket } from "./token-bucket.js"
 
 /** A longer delay would make `setTimeout` fire at once. */
 const LONGEST_TIMER_MS = 2_147_483_647
 
-export abstract class ProvenStream<Request, Response> implements OpenStream {
+export abstract class ProvenStream<Request> implements OpenStream, CallUser {
   proven: Proven | undefined
   protected readonly context: ServerContext
-  protected readonly call: ServerDuplexStream<Request, Response>
-  protected readonly connection: Connection | undefined
+  protected readonly call: Call
+  readonly #read: (bytes: Uint8Array) => Request
   readonly #bucket: TokenBucket
   #ended = false
   #firstRequest: NodeJS.Timeout | undefined
   #cut: NodeJS.Timeout | undefined
   #proofEnds: (() => void) | undefined
 
-  constructor(context: ServerContext, call: ServerDuplexStream<Request, Response>) {
+  constructor(context: ServerContext, call: Call, read: (bytes: Uint8Array) => Request) {
     this.context = context
     this.call = call
-    this.connection = context.connectionOf(call.getPeer())
+    this.#read = read
+    call.user = this
     const { requestBurst, requestsPerSecond } = context.limits
     this.#bucket = new TokenBucket(requestBurst, requestsPerSecond, context.now())
   }
@@ -36,14 +36,17 @@ export abstract class ProvenStream<Request, Response> implements OpenStream {
   /** Only of callers that were let in, and within the bounds. */
   protected abstract receive(request: Request, caller: Caller): StreamFault | undefined
 
+  /** The client takes more. */
+  abstract writable(): void
+
   /** Once, however it ended. */
-  protected abstract ended(): void
+  protected abstract over(): void
 
   /** What the log says of this stream beside what went wrong. */
   protected abstract get told(): object
 
   get peerAddress(): string {
-    return this.connection?.address ?? ""
+    return this.call.connection.address
   }
 
   protected get isOver(): boolean {
@@ -51,11 +54,9 @@ export abstract class ProvenStream<Request, Response> implements OpenStream {
   }
 
   async run(): Promise<void> {
-    const { call } = this
-    call.once("close", () => this.#dispose())
-    call.once("cancelled", () => this.#dispose())
+    const { head, connection } = this.call
     try {
-      const proven = await this.context.authenticator.authenticate(call.metadata, this.connection?.certificate)
+      const proven = await this.context.authenticator.authenticate(head.authorization, connection.certificate)
       if (this.#ended) return
       if ("code" in proven) this.end(proven)
       else this.#listen(proven)
@@ -70,10 +71,27 @@ export abstract class ProvenStream<Request, Response> implements OpenStream {
     this.#dispose()
     this.context.observe.refused?.(code)
     // Ends the call with this status once what is being written is out; a client that takes nothing is cut off.
-    this.call.emit("error", Object.assign(new Error(message), { code: status[code], details: message }))
-    this.#cut = setTimeout(() => this.connection?.socket.destroy(), this.context.limits.drainMs)
+    this.call.finish(code, message)
+    if (this.call.over) return
+    this.#cut = setTimeout(() => this.call.connection.socket.destroy(), this.context.limits.drainMs)
     this.#cut.unref()
-    this.call.once("close", () => clearTimeout(this.#cut))
+  }
+
+  // From the call.
+
+  message(bytes: Buffer): void {
+    const { proven } = this
+    if (proven !== undefined) this.guard(() => this.#take(bytes, proven.caller))
+  }
+
+  ended(): void {
+    this.#dispose()
+    this.call.finish("OK")
+  }
+
+  closed(): void {
+    clearTimeout(this.#cut)
+    this.#dispose()
   }
 
   /** A fault of ours ends this stream and no other. */
@@ -87,7 +105,6 @@ export abstract class ProvenStream<Request, Response> implements OpenStream {
   }
 
   #listen(proven: Proven): void {
-    const { call } = this
     this.proven = proven
     const tooMany = this.context.admit(this)
     if (tooMany !== undefined) {
@@ -99,18 +116,23 @@ export abstract class ProvenStream<Request, Response> implements OpenStream {
       this.context.limits.firstRequestMs,
     )
     this.#proofEnds = this.#endWithProof(proven.caller)
-    call.on("data", (request: Request) => this.guard(() => this.#take(request, proven.caller)))
-    call.on("end", () => {
-      if (!this.#ended) call.end()
-      this.#dispose()
-    })
+    this.call.listen()
   }
 
-  #take(request: Request, caller: Caller): StreamFault | undefined {
+  #take(bytes: Buffer, caller: Caller): StreamFault | undefined {
     if (this.#ended) return undefined
     if (!this.#bucket.take(this.context.now())) return exhausted("too many requests on one stream; slow down")
     clearTimeout(this.#firstRequest)
-    return this.receive(request, caller)
+    const request = this.#decoded(bytes)
+    return request === undefined ? invalid("the message cannot be read") : this.receive(request, caller)
+  }
+
+  #decoded(bytes: Buffer): Request | undefined {
+    try {
+      return this.#read(bytes)
+    } catch {
+      return undefined
+    }
   }
 
   /** A stream lives no longer than what it was begun with; its client comes again with something younger. */
@@ -138,7 +160,7 @@ export abstract class ProvenStream<Request, Response> implements OpenStream {
     this.#proofEnds?.()
     this.context.closed(this)
     try {
-      this.ended()
+      this.over()
     } catch (error) {
       this.context.log.error({ error: messageOf(error), ...this.told }, "what belonged to a stream did not close")
     }

@@ -2,7 +2,6 @@
 // What a proxy asks and says beside its stream: sign this, these keys are unknown.
 
 import { create } from "@bufbuild/protobuf"
-import { type handleUnaryCall, type ServerUnaryCall, type sendUnaryData, status } from "@grpc/grpc-js"
 import {
   type ReportRequest,
   type ReportResponse,
@@ -12,7 +11,9 @@ import {
   SignCertificateResponseSchema,
 } from "../generated/merlon/mesh/v1/mesh_pb.js"
 import { messageOf } from "../log.js"
+import { type Method, report as reportMethod, signCertificate } from "../wire/methods.js"
 import { within } from "../within.js"
+import type { Call, CallUser } from "./grpc/call.js"
 import type { ServerContext } from "./server-context.js"
 import type { Caller, Refusal } from "./source.js"
 import { exhausted, invalid, type StreamFault } from "./stream-fault.js"
@@ -44,8 +45,9 @@ export function proxyService(context: ServerContext, { sign, report }: ProxyCall
   const { limits } = context
   let pending = 0
 
-  const signing: handleUnaryCall<SignCertificateRequest, SignCertificateResponse> = answer(
+  const signing = answer<SignCertificateRequest, SignCertificateResponse>(
     "SignCertificate",
+    signCertificate,
     async (caller, { signingRequest, ttlSeconds, nodeId }) => {
       if (signingRequest.length === 0) return invalid("`signing_request` is missing")
       if (signingRequest.length > SIGNING_REQUEST_BYTES) return invalid("`signing_request` is too large")
@@ -55,8 +57,9 @@ export function proxyService(context: ServerContext, { sign, report }: ProxyCall
     },
   )
 
-  const reporting: handleUnaryCall<ReportRequest, ReportResponse> = answer(
+  const reporting = answer<ReportRequest, ReportResponse>(
     "Report",
+    reportMethod,
     async (caller, { nodeId, unknownKeys }) => {
       if (unknownKeys.length > REPORTED_KEYS) return invalid(`at most ${REPORTED_KEYS} keys at once`)
       if (nodeId.length > limits.nameLength) return invalid("`node_id` is too long")
@@ -67,31 +70,41 @@ export function proxyService(context: ServerContext, { sign, report }: ProxyCall
   )
 
   function answer<Request, Response extends { readonly $typeName: string }>(
-    method: "SignCertificate" | "Report",
+    name: "SignCertificate" | "Report",
+    method: Method<Request, Response>,
     work: (caller: Caller, request: Request) => Promise<Response | StreamFault>,
-  ): handleUnaryCall<Request, Response> {
-    const respond = async (call: ServerUnaryCall<Request, Response>, callback: sendUnaryData<Response>) => {
-      const result = await run(call, work)
-      const isFault = "code" in result
-      context.observe.called?.(method, isFault ? result.code : "OK")
-      if (isFault) callback({ code: status[result.code], details: result.message })
-      else callback(null, result)
+  ): (call: Call) => void {
+    return call => {
+      new SingleCall(call, limits.callMs, async message => {
+        const result = await run(call, method, message, work)
+        const isFault = "code" in result
+        context.observe.called?.(name, isFault ? result.code : "OK")
+        if (isFault) call.finish(result.code, result.message)
+        else {
+          call.send([method.responseSerialize(result)])
+          call.finish("OK")
+        }
+      })
     }
-    return (call, callback) => void respond(call, callback)
   }
 
   async function run<Request, Response extends { readonly $typeName: string }>(
-    call: ServerUnaryCall<Request, Response>,
+    call: Call,
+    method: Method<Request, Response>,
+    message: Buffer,
     work: (caller: Caller, request: Request) => Promise<Response | StreamFault>,
   ): Promise<Response | StreamFault> {
     if (pending >= limits.pendingCalls) return exhausted("too many calls at once; try again")
     pending += 1
     try {
-      const certificate = context.connectionOf(call.getPeer())?.certificate
-      const proven = await context.authenticator.authenticate(call.metadata, certificate)
-      return "code" in proven ? proven : await within(limits.callMs, work(proven.caller, call.request))
+      const { head, connection } = call
+      const proven = await context.authenticator.authenticate(head.authorization, connection.certificate)
+      if ("code" in proven) return proven
+      const request = decoded(method, message)
+      if (request === undefined) return invalid("the message cannot be read")
+      return await within(limits.callMs, work(proven.caller, request))
     } catch (error) {
-      context.log.error({ error: messageOf(error), method: call.getPath() }, "a call failed")
+      context.log.error({ error: messageOf(error), method: method.path }, "a call failed")
       return { code: "INTERNAL", message: "the control plane failed on this call; try again" }
     } finally {
       pending -= 1
@@ -99,4 +112,50 @@ export function proxyService(context: ServerContext, { sign, report }: ProxyCall
   }
 
   return { signing, reporting }
+}
+
+function decoded<Request>(
+  method: Pick<Method<Request, never>, "requestDeserialize">,
+  message: Buffer,
+): Request | undefined {
+  try {
+    return method.requestDeserialize(message)
+  } catch {
+    return undefined
+  }
+}
+
+/** One message, which has to come in time, and one answer. */
+class SingleCall implements CallUser {
+  readonly #call: Call
+  readonly #answer: (message: Buffer) => Promise<void>
+  readonly #late: NodeJS.Timeout
+  #message: Buffer | undefined
+
+  constructor(call: Call, waitMs: number, answer: (message: Buffer) => Promise<void>) {
+    this.#call = call
+    this.#answer = answer
+    this.#late = setTimeout(() => call.finish("DEADLINE_EXCEEDED", "no request came in time"), waitMs).unref()
+    call.user = this
+    call.listen()
+  }
+
+  message(bytes: Buffer): void {
+    if (this.#message === undefined) this.#message = bytes
+    else this.#call.finish("INVALID_ARGUMENT", "one message is taken, and another came")
+  }
+
+  ended(): void {
+    clearTimeout(this.#late)
+    if (this.#message === undefined) this.#call.finish("INVALID_ARGUMENT", "no message came")
+    else void this.#answer(this.#message)
+  }
+
+  writable(): void {
+    // There is one answer, and it has been written.
+  }
+
+  closed(): void {
+    clearTimeout(this.#late)
+  }
 }

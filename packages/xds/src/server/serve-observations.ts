@@ -3,14 +3,11 @@
 // its workload first, and is held to bounds; what it says is for the source to believe or not.
 
 import { create } from "@bufbuild/protobuf"
-import type { handleBidiStreamingCall, ServerDuplexStream } from "@grpc/grpc-js"
-import {
-  type Inquiry as InquiryMessage,
-  InquirySchema,
-  type Observation as ObservationMessage,
-} from "../generated/merlon/mesh/v1/mesh_pb.js"
+import { InquirySchema, type Observation as ObservationMessage } from "../generated/merlon/mesh/v1/mesh_pb.js"
 import { MalformedResource } from "../malformed-resource.js"
 import { type Inquiry, type Observation, readObservation, writeInquiry } from "../observation.js"
+import { observe } from "../wire/methods.js"
+import type { Call } from "./grpc/call.js"
 import { ProvenStream } from "./proven-stream.js"
 import type { ServerContext } from "./server-context.js"
 import type { Caller, Refusal } from "./source.js"
@@ -29,17 +26,13 @@ export interface ObservationSink {
 /** Asked and not taken by a client that does not read. */
 const MAX_UNREAD = 64 * 1024
 
-export class ObservedStream extends ProvenStream<ObservationMessage, InquiryMessage> {
+export class ObservedStream extends ProvenStream<ObservationMessage> {
   readonly #sink: ObservationSink
   #conversation: Exclude<ReturnType<ObservationSink["open"]>, Refusal> | undefined
   #nodeId = ""
 
-  constructor(
-    context: ServerContext,
-    sink: ObservationSink,
-    call: ServerDuplexStream<ObservationMessage, InquiryMessage>,
-  ) {
-    super(context, call)
+  constructor(context: ServerContext, sink: ObservationSink, call: Call) {
+    super(context, call, observe.requestDeserialize)
     this.#sink = sink
   }
 
@@ -70,17 +63,19 @@ export class ObservedStream extends ProvenStream<ObservationMessage, InquiryMess
 
   #ask(inquiry: Inquiry): void {
     if (this.isOver) return
-    if (this.call.writableLength > MAX_UNREAD) {
+    if (this.call.waiting > MAX_UNREAD) {
       this.end(exhausted("what is asked on this stream is not read"))
       return
     }
-    this.call.write(create(InquirySchema, { content: writeInquiry(inquiry) }))
+    this.call.send([observe.responseSerialize(create(InquirySchema, { content: writeInquiry(inquiry) }))])
   }
 
-  protected override ended(): void {
+  override writable(): void {
+    // What is asked does not wait: a client that reads nothing is cut off.
+  }
+
+  protected override over(): void {
     this.#conversation?.closed()
     this.#conversation = undefined
   }
 }
-
-export type ObserveHandler = handleBidiStreamingCall<ObservationMessage, InquiryMessage>

@@ -2,7 +2,7 @@
 // One xDS stream on its socket: feeds the session, writes one response at a time. The session decides
 // what to say at the moment when it can be written, so nothing queues up here.
 
-import type { ServerDuplexStream } from "@grpc/grpc-js"
+import type { Call } from "./grpc/call.js"
 import type { DiscoveryRequests, PlainResponse, StreamProtocol } from "./protocols.js"
 import { ProvenStream } from "./proven-stream.js"
 import type { ServerContext } from "./server-context.js"
@@ -10,10 +10,10 @@ import type { StreamSession } from "./session.js"
 import type { Caller, ClientNode, Subscriber } from "./source.js"
 import { invalid, type StreamFault } from "./stream-fault.js"
 
-export class ServedStream<Request extends DiscoveryRequests, Plain extends PlainResponse> extends ProvenStream<
-  Request,
-  Buffer
-> {
+export class ServedStream<
+  Request extends DiscoveryRequests,
+  Plain extends PlainResponse,
+> extends ProvenStream<Request> {
   readonly #protocol: StreamProtocol<Request, Plain>
   #session: StreamSession<Request, Plain> | undefined
   #subscriber: Subscriber | undefined
@@ -23,12 +23,8 @@ export class ServedStream<Request extends DiscoveryRequests, Plain extends Plain
   #deadline: NodeJS.Timeout | undefined
   #write: NodeJS.Timeout | undefined
 
-  constructor(
-    context: ServerContext,
-    call: ServerDuplexStream<Request, Buffer>,
-    protocol: StreamProtocol<Request, Plain>,
-  ) {
-    super(context, call)
+  constructor(context: ServerContext, call: Call, protocol: StreamProtocol<Request, Plain>) {
+    super(context, call, protocol.read)
     this.#protocol = protocol
   }
 
@@ -106,24 +102,31 @@ export class ServedStream<Request extends DiscoveryRequests, Plain extends Plain
       if (deadline !== undefined) this.#deadline = setTimeout(() => this.#schedule(), Math.max(1, deadline - now))
       return
     }
-    this.#writing = true
-    this.#write = setTimeout(() => this.connection?.socket.destroy(), this.context.limits.writeMs)
     this.context.observe.sent?.(response.typeUrl, {
       resources: response.resources.length,
       removed: response.removed?.length ?? 0,
       bytes: response.resources.reduce((bytes, { value }) => bytes + value.length, 0),
     })
-    this.call.write(this.#protocol.encode(response), () => {
-      clearTimeout(this.#write)
-      this.#writing = false
-      this.#schedule()
-    })
+    this.call.send([this.#protocol.encode(response)])
+    if (this.call.full) {
+      this.#writing = true
+      this.#write = setTimeout(() => this.call.connection.socket.destroy(), this.context.limits.writeMs)
+    } else this.#schedule()
   }
 
-  protected override ended(): void {
+  override writable(): void {
+    clearTimeout(this.#write)
+    this.#writing = false
+    this.#schedule()
+  }
+
+  override closed(): void {
+    clearTimeout(this.#write)
+    super.closed()
+  }
+
+  protected override over(): void {
     clearTimeout(this.#deadline)
-    this.call.once("close", () => clearTimeout(this.#write))
-    if (this.call.destroyed) clearTimeout(this.#write)
     const subscriber = this.#subscriber
     this.#subscriber = undefined
     subscriber?.close()

@@ -4,7 +4,6 @@
 import type { Log } from "../log.js"
 import type { Authenticator, Proven } from "./authenticate.js"
 import type { ServerLimits } from "./limits.js"
-import type { Connection } from "./listener.js"
 import type { MeshServerObserver } from "./observer.js"
 import type { ResourceSource } from "./source.js"
 import type { StreamFault } from "./stream-fault.js"
@@ -23,7 +22,6 @@ export interface ServerContext {
   readonly observe: MeshServerObserver
   readonly log: Log
   readonly now: () => number
-  connectionOf(peer: string): Connection | undefined
   /** Counts a proven stream, or says why it is one too many. */
   admit(stream: OpenStream): StreamFault | undefined
   closed(stream: OpenStream): void

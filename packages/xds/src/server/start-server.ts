@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Wiring of the server: listener, gRPC, streams, and how all of it ends.
 
-import { type handleBidiStreamingCall, Server, ServerCredentials, type ServiceDefinition, status } from "@grpc/grpc-js"
 import { messageOf, SILENT } from "../log.js"
 import {
   deltaAggregatedResources,
@@ -12,6 +11,8 @@ import {
 } from "../wire/methods.js"
 import { Authenticator, type Proven } from "./authenticate.js"
 import { CallerCount } from "./caller-count.js"
+import type { Call } from "./grpc/call.js"
+import { GrpcServer } from "./grpc/server.js"
 import { DEFAULT_SERVER_LIMITS, type ServerLimits } from "./limits.js"
 import { Listener } from "./listener.js"
 import type { Protocol } from "./observer.js"
@@ -25,7 +26,7 @@ import {
   sotwProtocol,
 } from "./protocols.js"
 import { proxyService } from "./serve-calls.js"
-import { ObservedStream, type ObserveHandler } from "./serve-observations.js"
+import { ObservedStream } from "./serve-observations.js"
 import { ServedStream } from "./serve-stream.js"
 import type { OpenStream, ServerContext } from "./server-context.js"
 import type { StreamFault } from "./stream-fault.js"
@@ -56,7 +57,6 @@ export async function startServer(options: MeshServerOptions): Promise<RunningSe
     observe,
     log,
     now,
-    connectionOf: peer => listener.find(peer),
     admit: stream => callers.admit(stream),
     closed: stream => {
       callers.release(stream)
@@ -67,7 +67,7 @@ export async function startServer(options: MeshServerOptions): Promise<RunningSe
 
   function serve<Request extends DiscoveryRequests, Plain extends PlainResponse>(
     protocol: StreamProtocol<Request, Plain>,
-  ): handleBidiStreamingCall<Request, Buffer> {
+  ): (call: Call) => void {
     return call => {
       const stream = new ServedStream(context, call, protocol)
       open.set(stream, protocol.name)
@@ -78,9 +78,9 @@ export async function startServer(options: MeshServerOptions): Promise<RunningSe
   }
 
   const { observations } = options
-  const listening: ObserveHandler = call => {
+  const listening = (call: Call): void => {
     if (observations === undefined) {
-      call.emit("error", { code: status.UNIMPLEMENTED, details: "nobody listens here" })
+      call.finish("UNIMPLEMENTED", "nobody listens here")
       return
     }
     const stream = new ObservedStream(context, observations, call)
@@ -90,23 +90,24 @@ export async function startServer(options: MeshServerOptions): Promise<RunningSe
     else void stream.run()
   }
 
-  const server = new Server(serverOptions(limits))
   const calls = proxyService(context, options)
-  server.addService(SERVICE, {
-    delta: serve(deltaProtocol),
-    sotw: serve(sotwProtocol),
-    sign: calls.signing,
-    report: calls.reporting,
-    observe: listening,
+  const server = new GrpcServer({
+    limits,
+    methods: new Map([
+      [deltaAggregatedResources.path, serve(deltaProtocol)],
+      [streamAggregatedResources.path, serve(sotwProtocol)],
+      [signCertificate.path, calls.signing],
+      [report.path, calls.reporting],
+      [observeMethod.path, listening],
+    ]),
   })
-  const injector = server.createConnectionInjector(ServerCredentials.createInsecure())
   const listener = await Listener.listen({
     host: options.host,
     port: options.port,
     credentials: options.credentials,
     limits,
     log,
-    accept: socket => injector.injectConnection(socket),
+    accept: connection => server.accept(connection),
     ...(observe.connections === undefined ? {} : { counted: observe.connections }),
   })
   const { port } = listener
@@ -142,13 +143,10 @@ export async function startServer(options: MeshServerOptions): Promise<RunningSe
       listener.stop()
       for (const stream of [...open.keys()]) stream.end(GOING)
       const cut = setTimeout(() => {
-        server.forceShutdown()
         listener.destroy()
         resolve()
       }, graceMs)
-      // Asks every session to close once its streams are through. Its callback is not waited for: since Node's HTTP/2
-      // servers close their sessions themselves, it comes before the last words of those sessions are out.
-      server.tryShutdown(() => undefined)
+      server.drain()
       void listener.emptied().then(() => {
         clearTimeout(cut)
         resolve()
@@ -169,32 +167,8 @@ export async function startServer(options: MeshServerOptions): Promise<RunningSe
     },
     drain: () => end(limits.drainMs),
     async close() {
-      server.forceShutdown()
       listener.destroy()
       await end(0)
     },
-  }
-}
-
-const SERVICE: ServiceDefinition = {
-  // Written already when they come there.
-  delta: { ...deltaAggregatedResources, responseSerialize: (bytes: Buffer) => bytes },
-  sotw: { ...streamAggregatedResources, responseSerialize: (bytes: Buffer) => bytes },
-  sign: signCertificate,
-  report,
-  observe: observeMethod,
-}
-
-function serverOptions(limits: ServerLimits) {
-  return {
-    "grpc.max_concurrent_streams": limits.streamsPerConnection,
-    "grpc.max_receive_message_length": limits.messageBytes,
-    "grpc.max_send_message_length": -1,
-    "grpc.keepalive_time_ms": limits.pingEveryMs,
-    "grpc.keepalive_timeout_ms": limits.pingTimeoutMs,
-    "grpc.max_connection_idle_ms": limits.idleConnectionMs,
-    "grpc.enable_channelz": 0,
-    // Megabytes that HTTP/2 may hold for one connection; grpc-js would set no bound.
-    "grpc-node.max_session_memory": 64,
   }
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gRPC methods as grpc-js wants them. Client and server take them from here, so that both mean the same path.
+// The gRPC methods, in the form that grpc-js wants of a client. Client and server take them from here, so that both mean the
+// same path.
 
 import { type DescMessage, fromBinary, type MessageShape, toBinary } from "@bufbuild/protobuf"
-import type { MethodDefinition } from "@grpc/grpc-js"
 import {
   DeltaDiscoveryRequestSchema,
   DeltaDiscoveryResponseSchema,
@@ -18,6 +18,17 @@ import {
   SignCertificateResponseSchema,
 } from "../generated/merlon/mesh/v1/mesh_pb.js"
 
+/** Bytes come as grpc-js's buffers in a client, and may be any here. */
+export interface Method<Request, Response> {
+  readonly path: string
+  readonly requestStream: boolean
+  readonly responseStream: boolean
+  readonly requestSerialize: (message: Request) => Buffer
+  readonly requestDeserialize: (bytes: Uint8Array) => Request
+  readonly responseSerialize: (message: Response) => Buffer
+  readonly responseDeserialize: (bytes: Uint8Array) => Response
+}
+
 const ADS = "/envoy.service.discovery.v3.AggregatedDiscoveryService"
 const PROXY = "/merlon.mesh.v1.ProxyService"
 
@@ -26,7 +37,7 @@ function method<Request extends DescMessage, Response extends DescMessage>(
   streams: boolean,
   request: Request,
   response: Response,
-): MethodDefinition<MessageShape<Request>, MessageShape<Response>> {
+): Method<MessageShape<Request>, MessageShape<Response>> {
   return {
     path,
     requestStream: streams,

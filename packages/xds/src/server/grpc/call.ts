@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// One gRPC call on its stream: messages in, messages out, a status at the end. What comes before somebody listens is held as
+// far as the stream's window goes, so a caller that has not proven itself makes us keep no more than that.
+
+import type { Field } from "../../http2/field.js"
+import { ERROR } from "../../http2/frame.js"
+import type { ListFault } from "../../http2/hpack/decoder.js"
+import type { Stream, StreamUser } from "../../http2/stream.js"
+import type { Connection } from "../listener.js"
+import { type MessageFault, MessageReader } from "./message-reader.js"
+import { messageText, STATUS, type Status } from "./status.js"
+
+export interface CallHead {
+  readonly path: string
+  readonly authorization: string | undefined
+}
+
+/** Whose call it is. */
+export interface CallUser {
+  /** One message, the user's to keep. */
+  message(bytes: Buffer): void
+  /** The client has said all. */
+  ended(): void
+  /** More may be sent: `full` was true. */
+  writable(): void
+  /** Comes once, last, however the call ended. */
+  closed(): void
+}
+
+const FAULTS: { readonly [fault in MessageFault]: readonly [Status, string] } = {
+  "too-large": ["RESOURCE_EXHAUSTED", "the message is larger than is taken here"],
+  compressed: ["UNIMPLEMENTED", "compressed messages are not taken here; send them as they are"],
+}
+
+const PREFIX = 5
+const CONTENT_TYPE = "application/grpc+proto"
+
+export class Call implements StreamUser {
+  readonly connection: Connection
+  readonly head: CallHead
+  user: CallUser | undefined
+  readonly #stream: Stream
+  readonly #reader: MessageReader
+  /** Content that came before anybody listened. */
+  #held: Buffer[] | undefined = []
+  #remoteEnded: boolean
+  #begun = false
+  /** Nothing is said after the status. */
+  #finished = false
+
+  constructor(stream: Stream, connection: Connection, head: CallHead, ended: boolean, mostBytes: number) {
+    this.#stream = stream
+    this.connection = connection
+    this.head = head
+    this.#remoteEnded = ended
+    this.#reader = new MessageReader(mostBytes)
+  }
+
+  get over(): boolean {
+    return this.#stream.over
+  }
+
+  /** Whether to wait for `writable` before the next message. */
+  get full(): boolean {
+    return this.#stream.full
+  }
+
+  /** Bytes of messages that wait for the client. */
+  get waiting(): number {
+    return this.#stream.waiting + this.connection.socket.writableLength
+  }
+
+  /** Messages are told from now on. */
+  listen(): void {
+    const held = this.#held
+    if (held === undefined) return
+    this.#held = undefined
+    for (const bytes of held) this.#take(bytes, 0, bytes.length)
+    if (this.#remoteEnded) this.#tellEnd()
+  }
+
+  /** One message, of parts that follow each other. */
+  send(parts: readonly Uint8Array[]): void {
+    if (this.#finished || this.over) return
+    this.#begin()
+    let length = 0
+    for (const part of parts) length += part.length
+    const bytes = Buffer.allocUnsafe(PREFIX + length)
+    bytes[0] = 0
+    bytes.writeUInt32BE(length, 1)
+    let at = PREFIX
+    for (const part of parts) {
+      bytes.set(part, at)
+      at += part.length
+    }
+    this.#stream.sendContent(bytes, 0, bytes.length, false)
+    this.#stream.connection.outbox.flush()
+  }
+
+  finish(code: Status, message = ""): void {
+    if (this.#finished || this.over) return
+    this.#finished = true
+    const trailers: (readonly [string, string])[] = [["grpc-status", String(STATUS[code])]]
+    if (message !== "") trailers.push(["grpc-message", messageText(message)])
+    const stream = this.#stream
+    const { encoder, outbox } = stream.connection
+    if (this.#begun) stream.sendEnd(trailers)
+    else {
+      encoder.field(":status", "200")
+      encoder.field("content-type", CONTENT_TYPE)
+      for (const [name, value] of trailers) encoder.field(name, value)
+      stream.sendHeaders(encoder.finish(), true)
+    }
+    outbox.flush()
+  }
+
+  #begin(): void {
+    if (this.#begun) return
+    this.#begun = true
+    const { encoder } = this.#stream.connection
+    encoder.field(":status", "200")
+    encoder.field("content-type", CONTENT_TYPE)
+    this.#stream.sendHeaders(encoder.finish(), false)
+  }
+
+  #take(bytes: Buffer, from: number, to: number): void {
+    const fault = this.#reader.read(bytes, from, to, message => {
+      if (!this.#finished) this.user?.message(message)
+      return !this.over
+    })
+    this.#stream.consumed(to - from)
+    if (fault !== undefined) this.finish(...FAULTS[fault])
+  }
+
+  #tellEnd(): void {
+    if (this.#finished) return
+    if (this.#reader.begun) this.finish("INVALID_ARGUMENT", "the last message is not whole")
+    else this.user?.ended()
+  }
+
+  // From the stream.
+
+  onFields(_list: readonly Field[], _fault: ListFault | undefined, _ended: boolean): void {
+    // Trailers of a request say nothing in gRPC.
+  }
+
+  onContent(bytes: Buffer, from: number, to: number, shared: boolean): void {
+    if (this.#finished) {
+      this.#stream.consumed(to - from)
+      return
+    }
+    if (this.#held !== undefined) this.#held.push(Buffer.from(bytes.subarray(from, to)))
+    else if (shared) this.#take(Buffer.from(bytes.subarray(from, to)), 0, to - from)
+    else this.#take(bytes, from, to)
+  }
+
+  onEnd(): void {
+    this.#remoteEnded = true
+    if (this.#held === undefined) this.#tellEnd()
+  }
+
+  onReset(): void {
+    // `onOver` has said all.
+  }
+
+  /** The status is out, and the client may still be speaking: what it says now is of no use to anybody. */
+  onSent(): void {
+    this.#stream.reset(ERROR.none)
+  }
+
+  onOver(): void {
+    this.#held = undefined
+    this.user?.closed()
+  }
+
+  onWritable(): void {
+    this.user?.writable()
+  }
+
+  onPause(): void {
+    // Messages are told as they come.
+  }
+}

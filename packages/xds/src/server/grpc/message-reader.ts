@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages in the content of a call, which comes in pieces of any size (gRPC over HTTP/2, "Length-Prefixed-Message"). What is
+// kept is what has come, never what was announced.
+
+import { Pieces } from "../../http2/pieces.js"
+
+export type MessageFault = "too-large" | "compressed"
+
+const PREFIX = 5
+
+export class MessageReader {
+  readonly #most: number
+  readonly #kept = new Pieces()
+  /** Of the message in hand; undefined before its prefix is there. */
+  #length: number | undefined
+
+  constructor(mostBytes: number) {
+    this.#most = mostBytes
+  }
+
+  /** Whether a message has begun and not ended. */
+  get begun(): boolean {
+    return this.#length !== undefined || this.#kept.length > 0
+  }
+
+  /** Tells each message that is whole. It may keep the bytes unless they are `shared`, and says whether to go on. */
+  read(bytes: Buffer, from: number, to: number, tell: (message: Buffer) => boolean): MessageFault | undefined {
+    let at = from
+    for (;;) {
+      if (this.#length === undefined) {
+        const prefix = this.#next(bytes, at, to, PREFIX)
+        if (prefix === undefined) return undefined
+        at += this.#used
+        if (prefix[0] !== 0) return "compressed"
+        const length = prefix.readUInt32BE(1)
+        if (length > this.#most) return "too-large"
+        this.#length = length
+      }
+      const message = this.#next(bytes, at, to, this.#length)
+      if (message === undefined) return undefined
+      at += this.#used
+      this.#length = undefined
+      if (!tell(message)) return undefined
+    }
+  }
+
+  /** How much of the bytes in hand the last `#next` took. */
+  #used = 0
+
+  #next(bytes: Buffer, at: number, to: number, length: number): Buffer | undefined {
+    const kept = this.#kept
+    const missing = length - kept.length
+    if (to - at < missing) {
+      if (to > at) kept.add(bytes, at, to)
+      return undefined
+    }
+    this.#used = missing
+    if (kept.length === 0) return bytes.subarray(at, at + length)
+    if (missing > 0) kept.add(bytes, at, at + missing)
+    return this.#whole()
+  }
+
+  #whole(): Buffer {
+    const parts: Buffer[] = []
+    for (let part = this.#kept.take(this.#most); part !== undefined; part = this.#kept.take(this.#most))
+      parts.push(part)
+    this.#kept.clear()
+    const [only] = parts
+    return parts.length === 1 && only !== undefined ? only : Buffer.concat(parts)
+  }
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// The head of a gRPC call (RFC 9113 section 8.3; gRPC over HTTP/2, "Requests"): what it is about and what it is proven with.
+
+import type { Field } from "../../http2/field.js"
+import type { CallHead } from "./call.js"
+
+/** `malformed` is a stream error; a number is the status of an answer without gRPC. */
+export type HeadFault = "malformed" | 405 | 415
+
+const PSEUDO: ReadonlySet<string> = new Set([":method", ":scheme", ":path", ":authority"])
+
+export function readHead(fields: readonly Field[]): CallHead | HeadFault {
+  const pseudo = new Map<string, string>()
+  let contentType: string | undefined
+  let authorization: string | undefined
+  let regular = false
+  for (const { name, value, fault, pseudo: isPseudo } of fields) {
+    if (fault !== undefined) return "malformed"
+    if (isPseudo) {
+      if (regular || !PSEUDO.has(name) || pseudo.has(name)) return "malformed"
+      pseudo.set(name, value)
+    } else {
+      regular = true
+      if (name === "content-type") contentType ??= value
+      else if (name === "authorization") authorization ??= value
+    }
+  }
+  const path = pseudo.get(":path")
+  const method = pseudo.get(":method")
+  if (path === undefined || method === undefined || !pseudo.has(":scheme")) return "malformed"
+  if (method !== "POST") return 405
+  if (contentType === undefined || !/^application\/grpc($|[+;])/.test(contentType)) return 415
+  return { path, authorization }
+}

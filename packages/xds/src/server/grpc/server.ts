@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// gRPC on connections that are through their handshake: calls are led by their path to whoever serves it. It is our own
+// because of what thousands of connections cost: on node:http2 one alone keeps more memory than is promised for a proxy.
+
+import type { ServerLimits } from "../limits.js"
+import type { Connection } from "../listener.js"
+import type { Call } from "./call.js"
+import { GrpcConnection } from "./connection.js"
+
+export interface GrpcServerOptions {
+  readonly limits: ServerLimits
+  /** By path. */
+  readonly methods: ReadonlyMap<string, (call: Call) => void>
+}
+
+/** Connections are looked at this often, or as often as the shortest of their limits asks for. */
+const LOOK_MS = 1_000
+
+export class GrpcServer {
+  readonly #options: GrpcServerOptions
+  readonly #connections = new Set<GrpcConnection>()
+  readonly #looking: NodeJS.Timeout
+  #draining = false
+
+  constructor(options: GrpcServerOptions) {
+    this.#options = options
+    const { pingEveryMs, pingTimeoutMs, idleConnectionMs } = options.limits
+    const every = Math.min(LOOK_MS, pingEveryMs, pingTimeoutMs, idleConnectionMs)
+    this.#looking = setInterval(() => this.#look(), every).unref()
+  }
+
+  accept(connection: Connection): void {
+    const { limits } = this.#options
+    const served = new GrpcConnection({
+      connection,
+      limits,
+      now: () => performance.now(),
+      serve: call => this.#serve(call),
+    })
+    this.#connections.add(served)
+    connection.socket.once("close", () => this.#connections.delete(served))
+    served.start()
+    if (this.#draining) served.drain()
+  }
+
+  /** Asks every connection to close once its calls are through. */
+  drain(): void {
+    this.#draining = true
+    clearInterval(this.#looking)
+    for (const connection of [...this.#connections]) connection.drain()
+  }
+
+  #serve(call: Call): void {
+    const serve = this.#options.methods.get(call.head.path)
+    if (serve === undefined) call.finish("UNIMPLEMENTED", "there is no such method here")
+    else serve(call)
+  }
+
+  #look(): void {
+    const now = performance.now()
+    for (const connection of [...this.#connections]) connection.look(now)
+  }
+}

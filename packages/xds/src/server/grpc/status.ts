@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a call ends, in the words of gRPC over HTTP/2.
+
+import type { FaultCode } from "../../errors.js"
+
+/** https://grpc.io/docs/guides/status-codes, as far as a control plane says them. */
+export const STATUS = {
+  OK: 0,
+  UNKNOWN: 2,
+  INVALID_ARGUMENT: 3,
+  DEADLINE_EXCEEDED: 4,
+  PERMISSION_DENIED: 7,
+  RESOURCE_EXHAUSTED: 8,
+  UNIMPLEMENTED: 12,
+  INTERNAL: 13,
+  UNAVAILABLE: 14,
+  UNAUTHENTICATED: 16,
+} as const satisfies Record<FaultCode | "OK" | "UNIMPLEMENTED", number>
+
+export type Status = keyof typeof STATUS
+
+const PLAIN = /^[\x20-\x24\x26-\x7e]*$/
+
+/** The value of `grpc-message`: percent-encoded where it is not plain (gRPC over HTTP/2, "Responses"). */
+export function messageText(message: string): string {
+  if (PLAIN.test(message)) return message
+  let text = ""
+  for (const byte of Buffer.from(message)) {
+    const plain = byte >= 0x20 && byte <= 0x7e && byte !== 0x25
+    text += plain ? String.fromCharCode(byte) : `%${byte.toString(16).toUpperCase().padStart(2, "0")}`
+  }
+  return text
+}
