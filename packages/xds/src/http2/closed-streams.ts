@@ -6,18 +6,21 @@
 const REMEMBERED = 512
 
 export class ClosedStreams {
-  readonly #streams = new Uint32Array(REMEMBERED)
-  readonly #reset = new Uint8Array(REMEMBERED)
+  // Made with the first: a connection may have one stream for days, and there may be thousands of those.
+  #streams: Uint32Array | undefined
+  #reset: Uint8Array | undefined
 
   add(stream: number, resetByUs: boolean): void {
     const place = (stream >>> 1) % REMEMBERED
+    this.#streams ??= new Uint32Array(REMEMBERED)
+    this.#reset ??= new Uint8Array(REMEMBERED)
     this.#streams[place] = stream
     this.#reset[place] = resetByUs ? 1 : 0
   }
 
   how(stream: number): "reset" | "ended" | "unknown" {
     const place = (stream >>> 1) % REMEMBERED
-    if (stream === 0 || this.#streams[place] !== stream) return "unknown"
-    return this.#reset[place] === 1 ? "reset" : "ended"
+    if (stream === 0 || this.#streams?.[place] !== stream) return "unknown"
+    return this.#reset?.[place] === 1 ? "reset" : "ended"
   }
 }

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the certificate of a connection's other end says, once OpenSSL has found its chain to be good.
 
+import type { X509Certificate } from "node:crypto"
 import type { TLSSocket } from "node:tls"
-import { type CertifiedPod, certificateFacts, readBundle, signerOf } from "@merlon/identity"
-import { parseSpiffeId, type SpiffeId } from "@merlon/policy"
+import { type CertifiedPod, canonicalSerial, inspectCertificate, readBundle, signerOf } from "@merlon/identity"
+import type { SpiffeId } from "@merlon/policy"
+import { type Issuer, issuerOf, pemOf } from "./issuers.js"
 
 export interface PeerCertificate {
   readonly id: SpiffeId
@@ -20,19 +22,46 @@ export interface PeerCertificate {
   readonly root: string
 }
 
-const MAX_CHAIN = 10
-
 /** Undefined where there is no certificate, its chain does not lead to a root of ours, or it names no workload. */
 export function peerCertificate(socket: TLSSocket): PeerCertificate | undefined {
   if (!socket.authorized) return undefined
   try {
-    const { leaf, chain, root } = chainOf(socket)
-    const { spiffeId, ...facts } = certificateFacts(leaf)
-    const id = spiffeId === undefined ? undefined : parseSpiffeId(spiffeId)
-    return id === undefined ? undefined : { ...facts, id, chain, root }
+    const leaf = socket.getPeerX509Certificate()
+    const inspected = leaf && inspectCertificate(leaf.raw)
+    if (leaf === undefined || inspected?.identity === undefined) return undefined
+    return new ReadCertificate(leaf, inspected.identity, inspected.pod, issuerOf(leaf, socket))
   } catch {
     // Fails closed: a certificate that we cannot read proves nothing, whatever OpenSSL makes of it.
     return undefined
+  }
+}
+
+/** Kept for as long as the connection is, by thousands: what is seldom asked for is made when it is. */
+class ReadCertificate implements PeerCertificate {
+  readonly id: SpiffeId
+  readonly pod: CertifiedPod | undefined
+  readonly serial: string
+  readonly notBefore: number
+  readonly notAfter: number
+  readonly #der: Buffer
+  readonly #issuer: Issuer
+
+  constructor(leaf: X509Certificate, id: SpiffeId, pod: CertifiedPod | undefined, issuer: Issuer) {
+    this.id = id
+    this.pod = pod
+    this.serial = canonicalSerial(leaf.serialNumber)
+    this.notBefore = Date.parse(leaf.validFrom)
+    this.notAfter = Date.parse(leaf.validTo)
+    this.#der = leaf.raw
+    this.#issuer = issuer
+  }
+
+  get root(): string {
+    return this.#issuer.root
+  }
+
+  get chain(): string {
+    return pemOf(this.#der) + this.#issuer.chain
   }
 }
 
@@ -46,36 +75,4 @@ export function trustIn(bundle: string): (certificate: PeerCertificate) => boole
   // Fails closed: whoever has a bundle that cannot be read trusts nobody.
   const roots = new Set(read.ok ? read.certificates.map(({ fingerprint }) => fingerprint) : [])
   return ({ root, chain }) => roots.has(root) || signerOf(chain, bundle) !== undefined
-}
-
-function chainOf(socket: TLSSocket): { readonly leaf: string; readonly chain: string; readonly root: string } {
-  let certificate = socket.getPeerCertificate(true)
-  const leaf = pemOf(certificate.raw)
-  const blocks: string[] = []
-  while (blocks.length < MAX_CHAIN) {
-    blocks.push(blocks.length === 0 ? leaf : issuerPem(certificate.fingerprint256, certificate.raw))
-    // Absent where the chain ends without its root, whatever the types say; a root is its own issuer.
-    const issuer: typeof certificate | undefined = certificate.issuerCertificate
-    if (issuer === undefined || issuer.fingerprint256 === certificate.fingerprint256) break
-    certificate = issuer
-  }
-  return { leaf, chain: blocks.join(""), root: certificate.fingerprint256.replaceAll(":", "").toLowerCase() }
-}
-
-/** All proxies have the same few issuers: one text for all of them. */
-const ISSUERS = new Map<string, string>()
-const MOST_ISSUERS = 32
-
-function issuerPem(fingerprint: string, der: Buffer): string {
-  const known = ISSUERS.get(fingerprint)
-  if (known !== undefined) return known
-  if (ISSUERS.size >= MOST_ISSUERS) ISSUERS.clear()
-  const pem = pemOf(der)
-  ISSUERS.set(fingerprint, pem)
-  return pem
-}
-
-function pemOf(der: Buffer): string {
-  const lines = der.toString("base64").match(/.{1,64}/g) ?? []
-  return `-----BEGIN CERTIFICATE-----\n${lines.join("\n")}\n-----END CERTIFICATE-----\n`
 }

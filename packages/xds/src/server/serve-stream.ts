@@ -93,25 +93,31 @@ export class ServedStream<
   }
 
   #pump(): undefined {
-    if (this.isOver || this.#writing || this.#session === undefined) return
-    const now = this.context.now()
-    const response = this.#session.next(now)
+    const session = this.#session
+    if (session === undefined) return
     clearTimeout(this.#deadline)
-    if (response === undefined) {
-      const { deadline } = this.#session
-      if (deadline !== undefined) this.#deadline = setTimeout(() => this.#schedule(), Math.max(1, deadline - now))
-      return
+    const now = this.context.now()
+    while (!this.isOver && !this.#writing) {
+      const response = session.next(now)
+      if (response === undefined) {
+        const { deadline } = session
+        if (deadline !== undefined) this.#deadline = setTimeout(() => this.#schedule(), Math.max(1, deadline - now))
+        return
+      }
+      this.#respond(response)
     }
+  }
+
+  #respond(response: Plain): void {
     this.context.observe.sent?.(response.typeUrl, {
       resources: response.resources.length,
       removed: response.removed?.length ?? 0,
       bytes: response.resources.reduce((bytes, { value }) => bytes + value.length, 0),
     })
     this.call.send([this.#protocol.encode(response)])
-    if (this.call.full) {
-      this.#writing = true
-      this.#write = setTimeout(() => this.call.connection.socket.destroy(), this.context.limits.writeMs)
-    } else this.#schedule()
+    if (!this.call.full) return
+    this.#writing = true
+    this.#write = setTimeout(() => this.call.connection.socket.destroy(), this.context.limits.writeMs)
   }
 
   override writable(): void {

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who signed the certificates of clients, up to the root. All proxies have the same few issuers, and Node takes long to tell a
+// chain, so an issuer that was seen once is known again by its key: what that has signed leads to the same root.
+
+import type { KeyObject, X509Certificate } from "node:crypto"
+import { X509Certificate as Certificate } from "node:crypto"
+import type { DetailedPeerCertificate, TLSSocket } from "node:tls"
+
+export interface Issuer {
+  /** PEM, from the issuer of the leaf up to the root. */
+  readonly chain: string
+  /** SHA-256 of the DER of the root, in lower-case hex. */
+  readonly root: string
+}
+
+interface KnownIssuer extends Issuer {
+  readonly certificate: X509Certificate
+  readonly key: KeyObject
+}
+
+const MAX_CHAIN = 10
+const MOST_KNOWN = 32
+const known: KnownIssuer[] = []
+
+/** Of a leaf whose chain OpenSSL has found to be good on this connection. */
+export function issuerOf(leaf: X509Certificate, socket: TLSSocket): Issuer {
+  // INVARIANT: not by names alone, which two roots may share: one of them may be trusted no more tomorrow.
+  const found = known.find(({ certificate, key }) => leaf.checkIssued(certificate) && leaf.verify(key))
+  return found ?? learned(socket.getPeerCertificate(true))
+}
+
+function learned(leaf: DetailedPeerCertificate): Issuer {
+  const blocks: string[] = []
+  let certificate = leaf
+  while (blocks.length < MAX_CHAIN) {
+    // Absent where the chain ends without its root, whatever the types say; a root is its own issuer.
+    const issuer: DetailedPeerCertificate | undefined = certificate.issuerCertificate
+    if (issuer === undefined || issuer.fingerprint256 === certificate.fingerprint256) break
+    blocks.push(pemOf(issuer.raw))
+    certificate = issuer
+  }
+  const found: Issuer = {
+    chain: blocks.join(""),
+    root: certificate.fingerprint256.replaceAll(":", "").toLowerCase(),
+  }
+  const [first] = blocks
+  if (first === undefined) return found
+  if (known.length >= MOST_KNOWN) known.length = 0
+  const issuer = new Certificate(first)
+  known.push({ ...found, certificate: issuer, key: issuer.publicKey })
+  return found
+}
+
+export function pemOf(der: Buffer): string {
+  const lines = der.toString("base64").match(/.{1,64}/g) ?? []
+  return `-----BEGIN CERTIFICATE-----\n${lines.join("\n")}\n-----END CERTIFICATE-----\n`
+}
