@@ -70,6 +70,7 @@ export abstract class Connection extends Multiplexer {
       stream.user?.onPause()
     }
     this.#touched.length = 0
+    reader.letGo()
     this.outbox.flush()
   }
 
@@ -136,6 +137,7 @@ export abstract class Connection extends Multiplexer {
     if (type === FRAME.continuation) this.chore(1)
     if (section.open || this.failed) return
     const list = this.#decoder.decode(section.bytes, section.start, section.end)
+    section.letGo()
     if (list === undefined) {
       this.fail(ERROR.compression, "header block cannot be read")
       return

@@ -68,6 +68,11 @@ export class FrameReader {
     return this.#kept?.length ?? 0
   }
 
+  /** The piece in hand is used up, and nothing of it is kept alive. */
+  letGo(): void {
+    this.bytes = this.#header
+  }
+
   read(bytes: Buffer, from: number, to: number): Found {
     this.next = from
     for (;;) {

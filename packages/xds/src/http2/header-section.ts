@@ -10,6 +10,8 @@ const SLACK = 32 * 1024
 /** Whoever needs more has made them small on purpose. */
 const MAX_CONTINUATIONS = 128
 
+const NOTHING = Buffer.alloc(0)
+
 export class HeaderSection {
   readonly #maxBytes: number
   #gathered: Buffer[] = []
@@ -19,7 +21,7 @@ export class HeaderSection {
   open = false
   stream = 0
   ended = false
-  bytes: Buffer = Buffer.alloc(0)
+  bytes: Buffer = NOTHING
   start = 0
   end = 0
 
@@ -30,6 +32,11 @@ export class HeaderSection {
   /** Bytes that are kept until it is whole. */
   get held(): number {
     return this.open ? this.#size : 0
+  }
+
+  /** It has been read, and nothing of its bytes is kept alive. */
+  letGo(): void {
+    this.bytes = NOTHING
   }
 
   begin(reader: FrameReader): ErrorCode {

@@ -14,7 +14,7 @@ import { type SotwResponse, SotwSession } from "./sotw-session.js"
 export interface StreamProtocol<Request extends DiscoveryRequests, Plain extends PlainResponse> {
   readonly name: Protocol
   session(options: SessionOptions): StreamSession<Request, Plain>
-  read(bytes: Uint8Array): Request
+  readonly read: (bytes: Uint8Array) => Request
   encode(response: Plain): Buffer
 }
 

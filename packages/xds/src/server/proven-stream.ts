@@ -54,9 +54,10 @@ export abstract class ProvenStream<Request> implements OpenStream, CallUser {
   }
 
   async run(): Promise<void> {
-    const { head, connection } = this.call
+    const { call, context } = this
+    const { certificate } = call.connection
     try {
-      const proven = await this.context.authenticator.authenticate(head.authorization, connection.certificate)
+      const proven = await context.authenticator.authenticate(call.takeAuthorization(), certificate)
       if (this.#ended) return
       if ("code" in proven) this.end(proven)
       else this.#listen(proven)
@@ -123,6 +124,7 @@ export abstract class ProvenStream<Request> implements OpenStream, CallUser {
     if (this.#ended) return undefined
     if (!this.#bucket.take(this.context.now())) return exhausted("too many requests on one stream; slow down")
     clearTimeout(this.#firstRequest)
+    this.#firstRequest = undefined
     const request = this.#decoded(bytes)
     return request === undefined ? invalid("the message cannot be read") : this.receive(request, caller)
   }

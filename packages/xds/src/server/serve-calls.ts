@@ -97,8 +97,8 @@ export function proxyService(context: ServerContext, { sign, report }: ProxyCall
     if (pending >= limits.pendingCalls) return exhausted("too many calls at once; try again")
     pending += 1
     try {
-      const { head, connection } = call
-      const proven = await context.authenticator.authenticate(head.authorization, connection.certificate)
+      const { certificate } = call.connection
+      const proven = await context.authenticator.authenticate(call.takeAuthorization(), certificate)
       if ("code" in proven) return proven
       const request = decoded(method, message)
       if (request === undefined) return invalid("the message cannot be read")

@@ -16,11 +16,13 @@ const LINE = 4
 const MAX_INTEGER = 1 << 24
 const MAX_SHIFT = 21
 
+const NOTHING = Buffer.alloc(0)
+
 export class HpackDecoder {
   readonly #table = new DynamicTable(DEFAULT_TABLE_SIZE)
   readonly #maxBytes: number
   readonly #maxFields: number
-  #bytes: Buffer = Buffer.alloc(0)
+  #bytes: Buffer = NOTHING
   #at = 0
   #end = 0
   /** A block that cannot be read leaves the table in doubt, and with it the connection. */
@@ -59,6 +61,8 @@ export class HpackDecoder {
       else if (list.length === this.#maxFields) this.fault ??= "too-many-headers"
       else if (this.fault === undefined) list.push(field)
     }
+    // Or the whole read that it lay in would live until the next block comes.
+    this.#bytes = NOTHING
     return this.#failed ? undefined : list
   }
 

@@ -37,7 +37,8 @@ const CONTENT_TYPE = "application/grpc+proto"
 
 export class Call implements StreamUser {
   readonly connection: Connection
-  readonly head: CallHead
+  readonly path: string
+  #authorization: string | undefined
   user: CallUser | undefined
   readonly #stream: Stream
   readonly #reader: MessageReader
@@ -51,9 +52,17 @@ export class Call implements StreamUser {
   constructor(stream: Stream, connection: Connection, head: CallHead, ended: boolean, mostBytes: number) {
     this.#stream = stream
     this.connection = connection
-    this.head = head
+    this.path = head.path
+    this.#authorization = head.authorization
     this.#remoteEnded = ended
     this.#reader = new MessageReader(mostBytes)
+  }
+
+  /** What it is proven with; told once, since a token is not kept for as long as a call may last. */
+  takeAuthorization(): string | undefined {
+    const authorization = this.#authorization
+    this.#authorization = undefined
+    return authorization
   }
 
   get over(): boolean {

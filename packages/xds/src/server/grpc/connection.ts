@@ -70,6 +70,8 @@ export class GrpcConnection extends Http2Connection {
     socket.once("close", () => this.abandon())
     outbox.text(
       settingsText([
+        // A connection has a handful of heads in its life, and a table of theirs would hold its token for as long.
+        [SETTING.headerTableSize, 0],
         [SETTING.maxConcurrentStreams, this.#options.limits.streamsPerConnection],
         [SETTING.maxHeaderListSize, HEADER_BYTES],
       ]) + windowUpdateText(0, CONNECTION_WINDOW - DEFAULT_WINDOW),

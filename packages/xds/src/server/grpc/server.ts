@@ -51,7 +51,7 @@ export class GrpcServer {
   }
 
   #serve(call: Call): void {
-    const serve = this.#options.methods.get(call.head.path)
+    const serve = this.#options.methods.get(call.path)
     if (serve === undefined) call.finish("UNIMPLEMENTED", "there is no such method here")
     else serve(call)
   }
