@@ -9,7 +9,7 @@ import { messageOf } from "@merlon/xds"
 import { table } from "./measure.js"
 import { CONNECTIONS, type Scenario } from "./proxy/call.js"
 import { chart } from "./proxy/chart.js"
-import { BASE, countingNanoseconds } from "./proxy/counting.js"
+import { countingNanoseconds, NEW_EACH_TIME } from "./proxy/counting.js"
 import { goals, PACED_PER_SECOND } from "./proxy/goals.js"
 import { makeMaterial } from "./proxy/material.js"
 import { nodeTls, PEERS, type Peer } from "./proxy/peers.js"
@@ -82,10 +82,7 @@ try {
   upstream.kill()
   rmSync(material.folder, { recursive: true })
 }
-/** A hundred paths of one template, as most applications have them. */
-const countingNs = rows.some(({ scenario }) => scenario === "plain")
-  ? countingNanoseconds(Array.from({ length: 100 }, (_, n) => ({ ...BASE, path: `/orders/${n}/items` })))
-  : undefined
+const countingNs = rows.some(({ scenario }) => scenario === "plain") ? countingNanoseconds(NEW_EACH_TIME) : undefined
 report(rows)
 
 function entriesOf(scenario: Scenario): readonly Entry[] {

@@ -10,17 +10,18 @@ const ROUNDS = 5
 export const CALLS = 500_000
 const RULE = { policy: { namespace: "foo", name: "viewer" }, rule: 0, id: "ns[foo]-policy[viewer]-rule[0]" }
 
-const judgement = {
-  verdict: "allow",
-  stage: "allow",
-  attributes: { http: { path: "/orders/1/items" }, token: { issuer: "https://issuer.example" } },
-  decision: { verdict: "allow", stage: "allow", rule: RULE, audit: undefined, shadow: undefined },
-} as unknown as Judgement // as much of one as is looked at
+const judged = (path: string): Judgement =>
+  ({
+    verdict: "allow",
+    stage: "allow",
+    attributes: { http: { path }, token: { issuer: "https://issuer.example" } },
+    decision: { verdict: "allow", stage: "allow", rule: RULE, audit: undefined, shadow: undefined },
+  }) as unknown as Judgement // as much of one as is looked at
 
 /** A call as most are. */
-export const BASE: RequestRecord = {
+const BASE: RequestRecord = {
   protocol: "http/1.1",
-  judgement,
+  judgement: judged("/orders/4711/items"),
   decisionId: undefined,
   requestId: undefined,
   method: "GET",
@@ -36,6 +37,13 @@ export const BASE: RequestRecord = {
   upstreamFailure: undefined,
 }
 
+export const callOf = (path: string): RequestRecord => ({ ...BASE, path, judgement: judged(path) })
+
+/** A path that has not come before with every call, of one template, as applications with many things have them. */
+export const NEW_EACH_TIME: readonly RequestRecord[] = Array.from({ length: CALLS }, (_, n) =>
+  callOf(`/orders/${n}/items`),
+)
+
 /** Nanoseconds of CPU per call, the least of several rounds. */
 export function countingNanoseconds(records: readonly RequestRecord[]): number {
   let least = Number.POSITIVE_INFINITY
@@ -43,7 +51,7 @@ export function countingNanoseconds(records: readonly RequestRecord[]): number {
     const counter = new CallCounter("foo/httpbin-1")
     const before = process.cpuUsage()
     for (let n = 0; n < CALLS; n++) {
-      const record = records[n % records.length] ?? BASE
+      const record = records[n % records.length] ?? BASE // there is one at each place
       counter.count(record, n)
     }
     const { user, system } = process.cpuUsage(before)

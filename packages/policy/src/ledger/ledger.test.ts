@@ -74,6 +74,52 @@ describe("a path as a template", () => {
     )
   })
 
+  it("ends at one place for all paths of a template, and at no other's", () => {
+    const segment = fc.constantFrom(
+      "",
+      "a",
+      "b",
+      "v2",
+      "4711",
+      "17",
+      "{*}",
+      "{**}",
+      "x y",
+      "cafe",
+      "9fceb02d0a",
+      "q".repeat(41),
+    )
+    const path = fc.array(segment, { minLength: 1, maxLength: 14 }).map(segments => `/${segments.join("/")}`)
+    fc.assert(
+      fc.property(fc.array(path, { maxLength: 60 }), fc.constantFrom(8, 512), (paths, places) => {
+        const templates = new PathTemplates(places)
+        for (const one of paths) templates.of(one)
+        const known = new Map<unknown, string>()
+        for (const one of paths) {
+          const place = templates.placeOf(one)
+          const template = templates.of(one)
+          if (place === undefined) expect(template).toMatch(/\{\*\*\}$/)
+          else expect(known.get(place) ?? template).toBe(template)
+          if (place !== undefined) known.set(place, template)
+        }
+        expect(new Set(known.values()).size).toBe(known.size)
+      }),
+    )
+  })
+
+  it("ends nowhere that is known where no such path came before", () => {
+    const templates = new PathTemplates()
+    templates.of("/users/4711/orders")
+    for (const path of ["/users/7/orders", "/users/{*}/orders"]) {
+      expect(templates.placeOf(path)).toBe(templates.placeOf("/users/4711/orders"))
+    }
+    for (const path of ["/users/7/things", "/users/jane/orders", "/users/7", "users", "/x"]) {
+      const before = templates.placeOf(path)
+      expect(before).not.toBe(templates.placeOf("/users/4711/orders"))
+      expect(path === "/users/7" || before === undefined).toBe(true)
+    }
+  })
+
   it("yields what a policy may name", () => {
     fc.assert(
       fc.property(fc.array(fc.string(), { minLength: 1, maxLength: 6 }), segments => {

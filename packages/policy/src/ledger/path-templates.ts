@@ -13,7 +13,12 @@ export const ANY_SEGMENT = "{*}"
 export const ANY_REST = "{**}"
 export const OVERFLOW_PATH = `/${ANY_REST}`
 
-interface Place {
+/** Where a template ends: the same for every path of it, for as long as it is one. */
+export interface TemplatePlace {
+  readonly many: boolean
+}
+
+interface Place extends TemplatePlace {
   readonly below: Map<string, Place>
   /** There were too many: each is `{*}` from here on. */
   many: boolean
@@ -44,6 +49,34 @@ export class PathTemplates {
     return template
   }
 
+  /**
+   * Where the template of a path ends that came before, without building it; undefined where it is new, or not a template of its
+   * own. For those who see each path once and its template again and again.
+   */
+  placeOf(path: string): TemplatePlace | undefined {
+    if (!path.startsWith("/")) return undefined
+    let place = this.#root
+    let from = 1
+    for (let count = 0; count < MAX_SEGMENTS; count++) {
+      const slash = path.indexOf("/", from)
+      const segment = slash === -1 ? path.slice(from) : path.slice(from, slash)
+      if (segment === ANY_REST) return undefined
+      const below = this.#knownBelow(place, segment)
+      if (below === undefined || slash === -1) return below
+      place = below
+      from = slash + 1
+    }
+    return undefined
+  }
+
+  #knownBelow({ below, many }: Place, segment: string): Place | undefined {
+    if (many) return below.get(segment === "" ? "" : ANY_SEGMENT)
+    // What is there under its own name looked like no identifier when it came.
+    const literal = below.get(segment)
+    if (literal !== undefined || segment === "") return literal
+    return isIdentifier(segment) ? below.get(ANY_SEGMENT) : undefined
+  }
+
   #below(place: Place, segment: string): { readonly name: string; readonly place: Place } | undefined {
     const name = segment !== "" && (place.many || isIdentifier(segment)) ? ANY_SEGMENT : segment
     const known = place.below.get(name)
@@ -68,6 +101,9 @@ function countPlaces({ below }: Place): number {
   return count
 }
 
+const UUID_LENGTH = 36
+const ZERO = 0x30
+const NINE = 0x39
 const DIGITS = /\d/
 const NUMBER = /^[-+]?\d[\d.,:_-]*$/
 const HEX = /^(?=.*\d)[0-9a-f]{8,}$/i
@@ -77,9 +113,19 @@ const PLAIN = /^[A-Za-z0-9\-._~!$'()+,;:=]+$/
 
 /** Whether a segment looks like it names one of many things, or may hold a secret. */
 function isIdentifier(segment: string): boolean {
+  if (isDecimal(segment) || (segment.length === UUID_LENGTH && UUID.test(segment))) return true
   if (segment.length > MAX_LITERAL || !PLAIN.test(segment)) return true
   if (!DIGITS.test(segment)) return false
   return NUMBER.test(segment) || HEX.test(segment) || UUID.test(segment) || digitShare(segment) > 1 / 4
+}
+
+/** Most identifiers are; looked at without an expression, since each request may bring one. */
+function isDecimal(segment: string): boolean {
+  for (let at = 0; at < segment.length; at++) {
+    const code = segment.charCodeAt(at)
+    if (code < ZERO || code > NINE) return false
+  }
+  return segment !== ""
 }
 
 /** Of long segments alone: `v2` and `oauth2` are names. */

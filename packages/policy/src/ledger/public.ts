@@ -4,4 +4,4 @@
 export { type CallRule, type CallShape, type CallStage, callKey, mergeCalls, ruleText, type SeenCall } from "./call.js"
 export { readCall, readCalls, writeCall } from "./call-codec.js"
 export { CallSet } from "./call-set.js"
-export { PathTemplates } from "./path-templates.js"
+export { PathTemplates, type TemplatePlace } from "./path-templates.js"

@@ -113,6 +113,27 @@ describe("a call", () => {
     expect(counter.take().calls.map(({ count }) => count)).toEqual(apart.map(() => 3))
   })
 
+  it("of a template is counted with all of it, however many things there are, and apart from its neighbours", () => {
+    const counter = new CallCounter("foo/httpbin-1")
+    const call = (path: string, part: Partial<RequestRecord> = {}) =>
+      counter.count(record({ judgement: undefined, path, ...part }), 1)
+    for (let n = 0; n < 5_000; n++) {
+      call(`/orders/${n}/items`)
+      if (n % 10 === 0) call(`/orders/${n}`)
+      if (n % 100 === 0) call(`/orders/${n}/items`, { method: "PUT" })
+      if (n % 1_000 === 0) call("/orders/all/items")
+    }
+    const told = counter.take().calls.map(({ method, path, count }) => [method, path, count])
+    expect(told).toEqual([
+      ["GET", "/orders/{*}/items", 5_000],
+      ["GET", "/orders/{*}", 500],
+      ["PUT", "/orders/{*}/items", 50],
+      ["GET", "/orders/all/items", 5],
+    ])
+    call("/orders/1/items")
+    expect(counter.take().calls).toMatchObject([{ path: "/orders/{*}/items", count: 1 }])
+  })
+
   it("that could not be read as a request counts as a message", () => {
     const counter = new CallCounter("foo/httpbin-1")
     counter.count(record({ judgement: undefined, method: "\u0000<", path: "/x" }), 1)

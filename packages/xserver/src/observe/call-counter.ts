@@ -1,9 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Counts calls by their shape. A request that came before costs two looks into maps, by its caller and its path, and builds no
-// text; what a shape is in full is found out when it is new, and told when somebody asks. Callers choose paths, methods and
-// addresses, so each of them has a bound.
+// Counts calls by their shape. A request that came before costs two looks into maps, by its caller and its path or, where that has
+// an identifier in it, by where its template ends, and builds no text; what a shape is in full is found out when it is new, and
+// told when somebody asks. Callers choose paths, methods and addresses, so each of them has a bound.
 
-import { type CallRule, CallSet, type CallShape, type CallStage, PathTemplates, type SeenCall } from "@merlon/policy"
+import {
+  type CallRule,
+  CallSet,
+  type CallShape,
+  type CallStage,
+  PathTemplates,
+  type SeenCall,
+  type TemplatePlace,
+} from "@merlon/policy"
 import { isAlike, issuerOf, keyOf, methodOf, type Named, TOO_MANY, type Traits, traitsOf } from "./call-traits.js"
 import type { RequestRecord } from "./meters.js"
 import { ownText } from "./own-text.js"
@@ -39,8 +47,8 @@ const METHOD = /^[A-Z-]+$/
 
 export class CallCounter {
   readonly #tallies = new Map<string, Tally>()
-  /** The same by caller and by paths as they came, so that a path that came before is not made a template again. */
-  readonly #known = new Map<string, Map<string, Known[]>>()
+  /** The same by caller, and by paths as they came where these are their own templates, else by where the template ends. */
+  readonly #known = new Map<string, Map<string | TemplatePlace, Known[]>>()
   #knownCount = 0
   #folded = new CallSet(MAX_SHAPES)
   readonly #templates = new PathTemplates()
@@ -61,23 +69,37 @@ export class CallCounter {
   }
 
   #knownTally(record: RequestRecord): Tally | undefined {
-    const alike = this.#known.get(record.peer ?? record.source)?.get(record.protocol === "tcp" ? "" : record.path)
+    const paths = this.#known.get(record.peer ?? record.source)
+    if (paths === undefined) return undefined
+    const alike = paths.get(record.protocol === "tcp" ? "" : record.path) ?? this.#placed(paths, record)
     if (alike === undefined) return undefined
     for (const known of alike) if (isAlike(known, record)) return known.tally
     return undefined
+  }
+
+  #placed(paths: ReadonlyMap<string | TemplatePlace, Known[]>, record: RequestRecord): Known[] | undefined {
+    const place = record.protocol === "tcp" ? undefined : this.#templates.placeOf(pathOf(record))
+    return place && paths.get(place)
   }
 
   #newTally(record: RequestRecord, now: number): Tally {
     const tally = this.#tally(record, now)
     if (record.path.length > LONG_PATH) return tally
     if (this.#knownCount >= MAX_KNOWN) this.#forgetKnown()
-    const paths = entryOf(this.#known, record.peer ?? record.source, () => new Map<string, Known[]>())
-    const alike = entryOf(paths, record.protocol === "tcp" ? "" : record.path, () => [])
+    const paths = entryOf(this.#known, record.peer ?? record.source, () => new Map<string | TemplatePlace, Known[]>())
+    const alike = entryOf<string | TemplatePlace, Known[]>(paths, this.#pathKey(record, tally), () => [])
     if (alike.length < MAX_ALIKE) {
       alike.push({ ...traitsOf(record), tally })
       this.#knownCount++
     }
     return tally
+  }
+
+  /** A path with an identifier in it may never come again, and its template comes with every one of them. */
+  #pathKey(record: RequestRecord, { shape }: Tally): string | TemplatePlace {
+    if (record.protocol === "tcp") return ""
+    const judged = pathOf(record)
+    return (shape.path === judged ? undefined : this.#templates.placeOf(judged)) ?? record.path
   }
 
   #forgetKnown(): void {
@@ -146,11 +168,11 @@ export class CallCounter {
 }
 
 /** Kept under a text of its own. */
-function entryOf<T>(map: Map<string, T>, key: string, make: () => T): T {
+function entryOf<K, T>(map: Map<K | string, T>, key: K | string, make: () => T): T {
   const known = map.get(key)
   if (known !== undefined) return known
   const made = make()
-  map.set(ownText(key), made)
+  map.set(typeof key === "string" ? ownText(key) : key, made)
   return made
 }
 
