@@ -2,8 +2,8 @@
 // What the application is told about the connection a request came over. Only the gate speaks under these names, so
 // whatever a peer wrote under them is removed first; what is set is the same for all requests of a connection.
 
-import { randomUUID } from "node:crypto"
 import type { Accepted, PeerCertificate } from "./accepted.js"
+import { newRequestId } from "./request-id.js"
 
 /** Lower-case names that are removed from every request before ours are set. */
 export const OWN_HEADERS: readonly string[] = ["x-forwarded-client-cert", "x-forwarded-proto"]
@@ -19,7 +19,7 @@ export function connectionHeaders({ certificate }: Accepted): readonly (readonly
 /** The caller's id where it can be written into a log line as it is, a new one otherwise. */
 export function requestId(lines: readonly string[] | undefined): string {
   const given = lines?.length === 1 ? lines[0] : undefined
-  return given !== undefined && /^[\x21-\x7e]{1,128}$/.test(given) ? given : randomUUID()
+  return given !== undefined && /^[\x21-\x7e]{1,128}$/.test(given) ? given : newRequestId()
 }
 
 /** One element of `x-forwarded-client-cert`, in the form Envoy writes. */

@@ -82,7 +82,7 @@ describe("what comes and goes with every request", () => {
       const add = item => deadlines.watch(item)
       const remove = item => deadlines.unwatch(item)`,
     "the streams of a connection": `
-      import { StreamTable } from ${module("../http2/stream-table.ts")}
+      import { StreamTable } from ${module("../../../xds/src/http2/stream-table.ts")}
       const streams = new StreamTable()
       let id = -1
       const make = () => ({ id: (id += 2), held: new Array(40).fill(0.5) })

@@ -12,7 +12,7 @@ import { NO_REQUEST, type RequestRecord, type UpstreamFailure } from "../observe
 import type { RequestTrace } from "../trace/tracer.js"
 import type { Caller } from "./caller.js"
 import type { HttpFault } from "./fault.js"
-import { type Fields, pairsOf } from "./fields.js"
+import { type FieldPairs, type Fields, pairsOf } from "./fields.js"
 import {
   ForwardedRequest,
   type HeaderEdits,
@@ -48,6 +48,7 @@ export interface Responder {
 /** `forwarded` to the application, `refused` with a reply yet to be written, `closed` without one. */
 export type Beginning = "forwarded" | "refused" | "closed"
 
+const NO_TRAILERS: FieldPairs = []
 const NO_EDITS: HeaderEdits = { removeHeaders: [], setHeaders: [], cookie: undefined }
 
 export class Exchange implements UpstreamListener {
@@ -137,7 +138,8 @@ export class Exchange implements UpstreamListener {
   /** After an upgrade: the client has said all it wants to. */
   requestEnd(trailers: Fields | undefined): void {
     this.requestDone = true
-    this.#call?.finishRequest(pairsOf(trailers, name => keepsRequestTrailer(name, this.#edits, this.#protected)))
+    const kept = trailers && pairsOf(trailers, name => keepsRequestTrailer(name, this.#edits, this.#protected))
+    this.#call?.finishRequest(kept ?? NO_TRAILERS)
   }
 
   /** All that came at once has been told. */

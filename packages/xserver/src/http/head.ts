@@ -30,4 +30,15 @@ export interface ResponseHead {
   readonly framing: Framing
   /** Whether header lines may follow the content. */
   readonly trailers: boolean
+  /** Where one like it has come before, and it is the same one again: what it was written as to an HTTP/1 client. */
+  readonly written?: WrittenHead | undefined
+}
+
+/** A text, and what it depends on besides the head. */
+export interface WrittenHead {
+  toHead: boolean
+  version: HttpVersion
+  framing: Framing["kind"]
+  connection: string
+  text: string
 }

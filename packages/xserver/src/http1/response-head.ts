@@ -10,7 +10,7 @@ import type { Fields } from "../http/fields.js"
 import { hasOption } from "../http/forwarded-request.js"
 import { keepsResponseField } from "../http/forwarded-response.js"
 import { type Framing, responseFraming } from "../http/framing.js"
-import type { HttpVersion, RequestHead, ResponseHead } from "../http/head.js"
+import type { HttpVersion, RequestHead, ResponseHead, WrittenHead } from "../http/head.js"
 import type { LocalReply } from "../http/local-reply.js"
 import { type HeaderBlock, parseHeaderLines } from "./header-block.js"
 
@@ -44,6 +44,36 @@ export function parseResponseHead(text: string, method: string, maxLines: number
     framing,
     trailers: framing.kind === "chunked",
     keepAlive: framing.kind !== "close" && staysOpen(headers, minorVersion),
+  }
+}
+
+/** A longer one is not kept. */
+const MAX_KEPT = 2_048
+
+/**
+ * Heads of one application's responses. Most are, byte for byte, the one before: that is then given again, with what is
+ * known of it. INVARIANT: whoever changes one takes out what its own lines name, which comes to the same each time.
+ */
+export class ResponseHeads {
+  readonly #maxLines: number
+  #text = ""
+  #toHead = false
+  #head: Http1ResponseHead | undefined
+
+  constructor(maxLines: number) {
+    this.#maxLines = maxLines
+  }
+
+  read(text: string, method: string): Http1ResponseHead | HttpFault {
+    const toHead = method === "HEAD"
+    if (this.#head !== undefined && text === this.#text && toHead === this.#toHead) return this.#head
+    const head = parseResponseHead(text, method, this.#maxLines)
+    if (typeof head === "string" || head.status < 200 || text.length > MAX_KEPT) return head
+    const written: WrittenHead = { toHead, version: "h2", framing: "none", connection: "", text: "" }
+    this.#text = text
+    this.#toHead = toHead
+    this.#head = { ...head, written }
+    return this.#head
   }
 }
 
@@ -82,6 +112,23 @@ export function framingFor(response: ResponseHead, version: HttpVersion): Framin
 
 /** `connection` is a whole header line or nothing. */
 export function responseHeadText(
+  response: ResponseHead,
+  request: Pick<RequestHead, "method" | "version">,
+  framing: Framing["kind"],
+  connection: string,
+): string {
+  const { written } = response
+  if (written === undefined) return newHeadText(response, request, framing, connection)
+  const { version } = request
+  const toHead = request.method === "HEAD"
+  const same = written.framing === framing && written.connection === connection
+  if (same && written.toHead === toHead && written.version === version && written.text !== "") return written.text
+  const text = newHeadText(response, request, framing, connection)
+  Object.assign(written, { toHead, version, framing, connection, text })
+  return text
+}
+
+function newHeadText(
   { headers, status, reason }: ResponseHead,
   { method, version }: Pick<RequestHead, "method" | "version">,
   framing: Framing["kind"],

@@ -12,7 +12,7 @@ import type { Limits } from "../limits.js"
 import type { Meters, UpstreamFailure } from "../observe/meters.js"
 import { BodyReader } from "./body-reader.js"
 import { HeadScanner } from "./head-scanner.js"
-import { type Http1ResponseHead, parseResponseHead } from "./response-head.js"
+import type { Http1ResponseHead, ResponseHeads } from "./response-head.js"
 import { STEP } from "./step.js"
 import type { ExchangeConnection, UpstreamExchange } from "./upstream-exchange.js"
 
@@ -25,6 +25,7 @@ export interface ConnectionPool {
   readonly limits: Limits
   readonly meters: Meters
   readonly deadlines: Deadlines
+  readonly heads: ResponseHeads
   /** Free for the next request. */
   release(connection: UpstreamConnection): void
   closed(connection: UpstreamConnection): void
@@ -172,7 +173,7 @@ export class UpstreamConnection implements ExchangeConnection, Expiring {
     const after = this.#scanner.scan(READ_BUFFER, at, length)
     if (after === -1) return -1
     if (after === -2) return this.#malformed()
-    const head = parseResponseHead(this.#scanner.text, exchange.request.method, this.#upstream.limits.headerLines)
+    const head = this.#upstream.heads.read(this.#scanner.text, exchange.request.method)
     if (typeof head === "string") return this.#malformed()
     if (head.status === 101) return this.#upgrade(exchange, head, after)
     if (head.status < 200) {

@@ -10,6 +10,7 @@ import type { ForwardedRequest } from "../http/forwarded-request.js"
 import type { Upstream, UpstreamListener } from "../http/upstream.js"
 import type { LimitName, Limits } from "../limits.js"
 import type { Meters } from "../observe/meters.js"
+import { ResponseHeads } from "./response-head.js"
 import { type ConnectionPool, UpstreamConnection } from "./upstream-connection.js"
 import { type ExchangeQueue, UpstreamExchange } from "./upstream-exchange.js"
 
@@ -28,6 +29,7 @@ export class Http1Upstream implements Upstream, ConnectionPool, ExchangeQueue, E
   readonly limits: Limits
   readonly meters: Meters
   readonly deadlines: Deadlines
+  readonly heads: ResponseHeads
   readonly #open = new Set<UpstreamConnection>()
   readonly #idle: UpstreamConnection[] = []
   readonly #queue: UpstreamExchange[] = []
@@ -47,6 +49,7 @@ export class Http1Upstream implements Upstream, ConnectionPool, ExchangeQueue, E
     this.limits = limits
     this.meters = meters
     this.deadlines = deadlines
+    this.heads = new ResponseHeads(limits.headerLines)
     this.#idleMs = limits.keepAliveTimeoutMs
     this.#busy = new CallerShares(limits.upstreamConnections, limits.callerSharePercent)
     this.#pending = new CallerShares(limits.pendingRequests, limits.callerSharePercent)

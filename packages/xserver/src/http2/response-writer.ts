@@ -179,12 +179,10 @@ export class ResponseWriter implements Responder, StreamUser, Expiring {
 
   end(trailers: Fields | undefined): void {
     const stream = this.#stream
-    const pairs = pairsOf(
-      trailers,
-      (name, index) => keepsResponseTrailer(name) && trailers !== undefined && keepsTrailerKind(trailers, index),
-    )
+    const pairs =
+      trailers && pairsOf(trailers, (name, index) => keepsResponseTrailer(name) && keepsTrailerKind(trailers, index))
     this.#complete = true
-    stream.sendEnd(pairs.length === 0 ? undefined : pairs)
+    stream.sendEnd(pairs?.length === 0 ? undefined : pairs)
     this.#connection.flushSoon()
     // What is left waits for the client alone.
     if (!stream.over) this.#stall()
@@ -260,8 +258,9 @@ export class ResponseWriter implements Responder, StreamUser, Expiring {
   #writeHead(response: ResponseHead, ended: boolean): void {
     const { encoder } = this.#stream.connection
     if (this.#stream.over) return
-    writeResponseHead(encoder, response)
-    this.#stream.sendHeaders(encoder.finish(), ended)
+    const known = encoder.blockOf(response)
+    if (known === undefined) writeResponseHead(encoder, response)
+    this.#stream.sendHeaders(known ?? encoder.finish(response.written && response), ended)
   }
 
   #stall(): void {

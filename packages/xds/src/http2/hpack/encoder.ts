@@ -64,12 +64,19 @@ export class HpackEncoder {
   /** Table sizes to tell before the next block. */
   #resized: number[] = []
   #out = ""
+  /** How often a block has changed the table, and how often when the one in hand began. */
+  #changes = 0
+  #begunAt = 0
+  /** The last block, where it changed nothing, and what it was made of. */
+  #source: object | undefined
+  #block = ""
 
   /** SETTINGS_HEADER_TABLE_SIZE of the peer: a larger table than the usual one is not worth its memory. */
   limitTable(size: number): void {
     const limit = Math.min(size, DEFAULT_TABLE_SIZE)
     if (limit === this.#table.limit) return
     this.#forget(this.#table.resize(limit))
+    this.#changes++
     // RFC 7541 section 4.2: between two blocks the smallest and the last have to be told.
     const smallest = Math.min(limit, ...this.#resized)
     this.#resized = smallest < limit ? [smallest, limit] : [limit]
@@ -101,14 +108,27 @@ export class HpackEncoder {
     this.#remember(name, value)
   }
 
-  /** The block, as latin1 text. */
-  finish(): string {
+  /** The block, as latin1 text. Of a `source` that never changes it is remembered, in case the same comes again. */
+  finish(source?: object): string {
     const block = this.#out
     this.#out = ""
+    // INVARIANT: a block that changes the table is written once, and one from before it would name other fields.
+    if (this.#changes !== this.#begunAt) this.#source = undefined
+    else if (source !== undefined) {
+      this.#source = source
+      this.#block = block
+    }
+    this.#begunAt = this.#changes
     return block
   }
 
+  /** The block that was made of the same source, where it would be the same again. */
+  blockOf(source: object): string | undefined {
+    return source === this.#source && this.#changes === this.#begunAt ? this.#block : undefined
+  }
+
   #remember(name: string, value: string): void {
+    this.#changes++
     const field = new Field(name, value, false)
     const place = this.#table.added
     this.#forget(this.#table.add(field))

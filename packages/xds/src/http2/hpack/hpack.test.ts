@@ -155,6 +155,55 @@ it("reads what the encoder wrote, over many blocks and tables of any size", () =
   )
 })
 
+describe("a block of the same source", () => {
+  const HEAD = { fields: [[":status", "200"] as const, ["content-type", "text/plain"] as const] }
+  const again = (
+    encoder: HpackEncoder,
+    source: { readonly fields: readonly (readonly [string, string])[] },
+  ): Buffer => {
+    const known = encoder.blockOf(source)
+    if (known !== undefined) return latin1(known)
+    for (const [name, value] of source.fields) encoder.field(name, value)
+    return latin1(encoder.finish(source))
+  }
+
+  it("is made once, as soon as it adds nothing to the table", () => {
+    const encoder = new HpackEncoder()
+    expect(encoder.blockOf(HEAD)).toBeUndefined()
+    again(encoder, HEAD)
+    expect(encoder.blockOf(HEAD)).toBeUndefined()
+    const second = again(encoder, HEAD)
+    expect(second.length).toBe(2)
+    expect(encoder.blockOf(HEAD)).toBe(second.toString("latin1"))
+    expect(encoder.blockOf({ ...HEAD })).toBeUndefined()
+    // RFC 7541 section 4.2: the next block begins with the size.
+    encoder.limitTable(1_000)
+    expect(encoder.blockOf(HEAD)).toBeUndefined()
+  })
+
+  it("says what it said, whatever came between", () => {
+    const name = fc.constantFrom(":path", "x-a", "x-b", "cookie", "date", "content-type")
+    const value = fc.oneof(fc.constantFrom("", "/", "a", "b"), fc.string({ minLength: 900, maxLength: 1_100 }))
+    const ascii = value.map(text => text.replace(/[^\x20-\x7e]/g, "?"))
+    const fields = fc.array(fc.tuple(name, ascii), { minLength: 1, maxLength: 4 })
+    const step = fc.record({ which: fc.nat({ max: 2 }), size: fc.option(fc.nat({ max: 5_000 }), { freq: 6 }) })
+    fc.assert(
+      fc.property(fc.tuple(fields, fields, fields), fc.array(step, { maxLength: 30 }), (lists, steps) => {
+        const sources = lists.map(list => ({ fields: list }))
+        const encoder = new HpackEncoder()
+        const decoder = newDecoder()
+        for (const { which, size } of steps) {
+          if (size !== null) encoder.limitTable(size)
+          const source = sources[which] ?? { fields: [] }
+          const told = read(decoder, again(encoder, source))
+          expect(told).toEqual(source.fields.map(([key, text]) => `${key}: ${text}`))
+        }
+      }),
+      { numRuns: 1_000 * inject("effort") },
+    )
+  })
+})
+
 it("never throws, whatever it is given", () => {
   fc.assert(
     fc.property(fc.array(fc.uint8Array({ maxLength: 200 }), { maxLength: 5 }), blocks => {
