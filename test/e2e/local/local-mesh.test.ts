@@ -169,7 +169,9 @@ it("leaves no process behind when its supervisor is killed, and comes back with 
 
 it("comes back when everything is killed, enforcing from the first request, and stops at Ctrl-C", async () => {
   const { record } = mesh
-  for (const { pid } of [record.supervisor, ...record.processes]) process.kill(pid, "SIGKILL")
+  // Its supervisor holds still meanwhile: without it the others would end by themselves, some before they are killed.
+  process.kill(record.supervisor.pid, "SIGSTOP")
+  for (const { pid } of [...record.processes, record.supervisor]) process.kill(pid, "SIGKILL")
   const { child, ended, output } = mesh.start(["up"])
   // The proxy itself: it can be reached long before the way in is open.
   const { place } = record.workloads.find(({ name }) => name === "httpbin-1") ?? {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The built page, held in memory with its types, compressed once. Names of everything but the page itself carry a digest of
+// The built page, held in memory with its types, compressed once, when somebody asks for it. Names of everything but the page itself carry a digest of
 // their content, so browsers may keep them for good.
 
 import { extname } from "node:path"
@@ -27,6 +27,21 @@ const TYPES: Readonly<Record<string, string>> = {
 
 export const PAGE = "index.html"
 
+/** To compress all of it is a good part of what a start costs, and most processes end before anybody has looked at the page. */
+class BuiltFile implements Asset {
+  #brotli: Buffer | undefined
+
+  constructor(
+    readonly type: string,
+    readonly plain: Buffer,
+  ) {}
+
+  get brotli(): Buffer {
+    this.#brotli ??= brotliCompressSync(this.plain, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } })
+    return this.#brotli
+  }
+}
+
 /** From the names and contents of the built files. */
 export function assetsOf(built: Iterable<readonly [name: string, content: Buffer]>): Assets | undefined {
   const contents = new Map(built)
@@ -36,8 +51,7 @@ export function assetsOf(built: Iterable<readonly [name: string, content: Buffer
   for (const [name, plain] of contents) {
     const type = TYPES[extname(name)]
     if (type === undefined) continue
-    const brotli = brotliCompressSync(plain, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } })
-    files.set(name, { type, plain, brotli })
+    files.set(name, new BuiltFile(type, plain))
   }
   return { page: page.toString("utf8"), files }
 }

@@ -8,6 +8,7 @@ export class WatchedFolders {
   readonly #watchers = new Map<string, FSWatcher>()
   readonly #changed: () => void
   readonly #ignored: string | undefined
+  #isClosed = false
 
   /** `written`: a file of our own, whose changes are no news. */
   constructor(changed: () => void, written: string | undefined) {
@@ -15,8 +16,9 @@ export class WatchedFolders {
     this.#ignored = written === undefined ? undefined : basename(written)
   }
 
-  /** What is not there is left out. */
+  /** What is not there is left out. Once closed, nothing is watched: a run that is still reading would keep the process. */
   add(paths: readonly string[]): void {
+    if (this.#isClosed) return
     for (const path of paths) {
       const found = statSync(path, { throwIfNoEntry: false })
       const folder = resolve(found?.isDirectory() === true ? path : dirname(path))
@@ -31,6 +33,7 @@ export class WatchedFolders {
   }
 
   close(): void {
+    this.#isClosed = true
     for (const folder of [...this.#watchers.keys()]) this.#drop(folder)
   }
 
