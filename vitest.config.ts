@@ -27,7 +27,7 @@ const ALONE = ["packages/xserver/src/process/reads-by-events.test.ts"]
 const CONSOLE = "test/console/**/*.test.ts"
 
 export default defineConfig(({ mode }) => {
-  const effort = mode === "long" ? 10 : 1
+  const effort = mode === "long" ? 25 : 1
   // Said to each project: what a project extends is read again, without the mode.
   const setupFiles = mode === "cpu" ? ["test/cpu-seconds.ts"] : []
   if (!hasChromium()) console.warn("!!! there is no chromium here: the console is not tried in a browser in this run")

@@ -12,7 +12,7 @@ import { podOf, serviceOf } from "./testing/objects.js"
 import { workloadPorts } from "./workload-ports.js"
 
 const names = meshNames()
-const runs = { numRuns: 1_000 * inject("effort"), interruptAfterTimeLimit: 15_000 * inject("effort") }
+const runs = { numRuns: 400 * inject("effort"), interruptAfterTimeLimit: 15_000 * inject("effort") }
 
 const namespaces = fc.constantFrom("foo", "bar")
 const labels = fc.dictionary(fc.constantFrom("app", "version", "tier"), fc.constantFrom("a", "b"))

@@ -181,6 +181,6 @@ it("watching all the time is coming afterwards", () => {
         before = watches.map(seen)
       }
     }),
-    { numRuns: 150 * inject("effort") },
+    { numRuns: 60 * inject("effort") },
   )
 })

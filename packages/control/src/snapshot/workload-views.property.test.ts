@@ -14,7 +14,7 @@ import { podOf, serviceOf } from "../registry/testing/objects.js"
 import { MESH, policyOf, viewsStage } from "./testing/views-stage.js"
 
 const ROOT = "merlon-system"
-const runs = { numRuns: 600 * inject("effort"), interruptAfterTimeLimit: 15_000 * inject("effort") }
+const runs = { numRuns: 300 * inject("effort"), interruptAfterTimeLimit: 15_000 * inject("effort") }
 type Stage = ReturnType<typeof viewsStage>
 
 const namespaces = fc.constantFrom("foo", "bar", ROOT)

@@ -9,7 +9,7 @@ import { naming, workload } from "./testing/requests.js"
 
 const mesh = meshConfig({ trustDomainAliases: ["old.td"] })
 /** On a busy machine fewer runs rather than a timeout. */
-const runs = { numRuns: 800 * inject("effort"), interruptAfterTimeLimit: 15_000 * inject("effort") }
+const runs = { numRuns: 400 * inject("effort"), interruptAfterTimeLimit: 15_000 * inject("effort") }
 
 it("decides as the naive evaluator does", () => {
   const seen = new Map<string, number>()

@@ -3,7 +3,7 @@
 // verdicts.
 
 import fc from "fast-check"
-import { expect, it } from "vitest"
+import { expect, inject, it } from "vitest"
 import { httpRequest, policy, tcpConnection } from "../authorization/testing/requests.js"
 import { compile, decide, type Program } from "../program.js"
 import type { Attributes } from "../request/attributes.js"
@@ -73,7 +73,7 @@ it("leaves out only rules that no request of a difference matches", { timeout: 1
         else expect(new Set(verdicts(less)).size).toBe(1)
       }
     }),
-    { numRuns: 500, interruptAfterTimeLimit: 120_000 },
+    { numRuns: 200 * inject("effort"), interruptAfterTimeLimit: 60_000 * inject("effort") },
   )
   expect(left).toBeGreaterThan(0)
 })

@@ -92,7 +92,7 @@ describe("whatever comes in, a result comes out", () => {
           for (const { position } of faults) expect(position?.line).toBeGreaterThan(0)
         }
       }),
-      { numRuns: 400 * inject("effort") },
+      { numRuns: 150 * inject("effort") },
     )
   })
 })

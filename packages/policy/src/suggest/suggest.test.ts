@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import fc from "fast-check"
-import { describe, expect, it } from "vitest"
+import { describe, expect, inject, it } from "vitest"
 import { allow, policy, workload } from "../authorization/testing/requests.js"
 import type { SeenCall } from "../ledger/call.js"
 import { meshConfig } from "../mesh/config.js"
@@ -144,6 +144,6 @@ it("is valid and proved for whatever was seen of a workload without policies", {
         expect(Object.values(proofs)).toEqual([{ verdict: "proved" }, { verdict: "proved" }, { verdict: "proved" }])
       }
     }),
-    { numRuns: 60, interruptAfterTimeLimit: 60_000 },
+    { numRuns: 30 * inject("effort"), interruptAfterTimeLimit: 60_000 * inject("effort") },
   )
 })

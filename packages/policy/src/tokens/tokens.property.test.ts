@@ -35,7 +35,7 @@ describe("a token with one character changed", () => {
           expect(authenticate(compiled, bearer(mutated), NOW, memory).outcome).toBe("reject")
         },
       ),
-      { numRuns: 300 * inject("effort") },
+      { numRuns: 150 * inject("effort") },
     )
   })
 
@@ -115,7 +115,7 @@ describe("garbage", () => {
           expect(result.challenge).toMatch(/^[\x20-\x7e]*$/)
         } else expect(result.token).toBeUndefined()
       }),
-      { numRuns: 500 * inject("effort") },
+      { numRuns: 200 * inject("effort") },
     )
   })
 })

@@ -125,6 +125,6 @@ it("comes to the same", async () => {
     fc.asyncProperty(request, async wanted => {
       expect(await outcome(overHttp2, wanted)).toEqual(await outcome(overHttp1, wanted))
     }),
-    { numRuns: 150 * inject("effort") },
+    { numRuns: 80 * inject("effort") },
   )
 })

@@ -76,7 +76,7 @@ it("leaves nothing behind", async () => {
       await eventually(() => rig.connections.size === 0)
       await eventually(() => rig.upstream.connections === rig.upstream.idleConnections)
     }),
-    { numRuns: 200 * inject("effort") },
+    { numRuns: 100 * inject("effort") },
   )
   // The application may see a request twice where it hung up on the first try, and never more often.
   expect(seen).toBeLessThanOrEqual(2 * rig.meters.records.length)

@@ -58,6 +58,6 @@ it("lets through what was judged, and nothing inside it", async () => {
       givenUp.push(...allowed)
       expect(strangers).toEqual([])
     }),
-    { numRuns: 200 * inject("effort") },
+    { numRuns: 100 * inject("effort") },
   )
 })
