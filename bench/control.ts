@@ -3,19 +3,22 @@
 // acknowledgement, what a push and a proxy cost, and what a restart costs when all come back at once. Several sizes, so
 // that growth is seen, and what that makes of 100,000. CPU and memory are the control plane's alone; wall times hold the
 // fleet's and the API server's share of the machine.
-// Flags: --json, --sizes 1000,5000,10000, --changes N, --profile FOLDER for a CPU profile of each life of the control plane.
+// Flags: --json, --sizes 1000,5000,10000, --changes N, --baseline FILE for the merlond.js of another build, which is measured in
+// the same run, --profile FOLDER for a CPU profile of each life of the control plane.
 
 import { readFileSync } from "node:fs"
 import { freemem, loadavg } from "node:os"
 import { parseArgs } from "node:util"
 import { GOALS, report } from "./control/report.js"
-import { measureSize, type SizeFigures } from "./control/size.js"
+import { MERLOND } from "./control/servers.js"
+import { type Build, measureSize, type SizeFigures } from "./control/size.js"
 
 const { values } = parseArgs({
   options: {
     json: { type: "boolean", default: false },
     sizes: { type: "string", default: "1000,5000,10000" },
     changes: { type: "string", default: "11" },
+    baseline: { type: "string" },
     profile: { type: "string" },
   },
 })
@@ -24,6 +27,10 @@ const { values } = parseArgs({
 const KILOBYTES_PER_PROXY = 1_000
 const SPARE_FILES = 200
 
+const builds: readonly (readonly [Build, string])[] = [
+  ...(values.baseline === undefined ? [] : [["baseline", values.baseline] as const]),
+  ["this", MERLOND],
+]
 const results: SizeFigures[] = []
 const skipped: { readonly proxies: number; readonly why: string }[] = []
 for (const proxies of values.sizes.split(",").map(Number)) {
@@ -32,10 +39,15 @@ for (const proxies of values.sizes.split(",").map(Number)) {
     skipped.push({ proxies, why })
     continue
   }
-  if (!values.json) console.log(`measuring ${proxies} proxies`)
-  const load = loadavg()[0] ?? 0
-  const figures = await measureSize({ count: proxies, changes: Number(values.changes), profile: values.profile, tell })
-  results.push({ load, ...figures })
+  for (const [build, merlond] of builds) {
+    if (!values.json) console.log(`measuring ${proxies} proxies, build: ${build}`)
+    const load = loadavg()[0] ?? 0
+    const { profile, changes } = values
+    results.push({
+      load,
+      ...(await measureSize({ build, merlond, count: proxies, changes: Number(changes), profile, tell })),
+    })
+  }
 }
 if (values.json) console.log(JSON.stringify({ goals: GOALS, results, skipped }))
 else console.log(report(results, skipped))

@@ -22,6 +22,7 @@ export function report(
   const figures = table(
     [
       "proxies",
+      "build",
       "all ms",
       "worst",
       "enforced ms",
@@ -39,15 +40,21 @@ export function report(
     ],
     results.map(r => [
       r.proxies,
+      r.build,
       ...[r.all.acknowledgedMs, r.all.worstMs, r.all.enforcedMs],
       ...[r.one.acknowledgedMs, r.one.worstMs, r.one.enforcedMs],
       ...[r.all.cpuPerResourceUs, r.one.cpuPerChangeMs, r.kilobytesPerProxy, r.peakMegabytes],
       ...[r.connect.seconds, r.restart.seconds, r.restart.cpuPerProxyMs, Number(r.load.toFixed(1))],
     ]),
   )
-  const growth = results.slice(1).map((after, i) => growthLine(results[i] ?? after, after))
+  const ours = results.filter(({ build }) => build === "this")
+  const growth = ours.slice(1).map((after, i) => growthLine(ours[i] ?? after, after))
+  const gains = ours.flatMap(after => {
+    const before = results.find(({ build, proxies }) => build === "baseline" && proxies === after.proxies)
+    return before === undefined ? [] : [gainLine(before, after)]
+  })
   const left = skipped.map(({ proxies, why }) => `${proxies.toLocaleString("en")} proxies not measured: ${why}`)
-  return ["", figures, "", ...goals(results), ...growth, ...left, ...extrapolation(results.at(-1))].join("\n")
+  return ["", figures, "", ...goals(ours), ...gains, ...growth, ...left, ...extrapolation(ours.at(-1))].join("\n")
 }
 
 /** Each beside its figure, of the sizes that were measured. */
@@ -85,6 +92,18 @@ function extrapolation(largest: SizeFigures | undefined): readonly string[] {
 
 function whole(value: number): string {
   return (value < 100 ? Number(value.toFixed(1)) : Math.round(value)).toLocaleString("en")
+}
+
+/** What this build costs beside the baseline, each measured in the same run. */
+function gainLine(before: SizeFigures, after: SizeFigures): string {
+  const times = (of: (figures: SizeFigures) => number): string => `${ratio(of(after), of(before))}×`
+  return [
+    `at ${whole(after.proxies)}, this build to the baseline:`,
+    `CPU per push ${times(r => r.all.cpuPerResourceUs)},`,
+    `CPU of a change for one ${times(r => r.one.cpuPerChangeMs)},`,
+    `memory per proxy ${times(r => r.kilobytesPerProxy)},`,
+    `CPU per restart and proxy ${times(r => r.restart.cpuPerProxyMs)}`,
+  ].join(" ")
 }
 
 /** Linear is what grows no faster than the fleet, that is no cost per push, proxy or memory that grows with it. */

@@ -6,8 +6,8 @@ import { once } from "node:events"
 import { createInterface } from "node:readline"
 import { cpuMicroseconds } from "../cluster/process-cost.js"
 
-/** `MERLOND` names another build of it, to compare with. */
-const PROGRAM = process.env.MERLOND ?? "packages/cli/bin/merlond.js"
+/** Of this build. */
+export const MERLOND = "packages/cli/bin/merlond.js"
 /** So that memory can be compared: a signal collects garbage. */
 const COLLECTING = ["--expose-gc", "--import", "data:text/javascript,process.on('SIGUSR2',()=>globalThis.gc())"]
 const QUIET_MS = 500
@@ -27,8 +27,13 @@ export class Program {
     this.said = said
   }
 
-  static async start(args: readonly string[], ready: RegExp, nodeFlags: readonly string[] = []): Promise<Program> {
-    const child = spawn(process.execPath, [...COLLECTING, ...nodeFlags, PROGRAM, ...args], {
+  static async start(
+    file: string,
+    args: readonly string[],
+    ready: RegExp,
+    flags: readonly string[] = [],
+  ): Promise<Program> {
+    const child = spawn(process.execPath, [...COLLECTING, ...flags, file, ...args], {
       stdio: ["ignore", "pipe", "inherit"],
     })
     let said = ""

@@ -9,10 +9,14 @@ import { Api } from "./api.js"
 import { type ChangeFigures, Changes } from "./changes.js"
 import { Fleet } from "./fleet.js"
 import { monotonicMs } from "./messages.js"
-import { Program } from "./servers.js"
+import { MERLOND, Program } from "./servers.js"
 import { ALL, build, isTheOne, ONE, trustBundle } from "./town.js"
 
+/** This one, or the one it is compared with. */
+export type Build = "this" | "baseline"
+
 export interface SizeFigures {
+  readonly build: Build
   readonly proxies: number
   /** Of the machine when this size began: wall times mean little where it is high. */
   readonly load: number
@@ -32,6 +36,9 @@ interface ConnectFigures {
 }
 
 export interface SizeOrder {
+  /** Its control plane is measured; the cluster and the proxies are this build's in any case. */
+  readonly build: Build
+  readonly merlond: string
   readonly count: number
   readonly changes: number
   /** Folder for a CPU profile of each life of the control plane. */
@@ -41,17 +48,18 @@ export interface SizeOrder {
 }
 
 export async function measureSize(order: SizeOrder): Promise<Omit<SizeFigures, "load">> {
-  const { count, changes, profile, tell } = order
+  const { build: which, merlond, count, changes, profile, tell } = order
   const folder = mkdtempSync(join(tmpdir(), "merlon-bench-"))
   const closers: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })]
   try {
-    const cluster = await Program.start(["cluster", "--data", folder, "--port", "0"], /KUBECONFIG/)
+    const cluster = await Program.start(MERLOND, ["cluster", "--data", folder, "--port", "0"], /KUBECONFIG/)
     closers.push(() => cluster.stop())
     const url = /serving (\S+)/.exec(cluster.said)?.[1] ?? ""
     const kubeconfig = /KUBECONFIG=(\S+)/.exec(cluster.said)?.[1] ?? ""
     const api = new Api(url, kubeconfig)
     closers.push(() => api.close())
-    let control = await serve(kubeconfig, 0, profile)
+    const serving = { merlond, kubeconfig, profile }
+    let control = await serve(serving, 0)
     closers.push(() => control.program.stop())
     const proxies = await build(api, count)
     const bundle = await trustBundle(api)
@@ -79,23 +87,23 @@ export async function measureSize(order: SizeOrder): Promise<Omit<SizeFigures, "
 
     await control.program.stop()
     const served = fleet.served({ anew: true })
-    control = await serve(kubeconfig, port, profile)
+    control = await serve(serving, port)
     const restart = await connecting(fleet, control.program, count, () => served)
     tell("restarted", restart)
-    return { proxies: count, all, one, kilobytesPerProxy, peakMegabytes, connect, restart }
+    return { build: which, proxies: count, all, one, kilobytesPerProxy, peakMegabytes, connect, restart }
   } finally {
     for (const close of closers.reverse()) await close()
   }
 }
 
 async function serve(
-  kubeconfig: string,
+  { merlond, kubeconfig, profile }: Pick<SizeOrder, "merlond" | "profile"> & { readonly kubeconfig: string },
   meshPort: number,
-  profile: string | undefined,
 ): Promise<{ readonly program: Program; readonly port: number }> {
   const ports = ["--mesh-port", String(meshPort), "--webhook-port", "0", "--health-port", "0"]
   const flags = profile === undefined ? [] : ["--cpu-prof", "--cpu-prof-dir", profile]
   const program = await Program.start(
+    merlond,
     // The same name after a restart, as a service manager gives one: what Pods say of who vouches for them stays true.
     ["serve", "--kubeconfig", kubeconfig, "--replica", "bench", "--log-level", "error", ...ports],
     /proxies/,

@@ -3,9 +3,11 @@
 // token.
 
 import { constants } from "node:crypto"
+import { createServer as createPort, type Server as Port, type Socket } from "node:net"
 import { createServer, type SecureContextOptions, type Server, type TLSSocket } from "node:tls"
 import { TLS_FLOOR } from "@merlon/identity"
 import { type Log, messageOf } from "../log.js"
+import { Admission } from "./admission.js"
 import type { ServerLimits } from "./limits.js"
 import { type PeerCertificate, peerCertificate } from "./peer-certificate.js"
 
@@ -41,7 +43,10 @@ const BACKLOG = 4_096
 const MAPPED = /^::ffff:(?=\d+\.)/
 
 export class Listener {
+  readonly #port: Port
+  /** Shakes hands; the port is the other's, which has those wait whose turn has not come. */
   readonly #server: Server
+  readonly #admission = new Admission<Socket>(socket => this.#admit(socket))
   readonly #options: ListenerOptions
   readonly #connections = new Set<Connection>()
   /** Who waits for the last one to go. */
@@ -56,9 +61,10 @@ export class Listener {
       rejectUnauthorized: false,
       ALPNProtocols: ["h2"],
       handshakeTimeout: limits.handshakeMs,
-      noDelay: true,
     })
-    this.#server.maxConnections = limits.connections
+    // Nothing is read of those who wait.
+    this.#port = createPort({ noDelay: true, pauseOnConnect: true }, socket => this.#arrived(socket))
+    this.#port.maxConnections = limits.connections
     this.#server.on("secureConnection", socket => this.#accept(socket))
     // Scanners and half-open handshakes: nothing of ours has failed.
     this.#server.on("tlsClientError", (_, socket) => socket.destroy())
@@ -66,7 +72,7 @@ export class Listener {
 
   static async listen(options: ListenerOptions): Promise<Listener> {
     const listener = new Listener(options)
-    const server = listener.#server
+    const server = listener.#port
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject)
       server.listen({ port: options.port, host: options.host, backlog: BACKLOG }, () => {
@@ -79,7 +85,7 @@ export class Listener {
   }
 
   get port(): number {
-    const address = this.#server.address()
+    const address = this.#port.address()
     return typeof address === "object" && address !== null ? address.port : 0
   }
 
@@ -103,7 +109,8 @@ export class Listener {
 
   /** Stops accepting. */
   stop(): void {
-    if (this.#server.listening) this.#server.close()
+    if (this.#port.listening) this.#port.close()
+    for (const socket of this.#admission.clear()) socket.destroy()
   }
 
   destroy(): void {
@@ -111,11 +118,20 @@ export class Listener {
     for (const { socket } of [...this.#connections]) socket.destroy()
   }
 
+  #arrived(socket: Socket): void {
+    socket.on("error", () => socket.destroy())
+    this.#admission.add(socket.remoteAddress ?? "", socket)
+  }
+
+  #admit(socket: Socket): void {
+    if (!socket.destroyed) this.#server.emit("connection", socket)
+  }
+
   #accept(socket: TLSSocket): void {
     const { remoteAddress } = socket
     socket.on("error", () => socket.destroy())
     // A peer that has gone already, that speaks no HTTP/2, or whose handshake outlasted the port.
-    if (remoteAddress === undefined || socket.alpnProtocol !== "h2" || !this.#server.listening) {
+    if (remoteAddress === undefined || socket.alpnProtocol !== "h2" || !this.#port.listening) {
       socket.destroy()
       return
     }
