@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the pictures of the console show. A test looks for the same words, so a page that broke is noticed before a picture
-// of it is published.
+// What the pictures of the console show. A test looks for the same words and compares what is drawn, so a page that broke is
+// noticed before a picture of it is published.
 
 import type { Page } from "playwright-core"
 
@@ -15,11 +15,13 @@ export interface View {
 
 export const SIZE = { width: 1280, height: 800 }
 
+export const pictureOf = ({ name }: View): string => `docs/images/console-${name}.png`
+
 export const VIEWS: readonly View[] = [
   {
     name: "overview",
     place: "/",
-    shows: ["Problems", "proxies connected", "enforces all", "Calls of the last hour", "Mutual TLS", "Invariants"],
+    shows: ["Problems", "proxies connected", "enforces all", "28 allowed", "1 still called in plaintext", "Invariants"],
   },
   {
     name: "decisions",
@@ -33,6 +35,19 @@ export const VIEWS: readonly View[] = [
     name: "policy",
     place: "/policies/new?template=deny-path&namespace=app",
     shows: ["What this would change", "newly refused (403)", "Nothing else changes (proved)."],
+    before: async page => {
+      await page.locator(".warning").first().waitFor()
+      // A busy machine warns of more, and of other things.
+      await page.addStyleTag({ content: ".warning { display: none }" })
+    },
+  },
+  {
+    name: "access",
+    place: "/access?proved",
+    shows: ["Who may call whom", "may not"],
+    before: async page => {
+      await page.getByRole("button", { name: "calls of app/web to app/web-v1-1" }).getByText("may not").waitFor()
+    },
   },
   {
     name: "graph",
@@ -46,6 +61,8 @@ export const VIEWS: readonly View[] = [
 
 /** Throws where the page does not show what it should. */
 export async function see(page: Page, { place, shows, before }: View): Promise<void> {
+  // By way of nowhere: nothing that was opened before stays open.
+  await page.goto(`${new URL("/", page.url()).href}#/nowhere`)
   await page.goto(`${new URL("/", page.url()).href}#${place}`)
   await page.getByRole("heading", { level: 1 }).waitFor()
   await before?.(page)

@@ -1,36 +1,101 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pictures in the documentation still show what the pages show.
+// The pages still look as in the pictures of the documentation, on a mesh as those were taken of; and a page that broke would
+// be noticed.
 
-import { existsSync, readFileSync } from "node:fs"
-import { afterAll, beforeAll, expect, test, vi } from "vitest"
-import { SIZE, see, VIEWS } from "../../scripts/screenshots/views.js"
-import { apply, asOwner, kubectl, mesh } from "./support/visit.js"
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { type Browser, chromium, type Page } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, inject, it, test } from "vitest"
+import { differences } from "../../scripts/screenshots/compare.js"
+import { startMesh, visitor } from "../../scripts/screenshots/mesh.js"
+import { pictureOf, SIZE, see, VIEWS, type View } from "../../scripts/screenshots/views.js"
+import { Merlonctl } from "../e2e/local/support/merlonctl.js"
 
 const PNG = "89504e470d0a1a0a"
+const folder = mkdtempSync(join(tmpdir(), "console-pictures-"))
+const mesh = new Merlonctl(join(folder, "mesh"))
+let browser: Browser
+let page: Page
 
 beforeAll(async () => {
-  await apply({
-    apiVersion: "security.merlon.dev/v1alpha3",
-    kind: "AuthorizationPolicy",
-    metadata: { name: "no-pictures", namespace: "app" },
-    spec: {
-      selector: { matchLabels: { app: "web" } },
-      rules: [{ to: [{ operation: { notPaths: ["/pictures"] } }] }],
-    },
-  })
-  await kubectl("wait", "--for=condition=Ready", "--timeout=120s", "-n", "app", "authorizationpolicy/no-pictures")
-  // Another test of the same mesh may allow this for a moment.
-  const isRefused = async () => (await fetch(mesh.wayIn("web.app", "/pictures"))).status === 403
-  await vi.waitUntil(isRefused, { timeout: 90_000, interval: 500 })
+  browser = await chromium.connect(inject("consoleBrowser"))
+  await startMesh(mesh)
+  page = await visitor(browser, mesh)
 })
 
-afterAll(() => kubectl("delete", "-n", "app", "authorizationpolicy/no-pictures"))
+afterAll(async () => {
+  await browser.close()
+  await mesh.run("down")
+  rmSync(folder, { recursive: true, force: true })
+})
 
-test.each(VIEWS)("the picture of $name shows what the page shows", async view => {
-  const file = `docs/images/console-${view.name}.png`
-  expect(existsSync(file)).toBe(true)
-  const picture = readFileSync(file)
+const named = (name: string): View => {
+  const view = VIEWS.find(one => one.name === name)
+  if (view === undefined) throw new Error(`there is no view ${name}`)
+  return view
+}
+const SOME = [named("overview"), named("graph")]
+const differing = (view: View): Promise<readonly string[]> => differences(page, readFileSync(pictureOf(view)))
+
+/** What is below the heading of a panel is gone, and its place is left. */
+const EMPTIED = (panel: string): string => `(() => {
+  for (const part of document.querySelectorAll("section")) {
+    const name = part.getAttribute("aria-label") ?? document.getElementById(part.getAttribute("aria-labelledby"))?.textContent
+    if (name !== ${JSON.stringify(panel)}) continue
+    for (const child of part.children) if (child.tagName !== "H2") child.style.visibility = "hidden"
+  }
+})()`
+
+test.each(VIEWS)("$name looks as in its picture", async view => {
+  const picture = readFileSync(pictureOf(view))
   expect(picture.subarray(0, 8).toString("hex")).toBe(PNG)
   expect({ width: picture.readUInt32BE(16), height: picture.readUInt32BE(20) }).toEqual(SIZE)
-  await see(await asOwner(), view)
+  await see(page, view)
+  expect(await differing(view)).toEqual([])
+})
+
+describe("what is noticed:", () => {
+  it("a page without its stylesheet", async () => {
+    for (const view of SOME) {
+      await see(page, view)
+      await page.evaluate<void>(`for (const sheet of document.styleSheets) sheet.disabled = true`)
+      expect(await differing(view), view.name).not.toEqual([])
+      await page.reload()
+    }
+  })
+
+  it("the wrong theme", async () => {
+    await page.emulateMedia({ colorScheme: "dark" })
+    for (const view of SOME) {
+      await see(page, view)
+      expect(await differing(view), view.name).not.toEqual([])
+    }
+    await page.emulateMedia({ colorScheme: "light" })
+  })
+
+  it.each([
+    ["overview", "Proxies"],
+    ["overview", "Calls of the last hour"],
+    ["overview", "Mutual TLS"],
+    ["decisions", "Decision"],
+    ["access", "Callers by workloads"],
+  ])("an empty panel of %s: %s", async (name, panel) => {
+    await see(page, named(name))
+    await page.getByRole("region", { name: panel, exact: true }).waitFor()
+    await page.evaluate<void>(EMPTIED(panel))
+    expect(await differing(named(name))).toContainEqual(expect.stringContaining(panel))
+    await page.reload()
+  })
+
+  it("not other fonts, which another machine may have", async () => {
+    for (const view of VIEWS) {
+      await see(page, view)
+      const style = await page.addStyleTag({
+        content: "* { font-family: 'DejaVu Serif', 'Liberation Serif', serif !important }",
+      })
+      expect(await differing(view), view.name).toEqual([])
+      await style.evaluate("tag => tag.remove()")
+    }
+  })
 })

@@ -5,6 +5,7 @@
 import { request as askInTheClear, type IncomingMessage } from "node:http"
 import { request as ask } from "node:https"
 import { rootCertificates } from "node:tls"
+import { TLS_FLOOR } from "./tls-floor.js"
 
 export interface Asked {
   readonly url: unknown
@@ -60,7 +61,7 @@ function sent(url: URL, form: URLSearchParams | undefined, ca: string | undefine
     const options = { method: body === undefined ? "GET" : "POST", headers, signal, agent: false } as const
     const request =
       url.protocol === "https:"
-        ? ask(url, { ...options, ...(ca !== undefined && { ca: [...rootCertificates, ca] }) }, resolve)
+        ? ask(url, { ...TLS_FLOOR, ...options, ...(ca !== undefined && { ca: [...rootCertificates, ca] }) }, resolve)
         : askInTheClear(url, options, resolve)
     request.on("error", reject).end(body)
   })

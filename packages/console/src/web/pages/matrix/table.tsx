@@ -94,7 +94,9 @@ export function Table({ calls, accounts, running }: TableProps): ReactNode {
       </div>
       <More shown={MOST} of={callers.length} hint="callers are found by searching" />
       <More shown={MOST} of={workloads.length} hint="workloads are found by searching" />
-      <p className="hint">✓ allowed, ✗ refused; a cell opens the rules.</p>
+      <p className="hint">
+        Numbers were seen: ✓ allowed, ✗ refused. {proving && "May and may not are proved. "}A cell opens its rules.
+      </p>
       {chosen !== undefined && (
         <Rules
           {...chosen}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// The mesh that the pictures of the console are taken of, and the person who looks at it.
+
+import type { Browser, Page } from "playwright-core"
+import type { Merlonctl } from "../../test/e2e/local/support/merlonctl.js"
+import { ownPortsAndWaysIn } from "../../test/e2e/local/support/own-ports.js"
+import { SIZE } from "./views.js"
+
+const CALLS = 8
+
+async function did(mesh: Merlonctl, ...args: readonly string[]): Promise<string> {
+  const { code, stdout, stderr } = await mesh.run(...args)
+  if (code !== 0) throw new Error(`merlonctl ${args.join(" ")}: ${stderr}`)
+  return stdout
+}
+
+/** With the samples, a policy and some calls. */
+export async function startMesh(mesh: Merlonctl): Promise<void> {
+  await did(mesh, "up", "--detach", ...(await ownPortsAndWaysIn()))
+  await did(mesh, "apply", "-f", "samples/policies/only-consumer.yaml", "--wait")
+  for (let call = 1; call <= CALLS; call++) {
+    await fetch(mesh.wayIn("web.app", `/items/${call}`))
+    await fetch(mesh.wayIn("httpbin.foo", "/get"))
+  }
+  await did(mesh, "exec", "consumer", "-n", "app", "--", "xclient", "--host", "web", "--path", "/", "20")
+}
+
+/** Signed in, with everything as in the pictures. */
+export async function visitor(browser: Browser, mesh: Merlonctl): Promise<Page> {
+  const context = await browser.newContext({
+    ...{ viewport: SIZE, colorScheme: "light", reducedMotion: "reduce", locale: "en-GB", timezoneId: "UTC" },
+    // For whoever tries other fonts.
+    bypassCSP: true,
+  })
+  context.setDefaultTimeout(120_000)
+  const page = await context.newPage()
+  await page.goto((await did(mesh, "dashboard", "--no-open")).trim())
+  await page.getByRole("button", { name: "Sign out" }).waitFor()
+  return page
+}
