@@ -17,7 +17,7 @@ import { hostOf, type ProofWorkload } from "./workload.js"
 
 export interface Round {
   readonly frame: Frame
-  /** One for each side, in their order. */
+  /** One for each side, in their order; none where the frame cannot have what is looked for. */
   readonly stages: readonly Stages[]
   /** What every request of this frame is, and what none is: part of every problem of this round. */
   readonly given: Problem
@@ -37,6 +37,8 @@ export class Arena {
     /** Rules of the question itself, whose claims and headers are part of the space too. */
     asked: readonly CompiledRule[] = [],
     budget?: Budget,
+    /** Whether a frame can have what is looked for; its rules are not read where it cannot. */
+    concerns: (context: (side: number) => ReadingContext) => boolean = () => true,
   ) {
     const tokens = sides.flatMap(side => side.tokens)
     this.space = new Space({
@@ -60,7 +62,8 @@ export class Arena {
       })
       budget?.checkTime()
       for (const rule of asked) readRule(rule, context(0))
-      return { frame, context, stages: sides.map((side, index) => stagesOf(side, context(index))) }
+      const read = concerns(context) ? sides : []
+      return { frame, context, stages: read.map((side, index) => stagesOf(side, context(index))) }
     })
     // Known only once every rule has named the claims it looks at.
     const impossible = this.space.impossible()

@@ -2,6 +2,7 @@
 // Whether two sets of policies say the same of a workload in the same words, whatever documents they stand in and in
 // whatever order. Most workloads of a mesh are untouched by most changes, and this is how they cost nothing.
 
+import type { CompiledRule } from "../authorization/rule.js"
 import type { PolicySide, Rules } from "./policy-side.js"
 import { ruleKey, uniqueSorted } from "./rule-key.js"
 
@@ -12,6 +13,27 @@ export function sameSide(a: PolicySide, b: PolicySide): boolean {
 /** INVARIANT: sides of equal key decide every request alike. */
 export function sideKey(side: PolicySide): string {
   return JSON.stringify([stagesKey(side), rulesKey(side.http), rulesKey(side.tcp)])
+}
+
+export interface OneSided {
+  readonly rule: CompiledRule
+  /** 0 or 1. */
+  readonly side: number
+}
+
+/** Rules that one of two sides has and the other has not, to the same end. INVARIANT: none where they have the same. */
+export function rulesOfOneSide([a, b]: readonly [PolicySide, PolicySide]): readonly OneSided[] {
+  const lists = ({ http, tcp }: PolicySide) => [http.deny, http.allow, tcp.deny, tcp.allow]
+  const others = lists(b)
+  return lists(a).flatMap((ours, at) => {
+    const theirs = others[at] ?? []
+    return [...without(ours, theirs, 0), ...without(theirs, ours, 1)]
+  })
+}
+
+function without(rules: readonly CompiledRule[], others: readonly CompiledRule[], side: number): readonly OneSided[] {
+  const known = new Set(others.map(ruleKey))
+  return rules.filter(rule => !known.has(ruleKey(rule))).map(rule => ({ rule, side }))
 }
 
 /** The same for everything but rules. */

@@ -11,10 +11,11 @@ import { Budget, Exhausted, type Limits } from "../budget.js"
 import type { Frame } from "../frame.js"
 import { OUTCOMES, type Outcome, problemsOf, type Stages } from "../outcome.js"
 import { type PolicySide, type Pool, policySide, relevantChoice } from "../policy-side.js"
+import type { ReadingContext } from "../read-criterion.js"
 import { readRule } from "../read-rule.js"
 import { isRuleRegion, type RuleRegion } from "../read-rules.js"
 import { Replay } from "../replay.js"
-import { sameSide, stagesKey } from "../same-side.js"
+import { rulesOfOneSide, sameSide, stagesKey } from "../same-side.js"
 import { ClassMemo } from "../search/class-memo.js"
 import { joined, type Problem, type Region } from "../search/formula.js"
 import { solve } from "../search/solve.js"
@@ -102,7 +103,13 @@ function arenaOf(
   const isShared = choice !== undefined && meshes[0] === meshes[1]
   const [was, is] = sides(choice, isShared ? new KnownRules() : undefined)
   budget.checkTime()
-  return sameSide(was, is) ? undefined : new Arena([was, is], workload, meshes[1], [], budget)
+  if (!isShared) return sameSide(was, is) ? undefined : new Arena([was, is], workload, meshes[1], [], budget)
+  const changed = rulesOfOneSide([was, is])
+  if (changed.length === 0) return undefined
+  // INVARIANT: where no changed rule matches anything in a frame, both sides have the same rules in it, and decide alike.
+  const concerns = (context: (side: number) => ReadingContext): boolean =>
+    changed.some(({ rule, side: of }) => readRule(rule, context(of)) !== undefined)
+  return new Arena([was, is], workload, meshes[1], [], budget, concerns)
 }
 
 const NO_RULE: RuleChoice = () => false
