@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Differences that hide where few requests are. What holds for all sets is in the property tests.
+
+import { describe, expect, it } from "vitest"
+import { policy, workload } from "../../authorization/testing/requests.js"
+import { meshConfig } from "../../mesh/config.js"
+import type { Rule } from "../../resources/authorization-policy/definition.js"
+import { compareSets } from "./compare.js"
+
+const compared = (before: readonly Rule[], after: readonly Rule[]) =>
+  compareSets([policy("p", { rules: before })], [policy("p", { rules: after })], workload, meshConfig(), { now: 1_000 })
+
+const by = (principal: string, ...paths: readonly string[]): Rule => ({
+  from: [{ source: { principals: [principal] } }],
+  to: [{ operation: { paths: [...paths] } }],
+})
+const anybody = (...paths: readonly string[]): Rule => ({ to: [{ operation: { paths: [...paths] } }] })
+
+describe("of several changed rules", () => {
+  const known = by("*", "/b")
+  const reworded = [by("cluster.local/ns/app/sa/web", "/a*"), by("cluster.local/ns/app/sa/web", "/a*", "/ab")] as const
+
+  it("one that only callers without an identity meet makes a difference to them alone", () => {
+    const { result, changes } = compared([known, reworded[0]], [known, reworded[1], anybody("/b")])
+    expect(result).toBe("different")
+    expect(changes).toMatchObject([{ from: "refuse", to: "allow", witness: { path: "/b" } }])
+    expect(changes[0]?.witness.principal).toBeUndefined()
+  })
+
+  it("the same without it makes none", () => {
+    expect(compared([known, reworded[0]], [known, reworded[1]])).toEqual({
+      result: "equal",
+      changes: [],
+      undecided: undefined,
+    })
+  })
+})
