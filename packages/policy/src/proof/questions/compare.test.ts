@@ -35,3 +35,10 @@ describe("of several changed rules", () => {
     })
   })
 })
+
+it.each([
+  ["first", [anybody("/a"), anybody("/b")], [anybody("/a")], "refuse"],
+  ["second", [anybody("/a")], [anybody("/a"), anybody("/b")], "allow"],
+] as const)("a rule that only the %s set has makes a difference", (_, before, after, to) => {
+  expect(compared(before, after).changes).toMatchObject([{ to, witness: { path: "/b" } }])
+})
