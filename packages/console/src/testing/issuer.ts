@@ -11,9 +11,11 @@ interface Granted {
   readonly query: URLSearchParams
 }
 
+/** Of all issuers: to make them takes longer than what is tested with them. */
+const KEYS = generateKeyPairSync("rsa", { modulusLength: 2_048 })
+
 export class Issuer {
   readonly #server: Server
-  readonly #keys = generateKeyPairSync("rsa", { modulusLength: 2_048 })
   readonly #codes = new Map<string, Granted>()
   /** Put on top of what a token says, to say something wrong. */
   claims: Readonly<Record<string, unknown>> = {}
@@ -53,7 +55,7 @@ export class Issuer {
     const isGood = verify(
       "RSA-SHA256",
       Buffer.from(`${head}.${body}`),
-      this.#keys.publicKey,
+      KEYS.publicKey,
       Buffer.from(signature, "base64url"),
     )
     if (!isGood) return undefined
@@ -75,7 +77,7 @@ export class Issuer {
       return json(200, { issuer: this.url, ...own, ...keys, ...this.document })
     }
     if (url.pathname === "/authorize") return this.#authorize(url.searchParams, response)
-    if (url.pathname === "/keys") return json(200, { keys: [this.#keys.publicKey.export({ format: "jwk" })] })
+    if (url.pathname === "/keys") return json(200, { keys: [KEYS.publicKey.export({ format: "jwk" })] })
     if (url.pathname !== "/token") return json(404, {})
     const granted = this.#granted(new URLSearchParams(body))
     if (granted === undefined) return json(400, { error: "invalid_grant" })
@@ -115,7 +117,7 @@ export class Issuer {
     const text = [{ alg: "RS256", typ: "JWT" }, said].map(part =>
       Buffer.from(JSON.stringify(part)).toString("base64url"),
     )
-    const signature = sign("RSA-SHA256", Buffer.from(text.join(".")), this.#keys.privateKey)
+    const signature = sign("RSA-SHA256", Buffer.from(text.join(".")), KEYS.privateKey)
     return [...text, signature.toString("base64url")].join(".")
   }
 }
