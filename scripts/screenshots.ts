@@ -8,6 +8,7 @@ import { join } from "node:path"
 import { chromium } from "playwright-core"
 import { CHROMIUM, FLAGS } from "../test/console/support/chromium.js"
 import { Merlonctl } from "../test/e2e/local/support/merlonctl.js"
+import { ownPortsAndWaysIn } from "../test/e2e/local/support/own-ports.js"
 import { startMesh, visitor } from "./screenshots/mesh.js"
 import { pictureOf, see, VIEWS } from "./screenshots/views.js"
 
@@ -15,7 +16,7 @@ const folder = mkdtempSync(join(tmpdir(), "screenshots-"))
 const mesh = new Merlonctl(join(folder, "mesh"))
 const browser = await chromium.launch({ executablePath: CHROMIUM, args: [...FLAGS] })
 try {
-  await startMesh(mesh)
+  await startMesh(mesh, await ownPortsAndWaysIn())
   const page = await visitor(browser, mesh)
   for (const view of VIEWS) {
     await see(page, view)

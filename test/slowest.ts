@@ -10,8 +10,9 @@ export const SLOWEST: Readonly<Record<string, string>> = {
   "test/docs/programs.test.ts": "every command and program of every page, on the meshes that the pages start",
   "test/release/artefacts.test.ts":
     "makes packages and an executable as a release does, installs them and runs a mesh from them",
-  "test/console/large-mesh.test.ts":
-    "a thousand workloads and a hundred decisions a second in a browser, and a mesh that goes away and comes back",
+  "test/console/large-mesh.test.ts": "a thousand workloads and a hundred decisions a second in a browser",
+  "test/console/own-mesh.test.ts":
+    "pages beside their pictures, and a mesh that goes away and comes back under a browser's eyes",
   "test/resilience/clocks.test.ts":
     "clocks that are set while everything runs, each until everything has found its way back by itself",
   "test/mission/mission.test.ts": "the mission on a local mesh of real processes, each step typed as a person would",

@@ -3,7 +3,6 @@
 
 import type { Browser, Page } from "playwright-core"
 import type { Merlonctl } from "../../test/e2e/local/support/merlonctl.js"
-import { ownPortsAndWaysIn } from "../../test/e2e/local/support/own-ports.js"
 import { SIZE } from "./views.js"
 
 const CALLS = 8
@@ -14,9 +13,9 @@ async function did(mesh: Merlonctl, ...args: readonly string[]): Promise<string>
   return stdout
 }
 
-/** With the samples, a policy and some calls. */
-export async function startMesh(mesh: Merlonctl): Promise<void> {
-  await did(mesh, "up", "--detach", ...(await ownPortsAndWaysIn()))
+/** With the samples, a policy and some calls; `flags` are of `merlonctl up`. */
+export async function startMesh(mesh: Merlonctl, flags: readonly string[]): Promise<void> {
+  await did(mesh, "up", "--detach", ...flags)
   await did(mesh, "apply", "-f", "samples/policies/only-consumer.yaml", "--wait")
   for (let call = 1; call <= CALLS; call++) {
     await fetch(mesh.wayIn("web.app", `/items/${call}`))

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What takes a mesh for oneself: pages that look as in their pictures, a change that cuts callers off, a control plane that
+// goes away. One mesh for all of it, in this order.
+
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { startMesh } from "../../scripts/screenshots/mesh.js"
+import { ClusterApi } from "../e2e/control/support/cluster-api.js"
+import { Merlonctl } from "../e2e/local/support/merlonctl.js"
+import { ownPortsAndWaysIn } from "../e2e/local/support/own-ports.js"
+import { goesAway } from "./own-mesh/goes-away.js"
+import { pictures } from "./own-mesh/pictures.js"
+import { towardsMutualTls } from "./own-mesh/towards-mutual-tls.js"
+import { complaints } from "./support/visit.js"
+
+const folder = mkdtempSync(join(tmpdir(), "console-own-"))
+const mesh = new Merlonctl(join(folder, "mesh"))
+let flags: readonly string[] = []
+let api: ClusterApi
+
+beforeAll(async () => {
+  flags = await ownPortsAndWaysIn()
+  await startMesh(mesh, flags)
+  api = new ClusterApi(`${mesh.data}/kubeconfig`, folder)
+})
+
+afterAll(async () => {
+  await api.client.close()
+  await mesh.run("down")
+  rmSync(folder, { recursive: true, force: true })
+})
+
+describe("pictures", () => pictures(mesh))
+towardsMutualTls(mesh, () => api)
+goesAway(
+  mesh,
+  () => api,
+  () => flags,
+)
+
+it("makes no page complain", () => {
+  expect(complaints.filter(text => !text.startsWith("Applying inline style"))).toEqual([])
+})

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// The pages still look as in the pictures of the documentation, on a mesh as those were taken of; and a page that broke would
+// be noticed.
+
+import { readFileSync } from "node:fs"
+import { type Browser, chromium, type Page } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, inject, it, test } from "vitest"
+import { differences } from "../../../scripts/screenshots/compare.js"
+import { visitor } from "../../../scripts/screenshots/mesh.js"
+import { pictureOf, SIZE, see, VIEWS, type View } from "../../../scripts/screenshots/views.js"
+import type { Merlonctl } from "../../e2e/local/support/merlonctl.js"
+
+const PNG = "89504e470d0a1a0a"
+const named = (name: string): View => {
+  const view = VIEWS.find(one => one.name === name)
+  if (view === undefined) throw new Error(`there is no view ${name}`)
+  return view
+}
+const SOME = [named("overview"), named("graph")]
+
+/** What is below the heading of a panel is gone, and its place is left. */
+const EMPTIED = (panel: string): string => `(() => {
+  for (const part of document.querySelectorAll("section")) {
+    const name = part.getAttribute("aria-label") ?? document.getElementById(part.getAttribute("aria-labelledby"))?.textContent
+    if (name !== ${JSON.stringify(panel)}) continue
+    for (const child of part.children) if (child.tagName !== "H2") child.style.visibility = "hidden"
+  }
+})()`
+
+export function pictures(mesh: Merlonctl): void {
+  let browser: Browser
+  let page: Page
+  const differing = (view: View): Promise<readonly string[]> => differences(page, readFileSync(pictureOf(view)))
+
+  beforeAll(async () => {
+    browser = await chromium.connect(inject("consoleBrowser"))
+    page = await visitor(browser, mesh)
+  })
+
+  afterAll(() => browser.close())
+
+  test.each(VIEWS)("$name looks as in its picture", async view => {
+    const picture = readFileSync(pictureOf(view))
+    expect(picture.subarray(0, 8).toString("hex")).toBe(PNG)
+    expect({ width: picture.readUInt32BE(16), height: picture.readUInt32BE(20) }).toEqual(SIZE)
+    await see(page, view)
+    expect(await differing(view)).toEqual([])
+  })
+
+  describe("what is noticed:", () => {
+    it("a page without its stylesheet", async () => {
+      for (const view of SOME) {
+        await see(page, view)
+        await page.evaluate<void>(`for (const sheet of document.styleSheets) sheet.disabled = true`)
+        expect(await differing(view), view.name).not.toEqual([])
+        await page.reload()
+      }
+    })
+
+    it("the wrong theme", async () => {
+      await page.emulateMedia({ colorScheme: "dark" })
+      for (const view of SOME) {
+        await see(page, view)
+        expect(await differing(view), view.name).not.toEqual([])
+      }
+      await page.emulateMedia({ colorScheme: "light" })
+    })
+
+    it.each([
+      ["overview", "Proxies"],
+      ["overview", "Calls of the last hour"],
+      ["overview", "Mutual TLS"],
+      ["decisions", "Decision"],
+      ["access", "Callers by workloads"],
+    ])("an empty panel of %s: %s", async (name, panel) => {
+      await see(page, named(name))
+      await page.getByRole("region", { name: panel, exact: true }).waitFor()
+      await page.evaluate<void>(EMPTIED(panel))
+      expect(await differing(named(name))).toContainEqual(expect.stringContaining(panel))
+      await page.reload()
+    })
+
+    it("not other fonts, which another machine may have", async () => {
+      for (const view of VIEWS) {
+        await see(page, view)
+        const style = await page.addStyleTag({
+          content: "* { font-family: 'DejaVu Serif', 'Liberation Serif', serif !important }",
+        })
+        expect(await differing(view), view.name).toEqual([])
+        await style.evaluate("tag => tag.remove()")
+      }
+    })
+  })
+}

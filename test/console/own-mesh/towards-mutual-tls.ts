@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// From plaintext to mutual TLS, with the warning, on a mesh where nobody else minds.
+
+import { request } from "node:http"
+import { describe, expect, it } from "vitest"
+import type { ClusterApi } from "../../e2e/control/support/cluster-api.js"
+import type { Merlonctl } from "../../e2e/local/support/merlonctl.js"
+import { address, asOwner } from "../support/visit.js"
+
+export function towardsMutualTls(mesh: Merlonctl, api: () => ClusterApi): void {
+  describe("from plaintext to mutual TLS", () => {
+    const addressOf = async (name: string, namespace: string): Promise<string> => {
+      const pod = await api().get("Pod", name, namespace)
+      const { podIP = "" } = (pod?.status ?? {}) as { readonly podIP?: string } // by its schema
+      return podIP
+    }
+
+    /** A program in the consumer's Pod that has never heard of the mesh. */
+    async function callInPlaintext(): Promise<void> {
+      const [from, to] = [await addressOf("consumer-1", "app"), await addressOf("httpbin-1", "foo")]
+      await new Promise<void>((resolve, reject) => {
+        request({ host: to, port: 15_080, path: "/get", localAddress: from }, answer => {
+          answer.resume().on("end", resolve)
+        })
+          .on("error", reject)
+          .end()
+      })
+    }
+
+    it("insists from the page that tells who would be refused, with a warning, and an edge becomes mutual TLS", async () => {
+      await callInPlaintext()
+      const page = await asOwner("/graph/foo/httpbin-1?since=15m", { of: mesh })
+      const row = page.getByRole("table").getByRole("row").filter({ hasText: "app/consumer" })
+      await row.getByText("in plaintext").waitFor()
+      await page.locator(".react-flow__edge.plaintext").first().waitFor()
+
+      await page.getByRole("link", { name: "Plaintext", exact: true }).click()
+      const section = page.getByRole("region", { name: "foo" })
+      await section.getByText("would be refused").waitFor()
+      await section.getByRole("link", { name: "Insist on mutual TLS in foo" }).click()
+      await page
+        .getByText(/cuts off who calls .*app\/consumer-1/)
+        .first()
+        .waitFor()
+      await page.locator("button:enabled", { hasText: "Apply" }).click()
+      await page
+        .getByText(/^enforced by (\d+) of \1 prox/)
+        .first()
+        .waitFor()
+      await expect(callInPlaintext()).rejects.toThrow()
+
+      await mesh.run(
+        "exec",
+        "consumer",
+        "-n",
+        "app",
+        "--",
+        "xclient",
+        "--host",
+        "httpbin.foo:8000",
+        "--path",
+        "/get",
+        "1",
+      )
+      await page.goto(address("/#/graph/foo/httpbin-1?since=15m", mesh))
+      await row.getByText("mTLS").waitFor()
+      await row.getByText("plaintext until").waitFor()
+    })
+  })
+}
