@@ -5,10 +5,11 @@ import { connect as connectTls } from "node:tls"
 import { create } from "@bufbuild/protobuf"
 import { afterEach, describe, expect, it } from "vitest"
 import { DeltaDiscoveryRequestSchema } from "../generated/envoy/service/discovery/v3/discovery_pb.js"
+import { SignCertificateRequestSchema } from "../generated/merlon/mesh/v1/mesh_pb.js"
 import { RawClient } from "../testing/raw-client.js"
 import { type ServerRig, serverRig } from "../testing/server-rig.js"
 import { SERVER_NAME } from "../testing/test-authority.js"
-import { deltaAggregatedResources } from "../wire/methods.js"
+import { deltaAggregatedResources, signCertificate } from "../wire/methods.js"
 import type { ServerLimits } from "./limits.js"
 
 const TYPE = "type.googleapis.com/test.Thing"
@@ -75,6 +76,20 @@ describe("a hostile client is cut off, and others are served, when it", () => {
     expect(await stream.ended()).toMatch(/^RESOURCE_EXHAUSTED/)
     await stillServes(rig)
   })
+
+  it.each([
+    ["bad", /^UNAUTHENTICATED/],
+    ["good:orders-1", /^RESOURCE_EXHAUSTED/],
+  ])(
+    "asks for too much with the token `%s`, of which nothing is read before it has proven itself",
+    async (token, says) => {
+      const rig = await start({ messageBytes: 1_000 })
+      const signingRequest = new Uint8Array(5_000)
+      const asked = connect(rig, token).unary(signCertificate, create(SignCertificateRequestSchema, { signingRequest }))
+      await expect(asked).rejects.toThrow(says)
+      await stillServes(rig)
+    },
+  )
 
   it("sends bytes that are no message", async () => {
     const rig = await start({})

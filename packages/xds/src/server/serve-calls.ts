@@ -74,40 +74,43 @@ export function proxyService(context: ServerContext, { sign, report }: ProxyCall
     method: Method<Request, Response>,
     work: (caller: Caller, request: Request) => Promise<Response | StreamFault>,
   ): (call: Call) => void {
-    return call => {
-      new SingleCall(call, limits.callMs, async message => {
-        const result = await run(call, method, message, work)
-        const isFault = "code" in result
-        context.observe.called?.(name, isFault ? result.code : "OK")
-        if (isFault) call.finish(result.code, result.message)
-        else {
-          call.send([method.responseSerialize(result)])
-          call.finish("OK")
-        }
-      })
+    const respond = async (call: Call): Promise<void> => {
+      const result = await run(call, method, work)
+      const isFault = "code" in result
+      context.observe.called?.(name, isFault ? result.code : "OK")
+      if (isFault) call.finish(result.code, result.message)
+      else {
+        call.send([method.responseSerialize(result)])
+        call.finish("OK")
+      }
     }
+    return call => void respond(call)
   }
 
   async function run<Request, Response extends { readonly $typeName: string }>(
     call: Call,
     method: Method<Request, Response>,
-    message: Buffer,
     work: (caller: Caller, request: Request) => Promise<Response | StreamFault>,
   ): Promise<Response | StreamFault> {
-    if (pending >= limits.pendingCalls) return exhausted("too many calls at once; try again")
-    pending += 1
     try {
+      // Before anything is read: of whoever proves nothing no more is kept than a window of a stream.
       const { certificate } = call.connection
       const proven = await context.authenticator.authenticate(call.takeAuthorization(), certificate)
       if ("code" in proven) return proven
+      const message = await new SingleMessage(call, limits.callMs).received
+      if ("code" in message) return message
       const request = decoded(method, message)
       if (request === undefined) return invalid("the message cannot be read")
-      return await within(limits.callMs, work(proven.caller, request))
+      if (pending >= limits.pendingCalls) return exhausted("too many calls at once; try again")
+      pending += 1
+      try {
+        return await within(limits.callMs, work(proven.caller, request))
+      } finally {
+        pending -= 1
+      }
     } catch (error) {
       context.log.error({ error: messageOf(error), method: method.path }, "a call failed")
       return { code: "INTERNAL", message: "the control plane failed on this call; try again" }
-    } finally {
-      pending -= 1
     }
   }
 
@@ -125,30 +128,32 @@ function decoded<Request>(
   }
 }
 
-/** One message, which has to come in time, and one answer. */
-class SingleCall implements CallUser {
-  readonly #call: Call
-  readonly #answer: (message: Buffer) => Promise<void>
+/** The one message of a call, which has to come in time. */
+class SingleMessage implements CallUser {
+  readonly received: Promise<Buffer | StreamFault>
   readonly #late: NodeJS.Timeout
+  #tell: (received: Buffer | StreamFault) => void = () => undefined
   #message: Buffer | undefined
 
-  constructor(call: Call, waitMs: number, answer: (message: Buffer) => Promise<void>) {
-    this.#call = call
-    this.#answer = answer
-    this.#late = setTimeout(() => call.finish("DEADLINE_EXCEEDED", "no request came in time"), waitMs).unref()
+  constructor(call: Call, waitMs: number) {
+    this.received = new Promise(resolve => {
+      this.#tell = resolve
+    })
+    const late: StreamFault = { code: "DEADLINE_EXCEEDED", message: "no request came in time" }
+    this.#late = setTimeout(() => this.#tell(late), waitMs).unref()
     call.user = this
-    call.listen()
+    if (call.over) this.closed()
+    else call.listen()
   }
 
   message(bytes: Buffer): void {
     if (this.#message === undefined) this.#message = bytes
-    else this.#call.finish("INVALID_ARGUMENT", "one message is taken, and another came")
+    else this.#tell(invalid("one message is taken, and another came"))
   }
 
   ended(): void {
     clearTimeout(this.#late)
-    if (this.#message === undefined) this.#call.finish("INVALID_ARGUMENT", "no message came")
-    else void this.#answer(this.#message)
+    this.#tell(this.#message ?? invalid("no message came"))
   }
 
   writable(): void {
@@ -157,5 +162,6 @@ class SingleCall implements CallUser {
 
   closed(): void {
     clearTimeout(this.#late)
+    this.#tell(invalid("the call ended before its message"))
   }
 }
