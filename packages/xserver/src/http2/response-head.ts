@@ -37,6 +37,37 @@ export function readResponseHead(list: readonly Field[], method: string, ended: 
   return { status, reason: "", headers, framing, trailers: !ended }
 }
 
+/**
+ * Heads of the responses of one connection. Where all fields of one lie in the table, it is the one before as soon as they
+ * are the same: that is then given again, with what is known of it.
+ */
+export class ResponseHeads {
+  #list: readonly Field[] = []
+  #toHead = false
+  #ended = false
+  #head: ResponseHead | undefined
+
+  read(list: readonly Field[], method: string, ended: boolean): ResponseHead | HttpFault {
+    const toHead = method === "HEAD"
+    if (this.#head !== undefined && toHead === this.#toHead && ended === this.#ended && this.#isLast(list)) {
+      return this.#head
+    }
+    const head = readResponseHead(list, method, ended)
+    if (typeof head === "string" || head.status < 200) return head
+    this.#list = list
+    this.#toHead = toHead
+    this.#ended = ended
+    this.#head = { ...head, written: { toHead, version: "h2", framing: "none", connection: "", text: "" } }
+    return this.#head
+  }
+
+  #isLast(list: readonly Field[]): boolean {
+    if (list.length !== this.#list.length) return false
+    for (let index = 0; index < list.length; index++) if (list[index] !== this.#list[index]) return false
+    return true
+  }
+}
+
 /** Adds the response to the block in hand, under the status that HTTP/2 has for it. */
 export function writeResponseHead(encoder: HpackEncoder, { status, headers }: ResponseHead): void {
   // RFC 8441 section 5: what was switched is a stream that goes on.

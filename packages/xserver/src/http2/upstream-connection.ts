@@ -21,6 +21,7 @@ import { type Deadlines, type Expiring, UNWATCHED } from "../http/deadlines.js"
 import { READ_BUFFER } from "../http/read-buffer.js"
 import type { Limits } from "../limits.js"
 import type { Meters } from "../observe/meters.js"
+import { ResponseHeads } from "./response-head.js"
 
 export interface UpstreamOptions {
   readonly address: { readonly host: string; readonly port: number }
@@ -43,6 +44,7 @@ export class UpstreamConnection extends Connection implements Expiring {
   /** Undefined once the application has said what it can take. */
   #awaiting: (() => void)[] | undefined = []
   #goingAway = false
+  readonly heads = new ResponseHeads()
   connected = false
   timedOut = false
   deadline: number

@@ -18,7 +18,6 @@ import type { UpstreamCall, UpstreamListener } from "../http/upstream.js"
 import type { Limits } from "../limits.js"
 import type { Meters, UpstreamFailure } from "../observe/meters.js"
 import { readTrailers, writeRequestHead } from "./request-head.js"
-import { readResponseHead } from "./response-head.js"
 import { isSwitched, switchedHead, tunnelProtocol } from "./tunnel.js"
 import type { UpstreamConnection } from "./upstream-connection.js"
 
@@ -128,14 +127,15 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
   // From the stream.
 
   onFields(list: readonly Field[], fault: ListFault | undefined, ended: boolean): void {
-    if (this.#over) return
+    const connection = this.#connection
+    if (this.#over || connection === undefined) return
     if (this.#responded) {
       const trailers = ended ? (fault ?? readTrailers(list)) : "bad-trailer"
       if (typeof trailers === "string") this.#malformed()
       else this.#trailers = trailers
       return
     }
-    const head = fault ?? readResponseHead(list, this.#request.method, ended)
+    const head = fault ?? connection.heads.read(list, this.#request.method, ended)
     if (typeof head === "string" || (head.status < 200 && (ended || head.status === 101))) {
       this.#malformed()
       return

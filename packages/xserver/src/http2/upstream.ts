@@ -5,17 +5,19 @@ import { CallerShares } from "../enforcement/caller-shares.js"
 import type { ForwardedRequest } from "../http/forwarded-request.js"
 import type { Upstream, UpstreamCall, UpstreamListener } from "../http/upstream.js"
 import { UpstreamConnection, type UpstreamOptions } from "./upstream-connection.js"
-import { UpstreamExchange } from "./upstream-exchange.js"
+import { type ExchangeOptions, UpstreamExchange } from "./upstream-exchange.js"
 
 export class Http2Upstream implements Upstream {
   readonly #options: UpstreamOptions
   readonly #connections = new Set<UpstreamConnection>()
-  /** Requests in flight, by caller. */
-  readonly #shares: CallerShares
+  readonly #exchanges: ExchangeOptions
 
   constructor(options: UpstreamOptions) {
+    const { limits } = options
     this.#options = options
-    this.#shares = new CallerShares(options.limits.upstreamStreams, options.limits.callerSharePercent)
+    // Requests in flight, by caller.
+    const shares = new CallerShares(limits.upstreamStreams, limits.callerSharePercent)
+    this.#exchanges = { ...options, connection: this.#connection, shares }
   }
 
   get connections(): number {
@@ -23,11 +25,7 @@ export class Http2Upstream implements Upstream {
   }
 
   send(request: ForwardedRequest, listener: UpstreamListener): UpstreamCall {
-    return new UpstreamExchange(
-      { ...this.#options, connection: this.#connection, shares: this.#shares },
-      request,
-      listener,
-    )
+    return new UpstreamExchange(this.#exchanges, request, listener)
   }
 
   close(): void {

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Heads that come again on a connection are given again, and others never in their place.
+
+import { HpackDecoder, HpackEncoder, Http2Field } from "@merlon/xds"
+import fc from "fast-check"
+import { expect, it } from "vitest"
+import { ResponseHeads, readResponseHead } from "./response-head.js"
+
+const STATUS = new Http2Field(":status", "200", false)
+const TYPE = new Http2Field("content-type", "application/grpc", false)
+
+it("gives the same one for the same fields of the table, and no other", () => {
+  const heads = new ResponseHeads()
+  const first = heads.read([STATUS, TYPE], "POST", false)
+  expect(heads.read([STATUS, TYPE], "GET", false)).toBe(first)
+  expect(heads.read([STATUS, TYPE], "POST", true)).toMatchObject({ framing: { kind: "none" }, trailers: false })
+  expect(heads.read([STATUS, TYPE], "HEAD", false)).toMatchObject({ framing: { kind: "none" }, trailers: true })
+  expect(heads.read([STATUS], "HEAD", false)).toMatchObject({ headers: { size: 0 } })
+  const other = new Http2Field("content-type", "text/plain", false)
+  expect(heads.read([STATUS, other], "POST", false)).toMatchObject({ framing: { kind: "chunked" } })
+  expect(heads.read([STATUS, TYPE], "POST", false)).not.toBe(first)
+})
+
+it("keeps neither what is no head nor what comes before one", () => {
+  const heads = new ResponseHeads()
+  const early = [new Http2Field(":status", "103", false)]
+  expect(heads.read(early, "GET", false)).not.toBe(heads.read(early, "GET", false))
+  expect(heads.read([TYPE], "GET", false)).toBe("bad-pseudo-header")
+})
+
+const field = fc.constantFrom(
+  ["content-type", "application/grpc"],
+  ["content-type", "text/plain"],
+  ["content-length", "2"],
+  ["x-a", "1"],
+  ["x-a", "2"],
+  ["set-cookie", "a=b"],
+  ["connection", "close"],
+)
+const response = fc.record({
+  status: fc.constantFrom("103", "200", "204", "404"),
+  fields: fc.uniqueArray(field, { maxLength: 3 }),
+  method: fc.constantFrom("GET", "HEAD"),
+  ended: fc.boolean(),
+})
+
+it("reads each as it would be read alone, over a table that changes", () => {
+  fc.assert(
+    fc.property(fc.array(response, { maxLength: 20 }), responses => {
+      const heads = new ResponseHeads()
+      const encoder = new HpackEncoder()
+      const decoder = new HpackDecoder(64 * 1024, 200)
+      for (const { status, fields, method, ended } of responses) {
+        encoder.field(":status", status)
+        for (const [name = "", value = ""] of fields) encoder.field(name, value)
+        const block = Buffer.from(encoder.finish(), "latin1")
+        const list = decoder.decode(block, 0, block.length) ?? []
+        const [told, alone] = [heads.read(list, method, ended), readResponseHead(list, method, ended)].map(shown)
+        expect(told).toEqual(alone)
+      }
+    }),
+  )
+})
+
+function shown(head: ReturnType<typeof readResponseHead>) {
+  if (typeof head === "string") return head
+  const { status, framing, trailers, headers } = head
+  return { status, framing, trailers, lines: headers.lines(() => true) }
+}
