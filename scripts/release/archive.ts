@@ -27,9 +27,10 @@ export function file(path: string, content: string | Buffer, executable = false)
   return { path, kind: "file", content: Buffer.from(content), mode: executable ? 0o755 : 0o644 }
 }
 
-export function tarGz(entries: readonly Entry[]): Buffer {
+/** `level` is gzip's: how much work goes into fewer bytes. */
+export function tarGz(entries: readonly Entry[], level = 6): Buffer {
   // The header of gzip has no time here, and says of the system that it is unknown.
-  const packed = gzipSync(writeTar(entries), { level: 6 })
+  const packed = gzipSync(writeTar(entries), { level })
   packed[9] = 255
   return packed
 }

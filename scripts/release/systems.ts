@@ -15,6 +15,8 @@ export interface Executable {
   readonly program: Buffer
   readonly version: string
   readonly components: readonly Component[]
+  /** Of the compression, as gzip has it; a release takes the usual one. */
+  readonly level?: number
 }
 
 const NODE_LICENCE = "The executable contains Node.js; its licence: https://github.com/nodejs/node/blob/main/LICENSE\n"
@@ -33,15 +35,16 @@ function legalFiles(prefix: string, components: readonly Component[]): readonly 
   ]
 }
 
-export function standaloneArchive({ arch, program, version, components }: Executable): Buffer {
+export function standaloneArchive({ arch, program, version, components, level }: Executable): Buffer {
   const top = `merlon-${version}-linux-${arch}/`
-  return tarGz([
+  const entries = [
     ...programs(`${top}bin/`, program),
     ...legalFiles(top, components),
     file(`${top}README.md`, readFileSync("README.md")),
     ...sampleEntries(`${top}samples/`, false),
     ...entriesOf(UNITS, `${top}systemd/`),
-  ])
+  ]
+  return tarGz(entries, level)
 }
 
 /** Debian's name for what is not final sorts before what is. */
@@ -49,7 +52,7 @@ function debianVersion(version: string): string {
   return version.replace("-", "~")
 }
 
-export function debianPackage({ arch, program, version, components }: Executable): Buffer {
+export function debianPackage({ arch, program, version, components, level }: Executable): Buffer {
   const files = [
     ...programs("./usr/bin/", program),
     ...legalFiles("./usr/share/doc/merlon/", components),
@@ -57,7 +60,7 @@ export function debianPackage({ arch, program, version, components }: Executable
     ...entriesOf(UNITS, "./usr/lib/systemd/system/"),
   ]
   const folders = new Set(files.flatMap(({ path }) => parents(path)))
-  const data = tarGz([...[...folders].map((path): Entry => ({ path, kind: "folder" })), ...files])
+  const data = tarGz([...[...folders].map((path): Entry => ({ path, kind: "folder" })), ...files], level)
   const bytes = files.reduce((sum, entry) => sum + (entry.kind === "file" ? entry.content.length : 0), 0)
   const control = [
     "Package: merlon",

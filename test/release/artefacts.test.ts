@@ -116,6 +116,8 @@ it("the library is checked by a strict compiler that skips nothing, and runs", (
 
 describe.runIf(process.platform === "linux")("an executable of this machine's kind (only on Linux)", () => {
   const arch = process.arch === "arm64" ? "arm64" : "x64"
+  // A hundred megabytes, twice: most of what these tests would cost.
+  const level = 1
   let program: Buffer
   beforeAll(async () => {
     const file = join(folder, "executable")
@@ -126,7 +128,7 @@ describe.runIf(process.platform === "linux")("an executable of this machine's ki
 
   it("is unpacked and runs a mesh, without Node within reach", async () => {
     const home = empty("standalone")
-    writeFileSync(join(home, "a.tar.gz"), standaloneArchive({ arch, program, version, components: [] }))
+    writeFileSync(join(home, "a.tar.gz"), standaloneArchive({ arch, program, version, components: [], level }))
     execFileSync("tar", ["-xzf", "a.tar.gz"], { cwd: home })
     const bin = join(home, `merlon-${version}-linux-${arch}`, "bin")
     expect(await tryMesh(bin, empty("standalone-home"), "")).toMatchObject(ready)
@@ -135,7 +137,7 @@ describe.runIf(process.platform === "linux")("an executable of this machine's ki
   it.runIf(existsSync("/usr/bin/dpkg-deb"))("is in a Debian package with units for systemd (needs dpkg-deb)", () => {
     const home = empty("debian")
     const file = join(home, "merlon.deb")
-    writeFileSync(file, debianPackage({ arch, program, version: "1.2.3-rc.1", components: [] }))
+    writeFileSync(file, debianPackage({ arch, program, version: "1.2.3-rc.1", components: [], level }))
     const field = (name: string): string =>
       execFileSync("dpkg-deb", ["--field", file, name], { encoding: "utf8" }).trim()
     expect([field("Package"), field("Version"), field("Architecture")]).toEqual([
