@@ -17,19 +17,25 @@ export const SLOWEST: Readonly<Record<string, string>> = {
     "clocks that are set while everything runs, each until everything has found its way back by itself",
   "test/mission/mission.test.ts": "the mission on a local mesh of real processes, each step typed as a person would",
   "test/mission/another-mesh.test.ts": "the same again under another name, with kubectl",
+  "test/mission/outages.test.ts": "the mission's mesh while parts of it are away, killed or restarted",
   "test/e2e/cli/merlonctl.test.ts": "each command twice, by merlonctl and by kubectl, and both compared",
   "test/journeys/journeys.test.ts": "ten walks of a user from nothing, each on a mesh of its own",
   "packages/cluster/src/oracle.test.ts":
     "hundreds of recorded cases of kube-apiserver, among them watches that last seconds",
+  "packages/cluster/src/kubectl.test.ts": "a process of kubectl for each thing that people do with it",
   "test/e2e/control/replica-answers.test.ts":
     "replicas that are killed, each until the Lease of the dead one is taken away",
   "test/resilience/control-slow-proxies.test.ts":
     "waits the half minute after which a proxy is overdue, and connects two hundred",
   "test/e2e/local/answers.test.ts":
     "what a mesh says of itself, from calls that have to be counted to proofs that have to be found",
+  "test/e2e/xserver-bodies.test.ts": "bodies of every size in every framing through real proxies, many callers at once",
   "test/resilience/cluster-crash.test.ts": "kills API servers again and again while clients write, on each store",
   "test/e2e/control/operations.test.ts": "starts and ends control planes with every kind of flag and fault",
   "test/resilience/control-replicas.test.ts": "waits for a lease to run out before another replica leads",
+  "test/resilience/control-rotation.test.ts":
+    "a root is replaced while workloads call each other, phase by phase with real proxies",
+  "test/e2e/control/control-plane.test.ts": "whole control planes, from their first start to a policy in force",
   "test/resilience/control-renewal.test.ts": "certificates live for seconds, and the test for several of them",
   "packages/xserver/src/http2/h2spec.test.ts": "every case of h2spec, each of which waits for what must not come",
   "test/resilience/control-cluster-away.test.ts": "keeps the API server away for longer than its clients wait",
