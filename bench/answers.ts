@@ -12,7 +12,12 @@ const SIZES = [100, 300, 1_000, 3_000]
 const REWRITTEN = [100, 300, 1_000]
 const RULES_PER_POLICY = 500
 const ROUNDS = 5
-const GOALS = { "one rule changed among 3,000": 200, "1,000 rules rewritten": 10_000 }
+/** What whoever applies a policy waits for at most, and what of it is kept to say what was found. */
+const [ADMISSION_MS, FINISH_MS] = [300, 30]
+const CHANGED = "one rule changed among 3,000"
+const REWRITTEN_ALL = "1,000 rules rewritten"
+const ADMITTED = "3,000 rules rewritten within the budget of an admission"
+const GOALS = { [CHANGED]: 200, [REWRITTEN_ALL]: 10_000, [ADMITTED]: ADMISSION_MS }
 
 type Rule = NonNullable<AuthorizationPolicy["spec"]["rules"]>[number]
 
@@ -95,6 +100,18 @@ function costs(): readonly Cost[] {
   )
 }
 
+/** As the control plane asks while somebody applies: a proof, or that there was no time for one. By CPU, so that others do not count. */
+function admitted(): Cost {
+  const rules = rulesOf(3_000)
+  const [before, after] = [set(rules), set(rules.map(rewritten))]
+  const now = (): number => process.cpuUsage().user / 1_000 + process.cpuUsage().system / 1_000
+  const ask = (): string => {
+    const limits = { steps: Number.MAX_SAFE_INTEGER, deadline: now() + ADMISSION_MS - FINISH_MS, now }
+    return compareSets(before, after, workload, mesh, { limits, now: 1_000 }).result
+  }
+  return { change: ADMITTED, rules: 3_000, ...cpu(ask) }
+}
+
 /** Ten thousand workloads, of which those with the same labels have the same policies. */
 function meshOf(apps: number): Cost & { readonly comparisons: number } {
   const workloads = Array.from({ length: 10_000 }, (_, n) => ({
@@ -117,11 +134,17 @@ function meshOf(apps: number): Cost & { readonly comparisons: number } {
 
 const measured = costs()
 const meshes = [1, 10, 100].map(meshOf)
+const budgeted = admitted()
 const cheap = measured.find(({ change, rules }) => change === "one rule changed" && rules === 3_000)
 const dear = measured.find(({ change, rules }) => change === "every rule rewritten" && rules === 1_000)
+const measuredFor: Readonly<Record<string, Cost | undefined>> = {
+  [CHANGED]: cheap,
+  [REWRITTEN_ALL]: dear,
+  [ADMITTED]: budgeted,
+}
 const goals = Object.entries(GOALS).map(([goal, limit]) => {
-  const cost = (goal === "1,000 rules rewritten" ? dear : cheap)?.milliseconds ?? Number.NaN
-  return { goal, limit, milliseconds: cost, met: cost < limit }
+  const { milliseconds = Number.NaN, result = "" } = measuredFor[goal] ?? {}
+  return { goal, limit, milliseconds, met: milliseconds < limit, result }
 })
 
 if (process.argv.includes("--json")) {
@@ -141,7 +164,7 @@ if (process.argv.includes("--json")) {
     ),
   )
   console.log()
-  for (const { goal, limit, milliseconds, met } of goals) {
-    console.log(`${met ? "met" : "MISSED"}: ${goal} in ${milliseconds} ms, goal ${limit} ms`)
+  for (const { goal, limit, milliseconds, met, result } of goals) {
+    console.log(`${met ? "met" : "MISSED"}: ${goal} (${result}) in ${milliseconds} ms of CPU, goal ${limit} ms`)
   }
 }

@@ -63,7 +63,11 @@ export class Arena {
       budget?.checkTime()
       for (const rule of asked) readRule(rule, context(0))
       const read = concerns(context) ? sides : []
-      return { frame, context, stages: read.map((side, index) => stagesOf(side, context(index))) }
+      const stages = read.map((side, index) => {
+        budget?.checkTime()
+        return stagesOf(side, context(index))
+      })
+      return { frame, context, stages }
     })
     // Known only once every rule has named the claims it looks at.
     const impossible = this.space.impossible()

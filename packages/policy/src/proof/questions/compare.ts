@@ -103,7 +103,11 @@ function arenaOf(
   const isShared = choice !== undefined && meshes[0] === meshes[1]
   const [was, is] = sides(choice, isShared ? new KnownRules() : undefined)
   budget.checkTime()
-  if (!isShared) return sameSide(was, is) ? undefined : new Arena([was, is], workload, meshes[1], [], budget)
+  if (!isShared) {
+    if (sameSide(was, is)) return undefined
+    budget.checkTime()
+    return new Arena([was, is], workload, meshes[1], [], budget)
+  }
   const changed = rulesOfOneSide([was, is])
   if (changed.length === 0) return undefined
   // INVARIANT: where no changed rule matches anything in a frame, both sides have the same rules in it, and decide alike.
