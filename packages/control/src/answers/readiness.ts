@@ -94,6 +94,9 @@ function judged(ports: readonly PortMode[], calls: readonly SeenCall[], proxied:
     return { ...all, state: "waiting", why: `${who} ${who === 1 ? "caller comes" : "callers come"} in plaintext` }
   }
   if (total === 0) return { ...all, state: "unknown", why: "nobody called, so nobody can say who would" }
+  if (calls.every(({ verdict }) => verdict === "deny")) {
+    return { ...all, state: "unknown", why: "every call was refused, so nobody can say who would be let in" }
+  }
   return { ...all, state: "ready", why: "every call that was let in came by mutual TLS" }
 }
 

@@ -352,3 +352,21 @@ it("counts the recorded calls that a change touches", async () => {
   const { changes } = JSON.parse(out)
   expect(changes.map(({ recorded }: { recorded: object }) => recorded)).toContainEqual({ shapes: 1, calls: 7 })
 })
+
+describe("with files alone", () => {
+  const policies = ["-f", "new/policies.yaml", "-f", "workloads.yaml"]
+  it.each([
+    ["who-can", ["httpbin", "-n", "foo"], 0],
+    ["what-can", ["app/consumer"], 0],
+    ["analyze", [], 0],
+    ["explain", ["httpbin", "-n", "foo", "--method", "GET", "--path", "/admin/x"], 5],
+    ["explain", ["foo/httpbin", "--curl", "curl http://httpbin.foo:8000/admin/x"], 5],
+    ["explain", ["foo/httpbin", "--from", "cluster.local/ns/app/sa/consumer", "--path", "/public/x"], 0],
+  ] as const)("%s %j looks for no cluster", async (command, words, code) => {
+    vi.stubEnv("KUBECONFIG", at("there-is-none"))
+    const files = policies.map(word => (word === "-f" ? word : at(word)))
+    expect({ code: await run(command, ...words, ...files), err }).toEqual({ code, err: "" })
+    expect(out).not.toBe("")
+    vi.unstubAllEnvs()
+  })
+})

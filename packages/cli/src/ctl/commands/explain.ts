@@ -51,7 +51,10 @@ export function explainCommand(): Command {
     withClusterFlags(
       new Command("explain")
         .description("say why a request is allowed or refused")
-        .argument("<workload>", "who is called, as NAMESPACE/NAME; or the id of a decision, as a refused caller got it")
+        .argument(
+          "<workload>",
+          "who is called, as NAMESPACE/NAME, or NAME with -n; or the id of a decision, as a refused caller got it",
+        )
         .option(
           "-f, --filename <path>",
           "policies, and workloads beside them, instead of the cluster's; may be given several times",
@@ -92,6 +95,7 @@ Exits with 0 where the request is allowed, with 5 where it is refused.
 Examples:
   merlonctl explain 3f1c9a2e7b604d58c1aa        # the id in the header x-merlon-decision of a refusal
   merlonctl explain foo/httpbin --from cluster.local/ns/app/sa/consumer --path /get
+  merlonctl explain httpbin -n foo --path /get
   merlonctl explain foo/httpbin -l app=httpbin -f policies --method DELETE --path /admin
   merlonctl explain foo/httpbin -f policies -f pods.yaml --curl "curl -H 'x-tier: gold' http://httpbin.foo/get"
   merlonctl explain foo/httpbin -l app=httpbin -f policies --claim iss=https://issuer.example --claim sub=alice`
@@ -99,11 +103,12 @@ Examples:
 /** As proxies make them. */
 const DECISION_ID = /^[0-9a-f]{20}$/
 
-async function explain(workload: string, flags: Flags): Promise<void> {
-  if (DECISION_ID.test(workload)) return withSession(flags, session => explainDecision(session, workload, flags.output))
+async function explain(word: string, flags: Flags): Promise<void> {
+  if (DECISION_ID.test(word)) return withSession(flags, session => explainDecision(session, word, flags.output))
+  const workload = word.includes("/") || flags.namespace === undefined ? word : `${flags.namespace}/${word}`
   const [namespace, name, ...more] = workload.split("/")
   if (namespace === undefined || name === undefined || more.length > 0 || name === "") {
-    throw usageError(`name the workload as \`NAMESPACE/NAME\`, not \`${workload}\``)
+    throw usageError(`name the workload as \`NAMESPACE/NAME\`, or its namespace with \`-n\`, not \`${workload}\``)
   }
   const mesh = meshOf(flags)
   const { policies, workloads } = await questionSource({ ...flags, namespace })
