@@ -26,6 +26,10 @@ const ALONE = ["packages/xserver/src/process/reads-by-events.test.ts"]
 /** Tests in a browser share one mesh. */
 const CONSOLE = "test/console/**/*.test.ts"
 
+// Control planes of tests get the time for their proofs that a busy machine needs: one that is used up is an answer of its own,
+// which units try.
+process.env.MERLON_PROOF_BUDGET ??= "8000"
+
 export default defineConfig(({ mode }) => {
   const effort = mode === "long" ? 25 : 1
   // Said to each project: what a project extends is read again, without the mode.

@@ -26,7 +26,9 @@ export class GrpcServer {
     this.#options = options
     const { pingEveryMs, pingTimeoutMs, idleConnectionMs } = options.limits
     const every = Math.min(LOOK_MS, pingEveryMs, pingTimeoutMs, idleConnectionMs)
-    this.#looking = setInterval(() => this.#look(), every).unref()
+    // Not in the timer itself: of a process that was held up, timers come before what has arrived meanwhile, and clients
+    // whose answers lie there would be taken for dead.
+    this.#looking = setInterval(() => setImmediate(() => this.#look()), every).unref()
   }
 
   accept(connection: Connection): void {
