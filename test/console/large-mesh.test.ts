@@ -82,7 +82,6 @@ describe("a thousand workloads", () => {
       ["/", "Overview of merlon"],
       ["/policies", "Policies"],
       ["/access", "Who may call whom"],
-      ["/access?proved", "Who may call whom"],
       ["/plaintext", "Plaintext"],
       ["/graph", "Graph"],
       ["/try", "Try a request"],
