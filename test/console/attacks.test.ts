@@ -180,6 +180,7 @@ describe("text that would be markup", () => {
     ["/", "Overview"],
     [`/decisions?path=*${encoded}*&not-caller=${encoded}`, "Decisions"],
     ["/decisions", "Decisions"],
+    ["/decisions?path=*img*", "Decisions"],
     ["/workloads", "Workloads"],
     [`/workloads?text=${encoded}`, "Workloads"],
     ["/workloads/hostile/pod", "Workload hostile/pod"],
@@ -204,6 +205,8 @@ describe("text that would be markup", () => {
     [`/try?workload=app/web-v1-1&path=/${encoded}&headers=x-evil:${encoded}`, "Try a request"],
     [`/${encoded}`, "There is no such page"],
   ])("stays text on %s", async (place, heading) => {
+    // By way of nowhere: nothing that the page before has loaded is taken for what this one loads.
+    await page.goto(address("/#/nowhere"))
     await page.goto(address(`/#${place}`))
     await page.getByRole("heading", { level: 1, name: heading }).waitFor()
     await expect.poll(() => page.getByText("Loading…").count()).toBe(0)
