@@ -14,6 +14,7 @@ const PAGES = [
   ["Policies", "/policies", "Policies"],
   ["a new policy", "/policies/new?template=invariant", "New policy"],
   ["Who may call whom", "/access", "Who may call whom"],
+  ["Who may call whom, proved of all that run", "/access?proved=", "Who may call whom"],
   ["Plaintext", "/plaintext", "Plaintext"],
   ["Graph", "/graph", "Graph"],
   ["Try it", "/try?workload=app/web-v1-1", "Try a request"],

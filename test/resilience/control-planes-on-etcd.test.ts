@@ -243,10 +243,14 @@ class Load {
     }
   }
 
-  /** A connection that ended under a client says nothing of what it asked; the server's word does. */
+  /**
+   * A connection that ended under a client says nothing of what it asked; the server's word does. Of a write whose answer went
+   * with a member of etcd it says that nobody knows, which is no refusal: it is written again, and counted then.
+   */
   #note(error: unknown): void {
-    if (error instanceof ApiError && error.code !== 0)
-      this.refusals.push(`${error.code} ${error.reason}: ${error.message}`)
+    if (!(error instanceof ApiError) || error.code === 0) return
+    if (error.message.includes("etcd did not say whether the write happened")) return
+    this.refusals.push(`${error.code} ${error.reason}: ${error.message}`)
   }
 }
 
