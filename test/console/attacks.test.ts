@@ -212,6 +212,7 @@ describe("text that would be markup", () => {
     await expect.poll(() => page.getByText("Loading…").count()).toBe(0)
     // Decisions come by a stream, which loads nothing.
     if (heading === "Decisions") await page.getByText("· live").waitFor()
+    if (place.endsWith("*img*")) await page.getByRole("row").nth(1).waitFor()
     // The policy of content would keep it from running; that it is no element at all is what holds without it.
     expect(await page.locator("img, body script, [onerror]").count()).toBe(0)
     expect(await page.evaluate<boolean>(`"hacked" in window`)).toBe(false)
