@@ -29,13 +29,16 @@ export function StrictReadiness({
         {({ items }) => (
           <>
             <ul className="plain">
-              {STATES.map(({ state, tone, words }) => (
-                <li key={state}>
-                  <Mark tone={tone}>
-                    {count(items.filter(({ spec }) => spec.state === state).length)} {words}
-                  </Mark>
-                </li>
-              ))}
+              {STATES.map(({ state, tone, words }) => {
+                const found = items.filter(({ spec }) => spec.state === state).length
+                return (
+                  <li key={state}>
+                    <Mark tone={found === 0 ? "quiet" : tone}>
+                      {count(found)} {words}
+                    </Mark>
+                  </li>
+                )
+              })}
             </ul>
             <p>
               <Link href="/plaintext">Who still calls without it</Link>
