@@ -5,6 +5,7 @@
 import type { Field } from "../../http2/field.js"
 import { ERROR } from "../../http2/frame.js"
 import type { ListFault } from "../../http2/hpack/decoder.js"
+import { Pieces } from "../../http2/pieces.js"
 import type { Stream, StreamUser } from "../../http2/stream.js"
 import type { Connection } from "../listener.js"
 import { type MessageFault, MessageReader } from "./message-reader.js"
@@ -43,7 +44,7 @@ export class Call implements StreamUser {
   readonly #stream: Stream
   readonly #reader: MessageReader
   /** Content that came before anybody listened. */
-  #held: Buffer[] | undefined = []
+  #held: Pieces | undefined = new Pieces()
   #remoteEnded: boolean
   #begun = false
   /** Nothing is said after the status. */
@@ -84,7 +85,9 @@ export class Call implements StreamUser {
     const held = this.#held
     if (held === undefined) return
     this.#held = undefined
-    for (const bytes of held) this.#take(bytes, 0, bytes.length)
+    for (let part = held.take(held.length); part !== undefined; part = held.take(held.length)) {
+      this.#take(part, 0, part.length)
+    }
     if (this.#remoteEnded) this.#tellEnd()
   }
 
@@ -158,7 +161,7 @@ export class Call implements StreamUser {
       this.#stream.consumed(to - from)
       return
     }
-    if (this.#held !== undefined) this.#held.push(Buffer.from(bytes.subarray(from, to)))
+    if (this.#held !== undefined) this.#held.add(bytes, from, to)
     else if (shared) this.#take(Buffer.from(bytes.subarray(from, to)), 0, to - from)
     else this.#take(bytes, from, to)
   }

@@ -23,7 +23,7 @@ export class MessageReader {
     return this.#length !== undefined || this.#kept.length > 0
   }
 
-  /** Tells each message that is whole. It may keep the bytes unless they are `shared`, and says whether to go on. */
+  /** Tells each message that is whole, of bytes that may be kept; who is told says whether to go on. */
   read(bytes: Buffer, from: number, to: number, tell: (message: Buffer) => boolean): MessageFault | undefined {
     let at = from
     for (;;) {

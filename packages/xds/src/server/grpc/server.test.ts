@@ -4,9 +4,10 @@
 import { once } from "node:events"
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type OutgoingHttpHeaders } from "node:http2"
 import { connect as connectTls, type TLSSocket } from "node:tls"
+import { queryObjects } from "node:v8"
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest"
-import { PREFACE } from "../../http2/frame.js"
-import { headersText, resetText, settingsText } from "../../http2/frame-writer.js"
+import { FRAME, PREFACE } from "../../http2/frame.js"
+import { frameHeader, headersText, pingText, resetText, settingsText } from "../../http2/frame-writer.js"
 import { HpackEncoder } from "../../http2/hpack/encoder.js"
 import { type ServerRig, serverRig } from "../../testing/server-rig.js"
 import { SERVER_NAME } from "../../testing/test-authority.js"
@@ -141,10 +142,42 @@ describe("a connection", () => {
   })
 })
 
+describe("content that comes before its caller is proven", () => {
+  const SINGLE_BYTES = 10_000
+  const single = `${frameHeader(1, FRAME.data, 0, 1)}\0`
+
+  it("is held in few pieces, however small those it came in", async () => {
+    rig.state.tokens = "hanging"
+    const socket = await raw()
+    const opening = OPENING + headersText(1, headBlock(new HpackEncoder()), false)
+    const before = countBuffers()
+    // What answers this ping has read everything before it.
+    socket.write(opening + single.repeat(SINGLE_BYTES) + pingText(false, "read all"), "latin1")
+    let said = ""
+    socket.on("data", bytes => {
+      said += bytes.toString("latin1")
+    })
+    await expect.poll(() => said.includes(pingText(true, "read all")), { timeout: 90_000 }).toBe(true)
+    expect(countBuffers() - before).toBeLessThan(SINGLE_BYTES / 10)
+  })
+
+  it("is read whole once it is", async () => {
+    const stream = call(SIGN, Buffer.alloc(0), false)
+    for (const byte of message(0)) stream.write(Buffer.of(byte))
+    stream.end()
+    expect(await answer(stream)).toMatchObject({ "grpc-status": "3", "grpc-message": /signing_request/ })
+  })
+})
+
+const countBuffers = (): number => queryObjects(Buffer, { format: "count" })
+
 const OPENING = PREFACE + settingsText([])
 
 function headBlock(encoder: HpackEncoder): string {
-  for (const [name, value] of Object.entries({ ":scheme": "https", ...GRPC, ...DELTA })) encoder.field(name, value)
+  const { ":path": path, ...fields } = { ...GRPC, ...DELTA }
+  // What begins with a colon comes first, or the head is malformed.
+  const head = { ":scheme": "https", ":path": path, ...fields }
+  for (const [name, value] of Object.entries(head)) encoder.field(name, value)
   return encoder.finish()
 }
 
