@@ -6,6 +6,7 @@ import {
   type Assessment,
   analysis,
   assessChange,
+  callersAmong,
   checkInvariants,
   isAbout,
   type Limits,
@@ -116,7 +117,12 @@ export class Answering {
 
   #proved(invariant: PolicyInvariant, workloads: readonly ProofWorkload[], limits: Limits): Holds {
     const documents = [...this.#documents.values()]
-    const checked = checkInvariants([invariant], documents, workloads, this.#mesh, { limits, now: seconds() })
+    const { namespace } = invariant.metadata
+    // Its status is read by people of its namespace, and says nothing of who runs in others.
+    const isRoot = namespace === this.#mesh.names.rootNamespace
+    const near = isRoot ? workloads : workloads.filter(one => one.namespace === namespace)
+    const options = { limits, now: seconds(), callers: callersAmong(near, this.#mesh) }
+    const checked = checkInvariants([invariant], documents, workloads, this.#mesh, options)
     const broken = checked.find(({ result }) => result.verdict === "broken")
     if (broken !== undefined) return { status: "False", reason: "Broken", message: tellStatement(broken) }
     const undecided = checked.find(({ result }) => result.verdict === "undecided")

@@ -5,6 +5,7 @@ import {
   AskedError,
   accountOf,
   analysis,
+  callersAmong,
   DocumentsByNamespace,
   diffSets,
   type Limits,
@@ -60,7 +61,11 @@ const GONE: PeopleAnswer = { fault: "the workload is gone" }
 
 function diff(workloads: readonly ProofWorkload[], { calls = [] }: PeopleQuestion, about: AskedAbout): object {
   const { before, after, mesh, limits, now } = about
-  const { result, groups } = diffSets(before, after, workloads, mesh, { limits, now })
+  const { result, groups } = diffSets(before, after, workloads, mesh, {
+    limits,
+    now,
+    callers: callersAmong(workloads, mesh),
+  })
   const changed = groups.filter(({ comparison }) => comparison.changes.length > 0).flatMap(group => group.workloads)
   return {
     result,
@@ -72,12 +77,13 @@ function diff(workloads: readonly ProofWorkload[], { calls = [] }: PeopleQuestio
 function told(workloads: readonly ProofWorkload[], asked: object, about: AskedAbout): object {
   const { after, mesh, limits, now, isEnded } = about
   const selection = new DocumentsByNamespace(after, mesh)
+  const options = { limits, now, callers: callersAmong(workloads, mesh) }
   const reached = workloads.map(workload => ({
     workload: keyOf(workload),
     // To make a thousand ready takes time too, of which each search by itself knows nothing.
     reach: isEnded()
       ? { ways: [], undecided: "the time was up before it was looked at" }
-      : reachOf(selection.selected(workload).documents, workload, mesh, asked, { limits, now }),
+      : reachOf(selection.selected(workload).documents, workload, mesh, asked, options),
   }))
   return {
     result: reached.some(({ reach }) => reach.undecided !== undefined) ? "undecided" : "proved",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whom questions are about.
 
+import type { MeshConfig } from "../mesh/config.js"
 import type { Workload } from "../selection/workload.js"
 
 /** A workload as far as answers depend on it. */
@@ -16,6 +17,16 @@ export interface ProofWorkload extends Workload {
 
 export function hostOf({ host, name, namespace }: ProofWorkload): string {
   return host ?? `${name}.${namespace}`
+}
+
+/** Who it is to those it calls; undefined where nobody knows its service account. */
+export function identityOf({ namespace, serviceAccount }: ProofWorkload, trustDomain: string): string | undefined {
+  return serviceAccount === undefined ? undefined : `${trustDomain}/ns/${namespace}/sa/${serviceAccount}`
+}
+
+/** The identities under which something runs, each once, in the same order whoever lists the workloads. */
+export function callersAmong(workloads: readonly ProofWorkload[], { trustDomain }: MeshConfig): readonly string[] {
+  return [...new Set(workloads.flatMap(workload => identityOf(workload, trustDomain) ?? []))].sort()
 }
 
 /** `namespace/name` by which it is known where Pods come and go, as recorded calls name it. */

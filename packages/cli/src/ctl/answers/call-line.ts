@@ -2,13 +2,31 @@
 // A line for the shell that sends a witness: curl for what anybody can send, xclient where an identity of the mesh calls.
 // What no line can say (an address, a token of an issuer whose keys we do not have) stands in capitals or behind a `#`.
 
-import type { ProofWorkload, Witness } from "@merlon/policy"
+import { identityOf, type ProofWorkload, type Witness } from "@merlon/policy"
 import { shellWord } from "../../local/shell-word.js"
 
 export function callLine(witness: Witness, workloads: readonly ProofWorkload[]): string {
-  const line = witness.protocol === "tcp" ? tcpLine(witness) : httpLine(witness, workloads)
-  const remarks = remarksOf(witness)
+  const caller = callerOf(witness, workloads)
+  const line = witness.protocol === "tcp" ? tcpLine(witness) : httpLine(witness, caller)
+  const remarks = remarksOf(witness, caller)
   return remarks.length === 0 ? line : `${line}  # ${remarks.join("; ")}`
+}
+
+const NOBODY = ", under which nothing runs"
+
+interface Caller {
+  readonly principal: string
+  readonly namespace: string
+  /** Undefined where nothing runs under that identity. */
+  readonly name: string | undefined
+}
+
+/** Undefined on plaintext, which anybody sends. */
+function callerOf({ principal }: Witness, workloads: readonly ProofWorkload[]): Caller | undefined {
+  if (principal === undefined) return undefined
+  const [trustDomain = "", , namespace = ""] = principal.split("/")
+  const names = workloads.filter(one => identityOf(one, trustDomain) === principal).map(({ name }) => name)
+  return { principal, namespace, name: names.sort()[0] }
 }
 
 function tcpLine({ principal, host, port }: Witness): string {
@@ -18,63 +36,38 @@ function tcpLine({ principal, host, port }: Witness): string {
     : `openssl s_client -connect ADDRESS:${port} -cert CERTIFICATE -key KEY`
 }
 
-function httpLine(witness: Witness, workloads: readonly ProofWorkload[]): string {
-  const { principal, method = "GET", path = "/", host, port, token } = witness
+function httpLine(witness: Witness, caller: Caller | undefined): string {
+  const { method = "GET", path = "/", host, port, token } = witness
   const place: readonly string[] = token === undefined ? [] : JSON.parse(token.place)
   const [kind, name = "", prefix = ""] = place
-  const query = kind === "param" ? `?${name}=$TOKEN` : ""
+  const target = (before: string): string =>
+    kind === "param" ? withToken(`${before}?${encodeURIComponent(name)}=`) : shellWord(before)
   const lines = Object.entries(witness.headers ?? {}).flatMap(([header, values]) =>
-    values.map(value => `${header}: ${value}`),
+    values.map(value => shellWord(`${header}: ${value}`)),
   )
-  if (kind === "header") lines.push(`${name}: ${prefix}$TOKEN`)
-  if (kind === "cookie") lines.push(`cookie: ${name}=$TOKEN`)
-  if (principal === undefined) {
-    const url = `http://${host ?? `ADDRESS:${port}`}${path}${query}`
-    const headers = lines.flatMap(line => ["-H", quoted(line)])
-    return ["curl", "-i", ...(method === "GET" ? [] : ["-X", shellWord(method)]), ...headers, quoted(url)].join(" ")
+  if (kind === "header") lines.push(withToken(`${name}: ${prefix}`))
+  if (kind === "cookie") lines.push(withToken(`cookie: ${name}=`))
+  const at = host ?? `ADDRESS:${port}`
+  if (caller === undefined) {
+    const headers = lines.flatMap(line => ["-H", line])
+    const options = [...(method === "GET" ? [] : ["-X", shellWord(method)]), ...headers]
+    return ["curl", "-i", ...options, target(`http://${at}${path}`)].join(" ")
   }
-  const [, , namespace = "", , account = ""] = principal.split("/")
-  const caller = workloads.find(one => one.namespace === namespace && one.serviceAccount === account)?.name ?? account
-  const headers = lines.flatMap(line => ["--header", quoted(line)])
-  const options = [
-    "--host",
-    quoted(host ?? `ADDRESS:${port}`),
-    "--method",
-    shellWord(method),
-    "--path",
-    quoted(path + query),
-  ]
-  return [
-    "merlonctl exec",
-    shellWord(caller),
-    "-n",
-    shellWord(namespace),
-    "-- xclient",
-    ...options,
-    ...headers,
-    "1",
-  ].join(" ")
+  const headers = lines.flatMap(line => ["--header", line])
+  const options = ["--host", shellWord(at), "--method", shellWord(method), "--path", target(path), ...headers]
+  const as = caller.name === undefined ? "WORKLOAD" : shellWord(caller.name)
+  return ["merlonctl exec", as, "-n", shellWord(caller.namespace), "-- xclient", ...options, "1"].join(" ")
 }
 
-/** Double quotes where the shell is to put the token in. */
-function quoted(text: string): string {
-  if (!text.includes("$TOKEN")) return shellWord(text)
-  return `"${text.replaceAll(/["\\`]/g, "\\$&")}"`
+/** Double quotes, within which the shell puts the token in and nothing else: who writes policies chooses the rest. */
+function withToken(before: string): string {
+  return `"${before.replaceAll(/["\\`$]/g, "\\$&")}$TOKEN"`
 }
 
-function remarksOf({
-  principal,
-  sourceIp,
-  remoteIp,
-  destinationIp,
-  sni,
-  port,
-  host,
-  protocol,
-  token,
-}: Witness): readonly string[] {
+function remarksOf(witness: Witness, caller: Caller | undefined): readonly string[] {
+  const { sourceIp, remoteIp, destinationIp, sni, port, host, protocol, token } = witness
   const remarks: string[] = []
-  if (principal !== undefined) remarks.push(`as ${principal}`)
+  if (caller !== undefined) remarks.push(`as ${caller.principal}${caller.name === undefined ? NOBODY : ""}`)
   if (token !== undefined) {
     const by = token.key === undefined ? "that no named key signs" : "that is good"
     remarks.push(`TOKEN is one ${by}, with ${JSON.stringify(token.claims)}${token.expires ? "" : " and no exp"}`)

@@ -5,6 +5,7 @@
 import {
   type CheckedStatement,
   type CheckOptions,
+  callersAmong,
   checkInvariants,
   type Diff,
   diffSets,
@@ -100,12 +101,13 @@ async function run(flags: Flags): Promise<void> {
     throw new CommandError(
       "there is no workload, so there is nothing that could change; name Pods or Deployments with `--workloads`",
     )
+  const mesh = meshOf(flags)
   const options = {
     limits: limitsOf(flags),
     now: Math.floor(Date.now() / 1000),
     pool: flags.shadow ? "promoted" : "enforced",
+    callers: callersAmong(workloads, mesh),
   } as const
-  const mesh = meshOf(flags)
   const diff = diffSets(before, after, workloads, mesh, options)
   const broken = brokenBy(before, after, workloads, mesh, options)
   const calls = diff.groups.length === 0 ? undefined : await callsOf(flags)

@@ -2,7 +2,7 @@
 // `merlonctl promote`: turns a policy in Shadow into an enforced one, after showing what that changes.
 
 import { createInterface } from "node:readline/promises"
-import { diffSets, type PolicyDocument } from "@merlon/policy"
+import { callersAmong, diffSets, type PolicyDocument } from "@merlon/policy"
 import { Command } from "commander"
 import { clusterPolicies, clusterWorkloads } from "../answers/cluster-set.js"
 import { diffText } from "../answers/diff-report.js"
@@ -60,8 +60,13 @@ async function run(session: Session, kind: string, name: string | undefined, fla
   const enforced = { ...stored, metadata, spec: { ...spec, enforcement: "Enforce" } } as PolicyDocument // the same kind
   const after = policies.map(document => (document === stored ? enforced : document))
   const workloads = await clusterWorkloads(session)
-  const options = { limits: limitsOf(flags), now: Math.floor(Date.now() / 1000) }
-  print(diffText(diffSets(policies, after, workloads, meshOf(flags), options), workloads, []))
+  const mesh = meshOf(flags)
+  const options = {
+    limits: limitsOf(flags),
+    now: Math.floor(Date.now() / 1000),
+    callers: callersAmong(workloads, mesh),
+  }
+  print(diffText(diffSets(policies, after, workloads, mesh, options), workloads, []))
   if (!flags.yes && !(await isAgreed(label))) {
     print(`${label} stays in Shadow`)
     process.exitCode = EXIT.found

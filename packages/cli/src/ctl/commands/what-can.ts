@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `merlonctl what-can`: exactly what an identity reaches, in words.
 
-import { DocumentsByNamespace, parseSpiffeId, reachOf } from "@merlon/policy"
+import { callersAmong, DocumentsByNamespace, parseSpiffeId, reachOf } from "@merlon/policy"
 import { Command, Option } from "commander"
 import { limitsOf, meshOf } from "../answers/question-flags.js"
 import { questionSource, type SourceFlags, withSourceFlags } from "../answers/question-source.js"
@@ -39,7 +39,11 @@ async function run(word: string, flags: Flags): Promise<void> {
   const mesh = meshOf(flags)
   const selection = new DocumentsByNamespace(policies, mesh)
   const asked = { from: [{ source: { principals: [principal] } }] }
-  const options = { limits: limitsOf(flags), now: Math.floor(Date.now() / 1000) }
+  const options = {
+    limits: limitsOf(flags),
+    now: Math.floor(Date.now() / 1000),
+    callers: callersAmong(workloads, mesh),
+  }
   const reached = workloads.map(workload => ({
     workload,
     reach: reachOf(selection.selected(workload).documents, workload, mesh, asked, options),

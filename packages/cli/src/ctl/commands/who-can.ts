@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `merlonctl who-can`: exactly which callers a workload lets through, in words.
 
-import { DocumentsByNamespace, reachOf } from "@merlon/policy"
+import { callersAmong, DocumentsByNamespace, reachOf } from "@merlon/policy"
 import { Command, Option } from "commander"
 import { several, whole } from "../../arguments.js"
 import { limitsOf, meshOf } from "../answers/question-flags.js"
@@ -53,7 +53,11 @@ async function run(word: string, flags: Flags): Promise<void> {
   }
   const asked = Object.keys(operation).length === 0 ? {} : { to: [{ operation }] }
   const { documents } = new DocumentsByNamespace(policies, mesh).selected(workload)
-  const options = { limits: limitsOf(flags), now: Math.floor(Date.now() / 1000) }
+  const options = {
+    limits: limitsOf(flags),
+    now: Math.floor(Date.now() / 1000),
+    callers: callersAmong(workloads, mesh),
+  }
   const reached = [{ workload, reach: reachOf(documents, workload, mesh, asked, options) }]
   if (flags.output === "json") print(JSON.stringify(reachJson(reached, workloads), undefined, 2))
   else print(reachText(reached, "callers", `nobody can (proved)`))

@@ -8,9 +8,9 @@ import type { Limits } from "../budget.js"
 import { describeWitness } from "../describe-witness.js"
 import { concerns } from "../selected.js"
 import { ruleWords } from "../words.js"
-import type { ProofWorkload } from "../workload.js"
+import { callersAmong, type ProofWorkload } from "../workload.js"
 import { diffSets } from "./diff.js"
-import { type CheckedStatement, checkInvariants, isAbout } from "./invariants.js"
+import { type CheckedStatement, type CheckOptions, checkInvariants, isAbout } from "./invariants.js"
 
 export interface PolicyStep {
   /** Everything that is stored. */
@@ -39,8 +39,9 @@ export function assessChange(
   { documents, before, after }: PolicyStep,
   workloads: readonly ProofWorkload[],
   mesh: MeshConfig,
-  options: AssessOptions,
+  { limits, now }: AssessOptions,
 ): Assessment {
+  const options = { limits, now, callers: callersFor(after ?? before, workloads, mesh) }
   const old = documents.filter(document => document !== before)
   const [was, is] = [before === undefined ? old : [...old, before], after === undefined ? old : [...old, after]]
   if (after?.kind === "PolicyInvariant") return assessInvariant(after, was, workloads, mesh, options)
@@ -52,6 +53,17 @@ export function assessChange(
   return { refusals: broken.refusals, warnings: [...broken.warnings, ...widened(was, is, touched, mesh, options)] }
 }
 
+/** Whoever writes policies of a namespace is not told by them who runs in others. */
+function callersFor(
+  of: PolicyDocument | undefined,
+  workloads: readonly ProofWorkload[],
+  mesh: MeshConfig,
+): readonly string[] {
+  const place = of?.metadata.namespace
+  const seen = place === mesh.names.rootNamespace ? workloads : workloads.filter(({ namespace }) => namespace === place)
+  return callersAmong(seen, mesh)
+}
+
 const NOTHING: Assessment = { refusals: [], warnings: [] }
 
 /** A statement that does not hold yet may be written down: that is how people find out what to mend. */
@@ -60,7 +72,7 @@ function assessInvariant(
   documents: readonly PolicyDocument[],
   workloads: readonly ProofWorkload[],
   mesh: MeshConfig,
-  options: AssessOptions,
+  options: CheckOptions,
 ): Assessment {
   const checked = checkInvariants([invariant], documents, workloads, mesh, options)
   const warnings = checked
@@ -78,7 +90,7 @@ function assessStatements(
   is: readonly PolicyDocument[],
   touched: readonly ProofWorkload[],
   mesh: MeshConfig,
-  options: AssessOptions,
+  options: CheckOptions,
 ): Assessment {
   const invariants = is
     .filter(document => document.kind === "PolicyInvariant")
@@ -141,7 +153,7 @@ function wasBroken(
   invariant: PolicyInvariant,
   was: readonly PolicyDocument[],
   mesh: MeshConfig,
-  options: AssessOptions,
+  options: CheckOptions,
 ): boolean {
   const before = checkInvariants([invariant], was, workloads, mesh, options)
   const same = before.filter(one => one.statement.holds === statement.holds && one.statement.name === statement.name)
@@ -178,7 +190,7 @@ function widened(
   is: readonly PolicyDocument[],
   touched: readonly ProofWorkload[],
   mesh: MeshConfig,
-  options: AssessOptions,
+  options: CheckOptions,
 ): readonly string[] {
   const { groups } = diffSets(was, is, touched, mesh, options)
   const regions = new Map<string, ProofWorkload[]>()

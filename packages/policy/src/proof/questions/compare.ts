@@ -15,11 +15,12 @@ import type { ReadingContext } from "../read-criterion.js"
 import { readRule } from "../read-rule.js"
 import { isRuleRegion, type RuleRegion } from "../read-rules.js"
 import { Replay } from "../replay.js"
+import { type Solved, witnessesOf } from "../running-caller.js"
 import { rulesOfOneSide, sameSide, stagesKey } from "../same-side.js"
 import { ClassMemo } from "../search/class-memo.js"
 import { joined, type Problem, type Region } from "../search/formula.js"
 import { solve } from "../search/solve.js"
-import { type Witness, witnessOf } from "../witness.js"
+import type { Witness } from "../witness.js"
 import type { ProofWorkload } from "../workload.js"
 import { describeChange } from "./describe-change.js"
 import { narrowRule } from "./narrow-rule.js"
@@ -46,6 +47,8 @@ export interface CompareOptions {
   readonly now: number
   /** The mesh that the first set was written for, where it is another: its root namespace, its annotations. */
   readonly meshBefore?: MeshConfig
+  /** Identities under which something runs, of which witnesses name one where they can: `callersAmong`. */
+  readonly callers?: readonly string[]
 }
 
 export function compareSets(
@@ -53,7 +56,7 @@ export function compareSets(
   after: readonly PolicyDocument[],
   workload: ProofWorkload,
   mesh: MeshConfig,
-  { limits, pool = "enforced", now, meshBefore = mesh }: CompareOptions,
+  { limits, pool = "enforced", now, meshBefore = mesh, callers = [] }: CompareOptions,
 ): Comparison {
   const budget = new Budget(limits)
   let arena: Arena | undefined
@@ -64,7 +67,7 @@ export function compareSets(
     throw error
   }
   if (arena === undefined) return { result: "equal", changes: [], undecided: undefined }
-  const differences = new Differences(arena, budget, now)
+  const differences = new Differences(arena, budget, now, callers)
   const changes = differences.find()
   const undecided = differences.undecided ?? arena.gap
   const result = changes.length > 0 ? "different" : undecided === undefined ? "equal" : "undecided"
@@ -138,6 +141,7 @@ class Differences {
     readonly arena: Arena,
     readonly budget: Budget,
     readonly now: number,
+    readonly callers: readonly string[],
   ) {
     this.#replays = arena.sides.map(side => new Replay(side))
   }
@@ -191,9 +195,10 @@ class Differences {
     const known = this.#found.get(id)
     const solution = solve(problem, this.budget, this.#memo)
     if (solution === undefined) return
-    const witness = witnessOf(solution, round.frame, this.arena.space, this.arena.workload)
-    const outcomes = this.#replays.map(replay => replay.run(witness, this.now).outcome)
-    if (outcomes[0] !== from || outcomes[1] !== to) {
+    // Of a change that is known already only the first request is shown.
+    const callers = known === undefined ? this.callers : []
+    const witness = this.#replayed({ problem, solution, frame: round.frame }, callers, [from, to])
+    if (witness === undefined) {
       // Something that the search does not follow stands in the way; there may be another request or none.
       this.undecided ??= NOT_FOLLOWED
     } else if (known !== undefined) {
@@ -202,6 +207,20 @@ class Differences {
       const narrowed = anchor === undefined ? { anchor, problem } : this.#narrowed(round, anchor, problem)
       this.#found.set(id, { from, to, ...narrowed, frames: [round.frame], witness })
     }
+  }
+
+  /** The first of the requests that it can be shown as with which both sides do so. */
+  #replayed(
+    solved: Pick<Solved, "problem" | "solution" | "frame">,
+    callers: readonly string[],
+    wanted: readonly [from: Outcome, to: Outcome],
+  ): Witness | undefined {
+    const { space, workload } = this.arena
+    const among = { callers, budget: this.budget, memo: this.#memo }
+    for (const witness of witnessesOf({ ...solved, space, workload }, among)) {
+      if (this.#replays.every((replay, side) => replay.run(witness, this.now).outcome === wanted[side])) return witness
+    }
+    return undefined
   }
 
   /** The same with only the values of the changed rule that make the difference. */

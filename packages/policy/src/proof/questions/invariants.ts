@@ -15,11 +15,12 @@ import { type Outcome, problemsOf, type Stages } from "../outcome.js"
 import { policySide } from "../policy-side.js"
 import { readRule } from "../read-rule.js"
 import { Replay, type Replayed } from "../replay.js"
+import { witnessesOf } from "../running-caller.js"
 import { ClassMemo } from "../search/class-memo.js"
 import { joined, type Problem } from "../search/formula.js"
 import { solve } from "../search/solve.js"
 import { DocumentsByNamespace } from "../selected.js"
-import { type Witness, witnessOf } from "../witness.js"
+import type { Witness } from "../witness.js"
 import type { ProofWorkload } from "../workload.js"
 
 export interface StatementRef {
@@ -50,6 +51,8 @@ export interface CheckOptions {
   readonly limits?: Limits
   /** Seconds since the epoch, for the times in tokens. */
   readonly now: number
+  /** Identities under which something runs, of which witnesses name one where they can: `callersAmong`. */
+  readonly callers?: readonly string[]
 }
 
 /** `documents` are all policies there are; `invariants` may be among them. */
@@ -76,7 +79,7 @@ export function checkInvariants(
     for (const { documents: selected, workloads: alike } of groups.values()) {
       const [first] = alike
       if (first === undefined) continue
-      const check = inTime(budget, () => new Check(selected, first, mesh, budget, options.now))
+      const check = inTime(budget, () => new Check(selected, first, mesh, budget, options))
       for (const { holds, statement } of statementsOf(invariant)) {
         const { namespace, name } = invariant.metadata
         const ref = { invariant: { namespace, name }, holds, name: statement.name }
@@ -125,7 +128,7 @@ class Check {
     readonly workload: ProofWorkload,
     readonly mesh: MeshConfig,
     readonly budget: Budget,
-    readonly now: number,
+    readonly options: CheckOptions,
   ) {
     this.#side = policySide(documents, workload, mesh)
     this.#replay = new Replay(this.#side)
@@ -151,9 +154,12 @@ class Check {
       for (const { wanted, problem } of offences(compiled, holds, round)) {
         const solution = solve(problem, this.budget, this.#memo)
         if (solution === undefined) continue
-        const witness = witnessOf(solution, round.frame, arena.space, this.workload)
-        const { outcome, rule }: Replayed = this.#replay.run(witness, this.now)
-        if (outcome === wanted) return { verdict: "broken", witness, outcome, by: rule }
+        const solved = { problem, solution, frame: round.frame, space: arena.space, workload: this.workload }
+        const among = { callers: this.options.callers ?? [], budget: this.budget, memo: this.#memo }
+        for (const witness of witnessesOf(solved, among)) {
+          const { outcome, rule }: Replayed = this.#replay.run(witness, this.options.now)
+          if (outcome === wanted) return { verdict: "broken", witness, outcome, by: rule }
+        }
         undecided ??= "a condition depends on what is not analysed, such as a header that a token writes or a time"
       }
     }

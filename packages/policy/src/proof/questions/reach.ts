@@ -15,10 +15,11 @@ import { type PolicySide, policySide } from "../policy-side.js"
 import { readRule } from "../read-rule.js"
 import type { RuleRegion } from "../read-rules.js"
 import { Replay } from "../replay.js"
+import { witnessesOf } from "../running-caller.js"
 import { ClassMemo } from "../search/class-memo.js"
 import { EVERYWHERE, joined, type Problem, type Region } from "../search/formula.js"
-import { solve } from "../search/solve.js"
-import { type Witness, witnessOf } from "../witness.js"
+import { type Assignment, solve } from "../search/solve.js"
+import type { Witness } from "../witness.js"
 import { callersOf, requestsOf } from "../words.js"
 import type { ProofWorkload } from "../workload.js"
 import { exceptionsOf, kindsOf } from "./describe-change.js"
@@ -45,6 +46,8 @@ export interface Reach {
 export interface ReachOptions {
   readonly limits?: Limits
   readonly now: number
+  /** Identities under which something runs, of which witnesses name one where they can: `callersAmong`. */
+  readonly callers?: readonly string[]
 }
 
 /** `asked`: the requests in question, written like a rule. `documents` must concern the workload. */
@@ -53,12 +56,12 @@ export function reachOf(
   workload: ProofWorkload,
   mesh: MeshConfig,
   asked: Rule,
-  { limits, now }: ReachOptions,
+  options: ReachOptions,
 ): Reach {
   const side = policySide(documents, workload, mesh)
   const table = attributeTable(side.program.authorization.issuers.enforced)
   const question = compileRule({ namespace: workload.namespace, name: "question" }, 0, asked, mesh, table)
-  const search = new Ways(side, workload, mesh, question, new Budget(limits), now)
+  const search = new Ways(side, workload, mesh, question, new Budget(options.limits), options)
   return search.run()
 }
 
@@ -82,7 +85,7 @@ class Ways {
     mesh: MeshConfig,
     readonly question: CompiledRule,
     readonly budget: Budget,
-    readonly now: number,
+    readonly options: ReachOptions,
   ) {
     this.#arena = new Arena([side], workload, mesh, [question])
     this.#replay = new Replay(side)
@@ -114,8 +117,8 @@ class Ways {
       const problem = problemOf(one ?? EVERYWHERE)
       const solution = solve(problem, this.budget, this.#memo)
       if (solution === undefined) continue
-      const witness = witnessOf(solution, round.frame, this.#arena.space, this.#arena.workload)
-      if (this.#replay.run(witness, this.now).outcome !== "allow") {
+      const witness = this.#replayed(problem, solution, round.frame)
+      if (witness === undefined) {
         this.#undecided ??=
           "a condition depends on what is not analysed, such as a header that a token writes or a time"
         continue
@@ -125,6 +128,16 @@ class Ways {
       if (known !== undefined) known.frames.push(round.frame)
       else this.#found.set(id, { ...this.#narrowed(round, one, problemOf), frames: [round.frame], witness })
     }
+  }
+
+  /** The first of the requests that it can be shown as which passes. */
+  #replayed(problem: Problem, solution: Assignment, frame: Frame): Witness | undefined {
+    const { space, workload } = this.#arena
+    const among = { callers: this.options.callers ?? [], budget: this.budget, memo: this.#memo }
+    for (const witness of witnessesOf({ problem, solution, frame, space, workload }, among)) {
+      if (this.#replay.run(witness, this.options.now).outcome === "allow") return witness
+    }
+    return undefined
   }
 
   #narrowed(

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lines that people paste into a shell. Who writes a policy chooses paths, headers and prefixes in them.
+
+import { execFileSync } from "node:child_process"
+import type { ProofWorkload, Witness } from "@merlon/policy"
+import { describe, expect, it } from "vitest"
+import { callLine } from "./call-line.js"
+
+const place = (...parts: readonly string[]): string => JSON.stringify(parts)
+const witness = (more: Partial<Witness> = {}): Witness => ({
+  protocol: "http",
+  sourceIp: "10.0.0.9",
+  destinationIp: "10.0.0.1",
+  port: 8080,
+  host: "web.foo",
+  method: "GET",
+  path: "/a",
+  ...more,
+})
+const runs = (name: string, namespace: string, serviceAccount: string): ProofWorkload => ({
+  ...{ name, namespace, serviceAccount, labels: {} },
+})
+const principal = "cluster.local/ns/app/sa/consumer"
+
+describe("the caller of a line", () => {
+  it("is a workload that runs under the identity, the same one however they are listed", () => {
+    const some = [runs("b-1", "app", "consumer"), runs("a-1", "app", "consumer"), runs("a-0", "other", "consumer")]
+    const line = "merlonctl exec a-1 -n app -- xclient --host web.foo --method GET --path /a 1"
+    const remark = `# as ${principal}; to port 8080 of the workload`
+    expect(callLine(witness({ principal }), some)).toBe(`${line}  ${remark}`)
+    expect(callLine(witness({ principal }), some.toReversed())).toBe(`${line}  ${remark}`)
+  })
+
+  it.each([
+    ["there is none", []],
+    ["it is of another namespace", [runs("consumer", "other", "consumer")]],
+  ])("is said not to run where %s", (_, workloads) => {
+    expect(callLine(witness({ principal }), workloads)).toBe(
+      `merlonctl exec WORKLOAD -n app -- xclient --host web.foo --method GET --path /a 1  # as ${principal}, under which nothing runs; to port 8080 of the workload`,
+    )
+  })
+
+  it("is anybody on plaintext", () => {
+    expect(callLine(witness(), [])).toBe("curl -i http://web.foo/a  # to port 8080 of the workload")
+  })
+})
+
+describe("a shell takes from a line the token and nothing else", () => {
+  const evil = "$(echo run)`echo run`$HOME\"\\'; echo run #"
+  const token = { claims: {}, expires: true }
+  /** The words that a shell makes of the line, without the programs. */
+  const words = (line: string): readonly string[] => {
+    const script = line.replace(/^(curl -i|.* xclient) /, "printf '%s\\0' ")
+    const env = { ...process.env, TOKEN: "t0ken" }
+    return execFileSync("sh", ["-c", script], { encoding: "utf8", env }).split("\0").slice(0, -1)
+  }
+
+  it.each([
+    ["a header", { token: { ...token, place: place("header", "x-token", evil) } }, `x-token: ${evil}t0ken`],
+    ["a cookie", { token: { ...token, place: place("cookie", "session") } }, "cookie: session=t0ken"],
+    [
+      "a parameter behind a path",
+      { path: `/${evil}`, token: { ...token, place: place("param", "a b") } },
+      `/${evil}?a%20b=t0ken`,
+    ],
+    ["no token", { headers: { "x-a": [evil] } }, `x-a: ${evil}`],
+  ])("in %s", (_, more, expected) => {
+    expect(words(callLine(witness({ ...more, principal }), []))).toContain(expected)
+    expect(words(callLine(witness(more), [])).join("\n")).toContain(expected)
+  })
+})

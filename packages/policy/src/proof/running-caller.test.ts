@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whom a witness names, where several callers would show the same.
+
+import fc from "fast-check"
+import { describe, expect, inject, it } from "vitest"
+import { policy } from "../authorization/testing/requests.js"
+import { meshConfig } from "../mesh/config.js"
+import type { Rule } from "../resources/authorization-policy/definition.js"
+import type { PolicyInvariant } from "../resources/document.js"
+import { assessChange } from "./questions/assess-change.js"
+import { compareSets } from "./questions/compare.js"
+import { checkInvariants } from "./questions/invariants.js"
+import { reachOf } from "./questions/reach.js"
+import { anyIssuer, pairs, mesh as trustingMesh } from "./testing/sets.js"
+import { callersAmong, type ProofWorkload } from "./workload.js"
+
+const mesh = meshConfig()
+const workload = { namespace: "foo", name: "web-1", labels: {}, serviceAccount: "web" }
+const id = (namespace: string, account: string): string => `cluster.local/ns/${namespace}/sa/${account}`
+const ADMIN = [{ operation: { paths: ["/admin/*"] } }]
+const closed = policy("closed", { rules: [{ to: [{ operation: { paths: ["/"] } }] }] })
+const runs = (namespace: string, serviceAccount: string): ProofWorkload => ({
+  ...{ namespace, serviceAccount, name: `${serviceAccount}-1`, labels: {} },
+})
+
+function callersOf(rules: readonly Rule[], callers: readonly string[], denied: readonly Rule[] = []) {
+  const deny = denied.length === 0 ? [] : [policy("deny", { action: "DENY", rules: denied })]
+  const { changes } = compareSets([closed, ...deny], [closed, ...deny, policy("p", { rules })], workload, mesh, {
+    ...{ now: 1_000, callers },
+  })
+  return changes.map(({ witness }) => witness.principal)
+}
+
+describe("a witness", () => {
+  it("names somebody who runs, where any caller would do", () => {
+    expect(callersOf([{ to: ADMIN }], [id("app", "consumer")])).toEqual([id("app", "consumer")])
+    expect(callersOf([{ to: ADMIN }], [])).toEqual([id("default", "default")])
+  })
+
+  it("names the workload itself only where nobody else would do", () => {
+    expect(callersOf([{ to: ADMIN }], [id("foo", "web"), id("zoo", "keeper")])).toEqual([id("zoo", "keeper")])
+    expect(callersOf([{ to: ADMIN }], [id("foo", "web")])).toEqual([id("foo", "web")])
+  })
+
+  it("names one of those that the rule is about, in whichever of its values", () => {
+    const from = [{ source: { principals: [id("a", "*"), id("b", "*")] } }]
+    expect(callersOf([{ from, to: ADMIN }], [id("app", "consumer"), id("b", "x")])).toEqual([id("b", "x")])
+    const outside = [{ source: { notNamespaces: ["app"] } }]
+    expect(callersOf([{ from: outside, to: ADMIN }], [id("app", "consumer"), id("b", "x")])).toEqual([id("b", "x")])
+  })
+
+  it("is else the request that was found", () => {
+    const seen = {
+      from: [{ source: { principals: [id("app", "consumer")] } }],
+      to: [{ operation: { methods: ["GET"] } }],
+    }
+    const after = [policy("seen", { rules: [seen] })]
+    const options = { now: 1_000, callers: [id("app", "consumer"), id("app", "web")] }
+    const [change] = compareSets([], after, workload, mesh, options).changes
+    expect(change?.witness).toMatchObject({ principal: id("app", "web"), method: "GET", path: "/" })
+  })
+
+  it("names nobody who runs and is kept out, or whom the rule is not about", () => {
+    const denied = [{ from: [{ source: { principals: [id("app", "consumer")] } }] }]
+    expect(callersOf([{ to: ADMIN }], [id("app", "consumer")], denied)).toEqual([id("default", "default")])
+    const from = [{ source: { namespaces: ["ops"] } }]
+    expect(callersOf([{ from, to: ADMIN }], [id("app", "consumer")])[0]).toMatch(/^[^/]+\/ns\/ops\/sa\//)
+  })
+
+  it("finds the one among ten thousand that shows it", () => {
+    const many = Array.from({ length: 10_000 }, (_, n) => id(`ns-${n}`, "default"))
+    const from = [{ source: { namespaces: ["ns-7777", "ns-none"] } }]
+    expect(callersOf([{ from, to: ADMIN }], many)).toEqual([id("ns-7777", "default")])
+  })
+
+  it("is the same whoever lists the workloads", () => {
+    const some = [runs("b", "x"), runs("a", "y"), runs("b", "x"), { namespace: "c", name: "unknown", labels: {} }]
+    expect(callersAmong(some, mesh)).toEqual([id("a", "y"), id("b", "x")])
+    expect(callersAmong(some.toReversed(), mesh)).toEqual(callersAmong(some, mesh))
+  })
+})
+
+it("statements and ways in name them too", () => {
+  const options = { now: 1_000, callers: [id("app", "consumer")] }
+  const invariant: PolicyInvariant = {
+    apiVersion: "security.merlon.dev/v1alpha3",
+    kind: "PolicyInvariant",
+    metadata: { name: "i", namespace: "foo" },
+    spec: { never: [{ name: "nobody", to: ADMIN }] },
+  }
+  expect(checkInvariants([invariant], [], [workload], mesh, options)[0]?.result).toMatchObject({
+    witness: { principal: id("app", "consumer") },
+  })
+  expect(reachOf([], workload, mesh, {}, options).ways[0]?.witness.principal).toBe(id("app", "consumer"))
+})
+
+describe("whoever applies a policy is told of callers in its own namespace alone", () => {
+  const all = [workload, runs("foo", "api"), runs("far", "away")]
+  const invariant = (namespace: string): PolicyInvariant => ({
+    apiVersion: "security.merlon.dev/v1alpha3",
+    kind: "PolicyInvariant",
+    metadata: { name: "i", namespace },
+    spec: { never: [{ name: "nobody", from: [{ source: { notNamespaces: ["foo"] } }], to: ADMIN }] },
+  })
+  const told = (namespace: string): string => {
+    const rules = [{ to: ADMIN }]
+    const after = { ...policy("open", { rules }), metadata: { name: "open", namespace } }
+    const documents = [closed, invariant(namespace)]
+    const { refusals } = assessChange({ documents, before: undefined, after }, all, mesh, {
+      ...{ now: 1_000, limits: { steps: 1_000_000 } },
+    })
+    return refusals.join()
+  }
+
+  it("in a namespace", () => {
+    expect(told("foo")).toContain("GET /admin/ from")
+    expect(told("foo")).not.toContain("far")
+  })
+
+  it("in the root namespace, of all", () => {
+    expect(told(mesh.names.rootNamespace)).toContain(id("far", "away"))
+  })
+})
+
+it("is found or not as without it, and its outcomes are the same", { timeout: 180_000 }, () => {
+  const target = { namespace: "foo", name: "web-1", labels: { app: "web" }, serviceAccount: "web" }
+  const callers = ["a.td/ns/foo/sa/a", id("foo", "a"), id("bar", "b"), "old.td/ns/foo/sa/web"].sort()
+  const limits = { steps: 300_000 }
+  fc.assert(
+    fc.property(pairs, ([old, young]) => {
+      const sets = [
+        [anyIssuer, ...old],
+        [anyIssuer, ...young],
+      ] as const
+      const bare = compareSets(...sets, target, trustingMesh, { limits, now: 1_000 })
+      const named = compareSets(...sets, target, trustingMesh, { limits, now: 1_000, callers })
+      const told = ({ changes, ...rest }: typeof bare) => ({
+        ...rest,
+        changes: changes.map(({ witness: _, ...c }) => c),
+      })
+      expect(told(named)).toEqual(told(bare))
+    }),
+    { numRuns: 20 * inject("effort") },
+  )
+})
