@@ -3,7 +3,8 @@
 // What a real kube-apiserver answered, recorded, against this server: every case, over TLS, headers and managed fields
 // included. Deliberate differences are named with a reason; a case on that list must still fail, or the list is stale.
 
-import { mkdtemp, rm } from "node:fs/promises"
+import { generateKeyPairSync } from "node:crypto"
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -23,8 +24,13 @@ let time = Date.now()
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "oracle-"))
+  const pki = join(folder, "cluster", "pki")
+  // As the recorded server had; ours makes another kind.
+  await mkdir(pki, { recursive: true })
+  const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 })
+  await writeFile(join(pki, "service-accounts.key"), privateKey.export({ type: "pkcs8", format: "pem" }))
   cluster = await startCluster({ dataDir: join(folder, "cluster"), port: 0, clock: () => time })
-  const own: Credentials = await loadCredentials(join(folder, "cluster", "pki"), [], Date.now())
+  const own: Credentials = await loadCredentials(pki, [], Date.now())
   const hooks = await loadCredentials(join(folder, "webhooks"), [], Date.now())
   const client = new OracleClient({
     url: cluster.url,

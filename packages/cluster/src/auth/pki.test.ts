@@ -3,8 +3,8 @@
 // The cluster's own credentials: made once and kept, renewed when they end or no longer fit, held against OpenSSL.
 
 import { execFileSync } from "node:child_process"
-import { X509Certificate } from "node:crypto"
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs"
+import { generateKeyPairSync, X509Certificate } from "node:crypto"
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -129,6 +129,15 @@ describe("on a later start", () => {
     const { serverCertificate, serverKey } = await again(place)
     expect(serverCertificate).not.toBe(made.serverCertificate)
     expect(readFileSync(join(place, "server.key"), "utf8")).toBe(serverKey)
+  })
+
+  it("a key of RSA that signed tokens before still does", async () => {
+    const place = copy()
+    const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 })
+    writeFileSync(join(place, "service-accounts.key"), privateKey.export({ type: "pkcs8", format: "pem" }))
+    const { tokenKey } = await again(place)
+    expect(tokenKey.equals(privateKey)).toBe(true)
+    expect(made.tokenKey.asymmetricKeyType).toBe("ec")
   })
 
   it("another key for tokens has another name", async () => {

@@ -148,7 +148,8 @@ async function issue(
 async function tokenKey(folder: string): Promise<KeyObject> {
   const path = join(folder, "service-accounts.key")
   if (!existsSync(path)) {
-    const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 })
+    // A key of RSA takes longer to make than all else here together; one from before is used as it is.
+    const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" })
     await writePrivate(path, privateKey.export({ type: "pkcs8", format: "pem" }) as string)
   }
   return createPrivateKey(await readFile(path, "utf8"))

@@ -4,16 +4,16 @@
 // are bound to is there.
 
 import { createPublicKey, generateKeyPairSync } from "node:crypto"
-import { type JWTPayload, SignJWT } from "jose"
+import { createLocalJWKSet, type JSONWebKeySet, type JWTPayload, jwtVerify, SignJWT } from "jose"
 import { describe, expect, it } from "vitest"
 import { catalog, stored } from "../testing/stored.js"
 import type { JsonObject } from "../value.js"
 import type { Credentials } from "./pki.js"
 import { ISSUER, type TokenClaims, Tokens } from "./tokens.js"
 
-const rsa = () => generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey
-const key = rsa()
-const stranger = rsa()
+const ec = () => generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey
+const key = ec()
+const stranger = ec()
 // Only the parts that sign tokens are used here.
 const credentials = { tokenKey: key, tokenKeyId: "k1" } as Credentials
 const START = Date.parse("2026-01-01T00:00:00Z")
@@ -36,6 +36,8 @@ async function told(token: string, now = START, objects?: readonly JsonObject[],
   const result = await tokensAt(now, objects).check(token, [audience])
   return "error" in result ? result.error : result.user.name
 }
+
+const published = (tokens: Tokens) => createLocalJWKSet(tokens.publicJwks() as unknown as JSONWebKeySet)
 
 const issue = async (more: Partial<TokenClaims> = {}): Promise<string> =>
   (await tokensAt(START).issue({ ...claims, ...more })).token
@@ -112,7 +114,7 @@ describe("what is no token of ours", () => {
   const { exp: _, ...endless } = payload
   const base64 = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url")
   const signed = (header: object, own: JWTPayload = payload, by = key): Promise<string> =>
-    new SignJWT(own).setProtectedHeader({ alg: "RS256", ...header }).sign(by)
+    new SignJWT(own).setProtectedHeader({ alg: "ES256", ...header }).sign(by)
 
   it("is accepted when it is one after all, or this table would prove nothing", async () => {
     expect(await told(await signed({ kid: "k1" }))).toBe("system:serviceaccount:shop:a")
@@ -132,12 +134,16 @@ describe("what is no token of ours", () => {
         return new SignJWT(payload).setProtectedHeader({ alg: "HS256", kid: "k1" }).sign(Buffer.from(secret))
       },
     ],
-    ["signed in another way", () => signed({ kid: "k1", alg: "PS256" })],
+    [
+      "signed in another way",
+      () =>
+        signed({ kid: "k1", alg: "RS256" }, payload, generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey),
+    ],
     [
       "with a critical header that nobody understands",
       async () => {
         const token = await signed({ kid: "k1" })
-        return `${base64({ alg: "RS256", kid: "k1", crit: ["x"], x: 1 })}${token.slice(token.indexOf("."))}`
+        return `${base64({ alg: "ES256", kid: "k1", crit: ["x"], x: 1 })}${token.slice(token.indexOf("."))}`
       },
     ],
     [
@@ -153,4 +159,38 @@ describe("what is no token of ours", () => {
   ])("%s", async (_, make) => {
     expect(await told(await make())).toBe("invalid bearer token")
   })
+})
+
+describe("a key of RSA, as servers made before and others still do", () => {
+  const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 })
+  const tokens = new Tokens(
+    { tokenKey: privateKey, tokenKeyId: "k2" } as Credentials,
+    stored([account]),
+    catalog,
+    () => START,
+  )
+
+  it("signs tokens that are good, and that everyone can verify by what is published", async () => {
+    const { token } = await tokens.issue(claims)
+    expect(await tokens.check(token, [ISSUER])).toMatchObject({ user: { name: "system:serviceaccount:shop:a" } })
+    const { protectedHeader } = await jwtVerify(token, published(tokens), { currentDate: new Date(START) })
+    expect(protectedHeader).toEqual({ alg: "RS256", kid: "k2" })
+  })
+
+  it.each([
+    ["by its padding", "PS256"],
+    ["by its hash", "RS512"],
+  ])("is believed in no other way: %s", async (_, alg) => {
+    const [, body = ""] = (await tokens.issue(claims)).token.split(".")
+    const own = JSON.parse(Buffer.from(body, "base64url").toString()) as JWTPayload
+    const signed = await new SignJWT(own).setProtectedHeader({ alg, kid: "k2" }).sign(privateKey)
+    expect(await tokens.check(signed, [ISSUER])).toEqual({ error: "invalid bearer token" })
+  })
+})
+
+it("everyone can verify a token by what is published", async () => {
+  const { protectedHeader } = await jwtVerify(await issue(), published(tokensAt(START)), {
+    currentDate: new Date(START),
+  })
+  expect(protectedHeader).toEqual({ alg: "ES256", kid: "k1" })
 })

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Service-account tokens: signed JWTs (RS256) with audience, expiry and the object they are bound to. A token is good
+// Service-account tokens: signed JWTs with audience, expiry and the object they are bound to. A token is good
 // only while its account, and the Pod or Secret it is bound to, still exist with the same uid.
 
 import { createPublicKey, type KeyObject, randomUUID } from "node:crypto"
@@ -13,7 +13,6 @@ import { asObject, asString, asStrings, dig, isObject, type JsonObject } from ".
 import type { Credentials } from "./pki.js"
 
 export const ISSUER = "https://kubernetes.default.svc"
-const ALGORITHM = "RS256"
 /** How far the clocks of two servers may be apart before one refuses what the other has just issued. */
 const CLOCK_SKEW_SECONDS = 60
 const EXPIRED = "service account token has expired"
@@ -46,6 +45,8 @@ export interface TokenChecker {
 }
 
 export class Tokens implements TokenChecker {
+  /** How tokens are signed, and no other way is believed: the key says it. */
+  readonly algorithm: "ES256" | "RS256"
   readonly #publicKey: KeyObject
 
   constructor(
@@ -55,6 +56,7 @@ export class Tokens implements TokenChecker {
     readonly clock: () => number,
   ) {
     this.#publicKey = createPublicKey(credentials.tokenKey)
+    this.algorithm = this.#publicKey.asymmetricKeyType === "rsa" ? "RS256" : "ES256"
   }
 
   async issue(claims: TokenClaims): Promise<{ token: string; expires: number }> {
@@ -75,7 +77,7 @@ export class Tokens implements TokenChecker {
       sub: `system:serviceaccount:${claims.namespace}:${claims.account}`,
     }
     const token = await new SignJWT(payload)
-      .setProtectedHeader({ alg: ALGORITHM, kid: this.credentials.tokenKeyId })
+      .setProtectedHeader({ alg: this.algorithm, kid: this.credentials.tokenKeyId })
       .sign(this.credentials.tokenKey)
     return { token, expires: now + claims.expirationSeconds }
   }
@@ -119,7 +121,7 @@ export class Tokens implements TokenChecker {
   async #verified(token: string): Promise<JsonObject | string | undefined> {
     try {
       const { payload } = await jwtVerify(token, ({ kid }) => this.#keyNamed(kid), {
-        ...{ algorithms: [ALGORITHM], issuer: ISSUER, requiredClaims: ["exp"] },
+        ...{ algorithms: [this.algorithm], issuer: ISSUER, requiredClaims: ["exp"] },
         ...{ currentDate: new Date(this.clock()), clockTolerance: CLOCK_SKEW_SECONDS },
       })
       // An end is an end: only beginnings are given the benefit of another server's clock.
@@ -171,10 +173,6 @@ export class Tokens implements TokenChecker {
 
   publicJwks(): JsonObject {
     const jwk = this.#publicKey.export({ format: "jwk" })
-    return {
-      keys: [
-        { use: "sig", kty: "RSA", kid: this.credentials.tokenKeyId, alg: "RS256", n: jwk.n ?? "", e: jwk.e ?? "" },
-      ],
-    }
+    return { keys: [{ use: "sig", kid: this.credentials.tokenKeyId, alg: this.algorithm, ...jwk }] }
   }
 }

@@ -150,7 +150,7 @@ function documentOf(
       jwks_uri: `https://${services.address()}/openid/v1/jwks`,
       response_types_supported: ["id_token"],
       subject_types_supported: ["public"],
-      id_token_signing_alg_values_supported: ["RS256"],
+      id_token_signing_alg_values_supported: [services.tokens.algorithm],
     })
   if (path === "/openid/v1/jwks")
     return () => {
