@@ -7,6 +7,8 @@ import { join } from "node:path"
 import { type BuildOptions, build, type Metafile, type Plugin } from "esbuild"
 import { buildPage, pageInputs } from "./page.js"
 import { pageInside } from "./page-inside.js"
+import { pastTheIndex } from "./past-the-index.js"
+import { stringWidthLater } from "./string-width-later.js"
 import { tablesInside } from "./tables-inside.js"
 import { undiciParts } from "./undici-parts.js"
 
@@ -42,7 +44,7 @@ export async function bundlePrograms(outdir: string): Promise<Metafile> {
       // Found beside whatever starts it, which lies in the same folder.
       "proof-thread-main": PROOF_THREAD,
     },
-    plugins: [tablesInside, pageInside, undiciParts],
+    plugins: [tablesInside, pageInside, undiciParts, stringWidthLater, pastTheIndex],
     outdir,
     splitting: true,
     format: "esm",
@@ -92,7 +94,7 @@ export async function bundleScript(outfile: string): Promise<void> {
     format: "cjs",
     banner: { js: 'const $url=require("node:url").pathToFileURL(process.execPath).href;' },
     define: { "import.meta.url": "$url" },
-    plugins: [storeFromAsset, tablesInside, pageInside, undiciParts],
+    plugins: [storeFromAsset, tablesInside, pageInside, undiciParts, stringWidthLater],
   })
 }
 

@@ -12,7 +12,11 @@ import type { Notes } from "./schema.js"
 
 type SchemaNode = Partial<Notes> & { readonly [keyword: string]: unknown }
 
-const ajv = new Ajv({ allErrors: true, verbose: true, messages: false, strict: false, validateFormats: false })
+const ajv = new Ajv({
+  ...{ allErrors: true, verbose: true, messages: false, strict: false, validateFormats: false },
+  // Our schemas are held against the one of schemas by a test: to do it at each start took as long as to compile them.
+  ...{ validateSchema: false, meta: false },
+})
 const validators = new WeakMap<TSchema, ValidateFunction>()
 
 /** `base` is where the value stands in its document. */

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a program loads: what it uses, by the shortest way, and what few need when one of them asks.
+
+import { spawnSync } from "node:child_process"
+import { readdirSync, readFileSync } from "node:fs"
+import { join, resolve } from "node:path"
+import { describe, expect, it } from "vitest"
+import { redirected } from "../../scripts/release/past-the-index.js"
+
+const BUNDLE = "packages/cli/bundle"
+const from = (path: string): string => JSON.stringify(resolve(path))
+
+describe("an import of one of our packages", () => {
+  it.each([
+    [
+      "leads to the file that makes it",
+      'import { pathsOf } from "./paths.js"\nimport { Lane } from "@merlon/xds"',
+      `import { pathsOf } from "./paths.js"\nimport { Lane as Lane } from ${from("packages/xds/src/lane.ts")}`,
+    ],
+    [
+      "also through an index within the package, under the name that it is given here",
+      'import { readDocuments as read } from "@merlon/policy"',
+      `import { readDocuments as read } from ${from("packages/policy/src/resources/read.ts")}`,
+    ],
+    [
+      "keeps the lines that follow where they were, and types out",
+      'import {\n  Lane,\n  type Log,\n  messageOf,\n} from "@merlon/xds"\nnext',
+      `import { Lane as Lane } from ${from("packages/xds/src/lane.ts")};import { messageOf as messageOf } from ${from("packages/xds/src/log.ts")}\n\n\n\n\nnext`,
+    ],
+    [
+      "stays where it names no single values",
+      'const all = await import("@merlon/xds")',
+      'const all = await import("@merlon/xds")',
+    ],
+  ])("%s", (_, text, want) => expect(redirected(text)).toBe(want))
+
+  it("is refused when nothing there has that name", () => {
+    expect(() => redirected('import { nobody } from "@merlon/xds"')).toThrow(/@merlon\/xds exports no nobody/)
+  })
+})
+
+describe("a program", () => {
+  /** What is loaded before the command begins, as the maps beside the bundle's files name it. */
+  function loadedBy(command: string): readonly string[] {
+    const all = readdirSync(BUNDLE)
+    const seen = new Set<string>()
+    const walk = (name: string): void => {
+      if (seen.has(name)) return
+      seen.add(name)
+      const text = readFileSync(join(BUNDLE, name), "utf8")
+      for (const [, next = ""] of text.matchAll(/(?:from|import)"\.\/([^"]+\.js)"/g)) walk(next)
+    }
+    walk(all.find(name => new RegExp(`^${command}-[A-Z0-9]+\\.js$`).test(name)) ?? command)
+    return [...seen].flatMap(name => JSON.parse(readFileSync(join(BUNDLE, `${name}.map`), "utf8")).sources as string[])
+  }
+
+  it.each([
+    ["a command that lists", "get"],
+    ["a command that applies", "apply"],
+    ["a proxy", "xserver"],
+  ])("%s loads nothing of a control plane's work or of proofs", (_, command) => {
+    const files = loadedBy(command)
+    expect(files.filter(file => /policy\/src\//.test(file))).not.toEqual([])
+    expect(
+      files.filter(file => /control\/src\/(serve|answers|status|distribution)|policy\/src\/proof/.test(file)),
+    ).toEqual([])
+  })
+
+  it("measures texts that are wider than their letters, although it loads what knows of them only then", () => {
+    const text = 'spec: { note: "広い", actoin: ALLOW }'
+    const input = `apiVersion: security.merlon.dev/v1\nkind: AuthorizationPolicy\nmetadata: { name: a, namespace: b }\n${text}\n`
+    const { stderr } = spawnSync(process.execPath, ["packages/cli/bin/merlonctl.js", "analyze", "-f", "-"], {
+      ...{ input, encoding: "utf8" },
+    })
+    const lines = stderr.split("\n")
+    const at = lines.findLastIndex(line => line.includes(text))
+    expect(lines.slice(at, at + 2)).toEqual([`  4 | ${text}`, `    | ${" ".repeat('spec: { note: "...." '.length)} ^`])
+  })
+})
