@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How configuration travels from control plane to proxy: `MeshServer` and `MeshClient`, what travels between them, and how
-// a workload joins (`readBootstrap`, `Enrolment`). gRPC and the messages of Envoy are behind functions that load them, so
-// that whoever imports this pays for what it uses.
+// a workload joins (`readBootstrap`, `Enrolment`). Calls and the messages of Envoy are behind functions that load them,
+// so that whoever imports this pays for what it uses.
 
 export { MeshCallError } from "./client/call-error.js"
 export type { CertificateAnswer } from "./client/calls.js"

@@ -1,12 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// A gRPC channel to the control plane with the trust bundle and the proof of this moment. Channels are not kept: each
-// stream and each call makes its own, so that a rotated root or certificate counts from the next one on.
+// A connection to the control plane with the trust bundle and the proof of this moment. Channels are not kept: each stream
+// and each call makes its own, so that a rotated root or certificate counts from the next one on. Nothing is said on it, least
+// of all the token, before the control plane has proven who it is.
 
-import { createSecureContext } from "node:tls"
-import { ChannelCredentials, Client, Metadata, type MethodDefinition, type ServiceError, status } from "@grpc/grpc-js"
+import { isIP, type TcpSocketConnectOpts } from "node:net"
+import {
+  type ConnectionOptions,
+  checkServerIdentity,
+  connect,
+  createSecureContext,
+  type SecureContext,
+  type TLSSocket,
+} from "node:tls"
 import { TLS_FLOOR } from "@merlon/identity"
 import { type Log, messageOf } from "../log.js"
+import type { Method } from "../wire/methods.js"
 import { MeshCallError } from "./call-error.js"
+import { readAddress } from "./grpc/address.js"
+import { Call, type CallUser } from "./grpc/call.js"
+import { GrpcConnection } from "./grpc/connection.js"
 import type { ClientLimits, Proof } from "./options.js"
 
 export interface ChannelOptions {
@@ -18,37 +30,85 @@ export interface ChannelOptions {
   readonly log: Log
 }
 
-export interface Channel {
-  readonly client: Client
-  readonly metadata: Metadata
+/** Of a name with several addresses, how long each is tried before the next. */
+const NEXT_ADDRESS_MS = 1_000
+const TOKEN = /^[\x21-\x7e]+$/
+
+export class Channel {
+  /** The control plane has proven itself. Rejects with a MeshCallError where there is no such connection. */
+  readonly ready: Promise<void>
+  readonly #socket: TLSSocket
+  #connection: GrpcConnection | undefined
+
+  /** Throws where address, bundle or proof cannot be used. `leaving`: the control plane sends us to another connection. */
+  constructor(options: ChannelOptions, leaving: () => void = () => undefined) {
+    const { address, serverName, limits } = options
+    const proof = options.proof()
+    const token = readToken(proof)
+    const socket = connect(wayTo(options, proof))
+    socket.setNoDelay(true)
+    this.#socket = socket
+    this.ready = new Promise((resolve, reject) => {
+      const failed = (why: string) => reject(new MeshCallError("UNAVAILABLE", `no connection to ${address}: ${why}`))
+      socket.once("error", error => failed(reasonOf(error)))
+      socket.once("close", () => failed("it was closed before the control plane had proven itself"))
+      socket.once("secureConnect", () => {
+        // INVARIANT: `rejectUnauthorized` has seen to this already. Fail closed should that ever change.
+        if (!socket.authorized) socket.destroy(new Error("the control plane has not proven itself"))
+        else if (socket.alpnProtocol !== "h2") socket.destroy(new Error("who listens there speaks no HTTP/2"))
+        else {
+          this.#connection = new GrpcConnection({ socket, authority: serverName, token, limits, leaving })
+          resolve()
+        }
+      })
+    })
+    // Also where nobody waits for it any more.
+    this.ready.catch(() => undefined)
+  }
+
+  get connected(): boolean {
+    return this.#connection !== undefined
+  }
+
+  /** Once it is ready. Throws a MeshCallError where the control plane takes no call. */
+  call(path: string, user: CallUser, withinMs?: number): Call {
+    const call = this.#connection?.call(path, user, withinMs)
+    if (call instanceof Call) return call
+    throw MeshCallError.of(call?.code, call?.message ?? "there is no connection")
+  }
+
+  close(): void {
+    if (this.#connection === undefined) this.#socket.destroy()
+    else this.#connection.close()
+  }
 }
 
-/** Throws where bundle or proof cannot be used. */
-export function openChannel(options: ChannelOptions): Channel {
-  const { address, serverName, limits } = options
-  const proof = options.proof()
-  const metadata = new Metadata()
-  if (proof.token !== undefined) metadata.set("authorization", `Bearer ${proof.token.trim()}`)
-  const client = new Client(address, credentials(options, proof), {
-    "grpc.ssl_target_name_override": serverName,
-    "grpc.default_authority": serverName,
-    // Or channels with equal certificates would share one connection, and the old one would live on.
-    "grpc.use_local_subchannel_pool": 1,
-    // The control plane is reached directly, whatever proxy the application's environment names.
-    "grpc.enable_http_proxy": 0,
-    "grpc.service_config_disable_resolution": 1,
-    "grpc.enable_retries": 0,
-    "grpc.enable_channelz": 0,
-    "grpc.keepalive_time_ms": limits.pingEveryMs,
-    "grpc.keepalive_timeout_ms": limits.pingTimeoutMs,
-    "grpc.max_receive_message_length": limits.messageBytes,
-  })
-  return { client, metadata }
+function wayTo(options: ChannelOptions, proof: Proof): ConnectionOptions & TcpSocketConnectOpts {
+  const { address, serverName } = options
+  return {
+    ...readAddress(address),
+    secureContext: contextOf(options, proof),
+    // Whatever the environment says.
+    rejectUnauthorized: true,
+    // RFC 6066 section 3: an address is no name to ask for.
+    servername: isIP(serverName) === 0 ? serverName : "",
+    checkServerIdentity: (_, certificate) => checkServerIdentity(serverName, certificate),
+    ALPNProtocols: ["h2"],
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: NEXT_ADDRESS_MS,
+  }
 }
 
-function credentials({ trustBundle, log }: ChannelOptions, { token, certificate }: Proof): ChannelCredentials {
+function readToken({ token = "" }: Proof): string | undefined {
+  const trimmed = token.trim()
+  if (trimmed === "") return undefined
+  if (!TOKEN.test(trimmed)) throw new Error("the token holds characters that no token has")
+  return trimmed
+}
+
+function contextOf({ trustBundle, log }: ChannelOptions, { token, certificate }: Proof): SecureContext {
   const bundle = trustBundle()
-  // Fails closed: without roots of the mesh, gRPC would trust the public ones.
+  // Fails closed: without roots of the mesh, Node would trust the public ones.
   if (bundle.trim() === "") throw new Error("there is no trust bundle to know the control plane by")
   if (certificate === undefined) return secured(bundle)
   const { chain, privateKey } = certificate
@@ -61,27 +121,62 @@ function credentials({ trustBundle, log }: ChannelOptions, { token, certificate 
   }
 }
 
-function secured(ca: string, own: { readonly key?: string; readonly cert?: string } = {}): ChannelCredentials {
-  return ChannelCredentials.createFromSecureContext(createSecureContext({ ...TLS_FLOOR, ...own, ca }))
+function secured(ca: string, own: { readonly key?: string; readonly cert?: string } = {}): SecureContext {
+  return createSecureContext({ ...TLS_FLOOR, ...own, ca })
+}
+
+/** Where several addresses were tried, each has its own. */
+function reasonOf(error: Error): string {
+  return error instanceof AggregateError ? error.errors.map(messageOf).join("; ") : error.message
 }
 
 export async function callOnce<Request, Response>(
   options: ChannelOptions,
-  { path, requestSerialize, responseDeserialize }: MethodDefinition<Request, Response>,
+  method: Method<Request, Response>,
   request: Request,
 ): Promise<Response> {
-  const { client, metadata } = openChannel(options)
+  const { callMs } = options.limits
+  const channel = new Channel(options)
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    const error = new MeshCallError("DEADLINE_EXCEEDED", `no answer within ${callMs} ms`)
+    timer = setTimeout(() => reject(error), callMs)
+  })
   try {
-    return await new Promise<Response>((resolve, reject) => {
-      const deadline = Date.now() + options.limits.callMs
-      const done = (error: ServiceError | null, response?: Response) => {
-        if (error !== null) reject(MeshCallError.of(status[error.code], error.details))
-        else if (response === undefined) reject(new MeshCallError("INTERNAL", "the answer is empty"))
-        else resolve(response)
-      }
-      client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, metadata, { deadline }, done)
-    })
+    return await Promise.race([late, answerOf(channel, method, request, callMs)])
   } finally {
-    client.close()
+    clearTimeout(timer)
+    channel.close()
+  }
+}
+
+async function answerOf<Request, Response>(
+  channel: Channel,
+  { path, requestSerialize, responseDeserialize }: Method<Request, Response>,
+  request: Request,
+  withinMs: number,
+): Promise<Response> {
+  await channel.ready
+  const answer = await new Promise<Buffer>((resolve, reject) => {
+    let first: Buffer | undefined
+    const user: CallUser = {
+      message(bytes) {
+        if (first !== undefined) reject(new MeshCallError("INTERNAL", "there is more than one answer"))
+        first = bytes
+      },
+      ended({ code, message }) {
+        if (code !== "OK") reject(MeshCallError.of(code, message))
+        else if (first === undefined) reject(new MeshCallError("INTERNAL", "the answer is empty"))
+        else resolve(first)
+      },
+    }
+    const call = channel.call(path, user, withinMs)
+    call.send(requestSerialize(request))
+    call.end()
+  })
+  try {
+    return responseDeserialize(answer)
+  } catch (error) {
+    throw new MeshCallError("INTERNAL", `the answer cannot be read: ${messageOf(error)}`)
   }
 }

@@ -3,17 +3,18 @@
 // It never throws; `ended` tells why it is over.
 
 import { create, type JsonObject, type MessageInitShape } from "@bufbuild/protobuf"
-import { type ClientDuplexStream, connectivityState, type ServiceError, status } from "@grpc/grpc-js"
 import { NodeSchema } from "../generated/envoy/config/core/v3/base_pb.js"
 import {
-  type DeltaDiscoveryRequest,
   DeltaDiscoveryRequestSchema,
   type DeltaDiscoveryResponse,
 } from "../generated/envoy/service/discovery/v3/discovery_pb.js"
 import type { Lane } from "../lane.js"
 import { messageOf } from "../log.js"
 import { deltaAggregatedResources } from "../wire/methods.js"
-import { type Channel, type ChannelOptions, openChannel } from "./channel.js"
+import { MeshCallError } from "./call-error.js"
+import { Channel, type ChannelOptions } from "./channel.js"
+import type { Call } from "./grpc/call.js"
+import type { CallEnd } from "./grpc/response-head.js"
 import type { MeshClientOptions, Subscription } from "./options.js"
 import { readUpdate } from "./read-update.js"
 
@@ -34,13 +35,16 @@ export interface DeltaStreamOptions extends ChannelOptions {
 const WAITING_UPDATES = 64
 const REASON_LENGTH = 2_048
 const INVALID_ARGUMENT = 3
+const LEAVING: CallEnd = { code: "UNAVAILABLE", message: "the control plane is going away" }
+const REFUSALS: ReadonlySet<string> = new Set(["UNAUTHENTICATED", "PERMISSION_DENIED"])
 
 export class DeltaStream {
   readonly ended: Promise<StreamEnd>
   /** For other streams, which end with this one. */
   readonly channel: Channel
   readonly #options: DeltaStreamOptions
-  readonly #call: ClientDuplexStream<DeltaDiscoveryRequest, DeltaDiscoveryResponse>
+  /** Undefined until there is a connection. */
+  #call: Call | undefined
   /** Names as the control plane knows them, by type. */
   readonly #asked = new Map<string, ReadonlySet<string>>()
   /** Types for which a request was sent. */
@@ -61,20 +65,13 @@ export class DeltaStream {
       this.#resolve = resolve
     })
     this.#unanswered = new Set(subscriptions.map(({ typeUrl }) => typeUrl))
-    this.channel = openChannel(options)
-    const { path, requestSerialize, responseDeserialize } = deltaAggregatedResources
-    const { client, metadata } = this.channel
-    this.#call = client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, metadata)
-    this.#call.on("data", (response: DeltaDiscoveryResponse) => this.#receive(response))
-    this.#call.on("error", (error: ServiceError) => this.#failed(error))
-    this.#call.on("end", () => this.close("the control plane ended the stream"))
-    // Not `waitForReady`: its timer would outlive the stream and hold up the end of the process.
+    // A stream that stayed would hold up whoever goes away, until it is cut off.
+    this.channel = new Channel(options, () => this.#failed(LEAVING))
     this.#connect = setTimeout(() => {
-      const state = client.getChannel().getConnectivityState(false)
-      if (state !== connectivityState.READY) this.close(`no connection within ${limits.connectMs} ms`)
+      if (!this.channel.connected) this.close(`no connection within ${limits.connectMs} ms`)
     }, limits.connectMs)
     this.#answer = setTimeout(() => this.close("the control plane does not answer"), limits.answerMs)
-    for (const subscription of subscriptions) void this.#subscribe(subscription)
+    void this.channel.ready.then(() => this.#begin()).catch((error: unknown) => this.close(reasonOf(error)))
   }
 
   resubscribe(typeUrl: string): void {
@@ -98,9 +95,29 @@ export class DeltaStream {
     this.#over = true
     clearTimeout(this.#connect)
     clearTimeout(this.#answer)
-    this.#call.cancel()
-    this.channel.client.close()
+    this.#call?.cancel()
+    this.channel.close()
     this.#resolve({ why, refused })
+  }
+
+  #begin(): void {
+    if (this.#over) return
+    this.#call = this.channel.call(deltaAggregatedResources.path, {
+      message: bytes => this.#read(bytes),
+      ended: end => {
+        if (end.code === "OK") this.close("the control plane ended the stream")
+        else this.#failed(end)
+      },
+    })
+    for (const subscription of this.#options.subscriptions) void this.#subscribe(subscription)
+  }
+
+  #read(bytes: Buffer): void {
+    try {
+      this.#receive(deltaAggregatedResources.responseDeserialize(bytes))
+    } catch (error) {
+      this.#failed({ code: "INTERNAL", message: `an update cannot be read: ${messageOf(error)}` })
+    }
   }
 
   async #subscribe(subscription: Subscription): Promise<void> {
@@ -177,21 +194,24 @@ export class DeltaStream {
         message.node = create(NodeSchema, { id, metadata: asJson(metadata()) })
       }
       this.#named = true
-      this.#call.write(message)
+      this.#call?.send(deltaAggregatedResources.requestSerialize(message))
     } catch (error) {
       this.close(messageOf(error))
     }
   }
 
-  #failed({ code, details }: ServiceError): void {
-    const refused = code === status.UNAUTHENTICATED || code === status.PERMISSION_DENIED
-    this.close(`${status[code] ?? code}: ${details}`, refused)
+  #failed({ code, message }: CallEnd): void {
+    this.close(`${code}: ${message}`, REFUSALS.has(code))
   }
 }
 
 function namesOf({ names }: Subscription): ReadonlySet<string> {
   const asked = names()
   return new Set(asked === "*" ? ["*"] : asked)
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof MeshCallError ? `${error.code}: ${error.message}` : messageOf(error)
 }
 
 /** Through JSON, so that whatever the caller puts there can be written as a protobuf Struct. */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A proxy's connection to its control plane: keeps a delta stream open for as long as it runs, and calls beside it. gRPC is loaded when
-// it is needed, so that a proxy serves from its last good state before that.
+// A proxy's connection to its control plane: keeps a delta stream open for as long as it runs, and calls beside it. What speaks
+// xDS is loaded when it is needed, so that a proxy serves from its last good state before that.
 
 import { Lane } from "../lane.js"
 import { messageOf, SILENT } from "../log.js"

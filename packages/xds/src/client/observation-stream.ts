@@ -3,16 +3,12 @@
 // Whatever becomes of it, configuration goes on: a control plane that knows no such stream is asked no more.
 
 import { create } from "@bufbuild/protobuf"
-import { type ClientDuplexStream, type ServiceError, status } from "@grpc/grpc-js"
-import {
-  type Inquiry as InquiryMessage,
-  type Observation as ObservationMessage,
-  ObservationSchema,
-} from "../generated/merlon/mesh/v1/mesh_pb.js"
+import { ObservationSchema } from "../generated/merlon/mesh/v1/mesh_pb.js"
 import { type Log, messageOf } from "../log.js"
 import { type Observation, type ObservationSource, readInquiry, writeObservation } from "../observation.js"
 import { observe } from "../wire/methods.js"
 import type { Channel } from "./channel.js"
+import type { Call } from "./grpc/call.js"
 
 export interface ObservationStreamOptions {
   readonly channel: Channel
@@ -25,22 +21,22 @@ export interface ObservationStreamOptions {
 
 export class ObservationStream {
   readonly #options: ObservationStreamOptions
-  readonly #call: ClientDuplexStream<ObservationMessage, InquiryMessage>
+  readonly #call: Call
   readonly #conversation: ReturnType<ObservationSource["open"]>
   #over = false
 
   constructor(options: ObservationStreamOptions) {
     this.#options = options
     const { channel, nodeId, source, log } = options
-    const { path, requestSerialize, responseDeserialize } = observe
-    this.#call = channel.client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, channel.metadata)
-    this.#call.on("data", ({ content }: InquiryMessage) => this.#asked(content))
-    this.#call.on("error", ({ code, details }: ServiceError) => {
-      if (!this.#over && code !== status.CANCELLED) log.warn({ why: details }, "what was seen cannot be told now")
-      this.#end(code !== status.UNIMPLEMENTED)
+    this.#call = channel.call(observe.path, {
+      message: bytes => this.#asked(bytes),
+      ended: ({ code, message }) => {
+        const isFault = code !== "OK" && code !== "CANCELLED"
+        if (!this.#over && isFault) log.warn({ why: message }, "what was seen cannot be told now")
+        this.#end(code !== "UNIMPLEMENTED")
+      },
     })
-    this.#call.on("end", () => this.#end(true))
-    this.#call.write(create(ObservationSchema, { nodeId }))
+    this.#call.send(observe.requestSerialize(create(ObservationSchema, { nodeId })))
     this.#conversation = source.open(observation => this.#say(observation))
   }
 
@@ -53,13 +49,14 @@ export class ObservationStream {
 
   #say(observation: Observation): boolean {
     if (this.#over) return false
-    return this.#call.write(create(ObservationSchema, { content: writeObservation(observation) }))
+    const message = create(ObservationSchema, { content: writeObservation(observation) })
+    return this.#call.send(observe.requestSerialize(message))
   }
 
-  #asked(content: string): void {
+  #asked(bytes: Buffer): void {
     if (this.#over) return
     try {
-      const inquiry = readInquiry(content)
+      const inquiry = readInquiry(observe.responseDeserialize(bytes).content)
       if (inquiry !== undefined) this.#conversation.asked(inquiry)
     } catch (error) {
       this.#options.log.warn({ error: messageOf(error) }, "the control plane asked what cannot be read")

@@ -7,7 +7,6 @@ import {
   Client,
   type ClientReadableStream,
   Metadata,
-  type MethodDefinition,
   type ServiceError,
   status,
 } from "@grpc/grpc-js"
@@ -19,7 +18,7 @@ import {
   type DiscoveryResponse,
 } from "../generated/envoy/service/discovery/v3/discovery_pb.js"
 import { type Inquiry, ObservationSchema } from "../generated/merlon/mesh/v1/mesh_pb.js"
-import { deltaAggregatedResources, observe, streamAggregatedResources } from "../wire/methods.js"
+import { deltaAggregatedResources, type Method, observe, streamAggregatedResources } from "../wire/methods.js"
 import { SERVER_NAME, type TestCredentials } from "./test-authority.js"
 
 export interface RawOptions {
@@ -75,7 +74,7 @@ export class RawClient {
     return { ...received<Inquiry>(call), call, send }
   }
 
-  unary<Request, Response>(method: MethodDefinition<Request, Response>, request: Request): Promise<Response> {
+  unary<Request, Response>(method: Method<Request, Response>, request: Request): Promise<Response> {
     const { path, requestSerialize, responseDeserialize } = method
     return new Promise((resolve, reject) => {
       const done = (error: ServiceError | null, response?: Response) => {

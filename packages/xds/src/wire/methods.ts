@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gRPC methods, in the form that grpc-js wants of a client. Client and server take them from here, so that both mean the
-// same path.
+// The gRPC methods. Client and server take them from here, so that both mean the same path.
 
 import { type DescMessage, fromBinary, type MessageShape, toBinary } from "@bufbuild/protobuf"
 import {
@@ -18,11 +17,8 @@ import {
   SignCertificateResponseSchema,
 } from "../generated/merlon/mesh/v1/mesh_pb.js"
 
-/** Bytes come as grpc-js's buffers in a client, and may be any here. */
 export interface Method<Request, Response> {
   readonly path: string
-  readonly requestStream: boolean
-  readonly responseStream: boolean
   readonly requestSerialize: (message: Request) => Buffer
   readonly requestDeserialize: (bytes: Uint8Array) => Request
   readonly responseSerialize: (message: Response) => Buffer
@@ -34,14 +30,11 @@ const PROXY = "/merlon.mesh.v1.ProxyService"
 
 function method<Request extends DescMessage, Response extends DescMessage>(
   path: string,
-  streams: boolean,
   request: Request,
   response: Response,
 ): Method<MessageShape<Request>, MessageShape<Response>> {
   return {
     path,
-    requestStream: streams,
-    responseStream: streams,
     requestSerialize: message => asBuffer(toBinary(request, message)),
     requestDeserialize: bytes => fromBinary(request, bytes),
     responseSerialize: message => asBuffer(toBinary(response, message)),
@@ -55,25 +48,22 @@ function asBuffer(bytes: Uint8Array): Buffer {
 
 export const deltaAggregatedResources = method(
   `${ADS}/DeltaAggregatedResources`,
-  true,
   DeltaDiscoveryRequestSchema,
   DeltaDiscoveryResponseSchema,
 )
 
 export const streamAggregatedResources = method(
   `${ADS}/StreamAggregatedResources`,
-  true,
   DiscoveryRequestSchema,
   DiscoveryResponseSchema,
 )
 
 export const signCertificate = method(
   `${PROXY}/SignCertificate`,
-  false,
   SignCertificateRequestSchema,
   SignCertificateResponseSchema,
 )
 
-export const observe = method(`${PROXY}/Observe`, true, ObservationSchema, InquirySchema)
+export const observe = method(`${PROXY}/Observe`, ObservationSchema, InquirySchema)
 
-export const report = method(`${PROXY}/Report`, false, ReportRequestSchema, ReportResponseSchema)
+export const report = method(`${PROXY}/Report`, ReportRequestSchema, ReportResponseSchema)

@@ -7,9 +7,9 @@ import { ERROR } from "../../http2/frame.js"
 import type { ListFault } from "../../http2/hpack/decoder.js"
 import { Pieces } from "../../http2/pieces.js"
 import type { Stream, StreamUser } from "../../http2/stream.js"
+import { type MessageFault, MessageReader } from "../../wire/message-reader.js"
+import { messageText, STATUS, type Status } from "../../wire/status.js"
 import type { Connection } from "../listener.js"
-import { type MessageFault, MessageReader } from "./message-reader.js"
-import { messageText, STATUS, type Status } from "./status.js"
 
 export interface CallHead {
   readonly path: string

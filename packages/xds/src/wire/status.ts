@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a call ends, in the words of gRPC over HTTP/2.
 
-import type { FaultCode } from "../../errors.js"
+import type { FaultCode } from "../errors.js"
 
 /** https://grpc.io/docs/guides/status-codes, as far as a control plane says them. */
 export const STATUS = {
@@ -30,4 +30,39 @@ export function messageText(message: string): string {
     text += plain ? String.fromCharCode(byte) : `%${byte.toString(16).toUpperCase().padStart(2, "0")}`
   }
   return text
+}
+
+/** By their numbers; what a control plane of ours never says is among them, for others may. */
+const NAMES = [
+  "OK",
+  "CANCELLED",
+  "UNKNOWN",
+  "INVALID_ARGUMENT",
+  "DEADLINE_EXCEEDED",
+  "NOT_FOUND",
+  "ALREADY_EXISTS",
+  "PERMISSION_DENIED",
+  "RESOURCE_EXHAUSTED",
+  "FAILED_PRECONDITION",
+  "ABORTED",
+  "OUT_OF_RANGE",
+  "UNIMPLEMENTED",
+  "INTERNAL",
+  "UNAVAILABLE",
+  "DATA_LOSS",
+  "UNAUTHENTICATED",
+]
+
+/** Of the value of `grpc-status`. */
+export function statusName(code: string): string {
+  return (/^\d{1,2}$/.test(code) ? NAMES[Number(code)] : undefined) ?? "UNKNOWN"
+}
+
+/** `messageText` undone. What is not encoded as it should be is taken as it is. */
+export function readMessage(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
 }

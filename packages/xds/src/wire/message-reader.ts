@@ -2,7 +2,7 @@
 // Messages in the content of a call, which comes in pieces of any size (gRPC over HTTP/2, "Length-Prefixed-Message"). What is
 // kept is what has come, never what was announced.
 
-import { Pieces } from "../../http2/pieces.js"
+import { Pieces } from "../http2/pieces.js"
 
 export type MessageFault = "too-large" | "compressed"
 

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// One gRPC call on its stream, as its caller sees it: messages out, messages in, a status at the end. The other side may be
+// broken or hostile: of a message no more is kept than may come, and what it does not read runs full.
+
+import type { Field } from "../../http2/field.js"
+import { ERROR } from "../../http2/frame.js"
+import type { ListFault } from "../../http2/hpack/decoder.js"
+import type { Stream, StreamUser } from "../../http2/stream.js"
+import { type MessageFault, MessageReader } from "../../wire/message-reader.js"
+import { type CallEnd, readEnd, readResponseHead } from "./response-head.js"
+
+/** Whose call it is. */
+export interface CallUser {
+  /** One message, the user's to keep. */
+  message(bytes: Buffer): void
+  /** Comes once, last, however the call ended; not after `cancel`. */
+  ended(end: CallEnd): void
+}
+
+const FAULTS: { readonly [fault in MessageFault]: CallEnd } = {
+  "too-large": { code: "RESOURCE_EXHAUSTED", message: "a message is larger than is taken here" },
+  compressed: { code: "INTERNAL", message: "a message is compressed, which nobody asked for" },
+}
+const NO_ORDER: CallEnd = { code: "INTERNAL", message: "the answer is out of order" }
+const UNREAD: CallEnd = { code: "RESOURCE_EXHAUSTED", message: "what is said is not read" }
+
+/** https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md, "Errors". */
+const BY_RESET: { readonly [code: number]: string } = {
+  [ERROR.refused]: "UNAVAILABLE",
+  [ERROR.cancel]: "CANCELLED",
+  [ERROR.calm]: "RESOURCE_EXHAUSTED",
+  [ERROR.inadequateSecurity]: "PERMISSION_DENIED",
+}
+
+const PREFIX = 5
+/** What waits for a control plane to read it; more than any that reads ever has. */
+const UNREAD_BYTES = 16 * 1024 * 1024
+/** An informational answer, of which there may be one or two. */
+const INFORMATION_COST = 10
+
+export class Call implements StreamUser {
+  readonly #stream: Stream
+  readonly #user: CallUser
+  readonly #reader: MessageReader
+  /** Why the connection is gone, where it is. */
+  readonly #lost: () => CallEnd | undefined
+  #begun = false
+  #end: CallEnd | undefined
+  #over = false
+
+  constructor(stream: Stream, user: CallUser, mostBytes: number, lost: () => CallEnd | undefined) {
+    this.#stream = stream
+    this.#user = user
+    this.#reader = new MessageReader(mostBytes)
+    this.#lost = lost
+  }
+
+  /** Answers whether there is room for more at once. */
+  send(message: Uint8Array): boolean {
+    if (this.#over) return false
+    const bytes = Buffer.allocUnsafe(PREFIX + message.length)
+    bytes[0] = 0
+    bytes.writeUInt32BE(message.length, 1)
+    bytes.set(message, PREFIX)
+    this.#stream.sendContent(bytes, 0, bytes.length, false)
+    this.#stream.connection.outbox.flush()
+    if (this.#stream.waiting > UNREAD_BYTES) this.#finish(UNREAD)
+    return !this.#over && !this.#stream.full
+  }
+
+  /** Nothing more is said. */
+  end(): void {
+    this.#stream.sendEnd(undefined)
+    this.#stream.connection.outbox.flush()
+  }
+
+  cancel(): void {
+    this.#over = true
+    this.#letGo()
+  }
+
+  #finish(end: CallEnd): void {
+    if (this.#over) return
+    this.#over = true
+    this.#letGo()
+    this.#user.ended(end)
+  }
+
+  #letGo(): void {
+    const stream = this.#stream
+    if (stream.over) return
+    // What ended in order is ended so here too, or the other side would count it as thrown away.
+    if (stream.remoteEnded && stream.waiting === 0) stream.sendEnd(undefined)
+    else stream.reset(ERROR.cancel)
+    stream.connection.outbox.flush()
+  }
+
+  // From the stream.
+
+  onFields(list: readonly Field[], fault: ListFault | undefined, ended: boolean): void {
+    if (this.#over) return
+    if (fault !== undefined) {
+      this.#finish({ code: "RESOURCE_EXHAUSTED", message: "the headers of the answer are larger than is taken here" })
+      return
+    }
+    if (this.#begun) {
+      // What comes second is last.
+      if (ended) this.#end = readEnd(list)
+      else this.#finish(NO_ORDER)
+      return
+    }
+    const head = readResponseHead(list)
+    if (head === "informational") {
+      if (ended) this.#finish(NO_ORDER)
+      else this.#stream.connection.chore(INFORMATION_COST)
+      return
+    }
+    if (head !== "grpc") this.#finish(head)
+    else if (ended) this.#end = readEnd(list)
+    this.#begun = true
+  }
+
+  onContent(bytes: Buffer, from: number, to: number, _shared: boolean): void {
+    if (!this.#over && !this.#begun) this.#finish(NO_ORDER)
+    if (this.#over) return
+    const fault = this.#reader.read(bytes, from, to, message => {
+      this.#user.message(message)
+      return !this.#over
+    })
+    this.#stream.consumed(to - from)
+    if (fault !== undefined) this.#finish(FAULTS[fault])
+  }
+
+  onEnd(): void {
+    if (this.#reader.begun && this.#end?.code === "OK") this.#finish(NO_ORDER)
+    else this.#finish(this.#end ?? readEnd([]))
+  }
+
+  onReset(code: number): void {
+    this.#finish(this.#lost() ?? { code: BY_RESET[code] ?? "INTERNAL", message: "the control plane broke off" })
+  }
+
+  onSent(): void {
+    // The answer is still to come.
+  }
+
+  onOver(): void {
+    // `onEnd` and `onReset` say why.
+  }
+
+  onWritable(): void {
+    // Whoever has more to say tries again by itself.
+  }
+
+  onPause(): void {
+    // Messages are told as they come.
+  }
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the fields of an answer say (gRPC over HTTP/2, "Responses"): that it is one, and at its end how the call went.
+
+import type { Field } from "../../http2/field.js"
+import { readMessage, statusName } from "../../wire/status.js"
+
+/** How a call ended, in the words of gRPC. */
+export interface CallEnd {
+  readonly code: string
+  readonly message: string
+}
+
+/** `informational`: the head is still to come. */
+export type ResponseHead = "grpc" | "informational" | CallEnd
+
+/** https://github.com/grpc/grpc/blob/master/doc/http-grpc-status-mapping.md: what stands in between says no in HTTP. */
+const BY_HTTP: { readonly [status: string]: string } = {
+  400: "INTERNAL",
+  401: "UNAUTHENTICATED",
+  403: "PERMISSION_DENIED",
+  404: "UNIMPLEMENTED",
+  429: "UNAVAILABLE",
+  502: "UNAVAILABLE",
+  503: "UNAVAILABLE",
+  504: "UNAVAILABLE",
+}
+
+const MALFORMED: CallEnd = { code: "INTERNAL", message: "the answer has a head that cannot be read" }
+
+export function readResponseHead(fields: readonly Field[]): ResponseHead {
+  let status: string | undefined
+  let contentType: string | undefined
+  for (const { name, value, fault } of fields) {
+    if (fault !== undefined) return MALFORMED
+    if (name === ":status") status ??= value
+    else if (name === "content-type") contentType ??= value
+  }
+  if (status === undefined || !/^[1-5]\d\d$/.test(status)) return MALFORMED
+  if (status.startsWith("1")) return "informational"
+  if (status !== "200") {
+    return { code: BY_HTTP[status] ?? "UNKNOWN", message: `the answer is HTTP ${status}, not gRPC` }
+  }
+  if (contentType !== undefined && /^application\/grpc($|[+;])/.test(contentType)) return "grpc"
+  return { code: "UNKNOWN", message: `the answer is \`${contentType ?? "nothing"}\`, not gRPC` }
+}
+
+/** Of trailers, or of a head that is all there is. */
+export function readEnd(fields: readonly Field[]): CallEnd {
+  let code: string | undefined
+  let message = ""
+  for (const { name, value, fault } of fields) {
+    if (fault !== undefined) return MALFORMED
+    if (name === "grpc-status") code ??= value
+    else if (name === "grpc-message") message ||= value
+  }
+  if (code === undefined) return { code: "UNKNOWN", message: "the answer ended without a status" }
+  return { code: statusName(code), message: readMessage(message) }
+}
