@@ -44,7 +44,7 @@ async function asked(answer: (connection: RawConnection) => void, limits: { mess
 describe("an answer", () => {
   test.each<[string, string, string | RegExp]>([
     ["in order", head + data(ANSWER) + trailers({ "grpc-status": "0" }), "x"],
-    ["in small pieces", head + [...ANSWER].map(byte => data(byte)).join("") + trailers({ "grpc-status": "0" }), "x"],
+    ["in small pieces", head + Array.from(ANSWER, byte => data(byte)).join("") + trailers({ "grpc-status": "0" }), "x"],
     [
       "after an informational one",
       headersText(1, block({ ":status": "103" }), false) + head + data(ANSWER) + trailers({ "grpc-status": "0" }),
