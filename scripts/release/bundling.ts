@@ -5,6 +5,7 @@
 import { cpSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { type BuildOptions, build, type Metafile, type Plugin } from "esbuild"
+import { leanBuiltins } from "./lean-builtins.js"
 import { buildPage, pageInputs } from "./page.js"
 import { pageInside } from "./page-inside.js"
 import { pastTheIndex } from "./past-the-index.js"
@@ -44,7 +45,7 @@ export async function bundlePrograms(outdir: string): Promise<Metafile> {
       // Found beside whatever starts it, which lies in the same folder.
       "proof-thread-main": PROOF_THREAD,
     },
-    plugins: [tablesInside, pageInside, undiciParts, stringWidthLater, pastTheIndex],
+    plugins: [tablesInside, pageInside, undiciParts, stringWidthLater, pastTheIndex, leanBuiltins],
     outdir,
     splitting: true,
     format: "esm",

@@ -11,7 +11,7 @@ import {
   generateKeyPairSync,
   type KeyObject,
   randomBytes,
-  webcrypto,
+  type webcrypto,
 } from "node:crypto"
 import { existsSync } from "node:fs"
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises"
@@ -52,7 +52,7 @@ async function writePrivate(path: string, text: string): Promise<void> {
 }
 
 async function exportKey(key: webcrypto.CryptoKey): Promise<string> {
-  const der = Buffer.from(await webcrypto.subtle.exportKey("pkcs8", key))
+  const der = Buffer.from(await crypto.subtle.exportKey("pkcs8", key))
   return createPrivateKey({ key: der, format: "der", type: "pkcs8" }).export({ type: "pkcs8", format: "pem" }) as string
 }
 
@@ -60,8 +60,8 @@ async function importKey(pem: string): Promise<webcrypto.CryptoKeyPair> {
   const privateDer = createPrivateKey(pem).export({ type: "pkcs8", format: "der" })
   const publicDer = createPublicKey(pem).export({ type: "spki", format: "der" })
   return {
-    privateKey: await webcrypto.subtle.importKey("pkcs8", privateDer, EC, true, ["sign"]),
-    publicKey: await webcrypto.subtle.importKey("spki", publicDer, EC, true, ["verify"]),
+    privateKey: await crypto.subtle.importKey("pkcs8", privateDer, EC, true, ["sign"]),
+    publicKey: await crypto.subtle.importKey("spki", publicDer, EC, true, ["verify"]),
   }
 }
 
@@ -72,7 +72,7 @@ async function authority(folder: string, file: string, name: string, now: number
     const pem = await readFile(certificatePath, "utf8")
     return { certificate: new x509.X509Certificate(pem), keys: await importKey(await readFile(keyPath, "utf8")), pem }
   }
-  const keys = await webcrypto.subtle.generateKey(EC, true, ["sign", "verify"])
+  const keys = await crypto.subtle.generateKey(EC, true, ["sign", "verify"])
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: randomBytes(15).toString("hex"),
     name: `CN=${name}`,
@@ -116,7 +116,7 @@ async function issue(
     if (issued && known.notAfter.getTime() - now > RENEW_BEFORE && names.every(name => sans.includes(name)))
       return { certificate: pem, key: await readFile(keyPath, "utf8") }
   }
-  const keys = await webcrypto.subtle.generateKey(EC, true, ["sign", "verify"])
+  const keys = await crypto.subtle.generateKey(EC, true, ["sign", "verify"])
   const extensions: x509.Extension[] = [
     new x509.BasicConstraintsExtension(false, undefined, true),
     new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),

@@ -3,7 +3,6 @@
 // a probe's caller has no business with the application's answers.
 
 import { request as httpRequest } from "node:http"
-import { connect as connectHttp2 } from "node:http2"
 import { request as httpsRequest } from "node:https"
 import { connect } from "node:net"
 import type { Probe } from "../config/probe.js"
@@ -57,7 +56,9 @@ function askTcp({ port, timeoutMs }: Probe, host: string): Promise<number> {
 }
 
 /** The standard health service of gRPC: `grpc.health.v1.Health/Check`. */
-function askGrpc({ port, path: service, timeoutMs }: Probe, host: string): Promise<number> {
+async function askGrpc({ port, path: service, timeoutMs }: Probe, host: string): Promise<number> {
+  // Few workloads are asked so, and the others need not carry it.
+  const { connect: connectHttp2 } = await import("node:http2")
   return new Promise(resolve => {
     const session = connectHttp2(`http://${host}:${port}`)
     const timer = setTimeout(() => settle(DOWN), timeoutMs)
