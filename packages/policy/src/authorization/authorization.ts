@@ -18,10 +18,13 @@ import { ruleJson } from "./rule-json.js"
 class Pool {
   #engine: Engine | undefined
 
-  constructor(readonly policies: readonly CompiledPolicy[]) {}
+  constructor(
+    readonly policies: readonly CompiledPolicy[],
+    readonly indexed: boolean,
+  ) {}
 
   get engine(): Engine {
-    this.#engine ??= new Engine(this.policies)
+    this.#engine ??= new Engine(this.policies, this.indexed)
     return this.#engine
   }
 }
@@ -74,13 +77,13 @@ export class Authorization {
     const enforced = compiled.filter(({ shadow }) => !shadow)
     const promoted =
       enforced.length === compiled.length ? undefined : promote(compiled, policies, mesh, issuers, choice)
-    this.#http = { enforced: new Pool(enforced), promoted: promoted && new Pool(promoted) }
-    this.#tcp = {
-      enforced: new Pool(enforced.map(tcpPolicy)),
-      promoted: promoted && new Pool(promoted.map(tcpPolicy)),
-    }
-    // A proxy must not find out with its first request that an index is still to be built; an analysis asks few of them.
-    if (known === undefined) this.#prepare()
+    // A proxy must not find out with its first request that an index is still to be built; an analysis asks of few
+    // requests, for which no index pays.
+    const indexed = known === undefined
+    const pool = (of: readonly CompiledPolicy[]): Pool => new Pool(of, indexed)
+    this.#http = { enforced: pool(enforced), promoted: promoted && pool(promoted) }
+    this.#tcp = { enforced: pool(enforced.map(tcpPolicy)), promoted: promoted && pool(promoted.map(tcpPolicy)) }
+    if (indexed) this.#prepare()
   }
 
   #prepare(): void {

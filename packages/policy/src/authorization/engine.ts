@@ -30,13 +30,13 @@ export class Engine {
   readonly #allowRules: readonly CompiledRule[]
   readonly #firstAllowPolicy: PolicyRef | undefined
 
-  constructor(policies: readonly CompiledPolicy[]) {
-    this.#audit = firstMatch(rulesOf(policies, "AUDIT"))
-    this.#deny = firstMatch(rulesOf(policies, "DENY"))
+  constructor(policies: readonly CompiledPolicy[], indexed = true) {
+    this.#audit = firstMatch(rulesOf(policies, "AUDIT"), indexed)
+    this.#deny = firstMatch(rulesOf(policies, "DENY"), indexed)
     this.#allowRules = rulesOf(policies, "ALLOW")
     this.#firstAllowPolicy = policies.find(({ action }) => action === "ALLOW")?.ref
     // An ALLOW policy without rules allows nothing: it counts although it has nothing to match.
-    if (this.#firstAllowPolicy !== undefined) this.#allow = new FirstMatch(this.#allowRules)
+    if (this.#firstAllowPolicy !== undefined) this.#allow = new FirstMatch(this.#allowRules, indexed)
   }
 
   audit(attributes: Attributes): RuleRef | undefined {
@@ -67,8 +67,8 @@ function settled(verdict: Verdict["verdict"], stage: AuthorizationStage, rule: R
   return { verdict, stage, policy: rule.policy, rule }
 }
 
-function firstMatch(rules: readonly CompiledRule[]): FirstMatch<CompiledRule> | undefined {
-  return rules.length === 0 ? undefined : new FirstMatch(rules)
+function firstMatch(rules: readonly CompiledRule[], indexed: boolean): FirstMatch<CompiledRule> | undefined {
+  return rules.length === 0 ? undefined : new FirstMatch(rules, indexed)
 }
 
 function rulesOf(policies: readonly CompiledPolicy[], action: Action): readonly CompiledRule[] {

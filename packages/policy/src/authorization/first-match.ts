@@ -52,8 +52,10 @@ export class FirstMatch<C extends Candidate> {
     return false
   }
 
-  constructor(candidates: readonly C[]) {
+  /** Not `indexed`, all of them are tried in order: for whoever asks of fewer requests than there are candidates. */
+  constructor(candidates: readonly C[], indexed = true) {
     this.#root = tree(candidates.map((candidate, ordinal) => ({ ordinal, candidate })))
+    if (!indexed) return
     let work = 0
     for (const candidate of candidates) work += workOn(candidate)
     grow(this.#root, new Set(), { work: work * WORK_PER_VALUE })

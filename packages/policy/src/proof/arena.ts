@@ -59,6 +59,7 @@ export class Arena {
         space: this.space,
         derivedHeaders,
         unsteadyClaims,
+        budget,
       })
       budget?.checkTime()
       for (const rule of asked) readRule(rule, context(0))

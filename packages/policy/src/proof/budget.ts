@@ -19,10 +19,13 @@ export const PATIENT: Limits = { steps: 20_000_000 }
 
 // Looking at the clock costs as much as some dozen steps.
 const CLOCK_EVERY = 1024
+// Rules that are made ready between two looks: each takes as long as some dozen steps.
+const LOOK_EVERY = 32
 
 export class Budget {
   #left: number
   #untilClock = CLOCK_EVERY
+  #untilLook = LOOK_EVERY
   readonly #limits: Limits
 
   constructor(limits: Limits = PATIENT) {
@@ -41,6 +44,13 @@ export class Budget {
   /** For work that an answer does not hang on: as many steps of its own, and until the same time. */
   aside(steps: number): Budget {
     return new Budget({ ...this.#limits, steps })
+  }
+
+  /** With each of many pieces of work that spend nothing, as rules that are made ready. */
+  look(): void {
+    if (--this.#untilLook > 0) return
+    this.#untilLook = LOOK_EVERY
+    this.checkTime()
   }
 
   /** Before work that spends nothing and takes a while. */

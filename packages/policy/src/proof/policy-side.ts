@@ -13,6 +13,7 @@ import type { PolicyDocument, RequestAuthentication } from "../resources/documen
 import { select } from "../selection/select.js"
 import { isShadow } from "../selection/shadow.js"
 import type { Workload } from "../selection/workload.js"
+import type { Budget } from "./budget.js"
 import { relevantRules, rulesMeeting } from "./relevance.js"
 import { withStandInKeys } from "./stand-in-keys.js"
 import { type ProofTokenRule, proofTokenRules } from "./token-rules.js"
@@ -50,10 +51,11 @@ export function policySide(
   pool: Pool = "enforced",
   choice: RuleChoice = EVERY_RULE,
   known?: KnownRules,
+  budget?: Budget,
 ): PolicySide {
   const documents = inPool(all, mesh, pool)
   const standIns = withStandInKeys(documents)
-  const program = compile(standIns, workload, mesh, undefined, choice, known)
+  const program = compile(standIns, workload, mesh, undefined, inTime(choice, budget), known)
   const authentications: readonly RequestAuthentication[] = select("RequestAuthentication", documents, workload, mesh)
   return {
     program,
@@ -63,7 +65,7 @@ export function policySide(
       const lacks = policiesOf(documents, workload, mesh).some(policy =>
         (policy.spec.rules ?? []).some(rule => !choice(rule, policy) && meeting(rule, policy)),
       )
-      return lacks ? compile(standIns, workload, mesh) : program
+      return lacks ? compile(standIns, workload, mesh, undefined, EVERY_RULE, known) : program
     },
     pool,
     tokens: proofTokenRules(authentications),
@@ -74,15 +76,25 @@ export function policySide(
   }
 }
 
+/** The same choice, which gives up between rules when the time is used up. */
+function inTime(choice: RuleChoice, budget: Budget | undefined): RuleChoice {
+  if (budget === undefined) return choice
+  return (rule, policy) => {
+    budget.look()
+    return choice(rule, policy)
+  }
+}
+
 /** The rules that count for a comparison of two sets in which everything else is the same; undefined where all are. */
 export function relevantChoice(
   sets: readonly [readonly PolicyDocument[], readonly PolicyDocument[]],
   workload: Workload,
   meshes: readonly [MeshConfig, MeshConfig],
   pool: Pool,
+  budget: Budget,
 ): RuleChoice | undefined {
   const policies = (at: 0 | 1) => policiesOf(inPool(sets[at], meshes[at], pool), workload, meshes[at])
-  return relevantRules(policies(0), policies(1), meshes[1])
+  return relevantRules(policies(0), policies(1), meshes[1], budget)
 }
 
 function inPool(all: readonly PolicyDocument[], mesh: MeshConfig, pool: Pool): readonly PolicyDocument[] {

@@ -7,6 +7,7 @@ import { type Pattern, type PatternSyntax, parsePattern } from "../authorization
 import { type Issuers, readPrincipal } from "../authorization/request-principal.js"
 import { parseCidr } from "../request/ip.js"
 import { parseConditionKey } from "../resources/authorization-policy/condition-key.js"
+import type { Budget } from "./budget.js"
 import type { Dimension } from "./classes/dimension.js"
 import type { Mark, SubjectMark, TextMark } from "./classes/mark.js"
 import { literal, REST, type Reading, SEGMENT_REST, type Step, stepsOf } from "./classes/steps.js"
@@ -23,6 +24,8 @@ export interface ReadingContext {
   readonly derivedHeaders: ReadonlySet<string>
   /** Claims that the two sides of a comparison may see differently in one token. */
   readonly unsteadyClaims: ReadonlySet<string>
+  /** Of the question for which rules are read. */
+  readonly budget?: Budget | undefined
 }
 
 export type Read = Condition | boolean | "opaque"

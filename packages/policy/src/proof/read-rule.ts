@@ -30,13 +30,14 @@ export function readRules(rules: readonly CompiledRule[], context: ReadingContex
   const known = context.space.regions.ofList(rules)
   let read = known[reading]
   if (read === undefined) {
-    read = rules.map(rule => readRule(rule, context)).filter(isRegion)
+    read = rules.flatMap(rule => {
+      context.budget?.look()
+      return readRule(rule, context) ?? []
+    })
     known[reading] = read
   }
   return read
 }
-
-const isRegion = (read: RuleRegion | undefined): read is RuleRegion => read !== undefined
 
 const EVERYTHING: LooksAt = { token: true, peer: true, principal: true }
 

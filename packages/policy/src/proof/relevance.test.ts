@@ -9,6 +9,7 @@ import { compile, decide, type Program } from "../program.js"
 import type { Attributes } from "../request/attributes.js"
 import type { Rule } from "../resources/authorization-policy/definition.js"
 import type { AuthorizationPolicy } from "../resources/document.js"
+import { Budget } from "./budget.js"
 import { compareSets } from "./questions/compare.js"
 import { relevantRules } from "./relevance.js"
 import { mesh, workload } from "./testing/sets.js"
@@ -60,7 +61,7 @@ it("leaves out only rules that no request of a difference matches", { timeout: 1
       const closed = pair.map(set => set.some(({ spec }) => spec.action === "ALLOW"))
       // Only where everything but rules is the same may rules be left out.
       fc.pre(closed[0] === closed[1])
-      const choice = relevantRules(pair[0], pair[1], mesh)
+      const choice = relevantRules(pair[0], pair[1], mesh, new Budget())
       const full = pair.map(set => compile(set, workload, mesh))
       const less = pair.map(set => compile(set, workload, mesh, undefined, choice))
       const all = pair.flatMap(set => set.flatMap(one => (one.spec.rules ?? []).map(rule => [rule, one] as const)))

@@ -10,6 +10,7 @@ import { expandPrincipal } from "../authorization/trust-domains.js"
 import type { MeshConfig } from "../mesh/config.js"
 import type { Rule } from "../resources/authorization-policy/definition.js"
 import type { AuthorizationPolicy } from "../resources/document.js"
+import type { Budget } from "./budget.js"
 import { textsApart } from "./classes/mark.js"
 import type { Witness } from "./witness.js"
 
@@ -26,8 +27,9 @@ export function relevantRules(
   before: readonly AuthorizationPolicy[],
   after: readonly AuthorizationPolicy[],
   mesh: MeshConfig,
+  budget: Budget,
 ): RuleChoice | undefined {
-  const changed = changedRules(before, after)
+  const changed = changedRules(before, after, budget)
   if (changed.length === 0) return undefined
   if (changed.length > MAX_CHANGED) return EVERY_RULE
   const reach = new Reach(mesh, attribute => union(changed.map(({ rule }) => attribute.read(rule, mesh))))
@@ -152,20 +154,24 @@ function asksForHttp({ to = [] }: Rule): boolean {
 function changedRules(
   before: readonly AuthorizationPolicy[],
   after: readonly AuthorizationPolicy[],
+  budget: Budget,
 ): readonly Written[] {
-  const [old, young] = [byKey(before), byKey(after)]
+  const [old, young] = [byKey(before, budget), byKey(after, budget)]
   const only = (some: ReadonlyMap<string, Written>, others: ReadonlyMap<string, Written>): readonly Written[] =>
     [...some].flatMap(([key, written]) => (others.has(key) ? [] : [written]))
   return [...only(old, young), ...only(young, old)]
 }
 
 /** INVARIANT: rules of equal key match the same requests of one workload, to the same end. */
-function byKey(policies: readonly AuthorizationPolicy[]): ReadonlyMap<string, Written> {
+function byKey(policies: readonly AuthorizationPolicy[], budget: Budget): ReadonlyMap<string, Written> {
   const found = new Map<string, Written>()
   for (const policy of policies) {
     const { action = "ALLOW", rules = [] } = policy.spec
     if (action === "AUDIT") continue
-    for (const rule of rules) found.set(`${action} ${policy.metadata.namespace} ${ruleJson(rule)}`, { policy, rule })
+    for (const rule of rules) {
+      budget.look()
+      found.set(`${action} ${policy.metadata.namespace} ${ruleJson(rule)}`, { policy, rule })
+    }
   }
   return found
 }

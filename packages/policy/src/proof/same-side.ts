@@ -3,6 +3,7 @@
 // whatever order. Most workloads of a mesh are untouched by most changes, and this is how they cost nothing.
 
 import type { CompiledRule } from "../authorization/rule.js"
+import type { Budget } from "./budget.js"
 import type { PolicySide, Rules } from "./policy-side.js"
 import { ruleKey, uniqueSorted } from "./rule-key.js"
 
@@ -22,18 +23,27 @@ export interface OneSided {
 }
 
 /** Rules that one of two sides has and the other has not, to the same end. INVARIANT: none where they have the same. */
-export function rulesOfOneSide([a, b]: readonly [PolicySide, PolicySide]): readonly OneSided[] {
+export function rulesOfOneSide([a, b]: readonly [PolicySide, PolicySide], budget: Budget): readonly OneSided[] {
   const lists = ({ http, tcp }: PolicySide) => [http.deny, http.allow, tcp.deny, tcp.allow]
   const others = lists(b)
   return lists(a).flatMap((ours, at) => {
     const theirs = others[at] ?? []
-    return [...without(ours, theirs, 0), ...without(theirs, ours, 1)]
+    return [...without(ours, theirs, 0, budget), ...without(theirs, ours, 1, budget)]
   })
 }
 
-function without(rules: readonly CompiledRule[], others: readonly CompiledRule[], side: number): readonly OneSided[] {
-  const known = new Set(others.map(ruleKey))
-  return rules.filter(rule => !known.has(ruleKey(rule))).map(rule => ({ rule, side }))
+function without(
+  rules: readonly CompiledRule[],
+  others: readonly CompiledRule[],
+  side: number,
+  budget: Budget,
+): readonly OneSided[] {
+  const keyOf = (rule: CompiledRule): string => {
+    budget.look()
+    return ruleKey(rule)
+  }
+  const known = new Set(others.map(keyOf))
+  return rules.filter(rule => !known.has(keyOf(rule))).map(rule => ({ rule, side }))
 }
 
 /** The same for everything but rules. */

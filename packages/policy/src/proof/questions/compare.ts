@@ -90,7 +90,7 @@ function arenaOf(
     known?: KnownRules,
   ): PolicySide => {
     budget.checkTime()
-    return policySide(set, workload, of, pool, choice, known)
+    return policySide(set, workload, of, pool, choice, known, budget)
   }
   const sides = (choice?: RuleChoice, known?: KnownRules): [PolicySide, PolicySide] => [
     side(before, meshes[0], choice, known),
@@ -99,7 +99,7 @@ function arenaOf(
   let choice: RuleChoice | undefined
   const [wasBare, isBare] = sides(NO_RULE)
   if (stagesKey(wasBare) === stagesKey(isBare)) {
-    choice = relevantChoice([before, after], workload, meshes, pool)
+    choice = relevantChoice([before, after], workload, meshes, pool, budget)
     if (choice === undefined) return undefined
   }
   // A rule is compiled alike on both sides where the mesh and, by their stages, the issuers of tokens are the same.
@@ -111,7 +111,7 @@ function arenaOf(
     budget.checkTime()
     return new Arena([was, is], workload, meshes[1], [], budget)
   }
-  const changed = rulesOfOneSide([was, is])
+  const changed = rulesOfOneSide([was, is], budget)
   if (changed.length === 0) return undefined
   // INVARIANT: where no changed rule matches anything in a frame, both sides have the same rules in it, and decide alike.
   const concerns = (context: (side: number) => ReadingContext): boolean =>

@@ -2,6 +2,7 @@
 // Rules that could be removed without any request being decided differently, by proof, each with what makes it so: it
 // contradicts itself, mode or tokens refuse whatever it matches, or other rules settle all of it.
 
+import { EVERY_RULE, KnownRules } from "../../authorization/authorization.js"
 import type { RuleRef } from "../../authorization/rule.js"
 import type { MeshConfig } from "../../mesh/config.js"
 import type { PolicyDocument } from "../../resources/document.js"
@@ -52,7 +53,7 @@ export function deadRules(
   const verdicts = new Map<string, Verdict[]>()
   const budget = new Budget(limits)
   for (const { documents: selected, workload } of groups.values()) {
-    const side = policySide(selected, workload, mesh)
+    const side = policySide(selected, workload, mesh, "enforced", EVERY_RULE, new KnownRules())
     const living = new Living(new Arena([side], workload, mesh), budget)
     for (const list of ["allow", "deny"] as const) {
       // From the last one on: of two that are equal the later one goes.

@@ -3,6 +3,7 @@
 // comes with a request that shows it and with what let that through, or kept it out.
 
 import { attributeTable } from "../../authorization/attributes.js"
+import { EVERY_RULE, KnownRules } from "../../authorization/authorization.js"
 import { type CompiledRule, compileRule, type RuleRef } from "../../authorization/rule.js"
 import type { MeshConfig } from "../../mesh/config.js"
 import type { PolicyDocument, PolicyInvariant } from "../../resources/document.js"
@@ -130,7 +131,7 @@ class Check {
     readonly budget: Budget,
     readonly options: CheckOptions,
   ) {
-    this.#side = policySide(documents, workload, mesh)
+    this.#side = policySide(documents, workload, mesh, "enforced", EVERY_RULE, new KnownRules(), budget)
     this.#replay = new Replay(this.#side)
   }
 

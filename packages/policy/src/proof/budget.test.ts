@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// Somebody waits for an answer, so the clock is looked at also while rules are only made ready.
+
+import { expect, it } from "vitest"
+import { policy, workload } from "../authorization/testing/requests.js"
+import { meshConfig } from "../mesh/config.js"
+import type { Rule } from "../resources/authorization-policy/definition.js"
+import type { PolicyInvariant } from "../resources/document.js"
+import { compareSets } from "./questions/compare.js"
+import { checkInvariants } from "./questions/invariants.js"
+
+const RULES = 960
+const rulesOf = (word: string): readonly Rule[] =>
+  Array.from({ length: RULES }, (_, n) => ({ to: [{ operation: { paths: [`/${word}/${n}`] } }] }))
+const [before, after] = ["a", "b"].map(word => [policy("p", { rules: [...rulesOf(word)] })])
+const statement: PolicyInvariant = {
+  apiVersion: "security.merlon.dev/v1alpha3",
+  kind: "PolicyInvariant",
+  metadata: { name: "i", namespace: "foo" },
+  spec: { never: [{ name: "nobody", to: [{ operation: { paths: ["/b/1"] } }] }] },
+}
+
+/** What is found when the clock runs out at its nth look, and how often it was looked at. */
+function ending(at: number) {
+  let looks = 0
+  const now = (): number => (++looks > at ? 1 : 0)
+  return { limits: { steps: Number.MAX_SAFE_INTEGER, deadline: 0, now }, looks: () => looks }
+}
+
+it.each([1, 10, 50, 100, 200])("a comparison ends at the look at which the time is up: the %ith", at => {
+  const { limits, looks } = ending(at)
+  const { undecided } = compareSets(before ?? [], after ?? [], workload, meshConfig(), { limits, now: 1_000 })
+  expect(undecided).toBe("the time is used up")
+  expect(looks()).toBe(at + 1)
+})
+
+it("no more than a few dozen rules are made ready between two looks", () => {
+  const { limits, looks } = ending(Number.POSITIVE_INFINITY)
+  compareSets(before ?? [], after ?? [], workload, meshConfig(), { limits: { ...limits, steps: 0 }, now: 1_000 })
+  // Both sets are told apart, compiled, compared and read before the first step of a search.
+  expect(looks()).toBeGreaterThan((4 * 2 * RULES) / 64)
+})
+
+it("nor while a statement is checked", () => {
+  const { limits, looks } = ending(Number.POSITIVE_INFINITY)
+  const options = { limits: { ...limits, steps: 0 }, now: 1_000 }
+  const [checked] = checkInvariants([statement], after ?? [], [workload], meshConfig(), options)
+  expect(checked?.result).toMatchObject({ verdict: "undecided", reason: "the budget of steps is used up" })
+  expect(looks()).toBeGreaterThan((2 * RULES) / 64)
+})
