@@ -42,8 +42,8 @@ export default defineConfig(({ mode }) => {
       testTimeout: 120_000 * effort,
       hookTimeout: 180_000,
       expect: { poll: { timeout: 90_000 } },
-      // One more than the cores of a small machine: tests of whole systems wait as often as they work.
-      maxWorkers: 3,
+      // More than the cores of a small machine: tests of whole systems wait as often as they work.
+      maxWorkers: 5,
       sequence: { sequencer: SlowestFirst },
       provide: { effort },
       projects: [

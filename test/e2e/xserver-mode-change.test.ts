@@ -102,6 +102,9 @@ it("holds for every request under load, in both directions", async () => {
   xserver.configure({ policies: [mode("PERMISSIVE")] })
   await xserver.applied(3)
   const openFrom = performance.now()
+  // A configuration that was read twice is told twice: the third line may come before the third configuration.
+  const reopened = (): boolean => plain.calls.some(({ started, status }) => started > openFrom && status === 200)
+  await vi.waitFor(() => expect(reopened()).toBe(true), 90_000)
   await more()
   await Promise.all([plain.stop(), secure.stop()])
   const plainCalls = plain.calls
@@ -111,7 +114,6 @@ it("holds for every request under load, in both directions", async () => {
   expect(during.length).toBeGreaterThan(50)
   expect(during.filter(({ status }) => status !== 0)).toEqual([])
   expect(plainCalls.slice(0, before).every(({ status }) => status === 200)).toBe(true)
-  expect(plainCalls.some(({ started, status }) => started > openFrom && status === 200)).toBe(true)
 })
 
 it("a certificate that is revoked ends what stands open and gets no further", async () => {

@@ -13,6 +13,7 @@ const AHEAD = join(BUNDLE, "ahead", `${process.version}-${process.arch}`)
 const HEAD = "(function(exports,require,module,__filename,__dirname){"
 
 const loaded = new Map()
+const foreign = new Map()
 
 /** Whether there is such a program; it has started then. */
 export function startedAhead(name) {
@@ -35,10 +36,16 @@ function load(name, source) {
   // Whatever looks for something beside itself finds it in the bundle.
   const place = join(BUNDLE, name)
   const folder = dirname(place)
-  const foreign = createRequire(place)
-  const require = id => (/^\.\.?\/.*\.js$/.test(id) ? required(join(dirname(name), id)) : foreign(id))
+  const require = id => (/^\.\.?\/.*\.js$/.test(id) ? required(join(dirname(name), id)) : requireIn(folder)(id))
   script.runInThisContext().call(module.exports, module.exports, require, module, place, folder)
   return module.exports
+}
+
+/** One for all that lie in a folder: each is more work than most of these scripts. */
+function requireIn(folder) {
+  const made = foreign.get(folder) ?? createRequire(join(folder, "any.js"))
+  foreign.set(folder, made)
+  return made
 }
 
 function required(name) {

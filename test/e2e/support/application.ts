@@ -50,6 +50,8 @@ export async function startApplication(): Promise<Application> {
       }, delay)
     })
   })
+  // Whoever ends idle connections ends one, on a busy machine, that a request is just on its way over.
+  server.keepAliveTimeout = 0
   await listening(server)
   return {
     port: (server.address() as AddressInfo).port,

@@ -5,7 +5,7 @@
 
 import { createPublicKey, generateKeyPairSync } from "node:crypto"
 import { createLocalJWKSet, type JSONWebKeySet, type JWTPayload, jwtVerify, SignJWT } from "jose"
-import { describe, expect, it } from "vitest"
+import { beforeEach, describe, expect, it } from "vitest"
 import { catalog, stored } from "../testing/stored.js"
 import type { JsonObject } from "../value.js"
 import type { Credentials } from "./pki.js"
@@ -95,6 +95,43 @@ describe("a token", () => {
     ["deleted for long", [account, pod("pod-1", { deletionTimestamp: "2025-12-31T23:00:00Z" })], /invalidated/],
   ])("of a Pod that is %s", async (_, objects, want) => {
     expect(await told(await issue({ bound: { kind: "pod", name: "p", uid: "pod-1" } }), START, objects)).toMatch(want)
+  })
+})
+
+describe("a token that was good before", () => {
+  let now: number
+  let tokens: Tokens
+  let objects: JsonObject[]
+  const asked = async (token: string, audience = ISSUER): Promise<string> => {
+    const result = await tokens.check(token, [audience])
+    return "error" in result ? result.error : result.user.name
+  }
+
+  beforeEach(() => {
+    now = START
+    objects = [account]
+    tokens = new Tokens(credentials, { get: key => stored(objects).get(key) }, catalog, () => now)
+  })
+
+  it.each<[string, () => void, RegExp]>([
+    ["is so again", () => {}, /^system:serviceaccount:shop:a$/],
+    ["ends all the same", () => (now += 601_000), /has expired/],
+    ["has not begun where the clock was set back", () => (now -= 120_000), /not valid yet/],
+    ["goes with its account", () => (objects = []), /not found/],
+  ])("%s", async (_, change, want) => {
+    const { token } = await tokens.issue(claims)
+    expect(await asked(token)).toBe("system:serviceaccount:shop:a")
+    change()
+    expect(await asked(token)).toMatch(want)
+  })
+
+  it("says nothing for another with its claims, nor for another audience", async () => {
+    const { token } = await tokens.issue(claims)
+    expect(await asked(token)).toBe("system:serviceaccount:shop:a")
+    const [head, body, signature = ""] = token.split(".")
+    const other = signature.startsWith("A") ? "B" : "A"
+    expect(await asked(`${head}.${body}.${other}${signature.slice(1)}`)).toBe("invalid bearer token")
+    expect(await asked(token, "mesh")).toMatch(/is invalid for the target audiences/)
   })
 })
 

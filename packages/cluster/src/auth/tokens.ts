@@ -16,6 +16,9 @@ export const ISSUER = "https://kubernetes.default.svc"
 /** How far the clocks of two servers may be apart before one refuses what the other has just issued. */
 const CLOCK_SKEW_SECONDS = 60
 const EXPIRED = "service account token has expired"
+const NOT_YET = "service account token is not valid yet"
+/** How many signatures are remembered. */
+const BELIEVED = 1000
 /** How long the token of something that is being deleted stays good, for an orderly end. */
 const DELETED_LEEWAY_MS = 60_000
 
@@ -48,6 +51,8 @@ export class Tokens implements TokenChecker {
   /** How tokens are signed, and no other way is believed: the key says it. */
   readonly algorithm: "ES256" | "RS256"
   readonly #publicKey: KeyObject
+  /** What is signed stays signed, and a client sends the same token with each request. */
+  readonly #believed = new Map<string, JWTPayload>()
 
   constructor(
     readonly credentials: Credentials,
@@ -120,21 +125,30 @@ export class Tokens implements TokenChecker {
   /** The claims of a token of ours, or why it is none: a text when only its time is wrong. */
   async #verified(token: string): Promise<JsonObject | string | undefined> {
     try {
-      const { payload } = await jwtVerify(token, ({ kid }) => this.#keyNamed(kid), {
-        ...{ algorithms: [this.algorithm], issuer: ISSUER, requiredClaims: ["exp"] },
-        ...{ currentDate: new Date(this.clock()), clockTolerance: CLOCK_SKEW_SECONDS },
-      })
+      const payload = this.#believed.get(token) ?? (await this.#readSigned(token))
+      const now = this.clock()
       // An end is an end: only beginnings are given the benefit of another server's clock.
-      if ((payload.exp ?? 0) * 1000 < this.clock()) return EXPIRED
+      if ((payload.exp ?? 0) * 1000 < now) return EXPIRED
+      if ((payload.nbf ?? 0) * 1000 > now + CLOCK_SKEW_SECONDS * 1000) return NOT_YET
       // jose has parsed it from JSON.
       return payload as JsonObject
     } catch (error) {
       if (error instanceof errors.JWTExpired) return EXPIRED
-      if (error instanceof errors.JWTClaimValidationFailed && error.claim === "nbf")
-        return "service account token is not valid yet"
+      if (error instanceof errors.JWTClaimValidationFailed && error.claim === "nbf") return NOT_YET
       // Malformed, of another key or algorithm, of another issuer: no token of ours.
       return undefined
     }
+  }
+
+  async #readSigned(token: string): Promise<JWTPayload> {
+    const { payload } = await jwtVerify(token, ({ kid }) => this.#keyNamed(kid), {
+      ...{ algorithms: [this.algorithm], issuer: ISSUER, requiredClaims: ["exp"] },
+      ...{ currentDate: new Date(this.clock()), clockTolerance: CLOCK_SKEW_SECONDS },
+    })
+    const [oldest] = this.#believed.keys()
+    if (this.#believed.size >= BELIEVED && oldest !== undefined) this.#believed.delete(oldest)
+    this.#believed.set(token, payload)
+    return payload
   }
 
   /** The header may only name our key; it never chooses another. */
