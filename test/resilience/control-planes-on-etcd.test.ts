@@ -151,7 +151,7 @@ describe.skipIf(!etcdAvailable() || !balancerAvailable())(
         await api.becomes("AuthorizationPolicy", name, "foo", "Enforced", "True")
       }
       await goesOn()
-      await first.kill()
+      await load.duringWrites(() => first.kill())
       await goesOn()
       // A workload that has never been here comes in while one of the two is gone.
       const late = await declare("late")
@@ -159,10 +159,10 @@ describe.skipIf(!etcdAvailable() || !balancerAvailable())(
       expect(await late.get("/")).toBe(200)
       await first.run()
       await goesOn()
-      await second.kill()
+      await load.duringWrites(() => second.kill())
       await goesOn()
       await second.run()
-      await members[0]?.kill()
+      await load.duringWrites(async () => members[0]?.kill())
       await goesOn()
       await members[0]?.launch()
       await goesOn()
@@ -185,6 +185,8 @@ class Load {
   readonly wrongAnswers: string[] = []
   readonly storedUnseen: string[] = []
   #stopped = false
+  /** Whether each write follows at once upon the one before. */
+  #dense = false
   #running: Promise<unknown> = Promise.resolve()
 
   constructor(
@@ -206,6 +208,15 @@ class Load {
     await this.#running
   }
 
+  /** With a write under way whenever it happens. In between, writing as fast as can be would only heat the machine. */
+  async duringWrites(event: () => Promise<unknown>): Promise<void> {
+    this.#dense = true
+    const enough = this.acknowledged.length + 10
+    await expect.poll(() => this.acknowledged.length, POLL).toBeGreaterThan(enough)
+    await event()
+    this.#dense = false
+  }
+
   async #write(): Promise<void> {
     for (let number = 0; !this.#stopped; number++) {
       const name = `p${number}`
@@ -213,6 +224,7 @@ class Load {
         try {
           await this.api.put(deny(name, `/${name}`, "web"))
           this.acknowledged.push(name)
+          if (!this.#dense) await pause()
           break
         } catch (error) {
           this.#note(error)
