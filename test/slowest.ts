@@ -15,6 +15,8 @@ export const SLOWEST: Readonly<Record<string, string>> = {
     "pages beside their pictures, and a mesh that goes away and comes back under a browser's eyes",
   "test/resilience/clocks.test.ts":
     "clocks that are set while everything runs, each until everything has found its way back by itself",
+  "test/resilience/control-planes-on-etcd.test.ts":
+    "two control planes, three members of etcd and a balancer; each is killed while policies are written",
   "test/mission/mission.test.ts": "the mission on a local mesh of real processes, each step typed as a person would",
   "test/mission/another-mesh.test.ts": "the same again under another name, with kubectl",
   "test/mission/outages.test.ts": "the mission's mesh while parts of it are away, killed or restarted",

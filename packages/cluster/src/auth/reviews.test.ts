@@ -35,7 +35,7 @@ beforeAll(async () => {
   await bench.create({ group: RBAC, plural: "roles" }, "shop", role ?? {})
   await bench.create({ group: RBAC, plural: "rolebindings" }, "shop", binding ?? {})
   // Only the parts that sign tokens are used here.
-  const { privateKey: tokenKey } = generateKeyPairSync("rsa", { modulusLength: 2048 })
+  const { privateKey: tokenKey } = generateKeyPairSync("ec", { namedCurve: "P-256" })
   const credentials = { tokenKey, tokenKeyId: "k" } as Credentials
   const tokens = new Tokens(credentials, store, registry.catalog, registry.clock)
   services = { rbac: new Rbac(store, registry.catalog), tokens, bearers: tokens, registry }
