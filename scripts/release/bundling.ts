@@ -12,6 +12,7 @@ import { pastTheIndex } from "./past-the-index.js"
 import { stringWidthLater } from "./string-width-later.js"
 import { tablesInside } from "./tables-inside.js"
 import { undiciParts } from "./undici-parts.js"
+import { XSERVER, xserverApart } from "./xserver-apart.js"
 
 /** The version of everything here: that of the root's package.json. */
 export function currentVersion(): string {
@@ -38,14 +39,9 @@ const SYSTEMS = /^(linux|darwin)-/
 
 export async function bundlePrograms(outdir: string): Promise<Metafile> {
   await buildPage()
-  const { metafile } = await build({
+  const plugins = [tablesInside, pageInside, undiciParts, stringWidthLater, pastTheIndex, leanBuiltins]
+  const common = {
     ...COMMON,
-    entryPoints: {
-      ...Object.fromEntries(["merlond", "merlonctl", "local/leash"].map(name => [name, `packages/cli/src/${name}.ts`])),
-      // Found beside whatever starts it, which lies in the same folder.
-      "proof-thread-main": PROOF_THREAD,
-    },
-    plugins: [tablesInside, pageInside, undiciParts, stringWidthLater, pastTheIndex, leanBuiltins],
     outdir,
     splitting: true,
     format: "esm",
@@ -55,14 +51,27 @@ export async function bundlePrograms(outdir: string): Promise<Metafile> {
     banner: {
       js: 'import{createRequire as $require}from"node:module";const require=$require(import.meta.url),__dirname=import.meta.dirname;',
     },
+  } as const
+  const { metafile } = await build({
+    ...common,
+    entryPoints: {
+      ...Object.fromEntries(["merlond", "merlonctl", "local/leash"].map(name => [name, `packages/cli/src/${name}.ts`])),
+      // Found beside whatever starts it, which lies in the same folder.
+      "proof-thread-main": PROOF_THREAD,
+    },
+    plugins: [...plugins, xserverApart],
   })
+  const proxy = await build({ ...common, entryPoints: { xserver: XSERVER }, plugins })
   for (const name of readdirSync(PREBUILDS).filter(folder => SYSTEMS.test(folder))) {
     cpSync(join(PREBUILDS, name), join(outdir, "prebuilds", name), { recursive: true })
   }
   // Made by another tool, and in there all the same.
   const inputs = Object.fromEntries(pageInputs().map(path => [path, { bytesInOutput: 0 }]))
   const page = { bytes: 0, imports: [], exports: [], inputs }
-  return { ...metafile, outputs: { ...metafile.outputs, page } }
+  return {
+    inputs: { ...metafile.inputs, ...proxy.metafile.inputs },
+    outputs: { ...metafile.outputs, ...proxy.metafile.outputs, page },
+  }
 }
 
 /** The name under which an executable holds the binary of its store. */

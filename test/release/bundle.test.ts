@@ -50,7 +50,7 @@ describe("a program", () => {
       const text = readFileSync(join(BUNDLE, name), "utf8")
       for (const [, next = ""] of text.matchAll(/(?:from|import)"\.\/([^"]+\.js)"/g)) walk(next)
     }
-    walk(all.find(name => new RegExp(`^${command}-[A-Z0-9]+\\.js$`).test(name)) ?? command)
+    walk(all.find(name => new RegExp(`^${command}-[A-Z0-9]+\\.js$`).test(name)) ?? `${command}.js`)
     return [...seen].flatMap(name => JSON.parse(readFileSync(join(BUNDLE, `${name}.map`), "utf8")).sources as string[])
   }
 
@@ -64,6 +64,14 @@ describe("a program", () => {
     expect(
       files.filter(file => /control\/src\/(serve|answers|status|distribution)|policy\/src\/proof/.test(file)),
     ).toEqual([])
+  })
+
+  it("is a proxy in few files", () => {
+    const files = readdirSync(BUNDLE)
+    const apart = files.filter(name => /^xserver.*\.js$/.test(name))
+    expect(apart).toEqual(["xserver.js"])
+    const joined = readFileSync(join(BUNDLE, "xserver.js"), "utf8").matchAll(/(?:from|import)"\.\/([^"]+\.js)"/g)
+    expect([...joined].length).toBeLessThan(10)
   })
 
   it("measures texts that are wider than their letters, although it loads what knows of them only then", () => {

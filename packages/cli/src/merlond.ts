@@ -48,7 +48,7 @@ async function main(): Promise<void> {
 }
 
 async function run(): Promise<void> {
-  if (cluster.isWorker) (await import("@merlon/xserver")).runWorker()
+  if (cluster.isWorker) (await import("./commands/xserver.js")).runWorker()
   else await main()
 }
 

@@ -11,6 +11,7 @@ import {
   LOG_LEVELS,
   LocalDataPath,
   MeshSource,
+  runWorker,
   tracesUrl,
   tuneEngine,
   WorkerPool,
@@ -22,6 +23,9 @@ import { type Logger, pino } from "pino"
 import { type Address, address, whole } from "../arguments.js"
 import { logDestination } from "../log-destination.js"
 import { VERSION } from "../version.js"
+
+// Where a proxy has several processes, each begins with the same file as the first.
+export { runWorker }
 
 interface Flags {
   readonly configFile?: string
