@@ -221,6 +221,21 @@ describe("analyze", () => {
     golden(`analyze.${format}`)
   })
 
+  it("takes a DENY of what the mode closes for no error, and an ALLOW of it for one", async () => {
+    const severities = async (action: string): Promise<readonly string[]> => {
+      out = ""
+      const rule = "rules: [{ from: [{ source: { notPrincipals: ['*'] } }] }]"
+      const head = "apiVersion: security.merlon.dev/v1alpha3\nkind: AuthorizationPolicy"
+      const spec = `metadata: { name: plain, namespace: foo }\nspec:\n  action: ${action}\n  ${rule}\n`
+      writeFileSync(at("plain.yaml"), `${head}\n${spec}${STRICT}`)
+      await run("analyze", "-f", at("plain.yaml"), "--workloads", at("workloads.yaml"), "-o", "json")
+      const { findings }: { findings: { code: string; severity: string }[] } = JSON.parse(out)
+      return findings.filter(({ code }) => code === "dead-rule").map(({ severity }) => severity)
+    }
+    expect(await severities("DENY")).toEqual(["warning"])
+    expect(await severities("ALLOW")).toEqual(["error"])
+  })
+
   it("ends with 0 where there is nothing, or nothing that --fail-on names", async () => {
     expect(await run("analyze", "-f", at("kept.yaml"), "--workloads", at("workloads.yaml"))).toBe(0)
     expect(await run("analyze", "-f", at("dead.yaml"), "--workloads", at("workloads.yaml"), "--fail-on", "error")).toBe(
@@ -368,5 +383,29 @@ describe("with files alone", () => {
     expect({ code: await run(command, ...words, ...files), err }).toEqual({ code, err: "" })
     expect(out).not.toBe("")
     vi.unstubAllEnvs()
+  })
+})
+
+describe("test --filter", () => {
+  const file = (): string => at("own.test.yaml")
+  beforeAll(() => {
+    const cases = "cases: [{ name: one, request: {}, expect: allow }, { name: two, request: {}, expect: allow }]"
+    const never = "never: [{ name: nobody writes, to: [{ operation: { methods: [PUT] } }] }]"
+    const deny =
+      "documents: [{ apiVersion: security.merlon.dev/v1alpha3, kind: AuthorizationPolicy, metadata: { name: d, namespace: shop }, spec: { action: DENY, rules: [{ to: [{ operation: { methods: [PUT] } }] }] } }]"
+    writeFileSync(file(), `kind: PolicyTest\nworkloads: { shop: { namespace: shop } }\n${deny}\n${cases}\n${never}\n`)
+  })
+
+  it.each([
+    ["one", "  ✓ one\n\n1 passed, 0 failed\n"],
+    ["nobody", "  ✓ never: nobody writes (shop/shop)\n\n1 passed, 0 failed\n"],
+  ])("runs the cases and statements with `%s` alone, and says nothing of what they leave out", async (text, said) => {
+    expect(await run("test", file(), "--filter", text)).toBe(0)
+    expect(out).toBe(`${file()}\n${said}`)
+  })
+
+  it("says that it leaves nothing", async () => {
+    expect(await run("test", file(), "--filter", "three")).toBe(1)
+    expect(err).toContain("has `three` in its name, or in that of its file")
   })
 })

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Findings for people, for programs, for GitHub's annotations, and as SARIF 2.1.0 for whatever shows that.
 
-import type { PlacedFinding } from "./findings.js"
+import { FINDINGS } from "@merlon/policy"
+import { type PlacedFinding, PROVED_FINDINGS } from "./findings.js"
 
 export type FindingsFormat = "text" | "json" | "sarif" | "github"
 
@@ -61,7 +62,7 @@ function sarif(findings: readonly PlacedFinding[]): object {
         tool: {
           driver: {
             name: "merlonctl analyze",
-            rules: [...new Set(findings.map(({ code }) => code))].sort().map(id => ({ id })),
+            rules: [...new Set(findings.map(({ code }) => code))].sort().map(reportingDescriptor),
           },
         },
         results: findings.map(one => ({
@@ -73,6 +74,19 @@ function sarif(findings: readonly PlacedFinding[]): object {
       },
     ],
   }
+}
+
+const MEANINGS: Readonly<Record<string, { readonly means: string; readonly next: string } | undefined>> = {
+  ...FINDINGS,
+  ...PROVED_FINDINGS,
+}
+
+/** With what whoever shows findings heads them by. */
+function reportingDescriptor(id: string): object {
+  const meaning = MEANINGS[id]
+  if (meaning === undefined) return { id }
+  const { means, next } = meaning
+  return { id, shortDescription: { text: means }, fullDescription: { text: means }, help: { text: next } }
 }
 
 function physical({ file, line, column }: PlacedFinding): object {

@@ -49,7 +49,7 @@ export function findingsOf(
   // Without workloads nobody knows what applies together.
   const { dead, undecided } =
     workloads.length === 0 ? { dead: [], undecided: [] } : deadRules(documents, workloads, mesh, { limits })
-  const proved = dead.map(one => deadFinding(one))
+  const proved = dead.map(one => deadFinding(one, documents))
   const known = new Set(proved.map(({ namespace, name, path }) => `${namespace}/${name} ${path}`))
   const open = undecided.map(({ rule, reason }) =>
     finding(
@@ -57,7 +57,7 @@ export function findingsOf(
       "info",
       rule,
       `whether the rule does anything is not decided: ${reason}`,
-      "ask again with a longer `--budget`",
+      PROVED_FINDINGS["not-decided"].next,
     ),
   )
   const others = analyze(documents, mesh, workloads.length === 0 ? undefined : workloads).filter(
@@ -66,7 +66,7 @@ export function findingsOf(
   return [...others, ...proved, ...open].map(one => withPlace(one, placed)).sort(byPlace)
 }
 
-function deadFinding({ rule, because, by }: DeadRule): PlacedFinding {
+function deadFinding({ rule, because, by }: DeadRule, documents: readonly PolicyDocument[]): PlacedFinding {
   const names = by.map(ref => `rule ${ref.rule} of \`${ref.policy.namespace}/${ref.policy.name}\``).join(" and ")
   const why = {
     contradiction: "no request can match the rule: it contradicts itself",
@@ -76,16 +76,41 @@ function deadFinding({ rule, because, by }: DeadRule): PlacedFinding {
         ? "other rules settle everything that the rule matches"
         : `${names} settle${by.length === 1 ? "s" : ""} everything that the rule matches`,
   }[because]
-  const severity = because === "other-rules" ? "warning" : "error"
+  // Who is refused anyway loses nothing by a DENY as well; whoever was to be let in does.
+  const harms = because === "contradiction" || (because === "mode-or-token" && !isDenyRule(rule, documents))
+  const severity = harms ? "error" : "warning"
   const told = finding(
     "dead-rule",
     severity,
     rule,
     `${why} (proved: without it every request is decided as with it)`,
-    "remove the rule",
+    PROVED_FINDINGS["dead-rule"].next,
   )
   return { ...told, patch: [{ op: "remove", path: `/spec/rules/${rule.rule}` }] }
 }
+
+function isDenyRule({ policy }: RuleRef, documents: readonly PolicyDocument[]): boolean {
+  return documents.some(
+    ({ kind, metadata, spec }) =>
+      kind === "AuthorizationPolicy" &&
+      metadata.namespace === policy.namespace &&
+      metadata.name === policy.name &&
+      "action" in spec &&
+      spec.action === "DENY",
+  )
+}
+
+/** What the codes mean that only a proof gives, in the words of the others' table. */
+export const PROVED_FINDINGS = {
+  "dead-rule": {
+    means: "without the rule every request is decided as with it, by proof",
+    next: "remove the rule",
+  },
+  "not-decided": {
+    means: "whether the rule does anything is not decided within the budget",
+    next: "ask again with a longer `--budget`",
+  },
+} as const
 
 function finding(code: string, severity: Severity, { policy, rule }: RuleRef, why: string, fix: string): PlacedFinding {
   return { code, severity, kind: "AuthorizationPolicy", ...policy, path: `spec.rules[${rule}]`, why, fix }

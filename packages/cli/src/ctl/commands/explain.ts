@@ -13,12 +13,14 @@ import {
 } from "@merlon/policy"
 import { Command, Option } from "commander"
 import { several, whole } from "../../arguments.js"
+import { principalOf } from "../answers/principal.js"
 import { type MeshSettings, meshOf, withMeshSettings } from "../answers/question-flags.js"
-import { questionSource, workloadNamed } from "../answers/question-source.js"
+import { note, questionSource, workloadNamed } from "../answers/question-source.js"
 import { withSession } from "../connect.js"
 import { CommandError, EXIT, usageError } from "../exit.js"
 import { explanationOf } from "../explain/explanation.js"
 import { explanationText } from "../explain/format.js"
+import { unlikeLog } from "../explain/logged.js"
 import { type ClusterFlags, withClusterFlags } from "../flags.js"
 import { keySetText } from "../jwt/key-set-text.js"
 import { standardInput } from "../read-text.js"
@@ -70,7 +72,10 @@ export function explainCommand(): Command {
         .option("--service <name>", "that leads to the workload, where no file has it; may be given", several, [])
         .option("--curl <line>", "the request as a curl command line; - for standard input")
         .option("--log <line>", "the request as a line of a proxy's access log (JSON); - for standard input")
-        .option("--from <identity>", "who calls, as cluster.local/ns/foo/sa/sleep (default: plaintext)")
+        .option(
+          "--from <identity>",
+          "who calls, as ns/foo/sa/sleep, foo/sleep, or with its trust domain in front (default: plaintext)",
+        )
         .option("--ip <address>", "of the caller")
         .option("--destination-ip <address>", "of the workload")
         .addOption(new Option("--port <number>", "of the workload").argParser(whole(1, 65_535)))
@@ -104,7 +109,8 @@ Examples:
 const DECISION_ID = /^[0-9a-f]{20}$/
 
 async function explain(word: string, flags: Flags): Promise<void> {
-  if (DECISION_ID.test(word)) return withSession(flags, session => explainDecision(session, word, flags.output))
+  if (DECISION_ID.test(word))
+    return withSession(flags, session => explainDecision(session, word, meshOf(flags), flags.output))
   const workload = word.includes("/") || flags.namespace === undefined ? word : `${flags.namespace}/${word}`
   const [namespace, name, ...more] = workload.split("/")
   if (namespace === undefined || name === undefined || more.length > 0 || name === "") {
@@ -115,7 +121,8 @@ async function explain(word: string, flags: Flags): Promise<void> {
   // Of files, one that they do not have is described by flags.
   const isThere = flags.filename.length === 0 || workloadsCalled(workload, workloads, undefined).length > 0
   const known = isThere ? workloadNamed(workload, workloads, undefined) : undefined
-  const asked = await askedOf(flags)
+  const log = flags.log === "-" ? (await standardInput()).trim() : flags.log
+  const asked = await askedOf({ ...flags, ...(log === undefined ? {} : { log }) })
   const question = {
     documents: policies,
     workload: {
@@ -131,6 +138,8 @@ async function explain(word: string, flags: Flags): Promise<void> {
   }
   try {
     const explanation = explanationOf(question)
+    const unlike = log === undefined ? undefined : unlikeLog(log, explanation)
+    if (unlike !== undefined) note(unlike)
     print(flags.output === "json" ? JSON.stringify(explanation, undefined, 2) : explanationText(explanation))
     process.exitCode = explanation.verdict === "allow" ? EXIT.ok : EXIT.found
   } catch (error) {
@@ -141,7 +150,16 @@ async function explain(word: string, flags: Flags): Promise<void> {
 async function askedOf(flags: Flags): Promise<AskedRequest> {
   const { curl, log, from, ip, destinationIp, port, method, path, host, token, tcp } = flags
   const base = curl !== undefined ? await read(readCurl, curl) : log !== undefined ? await read(readLogLine, log) : {}
-  const said = { from, ip, destinationIp, port, method, path, host, token }
+  const said = {
+    from: from === undefined ? undefined : principalOf(from, flags.trustDomain),
+    ip,
+    destinationIp,
+    port,
+    method,
+    path,
+    host,
+    token,
+  }
   return {
     ...base,
     ...Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined)),

@@ -2,7 +2,7 @@
 // `merlonctl test`: runs the policy tests that stand beside policies, through the evaluator that proxies run.
 
 import { writeFile } from "node:fs/promises"
-import { regionCoverage, runTests } from "@merlon/policy"
+import { type PolicyTestFile, regionCoverage, runTests } from "@merlon/policy"
 import { messageOf } from "@merlon/xds"
 import { Command, Option } from "commander"
 import { type MeshSettings, meshOf, withMeshSettings } from "../answers/question-flags.js"
@@ -55,11 +55,15 @@ async function once(
 ): Promise<void> {
   const runs = await run(paths, flags, read)
   if (runs.every(({ results }) => results.length === 0)) {
+    const where = paths.map(path => `\`${path}\``).join(", ")
     throw new CommandError(
-      `no policy test is found in ${paths.map(path => `\`${path}\``).join(", ")}; write one into a file \`NAME.test.yaml\``,
+      flags.filter === undefined || runs.length === 0
+        ? `no policy test is found in ${where}; write one into a file \`NAME.test.yaml\``
+        : `no case in ${where} has \`${flags.filter}\` in its name, or in that of its file`,
     )
   }
-  print(flags.output === "json" ? JSON.stringify(testReport(runs), undefined, 2) : testText(runs))
+  if (flags.output === "json") print(JSON.stringify(testReport(runs), undefined, 2))
+  else print(testText(runs, flags.filter === undefined ? "all" : "some"))
   if (flags.junit !== undefined) await writeFile(flags.junit, testJunit(runs))
   process.exitCode = runs.every(isPassed) ? EXIT.ok : EXIT.failed
 }
@@ -77,11 +81,18 @@ async function run(
   read(found.flatMap(({ sources }) => sources))
   return found.map(({ file, test, documents }) => {
     const { filter } = flags
-    const wanted = filter === undefined || file.includes(filter)
-    const cases = wanted ? test.cases : test.cases.filter(({ name }) => name.includes(filter))
-    const results = runTests({ ...test, cases }, documents, mesh, now)
+    const results = runTests(filter === undefined ? test : chosen(test, file, filter), documents, mesh, now)
     return { file, name: test.name, ...results, regions: regionCoverage(test, documents, mesh, now, results) }
   })
+}
+
+/** The cases and statements that are meant. */
+function chosen(test: PolicyTestFile, file: string, filter: string): PolicyTestFile {
+  if (file.includes(filter)) return test
+  const meant = <T extends { readonly name: string }>(some: readonly T[]): T[] =>
+    some.filter(({ name }) => name.includes(filter))
+  const { never = [], always = [] } = test.statements
+  return { ...test, cases: meant(test.cases), statements: { never: meant(never), always: meant(always) } }
 }
 
 /** One run at a time; what changes meanwhile makes one more. */

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // `merlonctl what-can`: exactly what an identity reaches, in words.
 
-import { callersAmong, DocumentsByNamespace, parseSpiffeId, reachOf } from "@merlon/policy"
+import { callersAmong, DocumentsByNamespace, reachOf } from "@merlon/policy"
 import { Command, Option } from "commander"
+import { principalOf } from "../answers/principal.js"
 import { limitsOf, meshOf } from "../answers/question-flags.js"
 import { questionSource, type SourceFlags, withSourceFlags } from "../answers/question-source.js"
 import { reachJson, reachText } from "../answers/reach-report.js"
-import { EXIT, usageError } from "../exit.js"
+import { EXIT } from "../exit.js"
 import { print } from "../terminal.js"
 
 interface Flags extends SourceFlags {
@@ -44,26 +45,15 @@ async function run(word: string, flags: Flags): Promise<void> {
     now: Math.floor(Date.now() / 1000),
     callers: callersAmong(workloads, mesh),
   }
-  const reached = workloads.map(workload => ({
-    workload,
-    reach: reachOf(selection.selected(workload).documents, workload, mesh, asked, options),
-  }))
+  // Of files `-n` is the namespace of what names none; of a cluster the one that is asked about.
+  const near = (place: string): boolean => flags.filename.length > 0 || (flags.namespace ?? place) === place
+  const reached = workloads
+    .filter(({ namespace }) => near(namespace))
+    .map(workload => ({
+      workload,
+      reach: reachOf(selection.selected(workload).documents, workload, mesh, asked, options),
+    }))
   if (flags.output === "json") print(JSON.stringify(reachJson(reached, workloads), undefined, 2))
   else print(reachText(reached, "requests", `${principal} reaches nothing (proved)`))
   if (reached.some(({ reach }) => reach.undecided !== undefined)) process.exitCode = EXIT.undecided
-}
-
-function principalOf(word: string, trustDomain: string): string {
-  const bare = word.replace(/^spiffe:\/\//, "")
-  const parts = bare.split("/")
-  const principal =
-    parts.length === 2
-      ? `${trustDomain}/ns/${parts[0]}/sa/${parts[1]}`
-      : bare.startsWith("ns/")
-        ? `${trustDomain}/${bare}`
-        : bare
-  if (parseSpiffeId(`spiffe://${principal}`) === undefined) {
-    throw usageError(`\`${word}\` is no identity; write it as ns/NAMESPACE/sa/ACCOUNT`)
-  }
-  return principal
 }

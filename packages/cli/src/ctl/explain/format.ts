@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An explanation as people read it.
 
-import { ruleName } from "@merlon/policy"
+import { type PolicyEdit, ruleName } from "@merlon/policy"
 import { paint, visible } from "../terminal.js"
 import type { Explanation } from "./explanation.js"
 
@@ -21,13 +21,16 @@ export function explanationText(explanation: Explanation): string {
     lines.push("", `With Shadow policies enforced it would be ${shadow === "allow" ? "allowed" : "refused"}.`)
   if (token !== undefined) lines.push("", ...token.map(visible))
   if (change !== undefined) {
-    lines.push("", "The smallest change that would allow it, tried:")
-    for (const { rule, at, change: what, value } of change) {
-      const preposition = what === "add" ? "to" : "from"
-      lines.push(`  ${what} \`${visible(value)}\` ${preposition} ${at} of ${ruleName(rule).replace(/\[\d+\]$/, "")}`)
-    }
+    lines.push("", "The smallest change that would allow it, tried:", ...changeLines(change))
   }
   return lines.join("\n")
+}
+
+export function changeLines(change: readonly PolicyEdit[]): readonly string[] {
+  return change.map(({ rule, at, change: what, value }) => {
+    const preposition = what === "add" ? "to" : "from"
+    return `  ${what} \`${visible(value)}\` ${preposition} ${at} of ${ruleName(rule).replace(/\[\d+\]$/, "")}`
+  })
 }
 
 function headline(verdict: Explanation["verdict"], status: number | undefined, body: string | undefined): string {

@@ -127,7 +127,16 @@ function statements(all: readonly AnyObject[]): readonly Checked[] {
     ...open.slice(0, MAX_TOLD).map((object): Checked => {
       const { status = "Unknown", message = "nobody has looked at it yet" } = conditionOf(object, "Holds") ?? {}
       const verdict = status === "False" ? "wrong" : "note"
-      return { what: "statements", verdict, told: `${nameOf(object)}: ${message}`, next: whereToLook(object) }
+      const name = nameOf(object)
+      // What is broken says itself of which invariant it is.
+      const told = message.includes(`${object.kind} \`${name.slice(object.kind.length + 1)}\``)
+        ? message
+        : `${name}: ${message}`
+      const next =
+        status === "False"
+          ? "change what lets it through or refuses it, or the statement if it is no longer meant"
+          : whereToLook(object)
+      return { what: "statements", verdict, told, next }
     }),
     ...more(open.length - MAX_TOLD, "statements"),
   ]

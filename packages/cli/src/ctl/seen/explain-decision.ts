@@ -2,17 +2,52 @@
 // One decision by its id, from whichever proxy has it.
 
 import { ApiError } from "@merlon/control"
+import { AskedError, type MeshConfig, type PolicyEdit, readLogLine, workloadsCalled } from "@merlon/policy"
+import { clusterPolicies, clusterWorkloads } from "../answers/cluster-set.js"
 import { EXIT } from "../exit.js"
+import { explanationOf } from "../explain/explanation.js"
+import { changeLines } from "../explain/format.js"
+import { textOf } from "../foreign.js"
 import type { Session } from "../session.js"
 import { print } from "../terminal.js"
 import { type Seen, seenOne } from "./answers-api.js"
 import { decisionText } from "./decision-text.js"
 import { decisionJson } from "./json.js"
 
-export async function explainDecision(session: Session, id: string, output: "text" | "json"): Promise<void> {
+export async function explainDecision(
+  session: Session,
+  id: string,
+  mesh: MeshConfig,
+  output: "text" | "json",
+): Promise<void> {
   const seen = await found(session, id)
-  print(output === "json" ? decisionJson(seen) : decisionText(seen))
+  const change = await changeFor(session, seen, mesh)
+  if (output === "json") print(decisionJson(seen, change))
+  else print([decisionText(seen), ...(change === undefined ? [] : ["", TRIED, ...changeLines(change)])].join("\n"))
   process.exitCode = seen.spec.verdict === "allow" ? EXIT.ok : EXIT.found
+}
+
+const TRIED = "The smallest change that would allow it, tried without a token or headers that it may have had:"
+
+/** By the policies of now. Undefined where none is known: they are not the caller's to see, or refuse it otherwise by now. */
+async function changeFor(
+  session: Session,
+  { spec }: Seen,
+  mesh: MeshConfig,
+): Promise<readonly PolicyEdit[] | undefined> {
+  if (spec.verdict === "allow" || (spec.stage !== "allow" && spec.stage !== "deny")) return undefined
+  try {
+    const [workload] = workloadsCalled(textOf(spec.workload) ?? "", await clusterWorkloads(session), undefined)
+    if (workload === undefined) return undefined
+    const { host: _, ...asked } = readLogLine(JSON.stringify(spec))
+    const documents = await clusterPolicies(session, () => {})
+    const question = { documents, workload, mesh, asked, now: Math.floor(Date.now() / 1000) }
+    const { stages, change } = explanationOf(question)
+    return stages.some(({ stage, outcome }) => stage === spec.stage && outcome === "refused") ? change : undefined
+  } catch (error) {
+    if (error instanceof AskedError || isForbidden(error)) return undefined
+    throw error
+  }
 }
 
 /** In all namespaces; who may not ask about all of them asks in their own. */
@@ -22,7 +57,9 @@ async function found(session: Session, name: string): Promise<Seen> {
   try {
     return await seenOne(session, { ...asking, namespace: undefined })
   } catch (error) {
-    if (!(error instanceof ApiError) || error.code !== 403) throw error
+    if (!isForbidden(error)) throw error
     return seenOne(session, { ...asking, namespace: session.namespace })
   }
 }
+
+const isForbidden = (error: unknown): boolean => error instanceof ApiError && error.code === 403

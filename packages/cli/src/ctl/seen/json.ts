@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What was seen, for programs: what the control plane says, with the name of what it is about beside it.
 
+import type { PolicyEdit } from "@merlon/policy"
 import type { Fields } from "../foreign.js"
 import type { Seen } from "./answers-api.js"
 
@@ -21,8 +22,8 @@ export function decisionLine({ spec }: Seen): string {
   return JSON.stringify(spec)
 }
 
-export function decisionJson({ spec }: Seen): string {
-  return pretty(spec)
+export function decisionJson({ spec }: Seen, change?: readonly PolicyEdit[]): string {
+  return pretty(change === undefined ? spec : { ...spec, change })
 }
 
 function named(word: string): (seen: Seen) => Fields {

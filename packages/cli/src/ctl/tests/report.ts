@@ -23,12 +23,14 @@ const MOST_NAMED = 10
 
 export const isPassed = ({ results }: FileRun): boolean => results.every(({ passed }) => passed)
 
-export function testText(runs: readonly FileRun[]): string {
-  const lines = runs.flatMap(({ file, name, results }) => [
+/** Where only some cases ran, nothing is said of what none touches: those that did not run may. */
+export function testText(runs: readonly FileRun[], ran: "all" | "some" = "all"): string {
+  const shown = ran === "all" ? runs : runs.filter(({ results }) => results.length > 0)
+  const lines = shown.flatMap(({ file, name, results }) => [
     name === "" ? file : `${file} (${visible(name)})`,
     ...results.flatMap(caseLines),
   ])
-  return [...lines, "", ...summary(runs)].join("\n")
+  return [...lines, "", ...(ran === "all" ? summary(runs) : [tallyOf(runs)])].join("\n")
 }
 
 function caseLines({ test, passed, differences, answer }: CaseResult): readonly string[] {
@@ -41,18 +43,22 @@ function caseLines({ test, passed, differences, answer }: CaseResult): readonly 
   ]
 }
 
-function summary(runs: readonly FileRun[]): readonly string[] {
+function tallyOf(runs: readonly FileRun[]): string {
   const results = runs.flatMap(run => run.results)
   const failed = results.filter(({ passed }) => !passed).length
+  const tally = `${results.length - failed} passed, ${failed} failed`
+  return failed === 0 ? paint.green(tally) : paint.red(tally)
+}
+
+function summary(runs: readonly FileRun[]): readonly string[] {
   const rules = coverageOf(runs)
   const unmet = rules.filter(({ matched }) => matched === 0)
   const regions = regionsOf(runs)
   const untouched = regions.filter(({ touched }) => touched === 0)
   // A rule that no case matches is named already.
   const unnamed = untouched.filter(({ region: { of } }) => of.kind !== "within" || !unmet.some(isRule(of.rule)))
-  const tally = `${results.length - failed} passed, ${failed} failed`
   return [
-    `${failed === 0 ? paint.green(tally) : paint.red(tally)}; ${rules.length - unmet.length} of ${rules.length} rules matched in some case, ${regions.length - untouched.length} of ${regions.length} regions of the decision touched`,
+    `${tallyOf(runs)}; ${rules.length - unmet.length} of ${rules.length} rules matched in some case, ${regions.length - untouched.length} of ${regions.length} regions of the decision touched`,
     ...unmet.map(({ rule }) => `  no case matches ${ruleName(rule)}`),
     ...unnamed.slice(0, MOST_NAMED).map(regionLine),
     ...(unnamed.length > MOST_NAMED ? [`  and ${unnamed.length - MOST_NAMED} more; -o json names them`] : []),

@@ -103,7 +103,7 @@ it("takes a statement that does not hold yet, and says so", () => {
 it("says what a change newly allows, and where", () => {
   const { warnings } = assess([ops], undefined, open)
   expect(warnings).toEqual([
-    "this newly allows /admin/* from any caller, except what rule 0 of `foo/ops` matches on 2 workloads (`foo/web` …)",
+    "this newly allows /admin/* from any caller, except what rule 0 of `foo/ops` matches, on 2 workloads (`foo/web` …)",
   ])
   expect(
     assess([ops], undefined, policy("none", { rules: [{ from: [{ source: { namespaces: ["ops"] } }], to: admin }] }))

@@ -199,7 +199,9 @@ function widened(
       if (to === "allow") regions.set(region, [...(regions.get(region) ?? []), ...workloads])
     }
   }
-  const told = [...regions].map(([region, workloads]) => `this newly allows ${region} ${onWorkloads(workloads)}`)
+  const told = [...regions].map(
+    ([region, workloads]) => `this newly allows ${region}${region.includes(", ") ? "," : ""} ${onWorkloads(workloads)}`,
+  )
   const undecided = groups.find(({ comparison }) => comparison.undecided !== undefined)
   const more = told.length > MAX_TOLD ? [`and ${told.length - MAX_TOLD} more; \`merlonctl diff\` lists them`] : []
   const gap =

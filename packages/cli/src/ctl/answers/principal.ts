@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// An identity as people write it.
+
+import { parseSpiffeId } from "@merlon/policy"
+import { usageError } from "../exit.js"
+
+/** `ns/NAMESPACE/sa/ACCOUNT`, `NAMESPACE/ACCOUNT`, or the whole with its trust domain, as rules name it. */
+export function principalOf(word: string, trustDomain: string): string {
+  const bare = word.replace(/^spiffe:\/\//, "")
+  const parts = bare.split("/")
+  const principal =
+    parts.length === 2
+      ? `${trustDomain}/ns/${parts[0]}/sa/${parts[1]}`
+      : bare.startsWith("ns/")
+        ? `${trustDomain}/${bare}`
+        : bare
+  if (parseSpiffeId(`spiffe://${principal}`) === undefined) {
+    throw usageError(`\`${word}\` is no identity; write it as ns/NAMESPACE/sa/ACCOUNT`)
+  }
+  return principal
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect, it } from "vitest"
+import type { Explanation } from "./explanation.js"
+import { unlikeLog } from "./logged.js"
+
+const explained = (verdict: Explanation["verdict"], status?: number): Explanation => ({
+  ...{ verdict, status, body: undefined, stages: [], rule: undefined, shadow: undefined },
+  ...{ change: undefined, token: undefined },
+})
+const line = (fields: object): string => JSON.stringify({ method: "GET", ...fields })
+
+it.each([
+  ["refuses it with another status", { verdict: "deny", status: 401, decisionId: "ab" }, explained("refuse", 403)],
+  ["would let it through", { verdict: "deny", status: 403, decisionId: "ab" }, explained("allow")],
+])("a line is told to be unlike the explanation where that %s", (_, logged, explanation) => {
+  expect(unlikeLog(line(logged), explanation)).toBe(
+    `by its log the proxy refused it with ${logged.status}: the line holds no token and no headers (add \`--token\` or \`-H\`), and policies may have changed since; \`merlonctl explain ab\` asks the proxy`,
+  )
+})
+
+it("also where that refuses what passed", () => {
+  expect(unlikeLog(line({ verdict: "allow", status: 200 }), explained("refuse", 403))).toMatch(
+    /^by its log the proxy let it through: [^;]*$/,
+  )
+})
+
+it.each([
+  ["it says the same", line({ verdict: "deny", status: 403 }), explained("refuse", 403)],
+  ["both let it through, whatever the application said", line({ verdict: "allow", status: 500 }), explained("allow")],
+  ["it says nothing of that", line({}), explained("refuse", 403)],
+  ["it is none", "{", explained("refuse", 403)],
+])("nothing is said of a line where %s", (_, text, explanation) => {
+  expect(unlikeLog(text, explanation)).toBeUndefined()
+})

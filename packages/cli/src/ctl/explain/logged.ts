@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a proxy answered, by its own log: what an explanation of the line is held against. A log holds neither tokens nor
+// headers, and policies may have changed since.
+
+import { fieldsOf, textOf } from "../foreign.js"
+import type { Explanation } from "./explanation.js"
+
+/** Undefined where the line says what the explanation does, or does not say. */
+export function unlikeLog(line: string, { verdict, status }: Explanation): string | undefined {
+  const logged = fieldsOf(recordIn(line))
+  if (logged.verdict !== "allow" && logged.verdict !== "deny") return undefined
+  const refused = logged.verdict === "deny"
+  const same = refused === (verdict === "refuse") && (!refused || status === undefined || logged.status === status)
+  if (same) return undefined
+  const answered = refused
+    ? `refused it${typeof logged.status === "number" ? ` with ${logged.status}` : ""}`
+    : "let it through"
+  const id = textOf(logged.decisionId)
+  const ask = id === undefined ? "" : `; \`merlonctl explain ${id}\` asks the proxy`
+  return `by its log the proxy ${answered}: the line holds no token and no headers (add \`--token\` or \`-H\`), and policies may have changed since${ask}`
+}
+
+function recordIn(line: string): unknown {
+  try {
+    return JSON.parse(line)
+  } catch {
+    return undefined
+  }
+}
