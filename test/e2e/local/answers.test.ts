@@ -88,6 +88,9 @@ spec:
   const explained = await mesh.run("explain", id)
   expect(explained).toMatchObject({ code: 5 })
   expect(explained.stdout).toContain("rule 0: ✗ to[0].operation.paths wants /status/*; the request has /headers")
+  expect(explained.stdout).toMatch(
+    /smallest change .*\n {2}add `\/headers` to spec\.rules\[0\]\.to\[0\]\.operation\.paths of foo\/readers\n$/,
+  )
   const { stdout } = await mesh.run(
     "decisions",
     "-n",

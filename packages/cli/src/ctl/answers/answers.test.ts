@@ -385,27 +385,3 @@ describe("with files alone", () => {
     vi.unstubAllEnvs()
   })
 })
-
-describe("test --filter", () => {
-  const file = (): string => at("own.test.yaml")
-  beforeAll(() => {
-    const cases = "cases: [{ name: one, request: {}, expect: allow }, { name: two, request: {}, expect: allow }]"
-    const never = "never: [{ name: nobody writes, to: [{ operation: { methods: [PUT] } }] }]"
-    const deny =
-      "documents: [{ apiVersion: security.merlon.dev/v1alpha3, kind: AuthorizationPolicy, metadata: { name: d, namespace: shop }, spec: { action: DENY, rules: [{ to: [{ operation: { methods: [PUT] } }] }] } }]"
-    writeFileSync(file(), `kind: PolicyTest\nworkloads: { shop: { namespace: shop } }\n${deny}\n${cases}\n${never}\n`)
-  })
-
-  it.each([
-    ["one", "  ✓ one\n\n1 passed, 0 failed\n"],
-    ["nobody", "  ✓ never: nobody writes (shop/shop)\n\n1 passed, 0 failed\n"],
-  ])("runs the cases and statements with `%s` alone, and says nothing of what they leave out", async (text, said) => {
-    expect(await run("test", file(), "--filter", text)).toBe(0)
-    expect(out).toBe(`${file()}\n${said}`)
-  })
-
-  it("says that it leaves nothing", async () => {
-    expect(await run("test", file(), "--filter", "three")).toBe(1)
-    expect(err).toContain("has `three` in its name, or in that of its file")
-  })
-})
