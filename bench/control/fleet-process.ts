@@ -4,7 +4,7 @@
 // all, because making keys is the proxies' cost. An update is in force at once, so what is measured is the control plane's share.
 
 import { makeSigningRequest } from "@merlon/identity"
-import { MeshClient, PROXY_RESOURCE, type Update } from "@merlon/xds"
+import { LastSession, MeshClient, PROXY_RESOURCE, type Update } from "@merlon/xds"
 import { type Member, monotonicMs, type Order, type Report } from "./messages.js"
 
 interface Awaited {
@@ -17,10 +17,11 @@ const AT_THE_DOOR = 16
 /** While there is no control plane, those at the door knock this often. */
 const KNOCK_MS = 500
 
-/** A proxy with what it keeps across connections: versions by name, and its certificate. */
+/** A proxy with what it keeps across connections: versions by name, its session, and its certificate. */
 interface Kept {
   readonly member: Member
   readonly held: Map<string, string>
+  readonly session: LastSession
   chain: string | undefined
 }
 
@@ -54,7 +55,7 @@ function letIn(): void {
 }
 
 function connect(kept: Kept): void {
-  const { member, held } = kept
+  const { member, held, session } = kept
   const { namespace, name, token } = member
   const { address, trustBundle } = control
   const client = new MeshClient({
@@ -80,6 +81,7 @@ function connect(kept: Kept): void {
         },
       },
     ],
+    session,
     limits: { retryMs: KNOCK_MS, longestRetryMs: KNOCK_MS },
   })
   clients.add(client)
@@ -110,6 +112,10 @@ async function enrol(client: MeshClient, kept: Kept): Promise<void> {
   }
 }
 
+function outsider(member: Member): Kept {
+  return { member, held: new Map(), session: new LastSession(), chain: undefined }
+}
+
 function take(update: Update): void {
   const wanted = awaited
   if (wanted === undefined || !update.resources.some(({ value }) => Buffer.from(value).includes(wanted.text))) return
@@ -131,7 +137,7 @@ process.on("message", (order: Order) => {
     case "connect":
       control = order
       unserved = order.proxies.length
-      outside.push(...order.proxies.map(member => ({ member, held: new Map<string, string>(), chain: undefined })))
+      outside.push(...order.proxies.map(outsider))
       letIn()
       break
     case "expect":

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The control plane goes away, by kill -9, and comes back: what proxies do meanwhile, and what it costs to return.
 
+import { once } from "node:events"
+import { connect } from "node:tls"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { BareProxy } from "../e2e/control/support/bare-proxy.js"
-import { WAIT } from "../e2e/control/support/cluster-api.js"
+import { names, WAIT } from "../e2e/control/support/cluster-api.js"
 import type { DeclaredWorkload } from "../e2e/control/support/declared-workload.js"
 import { deny, Mesh, policy } from "../e2e/control/support/mesh.js"
 
@@ -45,6 +47,34 @@ describe("restarting the control plane", () => {
     await mesh.api.becomes("AuthorizationPolicy", "secret", "foo", "Enforced", "True")
     expect([await httpbin.get("/secret"), await httpbin.get("/other")]).toEqual([200, 403])
     expect(await mesh.control.metric(BYTES)).toBeGreaterThan(0)
+  })
+
+  it("has proxies resume their TLS sessions, until somebody is revoked", async () => {
+    const { trustBundle, declaration } = httpbin
+    const shakeHands = async (session?: Buffer) => {
+      const socket = connect({
+        host: "127.0.0.1",
+        port: declaration.meshPort,
+        servername: `${names.mesh}d.${names.rootNamespace}.svc`,
+        ca: trustBundle,
+        ALPNProtocols: ["h2"],
+        ...(session === undefined ? {} : { session }),
+      })
+      socket.resume()
+      const [ticket]: Buffer[] = await once(socket, "session")
+      const resumed = socket.isSessionReused()
+      socket.destroy()
+      return { ticket, resumed }
+    }
+    const { ticket } = await shakeHands()
+    await mesh.control.kill()
+    await mesh.control.run()
+    await expect.poll(() => mesh.control.metric(CONNECTED), WAIT).toBe(2)
+    expect((await shakeHands(ticket)).resumed).toBe(true)
+    const metadata = { name: `${names.mesh}-revocations`, namespace: names.rootNamespace }
+    await mesh.api.put({ apiVersion: "v1", kind: "ConfigMap", metadata, data: { serials: "4f0a" } })
+    await expect.poll(async () => (await shakeHands(ticket)).resumed, WAIT).toBe(false)
+    await mesh.api.put({ apiVersion: "v1", kind: "ConfigMap", metadata, data: {} })
   })
 
   it("sends a proxy that comes back only what changed meanwhile", async () => {

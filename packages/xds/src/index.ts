@@ -5,6 +5,7 @@
 
 export { MeshCallError } from "./client/call-error.js"
 export type { CertificateAnswer } from "./client/calls.js"
+export { LastSession } from "./client/last-session.js"
 export { MeshClient } from "./client/mesh-client.js"
 export type { ClientLimits, MeshClientOptions, Proof, Subscription, Update } from "./client/options.js"
 export { decodeProxyResource } from "./decode.js"

@@ -183,3 +183,25 @@ describe("an authority that is closed", () => {
     expect([told, stage.clock.pending]).toEqual([0, 0])
   })
 })
+
+describe("what sessions are granted under", () => {
+  const keysOf = ({ sessions: { secret, granted } }: Authority): string => `${secret.toString("hex")} ${granted}`
+
+  it("is the same for every replica and after a restart, and other for another mesh", async () => {
+    const stage = new Stage()
+    const [one, other] = [await stage.authority(), await stage.authority()]
+    expect(keysOf(other)).toBe(keysOf(one))
+    const stranger = await new Stage().authority()
+    expect(stranger.sessions.secret.equals(one.sessions.secret)).toBe(false)
+    expect(one.sessions.secret).toHaveLength(32)
+  })
+
+  it("changes at once with revocations", async () => {
+    const stage = new Stage()
+    const authority = await stage.authority()
+    const before = keysOf(authority)
+    stage.configMap(NAMES.revocationsConfigMap, { serials: "4f0a" })
+    await settle()
+    expect(keysOf(authority)).not.toBe(before)
+  })
+})

@@ -4,7 +4,7 @@
 
 import { type RevocationFault, readBundle, type TtlLimits } from "@merlon/identity"
 import type { MeshConfig } from "@merlon/policy"
-import type { Caller, Log, TrustSpec } from "@merlon/xds"
+import type { Caller, Log, SessionGrant, TrustSpec } from "@merlon/xds"
 import type { ProxyLedger } from "../distribution/ledger.js"
 import type { KubernetesClient } from "../kubernetes/client.js"
 import type { Reflected } from "../kubernetes/reflector.js"
@@ -24,6 +24,7 @@ import { readConfigMapData } from "./secret-data.js"
 import { SelfSigned } from "./self-signed.js"
 import { ServingCertificate } from "./serving-certificate.js"
 import { type SignResult, signWorkload } from "./sign-workload.js"
+import { ticketSecret } from "./ticket-secret.js"
 import type { TrustSource } from "./trust-source.js"
 import { trustVersion } from "./trust-version.js"
 
@@ -99,6 +100,11 @@ export class Authority implements TrustSource {
 
   get current(): TrustSpec {
     return this.#current
+  }
+
+  /** Under what proxies may resume their TLS sessions: with any replica that signs with this key, until the trust changes. */
+  get sessions(): SessionGrant {
+    return { secret: ticketSecret(this.#keys.current.signer.keys), granted: this.#version }
   }
 
   onChange(listener: () => void): () => void {

@@ -53,7 +53,11 @@ export function meshServerOptions(parts: MeshPortParts): MeshServerOptions {
   return {
     host: listen.meshHost ?? listen.host,
     port: listen.meshPort,
-    credentials: () => ({ ...serving.current, clientTrustBundle: authority.current.bundle }),
+    credentials: () => ({
+      ...serving.current,
+      clientTrustBundle: authority.current.bundle,
+      sessions: authority.sessions,
+    }),
     verifyToken: token => reviews.callerOf(token),
     checkCertificate: callerOfCertificate,
     source: distribution,

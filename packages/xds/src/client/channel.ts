@@ -19,6 +19,7 @@ import { MeshCallError } from "./call-error.js"
 import { readAddress } from "./grpc/address.js"
 import { Call, type CallUser } from "./grpc/call.js"
 import { GrpcConnection } from "./grpc/connection.js"
+import type { LastSession, SessionTerms } from "./last-session.js"
 import type { ClientLimits, Proof } from "./options.js"
 
 export interface ChannelOptions {
@@ -28,29 +29,41 @@ export interface ChannelOptions {
   readonly proof: () => Proof
   readonly limits: ClientLimits
   readonly log: Log
+  readonly session: LastSession
 }
 
 /** Of a name with several addresses, how long each is tried before the next. */
 const NEXT_ADDRESS_MS = 1_000
+/** The control plane said that this client may not. */
+export const REFUSALS: ReadonlySet<string> = new Set(["UNAUTHENTICATED", "PERMISSION_DENIED"])
 const TOKEN = /^[\x21-\x7e]+$/
 
 export class Channel {
   /** The control plane has proven itself. Rejects with a MeshCallError where there is no such connection. */
   readonly ready: Promise<void>
   readonly #socket: TLSSocket
+  readonly #session: LastSession
   #connection: GrpcConnection | undefined
 
   /** Throws where address, bundle or proof cannot be used. `leaving`: the control plane sends us to another connection. */
   constructor(options: ChannelOptions, leaving: () => void = () => undefined) {
-    const { address, serverName, limits } = options
+    const { address, serverName, limits, session } = options
+    this.#session = session
     const proof = options.proof()
     const token = readToken(proof)
-    const socket = connect(wayTo(options, proof))
+    const { context, terms } = securityOf(options, proof)
+    const offered = session.under(terms, Date.now())
+    const socket = connect(wayTo(terms, context, offered?.ticket))
     socket.setNoDelay(true)
     this.#socket = socket
     this.ready = new Promise((resolve, reject) => {
       const failed = (why: string) => reject(new MeshCallError("UNAVAILABLE", `no connection to ${address}: ${why}`))
-      socket.once("error", error => failed(reasonOf(error)))
+      socket.once("error", error => {
+        // Should it be the session's fault, the next connection has none to offer. That nobody listens is not.
+        const isTls = "code" in error && String(error.code).startsWith("ERR_")
+        if (isTls && this.#connection === undefined) session.forget()
+        failed(reasonOf(error))
+      })
       socket.once("close", () => failed("it was closed before the control plane had proven itself"))
       socket.once("secureConnect", () => {
         // INVARIANT: `rejectUnauthorized` has seen to this already. Fail closed should that ever change.
@@ -62,8 +75,19 @@ export class Channel {
         }
       })
     })
+    let endsAt = 0
+    // Once: Node takes a certificate out of the chain with each look at it, and of a session that is resumed there is none.
+    socket.once("secureConnect", () => {
+      endsAt = socket.isSessionReused() ? (offered?.endsAt ?? 0) : endOf(socket)
+    })
+    socket.on("session", ticket => session.keep(terms, { ticket, endsAt }))
     // Also where nobody waits for it any more.
     this.ready.catch(() => undefined)
+  }
+
+  /** Whether the handshake was one of an earlier connection, and whoever refuses us may have meant that one. */
+  get resumed(): boolean {
+    return this.#connection !== undefined && this.#socket.isSessionReused()
   }
 
   get connected(): boolean {
@@ -72,9 +96,20 @@ export class Channel {
 
   /** Once it is ready. Throws a MeshCallError where the control plane takes no call. */
   call(path: string, user: CallUser, withinMs?: number): Call {
-    const call = this.#connection?.call(path, user, withinMs)
+    const call = this.#connection?.call(path, this.#watched(user), withinMs)
     if (call instanceof Call) return call
     throw MeshCallError.of(call?.code, call?.message ?? "there is no connection")
+  }
+
+  /** Who is refused shakes hands anew, so that no session stands between it and its proof. */
+  #watched(user: CallUser): CallUser {
+    return {
+      message: bytes => user.message(bytes),
+      ended: end => {
+        if (REFUSALS.has(end.code)) this.#session.forget()
+        user.ended(end)
+      },
+    }
   }
 
   close(): void {
@@ -83,11 +118,15 @@ export class Channel {
   }
 }
 
-function wayTo(options: ChannelOptions, proof: Proof): ConnectionOptions & TcpSocketConnectOpts {
-  const { address, serverName } = options
+function wayTo(
+  { address, serverName }: SessionTerms,
+  secureContext: SecureContext,
+  session: Buffer | undefined,
+): ConnectionOptions & TcpSocketConnectOpts {
   return {
     ...readAddress(address),
-    secureContext: contextOf(options, proof),
+    secureContext,
+    ...(session === undefined ? {} : { session }),
     // Whatever the environment says.
     rejectUnauthorized: true,
     // RFC 6066 section 3: an address is no name to ask for.
@@ -99,6 +138,12 @@ function wayTo(options: ChannelOptions, proof: Proof): ConnectionOptions & TcpSo
   }
 }
 
+/** When the control plane's certificate ends; long ago where it shows none. */
+function endOf(socket: TLSSocket): number {
+  const certificate = socket.getPeerX509Certificate()
+  return certificate === undefined ? 0 : Date.parse(certificate.validTo)
+}
+
 function readToken({ token = "" }: Proof): string | undefined {
   const trimmed = token.trim()
   if (trimmed === "") return undefined
@@ -106,18 +151,22 @@ function readToken({ token = "" }: Proof): string | undefined {
   return trimmed
 }
 
-function contextOf({ trustBundle, log }: ChannelOptions, { token, certificate }: Proof): SecureContext {
+function securityOf(
+  { address, serverName, trustBundle, log }: ChannelOptions,
+  { token, certificate }: Proof,
+): { readonly context: SecureContext; readonly terms: SessionTerms } {
   const bundle = trustBundle()
   // Fails closed: without roots of the mesh, Node would trust the public ones.
   if (bundle.trim() === "") throw new Error("there is no trust bundle to know the control plane by")
-  if (certificate === undefined) return secured(bundle)
+  const bare = { address, serverName, trustBundle: bundle, certificateChain: "" }
+  if (certificate === undefined) return { context: secured(bundle), terms: bare }
   const { chain, privateKey } = certificate
   try {
-    return secured(bundle, { key: privateKey, cert: chain })
+    return { context: secured(bundle, { key: privateKey, cert: chain }), terms: { ...bare, certificateChain: chain } }
   } catch (error) {
     if (token === undefined) throw error
     log.warn({ error: messageOf(error) }, "the certificate cannot be used; going by the token alone")
-    return secured(bundle)
+    return { context: secured(bundle), terms: bare }
   }
 }
 

@@ -12,7 +12,7 @@ import type { Lane } from "../lane.js"
 import { messageOf } from "../log.js"
 import { deltaAggregatedResources } from "../wire/methods.js"
 import { MeshCallError } from "./call-error.js"
-import { Channel, type ChannelOptions } from "./channel.js"
+import { Channel, type ChannelOptions, REFUSALS } from "./channel.js"
 import type { Call } from "./grpc/call.js"
 import type { CallEnd } from "./grpc/response-head.js"
 import type { MeshClientOptions, Subscription } from "./options.js"
@@ -36,7 +36,6 @@ const WAITING_UPDATES = 64
 const REASON_LENGTH = 2_048
 const INVALID_ARGUMENT = 3
 const LEAVING: CallEnd = { code: "UNAVAILABLE", message: "the control plane is going away" }
-const REFUSALS: ReadonlySet<string> = new Set(["UNAUTHENTICATED", "PERMISSION_DENIED"])
 
 export class DeltaStream {
   readonly ended: Promise<StreamEnd>
@@ -201,7 +200,8 @@ export class DeltaStream {
   }
 
   #failed({ code, message }: CallEnd): void {
-    this.close(`${code}: ${message}`, REFUSALS.has(code))
+    // Who was refused for a session that is no good tries again soon, without it.
+    this.close(`${code}: ${message}`, REFUSALS.has(code) && !this.channel.resumed)
   }
 }
 

@@ -7,6 +7,7 @@ import { messageOf, SILENT } from "../log.js"
 import { Backoff } from "./backoff.js"
 import type { CertificateAnswer } from "./calls.js"
 import type { DeltaStream, StreamEnd } from "./delta-stream.js"
+import { LastSession } from "./last-session.js"
 import type { ObservationStream } from "./observation-stream.js"
 import { type ClientLimits, DEFAULT_CLIENT_LIMITS, type MeshClientOptions } from "./options.js"
 
@@ -18,6 +19,7 @@ type ConnectionListener = (connected: boolean, why?: string) => void
 export class MeshClient {
   readonly #options: MeshClientOptions
   readonly #limits: ClientLimits
+  readonly #session: LastSession
   /** By type, also across connections: what an old stream brought is applied, or refused, before a new one says what is held. */
   readonly #lanes: ReadonlyMap<string, Lane>
   readonly #listeners = new Set<ConnectionListener>()
@@ -37,6 +39,7 @@ export class MeshClient {
   constructor(options: MeshClientOptions) {
     this.#options = options
     this.#limits = { ...DEFAULT_CLIENT_LIMITS, ...options.limits }
+    this.#session = options.session ?? new LastSession()
     this.#lanes = new Map(options.subscriptions.map(({ typeUrl }) => [typeUrl, new Lane()]))
     this.#backoff = new Backoff(this.#limits, options.random ?? Math.random)
   }
@@ -197,7 +200,7 @@ export class MeshClient {
 
   #channelOptions() {
     const { address, serverName, trustBundle, proof, log = SILENT } = this.#options
-    return { address, serverName, trustBundle, proof, log, limits: this.#limits }
+    return { address, serverName, trustBundle, proof, log, limits: this.#limits, session: this.#session }
   }
 
   #say(connected: boolean, why?: string): void {

@@ -4,6 +4,7 @@
 import type { Log } from "../log.js"
 import type { ObservationSource } from "../observation.js"
 import type { VersionedResource } from "../server/source.js"
+import type { LastSession } from "./last-session.js"
 
 export interface Proof {
   readonly token?: string
@@ -73,6 +74,8 @@ export interface MeshClientOptions {
   readonly subscriptions: readonly Subscription[]
   /** What there is to tell of what is seen. */
   readonly observations?: ObservationSource
+  /** For whoever has a client after this one; a client keeps its own across its connections. */
+  readonly session?: LastSession
   readonly log?: Log
   /** From 0 to below 1. */
   readonly random?: () => number

@@ -5,6 +5,7 @@
 import type { KeyObject, X509Certificate } from "node:crypto"
 import { X509Certificate as Certificate } from "node:crypto"
 import type { DetailedPeerCertificate, TLSSocket } from "node:tls"
+import { readCertificates, signerOf } from "@merlon/identity"
 
 export interface Issuer {
   /** PEM, from the issuer of the leaf up to the root. */
@@ -26,12 +27,25 @@ const known: KnownIssuer[] = []
 export function issuerOf(leaf: X509Certificate, socket: TLSSocket): Issuer {
   // INVARIANT: not by names alone, which two roots may share: one of them may be trusted no more tomorrow.
   const found = known.find(({ certificate, key }) => leaf.checkIssued(certificate) && leaf.verify(key))
-  return found ?? learned(socket.getPeerCertificate(true))
+  return found ?? learned(leaf, socket.getPeerCertificate(true))
 }
 
-function learned(leaf: DetailedPeerCertificate): Issuer {
+/**
+ * Of the chain, leaf first, that a control plane shows of itself: where a session is resumed nobody shows an intermediate
+ * certificate, and those of proxies are as a rule of the same one.
+ */
+export function learnOwn(pemChain: string, trustBundle: string): void {
+  const read = readCertificates(pemChain)
+  const issuers = read.ok ? read.certificates.slice(1) : []
+  const chain = issuers.map(({ pem }) => pem).join("")
+  const root = chain === "" ? undefined : signerOf(chain, trustBundle)
+  const [issuer] = issuers
+  if (issuer !== undefined && root !== undefined) remember({ chain, root }, issuer.certificate)
+}
+
+function learned(leaf: X509Certificate, peer: DetailedPeerCertificate): Issuer {
   const blocks: string[] = []
-  let certificate = leaf
+  let certificate = peer
   while (blocks.length < MAX_CHAIN) {
     // Absent where the chain ends without its root, whatever the types say; a root is its own issuer.
     const issuer: DetailedPeerCertificate | undefined = certificate.issuerCertificate
@@ -41,14 +55,25 @@ function learned(leaf: DetailedPeerCertificate): Issuer {
   }
   const found: Issuer = {
     chain: blocks.join(""),
-    root: certificate.fingerprint256.replaceAll(":", "").toLowerCase(),
+    root: fingerprintOf(certificate),
   }
   const [first] = blocks
   if (first === undefined) return found
-  if (known.length >= MOST_KNOWN) known.length = 0
   const issuer = new Certificate(first)
-  known.push({ ...found, certificate: issuer, key: issuer.publicKey })
+  // Of a session that is resumed OpenSSL has looked at no signature today, and tells an issuer by its name.
+  if (!leaf.verify(issuer.publicKey)) return { chain: "", root: fingerprintOf(peer) }
+  remember(found, issuer)
   return found
+}
+
+function remember(issuer: Issuer, certificate: X509Certificate): void {
+  if (known.some(({ certificate: { fingerprint256 } }) => fingerprint256 === certificate.fingerprint256)) return
+  if (known.length >= MOST_KNOWN) known.length = 0
+  known.push({ ...issuer, certificate, key: certificate.publicKey })
+}
+
+function fingerprintOf({ fingerprint256 }: DetailedPeerCertificate): string {
+  return fingerprint256.replaceAll(":", "").toLowerCase()
 }
 
 export function pemOf(der: Buffer): string {

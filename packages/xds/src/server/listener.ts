@@ -4,10 +4,11 @@
 
 import { constants } from "node:crypto"
 import { createServer as createPort, type Server as Port, type Socket } from "node:net"
-import { createServer, type SecureContextOptions, type Server, type TLSSocket } from "node:tls"
-import { TLS_FLOOR } from "@merlon/identity"
+import { createSecureContext, createServer, type Server, type TLSSocket, type TlsOptions } from "node:tls"
+import { TicketKeys, TLS_FLOOR } from "@merlon/identity"
 import { type Log, messageOf } from "../log.js"
 import { Admission } from "./admission.js"
+import { learnOwn } from "./issuers.js"
 import type { ServerLimits } from "./limits.js"
 import { type PeerCertificate, peerCertificate } from "./peer-certificate.js"
 
@@ -17,6 +18,15 @@ export interface Credentials {
   readonly privateKey: string
   /** PEM; roots that certificates of clients may lead to. */
   readonly clientTrustBundle: string
+  /** Where sessions may be resumed. */
+  readonly sessions?: SessionGrant | undefined
+}
+
+/** By whom and under what sessions are granted: whatever changes either makes all from before it worthless. */
+export interface SessionGrant {
+  /** Shared by all replicas, and the same after a restart. */
+  readonly secret: Buffer
+  readonly granted: string
 }
 
 export interface Connection {
@@ -39,6 +49,11 @@ export interface ListenerOptions {
 /** Connections that the system keeps for us until we take them: after a restart all proxies come at once. */
 const BACKLOG = 4_096
 
+/** Streams last for days, and what a control plane that comes back is offered is as old as they are. */
+const SESSION_MS = 24 * 3_600_000
+/** Node would make it of the command line; it must be the same for all who share the keys. */
+const SESSION_CONTEXT = "merlon control plane"
+
 /** An IPv4 address as a socket for both families writes it. */
 const MAPPED = /^::ffff:(?=\d+\.)/
 
@@ -49,6 +64,8 @@ export class Listener {
   readonly #admission = new Admission<Socket>(socket => this.#admit(socket))
   readonly #options: ListenerOptions
   readonly #connections = new Set<Connection>()
+  #ticketKeys: TicketKeys | undefined
+  #keysInUse: Buffer | undefined
   /** Who waits for the last one to go. */
   readonly #awaiting: (() => void)[] = []
 
@@ -56,7 +73,7 @@ export class Listener {
     this.#options = options
     const { limits } = options
     this.#server = createServer({
-      ...contextOf(options.credentials()),
+      ...this.#context(),
       requestCert: true,
       rejectUnauthorized: false,
       ALPNProtocols: ["h2"],
@@ -96,7 +113,7 @@ export class Listener {
   /** For connections from now on. Credentials that do not fit together change nothing. */
   swap(): void {
     try {
-      this.#server.setSecureContext(contextOf(this.#options.credentials()))
+      this.#server.setSecureContext(this.#context())
     } catch (error) {
       this.#options.log.error({ error: messageOf(error) }, "new serving certificate refused; the old one stays")
     }
@@ -124,7 +141,30 @@ export class Listener {
   }
 
   #admit(socket: Socket): void {
-    if (!socket.destroyed) this.#server.emit("connection", socket)
+    if (socket.destroyed) return
+    this.#renewTicketKeys()
+    this.#server.emit("connection", socket)
+  }
+
+  /** A context for the credentials of now; where that fails, the keys in use stay with the context in use. */
+  #context(): TlsOptions {
+    const credentials = this.#options.credentials()
+    const ticketKeys = ticketKeysOf(credentials)
+    const keys = ticketKeys?.at(Date.now())
+    const context = contextOf(credentials, keys)
+    // Throws where the credentials do not fit together.
+    createSecureContext(context)
+    this.#ticketKeys = ticketKeys
+    this.#keysInUse = keys
+    if (ticketKeys !== undefined) learnOwn(credentials.certificateChain, credentials.clientTrustBundle)
+    return context
+  }
+
+  #renewTicketKeys(): void {
+    const keys = this.#ticketKeys?.at(Date.now())
+    if (keys === undefined || keys === this.#keysInUse) return
+    this.#keysInUse = keys
+    this.#server.setTicketKeys(keys)
   }
 
   #accept(socket: TLSSocket): void {
@@ -148,14 +188,24 @@ export class Listener {
   }
 }
 
-function contextOf({ certificateChain, privateKey, clientTrustBundle }: Credentials): SecureContextOptions {
+function ticketKeysOf({ sessions }: Credentials): TicketKeys | undefined {
+  // Our own certificate is another one in each replica and after each start: a client binds its session to the one it saw.
+  return sessions && new TicketKeys(sessions.secret, sessions.granted, Number.POSITIVE_INFINITY, SESSION_MS)
+}
+
+function contextOf(
+  { certificateChain, privateKey, clientTrustBundle }: Credentials,
+  ticketKeys: Buffer | undefined,
+): TlsOptions {
   return {
     cert: certificateChain,
     key: privateKey,
     // Fails closed: without this an empty bundle would mean the public roots that Node brings along.
     ca: clientTrustBundle.trim() === "" ? [] : [clientTrustBundle],
     ...TLS_FLOOR,
-    // A resumed session would be believed without its certificate being looked at under the roots of today.
-    secureOptions: constants.SSL_OP_NO_TICKET,
+    // Of who resumes a session, the certificate is looked at as of everybody: see `peerCertificate` and `Authenticator`.
+    ...(ticketKeys === undefined
+      ? { secureOptions: constants.SSL_OP_NO_TICKET }
+      : { ticketKeys, sessionTimeout: SESSION_MS / 1_000, sessionIdContext: SESSION_CONTEXT }),
   }
 }

@@ -2,7 +2,7 @@
 // What other packages may use of the server: starting one, its bounds, and what it asks whoever runs it.
 
 export type { ServerLimits, StreamLimits } from "./limits.js"
-export type { Credentials } from "./listener.js"
+export type { Credentials, SessionGrant } from "./listener.js"
 export { MeshServer } from "./mesh-server.js"
 export type { MeshServerObserver, Protocol } from "./observer.js"
 export type { MeshServerOptions } from "./options.js"

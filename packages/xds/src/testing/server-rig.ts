@@ -3,6 +3,7 @@
 
 import type { Log } from "../log.js"
 import type { ServerLimits } from "../server/limits.js"
+import type { SessionGrant } from "../server/listener.js"
 import { MeshServer } from "../server/mesh-server.js"
 import type { MeshServerObserver } from "../server/observer.js"
 import type { ObservationSink } from "../server/serve-observations.js"
@@ -17,6 +18,7 @@ export interface ServerRigOptions {
   readonly observations?: ObservationSink
   readonly source?: MemorySource
   readonly authority?: TestAuthority
+  readonly sessions?: SessionGrant
 }
 
 export async function serverRig({ port = 0, ...options }: ServerRigOptions = {}) {
@@ -28,6 +30,7 @@ export async function serverRig({ port = 0, ...options }: ServerRigOptions = {})
   const state = {
     credentials: authority.server(),
     clientTrustBundle: authority.bundle,
+    sessions: options.sessions,
     revoked: new Set<string>(),
     gone: new Set<string>(), // uids of pods
     now: undefined as number | undefined, // the real time unless a test sets another
@@ -43,6 +46,7 @@ export async function serverRig({ port = 0, ...options }: ServerRigOptions = {})
       certificateChain: state.credentials.chain,
       privateKey: state.credentials.privateKey,
       clientTrustBundle: state.clientTrustBundle,
+      sessions: state.sessions,
     }),
     async verifyToken(token) {
       if (state.tokens === "away") throw new Error("the API is away")

@@ -2,7 +2,7 @@
 // An authority for tests, with certificates of servers and workloads.
 
 import { generateKeyPairSync } from "node:crypto"
-import { CertificateAuthority, type CertifiedPod, createRoot } from "@merlon/identity"
+import { type AuthorityKeys, CertificateAuthority, type CertifiedPod, createRoot } from "@merlon/identity"
 
 export const SERVER_NAME = "control.merlon.test"
 export const IDENTITY = "spiffe://cluster.local/ns/shop/sa/orders"
@@ -15,10 +15,15 @@ export interface TestCredentials {
 }
 
 export class TestAuthority {
-  readonly #authority = new CertificateAuthority(
-    createRoot({ trustDomain: "cluster.local", now: Date.now() }),
-    Date.now(),
-  )
+  readonly #authority: CertificateAuthority
+
+  constructor(keys = createRoot({ trustDomain: "cluster.local", now: Date.now() })) {
+    this.#authority = new CertificateAuthority(keys, Date.now())
+  }
+
+  get keys(): AuthorityKeys {
+    return this.#authority.keys
+  }
 
   get bundle(): string {
     return this.#authority.bundle

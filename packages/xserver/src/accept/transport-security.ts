@@ -5,12 +5,11 @@
 
 import { createPrivateKey, randomBytes, X509Certificate } from "node:crypto"
 import { createSecureContext } from "node:tls"
-import { canonicalSerial, inspectCertificate } from "@merlon/identity"
+import { canonicalSerial, inspectCertificate, TicketKeys } from "@merlon/identity"
 import { messageOf } from "@merlon/xds"
 import type { Revocations, TlsMaterial } from "../config/configuration.js"
 import type { MaterialCode } from "../errors.js"
 import type { Connections } from "./connections.js"
-import { TicketKeys } from "./ticket-keys.js"
 import { isTrusted } from "./trusted-chain.js"
 
 export interface LoadedMaterial extends TlsMaterial {

@@ -9,6 +9,7 @@ import { SILENT } from "../../log.js"
 import { SERVER_NAME } from "../../testing/test-authority.js"
 import { signCertificate } from "../../wire/methods.js"
 import { Channel } from "../channel.js"
+import { LastSession } from "../last-session.js"
 import { DEFAULT_CLIENT_LIMITS } from "../options.js"
 import { clientRig } from "../testing/client-rig.js"
 import { block, type RawConnection, type RawControlPlane, rawControlPlane } from "../testing/raw-control-plane.js"
@@ -188,6 +189,7 @@ describe("a control plane that", () => {
       proof: () => ({ token: "good:orders-1" }),
       limits: DEFAULT_CLIENT_LIMITS,
       log: SILENT,
+      session: new LastSession(),
     })
     await channel.ready
     const ends: CallEnd[] = []

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect, it, test } from "vitest"
+import { LastSession, type SessionTerms } from "./last-session.js"
+
+const TERMS: SessionTerms = { address: "a:1", serverName: "a", trustBundle: "roots", certificateChain: "own" }
+const SESSION = { ticket: Buffer.from("ticket"), endsAt: 1_000 }
+
+function kept(): LastSession {
+  const session = new LastSession()
+  session.keep(TERMS, SESSION)
+  return session
+}
+
+it("is offered under the terms it was begun with", () => {
+  const session = kept()
+  expect(session.under({ ...TERMS }, 999)).toBe(SESSION)
+  expect(session.under(TERMS, 999)).toBe(SESSION)
+})
+
+test.each<[string, Partial<SessionTerms>]>([
+  ["another control plane", { address: "b:1" }],
+  ["another name", { serverName: "b" }],
+  ["other roots", { trustBundle: "others" }],
+  ["another certificate", { certificateChain: "renewed" }],
+])("is not offered to %s, and is gone", (_, terms) => {
+  const session = kept()
+  expect(session.under({ ...TERMS, ...terms }, 0)).toBeUndefined()
+  expect(session.under(TERMS, 0)).toBeUndefined()
+})
+
+it("is not offered once the certificate that was seen has ended", () => {
+  expect(kept().under(TERMS, 1_000)).toBeUndefined()
+})
+
+it("is forgotten where somebody says so", () => {
+  const session = kept()
+  session.forget()
+  expect(session.under(TERMS, 0)).toBeUndefined()
+})

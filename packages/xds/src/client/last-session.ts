@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The last TLS session with the control plane, for the connection after it: a control plane that comes back has all its
+// proxies shake hands at once. INVARIANT: whoever resumes is shown no certificate, so a session counts only under the trust
+// and the proof it was begun with, and no longer than the certificate that was seen then.
+
+/** What a session was begun with. */
+export interface SessionTerms {
+  readonly address: string
+  readonly serverName: string
+  readonly trustBundle: string
+  /** PEM; empty where a connection shows none. */
+  readonly certificateChain: string
+}
+
+export interface KeptSession {
+  readonly ticket: Buffer
+  /** Of the control plane's certificate, in milliseconds since the epoch. */
+  readonly endsAt: number
+}
+
+export class LastSession {
+  #kept: { readonly terms: SessionTerms; readonly session: KeptSession } | undefined
+
+  keep(terms: SessionTerms, session: KeptSession): void {
+    this.#kept = { terms, session }
+  }
+
+  under(terms: SessionTerms, now: number): KeptSession | undefined {
+    const kept = this.#kept
+    if (kept === undefined) return undefined
+    if (isSame(kept.terms, terms) && now < kept.session.endsAt) return kept.session
+    this.#kept = undefined
+    return undefined
+  }
+
+  forget(): void {
+    this.#kept = undefined
+  }
+}
+
+function isSame(one: SessionTerms, other: SessionTerms): boolean {
+  if (one.address !== other.address || one.serverName !== other.serverName) return false
+  return one.trustBundle === other.trustBundle && one.certificateChain === other.certificateChain
+}
