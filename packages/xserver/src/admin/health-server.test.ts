@@ -49,7 +49,8 @@ it("lets go of an answer that never ends", async () => {
       })
     }
   })
-  expect(await probe()).toBe(200)
+  // Where an answer's head was too late, as on a busy machine, another is asked for.
+  await expect.poll(probe, { timeout: 90_000 }).toBe(200)
   await gone
 })
 
