@@ -7,6 +7,7 @@ import {
   type ConfigurationSource,
   DEFAULT_LIMITS,
   FileSource,
+  giveBackSoon,
   type Limits,
   LOG_LEVELS,
   LocalDataPath,
@@ -143,6 +144,7 @@ async function run(flags: Flags, command: Command): Promise<void> {
   process.once("SIGTERM", () => stop("SIGTERM"))
   process.once("SIGINT", () => stop("SIGINT"))
   await xserver.start()
+  giveBackSoon()
 }
 
 interface Sources {

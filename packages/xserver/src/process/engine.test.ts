@@ -8,7 +8,7 @@ const MODULE = fileURLToPath(new URL("engine.ts", import.meta.url))
 
 /** What a script says in a process of its own. */
 function told(script: string): { readonly stdout: string; readonly stderr: string } {
-  const source = `import { tuneEngine } from ${JSON.stringify(MODULE)}\n${script}`
+  const source = `import { giveBack, tuneEngine } from ${JSON.stringify(MODULE)}\n${script}`
   const { stdout, stderr } = spawnSync("node", ["--import", "tsx", "--input-type=module", "-e", source], {
     encoding: "utf8",
   })
@@ -33,7 +33,20 @@ describe("the young generation", () => {
   })
 })
 
+it("gives back what a start has left behind", () => {
+  const { stdout } = told(`
+    const held = () => process.memoryUsage().heapTotal / 1_048_576
+    let left = []
+    for (let n = 0; n < 3_000_000; n++) left[n % 200_000] = { n, pair: [n] }
+    left = undefined
+    const before = held()
+    giveBack()
+    console.log(JSON.stringify([before, held()]))`)
+  const [before, after] = JSON.parse(stdout) as [number, number] // as the script has said it
+  expect(after).toBeLessThan(before - 20)
+})
+
 it("asks for nothing that this Node does not know", () => {
   // V8 names on standard error what it does not know, and goes on.
-  expect(told("tuneEngine(); console.log('ran')")).toEqual({ stdout: "ran\n", stderr: "" })
+  expect(told("tuneEngine(); giveBack(); console.log('ran')")).toEqual({ stdout: "ran\n", stderr: "" })
 })
