@@ -6,6 +6,7 @@ import { runnerOf } from "@merlon/control"
 import type { MeshNames, ProofWorkload } from "@merlon/policy"
 import { CommandError } from "../exit.js"
 import { type Fields, fieldsOf, listOf, textOf, textsOf } from "../foreign.js"
+import { visible } from "../terminal.js"
 
 interface Template {
   readonly metadata: Fields
@@ -53,7 +54,11 @@ function workloadOf(
   if (name === undefined) throw new CommandError(`a ${textOf(object.kind) ?? "workload"} has no \`metadata.name\``)
   const namespace = textOf(metadata.namespace) ?? otherwise
   const labels = textsOf(template.metadata.labels)
+  const serviceAccount = textOf(template.spec.serviceAccountName) ?? "default"
+  checkNames(textOf(object.kind) ?? "workload", { name, namespace, serviceAccount })
+  checkLabels(name, labels)
   const leading = services.filter(service => leadsTo(service, namespace, labels, otherwise))
+  for (const service of leading) checkNames("Service", fieldsOf(service.metadata))
   const runBy =
     object.kind === "Pod"
       ? runnerOf({ apiVersion: "v1", kind: "Pod", metadata: { ...metadata, namespace, name } })
@@ -65,9 +70,32 @@ function workloadOf(
     labels,
     services: leading.map(service => textOf(fieldsOf(service.metadata).name) ?? ""),
     ports: portsOf(template.spec, names),
-    serviceAccount: textOf(template.spec.serviceAccountName) ?? "default",
+    serviceAccount,
     ...(runBy === undefined ? {} : { runBy }),
     ...(host === undefined ? {} : { host }),
+  }
+}
+
+/** As Kubernetes takes them (RFC 1123 section 2.1). Answers show them, on terminals and in pull requests. */
+const NAME = /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/
+
+function checkNames(kind: string, names: { readonly [field: string]: unknown }): void {
+  for (const field of ["name", "namespace", "serviceAccount"]) {
+    const value = names[field]
+    if (typeof value !== "string" || NAME.test(value)) continue
+    throw new CommandError(
+      `a ${visible(kind)} has the ${field} \`${visible(value)}\`, which is none: write lower case letters, digits, \`-\` and \`.\``,
+    )
+  }
+}
+
+function checkLabels(workload: string, labels: { readonly [key: string]: unknown }): void {
+  for (const [key, value] of Object.entries(labels)) {
+    const label = `${key}=${String(value)}`
+    if (visible(label) === label) continue
+    throw new CommandError(
+      `\`${workload}\` has the label \`${visible(label)}\`, with characters that nobody sees; type it anew`,
+    )
   }
 }
 

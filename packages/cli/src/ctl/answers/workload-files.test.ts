@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Manifests come from whoever opens a pull request, and what they name is shown on terminals.
+
+import { meshNames } from "@merlon/policy"
+import { expect, it } from "vitest"
+import { workloadsIn } from "./workload-files.js"
+
+const ESCAPE = "\u001b[2J"
+const pod = (metadata: object, spec: object = {}) => ({ kind: "Pod", metadata, spec })
+const service = (name: string, app: string) => ({ kind: "Service", metadata: { name }, spec: { selector: { app } } })
+const read = (...objects: readonly object[]) => workloadsIn(objects, meshNames(), "foo")
+
+it.each([
+  ["its name", [pod({ name: `a${ESCAPE}` })], "a Pod has the name `a^[[2J`, which is none"],
+  ["its name, as a line of Markdown", [pod({ name: "a\n# b" })], "a Pod has the name `a\\u{a}# b`"],
+  ["its namespace", [pod({ name: "a", namespace: `f${ESCAPE}` })], "a Pod has the namespace `f^[[2J`"],
+  ["its account", [pod({ name: "a" }, { serviceAccountName: `s${ESCAPE}` })], "has the serviceAccount `s^[[2J`"],
+  ["a label", [pod({ name: "a", labels: { app: `x${ESCAPE}` } })], "`a` has the label `app=x^[[2J`"],
+  [
+    "a Service that leads to it",
+    [pod({ name: "a", labels: { app: "a" } }), service(`s${ESCAPE}`, "a")],
+    "a Service has",
+  ],
+])("a workload is refused that a terminal would act on, by %s", (_, objects, said) => {
+  expect(() => read(...objects)).toThrow(said)
+})
+
+it("one with names as Kubernetes takes them is read, whatever other objects there are", () => {
+  const objects = [pod({ name: "a.b-1", labels: { app: "a" } }), service(`s${ESCAPE}`, "b"), service("a", "a"), {}]
+  expect(read(...objects)).toMatchObject([
+    { name: "a.b-1", namespace: "foo", serviceAccount: "default", host: "a.foo" },
+  ])
+})
