@@ -16,11 +16,13 @@ export interface ChangeFigures {
   /** Of the control plane, admission and status included. */
   readonly cpuPerChangeMs: number
   readonly cpuPerResourceUs: number
+  /** Of it, what the process spent that decides. */
+  readonly decidingCpuPerResourceUs: number
 }
 
 export interface ChangeOrder {
   readonly fleet: Fleet
-  readonly server: number
+  readonly server: readonly number[]
   readonly rounds: number
   readonly policy: { readonly namespace: string; readonly name: string }
   readonly touches: (proxy: Member) => boolean
@@ -47,12 +49,13 @@ export class Changes {
 
   async measure(order: ChangeOrder): Promise<ChangeFigures> {
     for (let i = 0; i < WARM_UP; i++) await this.#change(order)
-    const cpu = cpuMicroseconds([order.server])
+    const cpu = order.server.map(pid => cpuMicroseconds([pid]))
     const { resources } = await order.fleet.count()
     const rounds: { readonly acknowledged: number; readonly enforced: number }[] = []
     for (let i = 0; i < order.rounds; i++) rounds.push(await this.#change(order))
     const pushed = (await order.fleet.count()).resources - resources
-    const used = cpuMicroseconds([order.server]) - cpu
+    const spent = order.server.map((pid, index) => cpuMicroseconds([pid]) - (cpu[index] ?? 0))
+    const used = spent.reduce((sum, one) => sum + one, 0)
     const acknowledged = rounds.map(round => round.acknowledged).sort((a, b) => a - b)
     return {
       acknowledgedMs: Math.round(median(acknowledged)),
@@ -60,6 +63,7 @@ export class Changes {
       enforcedMs: Math.round(median(rounds.map(round => round.enforced))),
       cpuPerChangeMs: Number((used / 1_000 / order.rounds).toFixed(1)),
       cpuPerResourceUs: Math.round(used / pushed),
+      decidingCpuPerResourceUs: Math.round((spent[0] ?? Number.NaN) / pushed),
     }
   }
 

@@ -3,6 +3,7 @@
 
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
+import { readFileSync } from "node:fs"
 import { createInterface } from "node:readline"
 import { cpuMicroseconds } from "../cluster/process-cost.js"
 
@@ -48,13 +49,19 @@ export class Program {
     return this.#child.pid ?? 0
   }
 
+  /** With the processes that hold connections for it. */
+  get pids(): readonly number[] {
+    const children = readFileSync(`/proc/${this.pid}/task/${this.pid}/children`, "utf8").split(" ")
+    return [this.pid, ...children.filter(pid => pid !== "").map(Number)]
+  }
+
   /** Resolves when it has nothing left to do for so many connected proxies. */
   async quiet(proxies: number): Promise<void> {
     const idle = QUIET_CPU_US + proxies * QUIET_CPU_PER_PROXY_US
     for (let look = 0; look < LOOKS; look++) {
-      const before = cpuMicroseconds([this.pid])
+      const before = cpuMicroseconds(this.pids)
       await new Promise(resolve => setTimeout(resolve, QUIET_MS))
-      if (cpuMicroseconds([this.pid]) - before < idle) return
+      if (cpuMicroseconds(this.pids) - before < idle) return
     }
   }
 

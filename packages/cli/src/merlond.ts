@@ -48,8 +48,9 @@ async function main(): Promise<void> {
 }
 
 async function run(): Promise<void> {
-  if (cluster.isWorker) (await import("./commands/xserver.js")).runWorker()
-  else await main()
+  if (!cluster.isWorker) await main()
+  else if (process.argv[2] === "serve") await (await import("@merlon/xds")).MeshServer.work()
+  else (await import("./commands/xserver.js")).runWorker()
 }
 
 run().catch((error: unknown) => {

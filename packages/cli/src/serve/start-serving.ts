@@ -48,6 +48,7 @@ export interface ServeFlags extends OidcFlags, EtcdFlags {
   readonly webhookPort: number
   readonly healthPort: number
   readonly replicaPort: number
+  readonly streamWorkers: number
   readonly replicaAddress?: string
   readonly console: boolean
   readonly answersApi: boolean
@@ -258,6 +259,9 @@ function optionsOf(
       healthPort: flags.healthPort,
       replicaPort: flags.replicaPort,
     },
+    ...(flags.streamWorkers === 0
+      ? {}
+      : { streamWorkers: { count: flags.streamWorkers, exec: process.argv[1] ?? "", args: ["serve"] } }),
     replicaHost: flags.replicaAddress ?? reachable,
     servingNames: [
       ...new Set([

@@ -76,7 +76,10 @@ function fingerprintOf({ fingerprint256 }: DetailedPeerCertificate): string {
   return fingerprint256.replaceAll(":", "").toLowerCase()
 }
 
-export function pemOf(der: Buffer): string {
-  const lines = der.toString("base64").match(/.{1,64}/g) ?? []
+export function pemOf(der: Uint8Array): string {
+  const lines =
+    Buffer.from(der.buffer, der.byteOffset, der.byteLength)
+      .toString("base64")
+      .match(/.{1,64}/g) ?? []
   return `-----BEGIN CERTIFICATE-----\n${lines.join("\n")}\n-----END CERTIFICATE-----\n`
 }

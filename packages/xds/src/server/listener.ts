@@ -10,7 +10,7 @@ import { type Log, messageOf } from "../log.js"
 import { Admission } from "./admission.js"
 import { learnOwn } from "./issuers.js"
 import type { ServerLimits } from "./limits.js"
-import { type PeerCertificate, peerCertificate } from "./peer-certificate.js"
+import { peerCertificate, type ReadCertificate } from "./peer-certificate.js"
 
 export interface Credentials {
   /** PEM, leaf first. */
@@ -33,7 +33,7 @@ export interface Connection {
   readonly socket: TLSSocket
   readonly address: string
   /** What its certificate proved when it connected. */
-  readonly certificate: PeerCertificate | undefined
+  readonly certificate: ReadCertificate | undefined
 }
 
 export interface ListenerOptions {
@@ -68,6 +68,7 @@ export class Listener {
   #keysInUse: Buffer | undefined
   /** Who waits for the last one to go. */
   readonly #awaiting: (() => void)[] = []
+  #isPaused = false
 
   private constructor(options: ListenerOptions) {
     this.#options = options
@@ -116,6 +117,16 @@ export class Listener {
       this.#server.setSecureContext(this.#context())
     } catch (error) {
       this.#options.log.error({ error: messageOf(error) }, "new serving certificate refused; the old one stays")
+    }
+  }
+
+  /** Whether nobody is read for now. */
+  pause(isPaused: boolean): void {
+    if (isPaused === this.#isPaused) return
+    this.#isPaused = isPaused
+    for (const { socket } of this.#connections) {
+      if (isPaused) socket.pause()
+      else socket.resume()
     }
   }
 
@@ -183,6 +194,7 @@ export class Listener {
       if (this.#connections.size === 0) for (const tell of this.#awaiting.splice(0)) tell()
     })
     this.#connections.add(connection)
+    if (this.#isPaused) socket.pause()
     this.#options.counted?.(this.#connections.size)
     this.#options.accept(connection)
   }

@@ -86,6 +86,7 @@ describe("a caller", () => {
     ["that is gone", state => state.gone.add("u1")],
     ["that was revoked", (state, serial) => state.revoked.add(serial)],
   ])("with the certificate of a pod %s is known by its token", async (_, happen) => {
+    rig = await start({ limits: { recheckMs: 20 } })
     const credentials = rig.authority.workload(undefined, undefined, { name: "orders-1", uid: "u1" })
     happen(rig.state, credentials.serial)
     await subscribed({ token: "good:orders-1", credentials })

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the certificate of a connection's other end says, once OpenSSL has found its chain to be good.
 
-import type { X509Certificate } from "node:crypto"
 import type { TLSSocket } from "node:tls"
 import { type CertifiedPod, canonicalSerial, inspectCertificate, readBundle, signerOf } from "@merlon/identity"
 import type { SpiffeId } from "@merlon/policy"
@@ -22,14 +21,33 @@ export interface PeerCertificate {
   readonly root: string
 }
 
+/** The same as it is told to another process. */
+export interface ToldCertificate {
+  readonly id: SpiffeId
+  readonly pod: CertifiedPod | undefined
+  readonly serial: string
+  readonly notBefore: number
+  readonly notAfter: number
+  readonly der: Uint8Array
+  readonly issuer: Issuer
+}
+
 /** Undefined where there is no certificate, its chain does not lead to a root of ours, or it names no workload. */
-export function peerCertificate(socket: TLSSocket): PeerCertificate | undefined {
+export function peerCertificate(socket: TLSSocket): ReadCertificate | undefined {
   if (!socket.authorized) return undefined
   try {
     const leaf = socket.getPeerX509Certificate()
     const inspected = leaf && inspectCertificate(leaf.raw)
     if (leaf === undefined || inspected?.identity === undefined) return undefined
-    return new ReadCertificate(leaf, inspected.identity, inspected.pod, issuerOf(leaf, socket))
+    return new ReadCertificate({
+      id: inspected.identity,
+      pod: inspected.pod,
+      serial: canonicalSerial(leaf.serialNumber),
+      notBefore: Date.parse(leaf.validFrom),
+      notAfter: Date.parse(leaf.validTo),
+      der: leaf.raw,
+      issuer: issuerOf(leaf, socket),
+    })
   } catch {
     // Fails closed: a certificate that we cannot read proves nothing, whatever OpenSSL makes of it.
     return undefined
@@ -37,22 +55,22 @@ export function peerCertificate(socket: TLSSocket): PeerCertificate | undefined 
 }
 
 /** Kept for as long as the connection is, by thousands: what is seldom asked for is made when it is. */
-class ReadCertificate implements PeerCertificate {
+export class ReadCertificate implements PeerCertificate {
   readonly id: SpiffeId
   readonly pod: CertifiedPod | undefined
   readonly serial: string
   readonly notBefore: number
   readonly notAfter: number
-  readonly #der: Buffer
+  readonly #der: Uint8Array
   readonly #issuer: Issuer
 
-  constructor(leaf: X509Certificate, id: SpiffeId, pod: CertifiedPod | undefined, issuer: Issuer) {
+  constructor({ id, pod, serial, notBefore, notAfter, der, issuer }: ToldCertificate) {
     this.id = id
     this.pod = pod
-    this.serial = canonicalSerial(leaf.serialNumber)
-    this.notBefore = Date.parse(leaf.validFrom)
-    this.notAfter = Date.parse(leaf.validTo)
-    this.#der = leaf.raw
+    this.serial = serial
+    this.notBefore = notBefore
+    this.notAfter = notAfter
+    this.#der = der
     this.#issuer = issuer
   }
 
@@ -62,6 +80,11 @@ class ReadCertificate implements PeerCertificate {
 
   get chain(): string {
     return pemOf(this.#der) + this.#issuer.chain
+  }
+
+  get told(): ToldCertificate {
+    const { id, pod, serial, notBefore, notAfter } = this
+    return { id, pod, serial, notBefore, notAfter, der: this.#der, issuer: this.#issuer }
   }
 }
 

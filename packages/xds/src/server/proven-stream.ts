@@ -4,7 +4,7 @@
 
 import { messageOf } from "../log.js"
 import type { Proven } from "./authenticate.js"
-import type { Call, CallUser } from "./grpc/call.js"
+import type { Call, CallUser } from "./call.js"
 import type { OpenStream, ServerContext } from "./server-context.js"
 import type { Caller } from "./source.js"
 import { exhausted, invalid, type StreamFault } from "./stream-fault.js"
@@ -46,7 +46,7 @@ export abstract class ProvenStream<Request> implements OpenStream, CallUser {
   protected abstract get told(): object
 
   get peerAddress(): string {
-    return this.call.connection.address
+    return this.call.peer.address
   }
 
   protected get isOver(): boolean {
@@ -55,7 +55,7 @@ export abstract class ProvenStream<Request> implements OpenStream, CallUser {
 
   async run(): Promise<void> {
     const { call, context } = this
-    const { certificate } = call.connection
+    const { certificate } = call.peer
     try {
       const proven = await context.authenticator.authenticate(call.takeAuthorization(), certificate)
       if (this.#ended) return
@@ -74,7 +74,7 @@ export abstract class ProvenStream<Request> implements OpenStream, CallUser {
     // Ends the call with this status once what is being written is out; a client that takes nothing is cut off.
     this.call.finish(code, message)
     if (this.call.over) return
-    this.#cut = setTimeout(() => this.call.connection.socket.destroy(), this.context.limits.drainMs)
+    this.#cut = setTimeout(() => this.call.cut(), this.context.limits.drainMs)
     this.#cut.unref()
   }
 

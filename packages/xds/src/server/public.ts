@@ -18,3 +18,4 @@ export type {
   Subscriber,
   VersionedResource,
 } from "./source.js"
+export type { WorkersOptions } from "./workers/stream-workers.js"

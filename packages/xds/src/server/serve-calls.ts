@@ -13,7 +13,7 @@ import {
 import { messageOf } from "../log.js"
 import { type Method, report as reportMethod, signCertificate } from "../wire/methods.js"
 import { within } from "../within.js"
-import type { Call, CallUser } from "./grpc/call.js"
+import type { Call, CallUser } from "./call.js"
 import type { ServerContext } from "./server-context.js"
 import type { Caller, Refusal } from "./source.js"
 import { exhausted, invalid, type StreamFault } from "./stream-fault.js"
@@ -94,7 +94,7 @@ export function proxyService(context: ServerContext, { sign, report }: ProxyCall
   ): Promise<Response | StreamFault> {
     try {
       // Before anything is read: of whoever proves nothing no more is kept than a window of a stream.
-      const { certificate } = call.connection
+      const { certificate } = call.peer
       const proven = await context.authenticator.authenticate(call.takeAuthorization(), certificate)
       if ("code" in proven) return proven
       const message = await new SingleMessage(call, limits.callMs).received

@@ -2,7 +2,7 @@
 // One xDS stream on its socket: feeds the session, writes one response at a time. The session decides
 // what to say at the moment when it can be written, so nothing queues up here.
 
-import type { Call } from "./grpc/call.js"
+import type { Call } from "./call.js"
 import type { DiscoveryRequests, PlainResponse, StreamProtocol } from "./protocols.js"
 import { ProvenStream } from "./proven-stream.js"
 import type { ServerContext } from "./server-context.js"
@@ -117,7 +117,7 @@ export class ServedStream<
     this.call.send([this.#protocol.encode(response)])
     if (!this.call.full) return
     this.#writing = true
-    this.#write = setTimeout(() => this.call.connection.socket.destroy(), this.context.limits.writeMs)
+    this.#write = setTimeout(() => this.call.cut(), this.context.limits.writeMs)
   }
 
   override writable(): void {

@@ -10,11 +10,10 @@ import {
   streamAggregatedResources,
 } from "../wire/methods.js"
 import { Authenticator, type Proven } from "./authenticate.js"
+import type { Call } from "./call.js"
 import { CallerCount } from "./caller-count.js"
-import type { Call } from "./grpc/call.js"
-import { GrpcServer } from "./grpc/server.js"
+import { type DoorOptions, openDoor } from "./door.js"
 import { DEFAULT_SERVER_LIMITS, type ServerLimits } from "./limits.js"
-import { Listener } from "./listener.js"
 import type { Protocol } from "./observer.js"
 import type { MeshServerOptions, RunningServer } from "./options.js"
 import { type PeerCertificate, trustIn } from "./peer-certificate.js"
@@ -30,6 +29,7 @@ import { ObservedStream } from "./serve-observations.js"
 import { ServedStream } from "./serve-stream.js"
 import type { OpenStream, ServerContext } from "./server-context.js"
 import type { StreamFault } from "./stream-fault.js"
+import { openDoorInWorkers } from "./workers/stream-workers.js"
 
 const GOING: StreamFault = { code: "UNAVAILABLE", message: "the control plane is going away; connect again" }
 
@@ -91,26 +91,28 @@ export async function startServer(options: MeshServerOptions): Promise<RunningSe
   }
 
   const calls = proxyService(context, options)
-  const server = new GrpcServer({
-    limits,
-    methods: new Map([
-      [deltaAggregatedResources.path, serve(deltaProtocol)],
-      [streamAggregatedResources.path, serve(sotwProtocol)],
-      [signCertificate.path, calls.signing],
-      [report.path, calls.reporting],
-      [observeMethod.path, listening],
-    ]),
-  })
-  const listener = await Listener.listen({
+  const methods = new Map<string, (call: Call) => void>([
+    [deltaAggregatedResources.path, serve(deltaProtocol)],
+    [streamAggregatedResources.path, serve(sotwProtocol)],
+    [signCertificate.path, calls.signing],
+    [report.path, calls.reporting],
+    [observeMethod.path, listening],
+  ])
+  const doorOptions: DoorOptions = {
     host: options.host,
     port: options.port,
     credentials: options.credentials,
     limits,
     log,
-    accept: connection => server.accept(connection),
-    ...(observe.connections === undefined ? {} : { counted: observe.connections }),
-  })
-  const { port } = listener
+    serve(call) {
+      const method = methods.get(call.path)
+      if (method === undefined) call.finish("UNIMPLEMENTED", "there is no such method here")
+      else method(call)
+    },
+    counted: observe.connections,
+  }
+  const { workers } = options
+  const door = workers === undefined ? await openDoor(doorOptions) : await openDoorInWorkers(doorOptions, workers)
 
   function recheck(refuse = options.refuse): void {
     for (const stream of [...open.keys()]) {
@@ -140,14 +142,13 @@ export async function startServer(options: MeshServerOptions): Promise<RunningSe
     ending ??= new Promise<void>(resolve => {
       draining = true
       clearInterval(rechecking)
-      listener.stop()
       for (const stream of [...open.keys()]) stream.end(GOING)
       const cut = setTimeout(() => {
-        listener.destroy()
+        door.destroy()
         resolve()
       }, graceMs)
-      server.drain()
-      void listener.emptied().then(() => {
+      door.drain()
+      void door.emptied().then(() => {
         clearTimeout(cut)
         resolve()
       })
@@ -156,10 +157,10 @@ export async function startServer(options: MeshServerOptions): Promise<RunningSe
   }
 
   return {
-    port,
+    port: door.port,
     credentialsChanged() {
       trusts = trustIn(options.credentials().clientTrustBundle)
-      listener.swap()
+      door.swap()
     },
     recheck(refuse) {
       trusts = trustIn(options.credentials().clientTrustBundle)
@@ -167,7 +168,7 @@ export async function startServer(options: MeshServerOptions): Promise<RunningSe
     },
     drain: () => end(limits.drainMs),
     async close() {
-      listener.destroy()
+      door.destroy()
       await end(0)
     },
   }

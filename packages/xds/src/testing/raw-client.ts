@@ -54,7 +54,7 @@ export class RawClient {
     const stream = received<DeltaDiscoveryResponse>(call)
     const send = (request: MessageInitShape<typeof DeltaDiscoveryRequestSchema>) =>
       void call.write(create(DeltaDiscoveryRequestSchema, request))
-    return { ...stream, call, send }
+    return Object.assign(stream, { call, send })
   }
 
   sotw() {
@@ -63,7 +63,7 @@ export class RawClient {
     const stream = received<DiscoveryResponse>(call)
     const send = (request: MessageInitShape<typeof DiscoveryRequestSchema>) =>
       void call.write(create(DiscoveryRequestSchema, request))
-    return { ...stream, call, send }
+    return Object.assign(stream, { call, send })
   }
 
   observe() {
@@ -71,7 +71,7 @@ export class RawClient {
     const call = this.client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize, this.metadata)
     const send = (observation: MessageInitShape<typeof ObservationSchema>) =>
       void call.write(create(ObservationSchema, observation))
-    return { ...received<Inquiry>(call), call, send }
+    return Object.assign(received<Inquiry>(call), { call, send })
   }
 
   unary<Request, Response>(method: Method<Request, Response>, request: Request): Promise<Response> {

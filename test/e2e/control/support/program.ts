@@ -52,6 +52,10 @@ export class Program {
     })
   }
 
+  get pid(): number {
+    return this.#child.pid ?? 0
+  }
+
   signal(name: NodeJS.Signals): void {
     this.#child.kill(name)
   }

@@ -9,23 +9,12 @@ import { Pieces } from "../../http2/pieces.js"
 import type { Stream, StreamUser } from "../../http2/stream.js"
 import { type MessageFault, MessageReader } from "../../wire/message-reader.js"
 import { messageText, STATUS, type Status } from "../../wire/status.js"
+import type { Call, CallUser } from "../call.js"
 import type { Connection } from "../listener.js"
 
 export interface CallHead {
   readonly path: string
   readonly authorization: string | undefined
-}
-
-/** Whose call it is. */
-export interface CallUser {
-  /** One message, the user's to keep. */
-  message(bytes: Buffer): void
-  /** The client has said all. */
-  ended(): void
-  /** More may be sent: `full` was true. */
-  writable(): void
-  /** Comes once, last, however the call ended. */
-  closed(): void
 }
 
 const FAULTS: { readonly [fault in MessageFault]: readonly [Status, string] } = {
@@ -36,8 +25,8 @@ const FAULTS: { readonly [fault in MessageFault]: readonly [Status, string] } = 
 const PREFIX = 5
 const CONTENT_TYPE = "application/grpc+proto"
 
-export class Call implements StreamUser {
-  readonly connection: Connection
+export class GrpcCall implements Call, StreamUser {
+  readonly peer: Connection
   readonly path: string
   #authorization: string | undefined
   user: CallUser | undefined
@@ -52,14 +41,13 @@ export class Call implements StreamUser {
 
   constructor(stream: Stream, connection: Connection, head: CallHead, ended: boolean, mostBytes: number) {
     this.#stream = stream
-    this.connection = connection
+    this.peer = connection
     this.path = head.path
     this.#authorization = head.authorization
     this.#remoteEnded = ended
     this.#reader = new MessageReader(mostBytes)
   }
 
-  /** What it is proven with; told once, since a token is not kept for as long as a call may last. */
   takeAuthorization(): string | undefined {
     const authorization = this.#authorization
     this.#authorization = undefined
@@ -70,17 +58,14 @@ export class Call implements StreamUser {
     return this.#stream.over
   }
 
-  /** Whether to wait for `writable` before the next message. */
   get full(): boolean {
     return this.#stream.full
   }
 
-  /** Bytes of messages that wait for the client. */
   get waiting(): number {
-    return this.#stream.waiting + this.connection.socket.writableLength
+    return this.#stream.waiting + this.peer.socket.writableLength
   }
 
-  /** Messages are told from now on. */
   listen(): void {
     const held = this.#held
     if (held === undefined) return
@@ -91,7 +76,6 @@ export class Call implements StreamUser {
     if (this.#remoteEnded) this.#tellEnd()
   }
 
-  /** One message, of parts that follow each other. */
   send(parts: readonly Uint8Array[]): void {
     if (this.#finished || this.over) return
     this.#begin()
@@ -124,6 +108,10 @@ export class Call implements StreamUser {
       stream.sendHeaders(encoder.finish(), true)
     }
     outbox.flush()
+  }
+
+  cut(): void {
+    this.peer.socket.destroy()
   }
 
   #begin(): void {

@@ -10,7 +10,7 @@ import { pingText, resetText, settingsText, windowUpdateText } from "../../http2
 import type { ListFault } from "../../http2/hpack/decoder.js"
 import type { ServerLimits } from "../limits.js"
 import type { Connection } from "../listener.js"
-import { Call } from "./call.js"
+import { GrpcCall } from "./call.js"
 import { readHead } from "./request-head.js"
 
 export interface GrpcConnectionOptions {
@@ -18,7 +18,7 @@ export interface GrpcConnectionOptions {
   readonly limits: ServerLimits
   /** Monotonic, in milliseconds. */
   readonly now: () => number
-  readonly serve: (call: Call) => void
+  readonly serve: (call: GrpcCall) => void
 }
 
 /** A token of the longest kind, and what else a client may say of itself. */
@@ -122,7 +122,7 @@ export class GrpcConnection extends Http2Connection {
       if (!stream.over) stream.reset(ERROR.none)
       return
     }
-    const call = new Call(stream, connection, head, ended, limits.messageBytes)
+    const call = new GrpcCall(stream, connection, head, ended, limits.messageBytes)
     stream.user = call
     if (fault === undefined) serve(call)
     else call.finish("RESOURCE_EXHAUSTED", "the headers are larger than is taken here")

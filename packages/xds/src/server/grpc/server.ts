@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// gRPC on connections that are through their handshake: calls are led by their path to whoever serves it. It is our own
-// because of what thousands of connections cost: on node:http2 one alone keeps more memory than is promised for a proxy.
+// gRPC on connections that are through their handshake. It is our own because of what thousands of connections cost: on
+// node:http2 one alone keeps more memory than is promised for a proxy.
 
 import type { ServerLimits } from "../limits.js"
 import type { Connection } from "../listener.js"
-import type { Call } from "./call.js"
+import type { GrpcCall } from "./call.js"
 import { GrpcConnection } from "./connection.js"
 
 export interface GrpcServerOptions {
   readonly limits: ServerLimits
-  /** By path. */
-  readonly methods: ReadonlyMap<string, (call: Call) => void>
+  readonly serve: (call: GrpcCall) => void
 }
 
 /** Connections are looked at this often, or as often as the shortest of their limits asks for. */
@@ -32,12 +31,12 @@ export class GrpcServer {
   }
 
   accept(connection: Connection): void {
-    const { limits } = this.#options
+    const { limits, serve } = this.#options
     const served = new GrpcConnection({
       connection,
       limits,
       now: () => performance.now(),
-      serve: call => this.#serve(call),
+      serve,
     })
     this.#connections.add(served)
     connection.socket.once("close", () => this.#connections.delete(served))
@@ -50,12 +49,6 @@ export class GrpcServer {
     this.#draining = true
     clearInterval(this.#looking)
     for (const connection of [...this.#connections]) connection.drain()
-  }
-
-  #serve(call: Call): void {
-    const serve = this.#options.methods.get(call.path)
-    if (serve === undefined) call.finish("UNIMPLEMENTED", "there is no such method here")
-    else serve(call)
   }
 
   #look(): void {
