@@ -49,7 +49,8 @@ async function main(): Promise<void> {
 
 async function run(): Promise<void> {
   if (!cluster.isWorker) await main()
-  else if (process.argv[2] === "serve") await (await import("@merlon/xds")).MeshServer.work()
+  else if (process.env.MERLON_STREAM_WORKER !== undefined)
+    await (await import("./commands/stream-worker.js")).runStreamWorker()
   else (await import("./commands/xserver.js")).runWorker()
 }
 

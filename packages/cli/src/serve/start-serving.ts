@@ -261,7 +261,7 @@ function optionsOf(
     },
     ...(flags.streamWorkers === 0
       ? {}
-      : { streamWorkers: { count: flags.streamWorkers, exec: process.argv[1] ?? "", args: ["serve"] } }),
+      : { streamWorkers: { count: flags.streamWorkers, exec: process.argv[1] ?? "" } }),
     replicaHost: flags.replicaAddress ?? reachable,
     servingNames: [
       ...new Set([

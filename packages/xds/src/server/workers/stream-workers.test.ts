@@ -15,7 +15,6 @@ const NODE = { id: "shop/orders-1" }
 const WORKERS = {
   count: 2,
   exec: new URL("../../testing/stream-worker-program.ts", import.meta.url).pathname,
-  args: [],
   execArgv: ["--import", "tsx"],
 }
 const clients: RawClient[] = []

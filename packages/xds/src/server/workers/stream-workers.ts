@@ -14,11 +14,13 @@ import { DONE, HELLO, type News, type Order, type Sent } from "./messages.js"
 
 export interface WorkersOptions {
   readonly count: number
-  /** A program that calls `runStreamWorker`. */
+  /** A program that calls `MeshServer.work` where its environment has `STREAM_WORKER`. */
   readonly exec: string
-  readonly args: readonly string[]
   readonly execArgv?: readonly string[]
 }
+
+/** Not an argument: what an executable finds before its arguments is its own affair. */
+export const STREAM_WORKER = "MERLON_STREAM_WORKER"
 
 /** A worker that dies at once must not keep the machine busy with forking. */
 const RESPAWN_MS = 1_000
@@ -39,11 +41,11 @@ class StreamWorkers implements Door {
   #port: number
   #isClosing = false
 
-  constructor(options: DoorOptions, { count, exec, args, execArgv }: WorkersOptions) {
+  constructor(options: DoorOptions, { count, exec, execArgv }: WorkersOptions) {
     this.#options = options
     this.#port = options.port
     const settings = execArgv === undefined ? {} : { execArgv: [...execArgv] }
-    cluster.setupPrimary({ exec, args: [...args], serialization: "advanced", ...settings })
+    cluster.setupPrimary({ exec, args: [], serialization: "advanced", ...settings })
     const share = Math.ceil(options.limits.connections / count)
     this.opened = Promise.all(Array.from({ length: count }, () => this.#spawn(share))).then(() => undefined)
     this.opened.catch(() => this.destroy())
@@ -89,7 +91,7 @@ class StreamWorkers implements Door {
   #spawn(connections: number): Promise<void> {
     const { host, log, limits, credentials, serve } = this.#options
     return new Promise((resolve, reject) => {
-      const worker: Held = new Held(cluster.fork(), {
+      const worker: Held = new Held(cluster.fork({ [STREAM_WORKER]: "1" }), {
         hello: () =>
           worker.tell({
             order: "open",
