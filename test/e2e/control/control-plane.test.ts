@@ -212,7 +212,9 @@ describe.skipIf(!kubectlAvailable())("a control plane on a cluster (needs kubect
     expect([await answer("/secret"), await answer("/public")]).toEqual([403, 200])
     const [ours, theirs] = [await merlonctl(["get", "ap", "-n", "foo"]), await mesh.api.kubectl("get ap -n foo")]
     expect(ours.out).toMatch(/^secret +DENY /m)
-    expect(ours.out.replace(/\d+s/g, "")).toBe(theirs.out.replace(/\d+s/g, ""))
+    // The second who asks meets an older policy, and its age may be wider.
+    const ageless = (table: string): string => table.replace(/\b(\d+[dhms])+/g, "").replace(/ +/g, " ")
+    expect(ageless(ours.out)).toBe(ageless(theirs.out))
   })
 
   it("tells beside a policy what became of it", async () => {
