@@ -70,14 +70,15 @@ describe("a change of policy", () => {
         versions.add(object.metadata.resourceVersion ?? "")
       }
     })().catch(() => undefined)
+    const put = performance.now()
     await mesh.api.put(deny("many", "/many", undefined, "many"))
     const { message } = await mesh.api.becomes(AP, "many", "many", "Enforced", "True")
     over.abort()
     await watching
     expect(message).toBe("enforced by 200 of 200 proxies at generation 1")
     expect(proxies.every(({ held }) => held.has(`policy/${AP}/many/many`))).toBe(true)
-    // One is the document itself.
+    // One is the document itself, and of the others there is one in a second, for as many as this machine took.
     expect(versions.size).toBeGreaterThan(1)
-    expect(versions.size).toBeLessThanOrEqual(12)
+    expect(versions.size).toBeLessThanOrEqual(3 + (performance.now() - put) / 1_000)
   })
 })
