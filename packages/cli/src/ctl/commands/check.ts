@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// `merlonctl check`: the health of the whole mesh, a line each, with what to do next. Exit code 1 where something is wrong.
+// `merlonctl check`: the health of the whole mesh, a line each, with what to do next. Its exit
+// code is for pipelines: what could not be asked is not well.
 
 import { Command } from "commander"
+import type { ExitCode } from "../../errors.js"
 import { withSession } from "../connect.js"
 import { EXIT } from "../exit.js"
 import { type ClusterFlags, outputOption, withClusterFlags } from "../flags.js"
@@ -24,7 +26,8 @@ export function checkCommand(): Command {
 }
 
 const EXAMPLES = `
-Exits with 0 where everything is well, with 1 where something is not, with 3 where there is no server.
+Exits with 0 where everything is well, with 1 where something is not, with 3 where there is no server, with 4 where nothing
+is known to be wrong and something could not be asked or decided.
 
 Examples:
   merlonctl check
@@ -33,16 +36,20 @@ Examples:
 function report(checks: readonly Checked[], { output }: Flags): void {
   if (output === undefined) print(checkText(checks))
   else print(checkObject(checks, output))
-  if (!isWell(checks)) process.exitCode = EXIT.failed
+  process.exitCode = checkExitCode(checks)
 }
 
 export function checkObject(checks: readonly Checked[], output: "json" | "yaml"): string {
-  return formatObject(output, { well: isWell(checks), checks })
+  return formatObject(output, { well: checkExitCode(checks) === EXIT.ok, checks })
 }
 
-const isWell = (checks: readonly Checked[]): boolean => checks.every(({ verdict }) => verdict !== "wrong")
+export function checkExitCode(checks: readonly Checked[]): ExitCode {
+  const has = (wanted: Checked["verdict"]): boolean => checks.some(({ verdict }) => verdict === wanted)
+  if (has("wrong")) return EXIT.failed
+  return has("unknown") ? EXIT.undecided : EXIT.ok
+}
 
-const MARKS = { well: "✓", wrong: "✗", note: "·" } as const
+const MARKS = { well: "✓", wrong: "✗", unknown: "?", note: "·" } as const
 
 export function checkText(checks: readonly Checked[]): string {
   return checks

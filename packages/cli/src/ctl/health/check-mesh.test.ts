@@ -3,7 +3,7 @@ import { ApiError } from "@merlon/control"
 import { meshNames } from "@merlon/policy"
 import { expect, it, test } from "vitest"
 import { knownKinds } from "../catalog/known-kinds.js"
-import { checkObject, checkText } from "../commands/check.js"
+import { checkExitCode, checkObject, checkText } from "../commands/check.js"
 import type { Session } from "../session.js"
 import { checkMesh } from "./check-mesh.js"
 
@@ -93,13 +93,35 @@ test.each<[string, Cluster, readonly string[]]>([
     { objects: { policyinvariants: [held, broken] } },
     ["well", "well", "well", "well", "wrong", ...WELL],
   ],
-  ["may not be asked for webhooks", { forbidden: "webhook" }, ["well", "well", "note", "well", "well", ...WELL]],
+  ["may not be asked for webhooks", { forbidden: "webhook" }, ["well", "well", "unknown", "well", "well", ...WELL]],
   ["has a proxy that is behind", { proxies: [LATE], pods: [POD] }, [...FIVE, "wrong", "well"]],
   ["has a proxy that is not connected", { pods: [POD] }, [...FIVE, "wrong", "well"]],
   ["has all of them", { proxies: [CURRENT], pods: [POD] }, [...FIVE, ...WELL]],
   ["has a Pod without the proxy that it was to have", { pods: [{ ...POD, ...BARE }] }, [...FIVE, "well", "wrong"]],
 ])("a mesh that %s", async (_, cluster, expected) => {
   expect((await checkMesh(session(cluster))).map(({ verdict }) => verdict)).toEqual(expected)
+})
+
+it.each<[string, Cluster, number, boolean]>([
+  ["is well", {}, 0, true],
+  ["has something wrong", { webhooks: [] }, 1, false],
+  ["may not be asked for all of it", { forbidden: "webhook" }, 4, false],
+  [
+    "has a statement that nobody has decided",
+    { objects: { policyinvariants: [object("e", condition("Holds", "Unknown", "it takes too long"))] } },
+    4,
+    false,
+  ],
+  [
+    "has something wrong, and may not be asked for all of it",
+    { webhooks: [], forbidden: "policyinvariants" },
+    1,
+    false,
+  ],
+])("a script that checks a mesh that %s is told so", async (_, cluster, code, well) => {
+  const checks = await checkMesh(session(cluster))
+  expect(checkExitCode(checks)).toBe(code)
+  expect(JSON.parse(checkObject(checks, "json"))).toMatchObject({ well })
 })
 
 it("says what to do next", async () => {

@@ -40,8 +40,9 @@ async function asked(what: Checked["what"], ask: () => Promise<readonly Checked[
     return await ask()
   } catch (error) {
     if (error instanceof ApiError && error.code === 0) throw error
-    const forbidden = error instanceof ApiError && error.code === 403
-    return [{ what, verdict: forbidden ? "note" : "wrong", told: `could not be asked: ${messageOf(error)}` }]
+    const told = `could not be asked: ${messageOf(error)}`
+    if (!(error instanceof ApiError) || error.code !== 403) return [{ what, verdict: "wrong", told }]
+    return [{ what, verdict: "unknown", told, next: "ask for that right, or let somebody check who has it" }]
   }
 }
 
@@ -126,7 +127,7 @@ function statements(all: readonly AnyObject[]): readonly Checked[] {
   return [
     ...open.slice(0, MAX_TOLD).map((object): Checked => {
       const { status = "Unknown", message = "nobody has looked at it yet" } = conditionOf(object, "Holds") ?? {}
-      const verdict = status === "False" ? "wrong" : "note"
+      const verdict = status === "False" ? "wrong" : "unknown"
       const name = nameOf(object)
       // What is broken says itself of which invariant it is.
       const told = message.includes(`${object.kind} \`${name.slice(object.kind.length + 1)}\``)

@@ -3,8 +3,8 @@
 
 export interface Checked {
   readonly what: "server" | "kinds" | "admission" | "policies" | "statements" | "proxies" | "pods"
-  /** `note`: nothing is wrong that is known, and not everything is known. */
-  readonly verdict: "well" | "wrong" | "note"
+  /** `unknown`: it could not be asked, or nobody has decided it; `note`: a word to the line before. */
+  readonly verdict: "well" | "wrong" | "unknown" | "note"
   readonly told: string
   /** What to do about it. */
   readonly next?: string
