@@ -16,6 +16,8 @@ const WORKERS = {
   count: 2,
   exec: new URL("../../testing/stream-worker-program.ts", import.meta.url).pathname,
   execArgv: ["--import", "tsx"],
+  // Longer than a busy machine keeps a process waiting that is not stuck.
+  answerMs: 20_000,
 }
 const clients: RawClient[] = []
 const streams: ReturnType<RawClient["delta"]>[] = []
@@ -65,6 +67,12 @@ async function subscribed(options?: Partial<RawOptions>) {
 /** Of the processes that hold connections. */
 function workers(): readonly number[] {
   return readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, "utf8").trim().split(/\s+/).map(Number)
+}
+
+/** Until so many have been, and listen. */
+async function replaced(count: number): Promise<void> {
+  const isThat = ({ message }: { readonly message: string }): boolean => message.includes("was replaced")
+  while (rig.logged.filter(isThat).length < count) await new Promise(resolve => setTimeout(resolve, 10))
 }
 
 it("knows callers by their certificates, and where they call from", async () => {
@@ -146,6 +154,15 @@ it("replaces a process that dies, whose clients alone have to come again", async
   const ended = all.filter(({ stream }) => stream.end !== undefined)
   expect(open).toBe(all.length - ended.length)
   expect(open).toBeGreaterThan(0)
-  while (workers().length < WORKERS.count) await new Promise(resolve => setTimeout(resolve, 10))
+  await replaced(1)
+  await Promise.all(Array.from({ length: 4 }, () => subscribed()))
+})
+
+it("replaces a process that is stuck as soon as something is to be said to it", async () => {
+  const [stuck = 0] = workers()
+  process.kill(stuck, "SIGSTOP")
+  rig.server.credentialsChanged()
+  await replaced(2)
+  expect(workers()).not.toContain(stuck)
   await Promise.all(Array.from({ length: 4 }, () => subscribed()))
 })

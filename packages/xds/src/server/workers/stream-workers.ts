@@ -4,6 +4,7 @@
 // connections with it, and their clients come again; it is replaced.
 
 import cluster, { type Worker } from "node:cluster"
+import { messageOf } from "../../log.js"
 import type { Call } from "../call.js"
 import type { Door, DoorOptions } from "../door.js"
 import type { Issuer } from "../issuers.js"
@@ -17,6 +18,8 @@ export interface WorkersOptions {
   /** A program that calls `MeshServer.work` where its environment has `STREAM_WORKER`. */
   readonly exec: string
   readonly execArgv?: readonly string[]
+  /** After which one that has not dealt with what it was told is ended. */
+  readonly answerMs?: number
 }
 
 /** Not an argument: what an executable finds before its arguments is its own affair. */
@@ -24,6 +27,8 @@ export const STREAM_WORKER = "MERLON_STREAM_WORKER"
 
 /** A worker that dies at once must not keep the machine busy with forking. */
 const RESPAWN_MS = 1_000
+/** One that does nothing for so long serves nobody either, and its proxies could be with another. */
+const ANSWER_MS = 30_000
 
 export async function openDoorInWorkers(options: DoorOptions, workers: WorkersOptions): Promise<Door> {
   const door = new StreamWorkers(options, workers)
@@ -38,11 +43,13 @@ class StreamWorkers implements Door {
   /** Who waits for the last connection to go. */
   readonly #awaiting: (() => void)[] = []
   readonly #issuers = new Map<string, Issuer>()
+  readonly #answerMs: number
   #port: number
   #isClosing = false
 
-  constructor(options: DoorOptions, { count, exec, execArgv }: WorkersOptions) {
+  constructor(options: DoorOptions, { count, exec, execArgv, answerMs }: WorkersOptions) {
     this.#options = options
+    this.#answerMs = answerMs ?? ANSWER_MS
     this.#port = options.port
     const settings = execArgv === undefined ? {} : { execArgv: [...execArgv] }
     cluster.setupPrimary({ exec, args: [], serialization: "advanced", ...settings })
@@ -91,7 +98,7 @@ class StreamWorkers implements Door {
   #spawn(connections: number): Promise<void> {
     const { host, log, limits, credentials, serve } = this.#options
     return new Promise((resolve, reject) => {
-      const worker: Held = new Held(cluster.fork({ [STREAM_WORKER]: "1" }), {
+      const worker: Held = new Held(cluster.fork({ [STREAM_WORKER]: "1" }), this.#answerMs, {
         hello: () =>
           worker.tell({
             order: "open",
@@ -122,8 +129,10 @@ class StreamWorkers implements Door {
           log.warn({ worker: worker.pid }, "a process for streams has ended; its proxies connect again")
           setTimeout(() => {
             if (this.#isClosing) return
-            this.#spawn(connections).catch((error: unknown) =>
-              log.error({ error: String(error) }, "a process for streams could not be replaced yet"),
+            this.#spawn(connections).then(
+              () => log.info({}, "a process for streams was replaced"),
+              (error: unknown) =>
+                log.error({ error: messageOf(error) }, "a process for streams could not be replaced yet"),
             )
           }, RESPAWN_MS)
         },
@@ -164,14 +173,21 @@ class Held {
   readonly #listener: Listener
   readonly #calls = new Map<number, FarCall>()
   readonly #orders: Batches<Order>
+  #late: NodeJS.Timeout | undefined
 
-  constructor(worker: Worker, listener: Listener) {
+  constructor(worker: Worker, answerMs: number, listener: Listener) {
     this.#worker = worker
     this.#listener = listener
-    this.#orders = new Batches({ send: items => this.#send({ items }) })
+    this.#orders = new Batches({
+      send: items => {
+        this.#late = setTimeout(() => this.end(), answerMs).unref()
+        this.#send({ items })
+      },
+    })
     worker.on("message", (message: Sent<News>) => this.#heard(message))
     worker.on("error", () => undefined)
     worker.once("exit", () => {
+      clearTimeout(this.#late)
       this.connections = 0
       const calls = [...this.#calls.values()]
       this.#calls.clear()
@@ -199,8 +215,10 @@ class Held {
 
   #heard(message: Sent<News>): void {
     if (message === HELLO) this.#listener.hello()
-    else if (message === DONE) this.#orders.done()
-    else {
+    else if (message === DONE) {
+      clearTimeout(this.#late)
+      this.#orders.done()
+    } else {
       for (const news of message.items) this.#take(news)
       this.#send(DONE)
     }
