@@ -43,7 +43,7 @@ export default defineConfig(({ mode }) => {
       hookTimeout: 180_000,
       expect: { poll: { timeout: 90_000 } },
       // More than the cores of a small machine: tests of whole systems wait as often as they work.
-      maxWorkers: 5,
+      maxWorkers: 4,
       sequence: { sequencer: SlowestFirst },
       provide: { effort },
       projects: [
