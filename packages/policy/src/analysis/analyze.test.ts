@@ -204,6 +204,8 @@ describe("analyze is silent about", () => {
       [anyIssuer, policy("p", { rules: [{ from: [{ source: { requestPrincipals: ["x/y"] } }] }] })],
     ],
     ["a required token", [jwt({ presence: "REQUIRED" })]],
+    ["those without an identity, and them alone", [allow({ from: [{ source: { notPrincipals: ["*"] } }] })]],
+    ["those without a token, and them alone", [jwt(), allow({ from: [{ source: { notRequestPrincipals: ["*"] } }] })]],
     ["the idiom that denies plaintext", [deny({ from: [{ source: { notPrincipals: ["*"] } }] })]],
     ["a host with any port beside it", [allow({ to: [{ operation: { hosts: ["a.example", "a.example:*"] } }] })]],
     ["a DENY rule that names its port", [deny({ to: [{ operation: { paths: ["/admin"], ports: ["8080"] } }] })]],

@@ -62,7 +62,7 @@ export function isUpToDate({ spec }: Seen): boolean {
 }
 
 export function readinessText({ items }: SeenList, now: number): string {
-  if (items.length === 0) return "no workload takes calls there"
+  if (items.length === 0) return "no workload takes calls there; `-n` asks another namespace, `-A` all of them"
   const rows = items.map(({ namespace, name, spec }) => [
     `${namespace}/${name}`,
     listOf(spec.ports)

@@ -28,7 +28,10 @@ export function anonymous(set: PolicySet, work: Work): Steps<readonly AnalysisFi
       const excluded = clause.find(criterion => criterion.negated && identity(criterion) !== undefined)
       if (excluded === undefined) return []
       const kind = identity(excluded)
-      if (clause.some(criterion => !criterion.negated && identity(criterion) === kind)) return []
+      const ofKind = clause.filter(criterion => identity(criterion) === kind)
+      if (ofKind.some(criterion => !criterion.negated)) return []
+      // Whoever excludes all that have one means those that have none.
+      if (ofKind.some(({ values }) => values.includes("*"))) return []
       const why = `\`${excluded.field}\` also holds for callers that have no ${kind} at all, so they are allowed`
       const fix = kind === "token" ? 'add `requestPrincipals: ["*"]` beside it' : 'add `principals: ["*"]` beside it'
       return [analysisFinding("admits-anonymous", rule.policy, `${rule.at}.${excluded.field}`, why, fix)]
