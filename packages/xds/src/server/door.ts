@@ -1,21 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // The port with its connections: calls come out of it. It is held by this process, or by workers of its own.
 
-import type { Log } from "../log.js"
 import type { Call } from "./call.js"
 import type { GrpcCall } from "./grpc/call.js"
 import { GrpcServer } from "./grpc/server.js"
-import type { ServerLimits } from "./limits.js"
-import { type Credentials, Listener } from "./listener.js"
+import { Listener, type ListenerOptions } from "./listener.js"
 
-export interface DoorOptions {
-  readonly host: string
-  readonly port: number
-  readonly credentials: () => Credentials
-  readonly limits: ServerLimits
-  readonly log: Log
+export interface DoorOptions extends Omit<ListenerOptions, "accept"> {
   readonly serve: (call: Call) => void
-  readonly counted?: ((open: number) => void) | undefined
 }
 
 export interface Door {
@@ -38,13 +30,9 @@ export interface LocalDoorOptions extends Omit<DoorOptions, "serve"> {
   readonly serve: (call: GrpcCall) => void
 }
 
-export async function openDoor({ serve, counted, ...options }: LocalDoorOptions): Promise<LocalDoor> {
+export async function openDoor({ serve, ...options }: LocalDoorOptions): Promise<LocalDoor> {
   const server = new GrpcServer({ limits: options.limits, serve })
-  const listener = await Listener.listen({
-    ...options,
-    accept: connection => server.accept(connection),
-    ...(counted === undefined ? {} : { counted }),
-  })
+  const listener = await Listener.listen({ ...options, accept: connection => server.accept(connection) })
   return {
     port: listener.port,
     swap: () => listener.swap(),

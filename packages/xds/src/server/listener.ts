@@ -43,7 +43,7 @@ export interface ListenerOptions {
   readonly limits: ServerLimits
   readonly log: Log
   readonly accept: (connection: Connection) => void
-  readonly counted?: (open: number) => void
+  readonly counted?: ((open: number) => void) | undefined
 }
 
 /** Connections that the system keeps for us until we take them: after a restart all proxies come at once. */

@@ -97,7 +97,7 @@ class HeldCall implements CallUser {
     const authorization = call.takeAuthorization()
     const { address } = peer
     const certificate = peer.certificate?.told
-    news.add({ news: "call", call: number, path, authorization, address, certificate })
+    news.add({ news: "call", call: number, path, authorization, address, certificate }, authorization?.length)
     call.user = this
   }
 

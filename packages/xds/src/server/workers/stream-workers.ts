@@ -155,7 +155,7 @@ class StreamWorkers implements Door {
   }
 }
 
-interface Listener {
+interface HeldListener {
   hello(): void
   opened(port: number): void
   failed(why: string, code: string | undefined): void
@@ -170,12 +170,14 @@ interface Listener {
 class Held {
   connections = 0
   readonly #worker: Worker
-  readonly #listener: Listener
+  readonly #listener: HeldListener
   readonly #calls = new Map<number, FarCall>()
   readonly #orders: Batches<Order>
   #late: NodeJS.Timeout | undefined
+  /** Whether it hears what it is told. */
+  #listens = false
 
-  constructor(worker: Worker, answerMs: number, listener: Listener) {
+  constructor(worker: Worker, answerMs: number, listener: HeldListener) {
     this.#worker = worker
     this.#listener = listener
     this.#orders = new Batches({
@@ -200,8 +202,9 @@ class Held {
     return this.#worker.process.pid
   }
 
+  /** One that does not listen yet begins with everything as it is then. */
   tell(order: Order): void {
-    this.#orders.add(order)
+    if (this.#listens) this.#orders.add(order)
   }
 
   end(): void {
@@ -214,8 +217,10 @@ class Held {
   }
 
   #heard(message: Sent<News>): void {
-    if (message === HELLO) this.#listener.hello()
-    else if (message === DONE) {
+    if (message === HELLO) {
+      this.#listens = true
+      this.#listener.hello()
+    } else if (message === DONE) {
       clearTimeout(this.#late)
       this.#orders.done()
     } else {
