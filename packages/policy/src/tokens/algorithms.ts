@@ -8,14 +8,8 @@ export type Curve = "P-256" | "P-384" | "P-521"
 
 export type Algorithm =
   | { readonly name: string; readonly kty: "RSA"; readonly hash: string; readonly padding: number }
-  | {
-      readonly name: string
-      readonly kty: "EC"
-      readonly hash: string
-      readonly curve: Curve
-      readonly signatureBytes: number
-    }
-  | { readonly name: string; readonly kty: "OKP"; readonly signatureBytes: number }
+  | { readonly name: string; readonly kty: "EC"; readonly hash: string; readonly curve: Curve }
+  | { readonly name: string; readonly kty: "OKP" }
 
 const PKCS1 = constants.RSA_PKCS1_PADDING
 const PSS = constants.RSA_PKCS1_PSS_PADDING
@@ -28,10 +22,10 @@ const ROWS = [
   { name: "PS384", kty: "RSA", hash: "sha384", padding: PSS },
   { name: "PS512", kty: "RSA", hash: "sha512", padding: PSS },
   // RFC 7518 section 3.4: hash and curve go together, and the signature is r and s side by side.
-  { name: "ES256", kty: "EC", hash: "sha256", curve: "P-256", signatureBytes: 64 },
-  { name: "ES384", kty: "EC", hash: "sha384", curve: "P-384", signatureBytes: 96 },
-  { name: "ES512", kty: "EC", hash: "sha512", curve: "P-521", signatureBytes: 132 },
-  { name: "EdDSA", kty: "OKP", signatureBytes: 64 },
+  { name: "ES256", kty: "EC", hash: "sha256", curve: "P-256" },
+  { name: "ES384", kty: "EC", hash: "sha384", curve: "P-384" },
+  { name: "ES512", kty: "EC", hash: "sha512", curve: "P-521" },
+  { name: "EdDSA", kty: "OKP" },
 ] as const satisfies readonly Algorithm[]
 
 export type TokenAlgorithm = (typeof ROWS)[number]["name"]

@@ -16,6 +16,8 @@ export interface PublicKey {
   readonly alg: string
   readonly kty: "RSA" | "EC" | "OKP"
   readonly curve: Curve | undefined
+  /** How long each of its signatures is. */
+  readonly signatureBytes: number
   readonly key: KeyObject
 }
 
@@ -79,7 +81,7 @@ function rsaOfSafeSize(key: KeyObject, kid: string, alg: string): PublicKey | Un
   const bits = key.asymmetricKeyDetails?.modulusLength ?? 0
   if (bits < MIN_RSA_BITS) return { reason: `the RSA modulus has ${bits} bits, at least ${MIN_RSA_BITS} are needed` }
   if (bits > MAX_RSA_BITS) return { reason: `the RSA modulus has ${bits} bits, at most ${MAX_RSA_BITS} are taken` }
-  return { kid, alg, kty: "RSA", curve: undefined, key }
+  return { kid, alg, kty: "RSA", curve: undefined, signatureBytes: Math.ceil(bits / 8), key }
 }
 
 function readEc({ crv = "P-256", x, y }: JsonObject, kid: string, alg: string): PublicKey | UnusableKey {
@@ -96,7 +98,8 @@ function readEc({ crv = "P-256", x, y }: JsonObject, kid: string, alg: string): 
   }
   // Node refuses a point that is not on the curve.
   const key = importJwk({ kty: "EC", crv: curve, x, y })
-  return key === undefined ? { reason: `not a point on ${curve}` } : { kid, alg, kty: "EC", curve, key }
+  if (key === undefined) return { reason: `not a point on ${curve}` }
+  return { kid, alg, kty: "EC", curve, signatureBytes: 2 * bytes, key }
 }
 
 function readOkp({ crv, x }: JsonObject, kid: string, alg: string): PublicKey | UnusableKey {
@@ -104,7 +107,8 @@ function readOkp({ crv, x }: JsonObject, kid: string, alg: string): PublicKey | 
   if (alg !== "" && findAlgorithm(alg)?.kty !== "OKP") return wrongAlgorithm(alg, "an Ed25519 key")
   if (!isEncoded(x, ED25519_BYTES)) return { reason: `\`x\` must be base64url of ${ED25519_BYTES} bytes` }
   const key = importJwk({ kty: "OKP", crv, x })
-  return key === undefined ? { reason: "not a valid Ed25519 key" } : { kid, alg, kty: "OKP", curve: undefined, key }
+  if (key === undefined) return { reason: "not a valid Ed25519 key" }
+  return { kid, alg, kty: "OKP", curve: undefined, signatureBytes: 2 * ED25519_BYTES, key }
 }
 
 function importJwk(key: JsonWebKey): KeyObject | undefined {

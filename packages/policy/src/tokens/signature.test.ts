@@ -210,6 +210,20 @@ describe("choice of the key", () => {
     }
   })
 
+  it("rejects a PSS signature without the zero that it begins with, though OpenSSL takes it", () => {
+    const key = {
+      kty: "RSA",
+      n: "mxC-axIth1YAQohGwmgOdz9HBxXipC9WEAoObVizmSnugLAf02XUUjg6HZKF7LecYL1cXRvII027trjBDwO5CwaaIbLg7ulNkbZtkZt5opyDjuQEsnj7MX9fm7X8yeSI9TBtmv-qKf_rB4I8x34bn8B3nBl6f1Q5C8lr8fOOBV27z53xHMvQsFnLewOT3yAFIdgtw6T8N7fHQZ10Bt6VsaF2iVt4AG7kgHT4eQL_pIdfjqIwaozKeOBdXLGdeDqDynGUyW9TCPf1rhIGsd8Rhj69hmJ7E-7nrrnTB6IUkfHLUrARWwJT_m_hP-8JlPJHHIaK9VghNE0SYsbgh5bJVQ",
+      e: "AQAB",
+    }
+    const input = "eyJhbGciOiJQUzI1NiJ9.eyJpc3MiOiJhIiwic3ViIjoiNTkifQ"
+    const signature =
+      "ANzDUapKnoKGSL8dAk7O_zN_RvwHiMCRr256BdsH6Glr4_gYZGGnZuQAXdML0mF3e3aPhCjL0AMkLuJQSu1dEqekJH5DLYQTz9C8ejlCC5SV15q1Jv2YY6oTQgL_EIeG2aPpsZzBSnAe469L7GnjRe5S50Y68kWCIpNZ4mfXKX-gLkarKEneVY294MZsh5lpRSHz3py-F9v5E3ix_Ka2Md4W8s8nDPeUwTYMpw-fy-gNCF3qtViHL_may7-1QcLepr_vLE1lJplBzo0Rp3eEuJB9ZKY-eDmuJCI_P7KNZOmctFvRSYkThMTaGnm-8TfBqGizYsEarhiflK2jc-4zRA"
+    const shorter = Buffer.from(signature, "base64url").subarray(1).toString("base64url")
+    expect(check(`${input}.${signature}`, key)).toBe("good")
+    expect(check(`${input}.${shorter}`, key)).toBe("JwtVerificationFail")
+  })
+
   it("rejects the all-zero signature of CVE-2022-21449", async () => {
     const issuer = await signer("ES256")
     const token = await issuer.sign()

@@ -31,9 +31,11 @@ export function checkSignature(signed: Signed, keySet: KeySet): SignatureFault |
   for (const key of keySet.keys) {
     if (!fits(key, signed)) continue
     signature ??= Buffer.from(signed.signature, "base64url")
-    if (key.kty === "OKP" && signature.length !== 64) return "JwtEd25519SignatureWrongLength"
+    const { length } = signature
+    if (key.kty === "OKP" && length !== key.signatureBytes) return "JwtEd25519SignatureWrongLength"
     input ??= Buffer.from(signed.signingInput, "latin1")
-    if (isSignedBy(key, signed.algorithm, input, signature)) return undefined
+    // RFC 8017 section 8.1.2: OpenSSL takes one of PSS also without the zeros that it begins with.
+    if (length === key.signatureBytes && isSignedBy(key, signed.algorithm, input, signature)) return undefined
   }
   // `input` exists exactly where some key was tried.
   return input === undefined ? "JwksKidAlgMismatch" : "JwtVerificationFail"
@@ -62,7 +64,6 @@ function isSignedBy(key: PublicKey, algorithm: Algorithm, input: Buffer, signatu
         return verify(hash, input, { key: key.key, padding, saltLength }, signature)
       }
       case "EC":
-        if (signature.length !== algorithm.signatureBytes) return false
         return verify(algorithm.hash, input, { key: key.key, dsaEncoding: "ieee-p1363" }, signature)
       case "OKP":
         return verify(null, input, key.key, signature)
