@@ -72,8 +72,9 @@ export default defineConfig(({ mode }) => {
           test: {
             name: "console",
             include: hasChromium() ? [CONSOLE] : [],
-            setupFiles,
+            setupFiles: [...setupFiles, "test/console/support/each-file.ts"],
             server: asBuilt,
+            isolate: false,
             globalSetup: "test/console/support/set-up.ts",
             testTimeout: 300_000,
             hookTimeout: 300_000,

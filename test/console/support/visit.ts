@@ -16,18 +16,25 @@ let connected: Promise<Browser> | undefined
 /** What any page complained of; nothing is the only right answer. */
 export const complaints: string[] = []
 
-// Pages ask for news as long as they are open; those of a test end with it.
 const contexts: BrowserContext[] = []
-let before = 0
-beforeEach(() => {
-  before = contexts.length
-})
-afterEach(async () => {
-  for (const context of contexts.splice(before)) await context.close()
-})
-afterAll(async () => {
-  await (await connected)?.close()
-})
+
+/** Said before each file: files of a worker share this module, and what one of them leaves is not the next one's. */
+export function endWithTheirTests(): void {
+  complaints.length = 0
+  let before = 0
+  beforeEach(() => {
+    before = contexts.length
+  })
+  // Pages ask for news as long as they are open; those of a test end with it.
+  afterEach(async () => {
+    for (const context of contexts.splice(before)) await context.close()
+  })
+  afterAll(async () => {
+    contexts.length = 0
+    await (await connected)?.close()
+    connected = undefined
+  })
+}
 
 /** Of the shared mesh's console, or of another one's. */
 export function address(path = "/", of: Merlonctl = mesh): string {
