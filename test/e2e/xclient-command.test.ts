@@ -129,7 +129,7 @@ it("--listen gives any program with http_proxy routing and mutual TLS", async ()
   expect(await proxy.stop()).toBe(0)
 })
 
-const POLL = { timeout: 90_000, interval: 50 }
+const POLL = { timeout: 90_000, interval: 200 }
 
 function start(args: readonly string[]) {
   const process = spawn("node", [MERLOND, "xclient", ...args], {

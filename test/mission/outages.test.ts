@@ -7,7 +7,7 @@ import { policy, sample } from "./support/manifests.js"
 import { MERLON, Mission } from "./support/mission.js"
 import { run } from "./support/run.js"
 
-const PATIENCE = { timeout: 90_000, interval: 50 }
+const PATIENCE = { timeout: 90_000, interval: 200 }
 const HTTPBIN = "foo.httpbin-1.xserver"
 const CONTROL_PLANE = "control-plane"
 

@@ -7,7 +7,7 @@ import type { DeclaredWorkload } from "../e2e/control/support/declared-workload.
 import { deny, Mesh, policy } from "../e2e/control/support/mesh.js"
 import { canSetClocks, WrongClock } from "./support/wrong-clock.js"
 
-const SLOW = { timeout: 150_000, interval: 100 }
+const SLOW = { timeout: 150_000, interval: 200 }
 
 describe.skipIf(!canSetClocks)("a clock that is set (needs libfaketime)", { timeout: 600_000 }, () => {
   const clocks = { control: new WrongClock(), httpbin: new WrongClock() }

@@ -9,7 +9,7 @@ import { deny, Mesh } from "../e2e/control/support/mesh.js"
 
 const AP = "AuthorizationPolicy"
 const CONNECTED = "merlon_control_connected_proxies"
-const SLOW = { timeout: 90_000, interval: 100 }
+const SLOW = { timeout: 90_000, interval: 200 }
 
 describe("while the API server is away", () => {
   let mesh: Mesh

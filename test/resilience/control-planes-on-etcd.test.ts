@@ -8,6 +8,7 @@ import { randomInt } from "node:crypto"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { setTimeout } from "node:timers/promises"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { EtcdProcess, etcdAvailable } from "../../packages/cluster/src/store/testing/etcd-process.js"
 import { freePort } from "../../packages/cluster/src/store/testing/free-port.js"
@@ -21,7 +22,10 @@ import { Program } from "../e2e/control/support/program.js"
 import { EtcdMachine, type SharedPorts } from "./support/etcd-machine.js"
 
 const BALANCER = "127.0.0.1"
-const POLL = { timeout: 240_000, interval: 100 }
+/** Between two of whatever is sent, while something is killed and otherwise. */
+const DENSE_MS = 100
+const SPARSE_MS = 500
+const POLL = { timeout: 240_000, interval: 200 }
 
 function balancerAvailable(): boolean {
   const found = spawnSync("haproxy", ["-v"]).status === 0
@@ -224,12 +228,12 @@ class Load {
         try {
           await this.api.put(deny(name, `/${name}`, "web"))
           this.acknowledged.push(name)
-          if (!this.#dense) await pause()
+          if (!this.#dense) await setTimeout(SPARSE_MS)
           break
         } catch (error) {
           this.#note(error)
         }
-        await pause()
+        await setTimeout(DENSE_MS)
       }
     }
   }
@@ -243,7 +247,7 @@ class Load {
       } catch (error) {
         if (!/jwksUri/.test(String(error))) this.#note(error)
       }
-      await pause()
+      await setTimeout(this.#dense ? DENSE_MS : SPARSE_MS)
     }
   }
 
@@ -251,7 +255,7 @@ class Load {
     while (!this.#stopped) {
       const status = await this.workload.get(path)
       if (status !== expected) this.wrongAnswers.push(`${path} ${status}`)
-      await pause()
+      await setTimeout(DENSE_MS)
     }
   }
 
@@ -264,8 +268,4 @@ class Load {
     if (error.message.includes("etcd did not say whether the write happened")) return
     this.refusals.push(`${error.code} ${error.reason}: ${error.message}`)
   }
-}
-
-function pause(): Promise<void> {
-  return new Promise(resolve => setTimeout(resolve, 100))
 }

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from "vitest"
 import type { DeclaredWorkload } from "../e2e/control/support/declared-workload.js"
 import { Mesh, policy } from "../e2e/control/support/mesh.js"
 
-const SLOW = { timeout: 90_000, interval: 50 }
+const SLOW = { timeout: 90_000, interval: 200 }
 
 let mesh: Mesh
 let httpbin: DeclaredWorkload

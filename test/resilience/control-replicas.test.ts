@@ -9,7 +9,7 @@ import type { DeclaredWorkload } from "../e2e/control/support/declared-workload.
 import { deny, Mesh, policy } from "../e2e/control/support/mesh.js"
 
 const AP = "AuthorizationPolicy"
-const SLOW = { timeout: 90_000, interval: 100 }
+const SLOW = { timeout: 90_000, interval: 200 }
 
 let mesh: Mesh
 let second: ControlProcess

@@ -94,7 +94,7 @@ describe("revocation", () => {
 
     await revoke({})
     await expect.poll(() => httpbin.getAs(caller, "/forgiven"), WAIT).toBe(200)
-    await expect.poll(() => bare.client.connected, { timeout: 90_000, interval: 100 }).toBe(true)
+    await expect.poll(() => bare.client.connected, { timeout: 90_000, interval: 200 }).toBe(true)
     expect(bare.updates.length).toBeGreaterThan(updates)
     bare.close()
   })

@@ -42,7 +42,7 @@ import { type TestCluster, testCluster } from "./support/test-cluster.js"
 const mesh = meshConfig()
 const { names } = mesh
 const types = policyTypes(names)
-const WAIT = { timeout: 90_000, interval: 50 }
+const WAIT = { timeout: 90_000, interval: 200 }
 
 /** As much of a control plane as statuses need. */
 async function startControlPlane(client: HttpKubernetesClient) {

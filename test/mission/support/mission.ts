@@ -59,7 +59,7 @@ export interface Answer {
 }
 
 const PROGRAM = resolve(process.env.MERLONCTL ?? "packages/cli/bin/merlonctl.js")
-const PATIENCE = { timeout: 90_000, interval: 50 }
+const PATIENCE = { timeout: 90_000, interval: 200 }
 
 export class Mission {
   readonly names: MeshNames

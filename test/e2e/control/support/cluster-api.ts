@@ -20,7 +20,8 @@ import {
 } from "../../../../packages/control/src/kubernetes/resource-type.js"
 
 export const names = meshNames()
-export const WAIT = { timeout: 90_000, interval: 50 }
+/** Who asks more often keeps busy whom it waits for: each question is a request, often on a connection of its own. */
+export const WAIT = { timeout: 90_000, interval: 200 }
 
 const TYPES: { readonly [kind: string]: ResourceType } = {
   Namespace: NAMESPACES,
