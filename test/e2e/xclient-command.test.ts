@@ -9,7 +9,7 @@ import { TestControlPlane } from "../../packages/xclient/src/testing/control-pla
 import { TestMesh, type TestServer } from "../../packages/xclient/src/testing/mesh.js"
 
 const run = promisify(execFile)
-const MERLOND = "packages/cli/dist/merlond.js"
+const MERLOND = "packages/cli/bin/merlond.js"
 
 const mesh = new TestMesh()
 const control = new TestControlPlane(mesh)

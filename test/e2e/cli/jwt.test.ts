@@ -10,7 +10,7 @@ import { join, resolve } from "node:path"
 import { createLocalJWKSet, jwtVerify } from "jose"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 
-const MERLONCTL = resolve("packages/cli/dist/merlonctl.js")
+const MERLONCTL = resolve("packages/cli/bin/merlonctl.js")
 
 interface Ran {
   readonly code: number | null
