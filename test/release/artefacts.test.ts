@@ -116,8 +116,8 @@ it("the library is checked by a strict compiler that skips nothing, and runs", (
 
 describe.runIf(process.platform === "linux")("an executable of this machine's kind (only on Linux)", () => {
   const arch = process.arch === "arm64" ? "arm64" : "x64"
-  // A hundred megabytes, twice: most of what these tests would cost.
-  const level = 1
+  // Not compressed at all: a hundred megabytes, twice, are most of what these tests would cost.
+  const level = 0
   let program: Buffer
   beforeAll(async () => {
     const file = join(folder, "executable")

@@ -14,14 +14,14 @@ export interface SigningKey {
   readonly publicKey: KeyObject
 }
 
-export function signingKey(kid?: string): SigningKey {
+export function signingKey(kid: string): SigningKey {
   return { kid, ...generateKeyPairSync("rsa", { modulusLength: 2_048 }) }
 }
 
 export class HttpsIssuer {
   readonly #server: Server
   /** What it publishes. */
-  keys: readonly SigningKey[] = [signingKey("first")]
+  keys: readonly SigningKey[] = []
   /** On top of what is right. */
   document: object = {}
   /** Paths, as they were asked for. */

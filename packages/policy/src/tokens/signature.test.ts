@@ -8,6 +8,8 @@ import { ALGORITHMS, encode, ISSUER, jwks, NOW, signer } from "./testing/issuer.
 import { keySet, program, run, verdict } from "./testing/stage.js"
 import { parseToken } from "./token.js"
 
+const RSA = generateKeyPairSync("rsa", { modulusLength: 2048 })
+
 /** The parts of a compact signature, whatever its payload. */
 function signed(compact: string): Signed {
   const [header = "", payload = "", signature = ""] = compact.split(".")
@@ -111,7 +113,7 @@ describe("every algorithm", () => {
       kty === "EC"
         ? generateKeyPairSync("ec", { namedCurve: "P-256" })
         : kty === "RSA"
-          ? generateKeyPairSync("rsa", { modulusLength: 2048 })
+          ? RSA
           : generateKeyPairSync("ed25519")
     const input = `${encode({ alg })}.${encode({ iss: ISSUER })}`
     const key = kty === "EC" ? ({ key: pair.privateKey, dsaEncoding: "ieee-p1363" } as const) : pair.privateKey
@@ -122,7 +124,7 @@ describe("every algorithm", () => {
   })
 
   it("never takes a public key for a shared secret", () => {
-    const { publicKey } = generateKeyPairSync("rsa", { modulusLength: 2048 })
+    const { publicKey } = RSA
     const jwk = publicKey.export({ format: "jwk" })
     const input = `${encode({ alg: "HS256" })}.${encode({ iss: ISSUER, exp: NOW + 60 })}`
     const secrets = [
@@ -232,10 +234,10 @@ describe("choice of the key", () => {
   })
 
   it("accepts a token of a certificate's key", () => {
-    const pair = generateKeyPairSync("rsa", { modulusLength: 2048 })
-    const jwksText = JSON.stringify({ cert: selfSigned(pair.publicKey, pair.privateKey) })
+    const { publicKey, privateKey } = RSA
+    const jwksText = JSON.stringify({ cert: selfSigned(publicKey, privateKey) })
     const input = `${encode({ alg: "RS256", kid: "cert" })}.${encode({ iss: ISSUER, sub: "bob" })}`
-    const token = `${input}.${sign("sha256", Buffer.from(input), pair.privateKey).toString("base64url")}`
+    const token = `${input}.${sign("sha256", Buffer.from(input), privateKey).toString("base64url")}`
     const headers = { authorization: `Bearer ${token}` }
     expect(verdict(run(program({ issuer: ISSUER, jwks: jwksText }), { headers }))).toBe("pass as bob")
   })
