@@ -17,9 +17,9 @@ export const SLOWEST: Readonly<Record<string, string>> = {
     "clocks that are set while everything runs, each until everything has found its way back by itself",
   "test/resilience/control-planes-on-etcd.test.ts":
     "two control planes, three members of etcd and a balancer; each is killed while policies are written",
-  "test/mission/mission.test.ts": "the mission on a local mesh of real processes, each step typed as a person would",
+  "test/mission/mission.test.ts":
+    "the mission on a local mesh of real processes, each step typed as a person would, and again while parts of it are away",
   "test/mission/another-mesh.test.ts": "the same again under another name, with kubectl",
-  "test/mission/outages.test.ts": "the mission's mesh while parts of it are away, killed or restarted",
   "test/e2e/cli/merlonctl.test.ts": "each command twice, by merlonctl and by kubectl, and both compared",
   "test/journeys/journeys.test.ts": "ten walks of a user from nothing, each on a mesh of its own",
   "packages/cluster/src/oracle.test.ts":

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { afterAll, beforeAll } from "vitest"
+import { afterAll, beforeAll, describe } from "vitest"
 import { allOf } from "./suites/all.js"
+import { outages } from "./suites/outages.js"
 import { MERLON, Mission } from "./support/mission.js"
 
 let mission: Mission
@@ -10,3 +11,5 @@ beforeAll(async () => {
 afterAll(() => mission.stop())
 
 allOf(() => mission)
+
+describe("outages", () => outages(() => mission))
