@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { execFileSync } from "node:child_process"
-import { fileURLToPath } from "node:url"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { DEFAULT_LIMITS } from "../limits.js"
+import { script } from "../testing/script.js"
 import { Deadlines, type Expiring, UNWATCHED } from "./deadlines.js"
 
 const LIMITS = { ...DEFAULT_LIMITS, headerTimeoutMs: 40 }
@@ -72,17 +72,17 @@ describe("deadlines", () => {
 })
 
 describe("what comes and goes with every request", () => {
-  const module = (path: string): string => JSON.stringify(fileURLToPath(new URL(path, import.meta.url)))
+  const STREAM_TABLE = JSON.stringify("../../../xds/src/http2/stream-table.ts")
   const HOLDERS = {
     "the deadlines": `
-      import { Deadlines, UNWATCHED } from ${module("deadlines.ts")}
-      import { DEFAULT_LIMITS } from ${module("../limits.ts")}
+      import { Deadlines, UNWATCHED } from "./deadlines.ts"
+      import { DEFAULT_LIMITS } from "../limits.ts"
       const deadlines = new Deadlines(DEFAULT_LIMITS)
       const make = () => ({ deadline: 0, place: UNWATCHED, expire() {}, held: new Array(40).fill(0.5) })
       const add = item => deadlines.watch(item)
       const remove = item => deadlines.unwatch(item)`,
     "the streams of a connection": `
-      import { StreamTable } from ${module("../../../xds/src/http2/stream-table.ts")}
+      import { StreamTable } from ${STREAM_TABLE}
       const streams = new StreamTable()
       let id = -1
       const make = () => ({ id: (id += 2), held: new Array(40).fill(0.5) })
@@ -91,7 +91,7 @@ describe("what comes and goes with every request", () => {
   }
 
   it.each(Object.entries(HOLDERS))("%s keep nothing alive that has gone", (_name, holder) => {
-    const script = `${holder}
+    const source = `${holder}
       import { getHeapSpaceStatistics } from "node:v8"
       const old = () => getHeapSpaceStatistics().find(({ space_name }) => space_name === "old_space").space_used_size
       const open = []
@@ -108,7 +108,7 @@ describe("what comes and goes with every request", () => {
       for (let n = 0; n < 100_000; n++) step()
       console.log((old() - before) / 1_048_576)`
     // No full collection comes in between: what has grown old stays counted.
-    const args = ["--import", "tsx", "--no-incremental-marking", "--input-type=module", "-e", script]
+    const args = ["--no-incremental-marking", "--input-type=module", "-e", script(source, import.meta.dirname)]
     expect(Number(execFileSync("node", args, { encoding: "utf8" }))).toBeLessThan(1)
   })
 })

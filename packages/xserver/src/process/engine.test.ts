@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { spawnSync } from "node:child_process"
-import { fileURLToPath } from "node:url"
 import { describe, expect, it } from "vitest"
-
-const MODULE = fileURLToPath(new URL("engine.ts", import.meta.url))
+import { script } from "../testing/script.js"
 
 /** What a script says in a process of its own. */
-function told(script: string): { readonly stdout: string; readonly stderr: string } {
-  const source = `import { giveBack, tuneEngine } from ${JSON.stringify(MODULE)}\n${script}`
-  const { stdout, stderr } = spawnSync("node", ["--import", "tsx", "--input-type=module", "-e", source], {
-    encoding: "utf8",
-  })
+function told(source: string): { readonly stdout: string; readonly stderr: string } {
+  const whole = script(`import { giveBack, tuneEngine } from "./engine.ts"\n${source}`, import.meta.dirname)
+  const { stdout, stderr } = spawnSync("node", ["--input-type=module", "-e", whole], { encoding: "utf8" })
   return { stdout, stderr }
 }
 

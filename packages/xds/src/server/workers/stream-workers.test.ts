@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // A server whose connections are held by real processes: what is decided is decided as where there are none.
 
-import { readFileSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { create } from "@bufbuild/protobuf"
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest"
 import { ReportRequestSchema, SignCertificateRequestSchema } from "../../generated/merlon/mesh/v1/mesh_pb.js"
+import { bundled } from "../../testing/bundled.js"
 import { RawClient, type RawOptions } from "../../testing/raw-client.js"
 import { type ServerRig, serverRig } from "../../testing/server-rig.js"
 import { TestAuthority } from "../../testing/test-authority.js"
@@ -12,10 +15,12 @@ import { report, signCertificate } from "../../wire/methods.js"
 
 const TYPE = "type.googleapis.com/test.Thing"
 const NODE = { id: "shop/orders-1" }
+const PROGRAM = 'import { MeshServer } from "../mesh-server.ts"; await MeshServer.work()'
+const folder = mkdtempSync(join(tmpdir(), "merlon-workers-"))
 const WORKERS = {
   count: 2,
-  exec: new URL("../../testing/stream-worker-program.ts", import.meta.url).pathname,
-  execArgv: ["--import", "tsx"],
+  exec: join(folder, "worker.mjs"),
+  execArgv: [],
   // Longer than a busy machine keeps a process waiting that is not stuck.
   answerMs: 20_000,
 }
@@ -25,6 +30,7 @@ let rig: ServerRig
 let open = 0
 
 beforeAll(async () => {
+  writeFileSync(WORKERS.exec, bundled(PROGRAM, import.meta.dirname))
   rig = await serverRig({
     workers: WORKERS,
     limits: { recheckMs: 20 },
@@ -44,7 +50,10 @@ afterEach(async () => {
   while (open > 0) await new Promise(resolve => setTimeout(resolve, 10))
 })
 
-afterAll(() => rig.server.close())
+afterAll(async () => {
+  await rig.server.close()
+  rmSync(folder, { recursive: true })
+})
 
 function connect(options: Partial<RawOptions> = { token: "good:orders-1" }): RawClient {
   const client = new RawClient({ address: rig.address, bundle: rig.authority.bundle, ...options })
