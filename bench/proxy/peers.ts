@@ -4,6 +4,7 @@
 import { spawn } from "node:child_process"
 import { writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { proxyEnvironment } from "@merlon/xds"
 import { freePort } from "../../packages/cluster/src/store/testing/free-port.js"
 import { nodeFolder } from "../../scripts/node-binaries.js"
 import { envoyConfiguration } from "./envoy.js"
@@ -68,6 +69,8 @@ function xserverOn(name: string, node: string | undefined): Peer {
         [...args, "--admin", `127.0.0.1:${admin}`, "--health", `127.0.0.1:${health}`],
         {
           stdio: ["ignore", "ignore", "inherit"],
+          // As wherever we start one.
+          env: { ...process.env, ...proxyEnvironment(process.env) },
         },
       )
       return listening(child, port)

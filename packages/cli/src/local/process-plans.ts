@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which program each process of a local mesh is, with which arguments.
 
+import { proxyEnvironment } from "@merlon/xds"
 import { childEnvironment } from "./child-environment.js"
 import type { Membership } from "./join-workload.js"
 import { type ControlPlanePorts, logPath } from "./mesh-record.js"
@@ -90,7 +91,7 @@ export function proxyPlan({ instance, place, bootstrap, data, programs }: Member
       ...["--bootstrap", bootstrap],
       ...["--admin", `${place.address}:${place.admin}`, "--health", `${place.address}:${place.health}`],
     ]),
-    env: childEnvironment(process.env),
+    env: childEnvironment(process.env, proxyEnvironment(process.env)),
     log: logPath(data, name),
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { meshNames } from "@merlon/policy"
+import { PROXY_ENVIRONMENT } from "@merlon/xds"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { readPod } from "../registry/pod-reading.js"
@@ -122,7 +123,8 @@ describe("what is injected", () => {
       state: "/var/lib/merlon",
     })
     const env = after.spec.containers[0]?.env as readonly { readonly name: string }[] // as we write it
-    expect(env.map(({ name }) => name)).toEqual(["POD_NAME", "POD_NAMESPACE", "POD_IP", "SERVICE_ACCOUNT"])
+    const ofPod = ["POD_NAME", "POD_NAMESPACE", "POD_IP", "SERVICE_ACCOUNT"]
+    expect(env.map(({ name }) => name)).toEqual([...ofPod, ...Object.keys(PROXY_ENVIRONMENT)])
   })
 
   it("may be a native sidecar, and redirects before anything else starts", () => {

@@ -2,6 +2,7 @@
 // The containers and volumes that injection adds: xserver with no privilege at all, and, where traffic is redirected, an
 // init container that may change the pod's own network and ends.
 
+import { PROXY_ENVIRONMENT } from "@merlon/xds"
 import { BUNDLE_KEY } from "../authority/authority-names.js"
 import { componentNames } from "../install/component-names.js"
 import type { ApplicationPort } from "../registry/application-ports.js"
@@ -43,7 +44,7 @@ export function proxyContainer(options: InjectionOptions, ports: readonly Applic
     ...(imagePullPolicy === undefined ? {} : { imagePullPolicy }),
     args: ["xserver", "--bootstrap", `${credentialsFolder}/${BOOTSTRAP_FILE}`],
     ...(nativeSidecar ? { restartPolicy: "Always" } : {}),
-    env: [...POD_VARIABLES],
+    env: [...POD_VARIABLES, ...Object.entries(PROXY_ENVIRONMENT).map(([name, value]) => ({ name, value }))],
     ports: [
       ...ports.map(({ listen }) => ({ name: `xs-${listen}`, containerPort: listen, protocol: "TCP" })),
       { name: PROXY_METRICS, containerPort: HEALTH_PORT, protocol: "TCP" },

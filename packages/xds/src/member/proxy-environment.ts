@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a proxy's process is started with wherever we start it: Node and the C library read these before a line of ours runs.
+// A proxy stands beside every workload and works in one thread. V8 would compile in four others and each would keep memory of
+// its own, 4 to 7 MiB together.
+
+export const PROXY_ENVIRONMENT: Readonly<Record<"NODE_OPTIONS" | "MALLOC_ARENA_MAX", string>> = {
+  NODE_OPTIONS: "--v8-pool-size=1",
+  MALLOC_ARENA_MAX: "1",
+}
+
+/** Beside options for Node that the process has anyway. */
+export function proxyEnvironment({ NODE_OPTIONS = "" }: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return { ...PROXY_ENVIRONMENT, NODE_OPTIONS: `${PROXY_ENVIRONMENT.NODE_OPTIONS} ${NODE_OPTIONS}`.trim() }
+}
