@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, it } from "vitest"
-import { address, apply, asOwner, complaints, kubectl, mesh } from "./support/visit.js"
+import { address, apply, asOwner, complaints, kubectl, mesh, SELDOM } from "./support/visit.js"
 
 const GROUP = "security.merlon.dev/v1alpha3"
 const CONSUMER = "cluster.local/ns/app/sa/consumer"
@@ -74,7 +74,7 @@ it("shows what a change would change, proved, while it is written", async () => 
   // Of the calls that were made, those that it would refuse.
   await fetch(mesh.wayIn("httpbin.foo", "/anything/touched"))
   const calls = "/apis/answers.merlon.dev/v1alpha1/namespaces/foo/calls?path=/anything/touched"
-  await expect.poll(() => kubectl("get", "--raw", calls)).toContain("lastSeen")
+  await expect.poll(() => kubectl("get", "--raw", calls), SELDOM).toContain("lastSeen")
   await page.keyboard.press("ControlOrMeta+a")
   const narrower = { ...readers, spec: { ...readers.spec, rules: [{ to: [{ operation: { methods: ["PUT"] } }] }] } }
   await page.keyboard.insertText(JSON.stringify(narrower))

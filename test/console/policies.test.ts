@@ -3,7 +3,7 @@
 
 import type { Page } from "playwright-core"
 import { beforeAll, expect, it } from "vitest"
-import { address, apply, asOwner, complaints, kubectl, tokenOf, withToken } from "./support/visit.js"
+import { address, apply, asOwner, complaints, kubectl, SELDOM, tokenOf, withToken } from "./support/visit.js"
 
 const GROUP = "security.merlon.dev"
 
@@ -71,7 +71,9 @@ it("applies what is right, and shows how proxies come to enforce it", async () =
   await page.getByRole("button", { name: "Delete…" }).click()
   await page.getByRole("button", { name: "Delete it" }).click()
   await page.getByRole("heading", { name: "Policies" }).waitFor()
-  await expect.poll(() => kubectl("get", "authorizationpolicies", "-n", "app", "-o", "name")).not.toContain("console")
+  await expect
+    .poll(() => kubectl("get", "authorizationpolicies", "-n", "app", "-o", "name"), SELDOM)
+    .not.toContain("console")
 })
 
 it("completes fields from the schema of the kind", async () => {
@@ -141,7 +143,7 @@ it("keeps what is typed while a change is on its way", async () => {
   await page.keyboard.type(" # and this")
   typed()
   await expect
-    .poll(() => kubectl("get", "peerauthentication", "-n", "writers", "busy", "-o", "yaml"))
+    .poll(() => kubectl("get", "peerauthentication", "-n", "writers", "busy", "-o", "yaml"), SELDOM)
     .toContain("DISABLE")
   await page.getByText("enforced").or(page.getByText("DISABLE")).first().waitFor()
   await page.locator("button:enabled", { hasText: "Apply" }).waitFor()

@@ -3,7 +3,7 @@
 
 import type { Page, Request } from "playwright-core"
 import { expect, it } from "vitest"
-import { asOwner, complaints, kubectl, mesh } from "./support/visit.js"
+import { asOwner, complaints, kubectl, mesh, SELDOM } from "./support/visit.js"
 
 /** What a browser does when its window is covered, or another tab is in front: a headless one never does it by itself. */
 function see(page: Page, isSeen: boolean): Promise<void> {
@@ -31,7 +31,7 @@ it("follows decisions no more while nobody looks, and then tells what was decide
   page.on("request", request => asked.push(request.url()))
   for (const name of ["one", "two", "three"]) await fetch(mesh.wayIn("web.app", `/unseen/${name}`))
   const told = "/apis/answers.merlon.dev/v1alpha1/decisions?path=/unseen/*"
-  await expect.poll(() => kubectl("get", "--raw", told)).toContain("/unseen/three")
+  await expect.poll(() => kubectl("get", "--raw", told), SELDOM).toContain("/unseen/three")
   expect(asked.filter(url => url.includes("decisions"))).toEqual([])
   expect(await page.getByText("/unseen/three").count()).toBe(0)
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { execFileSync, spawn, spawnSync } from "node:child_process"
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { meshNames, readDocuments } from "@merlon/policy"
@@ -68,7 +68,8 @@ async function runPage({
     })
     shell.on("close", code => resolve({ code, out, all }))
   })
-  spawnSync("node", ["packages/cli/bin/merlonctl.js", "down"], { env })
+  // A page that wrote nothing there has started no mesh.
+  if (existsSync(env.MERLON_DATA)) spawnSync("node", ["packages/cli/bin/merlonctl.js", "down"], { env })
   rmSync(folder, { recursive: true, force: true })
   return result
 }

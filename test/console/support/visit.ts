@@ -10,6 +10,8 @@ import { Merlonctl } from "../../e2e/local/support/merlonctl.js"
 
 /** For what comes at once or, on a busy machine, later. */
 export const PATIENCE = 120_000
+/** For what takes a process each time that it is asked. */
+export const SELDOM = { interval: 500 }
 export const mesh = new Merlonctl(inject("consoleMesh"))
 const run = promisify(execFile)
 let connected: Promise<Browser> | undefined

@@ -10,7 +10,7 @@ import { type MeshRecord, writeRecord } from "../../../packages/cli/src/local/me
 import { type Ended, Merlonctl, survivors } from "./support/merlonctl.js"
 import { ownPortsAndWaysIn } from "./support/own-ports.js"
 
-const POLL = { timeout: 90_000, interval: 200 }
+const POLL = { timeout: 90_000, interval: 500 }
 
 const folder = mkdtempSync(join(tmpdir(), "local mesh-"))
 const mesh = new Merlonctl(join(folder, "one"))

@@ -10,7 +10,7 @@ import { freePort } from "../../../packages/cluster/src/store/testing/free-port.
 import { type Ended, Merlonctl, survivors } from "./support/merlonctl.js"
 import { ownPorts } from "./support/own-ports.js"
 
-const POLL = { timeout: 90_000, interval: 100 }
+const POLL = { timeout: 90_000, interval: 500 }
 const folder = mkdtempSync(join(tmpdir(), "own-workload-"))
 const mesh = new Merlonctl(join(folder, "mesh"))
 const program = join(folder, "shop.mjs")

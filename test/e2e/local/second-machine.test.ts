@@ -11,7 +11,7 @@ import { afterAll, beforeAll, expect, it } from "vitest"
 import { Merlonctl } from "./support/merlonctl.js"
 import { ownPorts } from "./support/own-ports.js"
 
-const POLL = { timeout: 90_000, interval: 200 }
+const POLL = { timeout: 90_000, interval: 500 }
 const folder = mkdtempSync(join(tmpdir(), "second-machine-"))
 const mesh = new Merlonctl(join(folder, "mesh"))
 const started: ChildProcess[] = []

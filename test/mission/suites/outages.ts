@@ -7,7 +7,7 @@ import { policy, sample } from "../support/manifests.js"
 import type { Mission } from "../support/mission.js"
 import { run } from "../support/run.js"
 
-const PATIENCE = { timeout: 90_000, interval: 200 }
+const PATIENCE = { timeout: 90_000, interval: 500 }
 /** For what only takes reading a file. */
 const RECORDED = { timeout: 90_000, interval: 50 }
 const HTTPBIN = "foo.httpbin-1.xserver"

@@ -6,7 +6,7 @@ import { policy, sample } from "../support/manifests.js"
 import type { Mission } from "../support/mission.js"
 
 const KIND = "peerauthentication"
-const PATIENCE = { timeout: 90_000, interval: 100 }
+const PATIENCE = { timeout: 90_000, interval: 500 }
 
 export function peerAuthentication(mission: () => Mission): void {
   const root = (): string => mission().names.rootNamespace
