@@ -9,6 +9,7 @@
 import { readFileSync } from "node:fs"
 import { freemem, loadavg } from "node:os"
 import { parseArgs } from "node:util"
+import { measureFloor } from "./control/floor.js"
 import { GOALS, report } from "./control/report.js"
 import { MERLOND } from "./control/servers.js"
 import { type Build, measureSize, type SizeFigures } from "./control/size.js"
@@ -34,6 +35,9 @@ const builds: readonly (readonly [Build, string, number])[] = [
   ...(values.workers === undefined ? [] : [["workers", MERLOND, Number(values.workers)] as const]),
 ]
 const results: SizeFigures[] = []
+if (!values.json) console.log("measuring a server of Node with nothing but TLS")
+const floor = await measureFloor(GOALS.cost.proxies, Number(values.changes))
+tell("floor", floor)
 const skipped: { readonly proxies: number; readonly why: string }[] = []
 for (const proxies of values.sizes.split(",").map(Number)) {
   const why = lacking(proxies)
@@ -51,8 +55,8 @@ for (const proxies of values.sizes.split(",").map(Number)) {
     })
   }
 }
-if (values.json) console.log(JSON.stringify({ goals: GOALS, results, skipped }))
-else console.log(report(results, skipped))
+if (values.json) console.log(JSON.stringify({ goals: GOALS, floor, results, skipped }))
+else console.log(report(results, skipped, floor))
 
 function tell(what: string, figures: unknown): void {
   if (!values.json) console.log(`  ${what} ${JSON.stringify(figures)}`)

@@ -3,6 +3,7 @@
 // ours with what we promise.
 
 import { ratio, table } from "../measure.js"
+import type { FloorFigures } from "./floor.js"
 import type { SizeFigures } from "./size.js"
 
 /** Of a change for all and for one at the largest size, of a restart at the middle one, of cost at the smallest. */
@@ -18,6 +19,7 @@ const EXTRAPOLATED = 100_000
 export function report(
   results: readonly SizeFigures[],
   skipped: readonly { readonly proxies: number; readonly why: string }[],
+  floor: FloorFigures,
 ): string {
   const figures = table(
     [
@@ -61,7 +63,17 @@ export function report(
     return before === undefined ? [] : [gainLine(before, after)]
   })
   const left = skipped.map(({ proxies, why }) => `${proxies.toLocaleString("en")} proxies not measured: ${why}`)
-  return ["", figures, "", ...goals(ours), ...gains, ...growth, ...left, ...extrapolation(ours.at(-1))].join("\n")
+  return [
+    "",
+    figures,
+    "",
+    ...goals(ours),
+    floorLine(floor),
+    ...gains,
+    ...growth,
+    ...left,
+    ...extrapolation(ours.at(-1)),
+  ].join("\n")
 }
 
 /** Each beside its figure, of the sizes that were measured. */
@@ -78,6 +90,14 @@ function goals(results: readonly SizeFigures[]): readonly string[] {
     ...at(cost.proxies, r => beside("memory per proxy", r.kilobytesPerProxy, cost.kilobytesPerProxy, "kB")),
     ...at(cost.proxies, r => beside("CPU per push", r.all.cpuPerResourceUs, cost.cpuPerResourceUs, "µs")),
   ]
+}
+
+/** What nobody gets below on Node, whatever is on top of it. */
+function floorLine({ connections, cpuPerPushUs, kilobytesPerConnection }: FloorFigures): string {
+  return (
+    `Node with TLS alone, ${whole(connections)} connections, the bytes of a push and of its answer: ` +
+    `${cpuPerPushUs} µs CPU per push, ${kilobytesPerConnection} kB per connection`
+  )
 }
 
 /** Nothing of this was run: what the largest size costs, times what is missing, on one core, since one process has no more. */

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mutual TLS and nothing else: on a signal it writes so many bytes to each connection, and it reads what comes.
+
+import { createServer, type TLSSocket } from "node:tls"
+import { TLS_FLOOR } from "@merlon/identity"
+import { type BareServerOrder, PUSH_BYTES } from "./bare-messages.js"
+
+const { chain, privateKey, bundle } = JSON.parse(process.argv[2] ?? "") as BareServerOrder // what the bench has written
+const push = "p".repeat(PUSH_BYTES)
+const sockets = new Set<TLSSocket>()
+const server = createServer(
+  {
+    cert: chain,
+    key: privateKey,
+    ca: bundle,
+    requestCert: true,
+    rejectUnauthorized: true,
+    noDelay: true,
+    ...TLS_FLOOR,
+  },
+  socket => {
+    sockets.add(socket)
+    socket.on("error", () => socket.destroy())
+    socket.on("close", () => sockets.delete(socket))
+    socket.on("data", () => undefined)
+  },
+)
+process.on("SIGHUP", () => {
+  for (const socket of sockets) socket.write(push, "latin1")
+})
+server.listen(0, "127.0.0.1", 4_096, () => {
+  const address = server.address()
+  console.log(`listening ${typeof address === "object" ? address?.port : ""}`)
+})
