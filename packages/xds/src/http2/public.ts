@@ -21,4 +21,6 @@ export { HpackDecoder, type ListFault as HeaderListFault } from "./hpack/decoder
 export { HpackEncoder } from "./hpack/encoder.js"
 export { Outbox } from "./outbox.js"
 export { Pieces } from "./pieces.js"
+export { READ_BUFFER, READ_VIEW } from "./read-buffer.js"
+export { canShareReads, readIntoShared } from "./shared-reads.js"
 export type { Stream as Http2Stream, StreamUser as Http2StreamUser } from "./stream.js"

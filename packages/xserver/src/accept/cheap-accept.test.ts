@@ -2,8 +2,8 @@
 // What keeps the beginning of a connection cheap: no buffer of its own for the first bytes, and the cheapest cipher.
 
 import type { Socket } from "node:net"
+import { READ_BUFFER } from "@merlon/xds"
 import { expect, it } from "vitest"
-import { READ_BUFFER } from "../http/read-buffer.js"
 import type { Accepted } from "./accepted.js"
 import { Authority } from "./testing/certificates.js"
 import { firstLine, listenerBench, naming } from "./testing/listener-bench.js"

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // In the read buffer a scanner takes steps of several bytes, elsewhere one at a time: both must find what RFC 9112 says
 // is there, wherever in the buffer a head lies and however it is cut.
+
+import { READ_BUFFER } from "@merlon/xds"
 import fc from "fast-check"
 import { expect, inject, it } from "vitest"
 import type { RequestHead } from "../http/head.js"
-import { READ_BUFFER } from "../http/read-buffer.js"
 import { HeadScanner } from "./head-scanner.js"
 import { parseRequestHead } from "./request-head.js"
 import { mutated, requestText } from "./testing/messages.js"

@@ -3,11 +3,10 @@
 // in the buffer that all connections share, which is what makes reading cheap.
 
 import { connect, type Socket } from "node:net"
-import { Outbox } from "@merlon/xds"
+import { Outbox, READ_BUFFER } from "@merlon/xds"
 import { type Deadlines, type Expiring, UNWATCHED } from "../http/deadlines.js"
 import type { Fields } from "../http/fields.js"
 import { UNTIL_CLOSE } from "../http/framing.js"
-import { READ_BUFFER } from "../http/read-buffer.js"
 import type { Limits } from "../limits.js"
 import type { Meters, UpstreamFailure } from "../observe/meters.js"
 import { BodyReader } from "./body-reader.js"

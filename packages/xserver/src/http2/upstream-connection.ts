@@ -11,6 +11,7 @@ import {
   MAX_STREAM,
   MAX_WINDOW,
   HTTP2_PREFACE as PREFACE,
+  READ_BUFFER,
   HTTP2_SETTING as SETTING,
   type Http2Stream as Stream,
   type Http2StreamUser as StreamUser,
@@ -18,7 +19,6 @@ import {
   windowUpdateText,
 } from "@merlon/xds"
 import { type Deadlines, type Expiring, UNWATCHED } from "../http/deadlines.js"
-import { READ_BUFFER } from "../http/read-buffer.js"
 import type { Limits } from "../limits.js"
 import type { Meters } from "../observe/meters.js"
 import { ResponseHeads } from "./response-head.js"

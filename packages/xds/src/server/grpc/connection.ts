@@ -8,6 +8,7 @@ import type { Field } from "../../http2/field.js"
 import { DEFAULT_WINDOW, ERROR, type ErrorCode, PREFACE, SETTING } from "../../http2/frame.js"
 import { pingText, resetText, settingsText, windowUpdateText } from "../../http2/frame-writer.js"
 import type { ListFault } from "../../http2/hpack/decoder.js"
+import { readIntoShared } from "../../http2/shared-reads.js"
 import type { ServerLimits } from "../limits.js"
 import type { Connection } from "../listener.js"
 import { GrpcCall } from "./call.js"
@@ -64,7 +65,8 @@ export class GrpcConnection extends Http2Connection {
 
   start(): void {
     const { socket, outbox } = this
-    socket.on("data", (bytes: Buffer) => this.#feed(bytes))
+    const isShared = readIntoShared(socket, (bytes, length) => this.#feed(bytes, length, true))
+    if (!isShared) socket.on("data", bytes => this.#feed(bytes, bytes.length, false))
     socket.on("drain", () => this.drained())
     socket.once("end", () => this.abandon())
     socket.once("close", () => this.abandon())
@@ -77,6 +79,7 @@ export class GrpcConnection extends Http2Connection {
       ]) + windowUpdateText(0, CONNECTION_WINDOW - DEFAULT_WINDOW),
     )
     outbox.flush()
+    if (!socket.isPaused()) socket.resume()
   }
 
   /** Now and then: whoever has been silent is asked whether it lives, and whoever does not answer, or wants nothing, goes. */
@@ -160,10 +163,10 @@ export class GrpcConnection extends Http2Connection {
     return true
   }
 
-  #feed(bytes: Buffer): void {
+  #feed(bytes: Buffer, length: number, isShared: boolean): void {
     if (this.failed) return
     let from = 0
-    while (this.#preface < PREFACE.length && from < bytes.length) {
+    while (this.#preface < PREFACE.length && from < length) {
       if (bytes[from] !== PREFACE.charCodeAt(this.#preface)) {
         this.fail(ERROR.protocol, "no HTTP/2")
         return
@@ -173,7 +176,7 @@ export class GrpcConnection extends Http2Connection {
     }
     this.#heardAt = this.#options.now()
     this.#askedAt = undefined
-    this.receive(bytes, from, bytes.length, false)
+    this.receive(bytes, from, length, isShared)
   }
 
   #close(): void {
