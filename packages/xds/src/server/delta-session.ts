@@ -31,6 +31,11 @@ export class DeltaSession implements StreamSession<DeltaRequest, DeltaResponse> 
     const { limits, subscriber } = this.#options
     const { typeUrl, resourceNamesSubscribe: subscribe, resourceNamesUnsubscribe: unsubscribe } = request
     const known = this.#types.get(typeUrl)
+    // By far the most: a response is accepted or refused, and nothing else is said.
+    if (known !== undefined && subscribe.length === 0 && unsubscribe.length === 0) {
+      this.#types.settle(typeUrl, known, request)
+      return undefined
+    }
     const claims = known === undefined ? Object.entries(request.initialResourceVersions) : []
     const fault =
       checkTypeUrl(typeUrl, limits) ??
@@ -40,7 +45,6 @@ export class DeltaSession implements StreamSession<DeltaRequest, DeltaResponse> 
     if (fault !== undefined) return fault
     const type = known ?? this.#types.add(typeUrl, new DeltaType())
     this.#types.settle(typeUrl, type, request)
-    if (known !== undefined && subscribe.length === 0 && unsubscribe.length === 0) return undefined
 
     type.claim(claims)
     const claimed = new Set(claims.map(([name]) => name))

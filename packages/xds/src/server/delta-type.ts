@@ -108,25 +108,26 @@ export class DeltaType implements ServedType {
 
   difference({ resources: existing }: Snapshot): Difference {
     const touched = this.unanswered.touched()
+    const changes = new Map<string, string | undefined>()
     const resources: VersionedResource[] = []
-    const removed = new Set<string>()
+    const removed: string[] = []
+    const remove = (name: string): void => {
+      if (existing.has(name) || changes.has(name)) return
+      removed.push(name)
+      changes.set(name, undefined)
+    }
     for (const resource of existing.values()) {
       const { name, version } = resource
-      if (!this.#wants(name)) continue
-      if (touched.has(name) || this.#held.get(name) !== version) resources.push(resource)
+      if (!this.#wants(name) || (!touched.has(name) && this.#held.get(name) === version)) continue
+      resources.push(resource)
+      changes.set(name, version)
     }
-    for (const name of this.names) {
-      if (!existing.has(name) && (touched.has(name) || this.#held.get(name) !== ABSENT)) removed.add(name)
-    }
+    for (const name of this.names) if (touched.has(name) || this.#held.get(name) !== ABSENT) remove(name)
     if (this.wildcard) {
-      for (const name of [...this.#held.keys(), ...touched]) {
-        if (!existing.has(name) && !this.names.has(name)) removed.add(name)
-      }
+      for (const name of this.#held.keys()) if (!this.names.has(name)) remove(name)
+      for (const name of touched) if (!this.names.has(name)) remove(name)
     }
-    const changes = new Map<string, string | undefined>()
-    for (const { name, version } of resources) changes.set(name, version)
-    for (const name of removed) changes.set(name, undefined)
-    return { resources, removed: [...removed], changes }
+    return { resources, removed, changes }
   }
 
   #wants(name: string): boolean {

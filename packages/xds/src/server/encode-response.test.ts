@@ -34,16 +34,47 @@ it("is byte for byte what the generated code would write, also the second time",
           ),
           removedResources: removed,
         })
-        expect(encodeDelta({ ...each, typeUrl }).equals(toBinary(DeltaDiscoveryResponseSchema, delta))).toBe(true)
+        expect(Buffer.concat(encodeDelta({ ...each, typeUrl }))).toEqual(
+          Buffer.from(toBinary(DeltaDiscoveryResponseSchema, delta)),
+        )
         const sotw = create(DiscoveryResponseSchema, {
           typeUrl,
           nonce,
           versionInfo: String(revision),
           resources: resources.map(({ value }) => anyOf(value)),
         })
-        expect(encodeSotw({ ...each, typeUrl }).equals(toBinary(DiscoveryResponseSchema, sotw))).toBe(true)
+        expect(Buffer.concat(encodeSotw({ ...each, typeUrl }))).toEqual(
+          Buffer.from(toBinary(DiscoveryResponseSchema, sotw)),
+        )
       }
     }),
     { numRuns: 200 * inject("effort") },
   )
+})
+
+it("writes what differs in one thing alone anew, and what differs in nothing but the nonce once", () => {
+  const one = { name: "one", version: "1", value: Buffer.from("first") }
+  const same = { typeUrl: "type", nonce: "1-7", revision: 7, resources: [one], removed: ["gone"] }
+  const [head, , tail] = encodeDelta(same)
+  const [again, , tailAgain] = encodeDelta({ ...same, nonce: "2-7", resources: [one], removed: ["gone"] })
+  expect([again === head, tailAgain === tail]).toEqual([true, true])
+  const others = [
+    { typeUrl: "other" },
+    { revision: 8 },
+    { resources: [{ ...one }] },
+    { resources: [one, one] },
+    { resources: [] },
+    { removed: ["other"] },
+    { removed: [] },
+  ]
+  for (const other of others) {
+    expect(encodeDelta(same)[0]?.equals(head ?? Buffer.alloc(0))).toBe(true)
+    const response = { ...same, ...other }
+    const before = Buffer.concat(encodeDelta(same))
+    expect(Buffer.concat(encodeDelta(response)).equals(before)).toBe(
+      "resources" in other && other.resources.length === 1,
+    )
+  }
+  const nonce = "n".repeat(200)
+  expect(Buffer.concat(encodeDelta({ ...same, nonce })).includes(nonce)).toBe(true)
 })

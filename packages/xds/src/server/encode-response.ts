@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Responses as bytes. A resource goes to thousands of streams as it is, so its part of a response is written once and kept
-// for as long as the resource is; what differs from stream to stream is a few words around it.
+// for as long as the resource is. Streams that are woken together are mostly sent the very same: then only the nonce is new.
 
 import { create, toBinary } from "@bufbuild/protobuf"
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire"
@@ -22,25 +22,73 @@ interface Encoded {
 const named = new WeakMap<VersionedResource, Encoded>()
 const bare = new WeakMap<VersionedResource, Encoded>()
 
-export function encodeDelta({ typeUrl, nonce, revision, resources, removed }: DeltaResponse): Buffer {
+/** What a response is made of, its nonce aside. */
+interface Content {
+  readonly typeUrl: string
+  readonly revision: number
+  readonly resources: readonly VersionedResource[]
+  readonly removed: readonly string[]
+}
+
+/** Before the nonce and after it. */
+interface Frame {
+  readonly of: Content
+  readonly head: Buffer
+  readonly tail: Buffer
+}
+
+const NOTHING_REMOVED: readonly string[] = []
+const NOTHING = Buffer.alloc(0)
+let lastDelta: Frame | undefined
+let lastSotw: Frame | undefined
+
+/** In parts that follow each other. */
+export function encodeDelta(response: DeltaResponse): readonly Buffer[] {
+  lastDelta = isSame(lastDelta, response) ? lastDelta : deltaFrame(response)
+  return [lastDelta.head, textField(DELTA.nonce, response.nonce), lastDelta.tail]
+}
+
+/** In parts that follow each other. */
+export function encodeSotw({ typeUrl, nonce, revision, resources }: SotwResponse): readonly Buffer[] {
+  const content = { typeUrl, revision, resources, removed: NOTHING_REMOVED }
+  lastSotw = isSame(lastSotw, content) ? lastSotw : sotwFrame(content)
+  return [lastSotw.head, textField(SOTW.nonce, nonce)]
+}
+
+function deltaFrame({ typeUrl, revision, resources, removed }: Content): Frame {
   const writer = new BinaryWriter()
   text(writer, DELTA.systemVersionInfo, String(revision))
   for (const resource of resources) {
     part(writer, DELTA.resources, once(named, resource, typeUrl, encodeNamed))
   }
   text(writer, DELTA.typeUrl, typeUrl)
-  text(writer, DELTA.nonce, nonce)
+  const head = bufferOf(writer)
   for (const name of removed) text(writer, DELTA.removedResources, name, true)
-  return bufferOf(writer)
+  return { of: { typeUrl, revision, resources, removed }, head, tail: bufferOf(writer) }
 }
 
-export function encodeSotw({ typeUrl, nonce, revision, resources }: SotwResponse): Buffer {
+function sotwFrame(content: Content): Frame {
+  const { typeUrl, revision, resources } = content
   const writer = new BinaryWriter()
   text(writer, SOTW.versionInfo, String(revision))
   for (const resource of resources) part(writer, SOTW.resources, once(bare, resource, typeUrl, encodeBare))
   text(writer, SOTW.typeUrl, typeUrl)
-  text(writer, SOTW.nonce, nonce)
-  return bufferOf(writer)
+  return { of: content, head: bufferOf(writer), tail: NOTHING }
+}
+
+function isSame(frame: Frame | undefined, { typeUrl, revision, resources, removed }: Content): frame is Frame {
+  return (
+    frame !== undefined &&
+    frame.of.revision === revision &&
+    frame.of.typeUrl === typeUrl &&
+    isSameList(frame.of.resources, resources) &&
+    isSameList(frame.of.removed, removed)
+  )
+}
+
+/** Resources are one object wherever they are the same. */
+function isSameList(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a.length === b.length && a.every((each, index) => each === b[index])
 }
 
 function encodeNamed({ name, version, value }: VersionedResource, typeUrl: string): Uint8Array {
@@ -74,6 +122,16 @@ function part(writer: BinaryWriter, field: number, bytes: Uint8Array): void {
 /** What is empty is not written, but for one of several. */
 function text(writer: BinaryWriter, field: number, value: string, several = false): void {
   if (value !== "" || several) writer.tag(field, WireType.LengthDelimited).string(value)
+}
+
+/** A field of its own; lengths and tags of one byte are the same in UTF-8. */
+function textField(field: number, value: string): Buffer {
+  const length = Buffer.byteLength(value)
+  if (length === 0) return NOTHING
+  if (length < 0x80) return Buffer.from(String.fromCharCode((field << 3) | WireType.LengthDelimited, length) + value)
+  const writer = new BinaryWriter()
+  text(writer, field, value)
+  return bufferOf(writer)
 }
 
 function bufferOf(writer: BinaryWriter): Buffer {

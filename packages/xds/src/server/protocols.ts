@@ -15,7 +15,8 @@ export interface StreamProtocol<Request extends DiscoveryRequests, Plain extends
   readonly name: Protocol
   session(options: SessionOptions): StreamSession<Request, Plain>
   readonly read: (bytes: Uint8Array) => Request
-  encode(response: Plain): Buffer
+  /** In parts that follow each other. */
+  encode(response: Plain): readonly Buffer[]
 }
 
 export interface DiscoveryRequests {

@@ -10,6 +10,18 @@ import type { StreamSession } from "./session.js"
 import type { Caller, ClientNode, Subscriber } from "./source.js"
 import { invalid, type StreamFault } from "./stream-fault.js"
 
+/** Streams with something to look at. Thousands wake together, and a microtask costs more than a look that finds nothing. */
+let waiting: { look(): void }[] = []
+
+function lookSoon(stream: { look(): void }): void {
+  if (waiting.push(stream) > 1) return
+  queueMicrotask(() => {
+    const woken = waiting
+    waiting = []
+    for (const each of woken) each.look()
+  })
+}
+
 export class ServedStream<
   Request extends DiscoveryRequests,
   Plain extends PlainResponse,
@@ -86,26 +98,39 @@ export class ServedStream<
   #schedule(): void {
     if (this.#scheduled || this.isOver) return
     this.#scheduled = true
-    queueMicrotask(() => {
-      this.#scheduled = false
-      this.guard(() => this.#pump())
-    })
+    lookSoon(this)
+  }
+
+  /** What is there to send, if anything. */
+  look(): void {
+    this.#scheduled = false
+    this.guard(() => this.#pump())
   }
 
   #pump(): undefined {
     const session = this.#session
     if (session === undefined) return
-    clearTimeout(this.#deadline)
     const now = this.context.now()
     while (!this.isOver && !this.#writing) {
       const response = session.next(now)
       if (response === undefined) {
-        const { deadline } = session
-        if (deadline !== undefined) this.#deadline = setTimeout(() => this.#schedule(), Math.max(1, deadline - now))
+        if (session.deadline !== undefined) this.#lookAgain(session.deadline - now)
         return
       }
       this.#respond(response)
     }
+  }
+
+  /** A look that is due is never later than one that is asked for after it: each response has the same time. */
+  #lookAgain(milliseconds: number): void {
+    if (this.#deadline !== undefined) return
+    this.#deadline = setTimeout(
+      () => {
+        this.#deadline = undefined
+        this.#schedule()
+      },
+      Math.max(1, milliseconds),
+    )
   }
 
   #respond(response: Plain): void {
@@ -114,7 +139,7 @@ export class ServedStream<
       removed: response.removed?.length ?? 0,
       bytes: response.resources.reduce((bytes, { value }) => bytes + value.length, 0),
     })
-    this.call.send([this.#protocol.encode(response)])
+    this.call.send(this.#protocol.encode(response))
     if (!this.call.full) return
     this.#writing = true
     this.#write = setTimeout(() => this.call.cut(), this.context.limits.writeMs)

@@ -73,10 +73,12 @@ export class ServedTypes<T extends ServedType> {
 
   /** When the first of the responses becomes overdue. */
   get deadline(): number | undefined {
-    const due = [...this.#types.values()].flatMap(
-      ({ unanswered, dirty }) => unanswered.deadline(this.#options.limits.ackDeadlineMs, dirty) ?? [],
-    )
-    return due.length === 0 ? undefined : Math.min(...due)
+    let first: number | undefined
+    for (const { unanswered, dirty } of this.#types.values()) {
+      const due = unanswered.deadline(this.#options.limits.ackDeadlineMs, dirty)
+      if (due !== undefined && (first === undefined || due < first)) first = due
+    }
+    return first
   }
 
   /** A response is on its way: its nonce. */

@@ -13,6 +13,7 @@ export interface Sent {
 }
 
 const KEPT = 4
+const NOTHING: ReadonlySet<string> = new Set()
 
 export class Unanswered {
   readonly #sent: Sent[] = []
@@ -43,6 +44,7 @@ export class Unanswered {
 
   /** Names that some response speaks of. */
   touched(): ReadonlySet<string> {
+    if (this.empty) return NOTHING
     return new Set(this.#sent.flatMap(({ changes }) => [...changes.keys()]))
   }
 
