@@ -126,7 +126,7 @@ beforeAll(async () => {
   const warn = (message: string): never => expect.unreachable(message)
   const departures = new Departures({ policies, client, directory: registry, rootNamespace, warn })
   const feeding = feedPolicies(policies, sources, key => departures.deleted(key))
-  proxies = new ConnectedProxies({ versions })
+  proxies = new ConnectedProxies()
   const onError = (key: string, error: unknown): never => expect.unreachable(`${key}: ${String(error)}`)
   const presence = new DeclaredPresence({ client, pods, names, replica: "r1", onError, graceMs: 200 })
   const routes = { serves: () => false, watch: () => expect.unreachable("nobody asks for routes") }
@@ -245,7 +245,10 @@ it("brings a declared workload its policies, and its word on them back", async (
   const name = "policy/AuthorizationPolicy/foo/deny-one"
   await client.create(types.AuthorizationPolicy, policy("deny-one", "one"))
   await vi.waitFor(() => expect(held.has(name)).toBe(true), 90_000)
-  await vi.waitFor(() => expect(proxies.proxies.get("foo/one")?.enforced.get(name)).toBe(held.get(name)), 90_000)
+  await vi.waitFor(
+    () => expect(proxies.proxies.get("foo/one")?.enforced.get(name)?.version).toBe(held.get(name)),
+    90_000,
+  )
   expect(proxies.proxies.get("foo/one")?.signer).toBe(authority.fingerprint)
 
   await client.delete(types.AuthorizationPolicy, "deny-one", "foo")
@@ -322,7 +325,7 @@ it("counts the proxies of another replica by its report", async () => {
     labelSelector: reportLabel(names),
   }).start()
   await reports.synced
-  const own = new ConnectedProxies({ versions })
+  const own = new ConnectedProxies()
   const leader = new CombinedLedger({ own, reports, ownReport: `${rootNamespace}/merlon-replica-r0`, versions })
   const onError = (error: unknown): never => expect.unreachable(String(error))
   const owners = async () => []

@@ -42,7 +42,7 @@ export class AcknowledgedTrust {
   }
 
   #rootsOf({ enforced }: ProxyRecord): ReadonlySet<string> | undefined {
-    const version = enforced.get(resourceNames.trust)
+    const version = enforced.get(resourceNames.trust)?.version
     return version === undefined ? undefined : this.#roots.get(version)
   }
 }

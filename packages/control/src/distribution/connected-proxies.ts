@@ -3,22 +3,18 @@
 // has two sessions; the younger one counts.
 
 import { Burst, type Scheduler } from "../snapshot/burst.js"
-import { InternedVersions, type Versions } from "./interned-versions.js"
-import type { ProxyLedger, ProxyRecord, Rejection } from "./ledger.js"
+import type { Enforced, ProxyLedger, ProxyRecord, Rejection } from "./ledger.js"
 
 export interface ConnectedProxiesOptions {
-  readonly versions?: InternedVersions
   readonly scheduler?: Scheduler
   /** Wall clock, in milliseconds. */
   readonly now?: () => number
 }
 
-/** Resources as they were sent, by name. */
-export type Sent = ReadonlyMap<string, { readonly version: string }>
-
+/** Told which resources were sent. */
 export interface ProxySession {
-  acknowledged(sent: Sent): void
-  rejected(revision: number, message: string, sent: Sent): void
+  acknowledged(sent: Enforced): void
+  rejected(revision: number, message: string, sent: Enforced): void
   close(): void
 }
 
@@ -26,14 +22,13 @@ interface Session {
   record: ProxyRecord
 }
 
+const NOTHING: Enforced = new Map()
 const MAX_MESSAGE = 1_024
 /** Enough for whatever a build is called, and nothing that a terminal would act on. */
 const VERSION = /^[\w.+-]{1,64}$/
 const SIGNER = /^[0-9a-f]{64}$/
 
 export class ConnectedProxies implements ProxyLedger {
-  readonly #versions: InternedVersions
-  readonly #nothing: Versions
   readonly #now: () => number
   readonly #burst: Burst
   /** Oldest first. */
@@ -42,9 +37,7 @@ export class ConnectedProxies implements ProxyLedger {
   readonly #changed = new Set<string>()
   readonly #listeners = new Set<(keys: ReadonlySet<string>) => void>()
 
-  constructor({ versions = new InternedVersions(), scheduler, now = Date.now }: ConnectedProxiesOptions = {}) {
-    this.#versions = versions
-    this.#nothing = versions.of([])
+  constructor({ scheduler, now = Date.now }: ConnectedProxiesOptions = {}) {
     this.#now = now
     this.#burst = new Burst(() => this.#tell(), scheduler)
   }
@@ -64,7 +57,7 @@ export class ConnectedProxies implements ProxyLedger {
       record: {
         key,
         connectedAt: this.#now(),
-        enforced: this.#nothing,
+        enforced: NOTHING,
         rejection: undefined,
         signer: readSigner(signer),
         version: readVersion(version),
@@ -76,10 +69,7 @@ export class ConnectedProxies implements ProxyLedger {
     this.#sessions.set(key, sessions)
     this.#show(key)
     return {
-      acknowledged: sent => {
-        const enforced = this.#versions.of([...sent].map(([name, { version }]) => [name, version] as const))
-        this.#update(session, { enforced, rejection: undefined })
-      },
+      acknowledged: enforced => this.#update(session, { enforced, rejection: undefined }),
       rejected: (revision, message, sent) => {
         const rejection = rejectionOf(revision, message, sent, session.record.enforced)
         this.#update(session, { rejection })
@@ -122,9 +112,9 @@ export class ConnectedProxies implements ProxyLedger {
   }
 }
 
-function rejectionOf(revision: number, message: string, sent: Sent, enforced: Versions): Rejection {
+function rejectionOf(revision: number, message: string, sent: Enforced, enforced: Enforced): Rejection {
   const resources = new Set<string>()
-  for (const [name, { version }] of sent) if (enforced.get(name) !== version) resources.add(name)
+  for (const [name, { version }] of sent) if (enforced.get(name)?.version !== version) resources.add(name)
   return { revision, message: message.slice(0, MAX_MESSAGE), resources }
 }
 

@@ -8,13 +8,18 @@ export interface Rejection {
   readonly resources: ReadonlySet<string>
 }
 
+/**
+ * Resources by name, as last acknowledged. Of our own proxies it is the very map that they were sent, so that keeping it costs
+ * nothing and one that has all is known without a look at its parts.
+ */
+export type Enforced = ReadonlyMap<string, { readonly version: string }>
+
 export interface ProxyRecord {
   /** `namespace/name` of the workload. */
   readonly key: string
   /** Milliseconds since the epoch; of two records of one proxy the later one counts. */
   readonly connectedAt: number
-  /** Versions by resource name, as last acknowledged. Equal maps are one object, so comparing and storing them is cheap. */
-  readonly enforced: ReadonlyMap<string, string>
+  readonly enforced: Enforced
   readonly rejection: Rejection | undefined
   /** The root its certificate comes from, where it said so; see `TrustSpec.signer`. */
   readonly signer: string | undefined

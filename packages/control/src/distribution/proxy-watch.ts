@@ -101,6 +101,6 @@ export class ProxyWatch {
 
   /** Answers come in the order of the questions: what is older than this one was skipped. */
   #forgetUpTo(revision: number): void {
-    for (const other of [...this.#unanswered.keys()]) if (other <= revision) this.#unanswered.delete(other)
+    for (const other of this.#unanswered.keys()) if (other <= revision) this.#unanswered.delete(other)
   }
 }

@@ -6,7 +6,7 @@
 import { gunzipSync, gzipSync } from "node:zlib"
 import { resourceNames } from "@merlon/xds"
 import { readTime } from "./connected-proxies.js"
-import type { InternedVersions, Versions } from "./interned-versions.js"
+import type { InternedVersions } from "./interned-versions.js"
 import type { ProxyRecord, Rejection } from "./ledger.js"
 
 export interface ReplicaReport {
@@ -36,7 +36,10 @@ export function encodeReport({ renewed, proxies }: ReplicaReport): Buffer {
   const ids = new Map<string, string>()
   const entries: Record<string, ProxyEntry> = {}
   for (const [key, { connectedAt, enforced, signer, rejection, version, certificateNotAfter }] of proxies) {
-    const shared = Object.fromEntries([...enforced].filter(([name]) => name !== resourceNames.workload))
+    const others = [...enforced]
+      .filter(([name]) => name !== resourceNames.workload)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+    const shared = Object.fromEntries(others.map(([name, { version }]) => [name, version]))
     const text = JSON.stringify(shared)
     const id = ids.get(text) ?? String(ids.size)
     ids.set(text, id)
@@ -44,7 +47,7 @@ export function encodeReport({ renewed, proxies }: ReplicaReport): Buffer {
     entries[key] = [
       connectedAt,
       id,
-      enforced.get(resourceNames.workload) ?? null,
+      enforced.get(resourceNames.workload)?.version ?? null,
       signer ?? null,
       rejection === undefined ? null : [rejection.revision, rejection.message, [...rejection.resources]],
       version ?? null,
@@ -89,7 +92,7 @@ function readProxy(
   const set = sets.get(text(id))
   if (set === undefined) throw new Unreadable()
   const own = workload === null ? [] : [[resourceNames.workload, text(workload)] as const]
-  const enforced: Versions = versions.of([...own, ...set])
+  const enforced = versions.of([...own, ...set])
   return {
     key,
     connectedAt: whole(connectedAt),

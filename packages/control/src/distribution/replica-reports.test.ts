@@ -115,8 +115,8 @@ function setUp() {
   const versions = new InternedVersions()
   const errors: unknown[] = []
   const clock = { now: 1_000 }
-  const theirs = new ConnectedProxies({ versions, scheduler, now: () => clock.now })
-  const own = new ConnectedProxies({ versions, scheduler, now: () => clock.now })
+  const theirs = new ConnectedProxies({ scheduler, now: () => clock.now })
+  const own = new ConnectedProxies({ scheduler, now: () => clock.now })
   const onError = (error: unknown) => errors.push(error)
   const owners = async () => [OWNER]
   const reporting = { client: api.client, names, replica: "r2", ledger: theirs, owners }
@@ -237,7 +237,7 @@ describe("the leader", () => {
     scheduler.advance(10)
     await written(2)
     await settled()
-    expect(leader.proxies.get("foo/a")?.enforced.get("trust")).toBe("new")
+    expect(leader.proxies.get("foo/a")?.enforced.get("trust")?.version).toBe("new")
     clock.now = 3_000
     own.connect("foo/a", undefined)
     scheduler.advance(10)

@@ -48,7 +48,7 @@ function rig() {
   }
   const has = (version: string, ...keys: string[]): void => {
     for (const key of keys) {
-      const enforced = new Map([["policy/p", version]])
+      const enforced = new Map([["policy/p", { version }]])
       proxies.set(key, { key, connectedAt: 0, enforced, rejection: undefined, signer: undefined })
       proxiesChanged(new Set([key]))
     }

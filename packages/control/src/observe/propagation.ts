@@ -126,11 +126,12 @@ export class Propagation {
 /** How many resources of its view the proxy does not enforce in their current version. */
 export function missingResources(record: ProxyRecord, view: ProxyView): number {
   let missing = 0
-  for (const [name, { version }] of view.resources) if (record.enforced.get(name) !== version) missing++
+  for (const [name, { version }] of view.resources) if (record.enforced.get(name)?.version !== version) missing++
   return missing
 }
 
 function hasAll(record: ProxyRecord, view: ProxyView): boolean {
+  if (record.enforced === view.resources) return true
   // Also what it enforces beyond its view counts: a policy that was removed is enforced until it says otherwise.
   return record.enforced.size === view.resources.size && missingResources(record, view) === 0
 }

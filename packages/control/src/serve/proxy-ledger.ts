@@ -41,13 +41,12 @@ export function keepLedger(parts: LedgerParts, closers: Closers): Ledger {
   const { options, reflectors, views, isLeader, tracer, propagated } = parts
   const { client, mesh, replica, logger } = options
   const { names } = mesh
-  const versions = new InternedVersions()
-  const proxies = new ConnectedProxies({ versions })
+  const proxies = new ConnectedProxies()
   const combined = new CombinedLedger({
     own: proxies,
     reports: reflectors.reports,
     ownReport: `${names.rootNamespace}/${reportName(names, replica)}`,
-    versions,
+    versions: new InternedVersions(),
   })
   closers.add(() => combined.stop())
   const reporter = new ReplicaReporter({

@@ -7,7 +7,7 @@ import { EnforcementTally, type ProxyStanding, standingOf } from "./enforcement.
 const record = (enforced: object, rejected?: string[]): ProxyRecord => ({
   key: "foo/a",
   connectedAt: 0,
-  enforced: new Map(Object.entries(enforced)),
+  enforced: new Map(Object.entries(enforced).map(([name, version]) => [name, { version }])),
   rejection: rejected && { revision: 1, message: "bad", resources: new Set(rejected) },
   signer: undefined,
 })

@@ -24,7 +24,7 @@ export function standingOf(record: ProxyRecord | undefined, expected: ExpectedVe
   let current = true
   let refused = false
   for (const [name, version] of expected) {
-    if (record.enforced.get(name) !== version) current = false
+    if (record.enforced.get(name)?.version !== version) current = false
     if (record.rejection?.resources.has(name)) refused = true
   }
   if (current) return "enforcing"

@@ -47,7 +47,7 @@ export class MemoryLedger implements ProxyLedger {
   }
 
   says(key: string, trust: TrustSpec | undefined, signer: string | undefined): void {
-    const enforced = new Map(trust === undefined ? [] : [[resourceNames.trust, trustVersion(trust)]])
+    const enforced = new Map(trust === undefined ? [] : [[resourceNames.trust, { version: trustVersion(trust) }]])
     this.proxies.set(key, { key, connectedAt: 0, enforced, rejection: undefined, signer })
     this.#tell(key)
   }

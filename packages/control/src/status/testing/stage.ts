@@ -189,7 +189,7 @@ export class Stage {
       onSelectionChange: this.#selectionListeners.add,
       get: key => {
         const resources = new Map(
-          [...this.#viewOf(key)].map(([name, version]): [string, VersionedResource] => [
+          [...this.#viewOf(key)].map(([name, { version }]): [string, VersionedResource] => [
             name,
             { name, version, value: new Uint8Array() },
           ]),
@@ -209,13 +209,14 @@ export class Stage {
     return new Set(inScope.filter(workload => selects(selector, workload)).map(({ key }) => key))
   }
 
-  #viewOf(key: string): Map<string, string> {
-    const view = new Map<string, string>()
+  #viewOf(key: string): Map<string, { readonly version: string }> {
+    const view = new Map<string, { readonly version: string }>()
     for (const { inForce, namespace, name } of this.#policies.items.values()) {
       if (inForce === undefined || !isSecurityPolicy(inForce)) continue
       if (!this.#selectedBy(inForce.kind, namespace, name).has(key)) continue
-      for (const pair of expectedVersions(inForce, mesh.names, id => this.#keys.get(id)?.jwks)) view.set(...pair)
-      view.set(resourceNames.workload, "1")
+      const expected = expectedVersions(inForce, mesh.names, id => this.#keys.get(id)?.jwks)
+      for (const [name, version] of expected) view.set(name, { version })
+      view.set(resourceNames.workload, { version: "1" })
     }
     return view
   }
