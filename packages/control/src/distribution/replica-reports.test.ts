@@ -219,7 +219,6 @@ describe("the leader", () => {
     scheduler.advance(10)
     expect([...leader.proxies.keys()].sort()).toEqual(["foo/mine", "foo/theirs"])
     expect(leader.proxies.get("foo/theirs")).toEqual(theirs.proxies.get("foo/theirs"))
-    expect(leader.proxies.get("foo/theirs")?.enforced).toBe(theirs.proxies.get("foo/theirs")?.enforced)
     expect(told.flat().sort()).toEqual(["foo/mine", "foo/theirs"])
     scheduler.advance(10_000)
     await written(3)
