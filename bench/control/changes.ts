@@ -28,7 +28,8 @@ export interface ChangeOrder {
   readonly touches: (proxy: Member) => boolean
 }
 
-const WARM_UP = 2
+/** By then what is done for each proxy has been compiled: a control plane runs for weeks. */
+const WARM_UP = 10
 
 export class Changes {
   readonly #api: Api

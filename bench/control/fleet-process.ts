@@ -136,7 +136,7 @@ process.on("message", (order: Order) => {
   switch (order.kind) {
     case "connect":
       control = order
-      unserved = order.proxies.length
+      unserved += order.proxies.length
       outside.push(...order.proxies.map(outsider))
       letIn()
       break

@@ -22,8 +22,10 @@ export class Fleet {
     this.#children = this.#shares.map(() => fork(PROGRAM, { execArgv: ["--import", "tsx"] }))
   }
 
-  connect(address: string, trustBundle: string): void {
-    for (const [i, proxies] of this.#shares.entries()) {
+  /** Those of its proxies between the two shares of all, from 0 to 1. */
+  connect(address: string, trustBundle: string, from: number, to: number): void {
+    for (const [i, share] of this.#shares.entries()) {
+      const proxies = share.slice(Math.round(from * share.length), Math.round(to * share.length))
       this.#children[i]?.send({ kind: "connect", address, trustBundle, proxies } satisfies Order)
     }
   }
