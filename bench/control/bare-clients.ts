@@ -11,7 +11,10 @@ let all = 0
 let left = 0
 const answer = "a".repeat(ANSWER_BYTES)
 
-process.on("message", async ({ port, chain, privateKey, bundle, connections }: BareClientsOrder) => {
+process.on("message", (order: BareClientsOrder) => void open(order))
+process.on("disconnect", () => process.exit(0))
+
+async function open({ port, chain, privateKey, bundle, connections }: BareClientsOrder): Promise<void> {
   for (let i = 0; i < connections; i++) {
     const socket = connect({
       port,
@@ -36,5 +39,4 @@ process.on("message", async ({ port, chain, privateKey, bundle, connections }: B
   all += connections
   left = all
   process.send?.("connected")
-})
-process.on("disconnect", () => process.exit(0))
+}
