@@ -1,58 +1,42 @@
 // SPDX-License-Identifier: Apache-2.0
-// Holds a value against the schema of its kind and reports every difference in plain words. ajv finds the differences;
-// what they mean to a person is said here. The value must be a `snapshot`: its limits bound the number of differences.
+// Holds a value against the schema of its kind and reports every difference in plain words. The value must be a `snapshot`:
+// its limits bound the number of differences.
 
-import { Ajv, type ErrorObject, type ValidateFunction } from "ajv"
 import type { TSchema } from "typebox"
+import { type Difference, findDifferences, type SchemaNode } from "./differences.js"
 import type { Path } from "./fault.js"
 import { shown } from "./fault.js"
-import { isObject, type Report } from "./field.js"
+import type { Report } from "./field.js"
 import { nearest } from "./nearest.js"
-import type { Notes } from "./schema.js"
-
-type SchemaNode = Partial<Notes> & { readonly [keyword: string]: unknown }
-
-const ajv = new Ajv({
-  ...{ allErrors: true, verbose: true, messages: false, strict: false, validateFormats: false },
-  // Our schemas are held against the one of schemas by a test: to do it at each start took as long as to compile them.
-  ...{ validateSchema: false, meta: false },
-})
-const validators = new WeakMap<TSchema, ValidateFunction>()
 
 /** `base` is where the value stands in its document. */
 export function checkStructure(schema: TSchema, value: unknown, base: Path, report: Report): void {
-  const validator = validators.get(schema) ?? ajv.compile(schema)
-  validators.set(schema, validator)
-  if (validator(value)) return
-  for (const error of validator.errors ?? []) {
-    if (report.full) {
-      report.countFault()
-      continue
-    }
-    const at = [...base, ...resolve(error.instancePath, value)]
-    // ajv is told to be verbose, so that the failing node comes with the error.
-    const node = (error.parentSchema ?? {}) as SchemaNode
-    reportDifference(error, node, schema, at, report)
-  }
+  findDifferences(schema, value, base, difference => {
+    if (report.full) report.countFault()
+    else reportDifference(difference, schema, report)
+  })
 }
 
-function reportDifference(error: ErrorObject, node: SchemaNode, root: TSchema, at: Path, report: Report): void {
-  const literal = literalOf(node, error, at)
+function reportDifference(difference: Difference, root: TSchema, report: Report): void {
+  const { keyword, node, at, data, field = "" } = difference
+  const literal = literalOf(difference)
   const fix = node["x-fix"]
-  const data: unknown = error.data
-  switch (error.keyword) {
+  switch (keyword) {
     case "additionalProperties": {
-      const name = String(error.params.additionalProperty)
-      const refused = own(node["x-refused"], name)
-      if (refused !== undefined) report.fault("not-supported", [...at, name], refused.problem, refused.fix)
+      const refused = own(node["x-refused"], field)
+      if (refused !== undefined) report.fault("not-supported", [...at, field], refused.problem, refused.fix)
       else
-        report.fault("unknown-field", [...at, name], `unknown field \`${shown(name)}\``, suggestField(name, node, root))
+        report.fault(
+          "unknown-field",
+          [...at, field],
+          `unknown field \`${shown(field)}\``,
+          suggestField(field, node, root),
+        )
       return
     }
     case "required": {
-      const name = String(error.params.missingProperty)
-      const missing = propertiesOf(node)[name]
-      report.fault("missing-field", [...at, name], `\`${name}\` is missing`, missing?.["x-fix"] ?? `add \`${name}\``)
+      const missing = node.properties?.[field]
+      report.fault("missing-field", [...at, field], `\`${field}\` is missing`, missing?.["x-fix"] ?? `add \`${field}\``)
       return
     }
     case "type":
@@ -64,15 +48,14 @@ function reportDifference(error: ErrorObject, node: SchemaNode, root: TSchema, a
       )
       return
     case "enum": {
-      // Where the type is wrong too, that alone is said.
-      if (typeof data !== "string") return
-      const refused = own(node["x-refused"], data)
+      const value = String(data)
+      const refused = own(node["x-refused"], value)
       if (refused !== undefined) {
         report.fault("not-supported", at, refused.problem, refused.fix)
         return
       }
-      const allowed = (error.params.allowedValues ?? []) as readonly string[] // our enums are lists of words
-      report.fault("unknown-value", at, `unsupported value \`${shown(data)}\``, suggestValue(data, allowed))
+      const allowed = (node.enum ?? []) as readonly string[] // our enums are lists of words
+      report.fault("unknown-value", at, `unsupported value \`${shown(value)}\``, suggestValue(value, allowed))
       return
     }
     case "minLength":
@@ -85,14 +68,9 @@ function reportDifference(error: ErrorObject, node: SchemaNode, root: TSchema, a
     case "maxLength":
     case "maxItems":
     case "maxProperties": {
-      const unit = error.keyword === "maxLength" ? "characters" : "values"
-      const problem = literal ?? `may not have more than ${error.params.limit} ${unit}`
-      report.fault(
-        "too-large",
-        at,
-        problem,
-        error.keyword === "maxLength" ? "shorten it" : "use fewer, or split the policy",
-      )
+      const unit = keyword === "maxLength" ? "characters" : "values"
+      const problem = literal ?? `may not have more than ${node[keyword]} ${unit}`
+      report.fault("too-large", at, problem, keyword === "maxLength" ? "shorten it" : "use fewer, or split the policy")
       return
     }
     case "minimum":
@@ -116,18 +94,12 @@ function reportDifference(error: ErrorObject, node: SchemaNode, root: TSchema, a
       return
     default:
       // Fail closed: a keyword nobody has found words for still refuses the document.
-      report.fault(
-        "bad-value",
-        at,
-        `does not satisfy \`${error.keyword}\``,
-        fix ?? "see the reference page of the kind",
-      )
+      report.fault("bad-value", at, `does not satisfy \`${keyword}\``, fix ?? "see the reference page of the kind")
   }
 }
 
-function literalOf(node: SchemaNode, error: ErrorObject, at: Path): string | undefined {
-  const keyword = error.keyword === "type" && error.data === null ? "null" : error.keyword
-  const literal = own(node["x-problem"], keyword)
+function literalOf({ keyword, node, at, data }: Difference): string | undefined {
+  const literal = own(node["x-problem"], keyword === "type" && data === null ? "null" : keyword)
   const rule = at[at.indexOf("rules") + 1]
   return literal?.replace("{rule}", String(rule))
 }
@@ -166,7 +138,7 @@ function rightType(data: unknown, node: SchemaNode): string {
   if (node.type === "array")
     return scalar ? `write a list: \`[${JSON.stringify(data)}]\`` : "write a list: begin each entry with `-`"
   if (node.type === "object" && Array.isArray(data)) return "write a single object: remove the `-` or the brackets"
-  if (node.type === "object") return `write an object with ${listed(Object.keys(propertiesOf(node)))}`
+  if (node.type === "object") return `write an object with ${listed(Object.keys(node.properties ?? {}))}`
   if (node.type === "boolean") return "write true or false, without quotes"
   return "write a whole number, without quotes"
 }
@@ -176,8 +148,8 @@ function written(data: unknown): string {
   return shown(typeof data === "string" ? data : (JSON.stringify(data) ?? ""))
 }
 
-function suggestField(name: string, node: SchemaNode, root: TSchema): string {
-  const known = Object.keys(propertiesOf(node)).filter(field => propertiesOf(node)[field]?.["x-alias"] === undefined)
+function suggestField(name: string, { properties = {} }: SchemaNode, root: TSchema): string {
+  const known = Object.keys(properties).filter(field => properties[field]?.["x-alias"] === undefined)
   const near = nearest(name, known)
   if (near !== undefined) return `did you mean \`${near}\`?`
   const elsewhere = placeOf(name, root)
@@ -197,37 +169,15 @@ export function listed(words: readonly string[], joint = "and"): string {
 
 /** Where in the schema an object has a field of exactly that name: people often put the right field one level off. */
 export function placeOf(name: string, schema: TSchema): string | undefined {
-  const search = (node: SchemaNode, path: string): string | undefined => {
-    const properties = propertiesOf(node)
+  const search = ({ properties = {}, items }: SchemaNode, path: string): string | undefined => {
     if (own(properties, name) !== undefined) return path
     for (const [field, child] of Object.entries(properties)) {
       const found = search(child, `${path}.${field}`)
       if (found !== undefined) return found
     }
-    return isObject(node.items) ? search(node.items, `${path}[]`) : undefined
+    return items === undefined ? undefined : search(items, `${path}[]`)
   }
-  return search(schema as SchemaNode, "spec") // a TypeBox value is a JSON Schema object
-}
-
-function propertiesOf(node: SchemaNode): { readonly [field: string]: SchemaNode } {
-  return (isObject(node.properties) ? node.properties : {}) as { readonly [field: string]: SchemaNode } // by our definitions
-}
-
-/** RFC 6901, with the positions of lists as numbers. */
-function resolve(pointer: string, value: unknown): (string | number)[] {
-  const at: (string | number)[] = []
-  let current = value
-  for (const part of pointer.split("/").slice(1)) {
-    const name = part.replaceAll("~1", "/").replaceAll("~0", "~")
-    if (Array.isArray(current)) {
-      at.push(Number(name))
-      current = current[Number(name)]
-    } else {
-      at.push(name)
-      current = isObject(current) ? current[name] : undefined
-    }
-  }
-  return at
+  return search(schema, "spec")
 }
 
 function own<T>(record: { readonly [name: string]: T } | undefined, name: string): T | undefined {
