@@ -12,6 +12,9 @@ export interface Goal {
   readonly unit: string
 }
 
+/** xserver on the Node that runs this, and on the newest. */
+const OURS: readonly string[] = ["xserver", ...NEWEST_NODES.map(nameOn)]
+
 /** CPU per request against HAProxy doing the same. */
 const TO_HAPROXY: readonly (readonly [scenario: string, atMost: number])[] = [
   ["plain", 1.5],
@@ -62,27 +65,20 @@ export function goals(
     if (ours === undefined || theirs === undefined) return
     found.push({ name, figure: toPeer(ours, theirs), atMost, unit: "" })
   }
-  for (const [scenario, atMost] of TO_HAPROXY) {
-    compare(`${scenario}: CPU to HAProxy`, row(scenario), row(scenario, "HAProxy"), atMost)
+  const beside = (peer: string, [scenario, atMost]: readonly [string, number], ours: readonly string[]): void => {
+    for (const proxy of ours) {
+      compare(`${scenario}: CPU of ${proxy} to ${peer}`, row(scenario, proxy), row(scenario, peer), atMost)
+    }
   }
-  for (const [scenario, atMost] of ON_RECOMMENDED) {
-    const ours = nameOn(RECOMMENDED_NODE)
-    compare(
-      `${scenario}, Node ${RECOMMENDED_NODE}: CPU to HAProxy`,
-      row(scenario, ours),
-      row(scenario, "HAProxy"),
-      atMost,
-    )
-  }
-  for (const [scenario, atMost] of TO_ENVOY) {
-    compare(`${scenario}: CPU to Envoy`, row(scenario), row(scenario, "Envoy"), atMost)
-  }
+  for (const goal of TO_HAPROXY) beside("HAProxy", goal, OURS)
+  for (const goal of ON_RECOMMENDED) beside("HAProxy", goal, [nameOn(RECOMMENDED_NODE)])
+  for (const goal of TO_ENVOY) beside("Envoy", goal, OURS)
   // At a rate far below what it can do, a proxy's cost is mostly that of being woken.
   for (const { scenario } of rows.filter(each => each.proxy === "node:http" && each.scenario !== paced)) {
     compare(`${scenario}: CPU to node:http`, row(scenario), row(scenario, "node:http"), TO_NODE_HTTP)
   }
   compare("10,000 rules: CPU to 10 rules", row("JWT, 10,000 rules"), row("JWT, 10 rules"), FLAT)
-  for (const proxy of ["xserver", ...NEWEST_NODES.map(nameOn)]) {
+  for (const proxy of OURS) {
     const resident = row(paced, proxy)?.residentMiB
     if (resident === undefined) continue
     found.push({ name: `${paced}: ${proxy}, resident`, figure: resident, atMost: PACED_MIB, unit: "MiB" })
