@@ -25,13 +25,18 @@ async function rig() {
     accept: connection => void accepted.push(connection),
   })
   closing.push(() => listener.destroy())
-  const open = (host: string, localPort: number | undefined, credentials?: TestCredentials): TLSSocket => {
+  const open = (
+    host: string,
+    localPort: number | undefined,
+    credentials?: TestCredentials,
+    ALPNProtocols: string[] = ["h2"],
+  ): TLSSocket => {
     const from = { localAddress: "127.0.0.1", ...(localPort === undefined ? {} : { localPort }) }
     const socket = connect({
       socket: connectTcp({ host, port: listener.port, ...from }),
       servername: SERVER_NAME,
       ca: authority.bundle,
-      ALPNProtocols: ["h2"],
+      ALPNProtocols,
       ...(credentials === undefined ? {} : { cert: credentials.chain, key: credentials.privateKey }),
     })
     socket.on("error", () => undefined)
@@ -63,4 +68,17 @@ it("never takes one connection's certificate for another's that comes from the s
   await expect.poll(() => accepted.length).toBe(2)
   expect(accepted.map(({ socket }) => socket.remotePort)).toEqual([localPort, localPort])
   expect(accepted.map(({ certificate }) => certificate?.id.uri)).toEqual([undefined, IDENTITY])
+})
+
+it("takes whoever offers HTTP/2 among others, and nobody else", async () => {
+  const { accepted, open } = await rig()
+  for (const offered of [["http/1.1"], []]) {
+    const refused = open("127.0.0.1", undefined, undefined, offered)
+    await new Promise(resolve => refused.once("close", resolve))
+  }
+  open("127.0.0.1", undefined, undefined, ["http/1.1", "h2"])
+  await expect.poll(() => accepted.length).toBe(1)
+  expect(accepted[0]?.socket.alpnProtocol).toBe("h2")
+  // A copy for each of thousands would keep a page of Node's buffers with it.
+  expect(Reflect.get(accepted[0]?.socket ?? {}, "_tlsOptions")).not.toHaveProperty("ALPNProtocols", expect.anything())
 })

@@ -77,7 +77,8 @@ export class Listener {
       ...this.#context(),
       requestCert: true,
       rejectUnauthorized: false,
-      ALPNProtocols: ["h2"],
+      // Node copies a list for each connection, and the copy keeps a page of its buffers alive for as long as that lasts.
+      ALPNCallback: ({ protocols }) => (protocols.includes("h2") ? "h2" : undefined),
       handshakeTimeout: limits.handshakeMs,
     })
     // Nothing is read of those who wait.
