@@ -9,8 +9,10 @@ const LIMITS = { steps: 300_000 }
 
 it("never calls two sets equal that decide some request differently", { timeout: 180_000 }, () => {
   const seen = { equal: 0, different: 0, undecided: 0 }
-  fc.assert(
-    fc.property(pairs, fc.array(possible, { minLength: 20, maxLength: 20 }), ([old, young], requests) => {
+  const property = fc.property(
+    pairs,
+    fc.array(possible, { minLength: 20, maxLength: 20 }),
+    ([old, young], requests) => {
       const [before, after] = [
         [anyIssuer, ...old],
         [anyIssuer, ...young],
@@ -21,9 +23,12 @@ it("never calls two sets equal that decide some request differently", { timeout:
       for (const request of requests) {
         if (decide(was, request).verdict !== decide(is, request).verdict) expect(result).not.toBe("equal")
       }
-    }),
-    { numRuns: 40 * inject("effort") },
+    },
   )
+  // Chance alone may leave out one of the answers, so it is given several turns to bring both.
+  for (let turn = 0; turn === 0 || (turn < 10 && Math.min(seen.equal, seen.different) === 0); turn++) {
+    fc.assert(property, { numRuns: 40 * inject("effort") })
+  }
   // Both answers must have been put to the test.
   expect(Math.min(seen.equal, seen.different)).toBeGreaterThan(0)
 })
