@@ -35,6 +35,7 @@ const DEFAULT_TIMEOUT_MS = 5_000
 const KEEPALIVE_MS = 10_000
 const KEEPALIVE_TIMEOUT_MS = 5_000
 const RETRY_MS = 100
+const WATCH = "/etcdserverpb.Watch/Watch"
 
 const channelOptions: ChannelOptions = {
   "grpc.keepalive_time_ms": KEEPALIVE_MS,
@@ -52,6 +53,8 @@ export class Connection {
   readonly timeoutMs: number
   readonly #clients: Client[]
   readonly #user: EtcdOptions["user"]
+  /** Which endpoint each is at. */
+  readonly #watches = new WeakMap<object, Client>()
   #current = 0
   #token: string | undefined
   #closed = false
@@ -79,7 +82,7 @@ export class Connection {
     try {
       return await this.#unary(client, method, request, decode, deadline)
     } catch (error) {
-      if (isPassing(error)) this.#next()
+      if (isPassing(error)) this.#leave(client)
       if (!isStaleToken(error) || this.#user === undefined) throw error
       // Refused before it was looked at, so a second time is the first time.
       this.#token = undefined
@@ -104,16 +107,24 @@ export class Connection {
 
   async watch(): Promise<ClientDuplexStream<Buffer, WatchResponse>> {
     const client = await this.#connected(Date.now() + this.timeoutMs)
-    const metadata = await this.#metadata(client, Date.now() + this.timeoutMs)
-    // A member cut off from its peers must say so instead of staying silent.
-    metadata.set("hasleader", "true")
-    return client.makeBidiStreamRequest("/etcdserverpb.Watch/Watch", data => data, decodeWatch, metadata)
+    try {
+      const metadata = await this.#metadata(client, Date.now() + this.timeoutMs)
+      // A member cut off from its peers must say so instead of staying silent.
+      metadata.set("hasleader", "true")
+      const watch = client.makeBidiStreamRequest(WATCH, (data: Buffer) => data, decodeWatch, metadata)
+      this.#watches.set(watch, client)
+      return watch
+    } catch (error) {
+      this.#leave(client)
+      throw error
+    }
   }
 
-  /** The endpoint in use has failed somebody; the next call goes to another. */
-  failed(error: unknown): void {
+  /** Its endpoint has failed this watch; the next call goes to another. */
+  failed(watch: object, error: unknown): void {
+    const client = this.#watches.get(watch)
     if (isStaleToken(error)) this.#token = undefined
-    else this.#next()
+    else if (client !== undefined) this.#leave(client)
   }
 
   close(): void {
@@ -121,8 +132,9 @@ export class Connection {
     for (const client of this.#clients) client.close()
   }
 
-  #next(): void {
-    this.#current = (this.#current + 1) % this.#clients.length
+  /** Somebody may have left it before: two who leave one endpoint of two would be back at it. */
+  #leave(client: Client): void {
+    if (this.#clients[this.#current] === client) this.#current = (this.#current + 1) % this.#clients.length
   }
 
   async #connected(deadline: number): Promise<Client> {
@@ -134,7 +146,7 @@ export class Connection {
       const until = Math.min(deadline, Date.now() + share)
       const error = await new Promise<Error | undefined>(resolve => client.waitForReady(until, resolve))
       if (error === undefined) return client
-      this.#next()
+      this.#leave(client)
       if (Date.now() >= deadline)
         throw new ClusterError("STORE_UNREACHABLE", "etcd cannot be reached", { cause: error })
     }

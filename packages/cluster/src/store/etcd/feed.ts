@@ -52,7 +52,6 @@ export class Feed {
       } catch (error) {
         if (this.#closed) return
         if (error instanceof HistoryLost) await this.#catchUp()
-        else this.connection.failed(error)
       }
       pause = this.replica.revision > before ? MIN_PAUSE_MS : Math.min(pause * 2, MAX_PAUSE_MS)
       await this.#rest(pause)
@@ -83,6 +82,9 @@ export class Feed {
         stream.write(encodeWatchCreate({ ...this.names.all, startRevision: this.replica.revision + 1 }))
         if (this.#closed) reject(new Error("closed"))
       })
+    } catch (error) {
+      if (!(error instanceof HistoryLost)) this.connection.failed(stream, error)
+      throw error
     } finally {
       // What still arrives belongs to a session that is over; a second one would apply it again.
       stream.removeAllListeners("data")
