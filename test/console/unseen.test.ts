@@ -14,6 +14,12 @@ function see(page: Page, isSeen: boolean): Promise<void> {
   })()`)
 }
 
+/** Two proxies answer in turn, and what both decide within one millisecond has no order. */
+async function nextMillisecond(): Promise<void> {
+  const now = Date.now()
+  while (Date.now() === now) await new Promise(setImmediate)
+}
+
 /** Longer than anything waits that asks again and again. */
 const LONG = 120_000
 
@@ -29,7 +35,10 @@ it("follows decisions no more while nobody looks, and then tells what was decide
   await ended
   const asked: string[] = []
   page.on("request", request => asked.push(request.url()))
-  for (const name of ["one", "two", "three"]) await fetch(mesh.wayIn("web.app", `/unseen/${name}`))
+  for (const name of ["one", "two", "three"]) {
+    await fetch(mesh.wayIn("web.app", `/unseen/${name}`))
+    await nextMillisecond()
+  }
   const told = "/apis/answers.merlon.dev/v1alpha1/decisions?path=/unseen/*"
   await expect.poll(() => kubectl("get", "--raw", told), SELDOM).toContain("/unseen/three")
   expect(asked.filter(url => url.includes("decisions"))).toEqual([])
