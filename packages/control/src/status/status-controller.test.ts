@@ -328,6 +328,29 @@ describe("the lease", () => {
     await stage.clock.advance(1_000)
     expect(stage.said("AuthorizationPolicy", "foo/p")).toContain("False NotConnected")
   })
+
+  it("does not have everything counted anew with each proxy that comes back", async () => {
+    const stage = await staged()
+    const keys = Array.from({ length: 30 }, (_, i) => `foo/${i}`)
+    stage.setWorkloads(...keys.map(key => workload(key)))
+    stage.apply(allow())
+    for (const key of keys) stage.acknowledge(key)
+    await stage.clock.advance(60_000)
+    stage.leader = false
+    stage.controller.leadershipChanged(false)
+    for (const key of keys) stage.disconnect(key)
+    stage.leader = true
+    stage.controller.leadershipChanged(true)
+    await stage.settle()
+    const before = stage.selections
+    for (const key of keys) {
+      stage.acknowledge(key)
+      await stage.clock.advance(100)
+    }
+    expect(stage.selections - before).toBeLessThanOrEqual(4)
+    await stage.clock.advance(10_000)
+    expect(stage.said("AuthorizationPolicy", "foo/p")).toContain("enforced by 30 of 30 proxies")
+  })
 })
 
 it("never writes a status over a version that it was not made from", async () => {

@@ -282,7 +282,8 @@ export class StatusController {
     const { kind, name, namespace, object } = entry
     const previous = entry.written ?? readStatus(object.status)
     const next = makeStatus(entry, this.#entries, this.#options, this.#clock.now(), previous)
-    if (sameStatus(previous, next) || this.#tooEarly(previous, next)) return false
+    if (sameStatus(previous, next)) return false
+    if (this.#tooEarly(previous, next)) return true
     await client.patch(policyTypes(mesh.names)[kind], name, patchOf(object, next), {
       namespace,
       subresource: "status",

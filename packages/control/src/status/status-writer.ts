@@ -8,7 +8,10 @@ import { ApiError } from "../kubernetes/client.js"
 import { type Clock, systemClock } from "../observe/clock.js"
 
 export interface StatusWriterOptions {
-  /** Writes what is to be said of the resource now; false where that is what its status says already. */
+  /**
+   * Writes what is to be said of the resource now; false where that is what its status says already. True also where it is
+   * too early to say anything: to reckon it again with each proxy that comes back would cost more than their coming.
+   */
   readonly write: (key: string) => Promise<boolean>
   readonly isLeader: () => boolean
   /** Of a failure that is not about the resource being gone or having changed. */

@@ -40,6 +40,8 @@ export class Stage {
   readonly events: string[] = []
   readonly warnings: string[] = []
   leader = true
+  /** How often somebody wanted to know all that a policy selects. */
+  selections = 0
   readonly #policies = new StoredPolicies({ names: mesh.names, onInvalid: () => undefined })
   readonly #workloads = new Map<string, MeshWorkload>()
   readonly #services = new Map<string, MeshServiceEntry>()
@@ -185,7 +187,10 @@ export class Stage {
 
   #reach(): PolicyReach {
     return {
-      selectedBy: (kind, namespace, name) => this.#selectedBy(kind, namespace, name),
+      selectedBy: (kind, namespace, name) => {
+        this.selections++
+        return this.#selectedBy(kind, namespace, name)
+      },
       onSelectionChange: this.#selectionListeners.add,
       get: key => {
         const resources = new Map(
