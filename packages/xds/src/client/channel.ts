@@ -152,21 +152,23 @@ function readToken({ token = "" }: Proof): string | undefined {
 }
 
 function securityOf(
-  { address, serverName, trustBundle, log }: ChannelOptions,
+  { address, serverName, trustBundle, log, session }: ChannelOptions,
   { token, certificate }: Proof,
 ): { readonly context: SecureContext; readonly terms: SessionTerms } {
   const bundle = trustBundle()
   // Fails closed: without roots of the mesh, Node would trust the public ones.
   if (bundle.trim() === "") throw new Error("there is no trust bundle to know the control plane by")
   const bare = { address, serverName, trustBundle: bundle, certificateChain: "" }
-  if (certificate === undefined) return { context: secured(bundle), terms: bare }
+  const bareContext = () => session.context(bare, () => secured(bundle))
+  if (certificate === undefined) return { context: bareContext(), terms: bare }
   const { chain, privateKey } = certificate
+  const terms = { ...bare, certificateChain: chain }
   try {
-    return { context: secured(bundle, { key: privateKey, cert: chain }), terms: { ...bare, certificateChain: chain } }
+    return { context: session.context(terms, () => secured(bundle, { key: privateKey, cert: chain })), terms }
   } catch (error) {
     if (token === undefined) throw error
     log.warn({ error: messageOf(error) }, "the certificate cannot be used; going by the token alone")
-    return { context: secured(bundle), terms: bare }
+    return { context: bareContext(), terms: bare }
   }
 }
 

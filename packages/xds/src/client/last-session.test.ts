@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-import { expect, it, test } from "vitest"
+import { createSecureContext } from "node:tls"
+import { describe, expect, it, test } from "vitest"
 import { LastSession, type SessionTerms } from "./last-session.js"
 
 const TERMS: SessionTerms = { address: "a:1", serverName: "a", trustBundle: "roots", certificateChain: "own" }
@@ -36,4 +37,31 @@ it("is forgotten where somebody says so", () => {
   const session = kept()
   session.forget()
   expect(session.under(TERMS, 0)).toBeUndefined()
+})
+
+describe("trust and proof as OpenSSL reads them", () => {
+  it("are read once under the same terms, whatever becomes of the session", () => {
+    const session = new LastSession()
+    const context = session.context(TERMS, createSecureContext)
+    session.forget()
+    expect(session.context({ ...TERMS }, createSecureContext)).toBe(context)
+  })
+
+  test.each<[string, Partial<SessionTerms>]>([
+    ["other roots", { trustBundle: "others" }],
+    ["another certificate", { certificateChain: "renewed" }],
+  ])("are read anew under %s", (_, terms) => {
+    const session = new LastSession()
+    const context = session.context(TERMS, createSecureContext)
+    expect(session.context({ ...TERMS, ...terms }, createSecureContext)).not.toBe(context)
+  })
+
+  it("are not kept where they cannot be read", () => {
+    const session = new LastSession()
+    const broken = () => {
+      throw new Error("no certificate")
+    }
+    expect(() => session.context(TERMS, broken)).toThrow("no certificate")
+    expect(session.context(TERMS, createSecureContext)).toBeDefined()
+  })
 })

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The last TLS session with the control plane, for the connection after it: a control plane that comes back has all its
 // proxies shake hands at once. INVARIANT: whoever resumes is shown no certificate, so a session counts only under the trust
-// and the proof it was begun with, and no longer than the certificate that was seen then.
+// and the proof it was begun with, and no longer than the certificate that was seen then. Trust and proof as OpenSSL read them
+// are kept with it: to read them again costs more than the handshake.
+
+import type { SecureContext } from "node:tls"
 
 /** What a session was begun with. */
 export interface SessionTerms {
@@ -20,6 +23,16 @@ export interface KeptSession {
 
 export class LastSession {
   #kept: { readonly terms: SessionTerms; readonly session: KeptSession } | undefined
+  #read: { readonly terms: SessionTerms; readonly context: SecureContext } | undefined
+
+  /** What was made under these terms before, or else is made now. */
+  context(terms: SessionTerms, make: () => SecureContext): SecureContext {
+    const read = this.#read
+    if (read !== undefined && isSame(read.terms, terms)) return read.context
+    const context = make()
+    this.#read = { terms, context }
+    return context
+  }
 
   keep(terms: SessionTerms, session: KeptSession): void {
     this.#kept = { terms, session }
