@@ -2,6 +2,7 @@
 // The fleet as the bench sees it: proxies spread over a few processes.
 
 import { type ChildProcess, fork } from "node:child_process"
+import { bundle } from "../../test/resilience/support/bundle.js"
 import type { Member, Order, Report } from "./messages.js"
 
 const PROCESSES = 4
@@ -17,9 +18,14 @@ export class Fleet {
   readonly #children: readonly ChildProcess[]
   readonly #shares: readonly (readonly Member[])[]
 
-  constructor(proxies: readonly Member[]) {
+  private constructor(program: string, proxies: readonly Member[]) {
     this.#shares = Array.from({ length: PROCESSES }, (_, i) => proxies.filter((_, j) => j % PROCESSES === i))
-    this.#children = this.#shares.map(() => fork(PROGRAM, { execArgv: ["--import", "tsx"] }))
+    this.#children = this.#shares.map(() => fork(program, { execArgv: [] }))
+  }
+
+  static async start(proxies: readonly Member[]): Promise<Fleet> {
+    // As plain JavaScript: under a loader another thread is asked for each module that a connecting proxy imports.
+    return new Fleet(await bundle(PROGRAM), proxies)
   }
 
   /** Those of its proxies between the two shares of all, from 0 to 1. */

@@ -66,7 +66,7 @@ export async function measureSize(order: SizeOrder): Promise<Omit<SizeFigures, "
     const proxies = await build(api, count)
     const bundle = await trustBundle(api)
 
-    const fleet = new Fleet(proxies)
+    const fleet = await Fleet.start(proxies)
     closers.push(() => fleet.close())
     await fleet.count()
     const { port, program } = control
