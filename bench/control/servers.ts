@@ -7,8 +7,8 @@ import { readFileSync } from "node:fs"
 import { createInterface } from "node:readline"
 import { cpuMicroseconds } from "../cluster/process-cost.js"
 
-/** Of this build. */
-export const MERLOND = "packages/cli/bin/merlond.js"
+/** Of this build, as it is shipped: `bin` may start what was compiled ahead, under flags for processes of tests. */
+export const MERLOND = "packages/cli/bundle/merlond.js"
 /** So that memory can be compared: a signal collects garbage. */
 const COLLECTING = ["--expose-gc", "--import", "data:text/javascript,process.on('SIGUSR2',()=>globalThis.gc())"]
 const QUIET_MS = 500

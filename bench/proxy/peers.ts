@@ -23,8 +23,8 @@ export interface Peer {
 
 /** In the process itself: a wrapper that is killed would leave it behind. */
 const TSX = ["--import", "tsx"]
-/** Another build may be measured in its place. */
-export const MERLOND = process.env.MERLOND ?? "packages/cli/bin/merlond.js"
+/** Another build may be measured in its place. `bin` may start what was compiled ahead, under flags for processes of tests. */
+export const MERLOND = process.env.MERLOND ?? "packages/cli/bundle/merlond.js"
 
 /** `node` is the program it runs on, a path or what is first on PATH. */
 function xserverOn(name: string, node: string | undefined): Peer {

@@ -23,10 +23,11 @@ if (isMainThread) {
       if (/[/\\]ahead[/\\][^/\\]+[/\\][^/\\]+\.js$/.test(options?.filename ?? "")) made?.push([options.filename, this])
     }
   }
-  // V8 takes compiled code only under the flags that it was left under, and a program begins without any of its own.
+  // V8 takes compiled code only under the flags that it was left under, and a program sets its own when it has begun.
   const { setFlagsFromString } = v8
   v8.setFlagsFromString = flags => {
-    leave()
+    // Those that a program is started with come before its first script.
+    if (made?.length !== 0) leave()
     setFlagsFromString(flags)
   }
   process.on("exit", leave)

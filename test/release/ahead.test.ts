@@ -75,6 +75,14 @@ describe("a program compiled ahead", () => {
     expect(run("--no-opt")).toBe(`${SAID} 1`)
   })
 
+  it("runs under the flags that lie beside it, from its first line on", () => {
+    const needsFlag = 'console.log(%HasFastProperties({}) ? "understood" : "odd")'
+    ahead("program.js", needsFlag)
+    expect(() => run()).toThrow(/SyntaxError/)
+    ahead("flags", "--allow-natives-syntax\n--no-opt\n")
+    expect(run()).toBe("understood")
+  })
+
   it("says what is missing of it", () => {
     ahead("program.js", PROGRAM)
     expect(() => run()).toThrow(/part\.js is missing; run `npm run build`/)

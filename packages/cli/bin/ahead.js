@@ -6,6 +6,7 @@ import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import v8 from "node:v8"
 import vm from "node:vm"
 
 const BUNDLE = fileURLToPath(new URL("../bundle/", import.meta.url))
@@ -19,6 +20,8 @@ const foreign = new Map()
 export function startedAhead(name) {
   const source = read(name)
   if (source === undefined) return false
+  // Before anything is loaded: V8 takes compiled code only under the flags that it was left under.
+  for (const flag of (read("flags")?.toString() ?? "").split("\n").filter(Boolean)) v8.setFlagsFromString(flag)
   load(name, source)
   return true
 }
