@@ -6,12 +6,12 @@ import { cpSync, readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { type BuildOptions, build, type Metafile, type Plugin } from "esbuild"
 import { leanBuiltins } from "./lean-builtins.js"
+import { loadedLater } from "./loaded-later.js"
 import { buildPage, pageInputs } from "./page.js"
 import { pageInside } from "./page-inside.js"
+import { partsOfDependencies } from "./parts-of-dependencies.js"
 import { pastTheIndex } from "./past-the-index.js"
-import { stringWidthLater } from "./string-width-later.js"
 import { tablesInside } from "./tables-inside.js"
-import { undiciParts } from "./undici-parts.js"
 import { XSERVER, xserverApart } from "./xserver-apart.js"
 
 /** The version of everything here: that of the root's package.json. */
@@ -39,7 +39,7 @@ const SYSTEMS = /^(linux|darwin)-/
 
 export async function bundlePrograms(outdir: string): Promise<Metafile> {
   await buildPage()
-  const plugins = [tablesInside, pageInside, undiciParts, stringWidthLater, pastTheIndex, leanBuiltins]
+  const plugins = [tablesInside, pageInside, partsOfDependencies, loadedLater, pastTheIndex, leanBuiltins]
   const common = {
     ...COMMON,
     outdir,
@@ -104,7 +104,7 @@ export async function bundleScript(outfile: string): Promise<void> {
     format: "cjs",
     banner: { js: 'const $url=require("node:url").pathToFileURL(process.execPath).href;' },
     define: { "import.meta.url": "$url" },
-    plugins: [storeFromAsset, tablesInside, pageInside, undiciParts, stringWidthLater],
+    plugins: [storeFromAsset, tablesInside, pageInside, partsOfDependencies, loadedLater],
   })
 }
 

@@ -66,12 +66,31 @@ describe("a program", () => {
     ).toEqual([])
   })
 
+  it("has of its dependencies what it uses", () => {
+    const files = loadedBy("xserver").filter(file => file.includes("node_modules/"))
+    expect(files.filter(file => /prom-client\/lib\/counter/.test(file))).toHaveLength(1)
+    expect(files.filter(file => /opentelemetry|prom-client\/lib\/(metrics|pushgateway|summary)/.test(file))).toEqual([])
+    expect(files.filter(file => /typebox\/build\/type\/extends\//.test(file))).toEqual([])
+  })
+
   it("is a proxy in few files", () => {
     const files = readdirSync(BUNDLE)
     const apart = files.filter(name => /^xserver.*\.js$/.test(name))
     expect(apart).toEqual(["xserver.js"])
     const joined = readFileSync(join(BUNDLE, "xserver.js"), "utf8").matchAll(/(?:from|import)"\.\/([^"]+\.js)"/g)
     expect([...joined].length).toBeLessThan(10)
+  })
+
+  it("reads expressions of a MeshService, although it loads RE2 only then", () => {
+    const analyzed = (regex: string): string => {
+      const head = "apiVersion: networking.merlon.dev/v1\nkind: MeshService\nmetadata: { name: a, namespace: b }"
+      const rule = `{ match: [{ uri: { regex: "${regex}" } }], route: [{ service: [{ host: a.b }] }] }`
+      const input = `${head}\nspec: { hosts: [a.b], rules: [${rule}] }\n`
+      const args = ["packages/cli/bin/merlonctl.js", "analyze", "-f", "-"]
+      return spawnSync(process.execPath, args, { input, encoding: "utf8" }).stderr
+    }
+    expect(analyzed("(")).toContain("missing closing )")
+    expect(analyzed("a+")).not.toContain("regex")
   })
 
   it("measures texts that are wider than their letters, although it loads what knows of them only then", () => {

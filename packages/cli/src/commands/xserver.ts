@@ -7,12 +7,12 @@ import {
   type ConfigurationSource,
   DEFAULT_LIMITS,
   FileSource,
-  giveBackSoon,
   type Limits,
   LOG_LEVELS,
   LocalDataPath,
   MeshSource,
   runWorker,
+  settleSoon,
   tracesUrl,
   tuneEngine,
   WorkerPool,
@@ -144,7 +144,7 @@ async function run(flags: Flags, command: Command): Promise<void> {
   process.once("SIGTERM", () => stop("SIGTERM"))
   process.once("SIGINT", () => stop("SIGINT"))
   await xserver.start()
-  giveBackSoon()
+  settleSoon()
 }
 
 interface Sources {

@@ -3,7 +3,8 @@
 // validator, the CRDs and the reference pages are all read off it. Keys that start with `x-` are ours or Kubernetes'
 // and mean nothing to a JSON Schema validator.
 
-import Type, { type Static, type TSchema } from "typebox"
+import type { Static, TSchema } from "typebox"
+import * as Type from "typebox"
 
 /** A rule in CEL, as `x-kubernetes-validations` has it. */
 export interface CelRule {

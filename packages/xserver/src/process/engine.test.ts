@@ -6,7 +6,7 @@ import { script } from "../testing/script.js"
 
 /** What a script says in a process of its own. */
 function told(source: string): { readonly stdout: string; readonly stderr: string } {
-  const whole = script(`import { giveBack, tuneEngine } from "./engine.ts"\n${source}`, import.meta.dirname)
+  const whole = script(`import { settle, tuneEngine } from "./engine.ts"\n${source}`, import.meta.dirname)
   const { stdout, stderr } = spawnSync("node", ["--input-type=module", "-e", whole], { encoding: "utf8" })
   return { stdout, stderr }
 }
@@ -36,7 +36,7 @@ it("gives back what a start has left behind", () => {
     for (let n = 0; n < 3_000_000; n++) left[n % 200_000] = { n, pair: [n] }
     left = undefined
     const before = held()
-    giveBack()
+    settle()
     console.log(JSON.stringify([before, held()]))`)
   const [before, after] = JSON.parse(stdout) as [number, number] // as the script has said it
   expect(after).toBeLessThan(before - 20)
@@ -44,5 +44,5 @@ it("gives back what a start has left behind", () => {
 
 it("asks for nothing that this Node does not know", () => {
   // V8 names on standard error what it does not know, and goes on.
-  expect(told("tuneEngine(); giveBack(); console.log('ran')")).toEqual({ stdout: "ran\n", stderr: "" })
+  expect(told("tuneEngine(); settle(); console.log('ran')")).toEqual({ stdout: "ran\n", stderr: "" })
 })

@@ -20,20 +20,28 @@ export function tuneEngine(): void {
   // The young generation stays as large as it is: starting up has given it room enough.
   setFlagsFromString("--semi-space-growth-factor=1")
   setFlagsFromString("--no-maglev")
-  // It would complain of a name it does not know.
-  if (IS_NODE_20) setFlagsFromString(`--interrupt-budget=${BUDGET_BEFORE_COMPILING}`)
-  else setFlagsFromString(`--invocation-count-for-turbofan=${CALLS_BEFORE_COMPILING}`)
 }
 
 /**
- * Once it enforces something. A start leaves a third of the heap behind with nothing in it, and V8 looks for that only when the
- * heap has grown by as much again, which with a proxy's may take hours or seconds. It takes a few hundredths of a second.
+ * Once it enforces something. Until then V8 compiles as late as it usually does: what a start calls some hundred times is never
+ * called again, and compiling it took 3 MB that the C library keeps.
  */
-export function giveBackSoon(): void {
-  setTimeout(giveBack, AFTER_START_MS).unref()
+export function settleSoon(): void {
+  setTimeout(settle, AFTER_START_MS).unref()
 }
 
-export function giveBack(): void {
+export function settle(): void {
+  // It would complain of a name it does not know.
+  if (IS_NODE_20) setFlagsFromString(`--interrupt-budget=${BUDGET_BEFORE_COMPILING}`)
+  else setFlagsFromString(`--invocation-count-for-turbofan=${CALLS_BEFORE_COMPILING}`)
+  giveBack()
+}
+
+/**
+ * A start leaves a third of the heap behind with nothing in it, and V8 looks for that only when the heap has grown by as much
+ * again, which with a proxy's may take hours or seconds. It takes a few hundredths of a second.
+ */
+function giveBack(): void {
   setFlagsFromString("--expose-gc")
   const collect: (how?: { readonly type: "major"; readonly flavor: "last-resort" }) => void = runInNewContext("gc")
   setFlagsFromString("--no-expose-gc")

@@ -3,7 +3,7 @@
 
 import { messageOf } from "@merlon/xds"
 import type { DataPath } from "./data-path.js"
-import { giveBackSoon, tuneEngine } from "./engine.js"
+import { settleSoon, tuneEngine } from "./engine.js"
 import { LocalDataPath } from "./local-data-path.js"
 import { type Answered, type Asked, HELLO, type Question } from "./worker-messages.js"
 
@@ -14,7 +14,7 @@ export function runWorker(): void {
       path = new LocalDataPath(question.options)
       path.onUnknownKeys(unknownKeys => reply({ unknownKeys }))
       tuneEngine()
-      giveBackSoon()
+      settleSoon()
       return Promise.resolve(undefined)
     }
     if (path === undefined) return Promise.reject(new Error("the worker was not started"))

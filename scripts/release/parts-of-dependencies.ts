@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Of these dependencies a program gets the parts that we use. The whole of undici, with fetch, caches, mocks and WebSockets,
+// took longer to load than anything else that every command of a person waits for; the whole of prom-client, with metrics of
+// its own and the tracing that those need, is a megabyte in a proxy beside every workload.
+
+import type { Plugin } from "esbuild"
+
+/** What is not named here is an error when a program is bundled, not a surprise when it runs. */
+const PARTS: Readonly<Record<string, string>> = {
+  undici: `import api from "undici/lib/api/index.js"
+import Dispatcher from "undici/lib/dispatcher/dispatcher.js"
+// As its own index does.
+Object.assign(Dispatcher.prototype, api)
+export { default as buildConnector } from "undici/lib/core/connect.js"
+export { default as Agent } from "undici/lib/dispatcher/agent.js"
+export { default as Client } from "undici/lib/dispatcher/client.js"
+export { default as Pool } from "undici/lib/dispatcher/pool.js"`,
+  "prom-client": `export { default as AggregatorRegistry } from "prom-client/lib/cluster.js"
+export { default as Counter } from "prom-client/lib/counter.js"
+export { default as Gauge } from "prom-client/lib/gauge.js"
+export { default as Histogram } from "prom-client/lib/histogram.js"
+export { default as Registry } from "prom-client/lib/registry.js"`,
+}
+const filter = new RegExp(`^(${Object.keys(PARTS).join("|")})$`)
+
+export const partsOfDependencies: Plugin = {
+  name: "parts-of-dependencies",
+  setup(plugin) {
+    plugin.onResolve({ filter }, ({ path }) => ({ path, namespace: "parts", sideEffects: true }))
+    plugin.onLoad({ filter, namespace: "parts" }, ({ path }) => ({
+      contents: PARTS[path] ?? "",
+      loader: "js",
+      resolveDir: process.cwd(),
+    }))
+  },
+}
