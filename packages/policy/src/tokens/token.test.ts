@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import fc from "fast-check"
 import { describe, expect, inject, it } from "vitest"
+import { anyCodePoint } from "../testing/any-code-point.js"
 import { TOKEN_FAULTS } from "./faults.js"
 import { encode } from "./testing/issuer.js"
 import { MAX_TOKEN_CHARACTERS, parseToken } from "./token.js"
@@ -123,7 +124,7 @@ it("answers any bytes with a token or a fault of the table, and never throws", (
   const known = new Set<string>(TOKEN_FAULTS)
   const section = fc.oneof(
     fc.string(),
-    fc.string({ unit: "binary" }),
+    fc.string({ unit: anyCodePoint }),
     fc.json().map(encode),
     fc.uint8Array().map(bytes => Buffer.from(bytes).toString("base64url")),
     fc.constantFrom(HEADER, PAYLOAD, "AAAA"),
