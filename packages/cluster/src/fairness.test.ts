@@ -7,7 +7,7 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
-import { connect, type TLSSocket } from "node:tls"
+import { connect, createSecureContext, type SecureContext, type TLSSocket } from "node:tls"
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
 import { type Credentials, loadCredentials } from "./auth/pki.js"
 import { type Cluster, startCluster } from "./cluster.js"
@@ -23,6 +23,8 @@ let folder: string
 let cluster: Cluster
 let credentials: Credentials
 let client: OracleClient
+/** Hundreds of connections, one trust. */
+let secureContext: SecureContext
 let tenant: string
 let leader: string
 const sockets: TLSSocket[] = []
@@ -51,6 +53,7 @@ beforeAll(async () => {
     limits: { watchesPerUser: 50, backlogBytesPerUser: PER_USER, bodyBytesPerUser: PER_USER, maxConnections: 230 },
   })
   credentials = await loadCredentials(join(folder, "pki"), [], Date.now())
+  secureContext = createSecureContext({ ca: credentials.caCertificate })
   client = new OracleClient({
     ...{ url: cluster.url, ca: credentials.caCertificate },
     ...{ cert: credentials.adminCertificate, key: credentials.adminKey },
@@ -72,7 +75,7 @@ afterAll(async () => {
 
 /** A connection of the tenant's on which `text` was sent, with what came back so far. */
 async function open(text: string, paused = false): Promise<{ socket: TLSSocket; answer: () => string }> {
-  const socket = connect({ host: "127.0.0.1", port: cluster.port, ca: credentials.caCertificate })
+  const socket = connect({ host: "127.0.0.1", port: cluster.port, secureContext })
   sockets.push(socket)
   let answer = ""
   socket.on("error", () => undefined)

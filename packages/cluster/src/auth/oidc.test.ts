@@ -74,24 +74,26 @@ interface Asking {
   readonly asAdmin?: boolean
 }
 
-function post(path: string, body: JsonObject, { token, asAdmin = false }: Asking): Promise<Answer> {
-  return loadCredentials(join(data, "pki"), [], Date.now() + ahead).then(
-    own =>
-      new Promise((resolve, reject) => {
-        const admin = asAdmin ? { cert: own.adminCertificate, key: own.adminKey } : {}
-        const headers = { "content-type": "application/json", ...(token && { authorization: `Bearer ${token}` }) }
-        const options = { method: "POST", ca: cluster.caCertificate, headers, agent: false, ...admin }
-        request(`${cluster.url}${path}`, options, answer => {
-          let text = ""
-          answer.on("data", chunk => {
-            text += chunk
-          })
-          answer.on("end", () => resolve({ status: answer.statusCode ?? 0, body: JSON.parse(text) }))
-        })
-          .on("error", reject)
-          .end(JSON.stringify(body))
-      }),
-  )
+async function adminsPair(): Promise<object> {
+  const { adminCertificate, adminKey } = await loadCredentials(join(data, "pki"), [], Date.now() + ahead)
+  return { cert: adminCertificate, key: adminKey }
+}
+
+async function post(path: string, body: JsonObject, { token, asAdmin = false }: Asking): Promise<Answer> {
+  const admin = asAdmin ? await adminsPair() : {}
+  const headers = { "content-type": "application/json", ...(token && { authorization: `Bearer ${token}` }) }
+  const options = { method: "POST", ca: cluster.caCertificate, headers, agent: false, ...admin }
+  return new Promise((resolve, reject) => {
+    request(`${cluster.url}${path}`, options, answer => {
+      let text = ""
+      answer.on("data", chunk => {
+        text += chunk
+      })
+      answer.on("end", () => resolve({ status: answer.statusCode ?? 0, body: JSON.parse(text) }))
+    })
+      .on("error", reject)
+      .end(JSON.stringify(body))
+  })
 }
 
 /** Who the API takes the sender for, or the status and words of its refusal. */

@@ -158,9 +158,11 @@ describe("the control plane's own certificate", () => {
     const serving = authority.serve("xds", ["localhost"])
     const before = serving.current
     stage.clock.setWall(stage.clock.now() + 21 * HOUR)
-    await stage.clock.advance(10 * HOUR)
+    await stage.clock.advance(HOUR)
     expect(serving.current).toBe(before)
-    expect(stage.log.lines.filter(line => line.includes("cannot be renewed")).length).toBeLessThan(3600)
+    const tries = stage.log.lines.filter(line => line.includes("cannot be renewed")).length
+    expect(tries).toBeGreaterThan(1)
+    expect(tries).toBeLessThan(360)
     stage.clock.setWall(before.notAfter - HOUR)
     await stage.clock.advance(10_000)
     expect(serving.current).not.toBe(before)
