@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { defineConfig } from "vitest/config"
+import { SHORT_LIVED } from "./scripts/ahead/flags.js"
 import { hasChromium } from "./test/console/support/chromium.js"
 import { SlowestFirst } from "./test/slowest.js"
 
@@ -66,6 +67,7 @@ export default defineConfig(({ mode }) => {
             setupFiles,
             server: asBuilt,
             isolate: false,
+            execArgv: [...SHORT_LIVED],
             testTimeout: 300_000,
             hookTimeout: 300_000,
           },
@@ -78,6 +80,7 @@ export default defineConfig(({ mode }) => {
             setupFiles: [...setupFiles, "test/console/support/each-file.ts"],
             server: asBuilt,
             isolate: false,
+            execArgv: [...SHORT_LIVED],
             globalSetup: "test/console/support/set-up.ts",
             testTimeout: 300_000,
             hookTimeout: 300_000,

@@ -18,27 +18,12 @@ import {
 import { tmpdir } from "node:os"
 import { dirname, join, resolve } from "node:path"
 import { transform } from "esbuild"
+import { SHORT_LIVED } from "./ahead/flags.js"
 
 const BUNDLE = resolve("packages/cli/bundle")
 const AHEAD = join(BUNDLE, "ahead", `${process.version}-${process.arch}`)
 const DONE = join(AHEAD, "done")
 const RECORDER = resolve("scripts/ahead/record.cjs")
-
-/** V8 11 is Node 20's. */
-const IS_NODE_20 = Number.parseInt(process.versions.v8, 10) <= 11
-
-/**
- * How V8 runs what is compiled ahead. A process of a test lives for seconds: of the work of one that starts a control plane, a
- * third was to optimize what runs for a few seconds more, half of that the parser that undici brings as WebAssembly, and to
- * share small collections among four threads on two cores.
- */
-const FLAGS = [
-  // It would complain of a name it does not know.
-  IS_NODE_20 ? "--interrupt-budget=1000000" : "--invocation-count-for-turbofan=50000",
-  "--wasm-tiering-budget=1000000000",
-  "--semi-space-growth-factor=16",
-  "--no-parallel-scavenge",
-]
 
 const CALL = ["xclient", "--host", "httpbin.foo:8000", "--path", "/get", "1"]
 
@@ -101,7 +86,7 @@ if (!existsSync(DONE)) {
   rmSync(dirname(AHEAD), { recursive: true, force: true })
   mkdirSync(AHEAD, { recursive: true })
   await writeScripts()
-  writeFileSync(join(AHEAD, "flags"), `${FLAGS.join("\n")}\n`)
+  writeFileSync(join(AHEAD, "flags"), `${SHORT_LIVED.join("\n")}\n`)
   const folder = mkdtempSync(join(tmpdir(), "merlon-ahead-"))
   try {
     tryThemOut(folder)
