@@ -107,6 +107,19 @@ describe("a reflector", () => {
     expect([...reflector.items.keys()]).toEqual(["foo/a"])
   })
 
+  it("keeps nothing of who wrote which field", async () => {
+    const managed = (name: string, version: string): KubernetesObject => {
+      const bare = object(name, version)
+      const managedFields = [{ manager: "kubelet", fieldsV1: { "f:status": {} } }]
+      return { ...bare, metadata: { ...bare.metadata, managedFields }, status: { phase: "Running" } }
+    }
+    const { api, time, reflector } = await reflect([managed("a", "1")])
+    api.last.send({ type: "ADDED", object: managed("b", "2") })
+    await time.advance(0)
+    const plain = [object("a", "1"), object("b", "2")].map(each => ({ ...each, status: { phase: "Running" } }))
+    expect([...reflector.items.values()]).toEqual(plain)
+  })
+
   it("goes on where a watch ended, by bookmarks too", async () => {
     const { api, time, changes } = await reflect([])
     api.last.send({ type: "BOOKMARK", object: object("", "77") })

@@ -190,8 +190,9 @@ export class Reflector<T extends KubernetesObject> implements Reflected<T> {
     return false
   }
 
-  #keep(key: string, object: T): void {
+  #keep(key: string, told: T): void {
     const previous = this.#items.get(key)
+    const object = withoutManagers(told)
     this.#items.set(key, object)
     this.#tell({ key, object, previous })
   }
@@ -245,4 +246,10 @@ export class Reflector<T extends KubernetesObject> implements Reflected<T> {
 
 function defined(options: { readonly [Name in keyof ListOptions]: ListOptions[Name] | undefined }): ListOptions {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
+}
+
+/** Who wrote which field is asked of no copy, and thousands of Pods would hold it for as long as they live. */
+function withoutManagers<T extends KubernetesObject>(object: T): T {
+  const { managedFields: _, ...metadata } = object.metadata
+  return { ...object, metadata }
 }
