@@ -2,7 +2,7 @@
 // The last TLS session with the control plane, for the connection after it: a control plane that comes back has all its
 // proxies shake hands at once. INVARIANT: whoever resumes is shown no certificate, so a session counts only under the trust
 // and the proof it was begun with, and no longer than the certificate that was seen then. Trust and proof as OpenSSL read them
-// are kept with it: to read them again costs more than the handshake.
+// are kept with it, so that they are not read again for each attempt.
 
 import type { SecureContext } from "node:tls"
 
