@@ -14,6 +14,8 @@ const NO_FATE: Fate = { before: 0, after: 0, fault: "none" }
 /** One Lease in memory, with the resource versions of a real server; a request may be slow, lost, or lose its answer. */
 class LeaseServer {
   lease: KubernetesObject | undefined
+  /** How often somebody looked. */
+  read = 0
   #version = 0
 
   constructor(readonly time: VirtualTime) {}
@@ -30,6 +32,8 @@ class LeaseServer {
     }
     const store = (object: KubernetesObject): KubernetesObject => {
       const { resourceVersion } = object.metadata
+      if (resourceVersion !== undefined && this.lease === undefined)
+        throw new ApiError(404, "NotFound", "no such lease")
       if (resourceVersion !== this.lease?.metadata.resourceVersion) throw new ApiError(409, "Conflict", "changed")
       this.lease = { ...object, metadata: { ...object.metadata, uid: "u", resourceVersion: String(++this.#version) } }
       return this.lease
@@ -39,7 +43,11 @@ class LeaseServer {
     }
     // The interface is generic in the object; a lease is the only one here.
     return {
-      get: () => ask(() => this.lease),
+      get: () =>
+        ask(() => {
+          this.read++
+          return this.lease
+        }),
       create: (_type: unknown, object: KubernetesObject) => ask(() => store(object)),
       replace: (_type: unknown, object: KubernetesObject) => ask(() => store(object)),
       list: never,
@@ -74,6 +82,38 @@ describe("leader election", () => {
     expect(b.isLeader).toBe(true)
     expect(told).toEqual([true, false])
     await b.stop()
+  })
+
+  it("looks at a lease before it takes it, and not before it renews it", async () => {
+    const server = new LeaseServer(new VirtualTime())
+    const a = candidate(server, "a")
+    a.start()
+    await server.time.advance(60_000)
+    expect([a.isLeader, server.read]).toEqual([true, 1])
+    await a.stop()
+  })
+
+  it.each<[string, (lease: KubernetesObject) => KubernetesObject | undefined, boolean]>([
+    ["leads on where somebody else wrote beside it", lease => lease, true],
+    ["leads on where somebody deleted it", () => undefined, true],
+    [
+      "leads no more where somebody else was written into it",
+      lease => ({ ...lease, spec: { ...Object(lease.spec), holderIdentity: "b" } }),
+      false,
+    ],
+  ])("%s, at its next renewal", async (_, change, leads) => {
+    const server = new LeaseServer(new VirtualTime())
+    const a = candidate(server, "a")
+    a.start()
+    await server.time.advance(5_000)
+    const { lease } = server
+    if (lease === undefined) throw new Error("nobody took the lease")
+    const metadata = { ...lease.metadata, resourceVersion: "touched" }
+    server.lease = change({ ...lease, metadata })
+    await server.time.advance(2_001)
+    expect(a.isLeader).toBe(leads)
+    expect(server.lease).toMatchObject({ spec: { holderIdentity: leads ? "a" : "b" } })
+    await a.stop()
   })
 
   it("waits the whole duration for one that vanished", async () => {

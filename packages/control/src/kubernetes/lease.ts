@@ -56,6 +56,8 @@ export class LeaderElection {
   #cancelExpiry: () => void = () => {}
   /** The Lease as last seen, and since when it has been so. */
   #seen: { readonly version: string; readonly at: number } | undefined
+  /** As the server answered our last renewal. */
+  #mine: Lease | undefined
 
   constructor(options: LeaseOptions) {
     this.#options = options
@@ -109,6 +111,7 @@ export class LeaderElection {
   }
 
   async #acquireOrRenew(): Promise<void> {
+    if (await this.#renewAsLeft()) return
     const { client, name, namespace, identity, isOver = () => false } = this.#options
     const found = await client.get<Lease>(LEASES, name, namespace)
     if (this.#end.signal.aborted) return
@@ -125,15 +128,34 @@ export class LeaderElection {
     await this.#write(() => client.replace<Lease>(LEASES, this.#lease(found)))
   }
 
-  /** The moment before sending is what counts: others can have seen the renewal no earlier. */
-  async #write(send: () => Promise<Lease>): Promise<void> {
+  /**
+   * Whether it is still as we left it, and so renewed by one request: a control plane at rest does hardly anything else.
+   * INVARIANT: the server takes it only under the version that we left, so whoever has touched it since is not overwritten.
+   */
+  async #renewAsLeft(): Promise<boolean> {
+    const mine = this.#mine
+    this.#mine = undefined
+    if (mine === undefined) return false
+    try {
+      return await this.#write(() => this.#options.client.replace<Lease>(LEASES, this.#lease(mine)))
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 404) return false
+      throw error
+    }
+  }
+
+  /** False where somebody was faster. The moment before sending is what counts: others can have seen the renewal no earlier. */
+  async #write(send: () => Promise<Lease>): Promise<boolean> {
     const sent = this.#time.monotonic()
     try {
-      this.#observe(await send())
+      const written = await send()
+      this.#observe(written)
+      this.#mine = written
       if (!this.#end.signal.aborted) this.#leadUntil(sent + this.#renewDeadlineMs)
+      return true
     } catch (error) {
-      // Somebody was faster; what they wrote is read next time.
       if (!(error instanceof ApiError) || error.code !== 409) throw error
+      return false
     }
   }
 

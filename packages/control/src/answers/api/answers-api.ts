@@ -37,7 +37,7 @@ export class AnswersApi {
   readonly #options: AnswersApiOptions
   readonly #group: string
   readonly #base: string
-  readonly #documents: ReadonlyMap<string, object>
+  #documents: ReadonlyMap<string, object> | undefined
   readonly #questions = new Places(64, 8)
   readonly #watches = new Places(128, 8)
   readonly #open = new Set<() => void>()
@@ -46,7 +46,6 @@ export class AnswersApi {
     this.#options = options
     this.#group = answersGroup(options.names)
     this.#base = `/apis/${this.#group}/${ANSWERS_VERSION}`
-    this.#documents = openApiDocuments(options.names)
   }
 
   /** Whether the path is one of this API. */
@@ -113,7 +112,11 @@ export class AnswersApi {
     const { names } = this.#options
     if (path === "/apis") return { kind: "APIGroupList", apiVersion: "v1", groups: [apiGroup(names)] }
     if (path === `/apis/${this.#group}`) return apiGroup(names)
-    return path === this.#base ? resourceList(names) : this.#documents.get(path)
+    if (path === this.#base) return resourceList(names)
+    if (!path.startsWith("/openapi/")) return undefined
+    // Made when somebody asks: most control planes end before, and all start without.
+    this.#documents ??= openApiDocuments(names)
+    return this.#documents.get(path)
   }
 
   async #plain(
