@@ -9,6 +9,7 @@ import { transformSync } from "esbuild"
 import { expect, it } from "vitest"
 import { blocks } from "../../scripts/markdown-blocks.js"
 import { files, readText } from "../architecture/tree.js"
+import { BLOCKS } from "../e2e/local/support/own-ports.js"
 import { masked } from "./masked.js"
 
 // Inside the repository, so that a program finds our packages as it would from a package of its own.
@@ -122,6 +123,15 @@ it.each([...pagesWithCommands()])(
     }
   },
 )
+
+it("pages take no address that the mesh of another test may be given", () => {
+  const blocks = of("sh").flatMap(({ text, where }) =>
+    [...text.matchAll(/\b127\.(\d+)\.0\.\d+/g)].map(found => ({ found, where })),
+  )
+  expect(blocks).not.toEqual([])
+  const taken = blocks.filter(({ found: [, block] }) => Number(block) >= BLOCKS.first && Number(block) < BLOCKS.beyond)
+  expect(taken.map(({ found: [address], where }) => `${where} ${address}`)).toEqual([])
+})
 
 function pagesWithCommands(): ReadonlyMap<string, Page> {
   const pages = new Map<string, Page>()

@@ -9,7 +9,7 @@ import { freePort } from "../../../../packages/cluster/src/store/testing/free-po
 const LISTENERS = ["--api-port", "--mesh-port", "--webhook-port", "--health-port", "--console-port"]
 const SAMPLES = ["httpbin.foo", "web.app"]
 /** Beyond the blocks that `up` takes by itself. */
-const BLOCKS = { first: 33, beyond: 255 }
+export const BLOCKS = { first: 33, beyond: 255 }
 /** Of the first proxy of a block. */
 const XSERVER = 15_080
 
