@@ -4,6 +4,7 @@
 // and mean nothing to a JSON Schema validator.
 
 import type { Static, TSchema } from "typebox"
+// By name: the default export holds all of TypeBox, and a bundle would hold it too.
 import * as Type from "typebox"
 
 /** A rule in CEL, as `x-kubernetes-validations` has it. */

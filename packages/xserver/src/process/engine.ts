@@ -24,7 +24,7 @@ export function tuneEngine(): void {
 
 /**
  * Once it enforces something. Until then V8 compiles as late as it usually does: what a start calls some hundred times is never
- * called again, and compiling it took 3 MB that the C library keeps.
+ * called again, and compiling it takes memory.
  */
 export function settleSoon(): void {
   setTimeout(settle, AFTER_START_MS).unref()
