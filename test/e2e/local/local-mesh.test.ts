@@ -2,7 +2,7 @@
 // The local mesh as a person has it, from `up` to `down`, with crashes in between. One mesh serves all tests, in their
 // order.
 
-import { mkdtempSync, rmSync } from "node:fs"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, it } from "vitest"
@@ -164,6 +164,28 @@ it("leaves no process behind when its supervisor is killed, and comes back with 
   expect(mesh.record.ports).toEqual(record.ports)
   expect(mesh.record.workloads).toEqual(record.workloads)
   expect(await call(mesh.wayIn("httpbin.foo", "/get"))).toBe("closed")
+  expect(await call(mesh.wayIn("web.app", "/"))).toBe(200)
+})
+
+it("joins nobody to a control plane that does not lead yet and has not written its root", async () => {
+  const { record } = mesh
+  const lease = join(folder, "lease.json")
+  const taken = {
+    apiVersion: "coordination.k8s.io/v1",
+    kind: "Lease",
+    metadata: { name: "merlond", namespace: "merlon-system" },
+    spec: { holderIdentity: "another machine's", leaseDurationSeconds: 15 },
+  }
+  writeFileSync(lease, JSON.stringify(taken))
+  expect(await mesh.run("apply", "--force-conflicts", "-f", lease)).toMatchObject({ code: 0 })
+  const leads = async () =>
+    (await (await fetch(`http://127.0.0.1:${record.ports.health}/metrics`)).text()).match(/_leader (\d)$/m)?.[1]
+  await expect.poll(leads, POLL).toBe("0")
+  for (const namespace of ["merlon-system", "foo", "app"]) {
+    expect((await mesh.run("delete", "configmap", "merlon-ca-root-cert", "-n", namespace)).code).toBe(0)
+  }
+  await mesh.run("down")
+  await up(mesh)
   expect(await call(mesh.wayIn("web.app", "/"))).toBe(200)
 })
 

@@ -8,7 +8,7 @@ import { meshNames } from "@merlon/policy"
 import { writePrivateFile } from "@merlon/xds"
 import { CommandError } from "../ctl/exit.js"
 import { readDeclared } from "../ctl/workload/declared-pod.js"
-import { getOrNothing, PODS } from "../ctl/workload/enrol.js"
+import { getOrNothing, PODS, writtenRootCertificate } from "../ctl/workload/enrol.js"
 import { describeError } from "../describe-error.js"
 import { counted } from "./counted.js"
 import { declareSamples } from "./declare-samples.js"
@@ -120,6 +120,7 @@ export class MeshAttempt {
     ])
     await this.#controlPlaneReady(layout)
     writePrivateFile(data, "kubeconfig", readFileSync(join(data, "cluster", "kubeconfig"), "utf8"))
+    await this.#rootWritten()
     progress({ kind: "done", text: `control plane ready, API at https://${LOOPBACK}:${layout.ports.api}` })
     if (programs.samples === undefined || !this.#options.samples) return
 
@@ -171,6 +172,17 @@ export class MeshAttempt {
       const ours = tailOf(logPath(data, CONTROL_PLANE), undefined).includes(join(data, "cluster", "kubeconfig"))
       return ours || "another one answers at its port"
     })
+  }
+
+  /** A control plane is ready before it leads, and only one that leads writes what workloads believe it by. */
+  #rootWritten(): Promise<void> {
+    const { rootNamespace } = meshNames(this.#options)
+    return withLocalSession(this.#options, session =>
+      this.#until("the control plane did not write the mesh's root certificate", async () => {
+        const written = await writtenRootCertificate(session, rootNamespace)
+        return written !== undefined || `it is not in ${rootNamespace}`
+      }),
+    )
   }
 
   async #memberReady({ instance, place }: Membership): Promise<void> {

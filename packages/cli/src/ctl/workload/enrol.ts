@@ -45,15 +45,20 @@ export async function checkNamespace(session: Session, namespace: string): Promi
 /** What the workload believes the control plane by. */
 export async function rootCertificate(session: Session, namespace: string): Promise<string> {
   const { rootNamespace } = session.names
+  const found =
+    (await writtenRootCertificate(session, namespace)) ?? (await writtenRootCertificate(session, rootNamespace))
+  if (found !== undefined) return found
   const name = componentNames(session.names).trustBundle
-  for (const place of [namespace, rootNamespace]) {
-    const map = await getOrNothing(session, CONFIG_MAPS, name, place)
-    const pem = textsOf(map?.data)[ROOT_CERTIFICATE]
-    if (pem?.includes("-----BEGIN CERTIFICATE-----") === true) return pem
-  }
   throw new CommandError(
     `the mesh's root certificate is not there: no ConfigMap \`${name}\` with \`${ROOT_CERTIFICATE}\` in \`${namespace}\` or \`${rootNamespace}\`; start the control plane first, or give it with \`--trust-bundle FILE\``,
   )
+}
+
+/** Undefined until a control plane that leads has written it there. */
+export async function writtenRootCertificate(session: Session, namespace: string): Promise<string | undefined> {
+  const map = await getOrNothing(session, CONFIG_MAPS, componentNames(session.names).trustBundle, namespace)
+  const pem = textsOf(map?.data)[ROOT_CERTIFICATE]
+  return pem?.includes("-----BEGIN CERTIFICATE-----") === true ? pem : undefined
 }
 
 /** Whether it was made. */
