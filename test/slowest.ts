@@ -25,6 +25,11 @@ export const SLOWEST: Readonly<Record<string, string>> = {
   "packages/cluster/src/oracle.test.ts":
     "hundreds of recorded cases of kube-apiserver, among them watches that last seconds",
   "packages/cluster/src/kubectl.test.ts": "a process of kubectl for each thing that people do with it",
+  "packages/xds/src/server/workers/stream-workers.test.ts":
+    "a process that is stuck, until it counts as one, and its successor",
+  "packages/xserver/src/process/worker-pool.test.ts":
+    "workers that die and one that is stuck, each until another serves",
+  "packages/cluster/src/store/etcd/open.test.ts": "an etcd that goes away and comes back under readers and watchers",
   "test/e2e/control/replica-answers.test.ts":
     "replicas that are killed, each until the Lease of the dead one is taken away",
   "test/resilience/control-slow-proxies.test.ts":

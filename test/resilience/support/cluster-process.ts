@@ -10,6 +10,7 @@ import { Agent, request } from "node:https"
 import { createInterface, type Interface } from "node:readline"
 import type { Readable, Writable } from "node:stream"
 import { parse } from "yaml"
+import { SHORT_LIVED } from "../../../scripts/ahead/flags.js"
 import type { Order } from "./cluster-server.js"
 
 export const clusterServer = new URL("./cluster-server.ts", import.meta.url)
@@ -41,7 +42,9 @@ export class ClusterProcess {
 
   /** The bundled server program. */
   constructor(program: string) {
-    this.#child = spawn(process.execPath, ["--expose-gc", program], { stdio: ["pipe", "pipe", "inherit"] })
+    this.#child = spawn(process.execPath, [...SHORT_LIVED, "--expose-gc", program], {
+      stdio: ["pipe", "pipe", "inherit"],
+    })
     this.#child.stdin.on("error", () => undefined)
     this.#lines = createInterface({ input: this.#child.stdout })
     this.#gone = new Promise(resolve => this.#child.once("close", () => resolve()))

@@ -239,9 +239,15 @@ it("a check that is stopped half-way is no success, however well it went so far"
   expect(err).toContain("stopped before all requests were sent")
 })
 
-it("a check that is stopped while it waits for the mesh is no success either", async () => {
+it("a check that is stopped before or while it waits for the mesh ends at once, and is no success either", async () => {
   await control.stop()
-  expect(await xclient({ expected: parseExpectation("v1=1") }, AbortSignal.abort()).code).toBe(1)
+  // Longer than a test may last.
+  const options = { expected: parseExpectation("v1=1"), waitTimeoutMs: 3_600_000 }
+  expect(await xclient(options, AbortSignal.abort()).code).toBe(1)
+  const stop = new AbortController()
+  const { code } = xclient(options, stop.signal)
+  setImmediate(() => stop.abort())
+  expect(await code).toBe(1)
 })
 
 it("a second run uses the certificate of the first", async () => {

@@ -47,6 +47,8 @@ function within(work: Promise<void>, milliseconds: number | undefined, signal: A
     // A timer in any case: nothing else keeps the process alive while the control plane is away.
     const timer = setTimeout(() => give(false), milliseconds ?? LONGEST_MS)
     signal.addEventListener("abort", onAbort, { once: true })
+    // One that came before anybody listened says nothing again.
+    if (signal.aborted) onAbort()
     work.then(() => give(true), reject)
   })
 }
