@@ -4,8 +4,11 @@
 
 import { once } from "node:events"
 import { readFileSync } from "node:fs"
-import { type ClientHttp2Session, connect } from "node:http2"
+import { connect, type Socket } from "node:net"
+import { connect as connectTls } from "node:tls"
+import { HTTP2_PREFACE, HTTP2_SETTING, type Http2Field, settingsText } from "@merlon/xds"
 import { type Load, type LoadFigures, takeOrders } from "./orders.js"
+import { RawConnection, type RawUser } from "./raw-http2.js"
 
 export interface Http2LoadOptions {
   readonly port: number
@@ -19,79 +22,146 @@ export interface Http2LoadOptions {
   readonly grpc: boolean
 }
 
-/** Five bytes say that twelve follow, uncompressed. */
-const MESSAGE = Buffer.concat([Buffer.from([0, 0, 0, 0, 12]), Buffer.alloc(12, 1)])
+const FIRST = HTTP2_PREFACE + settingsText([[HTTP2_SETTING.enablePush, 0]])
+
+type Head = readonly (readonly [name: string, value: string])[]
+
+function headOf({ grpc, mtls, path }: Http2LoadOptions): Head {
+  const scheme = mtls === undefined ? "http" : "https"
+  const common: Head = [
+    [":method", grpc ? "POST" : "GET"],
+    [":scheme", scheme],
+    [":path", path],
+    [":authority", "app.bench"],
+    ["user-agent", "bench"],
+  ]
+  return grpc ? [...common, ["content-type", "application/grpc"], ["te", "trailers"]] : [...common, ["accept", "*/*"]]
+}
+
+/** One connection, with what came back on it during a stretch. */
+class CallingConnection implements RawUser {
+  readonly #connection: RawConnection
+  readonly #grpc: boolean
+  readonly #head: Head
+  /** When each stream was begun. */
+  readonly #sent = new Map<number, number>()
+  readonly #good = new Set<number>()
+  #nextStream = 1
+  #until = 0
+  #done: (() => void) | undefined
+  latenciesMs: number[] = []
+  errors = 0
+
+  constructor(socket: Socket, options: Http2LoadOptions) {
+    this.#grpc = options.grpc
+    this.#head = headOf(options)
+    this.#connection = new RawConnection(socket, FIRST, 0, this)
+    socket.on("close", () => {
+      this.errors += this.#sent.size
+      this.#sent.clear()
+      this.#done?.()
+    })
+  }
+
+  get closed(): boolean {
+    return this.#connection.closed
+  }
+
+  async run(streams: number, until: number): Promise<void> {
+    this.latenciesMs = []
+    this.errors = 0
+    this.#until = until
+    if (this.closed) return
+    const done = new Promise<void>(resolve => {
+      this.#done = resolve
+    })
+    for (let n = 0; n < streams; n++) this.#begin()
+    this.#connection.flush()
+    await done
+  }
+
+  onFields(stream: number, fields: readonly Http2Field[], ended: boolean): void {
+    const [name, value] = this.#grpc ? ["grpc-status", "0"] : [":status", "200"]
+    if (fields.some(field => field.name === name && field.value === value)) this.#good.add(stream)
+    if (ended) this.#end(stream)
+  }
+
+  onContentEnd(stream: number): void {
+    this.#end(stream)
+  }
+
+  onReset(stream: number): void {
+    this.#good.delete(stream)
+    this.#end(stream)
+  }
+
+  #begin(): void {
+    const stream = this.#nextStream
+    this.#nextStream += 2
+    this.#sent.set(stream, performance.now())
+    const connection = this.#connection
+    if (!this.#grpc) {
+      connection.headers(stream, this.#head, true)
+      return
+    }
+    connection.whenWindow(() => {
+      connection.headers(stream, this.#head, false)
+      connection.message(stream, true)
+    })
+  }
+
+  #end(stream: number): void {
+    const sent = this.#sent.get(stream)
+    if (sent === undefined) return
+    this.#sent.delete(stream)
+    const now = performance.now()
+    if (this.#good.delete(stream)) this.latenciesMs.push(now - sent)
+    else this.errors++
+    if (now < this.#until) this.#begin()
+    else if (this.#sent.size === 0) this.#done?.()
+  }
+}
 
 class Http2Load implements Load {
   readonly #options: Http2LoadOptions
-  #sessions: ClientHttp2Session[] = []
+  #connections: readonly CallingConnection[] = []
 
   constructor(options: Http2LoadOptions) {
     this.#options = options
   }
 
   async open(): Promise<void> {
-    const alive = this.#sessions.filter(session => !session.closed && !session.destroyed)
+    const alive = this.#connections.filter(({ closed }) => !closed)
     while (alive.length < this.#options.connections) alive.push(await this.#connect())
-    this.#sessions = alive
+    this.#connections = alive
   }
 
   async run(seconds: number): Promise<LoadFigures> {
-    const latenciesMs: number[] = []
-    let errors = 0
     const started = performance.now()
-    const caller = async (session: ClientHttp2Session): Promise<void> => {
-      while (performance.now() < started + seconds * 1_000) {
-        const sent = performance.now()
-        if (await this.#call(session).catch(() => false)) latenciesMs.push(performance.now() - sent)
-        else errors++
-        if (session.destroyed) return
-      }
-    }
-    const callers = this.#sessions.flatMap(session =>
-      Array.from({ length: this.#options.streams }, () => caller(session)),
-    )
-    await Promise.all(callers)
+    const until = started + seconds * 1_000
+    await Promise.all(this.#connections.map(connection => connection.run(this.#options.streams, until)))
+    const latenciesMs = this.#connections.flatMap(connection => connection.latenciesMs)
+    const errors = this.#connections.reduce((sum, connection) => sum + connection.errors, 0)
     return { requests: latenciesMs.length, errors, seconds: (performance.now() - started) / 1_000, latenciesMs }
   }
 
-  /** Whether it was answered as it should be. */
-  #call(session: ClientHttp2Session): Promise<boolean> {
-    const { grpc, path } = this.#options
-    const head = grpc
-      ? { ":method": "POST", ":path": path, "content-type": "application/grpc", te: "trailers" }
-      : { ":path": path }
-    return new Promise((resolve, reject) => {
-      const stream = session.request(head)
-      let good = false
-      stream.on("response", ({ ":status": status }) => {
-        good = !grpc && status === 200
-      })
-      stream.on("trailers", trailers => {
-        good = grpc && trailers["grpc-status"] === "0"
-      })
-      stream.on("error", reject)
-      stream.on("close", () => resolve(good))
-      stream.resume()
-      if (grpc) stream.end(MESSAGE)
-    })
-  }
-
-  async #connect(): Promise<ClientHttp2Session> {
+  async #connect(): Promise<CallingConnection> {
     const { mtls, port } = this.#options
+    const options = { host: "127.0.0.1", port, noDelay: true }
     const file = (name: string): Buffer => readFileSync(`${mtls}/${name}`)
-    const session =
+    const socket =
       mtls === undefined
-        ? connect(`http://127.0.0.1:${port}`)
-        : connect(`https://127.0.0.1:${port}`, {
+        ? connect(options)
+        : connectTls({
+            ...options,
             cert: file("client.pem"),
             key: file("client.key"),
             ca: file("ca.pem"),
+            ALPNProtocols: ["h2"],
             checkServerIdentity: () => undefined,
           })
-    session.on("error", () => undefined)
-    await once(session, "remoteSettings")
-    return session
+    await once(socket, mtls === undefined ? "connect" : "secureConnect")
+    return new CallingConnection(socket, this.#options)
   }
 }
 

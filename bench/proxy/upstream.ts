@@ -2,8 +2,9 @@
 // The application behind every proxy of the benchmark, as cheap as it can be: reads heads, answers by path, keeps alive.
 // On another port it answers gRPC calls over HTTP/2 in clear. Prints both.
 
-import { createServer as createHttp2Server } from "node:http2"
-import { type AddressInfo, createServer, type Server } from "node:net"
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net"
+import { HTTP2_PREFACE, HTTP2_SETTING, settingsText } from "@merlon/xds"
+import { RawConnection, type RawUser } from "./raw-http2.js"
 import type { Upstreams } from "./work.js"
 
 const answer = (bytes: number): Buffer =>
@@ -31,16 +32,42 @@ const server = createServer({ noDelay: true }, socket => {
   socket.on("error", () => socket.destroy())
 })
 
-const MESSAGE = Buffer.concat([Buffer.from([0, 0, 0, 0, 12]), Buffer.alloc(12, 1)])
-const calls = createHttp2Server({ settings: { maxConcurrentStreams: 1_000 } })
-calls.on("stream", stream => {
-  stream.on("error", () => undefined)
-  stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }))
-  stream.on("end", () => {
-    stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true })
-    stream.end(MESSAGE)
-  })
-  stream.resume()
+/** Answers each call with a message of its own. */
+class Answering implements RawUser {
+  readonly #connection: RawConnection
+
+  constructor(socket: Socket) {
+    const settings = settingsText([[HTTP2_SETTING.maxConcurrentStreams, 1_000]])
+    this.#connection = new RawConnection(socket, settings, HTTP2_PREFACE.length, this)
+  }
+
+  onFields(): void {
+    // The call is its message.
+  }
+
+  onContentEnd(stream: number): void {
+    const connection = this.#connection
+    connection.whenWindow(() => {
+      connection.headers(
+        stream,
+        [
+          [":status", "200"],
+          ["content-type", "application/grpc"],
+        ],
+        false,
+      )
+      connection.message(stream, false)
+      connection.headers(stream, [["grpc-status", "0"]], true)
+    })
+  }
+
+  onReset(): void {
+    // Whoever called has lost interest.
+  }
+}
+
+const calls = createServer({ noDelay: true }, socket => {
+  new Answering(socket)
 })
 
 const portOf = async (listening: Server): Promise<number> => {
