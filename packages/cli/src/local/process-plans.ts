@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which program each process of a local mesh is, with which arguments.
 
+import { SERVE_ENVIRONMENT } from "@merlon/control"
 import { proxyEnvironment } from "@merlon/xds"
 import { childEnvironment } from "./child-environment.js"
 import type { Membership } from "./join-workload.js"
@@ -44,7 +45,7 @@ export function controlPlanePlan({ data, mesh, domain, programs, ports, meshList
       ...["--webhook-port", String(ports.webhook), "--health-port", String(ports.health)],
       ...(ports.console === undefined ? ["--no-console"] : ["--console-port", String(ports.console)]),
     ]),
-    env: childEnvironment(process.env),
+    env: childEnvironment(process.env, SERVE_ENVIRONMENT),
     log: logPath(data, CONTROL_PLANE),
   }
 }
