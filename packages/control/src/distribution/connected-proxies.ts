@@ -69,10 +69,10 @@ export class ConnectedProxies implements ProxyLedger {
     this.#sessions.set(key, sessions)
     this.#show(key)
     return {
-      acknowledged: enforced => this.#update(session, { enforced, rejection: undefined }),
+      acknowledged: enforced => this.#update(session, { ...session.record, enforced, rejection: undefined }),
       rejected: (revision, message, sent) => {
         const rejection = rejectionOf(revision, message, sent, session.record.enforced)
-        this.#update(session, { rejection })
+        this.#update(session, { ...session.record, rejection })
       },
       close: () => this.#close(key, session),
     }
@@ -80,13 +80,14 @@ export class ConnectedProxies implements ProxyLedger {
 
   /** A certificate was signed for the proxy; what it said when it connected no longer holds. */
   noteCertificate(key: string, signer: string, certificateNotAfter: number): void {
-    const change = { signer: readSigner(signer), certificateNotAfter }
-    for (const session of this.#sessions.get(key) ?? []) this.#update(session, change)
+    for (const session of this.#sessions.get(key) ?? []) {
+      this.#update(session, { ...session.record, signer: readSigner(signer), certificateNotAfter })
+    }
   }
 
-  #update(session: Session, change: Partial<ProxyRecord>): void {
-    session.record = { ...session.record, ...change }
-    this.#show(session.record.key)
+  #update(session: Session, record: ProxyRecord): void {
+    session.record = record
+    this.#show(record.key)
   }
 
   #close(key: string, session: Session): void {

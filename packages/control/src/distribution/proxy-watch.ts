@@ -27,7 +27,8 @@ const MAX_UNANSWERED = 16
 
 export class ProxyWatch {
   readonly #options: ProxyWatchOptions
-  readonly #unanswered = new Map<number, Resources>()
+  /** Oldest first, each once. */
+  #unanswered: readonly Snapshot[] = []
   #names: "*" | ReadonlySet<string>
   #view: ProxyView | undefined
   #last: Snapshot
@@ -61,8 +62,7 @@ export class ProxyWatch {
   }
 
   acknowledged(revision: number): void {
-    const resources = this.#unanswered.get(revision)
-    this.#forgetUpTo(revision)
+    const resources = this.#answered(revision)
     if (resources === undefined) return
     this.#options.session.acknowledged(resources)
     if (this.#enforcing || this.#names !== "*") return
@@ -71,15 +71,14 @@ export class ProxyWatch {
   }
 
   rejected(revision: number, message: string): void {
-    const resources = this.#unanswered.get(revision)
-    this.#forgetUpTo(revision)
+    const resources = this.#answered(revision)
     if (resources !== undefined) this.#options.session.rejected(revision, message, resources)
   }
 
   close(): void {
     if (this.#closed) return
     this.#closed = true
-    this.#unanswered.clear()
+    this.#unanswered = []
     this.#options.session.close()
     this.#options.closed()
   }
@@ -90,17 +89,15 @@ export class ProxyWatch {
     return { revision, resources: new Map([...resources].filter(([name]) => names.has(name))) }
   }
 
-  #remember({ revision, resources }: Snapshot): void {
-    this.#unanswered.set(revision, resources)
-    if (this.#unanswered.size <= MAX_UNANSWERED) return
-    for (const oldest of this.#unanswered.keys()) {
-      this.#unanswered.delete(oldest)
-      return
-    }
+  #remember(shown: Snapshot): void {
+    const others = this.#unanswered.filter(({ revision }) => revision !== shown.revision)
+    this.#unanswered = [...others.slice(1 - MAX_UNANSWERED), shown]
   }
 
-  /** Answers come in the order of the questions: what is older than this one was skipped. */
-  #forgetUpTo(revision: number): void {
-    for (const other of this.#unanswered.keys()) if (other <= revision) this.#unanswered.delete(other)
+  /** What was shown under it. Answers come in the order of the questions: what is older than this one was skipped. */
+  #answered(revision: number): Resources | undefined {
+    const shown = this.#unanswered.find(other => other.revision === revision)
+    this.#unanswered = this.#unanswered.filter(other => other.revision > revision)
+    return shown?.resources
   }
 }

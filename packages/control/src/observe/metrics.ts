@@ -41,8 +41,8 @@ const OTHERS = "(others)"
 export class ControlMetrics {
   readonly registry = new Registry()
   readonly #prefix: string
-  readonly #pushes: Counter
-  readonly #bytes: Counter
+  readonly #pushes: Map<PushType, number>
+  readonly #bytes: Map<PushType, number>
   readonly #acknowledgements: Histogram
   readonly #propagation: Histogram
   readonly #rejected: Counter
@@ -55,8 +55,8 @@ export class ControlMetrics {
 
   constructor(mesh: string, sources: MetricSources) {
     this.#prefix = `${mesh.replaceAll("-", "_")}_control_`
-    this.#pushes = this.#counter("pushes_total", "responses sent to proxies and clients by type", "type")
-    this.#bytes = this.#counter("push_bytes_total", "bytes of the resources in them by type", "type")
+    this.#pushes = this.#sums("pushes_total", "responses sent to proxies and clients by type")
+    this.#bytes = this.#sums("push_bytes_total", "bytes of the resources in them by type")
     this.#acknowledgements = this.#histogram("push_to_ack_seconds", "from a response to its acknowledgement", "type")
     this.#propagation = this.#histogram(
       "write_to_last_ack_seconds",
@@ -71,8 +71,8 @@ export class ControlMetrics {
   }
 
   pushed(type: PushType, bytes: number): void {
-    this.#pushes.inc({ type })
-    this.#bytes.inc({ type }, bytes)
+    this.#pushes.set(type, (this.#pushes.get(type) ?? 0) + 1)
+    this.#bytes.set(type, (this.#bytes.get(type) ?? 0) + bytes)
   }
 
   acknowledged(type: PushType, seconds: number): void {
@@ -194,6 +194,22 @@ export class ControlMetrics {
       if (!listed.has(label)) listed.set(label, keys)
     }
     return listed
+  }
+
+  /** By type. What happens thousands of times at once is only added up; the counter says it when somebody asks. */
+  #sums(name: string, help: string): Map<PushType, number> {
+    const sums = new Map<PushType, number>()
+    new Counter({
+      name: `${this.#prefix}${name}`,
+      help,
+      labelNames: ["type"],
+      registers: [this.registry],
+      collect() {
+        this.reset()
+        for (const [type, sum] of sums) this.inc({ type }, sum)
+      },
+    })
+    return sums
   }
 
   #counter(name: string, help: string, ...labelNames: string[]): Counter {

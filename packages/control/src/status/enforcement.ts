@@ -51,10 +51,6 @@ export class EnforcementTally {
     return this.#standings.size > 0 && this.#enforcing === this.#standings.size
   }
 
-  has(key: string): boolean {
-    return this.#standings.has(key)
-  }
-
   /** One more to wait for, or one less. Whether there is something new to say. */
   place(key: string, counts: boolean): boolean {
     if (counts) return this.#set(key)
@@ -62,9 +58,10 @@ export class EnforcementTally {
     return this.#standings.delete(key)
   }
 
-  /** Whether the proxy counts here and there is something new to say of it; its words may differ from one rejection to the next. */
-  update(key: string): boolean {
-    return this.#standings.has(key) && this.#set(key)
+  /** Whether there is something new to say of the proxy; undefined where it does not count here. Its words may differ from one rejection to the next. */
+  update(key: string): boolean | undefined {
+    const before = this.#standings.get(key)
+    return before === undefined ? undefined : this.#revise(key, before)
   }
 
   count(): EnforcementCount {
@@ -85,7 +82,10 @@ export class EnforcementTally {
   }
 
   #set(key: string): boolean {
-    const before = this.#standings.get(key)
+    return this.#revise(key, this.#standings.get(key))
+  }
+
+  #revise(key: string, before: ProxyStanding | undefined): boolean {
     const standing = standingOf(this.#proxies(key), this.#expected)
     if (before === standing) return standing === "rejected"
     if (before === "enforcing") this.#enforcing--

@@ -211,11 +211,13 @@ export class StatusController {
   #proxiesChanged(proxies: ReadonlySet<string>): void {
     if (!this.#ready) return
     const recounted = new Set<PolicyEntry>()
+    // Thousands of proxies are sent the same few names.
+    const entries = new Map<string, PolicyEntry | undefined>()
     for (const proxy of proxies) {
       const counts = this.#counts(proxy)
       for (const name of this.#options.reach.get(proxy)?.resources.keys() ?? []) {
-        if (!name.startsWith(POLICY)) continue
-        const entry = this.#entries.get(name.slice(POLICY.length))
+        if (!entries.has(name)) entries.set(name, this.#entryOf(name))
+        const entry = entries.get(name)
         if (entry === undefined) continue
         // Counted here and not when it is written, or nobody would see that this was the last one to wait for.
         if (entry.tally === undefined) {
@@ -227,10 +229,15 @@ export class StatusController {
     for (const entry of recounted) this.#counted(entry, entry.tally?.complete === true)
   }
 
+  /** Of a resource by its name on the wire. */
+  #entryOf(name: string): PolicyEntry | undefined {
+    return name.startsWith(POLICY) ? this.#entries.get(name.slice(POLICY.length)) : undefined
+  }
+
   /** Whether there is something new to say. */
   #recountOne(entry: PolicyEntry, tally: EnforcementTally, proxy: string, counts: boolean): boolean {
-    if (!tally.has(proxy)) return counts && this.#selects(entry, proxy) && tally.place(proxy, true)
-    return counts ? tally.update(proxy) : tally.place(proxy, false)
+    if (!counts) return tally.place(proxy, false)
+    return tally.update(proxy) ?? (this.#selects(entry, proxy) && tally.place(proxy, true))
   }
 
   #counts(proxy: string): boolean {

@@ -116,15 +116,19 @@ export class DeltaType implements ServedType {
       removed.push(name)
       changes.set(name, undefined)
     }
+    let found = 0
     for (const resource of existing.values()) {
       const { name, version } = resource
-      if (!this.#wants(name) || (!touched.has(name) && this.#held.get(name) === version)) continue
+      const held = this.#held.get(name)
+      if (held !== undefined) found++
+      if (!this.#wants(name) || (!touched.has(name) && held === version)) continue
       resources.push(resource)
       changes.set(name, version)
     }
     for (const name of this.names) if (touched.has(name) || this.#held.get(name) !== ABSENT) remove(name)
     if (this.wildcard) {
-      for (const name of this.#held.keys()) if (!this.names.has(name)) remove(name)
+      // Mostly everything that is held exists, and nobody need look for what does not.
+      if (found < this.#held.size) for (const name of this.#held.keys()) if (!this.names.has(name)) remove(name)
       for (const name of touched) if (!this.names.has(name)) remove(name)
     }
     return { resources, removed, changes }

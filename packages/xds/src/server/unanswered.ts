@@ -34,12 +34,9 @@ export class Unanswered {
 
   /** The response of that nonce, which is answered now. Earlier ones will not be: answers come in order. */
   settle(nonce: string): { readonly sent: Sent; readonly skipped: readonly Sent[] } | undefined {
-    const index = this.#sent.findIndex(sent => sent.nonce === nonce)
-    const sent = this.#sent[index]
-    if (sent === undefined) return undefined
-    const skipped = this.#sent.slice(0, index)
-    this.#sent.splice(0, index + 1)
-    return { sent, skipped }
+    const skipped = this.#sent.splice(0, this.#sent.findIndex(sent => sent.nonce === nonce) + 1)
+    const sent = skipped.pop()
+    return sent && { sent, skipped }
   }
 
   /** Names that some response speaks of. */
