@@ -46,8 +46,9 @@ export default defineConfig(({ mode }) => {
       testTimeout: 120_000 * effort,
       hookTimeout: 180_000,
       expect: { poll: { timeout: 90_000 } },
-      // More than the cores of a small machine: tests of whole systems wait as often as they work.
-      maxWorkers: 4,
+      // Three for each core of a small machine: tests of whole systems wait longer than they work, and with four of them a
+      // seventh of two cores' time was nobody's.
+      maxWorkers: 6,
       sequence: { sequencer: SlowestFirst },
       provide: { effort },
       projects: [
@@ -55,7 +56,14 @@ export default defineConfig(({ mode }) => {
         {
           extends: true,
           ...fromSource,
-          test: { name: "units", include: UNITS, exclude: ALONE, isolate: false, setupFiles, execArgv: ROOMY },
+          test: {
+            name: "units",
+            include: UNITS,
+            exclude: ALONE,
+            isolate: false,
+            setupFiles,
+            execArgv: [...ROOMY, ...SHORT_LIVED],
+          },
         },
         { extends: true, ...fromSource, test: { name: "alone", include: ALONE, setupFiles } },
         {
