@@ -189,7 +189,8 @@ export class Listener {
     }
     const address = remoteAddress.replace(MAPPED, "")
     const connection: Connection = { socket, address, certificate: peerCertificate(socket) }
-    socket.once("close", () => {
+    // Comes once by itself: `once` would keep two more objects for as long as the connection lasts, here and elsewhere.
+    socket.on("close", () => {
       this.#connections.delete(connection)
       this.#options.counted?.(this.#connections.size)
       if (this.#connections.size === 0) for (const tell of this.#awaiting.splice(0)) tell()

@@ -68,8 +68,9 @@ export class GrpcConnection extends Http2Connection {
     const isShared = readIntoShared(socket, (bytes, length) => this.#feed(bytes, length, true))
     if (!isShared) socket.on("data", bytes => this.#feed(bytes, bytes.length, false))
     socket.on("drain", () => this.drained())
-    socket.once("end", () => this.abandon())
-    socket.once("close", () => this.abandon())
+    const gone = (): void => this.abandon()
+    socket.on("end", gone)
+    socket.on("close", gone)
     outbox.text(
       settingsText([
         // A connection has a handful of heads in its life, and a table of theirs would hold its token for as long.

@@ -14,6 +14,7 @@ export interface GrpcServerOptions {
 
 /** Connections are looked at this often, or as often as the shortest of their limits asks for. */
 const LOOK_MS = 1_000
+const MONOTONIC = (): number => performance.now()
 
 export class GrpcServer {
   readonly #options: GrpcServerOptions
@@ -35,11 +36,11 @@ export class GrpcServer {
     const served = new GrpcConnection({
       connection,
       limits,
-      now: () => performance.now(),
+      now: MONOTONIC,
       serve,
     })
     this.#connections.add(served)
-    connection.socket.once("close", () => this.#connections.delete(served))
+    connection.socket.on("close", () => this.#connections.delete(served))
     served.start()
     if (this.#draining) served.drain()
   }
