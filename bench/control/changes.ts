@@ -24,12 +24,11 @@ export interface ChangeOrder {
   readonly fleet: Fleet
   readonly server: readonly number[]
   readonly rounds: number
+  /** Before they are counted, so that what they run has been compiled: a control plane runs for weeks. */
+  readonly warmUp: number
   readonly policy: { readonly namespace: string; readonly name: string }
   readonly touches: (proxy: Member) => boolean
 }
-
-/** By then what is done for each proxy has been compiled: a control plane runs for weeks. */
-const WARM_UP = 10
 
 export class Changes {
   readonly #api: Api
@@ -49,7 +48,7 @@ export class Changes {
   }
 
   async measure(order: ChangeOrder): Promise<ChangeFigures> {
-    for (let i = 0; i < WARM_UP; i++) await this.#change(order)
+    for (let i = 0; i < order.warmUp; i++) await this.#change(order)
     const cpu = order.server.map(pid => cpuMicroseconds([pid]))
     const { resources } = await order.fleet.count()
     const rounds: { readonly acknowledged: number; readonly enforced: number }[] = []

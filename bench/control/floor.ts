@@ -18,7 +18,7 @@ export interface FloorFigures {
 
 /** As many as the fleet has. */
 const PROCESSES = 4
-const WARM_UP = 5
+const WARM_UP = 10
 const SERVER = fileURLToPath(new URL("./bare-server.ts", import.meta.url))
 const CLIENTS = new URL("./bare-clients.ts", import.meta.url)
 const FLAGS = ["--import", "tsx"]

@@ -89,6 +89,10 @@ function goals(results: readonly SizeFigures[]): readonly string[] {
     ...at(restart.proxies, r => beside("all back after a restart", r.restart.seconds, restart.seconds, "s")),
     ...at(cost.proxies, r => beside("memory per proxy", r.kilobytesPerProxy, cost.kilobytesPerProxy, "kB")),
     ...at(cost.proxies, r => beside("CPU per push", r.all.cpuPerResourceUs, cost.cpuPerResourceUs, "µs")),
+    ...at(
+      cost.proxies,
+      r => `of it ${whole((r.one.cpuPerChangeMs * 1e3) / r.proxies)} µs are a change for one proxy, shared by all`,
+    ),
   ]
 }
 

@@ -35,6 +35,11 @@ interface ConnectFigures {
   readonly attemptsPerProxy: number
 }
 
+/** The comparison at admission runs once with a change, whomever that is for, and much code once in it. */
+const CHANGES_TO_WARM_UP = 100
+/** What runs for each proxy runs this often for each of them. */
+const PUSHES_TO_WARM_UP = 10
+
 export interface SizeOrder {
   /** Its control plane is measured; the cluster and the proxies are this build's in any case. */
   readonly build: Build
@@ -87,10 +92,10 @@ export async function measureSize(order: SizeOrder): Promise<Omit<SizeFigures, "
 
     const watcher = await Changes.watch(api)
     const round = { fleet, server: control.program.pids, rounds: changes }
-    const all = await watcher.measure({ ...round, policy: ALL, touches: () => true })
-    tell("all", all)
-    const one = await watcher.measure({ ...round, policy: ONE, touches: isTheOne })
+    const one = await watcher.measure({ ...round, warmUp: CHANGES_TO_WARM_UP, policy: ONE, touches: isTheOne })
     tell("one", one)
+    const all = await watcher.measure({ ...round, warmUp: PUSHES_TO_WARM_UP, policy: ALL, touches: () => true })
+    tell("all", all)
     const peakMegabytes = Math.round(peakKilobytes(control.program.pid) / 1_000)
 
     await control.program.stop()
