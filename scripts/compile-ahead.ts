@@ -82,7 +82,7 @@ function keepLargest(): void {
   }
 }
 
-if (!existsSync(DONE)) {
+async function compileAhead(): Promise<void> {
   rmSync(dirname(AHEAD), { recursive: true, force: true })
   mkdirSync(AHEAD, { recursive: true })
   await writeScripts()
@@ -94,11 +94,22 @@ if (!existsSync(DONE)) {
     writeFileSync(DONE, "")
   } catch (error) {
     rmSync(dirname(AHEAD), { recursive: true, force: true })
+    throw error
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+if (!existsSync(DONE)) {
+  try {
+    await compileAhead().catch((error: unknown) => {
+      console.warn(`!!! programs could not be compiled ahead and are tried again: ${String(error)}`)
+      return compileAhead()
+    })
+  } catch (error) {
     // A mesh that does not do what it does on most days is a fault, and in the output of a whole run nobody reads a warning.
     if (process.env.CI === "true") throw error
     // Everything works without; it only takes longer.
     console.warn(`!!! programs are not compiled ahead in this run: ${String(error)}`)
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
   }
 }
