@@ -20,6 +20,8 @@ export function tuneEngine(): void {
   // The young generation stays as large as it is: starting up has given it room enough.
   setFlagsFromString("--semi-space-growth-factor=1")
   setFlagsFromString("--no-maglev")
+  // So little is collected at a time that to wake another thread for half of it costs more than to do it.
+  setFlagsFromString("--no-parallel-scavenge")
 }
 
 /**
