@@ -17,19 +17,16 @@ import {
   pingText,
   windowUpdateText,
 } from "@merlon/xds"
+import { FLAG } from "../../packages/xds/src/http2/frame.js"
+import { frameHeader, SETTINGS_ACK } from "../../packages/xds/src/http2/frame-writer.js"
 
-/** RFC 9113 section 4.1: five bytes of a frame's header before the number of its stream. */
-const SETTINGS_ACK = `\0\0\0${String.fromCharCode(HTTP2_FRAME.settings, 1)}\0\0\0\0`
-const END_STREAM = 0x1
-const ACK = 0x1
-const PRIORITY = 0x20
 const PRIORITY_BYTES = 5
 const SETTING_BYTES = 6
 const HEADER_BYTES = 64 * 1024
 const HEADER_LINES = 100
 
 /** A message of gRPC: five bytes say that twelve follow, uncompressed. */
-export const MESSAGE = `\0\0\0\0\x0c${"\x01".repeat(12)}`
+const MESSAGE = `\0\0\0\0\x0c${"\x01".repeat(12)}`
 
 export interface RawUser {
   onFields(stream: number, fields: readonly Http2Field[], ended: boolean): void
@@ -82,9 +79,8 @@ export class RawConnection {
   }
 
   message(stream: number, ended: boolean): void {
-    const flags = ended ? END_STREAM : 0
-    const id = String.fromCharCode(stream >>> 24, (stream >>> 16) & 0xff, (stream >>> 8) & 0xff, stream & 0xff)
-    this.#out += String.fromCharCode(0, 0, MESSAGE.length, HTTP2_FRAME.data, flags) + id + MESSAGE
+    const flags = ended ? FLAG.endStream : 0
+    this.#out += frameHeader(MESSAGE.length, HTTP2_FRAME.data, flags, stream) + MESSAGE
   }
 
   flush(): void {
@@ -103,7 +99,7 @@ export class RawConnection {
       at = reader.next
       if (found === FOUND.nothing) break
       if (found === FOUND.frame) this.#frame()
-      else if (found === FOUND.dataHeader) this.#dataEnds = (reader.flags & END_STREAM) !== 0
+      else if (found === FOUND.dataHeader) this.#dataEnds = (reader.flags & FLAG.endStream) !== 0
       else if (found === FOUND.data) this.#consumed += reader.end - reader.start
       else if (found === FOUND.dataEnd && this.#dataEnds) this.#user.onContentEnd(reader.stream)
       else if (found === FOUND.fault) {
@@ -122,13 +118,13 @@ export class RawConnection {
     const { type, flags, stream, bytes, start, end } = this.#reader
     switch (type) {
       case HTTP2_FRAME.headers:
-        this.#fields(start + ((flags & PRIORITY) === 0 ? 0 : PRIORITY_BYTES))
+        this.#fields(start + ((flags & FLAG.priority) === 0 ? 0 : PRIORITY_BYTES))
         return
       case HTTP2_FRAME.settings:
-        if ((flags & ACK) === 0) this.#settings()
+        if ((flags & FLAG.ack) === 0) this.#settings()
         return
       case HTTP2_FRAME.ping:
-        if ((flags & ACK) === 0) this.#out += pingText(true, bytes.toString("latin1", start, end))
+        if ((flags & FLAG.ack) === 0) this.#out += pingText(true, bytes.toString("latin1", start, end))
         return
       case HTTP2_FRAME.windowUpdate:
         if (stream === 0) this.#widen(bytes.readUInt32BE(start))
@@ -153,7 +149,7 @@ export class RawConnection {
 
   #fields(start: number): void {
     const { flags, stream, bytes, end } = this.#reader
-    this.#user.onFields(stream, this.#decoder.decode(bytes, start, end) ?? [], (flags & END_STREAM) !== 0)
+    this.#user.onFields(stream, this.#decoder.decode(bytes, start, end) ?? [], (flags & FLAG.endStream) !== 0)
   }
 
   #widen(by: number): void {
