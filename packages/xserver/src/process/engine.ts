@@ -22,6 +22,8 @@ export function tuneEngine(): void {
   setFlagsFromString("--no-maglev")
   // So little is collected at a time that to wake another thread for half of it costs more than to do it.
   setFlagsFromString("--no-parallel-scavenge")
+  // When it is full, and not at four fifths by a task, for which the event loop would have to be woken.
+  setFlagsFromString("--no-minor-gc-task")
 }
 
 /**
