@@ -301,7 +301,8 @@ export abstract class Connection extends Multiplexer {
     this.#settled = true
     const before = this.peerSettings.initialWindowSize
     const error = readSettings(this.peerSettings, bytes, start, end, !this.#server)
-    if (error !== ERROR.none || !this.resizeWindows(this.peerSettings.initialWindowSize - before)) {
+    const growth = this.peerSettings.initialWindowSize - before
+    if (error !== ERROR.none || !this.resizeWindows(growth)) {
       this.fail(error === ERROR.none ? ERROR.flowControl : error, "malformed settings")
       return
     }
@@ -310,6 +311,8 @@ export abstract class Connection extends Multiplexer {
     this.chore(SETTINGS_COST)
     this.settled()
     this.sendBlocked()
+    // Nothing of theirs may wait here, because they were told to wait before they had anything.
+    if (growth > 0) for (const stream of this.streams.all()) stream.writable()
   }
 
   #ping(): void {

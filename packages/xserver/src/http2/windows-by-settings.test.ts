@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who lets nothing come at first may open all windows at once by SETTINGS instead of one by one (RFC 9113 section 6.9.2), and
+// then has to be given what was held back, also where nothing of it had come yet.
+
+import type { ServerResponse } from "node:http"
+import { afterEach, expect, it } from "vitest"
+import { startHttp2Rig } from "./testing/http2-rig.js"
+import { FRAME, frame, headersFrame, RawClient, uint32 } from "./testing/raw-client.js"
+
+const closing: (() => unknown)[] = []
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close()
+})
+
+/** SETTINGS_INITIAL_WINDOW_SIZE. */
+const windows = (size: number): Buffer =>
+  frame(FRAME.settings, 0, 0, Buffer.concat([Buffer.from([0, 4]), uint32(size)]))
+
+it.each(["http/1.1", "h2c"] as const)(
+  "gives the caller what an application of %s says after the windows were opened",
+  async speaks => {
+    let answer: ServerResponse | undefined
+    const rig = await startHttp2Rig(speaks, (_, response) => {
+      answer = response
+      response.flushHeaders()
+    })
+    closing.push(() => rig.stop())
+    const client = new RawClient(rig.rig.port)
+    closing.push(() => client.socket.destroy())
+    client.send(windows(0), headersFrame(1))
+    await client.frame(({ type }) => type === FRAME.headers)
+    client.send(windows(65_535), frame(FRAME.ping, 0, 0, Buffer.from("heard it")))
+    await client.frame(({ type }) => type === FRAME.ping)
+    answer?.end("late")
+    const data = await client.frame(({ type }) => type === FRAME.data)
+    expect(data?.payload.toString()).toBe("late")
+  },
+)
