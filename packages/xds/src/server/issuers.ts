@@ -2,10 +2,8 @@
 // Who signed the certificates of clients, up to the root. All proxies have the same few issuers, and Node takes long to tell a
 // chain, so an issuer that was seen once is known again by its key: what that has signed leads to the same root.
 
-import type { KeyObject, X509Certificate } from "node:crypto"
-import { X509Certificate as Certificate } from "node:crypto"
-import type { DetailedPeerCertificate, TLSSocket } from "node:tls"
-import { readCertificates, signerOf } from "@merlon/identity"
+import type { X509Certificate } from "node:crypto"
+import { readBundle, readCertificates, signerOf } from "@merlon/identity"
 
 export interface Issuer {
   /** PEM, from the issuer of the leaf up to the root. */
@@ -14,20 +12,22 @@ export interface Issuer {
   readonly root: string
 }
 
-interface KnownIssuer extends Issuer {
+interface KnownIssuer {
+  readonly issuer: Issuer
   readonly certificate: X509Certificate
-  readonly key: KeyObject
+  /** Another bundle may lead from the same issuer to another root. */
+  readonly trustBundle: string
 }
 
 const MAX_CHAIN = 10
 const MOST_KNOWN = 32
 const known: KnownIssuer[] = []
 
-/** Of a leaf whose chain OpenSSL has found to be good on this connection. */
-export function issuerOf(leaf: X509Certificate, socket: TLSSocket): Issuer {
+/** Of a leaf whose chain OpenSSL has found to be good on this connection, with what the peer showed beside it. */
+export function issuerOf(leaf: X509Certificate, trustBundle: string): Issuer {
   // INVARIANT: not by names alone, which two roots may share: one of them may be trusted no more tomorrow.
-  const found = known.find(({ certificate, key }) => leaf.checkIssued(certificate) && leaf.verify(key))
-  return found ?? learned(leaf, socket.getPeerCertificate(true))
+  const found = known.find(each => each.trustBundle === trustBundle && isIssued(leaf, each.certificate))
+  return found?.issuer ?? learned(leaf, trustBundle)
 }
 
 /**
@@ -40,39 +40,50 @@ export function learnOwn(pemChain: string, trustBundle: string): void {
   const chain = issuers.map(({ pem }) => pem).join("")
   const root = chain === "" ? undefined : signerOf(chain, trustBundle)
   const [issuer] = issuers
-  if (issuer !== undefined && root !== undefined) remember({ chain, root }, issuer.certificate)
+  if (issuer !== undefined && root !== undefined) remember({ chain, root }, issuer.certificate, trustBundle)
 }
 
-function learned(leaf: X509Certificate, peer: DetailedPeerCertificate): Issuer {
-  const blocks: string[] = []
-  let certificate = peer
-  while (blocks.length < MAX_CHAIN) {
-    // Absent where the chain ends without its root, whatever the types say; a root is its own issuer.
-    const issuer: DetailedPeerCertificate | undefined = certificate.issuerCertificate
-    if (issuer === undefined || issuer.fingerprint256 === certificate.fingerprint256) break
-    blocks.push(pemOf(issuer.raw))
+/**
+ * INVARIANT: of what the peer showed nothing counts but what leads to a root of ours, signature by signature. Anybody can make a
+ * certificate with the name and the key of an authority, as if somebody else had issued it; and it would be remembered for all.
+ */
+function learned(leaf: X509Certificate, trustBundle: string): Issuer {
+  const read = readBundle(trustBundle)
+  const roots = read.ok ? read.certificates : []
+  const between: X509Certificate[] = []
+  let certificate = leaf
+  while (between.length < MAX_CHAIN) {
+    const subject = certificate
+    const root = roots.find(each => isIssued(subject, each.certificate))
+    if (root !== undefined) {
+      const chain = [...between, root.certificate]
+      const found: Issuer = { chain: chain.map(({ raw }) => pemOf(raw)).join(""), root: root.fingerprint }
+      remember(found, chain[0] ?? root.certificate, trustBundle)
+      return found
+    }
+    // Absent where a session is resumed, whatever the types say.
+    const issuer: X509Certificate | undefined = subject.issuerCertificate
+    if (issuer?.ca !== true || !isIssued(subject, issuer)) break
+    between.push(issuer)
     certificate = issuer
   }
-  const found: Issuer = {
-    chain: blocks.join(""),
-    root: fingerprintOf(certificate),
-  }
-  const [first] = blocks
-  if (first === undefined) return found
-  const issuer = new Certificate(first)
-  // Of a session that is resumed OpenSSL has looked at no signature today, and tells an issuer by its name.
-  if (!leaf.verify(issuer.publicKey)) return { chain: "", root: fingerprintOf(peer) }
-  remember(found, issuer)
-  return found
+  return { chain: "", root: fingerprintOf(leaf) }
 }
 
-function remember(issuer: Issuer, certificate: X509Certificate): void {
-  if (known.some(({ certificate: { fingerprint256 } }) => fingerprint256 === certificate.fingerprint256)) return
+function isIssued(subject: X509Certificate, issuer: X509Certificate): boolean {
+  return subject.checkIssued(issuer) && subject.verify(issuer.publicKey)
+}
+
+function remember(issuer: Issuer, certificate: X509Certificate, trustBundle: string): void {
+  const { fingerprint256 } = certificate
+  const isThat = (each: KnownIssuer): boolean =>
+    each.certificate.fingerprint256 === fingerprint256 && each.trustBundle === trustBundle
+  if (known.some(isThat)) return
   if (known.length >= MOST_KNOWN) known.length = 0
-  known.push({ ...issuer, certificate, key: certificate.publicKey })
+  known.push({ issuer, certificate, trustBundle })
 }
 
-function fingerprintOf({ fingerprint256 }: DetailedPeerCertificate): string {
+function fingerprintOf({ fingerprint256 }: X509Certificate): string {
   return fingerprint256.replaceAll(":", "").toLowerCase()
 }
 

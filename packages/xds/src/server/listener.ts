@@ -188,7 +188,8 @@ export class Listener {
       return
     }
     const address = remoteAddress.replace(MAPPED, "")
-    const connection: Connection = { socket, address, certificate: peerCertificate(socket) }
+    const certificate = peerCertificate(socket, this.#options.credentials().clientTrustBundle)
+    const connection: Connection = { socket, address, certificate }
     // Comes once by itself: `once` would keep two more objects for as long as the connection lasts, here and elsewhere.
     socket.on("close", () => {
       this.#connections.delete(connection)

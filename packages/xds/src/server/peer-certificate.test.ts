@@ -28,7 +28,7 @@ async function shown(
   const client = connect({ port, host: "127.0.0.1", servername: SERVER_NAME, ca, cert: own.chain, key: own.privateKey })
   client.on("error", () => undefined)
   const [socket] = await seen
-  const certificate = peerCertificate(socket)
+  const certificate = peerCertificate(socket, ca.join(""))
   client.destroy()
   socket.destroy()
   return certificate

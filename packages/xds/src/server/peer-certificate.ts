@@ -33,9 +33,10 @@ export interface ToldCertificate {
 }
 
 /** Undefined where there is no certificate, its chain does not lead to a root of ours, or it names no workload. */
-export function peerCertificate(socket: TLSSocket): ReadCertificate | undefined {
+export function peerCertificate(socket: TLSSocket, trustBundle: string): ReadCertificate | undefined {
   if (!socket.authorized) return undefined
   try {
+    // Looked at once: what the peer showed beside it goes with the first look.
     const leaf = socket.getPeerX509Certificate()
     const inspected = leaf && inspectCertificate(leaf.raw)
     if (leaf === undefined || inspected?.identity === undefined) return undefined
@@ -46,7 +47,7 @@ export function peerCertificate(socket: TLSSocket): ReadCertificate | undefined 
       notBefore: Date.parse(leaf.validFrom),
       notAfter: Date.parse(leaf.validTo),
       der: leaf.raw,
-      issuer: issuerOf(leaf, socket),
+      issuer: issuerOf(leaf, trustBundle),
     })
   } catch {
     // Fails closed: a certificate that we cannot read proves nothing, whatever OpenSSL makes of it.
