@@ -4,7 +4,7 @@
 
 import type { ServerResponse } from "node:http"
 import { afterEach, expect, it } from "vitest"
-import { startHttp2Rig } from "./testing/http2-rig.js"
+import { type AppListener, startHttp2Rig } from "./testing/http2-rig.js"
 import { FRAME, frame, headersFrame, RawClient, uint32 } from "./testing/raw-client.js"
 
 const closing: (() => unknown)[] = []
@@ -20,10 +20,11 @@ it.each(["http/1.1", "h2c"] as const)(
   "gives the caller what an application of %s says after the windows were opened",
   async speaks => {
     let answer: ServerResponse | undefined
-    const rig = await startHttp2Rig(speaks, (_, response) => {
+    const app: AppListener = (_, response) => {
       answer = response
       response.flushHeaders()
-    })
+    }
+    const rig = await startHttp2Rig(speaks, app)
     closing.push(() => rig.stop())
     const client = new RawClient(rig.rig.port)
     closing.push(() => client.socket.destroy())
