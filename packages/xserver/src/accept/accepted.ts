@@ -2,6 +2,7 @@
 // A connection that has passed the transport stage: bytes in clear, attributes fixed. The handlers of HTTP/1.1, HTTP/2
 // and TCP begin here.
 
+import type { X509Certificate } from "node:crypto"
 import type { Socket } from "node:net"
 import type { TLSSocket } from "node:tls"
 import type { Connection } from "@merlon/policy"
@@ -32,6 +33,8 @@ export interface PeerCertificate {
   readonly dns: readonly string[]
   /** Our own identity on this connection. */
   readonly by: string | undefined
+  /** The first of those that it was shown with, where it was shown with any. */
+  readonly issuer?: X509Certificate | undefined
 }
 
 /** Handlers own the socket from here on and never throw. */

@@ -2,9 +2,9 @@
 // Every connection that a handler owns, so that a change of policies or mode, a revocation or the end of the process
 // reaches those that stand open. Handlers of all protocols register here and say what draining means for them.
 
-import type { X509Certificate } from "node:crypto"
 import type { SpiffeId } from "@merlon/policy"
 import { DEFAULT_LIMITS, type Limits } from "../limits.js"
+import type { PeerChain } from "./trusted-chain.js"
 import { UnjudgedBytes } from "./unjudged-bytes.js"
 
 /** Why a connection is to end: its mode no longer takes it, or the process goes. */
@@ -19,7 +19,7 @@ export interface LiveConnection {
   /** Of the peer's certificate, as revocations name it. */
   readonly serial: string | undefined
   /** What its peer proved itself with; undefined where it proved nothing, or has gone. */
-  readonly chain: X509Certificate | undefined
+  readonly chain: PeerChain | undefined
   /** Judges what is in flight by the policies and the mode in force, and ends what they refuse. */
   judgeAgain(): void
   /** Its peer was revoked, or the root it proved itself by: ends now, and says so. */

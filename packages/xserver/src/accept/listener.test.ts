@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { spawn } from "node:child_process"
+import { X509Certificate } from "node:crypto"
 import { once } from "node:events"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
@@ -87,6 +89,7 @@ it("tells the handler who is there", async () => {
     serial: peer.serial,
     dns: ["front.example"],
     by: OWN_ID,
+    issuer: expect.any(X509Certificate),
   })
 })
 

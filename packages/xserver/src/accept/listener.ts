@@ -271,7 +271,10 @@ export class Listener {
     }
     // Nor may one whose root has gone since.
     if (material !== undefined && current !== undefined && material !== current) {
-      if (lacksOneOf(current.roots, material.roots) && !isTrusted(peerChain(socket), current.roots)) {
+      if (
+        lacksOneOf(current.roots, material.roots) &&
+        !isTrusted(peerChain(socket, certificate?.issuer), current.roots)
+      ) {
         meters.tlsFailed("untrusted")
         socket.destroy()
         return

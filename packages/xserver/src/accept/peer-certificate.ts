@@ -19,10 +19,14 @@ export interface CertificateFacts {
   /** Milliseconds since the epoch. */
   readonly notBefore: number
   readonly notAfter: number
+  /** What it was shown with, in the order of the chain; undefined where it was shown alone, as in a session that is resumed. */
+  readonly issuer: X509Certificate | undefined
 }
 
 const MAX_KNOWN = 1_000
 const KNOWN = new Map<string, CertificateFacts>()
+const MAX_ISSUERS = 32
+const ISSUERS = new Map<string, X509Certificate>()
 
 /** Undefined where the peer showed none, or has gone. */
 export function peerCertificate(socket: TLSSocket): CertificateFacts | undefined {
@@ -32,7 +36,8 @@ export function peerCertificate(socket: TLSSocket): CertificateFacts | undefined
   if (certificate === undefined) return undefined
   const name = certificate.fingerprint256
   const known = KNOWN.get(name)
-  if (known !== undefined) return known
+  // Now or never: Node tells what came with a certificate to whoever looks first.
+  if (known?.issuer !== undefined || (known !== undefined && certificate.issuerCertificate === undefined)) return known
   const facts = readCertificate(certificate)
   // All at once: who has a thousand different callers has them again soon, and one at a time would cost each of them.
   if (KNOWN.size >= MAX_KNOWN) KNOWN.clear()
@@ -52,5 +57,18 @@ export function readCertificate(certificate: X509Certificate): CertificateFacts 
     fingerprint: certificate.fingerprint256.replaceAll(":", "").toLowerCase(),
     notBefore: Date.parse(certificate.validFrom),
     notAfter: Date.parse(certificate.validTo),
+    issuer: certificate.issuerCertificate && sharedIssuer(certificate.issuerCertificate),
   }
+}
+
+/** All callers have the same few: one object for all who show the same chain. */
+function sharedIssuer(issuer: X509Certificate): X509Certificate {
+  let name = ""
+  for (let each: X509Certificate | undefined = issuer; each !== undefined; each = each.issuerCertificate) {
+    name += each.fingerprint256
+  }
+  const known = ISSUERS.get(name) ?? issuer
+  if (!ISSUERS.has(name) && ISSUERS.size >= MAX_ISSUERS) ISSUERS.clear()
+  ISSUERS.set(name, known)
+  return known
 }

@@ -23,7 +23,7 @@ export interface PeerRules {
 
 export function identifyPeer(certificate: CertificateFacts | undefined, rules: PeerRules): PeerResult {
   if (certificate === undefined) return refused("no-certificate")
-  const { identity, serial, fingerprint, subject, dns, notBefore, notAfter } = certificate
+  const { identity, serial, fingerprint, subject, dns, notBefore, notAfter, issuer } = certificate
   // A resumed session brings the certificate it was granted for, and OpenSSL does not look at its dates again.
   if (!(notAfter > rules.now)) return refused("expired")
   if (!(notBefore <= rules.now)) return refused("not-yet-valid")
@@ -34,7 +34,7 @@ export function identifyPeer(certificate: CertificateFacts | undefined, rules: P
   }
   if (isRevoked(rules.revoked, { uri: identity.uri, serial })) return refused("revoked")
   const { by } = rules
-  return { ok: true, peer: identity, certificate: { uri: identity.uri, fingerprint, subject, serial, dns, by } }
+  return { ok: true, peer: identity, certificate: { uri: identity.uri, fingerprint, subject, serial, dns, by, issuer } }
 }
 
 function refused(failure: TlsFailure): PeerResult {

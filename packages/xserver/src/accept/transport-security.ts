@@ -76,7 +76,7 @@ export class TransportSecurity {
     const judged = new Map<string, boolean>()
     this.#connections.revokeWhere(({ peer, chain }) => {
       if (peer === undefined) return false
-      const name = chain?.fingerprint256 ?? ""
+      const name = `${chain?.leaf.fingerprint256} ${chain?.issuer?.fingerprint256}`
       const trusted = judged.get(name) ?? isTrusted(chain, roots)
       judged.set(name, trusted)
       return !trusted

@@ -2,11 +2,10 @@
 // What all requests of a caller's connection have in common, made ready once: what is told of it to the application, what
 // rules read under the names that are only ours, and the services of the process.
 
-import type { X509Certificate } from "node:crypto"
 import type { Accepted } from "../accept/accepted.js"
 import type { Connections } from "../accept/connections.js"
 import { connectionHeaders, OWN_HEADERS } from "../accept/forwarded-headers.js"
-import { peerChain } from "../accept/trusted-chain.js"
+import { type PeerChain, peerChain } from "../accept/trusted-chain.js"
 import { callerKey } from "../enforcement/caller-key.js"
 import type { Gate } from "../enforcement/gate.js"
 import type { Limits } from "../limits.js"
@@ -64,8 +63,8 @@ export class Caller {
     return this.accepted.certificate?.serial
   }
 
-  get chain(): X509Certificate | undefined {
-    return peerChain(this.accepted.socket)
+  get chain(): PeerChain | undefined {
+    return peerChain(this.accepted.socket, this.accepted.certificate?.issuer)
   }
 
   /** Under which the evidence of a refusal is found. */

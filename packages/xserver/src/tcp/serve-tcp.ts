@@ -64,7 +64,7 @@ class Tunnel {
       peer,
       serial: certificate?.serial,
       get chain() {
-        return peerChain(client)
+        return peerChain(client, certificate?.issuer)
       },
       // A tunnel is one request without an end. A mode that does not take it ends it; a process that goes waits for it.
       drain: reason => {

@@ -40,7 +40,8 @@ export class Authority {
   readonly #key: KeyObject
   readonly #name: Buffer
 
-  constructor(commonName = "Merlon test authority") {
+  /** Where another is above it, that one has signed it. */
+  constructor(commonName = "Merlon test authority", above?: Authority) {
     const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" })
     this.#key = privateKey
     this.#name = nameOf(commonName)
@@ -49,7 +50,8 @@ export class Authority {
       extension("2.5.29.15", true, der(0x03, Buffer.from([0x01, 0x06]))),
     ]
     const validity = { from: new Date(Date.now() - HOUR), to: new Date(Date.now() + 24 * HOUR) }
-    this.certificate = this.#sign(this.#name, publicKey, validity, extensions, randomBytes(8)).certificate
+    const signer = above ?? this
+    this.certificate = signer.#sign(this.#name, publicKey, validity, extensions, randomBytes(8)).certificate
   }
 
   issue(options: LeafOptions = {}): Issued {
