@@ -20,7 +20,7 @@ export interface CertificateFacts {
   readonly notBefore: number
   readonly notAfter: number
   /** What it was shown with, in the order of the chain; undefined where it was shown alone, as in a session that is resumed. */
-  readonly issuer: X509Certificate | undefined
+  readonly issuer?: X509Certificate | undefined
 }
 
 const MAX_KNOWN = 1_000

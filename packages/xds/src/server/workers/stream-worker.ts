@@ -44,6 +44,8 @@ export function runStreamWorker(): void {
       serve,
       counted: connections => news.add({ news: "connections", open: connections }),
     })
+    // What was said meanwhile was said to nobody.
+    if (credentials !== first) door.swap()
     news.add({ news: "opened", port: door.port })
   }
 

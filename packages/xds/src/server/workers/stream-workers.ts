@@ -116,6 +116,8 @@ class StreamWorkers implements Door {
           // In words that Node has for it where no worker is in between.
           const said = code === "EADDRINUSE" ? `address already in use ${host}:${this.#options.port}` : why
           reject(Object.assign(new Error(said), { code }))
+          // One that holds no port is of no use: with its end the next attempt begins.
+          worker.end()
         },
         said: (level, fields, what) => log[level](fields, what),
         counted: () => this.#counted(),
