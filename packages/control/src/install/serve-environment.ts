@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the control plane's process is started with wherever we start it: the C library reads it before a line of ours runs.
 // TLS asks for buffers of 16 KiB for a moment, between others that stay for as long as their connection. Whenever the heap
-// grew for one, a gap of its size would be left; this way it is mapped by itself, and goes back.
+// grew for one, a gap of its size would be left; this way it is mapped by itself, and goes back. Without room to spare at the
+// end of the heap there is none that such a buffer could be cut from instead.
 
 export const SERVE_ENVIRONMENT = {
   MALLOC_MMAP_THRESHOLD_: "16384",
+  MALLOC_TOP_PAD_: "0",
 } as const
