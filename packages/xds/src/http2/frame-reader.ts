@@ -34,9 +34,12 @@ const FIXED: Readonly<Record<number, number>> = {
   [FRAME.windowUpdate]: 4,
 }
 
+const NOTHING = Buffer.alloc(0)
+
 export class FrameReader {
   #state: State = "header"
-  readonly #header = Buffer.alloc(FRAME_HEADER)
+  /** Of a header that comes in pieces, which is seldom. */
+  #header: Buffer | undefined
   #filled = 0
   #kept: Buffer | undefined
   #remaining = 0
@@ -46,7 +49,7 @@ export class FrameReader {
   stream = 0
   /** Of the payload. */
   length = 0
-  bytes: Buffer = this.#header
+  bytes: Buffer = NOTHING
   start = 0
   end = 0
   /** Where to go on. */
@@ -70,7 +73,7 @@ export class FrameReader {
 
   /** The piece in hand is used up, and nothing of it is kept alive. */
   letGo(): void {
-    this.bytes = this.#header
+    this.bytes = NOTHING
   }
 
   read(bytes: Buffer, from: number, to: number): Found {
@@ -126,6 +129,7 @@ export class FrameReader {
       return true
     }
     const take = Math.min(to - this.next, FRAME_HEADER - this.#filled)
+    this.#header ??= Buffer.alloc(FRAME_HEADER)
     bytes.copy(this.#header, this.#filled, this.next, this.next + take)
     this.#filled += take
     this.next += take

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Responses as bytes. A resource goes to thousands of streams as it is, so its part of a response is written once and kept
-// for as long as the resource is. Streams that are woken together are mostly sent the very same: then only the nonce is new.
+// Responses as bytes. A resource may go to thousands of streams as it is, so once it goes to a second one its part of a response
+// is kept for as long as the resource is; most resources are for one stream alone, and would lie here twice. Streams that are
+// woken together are mostly sent the very same: then only the nonce is new.
 
 import { create, toBinary } from "@bufbuild/protobuf"
 import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire"
@@ -19,8 +20,11 @@ interface Encoded {
   readonly bytes: Uint8Array
 }
 
-const named = new WeakMap<VersionedResource, Encoded>()
-const bare = new WeakMap<VersionedResource, Encoded>()
+/** Undefined of a resource that was written once. */
+type Known = WeakMap<VersionedResource, Encoded | undefined>
+
+const named: Known = new WeakMap()
+const bare: Known = new WeakMap()
 
 /** What a response is made of, its nonce aside. */
 interface Content {
@@ -59,7 +63,7 @@ function deltaFrame({ typeUrl, revision, resources, removed }: Content): Frame {
   const writer = new BinaryWriter()
   text(writer, DELTA.systemVersionInfo, String(revision))
   for (const resource of resources) {
-    part(writer, DELTA.resources, once(named, resource, typeUrl, encodeNamed))
+    part(writer, DELTA.resources, kept(named, resource, typeUrl, encodeNamed))
   }
   text(writer, DELTA.typeUrl, typeUrl)
   const head = bufferOf(writer)
@@ -71,7 +75,7 @@ function sotwFrame(content: Content): Frame {
   const { typeUrl, revision, resources } = content
   const writer = new BinaryWriter()
   text(writer, SOTW.versionInfo, String(revision))
-  for (const resource of resources) part(writer, SOTW.resources, once(bare, resource, typeUrl, encodeBare))
+  for (const resource of resources) part(writer, SOTW.resources, kept(bare, resource, typeUrl, encodeBare))
   text(writer, SOTW.typeUrl, typeUrl)
   return { of: content, head: bufferOf(writer), tail: NOTHING }
 }
@@ -102,16 +106,16 @@ function encodeBare({ value }: VersionedResource, typeUrl: string): Uint8Array {
   return toBinary(AnySchema, create(AnySchema, { typeUrl, value }))
 }
 
-function once(
-  known: WeakMap<VersionedResource, Encoded>,
+function kept(
+  known: Known,
   resource: VersionedResource,
   typeUrl: string,
   encode: (resource: VersionedResource, typeUrl: string) => Uint8Array,
 ): Uint8Array {
-  const kept = known.get(resource)
-  if (kept?.typeUrl === typeUrl) return kept.bytes
+  const before = known.get(resource)
+  if (before?.typeUrl === typeUrl) return before.bytes
   const bytes = encode(resource, typeUrl)
-  known.set(resource, { typeUrl, bytes })
+  known.set(resource, known.has(resource) ? { typeUrl, bytes } : undefined)
   return bytes
 }
 
