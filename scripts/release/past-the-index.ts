@@ -15,9 +15,15 @@ interface Source {
 }
 
 const OURS = /[/\\]packages[/\\][^/\\]+[/\\]src[/\\].*\.tsx?$/
+/** What a file may begin with: comments, and imports up to the name of their module. */
+const HEAD = /(?:\s|#!.*|\/\/.*|\/\*[\s\S]*?\*\/|import\b[^"']*(?:"[^"]*"|'[^']*');?)*/y
 const IMPORT = /^import (\{[^}]*\}) from "(@merlon\/[a-z]+)"/gm
+/** Every way to name one of our packages that counts when a program runs, at the beginning of a line. */
+const NAMES_OURS = /^[ \t]*(?:import|export)(?! type\b)\b[^"';()]*["']@merlon\/[^"']*["']/gm
 const NAMED = /^export (\{[^}]*\}) from "(\.[^"]+)"/gm
 const STAR = /^export \* from "(\.[^"]+)"/gm
+/** All that a file may hold through which imports are led: whatever it did beside that would not happen. */
+const LEADS_ON = /^(?:\s|\/\/.*|\/\*[\s\S]*?\*\/|export (?:type )?(?:\{[^}]*\}|\*) from "\.[^"]+";?)*$/
 const DECLARED = /^export (?:async )?(?:abstract )?(?:const|function\*?|class|enum) (\w+)/gm
 
 const known = new Map<string, ReadonlyMap<string, Source>>()
@@ -33,9 +39,10 @@ export const pastTheIndex: Plugin = {
 }
 
 /** Line by line as before, for whoever reads a stack trace. */
-export function redirected(text: string): string {
+export function redirected(text: string, packages = "packages"): string {
+  checkImports(text)
   return text.replace(IMPORT, (all: string, names: string, from: string) => {
-    const index = resolve("packages", from.replace("@merlon/", ""), "src/index.ts")
+    const index = resolve(packages, from.replace("@merlon/", ""), "src/index.ts")
     if (!existsSync(index)) return all
     const sources = exportsOf(index)
     const lines = valuesIn(names).map(({ name, as }) => {
@@ -47,12 +54,30 @@ export function redirected(text: string): string {
   })
 }
 
+/**
+ * What is found here is found by its form and not by its meaning. Throws where the two could differ: in what may be a text, and
+ * not an import, and at imports of another form, by which everything would be loaded again without anybody noticing.
+ */
+function checkImports(text: string): void {
+  HEAD.lastIndex = 0
+  const end = HEAD.exec(text)?.[0].length ?? 0
+  for (const { 0: found, index } of text.matchAll(NAMES_OURS)) {
+    IMPORT.lastIndex = 0
+    if (index >= end) throw new Error(`\`${found.trim()}\` comes after code, and may be a text; imports come first`)
+    if (IMPORT.exec(found) === null) throw new Error(`\`${found.trim()}\` must have the form \`import { … } from "…"\``)
+  }
+  IMPORT.lastIndex = 0
+}
+
 /** By name, the file behind each value that a file exports; types are nothing when a program runs. */
 function exportsOf(file: string): ReadonlyMap<string, Source> {
   const before = known.get(file)
   if (before !== undefined) return before
   const text = readFileSync(file, "utf8")
   const found = new Map<string, Source>()
+  const leadsOn = text.search(NAMED) >= 0 || text.search(STAR) >= 0
+  if (leadsOn && !LEADS_ON.test(text))
+    throw new Error(`${file} exports what is another's, and may do nothing beside that`)
   for (const [, from = ""] of text.matchAll(STAR)) {
     for (const [name, source] of exportsOf(beside(file, from))) found.set(name, source)
   }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Starts a program from code that V8 has compiled ahead, where scripts/compile-ahead.ts left some for this very version of
-// Node: a process then starts with a third less work. Anywhere else there is none, and the bundle is read as it is.
+// Node: a process then starts with a third less work. Anywhere else there is none, and the bundle is read as it is. It runs under
+// flags for processes of tests, so who starts a mesh to use it takes the bundle: at a terminal, or told so by `npm start`.
 
 import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { dirname, join } from "node:path"
+import { isatty } from "node:tty"
 import { fileURLToPath } from "node:url"
 import v8 from "node:v8"
 import vm from "node:vm"
@@ -18,12 +20,19 @@ const foreign = new Map()
 
 /** Whether there is such a program; it has started then. */
 export function startedAhead(name) {
+  if (isMeantToLast()) return false
   const source = read(name)
   if (source === undefined) return false
   // Before anything is loaded: V8 takes compiled code only under the flags that it was left under.
   for (const flag of (read("flags")?.toString() ?? "").split("\n").filter(Boolean)) v8.setFlagsFromString(flag)
   load(name, source)
   return true
+}
+
+/** What it starts in its turn lasts as well. */
+function isMeantToLast() {
+  if (isatty(1)) process.env.COMPILED_AHEAD = "no"
+  return process.env.COMPILED_AHEAD === "no"
 }
 
 function load(name, source) {
