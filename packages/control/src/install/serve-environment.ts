@@ -4,7 +4,10 @@
 // grew for one, a gap of its size would be left; this way it is mapped by itself, and goes back. Without room to spare at the
 // end of the heap there is none that such a buffer could be cut from instead.
 
+import { MOST_MAPPED } from "@merlon/xds"
+
 export const SERVE_ENVIRONMENT = {
   MALLOC_MMAP_THRESHOLD_: "16384",
+  MALLOC_MMAP_MAX_: MOST_MAPPED,
   MALLOC_TOP_PAD_: "0",
 } as const
