@@ -28,7 +28,7 @@ export { type ApplicationProbe, type Bootstrap, readBootstrap } from "./member/b
 export { ConfigurationError, readSettings } from "./member/configuration-error.js"
 export { Enrolment, type EnrolmentOptions } from "./member/enrolment.js"
 export { readPrivateFile, writePrivateFile } from "./member/private-file.js"
-export { MOST_MAPPED, PROXY_ENVIRONMENT, proxyEnvironment } from "./member/proxy-environment.js"
+export { PROXY_ENVIRONMENT, proxyEnvironment } from "./member/proxy-environment.js"
 export type { WorkloadCredentials } from "./member/workload-credentials.js"
 export {
   type Inquiry,

@@ -4,7 +4,11 @@
 // grew for one, a gap of its size would be left; this way it is mapped by itself, and goes back. Without room to spare at the
 // end of the heap there is none that such a buffer could be cut from instead.
 
-import { MOST_MAPPED } from "@merlon/xds"
+/**
+ * How many may be mapped by themselves, as with a proxy (`PROXY_ENVIRONMENT`); two for each of 10,000 proxies, and far from what
+ * the kernel allows.
+ */
+const MOST_MAPPED = "24576"
 
 export const SERVE_ENVIRONMENT = {
   MALLOC_MMAP_THRESHOLD_: "16384",

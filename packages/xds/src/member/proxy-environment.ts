@@ -9,7 +9,7 @@
  * allows all mappings of a process 65,530 (`vm.max_map_count`): V8 ends a process that gets no further one, however much memory
  * there is, and callers choose how many buffers are held for them.
  */
-export const MOST_MAPPED = "8192"
+const MOST_MAPPED = "8192"
 
 export const PROXY_ENVIRONMENT = {
   NODE_OPTIONS: "--v8-pool-size=1",
