@@ -25,25 +25,23 @@ const BYTES_PER_ENTRY = 1024
 const BYTES_PER_CHARACTER = 6
 
 export class TokenMemory {
-  readonly #readings: LRUCache<string, TokenReading>
+  readonly #limits: MemoryLimits
+  /** Made when the first is kept: room for all of them is half a megabyte, and many a proxy never sees a token. */
+  #readings: LRUCache<string, TokenReading> | undefined
   /** Lookups that found the token and those that did not, for metrics. */
   hits = 0
   misses = 0
 
   constructor({ entries, bytes }: Partial<MemoryLimits> = {}) {
-    this.#readings = new LRUCache({
-      max: entries ?? DEFAULT_LIMITS.entries,
-      maxSize: bytes ?? DEFAULT_LIMITS.bytes,
-      sizeCalculation: ({ text }) => BYTES_PER_ENTRY + BYTES_PER_CHARACTER * text.length,
-    })
+    this.#limits = { entries: entries ?? DEFAULT_LIMITS.entries, bytes: bytes ?? DEFAULT_LIMITS.bytes }
   }
 
   get size(): number {
-    return this.#readings.size
+    return this.#readings?.size ?? 0
   }
 
   recall(text: string): TokenReading | undefined {
-    const reading = this.#readings.get(text.slice(-TAIL))
+    const reading = this.#readings?.get(text.slice(-TAIL))
     if (reading === undefined || reading.text !== text) {
       this.misses++
       return undefined
@@ -54,15 +52,24 @@ export class TokenMemory {
 
   /** Only for a reading that some key set has signed. */
   remember(reading: TokenReading): void {
+    this.#readings ??= roomFor(this.#limits)
     this.#readings.set(reading.text.slice(-TAIL), reading)
   }
 
   /** For a token past its expiry, which nobody will accept again. */
   forget(reading: TokenReading): void {
-    this.#readings.delete(reading.text.slice(-TAIL))
+    this.#readings?.delete(reading.text.slice(-TAIL))
   }
 
   clear(): void {
-    this.#readings.clear()
+    this.#readings?.clear()
   }
+}
+
+function roomFor({ entries, bytes }: MemoryLimits): LRUCache<string, TokenReading> {
+  return new LRUCache({
+    max: entries,
+    maxSize: bytes,
+    sizeCalculation: ({ text }) => BYTES_PER_ENTRY + BYTES_PER_CHARACTER * text.length,
+  })
 }

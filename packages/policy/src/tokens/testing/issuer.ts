@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A foreign issuer for tests: keys and signatures come from jose, not from the code under test. Key pairs are made once
-// per algorithm and test file, RSA ones being slow. The clock stands still at `NOW`.
+// per algorithm and test file, and one of RSA for all of its algorithms, being slow. The clock stands still at `NOW`.
 
-import { CompactSign, exportJWK, generateKeyPair, type JWK } from "jose"
+import { generateKeyPairSync, type KeyObject } from "node:crypto"
+import { CompactSign, type CryptoKey, exportJWK, generateKeyPair, type JWK } from "jose"
 
 export const NOW = 1_800_000_000
 export const ISSUER = "https://issuer.example.com"
@@ -33,18 +34,38 @@ export interface Signer {
 
 const signers = new Map<string, Promise<Signer>>()
 
+const rsaPairs = new Map<string, Pair<KeyObject>>()
+
+interface Pair<Key> {
+  readonly publicKey: Key
+  readonly privateKey: Key
+}
+
 /** The same pair for the same algorithm and kid. */
 export function signer(alg: AlgorithmName = "ES256", kid = "k1"): Promise<Signer> {
   const known = signers.get(`${alg} ${kid}`)
   if (known !== undefined) return known
-  const made = makeSigner(alg, kid)
+  const made = /^[RP]S/.test(alg) ? signerWith(rsaPair(kid), alg, kid) : makeSigner(alg, kid)
   signers.set(`${alg} ${kid}`, made)
   return made
 }
 
+function rsaPair(kid: string): Pair<KeyObject> {
+  const pair = rsaPairs.get(kid) ?? generateKeyPairSync("rsa", { modulusLength: 2048 })
+  rsaPairs.set(kid, pair)
+  return pair
+}
+
 /** A new pair on every call: another key under the same name. */
 export async function makeSigner(alg: AlgorithmName, kid: string): Promise<Signer> {
-  const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true })
+  return signerWith(await generateKeyPair(alg, { extractable: true }), alg, kid)
+}
+
+async function signerWith(
+  { publicKey, privateKey }: Pair<KeyObject | CryptoKey>,
+  alg: AlgorithmName,
+  kid: string,
+): Promise<Signer> {
   const jwk: JWK = { ...(await exportJWK(publicKey)), kid }
   const signBytes = (payload: Uint8Array, header: Record<string, unknown> = {}) =>
     new CompactSign(payload).setProtectedHeader({ alg, kid, ...header }).sign(privateKey)
