@@ -301,8 +301,7 @@ export abstract class Connection extends Multiplexer {
     this.#settled = true
     const before = this.peerSettings.initialWindowSize
     const error = readSettings(this.peerSettings, bytes, start, end, !this.#server)
-    const growth = this.peerSettings.initialWindowSize - before
-    if (error !== ERROR.none || !this.resizeWindows(growth)) {
+    if (error !== ERROR.none || !this.resizeWindows(this.peerSettings.initialWindowSize - before)) {
       this.fail(error === ERROR.none ? ERROR.flowControl : error, "malformed settings")
       return
     }
@@ -311,8 +310,6 @@ export abstract class Connection extends Multiplexer {
     this.chore(SETTINGS_COST)
     this.settled()
     this.sendBlocked()
-    // Nothing of theirs may wait here, because they were told to wait before they had anything.
-    if (growth > 0) for (const stream of this.streams.all()) stream.writable()
   }
 
   #ping(): void {

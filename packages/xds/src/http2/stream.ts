@@ -94,9 +94,12 @@ export class Stream {
     this.receiveWindow = receiveWindow
   }
 
-  /** Whether its user is to wait for `onWritable`. */
+  /**
+   * Whether its user is to wait for `onWritable`. A window that is used up is no reason before there is something for it: who
+   * would wait then has nothing that a peer could be given, or held to take in time.
+   */
   get full(): boolean {
-    const full = this.waiting > 0 || this.sendWindow <= 0 || this.connection.full
+    const full = this.waiting > 0 || this.connection.full
     if (full) this.#wasFull = true
     return full
   }

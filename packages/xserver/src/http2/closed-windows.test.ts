@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who lets nothing come at first may open all windows at once by SETTINGS instead of one by one (RFC 9113 section 6.9.2), and
-// then has to be given what was held back, also where nothing of it had come yet.
+// then has to be given what there is; or never opens one, and then has to be let go of.
 
 import type { ServerResponse } from "node:http"
 import { afterEach, expect, it } from "vitest"
@@ -35,5 +35,30 @@ it.each(["http/1.1", "h2c"] as const)(
     answer?.end("late")
     const data = await client.frame(({ type }) => type === FRAME.data)
     expect(data?.payload.toString()).toBe("late")
+  },
+)
+
+it.each(["http/1.1", "h2c"] as const)(
+  "waits no longer for a caller that opens none, though an application of %s has said more than its head since",
+  async speaks => {
+    let answer: ServerResponse | undefined
+    const app: AppListener = (_, response) => {
+      answer = response
+      response.flushHeaders()
+    }
+    const rig = await startHttp2Rig(speaks, app, { limits: { bodyIdleTimeoutMs: 500 } })
+    closing.push(() => rig.stop())
+    const client = new RawClient(rig.rig.port)
+    closing.push(() => client.socket.destroy())
+    client.socket.on("data", () => {
+      // It lives, and says so.
+      const asked = client.frames.filter(({ type, flags }) => type === FRAME.ping && flags === 0)
+      client.send(...asked.map(({ payload }) => frame(FRAME.ping, 1, 0, payload)))
+    })
+    client.send(windows(0), headersFrame(1))
+    await client.frame(({ type }) => type === FRAME.headers)
+    answer?.end("never taken")
+    const reset = await client.frame(({ type }) => type === FRAME.reset || type === FRAME.goaway)
+    expect(reset).toMatchObject({ type: FRAME.reset, stream: 1 })
   },
 )
