@@ -36,6 +36,10 @@ describe("the size of an expression", () => {
     expect(expressionSize(text)).toBeGreaterThan(MAX_EXPRESSION_SIZE)
   })
 
+  it.each(["()()", "(?P<n>)()", "(|)(|)", "()*()+", "(){2}()"])("counts the nothing in %s", text => {
+    expect(RE2JS.compile(text).programSize()).toBeLessThanOrEqual(expressionSize(text))
+  })
+
   it("is never estimated too low, whatever is written", () => {
     const piece = fc.constantFrom(
       ...Array.from("ab(|)*+?[]^$.-{}\\,"),

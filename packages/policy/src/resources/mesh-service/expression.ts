@@ -30,6 +30,9 @@ const FOLDS = /\(\?[a-zA-Z]*i/
 const REPEAT = /\{([0-9]+)(,?)([0-9]*)\}/y
 /** Is no atom: what repeats behind it repeats what stands before. */
 const FLAGS_ALONE = /\(\?[a-zA-Z-]+\)/y
+/** A group takes one where it begins and one where it ends; nothing at all within it takes one, too. */
+const GROUP = 2
+const EMPTY_GROUP = GROUP + 1
 const GROUP_HEAD = /\?(?:P?<[^>]*>|[a-zA-Z-]*:?)/y
 const ESCAPE = /\\(?:[pP](?:\{[^}]*\}|.)|x\{[0-9a-fA-F]*\}|x[0-9a-fA-F]{2}|[0-7]{1,3}|.)/suy
 
@@ -88,9 +91,9 @@ export function expressionSize(text: string): number {
     if (character === "(") {
       take(GROUP_HEAD)
       open.push(group)
-      group = { before: 2, last: 0 }
+      group = { before: GROUP, last: 0 }
     } else if (character === ")") {
-      const inner = group.before + group.last
+      const inner = Math.max(EMPTY_GROUP, group.before + group.last)
       group = open.pop() ?? group
       atom(inner)
     } else if (character === "|") atom(2)
