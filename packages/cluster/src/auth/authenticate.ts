@@ -24,18 +24,26 @@ export async function authenticate(request: IncomingMessage, tokens: TokenChecke
   return certificateUser(request.socket as TLSSocket) ?? anonymous
 }
 
-const users = new WeakMap<TLSSocket, User | null>()
-
-/** Parsed once per connection. */
-function certificateUser(socket: TLSSocket): User | undefined {
-  const known = users.get(socket)
-  if (known !== undefined) return known ?? undefined
-  const user = readCertificate(socket)
-  users.set(socket, user ?? null)
-  return user
+interface Certified {
+  readonly user: User
+  /** Milliseconds since the epoch. */
+  readonly endsAt: number
 }
 
-function readCertificate(socket: TLSSocket): User | undefined {
+const known = new WeakMap<TLSSocket, Certified | null>()
+
+/** Parsed once per connection, which may last longer than the certificate; of a session that is resumed nobody asked its end. */
+function certificateUser(socket: TLSSocket): User | undefined {
+  const before = known.get(socket)
+  const certified = before === undefined ? readCertificate(socket) : before
+  if (before === undefined) known.set(socket, certified ?? null)
+  if (certified === undefined || certified === null) return undefined
+  // Fail closed, also where it cannot be told.
+  if (!(Date.now() < certified.endsAt)) throw unauthorized()
+  return certified.user
+}
+
+function readCertificate(socket: TLSSocket): Certified | undefined {
   const certificate = socket.getPeerX509Certificate?.()
   if (certificate === undefined) return undefined
   // Fail closed: a certificate that our authority did not sign is an error, not anonymity.
@@ -43,10 +51,11 @@ function readCertificate(socket: TLSSocket): User | undefined {
   const subject = readSubject(certificate.raw)
   if (subject === undefined) throw unauthorized()
   const fingerprint = createHash("sha256").update(certificate.raw).digest("hex")
-  return {
+  const user = {
     name: subject.name,
     uid: "",
     groups: [...subject.groups, "system:authenticated"],
     extra: { "authentication.kubernetes.io/credential-id": [`X509SHA256=${fingerprint}`] },
   }
+  return { user, endsAt: Date.parse(certificate.validTo) }
 }
