@@ -37,10 +37,11 @@ export function peerCertificate(socket: TLSSocket): CertificateFacts | undefined
   const name = certificate.fingerprint256
   const known = KNOWN.get(name)
   // Now or never: Node tells what came with a certificate to whoever looks first.
-  if (known?.issuer !== undefined || (known !== undefined && certificate.issuerCertificate === undefined)) return known
-  const facts = readCertificate(certificate)
+  const issuer = certificate.issuerCertificate && sharedIssuer(certificate.issuerCertificate)
+  if (known !== undefined && (issuer === undefined || known.issuer === issuer)) return known
+  const facts = { ...(known ?? readCertificate(certificate)), issuer }
   // All at once: who has a thousand different callers has them again soon, and one at a time would cost each of them.
-  if (KNOWN.size >= MAX_KNOWN) KNOWN.clear()
+  if (known === undefined && KNOWN.size >= MAX_KNOWN) KNOWN.clear()
   KNOWN.set(name, facts)
   return facts
 }
@@ -57,7 +58,6 @@ export function readCertificate(certificate: X509Certificate): CertificateFacts 
     fingerprint: certificate.fingerprint256.replaceAll(":", "").toLowerCase(),
     notBefore: Date.parse(certificate.validFrom),
     notAfter: Date.parse(certificate.validTo),
-    issuer: certificate.issuerCertificate && sharedIssuer(certificate.issuerCertificate),
   }
 }
 

@@ -53,12 +53,12 @@ async function ended(): Promise<number> {
   return (counted?.values ?? []).reduce((sum, { value }) => sum + value, 0)
 }
 
-async function opened(which: 0 | 1, session?: Buffer): Promise<TLSSocket> {
+async function opened(which: 0 | 1, session?: Buffer, shown = issuing.certificate): Promise<TLSSocket> {
   const { certificate, privateKey } = caller
   const socket = connect({
     host: "127.0.0.1",
     port: path.addresses()[which]?.port ?? 0,
-    cert: certificate + issuing.certificate,
+    cert: certificate + shown,
     key: privateKey,
     rejectUnauthorized: false,
     ALPNProtocols: which === 0 ? ["http/1.1"] : ["merlon"],
@@ -117,4 +117,12 @@ it("so does what was begun with the session of an earlier handshake", async () =
   expect(socket.isSessionReused()).toBe(true)
   await trust(root)
   expect(await ended()).toBe(0)
+})
+
+it("each connection leads where its own handshake led, though another with the same certificate showed something else", async () => {
+  // OpenSSL finds the way all the same.
+  await opened(0, undefined, other.certificate + issuing.certificate)
+  await opened(0)
+  await trust(root)
+  expect(await ended()).toBe(1)
 })
