@@ -26,7 +26,7 @@ type Resources = ReadonlyMap<string, VersionedResource>
 const MAX_UNANSWERED = 16
 
 export class ProxyWatch {
-  readonly #options: ProxyWatchOptions
+  readonly #options: Omit<ProxyWatchOptions, "names" | "first">
   /** Oldest first, each once. */
   #unanswered: readonly Snapshot[] = []
   #names: "*" | ReadonlySet<string>
@@ -35,11 +35,12 @@ export class ProxyWatch {
   #enforcing = false
   #closed = false
 
-  constructor(options: ProxyWatchOptions) {
+  constructor({ names, first, ...options }: ProxyWatchOptions) {
+    // Without the first view, which would stay for as long as the stream.
     this.#options = options
-    this.#names = options.names
-    this.#view = options.first
-    this.#last = this.#show(options.first)
+    this.#names = names
+    this.#view = first
+    this.#last = this.#show(first)
   }
 
   rename(names: "*" | ReadonlySet<string>): void {

@@ -28,7 +28,8 @@ export interface ToldCertificate {
   readonly serial: string
   readonly notBefore: number
   readonly notAfter: number
-  readonly der: Uint8Array
+  /** As latin1 text, which is kept in one piece and holds on to no other bytes. */
+  readonly der: string
   readonly issuer: Issuer
 }
 
@@ -46,7 +47,7 @@ export function peerCertificate(socket: TLSSocket, trustBundle: string): ReadCer
       serial: canonicalSerial(leaf.serialNumber),
       notBefore: Date.parse(leaf.validFrom),
       notAfter: Date.parse(leaf.validTo),
-      der: leaf.raw,
+      der: leaf.raw.toString("latin1"),
       issuer: issuerOf(leaf, trustBundle),
     })
   } catch {
@@ -62,7 +63,7 @@ export class ReadCertificate implements PeerCertificate {
   readonly serial: string
   readonly notBefore: number
   readonly notAfter: number
-  readonly #der: Uint8Array
+  readonly #der: string
   readonly #issuer: Issuer
 
   constructor({ id, pod, serial, notBefore, notAfter, der, issuer }: ToldCertificate) {
@@ -80,7 +81,7 @@ export class ReadCertificate implements PeerCertificate {
   }
 
   get chain(): string {
-    return pemOf(this.#der) + this.#issuer.chain
+    return pemOf(Buffer.from(this.#der, "latin1")) + this.#issuer.chain
   }
 
   get told(): ToldCertificate {

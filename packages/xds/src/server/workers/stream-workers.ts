@@ -152,8 +152,7 @@ class StreamWorkers implements Door {
       this.#issuers.set(issuer.chain, issuer)
       known = issuer
     }
-    // Bytes that came in a message hold on to all of it.
-    return new ReadCertificate({ ...told, der: Buffer.from(told.der), issuer: known })
+    return new ReadCertificate({ ...told, issuer: known })
   }
 }
 
