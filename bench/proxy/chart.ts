@@ -25,7 +25,8 @@ export function chart(rows: readonly Row[]): string {
     const largest = Math.max(...group.map(row => row.cpuMicroseconds))
     for (const row of group) {
       const width = Math.max(2, ((WIDTH - LABEL - 170) * row.cpuMicroseconds) / largest)
-      const color = COLORS[row.proxy] ?? "#888"
+      // Ours on any Node.
+      const color = COLORS[row.proxy.replace(/, Node \d+$/, "")] ?? "#888"
       parts.push(`<rect x="${LABEL}" y="${y}" width="${width.toFixed(1)}" height="${BAR - 2}" fill="${color}"/>`)
       parts.push(
         `<text x="${(LABEL + width + 6).toFixed(1)}" y="${y + BAR - 3}">${row.cpuMicroseconds} µs ${row.proxy}</text>`,
