@@ -13,14 +13,16 @@ const IGNORED = /^(?:h2c?|http|tls)(?:$|\/)/i
  * The protocols the application may be asked to switch to; undefined where the request goes on as it is. `allowed` are
  * those of the port, compared without regard to case, with or without their version.
  */
-export function upgradeOf({ upgrade, framing }: RequestHead, allowed: readonly string[]): string | undefined | Refused {
+export function upgradeOf(head: RequestHead, allowed: readonly string[]): string | undefined | Refused {
+  const { upgrade, framing, version } = head
   if (upgrade === undefined || framing.kind === "chunked" || (framing.kind === "length" && framing.length > 0)) return
   const offered = upgrade
     .split(",")
     .map(protocol => protocol.trim())
     // Requests would come through these that nobody judges: never, whatever is configured.
     .filter(protocol => protocol !== "" && !IGNORED.test(protocol))
-  if (offered.length === 0) return undefined
+  // Over HTTP/2 nobody offers by the way: who asks for a tunnel takes no other answer for a success (RFC 8441 section 5).
+  if (offered.length === 0) return version === "h2" ? REFUSED : undefined
   const passing = offered.filter(protocol => isAllowed(protocol.toLowerCase(), allowed))
   return passing.length === 0 ? REFUSED : passing.join(", ")
 }

@@ -192,8 +192,9 @@ export class UpstreamConnection implements ExchangeConnection, Expiring {
     if (exchange.request.upgrade === undefined) return this.#malformed()
     this.#phase = "tunnel"
     this.#reader.begin(UNTIL_CLOSE)
-    exchange.ended = false
+    const waited = exchange.switched()
     exchange.listener.onResponse(head)
+    if (waited) exchange.listener.onWritable()
     return after
   }
 

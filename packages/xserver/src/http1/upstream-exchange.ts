@@ -3,7 +3,7 @@
 // up. It may have to wait for a connection and may move to another one before anything has come back; the forwarder
 // sees neither.
 
-import type { Outbox } from "@merlon/xds"
+import { type Outbox, Pieces } from "@merlon/xds"
 import type { FieldPairs } from "../http/fields.js"
 import type { ForwardedRequest } from "../http/forwarded-request.js"
 import type { UpstreamCall, UpstreamListener } from "../http/upstream.js"
@@ -32,11 +32,18 @@ const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRAC
 
 type Part = string | Buffer
 
+/** Of what came early, written at once. */
+const MAX_PART = 64 * 1024
+
 export class UpstreamExchange implements UpstreamCall {
   readonly request: ForwardedRequest
   readonly listener: UpstreamListener
   readonly #queue: ExchangeQueue
   readonly #chunked: boolean
+  /** Whether bytes are no content of the request: it has none, and the application has not switched. */
+  #bare: boolean
+  /** Such bytes, as a client of HTTP/2 may send them behind its request for a tunnel. */
+  #early: Pieces | undefined
   #connection: ExchangeConnection | undefined
   /** What was written before there was a connection. */
   #waiting: Part[] = []
@@ -52,6 +59,7 @@ export class UpstreamExchange implements UpstreamCall {
   constructor(request: ForwardedRequest, listener: UpstreamListener, queue: ExchangeQueue) {
     this.#queue = queue
     this.#chunked = request.framing.kind === "chunked"
+    this.#bare = request.framing.kind === "none"
     this.request = request
     this.listener = listener
   }
@@ -68,6 +76,13 @@ export class UpstreamExchange implements UpstreamCall {
   }
 
   content(bytes: Buffer, from: number, to: number, shared: boolean): void {
+    // INVARIANT: an application that does not switch gets none of these, which it would read as its next request.
+    if (this.#bare) {
+      if (this.#over) return
+      this.#early ??= new Pieces()
+      this.#early.add(bytes, from, to)
+      return
+    }
     if (!this.#chunked) {
       this.bytes(bytes, from, to, shared)
       return
@@ -94,6 +109,7 @@ export class UpstreamExchange implements UpstreamCall {
   }
 
   get full(): boolean {
+    if (this.#early !== undefined) return true
     return this.#connection === undefined ? !this.#over : this.#connection.outbox.full
   }
 
@@ -126,12 +142,26 @@ export class UpstreamExchange implements UpstreamCall {
     if (this.ended) connection.requestEnded()
   }
 
+  /** For the connection: the application has switched, and gets what came before it had. Whether there was any. */
+  switched(): boolean {
+    const early = this.#early
+    this.ended = false
+    this.#bare = false
+    this.#early = undefined
+    for (let part = early?.take(MAX_PART); part !== undefined; part = early?.take(MAX_PART)) {
+      this.bytes(part, 0, part.length, false)
+    }
+    this.flush()
+    return early !== undefined
+  }
+
   /** For the pool: the response is over, or there will be none. */
   finish(): void {
     if (this.#over) return
     this.#over = true
     this.#queue.left(this)
     this.#waiting = []
+    this.#early = undefined
     // INVARIANT: whose response is over never touches the connection again, which may be another's by then.
     this.#connection = undefined
   }

@@ -160,6 +160,8 @@ export class ResponseWriter implements Responder, StreamUser, Expiring {
     if (sized) this.#remaining = framing.length
     this.#complete = empty || (sized && framing.length === 0)
     this.#writeHead(response, this.#complete)
+    // It may have said all before there was anybody to tell.
+    if (status === 101 && this.#stream.remoteEnded) this.#exchange?.requestEnd(undefined)
     this.#touch()
     return true
   }

@@ -3,8 +3,9 @@
 
 import { createHash } from "node:crypto"
 import { once } from "node:events"
-import { type ClientHttp2Session, constants } from "node:http2"
-import { afterEach, beforeEach, expect, it } from "vitest"
+import { type ClientHttp2Session, type ClientHttp2Stream, constants } from "node:http2"
+import type { Socket } from "node:net"
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest"
 import { authorization } from "../accept/testing/rig.js"
 import { type AppListener, type Http2Rig, startHttp2Rig } from "./testing/http2-rig.js"
 
@@ -90,4 +91,79 @@ it("ends for the application when the client throws it away", async () => {
   await once(stream, "response")
   stream.close(constants.NGHTTP2_CANCEL)
   await closed
+})
+
+describe("what a client sends ahead", () => {
+  let received: string
+  let answer: () => void
+  let ended: Promise<unknown>
+
+  /** The application gets a request and answers it when it is told to. */
+  async function start(reply: string): Promise<void> {
+    received = ""
+    rig.app.removeAllListeners("upgrade").removeAllListeners("connection")
+    ended = new Promise(resolve => {
+      rig.app.on("connection", (socket: Socket) => {
+        answer = () => socket.write(reply)
+        socket
+          .on("error", () => undefined)
+          .on("data", data => {
+            received += data.toString("latin1")
+          })
+        socket.once("close", resolve).once("end", resolve)
+      })
+    })
+  }
+
+  /** Whatever was sent before has been read by then. */
+  async function early(session: ClientHttp2Session, sent: (stream: ClientHttp2Stream) => void) {
+    const stream = session.request(asked("/chat")).on("error", () => undefined)
+    sent(stream)
+    await vi.waitUntil(() => received.includes("\r\n\r\n"), 60_000)
+    await new Promise<void>(resolve => session.ping(() => resolve()))
+    return stream
+  }
+
+  const SMUGGLED = "POST /admin HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n"
+
+  it("never reaches an application that does not switch, which would take it for a request", async () => {
+    await start("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n")
+    const stream = await early(await ready(), open => open.write(SMUGGLED))
+    answer()
+    const [headers] = await once(stream, "response")
+    expect(headers[":status"]).toBe(404)
+    await ended
+    expect(received).toMatch(/^GET \/chat HTTP\/1.1\r\n/)
+    expect(received).not.toContain("/admin")
+  })
+
+  it("comes when it has switched, with the end of it", async () => {
+    await start("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+    const stream = await early(await ready(), open => open.end("early"))
+    answer()
+    const [headers] = await once(stream, "response")
+    expect(headers[":status"]).toBe(200)
+    await ended
+    expect(received).toMatch(/\r\n\r\nearly$/)
+  })
+
+  it("may be as much as a window holds, and goes on from there", async () => {
+    await start("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+    const stream = await early(await ready(), open => open.end(Buffer.alloc(1_000_000, "x")))
+    answer()
+    await once(stream, "response")
+    await ended
+    expect(received.split("\r\n\r\n")[1]).toHaveLength(1_000_000)
+  })
+})
+
+it("is refused where the protocol is HTTP again, and the application hears nothing of it", async () => {
+  let requests = 0
+  rig.app.on("request", () => requests++)
+  for (const protocol of ["h2c", "HTTP/1.1", "TLS/1.3"]) {
+    const stream = (await ready()).request(asked("/chat", protocol))
+    const [headers] = await once(stream, "response")
+    expect(headers[":status"]).toBe(403)
+  }
+  expect(requests).toBe(0)
 })
