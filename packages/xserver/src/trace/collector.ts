@@ -7,6 +7,8 @@ import { Agent as HttpsAgent, request as httpsRequest } from "node:https"
 import { TLS_FLOOR } from "@merlon/identity"
 
 const TIMEOUT_MS = 10_000
+/** Of what it says of a batch; beyond it, it is not listened to. */
+const MOST_ANSWERED = 64 * 1024
 /** OTLP section "Failures": these are to be tried again, whatever else is refused is refused for good. */
 const AGAIN: ReadonlySet<number> = new Set([408, 429, 502, 503, 504])
 
@@ -30,13 +32,22 @@ export function collectorAt(url: string): Collector {
         url,
         { method: "POST", agent, headers, signal: AbortSignal.timeout(TIMEOUT_MS) },
         response => {
+          const told = (): void => resolve(outcomeOf(response.statusCode ?? 0))
+          let answered = 0
           // What it says of it is read and forgotten, so that the connection can be used again.
           response.on("error", reject)
-          response.resume()
-          response.once("end", () => resolve(outcomeOf(response.statusCode ?? 0)))
+          response.on("data", (chunk: Buffer) => {
+            answered += chunk.length
+            if (answered <= MOST_ANSWERED) return
+            told()
+            response.destroy()
+          })
+          response.once("end", told)
         },
       )
       sent.once("error", reject)
+      // Comes last, whatever came: after an answer that Node tells nobody of, such as a switch of protocols, it comes alone.
+      sent.once("close", () => reject(new Error("no answer")))
       sent.end(text)
     })
   return { post, close: () => agent.destroy() }

@@ -18,7 +18,7 @@ function spanOf(text: string): object {
     ...{ peer: undefined, source: "127.0.0.1", port: 80, upstreamFailure: undefined },
   }
   return writeSpan(
-    { traceId: text, spanId: "00f067aa0ba902b7", parentSpanId: text, traceState: undefined, startedAt: 0, record },
+    { traceId: text, spanId: "00f067aa0ba902b7", parentSpanId: text, traceState: text, startedAt: 0, record },
     "merlon",
   )
 }

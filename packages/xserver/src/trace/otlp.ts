@@ -65,7 +65,7 @@ export function writeSpan(span: Span, mesh: string): object {
     traceId: ownText(traceId),
     spanId,
     ...(parentSpanId !== undefined && { parentSpanId: ownText(parentSpanId) }),
-    ...(traceState !== undefined && { traceState }),
+    ...(traceState !== undefined && { traceState: ownText(traceState) }),
     // Paths are anybody's to invent; a name is one of few.
     name: shortText(method),
     kind: SERVER_KIND,

@@ -90,3 +90,16 @@ it("sends what is left when it ends, and waits for nobody who does not take it",
   await queue.close()
   expect([queue.exported, queue.dropped, due.length]).toEqual([BATCH + 5, 1, 0])
 })
+
+it("waits at its end no longer than a moment for a collector that says nothing", async () => {
+  let take: (outcome: Outcome) => void = () => {}
+  answer = () => new Promise(resolve => (take = resolve))
+  for (let i = 0; i < BATCH + 5; i++) queue.add(() => i)
+  const closed = queue.close()
+  expect(await pass()).toBe(3_000)
+  await closed
+  expect([queue.exported, queue.dropped]).toEqual([0, BATCH + 5])
+  take("taken")
+  await settle()
+  expect([sent.length, queue.exported, queue.dropped, due.length]).toEqual([1, 0, BATCH + 5, 0])
+})

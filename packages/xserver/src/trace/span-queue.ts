@@ -13,6 +13,8 @@ export const BATCH = 512
 const GATHER_MS = 2_000
 const FIRST_PAUSE_MS = 1_000
 const LONGEST_PAUSE_MS = 30_000
+/** For all that is left at the end: whoever waits for the process to go waits for the collector too. */
+const LAST_WORDS_MS = 3_000
 
 export class SpanQueue<T> {
   readonly #options: SpanQueueOptions<T>
@@ -48,8 +50,20 @@ export class SpanQueue<T> {
     else if (this.#cancel === undefined) this.#sendLater(GATHER_MS)
   }
 
-  /** What is left is tried once more; what is not taken then is lost. */
+  /** What is left is tried once more; what is not taken then, or not in time, is lost. */
   async close(): Promise<void> {
+    const { later = systemLater } = this.#options
+    let inTime = (): void => undefined
+    const tooLate = new Promise<void>(resolve => {
+      inTime = later(resolve, LAST_WORDS_MS)
+    })
+    await Promise.race([this.#sendRest(), tooLate])
+    inTime()
+    this.#dropped += this.#queue.length
+    this.#queue = []
+  }
+
+  async #sendRest(): Promise<void> {
     this.#cancel?.()
     await this.#sending
     this.#cancel?.()
@@ -59,8 +73,6 @@ export class SpanQueue<T> {
       this.#cancel?.()
       if (this.#queue.length === before) break
     }
-    this.#dropped += this.#queue.length
-    this.#queue = []
   }
 
   #sendLater(milliseconds: number): void {
@@ -86,6 +98,8 @@ export class SpanQueue<T> {
       return
     }
     this.#pause = FIRST_PAUSE_MS
+    // Given up meanwhile, and counted so.
+    if (this.#queue.length === 0) return
     this.#queue = this.#queue.slice(batch.length)
     if (outcome === "taken") this.#exported += batch.length
     else this.#dropped += batch.length

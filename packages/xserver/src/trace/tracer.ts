@@ -72,7 +72,8 @@ export class Tracer {
       [STATE, traceState],
     ]
     if (!sampled) return { ...NOT_RECORDED, headers: told }
-    const startedAt = performance.timeOrigin + performance.now()
+    // Not from the monotonic clock, which knows nothing of a clock that was set, or of a machine that slept, since the start.
+    const startedAt = Date.now()
     const done = (record: RequestRecord): void =>
       this.#queue.add(() =>
         writeSpan({ traceId, spanId, parentSpanId: parent?.spanId, traceState, startedAt, record }, this.#mesh),
