@@ -51,7 +51,9 @@ export class Outbound {
   async open(routing: HostRouting, call: Call, headers: OutgoingHttpHeaders): Promise<Exchange> {
     const choice = routing.choose(call)
     if (choice === undefined) {
-      throw new CallFailure("no-route", `no route of ${routing.spec.table.host} takes ${call.method} ${call.target}`)
+      // Without the query, which may hold a token: this goes into logs.
+      const [path] = call.target.split("?", 1)
+      throw new CallFailure("no-route", `no route of ${routing.spec.table.host} takes ${call.method} ${path}`)
     }
     return this.#openAt(choice, call, headers)
   }

@@ -20,6 +20,8 @@ export async function forwardExternally(exchange: ForwardExchange): Promise<void
   const answer = new Promise<IncomingMessage>((resolve, reject) => {
     sent.once("response", resolve)
     sent.on("error", error => reject(CallFailure.of(error)))
+    // Comes alone after an answer that Node tells nobody of, such as a switch of protocols.
+    sent.once("close", () => reject(new CallFailure("cut-off", "the server closed the connection without an answer")))
   })
   response.once("close", () => {
     if (!response.writableFinished) sent.destroy()

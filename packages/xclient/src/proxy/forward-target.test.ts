@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from "vitest"
-import { forwardTarget } from "./forward-target.js"
+import { forwardTarget, shownTarget } from "./forward-target.js"
 
 it.each([
   ["http://web/a?b=c", { host: "web", port: 80, authority: "web", path: "/a?b=c" }],
@@ -16,4 +16,15 @@ it.each([
   ["*", undefined],
 ])("%s", (url, target) => {
   expect(forwardTarget(url)).toEqual(target)
+})
+
+it.each([
+  ["http://web/a?token=secret#secret", "http://web/a"],
+  ["http://web/a#secret?secret", "http://web/a"],
+  ["http://user:secret@web/a@b", "http://web/a@b"],
+  ["http://secret@secret@web", "http://web"],
+  ["user:secret@web:443", "web:443"],
+  [`/${"x".repeat(300)}`, `/${"x".repeat(199)}`],
+])("a log shows of %s only what is no secret", (url, shown) => {
+  expect(shownTarget(url)).toBe(shown)
 })

@@ -23,3 +23,13 @@ export function forwardTarget(url: string): ForwardTarget | undefined {
   const path = rest.startsWith("/") ? rest : `/${rest}`
   return { host: parsed.host, port: parsed.port ?? 80, authority, path }
 }
+
+const MAX_SHOWN = 200
+
+/** For a log: without what may be as good as a password, which is a query, and whatever stands before the host. */
+export function shownTarget(url: string): string {
+  return url
+    .replace(/[?#].*$/s, "")
+    .replace(/^([a-z]+:\/\/)?[^/]*@/i, "$1")
+    .slice(0, MAX_SHOWN)
+}

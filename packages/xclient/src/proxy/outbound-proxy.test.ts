@@ -3,7 +3,7 @@
 
 import { execFile } from "node:child_process"
 import { once } from "node:events"
-import { connect, type Socket } from "node:net"
+import { type AddressInfo, connect, createServer, type Socket } from "node:net"
 import { promisify } from "node:util"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
 import { Outbound } from "../call/outbound.js"
@@ -179,6 +179,19 @@ describe("is told why there is no answer", () => {
     expect(stdout).toMatch(/this is a forward proxy[\s\S]*400$/)
   })
 
+  it("and a log is told without the query, where tokens may stand", async () => {
+    const lines: string[] = []
+    const log = { ...SILENT, info: (fields: object) => void lines.push(JSON.stringify(fields)) }
+    const server = await mesh.server("v1")
+    const routes = mesh.routes([{ subset: "v1", endpoints: [server.endpoint] }])
+    const { table } = routes
+    await filled.set("web:80", { ...routes, table: { ...table, routes: [] } })
+    const port = await start({ log })
+    await curl(port, "http://web/a?token=secret", "http://example.test/b?token=secret")
+    expect(lines).toMatchObject([expect.stringContaining("takes GET /a"), expect.stringContaining("example.test/b")])
+    expect(lines.join()).not.toContain("secret")
+  })
+
   it("for a tunnel out of the mesh", async () => {
     const port = await start()
     await expect(curl(port, "-p", "http://example.test/")).rejects.toThrow(/502/)
@@ -193,6 +206,23 @@ describe("with --allow-external", () => {
     expect(await curl(port, url)).toBe("outside GET /x")
     expect(await curl(port, "-p", url)).toBe("outside GET /x")
     expect(await curl(port, "--data", "abc", url)).toBe("outside POST /x")
+  })
+
+  it("is told at once of a server that would rather speak something else", async () => {
+    const outside = createServer(socket => {
+      socket
+        .on("error", () => undefined)
+        .once("data", () => {
+          socket.write("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n")
+        })
+    })
+    await once(outside.listen(0, "127.0.0.1"), "listening")
+    const port = await start({ allowExternal: true })
+    const { port: server } = outside.address() as AddressInfo // it listens on TCP
+    expect(await curl(port, "-w", "%{http_code}", `http://127.0.0.1:${server}/`)).toMatch(
+      /without an answer[\s\S]*502$/,
+    )
+    outside.close()
   })
 
   it("notices a request that goes in circles", async () => {

@@ -14,7 +14,7 @@ import type { HostRouting } from "../routes/host-routing.js"
 import type { RouteBook } from "../routes/route-book.js"
 import { forwardExternally, tunnelExternally } from "./external.js"
 import { forwardThroughMesh } from "./forward.js"
-import { forwardTarget } from "./forward-target.js"
+import { forwardTarget, shownTarget } from "./forward-target.js"
 import { asHeaderObject, endToEndHeaders } from "./hop-by-hop.js"
 import { joinStreams, refuseTunnel } from "./tunnel.js"
 
@@ -187,7 +187,7 @@ export class OutboundProxy {
 
   #refuse(response: ServerResponse, failure: CallFailure, url: string): void {
     const { mesh, log } = this.#options
-    log.info({ url: url.slice(0, 200), code: failure.code, why: failure.message }, "a request was not answered")
+    log.info({ url: shownTarget(url), code: failure.code, why: failure.message }, "a request was not answered")
     if (response.headersSent || response.destroyed) {
       response.destroy()
       return
