@@ -8,14 +8,16 @@ import { ApiError, type KubernetesClient } from "../../kubernetes/client.js"
 import { objectOf } from "../../registry/foreign.js"
 import { permit } from "./access.js"
 import { ApiFault, badRequest, notFound, statusOf, tooMany } from "./api-fault.js"
-import type { Item } from "./item.js"
+import { followInReply } from "./followed-reply.js"
 import { openApiDocuments } from "./openapi.js"
 import { Places } from "./places.js"
 import type { ProvedAnswers } from "./proved-answers.js"
-import { type Question, readQuestion, wholeIn } from "./question.js"
+import { type Question, readQuestion } from "./question.js"
 import { type FrontProxy, type RemoteUser, remoteUser } from "./remote-user.js"
+import { over, whenOver } from "./reply-over.js"
 import { ANSWERS_VERSION, answersGroup, apiGroup, resourceList } from "./resources.js"
 import type { SeenAnswers } from "./seen-answers.js"
+import { shareOwner } from "./share-owner.js"
 import { type TableWish, tableOf, tableWish } from "./table.js"
 
 export interface AnswersApiOptions {
@@ -29,9 +31,6 @@ export interface AnswersApiOptions {
 }
 
 const MAX_BODY = 1 << 20
-const MAX_LINES = 1 << 20
-const HEARTBEAT_MS = 15_000
-const WATCH_SECONDS = 30 * 60
 
 export class AnswersApi {
   readonly #options: AnswersApiOptions
@@ -96,16 +95,20 @@ export class AnswersApi {
     }
     const wish = { verb, group: this.#group, version: ANSWERS_VERSION, resource: resource.name, namespace, name }
     const places = verb === "watch" ? this.#watches : this.#questions
-    const leave = places.enter(user.name)
+    const leave = places.enter(shareOwner(user.name))
     if (leave === undefined) throw tooMany("you ask too much at once; wait for answers first")
     try {
       await permit(this.#options.client, user, wish)
       const wanted = tableWish(asked.headers.accept, question.query)
       if (verb === "watch") await this.#watch(question, reply, wanted)
       else send(reply, { code: verb === "create" ? 201 : 200, body: await this.#plain(question, asked, user, wanted) })
-    } finally {
+    } catch (error) {
       leave()
+      throw error
     }
+    // What was answered is held until it is taken, and takes its place for as long.
+    await over(reply)
+    leave()
   }
 
   #discovery(path: string): object | undefined {
@@ -129,7 +132,7 @@ export class AnswersApi {
     const type = { apiVersion: `${this.#group}/${ANSWERS_VERSION}`, kind: resource.kind }
     if (verb === "create") {
       const { spec } = objectOf(await readJson(asked))
-      const status = await this.#options.proved.answer(question, spec, user.name)
+      const status = await this.#options.proved.answer(question, spec, shareOwner(user.name))
       return { ...type, metadata: {}, status }
     }
     asked.resume()
@@ -144,60 +147,13 @@ export class AnswersApi {
     return { ...type, kind: `${resource.kind}List`, metadata, ...notes, items: objects }
   }
 
-  /**
-   * Lines as a watch of Kubernetes has them. What was left out and which replicas cannot be heard is told with bookmarks, as is
-   * that we live; to whoever shows rows only on request, since it would show those too.
-   */
-  #watch(question: Question, reply: ServerResponse, wanted: TableWish | undefined): Promise<void> {
-    const isTold = wanted === undefined || question.query.get("allowWatchBookmarks") === "true"
-    const type = { apiVersion: `${this.#group}/${ANSWERS_VERSION}`, kind: question.resource.kind }
-    const seconds = wholeIn(question.query, "timeoutSeconds", WATCH_SECONDS, WATCH_SECONDS)
-    return new Promise(resolve => {
-      let leftOut = 0
-      let unheard: readonly string[] = []
-      const write = (event: object): void => void reply.write(`${JSON.stringify(event)}\n`)
-      const bookmark = (): void => {
-        if (!isTold) return
-        const annotations = {
-          [`${this.#group}/left-out`]: String(leftOut),
-          ...(unheard.length === 0 ? {} : { [`${this.#group}/silent`]: unheard.join(",") }),
-        }
-        write({ type: "BOOKMARK", object: { ...type, metadata: { resourceVersion: "0", annotations } } })
-        leftOut = 0
-      }
-      const shape = (object: Item & typeof type): object =>
-        wanted === undefined
-          ? object
-          : tableOf(question.resource, [object], wanted, { metadata: { resourceVersion: "0" }, now: Date.now() })
-      const decided = (items: readonly Item[], more: number): void => {
-        leftOut += more
-        for (const item of items) {
-          // A reader that does not keep up gets numbers alone.
-          if (reply.writableLength > MAX_LINES) leftOut += 1
-          else write({ type: "ADDED", object: shape({ ...type, ...item }) })
-        }
-        if (leftOut > 0 && reply.writableLength <= MAX_LINES) bookmark()
-      }
-      // Before the head is sent: a filter that cannot be read is refused.
-      const silent = (replicas: readonly string[]): void => {
-        unheard = replicas
-        if (reply.headersSent) bookmark()
-      }
-      const unfollow = this.#options.seen.follow(question, { decided, silent })
-      reply.writeHead(200, { "content-type": "application/json", "cache-control": "no-cache, private" })
-      reply.flushHeaders()
-      const heartbeat = setInterval(bookmark, HEARTBEAT_MS)
-      const end = (): void => void reply.end()
-      const timeout = setTimeout(end, seconds * 1_000)
-      this.#open.add(end)
-      reply.once("close", () => {
-        clearInterval(heartbeat)
-        clearTimeout(timeout)
-        this.#open.delete(end)
-        unfollow()
-        resolve()
-      })
-    })
+  async #watch(question: Question, reply: ServerResponse, wanted: TableWish | undefined): Promise<void> {
+    // Gone while the cluster was asked whether they may.
+    if (reply.destroyed) return
+    const end = followInReply(question, reply, { group: this.#group, seen: this.#options.seen, wanted })
+    this.#open.add(end)
+    await new Promise<void>(resolve => whenOver(reply, resolve))
+    this.#open.delete(end)
   }
 
   #faultOf(error: unknown): { readonly code: number; readonly body: object } {

@@ -86,3 +86,9 @@ test.each([
 ])("does not make somebody of %s", async (_, headers) => {
   expect(await ask(headers, front)).toBeUndefined()
 })
+
+it("knows people by names that are not of ASCII", async () => {
+  const bytes = (text: string): string => Buffer.from(text).toString("latin1")
+  const headers = { "x-remote-user": bytes("jürgen@例え.example"), "x-remote-group": [bytes("büro"), "dev"] }
+  expect(await ask(headers, front)).toMatchObject({ name: "jürgen@例え.example", groups: ["büro", "dev"] })
+})

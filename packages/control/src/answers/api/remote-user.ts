@@ -73,14 +73,14 @@ export function remoteUser(asked: IncomingMessage, front: FrontProxy): RemoteUse
   const certificate = socket.getPeerX509Certificate?.()
   if (certificate === undefined || !isFront(certificate, front, Date.now())) return undefined
   const values = (headers: readonly string[]): readonly string[] =>
-    headers.flatMap(header => asked.headersDistinct[header] ?? [])
+    headers.flatMap(header => asked.headersDistinct[header] ?? []).map(utf8)
   const [user] = values(front.userHeaders)
   if (user === undefined || user === "") return undefined
   const extra: Record<string, string[]> = Object.create(null)
   for (const [header, lines] of Object.entries(asked.headersDistinct)) {
     const prefix = front.extraPrefixes.find(one => header.startsWith(one))
     if (prefix === undefined || lines === undefined) continue
-    extra[unescaped(header.slice(prefix.length))] = lines
+    extra[unescaped(header.slice(prefix.length))] = lines.map(utf8)
   }
   return { name: user, uid: values(front.uidHeaders)[0], groups: values(front.groupHeaders), extra }
 }
@@ -103,6 +103,11 @@ function isFront(certificate: X509Certificate, { authorities, allowedNames }: Fr
       certificate.checkIssued(authority) &&
       certificate.verify(authority.publicKey),
   )
+}
+
+/** Names are sent as UTF-8, and Node reads a character of each byte: somebody else would be asked about. */
+function utf8(text: string): string {
+  return Buffer.from(text, "latin1").toString("utf8")
 }
 
 /** Keys may hold characters that no header's name may, and are escaped for it. */

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is followed, in lines as a watch of Kubernetes has them. What was left out and which replicas cannot be heard is told
+// with bookmarks, as is that we live; to whoever shows rows only on request, since it would show those too.
+
+import type { ServerResponse } from "node:http"
+import type { Item } from "./item.js"
+import { type Question, wholeIn } from "./question.js"
+import { whenOver } from "./reply-over.js"
+import { ANSWERS_VERSION } from "./resources.js"
+import type { SeenAnswers } from "./seen-answers.js"
+import { type TableWish, tableOf } from "./table.js"
+
+export interface Followed {
+  readonly group: string
+  readonly seen: Pick<SeenAnswers, "follow">
+  readonly wanted: TableWish | undefined
+}
+
+const MAX_LINES = 1 << 20
+const HEARTBEAT_MS = 15_000
+const WATCH_SECONDS = 30 * 60
+/** For what a reader has not taken yet when it ends. */
+const LINGER_MS = 5_000
+
+/** Returns how to end it. Throws, with nothing sent, where the question cannot be read. */
+export function followInReply(
+  question: Question,
+  reply: ServerResponse,
+  { group, seen, wanted }: Followed,
+): () => void {
+  const isTold = wanted === undefined || question.query.get("allowWatchBookmarks") === "true"
+  const type = { apiVersion: `${group}/${ANSWERS_VERSION}`, kind: question.resource.kind }
+  const seconds = wholeIn(question.query, "timeoutSeconds", WATCH_SECONDS, WATCH_SECONDS)
+  let leftOut = 0
+  let unheard: readonly string[] = []
+  const write = (event: object): void => void reply.write(`${JSON.stringify(event)}\n`)
+  const bookmark = (): void => {
+    if (!isTold) return
+    const annotations = {
+      [`${group}/left-out`]: String(leftOut),
+      ...(unheard.length === 0 ? {} : { [`${group}/silent`]: unheard.join(",") }),
+    }
+    write({ type: "BOOKMARK", object: { ...type, metadata: { resourceVersion: "0", annotations } } })
+    leftOut = 0
+  }
+  const shape = (object: Item & typeof type): object =>
+    wanted === undefined
+      ? object
+      : tableOf(question.resource, [object], wanted, { metadata: { resourceVersion: "0" }, now: Date.now() })
+  const decided = (items: readonly Item[], more: number): void => {
+    leftOut += more
+    for (const item of items) {
+      // A reader that does not keep up gets numbers alone.
+      if (reply.writableLength > MAX_LINES) leftOut += 1
+      else write({ type: "ADDED", object: shape({ ...type, ...item }) })
+    }
+    if (leftOut > 0 && reply.writableLength <= MAX_LINES) bookmark()
+  }
+  const silent = (replicas: readonly string[]): void => {
+    unheard = replicas
+    if (reply.headersSent) bookmark()
+  }
+  // Before the head is sent: a filter that cannot be read is refused.
+  const unfollow = seen.follow(question, { decided, silent })
+  reply.writeHead(200, { "content-type": "application/json", "cache-control": "no-cache, private" })
+  reply.flushHeaders()
+  const heartbeat = setInterval(bookmark, HEARTBEAT_MS)
+  const stop = (): void => {
+    clearInterval(heartbeat)
+    clearTimeout(timeout)
+    unfollow()
+  }
+  // INVARIANT: nothing is written after the end, which the process would not survive; a reader that has stalled keeps the
+  // reply from being over, so that this is not left to its close.
+  const end = (): void => {
+    stop()
+    reply.end()
+    const cut = setTimeout(() => reply.destroy(), LINGER_MS)
+    whenOver(reply, () => clearTimeout(cut))
+  }
+  const timeout = setTimeout(end, seconds * 1_000)
+  whenOver(reply, stop)
+  return end
+}

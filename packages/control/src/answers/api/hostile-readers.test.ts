@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+// Users who leave at once, read nothing, or come under many names: each has one share, and gets it back.
+
+import { once } from "node:events"
+import { mkdtempSync, rmSync } from "node:fs"
+import type { IncomingMessage, ServerResponse } from "node:http"
+import { createServer, request, type Server } from "node:https"
+import { type AddressInfo, connect } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { connect as connectTls } from "node:tls"
+import { meshNames } from "@merlon/policy"
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest"
+import { selfSigned, signedBy } from "../../kubernetes/testing/credentials.js"
+import type { SightFollower } from "../sight.js"
+import { AnswersApi } from "./answers-api.js"
+import { readFrontProxy } from "./remote-user.js"
+
+const folder = mkdtempSync(join(tmpdir(), "merlon-readers-"))
+const own = selfSigned(folder, "own")
+const authority = selfSigned(folder, "front-authority")
+const front = signedBy(folder, authority, "front-proxy", "localhost")
+const BASE = "/apis/answers.merlon.dev/v1alpha1/namespaces/foo"
+const SHARE = 8
+const PATIENCE = 60_000
+
+let server: Server
+let replies: ServerResponse[] = []
+let permitted: Promise<void>
+let follower: SightFollower | undefined
+let following = 0
+let shares: string[] = []
+let listed: object[] = []
+
+beforeAll(async () => {
+  const api = new AnswersApi({
+    client: {
+      create: async () => {
+        await permitted
+        return { status: { allowed: true } }
+      },
+    } as never, // asked for nothing but reviews
+    names: meshNames(),
+    frontProxy: () => readFrontProxy({ "requestheader-client-ca-file": authority.certificate }),
+    seen: {
+      follow: (_: unknown, told: SightFollower) => {
+        follower = told
+        following += 1
+        return () => {
+          following -= 1
+        }
+      },
+      list: () => ({ items: listed, remaining: 0, notes: {} }),
+    } as never, // asked for nothing else here
+    proved: {
+      answer: async (_question: unknown, _spec: unknown, share: string) => {
+        shares.push(share)
+        return {}
+      },
+    } as never, // asked for nothing else here
+    log: (message, error) => expect.unreachable(`${message}: ${String(error)}`),
+  })
+  const tls = { key: own.key, cert: own.certificate, requestCert: true, rejectUnauthorized: false }
+  server = createServer(tls, (asked, reply) => {
+    replies.push(reply)
+    void api.answer(asked, reply)
+  })
+  await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve))
+})
+
+beforeEach(() => {
+  replies = []
+  shares = []
+  listed = []
+  following = 0
+  permitted = Promise.resolve()
+})
+
+afterEach(() => server.closeAllConnections())
+
+afterAll(async () => {
+  await new Promise(resolve => server.close(resolve))
+  rmSync(folder, { recursive: true })
+})
+
+const port = (): number => (server.address() as AddressInfo).port // it listens on a port
+
+interface Asked {
+  readonly path: string
+  readonly user?: string
+  readonly body?: string
+}
+
+function asking({ path, user = "jane", body }: Asked) {
+  return request({
+    ...{ port: port(), host: "127.0.0.1", ca: own.certificate, agent: false, key: front.key, cert: front.certificate },
+    ...{ path: `${BASE}${path}`, method: body === undefined ? "GET" : "POST", headers: { "x-remote-user": user } },
+  })
+}
+
+async function ask(asked: Asked): Promise<IncomingMessage> {
+  const sent = asking(asked)
+  sent.end(asked.body)
+  const [answer] = (await once(sent, "response")) as [IncomingMessage]
+  return answer
+}
+
+async function status(asked: Asked): Promise<number | undefined> {
+  const answer = await ask(asked)
+  answer.destroy()
+  return answer.statusCode
+}
+
+/** Sends a question and reads nothing of its answer. */
+async function stalled(path: string) {
+  const socket = connect(port(), "127.0.0.1")
+  const tls = connectTls({ socket, ca: own.certificate, key: front.key, cert: front.certificate, host: "localhost" })
+  await once(tls, "secureConnect")
+  tls.write(`GET ${BASE}${path} HTTP/1.1\r\nHost: localhost\r\nX-Remote-User: jane\r\n\r\n`)
+  socket.pause()
+  return tls
+}
+
+const large = { metadata: { name: "a", namespace: "foo" }, spec: { path: "x".repeat(4 << 20) } }
+
+it("gives back the place of who left before it was known whether they may follow", async () => {
+  let permit = (): void => {}
+  permitted = new Promise(resolve => {
+    permit = resolve
+  })
+  const leaving = Array.from({ length: SHARE }, () => asking({ path: "/decisions?watch=true" }))
+  for (const one of leaving) one.on("error", () => undefined).end()
+  await vi.waitFor(() => expect(replies).toHaveLength(SHARE), PATIENCE)
+  for (const one of leaving) one.destroy()
+  await vi.waitFor(() => expect(replies.every(reply => reply.destroyed)).toBe(true), PATIENCE)
+  permit()
+  expect(await status({ path: "/decisions?watch=true" })).toBe(200)
+  await vi.waitFor(() => expect(following).toBe(0), PATIENCE)
+})
+
+it("writes nothing more to who is followed no longer, though they have not read what there was", async () => {
+  const tls = await stalled("/decisions?watch=true&timeoutSeconds=1")
+  await vi.waitFor(() => expect(following).toBe(1), PATIENCE)
+  follower?.decided([large, large, large], 0)
+  const [reply] = replies
+  await vi.waitFor(() => expect(reply?.writableEnded).toBe(true), PATIENCE)
+  expect(following).toBe(0)
+  // And does not wait for them without end.
+  await vi.waitFor(() => expect(reply?.destroyed).toBe(true), PATIENCE)
+  tls.destroy()
+})
+
+it("counts an answer for as long as it is held", async () => {
+  listed = Array.from({ length: 4 }, () => large)
+  const readers = await Promise.all(Array.from({ length: SHARE }, () => stalled("/calls")))
+  await vi.waitFor(() => expect(replies.filter(reply => reply.writableEnded)).toHaveLength(SHARE), PATIENCE)
+  expect(await status({ path: "/calls" })).toBe(429)
+  for (const one of readers) one.destroy()
+  listed = []
+  await vi.waitFor(async () => expect(await status({ path: "/calls" })).toBe(200), PATIENCE)
+})
+
+it("gives all service accounts of a namespace one share", async () => {
+  const users = Array.from({ length: SHARE }, (_, index) => `system:serviceaccount:foo:account-${index}`)
+  const followed = await Promise.all(users.map(user => ask({ path: "/decisions?watch=true", user })))
+  expect(followed.map(answer => answer.statusCode)).toEqual(users.map(() => 200))
+  const watch = { path: "/decisions?watch=true" }
+  expect(await status({ ...watch, user: "system:serviceaccount:foo:another" })).toBe(429)
+  expect(await status({ ...watch, user: "system:serviceaccount:bar:another" })).toBe(200)
+  expect(await status({ path: "/explanations", user: users[0] ?? "", body: "{}" })).toBe(201)
+  expect(await status({ path: "/explanations", body: "{}" })).toBe(201)
+  expect(shares).toEqual(["system:serviceaccounts:foo", "jane"])
+})

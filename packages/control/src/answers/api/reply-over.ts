@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// When a reply is over: all of it is out, or whoever asked is gone.
+
+import type { ServerResponse } from "node:http"
+
+/** Who takes nothing of an answer for so long takes no more of it. */
+const STALLED_MS = 30_000
+
+/** At once where it is over already: whoever asked may have gone while the cluster was asked whether they may. */
+export function whenOver(reply: ServerResponse, done: () => void): void {
+  if (reply.destroyed) done()
+  else reply.once("close", done)
+}
+
+/** Settles when it is over, which a reader that has stalled cannot keep from being so. */
+export function over(reply: ServerResponse): Promise<void> {
+  return new Promise(resolve => {
+    reply.setTimeout(STALLED_MS, () => void reply.destroy())
+    whenOver(reply, resolve)
+  })
+}
