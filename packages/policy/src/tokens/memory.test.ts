@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+import { setFlagsFromString } from "node:v8"
+import { runInNewContext } from "node:vm"
 import { beforeAll, beforeEach, describe, expect, it } from "vitest"
 import type { JwtRule } from "../resources/request-authentication/definition.js"
 import type { Authentication } from "./authenticate.js"
@@ -23,6 +25,14 @@ beforeAll(async () => {
 beforeEach(() => {
   memory = new TokenMemory()
 })
+
+setFlagsFromString("--expose-gc")
+const collectGarbage: () => void = runInNewContext("gc")
+
+function heapUsed(): number {
+  collectGarbage()
+  return process.memoryUsage().heapUsed
+}
 
 let tries = 0
 
@@ -161,7 +171,7 @@ describe("two rules with their own keys", () => {
 })
 
 describe("the memory", () => {
-  const reading = (text: string) => new TokenReading(text, {} as TokenReading["token"])
+  const reading = (text: string) => new TokenReading(text, { claims: {} } as TokenReading["token"])
 
   it("is bounded in entries and in bytes, and drops the least recently used", () => {
     const two = new TokenMemory({ entries: 2, bytes: 1_000_000 })
@@ -180,6 +190,28 @@ describe("the memory", () => {
   it("holds ten thousand tokens of the usual size", () => {
     for (let index = 0; index < 10_000; index++) memory.remember(reading(`${index}`.padStart(600, "x")))
     expect(memory.size).toBe(10_000)
+  })
+
+  it.each([
+    ["objects", "{}"],
+    ["objects in objects", '{"":{"":{}}}'],
+    ["lists", "[]"],
+    ["numbers", "0.5"],
+    ["texts", '"a"'],
+  ])("takes no more than its bytes for claims of many %s", (_, piece) => {
+    const bytes = 16 * 1024 * 1024
+    memory = new TokenMemory({ bytes })
+    const before = heapUsed()
+    for (let token = 0; token < 100; token++) {
+      const claims = `{"n":${token},"many":[${`${piece},`.repeat(40_000 / (piece.length + 1))}${piece}]}`
+      const signature = Buffer.alloc(64, token).toString("base64url")
+      const reading = readToken(
+        `${Buffer.from('{"alg":"ES256"}').toString("base64url")}.${Buffer.from(claims).toString("base64url")}.${signature}`,
+      )
+      if (reading instanceof TokenReading) memory.remember(reading)
+    }
+    expect(heapUsed() - before).toBeLessThan(1.25 * bytes)
+    expect(memory.size).toBeGreaterThan(3)
   })
 
   it("lets two tokens with one tail displace each other", () => {

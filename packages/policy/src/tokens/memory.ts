@@ -4,6 +4,7 @@
 // number of those. Issuer, time and audience are checked again on every use by whoever asks (see `evaluate.ts`).
 
 import { LRUCache } from "lru-cache"
+import type { Claim } from "../request/attributes.js"
 import type { TokenReading } from "./reading.js"
 
 export interface MemoryLimits {
@@ -23,6 +24,9 @@ const TAIL = 12
 // less for others.
 const BYTES_PER_ENTRY = 1024
 const BYTES_PER_CHARACTER = 6
+// Beside their characters: an object without a prototype is a table of its own, however little there is in it.
+const BYTES_PER_OBJECT = 256
+const BYTES_PER_LIST = 32
 
 export class TokenMemory {
   readonly #limits: MemoryLimits
@@ -70,6 +74,23 @@ function roomFor({ entries, bytes }: MemoryLimits): LRUCache<string, TokenReadin
   return new LRUCache({
     max: entries,
     maxSize: bytes,
-    sizeCalculation: ({ text }) => BYTES_PER_ENTRY + BYTES_PER_CHARACTER * text.length,
+    sizeCalculation: ({ text, token }) =>
+      BYTES_PER_ENTRY + BYTES_PER_CHARACTER * text.length + bytesOfStructure(Object.values(token.claims)),
   })
+}
+
+/** INVARIANT: no deeper than what the parser lets in. */
+function bytesOfStructure(claims: readonly Claim[]): number {
+  let bytes = 0
+  for (const claim of claims) {
+    if (typeof claim !== "object" || claim === null) continue
+    if (isList(claim)) bytes += BYTES_PER_LIST + bytesOfStructure(claim)
+    else bytes += BYTES_PER_OBJECT + bytesOfStructure(Object.values(claim))
+  }
+  return bytes
+}
+
+/** `Array.isArray` does not tell read-only lists from the rest. */
+function isList(claim: Claim): claim is readonly Claim[] {
+  return Array.isArray(claim)
 }
