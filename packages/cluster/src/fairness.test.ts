@@ -40,6 +40,10 @@ async function account(namespace: string, role: string): Promise<string> {
     roleRef: { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: role },
     subjects: [{ kind: "ServiceAccount", name: "a", namespace }],
   })
+  return token(namespace)
+}
+
+async function token(namespace: string): Promise<string> {
   const issued = await admin("POST", `/api/v1/namespaces/${namespace}/serviceaccounts/a/token`, { spec: {} })
   return asString(dig(issued.body, "status", "token"))
 }
@@ -143,6 +147,22 @@ describe("places", () => {
     const gone = await open(slowBody(10))
     gone.socket.destroy()
     await until(async () => (await gauge("writes_in_flight")) === 0 && (await gauge("body_bytes")) === 0)
+  }, 120_000)
+})
+
+describe("watchers", () => {
+  it("that leave while it is found out who they are keep no place", async () => {
+    const before = await gauge("connections")
+    for (let i = 0; i < 20; i++) {
+      // One that was seen before is known without a wait.
+      const fresh = await token("shop")
+      const { socket } = await open("")
+      const watch = head("GET", `${MAPS}?watch=1&timeoutSeconds=600`, fresh)
+      await new Promise(resolve => socket.write(watch, resolve))
+      socket.destroy()
+    }
+    await until(async () => (await gauge("connections")) <= before)
+    await until(async () => (await gauge("watches")) === 0)
   }, 120_000)
 })
 

@@ -32,6 +32,8 @@ export async function forward(
   const target = await backends.target(service).catch((error: unknown) => {
     throw unavailable(error)
   })
+  // Who left meanwhile has no end any more that could be waited for.
+  if (response.destroyed) return
   const headers: Record<string, string | string[] | number> = { ...identity.headers(user) }
   for (const name of FORWARDED) {
     const value = request.headers[name]

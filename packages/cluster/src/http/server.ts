@@ -112,6 +112,8 @@ export class ApiServer {
       const user = wanted === undefined ? caller : await impersonate(caller, wanted, rbac)
       exchange = exchange.with({ user, share })
       await this.#authorize(exchange, info)
+      // Who left while it was found out who they are has no end any more that could be waited for.
+      if (response.destroyed) return
       // Long-lived streams have a limit of their own and do not use up the places of short requests.
       if (info.kind === "resource" && info.verb === "watch") await this.#dispatch(exchange, info)
       else await this.#dispatchInPlace(exchange, info)

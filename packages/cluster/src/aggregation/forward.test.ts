@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+import { once } from "node:events"
+import { request as ask, createServer, type ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
+import { expect, it } from "vitest"
+import { forward } from "./forward.js"
+
+it("asks nobody for who left while it was looked up whom to ask", async () => {
+  let found = (): void => {}
+  const target = new Promise<void>(resolve => {
+    found = resolve
+  })
+  const server = createServer()
+  await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve))
+  const { port } = server.address() as AddressInfo // it listens on a port
+  const sent = ask({ port, host: "127.0.0.1", path: "/apis/answers.example/v1/calls?watch=1" })
+  sent.on("error", () => undefined).end()
+  const [request, response] = (await once(server, "request")) as [unknown, ServerResponse]
+  const forwarded = forward({ request, response, method: "GET" } as never, {} as never, {
+    backends: { target: () => target } as never, // asked where it is, and no more
+    identity: { headers: () => expect.unreachable("somebody is asked") } as never, // what is sent first
+  })
+  sent.destroy()
+  await once(response, "close")
+  found()
+  await forwarded
+  server.close()
+})
