@@ -63,6 +63,8 @@ function sent(url: URL, form: URLSearchParams | undefined, ca: string | undefine
       url.protocol === "https:"
         ? ask(url, { ...TLS_FLOOR, ...options, ...(ca !== undefined && { ca: [...rootCertificates, ca] }) }, resolve)
         : askInTheClear(url, options, resolve)
+    // `close` comes alone after an answer that Node tells nobody of, such as a switch of protocols.
+    request.on("close", () => reject(new Error("no answer")))
     request.on("error", reject).end(body)
   })
 }

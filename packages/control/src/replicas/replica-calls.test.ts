@@ -3,7 +3,10 @@
 // anybody is listened to.
 
 import { generateKeyPairSync } from "node:crypto"
+import { once } from "node:events"
 import type { ServerResponse } from "node:http"
+import type { AddressInfo } from "node:net"
+import { createServer } from "node:tls"
 import { CertificateAuthority, createRoot } from "@merlon/identity"
 import { meshConfig } from "@merlon/policy"
 import { afterEach, describe, expect, it, vi } from "vitest"
@@ -119,6 +122,23 @@ describe("an answer has", () => {
   it("a time", async () => {
     const hangs = await serve({ answer: () => new Promise(() => undefined) })
     await expect(caller({ answerMs: 200 }).ask(hangs, "/v1/x", query)).rejects.toThrow(/said nothing|aborted/)
+  })
+
+  it("an end, also where it is another protocol's", async () => {
+    const { certificate, key, trust } = root.credentials()
+    const options = { cert: certificate, key, ca: trust.bundle, requestCert: true }
+    const switches = createServer(options, socket => {
+      socket
+        .on("error", () => undefined)
+        .once("data", () => {
+          socket.end("HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n")
+        })
+    })
+    closers.push(() => switches.close())
+    await once(switches.listen(0, "127.0.0.1"), "listening")
+    const { port } = switches.address() as AddressInfo // it listens on TCP
+    const asked = caller().ask({ name: "b", host: "127.0.0.1", port }, "/v1/x", query)
+    await expect(asked).rejects.toThrow("ended without an answer")
   })
 
   it("a size, and so have all together", async () => {
