@@ -2,6 +2,7 @@
 // The text of a file, or of standard input where the file is `-`. Standard input is read as a stream: it may be a pipe
 // that has nothing yet.
 
+import { isUtf8 } from "node:buffer"
 import { readFile, stat } from "node:fs/promises"
 import { CommandError } from "./exit.js"
 
@@ -12,7 +13,7 @@ export async function readText(file: string, what = "the file"): Promise<string>
   try {
     const { size } = await stat(file)
     if (size > MAX_BYTES) throw new CommandError(`\`${file}\` has more than ${MAX_BYTES} bytes`)
-    return await readFile(file, "utf8")
+    return utf8(await readFile(file), `\`${file}\``)
   } catch (error) {
     if (error instanceof CommandError) throw error
     const { code, message } = error as NodeJS.ErrnoException // what node:fs throws
@@ -29,5 +30,11 @@ export async function standardInput(): Promise<string> {
     if (size > MAX_BYTES) throw new CommandError(`standard input has more than ${MAX_BYTES} bytes`)
     chunks.push(chunk)
   }
-  return Buffer.concat(chunks).toString("utf8")
+  return utf8(Buffer.concat(chunks), "standard input")
+}
+
+/** What is written in another encoding is refused: read as if it were, it would be applied as something else. */
+function utf8(bytes: Buffer, name: string): string {
+  if (!isUtf8(bytes)) throw new CommandError(`${name} is not in UTF-8; save it as UTF-8`)
+  return bytes.toString("utf8")
 }

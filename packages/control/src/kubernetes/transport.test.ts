@@ -117,6 +117,8 @@ describe("a failure is told", () => {
     ],
     ["where something else answers", 502, "<html>", { code: 502, message: "the API server answered 502: <html>" }],
     ["where the answer is no JSON", 200, "<html>", { code: 0, reason: "BadAnswer" }],
+    ["where the answer is nothing", 200, "null", { code: 0, reason: "BadAnswer" }],
+    ["where the answer is a list", 200, "[1]", { code: 0, reason: "BadAnswer" }],
     ["cut where it is endless", 400, status({ message: "x".repeat(9_000) }), { message: `${"x".repeat(2_000)}…` }],
   ])("%s", async (_, code, body, expected) => {
     const { api } = await serving((__, response) => response.writeHead(code).end(body))

@@ -149,14 +149,15 @@ export class Transport implements Api {
       const { statusCode, headers, body } = await this.#send(request, signal, this.#options.timeoutMs)
       const { value, text } = await readBody(body)
       if (statusCode >= 200 && statusCode < 300) {
-        return value === undefined
-          ? new Failure(
+        // Whatever the API says is an object; who says something else is another server.
+        return typeof value === "object" && value !== null && !Array.isArray(value)
+          ? { value }
+          : new Failure(
               ApiError.unanswered(
                 "BadAnswer",
-                `the API server answered ${statusCode} without JSON; is that the right address?`,
+                `the API server answered ${statusCode} without a JSON object; is that the right address?`,
               ),
             )
-          : { value }
       }
       if (statusCode === 401) this.#connection.refused()
       return new Failure(statusError(statusCode, value, text), headers["retry-after"])

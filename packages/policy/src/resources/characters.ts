@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A policy must mean what it shows. Characters that no editor displays, or that reorder what it displays, are refused in
-// a spec, wherever they stand.
+// a spec, wherever they stand, and so is the one that readers put where bytes were no UTF-8: what was meant is lost, and a
+// DENY would match nothing.
 
 import { type Field, isObject } from "./field.js"
 
-/** Control and format characters, halves of surrogate pairs, and the two separators that JSON allows and lines do not. */
-const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/u
+/** Control and format characters, halves of surrogate pairs, what was lost, and the two separators that JSON allows and lines do not. */
+const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029\ufffd]/u
 /** In a text that is itself a document (an inline key set) lines may break. */
-const HIDDEN_IN_TEXT = /(?![\n\r\t])[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]/u
+const HIDDEN_IN_TEXT = /(?![\n\r\t])[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029\ufffd]/u
+const LOST = "\ufffd"
 
 export function checkCharacters(field: Field): void {
   if (field.text !== undefined) {
@@ -26,6 +28,10 @@ export function checkCharacters(field: Field): void {
 }
 
 function refuse(field: Field, character: string): void {
+  if (character === LOST) {
+    field.fault("bad-value", "contains U+FFFD, which stands where bytes were no UTF-8", "save the file as UTF-8")
+    return
+  }
   const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, "0")
   field.fault(
     "bad-value",

@@ -218,6 +218,7 @@ describe("a hostile document", () => {
     ["a lone surrogate", rules("/\ud800"), "invisible character U+D800"],
     ["text that runs backwards", rules("/a\u202eb"), "invisible character U+202E"],
     ["a zero-width space", rules("/a\u200b"), "invisible character U+200B"],
+    ["what was no UTF-8", rules(Buffer.from("/b\xfcro", "latin1").toString("utf8")), "save the file as UTF-8"],
     ["a NUL", rules("/a\0"), "invisible character U+0000"],
     [
       "a hidden character in a key",
