@@ -12,7 +12,7 @@ import { Command, InvalidArgumentError } from "commander"
 import { shellWord } from "../../local/shell-word.js"
 import { CommandError } from "../exit.js"
 import { standardInput } from "../read-text.js"
-import { print, tell } from "../terminal.js"
+import { print, tell, visible } from "../terminal.js"
 import { bootstrapText, prepareFolder } from "../workload/bootstrap-files.js"
 import { fingerprints, readInvitation } from "../workload/invitation.js"
 
@@ -63,7 +63,7 @@ async function join(word: string, flags: JoinFlags): Promise<void> {
     // Before anything else is written: the invitation is used up by now.
     keepCredentials(joinPath(folder, "state"), { certificateChain, privateKey })
   } catch (error) {
-    throw new CommandError(`${controlPlane} does not let us in: ${messageOf(error)}`)
+    throw new CommandError(`${controlPlane} does not let us in: ${visible(messageOf(error))}`)
   } finally {
     client.close()
   }

@@ -29,6 +29,21 @@ it.each([
   expect(() => readInvitation(word)).toThrow(message)
 })
 
+// Whoever wrote it may want other files written, or another text seen, than whoever takes it thinks.
+it.each([
+  ["name", "../../etc/merlon"],
+  ["name", "/etc/merlon"],
+  ["name", ".."],
+  ["name", "web\u001b[2J"],
+  ["namespace", "foo/../bar"],
+  ["serviceAccount", "web\nweb"],
+  ["controlPlane", "10.0.0.1:15012\u001b[1A"],
+  ["serverName", "a b"],
+] as const)("is refused where `%s` is `%s`", (field, value) => {
+  const word = writeInvitation({ ...invitation, [field]: value })
+  expect(() => readInvitation(word)).toThrow(`the invitation's \`${field}\` is none`)
+})
+
 it("holds certificates that can be read, or none is believed", () => {
   expect(() => fingerprints(invitation.trustBundle)).toThrow("no certificate that can be read")
 })

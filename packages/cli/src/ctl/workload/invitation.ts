@@ -21,6 +21,9 @@ export interface Invitation {
 
 const PREFIX = "merlon-invitation."
 const MAX_LENGTH = 65_536
+/** As objects are named; the name is that of a folder here, and what is shown must be what it says. */
+const NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/
+const ADDRESS = /^[\x21-\x7e]+$/
 
 export function writeInvitation(invitation: Invitation): string {
   return `${PREFIX}${Buffer.from(JSON.stringify(invitation)).toString("base64url")}`
@@ -38,21 +41,22 @@ export function readInvitation(text: string): Invitation {
     throw new CommandError("the invitation is not whole; copy all of its line")
   }
   const fields = fieldsOf(value)
-  const text_ = (name: keyof Invitation): string => {
+  const text_ = (name: keyof Invitation, form = /./): string => {
     const found = textOf(fields[name])
     if (found === undefined || found === "")
       throw new CommandError(`the invitation has no \`${name}\`; ask for another one`)
+    if (!form.test(found)) throw new CommandError(`the invitation's \`${name}\` is none; ask for another one`)
     return found
   }
-  const serverName = textOf(fields.serverName)
+  const serverName = fields.serverName === undefined ? undefined : text_("serverName", ADDRESS)
   return {
-    mesh: text_("mesh"),
-    domain: text_("domain"),
-    controlPlane: text_("controlPlane"),
+    mesh: text_("mesh", NAME),
+    domain: text_("domain", NAME),
+    controlPlane: text_("controlPlane", ADDRESS),
     ...(serverName === undefined ? {} : { serverName }),
-    namespace: text_("namespace"),
-    name: text_("name"),
-    serviceAccount: text_("serviceAccount"),
+    namespace: text_("namespace", NAME),
+    name: text_("name", NAME),
+    serviceAccount: text_("serviceAccount", NAME),
     trustBundle: text_("trustBundle"),
     token: text_("token"),
   }
