@@ -219,3 +219,15 @@ function raw(path: string, host: string): Promise<string> {
     socket.write(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
   })
 }
+
+it("takes nobody for a failure of its own who leaves in the middle of a request", async () => {
+  const socket = connect(console.port, "127.0.0.1")
+  socket.write("POST /session HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: 100\r\n\r\n")
+  // It reads by now.
+  await new Promise(resolve => socket.once("data", resolve))
+  socket.end("{")
+  // And by now it has seen that nothing more comes.
+  await new Promise(resolve => socket.once("close", resolve))
+  await fetch(at("/session"))
+  expect(failures).toEqual([])
+})

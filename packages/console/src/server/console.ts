@@ -50,6 +50,8 @@ export async function startConsole(options: ConsoleOptions): Promise<Console> {
   server.maxConnections = 1_024
   server.on("request", (request, response) => {
     handler.handle(request, response).catch(error => {
+      // Whoever leaves in the middle of their own request has not made us fail, and writes nothing into our log.
+      if (request.errored !== null) return void response.destroy()
       options.onError(error)
       sendFailure(response, 500, "InternalError", "the console failed; its log says how")
     })
