@@ -126,7 +126,8 @@ export class ApiServices {
         ...target,
         path,
         headers: { ...headers, accept: "application/json" },
-        timeout: PATIENCE_MS,
+        // For all of it: the others are asked after this one.
+        signal: AbortSignal.timeout(PATIENCE_MS),
       })
       asked.on("response", response => {
         const chunks: Buffer[] = []
@@ -143,8 +144,9 @@ export class ApiServices {
         )
         response.on("error", reject)
       })
-      asked.on("timeout", () => asked.destroy(new Error("no answer")))
       asked.on("error", reject)
+      // Alone after an answer that Node tells nobody of, such as a switch of protocols.
+      asked.on("close", () => reject(new Error("no answer")))
       asked.end()
     })
     return asArray(dig(asObject(parseJson(text).value), "resources")).filter(isObject)

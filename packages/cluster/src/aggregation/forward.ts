@@ -55,10 +55,15 @@ export async function forward(
       answer.on("error", () => response.destroy())
       answer.pipe(response)
     })
-    onward.on("error", error => {
+    const failed = (error?: unknown): void => {
       clearTimeout(timer)
       if (response.headersSent) response.destroy()
       else reject(unavailable(error))
+    }
+    onward.on("error", failed)
+    // Alone after an answer that Node tells nobody of, such as a switch of protocols.
+    onward.on("close", () => {
+      if (!response.headersSent) failed()
     })
     response.once("close", () => {
       clearTimeout(timer)

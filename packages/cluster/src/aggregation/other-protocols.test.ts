@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// An API server behind this one that answers something else than one would: who asks is told, and others are found all the same.
+
+import { once } from "node:events"
+import { join } from "node:path"
+import { createServer, type TLSSocket } from "node:tls"
+import { afterAll, beforeAll, expect, it } from "vitest"
+import { loadCredentials } from "../auth/pki.js"
+import { startTestServer, type TestServer } from "../testing/server.js"
+import type { JsonObject } from "../value.js"
+
+const SWITCH = "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n"
+const LIST = JSON.stringify({ kind: "APIResourceList", resources: [{ name: "things", kind: "Thing" }] })
+const LISTED = `HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: ${LIST.length}\r\n\r\n${LIST}`
+
+/** By the first letter of its group, in the order in which they are asked what they serve. */
+const ANSWERS: Readonly<Record<string, string>> = { a: SWITCH, b: "garbage\r\n\r\n", c: "", d: LISTED }
+const HOST = "behind.default.svc"
+
+let server: TestServer
+const behind = { close: (): void => undefined }
+
+beforeAll(async () => {
+  server = await startTestServer()
+  const own = await loadCredentials(join(server.folder, "behind"), [HOST], Date.now())
+  const answer = (socket: TLSSocket): void => {
+    socket.on("error", () => undefined)
+    socket.once("data", (request: Buffer) => socket.end(ANSWERS[/\/apis\/(.)/.exec(String(request))?.[1] ?? ""] ?? ""))
+  }
+  const listening = createServer({ cert: own.serverCertificate, key: own.serverKey }, answer)
+  behind.close = () => listening.close()
+  await once(listening.listen(0, "127.0.0.1"), "listening")
+  const address = listening.address()
+  const port = typeof address === "object" ? (address?.port ?? 0) : 0
+  const spec = { type: "ExternalName", externalName: "127.0.0.1", ports: [{ port }] }
+  await created("/api/v1/namespaces/default/services", {
+    apiVersion: "v1",
+    kind: "Service",
+    metadata: { name: "behind" },
+    spec,
+  })
+  for (const letter of Object.keys(ANSWERS)) {
+    const group = `${letter}.example.com`
+    await created("/apis/apiregistration.k8s.io/v1/apiservices", {
+      apiVersion: "apiregistration.k8s.io/v1",
+      kind: "APIService",
+      metadata: { name: `v1.${group}` },
+      spec: {
+        group,
+        version: "v1",
+        service: { namespace: "default", name: "behind", port },
+        caBundle: Buffer.from(own.caCertificate).toString("base64"),
+        groupPriorityMinimum: 100,
+        versionPriority: 100,
+      },
+    })
+  }
+})
+
+afterAll(async () => {
+  behind.close()
+  await server.close()
+})
+
+async function created(path: string, object: JsonObject): Promise<void> {
+  expect(await server.admin("POST", path, object)).toMatchObject({ status: 201 })
+}
+
+it.each([
+  ["a switch of protocols", "a"],
+  ["no HTTP", "b"],
+  ["nothing", "c"],
+])("whoever asks one that answers %s is told that it does not", async (_, letter) => {
+  expect(await server.admin("GET", `/apis/${letter}.example.com/v1/things`)).toMatchObject({ status: 503 })
+})
+
+it("what others serve is found all the same", async () => {
+  const accept = "application/json;v=v2;g=apidiscovery.k8s.io;as=APIGroupDiscoveryList"
+  const discovered = async (): Promise<string> =>
+    JSON.stringify((await server.client.send({ method: "GET", path: "/apis", headers: { Accept: accept } })).body)
+  await expect.poll(discovered).toContain('"things"')
+})
