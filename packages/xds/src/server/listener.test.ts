@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { connect as connectTcp } from "node:net"
 import { connect, type TLSSocket } from "node:tls"
-import { afterEach, expect, it } from "vitest"
+import { afterEach, expect, it, vi } from "vitest"
 import { SILENT } from "../log.js"
 import { IDENTITY, SERVER_NAME, TestAuthority, type TestCredentials } from "../testing/test-authority.js"
 import { DEFAULT_SERVER_LIMITS } from "./limits.js"
@@ -16,10 +16,14 @@ async function rig() {
   const authority = new TestAuthority()
   const { chain, privateKey } = authority.server()
   const accepted: Connection[] = []
+  const asked = vi.fn()
   const listener = await Listener.listen({
     host: "0.0.0.0",
     port: 0,
-    credentials: () => ({ certificateChain: chain, privateKey, clientTrustBundle: authority.bundle }),
+    credentials: () => {
+      asked()
+      return { certificateChain: chain, privateKey, clientTrustBundle: authority.bundle }
+    },
     limits: DEFAULT_SERVER_LIMITS,
     log: SILENT,
     accept: connection => void accepted.push(connection),
@@ -43,7 +47,7 @@ async function rig() {
     closing.unshift(() => socket.destroy())
     return socket
   }
-  return { authority, listener, accepted, open }
+  return { authority, listener, accepted, asked, open }
 }
 
 it("believes no certificate that its authority did not sign, whatever it says", async () => {
@@ -81,4 +85,15 @@ it("takes whoever offers HTTP/2 among others, and nobody else", async () => {
   expect(accepted[0]?.socket.alpnProtocol).toBe("h2")
   // A copy for each of thousands would keep a page of Node's buffers with it.
   expect(Reflect.get(accepted[0]?.socket ?? {}, "_tlsOptions")).not.toHaveProperty("ALPNProtocols", expect.anything())
+})
+
+it("asks for its credentials when they change, and not for each connection: they take longer than a handshake", async () => {
+  const { authority, listener, accepted, asked, open } = await rig()
+  open("127.0.0.1", undefined, authority.workload())
+  await expect.poll(() => accepted.length).toBe(1)
+  expect(asked).toHaveBeenCalledTimes(1)
+  listener.swap()
+  open("127.0.0.1", undefined, authority.workload())
+  await expect.poll(() => accepted.length).toBe(2)
+  expect(asked).toHaveBeenCalledTimes(2)
 })

@@ -66,6 +66,8 @@ export class Listener {
   readonly #connections = new Set<Connection>()
   #ticketKeys: TicketKeys | undefined
   #keysInUse: Buffer | undefined
+  /** Of the context in use. */
+  #trustBundle = ""
   /** Who waits for the last one to go. */
   readonly #awaiting: (() => void)[] = []
   #isPaused = false
@@ -168,6 +170,7 @@ export class Listener {
     createSecureContext(context)
     this.#ticketKeys = ticketKeys
     this.#keysInUse = keys
+    this.#trustBundle = credentials.clientTrustBundle
     if (ticketKeys !== undefined) learnOwn(credentials.certificateChain, credentials.clientTrustBundle)
     return context
   }
@@ -188,7 +191,7 @@ export class Listener {
       return
     }
     const address = remoteAddress.replace(MAPPED, "")
-    const certificate = peerCertificate(socket, this.#options.credentials().clientTrustBundle)
+    const certificate = peerCertificate(socket, this.#trustBundle)
     const connection: Connection = { socket, address, certificate }
     // Comes once by itself: `once` would keep two more objects for as long as the connection lasts, here and elsewhere.
     socket.on("close", () => {
