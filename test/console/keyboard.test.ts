@@ -154,6 +154,8 @@ describe("by keyboard alone", () => {
 
   it("signing out is reached", async () => {
     await page.goto(address("/#/nowhere"))
+    // The page before it is there until then, and what has the focus goes with it.
+    await page.getByRole("heading", { name: "There is no such page" }).waitFor()
     await tabTo(page, "Sign out")
     await page.keyboard.press("Enter")
     await page.getByLabel("Token of the cluster").waitFor()
