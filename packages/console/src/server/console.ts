@@ -106,7 +106,6 @@ class Handler {
   }
 
   async close(): Promise<void> {
-    await this.#oidc?.close()
     await this.#sessions.close()
   }
 
@@ -116,15 +115,14 @@ class Handler {
     if (!isOwn(home, request.headers.host, this.#options.hosts)) {
       return sendFailure(response, 400, "BadRequest", "`at` must be the address of this page")
     }
-    const { id, location } = await oidc.start(new URL(`.${WAY_BACK}`, home).href, BACK_HOME)
-    const life = `Max-Age=${OIDC_LIFE_MS / 1_000}`
-    redirect(response, location, `${WAY_IN_COOKIE}=${id}; HttpOnly; SameSite=Lax; ${life}${secureFor(request)}`)
+    const { cookie, location } = await oidc.start(new URL(`.${WAY_BACK}`, home).href, BACK_HOME)
+    redirect(response, location, wayInCookie(request, cookie))
   }
 
   #back(oidc: OidcSignIn, request: IncomingMessage, response: ServerResponse): void {
-    oidc.back(cookieOf(request, WAY_IN_COOKIE), queryOf(request))
+    const cookie = oidc.back(cookieOf(request, WAY_IN_COOKIE), queryOf(request))
     // Out of the address and the history, code and all; the page asks with its cookie.
-    redirect(response, BACK_HOME)
+    redirect(response, BACK_HOME, cookie === undefined ? undefined : wayInCookie(request, cookie))
   }
 
   #shown(request: IncomingMessage, shown: unknown): Promise<SignedIn> {
@@ -215,6 +213,11 @@ function halvesOf(request: IncomingMessage): SessionHalves {
 function cookieOf({ headers: { cookie = "" } }: IncomingMessage, name: string): string {
   const own = cookie.split(/;\s*/).find(part => part.startsWith(`${name}=`))
   return own?.slice(name.length + 1) ?? ""
+}
+
+function wayInCookie(request: IncomingMessage, cookie: string): string {
+  const life = `Max-Age=${OIDC_LIFE_MS / 1_000}`
+  return `${WAY_IN_COOKIE}=${cookie}; HttpOnly; SameSite=Lax; ${life}${secureFor(request)}`
 }
 
 function secureFor({ headers: from }: IncomingMessage): string {

@@ -37,7 +37,7 @@ interface Endpoints {
 export class OidcIssuer {
   readonly #options: OidcOptions
   readonly #now: () => number
-  #endpoints: Endpoints | undefined
+  #endpoints: Promise<Endpoints> | undefined
 
   constructor(options: OidcOptions, now: () => number = Date.now) {
     this.#options = options
@@ -87,15 +87,21 @@ export class OidcIssuer {
     return exp * 1_000
   }
 
-  async #discovered(): Promise<Endpoints> {
-    if (this.#endpoints !== undefined) return this.#endpoints
+  /** Asked once for all who wait, since strangers choose how many those are; again after a failure. */
+  #discovered(): Promise<Endpoints> {
+    this.#endpoints ??= this.#discover().catch((failure: unknown) => {
+      this.#endpoints = undefined
+      throw failure
+    })
+    return this.#endpoints
+  }
+
+  async #discover(): Promise<Endpoints> {
     const { issuer, ca } = this.#options
     const found = await askIssuer({ url: `${issuer.replace(/\/$/, "")}/.well-known/openid-configuration`, ca })
     // OpenID Connect Discovery 1.0, 4.3: another one's document would send people, and their codes, elsewhere.
     if (found.issuer !== issuer) throw new Error(`\`${issuer}\` calls itself ${JSON.stringify(found.issuer)}`)
-    const [authorization, token] = [secure(found.authorization_endpoint), secure(found.token_endpoint)]
-    this.#endpoints = { authorization, token }
-    return this.#endpoints
+    return { authorization: secure(found.authorization_endpoint), token: secure(found.token_endpoint) }
   }
 }
 

@@ -2,36 +2,46 @@
 // Signing in at an issuer, in three steps that one browser takes: away to it, back with a code, and the page that asks for
 // its session. What binds them is a cookie: whoever else has the address of any step has nothing (RFC 9700, 4.7). Neither
 // code nor token is ever in the page.
+// INVARIANT: nothing is kept here of who has not proven who they are. All of it is in the cookie, sealed: strangers can
+// begin as often as they like, and push nobody out.
 
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto"
 import type { IdToken, OidcIssuer } from "./oidc-issuer.js"
+import { SealedCookie } from "./sealed-cookie.js"
 import { type SignedIn, SignInError } from "./sign-in.js"
 
-interface Pending {
+interface WayIn {
   readonly state: string
   readonly nonce: string
   readonly verifier: string
   readonly redirectUri: string
   readonly ends: number
   /** Once it is back. */
-  result: Promise<SignedIn> | undefined
+  readonly outcome?: { readonly code: string } | Refused
+}
+
+interface Refused {
+  readonly status: SignInError["status"]
+  readonly why: string
 }
 
 export interface Start {
-  /** For the cookie. */
-  readonly id: string
+  readonly cookie: string
   readonly location: string
 }
 
 export const OIDC_LIFE_MS = 10 * 60_000
-const MOST = 1_000
+/** Browsers keep a cookie of 4,096 bytes, its name included, and drop a longer one without a word. */
+const MAX_COOKIE = 4_000
 const AGAIN = "sign in again"
 
 export class OidcSignIn {
   readonly #issuer: OidcIssuer
   readonly #enter: (token: IdToken) => Promise<SignedIn>
   readonly #now: () => number
-  readonly #pending = new Map<string, Pending>()
+  readonly #sealed = new SealedCookie()
+  /** By state, until their time is over: those taken, which somebody with rights has done, and those being taken. */
+  readonly #taken = new Map<string, number>()
 
   constructor(issuer: OidcIssuer, enter: (token: IdToken) => Promise<SignedIn>, now: () => number = Date.now) {
     this.#issuer = issuer
@@ -41,74 +51,70 @@ export class OidcSignIn {
 
   /** Where to send the browser, and how it is known again; straight back where the issuer cannot be asked. */
   async start(redirectUri: string, home: string): Promise<Start> {
-    const [id, state, nonce, verifier] = [secret(), secret(), secret(), secret()]
+    const [state, nonce, verifier] = [secret(), secret(), secret()]
+    const wayIn: WayIn = { state, nonce, verifier, redirectUri, ends: this.#now() + OIDC_LIFE_MS }
     const challenge = createHash("sha256").update(verifier).digest("base64url")
-    const pending: Pending = {
-      ...{ state, nonce, verifier, redirectUri },
-      ...{ ends: this.#now() + OIDC_LIFE_MS, result: undefined },
+    try {
+      const location = await this.#issuer.authorization({ state, nonce, challenge, redirectUri })
+      return { cookie: this.#sealed.seal(wayIn), location }
+    } catch (error) {
+      return {
+        cookie: this.#sealed.seal({ ...wayIn, outcome: { status: 502, why: messageOf(error) } }),
+        location: home,
+      }
     }
-    const location = await this.#issuer.authorization({ state, nonce, challenge, redirectUri }).catch(error => {
-      this.#settle(pending, Promise.reject(new SignInError(502, messageOf(error))))
-      return home
-    })
-    for (const [old, { ends }] of this.#pending) {
-      if (ends > this.#now() && this.#pending.size < MOST) break
-      // The oldest makes room.
-      this.#drop(old)
-    }
-    this.#pending.set(id, pending)
-    return { id, location }
   }
 
-  /** What it brings is kept for the page that asks with the same cookie; a state that is not its own ends it. */
-  back(id: string, query: URLSearchParams): void {
-    const pending = this.#find(id)
-    if (pending === undefined || pending.result !== undefined) return
-    this.#settle(pending, this.#finish(pending, query))
+  /**
+   * The cookie with what it brings, for the page that asks with it; a state that is not its own ends it. Undefined where
+   * nothing was begun or it is back already.
+   */
+  back(cookie: string, query: URLSearchParams): string | undefined {
+    const wayIn = this.#open(cookie)
+    if (wayIn === undefined || wayIn.outcome !== undefined) return undefined
+    const back = this.#sealed.seal({ ...wayIn, outcome: outcomeOf(wayIn, query) })
+    if (back.length <= MAX_COOKIE) return back
+    return this.#sealed.seal({ ...wayIn, outcome: refused("the issuer's code is too long to be kept by a browser") })
   }
 
   /** Once. */
-  async take(id: string): Promise<SignedIn> {
-    const result = this.#find(id)?.result
-    this.#pending.delete(id)
-    if (result === undefined)
+  async take(cookie: string): Promise<SignedIn> {
+    const wayIn = this.#open(cookie)
+    if (wayIn?.outcome === undefined || this.#taken.has(wayIn.state))
       throw new SignInError(401, `this way in has ended or was begun in another browser; ${AGAIN}`)
-    return result
-  }
-
-  async close(): Promise<void> {
-    for (const id of [...this.#pending.keys()]) this.#drop(id)
-  }
-
-  async #finish({ state, nonce, verifier, redirectUri }: Pending, query: URLSearchParams): Promise<SignedIn> {
-    if (!isSame(query.get("state") ?? "", state)) {
-      throw new SignInError(401, `what came back belongs to another way in; ${AGAIN}`)
+    const { outcome, state, ends } = wayIn
+    if (!("code" in outcome)) throw new SignInError(outcome.status, outcome.why)
+    for (const [old, end] of this.#taken) if (end <= this.#now()) this.#taken.delete(old)
+    this.#taken.set(state, ends)
+    try {
+      return await this.#enter(await this.#exchanged(outcome.code, wayIn))
+    } catch (error) {
+      this.#taken.delete(state)
+      throw error
     }
-    const [error, code] = [query.get("error"), query.get("code")]
-    if (error !== null) throw new SignInError(401, `the issuer refused (${error.slice(0, 100)}); ${AGAIN}`)
-    if (code === null) throw new SignInError(401, `the issuer sent no code; ${AGAIN}`)
-    const token = await this.#issuer.exchange({ code, verifier, redirectUri, nonce }).catch((failure: unknown) => {
+  }
+
+  #exchanged(code: string, { verifier, redirectUri, nonce }: WayIn): Promise<IdToken> {
+    return this.#issuer.exchange({ code, verifier, redirectUri, nonce }).catch((failure: unknown) => {
       throw new SignInError(401, messageOf(failure))
     })
-    return this.#enter(token)
   }
 
-  #settle(pending: Pending, result: Promise<SignedIn>): void {
-    pending.result = result
-    // Whoever asks is told; that nobody asks is no fault.
-    result.catch(() => undefined)
+  #open(cookie: string): WayIn | undefined {
+    const wayIn = this.#sealed.open(cookie) as WayIn | undefined // nobody else seals
+    return wayIn !== undefined && wayIn.ends > this.#now() ? wayIn : undefined
   }
+}
 
-  #find(id: string): Pending | undefined {
-    const pending = this.#pending.get(id)
-    return pending !== undefined && pending.ends > this.#now() ? pending : undefined
-  }
+function outcomeOf({ state }: WayIn, query: URLSearchParams): { readonly code: string } | Refused {
+  if (!isSame(query.get("state") ?? "", state)) return refused("what came back belongs to another way in")
+  const [error, code] = [query.get("error"), query.get("code")]
+  if (error !== null) return refused(`the issuer refused (${error.slice(0, 100)})`)
+  return code === null ? refused("the issuer sent no code") : { code }
+}
 
-  #drop(id: string): void {
-    const dropped = this.#pending.get(id)
-    this.#pending.delete(id)
-    dropped?.result?.then(({ api }) => api.close()).catch(() => undefined)
-  }
+function refused(why: string): Refused {
+  return { status: 401, why: `${why}; ${AGAIN}` }
 }
 
 function secret(): string {

@@ -5,6 +5,10 @@ import { Issuer } from "../testing/issuer.js"
 import { assetsOf } from "./assets.js"
 import { type Console, startConsole } from "./console.js"
 import type { ApiExchange } from "./exchange.js"
+import { OidcIssuer } from "./oidc-issuer.js"
+import { OidcSignIn, type Start } from "./oidc-sign-in.js"
+import { SealedCookie } from "./sealed-cookie.js"
+import { enter } from "./sign-in.js"
 
 const CLIENT = "merlon-console"
 const SECRET = "s3cret"
@@ -76,6 +80,13 @@ async function begin(): Promise<Begun> {
   return { cookie, back: locationOf(await go(locationOf(away))) }
 }
 
+/** As a browser keeps it: what came before, where nothing new is set. */
+async function comeBack({ back, cookie }: Begun, kept = cookie): Promise<string> {
+  const returned = await go(back, kept)
+  expect(locationOf(returned)).toBe("./#/sign-in?oidc")
+  return returned.headers.get("set-cookie")?.split(";")[0] ?? kept
+}
+
 async function finish(
   cookie: string,
 ): Promise<{ readonly status: number; readonly text: string; readonly set: string }> {
@@ -85,10 +96,7 @@ async function finish(
 
 describe("signing in at an issuer", () => {
   it("ends in a session with the rights of whoever the API says the ID token's bearer is", async () => {
-    const { cookie, back } = await begin()
-    const returned = await go(back, cookie)
-    expect(locationOf(returned)).toBe("./#/sign-in?oidc")
-    const { status, text, set } = await finish(cookie)
+    const { status, text, set } = await finish(await comeBack(await begin()))
     expect(status).toBe(200)
     expect(JSON.parse(text).user).toMatchObject({ name: "jane", groups: ["dev"] })
     expect(set).toMatch(/^merlon-console=[\w-]{43}; HttpOnly; SameSite=Strict$/)
@@ -111,17 +119,39 @@ describe("signing in at an issuer", () => {
   })
 
   it("works once", async () => {
-    const { cookie, back } = await begin()
-    await go(back, cookie)
-    expect((await finish(cookie)).status).toBe(200)
+    const cookie = await comeBack(await begin())
+    const answers = await Promise.all([finish(cookie), finish(cookie)])
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 401]))
     expect((await finish(cookie)).status).toBe(401)
+    expect(issuer.asked.filter(line => line.startsWith("POST /token"))).toHaveLength(1)
+  })
+
+  it("is pushed out by no number of others that strangers begin and bring back", async () => {
+    const options = { issuer: issuer.url, clientId: CLIENT, clientSecret: SECRET, scopes: [] }
+    const oidc = new OidcSignIn(new OidcIssuer(options), ({ token }) => enter(api(token)))
+    const begun = (): Promise<Start> => oidc.start(`${home()}oidc-callback`, home())
+    const own = await begun()
+    for (let turn = 0; turn < 1_001; turn++) {
+      const { cookie, location } = await begun()
+      oidc.back(cookie, new URLSearchParams({ state: new URL(location).searchParams.get("state") ?? "", code: "x" }))
+    }
+    const query = new URL(locationOf(await go(own.location))).searchParams
+    expect(await oidc.take(oidc.back(own.cookie, query) ?? "")).toMatchObject({ user: "jane" })
+  })
+
+  it("asks an issuer that is slow once for all who begin meanwhile", async () => {
+    await Promise.all(Array.from({ length: 8 }, () => go(startAddress())))
+    expect(issuer.asked.filter(line => line.includes("/.well-known/"))).toHaveLength(1)
   })
 
   it("is told to the page that the browser comes back to, with a cookie that no script reads", async () => {
     const away = await go(startAddress())
     expect(away.headers.get("set-cookie")).toMatch(
-      /^merlon-console-way-in=[\w-]{43}; HttpOnly; SameSite=Lax; Max-Age=600$/,
+      /^merlon-console-way-in=[\w-]+; HttpOnly; SameSite=Lax; Max-Age=600$/,
     )
+    // Nor does whoever keeps it learn what binds the three steps.
+    const said = Buffer.from(away.headers.get("set-cookie")?.split(/[=;]/)[1] ?? "", "base64url").toString("latin1")
+    expect(said).not.toContain(new URL(locationOf(away)).searchParams.get("state"))
     const below = await go(startAddress("https://mesh.example.com/tools/mesh/"))
     const redirect = new URL(locationOf(below)).searchParams.get("redirect_uri")
     expect(redirect).toBe("https://mesh.example.com/tools/mesh/oidc-callback")
@@ -130,26 +160,49 @@ describe("signing in at an issuer", () => {
 
 describe("keeps out", () => {
   it("whoever has the address of the way back and not the cookie", async () => {
-    const { cookie, back } = await begin()
-    await go(back)
-    expect((await finish("")).status).toBe(401)
+    const own = await begin()
+    const thief = await comeBack(own, "")
+    expect((await finish(thief)).status).toBe(401)
+    const another = await begin()
+    expect((await finish(await comeBack(own, another.cookie))).status).toBe(401)
     // Nor did the thief use it up for the one whose it is.
-    await go(back, cookie)
+    expect((await finish(await comeBack(own))).status).toBe(200)
+  })
+
+  it("whoever has changed a bit of the cookie, or has one of another console", async () => {
+    const cookie = await comeBack(await begin())
+    const bits = Buffer.from(cookie.split("=")[1] ?? "", "base64url")
+    for (const at of [0, 31, 32, 47, 48, bits.length - 1]) {
+      const changed = Buffer.from(bits)
+      changed[at] = (bits[at] ?? 0) ^ 1
+      expect((await finish(`merlon-console-way-in=${changed.toString("base64url")}`)).status).toBe(401)
+    }
+    const foreign = new SealedCookie().seal({ ends: Date.now() + 60_000, outcome: { status: 401, why: "mine" } })
+    const answer = await finish(`merlon-console-way-in=${foreign}`)
+    expect(answer).toMatchObject({ status: 401, text: expect.stringContaining("in another browser") })
     expect((await finish(cookie)).status).toBe(200)
+  })
+
+  it("a code that no browser would keep, and says so", async () => {
+    const own = await begin()
+    const long = new URL(own.back)
+    long.searchParams.set("code", "c".repeat(4_000))
+    const answer = await finish(await comeBack({ ...own, back: long.href }))
+    expect(answer).toMatchObject({ status: 401, text: expect.stringContaining("too long") })
   })
 
   it("a code of somebody else's that is slipped to a person", async () => {
     const [victim, attacker] = [await begin(), await begin()]
-    await go(attacker.back, victim.cookie)
-    expect(await finish(victim.cookie)).toMatchObject({ status: 401, text: expect.stringContaining("another way in") })
+    const cookie = await comeBack(attacker, victim.cookie)
+    expect(await finish(cookie)).toMatchObject({ status: 401, text: expect.stringContaining("another way in") })
   })
 
   it("a code that is put into the place of one's own", async () => {
     const [victim, attacker] = [await begin(), await begin()]
     const mixed = new URL(victim.back)
     mixed.searchParams.set("code", new URL(attacker.back).searchParams.get("code") ?? "")
-    await go(mixed.href, victim.cookie)
-    expect(await finish(victim.cookie)).toMatchObject({ status: 401, text: expect.stringContaining("invalid_grant") })
+    const cookie = await comeBack({ ...victim, back: mixed.href })
+    expect(await finish(cookie)).toMatchObject({ status: 401, text: expect.stringContaining("invalid_grant") })
   })
 
   test.each([
@@ -161,16 +214,14 @@ describe("keeps out", () => {
     ["without an end", { exp: undefined }, "has ended"],
   ])("an ID token %s", async (_, claims, words) => {
     issuer.claims = claims
-    const { cookie, back } = await begin()
-    await go(back, cookie)
+    const cookie = await comeBack(await begin())
     expect(await finish(cookie)).toMatchObject({ status: 401, text: expect.stringContaining(words) })
     expect(shown).toEqual([])
   })
 
   it("whom the issuer refuses, and says so", async () => {
     issuer.refuses = "access_denied"
-    const { cookie, back } = await begin()
-    await go(back, cookie)
+    const cookie = await comeBack(await begin())
     expect(await finish(cookie)).toMatchObject({ status: 401, text: expect.stringContaining("access_denied") })
   })
 

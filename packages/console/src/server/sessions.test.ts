@@ -67,3 +67,14 @@ it("keeps a thousand, those used last", () => {
   expect(sessions.find(first)?.user).toBe("first")
   expect(sessions.find(second)).toBeUndefined()
 })
+
+it.each([
+  ["one person", () => "tenant"],
+  ["the service accounts of one namespace", (turn: number) => `system:serviceaccount:tenant:account-${turn}`],
+])("is pushed out by no number of sessions of %s", (_, user) => {
+  const { sessions, open } = rig()
+  const [jane, account] = [open("jane"), open("system:serviceaccount:other:reader")]
+  for (let turn = 0; turn < 1_100; turn++) open(user(turn))
+  expect(sessions.find(jane)?.user).toBe("jane")
+  expect(sessions.find(account)?.user).toBe("system:serviceaccount:other:reader")
+})

@@ -25,6 +25,7 @@ interface Kept extends Session {
 const LIFE_MS = 12 * 3_600_000
 const IDLE_MS = 3_600_000
 const MOST = 1_000
+const ACCOUNT_NAME = /^(system:serviceaccount:[^:]+):[^:]+$/
 
 export class Sessions {
   readonly #kept = new Map<string, Kept>()
@@ -40,8 +41,7 @@ export class Sessions {
     ...who
   }: Omit<Session, "ends"> & { readonly until?: number }): SessionHalves & { readonly ends: number } {
     this.#sweep()
-    // The one unused for longest makes room: a stranger cannot keep people out by signing in often, for that takes rights.
-    if (this.#kept.size >= MOST) this.#drop(this.#kept.keys().next().value)
+    if (this.#kept.size >= MOST) this.#makeRoom()
     const [cookie, page] = [randomBytes(32).toString("base64url"), randomBytes(32).toString("base64url")]
     const ends = Math.min(this.#now() + LIFE_MS, until)
     this.#kept.set(digest(cookie).toString("hex"), { ...who, ends, page: digest(page), used: this.#now() })
@@ -69,6 +69,23 @@ export class Sessions {
   async close(): Promise<void> {
     await Promise.all([...this.#kept.values()].map(({ api }) => api.close()))
     this.#kept.clear()
+  }
+
+  /**
+   * Of whoever has most, the one unused for longest: nobody pushes others out by signing in often. All service accounts of a
+   * namespace count as one, since whoever may make them would otherwise be as many as they like.
+   */
+  #makeRoom(): void {
+    const byOwner = new Map<string, string[]>()
+    for (const [id, { user }] of this.#kept) {
+      const owner = user.replace(ACCOUNT_NAME, "$1")
+      const ids = byOwner.get(owner)
+      if (ids === undefined) byOwner.set(owner, [id])
+      else ids.push(id)
+    }
+    let most: readonly string[] = []
+    for (const ids of byOwner.values()) if (ids.length > most.length) most = ids
+    this.#drop(most[0])
   }
 
   #sweep(): void {
