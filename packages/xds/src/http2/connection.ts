@@ -27,6 +27,8 @@ export abstract class Connection extends Multiplexer {
   #settled = false
   /** The stream whose DATA is being read, where anybody wants it. */
   #data: Stream | undefined
+  /** Not read further until the peer has taken what waits for it. */
+  #waits = false
   /** The peer has acknowledged what we announced. */
   acknowledged = false
 
@@ -72,6 +74,21 @@ export abstract class Connection extends Multiplexer {
     this.#touched.length = 0
     reader.letGo()
     this.outbox.flush()
+    // Heads, resets and answers to pings have no window: who asks and never reads would have us keep them all. Not so where
+    // the peer is the one that answers: it may wait for us to read before it reads itself.
+    if (this.#server && !this.failed && this.full) {
+      this.#waits = true
+      this.socket.pause()
+    }
+  }
+
+  override drained(): void {
+    // Before streams write again: however much they have, the peer is heard between.
+    if (this.#waits) {
+      this.#waits = false
+      if (!this.failed) this.socket.resume()
+    }
+    super.drained()
   }
 
   #take(found: (typeof FOUND)[keyof typeof FOUND]): void {

@@ -17,11 +17,12 @@ import { STEP } from "./step.js"
 
 /**
  * `head`: waits for a request or reads its head. `body`: reads the content of the request in hand. `waiting`: has it
- * all, and the response is not over. `discard`: the response is over, and the rest of a small request is read past.
+ * all, and the response is not over. `unread`: there may be another request, and the client does not take what it was
+ * answered. `discard`: the response is over, and the rest of a small request is read past.
  * `tunnel`: switched to another protocol, bytes pass. `linger`: has said all, and reads on for a moment so that the last
  * words are not lost with a reset (RFC 9112 section 9.6). `closed`: gone.
  */
-type Phase = "head" | "body" | "waiting" | "discard" | "tunnel" | "linger" | "closed"
+type Phase = "head" | "body" | "waiting" | "unread" | "discard" | "tunnel" | "linger" | "closed"
 
 /** Content of a refused request up to this size is read past; beyond it the connection ends. */
 const MAX_DISCARD = 64 * 1024
@@ -151,10 +152,12 @@ export abstract class Connection implements WireUser, ClientConnection, Unjudged
   #step(bytes: Buffer, at: number, to: number, shared: boolean): number {
     switch (this.phase) {
       case "head":
+        if (at < to && this.outbox.full) return this.#awaitReader(at)
         return at < to ? this.#readHead(bytes, at, to) : -1
       case "body":
         return this.#readBody(bytes, at, to, shared)
       case "waiting":
+      case "unread":
         if (at < to) this.#keep(bytes, at, to, shared)
         return -1
       case "discard":
@@ -167,6 +170,21 @@ export abstract class Connection implements WireUser, ClientConnection, Unjudged
       case "closed":
         return -1
     }
+  }
+
+  /** Who asks and does not read would have us keep one answer after the other. */
+  #awaitReader(at: number): number {
+    this.phase = "unread"
+    this.touch()
+    this.#pauseReading()
+    return at
+  }
+
+  /** The client has taken what it was answered. */
+  protected readOn(): void {
+    this.resumeReading()
+    this.#awaitHead()
+    this.#feedBacklog()
   }
 
   #readHead(bytes: Buffer, at: number, to: number): number {

@@ -100,6 +100,9 @@ export class Downstream extends Connection implements Expiring, LiveConnection {
         // It may have gone for good, which only a probe can tell before the response is written.
         this.wire.socket.setKeepAlive(true, PROBE_AFTER_MS)
         return
+      case "unread":
+        // What it asked before it ended is answered once there is room.
+        return
       case "tunnel":
         this.writer.tunnelEnd()
         return
@@ -118,6 +121,7 @@ export class Downstream extends Connection implements Expiring, LiveConnection {
 
   override onDrain(): void {
     if (this.phase === "tunnel") this.touch()
+    if (this.phase === "unread") this.readOn()
     this.exchange?.drained()
   }
 
@@ -153,6 +157,7 @@ export class Downstream extends Connection implements Expiring, LiveConnection {
         this.#stalled()
         return
       case "waiting":
+      case "unread":
       case "discard":
         meters.limitHit("bodyIdleTimeoutMs")
         this.destroy()

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Answers without a window, to a peer that does not read them.
+
+import { Socket } from "node:net"
+import { expect, test } from "vitest"
+import { Connection } from "./connection.js"
+import { FRAME } from "./frame.js"
+import { frameHeader, headersText } from "./frame-writer.js"
+
+/** Takes nothing before it is let. */
+class HeldSocket extends Socket {
+  #written: (() => void)[] = []
+
+  override _write(_chunk: unknown, _encoding: unknown, written: () => void): void {
+    this.#written.push(written)
+  }
+
+  override _writev(_chunks: unknown, written: () => void): void {
+    this.#written.push(written)
+  }
+
+  letOut(): void {
+    for (const written of this.#written.splice(0)) written()
+  }
+}
+
+const ANSWER = "x".repeat(1_000)
+
+class Answering extends Connection {
+  answers = 0
+
+  constructor(socket: Socket, server: boolean) {
+    const chores = { burst: 10_000, perSecond: 0 }
+    const windows = { streamWindow: 65_535, connectionWindow: 65_535, assumedStreams: 100 }
+    super({ socket, server, headerBytes: 1_000, headerLines: 10, ...windows, chores })
+    socket.on("drain", () => this.drained())
+  }
+
+  protected override opened(): void {
+    this.#answer()
+  }
+
+  protected override pinged(): void {
+    this.#answer()
+  }
+
+  protected override goingAway(): void {}
+  protected override settled(): void {}
+  protected override finished(): void {}
+  protected override wasted(): void {}
+  protected override closing(): void {}
+
+  protected override idleToUs(): boolean {
+    return true
+  }
+
+  #answer(): void {
+    this.answers++
+    this.outbox.text(ANSWER)
+  }
+}
+
+const SETTINGS = frameHeader(0, FRAME.settings, 0, 0)
+const PING_ACK = `${frameHeader(8, FRAME.ping, 1, 0)}12345678`
+
+function feed(connection: Connection, text: string): void {
+  const bytes = Buffer.from(text, "latin1")
+  connection.receive(bytes, 0, bytes.length, false)
+}
+
+test("who asks and does not read is not read either, until it has taken what waits for it", async () => {
+  const socket = new HeldSocket()
+  const connection = new Answering(socket, true)
+  feed(connection, SETTINGS)
+  for (let id = 1; id < 2_000 && !socket.isPaused(); id += 2) feed(connection, headersText(id, "", true))
+  expect([socket.isPaused(), connection.answers < 1_000]).toEqual([true, true])
+  const drained = new Promise(resolve => socket.once("drain", resolve))
+  while (socket.writableLength > 0) {
+    socket.letOut()
+    await new Promise(resolve => setImmediate(resolve))
+  }
+  await drained
+  expect(socket.isPaused()).toBe(false)
+  socket.destroy()
+})
+
+test("who answers is read whatever waits for it, since it may read only once it has been", () => {
+  const socket = new HeldSocket()
+  const connection = new Answering(socket, false)
+  feed(connection, SETTINGS)
+  for (let count = 0; count < 1_000; count++) feed(connection, PING_ACK)
+  expect([connection.answers, socket.isPaused(), connection.failed]).toEqual([1_000, false, false])
+  socket.destroy()
+})
