@@ -71,6 +71,12 @@ describe("refuses", () => {
     expect(() => parsed(file)).toThrow(message)
   })
 
+  it("what is not in UTF-8", () => {
+    const file = join(folder, "latin1.yaml")
+    writeFileSync(file, Buffer.from("level: caf\u00e9", "latin1"))
+    expect(() => applyConfigFile(new Command(), file)).toThrow(/cannot read `.*`: it is not in UTF-8/)
+  })
+
   it("a file that is not there, by name", () => {
     expect(() => applyConfigFile(new Command(), join(folder, "none"))).toThrow(/cannot read `.*none`/)
   })

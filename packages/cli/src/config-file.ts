@@ -2,9 +2,8 @@
 // A configuration file says what flags say, under the same names in camel case: one table of options, three ways to set
 // them. A flag wins over the environment, the environment over the file, the file over the default.
 
-import { readFileSync } from "node:fs"
 import { nearest } from "@merlon/policy"
-import { messageOf } from "@merlon/xds"
+import { messageOf, readUtf8File } from "@merlon/xds"
 import { type Command, InvalidArgumentError, type Option } from "commander"
 import { parse } from "yaml"
 
@@ -29,7 +28,7 @@ export function applyConfigFile(command: Command, path: string, except: readonly
 function readMapping(path: string): object {
   let text: string
   try {
-    text = readFileSync(path, "utf8")
+    text = readUtf8File(path)
   } catch (error) {
     throw new Error(`cannot read \`${path}\`: ${messageOf(error)}`)
   }

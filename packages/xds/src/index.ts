@@ -29,6 +29,7 @@ export { ConfigurationError, readSettings } from "./member/configuration-error.j
 export { Enrolment, type EnrolmentOptions } from "./member/enrolment.js"
 export { readPrivateFile, writePrivateFile } from "./member/private-file.js"
 export { PROXY_ENVIRONMENT, proxyEnvironment } from "./member/proxy-environment.js"
+export { readUtf8File } from "./member/utf8-file.js"
 export type { WorkloadCredentials } from "./member/workload-credentials.js"
 export {
   type Inquiry,

@@ -4,6 +4,7 @@
 
 import { ApiError, type Connection, ConnectionError, connectionFrom, Transport } from "@merlon/control"
 import { meshNames } from "@merlon/policy"
+import { onlyAnswers } from "./api/only-answers.js"
 import { Catalog } from "./catalog/catalog.js"
 import { CommandError, EXIT } from "./exit.js"
 import type { ClusterFlags } from "./flags.js"
@@ -14,7 +15,8 @@ import { visibleLines, warn } from "./terminal.js"
 export async function withSession<T>(flags: ClusterFlags, work: (session: Session) => Promise<T>): Promise<T> {
   const names = meshNames(flags)
   const connection = connectionOf(flags)
-  const api = new Transport(connection, { userAgent: "merlonctl", timeoutMs: flags.requestTimeout * 1000, warn })
+  const transport = new Transport(connection, { userAgent: "merlonctl", timeoutMs: flags.requestTimeout * 1000, warn })
+  const api = onlyAnswers(transport)
   try {
     return await work({
       api,
@@ -31,6 +33,9 @@ export async function withSession<T>(flags: ClusterFlags, work: (session: Sessio
   }
 }
 
+/** Said by a gateway in front, or of a server behind: nobody has answered who could. */
+const AWAY: ReadonlySet<number> = new Set([502, 503, 504])
+
 /** A failure of the API as the sentence that a person reads. */
 export function told(failure: ApiError, origin: string): CommandError {
   const message = visibleLines(failure.message)
@@ -38,7 +43,8 @@ export function told(failure: ApiError, origin: string): CommandError {
   if (failure.code === 401) {
     return new CommandError(`${origin} is not believed by the server; log in again, or choose another context`)
   }
-  if (failure.code === 403) return new CommandError(`${message} (${origin})`)
+  if (AWAY.has(failure.code)) return new CommandError(`${message} (${origin})`, EXIT.unreachable)
+  if (failure.code === 403 || failure.code === 429) return new CommandError(`${message} (${origin})`)
   return new CommandError(message)
 }
 

@@ -19,7 +19,7 @@ export function withClusterFlags(command: Command): Command {
     command
       .option("--kubeconfig <file>", "kubeconfig to use (default: KUBECONFIG, the local mesh's, ~/.kube/config)")
       .option("--context <name>", "context of the kubeconfig")
-      .option("-n, --namespace <name>", "namespace (default: the context's, else `default`)")
+      .option("-n, --namespace <name>", "namespace (default: the context's, else `default`)", namespaceName)
       .addOption(
         new Option("--request-timeout <seconds>", "how long one request may take").argParser(seconds).default(30),
       ),
@@ -41,6 +41,13 @@ export function dryRunOption(): Option {
   return new Option("--dry-run <where>", "say what would happen: `client` checks here, `server` asks the server")
     .choices(["none", "client", "server"])
     .default("none")
+}
+
+/** A name that no namespace can have is a slip, often of a variable that is not set, and not one with nothing in it. */
+function namespaceName(text: string): string {
+  if (!/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(text))
+    throw new InvalidArgumentError("must be the name of a namespace: small letters, digits and hyphens")
+  return text
 }
 
 function seconds(text: string): number {

@@ -8,11 +8,11 @@ import { CommandError } from "./exit.js"
 
 const MAX_BYTES = 64 << 20
 
-export async function readText(file: string, what = "the file"): Promise<string> {
+export async function readText(file: string, what = "the file", most = MAX_BYTES): Promise<string> {
   if (file === "-") return standardInput()
   try {
     const { size } = await stat(file)
-    if (size > MAX_BYTES) throw new CommandError(`\`${file}\` has more than ${MAX_BYTES} bytes`)
+    if (size > most) throw new CommandError(`\`${file}\` has more than ${most} bytes`)
     return utf8(await readFile(file), `\`${file}\``)
   } catch (error) {
     if (error instanceof CommandError) throw error

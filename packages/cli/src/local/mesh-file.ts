@@ -2,7 +2,6 @@
 // A whole local mesh in one YAML file: which programs run in it, with or without the samples, and which documents are
 // applied once it is ready. Paths are from the file's own folder.
 
-import { readFileSync } from "node:fs"
 import { dirname, resolve } from "node:path"
 import {
   choice,
@@ -18,7 +17,7 @@ import {
   text,
   whole,
 } from "@merlon/policy"
-import { ConfigurationError, messageOf, readSettings } from "@merlon/xds"
+import { ConfigurationError, messageOf, readSettings, readUtf8File } from "@merlon/xds"
 import { parse } from "yaml"
 import { CommandError } from "../ctl/exit.js"
 import { PROTOCOLS } from "../ctl/workload/parse-flags.js"
@@ -74,7 +73,7 @@ const file = settings({
 
 export function readMeshFile(path: string, searchPath: string): MeshFile {
   try {
-    return meshFileOf(readFileSync(path, "utf8"), dirname(resolve(path)), searchPath)
+    return meshFileOf(readUtf8File(path), dirname(resolve(path)), searchPath)
   } catch (error) {
     throw new CommandError(`${path}: ${messageOf(error)}`)
   }

@@ -2,9 +2,8 @@
 // The flags of an issuer for the console. Fail closed, and at the start: half of them would only be noticed by the first person
 // who cannot sign in.
 
-import { readFileSync } from "node:fs"
 import type { OidcOptions } from "@merlon/console"
-import { messageOf } from "@merlon/xds"
+import { messageOf, readUtf8File } from "@merlon/xds"
 
 export interface OidcFlags {
   readonly consoleOidcIssuer?: string
@@ -34,7 +33,7 @@ export function oidcOptions(flags: OidcFlags): OidcOptions | undefined {
 
 function textIn(file: string, flag: string): string {
   try {
-    const text = readFileSync(file, "utf8").trim()
+    const text = readUtf8File(file).trim()
     if (text === "") throw new Error("it is empty")
     return text
   } catch (error) {

@@ -11,11 +11,7 @@ const MAX_TEXT = 2000
 export function statusError(code: number, body: unknown, text = ""): ApiError {
   const { reason, message, code: said, details } = objectOf(body)
   if (typeof message !== "string") {
-    return new ApiError(
-      code,
-      `HTTP ${code}`,
-      `the API server answered ${code}: ${text.slice(0, 200).trim() || "no text"}`,
-    )
+    return new ApiError(code, `HTTP ${code}`, `the API server answered ${code}${textSaid(text)}`)
   }
   return new ApiError(
     typeof said === "number" && code === 0 ? said : code,
@@ -23,6 +19,13 @@ export function statusError(code: number, body: unknown, text = ""): ApiError {
     short(message),
     listOf(objectOf(details).causes).map(causeOf),
   )
+}
+
+/** A page is not for whoever reads a line, and comes of what stands in front of the API. */
+function textSaid(text: string): string {
+  if (!/^\s*<(!doctype|html|head|body)\b/i.test(text)) return `: ${text.slice(0, 200).trim() || "no text"}`
+  const title = /<title>\s*([^<]{1,100})/i.exec(text)?.[1]?.trim() ?? ""
+  return ` with a page${title === "" ? "" : ` (${title})`}; something in front of it, or in its place, answers`
 }
 
 /** No answer at all. */

@@ -2,8 +2,8 @@
 // Reads kubeconfig files as kubectl does: of several files the first that names a thing wins, and paths are relative to
 // the file that holds them.
 
-import { readFileSync } from "node:fs"
 import { dirname, isAbsolute, resolve } from "node:path"
+import { readUtf8File } from "@merlon/xds"
 import { parse } from "yaml"
 import { type Connection, ConnectionError, type Credentials } from "./connection.js"
 import { ExecCredential } from "./exec-credential.js"
@@ -55,7 +55,7 @@ export function kubeconfigConnection(files: readonly string[], options: Kubeconf
 function readIfThere(file: string): { readonly file: string; readonly content: Fields } | undefined {
   let content: string
   try {
-    content = readFileSync(file, "utf8")
+    content = readUtf8File(file)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined
     throw new ConnectionError(

@@ -115,7 +115,15 @@ describe("a failure is told", () => {
         ],
       },
     ],
-    ["where something else answers", 502, "<html>", { code: 502, message: "the API server answered 502: <html>" }],
+    [
+      "where something else answers",
+      502,
+      "<html>",
+      {
+        code: 502,
+        message: "the API server answered 502 with a page; something in front of it, or in its place, answers",
+      },
+    ],
     ["where the answer is no JSON", 200, "<html>", { code: 0, reason: "BadAnswer" }],
     ["where the answer is nothing", 200, "null", { code: 0, reason: "BadAnswer" }],
     ["where the answer is a list", 200, "[1]", { code: 0, reason: "BadAnswer" }],
@@ -146,4 +154,23 @@ it("reads a stream line by line, whatever the pieces", async () => {
   const lines: string[] = []
   for await (const line of api.lines(get, new AbortController().signal)) lines.push(line)
   expect(lines).toEqual(['{"a":1}', '{"b":2}'])
+})
+
+it("tells what the server said last where the time is up before it may ask again", async () => {
+  const { api } = await serving((_, response) => {
+    response.writeHead(429, { "retry-after": "10" }).end(JSON.stringify({ kind: "Status", message: "slow down" }))
+  }, 500)
+  await expect(api.request(get)).rejects.toMatchObject({ code: 429, message: "slow down" })
+})
+
+it("takes a page for no watch, and a document that is no line for one", async () => {
+  const { api } = await serving((_, response) => response.setHeader("content-type", "text/html").end("<html>in"))
+  const read = async (from: Transport): Promise<readonly string[]> => {
+    const lines: string[] = []
+    for await (const line of from.lines(get, new AbortController().signal)) lines.push(line)
+    return lines
+  }
+  await expect(read(api)).rejects.toMatchObject({ code: 0, reason: "BadAnswer" })
+  const { api: other } = await serving((_, response) => response.end('{"error":"in"}'))
+  expect(await read(other)).toEqual(['{"error":"in"}'])
 })

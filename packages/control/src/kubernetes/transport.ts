@@ -60,6 +60,7 @@ export interface TransportOptions {
   readonly warn?: (text: string) => void
 }
 
+const PAGE = /^text\/html\b/
 const MAX_TRIES = 4
 const FIRST_PAUSE_MS = 200
 const MAX_PAUSE_MS = 10_000
@@ -88,6 +89,8 @@ export class Transport implements Api {
       const wait = attempt < MAX_TRIES && !signal.aborted ? this.#wait(request, outcome, attempt) : undefined
       if (wait === undefined) throw outcome.error
       await pause(this.#options.time ?? SYSTEM_TIME, wait, signal)
+      // What was said is told, not that there was no time to hear it again.
+      if (signal.aborted) throw outcome.error
     }
   }
 
@@ -137,9 +140,10 @@ export class Transport implements Api {
   }
 
   async #stream(request: ApiRequest, signal: AbortSignal): Promise<Dispatcher.ResponseData["body"]> {
-    const { statusCode, body } = await this.#send(request, signal, 0)
-    if (statusCode === 200) return body
+    const { statusCode, headers, body } = await this.#send(request, signal, 0)
+    if (statusCode === 200 && !PAGE.test(String(headers["content-type"]))) return body
     const { value, text } = await readBody(body)
+    if (statusCode === 200) throw ApiError.unanswered("BadAnswer", statusError(statusCode, value, text).message)
     if (statusCode === 401) this.#connection.refused()
     throw statusError(statusCode, value, text)
   }

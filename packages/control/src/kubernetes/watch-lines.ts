@@ -24,7 +24,19 @@ export async function* watchLines(body: AsyncIterable<Buffer>, maxLine: number =
     if (size > maxLine) throw new LineTooLong(maxLine)
     pieces.push(chunk.subarray(from))
   }
-  // What has no line end was cut off in the middle: the next watch brings it whole.
+  // What has no line end was cut off in the middle, and the next watch brings it whole; unless it is a document, of a server
+  // that says something else than events.
+  const rest = Buffer.concat(pieces).toString("utf8").trim()
+  if (isJson(rest)) yield rest
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
 }
 
 export class LineTooLong extends Error {

@@ -3,7 +3,6 @@
 // `workload add` for everything else. `${NAME}` stands for a variable of the environment, since a pod's name is not known
 // when its template is written.
 
-import { readFileSync } from "node:fs"
 import { dirname, resolve } from "node:path"
 import {
   choice,
@@ -21,6 +20,7 @@ import {
 import { parse } from "yaml"
 import { messageOf } from "../log.js"
 import { ConfigurationError, readSettings } from "./configuration-error.js"
+import { readUtf8File } from "./utf8-file.js"
 
 export interface Bootstrap {
   readonly names: MeshNames
@@ -118,7 +118,7 @@ export function readBootstrap(path: string, environment: Environment): Bootstrap
 function parseFile(path: string, environment: Environment): unknown {
   let text: string
   try {
-    text = readFileSync(path, "utf8")
+    text = readUtf8File(path)
   } catch (error) {
     throw new ConfigurationError("config-unreadable", `cannot read \`${path}\`: ${messageOf(error)}`)
   }

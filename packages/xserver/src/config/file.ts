@@ -2,7 +2,6 @@
 // The configuration of an xserver that runs alone: one YAML file with the workload, its ports, its policies (in place or
 // in files beside it), its certificate and the key sets it is to trust. Relative paths start at the file.
 
-import { readFileSync } from "node:fs"
 import { dirname, resolve } from "node:path"
 import {
   choice,
@@ -23,7 +22,7 @@ import {
   validate,
   whole,
 } from "@merlon/policy"
-import { ConfigurationError, messageOf, readSettings } from "@merlon/xds"
+import { ConfigurationError, messageOf, readSettings, readUtf8File } from "@merlon/xds"
 import { parse } from "yaml"
 import type { Configuration } from "./configuration.js"
 import type { Probe } from "./probe.js"
@@ -172,7 +171,7 @@ function parseYaml(text: string, path: string): unknown {
 
 function readText(path: string): string {
   try {
-    return readFileSync(path, "utf8")
+    return readUtf8File(path)
   } catch (error) {
     throw new ConfigurationError("config-unreadable", `cannot read \`${path}\`: ${messageOf(error)}`)
   }

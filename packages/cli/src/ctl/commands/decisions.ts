@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // `merlonctl decisions`: what proxies decide, the last ones or as they are made.
 
+import { statusError } from "@merlon/control"
 import { Command, Option } from "commander"
 import { several, whole } from "../../arguments.js"
 import { withSession } from "../connect.js"
 import { type ClusterFlags, withClusterFlags } from "../flags.js"
 import { fieldsOf, textsOf } from "../foreign.js"
+import { eventOf } from "../get/watch-event.js"
 import { Columns } from "../output/columns.js"
 import { seenList, seenOf, seenPath, silentNote } from "../seen/answers-api.js"
 import { DECISION_HEAD, decisionRow } from "../seen/decision-text.js"
@@ -92,7 +94,8 @@ async function follow(
   let unheard = ""
   for (;;) {
     for await (const line of session.api.lines({ method: "GET", path }, new AbortController().signal)) {
-      const { type, object } = fieldsOf(JSON.parse(line))
+      const { type, object } = eventOf(line)
+      if (type === "ERROR") throw statusError(0, object)
       if (type === "ADDED") {
         const seen = seenOf(object)
         print(output === "json" ? decisionLine(seen) : columns.format([...head, decisionRow(seen)]))

@@ -11,6 +11,7 @@ import { withSession } from "../connect.js"
 import { CommandError, usageError } from "../exit.js"
 import { type ClusterFlags, withClusterFlags } from "../flags.js"
 import { fieldsOf, listOf, textOf } from "../foreign.js"
+import { isUnknownKind, unknownKind } from "../lookup/not-found.js"
 import { asked, type Target } from "../lookup/targets.js"
 import type { Session } from "../session.js"
 import { print, visible } from "../terminal.js"
@@ -71,7 +72,7 @@ async function fulfilled(session: Session, target: Target, wish: Wish, timeoutMs
   const end = Date.now() + timeoutMs
   let last = "there is no such object"
   for (;;) {
-    const object = await existing(session, path)
+    const object = await existing(session, target, path)
     if (object === undefined && wish.kind === "delete") return "is gone"
     if (object !== undefined && wish.kind === "delete") last = "it is still there"
     if (object !== undefined && wish.kind === "condition") {
@@ -104,10 +105,12 @@ async function named<T>(label: string, work: () => Promise<T>): Promise<T> {
   }
 }
 
-async function existing(session: Session, path: string): Promise<AnyObject | undefined> {
+async function existing(session: Session, { resource }: Target, path: string): Promise<AnyObject | undefined> {
   try {
     return (await session.api.request({ method: "GET", path })) as AnyObject // the server's own object
   } catch (error) {
+    // Nothing of a kind that is not served was ever there, so it is not gone either: it may be another cluster.
+    if (isUnknownKind(error)) throw unknownKind(resource, session.names)
     if (error instanceof ApiError && error.reason === "NotFound") return undefined
     throw error
   }

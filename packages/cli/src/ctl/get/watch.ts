@@ -16,6 +16,7 @@ import { print } from "../terminal.js"
 import type { GetFlags } from "./get-flags.js"
 import { formatTable, viewOf } from "./get-tables.js"
 import { filters, listObjects, listTable, namespaceFor } from "./read-list.js"
+import { eventOf } from "./watch-event.js"
 
 const PAUSE_MS = 1_000
 
@@ -101,14 +102,6 @@ async function follow({ session, resource, flags, accept, begin, event }: Follow
       version = await begin(true)
     }
     await new Promise(resolve => setTimeout(resolve, PAUSE_MS))
-  }
-}
-
-function eventOf(line: string): { readonly type?: unknown; readonly object?: unknown } {
-  try {
-    return { ...JSON.parse(line) }
-  } catch {
-    throw new ApiError(0, "BadAnswer", "the API server sent a watch event that is no JSON")
   }
 }
 

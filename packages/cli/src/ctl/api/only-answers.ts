@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands in front of an API, or in its place, may answer 200 with JSON of its own. Taken for an answer it would be an
+// empty list, and "nothing found" or "reaches nothing (proved)" be said of what nobody has seen.
+
+import { type Api, ApiError, type ApiRequest, statusError } from "@merlon/control"
+import { type Fields, fieldsOf, textOf } from "../foreign.js"
+
+const DISCOVERY = /^API(Versions|Group|GroupList|ResourceList)$/
+
+export function onlyAnswers(api: Api): Api {
+  return {
+    request: async request => answerTo(request, await api.request(request)),
+    lines: (request, signal) => api.lines(request, signal),
+    close: () => api.close(),
+  }
+}
+
+/** Fail closed: of everything but `/version`, which has no kind, only what says what it is. */
+export function answerTo(request: ApiRequest, answer: unknown): unknown {
+  if (request.path === "/version") return answer
+  const fields = fieldsOf(answer)
+  const kind = textOf(fields.kind) ?? ""
+  if (kind === "Status" && fields.status === "Failure") throw statusError(0, answer)
+  if (!isWhole(request, kind, fields)) {
+    throw ApiError.unanswered(
+      "BadAnswer",
+      "the API server answered something else than it was asked for; is that the right address?",
+    )
+  }
+  return answer
+}
+
+function isWhole({ method }: ApiRequest, kind: string, { metadata, items }: Fields): boolean {
+  if (kind === "") return false
+  if (DISCOVERY.test(kind) || kind === "Table") return true
+  // Go writes an empty list as null.
+  if (items !== undefined) return items === null || (Array.isArray(items) && items.every(isObject))
+  // Whoever deletes is told that it is done, and reviews have no name.
+  if (method === "DELETE" || method === "POST") return true
+  return textOf(fieldsOf(metadata).name) !== undefined
+}
+
+function isObject(item: unknown): boolean {
+  return textOf(fieldsOf(fieldsOf(item).metadata).name) !== undefined
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// One line of a watch. What is none is told: to go on in silence would look as if nothing happened.
+
+import { ApiError } from "@merlon/control"
+import { fieldsOf } from "../foreign.js"
+
+const TYPES = ["ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR"] as const
+
+export interface Event {
+  readonly type: (typeof TYPES)[number]
+  readonly object: unknown
+}
+
+export function eventOf(line: string): Event {
+  const { type: said, object } = fieldsOf(parsed(line))
+  const type = TYPES.find(one => one === said)
+  if (type === undefined) {
+    throw ApiError.unanswered("BadAnswer", "the API server sent what is no watch event; is that the right address?")
+  }
+  return { type, object }
+}
+
+function parsed(line: string): unknown {
+  try {
+    return JSON.parse(line)
+  } catch {
+    return undefined
+  }
+}
