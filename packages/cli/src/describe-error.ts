@@ -7,5 +7,6 @@ export function describeError(error: unknown): string {
   if (code === "EADDRINUSE") return `${error.message}; another program listens there, choose another port`
   if (code === "EACCES" && "syscall" in error && error.syscall === "listen")
     return `${error.message}; a port below 1024 needs privileges`
+  if (code === "ENOSPC" || code === "EDQUOT") return `${error.message}; make room on the disk, then again`
   return error.message
 }

@@ -5,8 +5,7 @@
 import { spawn } from "node:child_process"
 import { constants } from "node:os"
 import { Command } from "commander"
-
-const GRACE_MS = 8_000
+import { HELD_GRACE_MS } from "../local/grace.js"
 
 export function holdCommand(): Command {
   return new Command("hold")
@@ -31,7 +30,7 @@ async function run(program: string, args: readonly string[], cwd: string): Promi
   for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
     process.on(signal, () => {
       end(signal)
-      setTimeout(() => end("SIGKILL"), GRACE_MS).unref()
+      setTimeout(() => end("SIGKILL"), HELD_GRACE_MS).unref()
     })
   }
   await new Promise<void>((resolve, reject) => {

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { CommandError } from "../ctl/exit.js"
 import { lockHolder } from "./mesh-lock.js"
 import { type MeshRecord, type RunRecord, readRecord } from "./mesh-record.js"
-import { digestOf, type RunSpec, runKey } from "./run-spec.js"
+import { digestOf, type RunSpec, readRuns, runKey } from "./run-spec.js"
 
 const LOOK_EVERY_MS = 100
 
@@ -15,6 +15,10 @@ export async function awaitRun(data: string, spec: RunSpec): Promise<RunRecord> 
   const digest = digestOf(spec)
   return look(data, record => {
     const found = record.runs?.find(run => run.key === key && run.digest === digest)
+    // It will never come about, and nobody would be told.
+    if (found === undefined && !readRuns(data).some(run => digestOf(run) === digest)) {
+      throw new CommandError(`something else was asked for under \`${key}\` meanwhile, or that it stops`)
+    }
     return found === undefined || found.phase === "starting" ? undefined : found
   })
 }

@@ -1,18 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
-// Follows a log as it grows, also over a restart of its process, when another file takes its name.
+// A log as bytes, piece by piece and no faster than they are taken: it may be longer than any text can be. Followed as it
+// grows, also over a restart of its process, when another file takes its name.
 
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs"
 import { setTimeout as sleep } from "node:timers/promises"
+import { startOfLines } from "./log-file.js"
 
 const LOOK_EVERY_MS = 200
 const PIECE = 65_536
 
-/** Hands out what is added from now on, until the signal. */
-export async function followLog(path: string, write: (bytes: Buffer) => void, signal: AbortSignal): Promise<void> {
+/** Resolves when the bytes are taken. They are written over after that. */
+type Take = (bytes: Buffer) => Promise<void>
+
+/** Hands out its last lines, or all of it, and says how far that was. */
+export async function showLog(path: string, lines: number | undefined, take: Take): Promise<number> {
+  const file = openSync(path, "r")
+  try {
+    const { size } = fstatSync(file)
+    return await drain(file, lines === undefined ? 0 : startOfLines(file, size, lines), take)
+  } finally {
+    closeSync(file)
+  }
+}
+
+/** Hands out what is added from there on, until the signal. */
+export async function followLog(path: string, from: number, take: Take, signal: AbortSignal): Promise<void> {
   let file = open(path)
-  let position = file === undefined ? 0 : fstatSync(file).size
+  // What is shorter than it was has begun anew.
+  let position = file === undefined || fstatSync(file).size < from ? 0 : from
   while (!signal.aborted) {
-    if (file !== undefined) position = drain(file, position, write)
+    if (file !== undefined) position = await drain(file, position, take, signal)
     if (file === undefined || isReplaced(path, file)) {
       const next = open(path)
       if (next !== undefined) {
@@ -27,15 +44,16 @@ export async function followLog(path: string, write: (bytes: Buffer) => void, si
   if (file !== undefined) closeSync(file)
 }
 
-function drain(file: number, from: number, write: (bytes: Buffer) => void): number {
+async function drain(file: number, from: number, take: Take, signal?: AbortSignal): Promise<number> {
+  const piece = Buffer.alloc(PIECE)
   let position = from
-  for (;;) {
-    const piece = Buffer.alloc(PIECE)
+  while (signal?.aborted !== true) {
     const read = readSync(file, piece, 0, PIECE, position)
-    if (read === 0) return position
+    if (read === 0) break
     position += read
-    write(piece.subarray(0, read))
+    await take(piece.subarray(0, read))
   }
+  return position
 }
 
 function isReplaced(path: string, file: number): boolean {

@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-import { appendFileSync, closeSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import {
+  appendFileSync,
+  closeSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest"
-import { followLog } from "./follow-log.js"
+import { followLog, showLog } from "./follow-log.js"
 import { openLog, rotateLog, tailOf } from "./log-file.js"
 
 let folder: string
@@ -44,9 +53,42 @@ describe("a log", () => {
     ["a\nb\n", undefined, "a\nb\n"],
     ["", 3, ""],
     [`${long}end\n`, 2, `${"x".repeat(200)}\nend\n`],
-  ])("ends with its last lines (case %#)", (text, count, expected) => {
+    ["\n\n\n", 2, "\n\n"],
+    [`a\n${"y".repeat(65_535)}\nb\n`, 1, "b\n"],
+  ])("ends with its last lines (case %#)", async (text, count, expected) => {
     write(text)
     expect(tailOf(log, count)).toBe(expected)
+    const shown: string[] = []
+    expect(await showLog(log, count, async bytes => void shown.push(bytes.toString()))).toBe(text.length)
+    expect(shown.join("")).toBe(expected)
+  })
+
+  it("of one line that is longer than a text can be is told by its end, and shown whole", async () => {
+    const size = 0x2000_0000
+    write("begin")
+    truncateSync(log, size)
+    appendFileSync(log, "end\n")
+    expect(tailOf(log, 10)).toMatch(/^\0{8188}end\n$/)
+    for (const lines of [undefined, 10]) {
+      let seen = 0
+      expect(
+        await showLog(log, lines, async bytes => {
+          seen += bytes.length
+        }),
+      ).toBe(size + 4)
+      expect(seen).toBe(size + 4)
+    }
+  })
+
+  it("is shown no faster than it is taken", async () => {
+    write(long)
+    let waiting = 0
+    await showLog(log, undefined, async () => {
+      waiting += 1
+      expect(waiting).toBe(1)
+      await new Promise(resolve => setImmediate(resolve))
+      waiting -= 1
+    })
   })
 
   it("that is not there has no lines", () => {
@@ -58,8 +100,13 @@ it("is followed as it grows, and over a restart of its process", async () => {
   write("before\n")
   const stop = new AbortController()
   let seen = ""
-  const followed = followLog(log, bytes => (seen += bytes.toString()), stop.signal)
+  const take = async (bytes: Buffer): Promise<void> => {
+    seen += bytes.toString()
+  }
+  const end = await showLog(log, 0, take)
+  // Also what comes between the two.
   appendFileSync(log, "one\n")
+  const followed = followLog(log, end, take, stop.signal)
   await expect.poll(() => seen).toBe("one\n")
   rotateLog(log)
   write("two\n")

@@ -5,6 +5,8 @@ import { closeSync, existsSync, fstatSync, mkdirSync, openSync, readSync, rename
 import { dirname } from "node:path"
 
 const PIECE = 65_536
+const MOST_TOLD = 8_192
+const LINE_FEED = 0x0a
 
 /** Opened for appending. The file may hold what callers sent, so it is the owner's alone. */
 export function openLog(path: string): number {
@@ -16,7 +18,7 @@ export function rotateLog(path: string): void {
   if (existsSync(path)) renameSync(path, `${path}.1`)
 }
 
-/** The last lines, at most; all of them where `count` is undefined. */
+/** The last lines, at most, as far as a person reads them; all of them where `count` is undefined. */
 export function tailOf(path: string, count: number | undefined): string {
   let file: number
   try {
@@ -25,27 +27,34 @@ export function tailOf(path: string, count: number | undefined): string {
     return ""
   }
   try {
-    return lastLines(file, count ?? Number.POSITIVE_INFINITY)
+    return lastLines(file, count)
   } finally {
     closeSync(file)
   }
 }
 
-function lastLines(file: number, count: number): string {
-  const pieces: Buffer[] = []
-  let start = fstatSync(file).size
-  let lines = 0
-  // One line more than asked for, so that the first of them is whole.
-  while (start > 0 && lines <= count) {
-    const length = Math.min(PIECE, start)
-    start -= length
-    const piece = Buffer.alloc(length)
-    const read = readSync(file, piece, 0, length, start)
-    pieces.unshift(piece.subarray(0, read))
-    for (const byte of piece) if (byte === 0x0a) lines += 1
+function lastLines(file: number, count: number | undefined): string {
+  const { size } = fstatSync(file)
+  // A program may write gigabytes and never end a line.
+  const start = count === undefined ? 0 : Math.max(startOfLines(file, size, count, MOST_TOLD), size - MOST_TOLD)
+  const bytes = Buffer.alloc(size - start)
+  return bytes.toString("utf8", 0, readSync(file, bytes, 0, bytes.length, start))
+}
+
+/** Where the last lines of a file of this size begin, looking back so far at most. */
+export function startOfLines(file: number, size: number, count: number, most = size): number {
+  if (count === 0) return size
+  const piece = Buffer.alloc(PIECE)
+  // The end of the last line begins none.
+  let left = count
+  for (let end = size - 1; end > 0 && end > size - most; ) {
+    const from = Math.max(0, end - PIECE)
+    const read = piece.subarray(0, readSync(file, piece, 0, end - from, from))
+    for (let at = read.lastIndexOf(LINE_FEED); at !== -1; at = at === 0 ? -1 : read.lastIndexOf(LINE_FEED, at - 1)) {
+      left -= 1
+      if (left === 0) return from + at + 1
+    }
+    end = from
   }
-  const text = Buffer.concat(pieces).toString("utf8")
-  if (!Number.isFinite(count)) return text
-  const all = text.split(/(?<=\n)/)
-  return count === 0 ? "" : all.slice(-count).join("")
+  return 0
 }

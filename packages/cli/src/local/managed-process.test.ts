@@ -45,6 +45,17 @@ describe("a managed process", () => {
     expect(managed.record && isRunning(managed.record, managed.record.program)).toBe(true)
   })
 
+  it("runs on where there is no place for its log any more", async () => {
+    const { managed, deaths, log } = manage(`console.log("up"); ${STAY}`)
+    managed.start()
+    await expect.poll(log, POLL).toBe("up\n")
+    rmSync(join(folder, "logs"), { recursive: true })
+    writeFileSync(join(folder, "logs"), "in its place")
+    process.kill(managed.record?.pid ?? 0, "SIGKILL")
+    await expect.poll(() => managed.record?.restarts, POLL).toBe(1)
+    expect(deaths).toEqual(["SIGKILL"])
+  })
+
   it("is started again when it dies, and counts that", async () => {
     const { managed, deaths, log } = manage(`console.log("up"); ${STAY}`)
     managed.start()

@@ -59,7 +59,7 @@ export class ManagedProcess {
 
   start(): void {
     const { name, launch, env, log } = this.#options
-    const output = openLog(log)
+    const output = outputTo(log)
     const began = Date.now()
     // A session of its own: Ctrl-C is for the supervisor, who stops all of them in order.
     const { file, args, argv0, mark } = launch
@@ -69,7 +69,7 @@ export class ManagedProcess {
       detached: true,
       stdio: ["ignore", output, output, "pipe"],
     })
-    closeSync(output)
+    if (output !== "ignore") closeSync(output)
     this.#child = child
     // Its end is what counts, and comes as an event of the process.
     child.stdio[3]?.on("error", () => undefined)
@@ -117,5 +117,14 @@ export class ManagedProcess {
       this.start()
     }, delayMs)
     this.#options.died(this, how, delayMs)
+  }
+}
+
+/** A disk that takes no log stops nobody's work: what would have been written there is lost. */
+function outputTo(log: string): number | "ignore" {
+  try {
+    return openLog(log)
+  } catch {
+    return "ignore"
   }
 }

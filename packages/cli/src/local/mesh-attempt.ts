@@ -13,6 +13,7 @@ import { describeError } from "../describe-error.js"
 import { counted } from "./counted.js"
 import { declareSamples } from "./declare-samples.js"
 import { lookAtPort } from "./free-port.js"
+import { GRACE_MS } from "./grace.js"
 import { httpGet } from "./http-get.js"
 import { joinWorkload, type Membership, renewToken } from "./join-workload.js"
 import { chooseLayout, type Layout, LOOPBACK } from "./layout.js"
@@ -39,7 +40,6 @@ import { WayIn } from "./way-in.js"
 
 /** A machine may be busy; whoever waits sees what for, and can interrupt it. */
 const READY_TIMEOUT_MS = 180_000
-const LEFTOVER_GRACE_MS = 5_000
 
 export class MeshAttempt {
   readonly #options: LocalMeshOptions
@@ -100,7 +100,7 @@ export class MeshAttempt {
   async #bringUp(): Promise<void> {
     const { data, progress, programs, mesh, domain } = this.#options
     const before = readRecord(data)
-    const leftovers = await endLeftovers(before?.processes ?? [], LEFTOVER_GRACE_MS)
+    const leftovers = await endLeftovers(before?.processes ?? [], GRACE_MS)
     if (leftovers.length > 0)
       progress({
         kind: "note",

@@ -14,22 +14,25 @@ export interface MeshLock {
   release(): void
 }
 
+/** Another process has it, and runs. */
+export class LockHeld extends CommandError {}
+
 export function lockHolder(data: string): ProcessIdentity | undefined {
   const holder = readHolder(join(data, NAME))
   return holder !== undefined && isRunning(holder) ? holder : undefined
 }
 
 export function alreadyRunning(pid: number): CommandError {
-  return new CommandError(`already running (pid ${pid}); \`merlonctl status\` shows it, \`merlonctl down\` stops it`)
+  return new LockHeld(`already running (pid ${pid}); \`merlonctl status\` shows it, \`merlonctl down\` stops it`)
 }
 
-export function takeLock(data: string): MeshLock {
+export function takeLock(data: string, name = NAME): MeshLock {
   const holder = identityOf(process.pid)
   if (holder === undefined) throw new CommandError("cannot find out when this process began; is /proc there, or `ps`?")
-  const lock = join(data, NAME)
+  const lock = join(data, name)
   const own = `${lock}.${process.pid}`
-  writeFileSync(own, JSON.stringify({ ...holder, folder: folderIdentity(data) }), { mode: 0o600 })
   try {
+    writeFileSync(own, JSON.stringify({ ...holder, folder: folderIdentity(data) }), { mode: 0o600 })
     take(lock, own)
   } finally {
     rmSync(own, { force: true })

@@ -3,6 +3,7 @@
 // afterwards they are started again and that is said.
 
 import { CommandError } from "../ctl/exit.js"
+import { GRACE_MS } from "./grace.js"
 import { tailOf } from "./log-file.js"
 import { ManagedProcess, type ProcessOptions } from "./managed-process.js"
 import type { ProcessRecord } from "./mesh-record.js"
@@ -10,7 +11,6 @@ import type { Programs } from "./programs.js"
 import type { Progress } from "./progress.js"
 
 const TOLD_LINES = 10
-const STOP_GRACE_MS = 10_000
 
 export type ProcessPlan = Omit<ProcessOptions, "changed" | "died">
 
@@ -67,7 +67,7 @@ export class ProcessSet {
 
   /** Some of those that run, while the others go on. */
   async end(processes: readonly ManagedProcess[]): Promise<void> {
-    await Promise.all(processes.map(process => process.stop(STOP_GRACE_MS)))
+    await Promise.all(processes.map(process => process.stop(GRACE_MS)))
     for (const [index, group] of this.#groups.entries()) {
       this.#groups[index] = group.filter(process => !processes.includes(process))
     }
@@ -82,7 +82,7 @@ export class ProcessSet {
   async stop(): Promise<number> {
     this.#state = "stopping"
     const count = this.records.length
-    for (const group of this.#groups.reverse()) await Promise.all(group.map(process => process.stop(STOP_GRACE_MS)))
+    for (const group of this.#groups.reverse()) await Promise.all(group.map(process => process.stop(GRACE_MS)))
     return count
   }
 

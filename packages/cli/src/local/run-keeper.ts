@@ -52,6 +52,8 @@ export class RunKeeper {
   readonly #running = new Map<string, Running>()
   readonly #changes = new Lane()
   #seen = ""
+  /** Told once. */
+  #trouble = ""
   #timer: NodeJS.Timeout | undefined
   #stopped = false
 
@@ -104,11 +106,26 @@ export class RunKeeper {
   }
 
   #look(): Promise<unknown> {
-    const wished = readRuns(this.#options.mesh.data)
+    const wished = this.#wished()
+    if (wished === undefined) return this.#changes.idle()
     const text = JSON.stringify(wished)
     if (text === this.#seen) return this.#changes.idle()
     this.#seen = text
     return this.#changes.add(() => this.#bringAbout(wished))
+  }
+
+  /** Undefined where it cannot be read: what runs goes on until somebody says otherwise in words that can be. */
+  #wished(): readonly RunSpec[] | undefined {
+    try {
+      const wished = readRuns(this.#options.mesh.data)
+      this.#trouble = ""
+      return wished
+    } catch (error) {
+      const text = describeError(error)
+      if (text !== this.#trouble) this.#options.mesh.progress({ kind: "trouble", text })
+      this.#trouble = text
+      return undefined
+    }
   }
 
   /** Never fails. */

@@ -5,10 +5,16 @@
 import { createHash } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import { writePrivateFile } from "@merlon/xds"
-import { listOf } from "../ctl/foreign.js"
+import { setTimeout as sleep } from "node:timers/promises"
+import { messageOf, writePrivateFile } from "@merlon/xds"
+import { CommandError } from "../ctl/exit.js"
+import { LockHeld, type MeshLock, takeLock } from "./mesh-lock.js"
 
 const NAME = "runs.json"
+const LOCK = "runs.lock"
+/** It is held for as long as a small file is written. */
+const LOOK_EVERY_MS = 20
+const MAX_TRIES = 1_500
 
 export type RunProbe =
   | { readonly kind: "tcp" }
@@ -51,17 +57,50 @@ export function digestOf(spec: RunSpec): string {
   return createHash("sha256").update(JSON.stringify(spec)).digest("hex").slice(0, 16)
 }
 
+/** Fails where it is there and cannot be read: that nothing is wished for would stop everything that runs. */
 export function readRuns(data: string): readonly RunSpec[] {
+  const file = join(data, NAME)
   try {
-    const value: unknown = JSON.parse(readFileSync(join(data, NAME), "utf8"))
-    return listOf(value) as readonly RunSpec[] // written by this file alone, whole or not at all
-  } catch {
-    return []
+    const value: unknown = JSON.parse(readFileSync(file, "utf8"))
+    if (!Array.isArray(value)) throw new Error("it is no list")
+    return value as readonly RunSpec[] // written by this file alone, whole or not at all
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return []
+    throw new CommandError(`cannot read \`${file}\`: ${messageOf(error)}; mend it, or remove it to run nothing of it`)
   }
 }
 
-export function writeRuns(data: string, runs: readonly RunSpec[]): void {
-  writePrivateFile(data, NAME, `${JSON.stringify(runs, undefined, 2)}\n`)
+/** One change after the other, whoever makes them: what another command has just asked for is not lost. */
+export async function changeRuns(
+  data: string,
+  change: (runs: readonly RunSpec[]) => readonly RunSpec[],
+): Promise<void> {
+  await written(data, () => change(readRuns(data)))
+}
+
+/** Whatever was wished for before. */
+export async function replaceRuns(data: string, runs: readonly RunSpec[]): Promise<void> {
+  await written(data, () => runs)
+}
+
+async function written(data: string, runs: () => readonly RunSpec[]): Promise<void> {
+  const lock = await freeLock(data)
+  try {
+    writePrivateFile(data, NAME, `${JSON.stringify(runs(), undefined, 2)}\n`)
+  } finally {
+    lock.release()
+  }
+}
+
+async function freeLock(data: string): Promise<MeshLock> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return takeLock(data, LOCK)
+    } catch (error) {
+      if (!(error instanceof LockHeld) || tries > MAX_TRIES) throw error
+      await sleep(LOOK_EVERY_MS)
+    }
+  }
 }
 
 export function withRun(runs: readonly RunSpec[], spec: RunSpec): readonly RunSpec[] {

@@ -12,12 +12,18 @@ export function writePrivateFile(folder: string, name: string, text: string): vo
   rmSync(temporary, { force: true })
   const file = openSync(temporary, "wx", 0o600)
   try {
-    writeFileSync(file, text)
-    fsyncSync(file)
-  } finally {
-    closeSync(file)
+    try {
+      writeFileSync(file, text)
+      fsyncSync(file)
+    } finally {
+      closeSync(file)
+    }
+    renameSync(temporary, join(folder, name))
+  } catch (error) {
+    // On a full disk every try would leave a file, and each holds part of a key.
+    rmSync(temporary, { force: true })
+    throw error
   }
-  renameSync(temporary, join(folder, name))
 }
 
 /** Undefined where there is none. */

@@ -2,7 +2,9 @@
 // `merlonctl down`: the end of a local mesh, whether its supervisor still runs or crashed. Its state stays.
 
 import { Command } from "commander"
+import { describeError } from "../../describe-error.js"
 import { type DataFlags, dataFolder, withDataFlag } from "../../local/data-folder.js"
+import { GRACE_MS } from "../../local/grace.js"
 import { endLeftovers, waitForEnd } from "../../local/leftovers.js"
 import { lockHolder } from "../../local/mesh-lock.js"
 import { readRecord, writeRecord } from "../../local/mesh-record.js"
@@ -11,7 +13,6 @@ import { print, tell } from "../terminal.js"
 
 /** Longer than the supervisor gives its processes. */
 const SUPERVISOR_GRACE_MS = 40_000
-const LEFTOVER_GRACE_MS = 5_000
 
 export function downCommand(): Command {
   return withDataFlag(new Command("down").description("stop the mesh of this machine; its state stays"))
@@ -28,15 +29,15 @@ async function run(data: string): Promise<void> {
     if (!(await waitForEnd(holder, SUPERVISOR_GRACE_MS))) {
       tell("it does not end by itself; ending it")
       process.kill(holder.pid, "SIGKILL")
-      if (!(await waitForEnd(holder, LEFTOVER_GRACE_MS))) {
+      if (!(await waitForEnd(holder, GRACE_MS))) {
         throw new CommandError(`process ${holder.pid} cannot be ended; its machine may need a look`)
       }
     }
   }
   const record = readRecord(data)
-  const leftovers = await endLeftovers(record?.processes ?? [], LEFTOVER_GRACE_MS)
+  const leftovers = await endLeftovers(record?.processes ?? [], GRACE_MS)
   if (record !== undefined && record.phase !== "stopped") {
-    writeRecord(data, { ...record, phase: "stopped", processes: [] })
+    noted(() => writeRecord(data, { ...record, phase: "stopped", processes: [] }))
   }
   if (holder === undefined && leftovers.length === 0) {
     print(`nothing runs in ${data}`)
@@ -45,4 +46,13 @@ async function run(data: string): Promise<void> {
   const stopped = holder === undefined ? leftovers : (before?.processes ?? [])
   print(`stopped ${stopped.map(({ name }) => name).join(", ") || "the supervisor"}`)
   tell(`its state stays in ${data}; \`merlonctl up\` goes on from there`)
+}
+
+/** What has stopped has, also where the disk is full and nobody can write that down. */
+function noted(write: () => void): void {
+  try {
+    write()
+  } catch (error) {
+    tell(`note: that it has stopped is not written down: ${describeError(error)}`)
+  }
 }

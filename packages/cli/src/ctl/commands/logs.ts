@@ -5,8 +5,7 @@ import { existsSync } from "node:fs"
 import { Command, Option } from "commander"
 import { whole } from "../../arguments.js"
 import { type DataFlags, dataFolder, withDataFlag } from "../../local/data-folder.js"
-import { followLog } from "../../local/follow-log.js"
-import { tailOf } from "../../local/log-file.js"
+import { followLog, showLog } from "../../local/follow-log.js"
 import { logPath, readRecord } from "../../local/mesh-record.js"
 import { CONTROL_PLANE, type Part, processName } from "../../local/process-plans.js"
 import { workloadNamed } from "../../local/workload-named.js"
@@ -41,11 +40,13 @@ async function run(name: string, flags: LogsFlags): Promise<void> {
   const data = dataFolder(flags, process.cwd())
   const log = logPath(data, logName(name, data, flags))
   if (!existsSync(log)) throw new CommandError(`there is no log \`${log}\`; it begins when the process is started`)
-  process.stdout.write(tailOf(log, flags.tail))
+  const taken = (bytes: Buffer): Promise<void> =>
+    new Promise((resolve, reject) => process.stdout.write(bytes, error => (error ? reject(error) : resolve())))
+  const end = await showLog(log, flags.tail, taken)
   if (!flags.follow) return
   const stop = new AbortController()
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => stop.abort())
-  await followLog(log, bytes => process.stdout.write(bytes), stop.signal)
+  await followLog(log, end, taken, stop.signal)
 }
 
 function logName(name: string, data: string, { namespace, container }: LogsFlags): string {

@@ -6,18 +6,10 @@ import { several, whole } from "../../arguments.js"
 import { awaitRun } from "../../local/await-run.js"
 import { type DataFlags, dataFolder, recordOrThrow, withDataFlag } from "../../local/data-folder.js"
 import { readRecord } from "../../local/mesh-record.js"
-import {
-  type RunProbe,
-  type RunSpec,
-  readRuns,
-  serviceOf,
-  withoutRun,
-  withRun,
-  writeRuns,
-} from "../../local/run-spec.js"
+import { changeRuns, digestOf, type RunProbe, type RunSpec, serviceOf, withRun } from "../../local/run-spec.js"
 import { checkRunName, runSpec } from "../../local/run-wish.js"
 import { CommandError } from "../exit.js"
-import { print, tell } from "../terminal.js"
+import { print, tell, visibleLines } from "../terminal.js"
 import { labels, PROTOCOLS } from "../workload/parse-flags.js"
 
 interface RunFlags extends DataFlags {
@@ -91,14 +83,13 @@ async function run(name: string, command: readonly string[], flags: RunFlags): P
     // Programs are found where the person who types finds them.
     env: { PATH: process.env.PATH ?? "", ...variables(env) },
   })
-  const before = readRuns(data)
-  writeRuns(data, withRun(before, spec))
+  await changeRuns(data, runs => withRun(runs, spec))
   tell(`starting ${name} in ${spec.namespace}`)
   const { phase: outcome, why } = await awaitRun(data, spec)
   if (outcome === "failed") {
     // Nothing that does not run is tried again with every start.
-    writeRuns(data, withoutRun(readRuns(data), spec))
-    throw new CommandError(`\`${name}\` does not run: ${why ?? ""}`)
+    await changeRuns(data, runs => runs.filter(other => digestOf(other) !== digestOf(spec)))
+    throw new CommandError(`\`${name}\` does not run: ${visibleLines(why ?? "")}`)
   }
   report(data, spec)
 }

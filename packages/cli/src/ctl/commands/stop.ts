@@ -5,7 +5,7 @@ import { Command } from "commander"
 import { awaitNoRun } from "../../local/await-run.js"
 import { type DataFlags, dataFolder, withDataFlag } from "../../local/data-folder.js"
 import { lockHolder } from "../../local/mesh-lock.js"
-import { readRuns, runKey, withoutRun, writeRuns } from "../../local/run-spec.js"
+import { changeRuns, readRuns, runKey, withoutRun } from "../../local/run-spec.js"
 import { CommandError } from "../exit.js"
 import { print } from "../terminal.js"
 
@@ -35,7 +35,7 @@ async function run(name: string, flags: StopFlags): Promise<void> {
       `\`${name}\` does not run in \`${namespace}\`; ${others === "" ? "nothing of yours does" : `there are ${others}`}`,
     )
   }
-  writeRuns(data, withoutRun(runs, found))
+  await changeRuns(data, now => withoutRun(now, found))
   if (lockHolder(data) !== undefined) await awaitNoRun(data, found)
   print(`stopped ${name}`)
 }

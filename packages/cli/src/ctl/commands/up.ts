@@ -18,7 +18,7 @@ import { type MeshRecord, readRecord } from "../../local/mesh-record.js"
 import { prepareData } from "../../local/prepare-data.js"
 import { findPrograms, type Programs } from "../../local/programs.js"
 import { consoleProgress, type Progress } from "../../local/progress.js"
-import { writeRuns } from "../../local/run-spec.js"
+import { replaceRuns } from "../../local/run-spec.js"
 import { SERVICES } from "../../local/samples.js"
 import { summaryText } from "../../local/summary.js"
 import { typedName } from "../../local/typed-name.js"
@@ -99,7 +99,7 @@ async function run(given: UpFlags, command: Command): Promise<void> {
   meshNames(flags)
   if (file !== undefined) {
     prepareData(data)
-    writeRuns(data, file.runs)
+    await replaceRuns(data, file.runs)
     // A mesh that runs needs no second supervisor; it takes what the file says.
     if (lockHolder(data) !== undefined) return finish(file, data, programs)
   }
