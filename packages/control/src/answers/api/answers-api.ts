@@ -30,6 +30,11 @@ export interface AnswersApiOptions {
   readonly log: (message: string, error: unknown) => void
 }
 
+interface Held {
+  /** How it is ended where its place is needed. */
+  end: () => void
+}
+
 const MAX_BODY = 1 << 20
 
 export class AnswersApi {
@@ -95,13 +100,17 @@ export class AnswersApi {
     }
     const wish = { verb, group: this.#group, version: ANSWERS_VERSION, resource: resource.name, namespace, name }
     const places = verb === "watch" ? this.#watches : this.#questions
-    const leave = places.enter(shareOwner(user.name))
+    const held: Held = { end: () => this.#letGo(reply) }
+    const leave = places.enter(shareOwner(user.name), () => held.end())
     if (leave === undefined) throw tooMany("you ask too much at once; wait for answers first")
     try {
       await permit(this.#options.client, user, wish)
       const wanted = tableWish(asked.headers.accept, question.query)
-      if (verb === "watch") await this.#watch(question, reply, wanted)
-      else send(reply, { code: verb === "create" ? 201 : 200, body: await this.#plain(question, asked, user, wanted) })
+      if (verb === "watch") await this.#watch(question, reply, wanted, held)
+      else {
+        const body = await this.#plain(question, asked, user, wanted)
+        if (!reply.headersSent) send(reply, { code: verb === "create" ? 201 : 200, body })
+      }
     } catch (error) {
       leave()
       throw error
@@ -147,13 +156,20 @@ export class AnswersApi {
     return { ...type, kind: `${resource.kind}List`, metadata, ...notes, items: objects }
   }
 
-  async #watch(question: Question, reply: ServerResponse, wanted: TableWish | undefined): Promise<void> {
-    // Gone while the cluster was asked whether they may.
-    if (reply.destroyed) return
+  async #watch(question: Question, reply: ServerResponse, wanted: TableWish | undefined, held: Held): Promise<void> {
+    // Gone, or without a place, while the cluster was asked whether they may.
+    if (reply.destroyed || reply.headersSent) return
     const end = followInReply(question, reply, { group: this.#group, seen: this.#options.seen, wanted })
+    held.end = end
     this.#open.add(end)
     await new Promise<void>(resolve => whenOver(reply, resolve))
     this.#open.delete(end)
+  }
+
+  /** Its place is another's now. */
+  #letGo(reply: ServerResponse): void {
+    if (reply.headersSent) reply.destroy()
+    else send(reply, this.#faultOf(tooMany("you ask much at once, and others have to be answered too; ask again")))
   }
 
   #faultOf(error: unknown): { readonly code: number; readonly body: object } {

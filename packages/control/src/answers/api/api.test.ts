@@ -86,14 +86,39 @@ describe("the API server in front", () => {
 })
 
 describe("places", () => {
+  const nobodyEnds = (): void => expect.unreachable("there is room")
+
   it("are so many for each user and so many in all", () => {
-    const places = new Places(3, 2)
-    const leave = places.enter("a")
-    expect(places.enter("a")).toBeDefined()
-    expect(places.enter("a")).toBeUndefined()
-    expect(places.enter("b")).toBeDefined()
-    expect(places.enter("c")).toBeUndefined()
+    const places = new Places(4, 2)
+    const leave = places.enter("a", nobodyEnds)
+    expect(places.enter("a", nobodyEnds)).toBeDefined()
+    expect(places.enter("a", nobodyEnds)).toBeUndefined()
     leave?.()
-    expect(places.enter("c")).toBeDefined()
+    leave?.()
+    for (const user of ["b", "c", "d"]) expect(places.enter(user, nobodyEnds)).toBeDefined()
+    expect(places.enter("e", nobodyEnds)).toBeUndefined()
+  })
+
+  it("are given up by whoever has most, the oldest first, to who has fewer by more than one", () => {
+    const places = new Places(5, 3)
+    const ended: string[] = []
+    const enter = (user: string, name: string) => places.enter(user, () => ended.push(name))
+    const first = enter("a", "a1")
+    for (const name of ["a2", "a3"]) enter("a", name)
+    for (const name of ["b1", "b2"]) enter("b", name)
+    expect(enter("c", "c1")).toBeDefined()
+    expect(ended).toEqual(["a1"])
+    // It has left already: this frees nobody else's.
+    first?.()
+    expect(enter("c", "c2")).toBeUndefined()
+    expect(enter("d", "d1")).toBeDefined()
+    expect(ended).toEqual(["a1", "a2"])
+    expect(enter("a", "a4")).toBeUndefined()
+  })
+
+  it("are kept from nobody by a few who take all that they can and stay", () => {
+    const places = new Places(64, 8)
+    for (let user = 0; user < 8; user++) for (let turn = 0; turn < 8; turn++) places.enter(`t${user}`, () => undefined)
+    for (let user = 0; user < 40; user++) expect(places.enter(`other-${user}`, () => undefined)).toBeDefined()
   })
 })

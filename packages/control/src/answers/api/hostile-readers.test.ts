@@ -171,3 +171,31 @@ it("gives all service accounts of a namespace one share", async () => {
   expect(await status({ path: "/explanations", body: "{}" })).toBe(201)
   expect(shares).toEqual(["system:serviceaccounts:foo", "jane"])
 })
+
+it("ends one of those who follow most for somebody who follows nothing", async () => {
+  const tenants = Array.from({ length: 16 }, (_, index) => `system:serviceaccount:tenant-${index}:account`)
+  for (const user of tenants) {
+    await Promise.all(Array.from({ length: SHARE }, () => ask({ path: "/decisions?watch=true", user })))
+  }
+  const followed = (): number => replies.filter(reply => reply.statusCode === 200 && !reply.writableEnded).length
+  expect(followed()).toBe(128)
+  expect((await ask({ path: "/decisions?watch=true", user: "jane" })).statusCode).toBe(200)
+  expect(followed()).toBe(128)
+  expect(replies.filter(reply => reply.writableEnded)).toHaveLength(1)
+})
+
+it("tells who asks most, and has no answer yet, that another is answered in their place", async () => {
+  let permit = (): void => {}
+  permitted = new Promise(resolve => {
+    permit = resolve
+  })
+  const asked = Array.from({ length: 8 * SHARE }, (_, index) => status({ path: "/calls", user: `t-${index % SHARE}` }))
+  await vi.waitFor(() => expect(replies).toHaveLength(8 * SHARE), PATIENCE)
+  const jane = status({ path: "/calls", user: "jane" })
+  await vi.waitFor(() => expect(replies.filter(reply => reply.writableEnded)).toHaveLength(1), PATIENCE)
+  permit()
+  expect(await jane).toBe(200)
+  const codes = await Promise.all(asked)
+  expect(codes.filter(code => code === 429)).toHaveLength(1)
+  expect(codes.filter(code => code === 200)).toHaveLength(8 * SHARE - 1)
+})
