@@ -69,3 +69,4 @@ export {
   type WeightedRoute,
 } from "./route-table.js"
 export * from "./server/public.js"
+export { lookFirst, shownCertificate } from "./shown-certificate.js"

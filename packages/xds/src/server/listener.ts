@@ -7,6 +7,7 @@ import { createServer as createPort, type Server as Port, type Socket } from "no
 import { createSecureContext, createServer, type Server, type TLSSocket, type TlsOptions } from "node:tls"
 import { TicketKeys, TLS_FLOOR } from "@merlon/identity"
 import { type Log, messageOf } from "../log.js"
+import { lookFirst } from "../shown-certificate.js"
 import { Admission } from "./admission.js"
 import { learnOwn } from "./issuers.js"
 import type { ServerLimits } from "./limits.js"
@@ -80,7 +81,10 @@ export class Listener {
       requestCert: true,
       rejectUnauthorized: false,
       // Node copies a list for each connection, and the copy keeps a page of its buffers alive for as long as that lasts.
-      ALPNCallback: ({ protocols }) => (protocols.includes("h2") ? "h2" : undefined),
+      ALPNCallback(this: unknown, { protocols }) {
+        lookFirst(this)
+        return protocols.includes("h2") ? "h2" : undefined
+      },
       handshakeTimeout: limits.handshakeMs,
     })
     // Nothing is read of those who wait.

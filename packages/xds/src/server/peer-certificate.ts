@@ -4,6 +4,7 @@
 import type { TLSSocket } from "node:tls"
 import { type CertifiedPod, canonicalSerial, inspectCertificate, readBundle, signerOf } from "@merlon/identity"
 import type { SpiffeId } from "@merlon/policy"
+import { shownCertificate } from "../shown-certificate.js"
 import { type Issuer, issuerOf, pemOf } from "./issuers.js"
 
 export interface PeerCertificate {
@@ -37,8 +38,7 @@ export interface ToldCertificate {
 export function peerCertificate(socket: TLSSocket, trustBundle: string): ReadCertificate | undefined {
   if (!socket.authorized) return undefined
   try {
-    // Looked at once: what the peer showed beside it goes with the first look.
-    const leaf = socket.getPeerX509Certificate()
+    const leaf = shownCertificate(socket)
     const inspected = leaf && inspectCertificate(leaf.raw)
     if (leaf === undefined || inspected?.identity === undefined) return undefined
     return new ReadCertificate({

@@ -4,6 +4,7 @@ import { X509Certificate } from "node:crypto"
 import { once } from "node:events"
 import type { AddressInfo } from "node:net"
 import { connect, createServer, type TLSSocket } from "node:tls"
+import { lookFirst } from "@merlon/xds"
 import { expect, it } from "vitest"
 import { peerCertificate, readCertificate } from "./peer-certificate.js"
 import { Authority, GOOD_ID, OWN_ID } from "./testing/certificates.js"
@@ -18,6 +19,10 @@ async function accepted(client: { readonly certificate: string; readonly private
     ca: authority.certificate,
     requestCert: true,
     rejectUnauthorized: false,
+    ALPNCallback(this: unknown, { protocols: [first] }) {
+      lookFirst(this)
+      return first
+    },
   })
   server.listen(0, "127.0.0.1")
   await once(server, "listening")
@@ -27,6 +32,7 @@ async function accepted(client: { readonly certificate: string; readonly private
     ca: authority.certificate,
     cert: client?.certificate,
     key: client?.privateKey,
+    ALPNProtocols: ["h2"],
     checkServerIdentity: () => undefined,
   })
   const [socket] = (await once(server, "secureConnection")) as [TLSSocket]

@@ -6,6 +6,7 @@ import type { X509Certificate } from "node:crypto"
 import type { TLSSocket } from "node:tls"
 import { inspectCertificate } from "@merlon/identity"
 import type { SpiffeId } from "@merlon/policy"
+import { shownCertificate } from "@merlon/xds"
 
 export interface CertificateFacts {
   /** Undefined where it names none, or not exactly one. */
@@ -32,7 +33,7 @@ const ISSUERS = new Map<string, X509Certificate>()
 export function peerCertificate(socket: TLSSocket): CertificateFacts | undefined {
   // Not `getPeerCertificate`, which reads all of it before it says anything, and not made of the bytes: Node would look in
   // them for a PEM text first, which somebody may have put there.
-  const certificate = socket.getPeerX509Certificate()
+  const certificate = shownCertificate(socket)
   if (certificate === undefined) return undefined
   const name = certificate.fingerprint256
   const known = KNOWN.get(name)

@@ -6,6 +6,7 @@ import { constants } from "node:crypto"
 import type { Socket } from "node:net"
 import { createServer, type Server, type TLSSocket } from "node:tls"
 import { TLS_FLOOR } from "@merlon/identity"
+import { lookFirst } from "@merlon/xds"
 import type { TlsFailure } from "../observe/meters.js"
 import { tlsFailureOf } from "./tls-failure.js"
 import type { LoadedMaterial, TransportSecurity } from "./transport-security.js"
@@ -78,7 +79,10 @@ export class Terminator {
       ticketKeys,
       // Node would make it of the command line; it must be the same in all processes that share the keys.
       sessionIdContext: SESSION_CONTEXT,
-      ALPNCallback: ({ protocols }) => chooseAlpn(protocols),
+      ALPNCallback(this: unknown, { protocols }) {
+        lookFirst(this)
+        return chooseAlpn(protocols)
+      },
     })
     tls.on("secureConnection", socket => {
       socket.on("error", ignore)

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// The certificate that a caller showed, with those it was shown with. Node tells of the latter to whoever looks first, and
+// some versions (24.21, 26.8, 26.9) look themselves before they say that anybody is there: nodejs/node#65579. So we look
+// before them, where the caller names protocols; of one that names none, those versions tell the certificate alone.
+
+import type { X509Certificate } from "node:crypto"
+import { TLSSocket } from "node:tls"
+
+/** From the end of a handshake until somebody asks: a certificate is too large to be kept for each connection. */
+const SHOWN = new WeakMap<TLSSocket, X509Certificate>()
+
+/** For `ALPNCallback`, whose `this` is the socket that shakes hands. */
+export function lookFirst(socket: unknown): void {
+  if (!(socket instanceof TLSSocket)) return
+  // Node's own listener is there already, and looks.
+  socket.prependOnceListener("secure", () => {
+    const certificate = socket.getPeerX509Certificate()
+    if (certificate !== undefined && !SHOWN.has(socket)) SHOWN.set(socket, certificate)
+  })
+}
+
+/** Undefined where there is none, or the caller has gone. */
+export function shownCertificate(socket: TLSSocket): X509Certificate | undefined {
+  const shown = SHOWN.get(socket)
+  SHOWN.delete(socket)
+  return socket.destroyed ? undefined : (shown ?? socket.getPeerX509Certificate())
+}
