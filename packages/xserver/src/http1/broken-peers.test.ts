@@ -263,6 +263,33 @@ describe("an application", () => {
     for (let round = 0; round < 3; round++) expect(await client.send(GET).response()).toMatch(/ok$/)
   })
 
+  test.each([
+    ["HEAD", "200 OK\r\nContent-Length: 9"],
+    ["HEAD", "200 OK\r\nTransfer-Encoding: chunked"],
+    ["GET", "204 No Content\r\nContent-Length: 9"],
+    ["GET", "304 Not Modified\r\nContent-Length: 9"],
+  ])(
+    "that sends content after a head that ends it, to %s with %j, answers nobody else with it",
+    async (method, head) => {
+      let first: Socket | undefined
+      await start({
+        raw: socket => {
+          socket.on("data", () => {
+            if (first === undefined) {
+              first = socket
+              socket.write(`HTTP/1.1 ${head}\r\n\r\n`)
+            } else if (first === socket) socket.write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
+            else socket.write(OK)
+          })
+        },
+      })
+      const one = await rig.client()
+      await one.send(GET.replace("GET", method)).until(({ received }) => received.endsWith("\r\n\r\n"))
+      const other = await rig.client()
+      expect(await other.send(GET).response()).toMatch(/ok$/)
+    },
+  )
+
   it("that answers before the content has come ends the connection, after its answer", async () => {
     await start({ application: (_, reply) => reply.writeHead(413).end("too much") })
     const client = await rig.client()

@@ -43,7 +43,7 @@ export function parseResponseHead(text: string, method: string, maxLines: number
     headers,
     framing,
     trailers: framing.kind === "chunked",
-    keepAlive: framing.kind !== "close" && staysOpen(headers, minorVersion),
+    keepAlive: framing.kind !== "close" && !speaksOfContent(headers, framing) && staysOpen(headers, minorVersion),
   }
 }
 
@@ -84,6 +84,20 @@ function statusAt(text: string, at: number): number | undefined {
   const ones = text.charCodeAt(at + 2) - 0x30
   const digits = hundreds >= 1 && hundreds <= 9 && tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9
   return digits ? hundreds * 100 + tens * 10 + ones : undefined
+}
+
+/**
+ * An answer that ends with its head, and speaks of content (to HEAD, 204, 304). Some applications send that too, and in a later packet
+ * it would be read as the answer of whoever has the connection next.
+ */
+function speaksOfContent(headers: HeaderBlock, { kind }: Framing): boolean {
+  if (kind !== "none") return false
+  for (let index = 0; index < headers.size; index++) {
+    const field = headers.kind(index)
+    if (field === FIELD_KIND.transferEncoding) return true
+    if (field === FIELD_KIND.contentLength && Number(headers.value(index)) > 0) return true
+  }
+  return false
 }
 
 function staysOpen(headers: HeaderBlock, minorVersion: number): boolean {
