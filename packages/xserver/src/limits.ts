@@ -40,7 +40,7 @@ export interface Limits {
   /** TCP and upgraded connections without a byte in either direction. */
   readonly tunnelIdleTimeoutMs: number
   readonly connectTimeoutMs: number
-  /** From the end of the request to the first byte of the response; 0 waits for ever. */
+  /** From the end of the request to the end of the response's head; 0 waits for ever. */
   readonly responseTimeoutMs: number
   /** What a drain waits for requests in flight. */
   readonly drainTimeoutMs: number

@@ -225,6 +225,18 @@ describe("an application", () => {
   })
 
   test.each([
+    ["goes on", "HTTP/1.1 100 Continue\r\n\r\n"],
+    ["has hints", "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"],
+    ["has half a head", "HTTP/1.1 200 OK\r\nContent-"],
+  ])("that only says that it %s is told as 504", async (_, text) => {
+    await start({ raw: answering(text), limits: { responseTimeoutMs: 40 } })
+    const client = await rig.client()
+    await client.send(GET).until(({ received }) => received.includes("HTTP/1.1 504 "))
+    expect(rig.meters.records).toMatchObject([{ status: 504, upstreamFailure: "response-timeout" }])
+    await eventually(() => rig.upstream.connections === 0)
+  })
+
+  test.each([
     ["a length", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"],
     ["chunks", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n"],
     ["a malformed chunk", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\nzz\r\n"],

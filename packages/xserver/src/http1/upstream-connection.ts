@@ -50,6 +50,8 @@ export class UpstreamConnection implements ExchangeConnection, Expiring {
   #paused = false
   /** Whether a byte of the response has come. */
   #answered = false
+  /** Whether its head has, and not only one that says it will. */
+  #responded = false
   /** After an upgrade: the application has said all it wants to. */
   #readEnded = false
   deadline = 0
@@ -93,6 +95,7 @@ export class UpstreamConnection implements ExchangeConnection, Expiring {
     this.#exchange = exchange
     this.#phase = "head"
     this.#answered = false
+    this.#responded = false
     if (this.#connected) this.deadline = 0
     exchange.attach(this)
   }
@@ -104,7 +107,7 @@ export class UpstreamConnection implements ExchangeConnection, Expiring {
       else this.#socket.end()
       return
     }
-    if (this.#connected && !this.#answered) this.#awaitResponse()
+    if (this.#connected && !this.#responded) this.#awaitResponse()
   }
 
   pause(): void {
@@ -141,7 +144,7 @@ export class UpstreamConnection implements ExchangeConnection, Expiring {
   #onConnect(): void {
     this.#connected = true
     this.deadline = 0
-    if (this.#exchange?.ended === true) this.#awaitResponse()
+    if (this.#exchange?.asked === true) this.#awaitResponse()
     this.#exchange?.listener.onWritable()
   }
 
@@ -153,10 +156,7 @@ export class UpstreamConnection implements ExchangeConnection, Expiring {
       this.#socket.destroy()
       return
     }
-    if (!this.#answered) {
-      this.#answered = true
-      this.deadline = 0
-    }
+    this.#answered = true
     while (this.#exchange !== undefined && (at < length || this.#phase === "body")) {
       const next = this.#phase === "head" ? this.#readHead(at, length) : this.#readContent(at, length)
       if (next < 0) break
@@ -174,11 +174,13 @@ export class UpstreamConnection implements ExchangeConnection, Expiring {
     if (after === -2) return this.#malformed()
     const head = this.#upstream.heads.read(this.#scanner.text, exchange.request.method)
     if (typeof head === "string") return this.#malformed()
-    if (head.status === 101) return this.#upgrade(exchange, head, after)
-    if (head.status < 200) {
+    if (head.status < 200 && head.status !== 101) {
       exchange.listener.onInformational(head)
       return after
     }
+    this.#responded = true
+    this.deadline = 0
+    if (head.status === 101) return this.#upgrade(exchange, head, after)
     this.#keepAlive = head.keepAlive
     this.#upstream.noteIdleHint(head.headers)
     this.#phase = "body"

@@ -108,6 +108,11 @@ export class UpstreamExchange implements UpstreamCall {
     this.#connection?.requestEnded()
   }
 
+  /** Whether the application has all that it needs to answer: of a request for another protocol the head is all there is. */
+  get asked(): boolean {
+    return this.ended || this.request.upgrade !== undefined
+  }
+
   get full(): boolean {
     if (this.#early !== undefined) return true
     return this.#connection === undefined ? !this.#over : this.#connection.outbox.full
@@ -139,7 +144,7 @@ export class UpstreamExchange implements UpstreamCall {
       else connection.outbox.bytes(part, 0, part.length, false)
     }
     this.#waiting = []
-    if (this.ended) connection.requestEnded()
+    if (this.asked) connection.requestEnded()
   }
 
   /** For the connection: the application has switched, and gets what came before it had. Whether there was any. */

@@ -238,6 +238,8 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
     this.#stream = stream
     writeRequestHead(connection.encoder, this.#request, this.#tunnel)
     stream.sendHeaders(connection.encoder.finish(), !this.#request.hasBody && this.#tunnel === undefined)
+    // Of a request for another protocol the head is all there is.
+    if (this.#request.upgrade !== undefined) this.#awaitResponse()
     return stream
   }
 

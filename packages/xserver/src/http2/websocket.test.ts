@@ -137,6 +137,26 @@ describe("what a client sends ahead", () => {
     expect(received).not.toContain("/admin")
   })
 
+  it("keeps no place of an application that does not answer in time", async () => {
+    await rig.stop()
+    rig = await startHttp2Rig("http/1.1", () => undefined, { limits: { responseTimeoutMs: 40 } })
+    await start("")
+    const stream = (await ready()).request(asked("/chat")).on("error", () => undefined)
+    stream.write("early")
+    const [headers] = await once(stream, "response")
+    expect(headers[":status"]).toBe(504)
+    await ended
+  })
+
+  it("keeps no place of one that speaks HTTP/2 and does not answer in time either", async () => {
+    await rig.stop()
+    const settings = { enableConnectProtocol: true }
+    rig = await startHttp2Rig("h2c", () => undefined, { raw: true, settings, limits: { responseTimeoutMs: 40 } })
+    const stream = (await ready()).request(asked("/chat")).on("error", () => undefined)
+    const [headers] = await once(stream, "response")
+    expect(headers[":status"]).toBe(504)
+  })
+
   it("comes when it has switched, with the end of it", async () => {
     await start("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
     const stream = await early(await ready(), open => open.end("early"))
