@@ -6,7 +6,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { meshConfig } from "@merlon/policy"
-import { afterAll, afterEach, beforeAll, expect, it } from "vitest"
+import { afterAll, afterEach, beforeAll, expect, it, vi } from "vitest"
 import type { Configuration } from "../config/configuration.js"
 import { DEFAULT_LIMITS } from "../limits.js"
 import { WorkerPool } from "./worker-pool.js"
@@ -21,6 +21,7 @@ process.on("message", ({ number, question }) => {
   const meant = namespace === "all" || namespace === String(process.pid)
   if (meant && name === "dies") return process.exit(1)
   if (meant && name === "refuses") return process.send({ number, error: "refused" })
+  if (name === "misses") process.send({ unknownKeys: ["a", String(process.pid)] })
   revision = wanted
   answer()
 })
@@ -106,4 +107,20 @@ it("does not wait for ever for a worker that is stuck", async () => {
   await pool.apply(configuration(2))
   await untilBothEnforce(2)
   expect(await processes()).not.toContain(stuck)
+})
+
+it("tells of keys that its workers miss as one, however many they are", async () => {
+  await start()
+  const told: (readonly string[])[] = []
+  pool.onUnknownKeys(ids => told.push(ids))
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
+  try {
+    for (let revision = 2; revision < 6; revision++) await pool.apply(configuration(revision, "misses"))
+    expect(told).toHaveLength(1)
+    vi.advanceTimersByTime(1_000)
+    expect(told).toHaveLength(2)
+    expect(new Set(told.flat())).toEqual(new Set(["a", ...(await processes()).map(String)]))
+  } finally {
+    vi.useRealTimers()
+  }
 })

@@ -6,6 +6,7 @@ import cluster, { type Worker } from "node:cluster"
 import { randomBytes } from "node:crypto"
 import type { MetricObjectWithValues, MetricValue } from "prom-client"
 import type { Configuration } from "../config/configuration.js"
+import { KeyReports } from "../enforcement/key-reports.js"
 import type { CallReport } from "../observe/call-counter.js"
 import type { DecisionListener } from "../observe/decision-tail.js"
 import type { DecisionSummary } from "../observe/decisions.js"
@@ -39,7 +40,8 @@ export class WorkerPool implements DataPath {
   /** What every worker is to enforce, from the moment it is asked of them: a worker that starts meanwhile gets it too. */
   #wanted: Configuration | undefined
   #followed: DecisionListener | undefined
-  #unknownKeys: (keySetIds: readonly string[]) => void = () => undefined
+  /** Of all workers together: however many meet a stranger's tokens, the control plane is told as if it were one. */
+  #unknownKeys: KeyReports | undefined
   #closing = false
 
   constructor(
@@ -69,7 +71,7 @@ export class WorkerPool implements DataPath {
   }
 
   onUnknownKeys(listener: (keySetIds: readonly string[]) => void): void {
-    this.#unknownKeys = listener
+    this.#unknownKeys = new KeyReports(listener)
   }
 
   async metrics(): Promise<readonly MetricObjectWithValues<MetricValue<string>>[][]> {
@@ -133,7 +135,7 @@ export class WorkerPool implements DataPath {
 
   #spawn(): void {
     const handle = new WorkerHandle(cluster.fork(), this.#answerMs, {
-      unknownKeys: ids => this.#unknownKeys(ids),
+      unknownKeys: ids => this.#unknownKeys?.add(ids),
       followed: (decisions, leftOut) => this.#followed?.(decisions, leftOut),
     })
     this.#workers.add(handle)
