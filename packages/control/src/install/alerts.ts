@@ -49,6 +49,13 @@ export const alerts = ({ control, xserver }: MetricNames): readonly Alert[] => [
     summary: "a proxy refuses updates and keeps the last good one",
   },
   {
+    name: "MerlonPolicyUnreadable",
+    severity: "critical",
+    expression: `max by (instead) (${control("policies_unreadable")}) > 0`,
+    for: "1m",
+    summary: "a stored policy cannot be read: its last good version is enforced, or the strictest it could mean",
+  },
+  {
     name: "MerlonWatchSilent",
     severity: "critical",
     expression: `min by (kind) (${control("reflector_synced")}) < 1 or max by (kind) (${control("reflector_silent_seconds")}) > 600`,

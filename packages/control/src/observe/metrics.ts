@@ -24,6 +24,8 @@ export interface MetricSources {
   readonly overdueProxies: () => number
   readonly isLeader: () => boolean
   readonly issuers: () => Iterable<IssuerKeys>
+  /** Stored policies that cannot be read, by what is in force in their place. */
+  readonly unreadablePolicies: () => ReadonlyMap<string, number>
   /** By kind: whether its copy is complete, and how long ago its watch last gave a sign of life. */
   readonly reflectors: () => Iterable<{ readonly kind: string; readonly synced: boolean; readonly silentMs: number }>
   /** Undefined as long as there is no authority. */
@@ -121,6 +123,10 @@ export class ControlMetrics {
     )
     this.#read("leader", "1 where this replica writes statuses and rotates", () => (sources.isLeader() ? 1 : 0))
     this.#read("resident_memory_bytes", "resident memory of the process", () => process.memoryUsage.rss())
+    const unreadable = "stored policies that cannot be read, by what is in force in their place"
+    this.#each("policies_unreadable", unreadable, ["instead"], set => {
+      for (const [instead, count] of sources.unreadablePolicies()) set([instead], count)
+    })
     this.#each("key_set_age_seconds", "age of the keys in force by issuer", ["issuer"], set => {
       for (const [label, { fetchedAt }] of this.#listed(sources)) {
         if (fetchedAt !== undefined) set([label], Math.max(0, sources.now() - fetchedAt) / 1_000)

@@ -12,6 +12,7 @@ import { systemClock } from "../observe/clock.js"
 import { ControlMetrics } from "../observe/metrics.js"
 import { startTracing } from "../observe/traces.js"
 import type { ControlPlaneOptions } from "../options.js"
+import { unreadablePolicies } from "../policies/unreadable-policies.js"
 import { Prover } from "../proofs/prover.js"
 import { startThread } from "../proofs/start-thread.js"
 import { EventRecorder } from "../status/events.js"
@@ -104,6 +105,7 @@ async function start(options: ControlPlaneOptions, closers: Closers): Promise<Co
     overdueProxies: () => ledger.propagation.overdue,
     isLeader,
     issuers: () => issuersOf(knowledge.keySets),
+    unreadablePolicies: () => unreadablePolicies(knowledge.policies.items.values()),
     reflectors: () => reflectors.health(),
     authority: () => authority.facts,
     now: () => Date.now(),

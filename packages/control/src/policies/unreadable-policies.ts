@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many stored documents cannot be read, by what is in force in their place. After an upgrade that reads more strictly
+// nobody has written anything, so whoever is on call is told by this, and not by a refusal at `apply`.
+
+import type { StoredPolicy } from "./stored-policy.js"
+
+export const INSTEAD = ["last_good", "strictest", "nothing"] as const
+export type Instead = (typeof INSTEAD)[number]
+
+export function unreadablePolicies(stored: Iterable<StoredPolicy>): ReadonlyMap<Instead, number> {
+  const counts = new Map<Instead, number>(INSTEAD.map(instead => [instead, 0]))
+  for (const { faults, inForce, standsIn } of stored) {
+    if (faults.length === 0) continue
+    const instead = inForce === undefined ? "nothing" : standsIn ? "strictest" : "last_good"
+    counts.set(instead, (counts.get(instead) ?? 0) + 1)
+  }
+  return counts
+}
