@@ -3,6 +3,7 @@
 // a spec, wherever they stand, and so is the one that readers put where bytes were no UTF-8: what was meant is lost, and a
 // DENY would match nothing.
 
+import type { Path } from "./fault.js"
 import { type Field, isObject } from "./field.js"
 
 /** Control and format characters, halves of surrogate pairs, what was lost, and the two separators that JSON allows and lines do not. */
@@ -12,18 +13,24 @@ const HIDDEN_IN_TEXT = /(?![\n\r\t])[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029\ufffd]/u
 const LOST = "\ufffd"
 
 export function checkCharacters(field: Field): void {
-  if (field.text !== undefined) {
-    const pattern = field.at.at(-1) === "jwks" ? HIDDEN_IN_TEXT : HIDDEN
-    const match = pattern.exec(field.text)
-    if (match !== null) refuse(field, match[0])
+  walk(field.value, [], (at, character) => refuse(field.below(at), character))
+}
+
+/** The way is one list for all of it: a document has a hundred thousand places, and hardly any is ever named. */
+function walk(value: unknown, way: (string | number)[], found: (at: Path, character: string) => void): void {
+  if (typeof value === "string") {
+    const match = (way.at(-1) === "jwks" ? HIDDEN_IN_TEXT : HIDDEN).exec(value)
+    if (match !== null) found([...way], match[0])
     return
   }
-  for (const item of field.items) checkCharacters(item)
-  if (!isObject(field.value)) return
-  for (const [name, value] of field.entries) {
-    const match = HIDDEN.exec(name)
-    if (match !== null) refuse(value, match[0])
-    checkCharacters(value)
+  const isList = Array.isArray(value)
+  if (!isList && !isObject(value)) return
+  for (const [name, item] of isList ? value.entries() : Object.entries(value)) {
+    way.push(name)
+    const match = typeof name === "string" ? HIDDEN.exec(name) : null
+    if (match !== null) found([...way], match[0])
+    walk(item, way, found)
+    way.pop()
   }
 }
 

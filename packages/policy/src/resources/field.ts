@@ -12,6 +12,7 @@ export class Report {
   readonly #warnings: Warning[] = []
   readonly #seen = new Set<string>()
   #faultCount = 0
+  #hasTooMany = false
   #warningCount = 0
 
   fault(code: FaultCode, at: Path, problem: string, fix: string): void {
@@ -29,6 +30,16 @@ export class Report {
   /** Whether further faults are counted only, so that finding words for them is wasted. */
   get full(): boolean {
     return this.#faults.length >= MAX_FINDINGS
+  }
+
+  /** Whether a list or a map has more than it may: what is in it is of no interest then, and would cost the more. */
+  get hasTooMany(): boolean {
+    return this.#hasTooMany
+  }
+
+  tooMany(at: Path, problem: string, fix: string): void {
+    this.#hasTooMany = true
+    this.fault("too-large", at, problem, fix)
   }
 
   countFault(): void {
@@ -66,6 +77,11 @@ export class Field {
   field(name: string): Field {
     const own = isObject(this.value) && Object.hasOwn(this.value, name) ? this.value[name] : undefined
     return new Field(own, [...this.at, name], this.report)
+  }
+
+  /** What stands there, for words about it alone. */
+  below(way: Path): Field {
+    return new Field(undefined, [...this.at, ...way], this.report)
   }
 
   get present(): boolean {

@@ -70,7 +70,8 @@ function reportDifference(difference: Difference, root: TSchema, report: Report)
     case "maxProperties": {
       const unit = keyword === "maxLength" ? "characters" : "values"
       const problem = literal ?? `may not have more than ${node[keyword]} ${unit}`
-      report.fault("too-large", at, problem, keyword === "maxLength" ? "shorten it" : "use fewer, or split the policy")
+      if (keyword === "maxLength") report.fault("too-large", at, problem, "shorten it")
+      else report.tooMany(at, problem, "use fewer, or split the policy")
       return
     }
     case "minimum":

@@ -259,3 +259,24 @@ describe("a hostile document", () => {
     )
   })
 })
+
+describe("what has too many parts", () => {
+  const labels = Object.fromEntries(Array.from({ length: 5_000 }, (_, index) => [`k${index}`, "not a label\u200b"]))
+  const fields = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`field${index}`, "\u200b"]))
+  const faultsOf = (spec: object): readonly string[] =>
+    validate(
+      {
+        ...{ apiVersion: "security.merlon.dev/v1alpha3", kind: "AuthorizationPolicy" },
+        ...{ metadata: { name: "a", namespace: "foo" }, spec },
+      },
+      meshNames(),
+    ).faults.map(({ code }) => code)
+
+  it("is told so, and not looked at part by part", () => {
+    expect(faultsOf({ selector: { matchLabels: labels } })).toEqual(["too-large"])
+  })
+
+  it("and has as many faults as are told is looked at no further", () => {
+    expect(new Set(faultsOf(fields))).toEqual(new Set(["unknown-field", "more-faults"]))
+  })
+})
