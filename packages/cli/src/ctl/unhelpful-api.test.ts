@@ -126,6 +126,17 @@ describe.each([
   })
 })
 
+it.each(["proxy status", "rules", "mtls ready", "decisions"])(
+  "`%s` says that nothing was found in one namespace, not in the mesh",
+  async command => {
+    answer = says(200, json, '{"kind":"SeenList","metadata":{},"items":[]}')
+    expect((await typed(`${command} -n shop`)).err).toBe(
+      "note: only namespace `shop` was asked; `-A` asks in all of them\n",
+    )
+    expect((await typed(`${command} -A`)).err).toBe("")
+  },
+)
+
 it("a kind that is not served is not gone", async () => {
   const message = "the server could not find the requested resource"
   answer = says(

@@ -9,7 +9,7 @@ import { type ClusterFlags, withClusterFlags } from "../flags.js"
 import { fieldsOf, textsOf } from "../foreign.js"
 import { eventOf } from "../get/watch-event.js"
 import { Columns } from "../output/columns.js"
-import { seenList, seenOf, seenPath, silentNote } from "../seen/answers-api.js"
+import { seenList, seenOf, seenPath, silentNote, tellScope } from "../seen/answers-api.js"
 import { DECISION_HEAD, decisionRow } from "../seen/decision-text.js"
 import { decisionLine } from "../seen/json.js"
 import type { Session } from "../session.js"
@@ -74,6 +74,7 @@ async function run(session: Session, flags: Flags): Promise<void> {
   if (typeof asked === "number" && typeof known === "number" && asked < known) {
     tell(`note: ${asked} of ${known} proxies were asked; ask in one namespace with -n to hear of others`)
   }
+  tellScope({ items }, namespace)
   const oldestFirst = [...items].reverse()
   if (flags.output === "json") for (const decision of oldestFirst) print(decisionLine(decision))
   else if (items.length === 0) print("no such decisions")

@@ -5,7 +5,7 @@ import { Command, Option } from "commander"
 import { withSession } from "../connect.js"
 import { CommandError, EXIT } from "../exit.js"
 import { type ClusterFlags, withClusterFlags } from "../flags.js"
-import { seenList } from "../seen/answers-api.js"
+import { seenList, tellScope } from "../seen/answers-api.js"
 import { readinessJson } from "../seen/json.js"
 import { readinessText } from "../seen/tables.js"
 import { print } from "../terminal.js"
@@ -52,6 +52,7 @@ async function run(session: Parameters<typeof seenList>[0], workload: string | u
     const known = items.map(({ name }) => name).join(", ")
     throw new CommandError(`no workload \`${workload}\` takes calls there; there is ${known || "none"}`)
   }
+  tellScope(list, namespace)
   print(flags.output === "json" ? readinessJson(list.items) : readinessText(list, Date.now()))
   const isSafe = list.items.every(({ spec }) => spec.state === "ready" || spec.state === "strict")
   if (!isSafe) process.exitCode = EXIT.found

@@ -5,7 +5,7 @@ import { Command, Option } from "commander"
 import { withSession } from "../connect.js"
 import { EXIT } from "../exit.js"
 import { type ClusterFlags, withClusterFlags } from "../flags.js"
-import { seenList } from "../seen/answers-api.js"
+import { seenList, tellScope } from "../seen/answers-api.js"
 import { proxiesJson } from "../seen/json.js"
 import { isUpToDate, proxiesText } from "../seen/tables.js"
 import { print } from "../terminal.js"
@@ -43,6 +43,7 @@ async function run(session: Parameters<typeof seenList>[0], flags: Flags): Promi
     namespace,
     query: new URLSearchParams({ limit: "5000" }),
   })
+  tellScope(list, namespace)
   print(flags.output === "json" ? proxiesJson(list.items) : proxiesText(list, Date.now()))
   if (!list.items.every(isUpToDate)) process.exitCode = EXIT.found
 }

@@ -5,7 +5,7 @@ import { Command, Option } from "commander"
 import { withSession } from "../connect.js"
 import { EXIT } from "../exit.js"
 import { type ClusterFlags, withClusterFlags } from "../flags.js"
-import { seenList } from "../seen/answers-api.js"
+import { seenList, tellScope } from "../seen/answers-api.js"
 import { rulesJson } from "../seen/json.js"
 import { rulesText } from "../seen/tables.js"
 import { print } from "../terminal.js"
@@ -43,6 +43,7 @@ async function run(session: Parameters<typeof seenList>[0], flags: Flags): Promi
     ...(flags.unusedFor === undefined ? {} : { unusedFor: flags.unusedFor }),
   })
   const list = await seenList(session, { resource: "rules", namespace, query })
+  tellScope(list, namespace)
   print(flags.output === "json" ? rulesJson(list.items) : rulesText(list, Date.now()))
   if (flags.unusedFor !== undefined && list.items.length > 0) process.exitCode = EXIT.found
 }

@@ -43,6 +43,13 @@ export async function seenList(session: Session, asking: Asking): Promise<SeenLi
   return { items: listOf(items).map(seenOf), notes }
 }
 
+/** Nothing in one namespace is not nothing: who asked without naming one may think of the whole mesh. */
+export function tellScope({ items }: Pick<SeenList, "items">, namespace: string | undefined): void {
+  if (items.length === 0 && namespace !== undefined) {
+    tell(`note: only namespace \`${visible(namespace)}\` was asked; \`-A\` asks in all of them`)
+  }
+}
+
 /** Names of replicas that did not answer the one that was asked. */
 export function silentNote(silent: readonly string[]): string {
   const [replica, has] = silent.length === 1 ? ["replica", "has"] : ["replicas", "have"]
