@@ -4,7 +4,7 @@
 import { createHash } from "node:crypto"
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
-import { build, type InlineConfig, type Plugin } from "vite"
+import { build, defaultClientConditions, type InlineConfig, type Plugin } from "vite"
 
 const HOME = "packages/console"
 const SOURCES = [
@@ -24,6 +24,8 @@ const CONFIG: InlineConfig = {
   root: resolve(HOME, "src/web"),
   base: "./",
   logLevel: "warn",
+  // From source, as the programs: `npm start` builds nothing else on a fresh clone.
+  resolve: { conditions: ["@merlon/source", ...defaultClientConditions] },
   build: {
     outDir: resolve(PAGE_FOLDER),
     emptyOutDir: true,
@@ -32,6 +34,8 @@ const CONFIG: InlineConfig = {
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    // The editor's, which is loaded when somebody edits.
+    chunkSizeWarningLimit: 600,
     rolldownOptions: {
       // `"use client"` means something to servers that render; there is none here. What the page takes from
       // `@merlon/policy` needs nothing of Node, and the rest of it is left out.
