@@ -36,9 +36,10 @@ export interface ToldCertificate {
 
 /** Undefined where there is no certificate, its chain does not lead to a root of ours, or it names no workload. */
 export function peerCertificate(socket: TLSSocket, trustBundle: string): ReadCertificate | undefined {
-  if (!socket.authorized) return undefined
   try {
+    // Asked for in any case: what was shown is kept until somebody does.
     const leaf = shownCertificate(socket)
+    if (!socket.authorized) return undefined
     const inspected = leaf && inspectCertificate(leaf.raw)
     if (leaf === undefined || inspected?.identity === undefined) return undefined
     return new ReadCertificate({
