@@ -32,6 +32,8 @@ export interface ExchangeOptions {
 
 /** Of what came early, written at once. */
 const MAX_PART = 64 * 1024
+/** For the end of a stream whose response was over with its head. */
+const LINGER_MS = 1_000
 
 export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
   readonly #options: ExchangeOptions
@@ -46,6 +48,8 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
   /** Came before the application had said whether it can. */
   #early: Pieces | undefined
   #responded = false
+  /** The listener has all it gets. */
+  #told = false
   #over = false
   #retried = false
   /** Counts as one that its caller has in flight. */
@@ -115,13 +119,13 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
     this.#connection?.flushSoon()
   }
 
-  /** The application has not begun to answer in time. */
+  /** The application has not begun to answer in time, or not ended what it has answered. */
   expire(): void {
-    this.#options.meters.limitHit("responseTimeoutMs")
+    if (!this.#told) this.#options.meters.limitHit("responseTimeoutMs")
     const failed = this.#finish()
     this.#stream?.reset(ERROR.cancel)
     this.#connection?.flushSoon()
-    if (failed) this.#listener.onFailure("response-timeout")
+    if (failed) this.#failed("response-timeout")
   }
 
   // From the stream.
@@ -155,6 +159,7 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
       this.#stream.expected = head.framing.kind === "length" ? head.framing.length : 0
     }
     this.#listener.onResponse(head)
+    if (!ended && head.framing.kind === "none") this.#endsWithHead()
   }
 
   onContent(bytes: Buffer, from: number, to: number): void {
@@ -171,11 +176,7 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
 
   onEnd(): void {
     if (!this.#responded) this.#malformed()
-    else if (this.#finish()) {
-      this.#listener.onEnd(this.#trailers)
-      // The rest of the request is of no interest to the application, and the stream would wait for it.
-      if (this.#stream?.localEnded === false) this.#stream.reset(ERROR.none)
-    }
+    else if (this.#finish()) this.#tellEnd()
   }
 
   onReset(code: number): void {
@@ -205,11 +206,11 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
   }
 
   onWritable(): void {
-    if (!this.#over) this.#listener.onWritable()
+    if (!this.#over && !this.#told) this.#listener.onWritable()
   }
 
   onPause(): void {
-    if (!this.#over) this.#listener.onPause()
+    if (!this.#over && !this.#told) this.#listener.onPause()
   }
 
   #open(): void {
@@ -273,15 +274,43 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
     deadlines.watch(this)
   }
 
+  /**
+   * A response that has no content is whole, also where its head does not end the stream: the caller waits for nothing, and
+   * the application is not waited for without bound, whose stream and whose caller's share that would hold for good.
+   */
+  #endsWithHead(): void {
+    if (this.#over) return
+    this.#tellEnd()
+    if (this.#stream?.over === true) {
+      this.#finish()
+      return
+    }
+    const { deadlines } = this.#options
+    this.deadline = deadlines.after(LINGER_MS)
+    deadlines.watch(this)
+  }
+
+  #tellEnd(): void {
+    if (this.#told) return
+    this.#told = true
+    this.#listener.onEnd(this.#trailers)
+    // The rest of the request is of no interest to the application, and the stream would wait for it.
+    if (this.#stream?.localEnded === false) this.#stream.reset(ERROR.none)
+  }
+
   #malformed(): void {
     if (!this.#finish()) return
     this.#stream?.reset(ERROR.protocol)
     this.#connection?.flushSoon()
-    this.#listener.onFailure("protocol")
+    this.#failed("protocol")
   }
 
   #fail(failure: UpstreamFailure): void {
-    if (this.#finish()) this.#listener.onFailure(failure)
+    if (this.#finish()) this.#failed(failure)
+  }
+
+  #failed(failure: UpstreamFailure): void {
+    if (!this.#told) this.#listener.onFailure(failure)
   }
 
   /** Whether it was not over before. */
