@@ -53,6 +53,11 @@ export const FINDINGS = {
     means: "on TCP ports a condition on HTTP counts as matched in a DENY rule",
     next: "name the HTTP ports that the rule is meant for",
   },
+  "closed-by-one-spelling": {
+    severity: "warning",
+    means: "a path is closed as it is written, and open with a slash more or less at its end",
+    next: "write the path with a `*` behind it, or allow what is meant to be open and nothing else",
+  },
   "stray-dash": {
     severity: "warning",
     means: "parts that look meant together stand in two alternatives",

@@ -67,6 +67,13 @@ export class PolicySet {
     return this.#rules
   }
 
+  /** What each policy reaches that lets in nothing but what it allows. */
+  get allowLists(): readonly { readonly scope: Scope; readonly shadow: boolean }[] {
+    return this.authorizationPolicies
+      .filter(({ spec }) => (spec.action ?? "ALLOW") === "ALLOW")
+      .map(policy => ({ scope: this.scopeOf(policy), shadow: isShadow(policy, this.mesh) }))
+  }
+
   /** Compiling is the dear part of the layout, so it can be put aside like any check. */
   *layOut(work: Work): Steps<readonly AnalysisFinding[]> {
     for (const policy of this.authorizationPolicies) {

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+import { describe, expect, it, test } from "vitest"
+import { httpRequest, policy } from "../../authorization/testing/requests.js"
+import { meshConfig } from "../../mesh/config.js"
+import { compile, decide } from "../../program.js"
+import type { AuthorizationPolicySpec, Operation, Rule } from "../../resources/authorization-policy/definition.js"
+import type { AuthorizationPolicy } from "../../resources/document.js"
+import { analyze } from "../analyze.js"
+
+const mesh = meshConfig()
+const ports = ["8080"]
+const to = (...operations: Operation[]): Rule => ({ to: operations.map(one => ({ operation: { ports, ...one } })) })
+const deny = (...rules: Rule[]) => policy("deny", { action: "DENY", rules })
+const allow = (spec: AuthorizationPolicySpec) => policy("allow", spec)
+const spellings = (documents: readonly AuthorizationPolicy[]) =>
+  analyze(documents, mesh).filter(({ code }) => code === "closed-by-one-spelling")
+
+describe("a path is closed under one spelling alone", () => {
+  test.each<[string, AuthorizationPolicy[], string]>([
+    ["by a DENY", [deny(to({ paths: ["/admin"] }))], "GET /admin/"],
+    ["by a DENY that ends in a slash", [deny(to({ paths: ["/admin/"] }))], "GET /admin"],
+    ["by a DENY on one method", [deny(to({ methods: ["POST"], paths: ["/a/b"] }))], "POST /a/b/"],
+    ["by an ALLOW on all but it", [allow({ rules: [to({ notPaths: ["/admin"] })] })], "GET /admin/"],
+    ["beside a DENY of others", [deny(to({ paths: ["/a"] }), to({ paths: ["/b*"] }))], "GET /a/"],
+    [
+      "beside a DENY for others",
+      [deny(to({ paths: ["/a"] }), { from: [{ source: { namespaces: ["x"] } }], ...to({ paths: ["/a*"] }) })],
+      "GET /a/",
+    ],
+    ["beside an ALLOW on it", [deny(to({ paths: ["/a"] })), allow({ rules: [to({ paths: ["/*"] })] })], "GET /a/"],
+    [
+      "beside an ALLOW of nothing elsewhere",
+      [deny(to({ paths: ["/a"] })), allow({ selector: { matchLabels: { app: "x" } } })],
+      "GET /a/",
+    ],
+    [
+      "in shadow",
+      [policy("deny", { action: "DENY", enforcement: "Shadow", rules: [to({ paths: ["/a"] })] })],
+      "GET /a/",
+    ],
+    [
+      "beside a DENY in shadow",
+      [
+        deny(to({ paths: ["/a"] })),
+        policy("wide", { action: "DENY", enforcement: "Shadow", rules: [to({ paths: ["/a*"] })] }),
+      ],
+      "GET /a/",
+    ],
+  ])("%s", (_, documents, witness) => {
+    expect(spellings(documents).map(({ why }) => why)).toEqual([expect.stringContaining(`\`${witness}\``)])
+  })
+
+  it("says once for a list where, why and what to write", () => {
+    expect(spellings([deny(to({ paths: ["/a/*", "/admin", "/x"] }))])).toMatchObject([
+      {
+        severity: "warning",
+        path: "spec.rules[0].to[0].operation.paths",
+        why: "`GET /admin/` does not match the rule, and most applications take it for `/admin`",
+        fix: expect.stringMatching(/^write `\/admin\*`, or `\/admin` with `\/admin\/\*`;/),
+      },
+    ])
+  })
+
+  it("is true of the witness", () => {
+    for (const documents of [[deny(to({ paths: ["/admin"] }))], [allow({ rules: [to({ notPaths: ["/admin"] })] })]]) {
+      const program = compile(documents, { namespace: "foo", name: "w", labels: {} }, mesh)
+      const verdicts = ["/admin", "/admin/"].map(target => decide(program, httpRequest({ target })).verdict)
+      expect(verdicts).toEqual(["deny", "allow"])
+    }
+  })
+})
+
+describe("nothing is said of", () => {
+  test.each<[string, AuthorizationPolicy[]]>([
+    ["a prefix", [deny(to({ paths: ["/admin*"] }))]],
+    ["both spellings", [deny(to({ paths: ["/admin", "/admin/"] }))]],
+    ["a path and all below it", [deny(to({ paths: ["/admin", "/admin/*"] }))]],
+    ["a template beside it", [deny(to({ paths: ["/admin", "/admin/{**}"] }))]],
+    ["the other one in an alternative", [deny(to({ paths: ["/admin"] }, { paths: ["/admin/*"] }))]],
+    ["the other one in another rule", [deny(to({ paths: ["/admin"] }), to({ paths: ["/admin/*"] }))]],
+    [
+      "the other one in the mesh's",
+      [
+        deny(to({ paths: ["/a"] })),
+        policy("root", { action: "DENY", rules: [to({ paths: ["/a*"] })] }, "merlon-system"),
+      ],
+    ],
+    ["what no ALLOW lets in", [deny(to({ paths: ["/a"] })), allow({ rules: [to({ paths: ["/b*"] })] })]],
+    ["what an ALLOW leaves out", [deny(to({ paths: ["/a"] })), allow({ rules: [to({ notPaths: ["/a*"] })] })]],
+    ["an ALLOW of nothing", [deny(to({ paths: ["/a"] })), allow({})]],
+    ["an ALLOW whose own paths leave it out", [allow({ rules: [to({ paths: ["/a"], notPaths: ["/b"] })] })]],
+    ["an ALLOW behind a DENY", [allow({ rules: [to({ notPaths: ["/a"] })] }), deny(to({ paths: ["/a*"] }))]],
+    ["an exception to a DENY", [deny(to({ paths: ["/a*"], notPaths: ["/a/open"] }))]],
+    ["methods of gRPC", [deny(to({ paths: ["/shop.v1.Orders/Delete", "/Greeter/Hello"] }))]],
+    ["the root", [deny(to({ paths: ["/"] }))]],
+    ["an ALLOW on it", [allow({ rules: [to({ paths: ["/a"] })] })]],
+    ["an AUDIT", [policy("audit", { action: "AUDIT", rules: [to({ paths: ["/a"] })] })]],
+  ])("%s", (_, documents) => {
+    expect(spellings(documents)).toEqual([])
+  })
+})
+
+it("is done in bounded work", () => {
+  const rules = Array.from({ length: 500 }, (_, n): Rule => to({ paths: [`/p${n}`], notPaths: [`/q${n}`] }))
+  const many = Array.from({ length: 6 }, (_, n) => policy(`p${n}`, { action: "DENY", rules }, `ns-${n}`))
+  expect(analyze(many, mesh).some(({ code }) => code === "analysis-limited")).toBe(true)
+})
