@@ -55,8 +55,8 @@ export const FINDINGS = {
   },
   "closed-by-one-spelling": {
     severity: "warning",
-    means: "a path is closed as it is written, and open with a slash more or less at its end",
-    next: "write the path with a `*` behind it, or allow what is meant to be open and nothing else",
+    means: "a path is closed as it is written, and open with a slash more or less or with its escapes in another case",
+    next: "write the path with a `*` behind it and its escapes in both cases, or allow what is meant to be open and nothing else",
   },
   "stray-dash": {
     severity: "warning",

@@ -3,6 +3,7 @@
 // a request finds them; matching one field and indexing ten thousand rules are the same operation.
 
 import type { Attributes } from "../request/attributes.js"
+import { byteText, readableText } from "../request/byte-text.js"
 import { type Cidr, type IpAddress, parseCidr } from "../request/ip.js"
 import { AddressExtent, type Extent, PatternExtent, PrincipalExtent } from "./extent.js"
 import { CidrIndex } from "./index/cidr-index.js"
@@ -39,10 +40,14 @@ interface TextOptions {
   /** Whether `*` takes an empty text, as it does for headers and not for other strings. */
   readonly emptyIsPresent?: boolean
   readonly ignoreCase?: boolean
+  /** Whether the request has it in bytes, one character each. */
+  readonly bytes?: boolean
 }
 
-const textPattern = (value: string, { ignoreCase, syntax }: TextOptions): Pattern =>
-  parsePattern(ignoreCase ? value.toLowerCase() : value, syntax)
+function textPattern(value: string, { ignoreCase, bytes, syntax }: TextOptions): Pattern {
+  const folded = ignoreCase ? value.toLowerCase() : value
+  return parsePattern(bytes ? byteText(folded) : folded, syntax)
+}
 
 export function textAttribute(
   name: string,
@@ -55,7 +60,9 @@ export function textAttribute(
     index: () => new TextIndex(options, read),
     show(attributes) {
       const reading = read(attributes)
-      return reading === undefined || typeof reading === "string" ? reading : JSON.stringify(reading)
+      if (reading === undefined) return undefined
+      const shown = typeof reading === "string" ? reading : JSON.stringify(reading)
+      return options.bytes ? readableText(shown) : shown
     },
     extent: value => new PatternExtent(textPattern(value, options)),
   }

@@ -21,6 +21,7 @@ export interface AttributeTable {
 const wildcard = { syntax: "wildcard" } as const
 const claimText = { syntax: "wildcard", httpOnly: true } as const
 const headerText = { syntax: "wildcard", httpOnly: true, emptyIsPresent: true } as const
+const fieldValue = { ...headerText, bytes: true } as const
 
 const principal = textAttribute("source.principal", wildcard, ({ peer }) => peer?.principal)
 const namespace = textAttribute("source.namespace", { syntax: "stars" }, ({ peer }) => peer?.namespace)
@@ -86,7 +87,7 @@ export function attributeTable(issuers: Issuers): AttributeTable {
 }
 
 function header(name: string): Attribute {
-  const options = name === ":path" ? { ...headerText, syntax: "target" as const } : headerText
+  const options = name === ":path" ? { ...headerText, syntax: "target" as const } : fieldValue
   return textAttribute(`request.headers[${name}]`, options, ({ http }) => {
     if (http === undefined) return undefined
     switch (name) {

@@ -321,14 +321,33 @@ describe("path templates", () => {
     ["/store/{**}/cart", "/store/a/b/cart", true],
     ["/store/{**}/cart", "/store/cart", false],
     ["/{*}", "/a|b", true],
-    ["/{**}", "/a/ä", true],
+    ["/{**}", "/a/%C3%A4", true],
     ["/admin/{**}", "/admin/[x", true],
     ["/admin/{**}", '/admin/"^x/|', true],
     ["/admin/{*}/x", "/admin/[^|]/x", true],
     ["/admin/{**}/x", "/admin/{y}/x", true],
-    ["/admin/{*}", "/admin/\u4e2d", true],
+    ["/admin/{*}", "/admin/%E4%B8%AD", true],
     ["/{*}/", "/a/", true],
   ])("%s and %s: %s", (template, target, expected) => {
     expect(matches(to({ paths: [template] }), { target })).toBe(expected)
+  })
+})
+
+describe("text beyond ASCII in a header", () => {
+  const bytes = Buffer.from("Zoë 中").toString("latin1")
+  const decided = (value: string, line = bytes) =>
+    matches(when("request.headers[x-user]", { values: [value] }), { headers: { "x-user": [line] } })
+
+  it.each(["Zoë 中", "Zoë*", "*中", "Z*"])("is compared as its UTF-8: %s", value => {
+    expect(decided(value)).toBe(true)
+  })
+
+  it.each(["Zo\u00c3\u00ab*", "Zoe*", "*文"])("is no other text: %s", value => {
+    expect(decided(value)).toBe(false)
+  })
+
+  it("is not met by half of a character, or by another encoding", () => {
+    expect(decided("Zoë", "Zo\xeb")).toBe(false)
+    expect(decided("*\u00ab", "Zo\xc3\xab")).toBe(false)
   })
 })

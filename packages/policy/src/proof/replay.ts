@@ -5,6 +5,7 @@
 import type { RuleRef } from "../authorization/rule.js"
 import { type Connection, type HttpRequest, judge, refusedByMode } from "../judge.js"
 import { decide, type Program } from "../program.js"
+import { byteText } from "../request/byte-text.js"
 import { parseIp } from "../request/ip.js"
 import { parseSpiffeId } from "../request/spiffe-id.js"
 import type { Outcome } from "./outcome.js"
@@ -68,7 +69,9 @@ function connectionOf({ principal, sourceIp, destinationIp, port, sni }: Witness
 /** `proxies`: how many in front of the workload are believed, each of which appends the address it saw. */
 export function requestOf(witness: Witness, now: number, proxies: number): HttpRequest {
   const { method = "GET", scheme = "http", host, path = "/", token } = witness
-  const headers = new Map(Object.entries(witness.headers ?? {}))
+  const headers = new Map(
+    Object.entries(witness.headers ?? {}).map(([name, lines]): [string, string[]] => [name, lines.map(byteText)]),
+  )
   if (witness.remoteIp !== undefined) {
     const appended = Array.from({ length: proxies - 1 }, () => witness.sourceIp)
     headers.set("x-forwarded-for", [[witness.remoteIp, ...appended].join(", ")])

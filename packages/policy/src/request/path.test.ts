@@ -108,7 +108,10 @@ describe("normalizeTarget", () => {
     expect(normalizeTarget("*", "BASE")).toEqual({ path: "*", query: "" })
   })
 
-  test.each(["/a#b", "/a?b#c", "/a b", "/a\u0000", "/a\u007f", "a/b", "", "http://h/a"])("refuses %j", target => {
-    expect(normalizeTarget(target, "BASE")).toBeUndefined()
-  })
+  test.each(["/a#b", "/a?b#c", "/a b", "/a\u0000", "/a\u007f", "/\u00e4", "/?\u4e2d", "a/b", "", "http://h/a"])(
+    "refuses %j",
+    target => {
+      expect(normalizeTarget(target, "BASE")).toBeUndefined()
+    },
+  )
 })

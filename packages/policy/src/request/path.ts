@@ -14,7 +14,7 @@ export interface Target {
 /** The target of a request in origin form (or `*`), or undefined where it must be answered with 400. */
 export function normalizeTarget(target: string, mode: PathNormalization): Target | undefined {
   // A fragment never belongs in a request target (RFC 9112 section 3.2), and readers differ on where to cut it.
-  if (target.includes("#") || hasControlCharacter(target)) return undefined
+  if (target.includes("#") || !isVisible(target)) return undefined
   const question = target.indexOf("?")
   const path = question < 0 ? target : target.slice(0, question)
   const query = question < 0 ? "" : target.slice(question)
@@ -62,10 +62,11 @@ function removeDotSegments(path: string): string {
   return `/${kept.join("/")}`
 }
 
-function hasControlCharacter(text: string): boolean {
+/** RFC 3986 section 2: a URI is of visible ASCII, and readers differ on anything else. */
+function isVisible(text: string): boolean {
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i)
-    if (code <= 0x20 || code === 0x7f) return true
+    if (code <= 0x20 || code >= 0x7f) return false
   }
-  return false
+  return true
 }

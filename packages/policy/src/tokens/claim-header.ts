@@ -3,6 +3,7 @@
 // name, say), so a value that could end the header line is not written at all.
 
 import type { Claim } from "../request/attributes.js"
+import { byteText } from "../request/byte-text.js"
 import type { JsonObject } from "./json-object.js"
 
 /** The claim at a dotted path through nested objects. A name that itself contains a dot cannot be reached. */
@@ -15,7 +16,7 @@ export function claimAt(claims: JsonObject, path: readonly string[]): Claim | un
   return claim
 }
 
-/** undefined where there is nothing to write: no claim, null, an empty string, or one that no header can hold. */
+/** undefined where there is nothing to write: no claim, null, a blank string, or one that no header can hold. */
 export function headerValue(claim: Claim | undefined): string | undefined {
   if (claim === undefined || claim === null) return undefined
   if (typeof claim === "string") return claim === "" ? undefined : fieldValue(claim)
@@ -24,15 +25,27 @@ export function headerValue(claim: Claim | undefined): string | undefined {
   return Buffer.from(JSON.stringify(claim)).toString("base64")
 }
 
-// Fail closed, RFC 9110 section 5.5: control characters have no place in a field value. Other characters travel as their
-// UTF-8 bytes, one character per byte, as header values are held everywhere.
+// Fail closed, RFC 9110 section 5.5: control characters have no place in a field value. Blanks around it are no part of it:
+// the application would not see them, and a rule on the header must not either. Other characters travel as their UTF-8
+// bytes, one character per byte, as header values are held everywhere.
 function fieldValue(text: string): string | undefined {
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
     if ((code < 0x20 && code !== 0x09) || code === 0x7f) return undefined
   }
-  return Buffer.from(text, "utf8").toString("latin1")
+  const value = withoutOuterBlanks(text)
+  return value === "" ? undefined : byteText(value)
 }
+
+// Not by an expression: `[\t ]+$` would look at every run of blanks once from each of them.
+function withoutOuterBlanks(text: string): string {
+  let [from, to] = [0, text.length]
+  while (from < to && isBlank(text.charCodeAt(from))) from++
+  while (from < to && isBlank(text.charCodeAt(to - 1))) to--
+  return text.slice(from, to)
+}
+
+const isBlank = (code: number): boolean => code === 0x20 || code === 0x09
 
 /** Whole numbers that an unsigned 64 bit integer holds as digits, others with six decimals as C prints them. */
 function numberText(value: number): string | undefined {

@@ -134,6 +134,8 @@ describe("output headers", () => {
     injected: "a\r\nx-admin: true",
     nul: "a\u0000b",
     tab: "a\tb",
+    surrounded: " \t admin\t ",
+    blank: " \t",
   }
 
   it.each([
@@ -162,6 +164,8 @@ describe("output headers", () => {
     ["injected", undefined],
     ["nul", undefined],
     ["tab", "a\tb"],
+    ["surrounded", "admin"],
+    ["blank", undefined],
   ])("hold the claim `%s` as %j", async (claim, value) => {
     const token = await issuer.sign(claims)
     const { setHeaders } = edits([{ outputClaimToHeaders: [{ header: "x-claim", claim }] }], bearing(token))

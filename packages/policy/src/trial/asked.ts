@@ -4,6 +4,7 @@
 
 import type { Connection, HttpRequest } from "../judge.js"
 import type { Claim } from "../request/attributes.js"
+import { byteText } from "../request/byte-text.js"
 import { type IpAddress, parseIp } from "../request/ip.js"
 import { parseSpiffeId } from "../request/spiffe-id.js"
 
@@ -72,7 +73,7 @@ export function requestOf(
   const { method = "GET", path = "/", host = hostOfWorkload, token } = asked
   const headers = new Map<string, string[]>()
   for (const [name, value] of Object.entries(asked.headers ?? {})) {
-    headers.set(name.toLowerCase(), typeof value === "string" ? [value] : [...value])
+    headers.set(name.toLowerCase(), (typeof value === "string" ? [value] : value).map(byteText))
   }
   let target = path
   if (token !== undefined) {

@@ -34,6 +34,17 @@ describe("a case", () => {
     expect(run(text).results[0]?.differences).toEqual(differences)
   })
 
+  it.each([
+    ["a header is sent as UTF-8", "headers: { x-user: Zoë }", "refuse"],
+    ["a path beyond ASCII is no path", "path: /ä", "400"],
+  ])("%s", (_, request, expected) => {
+    const zoe = policy("zoe", {
+      action: "DENY",
+      rules: [{ when: [{ key: "request.headers[x-user]", values: ["Zoë"] }] }],
+    })
+    expect(run(`- { request: { ${request} }, expect: ${expected} }`, [zoe]).results[0]?.differences).toEqual([])
+  })
+
   it("is named after its request where it has no name", () => {
     expect(run("- { request: { path: /a, from: cluster.local/ns/a/sa/b }, expect: allow }").results[0]?.test.name).toBe(
       "GET /a from cluster.local/ns/a/sa/b",

@@ -55,6 +55,47 @@ describe("a request without Host", () => {
   })
 })
 
+describe("text beyond ASCII", () => {
+  const denyZoe = document("AuthorizationPolicy", {
+    action: "DENY",
+    rules: [{ when: [{ key: "request.headers[x-user]", values: ["Zoë"] }] }],
+  })
+  const utf8 = (text: string): string => Buffer.from(text).toString("latin1")
+
+  test.each([
+    [utf8("Zoë"), 403],
+    [utf8("Zoé"), 200],
+    ["Zoe", 200],
+  ])("in a header is judged by its UTF-8: %j", async (user, status) => {
+    await start({ documents: [denyZoe] })
+    const client = await rig.client()
+    client.send(`GET / HTTP/1.1\r\nHost: a\r\nX-User: ${user}\r\n\r\n`)
+    expect(await client.response()).toContain(`HTTP/1.1 ${status} `)
+  })
+
+  test.each(["Zoë", " Zoë\t"])(
+    "in a claim that becomes a header is judged as the application reads it: %j",
+    async name => {
+      const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" })
+      const claims = document("RequestAuthentication", {
+        jwtRules: [
+          {
+            issuer: "i",
+            jwks: JSON.stringify({ keys: [publicKey.export({ format: "jwk" })] }),
+            outputClaimToHeaders: [{ header: "x-user", claim: "name" }],
+          },
+        ],
+      })
+      const token = await new SignJWT({ iss: "i", name }).setProtectedHeader({ alg: "ES256" }).sign(privateKey)
+      const asked = `GET / HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${token}\r\n\r\n`
+      await start({ documents: [claims, denyZoe] })
+      expect(await (await rig.client()).send(asked).response()).toContain("HTTP/1.1 403 ")
+      rig.enforce(claims)
+      expect((await forwarded(asked)).header("x-user")).toEqual([utf8("Zoë")])
+    },
+  )
+})
+
 describe("a refusal", () => {
   it("says what it must and keeps the connection", async () => {
     await start({ documents: [denyAdmin] })

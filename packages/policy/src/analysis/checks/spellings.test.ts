@@ -33,6 +33,8 @@ describe("a path is closed under one spelling alone", () => {
       [deny(to({ paths: ["/a"] })), allow({ selector: { matchLabels: { app: "x" } } })],
       "GET /a/",
     ],
+    ["by capitals in an escape", [deny(to({ paths: ["/%C3%A9*"] }))], "GET /%c3%a9"],
+    ["by small letters in an escape", [deny(to({ paths: ["/%c3%A9/*"] }))], "GET /%c3%a9/"],
     [
       "in shadow",
       [policy("deny", { action: "DENY", enforcement: "Shadow", rules: [to({ paths: ["/a"] })] })],
@@ -91,6 +93,8 @@ describe("nothing is said of", () => {
     ["an ALLOW whose own paths leave it out", [allow({ rules: [to({ paths: ["/a"], notPaths: ["/b"] })] })]],
     ["an ALLOW behind a DENY", [allow({ rules: [to({ notPaths: ["/a"] })] }), deny(to({ paths: ["/a*"] }))]],
     ["an exception to a DENY", [deny(to({ paths: ["/a*"], notPaths: ["/a/open"] }))]],
+    ["both cases of an escape", [deny(to({ paths: ["/%C3%A9*", "/%c3%a9*"] }))]],
+    ["an escape of digits", [deny(to({ paths: ["/%20*"] }))]],
     ["methods of gRPC", [deny(to({ paths: ["/shop.v1.Orders/Delete", "/Greeter/Hello"] }))]],
     ["the root", [deny(to({ paths: ["/"] }))]],
     ["an ALLOW on it", [allow({ rules: [to({ paths: ["/a"] })] })]],

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Paths that a policy keeps closed under one spelling alone: with a DENY on `/admin`, or an ALLOW on all but it, `/admin/`
-// passes, which nearly every application takes for the same page. Said only where nothing else refuses the other one.
+// passes, which nearly every application takes for the same page, and with one on `/%C3%A9` the same escapes in small
+// letters do, which every application does. Said only where nothing else refuses the other one.
 
 import { type Clause, Criterion } from "../../authorization/criterion.js"
 import { isTemplate } from "../../authorization/path-template.js"
@@ -26,9 +27,13 @@ export function* otherSpellings(set: PolicySet, work: Work): Steps<readonly Anal
   return found
 }
 
-interface Passed {
+interface Spelling {
+  readonly path: string
+  readonly fix: string
+}
+
+interface Passed extends Spelling {
   readonly written: string
-  readonly spelling: string
 }
 
 function* firstPassed(
@@ -41,13 +46,14 @@ function* firstPassed(
   for (const written of closed.values) {
     if (!work.spend(1)) return undefined
     if (work.due) yield
-    const spelling = otherSpelling(written)
-    if (spelling === undefined || covered(closed, spelling, work)) continue
-    const asked = withPath(rule, clause, closed, spelling)
-    const meant = clause.filter(criterion => criterion !== closed && isPath(criterion))
-    // The rule's other field on paths speaks of the spelling by itself.
-    if (meant.some(criterion => covered(criterion, spelling, work) === criterion.negated)) continue
-    if (!(yield* others.refuse(rule, asked, spelling, work)) && !work.exhausted) return { written, spelling }
+    for (const spelling of spellingsOf(written)) {
+      const { path } = spelling
+      // The rule's fields on paths speak of the spelling by themselves.
+      const own = clause.some(one => isPath(one) && covered(one, path, work) === (one === closed || one.negated))
+      if (own) continue
+      const asked = withPath(rule, clause, closed, path)
+      if (!(yield* others.refuse(rule, asked, path, work)) && !work.exhausted) return { written, ...spelling }
+    }
   }
   return undefined
 }
@@ -55,11 +61,23 @@ function* firstPassed(
 /** gRPC's `/package.Service/Method`, which its servers know by one spelling alone. */
 const GRPC = /^\/(?:\w+\.)*[A-Z]\w*\/[A-Z]\w*$/
 
-function otherSpelling(path: string): string | undefined {
-  if (path === "/" || path.includes("*") || isTemplate(path) || !path.startsWith("/") || GRPC.test(path))
-    return undefined
-  return path.endsWith("/") ? path.slice(0, -1) : `${path}/`
+function spellingsOf(written: string): readonly Spelling[] {
+  if (written === "/" || !written.startsWith("/") || isTemplate(written) || GRPC.test(written)) return []
+  const text = written.endsWith("*") ? written.slice(0, -1) : written
+  const bare = text.endsWith("/") ? text.slice(0, -1) : text
+  const slash: Spelling = {
+    path: text === bare ? `${text}/` : bare,
+    fix: `write \`${bare}*\`, or \`${bare}\` with \`${bare}/*\`; what must stay closed in every spelling is safest left out of an ALLOW policy`,
+  }
+  const small = text.replace(ESCAPE, triplet => triplet.toLowerCase())
+  const capital = text.replace(ESCAPE, triplet => triplet.toUpperCase())
+  const other = text === small ? capital : small
+  const escapes: Spelling = { path: other, fix: `add \`${other}${written.slice(text.length)}\`` }
+  return [...(text === written ? [slash] : []), ...(other === text ? [] : [escapes])]
 }
+
+/** RFC 3986 section 6.2.2.1: the case of its digits makes no difference. */
+const ESCAPE = /%[0-9A-Fa-f]{2}/g
 
 const isPath = ({ attribute }: Criterion): boolean => attribute.name === "path"
 
@@ -117,12 +135,11 @@ function mayMatch({ compiled }: AnalysedRule, path: string, work: Work): boolean
   )
 }
 
-function tell(rule: AnalysedRule, clause: Clause, closed: Criterion, { written, spelling }: Passed): AnalysisFinding {
+function tell(rule: AnalysedRule, clause: Clause, closed: Criterion, passed: Passed): AnalysisFinding {
+  const { written, path, fix } = passed
   const method = clause.find(({ attribute, negated }) => attribute.name === "method" && !negated)?.values[0] ?? "GET"
-  const request = `\`${method.includes("*") ? "GET" : method} ${spelling}\``
+  const request = `\`${method.includes("*") ? "GET" : method} ${path}\``
   const does = rule.action === "DENY" ? "does not match the rule" : "matches the rule"
   const why = `${request} ${does}, and most applications take it for \`${written}\``
-  const wide = written.endsWith("/") ? written.slice(0, -1) : written
-  const fix = `write \`${wide}*\`, or \`${wide}\` with \`${wide}/*\`; what must stay closed in every spelling is safest left out of an ALLOW policy`
   return analysisFinding("closed-by-one-spelling", rule.policy, `${rule.at}.${closed.field}`, why, fix)
 }

@@ -11,6 +11,8 @@ import { ANY_TEXT, type Language } from "./language.js"
 const STAR = 5
 const SEGMENT_STATES = 6
 const HEX = "0123456789ABCDEFabcdef"
+// INVARIANT: every character that a path can have. Where patterns name all of them, there is no other to stand for.
+const FILLERS = `${ANY_TEXT.fillers}"<>[]^\`{|}.*%`
 // In an escape: 0 none, 1 after `%`, 2 and on after `%` and a hexadecimal digit.
 const escapeState = (unit: string): number => 2 + HEX.indexOf(unit)
 
@@ -32,7 +34,7 @@ export function pathLanguage(mode: PathNormalization): Language {
       return segment !== 0 && segment !== 2 && segment !== 3
     },
     units: state => (state === 0 ? "/*" : "/"),
-    fillers: ANY_TEXT.fillers,
+    fillers: FILLERS,
   }
 }
 
@@ -54,8 +56,8 @@ function staysEscaped(triplet: string, mode: PathNormalization): boolean {
   return !/^%[0-9A-Fa-f]{2}$/.test(triplet) || normalizePath(`/${triplet}`, mode) === `/${triplet}`
 }
 
-// A target with a blank, a control character or a fragment is refused; from the question mark on it is the query.
+// A target with a fragment, or with anything but visible ASCII, is refused; from the question mark on it is the query.
 function isPathUnit(unit: string): boolean {
   const code = unit.charCodeAt(0)
-  return code > 0x20 && code !== 0x7f && unit !== "?" && unit !== "#"
+  return code > 0x20 && code < 0x7f && unit !== "?" && unit !== "#"
 }

@@ -88,6 +88,21 @@ describe("`never` holds", () => {
     expect(verdicts(notOps, documents).map(({ verdict }) => verdict)).toEqual([expected])
   })
 
+  it("of headers beyond ASCII, with the text that a person writes", () => {
+    const key = "request.headers[x-user]"
+    const closed: PolicyInvariantSpec = { never: [{ name: "no Zoë", when: [{ key, values: ["Zoë"] }] }] }
+    const deny = (value: string) => policy({ action: "DENY", rules: [{ when: [{ key, values: [value] }] }] })
+    expect(verdicts(closed, [deny("Zo*")])).toMatchObject([{ verdict: "holds" }])
+    expect(verdicts(closed, [deny("Zoé")])).toMatchObject([
+      { verdict: "broken", witness: { headers: { "x-user": ["Zoë"] } } },
+    ])
+  })
+
+  it("of paths that no request can have", () => {
+    const closed: PolicyInvariantSpec = { never: [{ name: "no ä", to: [{ operation: { paths: ["/ä*"] } }] }] }
+    expect(verdicts(closed, [])).toMatchObject([{ verdict: "holds" }])
+  })
+
   it("and shows the request, and the rule that let it through, where it does not", () => {
     const open = policy({ rules: [{}, { to: [{ operation: { paths: ["/admin/x"] } }] }] }, "q")
     const [result] = verdicts(notOps, [opsOnly, open])

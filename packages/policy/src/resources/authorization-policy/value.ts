@@ -136,7 +136,13 @@ const HOST: ValueCheck = value => {
   if (/^[a-z]+:\/\//i.test(value)) {
     return warning("never-matches", `\`${shown(value)}\` never matches: a host has no scheme`, "write the host alone")
   }
-  return literalStar(value)
+  const star = literalStar(value)
+  if (star !== undefined || /^\*?[A-Za-z0-9\-._~!$&'()+;=%[\]:]*\*?$/.test(value)) return star
+  return warning(
+    "never-matches",
+    `\`${shown(value)}\` never matches: no request has such a host`,
+    "write the host as it is sent, without a path, and a name beyond ASCII as `xn--…`",
+  )
 }
 
 const METHOD: ValueCheck = value => {
@@ -148,7 +154,14 @@ const METHOD: ValueCheck = value => {
       `write \`${shown(upper)}\``,
     )
   }
-  return literalStar(value)
+  const star = literalStar(value)
+  // RFC 9110 section 9.1: a method is a token.
+  if (star !== undefined || /^[!#$%&'*+\-.^_`|~0-9A-Z]+$/.test(value)) return star
+  return warning(
+    "never-matches",
+    `\`${shown(value)}\` never matches: no request has such a method`,
+    "write each method as a value of its own",
+  )
 }
 
 const PATH: ValueCheck = (value, found) => {
@@ -167,7 +180,20 @@ const PATH: ValueCheck = (value, found) => {
       "cut it at the `?` or `#`",
     )
   }
+  if (/[^\x21-\x7e]/.test(value)) {
+    return warning(
+      "never-matches",
+      `\`${shown(value)}\` never matches: what is not visible ASCII is sent as escapes, in capitals or not`,
+      `write \`${shown(escaped(value))}\`, and a second value with its escapes in the other case`,
+    )
+  }
   return literalStar(value)
+}
+
+// Not by `encodeURIComponent`, which throws at half a surrogate pair.
+function escaped(path: string): string {
+  const hex = (piece: string): string => Buffer.from(piece).toString("hex").toUpperCase()
+  return path.replace(/[^\x21-\x7e]+/gu, piece => hex(piece).replace(/../g, byte => `%${byte}`))
 }
 
 function templateFault(value: string, found: string): ValueFinding | undefined {

@@ -68,6 +68,17 @@ describe("an AuthorizationPolicy is accepted with a warning", () => {
     ],
     ["a namespace with a slash", source({ namespaces: ["a/b"] }), `${SOURCE}.namespaces[0]`, "never matches"],
     ["a path without slash", operation({ paths: ["admin"] }), `${OPERATION}.paths[0]`, "write `/admin`"],
+    ["a path beyond ASCII", operation({ paths: ["/é/中*"] }), `${OPERATION}.paths[0]`, "write `/%C3%A9/%E4%B8%AD*`"],
+    ["a path with a blank", operation({ notPaths: ["/a b"] }), `${OPERATION}.notPaths[0]`, "write `/a%20b`"],
+    ["a host beyond ASCII", operation({ hosts: ["bücher.example"] }), `${OPERATION}.hosts[0]`, "`xn--…`"],
+    ["a host with a path", operation({ hosts: ["a.example/b"] }), `${OPERATION}.hosts[0]`, "without a path"],
+    [
+      "two hosts in one value",
+      operation({ hosts: ["a.example, b.example"] }),
+      `${OPERATION}.hosts[0]`,
+      "never matches",
+    ],
+    ["two methods in one value", operation({ methods: ["GET,POST"] }), `${OPERATION}.methods[0]`, "each method"],
     ["a path with a query", operation({ paths: ["/a?b=c"] }), `${OPERATION}.paths[0]`, "without query"],
     ["a host with a scheme", operation({ hosts: ["http://a"] }), `${OPERATION}.hosts[0]`, "write the host alone"],
     [

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// Field values are bytes, held as text of one character per byte. What people write is text, and reaches applications as
+// its UTF-8; so it is compared as that. A DENY on `Zoë` would miss every caller that writes the name otherwise.
+
+const BEYOND_ASCII = /[^\0-\x7f]/
+
+/** The UTF-8 of a text, one character per byte. */
+export function byteText(text: string): string {
+  return BEYOND_ASCII.test(text) ? Buffer.from(text, "utf8").toString("latin1") : text
+}
+
+/** The way back, for people; what is no UTF-8 is shown as it is held. */
+export function readableText(bytes: string): string {
+  if (!BEYOND_ASCII.test(bytes)) return bytes
+  const text = Buffer.from(bytes, "latin1").toString("utf8")
+  return text.includes("\ufffd") ? bytes : text
+}
