@@ -69,6 +69,22 @@ describe("a change", () => {
     expect(knowing(...many).answer(review(lonely, false), never)).toEqual({ refusals: [], warnings: [] })
   })
 
+  it("is compared with its own namespace's and the root's, however much is stored in others", () => {
+    const many = Array.from({ length: 501 }, (_, n) =>
+      document("AuthorizationPolicy", `m${n}`, { rules: [{}] }, `ns-${n % 3}`),
+    )
+    const rules = [{ to: [{ operation: { methods: ["GET"] } }] }]
+    const closed = { action: "DENY", rules: [{}] }
+    const root = document("AuthorizationPolicy", "closed", closed, MESH.names.rootNamespace)
+    const answering = knowing(...many, root)
+    const told = answering.answer(review(document("AuthorizationPolicy", "p", { rules }), false), never)
+    expect(told).toEqual({ refusals: [], warnings: [expect.stringContaining("closed` rules[0] refuses everything")] })
+    const lonely = document("AuthorizationPolicy", "p", { selector: { matchLabels: { app: "nobody" } } })
+    expect(answering.answer(review(lonely, false), never)).toMatchObject({
+      warnings: [expect.stringMatching(/nobody/)],
+    })
+  })
+
   it("is never far from being ended, whatever the documents", () => {
     const [after, ...others] = laborious("foo", 15)
     if (after === undefined) throw new Error("there is one")

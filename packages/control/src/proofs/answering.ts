@@ -88,12 +88,18 @@ export class Answering {
 
   /** What is odd about it beside everything else. */
   #compared(document: PolicyDocument, isEnded: () => boolean): readonly string[] {
-    const [documents, workloads] = [this.#documents.size, this.#workloads.size]
-    // Beyond this, comparing would say nothing in time; `merlonctl analyze` has it.
-    if (documents > MAX_DOCUMENTS || documents * workloads > MAX_PAIRS) return []
     const key = keyOf(document)
-    const others = [...this.#documents].filter(([other]) => other !== key).map(([, other]) => other)
-    const turns = analysis([...others, document], this.#mesh, { workloads: [...this.#workloads.values()] })
+    const { namespace: own } = document.metadata
+    const { rootNamespace } = this.#mesh.names
+    // A policy of a namespace meets those of its own and of the root alone, so that nobody else's number silences this.
+    const meets = (namespace: string): boolean => own === rootNamespace || namespace === own
+    const others = [...this.#documents.values()].filter(
+      one => keyOf(one) !== key && (meets(one.metadata.namespace) || one.metadata.namespace === rootNamespace),
+    )
+    const workloads = [...this.#workloads.values()].filter(({ namespace }) => meets(namespace))
+    // Beyond this, comparing would say nothing in time; `merlonctl analyze` has it.
+    if (others.length > MAX_DOCUMENTS || others.length * workloads.length > MAX_PAIRS) return []
+    const turns = analysis([...others, document], this.#mesh, { workloads })
     for (;;) {
       if (isEnded()) return [ADVICE]
       const { done, value } = turns.next()
