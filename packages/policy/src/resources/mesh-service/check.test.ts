@@ -43,6 +43,24 @@ describe("a MeshService is refused", () => {
       "spec.trafficPolicy.loadBalancer",
       "unknown field `loadBalancer`",
     ],
+    ...[
+      "127.0.0.1",
+      "127.1.2.3",
+      "::1",
+      "::ffff:127.0.0.1",
+      "169.254.169.254",
+      "fe80::1",
+      "0.0.0.0",
+      "::",
+      "224.0.0.1",
+    ].map(
+      (host): Refusal => [
+        `with ${host} as destination`,
+        split({ host }),
+        "spec.routes[0].service[0].host",
+        "is another place for each caller",
+      ],
+    ),
     ["with a destination without host", split({ name: "v1" }), "spec.routes[0].service[0].host", "`host` is missing"],
     [
       "with a negative weight",

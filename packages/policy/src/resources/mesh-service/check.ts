@@ -3,6 +3,7 @@
 // that are a split.
 
 import { parseIp } from "../../request/ip.js"
+import { isOwnAddress } from "../../request/own-address.js"
 import { shown } from "../fault.js"
 import { type Field, isObject } from "../field.js"
 import { isMatchableHeader } from "../header-name.js"
@@ -146,6 +147,7 @@ function checkWeights(routes: Field, destinations: readonly Field[]): void {
 
 function checkDestination(destination: Field, seen: Seen): void {
   checkHost(destination.field("host"))
+  checkAddress(destination.field("host"))
   const name = destination.field("name")
   const labels = destination.field("labels")
   checkLabels(labels, "labels")
@@ -198,6 +200,17 @@ function checkSubset(destination: Field, name: Field, labels: Field, seen: Seen)
     )
   }
   seen.subsets.set(id, earlier ?? definition)
+}
+
+/** Who governs a host sends its callers somewhere; not to themselves. */
+function checkAddress(host: Field): void {
+  const address = parseIp(host.text ?? "")
+  if (address === undefined || !isOwnAddress(address)) return
+  host.fault(
+    "not-supported",
+    `\`${shown(address.text)}\` is another place for each caller: loopback, link-local or nobody's address`,
+    "write the host of a Service, or an address that is the same for everybody",
+  )
 }
 
 function checkHost(host: Field): void {

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Addresses that mean something else on each machine, or nobody in particular. Where one party names an address and another
+// calls it, such a one would lead the caller to itself, past its own gate, or to what its machine keeps for it alone.
+
+import { type Cidr, cidrCovers, type IpAddress, parseCidr } from "./ip.js"
+
+// Unspecified, loopback, link-local and multicast, as Kubernetes refuses them in Endpoints.
+const BLOCKS: readonly Cidr[] = [
+  "0.0.0.0/8",
+  "127.0.0.0/8",
+  "169.254.0.0/16",
+  "224.0.0.0/4",
+  "255.255.255.255",
+  "::",
+  "::1",
+  "fe80::/10",
+  "ff00::/8",
+].flatMap(text => parseCidr(text) ?? [])
+
+/** Whether it depends on who calls it whom it reaches. */
+export function isOwnAddress(address: IpAddress): boolean {
+  const one = { address, bits: address.family === 4 ? 32 : 128 }
+  return BLOCKS.some(block => cidrCovers(block, one))
+}
