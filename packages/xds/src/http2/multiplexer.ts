@@ -24,13 +24,15 @@ export interface ConnectionOptions {
   readonly connectionWindow: number
   /** Streams we open at once before the peer has said how many it takes. */
   readonly assumedStreams: number
+  /** What both sides keep of the heads that we write, at most; as much as is usual where undefined. */
+  readonly writtenTable?: number
   /** Frames that bring nothing: so many at once, and per second from then on. */
   readonly chores: { readonly burst: number; readonly perSecond: number }
 }
 
 export abstract class Multiplexer implements StreamHost {
   readonly outbox: Outbox
-  readonly encoder = new HpackEncoder()
+  readonly encoder: HpackEncoder
   readonly socket: Socket
   readonly streamWindow: number
   readonly streams = new StreamTable()
@@ -54,6 +56,7 @@ export abstract class Multiplexer implements StreamHost {
   constructor(options: ConnectionOptions) {
     this.socket = options.socket
     this.outbox = new Outbox(options.socket)
+    this.encoder = new HpackEncoder(options.writtenTable)
     this.streamWindow = options.streamWindow
     this.peerSettings = defaultSettings(options.assumedStreams)
     this.#chores = new Budget(options.chores.burst, options.chores.perSecond, performance.now())

@@ -54,6 +54,8 @@ export class GrpcConnection extends Http2Connection {
       streamWindow: STREAM_WINDOW,
       connectionWindow: CONNECTION_WINDOW,
       assumedStreams: ASSUMED_STREAMS,
+      // A handful of heads in days: a table would lie there for as long.
+      writtenTable: 0,
       chores: CHORES,
     })
     this.#options = options

@@ -58,9 +58,10 @@ for (const name of SENSITIVE) KNOWN.set(name, { ...(KNOWN.get(name) ?? UNKNOWN),
 for (const name of VOLATILE) KNOWN.set(name, { ...(KNOWN.get(name) ?? UNKNOWN), volatile: true })
 
 export class HpackEncoder {
-  readonly #table = new DynamicTable(DEFAULT_TABLE_SIZE)
-  /** By name and value, the place among all fields that were ever added. */
-  readonly #places = new Map<string, Map<string, number>>()
+  readonly #largest: number
+  readonly #table: DynamicTable
+  /** By name and value, the place among all fields that were ever added; made with the first. */
+  #places: Map<string, Map<string, number>> | undefined
   /** Table sizes to tell before the next block. */
   #resized: number[] = []
   #out = ""
@@ -71,9 +72,16 @@ export class HpackEncoder {
   #source: object | undefined
   #block = ""
 
-  /** SETTINGS_HEADER_TABLE_SIZE of the peer: a larger table than the usual one is not worth its memory. */
+  /** A larger table than the usual one is not worth its memory, and none is where heads are few. */
+  constructor(largestTable: number = DEFAULT_TABLE_SIZE) {
+    this.#largest = largestTable
+    this.#table = new DynamicTable(largestTable)
+    if (largestTable < DEFAULT_TABLE_SIZE) this.#resized.push(largestTable)
+  }
+
+  /** SETTINGS_HEADER_TABLE_SIZE of the peer. */
   limitTable(size: number): void {
-    const limit = Math.min(size, DEFAULT_TABLE_SIZE)
+    const limit = Math.min(size, this.#largest)
     if (limit === this.#table.limit) return
     this.#forget(this.#table.resize(limit))
     this.#changes++
@@ -95,11 +103,11 @@ export class HpackEncoder {
       this.#literal(0x10, 0x0f, known.index, name, value)
       return
     }
-    if (known.volatile || name.length + value.length > MAX_ADDED) {
+    if (known.volatile || this.#table.limit === 0 || name.length + value.length > MAX_ADDED) {
       this.#literal(0, 0x0f, known.index, name, value)
       return
     }
-    const place = this.#places.get(name)?.get(value)
+    const place = this.#places?.get(name)?.get(value)
     if (place !== undefined) {
       this.#integer(0x80, 0x7f, STATIC_TABLE.length + this.#table.added - place)
       return
@@ -133,6 +141,7 @@ export class HpackEncoder {
     const place = this.#table.added
     this.#forget(this.#table.add(field))
     if (sizeOf(field) > this.#table.limit) return
+    this.#places ??= new Map()
     const values = this.#places.get(name)
     if (values === undefined) this.#places.set(name, new Map([[value, place]]))
     else values.set(value, place)
@@ -141,9 +150,9 @@ export class HpackEncoder {
   #forget(gone: readonly Field[]): void {
     // INVARIANT: a field is added only where it is not in the table, so each has one place.
     for (const { name, value } of gone) {
-      const values = this.#places.get(name)
+      const values = this.#places?.get(name)
       values?.delete(value)
-      if (values?.size === 0) this.#places.delete(name)
+      if (values?.size === 0) this.#places?.delete(name)
     }
   }
 

@@ -143,9 +143,10 @@ it("reads what the encoder wrote, over many blocks and tables of any size", () =
     fields: fc.array(fc.tuple(name, ascii), { maxLength: 12 }),
     size: fc.option(fc.integer({ min: 0, max: 8_192 })),
   })
+  const largest = fc.constantFrom(undefined, 0, 64, 500)
   fc.assert(
-    fc.property(fc.array(block, { maxLength: 12 }), blocks => {
-      const encoder = new HpackEncoder()
+    fc.property(largest, fc.array(block, { maxLength: 12 }), (largestTable, blocks) => {
+      const encoder = new HpackEncoder(largestTable)
       const decoder = newDecoder()
       for (const { fields, size } of blocks) {
         if (size !== null) encoder.limitTable(size)
@@ -153,6 +154,15 @@ it("reads what the encoder wrote, over many blocks and tables of any size", () =
       }
     }),
   )
+})
+
+it("has the peer keep nothing where it keeps nothing itself, whatever the peer would keep", () => {
+  const encoder = new HpackEncoder(0)
+  const first = written(encoder, [["content-type", "application/grpc+proto"]])
+  // RFC 7541 section 6.3: a table of no size; section 6.2.2: a field for no table.
+  expect([first[0], (first[1] ?? 0) & 0xf0]).toEqual([0x20, 0])
+  encoder.limitTable(4_096)
+  expect(written(encoder, [["content-type", "application/grpc+proto"]])).toEqual(first.subarray(1))
 })
 
 describe("a block of the same source", () => {

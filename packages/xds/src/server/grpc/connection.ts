@@ -54,6 +54,8 @@ export class GrpcConnection extends Http2Connection {
       streamWindow: DEFAULT_WINDOW,
       connectionWindow: CONNECTION_WINDOW,
       assumedStreams: 0,
+      // A handful of heads in days: a table would lie there for as long.
+      writtenTable: 0,
       chores: CHORES,
     })
     this.#options = options
