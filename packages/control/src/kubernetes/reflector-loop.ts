@@ -9,9 +9,11 @@ import type { Change, Reflected } from "./reflector.js"
 import { type KubernetesObject, objectKey, type ResourceType } from "./resource-type.js"
 import { pause, SYSTEM_TIME, type Time, unlessAborted } from "./time.js"
 
-export interface ReflectorOptions extends ListOptions {
+export interface ReflectorOptions<T extends KubernetesObject> extends ListOptions {
   readonly client: KubernetesClient
   readonly type: ResourceType
+  /** What of an object is kept, where that is not all. */
+  readonly kept?: (object: T) => T
   readonly log?: (message: string, error: unknown) => void
   readonly time?: Time
   readonly random?: () => number
@@ -37,7 +39,7 @@ export class Reflector<T extends KubernetesObject> implements Reflected<T> {
   readonly #items = new Map<string, T>()
   readonly #changeListeners = new Set<(change: Change<T>) => void>()
   readonly #healthListeners = new Set<(health: ReflectorHealth) => void>()
-  readonly #options: ReflectorOptions
+  readonly #options: ReflectorOptions<T>
   readonly #time: Time
   readonly #backoff: Backoff
   readonly #end = new AbortController()
@@ -46,7 +48,7 @@ export class Reflector<T extends KubernetesObject> implements Reflected<T> {
   #resourceVersion: string | undefined
   #health: ReflectorHealth
 
-  constructor(options: ReflectorOptions) {
+  constructor(options: ReflectorOptions<T>) {
     this.#options = options
     this.#time = options.time ?? SYSTEM_TIME
     this.#backoff = new Backoff({
@@ -192,7 +194,8 @@ export class Reflector<T extends KubernetesObject> implements Reflected<T> {
 
   #keep(key: string, told: T): void {
     const previous = this.#items.get(key)
-    const object = withoutManagers(told)
+    const { kept } = this.#options
+    const object = withoutManagers(kept === undefined ? told : kept(told))
     this.#items.set(key, object)
     this.#tell({ key, object, previous })
   }

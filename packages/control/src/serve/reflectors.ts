@@ -7,7 +7,7 @@ import { ledgerLabel } from "../answers/call-ledger.js"
 import { authorityNames } from "../authority/authority-names.js"
 import { reportLabel } from "../distribution/replica-reporter.js"
 import type { KubernetesClient, ListOptions } from "../kubernetes/client.js"
-import { Reflector } from "../kubernetes/reflector-loop.js"
+import { Reflector, type ReflectorOptions } from "../kubernetes/reflector-loop.js"
 import {
   CONFIG_MAPS,
   type KubernetesObject,
@@ -19,9 +19,11 @@ import {
   SECRETS,
   SERVICES,
 } from "../kubernetes/resource-type.js"
+import { keptPod } from "../registry/kept-pod.js"
 import { replicaNames } from "../replicas/replica-names.js"
 
 type Copy = Reflector<KubernetesObject>
+type FollowOptions = ListOptions & Pick<ReflectorOptions<KubernetesObject>, "kept">
 
 export interface Reflectors {
   readonly namespaces: Copy
@@ -57,7 +59,7 @@ export function startReflectors(
   log: (message: string, error: unknown) => void,
 ): Reflectors {
   const all: { readonly kind: string; readonly copy: Copy; synced: boolean }[] = []
-  const follow = (kind: string, type: ResourceType, options: ListOptions = {}): Copy => {
+  const follow = (kind: string, type: ResourceType, options: FollowOptions = {}): Copy => {
     const copy = new Reflector<KubernetesObject>({ client, type, log, ...options })
     const entry = { kind, copy, synced: false }
     all.push(entry)
@@ -70,7 +72,7 @@ export function startReflectors(
   const types = policyTypes(names)
   return {
     namespaces: follow("Namespace", NAMESPACES),
-    pods: follow("Pod", PODS),
+    pods: follow("Pod", PODS, { kept: keptPod }),
     services: follow("Service", SERVICES),
     policies: {
       RequestAuthentication: follow("RequestAuthentication", types.RequestAuthentication),

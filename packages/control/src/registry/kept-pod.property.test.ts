@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import { meshNames } from "@merlon/policy"
+import fc from "fast-check"
+import { describe, expect, inject, it } from "vitest"
+import { unprotectedPods } from "../admission/unprotected-pods.js"
+import { presencePatch, witnessOf } from "../distribution/pod-presence.js"
+import type { KubernetesObject } from "../kubernetes/resource-type.js"
+import { applicationPorts } from "./application-ports.js"
+import { capturedConditionOf, isCapturedByService } from "./captured.js"
+import { keptPod } from "./kept-pod.js"
+import { addressOf, isReady, readPod, readySince } from "./pod-reading.js"
+import { podOf } from "./testing/objects.js"
+
+const names = meshNames()
+const { domain } = names
+
+/** What somebody may write where something else belongs. */
+const odd = fc.constantFrom<unknown>(null, 7, "text", [], {}, [null], ["text"], { name: 1 })
+const optional = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<unknown> =>
+  fc.oneof(
+    { weight: 8, arbitrary: value },
+    { weight: 2, arbitrary: fc.constant(undefined) },
+    { weight: 1, arbitrary: odd },
+  )
+const port = fc.record({
+  containerPort: optional(fc.constantFrom(80, 8080, 15_080)),
+  protocol: optional(fc.constantFrom("TCP", "UDP")),
+  name: optional(fc.constantFrom("http", "grpc-x", "")),
+})
+const container = fc.record({
+  name: optional(fc.constantFrom("app", "merlon-xserver", "merlon-init")),
+  image: optional(fc.constant("image:1")),
+  ports: optional(fc.array(optional(port), { maxLength: 3 })),
+  restartPolicy: optional(fc.constant("Always")),
+  env: optional(fc.constant([{ name: "LARGE", value: "x" }])),
+})
+const containers = optional(fc.array(optional(container), { maxLength: 3 }))
+const condition = fc.record({
+  type: optional(fc.constantFrom("Ready", "PodScheduled", `${domain}/Captured`)),
+  status: optional(fc.constantFrom("True", "False")),
+  reason: optional(fc.constant("Open")),
+  message: optional(fc.constant("its proxy enforces and is connected to here")),
+  lastTransitionTime: optional(fc.constant("2026-11-17T00:00:00Z")),
+})
+const pods = fc
+  .record({
+    labels: fc.dictionary(
+      fc.constantFrom("app", names.injectLabel, `${domain}/capture`, "pod-template-hash"),
+      fc.constantFrom("true", "service", "abc"),
+    ),
+    annotations: fc.dictionary(
+      fc.constantFrom(
+        `${domain}/workload`,
+        `${domain}/proxy`,
+        `${domain}/injected`,
+        `${domain}/probes`,
+        `inbound.${domain}/undeclared`,
+        "kubectl.kubernetes.io/last-applied-configuration",
+      ),
+      fc.constantFrom("declared", "xserver", "pass", "{}"),
+    ),
+    spec: optional(
+      fc.record({
+        serviceAccountName: optional(fc.constant("web")),
+        hostNetwork: optional(fc.boolean()),
+        containers,
+        initContainers: containers,
+        volumes: optional(fc.constant([{ name: "data" }])),
+      }),
+    ),
+    status: optional(
+      fc.record({
+        phase: optional(fc.constantFrom("Running", "Pending", "Failed")),
+        conditions: optional(fc.array(optional(condition), { maxLength: 3 })),
+        podIP: optional(fc.constantFrom("10.0.0.1", "none")),
+        podIPs: optional(fc.constant([{ ip: "10.0.0.2" }])),
+        startTime: optional(fc.constant("2026-11-16T00:00:00Z")),
+        containerStatuses: optional(fc.constant([{ name: "app", ready: true }])),
+      }),
+    ),
+  })
+  .map(({ labels, annotations, spec, status }): KubernetesObject => {
+    const { apiVersion, kind, metadata } = podOf("foo/a", { labels, annotations })
+    return { apiVersion, kind, metadata, spec, status }
+  })
+
+/** Everything that is ever read of a copied Pod. */
+function readings(pod: KubernetesObject): readonly unknown[] {
+  const said: unknown[] = []
+  const patch = (ready: boolean): unknown =>
+    presencePatch(pod, { ready, address: "10.0.0.1", replica: "here" }, Date.parse("2026-11-17T12:00:00Z"))
+  const facts = readPod(pod, names, (key, message) => said.push([key, message]))
+  return [
+    said,
+    facts,
+    [isReady(pod), readySince(pod), addressOf(pod), applicationPorts(pod.spec, names)],
+    [capturedConditionOf(pod, names), isCapturedByService(pod, names)],
+    [witnessOf(pod), patch(true), patch(false)],
+    unprotectedPods([pod], [{ apiVersion: "v1", kind: "Namespace", metadata: { name: "foo" } }], names),
+  ]
+}
+
+describe("what is kept of a Pod", () => {
+  it("reads as all of it does, whatever is written there", () => {
+    const same = fc.property(pods, pod => {
+      expect(readings(keptPod(pod))).toEqual(readings(pod))
+    })
+    fc.assert(same, { numRuns: 500 * inject("effort") })
+  })
+
+  it("is neither what its containers run with nor the document as it was applied", () => {
+    const large = "x".repeat(10_000)
+    const container = { name: "app", image: "image:1", env: [{ name: "A", value: large }], command: [large] }
+    const pod = {
+      ...podOf("foo/a", { annotations: { "kubectl.kubernetes.io/last-applied-configuration": large } }),
+      spec: { containers: [container], initContainers: [container], volumes: [{ name: large }] },
+      status: { phase: "Running", containerStatuses: [{ name: large }] },
+    }
+    expect(JSON.stringify(keptPod(pod)).length).toBeLessThan(500)
+  })
+})
