@@ -18,8 +18,36 @@ export interface ProxySession {
   close(): void
 }
 
-interface Session {
+interface SessionHost {
+  changed(key: string): void
+  closed(session: Session): void
+}
+
+class Session implements ProxySession {
   record: ProxyRecord
+  readonly #host: SessionHost
+
+  constructor(record: ProxyRecord, host: SessionHost) {
+    this.record = record
+    this.#host = host
+  }
+
+  acknowledged(enforced: Enforced): void {
+    this.become({ ...this.record, enforced, rejection: undefined })
+  }
+
+  rejected(revision: number, message: string, sent: Enforced): void {
+    this.become({ ...this.record, rejection: rejectionOf(revision, message, sent, this.record.enforced) })
+  }
+
+  close(): void {
+    this.#host.closed(this)
+  }
+
+  become(record: ProxyRecord): void {
+    this.record = record
+    this.#host.changed(record.key)
+  }
 }
 
 const NOTHING: Enforced = new Map()
@@ -36,6 +64,7 @@ export class ConnectedProxies implements ProxyLedger {
   readonly #proxies = new Map<string, ProxyRecord>()
   readonly #changed = new Set<string>()
   readonly #listeners = new Set<(keys: ReadonlySet<string>) => void>()
+  readonly #host: SessionHost = { changed: key => this.#show(key), closed: session => this.#close(session) }
 
   constructor({ scheduler, now = Date.now }: ConnectedProxiesOptions = {}) {
     this.#now = now
@@ -53,44 +82,32 @@ export class ConnectedProxies implements ProxyLedger {
 
   /** Beside its key, what the proxy says of its own certificate and of itself. */
   connect(key: string, signer: unknown, version?: unknown, certificateNotAfter?: unknown): ProxySession {
-    const session: Session = {
-      record: {
-        key,
-        connectedAt: this.#now(),
-        enforced: NOTHING,
-        rejection: undefined,
-        signer: readSigner(signer),
-        version: readVersion(version),
-        certificateNotAfter: readTime(certificateNotAfter),
-      },
+    const record: ProxyRecord = {
+      key,
+      connectedAt: this.#now(),
+      enforced: NOTHING,
+      rejection: undefined,
+      signer: readSigner(signer),
+      version: readVersion(version),
+      certificateNotAfter: readTime(certificateNotAfter),
     }
+    const session = new Session(record, this.#host)
     const sessions = this.#sessions.get(key) ?? []
     sessions.push(session)
     this.#sessions.set(key, sessions)
     this.#show(key)
-    return {
-      acknowledged: enforced => this.#update(session, { ...session.record, enforced, rejection: undefined }),
-      rejected: (revision, message, sent) => {
-        const rejection = rejectionOf(revision, message, sent, session.record.enforced)
-        this.#update(session, { ...session.record, rejection })
-      },
-      close: () => this.#close(key, session),
-    }
+    return session
   }
 
   /** A certificate was signed for the proxy; what it said when it connected no longer holds. */
   noteCertificate(key: string, signer: string, certificateNotAfter: number): void {
     for (const session of this.#sessions.get(key) ?? []) {
-      this.#update(session, { ...session.record, signer: readSigner(signer), certificateNotAfter })
+      session.become({ ...session.record, signer: readSigner(signer), certificateNotAfter })
     }
   }
 
-  #update(session: Session, record: ProxyRecord): void {
-    session.record = record
-    this.#show(record.key)
-  }
-
-  #close(key: string, session: Session): void {
+  #close(session: Session): void {
+    const { key } = session.record
     const left = (this.#sessions.get(key) ?? []).filter(other => other !== session)
     if (left.length === 0) this.#sessions.delete(key)
     else this.#sessions.set(key, left)

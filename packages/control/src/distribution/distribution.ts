@@ -10,12 +10,13 @@ import {
   type ResourceSource,
   type Subscriber,
 } from "@merlon/xds"
-import type { ProxyView, ProxyViews } from "../snapshot/proxy-views.js"
+import type { ProxyViews } from "../snapshot/proxy-views.js"
 import type { ConnectedProxies } from "./connected-proxies.js"
 import type { RouteResources } from "./delegate.js"
 import { Gatekeeper, type GatekeeperOptions } from "./gatekeeper.js"
-import { ProxyWatch } from "./proxy-watch.js"
-import { StreamSubscriber } from "./stream-subscriber.js"
+import { ProxyWatch, type ProxyWatchHost } from "./proxy-watch.js"
+import { type StreamClient, StreamSubscriber, type Watches } from "./stream-subscriber.js"
+import { ViewPermit, type ViewPermitOptions } from "./view-permit.js"
 
 /** Hears which proxies live, by their first acknowledgement and the end of their stream. */
 export interface PresenceSink {
@@ -34,12 +35,24 @@ export class Distribution implements ResourceSource {
   readonly #options: DistributionOptions
   readonly #gatekeeper: Gatekeeper
   /** By workload key. */
-  readonly #watches = new Map<string, Set<ProxyWatch>>()
+  readonly #watches = new Map<string, readonly ProxyWatch[]>()
   readonly #stop: () => void
+  readonly #permitOptions: ViewPermitOptions
+  // Once for all streams, of which there are thousands.
+  readonly #sources: Watches = {
+    proxy: (client, names) => this.#watchProxy(client, names),
+    routes: ({ caller, node, wake }, typeUrl, names) =>
+      this.#options.routes.watch({ caller, node }, typeUrl, names, () => wake(typeUrl)),
+  }
+  readonly #host: ProxyWatchHost = {
+    enforcing: node => this.#options.presence?.enforcing(node.id, node),
+    closed: watch => this.#forget(watch),
+  }
 
   constructor(options: DistributionOptions) {
     this.#options = options
     this.#gatekeeper = new Gatekeeper(options)
+    this.#permitOptions = { gatekeeper: this.#gatekeeper, trust: options.trust, views: options.views }
     this.#stop = options.views.onChange(workloads => {
       for (const key of workloads) for (const watch of this.#watches.get(key) ?? []) watch.changed()
     })
@@ -48,11 +61,7 @@ export class Distribution implements ResourceSource {
   open(caller: Caller, node: ClientNode, wake: (typeUrl: string) => void): Subscriber | Refusal {
     const refusal = this.#gatekeeper.refuseMember(caller)
     if (refusal !== undefined) return refusal
-    return new StreamSubscriber({
-      watchProxy: names => this.#watchProxy(caller, node, names, () => wake(PROXY_RESOURCE)),
-      watchRoutes: (typeUrl, names) =>
-        this.#options.routes.watch({ caller, node }, typeUrl, names, () => wake(typeUrl)),
-    })
+    return new StreamSubscriber(this.#sources, { caller, node, wake })
   }
 
   mayWatch(caller: Caller, node: ClientNode, typeUrl: string): Refusal | undefined {
@@ -89,42 +98,21 @@ export class Distribution implements ResourceSource {
     return { code: "UNAVAILABLE", message: `the configuration of \`${node.id}\` is not known yet; ask again` }
   }
 
-  #watchProxy(caller: Caller, node: ClientNode, names: "*" | ReadonlySet<string>, wake: () => void): ProxyWatch {
-    const { views, proxies, presence, trust, directory } = this.#options
-    let judged: { readonly trust: object; readonly workload: object | undefined; readonly mayHave: boolean } | undefined
-    const current = (): ProxyView | undefined => {
-      // Fail closed: a Pod of the same name may run under another identity by now, and a caller be revoked. Neither has
-      // a claim on what is enforced from here on. What that depends on is replaced whole when it changes.
-      const [by, workload] = [trust.current, directory.workloads.get(node.id)]
-      if (judged?.trust !== by || judged.workload !== workload) {
-        const mayHave = this.#gatekeeper.refuseWorkload(caller, node) === undefined
-        judged = { trust: by, workload, mayHave }
-      }
-      return judged.mayHave ? views.get(node.id) : undefined
-    }
-    const first = current()
+  #watchProxy({ caller, node, wake }: StreamClient, names: "*" | ReadonlySet<string>): ProxyWatch {
+    const { signer, version, certificateNotAfter } = node.metadata
+    const permit = new ViewPermit(this.#permitOptions, caller, node)
+    const first = permit.current()
     // Fail closed: an empty view would admit everybody, so whoever may not watch gets an end instead.
     if (first === undefined) throw new Error(`\`${node.id}\` is watched by a caller that may not`)
-    const key = node.id
-    let gone: (() => void) | undefined
-    const watch: ProxyWatch = new ProxyWatch({
-      names,
-      first,
-      current,
-      wake,
-      session: proxies.connect(key, node.metadata.signer, node.metadata.version, node.metadata.certificateNotAfter),
-      enforcing: () => {
-        gone = presence?.enforcing(key, node)
-      },
-      closed: () => {
-        const left = this.#watches.get(key)
-        left?.delete(watch)
-        if (left?.size === 0) this.#watches.delete(key)
-        gone?.()
-      },
-    })
-    const watches = this.#watches.get(key) ?? new Set()
-    this.#watches.set(key, watches.add(watch))
+    const session = this.#options.proxies.connect(node.id, signer, version, certificateNotAfter)
+    const watch = new ProxyWatch({ names, permit, first, wake, session, host: this.#host })
+    this.#watches.set(node.id, [...(this.#watches.get(node.id) ?? []), watch])
     return watch
+  }
+
+  #forget(watch: ProxyWatch): void {
+    const left = (this.#watches.get(watch.key) ?? []).filter(other => other !== watch)
+    if (left.length === 0) this.#watches.delete(watch.key)
+    else this.#watches.set(watch.key, left)
   }
 }

@@ -48,7 +48,12 @@ export class Gatekeeper {
   }
 
   /** Whether the caller may have what the workload named by the node enforces. */
-  refuseWorkload(caller: Caller, { id }: ClientNode): Refusal | undefined {
+  refuseWorkload(caller: Caller, node: ClientNode): Refusal | undefined {
+    return this.refuseNode(caller, node) ?? this.refusePod(caller, node)
+  }
+
+  /** Whether the caller proved that it is the node's; this changes with trust alone. */
+  refuseNode(caller: Caller, { id }: ClientNode): Refusal | undefined {
     const member = this.refuseMember(caller)
     if (member !== undefined) return member
     const [, namespace, name] = NODE_ID.exec(id) ?? []
@@ -65,7 +70,27 @@ export class Gatekeeper {
     if (caller.pod !== name) {
       return denied(`the ${caller.proof} is bound to the pod \`${caller.pod}\` and may not have \`${id}\``)
     }
-    return this.#refusePod(caller, id)
+    return undefined
+  }
+
+  /** Whether the Pod of that name is the caller's, and has a proxy. */
+  refusePod(caller: Caller, { id }: ClientNode): Refusal | undefined {
+    const { serviceAccount, proof } = caller
+    const workload = this.#options.directory.workloads.get(id)
+    if (workload === undefined) {
+      return { code: "UNAVAILABLE", message: `the pod \`${id}\` is not known yet; ask again` }
+    }
+    // Earlier or later than the one we know: our copy may be behind.
+    if (!isOf(caller, workload)) {
+      return { code: "UNAVAILABLE", message: `the ${proof} is of another pod \`${id}\` than the one known; ask again` }
+    }
+    if (workload.serviceAccount !== serviceAccount) {
+      return denied(`the pod \`${id}\` does not run under the service account \`${serviceAccount}\``)
+    }
+    if (!workload.proxied) {
+      return denied(`the pod \`${id}\` has no xserver by its own document; inject one or declare the workload`)
+    }
+    return undefined
   }
 
   /** Not for those who come: their Pod may be younger than our copy. A token of a Pod that is gone proves nothing more. */
@@ -90,25 +115,6 @@ export class Gatekeeper {
       if (workload.serviceAccount === serviceAccount) return undefined
     }
     return denied(`no pod runs under \`${namespace}/${serviceAccount}\`; send a service-account token`)
-  }
-
-  #refusePod(caller: Caller, id: string): Refusal | undefined {
-    const { serviceAccount, proof } = caller
-    const workload = this.#options.directory.workloads.get(id)
-    if (workload === undefined) {
-      return { code: "UNAVAILABLE", message: `the pod \`${id}\` is not known yet; ask again` }
-    }
-    // Earlier or later than the one we know: our copy may be behind.
-    if (!isOf(caller, workload)) {
-      return { code: "UNAVAILABLE", message: `the ${proof} is of another pod \`${id}\` than the one known; ask again` }
-    }
-    if (workload.serviceAccount !== serviceAccount) {
-      return denied(`the pod \`${id}\` does not run under the service account \`${serviceAccount}\``)
-    }
-    if (!workload.proxied) {
-      return denied(`the pod \`${id}\` has no xserver by its own document; inject one or declare the workload`)
-    }
-    return undefined
   }
 }
 

@@ -3,21 +3,25 @@
 // acknowledgement of a number becomes a statement on resources. INVARIANT: a view that goes away is never shown as an
 // empty one, since a proxy without policies admits everybody: the last view stays until the stream ends.
 
-import type { Snapshot, VersionedResource } from "@merlon/xds"
+import { type ClientNode, PROXY_RESOURCE, type Snapshot, type VersionedResource } from "@merlon/xds"
 import type { ProxyView } from "../snapshot/proxy-views.js"
 import type { ProxySession } from "./connected-proxies.js"
+import type { ViewPermit } from "./view-permit.js"
 
 export interface ProxyWatchOptions {
   readonly names: "*" | ReadonlySet<string>
+  readonly permit: ViewPermit
   /** As it was when the watch was allowed: what is shown until there is another. */
   readonly first: ProxyView
-  /** Undefined where there is none any more, or none for this caller. */
-  readonly current: () => ProxyView | undefined
-  readonly wake: () => void
+  readonly wake: (typeUrl: string) => void
   readonly session: ProxySession
-  /** The first acknowledgement of everything. */
-  readonly enforcing: () => void
-  readonly closed: () => void
+  readonly host: ProxyWatchHost
+}
+
+export interface ProxyWatchHost {
+  /** The first acknowledgement of everything. Answers how to say that the watch has ended. */
+  enforcing(node: ClientNode): (() => void) | undefined
+  closed(watch: ProxyWatch): void
 }
 
 type Resources = ReadonlyMap<string, VersionedResource>
@@ -26,21 +30,32 @@ type Resources = ReadonlyMap<string, VersionedResource>
 const MAX_UNANSWERED = 16
 
 export class ProxyWatch {
-  readonly #options: Omit<ProxyWatchOptions, "names" | "first">
+  readonly #permit: ViewPermit
+  readonly #wake: (typeUrl: string) => void
+  readonly #session: ProxySession
+  readonly #host: ProxyWatchHost
   /** Oldest first, each once. */
   #unanswered: readonly Snapshot[] = []
   #names: "*" | ReadonlySet<string>
   #view: ProxyView | undefined
   #last: Snapshot
   #enforcing = false
+  #gone: (() => void) | undefined
   #closed = false
 
-  constructor({ names, first, ...options }: ProxyWatchOptions) {
-    // Without the first view, which would stay for as long as the stream.
-    this.#options = options
+  constructor({ names, permit, first, wake, session, host }: ProxyWatchOptions) {
+    this.#permit = permit
+    this.#wake = wake
+    this.#session = session
+    this.#host = host
     this.#names = names
     this.#view = first
     this.#last = this.#show(first)
+  }
+
+  /** Of the workload. */
+  get key(): string {
+    return this.#permit.node.id
   }
 
   rename(names: "*" | ReadonlySet<string>): void {
@@ -49,11 +64,11 @@ export class ProxyWatch {
   }
 
   changed(): void {
-    if (this.#options.current() !== undefined) this.#options.wake()
+    if (this.#permit.current() !== undefined) this.#wake(PROXY_RESOURCE)
   }
 
   snapshot(): Snapshot {
-    const view = this.#options.current()
+    const view = this.#permit.current()
     if (view !== undefined && view !== this.#view) {
       this.#view = view
       this.#last = this.#show(view)
@@ -65,23 +80,24 @@ export class ProxyWatch {
   acknowledged(revision: number): void {
     const resources = this.#answered(revision)
     if (resources === undefined) return
-    this.#options.session.acknowledged(resources)
+    this.#session.acknowledged(resources)
     if (this.#enforcing || this.#names !== "*") return
     this.#enforcing = true
-    this.#options.enforcing()
+    this.#gone = this.#host.enforcing(this.#permit.node)
   }
 
   rejected(revision: number, message: string): void {
     const resources = this.#answered(revision)
-    if (resources !== undefined) this.#options.session.rejected(revision, message, resources)
+    if (resources !== undefined) this.#session.rejected(revision, message, resources)
   }
 
   close(): void {
     if (this.#closed) return
     this.#closed = true
     this.#unanswered = []
-    this.#options.session.close()
-    this.#options.closed()
+    this.#session.close()
+    this.#host.closed(this)
+    this.#gone?.()
   }
 
   #show({ revision, resources }: ProxyView): Snapshot {

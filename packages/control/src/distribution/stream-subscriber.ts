@@ -1,58 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0
 // One stream's subscriptions, each passed on to whoever has the type's resources.
 
-import { PROXY_RESOURCE, type Snapshot, type Subscriber } from "@merlon/xds"
+import { type Caller, type ClientNode, PROXY_RESOURCE, type Snapshot, type Subscriber } from "@merlon/xds"
 import type { RouteWatch } from "./delegate.js"
 import type { ProxyWatch } from "./proxy-watch.js"
 
 type Names = "*" | ReadonlySet<string>
 
-export interface StreamSubscriberOptions {
-  readonly watchProxy: (names: Names) => ProxyWatch
-  readonly watchRoutes: (typeUrl: string, names: Names) => RouteWatch
+/** Who speaks on the stream, and how it is told of news. */
+export interface StreamClient {
+  readonly caller: Caller
+  readonly node: ClientNode
+  readonly wake: (typeUrl: string) => void
+}
+
+export interface Watches {
+  proxy(client: StreamClient, names: Names): ProxyWatch
+  routes(client: StreamClient, typeUrl: string, names: Names): RouteWatch
 }
 
 const NOTHING: Snapshot = { revision: 0, resources: new Map() }
 
 export class StreamSubscriber implements Subscriber {
-  readonly #options: StreamSubscriberOptions
-  readonly #routes = new Map<string, RouteWatch>()
+  readonly #watches: Watches
+  readonly #client: StreamClient
+  /** Made with the first: most streams are of proxies that ask for none. */
+  #routes: Map<string, RouteWatch> | undefined
   #proxy: ProxyWatch | undefined
   #closed = false
 
-  constructor(options: StreamSubscriberOptions) {
-    this.#options = options
+  constructor(watches: Watches, client: StreamClient) {
+    this.#watches = watches
+    this.#client = client
   }
 
   watch(typeUrl: string, names: Names): void {
     if (this.#closed) return
     if (typeUrl !== PROXY_RESOURCE) {
+      this.#routes ??= new Map()
       this.#routes.get(typeUrl)?.close()
-      this.#routes.set(typeUrl, this.#options.watchRoutes(typeUrl, names))
-    } else if (this.#proxy === undefined) this.#proxy = this.#options.watchProxy(names)
+      this.#routes.set(typeUrl, this.#watches.routes(this.#client, typeUrl, names))
+    } else if (this.#proxy === undefined) this.#proxy = this.#watches.proxy(this.#client, names)
     else this.#proxy.rename(names)
   }
 
   snapshot(typeUrl: string): Snapshot {
-    const watch = typeUrl === PROXY_RESOURCE ? this.#proxy : this.#routes.get(typeUrl)
+    const watch = typeUrl === PROXY_RESOURCE ? this.#proxy : this.#routes?.get(typeUrl)
     return watch?.snapshot() ?? NOTHING
   }
 
   acknowledged(typeUrl: string, revision: number): void {
     if (typeUrl === PROXY_RESOURCE) this.#proxy?.acknowledged(revision)
-    else this.#routes.get(typeUrl)?.acknowledged?.(revision)
+    else this.#routes?.get(typeUrl)?.acknowledged?.(revision)
   }
 
   rejected(typeUrl: string, revision: number, message: string): void {
     if (typeUrl === PROXY_RESOURCE) this.#proxy?.rejected(revision, message)
-    else this.#routes.get(typeUrl)?.rejected?.(revision, message)
+    else this.#routes?.get(typeUrl)?.rejected?.(revision, message)
   }
 
   close(): void {
     if (this.#closed) return
     this.#closed = true
     this.#proxy?.close()
-    for (const watch of this.#routes.values()) watch.close()
-    this.#routes.clear()
+    for (const watch of this.#routes?.values() ?? []) watch.close()
+    this.#routes = undefined
   }
 }

@@ -26,18 +26,23 @@ export interface Difference {
 const ABSENT = Symbol("absent")
 /** The client may hold this version or that. */
 const UNCERTAIN = Symbol("uncertain")
+const NO_NAMES: ReadonlySet<string> = new Set()
 
 export class DeltaType implements ServedType {
   /** Everything that exists. */
   wildcard = false
-  /** Asked for by name, be it or not. */
-  readonly names = new Set<string>()
+  /** Asked for by name, be it or not; most ask for everything. */
+  #names: Set<string> | undefined
   readonly unanswered = new Unanswered()
   expecting = false
   dirty = false
   readonly #held = new Map<string, string | typeof ABSENT | typeof UNCERTAIN>()
   #claimed = 0
   #rejected: ReadonlyMap<string, string | undefined> | undefined
+
+  get names(): ReadonlySet<string> {
+    return this.#names ?? NO_NAMES
+  }
 
   /** How many names the client has made us remember. */
   get size(): number {
@@ -56,7 +61,8 @@ export class DeltaType implements ServedType {
       this.expecting = true
       return
     }
-    this.names.add(name)
+    this.#names ??= new Set()
+    this.#names.add(name)
     // A client that asks again has forgotten what it had; answers to what was sent before no longer count.
     if (!claimed) this.#forget(name)
   }
@@ -67,7 +73,7 @@ export class DeltaType implements ServedType {
       this.wildcard = false
       return
     }
-    const wasNamed = this.names.delete(name)
+    const wasNamed = this.#names?.delete(name) ?? false
     this.#forget(name)
     // The wildcard still covers it, and the client waits to hear whether it does.
     if (this.wildcard && wasNamed) this.#held.set(name, UNCERTAIN)

@@ -6,7 +6,7 @@ import type { Call } from "./call.js"
 import type { DiscoveryRequests, PlainResponse, StreamProtocol } from "./protocols.js"
 import { ProvenStream } from "./proven-stream.js"
 import type { ServerContext } from "./server-context.js"
-import type { StreamSession } from "./session.js"
+import type { SessionObserver, StreamSession } from "./session.js"
 import type { Caller, ClientNode, Subscriber } from "./source.js"
 import { invalid, type StreamFault } from "./stream-fault.js"
 
@@ -22,10 +22,10 @@ function lookSoon(stream: { look(): void }): void {
   })
 }
 
-export class ServedStream<
-  Request extends DiscoveryRequests,
-  Plain extends PlainResponse,
-> extends ProvenStream<Request> {
+export class ServedStream<Request extends DiscoveryRequests, Plain extends PlainResponse>
+  extends ProvenStream<Request>
+  implements SessionObserver
+{
   readonly #protocol: StreamProtocol<Request, Plain>
   #session: StreamSession<Request, Plain> | undefined
   #subscriber: Subscriber | undefined
@@ -55,7 +55,7 @@ export class ServedStream<
   }
 
   #open(request: Request, caller: Caller): StreamFault | undefined {
-    const { source, limits, observe, now } = this.context
+    const { source, limits } = this.context
     const id = request.node?.id ?? ""
     if (id.length > limits.nameLength) return invalid(`\`node.id\` has more than ${limits.nameLength} characters`)
     this.#nodeId = id
@@ -79,19 +79,28 @@ export class ServedStream<
       subscriber: opened,
       mayWatch: typeUrl => source.mayWatch(caller, node, typeUrl),
       limits,
-      observe: {
-        acknowledged: (typeUrl, sentAt) => observe.acknowledged?.(typeUrl, now() - sentAt),
-        rejected: (typeUrl, message) => {
-          this.context.log.warn({ node: id, typeUrl, message }, "a client refused an update and keeps what it had")
-          observe.rejected?.(typeUrl, id, message)
-        },
-        overdue: typeUrl => {
-          this.context.log.warn({ node: id, typeUrl }, "a client has not answered an update in time")
-          observe.overdue?.(typeUrl, id)
-        },
-      },
+      observe: this,
     })
     return undefined
+  }
+
+  // From the session.
+
+  acknowledged(typeUrl: string, sentAt: number): void {
+    const { observe, now } = this.context
+    observe.acknowledged?.(typeUrl, now() - sentAt)
+  }
+
+  rejected(typeUrl: string, message: string): void {
+    const node = this.#nodeId
+    this.context.log.warn({ node, typeUrl, message }, "a client refused an update and keeps what it had")
+    this.context.observe.rejected?.(typeUrl, node, message)
+  }
+
+  overdue(typeUrl: string): void {
+    const node = this.#nodeId
+    this.context.log.warn({ node, typeUrl }, "a client has not answered an update in time")
+    this.context.observe.overdue?.(typeUrl, node)
   }
 
   /** Wakes come in bursts; one look after the burst sees all of it. */

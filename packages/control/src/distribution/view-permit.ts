@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// A caller's claim on the view of its workload, judged at every look. A Pod of the same name may run under another identity
+// by now, and a caller be revoked: neither has a claim on what is enforced from then on.
+
+import type { Caller, ClientNode } from "@merlon/xds"
+import type { TrustSource } from "../authority/trust-source.js"
+import type { ProxyView, ProxyViews } from "../snapshot/proxy-views.js"
+import type { Gatekeeper } from "./gatekeeper.js"
+
+export interface ViewPermitOptions {
+  readonly gatekeeper: Gatekeeper
+  readonly trust: TrustSource
+  readonly views: ProxyViews
+}
+
+export class ViewPermit {
+  readonly #options: ViewPermitOptions
+  readonly #caller: Caller
+  readonly node: ClientNode
+  /** What the caller was last held against, which is replaced whole when it changes, and what came of it. */
+  #trust: object | undefined
+  #isProven = false
+
+  constructor(options: ViewPermitOptions, caller: Caller, node: ClientNode) {
+    this.#options = options
+    this.#caller = caller
+    this.node = node
+  }
+
+  /** Undefined where there is none any more, or none for this caller. */
+  current(): ProxyView | undefined {
+    const { gatekeeper, trust, views } = this.#options
+    const now = trust.current
+    if (this.#trust !== now) {
+      this.#trust = now
+      this.#isProven = gatekeeper.refuseNode(this.#caller, this.node) === undefined
+    }
+    const mayHave = this.#isProven && gatekeeper.refusePod(this.#caller, this.node) === undefined
+    return mayHave ? views.get(this.node.id) : undefined
+  }
+}
