@@ -8,7 +8,7 @@ import { compareText } from "../selection/workload.js"
 import { contradictions } from "./checks/contradiction.js"
 import { allowsNothing, peerPrecedence, unselected } from "./checks/selection.js"
 import { shadowing } from "./checks/shadowing.js"
-import { otherSpellings } from "./checks/spellings.js"
+import { closedSpellings } from "./checks/spellings.js"
 import { tokensMissing, tokensNotRequired, unknownIssuers } from "./checks/tokens.js"
 import { anonymous, foreignTrustDomains, hostsWithoutPort, strayDashes, widensOnTcp } from "./checks/traps.js"
 import type { AnalysisFinding, Severity } from "./finding.js"
@@ -25,7 +25,7 @@ const CHECKS: readonly ((set: PolicySet, work: Work) => Steps<readonly AnalysisF
   foreignTrustDomains,
   anonymous,
   widensOnTcp,
-  otherSpellings,
+  closedSpellings,
   strayDashes,
   peerPrecedence,
   hostsWithoutPort,

@@ -55,8 +55,9 @@ export const FINDINGS = {
   },
   "closed-by-one-spelling": {
     severity: "warning",
-    means: "a path is closed as it is written, and open with a slash more or less or with its escapes in another case",
-    next: "write the path with a `*` behind it and its escapes in both cases, or allow what is meant to be open and nothing else",
+    means:
+      "a path or host is closed as it is written, and open in another spelling: with a slash, a port or a dot more, or its escapes in another case",
+    next: "write what the message says, or allow what is meant to be open and nothing else",
   },
   "stray-dash": {
     severity: "warning",

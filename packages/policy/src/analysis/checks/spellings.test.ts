@@ -33,6 +33,10 @@ describe("a path is closed under one spelling alone", () => {
       [deny(to({ paths: ["/a"] })), allow({ selector: { matchLabels: { app: "x" } } })],
       "GET /a/",
     ],
+    ["by a DENY on a host", [deny(to({ hosts: ["a.example"] }))], "Host: a.example:80"],
+    ["by a DENY on a host and its ports", [deny(to({ hosts: ["a.example", "a.example:*"] }))], "Host: a.example."],
+    ["by a DENY on hosts by their end", [deny(to({ hosts: ["*.example"] }))], "Host: www.example:80"],
+    ["by an ALLOW on all hosts but it", [allow({ rules: [to({ notHosts: ["a.example"] })] })], "Host: a.example:80"],
     ["by capitals in an escape", [deny(to({ paths: ["/%C3%A9*"] }))], "GET /%c3%a9"],
     ["by small letters in an escape", [deny(to({ paths: ["/%c3%A9/*"] }))], "GET /%c3%a9/"],
     [
@@ -50,6 +54,11 @@ describe("a path is closed under one spelling alone", () => {
     ],
   ])("%s", (_, documents, witness) => {
     expect(spellings(documents).map(({ why }) => why)).toEqual([expect.stringContaining(`\`${witness}\``)])
+  })
+
+  it("of a host is said once, and not as something to know besides", () => {
+    const codes = analyze([deny(to({ hosts: ["a.example"] }))], mesh).map(({ code }) => code)
+    expect(codes).toEqual(["closed-by-one-spelling"])
   })
 
   it("says once for a list where, why and what to write", () => {
@@ -93,6 +102,13 @@ describe("nothing is said of", () => {
     ["an ALLOW whose own paths leave it out", [allow({ rules: [to({ paths: ["/a"], notPaths: ["/b"] })] })]],
     ["an ALLOW behind a DENY", [allow({ rules: [to({ notPaths: ["/a"] })] }), deny(to({ paths: ["/a*"] }))]],
     ["an exception to a DENY", [deny(to({ paths: ["/a*"], notPaths: ["/a/open"] }))]],
+    ["all of a host", [deny(to({ hosts: ["a.example", "a.example.", "a.example:*"] }))]],
+    ["a host's beginning", [deny(to({ hosts: ["a.example*"] }))]],
+    ["every host", [deny(to({ hosts: ["*"] }))]],
+    ["a host with its port", [deny(to({ hosts: ["a.example:8080"] }))]],
+    ["an address", [deny(to({ hosts: ["10.0.0.1", "[::1]"] }))]],
+    ["an ALLOW on a host", [allow({ rules: [to({ hosts: ["a.example"] })] })]],
+    ["a host that no ALLOW lets in", [deny(to({ hosts: ["a.b"] })), allow({ rules: [to({ hosts: ["c.d"] })] })]],
     ["both cases of an escape", [deny(to({ paths: ["/%C3%A9*", "/%c3%a9*"] }))]],
     ["an escape of digits", [deny(to({ paths: ["/%20*"] }))]],
     ["methods of gRPC", [deny(to({ paths: ["/shop.v1.Orders/Delete", "/Greeter/Hello"] }))]],

@@ -1,95 +1,74 @@
 // SPDX-License-Identifier: Apache-2.0
-// Paths that a policy keeps closed under one spelling alone: with a DENY on `/admin`, or an ALLOW on all but it, `/admin/`
-// passes, which nearly every application takes for the same page, and with one on `/%C3%A9` the same escapes in small
-// letters do, which every application does. Said only where nothing else refuses the other one.
+// Paths and hosts that a policy keeps closed under one spelling alone: with a DENY on `/admin`, or an ALLOW on all but it,
+// `/admin/` passes, which nearly every application takes for the same page; with one on `a.example`, `a.example:80`. Said
+// only where nothing else refuses the other one.
 
 import { type Clause, Criterion } from "../../authorization/criterion.js"
-import { isTemplate } from "../../authorization/path-template.js"
 import type { RuleParts } from "../../authorization/rule.js"
 import { type AnalysisFinding, analysisFinding } from "../finding.js"
 import { type AnalysedRule, type PolicySet, type Scope, scopeContains, scopesMeet } from "../policy-set.js"
 import { ruleCovers } from "../rule-covers.js"
 import { limited, type Steps, type Work } from "../work.js"
+import { OTHER_SPELLINGS, type Spelling } from "./other-spellings.js"
 
-export function* otherSpellings(set: PolicySet, work: Work): Steps<readonly AnalysisFinding[]> {
+export function* closedSpellings(set: PolicySet, work: Work): Steps<readonly AnalysisFinding[]> {
   const found: AnalysisFinding[] = []
   const others = new Others(set)
   for (const rule of set.rules) {
     for (const clause of rule.compiled.to) {
-      const closed = clause.find(criterion => isPath(criterion) && criterion.negated === (rule.action === "ALLOW"))
-      if (rule.action === "AUDIT" || closed === undefined) continue
-      // One finding a list: whoever writes one path so writes all so.
-      const passed = yield* firstPassed(rule, clause, closed, others, work)
-      if (work.exhausted) return [...found, limited(rule.policy, rule.at)]
-      if (passed !== undefined) found.push(tell(rule, clause, closed, passed))
+      for (const closed of clause.filter(criterion => closes(rule, criterion))) {
+        // One finding a list: whoever writes one value so writes all so.
+        const passed = yield* firstPassed({ rule, clause, closed }, others, work)
+        if (work.exhausted) return [...found, limited(rule.policy, rule.at)]
+        if (passed !== undefined) found.push(tell({ rule, clause, closed }, passed))
+      }
     }
   }
   return found
 }
 
-interface Spelling {
-  readonly path: string
-  readonly fix: string
+/** Whether the field says what is not to pass. */
+export function closes({ action }: AnalysedRule, { attribute, negated }: Criterion): boolean {
+  return OTHER_SPELLINGS.has(attribute.name) && action !== "AUDIT" && negated === (action === "ALLOW")
+}
+
+interface Closed {
+  readonly rule: AnalysedRule
+  readonly clause: Clause
+  readonly closed: Criterion
 }
 
 interface Passed extends Spelling {
   readonly written: string
 }
 
-function* firstPassed(
-  rule: AnalysedRule,
-  clause: Clause,
-  closed: Criterion,
-  others: Others,
-  work: Work,
-): Steps<Passed | undefined> {
+function* firstPassed(place: Closed, others: Others, work: Work): Steps<Passed | undefined> {
+  const { clause, closed } = place
+  const spellings = OTHER_SPELLINGS.get(closed.attribute.name)
   for (const written of closed.values) {
     if (!work.spend(1)) return undefined
     if (work.due) yield
-    for (const spelling of spellingsOf(written)) {
-      const { path } = spelling
-      // The rule's fields on paths speak of the spelling by themselves.
-      const own = clause.some(one => isPath(one) && covered(one, path, work) === (one === closed || one.negated))
-      if (own) continue
-      const asked = withPath(rule, clause, closed, path)
-      if (!(yield* others.refuse(rule, asked, path, work)) && !work.exhausted) return { written, ...spelling }
+    for (const spelling of spellings?.(written) ?? []) {
+      const speaks = (one: Criterion): boolean => covered(one, spelling.text, work) === (one === closed || one.negated)
+      // The rule's fields on the attribute speak of the spelling by themselves.
+      if (clause.some(one => isSame(one, closed) && speaks(one))) continue
+      if (!(yield* others.refuse(place, spelling.text, work)) && !work.exhausted) return { written, ...spelling }
     }
   }
   return undefined
 }
 
-/** gRPC's `/package.Service/Method`, which its servers know by one spelling alone. */
-const GRPC = /^\/(?:\w+\.)*[A-Z]\w*\/[A-Z]\w*$/
+const isSame = (one: Criterion, other: Criterion): boolean => one.attribute.name === other.attribute.name
 
-function spellingsOf(written: string): readonly Spelling[] {
-  if (written === "/" || !written.startsWith("/") || isTemplate(written) || GRPC.test(written)) return []
-  const text = written.endsWith("*") ? written.slice(0, -1) : written
-  const bare = text.endsWith("/") ? text.slice(0, -1) : text
-  const slash: Spelling = {
-    path: text === bare ? `${text}/` : bare,
-    fix: `write \`${bare}*\`, or \`${bare}\` with \`${bare}/*\`; what must stay closed in every spelling is safest left out of an ALLOW policy`,
-  }
-  const small = text.replace(ESCAPE, triplet => triplet.toLowerCase())
-  const capital = text.replace(ESCAPE, triplet => triplet.toUpperCase())
-  const other = text === small ? capital : small
-  const escapes: Spelling = { path: other, fix: `add \`${other}${written.slice(text.length)}\`` }
-  return [...(text === written ? [slash] : []), ...(other === text ? [] : [escapes])]
-}
-
-/** RFC 3986 section 6.2.2.1: the case of its digits makes no difference. */
-const ESCAPE = /%[0-9A-Fa-f]{2}/g
-
-const isPath = ({ attribute }: Criterion): boolean => attribute.name === "path"
-
-function covered({ attribute, extents }: Criterion, path: string, work: Work): boolean {
-  const one = attribute.extent(path)
+function covered({ attribute, extents }: Criterion, text: string, work: Work): boolean {
+  const one = attribute.extent(text)
   return extents.some(wide => work.spend(1) && wide.covers(one))
 }
 
 /** What the rule speaks of, asked for under the other spelling. */
-function withPath({ compiled }: AnalysedRule, clause: Clause, closed: Criterion, path: string): RuleParts {
-  const asked = new Criterion(closed.field, closed.attribute, false, [path])
-  return { from: compiled.from, to: [[...clause.filter(one => !isPath(one)), asked]], when: compiled.when }
+function spelledSo({ rule: { compiled }, clause, closed }: Closed, text: string): RuleParts {
+  const asked = new Criterion(closed.field, closed.attribute, false, [text])
+  return { from: compiled.from, to: [[...clause.filter(one => !isSame(one, closed)), asked]], when: compiled.when }
 }
 
 /** What else there is in the set to refuse a request. */
@@ -105,7 +84,9 @@ class Others {
   }
 
   /** Whether it is plain that they do. */
-  *refuse(rule: AnalysedRule, asked: RuleParts, path: string, work: Work): Steps<boolean> {
+  *refuse(place: Closed, text: string, work: Work): Steps<boolean> {
+    const { rule, closed } = place
+    const asked = spelledSo(place, text)
     for (const deny of this.#denies) {
       if (!work.spend(1)) return false
       if (work.due) yield
@@ -116,7 +97,7 @@ class Others {
     for (const allow of this.#allows) {
       if (work.due) yield
       if (!scopesMeet(allow.scope, rule.scope)) continue
-      if (mayMatch(allow, path, work) || work.exhausted) return false
+      if (mayMatch(allow, closed, text, work) || work.exhausted) return false
     }
     return true
   }
@@ -127,18 +108,18 @@ class Others {
   }
 }
 
-function mayMatch({ compiled }: AnalysedRule, path: string, work: Work): boolean {
+function mayMatch({ compiled }: AnalysedRule, closed: Criterion, text: string, work: Work): boolean {
   if (!work.spend(1)) return true
   if (compiled.to.length === 0) return true
   return compiled.to.some(clause =>
-    clause.every(criterion => !isPath(criterion) || covered(criterion, path, work) !== criterion.negated),
+    clause.every(one => !isSame(one, closed) || covered(one, text, work) !== one.negated),
   )
 }
 
-function tell(rule: AnalysedRule, clause: Clause, closed: Criterion, passed: Passed): AnalysisFinding {
-  const { written, path, fix } = passed
-  const method = clause.find(({ attribute, negated }) => attribute.name === "method" && !negated)?.values[0] ?? "GET"
-  const request = `\`${method.includes("*") ? "GET" : method} ${path}\``
+function tell({ rule, clause, closed }: Closed, { written, text, fix }: Passed): AnalysisFinding {
+  const given = clause.find(({ attribute, negated }) => attribute.name === "method" && !negated)?.values[0] ?? "GET"
+  const method = given.includes("*") ? "GET" : given
+  const request = closed.attribute.name === "path" ? `\`${method} ${text}\`` : `a ${method} with \`Host: ${text}\``
   const does = rule.action === "DENY" ? "does not match the rule" : "matches the rule"
   const why = `${request} ${does}, and most applications take it for \`${written}\``
   return analysisFinding("closed-by-one-spelling", rule.policy, `${rule.at}.${closed.field}`, why, fix)
