@@ -3,7 +3,7 @@
 // name, say), so a value that could end the header line is not written at all.
 
 import type { Claim } from "../request/attributes.js"
-import { byteText } from "../request/byte-text.js"
+import { byteText, withoutOuterBlanks } from "../request/byte-text.js"
 import type { JsonObject } from "./json-object.js"
 
 /** The claim at a dotted path through nested objects. A name that itself contains a dot cannot be reached. */
@@ -36,16 +36,6 @@ function fieldValue(text: string): string | undefined {
   const value = withoutOuterBlanks(text)
   return value === "" ? undefined : byteText(value)
 }
-
-// Not by an expression: `[\t ]+$` would look at every run of blanks once from each of them.
-function withoutOuterBlanks(text: string): string {
-  let [from, to] = [0, text.length]
-  while (from < to && isBlank(text.charCodeAt(from))) from++
-  while (from < to && isBlank(text.charCodeAt(to - 1))) to--
-  return text.slice(from, to)
-}
-
-const isBlank = (code: number): boolean => code === 0x20 || code === 0x09
 
 /** Whole numbers that an unsigned 64 bit integer holds as digits, others with six decimals as C prints them. */
 function numberText(value: number): string | undefined {

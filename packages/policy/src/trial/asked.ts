@@ -4,9 +4,10 @@
 
 import type { Connection, HttpRequest } from "../judge.js"
 import type { Claim } from "../request/attributes.js"
-import { byteText } from "../request/byte-text.js"
 import { type IpAddress, parseIp } from "../request/ip.js"
 import { parseSpiffeId } from "../request/spiffe-id.js"
+import { AskedError } from "./asked-error.js"
+import { readHeaders } from "./asked-headers.js"
 
 export interface AskedToken {
   readonly claims: { readonly [name: string]: Claim }
@@ -39,8 +40,6 @@ export interface AskedRequest {
   readonly token?: AskedToken | string
 }
 
-export class AskedError extends Error {}
-
 export function connectionOf(asked: AskedRequest): Connection {
   const { from, port = 8080, sni } = asked
   const peer = from === undefined ? undefined : parseSpiffeId(`spiffe://${from.replace(/^spiffe:\/\//, "")}`)
@@ -70,10 +69,10 @@ export function requestOf(
   hostOfWorkload: string,
   signed: (token: AskedToken) => string,
 ): HttpRequest {
-  const { method = "GET", path = "/", host = hostOfWorkload, token } = asked
-  const headers = new Map<string, string[]>()
-  for (const [name, value] of Object.entries(asked.headers ?? {})) {
-    headers.set(name.toLowerCase(), (typeof value === "string" ? [value] : value).map(byteText))
+  const { lines: headers, host: named } = readHeaders(asked.headers ?? {})
+  const { method = "GET", path = "/", host = named ?? hostOfWorkload, token } = asked
+  if (named !== undefined && host !== named) {
+    throw new AskedError(`the host is \`${host ?? "none"}\`, and the header \`Host\` says \`${named}\`; say it once`)
   }
   let target = path
   if (token !== undefined) {

@@ -2,7 +2,8 @@
 // A curl command line as the request it would send. Only what changes the request's head is read; options that do not,
 // as `-s`, are passed over, and one that is not known is said rather than guessed at.
 
-import { AskedError, type AskedRequest } from "./asked.js"
+import type { AskedRequest } from "./asked.js"
+import { AskedError } from "./asked-error.js"
 
 /** Options with a value that leave the head alone. */
 const PASSED_WITH_VALUE = new Set(
@@ -30,10 +31,11 @@ const BODY = new Set([
 export function readCurl(line: string): AskedRequest {
   const words = shellWords(line)
   if (words[0] === "curl") words.shift()
-  const headers: Record<string, string[]> = {}
+  // Not an object while it grows: `constructor` is a name like any other.
+  const headers = new Map<string, string[]>()
   const header = (name: string, value: string): void => {
     const key = name.toLowerCase()
-    headers[key] = [...(headers[key] ?? []), value]
+    headers.set(key, [...(headers.get(key) ?? []), value])
   }
   let method: string | undefined
   let body = false
@@ -59,15 +61,16 @@ export function readCurl(line: string): AskedRequest {
     }
   }
   if (url === undefined) throw new AskedError("the curl line has no URL")
-  return { ...placeOf(url, headers), method: method ?? (body ? "POST" : "GET"), headers }
+  const place = placeOf(url, headers)
+  return { ...place, method: method ?? (body ? "POST" : "GET"), headers: Object.fromEntries(headers) }
 }
 
 /** A `Host` header wins over the URL's, as curl has it. */
-function placeOf(url: string, headers: Record<string, string[]>): Pick<AskedRequest, "host" | "path"> {
+function placeOf(url: string, headers: Map<string, string[]>): Pick<AskedRequest, "host" | "path"> {
   const match = /^(?:([a-z]+):\/\/)?([^/?#]*)([^#]*)/i.exec(url)
   const named = match?.[2]?.replace(/^[^@]*@/, "") ?? ""
-  const host = headers.host?.[0] ?? named.replace(/:(80|443)$/, "")
-  delete headers.host
+  const host = headers.get("host")?.[0] ?? named.replace(/:(80|443)$/, "")
+  headers.delete("host")
   const path = match?.[3] ?? ""
   return { host, path: path.startsWith("/") ? path : `/${path}` }
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 import fc from "fast-check"
 import { describe, expect, it, test } from "vitest"
-import { AskedError, type AskedRequest } from "./asked.js"
+import type { AskedRequest } from "./asked.js"
+import { AskedError } from "./asked-error.js"
 import { readCurl, shellWords } from "./curl-line.js"
 import { readLogLine } from "./log-line.js"
 
@@ -21,6 +22,7 @@ describe("a curl line", () => {
       "curl -u a:b --oauth2-bearer t -o /dev/null http://web",
       { host: "web", path: "/", method: "GET", headers: { authorization: ["Basic YTpi", "Bearer t"] } },
     ],
+    ["curl -H 'constructor: a' http://web", { host: "web", path: "/", method: "GET", headers: { constructor: ["a"] } }],
     ["curl -H 'X-A;' -H 'X-B:' http://web", { host: "web", path: "/", method: "GET", headers: { "x-a": [""] } }],
   ])("%s", (line, asked) => {
     expect(readCurl(line)).toEqual(asked)

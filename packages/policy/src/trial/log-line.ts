@@ -3,7 +3,8 @@
 // request that a policy judges by those has to be completed with flags.
 
 import { isObject } from "../resources/field.js"
-import { AskedError, type AskedRequest } from "./asked.js"
+import type { AskedRequest } from "./asked.js"
+import { AskedError } from "./asked-error.js"
 
 export function readLogLine(line: string): AskedRequest {
   const record = recordIn(line)

@@ -3,7 +3,8 @@
 
 export { accountOf, reasonOf, type StageAccount } from "./account.js"
 export { type AllowingQuestion, type PolicyEdit, smallestChange } from "./allowing.js"
-export { AskedError, type AskedRequest, type AskedToken } from "./asked.js"
+export type { AskedRequest, AskedToken } from "./asked.js"
+export { AskedError } from "./asked-error.js"
 export { readCurl, shellWords } from "./curl-line.js"
 export { casesIn, generatedTest } from "./generate.js"
 export { readLogLine } from "./log-line.js"

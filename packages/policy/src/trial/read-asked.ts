@@ -3,7 +3,8 @@
 // name where it has another form.
 
 import { Field, Report } from "../resources/field.js"
-import { AskedError, type AskedRequest } from "./asked.js"
+import type { AskedRequest } from "./asked.js"
+import { AskedError } from "./asked-error.js"
 import { readRequest } from "./test-file.js"
 
 /** Throws `AskedError`. */

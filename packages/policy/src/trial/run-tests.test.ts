@@ -30,6 +30,11 @@ describe("a case", () => {
     ["- { request: {}, expect: { stage: deny } }", ["expected stage `deny`, got `allow`"]],
     ["- { request: { from: nobody }, expect: allow }", [expect.stringContaining("`nobody` is no identity")]],
     ["- { request: { ip: here }, expect: allow }", [expect.stringContaining("`here` is no address")]],
+    ['- { request: { headers: { ":path": /a } }, expect: allow }', [expect.stringContaining("write `method`, `path`")]],
+    ['- { request: { headers: { "a b": c } }, expect: allow }', [expect.stringContaining("no name of a header")]],
+    ['- { request: { headers: { a: "b\\nc" } }, expect: allow }', [expect.stringContaining("control character")]],
+    ["- { request: { headers: { host: [a, b] } }, expect: allow }", [expect.stringContaining("one `Host`")]],
+    ["- { request: { host: a, headers: { host: b } }, expect: allow }", [expect.stringContaining("say it once")]],
   ])("%s: %j", (text, differences) => {
     expect(run(text).results[0]?.differences).toEqual(differences)
   })
@@ -37,10 +42,16 @@ describe("a case", () => {
   it.each([
     ["a header is sent as UTF-8", "headers: { x-user: Zoë }", "refuse"],
     ["a path beyond ASCII is no path", "path: /ä", "400"],
+    ["blanks around a value are no part of it", 'headers: { x-user: " Zoë\\t" }', "refuse"],
+    ["lines of a header are one header's, whatever their case", "headers: { X-User: Zoë, x-user: [a, b] }", "refuse"],
+    ["the host is what `Host` says", "headers: { Host: closed.example }", "refuse"],
   ])("%s", (_, request, expected) => {
     const zoe = policy("zoe", {
       action: "DENY",
-      rules: [{ when: [{ key: "request.headers[x-user]", values: ["Zoë"] }] }],
+      rules: [
+        { when: [{ key: "request.headers[x-user]", values: ["Zoë"] }] },
+        { to: [{ operation: { hosts: ["closed.example"] } }] },
+      ],
     })
     expect(run(`- { request: { ${request} }, expect: ${expected} }`, [zoe]).results[0]?.differences).toEqual([])
   })

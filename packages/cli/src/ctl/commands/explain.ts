@@ -182,12 +182,13 @@ function labelsOf(labels: readonly string[]): Record<string, string> {
 }
 
 function headersOf(lines: readonly string[]): Record<string, string[]> {
-  const headers: Record<string, string[]> = {}
+  const headers = new Map<string, string[]>()
   for (const line of lines) {
     const [name, value] = pairOf(line, ":", "-H 'x-tier: gold'")
-    headers[name.toLowerCase()] = [...(headers[name.toLowerCase()] ?? []), value.trim()]
+    const key = name.toLowerCase()
+    headers.set(key, [...(headers.get(key) ?? []), value.trim()])
   }
-  return headers
+  return Object.fromEntries(headers)
 }
 
 /** JSON where it is JSON, else text, as `jwt mint` has it. */

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Headers as a person writes them, and as a proxy reads them: names without case, every line for itself, blanks around a value
+// gone, text as its UTF-8. `Host` is no header like others. What no request can have is refused, or the answer would be about
+// another request than was asked for.
+
+import { byteText, withoutOuterBlanks } from "../request/byte-text.js"
+import { FIELD_NAME } from "../resources/header-name.js"
+import { AskedError } from "./asked-error.js"
+
+export interface ReadHeaders {
+  /** By lower-case name. */
+  readonly lines: Map<string, string[]>
+  /** Of the `Host` among them. */
+  readonly host: string | undefined
+}
+
+const NAME = new RegExp(FIELD_NAME)
+/** RFC 9110 section 5.5: control characters have no place in a field value. */
+const CONTROL = /[^\t\x20-\x7e\x80-\uffff]/
+
+export function readHeaders(written: { readonly [name: string]: string | readonly string[] }): ReadHeaders {
+  const lines = new Map<string, string[]>()
+  for (const [name, value] of Object.entries(written)) {
+    if (!NAME.test(name)) {
+      const instead = name.startsWith(":") ? "; write `method`, `path` or `host`" : ""
+      throw new AskedError(`\`${name}\` is no name of a header${instead}`)
+    }
+    const key = name.toLowerCase()
+    const values = typeof value === "string" ? [value] : value
+    lines.set(key, [...(lines.get(key) ?? []), ...values.map(one => fieldValue(name, one))])
+  }
+  const [host, ...others] = lines.get("host") ?? []
+  if (others.length > 0) throw new AskedError("a request has one `Host`, or it is answered with 400")
+  lines.delete("host")
+  return { lines, host }
+}
+
+function fieldValue(name: string, value: string): string {
+  if (CONTROL.test(value))
+    throw new AskedError(`the value of \`${name}\` has a control character, which no header can hold`)
+  return byteText(withoutOuterBlanks(value))
+}
