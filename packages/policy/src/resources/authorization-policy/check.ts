@@ -9,7 +9,8 @@ import { checkScope } from "../targets.js"
 import { parseConditionKey } from "./condition-key.js"
 import { checkPolicySize } from "./cost.js"
 import { checkTcpReach } from "./tcp-reach.js"
-import { ATTRIBUTE_CHECKS, FIELD_CHECKS, type ValueCheck } from "./value.js"
+import { ATTRIBUTE_CHECKS, FIELD_CHECKS } from "./value.js"
+import type { ValueCheck } from "./value-finding.js"
 
 export function checkAuthorizationPolicy(spec: Field): void {
   checkScope(spec)

@@ -1,111 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// The forms that the values of each field may have. A value that cannot be read is a fault; one that can be read and
-// would hardly do what its author thinks is a warning, or a fault where a DENY would silently let everything through.
+// The forms that the values of each field may have.
 
 import { isTemplate, parseTemplate } from "../../authorization/path-template.js"
 import { parseCidr } from "../../request/ip.js"
-import { type FaultCode, shown, type WarningCode } from "../fault.js"
-
-export type ValueFinding =
-  | { readonly severity: "fault"; readonly code: FaultCode; readonly problem: string; readonly fix: string }
-  | { readonly severity: "warning"; readonly code: WarningCode; readonly problem: string; readonly fix: string }
-
-/** `found` is the field as refusals spell it, `Paths` or `NotPaths`. */
-export type ValueCheck = (value: string, found: string) => ValueFinding | undefined
+import { shown } from "../fault.js"
+import { NAMESPACE, PRINCIPAL, REQUEST_PRINCIPAL, SERVICE_ACCOUNT, TRUST_DOMAIN } from "./identity-value.js"
+import { fault, literalStar, type ValueCheck, type ValueFinding, warning } from "./value-finding.js"
 
 const TEXT: ValueCheck = value => literalStar(value)
 
-const PRINCIPAL: ValueCheck = value => {
-  if (value.startsWith("spiffe://")) {
-    // Fail closed: in a DENY rule a value that never matches lets everybody through.
-    return fault(
-      "never-matches",
-      `\`${shown(value)}\` never matches: \`spiffe://\` is implied`,
-      `write \`${shown(value.slice("spiffe://".length))}\``,
-    )
-  }
-  const star = literalStar(value)
-  if (star !== undefined) return star
-  if (!value.includes("*") && !/^[^/]+\/ns\/[^/]+\/sa\/[^/]+$/.test(value)) {
-    return warning(
-      "never-matches",
-      `\`${shown(value)}\` never matches: it does not have the form of an identity`,
-      "write `<trust domain>/ns/<namespace>/sa/<service account>`",
-    )
-  }
-  return undefined
-}
-
-const REQUEST_PRINCIPAL: ValueCheck = value => {
-  if (value === "*") return undefined
-  const slash = value.lastIndexOf("/")
-  if (slash < 0) {
-    if (!value.includes("*")) {
-      return warning(
-        "never-matches",
-        `\`${shown(value)}\` matches only a token whose \`sub\` is empty`,
-        `write \`${shown(value)}/*\` for any subject of that issuer`,
-      )
-    }
-    return literalStar(value)
-  }
-  if (/^https?:\/\/[^/*]*$/.test(value)) {
-    return warning(
-      "never-matches",
-      `\`${shown(value)}\` names an issuer and no subject`,
-      `write \`${shown(value)}/*\` for any subject of that issuer`,
-    )
-  }
-  const issuer = value.slice(0, slash)
-  const subject = value.slice(slash + 1)
-  // A star is a wildcard at the start of the issuer or, only where there is none, at the end of the subject.
-  const wild = issuer.startsWith("*")
-  const literal = wild ? issuer.slice(1) + subject : issuer + subject.slice(0, -1)
-  return literal.includes("*") ? starWarning(value) : undefined
-}
-
-const NAMESPACE: ValueCheck = value =>
-  value.includes("/")
-    ? warning(
-        "never-matches",
-        `\`${shown(value)}\` never matches: a namespace has no \`/\``,
-        "write the namespace alone",
-      )
-    : undefined
-
-const SERVICE_ACCOUNT: ValueCheck = (value, found) => {
-  if (value.includes("*")) {
-    return fault("bad-value", `wildcard not allowed, found in ${found}`, "write each service account in full")
-  }
-  const parts = value.split("/")
-  if (parts.length > 2 || parts.includes("")) {
-    return fault(
-      "bad-value",
-      `expected format 'serviceAccount' or 'namespace/serviceAccount', found \`${shown(value)}\``,
-      "write `serviceAccount` or `namespace/serviceAccount`",
-    )
-  }
-  return undefined
-}
-
-const TRUST_DOMAIN: ValueCheck = (value, found) => {
-  const stars = value.split("*").length - 1
-  const atEnd = value.startsWith("*") || value.endsWith("*")
-  if (stars > 1 || (stars === 1 && !atEnd)) {
-    return fault(
-      "bad-value",
-      `only one wildcard at either end is allowed, found \`${shown(value)}\` in ${found}`,
-      "write `x*`, `*x` or the trust domain in full",
-    )
-  }
-  if (value.includes("/")) {
-    return fault(
-      "bad-value",
-      `a trust domain has no \`/\`, found \`${shown(value)}\` in ${found}`,
-      "write the trust domain alone, for example `cluster.local`",
-    )
-  }
-  return undefined
+const HEADER: ValueCheck = value => {
+  if (!/^[\t ]|[\t ]$/.test(value)) return literalStar(value)
+  return warning(
+    "never-matches",
+    `\`${shown(value)}\` never matches: blanks around the value of a header are no part of it`,
+    `write \`${shown(value.trim())}\``,
+  )
 }
 
 const ADDRESS: ValueCheck = value => {
@@ -219,28 +129,6 @@ function withoutOuterSlashes(path: string): string {
   return path.slice(from, to)
 }
 
-/** `*` counts at one end only; with one at both ends the second is a literal. */
-function literalStar(value: string): ValueFinding | undefined {
-  const literal = value.startsWith("*") ? value.slice(1) : value.slice(0, -1)
-  return literal.includes("*") ? starWarning(value) : undefined
-}
-
-function starWarning(value: string): ValueFinding {
-  return warning(
-    "literal-wildcard",
-    `in \`${shown(value)}\` a \`*\` is taken literally: it is a wildcard at one end of a value only`,
-    "write `x*`, `*x` or `*`",
-  )
-}
-
-function fault(code: FaultCode, problem: string, fix: string): ValueFinding {
-  return { severity: "fault", code, problem, fix }
-}
-
-function warning(code: WarningCode, problem: string, fix: string): ValueFinding {
-  return { severity: "warning", code, problem, fix }
-}
-
 /** By field, in its positive form. */
 export const FIELD_CHECKS = {
   principals: PRINCIPAL,
@@ -269,7 +157,7 @@ export const ATTRIBUTE_CHECKS = {
   "request.auth.audiences": TEXT,
   "request.auth.presenter": TEXT,
   "request.auth.claims": TEXT,
-  "request.headers": TEXT,
+  "request.headers": HEADER,
   "destination.port": PORT,
   "connection.sni": TEXT,
 } as const satisfies { readonly [attribute: string]: ValueCheck }

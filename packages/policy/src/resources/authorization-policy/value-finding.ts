@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What may be found about one value of a rule. A value that cannot be read is a fault; one that can be read and would hardly
+// do what its author thinks is a warning, or a fault where a DENY would silently let everything through.
+
+import { type FaultCode, shown, type WarningCode } from "../fault.js"
+
+export type ValueFinding =
+  | { readonly severity: "fault"; readonly code: FaultCode; readonly problem: string; readonly fix: string }
+  | { readonly severity: "warning"; readonly code: WarningCode; readonly problem: string; readonly fix: string }
+
+/** `found` is the field as refusals spell it, `Paths` or `NotPaths`. */
+export type ValueCheck = (value: string, found: string) => ValueFinding | undefined
+
+/** `*` counts at one end only; with one at both ends the second is a literal. */
+export function literalStar(value: string): ValueFinding | undefined {
+  const literal = value.startsWith("*") ? value.slice(1) : value.slice(0, -1)
+  return literal.includes("*") ? starWarning(value) : undefined
+}
+
+export function starWarning(value: string): ValueFinding {
+  return warning(
+    "literal-wildcard",
+    `in \`${shown(value)}\` a \`*\` is taken literally: it is a wildcard at one end of a value only`,
+    "write `x*`, `*x` or `*`",
+  )
+}
+
+export function fault(code: FaultCode, problem: string, fix: string): ValueFinding {
+  return { severity: "fault", code, problem, fix }
+}
+
+export function warning(code: WarningCode, problem: string, fix: string): ValueFinding {
+  return { severity: "warning", code, problem, fix }
+}
