@@ -3,12 +3,13 @@
 // be noticed.
 
 import { readFileSync } from "node:fs"
-import { type Browser, chromium, type Page } from "playwright-core"
-import { afterAll, beforeAll, describe, expect, inject, it, test } from "vitest"
+import type { Browser, Page } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, it, test } from "vitest"
 import { differences } from "../../../scripts/screenshots/compare.js"
 import { visitor } from "../../../scripts/screenshots/mesh.js"
 import { pictureOf, SIZE, see, VIEWS, type View } from "../../../scripts/screenshots/views.js"
 import type { Merlonctl } from "../../e2e/local/support/merlonctl.js"
+import { connect } from "../support/visit.js"
 
 const PNG = "89504e470d0a1a0a"
 const named = (name: string): View => {
@@ -33,7 +34,7 @@ export function pictures(mesh: Merlonctl): void {
   const differing = (view: View): Promise<readonly string[]> => differences(page, readFileSync(pictureOf(view)))
 
   beforeAll(async () => {
-    browser = await chromium.connect(inject("consoleBrowser"))
+    browser = await connect()
     page = await visitor(browser, mesh)
   })
 

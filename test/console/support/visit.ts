@@ -7,6 +7,7 @@ import { type Browser, type BrowserContext, type BrowserContextOptions, chromium
 import { afterAll, afterEach, beforeEach, inject } from "vitest"
 import { keptCodes } from "../../../packages/cli/src/serve/console-key.js"
 import { Merlonctl } from "../../e2e/local/support/merlonctl.js"
+import { whatRuns } from "./what-runs.js"
 
 /** For what comes at once or, on a busy machine, later. */
 export const PATIENCE = 120_000
@@ -43,8 +44,13 @@ export function address(path = "/", of: Merlonctl = mesh): string {
   return `http://127.0.0.1:${of.record.ports.console}${path}`
 }
 
+/** Another connection to the browser that all files share. */
+export async function connect(): Promise<Browser> {
+  return chromium.connect(await whatRuns(inject("consoleRuns")))
+}
+
 export async function newContext(options: BrowserContextOptions = {}): Promise<BrowserContext> {
-  connected ??= chromium.connect(inject("consoleBrowser"))
+  connected ??= connect()
   const context = await (await connected).newContext({ reducedMotion: "reduce", ...options })
   contexts.push(context)
   context.setDefaultTimeout(PATIENCE)
