@@ -10,9 +10,8 @@ export const SLOWEST: Readonly<Record<string, string>> = {
   "test/docs/programs.test.ts": "every command and program of every page, on the meshes that the pages start",
   "test/release/artefacts.test.ts":
     "makes packages and an executable as a release does, installs them and runs a mesh from them",
-  "test/console/large-mesh.test.ts": "a thousand workloads and a hundred decisions a second in a browser",
   "test/console/own-mesh.test.ts":
-    "pages beside their pictures, and a mesh that goes away and comes back under a browser's eyes",
+    "pages beside their pictures, a mesh that goes away and comes back under a browser's eyes, and a thousand workloads",
   "test/resilience/clocks.test.ts":
     "clocks that are set while everything runs, each until everything has found its way back by itself",
   "test/resilience/control-planes-on-etcd.test.ts":

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What takes a mesh for oneself: pages that look as in their pictures, a change that cuts callers off, a control plane that
-// goes away. One mesh for all of it, in this order.
+// goes away, and a thousand workloads. One mesh for all of it, in this order.
 
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -11,6 +11,7 @@ import { ClusterApi } from "../e2e/control/support/cluster-api.js"
 import { Merlonctl } from "../e2e/local/support/merlonctl.js"
 import { ownPortsAndWaysIn } from "../e2e/local/support/own-ports.js"
 import { goesAway } from "./own-mesh/goes-away.js"
+import { large } from "./own-mesh/large.js"
 import { pictures } from "./own-mesh/pictures.js"
 import { towardsMutualTls } from "./own-mesh/towards-mutual-tls.js"
 import { complaints } from "./support/visit.js"
@@ -39,6 +40,7 @@ goesAway(
   () => api,
   () => flags,
 )
+large(mesh, () => api)
 
 it("makes no page complain", () => {
   expect(complaints.filter(text => !text.startsWith("Applying inline style"))).toEqual([])

@@ -2,7 +2,7 @@
 // From plaintext to mutual TLS, with the warning, on a mesh where nobody else minds.
 
 import { request } from "node:http"
-import { describe, expect, it } from "vitest"
+import { afterAll, describe, expect, it } from "vitest"
 import type { ClusterApi } from "../../e2e/control/support/cluster-api.js"
 import type { Merlonctl } from "../../e2e/local/support/merlonctl.js"
 import { address, asOwner } from "../support/visit.js"
@@ -26,6 +26,9 @@ export function towardsMutualTls(mesh: Merlonctl, api: () => ClusterApi): void {
           .end()
       })
     }
+
+    // Who comes next calls in plaintext again.
+    afterAll(() => api().delete("PeerAuthentication", "my-policy", "foo"))
 
     it("insists from the page that tells who would be refused, with a warning, and an edge becomes mutual TLS", async () => {
       await callInPlaintext()

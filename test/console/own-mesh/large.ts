@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+// A mesh of a thousand workloads that decides a hundred times a second: what people do there still works. What is shown is
+// bounded; nothing here is about time.
+
+import type { Page } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import type { KubernetesObject } from "../../../packages/control/src/kubernetes/resource-type.js"
+import type { ClusterApi } from "../../e2e/control/support/cluster-api.js"
+import type { Merlonctl } from "../../e2e/local/support/merlonctl.js"
+import { Load } from "../support/load.js"
+import { address, asOwner } from "../support/visit.js"
+
+const NAMESPACES = 10
+const EACH = 100
+/** More rows than anybody reads; whatever draws more draws everything. */
+const MOST_ROWS = 450
+
+function pod(namespace: string, name: string): KubernetesObject {
+  return {
+    apiVersion: "v1",
+    kind: "Pod",
+    metadata: { name, namespace, labels: { app: name, tier: "crowd" } },
+    spec: {
+      serviceAccountName: "default",
+      containers: [{ name: "app", image: "app", ports: [{ containerPort: 8080 }] }],
+    },
+  }
+}
+
+async function fill(api: ClusterApi): Promise<void> {
+  for (let at = 0; at < NAMESPACES; at++) {
+    const namespace = `crowd-${at}`
+    await api.put({ apiVersion: "v1", kind: "Namespace", metadata: { name: namespace } })
+    await Promise.all(Array.from({ length: EACH }, (_, n) => api.put(pod(namespace, `worker-${n}`))))
+  }
+}
+
+const rowsIn = (page: Page): Promise<number> => page.locator("tr, [role=row], li, option").count()
+
+/** Fills the mesh, which stays full. */
+export function large(mesh: Merlonctl, api: () => ClusterApi): void {
+  describe("a thousand workloads", () => {
+    beforeAll(() => fill(api()))
+
+    it("are found by name, one among all, by keyboard", async () => {
+      const page = await asOwner("/workloads", { of: mesh })
+      await page.getByText(/^1,0\d\d of 1,0\d\d; the first 300 are shown$/).waitFor()
+      expect(await rowsIn(page)).toBeLessThan(MOST_ROWS)
+      await page.getByLabel("Search by name").focus()
+      await page.keyboard.type("crowd-7/worker-77")
+      await page.getByText(/^1 of 1,0\d\d$/).waitFor()
+      await page.keyboard.press("Tab")
+      await page.keyboard.press("Enter")
+      await page.getByRole("heading", { name: "Workload crowd-7/worker-77" }).waitFor()
+      await page.getByText("tier=crowd").waitFor()
+    })
+
+    it("do not fill any page, and each leads on by click and by keyboard", async () => {
+      const page = await asOwner("/", { of: mesh })
+      for (const [place, heading] of [
+        ["/", "Overview of merlon"],
+        ["/policies", "Policies"],
+        ["/access", "Who may call whom"],
+        ["/plaintext", "Plaintext"],
+        ["/graph", "Graph"],
+        ["/try", "Try a request"],
+      ] as const) {
+        await page.goto(address(`/#${place}`, mesh))
+        await page.getByRole("heading", { level: 1, name: heading }).waitFor()
+        await expect.poll(() => page.getByText("Loading…").count()).toBe(0)
+        expect(await rowsIn(page), place).toBeLessThan(MOST_ROWS * 2)
+        await page.getByRole("link", { name: "Decisions", exact: true }).click()
+        await page.getByRole("heading", { level: 1, name: "Decisions" }).waitFor()
+        await page.getByRole("link", { name: "Workloads", exact: true }).focus()
+        await page.keyboard.press("Enter")
+        await page.getByRole("heading", { level: 1, name: "Workloads" }).waitFor()
+      }
+    })
+
+    it("are asked about one by one: who waits comes first, the others are searched for", async () => {
+      await fetch(mesh.wayIn("httpbin.foo", "/get"))
+      const page = await asOwner("/plaintext", { of: mesh })
+      await page.getByText("still called in plaintext").first().waitFor()
+      await expect.poll(() => page.getByRole("heading", { level: 2 }).first().textContent()).toBe("foo")
+      await page.getByLabel("Search by namespace or name").fill("crowd-3/worker-42")
+      await page.getByRole("link", { name: "worker-42", exact: true }).waitFor()
+      await expect.poll(() => page.locator("tbody tr").count()).toBe(1)
+    })
+  })
+
+  describe("a hundred decisions a second", () => {
+    const load = new Load(path => mesh.wayIn("httpbin.foo", path), 100)
+    afterAll(() => load.stop())
+
+    it("are shown as they come, while rows are few, and the row in hand stays in hand", async () => {
+      load.start()
+      const page = await asOwner("/decisions?path=/anything/load/*", { of: mesh })
+      await page.getByText("· live").waitFor()
+      await expect.poll(() => page.getByRole("row").count()).toBeGreaterThan(20)
+      expect(await page.getByRole("row").count()).toBeLessThan(100)
+
+      const grid = page.getByRole("grid")
+      await grid.focus()
+      for (let step = 0; step < 5; step++) await page.keyboard.press("ArrowDown")
+      const held = await page.locator(".row.focused").textContent()
+      const sentThen = load.sent
+      await expect.poll(() => load.sent).toBeGreaterThan(sentThen + 100)
+      await page.getByText(/\d+ above, Home goes there/).waitFor()
+      await expect
+        .poll(async () =>
+          Number(/(\d[\d,]*) above/.exec((await page.locator(".keys").textContent()) ?? "")?.[1]?.replaceAll(",", "")),
+        )
+        .toBeGreaterThan(20)
+      expect(await page.locator(".row.focused").textContent()).toBe(held)
+      await page.keyboard.press("Enter")
+      const detail = page.getByRole("region", { name: "Decision" })
+      await detail.getByText("Why, with the policies of now").waitFor()
+      expect(held).toContain((await detail.getByRole("heading", { level: 2 }).textContent())?.replace("GET ", ""))
+
+      await page.getByRole("button", { name: "Pause" }).click()
+      await page.getByRole("button", { name: "Pause", pressed: true }).waitFor()
+      await page.getByRole("link", { name: "Overview", exact: true }).click()
+      await page.getByRole("heading", { name: "Overview of merlon" }).waitFor()
+    })
+
+    it("fill a table of ten thousand and no more, of which the end is reached", async () => {
+      const page = await asOwner("/", { of: mesh })
+      // As much as ten proxies remember: what one has told, once more under other names.
+      await page.route(/\/decisions\?limit=/, async route => {
+        const answer = await route.fetch()
+        const list = (await answer.json()) as { items: { metadata: { name: string } }[] }
+        const items = Array.from({ length: 9_990 }, (_, at) => {
+          const item = list.items[at % list.items.length]
+          return { ...item, metadata: { ...item?.metadata, name: `copy-${at}` } }
+        })
+        await route.fulfill({ response: answer, json: { ...list, items } })
+      })
+      await page.goto(address("/#/decisions?path=/anything/load/*", mesh))
+      await page.getByText("10,000 shown").waitFor()
+      expect(await page.getByRole("row").count()).toBeLessThan(100)
+      await page.getByRole("button", { name: "Pause" }).click()
+      await page.getByRole("grid").focus()
+      await page.keyboard.press("End")
+      await page.locator("[aria-rowindex='10001']").waitFor()
+      expect(await page.getByRole("row").count()).toBeLessThan(100)
+      await page.keyboard.press("Home")
+      await page.locator("[aria-rowindex='2']").waitFor()
+      await page.getByRole("grid").hover()
+      await expect
+        .poll(async () => {
+          await page.mouse.wheel(0, 100_000)
+          return page.locator("[aria-rowindex='10001']").count()
+        })
+        .toBe(1)
+      expect(await page.getByRole("row").count()).toBeLessThan(100)
+      load.stop()
+    })
+  })
+}
