@@ -29,8 +29,7 @@ export const SLOWEST: Readonly<Record<string, string>> = {
   "packages/xserver/src/process/worker-pool.test.ts":
     "workers that die and one that is stuck, each until another serves",
   "packages/cluster/src/store/etcd/open.test.ts": "an etcd that goes away and comes back under readers and watchers",
-  "test/e2e/control/replica-answers.test.ts":
-    "replicas that are killed, each until the Lease of the dead one is taken away",
+  "test/e2e/control/replicas.test.ts": "replicas that are killed, each until the Lease of the dead one is taken away",
   "test/resilience/control-slow-proxies.test.ts":
     "waits the half minute after which a proxy is overdue, and connects two hundred",
   "test/e2e/local/answers.test.ts":
@@ -38,7 +37,6 @@ export const SLOWEST: Readonly<Record<string, string>> = {
   "test/e2e/xserver-bodies.test.ts": "bodies of every size in every framing through real proxies, many callers at once",
   "test/resilience/cluster-crash.test.ts": "kills API servers again and again while clients write, on each store",
   "test/e2e/control/operations.test.ts": "starts and ends control planes with every kind of flag and fault",
-  "test/resilience/control-replicas.test.ts": "waits for a lease to run out before another replica leads",
   "test/resilience/control-rotation.test.ts":
     "a root is replaced while workloads call each other, phase by phase with real proxies",
   "test/e2e/control/control-plane.test.ts": "whole control planes, from their first start to a policy in force",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Replicas of a control plane with a proxy each: whichever is asked answers for all of them, only control planes of the mesh are
-// told anything, and who does not answer is named.
+// told anything, and who does not answer is named. One mesh serves all tests, in their order.
 
 import { generateKeyPairSync } from "node:crypto"
 import { type RequestOptions, request } from "node:https"
@@ -9,6 +9,7 @@ import { CertificateAuthority, createRoot } from "@merlon/identity"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { LEASES } from "../../../packages/control/src/kubernetes/resource-type.js"
 import { labelsOf, textOf } from "../../../packages/control/src/registry/foreign.js"
+import { leadership } from "./replicas/leadership.js"
 import { WAIT } from "./support/cluster-api.js"
 import type { ControlProcess } from "./support/control-process.js"
 import type { DeclaredWorkload } from "./support/declared-workload.js"
@@ -182,23 +183,31 @@ describe("while replicas come and go", () => {
     }
     await expect.poll(async () => (await ask.first.get("/namespaces/foo/proxies")).body.partial, WAIT).toBeUndefined()
   })
+})
 
-  it("one that leads and is killed is named until another has taken its place", async () => {
-    await mesh.control.kill()
-    await expect
-      .poll(async () => (await ask.second.get("/namespaces/foo/proxies")).body.partial, WAIT)
-      .toEqual(["first"])
-    await expect.poll(() => second.metric("merlon_control_leader"), WAIT).toBe(1)
-    await known(["second"])
-    await whole("second", "/namespaces/foo/proxies")
-    await mesh.control.run()
+leadership(
+  () => ({ mesh, second }),
+  () => {
+    it("it is named until another has taken its place", async () => {
+      await expect
+        .poll(async () => (await ask.second.get("/namespaces/foo/proxies")).body.partial, WAIT)
+        .toEqual(["first"])
+      await expect.poll(() => second.metric("merlon_control_leader"), WAIT).toBe(1)
+      await known(["second"])
+      await whole("second", "/namespaces/foo/proxies")
+    })
+  },
+)
+
+describe("a replica", () => {
+  it("that came back is known, and answers for all of them", async () => {
     await known(["first", "second"])
     await expect
       .poll(async () => (await ask.first.get("/namespaces/foo/proxies")).body.items?.length, WAIT)
       .toBeGreaterThanOrEqual(2)
   })
 
-  it("one that is told to end takes its name away", async () => {
+  it("that is told to end takes its name away", async () => {
     second.program.signal("SIGTERM")
     await second.program.exit()
     const { items } = await mesh.api.client.list(LEASES, { labelSelector: "merlon.dev/replica" })
