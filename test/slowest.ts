@@ -20,7 +20,8 @@ export const SLOWEST: Readonly<Record<string, string>> = {
     "the mission on a local mesh of real processes, each step typed as a person would, and again while parts of it are away",
   "test/mission/another-mesh.test.ts": "the same again under another name, with kubectl",
   "test/e2e/cli/merlonctl.test.ts": "each command twice, by merlonctl and by kubectl, and both compared",
-  "test/journeys/journeys.test.ts": "ten walks of a user from nothing, each on a mesh of its own",
+  "test/e2e/local/answers.test.ts":
+    "what a mesh says of itself, from calls that have to be counted to proofs that have to be found, and ten walks of a user",
   "packages/cluster/src/oracle.test.ts":
     "hundreds of recorded cases of kube-apiserver, among them watches that last seconds",
   "packages/cluster/src/kubectl.test.ts": "a process of kubectl for each thing that people do with it",
@@ -30,10 +31,7 @@ export const SLOWEST: Readonly<Record<string, string>> = {
     "workers that die and one that is stuck, each until another serves",
   "packages/cluster/src/store/etcd/open.test.ts": "an etcd that goes away and comes back under readers and watchers",
   "test/e2e/control/replicas.test.ts": "replicas that are killed, each until the Lease of the dead one is taken away",
-  "test/resilience/control-slow-proxies.test.ts":
-    "waits the half minute after which a proxy is overdue, and connects two hundred",
-  "test/e2e/local/answers.test.ts":
-    "what a mesh says of itself, from calls that have to be counted to proofs that have to be found",
+  "test/resilience/control-slow-proxies.test.ts": "waits the half minute after which a proxy is overdue, and connects two hundred",
   "test/e2e/xserver-bodies.test.ts": "bodies of every size in every framing through real proxies, many callers at once",
   "test/resilience/cluster-crash.test.ts": "kills API servers again and again while clients write, on each store",
   "test/e2e/control/operations.test.ts": "starts and ends control planes with every kind of flag and fault",

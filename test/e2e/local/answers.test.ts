@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a running mesh tells of itself, from the call to the answer: counted by the proxy, kept by the control plane across
-// a restart, asked with everybody's own rights. One mesh serves all tests, in their order.
+// a restart, asked with everybody's own rights; and then what a new user does there. One mesh serves all tests, in their order.
 
 import { execFileSync } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, it, vi } from "vitest"
+import { journeys } from "../../journeys/journeys.js"
 import { Merlonctl } from "./support/merlonctl.js"
 import { ownPortsAndWaysIn } from "./support/own-ports.js"
 
@@ -239,3 +240,10 @@ it("bounds what hostile callers make it keep", async () => {
   await vi.waitFor(() => expect(calls().some(({ path }) => path.includes("{*}/{*}"))).toBe(true), POLL)
   expect(calls().length).toBeLessThan(100)
 })
+
+it("lets everybody in again when its policy is taken away", async () => {
+  expect(await mesh.run("delete", "authorizationpolicy", "readers", "-n", "foo")).toMatchObject({ code: 0 })
+  await expect.poll(async () => (await call("/headers")).status, POLL).toBe(200)
+})
+
+journeys(mesh)
