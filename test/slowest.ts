@@ -31,7 +31,7 @@ export const SLOWEST: Readonly<Record<string, string>> = {
     "workers that die and one that is stuck, each until another serves",
   "packages/cluster/src/store/etcd/open.test.ts": "an etcd that goes away and comes back under readers and watchers",
   "test/e2e/control/replicas.test.ts": "replicas that are killed, each until the Lease of the dead one is taken away",
-  "test/resilience/control-slow-proxies.test.ts": "waits the half minute after which a proxy is overdue, and connects two hundred",
+  "test/e2e/control/one-mesh.test.ts": "waits the half minute after which a proxy is overdue, and connects two hundred",
   "test/e2e/xserver-bodies.test.ts": "bodies of every size in every framing through real proxies, many callers at once",
   "test/resilience/cluster-crash.test.ts": "kills API servers again and again while clients write, on each store",
   "test/e2e/control/operations.test.ts": "starts and ends control planes with every kind of flag and fault",
