@@ -9,6 +9,7 @@ import { contradictions } from "./checks/contradiction.js"
 import { allowsNothing, peerPrecedence, unselected } from "./checks/selection.js"
 import { shadowing } from "./checks/shadowing.js"
 import { closedSpellings } from "./checks/spellings.js"
+import { statedSpellings } from "./checks/stated-spellings.js"
 import { tokensMissing, tokensNotRequired, unknownIssuers } from "./checks/tokens.js"
 import { anonymous, foreignTrustDomains, hostsWithoutPort, strayDashes, widensOnTcp } from "./checks/traps.js"
 import type { AnalysisFinding, Severity } from "./finding.js"
@@ -26,6 +27,7 @@ const CHECKS: readonly ((set: PolicySet, work: Work) => Steps<readonly AnalysisF
   anonymous,
   widensOnTcp,
   closedSpellings,
+  statedSpellings,
   strayDashes,
   peerPrecedence,
   hostsWithoutPort,

@@ -8,6 +8,7 @@ import type {
   AuthorizationPolicy,
   PeerAuthentication,
   PolicyDocument,
+  PolicyInvariant,
   RequestAuthentication,
 } from "../resources/document.js"
 import { isShadow } from "../selection/shadow.js"
@@ -46,6 +47,7 @@ export class PolicySet {
   readonly authorizationPolicies: readonly AuthorizationPolicy[]
   readonly requestAuthentications: readonly RequestAuthentication[]
   readonly peerAuthentications: readonly PeerAuthentication[]
+  readonly invariants: readonly PolicyInvariant[]
   readonly #rules: AnalysedRule[] = []
   readonly #scopes = new Map<PolicyDocument, Scope>()
   readonly #reached = new Map<Scope, readonly KnownWorkload[]>()
@@ -60,6 +62,7 @@ export class PolicySet {
     this.authorizationPolicies = documents.filter(document => document.kind === "AuthorizationPolicy").sort(byAge)
     this.requestAuthentications = documents.filter(document => document.kind === "RequestAuthentication").sort(byAge)
     this.peerAuthentications = documents.filter(document => document.kind === "PeerAuthentication").sort(byAge)
+    this.invariants = documents.filter(document => document.kind === "PolicyInvariant").sort(byAge)
   }
 
   /** All rules, once they are laid out. */

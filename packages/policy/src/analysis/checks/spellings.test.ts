@@ -4,7 +4,7 @@ import { httpRequest, policy } from "../../authorization/testing/requests.js"
 import { meshConfig } from "../../mesh/config.js"
 import { compile, decide } from "../../program.js"
 import type { AuthorizationPolicySpec, Operation, Rule } from "../../resources/authorization-policy/definition.js"
-import type { AuthorizationPolicy } from "../../resources/document.js"
+import type { AuthorizationPolicy, PolicyInvariant } from "../../resources/document.js"
 import { analyze } from "../analyze.js"
 
 const mesh = meshConfig()
@@ -124,4 +124,38 @@ it("is done in bounded work", () => {
   const rules = Array.from({ length: 500 }, (_, n): Rule => to({ paths: [`/p${n}`], notPaths: [`/q${n}`] }))
   const many = Array.from({ length: 6 }, (_, n) => policy(`p${n}`, { action: "DENY", rules }, `ns-${n}`))
   expect(analyze(many, mesh).some(({ code }) => code === "analysis-limited")).toBe(true)
+})
+
+describe("a statement", () => {
+  const told = (never: readonly Rule[]) => {
+    const spec = { never: never.map(rule => ({ name: "closed", ...rule })) }
+    const metadata = { name: "i", namespace: "foo", creationTimestamp: "2026-01-01T00:00:00Z" }
+    const invariant: PolicyInvariant = {
+      apiVersion: "security.merlon.dev/v1alpha3",
+      kind: "PolicyInvariant",
+      metadata,
+      spec,
+    }
+    return analyze([invariant], mesh)
+  }
+
+  it("says nothing of another spelling, which is told", () => {
+    expect(told([to({ paths: ["/a*"] }), to({ methods: ["PUT"], paths: ["/b", "/admin"] })])).toMatchObject([
+      {
+        code: "closed-by-one-spelling",
+        kind: "PolicyInvariant",
+        path: "spec.never[1].to[0].operation.paths",
+        why: "the statement says nothing of `PUT /b/`, and most applications take it for `/b`",
+      },
+    ])
+  })
+
+  test.each<[string, Rule]>([
+    ["prefixes", to({ paths: ["/admin*"] })],
+    ["both spellings", to({ paths: ["/admin", "/admin/*"] })],
+    ["the other one in an alternative", to({ paths: ["/admin"] }, { paths: ["/admin/"] })],
+    ["what is left out", to({ notPaths: ["/open"] })],
+  ])("of %s is fine", (_, rule) => {
+    expect(told([rule])).toEqual([])
+  })
 })

@@ -7,7 +7,6 @@ import type { Rule } from "../../resources/authorization-policy/definition.js"
 import { type AnalysisFinding, analysisFinding } from "../finding.js"
 import type { AnalysedRule, PolicySet } from "../policy-set.js"
 import { each, limited, type Steps, type Work } from "../work.js"
-import { closes } from "./spellings.js"
 
 /** A check of every rule by itself. */
 function eachRule(set: PolicySet, work: Work, look: (rule: AnalysedRule) => readonly AnalysisFinding[]) {
@@ -59,10 +58,9 @@ export function widensOnTcp(set: PolicySet, work: Work): Steps<readonly Analysis
 
 export function hostsWithoutPort(set: PolicySet, work: Work): Steps<readonly AnalysisFinding[]> {
   return eachRule(set, work, rule =>
-    rule.compiled.to.flat().flatMap(criterion => {
-      const { attribute, field, values } = criterion
+    rule.compiled.to.flat().flatMap(({ attribute, field, negated, values }) => {
       // Where that leaves something open, it is said more plainly.
-      if (attribute.name !== "host" || closes(rule, criterion)) return []
+      if (attribute.name !== "host" || negated === (rule.action === "ALLOW")) return []
       const written = new Set(values)
       return values
         .filter(host => !host.includes("*") && !/:\d+$/.test(host) && !written.has(`${host}:*`))

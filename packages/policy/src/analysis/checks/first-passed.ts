@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first spelling of what a field names that the field does not name, and nothing else refuses.
+
+import { type Clause, Criterion } from "../../authorization/criterion.js"
+import type { RuleParts } from "../../authorization/rule.js"
+import type { Steps, Work } from "../work.js"
+import { OTHER_SPELLINGS, type Spelling } from "./other-spellings.js"
+
+/** A field that says what is not to pass, and the alternative that it stands in. */
+export interface Closed {
+  readonly parts: RuleParts
+  readonly clause: Clause
+  readonly closed: Criterion
+}
+
+export interface Passed extends Spelling {
+  readonly written: string
+}
+
+/** Whether something is certain to refuse what is asked for. */
+export type Refuses = (asked: RuleParts, text: string) => Steps<boolean>
+
+/** Fields of the rule on what has other spellings, `not` fields or others. */
+export function closedIn(parts: RuleParts, negated: boolean): readonly Closed[] {
+  const isOne = (one: Criterion): boolean => OTHER_SPELLINGS.has(one.attribute.name) && one.negated === negated
+  return parts.to.flatMap(clause => clause.filter(isOne).map(closed => ({ parts, clause, closed })))
+}
+
+export function* firstPassed(place: Closed, refuses: Refuses, work: Work): Steps<Passed | undefined> {
+  const { clause, closed } = place
+  const spellings = OTHER_SPELLINGS.get(closed.attribute.name)
+  for (const written of closed.values) {
+    if (!work.spend(1)) return undefined
+    if (work.due) yield
+    for (const spelling of spellings?.(written) ?? []) {
+      const speaks = (one: Criterion): boolean => covered(one, spelling.text, work) === (one === closed || one.negated)
+      // The rule's fields on the attribute speak of the spelling by themselves.
+      if (clause.some(one => isSame(one, closed) && speaks(one))) continue
+      if (!(yield* refuses(spelledSo(place, spelling.text), spelling.text)) && !work.exhausted)
+        return { written, ...spelling }
+    }
+  }
+  return undefined
+}
+
+export const isSame = (one: Criterion, other: Criterion): boolean => one.attribute.name === other.attribute.name
+
+export function covered({ attribute, extents }: Criterion, text: string, work: Work): boolean {
+  const one = attribute.extent(text)
+  return extents.some(wide => work.spend(1) && wide.covers(one))
+}
+
+/** What the rule speaks of, asked for under the other spelling. */
+function spelledSo({ parts, clause, closed }: Closed, text: string): RuleParts {
+  const asked = new Criterion(closed.field, closed.attribute, false, [text])
+  return { from: parts.from, to: [[...clause.filter(one => !isSame(one, closed)), asked]], when: parts.when }
+}
+
+/** A request that passes, for people. */
+export function requestWords({ clause, closed }: Closed, text: string): string {
+  const given = clause.find(({ attribute, negated }) => attribute.name === "method" && !negated)?.values[0] ?? "GET"
+  const method = given.includes("*") ? "GET" : given
+  return closed.attribute.name === "path" ? `\`${method} ${text}\`` : `a ${method} with \`Host: ${text}\``
+}

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// Statements that something is never let in, under one spelling of it alone: `never` on `/admin` is proved to hold while
+// `/admin/` is open to everybody.
+
+import { attributeTable } from "../../authorization/attributes.js"
+import { compileRule } from "../../authorization/rule.js"
+import { type AnalysisFinding, analysisFinding } from "../finding.js"
+import type { PolicySet } from "../policy-set.js"
+import { ruleCovers } from "../rule-covers.js"
+import { limited, type Steps, type Work } from "../work.js"
+import { closedIn, firstPassed, requestWords } from "./first-passed.js"
+
+/** What is compared does not depend on a workload's issuers. */
+const ANY_WORKLOAD = attributeTable(new Set())
+
+export function* statedSpellings(set: PolicySet, work: Work): Steps<readonly AnalysisFinding[]> {
+  const found: AnalysisFinding[] = []
+  for (const invariant of set.invariants) {
+    for (const [index, { name: _, ...rule }] of (invariant.spec.never ?? []).entries()) {
+      const statement = compileRule(invariant.metadata, index, rule, set.mesh, ANY_WORKLOAD)
+      // Compiling is the dear part, and no comparison.
+      yield
+      for (const place of closedIn(statement, false)) {
+        const at = `spec.never[${index}].${place.closed.field}`
+        const passed = yield* firstPassed(place, asked => ruleCovers(statement, asked, work), work)
+        if (work.exhausted) return [...found, limited(invariant, at)]
+        if (passed === undefined) continue
+        const { text, written, fix } = passed
+        const why = `the statement says nothing of ${requestWords(place, text)}, and most applications take it for \`${written}\``
+        found.push(analysisFinding("closed-by-one-spelling", invariant, at, why, fix))
+      }
+    }
+  }
+  return found
+}
