@@ -20,6 +20,7 @@ export { type EffectiveMode, type Loser, type ModeResolution, PeerModes, peerSco
 export { compile, decide, explain, type Program } from "./program.js"
 export * from "./proof/public.js"
 export type { Attributes, Claim, HeaderLines, HttpAttributes, VerifiedToken } from "./request/attributes.js"
+export { readableText } from "./request/byte-text.js"
 export { type Cidr, type IpAddress, parseCidr, parseIp } from "./request/ip.js"
 export { normalizePath, type Target } from "./request/path.js"
 export { remoteAddress } from "./request/remote-address.js"

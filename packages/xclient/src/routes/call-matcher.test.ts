@@ -8,7 +8,10 @@ const CALL: Call = {
   method: "GET",
   host: "web.app",
   target: "/shop/cart?user=ann&user=bob&empty=&x=a%20b",
-  headers: new Map([["x-team", "blue"]]),
+  headers: new Map([
+    ["x-team", "blue"],
+    ["x-user", Buffer.from("Zoë").toString("latin1")],
+  ]),
 }
 
 it.each<[string, readonly RouteMatch[], boolean]>([
@@ -25,6 +28,12 @@ it.each<[string, readonly RouteMatch[], boolean]>([
   ["not the host in full", [{ host: { prefix: "web.app.svc" } }], false],
   ["a header, whatever its case", [{ headers: { "X-Team": { exact: "blue" } } }], true],
   ["no header that is not there, even for every value", [{ headers: { "x-other": { regex: ".*" } } }], false],
+  ["a header beyond ASCII", [{ headers: { "x-user": { exact: "Zoë" } } }], true],
+  ["a header beyond ASCII, letter by letter", [{ headers: { "x-user": { regex: "Zo." } } }], true],
+  ["the method as a header", [{ headers: { ":method": { exact: "GET" } } }], true],
+  ["the target as a header", [{ headers: { ":path": { prefix: "/shop/cart?user" } } }], true],
+  ["the host as a header", [{ headers: { ":authority": { exact: "web.app" } } }], true],
+  ["not another host as a header", [{ headers: { ":authority": { exact: "other" } } }], false],
   ["any of a parameter's values", [{ queryParams: { user: { exact: "bob" } } }], true],
   ["a parameter without a value", [{ queryParams: { empty: { exact: "" } } }], true],
   ["a parameter as it means, not as it is spelt", [{ queryParams: { x: { exact: "a b" } } }], true],

@@ -2,7 +2,7 @@
 // A route's match made ready. Alternatives: any of them; within one, all its fields. What a request does not have never
 // matches, whatever the pattern.
 
-import { type RouteMatch, type StringMatch, stringMatcher } from "@merlon/policy"
+import { type RouteMatch, readableText, type StringMatch, stringMatcher } from "@merlon/policy"
 import type { Call } from "./call.js"
 
 export type CallMatcher = (call: Call) => boolean
@@ -27,8 +27,8 @@ function matcherOf(match: RouteMatch, port: number): CallMatcher {
   for (const [name, pattern] of Object.entries(match.headers ?? {})) {
     const matches = stringMatcher(pattern)
     const key = name.toLowerCase()
-    conditions.push(({ headers }) => {
-      const value = headers.get(key)
+    conditions.push(call => {
+      const value = fieldOf(call, key)
       return value !== undefined && matches(value)
     })
   }
@@ -37,6 +37,24 @@ function matcherOf(match: RouteMatch, port: number): CallMatcher {
     conditions.push(({ target }) => parametersOf(target).getAll(name).some(matches))
   }
   return call => conditions.every(matches => matches(call))
+}
+
+/** Pseudo-headers too, by which HTTP/2 calls what a call has anyway (RFC 9113 section 8.3.1). */
+function fieldOf({ method, host, target, headers }: Call, name: string): string | undefined {
+  switch (name) {
+    case ":method":
+      return method
+    case ":path":
+      return target
+    case ":authority":
+      return headers.get("host") ?? host
+    case ":scheme":
+      return "http"
+    default: {
+      const bytes = headers.get(name)
+      return bytes === undefined ? undefined : readableText(bytes)
+    }
+  }
 }
 
 function pathOf(target: string): string {
