@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Findings for people, for programs, for GitHub's annotations, and as SARIF 2.1.0 for whatever shows that.
 
-import { FINDINGS } from "@merlon/policy"
+import { FINDINGS, WARNINGS } from "@merlon/policy"
 import { type PlacedFinding, PROVED_FINDINGS } from "./findings.js"
 
 export type FindingsFormat = "text" | "json" | "sarif" | "github"
@@ -77,6 +77,7 @@ function sarif(findings: readonly PlacedFinding[]): object {
 }
 
 const MEANINGS: Readonly<Record<string, { readonly means: string; readonly next: string } | undefined>> = {
+  ...WARNINGS,
   ...FINDINGS,
   ...PROVED_FINDINGS,
 }

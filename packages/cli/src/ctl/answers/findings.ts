@@ -13,6 +13,7 @@ import {
   type Severity,
 } from "@merlon/policy"
 import type { PlacedPolicy } from "./policy-files.js"
+import { valueFindings } from "./value-findings.js"
 
 export interface PatchOperation {
   readonly op: "remove"
@@ -63,7 +64,8 @@ export function findingsOf(
   const others = analyze(documents, mesh, workloads.length === 0 ? undefined : workloads).filter(
     ({ code, namespace, name, path }) => !(BY_PROOF.has(code) && known.has(`${namespace}/${name} ${ruleOf(path)}`)),
   )
-  return [...others, ...proved, ...open].map(one => withPlace(one, placed)).sort(byPlace)
+  const values = documents.flatMap(document => valueFindings(document, mesh.names))
+  return [...others, ...proved, ...open, ...values].map(one => withPlace(one, placed)).sort(byPlace)
 }
 
 function deadFinding({ rule, because, by }: DeadRule, documents: readonly PolicyDocument[]): PlacedFinding {

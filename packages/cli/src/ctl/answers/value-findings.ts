@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the API warns of when a policy is applied, for whoever asks before that: a method in small letters, a path that no
+// request has.
+
+import { type MeshNames, type PolicyDocument, type Severity, validate, type WarningCode } from "@merlon/policy"
+
+/** Said by findings about the set, and there with more. */
+const SAID_BETTER: ReadonlySet<WarningCode> = new Set<WarningCode>(["denies-tcp", "ignored-policy"])
+/** A rule with such a value hardly does what was meant; the others are matters of form. */
+const MISLEADING: ReadonlySet<WarningCode> = new Set<WarningCode>([
+  "never-matches",
+  "literal-wildcard",
+  "lower-case-method",
+  "label-syntax",
+])
+
+export interface ValueFinding {
+  readonly code: WarningCode
+  readonly severity: Severity
+  readonly kind: string
+  readonly namespace: string
+  readonly name: string
+  readonly path: string
+  readonly why: string
+  readonly fix: string
+}
+
+export function valueFindings(document: PolicyDocument, names: MeshNames): readonly ValueFinding[] {
+  const { kind, metadata } = document
+  return validate(document, names).warnings.flatMap(({ code, path, problem, fix }) => {
+    if (SAID_BETTER.has(code)) return []
+    const severity: Severity = MISLEADING.has(code) ? "warning" : "info"
+    return [{ code, severity, kind, namespace: metadata.namespace, name: metadata.name, path, why: problem, fix }]
+  })
+}
