@@ -2,7 +2,14 @@
 // What the API warns of when a policy is applied, for whoever asks before that: a method in small letters, a path that no
 // request has.
 
-import { type MeshNames, type PolicyDocument, type Severity, validate, type WarningCode } from "@merlon/policy"
+import {
+  type AnalysisFinding,
+  type MeshNames,
+  type PolicyDocument,
+  type Severity,
+  validate,
+  type WarningCode,
+} from "@merlon/policy"
 
 /** Said by findings about the set, and there with more. */
 const SAID_BETTER: ReadonlySet<WarningCode> = new Set<WarningCode>(["denies-tcp", "ignored-policy"])
@@ -14,16 +21,7 @@ const MISLEADING: ReadonlySet<WarningCode> = new Set<WarningCode>([
   "label-syntax",
 ])
 
-export interface ValueFinding {
-  readonly code: WarningCode
-  readonly severity: Severity
-  readonly kind: string
-  readonly namespace: string
-  readonly name: string
-  readonly path: string
-  readonly why: string
-  readonly fix: string
-}
+export type ValueFinding = Omit<AnalysisFinding, "code"> & { readonly code: WarningCode }
 
 export function valueFindings(document: PolicyDocument, names: MeshNames): readonly ValueFinding[] {
   const { kind, metadata } = document
