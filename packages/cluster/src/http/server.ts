@@ -84,6 +84,8 @@ export class ApiServer {
     this.server.on("clientError", (error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket) =>
       this.#malformed(error, socket as TLSSocket),
     )
+    // What was to be answered above would wait for a handshake that may never come, and the connection with it.
+    this.server.on("tlsClientError", (_, socket) => socket.destroy())
     this.server.on("connection", (socket: Socket) => {
       this.fairness.connections.opened(socket)
       // A peer that vanished behind a quiet watch is found out.

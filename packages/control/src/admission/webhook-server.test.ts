@@ -161,6 +161,18 @@ describe("the webhook server", () => {
     expect((await ask("/validate", BODY)).status).toBe(200)
   })
 
+  it("keeps no connection on which nobody begins to speak TLS", async () => {
+    const impatient = new WebhookServer({ credentials, handlers: new Map(), handshakeMs: 100 })
+    const silent = createConnection({ port: await impatient.listen(0, "127.0.0.1"), host: "127.0.0.1" })
+    await new Promise(resolve =>
+      silent
+        .once("close", resolve)
+        .on("error", () => {})
+        .resume(),
+    )
+    await impatient.close()
+  })
+
   it("changes its certificate while it serves, and keeps the old one where the new one is unusable", async () => {
     const second = selfSigned(folder, "second")
     expect(() => server.setKeyPair({ certificate: second.certificate, key: credentials.key })).toThrow()

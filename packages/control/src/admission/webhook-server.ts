@@ -36,6 +36,7 @@ export interface WebhookServerOptions {
   /** Of all bodies that are being read. */
   readonly maxHeld?: number
   readonly maxConnections?: number
+  readonly handshakeMs?: number
 }
 
 /** The API server takes objects of 3 MB, and an update carries two. */
@@ -43,6 +44,7 @@ const MAX_BODY = 7 << 20
 /** Whoever reaches the port may send bodies; not as many at one time as connections would let them. */
 const MAX_HELD = 64 << 20
 const MAX_CONNECTIONS = 512
+const HANDSHAKE_MS = 10_000
 
 export class WebhookServer {
   readonly #server: Server
@@ -58,7 +60,7 @@ export class WebhookServer {
         // Whoever has a certificate shows it, and nobody needs one: what it is worth is for `others` to say.
         requestCert: true,
         rejectUnauthorized: false,
-        handshakeTimeout: 10_000,
+        handshakeTimeout: options.handshakeMs ?? HANDSHAKE_MS,
         headersTimeout: 10_000,
         requestTimeout: 20_000,
         keepAliveTimeout: 90_000,
@@ -77,8 +79,9 @@ export class WebhookServer {
       if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
       else socket.destroy()
     })
-    // Scanners and half-open connections; nobody is served by hearing of them.
-    this.#server.on("tlsClientError", () => {})
+    // Scanners and half-open connections; nobody is served by hearing of them. What was to be answered above would wait for a
+    // handshake that may never come, and the connection with it.
+    this.#server.on("tlsClientError", (_, socket) => socket.destroy())
   }
 
   /** The port it got. */
