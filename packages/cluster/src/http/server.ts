@@ -16,8 +16,9 @@ import { impersonate, readImpersonation } from "../auth/impersonate.js"
 import type { Credentials } from "../auth/pki.js"
 import { type Attributes, notAllowed, type Rbac } from "../auth/rbac.js"
 import type { TokenChecker } from "../auth/tokens.js"
+import { ClusterError } from "../errors.js"
 import { messageOf } from "../message-of.js"
-import { ApiError, internalError, methodNotAllowed, methodNotSupported } from "../meta/status.js"
+import { ApiError, internalError, methodNotAllowed, methodNotSupported, serverTimeout } from "../meta/status.js"
 import { TLS_FLOOR } from "../tls-floor.js"
 import { stringify } from "../wire/json.js"
 import { readBody } from "./body.js"
@@ -211,7 +212,8 @@ export class ApiServer {
       return
     }
     this.services.log(error, `${exchange.method} ${exchange.path}`)
-    exchange.fail(internalError(messageOf(error)))
+    const passing = error instanceof ClusterError && error.code === "STORE_UNREACHABLE"
+    exchange.fail(passing ? serverTimeout(messageOf(error)) : internalError(messageOf(error)))
   }
 
   /** Node refuses unknown methods before any handler; Kubernetes answers them with 405. */

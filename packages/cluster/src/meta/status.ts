@@ -105,6 +105,11 @@ export const tooLarge = (message: string): ApiError =>
 export const internal = (message: string): ApiError => new ApiError(500, "", message)
 export const internalError = (message: string): ApiError =>
   new ApiError(500, "InternalError", `Internal error occurred: ${message}`, { causes: [{ message }] })
+/** Nothing was done, and whoever asks again soon may well be answered: clients of Kubernetes do so by themselves. */
+export const serverTimeout = (message: string): ApiError =>
+  new ApiError(500, "ServerTimeout", `The request could not be completed at this time, please try again: ${message}`, {
+    retryAfterSeconds: 2,
+  })
 export const tooManyRequests = (message: string, retryAfterSeconds: number): ApiError =>
   new ApiError(429, "TooManyRequests", message, { retryAfterSeconds })
 export const resourceVersionTooLarge = (wanted: string, current: number): ApiError =>

@@ -149,11 +149,14 @@ describe("trying again", () => {
   }
   const busy = (code: number) => (response: ServerResponse) =>
     failure(response, code, "TooManyRequests", "later", { "retry-after": "0" })
+  const storeAway = (response: ServerResponse): void =>
+    failure(response, 500, "ServerTimeout", "later", { "retry-after": "0" })
 
   it.each<[string, (response: ServerResponse) => void]>([
     ["the connection is cut", response => response.destroy()],
     ["the server is busy (429)", busy(429)],
     ["the server is not ready (503)", busy(503)],
+    ["the server cannot reach its store", storeAway],
   ])("reads again where %s", async (_, fail) => {
     const { api, client } = await speakingTo(thrice(fail))
     expect(await client.get(PODS, "a", "foo")).toMatchObject({ kind: "Pod" })
@@ -161,9 +164,11 @@ describe("trying again", () => {
   })
 
   it("writes again only where the server says that nothing was done", async () => {
-    const refused = await speakingTo(thrice(busy(429)))
-    await refused.client.patch(PODS, "a", {}, { namespace: "foo" })
-    expect(refused.api.asked).toHaveLength(3)
+    for (const undone of [busy(429), storeAway]) {
+      const refused = await speakingTo(thrice(undone))
+      await refused.client.patch(PODS, "a", {}, { namespace: "foo" })
+      expect(refused.api.asked).toHaveLength(3)
+    }
     const unsure = await speakingTo(thrice(busy(503)))
     await expect(unsure.client.patch(PODS, "a", {}, { namespace: "foo" })).rejects.toMatchObject({ code: 503 })
     expect(unsure.api.asked).toHaveLength(1)

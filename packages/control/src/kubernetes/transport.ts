@@ -173,8 +173,9 @@ export class Transport implements Api {
   /** How long to wait before the next try; undefined where there must be none. */
   #wait({ method }: ApiRequest, { error, retryAfter }: Failure, attempt: number): number | undefined {
     const { stays = false, random = Math.random } = this.#options
-    // 429 says that nothing was done. Everything else may have been done, and only reading does no harm twice.
-    const again = error.code === 429 || (stays && method === "GET" && (error.code === 503 || error.code === 0))
+    // Two answers say that nothing was done. Everything else may have been done, and only reading does no harm twice.
+    const undone = error.code === 429 || error.reason === "ServerTimeout"
+    const again = undone || (stays && method === "GET" && (error.code === 503 || error.code === 0))
     // 401 once: the credentials may just have been renewed.
     const renewed = error.code === 401 && attempt === 1
     if (error.reason === "NoCredentials" || this.#closed) return undefined

@@ -35,6 +35,16 @@ describe.skipIf(!etcdAvailable())("etcd store and the way to etcd (needs etcd)",
     return store
   }
 
+  /** Its time is short enough for a test to wait until it is up, and to open may take a busy machine longer. */
+  const openImpatient = async (endpoint: string): Promise<Store> => {
+    let store: Store | undefined
+    await until(async () => {
+      store = await open([endpoint], { timeoutMs: 300 }).catch(() => undefined)
+      return store !== undefined
+    })
+    return store as Store // until it is
+  }
+
   it("shows each server what the others wrote, at once to readers and in order to watchers", async () => {
     const server = await etcd()
     const one = await open([server.endpoint])
@@ -141,7 +151,7 @@ describe.skipIf(!etcdAvailable())("etcd store and the way to etcd (needs etcd)",
   it("lets nobody wait for ever on a connection that went silent", async () => {
     const server = await etcd()
     const gate = await gateTo(server)
-    const store = await open([gate.endpoint], { timeoutMs: 300 })
+    const store = await openImpatient(gate.endpoint)
     gate.silent = true
     await expect(store.commit([], [put("/a", 1)])).rejects.toMatchObject({ code: "STORE_UNCERTAIN" })
     await expect(store.get("/a")).rejects.toMatchObject({ code: "STORE_UNREACHABLE" })
@@ -150,7 +160,7 @@ describe.skipIf(!etcdAvailable())("etcd store and the way to etcd (needs etcd)",
 
   it("says that nothing was written where there was no connection, and works again when there is", async () => {
     const server = await etcd()
-    const store = await open([server.endpoint], { timeoutMs: 300 })
+    const store = await openImpatient(server.endpoint)
     const events: StoreEvent[] = []
     store.watch("/", store.revision(), event => events.push(event))
     await server.kill()
