@@ -2,7 +2,9 @@
 import { defineConfig } from "vitest/config"
 import { SHORT_LIVED } from "./scripts/ahead/flags.js"
 import { hasChromium } from "./test/console/support/chromium.js"
+import { PATIENT } from "./test/patient.js"
 import { SlowestFirst } from "./test/slowest.js"
+import { workers } from "./test/workers.js"
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -30,9 +32,7 @@ const ALONE = ["packages/xserver/src/process/reads-by-events.test.ts"]
 /** Tests in a browser share one mesh. */
 const CONSOLE = "test/console/**/*.test.ts"
 
-// Control planes of tests get the time for their proofs that a busy machine needs: one that is used up is an answer of its own,
-// which units try.
-process.env.MERLON_PROOF_BUDGET ??= "8000"
+for (const [name, value] of Object.entries(PATIENT)) process.env[name] ??= value
 
 export default defineConfig(({ mode }) => {
   const effort = mode === "long" ? 25 : 1
@@ -46,9 +46,7 @@ export default defineConfig(({ mode }) => {
       testTimeout: 120_000 * effort,
       hookTimeout: 180_000,
       expect: { poll: { timeout: 90_000 } },
-      // Three for each core of a small machine: tests of whole systems wait longer than they work, and with four of them a
-      // seventh of two cores' time was nobody's.
-      maxWorkers: 6,
+      maxWorkers: workers(),
       sequence: { sequencer: SlowestFirst },
       provide: { effort },
       projects: [

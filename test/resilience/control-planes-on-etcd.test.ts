@@ -261,11 +261,13 @@ class Load {
 
   /**
    * A connection that ended under a client says nothing of what it asked; the server's word does. Of a write whose answer went
-   * with a member of etcd it says that nobody knows, which is no refusal: it is written again, and counted then.
+   * with a member of etcd it says that nobody knows, and that one is to come again while etcd chooses another leader. Neither is
+   * a refusal: it is written again, and counted then.
    */
   #note(error: unknown): void {
     if (!(error instanceof ApiError) || error.code === 0) return
-    if (error.message.includes("etcd did not say whether the write happened")) return
+    if (error.reason === "ServerTimeout" || error.message.includes("etcd did not say whether the write happened"))
+      return
     this.refusals.push(`${error.code} ${error.reason}: ${error.message}`)
   }
 }

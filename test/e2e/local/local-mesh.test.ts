@@ -7,6 +7,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { type MeshRecord, writeRecord } from "../../../packages/cli/src/local/mesh-record.js"
+import { PATIENT } from "../../patient.js"
 import { type Ended, Merlonctl, survivors } from "./support/merlonctl.js"
 import { ownPortsAndWaysIn } from "./support/own-ports.js"
 
@@ -85,8 +86,9 @@ it("runs programs as a workload, with its credentials", async () => {
   expect(host).toBe("web.app.svc.cluster.local")
   expect(destinations[0].endpoints.map(({ port }: { port: number }) => port)).toEqual([15_080, 15_080])
 
-  const shell = await mesh.run("exec", "consumer", "--", "sh", "-c", "echo $POD_NAME $SERVICE_ACCOUNT; exit 7")
-  expect(shell).toMatchObject({ code: 7, stdout: "consumer-1 consumer\n" })
+  const asked = "echo $POD_NAME $SERVICE_ACCOUNT $MERLON_DATA $MERLON_XCLIENT_REQUEST_TIMEOUT; exit 7"
+  const shell = await mesh.run("exec", "consumer", "--", "sh", "-c", asked)
+  expect(shell).toMatchObject({ code: 7, stdout: `consumer-1 consumer ${PATIENT.MERLON_XCLIENT_REQUEST_TIMEOUT}\n` })
 })
 
 it("shows the logs of its processes", async () => {

@@ -10,6 +10,7 @@ import { type MeshNames, meshNames } from "@merlon/policy"
 import { expect, vi } from "vitest"
 import { freePort } from "../../../packages/cluster/src/store/testing/free-port.js"
 import { ownPorts } from "../../e2e/local/support/own-ports.js"
+import { PATIENT } from "../../patient.js"
 import { type Environment, type Ran, Running, run } from "./run.js"
 
 export interface Setup {
@@ -203,6 +204,7 @@ function environment(folder: string, more: Environment = {}): Environment {
     HOME: folder,
     KUBECONFIG: join(data, "kubeconfig"),
     MERLON_DATA: data,
+    ...PATIENT,
     ...more,
   }
 }

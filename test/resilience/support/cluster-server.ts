@@ -26,7 +26,7 @@ lines.once("line", line => {
 })
 
 async function serve({ dataDir, etcd }: Order): Promise<void> {
-  const store = etcd === undefined ? {} : { store: await openEtcdStore({ endpoints: [etcd], timeoutMs: 2_000 }) }
+  const store = etcd === undefined ? {} : { store: await openEtcdStore({ endpoints: [etcd], timeoutMs: 60_000 }) }
   const cluster = await startCluster({ dataDir, port: 0, ...store })
   lines.on("line", () => {
     globalThis.gc?.()

@@ -16,8 +16,9 @@ const LONGEST_MS = 2_147_483_647
 
 /** The exit code. */
 export async function runXclient(options: XclientOptions, io: CheckIo): Promise<number> {
-  const { bootstrap, log, waitTimeoutMs, target, action } = options
-  const member = new MeshMember({ bootstrap, log })
+  const { bootstrap, log, waitTimeoutMs, requestTimeoutMs, target, action } = options
+  // Whoever gives a request more time means its connection, too.
+  const member = new MeshMember({ bootstrap, log, connectTimeoutMs: requestTimeoutMs })
   try {
     const deadline = Date.now() + waitTimeoutMs
     const name = authorityOf(target.host, target.port)

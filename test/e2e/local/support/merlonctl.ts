@@ -6,6 +6,7 @@ import { once } from "node:events"
 import { resolve } from "node:path"
 import { type MeshRecord, readRecord } from "../../../../packages/cli/src/local/mesh-record.js"
 import { isRunning } from "../../../../packages/cli/src/local/process-identity.js"
+import { PATIENT } from "../../../patient.js"
 
 const MERLONCTL = resolve("packages/cli/bin/merlonctl.js")
 
@@ -27,7 +28,8 @@ export class Merlonctl {
     readonly ended: Promise<Ended>
     readonly output: () => string
   } {
-    const env = { PATH: process.env.PATH ?? "", MERLON_DATA: this.data, KUBECONFIG: `${this.data}/kubeconfig` }
+    const { data } = this
+    const env = { PATH: process.env.PATH ?? "", MERLON_DATA: data, KUBECONFIG: `${data}/kubeconfig`, ...PATIENT }
     const child = spawn(process.execPath, [MERLONCTL, ...args], { env, stdio: ["ignore", "pipe", "pipe"] })
     const text = { stdout: "", stderr: "" }
     child.stdout.on("data", piece => {

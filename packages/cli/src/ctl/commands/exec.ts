@@ -44,7 +44,9 @@ async function run(word: string, program: string, args: readonly string[], flags
   const workload = workloadNamed(workloads, word, flags.namespace)
   const bootstrap = join(workloadFolder(data, workload), "bootstrap.yaml")
   const member = { mesh, instance: workload, place: workload.place, bootstrap }
-  const env = childEnvironment(process.env, memberEnvironment(member))
+  // What a person set for xclient is meant for the one that they run here.
+  const meant = Object.entries(process.env).filter(([name]) => name.startsWith("MERLON_XCLIENT_"))
+  const env = childEnvironment(process.env, { ...Object.fromEntries(meant), ...memberEnvironment(member) })
   const xclient = findPrograms().merlond(["xclient", ...args])
   const child =
     program === "xclient"
