@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `npm run release`: everything that is handed out, into dist/release, the same bytes from the same commit. With
 // `--version 1.2.3` the manifests and the changelog are brought to that version first; `--dry-run` says what would be
-// written; `--only npm` leaves the executables out.
+// written; `--only npm` leaves the executables out, `--only library` the programs altogether.
 
 import { createHash } from "node:crypto"
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -9,7 +9,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { currentVersion } from "./release/bundling.js"
-import { billOfMaterials } from "./release/components.js"
+import { billOfMaterials, type Component } from "./release/components.js"
 import { type Arch, makeExecutable, nodeProgram } from "./release/executable.js"
 import { type Packed, policyPackage, programsPackage } from "./release/packages.js"
 import { debianPackage, standaloneArchive } from "./release/systems.js"
@@ -25,22 +25,21 @@ const { values } = parseArgs({
     "dry-run": { type: "boolean", default: false },
   },
 })
-if (values.only !== undefined && values.only !== "npm") throw new Error("`--only` takes `npm`")
+if (values.only !== undefined && !["npm", "library"].includes(values.only))
+  throw new Error("`--only` takes `npm` or `library`")
 const dry = values["dry-run"]
+
+// esbuild, which this starts and ends, collects nothing: a fifth of the work, for half as much memory again.
+process.env.GOGC ??= "off"
 
 const version = values.version ?? currentVersion()
 if (values.version !== undefined) takeVersion(values.version)
 const artefacts = new Map<string, Buffer>()
-const programs = await programsPackage(version)
+if (values.only !== "library") await addPrograms()
 const policy = policyPackage(version)
-add(`merlon-${version}.tgz`, programs.archive)
-add(`merlon-${version}.cdx.json`, bill("merlon", programs))
 add(`merlon-policy-${version}.tgz`, policy.archive)
 add(`merlon-policy-${version}.cdx.json`, bill("@merlon/policy", policy))
 add("RELEASE_NOTES.md", Buffer.from(`${notesOf(readFileSync("CHANGELOG.md", "utf8"), version)}\n`))
-if (values.only === undefined) {
-  for (const arch of ARCHS) await addExecutable(arch)
-}
 const sums = [...artefacts]
   .sort(([a], [b]) => (a < b ? -1 : 1))
   .map(([name, content]) => `${sha256(content)}  ${name}\n`)
@@ -76,14 +75,22 @@ function manifestOf(name: string): string {
   return `packages/${name}/package.json`
 }
 
-async function addExecutable(arch: Arch): Promise<void> {
+async function addPrograms(): Promise<void> {
+  const programs = await programsPackage(version)
+  add(`merlon-${version}.tgz`, programs.archive)
+  add(`merlon-${version}.cdx.json`, bill("merlon", programs))
+  if (values.only === "npm") return
+  for (const arch of ARCHS) await addExecutable(arch, programs.components)
+}
+
+async function addExecutable(arch: Arch, components: readonly Component[]): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "merlon-release-"))
   try {
     const out = join(folder, "merlond")
     // Made by the Node of this machine's kind, whichever it is for.
     const maker = nodeProgram(process.arch === "arm64" ? "arm64" : "x64")
     await makeExecutable({ arch, node: nodeProgram(arch), maker, out })
-    const executable = { arch, program: readFileSync(out), version, components: programs.components }
+    const executable = { arch, program: readFileSync(out), version, components }
     add(`merlon-${version}-linux-${arch}.tar.gz`, standaloneArchive(executable))
     add(`merlon_${version}_${arch === "x64" ? "amd64" : "arm64"}.deb`, debianPackage(executable))
   } finally {

@@ -59,11 +59,11 @@ describe("the release", () => {
   it("says in a dry run what it would write, and writes nothing", () => {
     const before = readFileSync("CHANGELOG.md", "utf8")
     const nowhere = join(folder, "nowhere")
-    const said = release("--version", "99.0.0", "--dry-run", "--only", "npm", "--out", nowhere)
+    const said = release("--version", "99.0.0", "--dry-run", "--only", "library", "--out", nowhere)
     for (const path of ["package.json", "packages/policy/package.json", "package-lock.json", "CHANGELOG.md"]) {
       expect(said).toContain(`would write ${path}\n`)
     }
-    expect(said).toContain("merlon-99.0.0.tgz")
+    expect(said).toContain("merlon-policy-99.0.0.tgz")
     expect([existsSync(nowhere), readFileSync("CHANGELOG.md", "utf8") === before]).toEqual([false, true])
   })
 
