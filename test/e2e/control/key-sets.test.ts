@@ -35,6 +35,9 @@ async function makeKey(kid: string): Promise<Key> {
   }
 }
 
+/** For an issuer that answers: what it says is the matter, and not whether it has its turn within five seconds. */
+const PATIENT = "60s"
+
 const keys = (...all: readonly Key[]): Answer => json(JSON.stringify({ keys: all.map(({ jwk }) => jwk) }))
 const hanging: Answer = () => undefined
 const garbage: Answer = json("<html>not keys</html>")
@@ -70,7 +73,7 @@ describe("key sets", () => {
   it("follow a rotation: a token with a new key id makes the proxy report and the keys be fetched again", async () => {
     const [first, second] = [await makeKey("first"), await makeKey("second")]
     issuer = await startIssuer(keys(first))
-    await rule("rotating", [{ issuer: "rotating", jwksUri: `${issuer.url}/keys` }])
+    await rule("rotating", [{ issuer: "rotating", jwksUri: `${issuer.url}/keys`, timeout: PATIENT }])
     await mesh.api.becomes("RequestAuthentication", "rotating", "foo", "Enforced", "True")
     await ready("rotating", "True")
     await expect.poll(() => ask(first, "rotating"), WAIT).toBe(200)
@@ -91,7 +94,7 @@ describe("key sets", () => {
         json(JSON.stringify({ issuer: found.url, jwks_uri: `${found.url}/by-discovery` }))(request, response)
       } else keys(key)(request, response)
     })
-    await rule("found", [{ issuer: found.url }])
+    await rule("found", [{ issuer: found.url, timeout: PATIENT }])
     await ready("found", "True")
     await expect.poll(() => ask(key, found.url), WAIT).toBe(200)
     expect(found.asked).toEqual(["/.well-known/openid-configuration", "/by-discovery"])
@@ -99,16 +102,16 @@ describe("key sets", () => {
   })
 
   it.each([
-    ["that hangs", hanging, /timed out after 1 s/],
-    ["that answers garbage", garbage, /is not a key set/],
-    ["that answers ten megabytes", enormous, /larger than|too large|at most|more than/],
-    ["that fails", status(503), /503/],
-  ] as const)("of an issuer %s leave those of another alone, and say why", async (_, answer, why) => {
+    ["that hangs", hanging, "1s", /timed out after 1 s/],
+    ["that answers garbage", garbage, PATIENT, /is not a key set/],
+    ["that answers ten megabytes", enormous, PATIENT, /larger than|too large|at most|more than/],
+    ["that fails", status(503), PATIENT, /503/],
+  ] as const)("of an issuer %s leave those of another alone, and say why", async (_, answer, timeout, why) => {
     const key = await makeKey("good")
     const [bad, good] = [await startIssuer(answer), await startIssuer(keys(key))]
     await rule("beside", [
-      { issuer: "bad", jwksUri: `${bad.url}/keys`, timeout: "1s" },
-      { issuer: "good", jwksUri: `${good.url}/keys` },
+      { issuer: "bad", jwksUri: `${bad.url}/keys`, timeout },
+      { issuer: "good", jwksUri: `${good.url}/keys`, timeout: PATIENT },
     ])
     // The first word may be that the keys are being fetched.
     await expect.poll(async () => (await ready("beside", "False")).message, WAIT).toMatch(why)
@@ -133,7 +136,7 @@ describe("key sets", () => {
     const key = await makeKey("kept")
     const down = await startIssuer(keys(key))
     const kept = { namespace: names.rootNamespace, labelSelector: `${names.domain}/key-set` }
-    await rule("kept", [{ issuer: "kept", jwksUri: `${down.url}/keys` }])
+    await rule("kept", [{ issuer: "kept", jwksUri: `${down.url}/keys`, timeout: PATIENT }])
     await ready("kept", "True")
     await expect.poll(() => ask(key, "kept"), WAIT).toBe(200)
     await expect
