@@ -14,6 +14,9 @@ import { document, until, XserverProcess } from "../e2e/support/xserver.js"
 const SECONDS = 6 * inject("effort")
 /** After which nothing is made for the first time any more. */
 const WARM_SECONDS = 4
+/** A machine that is busy takes longer for them than these seconds. */
+const LEAST_CALLS = 200
+const LEAST_CHANGES = 3
 const MiB = 1024 * 1024
 const authority = new Authority()
 const client = authority.issue({ uris: [GOOD_ID] })
@@ -86,19 +89,20 @@ const TRAFFIC: readonly (readonly [expected: number, ask: () => Promise<number>]
   [200, abandon],
 ]
 
-async function traffic(seconds: number): Promise<{ readonly calls: number; readonly unexpected: readonly string[] }> {
+/** For so many seconds, and on until it was enough. Returns what was unexpected. */
+async function traffic(seconds: number, isEnough = (): boolean => true): Promise<readonly string[]> {
   const unexpected: string[] = []
   let calls = 0
   const end = Date.now() + seconds * 1_000
   const callers = TRAFFIC.map(async ([expected, call], kind) => {
-    while (Date.now() < end) {
+    while (Date.now() < end || calls < LEAST_CALLS || !isEnough()) {
       const status = await call()
       calls++
       if (status !== expected) unexpected.push(`traffic ${kind}: ${status} instead of ${expected}`)
     }
   })
   await Promise.all(callers)
-  return { calls, unexpected }
+  return unexpected
 }
 
 it(
@@ -111,14 +115,12 @@ it(
       () => xserver.configure({ policies: policies(++change), tls: authority.material() }),
       1_200,
     )
-    const { calls, unexpected } = await traffic(SECONDS)
+    const unexpected = await traffic(SECONDS, () => change >= LEAST_CHANGES)
     clearInterval(changing)
     expect(unexpected.slice(0, 5)).toEqual([])
-    expect(calls).toBeGreaterThan(200)
-    expect(change).toBeGreaterThan(2)
     for (const agent of [plainAgent, mtlsAgent]) agent.destroy()
     await until(async () => /xserver_connections\{port="8080"\} 0/.test(await xserver.metrics()))
     expect(resident() - warm).toBeLessThan(80 * MiB)
   },
-  (SECONDS + 120) * 1_000,
+  (SECONDS + 300) * 1_000,
 )
