@@ -3,7 +3,7 @@ import { connect as connectHttp2 } from "node:http2"
 import { connect as connectTcp, type Socket } from "node:net"
 import { connect as connectTls } from "node:tls"
 import { create } from "@bufbuild/protobuf"
-import { afterEach, describe, expect, it } from "vitest"
+import { afterEach, describe, expect, it, vi } from "vitest"
 import { DeltaDiscoveryRequestSchema } from "../generated/envoy/service/discovery/v3/discovery_pb.js"
 import { SignCertificateRequestSchema } from "../generated/merlon/mesh/v1/mesh_pb.js"
 import { RawClient } from "../testing/raw-client.js"
@@ -13,6 +13,7 @@ import { deltaAggregatedResources, signCertificate } from "../wire/methods.js"
 import type { ServerLimits } from "./limits.js"
 
 const TYPE = "type.googleapis.com/test.Thing"
+const PATIENCE = { timeout: 90_000, interval: 5 }
 const closing: (() => unknown)[] = []
 
 async function start(limits: Partial<ServerLimits>): Promise<ServerRig> {
@@ -38,6 +39,17 @@ async function stillServes(rig: ServerRig): Promise<void> {
   const stream = connect(rig).delta()
   stream.send({ node: { id: "shop/other" }, typeUrl: TYPE })
   await stream.response(0)
+}
+
+/** Where the little time that a hostile client is given may on a busy machine be over for others too, who come again. */
+async function servesWhoComesAgain(rig: ServerRig): Promise<void> {
+  for (;;) {
+    const stream = connect(rig).delta()
+    stream.send({ node: { id: "shop/other" }, typeUrl: TYPE })
+    await vi.waitUntil(() => stream.responses.length > 0 || stream.end !== undefined, PATIENCE)
+    if (stream.responses.length > 0) return
+    expect(stream.end).toMatch(/^(UNAVAILABLE|DEADLINE_EXCEEDED)/)
+  }
 }
 
 afterEach(async () => {
@@ -110,7 +122,7 @@ describe("a hostile client is cut off, and others are served, when it", () => {
     const rig = await start({ firstRequestMs: 500 })
     const stream = connect(rig).delta()
     expect(await stream.ended()).toBe("DEADLINE_EXCEEDED: no request came on the stream")
-    await stillServes(rig)
+    await servesWhoComesAgain(rig)
   })
 
   it("opens more streams on a connection than it may", async () => {
@@ -139,7 +151,7 @@ describe("a hostile client is cut off, and others are served, when it", () => {
   it("starts no handshake", async () => {
     const rig = await start({ handshakeMs: 1_000 })
     await ended(connectTcp(rig.server.port, "127.0.0.1"))
-    await stillServes(rig)
+    await servesWhoComesAgain(rig)
   })
 
   it("speaks no HTTP/2", async () => {

@@ -64,6 +64,17 @@ async function isWell({ rig }: Stage): Promise<void> {
   session.destroy()
 }
 
+/** Where the little time that an attacker is given may on a busy machine be over for others too, who come again. */
+async function isWellForWhoComesAgain({ rig }: Stage): Promise<void> {
+  const answer = async (): Promise<string> => {
+    const session = rig.connect()
+    const outcome = await ask(session, { ":path": "/well" }).then(({ body }) => body.toString(), String)
+    session.destroy()
+    return outcome
+  }
+  await expect.poll(answer).toBe("well")
+}
+
 const resetOf = (stream: number) => (sent: { type: number; stream: number }) =>
   sent.type === FRAME.reset && sent.stream === stream
 
@@ -344,5 +355,5 @@ it("survives frames of any kind in any order", async () => {
   )
   await stage.rig.rig.meters.until(meters => meters.open === 0)
   expect(stage.rig.rig.connections.size).toBe(0)
-  await isWell(stage)
+  await isWellForWhoComesAgain(stage)
 })
