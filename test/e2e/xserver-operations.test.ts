@@ -186,7 +186,10 @@ describe("several workers", () => {
       ),
     )
     expect(new Set(statuses)).toEqual(new Set([403]))
-    expect(await xserver.metrics()).toMatch(/requests_total\{verdict="deny",stage="allow",policy="",code="4xx"\} 40/)
+    // A request counts when it is over, which its caller knows first.
+    await expect
+      .poll(() => xserver.metrics())
+      .toMatch(/requests_total\{verdict="deny",stage="allow",policy="",code="4xx"\} 40/)
     const { body } = await xserver.adminJson("/decisions")
     expect((body as unknown[]).length).toBe(40)
     xserver.configure({ policies: [] })

@@ -78,37 +78,26 @@ spec:
   rules: [{ to: [{ operation: { paths: ["/status/*"] } }] }]
 `,
   )
-  expect(await mesh.run("apply", "-f", policy, "--wait")).toMatchObject({ code: 0 })
+  expect(await mesh.run("apply", "-f", policy, "--wait", "--timeout", "2m")).toMatchObject({ code: 0 })
   const refused = await call("/headers")
   const id = refused.headers.get("x-merlon-decision") ?? ""
   expect(refused.status).toBe(403)
-  await vi.waitFor(
-    async () => expect((await mesh.run("explain", id)).stdout).toContain("refused: 403 GET /headers"),
-    POLL,
-  )
-  const explained = await mesh.run("explain", id)
+  // A proxy that does not answer in time, as on a busy machine, is asked again.
+  const explained = await vi.waitFor(async () => {
+    const said = await mesh.run("explain", id)
+    expect(said.stdout).toContain("refused: 403 GET /headers")
+    return said
+  }, POLL)
   expect(explained).toMatchObject({ code: 5 })
   expect(explained.stdout).toContain("rule 0: ✗ to[0].operation.paths wants /status/*; the request has /headers")
   expect(explained.stdout).toMatch(
     /smallest change .*\n {2}add `\/headers` to spec\.rules\[0\]\.to\[0\]\.operation\.paths of foo\/readers\n$/,
   )
-  const { stdout } = await mesh.run(
-    "decisions",
-    "-n",
-    "foo",
-    "--verdict",
-    "deny",
-    "--not-path",
-    "/other*",
-    "-o",
-    "json",
-  )
-  expect(
-    stdout
-      .trim()
-      .split("\n")
-      .map(line => JSON.parse(line)),
-  ).toMatchObject([{ id, path: "/headers" }])
+  const listed = ["decisions", "-n", "foo", "--verdict", "deny", "--not-path", "/other*", "-o", "json"]
+  await vi.waitFor(async () => {
+    const lines = (await mesh.run(...listed)).stdout.trim().split("\n")
+    expect(lines.map(line => JSON.parse(line))).toMatchObject([{ id, path: "/headers" }])
+  }, POLL)
   expect((await mesh.run("explain", "0".repeat(20))).stderr).toContain("among its last thousand")
 })
 

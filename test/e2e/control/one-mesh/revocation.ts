@@ -95,7 +95,7 @@ export function revocation(started: () => Mesh): void {
       await revoke({})
       await expect.poll(() => httpbin.getAs(caller, "/forgiven"), WAIT).toBe(200)
       await expect.poll(() => bare.client.connected, { timeout: 90_000, interval: 200 }).toBe(true)
-      expect(bare.updates.length).toBeGreaterThan(updates)
+      await expect.poll(() => bare.updates.length, WAIT).toBeGreaterThan(updates)
       bare.close()
     })
   })
