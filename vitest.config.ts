@@ -44,7 +44,7 @@ export default defineConfig(({ mode }) => {
       // What is waited for comes at once or, on a machine with a tenth of a core to spare, a minute later. Whoever sets a
       // shorter limit wagers on the machine (test/architecture/patience.test.ts).
       testTimeout: 120_000 * effort,
-      hookTimeout: 180_000,
+      hookTimeout: 300_000,
       expect: { poll: { timeout: 90_000 } },
       maxWorkers: workers(),
       sequence: { sequencer: SlowestFirst },

@@ -12,6 +12,26 @@ const TESTS = files("test/*.ts", "packages/*.ts", "samples/*.ts").filter(
 
 const number = (text: string): number => Number(text.replaceAll("_", ""))
 
+const UNITS_MS = new Map([
+  ["ms", 1],
+  ["s", 1_000],
+  ["m", 60_000],
+])
+
+/** Lines with a number, and its unit where it is not milliseconds, as the groups of the pattern: a second is for what is not to come. */
+function hastyBy(pattern: RegExp): readonly string[] {
+  const isHasty = (milliseconds: number): boolean => milliseconds > 1_000 && milliseconds < LEAST_MS
+  return TESTS.flatMap(path =>
+    readText(path)
+      .split("\n")
+      .flatMap((line, index) =>
+        [...line.matchAll(pattern)]
+          .filter(([, limit = "", unit = "ms"]) => isHasty(number(limit) * (UNITS_MS.get(unit) ?? 1)))
+          .map(([text]) => `${path}:${index + 1}: ${text.trim()}`),
+      ),
+  )
+}
+
 /** What stands between the bracket at `start` and its other half, at commas outside of further brackets. */
 function argumentsAt(text: string, start: number): readonly string[] {
   const found = [""]
@@ -57,10 +77,34 @@ it("has no limit of a test, a hook or a poll below what a busy machine may take"
 })
 
 it("has no command wait for less either, but for what is not to come", () => {
-  const hasty = TESTS.flatMap(path =>
-    [...readText(path).matchAll(/--(?:request-)?timeout=(\d+)s\b/g)]
-      .filter(([, seconds = ""]) => number(seconds) > 1 && number(seconds) * 1_000 < LEAST_MS)
-      .map(([text]) => `${path}: ${text}`),
+  expect(hastyBy(/--(?:request-)?timeout(?:=|", "| )(\d+)(ms|s|m)\b/g)).toEqual([])
+})
+
+it("has a command that waits for a change say for how long, which is half a minute otherwise", () => {
+  const silent = TESTS.flatMap(path =>
+    readText(path)
+      .split("\n")
+      .filter(line => /\b(?:apply|patch)\b.*--wait\b(?![-=])/.test(line) && !line.includes("--timeout"))
+      .map(line => `${path}: ${line.trim()}`),
   )
-  expect(hasty).toEqual([])
+  expect(silent).toEqual([])
+})
+
+it("has no limit of its own making below that", () => {
+  const looks = /\bfor \(let \w+ = 0; \w+ < (\d[\d_]*)(?: &&[^;]*)?; \w+\+\+\)(.{0,200}?)setTimeout\(\w+, (\d+)\)/gs
+  const few = TESTS.flatMap(path =>
+    [...readText(path).matchAll(looks)]
+      .filter(([text]) => / && |\b(?:return|break)\b/.test(text))
+      .filter(([, times = "", , pauseMs = ""]) => number(times) * number(pauseMs) < LEAST_MS)
+      .map(([text]) => `${path}: ${text.split("\n")[0]}`),
+  )
+  const short = [
+    ...hastyBy(/\bDate\.now\(\) \+ (\d[\d_]*)\b(?! \*)/g),
+    ...hastyBy(/\bconst \w*(?:PATIENCE|EVENTUALLY|READY)\w*_MS = (\d[\d_]*)$/g),
+  ]
+  expect([...few, ...short]).toEqual([])
+})
+
+it("gives whoever is to connect or to answer as long, but where that is not to come", () => {
+  expect(hastyBy(/\b(?:request|wait|connect|handshake)TimeoutMs: (\d[\d_]*)\b/g)).toEqual([])
 })

@@ -19,7 +19,7 @@ const WRITERS = 6
 const KEYS_PER_WRITER = 5
 const ROUND_MS = 60
 /** etcd on a busy machine: a store must not give up on it while it only waits for its turn. */
-const PATIENCE_MS = 30_000
+const PATIENCE_MS = 120_000
 
 describe("a store whose process is killed", () => {
   it(

@@ -21,7 +21,7 @@ ctl() { node "$MERLONCTL" "$@" 2>&1; }
 calls() { for n in $(seq 50); do curl --silent --output /dev/null --write-out '%{http_code}\\n' "$HTTPBIN/get"; done | sort | uniq; }
 trap 'ctl down >/dev/null' EXIT
 ctl up --detach $PORTS >/dev/null
-ctl apply --wait -f samples/policies/peer-permissive.yaml >/dev/null
+ctl apply --wait --timeout 2m -f samples/policies/peer-permissive.yaml >/dev/null
 dd if=/dev/zero of="$DISK/filler" bs=4k 2>/dev/null || true
 
 # As long as the last page of a file has room, a small write is still taken.
@@ -31,7 +31,7 @@ calls
 ctl get peerauthentication --all-namespaces | grep --count default
 
 rm "$DISK/filler"
-until ctl apply --wait -f samples/policies/require-group.yaml >/dev/null; do sleep 0.5; done
+until ctl apply --wait --timeout 2m -f samples/policies/require-group.yaml >/dev/null; do sleep 0.5; done
 calls
 ctl get peerauthentication --all-namespaces | grep --count default
 ctl status -o json | grep '"restarts"' | sort | uniq

@@ -56,6 +56,10 @@ it("routes as it did", async () => {
     "xclient",
     "--expect",
     "v1=50,v2=50",
+    "--wait-timeout",
+    "2m",
+    "--request-timeout",
+    "1m",
     "10",
   )
   expect([code, stdout]).toEqual([0, "v1 5 50%\nv2 5 50%\n"])

@@ -9,6 +9,7 @@ import { join } from "node:path"
 import { CoreV1Api, KubeConfig, makeInformer, type V1ConfigMap } from "@kubernetes/client-node"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { type Cluster, startCluster } from "./cluster.js"
+import { until } from "./store/testing/until.js"
 
 let folder: string
 let cluster: Cluster
@@ -22,14 +23,6 @@ afterAll(async () => {
   await cluster.close()
   await rm(folder, { recursive: true, force: true })
 })
-
-async function until(check: () => boolean, what: string): Promise<void> {
-  for (let i = 0; i < 200; i++) {
-    if (check()) return
-    await new Promise(resolve => setTimeout(resolve, 50))
-  }
-  throw new Error(`never happened: ${what}`)
-}
 
 it("keeps the cache of an informer true across a restart of the server", async () => {
   const config = new KubeConfig()
@@ -54,7 +47,7 @@ it("keeps the cache of an informer true across a restart of the server", async (
   await informer.start()
   await create("a")
   await create("b")
-  await until(() => known.has("a") && known.has("b"), "both are seen")
+  await until(() => known.has("a") && known.has("b"))
   const { port } = cluster
   const before = cluster.revision()
   await cluster.close()
@@ -63,7 +56,7 @@ it("keeps the cache of an informer true across a restart of the server", async (
   await create("c")
   await api.deleteNamespacedConfigMap({ name: "a", namespace })
   await api.replaceNamespacedConfigMap({ name: "b", namespace, body: { metadata: { name: "b" }, data: { k: "2" } } })
-  await until(() => known.has("c") && !known.has("a") && known.get("b") === "2", "the cache is true again")
+  await until(() => known.has("c") && !known.has("a") && known.get("b") === "2")
   stopped = true
   await informer.stop()
 })

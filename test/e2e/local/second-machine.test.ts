@@ -156,7 +156,7 @@ it("serves from there behind its policies, and leaves", async () => {
   await expect.poll(status, POLL).toBe(200)
   const listed = async () => (await mesh.run("workload", "list", "-n", "foo")).stdout
   await expect.poll(listed, POLL).toMatch(new RegExp(`remote-1 +yes +${machine.there}`))
-  const applied = await mesh.run("apply", "--wait", "-f", "samples/policies/require-token.yaml")
+  const applied = await mesh.run("apply", "--wait", "--timeout", "2m", "-f", "samples/policies/require-token.yaml")
   expect(applied.code, applied.stderr).toBe(0)
   expect(await status()).toBe(403)
   proxy.kill("SIGTERM")

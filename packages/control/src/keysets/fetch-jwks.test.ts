@@ -21,7 +21,7 @@ async function issuerThat(answer: Answer, tls?: { key: string; cert: string }): 
 const never = new AbortController().signal
 
 function get(jwksUri: string, options: Partial<FetchOptions & KeySetSource> = {}) {
-  const { timeoutMs = 10_000, ...rest } = options
+  const { timeoutMs = 60_000, ...rest } = options
   return fetchJwks({ issuer: undefined, jwksUri, timeoutMs }, never, {
     clock: systemClock,
     allowLoopback: true,
@@ -80,7 +80,7 @@ describe("a server that misbehaves costs little and is named", () => {
     ],
   ])("%s", async (_, answer, expected) => {
     const issuer = await issuerThat(answer)
-    const timeoutMs = expected.includes("0.2 s") ? 200 : 10_000
+    const timeoutMs = expected.includes("0.2 s") ? 200 : 60_000
     expect(await errorOf(get(`${issuer.url}/jwks`, { timeoutMs }))).toBe(`${issuer.url}${expected}`)
   })
 
@@ -264,7 +264,7 @@ describe("discovery", () => {
       else if (path === "/keys") json(jwks("a"))(request, response)
       else status(404)(request, response)
     }
-    const source = { issuer: `${issuer.url}${suffix}`, jwksUri: undefined, timeoutMs: 10_000 }
+    const source = { issuer: `${issuer.url}${suffix}`, jwksUri: undefined, timeoutMs: 60_000 }
     return { issuer, result: fetchJwks(source, never, { clock: systemClock, allowLoopback: true }) }
   }
 

@@ -24,8 +24,8 @@ beforeEach(() => {
   mesh = new TestMesh()
   material = { id: 1, credentials: mesh.credentials(), trust: mesh.trust }
   health = new EndpointHealth()
-  pool = new ConnectionPool({ alpn: ["merlon-http/1.1"], connectTimeoutMs: 5_000 })
-  outbound = new Outbound({ pool, health, material: () => material, tunnelAlpn: ["merlon"], connectTimeoutMs: 5_000 })
+  pool = new ConnectionPool({ alpn: ["merlon-http/1.1"], connectTimeoutMs: 60_000 })
+  outbound = new Outbound({ pool, health, material: () => material, tunnelAlpn: ["merlon"], connectTimeoutMs: 60_000 })
 })
 afterEach(async () => {
   pool.close()

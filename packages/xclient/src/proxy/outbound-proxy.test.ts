@@ -23,7 +23,7 @@ let proxy: OutboundProxy | undefined
 beforeEach(() => {
   mesh = new TestMesh()
   filled = new TestBook()
-  pool = new ConnectionPool({ alpn: ["merlon-http/1.1"], connectTimeoutMs: 5_000 })
+  pool = new ConnectionPool({ alpn: ["merlon-http/1.1"], connectTimeoutMs: 60_000 })
 })
 afterEach(async () => {
   await proxy?.close(0)
@@ -40,7 +40,7 @@ async function start(options: Partial<OutboundProxyOptions> = {}): Promise<numbe
     health,
     material: () => ({ id: 1, credentials, trust: mesh.trust }),
     tunnelAlpn: ["merlon"],
-    connectTimeoutMs: 5_000,
+    connectTimeoutMs: 60_000,
   })
   proxy = new OutboundProxy({ book, outbound, mesh: "merlon", allowExternal: false, log: SILENT, ...options })
   return (await proxy.listen({ host: "127.0.0.1", port: 0 })).port

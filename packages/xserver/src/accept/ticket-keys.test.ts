@@ -57,7 +57,7 @@ it("one process resumes what another has begun, and not an hour later or after a
     security.swap(material, NONE)
     const terminator = new Terminator({
       security,
-      handshakeTimeoutMs: 10_000,
+      handshakeTimeoutMs: 60_000,
       chooseAlpn: () => undefined,
       onSecure: socket => socket.end("x"),
       onFailure: () => undefined,
@@ -99,7 +99,7 @@ it("shakes hands by the cheapest curve, together with ML-KEM where this OpenSSL 
   security.swap(authority.material(), NONE)
   const terminator = new Terminator({
     security,
-    handshakeTimeoutMs: 10_000,
+    handshakeTimeoutMs: 60_000,
     chooseAlpn: () => undefined,
     onSecure: socket => socket.end("x"),
     onFailure: () => undefined,

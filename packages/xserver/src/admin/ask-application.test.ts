@@ -22,7 +22,7 @@ async function portOf(server: NetServer): Promise<number> {
 }
 
 const ask = (kind: Probe["kind"], port: number, path = "/"): Promise<number> =>
-  askApplication({ kind, port, path, headers: {}, timeoutMs: 30_000 })
+  askApplication({ kind, port, path, headers: {}, timeoutMs: 60_000 })
 
 describe("a probe in the kubelet's place", () => {
   it.each([200, 301, 404, 503])("passes on the status %i", async status => {

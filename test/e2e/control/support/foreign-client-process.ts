@@ -20,7 +20,7 @@ const client = new WhoClient(target, security === "xds" ? new XdsChannelCredenti
 function ask(headers: Order["headers"]): Promise<string> {
   const metadata = new Metadata()
   for (const [name, value] of Object.entries(headers)) metadata.set(name, value)
-  const options = { deadline: Date.now() + 10_000 }
+  const options = { deadline: Date.now() + 60_000 }
   return new Promise(resolve => {
     client.makeUnaryRequest(ASK, encodeText, decodeText, "who?", metadata, options, (error, answer) =>
       resolve(error === null ? (answer ?? "") : `error: ${error.details}`),

@@ -10,7 +10,7 @@ import { loadFixtures, type OracleCase, type RequestStep, type Step } from "./ca
 import { isPlainBookmark, type OracleClient } from "./client.js"
 import type { OracleWebhooks } from "./webhooks.js"
 
-const EVENTUALLY_MS = 20_000
+const EVENTUALLY_MS = 60_000
 const RETRY_MS = 50
 const DURING_DELAY_MS = 100
 const HEADERS = ["content-type", "warning", "retry-after", "location", "allow", "www-authenticate"]
