@@ -156,7 +156,7 @@ it.each(of("yml"))("the configuration of xserver at $where is read", ({ text }) 
   try {
     const file = join(folder, "config.yaml")
     writeFileSync(file, text)
-    expect(readConfigurationFile(file, 1).configuration.ports.length).toBeGreaterThan(0)
+    expect(readConfigurationFile(file, 1).ports.length).toBeGreaterThan(0)
   } finally {
     rmSync(folder, { recursive: true })
   }

@@ -42,7 +42,8 @@ revocations: { serials: ["0a:ff"] }
 probes: { /app-health/httpbin/readyz: { port: 8080, path: /ready } }
 `,
     )
-    const { configuration, files } = readConfigurationFile(path, 7)
+    const files: string[] = []
+    const configuration = readConfigurationFile(path, 7, file => void files.push(file))
     expect(configuration).toMatchObject({
       revision: 7,
       workload: { namespace: "foo", serviceAccount: "default" },
@@ -99,7 +100,7 @@ describe("the last good state", () => {
       `${BASE}
 mesh: { name: dubbo, domain: dubbo.apache.org }`,
     )
-    const { configuration } = readConfigurationFile(path, 3)
+    const configuration = readConfigurationFile(path, 3)
     saveState(state, configuration)
     expect(loadState(state)).toEqual(configuration)
     expect(statSync(join(state, "last-good.json")).mode & 0o777).toBe(0o600)

@@ -27,12 +27,6 @@ import { parse } from "yaml"
 import type { Configuration } from "./configuration.js"
 import type { Probe } from "./probe.js"
 
-export interface ReadConfiguration {
-  readonly configuration: Configuration
-  /** Every file that was read, for whoever watches them. */
-  readonly files: readonly string[]
-}
-
 const MAX_ITEMS = 65_536
 const MAX_TEXT = 65_536
 const port = whole(1, 65_535)
@@ -99,13 +93,19 @@ const file = settings({
   ),
 })
 
-export function readConfigurationFile(path: string, revision: number): ReadConfiguration {
+/** `onRead` is told of each file before it is read, for whoever watches them. */
+export function readConfigurationFile(
+  path: string,
+  revision: number,
+  onRead: (file: string) => void = () => undefined,
+): Configuration {
   const folder = dirname(resolve(path))
-  const files = [resolve(path)]
   const contentOf = (name: string): string => {
-    files.push(resolve(folder, name))
-    return readText(resolve(folder, name))
+    const file = resolve(folder, name)
+    onRead(file)
+    return readText(file)
   }
+  onRead(resolve(path))
   const {
     mesh: said,
     ports,
@@ -119,7 +119,7 @@ export function readConfigurationFile(path: string, revision: number): ReadConfi
   const { name, domain, ...meaning } = said
   const mesh = meshConfig({ names: meshNames({ mesh: name, domain }), ...meaning })
   if (ports.length === 0) throw new ConfigurationError("config-value", "ports: at least one port is needed")
-  const configuration: Configuration = {
+  return {
     ...rest,
     revision,
     mesh,
@@ -142,7 +142,6 @@ export function readConfigurationFile(path: string, revision: number): ReadConfi
       serials: revocations.serials.map(serial => serial.replaceAll(":", "").toUpperCase()),
     },
   }
-  return { configuration, files }
 }
 
 function readPolicies(text: string, name: string, { names }: MeshConfig): readonly PolicyDocument[] {

@@ -24,18 +24,17 @@ export class FileSource implements ConfigurationSource {
   #sink: Sink | undefined
   #timer: NodeJS.Timeout | undefined
   #revision = 0
-  #watched: readonly string[]
-  #seen = ""
+  /** The files of the last attempt, each as it was before it was read. */
+  #seen: ReadonlyMap<string, string> = new Map()
 
   constructor(options: FileSourceOptions) {
     this.#options = options
-    this.#watched = [options.path]
   }
 
   async start(sink: Sink): Promise<void> {
     this.#sink = sink
     this.#timer = setInterval(() => {
-      if (fingerprint(this.#watched) !== this.#seen) this.reload()
+      if ([...this.#seen].some(([file, mark]) => markOf(file) !== mark)) this.reload()
     }, LOOK_MS)
     try {
       await this.#load(sink)
@@ -65,10 +64,11 @@ export class FileSource implements ConfigurationSource {
   }
 
   async #load(sink: Sink): Promise<void> {
-    this.#seen = fingerprint(this.#watched)
-    const { configuration, files } = readConfigurationFile(this.#options.path, ++this.#revision)
-    this.#watched = files
-    this.#seen = fingerprint(files)
+    const seen = new Map<string, string>()
+    this.#seen = seen
+    // INVARIANT: a file is looked at before it is read. Afterwards, a change in between would count as seen and never be read.
+    const look = (file: string): void => void (seen.has(file) || seen.set(file, markOf(file)))
+    const configuration = readConfigurationFile(this.#options.path, ++this.#revision, look)
     await sink.enforce(configuration)
     this.#keep(configuration)
   }
@@ -93,11 +93,7 @@ export class FileSource implements ConfigurationSource {
   }
 }
 
-function fingerprint(files: readonly string[]): string {
-  return files
-    .map(file => {
-      const stats = statSync(file, { throwIfNoEntry: false })
-      return stats === undefined ? "-" : `${stats.mtimeMs}/${stats.size}/${stats.ino}`
-    })
-    .join(" ")
+function markOf(file: string): string {
+  const stats = statSync(file, { throwIfNoEntry: false })
+  return stats === undefined ? "-" : `${stats.mtimeMs}/${stats.size}/${stats.ino}`
 }
