@@ -95,16 +95,13 @@ it("holds for every request under load, in both directions", async () => {
   await more()
   const before = plain.calls.length
   xserver.configure({ policies: [mode("STRICT")] })
-  await xserver.applied(2)
+  await xserver.enforced()
   const strictFrom = performance.now()
   await more()
   const strictUntil = performance.now()
   xserver.configure({ policies: [mode("PERMISSIVE")] })
-  await xserver.applied(3)
+  await xserver.enforced()
   const openFrom = performance.now()
-  // A configuration that was read twice is told twice: the third line may come before the third configuration.
-  const reopened = (): boolean => plain.calls.some(({ started, status }) => started > openFrom && status === 200)
-  await vi.waitFor(() => expect(reopened()).toBe(true), 90_000)
   await more()
   await Promise.all([plain.stop(), secure.stop()])
   const plainCalls = plain.calls
@@ -113,13 +110,14 @@ it("holds for every request under load, in both directions", async () => {
   const during = plainCalls.filter(({ started }) => started > strictFrom && started < strictUntil)
   expect(during.length).toBeGreaterThan(50)
   expect(during.filter(({ status }) => status !== 0)).toEqual([])
+  expect(plainCalls.some(({ started, status }) => started > openFrom && status === 200)).toBe(true)
   expect(plainCalls.slice(0, before).every(({ status }) => status === 200)).toBe(true)
 })
 
 it("a certificate that is revoked ends what stands open and gets no further", async () => {
   expect((await call(true)).status).toBe(200)
   xserver.configure({ more: { revocations: { identities: [GOOD_ID] } } })
-  await xserver.applied(4)
+  await xserver.enforced()
   expect((await call(true)).status).toBe(0)
-  expect(await xserver.metrics()).toContain('tls_failures_total{reason="revoked"}')
+  await expect.poll(() => xserver.metrics()).toContain('tls_failures_total{reason="revoked"}')
 })

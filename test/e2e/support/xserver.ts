@@ -24,6 +24,7 @@ export class XserverProcess {
   stderr = ""
   stdout = ""
   #settings: Settings
+  #configured = 0
   #child: ChildProcess | undefined
   #ended: Promise<number | null> = Promise.resolve(null)
 
@@ -90,12 +91,17 @@ export class XserverProcess {
   /** Replaces the configuration file; the process follows it by itself. */
   configure(changes: Partial<Settings>): void {
     this.#settings = { ...this.#settings, ...changes }
+    this.#configured++
     const { upstream, policies = [], tls, protocol = "http", more = {} } = this.#settings
     for (const [name, text] of Object.entries(tls ?? {})) writeFileSync(join(this.folder, `${name}.pem`), text)
     const files = Object.fromEntries(Object.keys(tls ?? {}).map(name => [name, `${name}.pem`]))
     this.write(
       JSON.stringify({
-        workload: { namespace: "foo", name: "httpbin-1", labels: { app: "httpbin" } },
+        workload: {
+          namespace: "foo",
+          name: "httpbin-1",
+          labels: { app: "httpbin", configured: `${this.#configured}` },
+        },
         ports: [{ port: 8080, protocol, listen: { host: "127.0.0.1", port: this.port }, upstream: { port: upstream } }],
         policies,
         ...(tls === undefined ? {} : { tls: files }),
@@ -110,9 +116,18 @@ export class XserverProcess {
     renameSync(`${file}.new`, file)
   }
 
-  /** Waits until as many configurations have been taken as enforced, or refused. */
-  async applied(count: number, what = "enforcing configuration"): Promise<void> {
-    await until(async () => this.stderr.split(what).length - 1 >= count)
+  /** Waits until what was configured last is enforced, however often it was read before it was whole. */
+  async enforced(): Promise<void> {
+    await until(async () => JSON.stringify((await this.adminJson("/config_dump")).body).includes(this.#mark))
+  }
+
+  /** Waits until something was no configuration. */
+  async refused(): Promise<void> {
+    await until(async () => this.stderr.includes("configuration refused"))
+  }
+
+  get #mark(): string {
+    return `"configured":"${this.#configured}"`
   }
 
   ready(): Promise<number> {
