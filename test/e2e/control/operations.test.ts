@@ -162,6 +162,11 @@ describe("a control plane that cannot start", () => {
     ["a kubeconfig that is not there", ["--kubeconfig", "missing"], /^merlond: .*`?\S*missing/],
     ["a kubeconfig that is none", ["--kubeconfig", "unknown.yaml"], /^merlond: .*unknown\.yaml/],
     ["an authority that is not there", ["--authority", "missing", "--embedded"], /^merlond: .*missing/],
+    [
+      "a place that takes no files",
+      ["--data", "wrong.yaml"],
+      /^merlond: cannot keep anything in `\S*wrong\.yaml`: .*; choose another place with `--data`$/,
+    ],
     ["a bundle for issuers that is not there", ["--jwks-ca", "missing", "--embedded"], /^merlond: .*missing/],
   ])("says so in one sentence: %s", async (_, args, sentence) => {
     writeFileSync(join(folder, "unknown.yaml"), "meshprot: 15012\n")

@@ -21,6 +21,7 @@ import { type MeshNames, meshConfig, meshNames, type PathNormalization } from "@
 import { messageOf } from "@merlon/xds"
 import type { Logger } from "pino"
 import { VERSION } from "../version.js"
+import { makeWritable } from "../writable-folder.js"
 import { clusterOidc, refuseClusterOidc } from "./cluster-oidc.js"
 import { type EtcdFlags, etcdStore } from "./etcd-flags.js"
 import { readAuthorities } from "./issuer-authorities.js"
@@ -127,6 +128,7 @@ export async function startServing(flags: ServeFlags, env: Environment, logger: 
 async function bringCluster(flags: ServeFlags, env: Environment, names: MeshNames, logger: Logger): Promise<Cluster> {
   // Loaded where it is wanted: in a pod there is no store of ours, nor the native module that it needs.
   const { startCluster } = await import("@merlon/cluster")
+  makeWritable(resolve(flags.data))
   const store = await etcdStore(flags, { ...env })
   return startCluster({
     dataDir: join(resolve(flags.data), "cluster"),
