@@ -4,7 +4,7 @@
 
 import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process"
 import { randomInt } from "node:crypto"
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { afterAll, beforeAll, expect, it } from "vitest"
@@ -102,6 +102,12 @@ it("joins by one word, with a key that was made there", async () => {
   )
   expect(code, stderr).toBe(0)
   invitation = stdout.trim()
+  // Where nothing can be kept, what lets in once is not used up.
+  const full = join(folder, "full")
+  mkdirSync(full)
+  writeFileSync(join(full, "state"), "")
+  const refused = await run("join", invitation, "--out", full)
+  expect([refused.code, refused.text]).toEqual([1, expect.stringContaining("cannot write to the folder")])
   const joined = await run(
     "join",
     invitation,

@@ -13,7 +13,7 @@ import { shellWord } from "../../local/shell-word.js"
 import { CommandError } from "../exit.js"
 import { standardInput } from "../read-text.js"
 import { print, tell, visible } from "../terminal.js"
-import { bootstrapText, prepareFolder } from "../workload/bootstrap-files.js"
+import { bootstrapText, checkRoom, prepareFolder } from "../workload/bootstrap-files.js"
 import { fingerprints, readInvitation } from "../workload/invitation.js"
 
 interface JoinFlags {
@@ -49,6 +49,7 @@ async function join(word: string, flags: JoinFlags): Promise<void> {
   const names = meshNames(invitation)
   const folder = flags.out ?? name
   prepareFolder(folder)
+  checkRoom(folder)
   const client = new MeshClient({
     address: controlPlane,
     serverName: serverName ?? `${names.mesh}d.${names.rootNamespace}.svc`,
@@ -58,15 +59,16 @@ async function join(word: string, flags: JoinFlags): Promise<void> {
     subscriptions: [],
   })
   const { privateKey, request } = makeSigningRequest()
+  let certificateChain: string
   try {
-    const { certificateChain } = await client.signCertificate(request)
-    // Before anything else is written: the invitation is used up by now.
-    keepCredentials(joinPath(folder, "state"), { certificateChain, privateKey })
+    ;({ certificateChain } = await client.signCertificate(request))
   } catch (error) {
     throw new CommandError(`${controlPlane} does not let us in: ${visible(messageOf(error))}`)
   } finally {
     client.close()
   }
+  // Before anything else is written: the invitation is used up by now.
+  keepCredentials(joinPath(folder, "state"), { certificateChain, privateKey })
   writePrivateFile(folder, "root.pem", trustBundle)
   const place = { controlPlane, ...(serverName === undefined ? {} : { serverName }), ...flags }
   const declaration = { name, namespace, serviceAccount, labels: {}, ports: [] }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The files a proxy needs to run as a declared workload, in one folder. The token is as good as a password.
 
-import { mkdirSync } from "node:fs"
+import { mkdirSync, readdirSync, rmdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import type { MeshNames } from "@merlon/policy"
 import { writePrivateFile } from "@merlon/xds"
@@ -10,6 +10,8 @@ import { CommandError } from "../exit.js"
 import type { Declaration } from "./declared-pod.js"
 
 const BOOTSTRAP = "bootstrap.yaml"
+const ROOM = "room"
+const ROOM_BYTES = 64 * 1024
 
 export interface ProxyPlace {
   readonly controlPlane: string
@@ -50,6 +52,20 @@ export function prepareFolder(folder: string): void {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
   } catch (error) {
     throw new CommandError(`cannot make the folder \`${folder}\`: ${(error as Error).message}`)
+  }
+}
+
+/** For all that a proxy starts from: whoever finds out later has used up what cannot be had twice. */
+export function checkRoom(folder: string): void {
+  const state = join(folder, "state")
+  try {
+    writePrivateFile(state, ROOM, " ".repeat(ROOM_BYTES))
+    rmSync(join(state, ROOM))
+    if (readdirSync(state).length === 0) rmdirSync(state)
+  } catch (error) {
+    throw new CommandError(
+      `cannot write to the folder \`${folder}\`: ${(error as Error).message}; make room or choose another, then the same again`,
+    )
   }
 }
 
