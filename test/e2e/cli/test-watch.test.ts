@@ -28,7 +28,7 @@ const tests = join(folder, "tests")
 const junit = join(tests, "results.xml")
 
 it("runs again whenever a policy or a test changes, goes on where they cannot be read, and ends when it is told to", async () => {
-  writeFileSync(join(folder, "readers.yaml"), policy("GET"))
+  writeFileSync(join(folder, "readers.yaml"), policy("nothing: was"))
   mkdirSync(tests)
   writeFileSync(join(tests, "readers.test.yaml"), test("people read", "allow"))
   const child = spawn(process.execPath, ["packages/cli/bin/merlonctl.js", "test", tests, "--watch", "--junit", junit], {
@@ -50,9 +50,13 @@ it("runs again whenever a policy or a test changes, goes on where they cannot be
       expect(waits()).toBeGreaterThan(before)
     }, POLL)
 
-  await run(0, /✓ people read(?:.|\n)*1 passed, 0 failed/)
-
+  // It is watched from before it could be read for the first time.
+  await run(0, /readers\.yaml.*spec\.rules\[0\]/)
   let before = waits()
+  writeFileSync(join(folder, "readers.yaml"), policy("GET"))
+  await run(before, /✓ people read(?:.|\n)*1 passed, 0 failed/)
+
+  before = waits()
   writeFileSync(join(folder, "readers.yaml"), policy("PUT"))
   await run(before, /✗ people read(?:.|\n)*0 passed, 1 failed/)
 
@@ -60,7 +64,7 @@ it("runs again whenever a policy or a test changes, goes on where they cannot be
   before = waits()
   writeFileSync(join(folder, "new"), policy("nothing: is"))
   renameSync(join(folder, "new"), join(folder, "readers.yaml"))
-  await run(before, /readers\.yaml.*spec\.rules\[0\]/)
+  await vi.waitFor(() => expect(told.split("nothing: is").length).toBeGreaterThan(1), POLL)
 
   writeFileSync(join(folder, "readers.yaml"), policy("GET"))
   mkdirSync(join(tests, "deep"))

@@ -47,13 +47,13 @@ Examples:
   merlonctl test policies --watch
   merlonctl test generate policies`
 
-/** `read` is told which files and folders count. */
+/** `reading` is told which files and folders count, before they are read: whoever watches them misses no change. */
 async function once(
   paths: readonly string[],
   flags: Flags,
-  read: (sources: readonly string[]) => void = () => {},
+  reading: (sources: readonly string[]) => void = () => {},
 ): Promise<void> {
-  const runs = await run(paths, flags, read)
+  const runs = await run(paths, flags, reading)
   if (runs.every(({ results }) => results.length === 0)) {
     const where = paths.map(path => `\`${path}\``).join(", ")
     throw new CommandError(
@@ -73,12 +73,11 @@ const note = (text: string): void => tell(`note: ${visible(text)}`)
 async function run(
   paths: readonly string[],
   flags: Flags,
-  read: (sources: readonly string[]) => void,
+  reading: (sources: readonly string[]) => void,
 ): Promise<readonly FileRun[]> {
   const mesh = meshOf(flags)
   const now = Math.floor(Date.now() / 1000)
-  const found = await findTests(paths, mesh.names, note)
-  read(found.flatMap(({ sources }) => sources))
+  const found = await findTests(paths, mesh.names, note, reading)
   return found.map(({ file, test, documents }) => {
     const { filter } = flags
     const results = runTests(filter === undefined ? test : chosen(test, file, filter), documents, mesh, now)

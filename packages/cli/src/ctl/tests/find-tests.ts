@@ -15,20 +15,20 @@ export interface FoundTests {
   readonly file: string
   readonly test: PolicyTestFile
   readonly documents: readonly PolicyDocument[]
-  /** Files and folders that those were read from. */
-  readonly sources: readonly string[]
 }
 
 const TEST_NAME = /\.test\.ya?ml$/i
 
+/** `reading` is told of the files and folders of policies before they are read, and so also where they cannot be. */
 export async function findTests(
   paths: readonly string[],
   names: MeshNames,
   note: (text: string) => void,
+  reading: (sources: readonly string[]) => void = () => {},
 ): Promise<readonly FoundTests[]> {
   const found: FoundTests[] = []
   for (const path of paths) {
-    for (const file of await testFiles(path)) found.push(...(await testsIn(file, names, note)))
+    for (const file of await testFiles(path)) found.push(...(await testsIn(file, names, note, reading)))
   }
   return found
 }
@@ -41,16 +41,22 @@ async function testFiles(path: string): Promise<readonly string[]> {
   return files.filter(name => TEST_NAME.test(name))
 }
 
-async function testsIn(file: string, names: MeshNames, note: (text: string) => void): Promise<readonly FoundTests[]> {
+async function testsIn(
+  file: string,
+  names: MeshNames,
+  note: (text: string) => void,
+  reading: (sources: readonly string[]) => void,
+): Promise<readonly FoundTests[]> {
   const text = await readText(file)
   const { files, faults } = readTests(text)
   if (faults.length > 0) throw new CommandError(faults.map(fault => showFinding(file, text, fault)).join("\n"))
   const found: FoundTests[] = []
   for (const test of files) {
     const sources = sourcesOf(test, file)
+    reading(sources)
     const read = await Promise.all(sources.map(path => readPolicyFiles(path, names, "default", note)))
     const documents = [...inline(test, file, names), ...read.flatMap(({ policies }) => policies)]
-    found.push({ file, test, documents, sources })
+    found.push({ file, test, documents })
   }
   return found
 }
