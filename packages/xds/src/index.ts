@@ -22,6 +22,7 @@ export {
 export * from "./http2/public.js"
 export { Lane } from "./lane.js"
 export { fileOutput, type LineOutput, standardOutput } from "./line-output.js"
+export { afterLiving } from "./lived-time.js"
 export { type Log, messageOf } from "./log.js"
 export { MalformedResource } from "./malformed-resource.js"
 export { type ApplicationProbe, type Bootstrap, readBootstrap } from "./member/bootstrap.js"

@@ -4,6 +4,7 @@
 
 import cluster, { type Worker } from "node:cluster"
 import { randomBytes } from "node:crypto"
+import { afterLiving } from "@merlon/xds"
 import type { MetricObjectWithValues, MetricValue } from "prom-client"
 import type { Configuration } from "../config/configuration.js"
 import { KeyReports } from "../enforcement/key-reports.js"
@@ -24,7 +25,7 @@ const APPLY_ATTEMPTS = 3
 interface Waiting {
   resolve(value: unknown): void
   reject(error: Error): void
-  readonly timer: NodeJS.Timeout
+  readonly answered: () => void
 }
 
 class WorkerGone extends Error {
@@ -195,8 +196,8 @@ class WorkerHandle {
     return new Promise((resolve, reject) => {
       if (this.#worker.isDead() || !this.#worker.isConnected()) return reject(new WorkerGone())
       const number = ++this.#number
-      const timer = setTimeout(() => this.end(), patienceMs)
-      this.#waiting.set(number, { resolve, reject, timer })
+      const answered = afterLiving(patienceMs, () => this.end())
+      this.#waiting.set(number, { resolve, reject, answered })
       // With a callback, or a worker that has just died would end us too; that it has is told by its exit.
       this.#listening.then(() => this.#worker.send({ number, question }, () => undefined)).catch(reject)
     })
@@ -213,7 +214,7 @@ class WorkerHandle {
   #take(number: number): Waiting | undefined {
     const waiting = this.#waiting.get(number)
     this.#waiting.delete(number)
-    clearTimeout(waiting?.timer)
+    waiting?.answered()
     return waiting
   }
 }

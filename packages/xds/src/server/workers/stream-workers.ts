@@ -4,6 +4,7 @@
 // connections with it, and their clients come again; it is replaced.
 
 import cluster, { type Worker } from "node:cluster"
+import { afterLiving } from "../../lived-time.js"
 import { messageOf } from "../../log.js"
 import type { Call } from "../call.js"
 import type { Door, DoorOptions } from "../door.js"
@@ -174,7 +175,7 @@ class Held {
   readonly #listener: HeldListener
   readonly #calls = new Map<number, FarCall>()
   readonly #orders: Batches<Order>
-  #late: NodeJS.Timeout | undefined
+  #answered: () => void = () => undefined
   /** Whether it hears what it is told. */
   #listens = false
 
@@ -183,14 +184,14 @@ class Held {
     this.#listener = listener
     this.#orders = new Batches({
       send: items => {
-        this.#late = setTimeout(() => this.end(), answerMs).unref()
+        this.#answered = afterLiving(answerMs, () => this.end())
         this.#send({ items })
       },
     })
     worker.on("message", (message: Sent<News>) => this.#heard(message))
     worker.on("error", () => undefined)
     worker.once("exit", () => {
-      clearTimeout(this.#late)
+      this.#answered()
       this.connections = 0
       const calls = [...this.#calls.values()]
       this.#calls.clear()
@@ -222,7 +223,7 @@ class Held {
       this.#listens = true
       this.#listener.hello()
     } else if (message === DONE) {
-      clearTimeout(this.#late)
+      this.#answered()
       this.#orders.done()
     } else {
       for (const news of message.items) this.#take(news)

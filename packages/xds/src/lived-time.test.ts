@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+import { afterEach, beforeEach, expect, it, vi } from "vitest"
+import { afterLiving } from "./lived-time.js"
+
+let clock = 0
+let over = 0
+const now = (): number => clock
+
+/** Timers and the clock go on together. */
+function live(milliseconds: number): void {
+  for (let passed = 0; passed < milliseconds; passed++) {
+    clock++
+    vi.advanceTimersByTime(1)
+  }
+}
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] })
+  clock = 0
+  over = 0
+})
+afterEach(() => vi.useRealTimers())
+
+it("is up after its time", () => {
+  afterLiving(1_000, () => over++, now)
+  live(999)
+  expect(over).toBe(0)
+  live(10)
+  expect(over).toBe(1)
+  live(5_000)
+  expect(over).toBe(1)
+})
+
+it("counts no time in which the process was stopped, however late that comes", () => {
+  afterLiving(1_000, () => over++, now)
+  for (const lived of [50, 500, 440]) {
+    live(lived)
+    clock += 60_000
+  }
+  live(200)
+  expect(over).toBe(0)
+  live(400)
+  expect(over).toBe(1)
+})
+
+it("can be called off", () => {
+  const stop = afterLiving(1_000, () => over++, now)
+  live(950)
+  stop()
+  live(5_000)
+  expect(over).toBe(0)
+})
