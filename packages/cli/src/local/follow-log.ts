@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A log as bytes, piece by piece and no faster than they are taken: it may be longer than any text can be. Followed as it
-// grows, also over a restart of its process, when another file takes its name.
+// grows, also over a restart of its process, when another file takes its name, and over its bound, when it is emptied.
 
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -29,7 +29,11 @@ export async function followLog(path: string, from: number, take: Take, signal: 
   // What is shorter than it was has begun anew.
   let position = file === undefined || fstatSync(file).size < from ? 0 : from
   while (!signal.aborted) {
-    if (file !== undefined) position = await drain(file, position, take, signal)
+    if (file !== undefined) {
+      // Emptied while its process goes on writing.
+      if (fstatSync(file).size < position) position = 0
+      position = await drain(file, position, take, signal)
+    }
     if (file === undefined || isReplaced(path, file)) {
       const next = open(path)
       if (next !== undefined) {

@@ -111,6 +111,11 @@ it("is followed as it grows, and over a restart of its process", async () => {
   rotateLog(log)
   write("two\n")
   await expect.poll(() => seen).toBe("one\ntwo\n")
+  appendFileSync(log, "three\n")
+  await expect.poll(() => seen).toBe("one\ntwo\nthree\n")
+  truncateSync(log, 0)
+  appendFileSync(log, "4\n")
+  await expect.poll(() => seen).toBe("one\ntwo\nthree\n4\n")
   stop.abort()
   await followed
 })

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeEach, describe, expect, it } from "vitest"
@@ -18,7 +18,7 @@ afterEach(async () => {
 
 const POLL = { timeout: 90_000, interval: 20 }
 
-function manage(script: string) {
+function manage(script: string, mostLogged?: number) {
   const program = join(folder, "a program.mjs")
   writeFileSync(program, script)
   const deaths: string[] = []
@@ -27,6 +27,7 @@ function manage(script: string) {
     launch: { file: process.execPath, args: [program, "one two"], mark: program },
     env: { PATH: process.env.PATH ?? "", WORD: "said" },
     log: join(folder, "logs", "test.log"),
+    ...(mostLogged === undefined ? {} : { mostLogged }),
     changed: () => undefined,
     died: (_, how) => deaths.push(how),
   })
@@ -43,6 +44,18 @@ describe("a managed process", () => {
     managed.start()
     await expect.poll(log, POLL).toBe("one two\nsaid\n")
     expect(managed.record && isRunning(managed.record, managed.record.program)).toBe(true)
+  })
+
+  it("fills no disk: a log that has grown too long becomes the older one, and the next lines are a new one", async () => {
+    const { managed, log } = manage(`setInterval(() => console.log("x".repeat(1000)), 10); ${STAY}`, 50_000)
+    managed.start()
+    const older = (): string => readFileSync(`${managed.log}.1`, "utf8")
+    await expect.poll(() => existsSync(`${managed.log}.1`) && older().length, POLL).toBeGreaterThan(50_000)
+    await expect.poll(() => log().length, POLL).toBeLessThan(50_000)
+    // Appended, and not behind a hole where the old ones were.
+    await expect.poll(log, POLL).toMatch(/^x{1000}\n/)
+    await managed.stop(0)
+    expect(older()).toMatch(/^(x{1000}\n)+x*$/)
   })
 
   it("runs on where there is no place for its log any more", async () => {

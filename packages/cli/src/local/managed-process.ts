@@ -7,6 +7,7 @@
 
 import { type ChildProcess, spawn } from "node:child_process"
 import { closeSync } from "node:fs"
+import { boundLog, MOST_LOGGED } from "./bound-log.js"
 import { openLog } from "./log-file.js"
 import type { ProcessRecord } from "./mesh-record.js"
 import { identityOf } from "./process-identity.js"
@@ -18,11 +19,15 @@ export interface ProcessOptions {
   readonly launch: Launch
   readonly env: NodeJS.ProcessEnv
   readonly log: string
+  /** How many bytes of log there may be before they become the older log. */
+  readonly mostLogged?: number
   /** It runs, runs again, or runs no more. */
   readonly changed: () => void
   /** It ended and nobody had asked it to; says in words how, and when it is started again. */
   readonly died: (process: ManagedProcess, how: string, delayMs: number) => void
 }
+
+const LOOK_AT_LOG_MS = 1_000
 
 export class ManagedProcess {
   readonly #options: ProcessOptions
@@ -34,9 +39,15 @@ export class ManagedProcess {
   #ends = 0
   #again: NodeJS.Timeout | undefined
   #stopping = false
+  readonly #bounding: NodeJS.Timeout
 
   constructor(options: ProcessOptions) {
     this.#options = options
+    const { log, mostLogged = MOST_LOGGED } = options
+    let bounded = Promise.resolve()
+    this.#bounding = setInterval(() => {
+      bounded = bounded.then(() => boundLog(log, mostLogged)).catch(() => undefined)
+    }, LOOK_AT_LOG_MS).unref()
   }
 
   get name(): string {
@@ -101,6 +112,7 @@ export class ManagedProcess {
     const patience = setTimeout(() => this.#child?.kill("SIGKILL"), graceMs)
     await this.#ended
     clearTimeout(patience)
+    clearInterval(this.#bounding)
   }
 
   #gone(how: string, livedMs: number): void {

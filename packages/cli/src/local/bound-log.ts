@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// A log that grows beyond its bound while its process writes to it. That one has the file open for appending, so the file stays
+// and only what is in it goes: into the older log, in the place of what was there. A line that is written meanwhile may be lost.
+
+import { copyFile, rm, stat, truncate } from "node:fs/promises"
+
+/** With the older one beside it, no process takes more than twice as much of the disk. */
+export const MOST_LOGGED = 64 << 20
+
+export async function boundLog(path: string, most: number): Promise<void> {
+  const size = await stat(path).then(
+    found => found.size,
+    () => 0,
+  )
+  if (size <= most) return
+  const older = `${path}.1`
+  // A disk that is full has no room for a copy, and most need of what this one takes.
+  await copyFile(path, older).catch(() => rm(older, { force: true }))
+  await truncate(path, 0)
+}
