@@ -16,6 +16,15 @@ export interface Answer {
   readonly text: string | undefined
 }
 
+/** An answer that is still coming. */
+export interface Coming {
+  /** What has come of it so far. */
+  text(): string
+  readonly isOver: boolean
+  /** What has come by now is all of it. */
+  end(): void
+}
+
 export interface Credentials {
   readonly url: string
   readonly ca: string
@@ -40,12 +49,28 @@ export class OracleClient {
     this.#plain.destroy()
   }
 
-  async send(request: OracleRequest, onOpen?: () => void): Promise<Answer> {
+  async send(request: OracleRequest, onOpen?: (coming: Coming) => void): Promise<Answer> {
     const response = await this.#open(request)
-    onOpen?.()
     const chunks: Buffer[] = []
-    for await (const chunk of response) chunks.push(chunk as Buffer)
-    return answerOf(response, Buffer.concat(chunks).toString(), request.stream === true)
+    let isOver = false
+    const text = (): string => Buffer.concat(chunks).toString()
+    onOpen?.({
+      text,
+      get isOver() {
+        return isOver
+      },
+      end: () => {
+        isOver = true
+        response.destroy()
+      },
+    })
+    try {
+      for await (const chunk of response) chunks.push(chunk as Buffer)
+    } catch (error) {
+      if (!isOver) throw error
+    }
+    isOver = true
+    return answerOf(response, text(), request.stream === true)
   }
 
   #open(request: OracleRequest): Promise<IncomingMessage> {

@@ -7,12 +7,16 @@ import { setTimeout as sleep } from "node:timers/promises"
 import type { Json, JsonObject } from "../../value.js"
 import { Bindings, differences, select } from "./bindings.js"
 import { loadFixtures, type OracleCase, type RequestStep, type Step } from "./case.js"
-import { isPlainBookmark, type OracleClient } from "./client.js"
+import { type Coming, isPlainBookmark, type OracleClient } from "./client.js"
 import type { OracleWebhooks } from "./webhooks.js"
 
 const EVENTUALLY_MS = 60_000
 const RETRY_MS = 50
 const DURING_DELAY_MS = 100
+/** A watch under which something happens lasts until that has been seen, and not the two seconds of the recording. */
+const WATCH_SECONDS = "60"
+/** In which whatever else such a watch says would come, too. */
+const QUIET_MS = 500
 const HEADERS = ["content-type", "warning", "retry-after", "location", "allow", "www-authenticate"]
 
 export interface Replay {
@@ -87,19 +91,28 @@ async function runStep(step: Step, bind: Bindings, replay: Replay, waitOut = fal
 }
 
 async function attempt(step: RequestStep, bind: Bindings, replay: Replay): Promise<string[]> {
-  const request = bind.fill(step.request)
+  const recorded = bind.fill(step.request)
   const want = step.response
+  const request =
+    step.during === undefined ? recorded : { ...recorded, query: { ...recorded.query, timeoutSeconds: WATCH_SECONDS } }
   let nested: Promise<string[]> = Promise.resolve([])
-  const during = async (): Promise<string[]> => {
-    await sleep(DURING_DELAY_MS)
-    for (const inner of step.during ?? []) {
-      const errors = await runStep(inner, bind, replay)
-      if (errors.length > 0) return errors.map(error => `during (${describe(inner)}): ${error}`)
+  const during = async (watch: Coming): Promise<string[]> => {
+    try {
+      await sleep(DURING_DELAY_MS)
+      for (const inner of step.during ?? []) {
+        const errors = await runStep(inner, bind, replay)
+        if (errors.length > 0) return errors.map(error => `during (${describe(inner)}): ${error}`)
+      }
+      const events = Array.isArray(want.body) ? want.body.length : 0
+      while (!watch.isOver && watch.text().split("\n").length <= events) await sleep(RETRY_MS)
+      await sleep(QUIET_MS)
+      return []
+    } finally {
+      watch.end()
     }
-    return []
   }
-  const got = await replay.client.send(request, () => {
-    if (step.during !== undefined) nested = during()
+  const got = await replay.client.send(request, watch => {
+    if (step.during !== undefined) nested = during(watch)
   })
   const inside = await nested
   if (inside.length > 0) return inside
