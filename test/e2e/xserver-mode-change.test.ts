@@ -98,7 +98,8 @@ it("holds for every request under load, in both directions", async () => {
   await xserver.enforced()
   const strictFrom = performance.now()
   await more()
-  const strictUntil = performance.now()
+  // What is on its way now may arrive when plaintext is taken again.
+  const untilOpen = plain.calls.length
   xserver.configure({ policies: [mode("PERMISSIVE")] })
   await xserver.enforced()
   const openFrom = performance.now()
@@ -107,7 +108,7 @@ it("holds for every request under load, in both directions", async () => {
   const plainCalls = plain.calls
 
   expect(secure.calls.filter(({ status }) => status !== 200)).toEqual([])
-  const during = plainCalls.filter(({ started }) => started > strictFrom && started < strictUntil)
+  const during = plainCalls.slice(0, untilOpen).filter(({ started }) => started > strictFrom)
   expect(during.length).toBeGreaterThan(50)
   expect(during.filter(({ status }) => status !== 0)).toEqual([])
   expect(plainCalls.some(({ started, status }) => started > openFrom && status === 200)).toBe(true)
@@ -118,6 +119,12 @@ it("a certificate that is revoked ends what stands open and gets no further", as
   expect((await call(true)).status).toBe(200)
   xserver.configure({ more: { revocations: { identities: [GOOD_ID] } } })
   await xserver.enforced()
-  expect((await call(true)).status).toBe(0)
-  await expect.poll(() => xserver.metrics()).toContain('tls_failures_total{reason="revoked"}')
+  const statuses: number[] = []
+  // The first may only find that its connection has ended; one that makes another is refused for its certificate.
+  const tried = async (): Promise<string> => {
+    statuses.push((await call(true)).status)
+    return xserver.metrics()
+  }
+  await expect.poll(tried).toContain('tls_failures_total{reason="revoked"}')
+  expect(new Set(statuses)).toEqual(new Set([0]))
 })
