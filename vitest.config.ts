@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { defineConfig } from "vitest/config"
 import { SHORT_LIVED } from "./scripts/ahead/flags.js"
+import { builtOfSources } from "./test/built-of-sources.js"
 import { hasChromium } from "./test/console/support/chromium.js"
 import { PATIENT } from "./test/patient.js"
 import { SlowestFirst } from "./test/slowest.js"
@@ -70,6 +71,7 @@ export default defineConfig(({ mode }) => {
         { extends: true, ...fromSource, test: { name: "alone", include: ALONE, setupFiles } },
         {
           extends: true,
+          plugins: [builtOfSources],
           test: {
             name: "systems",
             include: ["test/**/*.test.ts"],
@@ -84,6 +86,7 @@ export default defineConfig(({ mode }) => {
         },
         {
           extends: true,
+          plugins: [builtOfSources],
           test: {
             name: "console",
             include: hasChromium() ? [CONSOLE] : [],
