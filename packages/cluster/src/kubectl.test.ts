@@ -85,8 +85,8 @@ describe.skipIf(!kubectlAvailable())("kubectl (needs kubectl)", () => {
   })
 
   it("shows objects in every form", async () => {
-    await says("get ap -n kubectl", /^NAME +ACTION +ENFORCED +AGE\none +ALLOW +\d+s\n$/)
-    await says("get ap -n kubectl -o wide", /^NAME +ACTION +PRIORITY +ENFORCED +AGE\none +ALLOW +5 +\d+s\n$/)
+    await says("get ap -n kubectl", /^NAME +ACTION +ENFORCED +AGE\none +ALLOW +\d+(s|m(\d+s)?)\n$/)
+    await says("get ap -n kubectl -o wide", /^NAME +ACTION +PRIORITY +ENFORCED +AGE\none +ALLOW +5 +\d+(s|m(\d+s)?)\n$/)
     await says("get ap one -n kubectl -o name", /^authorizationpolicy.security.merlon.dev\/one\n$/)
     await says("get ap one -n kubectl -o jsonpath={.spec.priority}", /^5$/)
     await says("get ap -A -o custom-columns=N:.metadata.name,P:.spec.priority", /^N +P\none +5\n$/)
@@ -95,7 +95,7 @@ describe.skipIf(!kubectlAvailable())("kubectl (needs kubectl)", () => {
     await says("get ap -n kubectl -l app=web -o name", /one/)
     await says("get ap -n kubectl -l app=db -o name", /^$/)
     await says("get ap -n kubectl --field-selector metadata.name=one -o name", /one/)
-    await says("get deploy web -n kubectl -o wide", /web +0\/2 +0 +0 +\d+s +app +echo:2 +app=web/)
+    await says("get deploy web -n kubectl -o wide", /web +0\/2 +0 +0 +\d+(s|m(\d+s)?) +app +echo:2 +app=web/)
     await says("get all -n kubectl", /deployment.apps\/web/)
     await says("describe ap one -n kubectl", /Name: +one\nNamespace: +kubectl\nLabels: +app=web\n[\s\S]*Priority: +5/)
     await says("describe deploy web -n kubectl", /Replicas: +2 desired/)

@@ -225,7 +225,7 @@ describe.skipIf(!available)("merlonctl (needs kubectl)", () => {
 
 /** The two do not look at the same moment. */
 function ageless(table: string): string {
-  return table.replace(/\b(\d+m)?\d+s( *)/g, "AGE")
+  return table.replace(/\b(?:(?:\d+m)?\d+s|\d+m\b)( *)/g, "AGE")
 }
 
 /** Words of a command line; none of ours holds a space. */

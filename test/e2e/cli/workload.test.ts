@@ -87,7 +87,7 @@ describe.skipIf(!available)("merlonctl workload (needs kubectl)", () => {
     await programs.kubectl(["create", "-n", "one", "-f", "-"], { input: JSON.stringify(pod) })
     const listed = await ctl("workload list -n one -o wide")
     expect(listed.out).toMatch(
-      /^NAME +READY +ADDRESS +PORTS +AGE +SERVICE-ACCOUNT +LABELS\nbin-1 +no +<none> +8080\/http,9090 +\d+s +bin +app=bin,version=v1\n$/,
+      /^NAME +READY +ADDRESS +PORTS +AGE +SERVICE-ACCOUNT +LABELS\nbin-1 +no +<none> +8080\/http,9090 +\d+(s|m(\d+s)?) +bin +app=bin,version=v1\n$/,
     )
     expect((await ctl("workload list -A -o name")).out).toBe("pod/bin-1\n")
     expect(await ctl("workload list -n two")).toMatchObject({ code: 0, out: "" })
