@@ -42,7 +42,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 it.skipIf(!can)(
   "serves and reads on, refuses writes in words, and goes on when there is room (needs mount namespaces)",
-  { timeout: 300_000 },
+  { timeout: 600_000 },
   async () => {
     const ports = await ownPortsAndWaysIn()
     const way = ports.find(flag => flag.startsWith("httpbin.foo="))?.split("=")[1]
