@@ -30,6 +30,7 @@ export const SLOWEST: Readonly<Record<string, string>> = {
   "packages/xserver/src/process/worker-pool.test.ts":
     "workers that die and one that is stuck, each until another serves",
   "packages/cluster/src/store/etcd/open.test.ts": "an etcd that goes away and comes back under readers and watchers",
+  "packages/cluster/src/store-away.test.ts": "an API server that asks its etcd in vain until it says so",
   "test/e2e/control/replicas.test.ts": "replicas that are killed, each until the Lease of the dead one is taken away",
   "test/e2e/control/one-mesh.test.ts": "waits the half minute after which a proxy is overdue, and connects two hundred",
   "test/e2e/xserver-bodies.test.ts": "bodies of every size in every framing through real proxies, many callers at once",
