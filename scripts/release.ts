@@ -29,9 +29,6 @@ if (values.only !== undefined && !["npm", "library"].includes(values.only))
   throw new Error("`--only` takes `npm` or `library`")
 const dry = values["dry-run"]
 
-// esbuild, which this starts and ends, collects nothing: a fifth of the work, for half as much memory again.
-process.env.GOGC ??= "off"
-
 const version = values.version ?? currentVersion()
 if (values.version !== undefined) takeVersion(values.version)
 const artefacts = new Map<string, Buffer>()

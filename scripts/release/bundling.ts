@@ -14,6 +14,10 @@ import { pastTheIndex } from "./past-the-index.js"
 import { tablesInside } from "./tables-inside.js"
 import { XSERVER, xserverApart } from "./xserver-apart.js"
 
+// esbuild is started by the first who bundles and ends with this process. It collects nothing: a fifth of the work, for half as much
+// memory again.
+process.env.GOGC ??= "off"
+
 /** The version of everything here: that of the root's package.json. */
 export function currentVersion(): string {
   return JSON.parse(readFileSync("package.json", "utf8")).version

@@ -7,6 +7,7 @@ import { promisify } from "node:util"
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
 import { TestControlPlane } from "../../packages/xclient/src/testing/control-plane.js"
 import { TestMesh, type TestServer } from "../../packages/xclient/src/testing/mesh.js"
+import { PATIENT } from "../patient.js"
 
 const run = promisify(execFile)
 const MERLOND = "packages/cli/bin/merlond.js"
@@ -43,8 +44,7 @@ function split(first: number, second: number): void {
 const environment = (more: { readonly [name: string]: string } = {}) => ({
   PATH: process.env.PATH ?? "",
   MERLON_BOOTSTRAP: control.bootstrap,
-  // What comes is waited for, however busy the machine is.
-  MERLON_XCLIENT_REQUEST_TIMEOUT: "1m",
+  ...PATIENT,
   MERLON_XCLIENT_WAIT_TIMEOUT: "2m",
   ...more,
 })

@@ -4,7 +4,7 @@
 
 import { copyFile, rm, stat, truncate } from "node:fs/promises"
 
-/** With the older one beside it, no process takes more than twice as much of the disk. */
+/** With the older one beside it a process takes about twice as much of the disk, and what it writes until somebody looks. */
 export const MOST_LOGGED = 64 << 20
 
 export async function boundLog(path: string, most: number): Promise<void> {

@@ -40,13 +40,13 @@ export class ManagedProcess {
   #again: NodeJS.Timeout | undefined
   #stopping = false
   readonly #bounding: NodeJS.Timeout
+  #bounded: Promise<void> = Promise.resolve()
 
   constructor(options: ProcessOptions) {
     this.#options = options
     const { log, mostLogged = MOST_LOGGED } = options
-    let bounded = Promise.resolve()
     this.#bounding = setInterval(() => {
-      bounded = bounded.then(() => boundLog(log, mostLogged)).catch(() => undefined)
+      this.#bounded = this.#bounded.then(() => boundLog(log, mostLogged)).catch(() => undefined)
     }, LOOK_AT_LOG_MS).unref()
   }
 
@@ -113,6 +113,8 @@ export class ManagedProcess {
     await this.#ended
     clearTimeout(patience)
     clearInterval(this.#bounding)
+    // Whoever comes after it begins a log of the same name, of which nothing may be taken away.
+    await this.#bounded
   }
 
   #gone(how: string, livedMs: number): void {

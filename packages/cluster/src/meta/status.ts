@@ -105,7 +105,10 @@ export const tooLarge = (message: string): ApiError =>
 export const internal = (message: string): ApiError => new ApiError(500, "", message)
 export const internalError = (message: string): ApiError =>
   new ApiError(500, "InternalError", `Internal error occurred: ${message}`, { causes: [{ message }] })
-/** Nothing was done, and whoever asks again soon may well be answered: clients of Kubernetes do so by themselves. */
+/**
+ * Nothing was done, but perhaps the first half of a deletion, which is done again: whoever asks once more may well be answered, and
+ * clients of Kubernetes do so by themselves.
+ */
 export const serverTimeout = (message: string): ApiError =>
   new ApiError(500, "ServerTimeout", `The request could not be completed at this time, please try again: ${message}`, {
     retryAfterSeconds: 2,

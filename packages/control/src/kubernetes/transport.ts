@@ -173,7 +173,7 @@ export class Transport implements Api {
   /** How long to wait before the next try; undefined where there must be none. */
   #wait({ method }: ApiRequest, { error, retryAfter }: Failure, attempt: number): number | undefined {
     const { stays = false, random = Math.random } = this.#options
-    // Two answers say that nothing was done. Everything else may have been done, and only reading does no harm twice.
+    // Two answers say that nothing was done, or to ask again. Everything else may have been done, and only reading does no harm twice.
     const undone = error.code === 429 || error.reason === "ServerTimeout"
     const again = undone || (stays && method === "GET" && (error.code === 503 || error.code === 0))
     // 401 once: the credentials may just have been renewed.

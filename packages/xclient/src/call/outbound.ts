@@ -36,7 +36,7 @@ export interface Tunnel {
   readonly socket: Socket
 }
 
-const MAX_TRIES = 3
+export const MAX_TRIES = 3
 const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"])
 
 export class Outbound {

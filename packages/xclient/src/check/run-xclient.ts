@@ -2,7 +2,8 @@
 // The check tool from its start to its exit code: joins the mesh, does what was asked, leaves.
 
 import type { Bootstrap, Log } from "@merlon/xds"
-import { MeshMember } from "../member/mesh-member.js"
+import { MAX_TRIES } from "../call/outbound.js"
+import { CONNECT_TIMEOUT_MS, MeshMember } from "../member/mesh-member.js"
 import { authorityOf } from "../routes/authority.js"
 import { type CheckIo, type CheckOptions, checkRoutes } from "./check-routes.js"
 
@@ -17,8 +18,9 @@ const LONGEST_MS = 2_147_483_647
 /** The exit code. */
 export async function runXclient(options: XclientOptions, io: CheckIo): Promise<number> {
   const { bootstrap, log, waitTimeoutMs, requestTimeoutMs, target, action } = options
-  // Whoever gives a request more time means its connection, too.
-  const member = new MeshMember({ bootstrap, log, connectTimeoutMs: requestTimeoutMs })
+  // Whoever gives a request more time means its connection, too, and that there is some for each endpoint that may be tried.
+  const connectTimeoutMs = Math.max(CONNECT_TIMEOUT_MS, requestTimeoutMs / MAX_TRIES)
+  const member = new MeshMember({ bootstrap, log, connectTimeoutMs })
   try {
     const deadline = Date.now() + waitTimeoutMs
     const name = authorityOf(target.host, target.port)

@@ -18,7 +18,7 @@ export interface MeshMemberOptions {
   readonly connectTimeoutMs?: number
 }
 
-const CONNECT_TIMEOUT_MS = 5_000
+export const CONNECT_TIMEOUT_MS = 5_000
 
 export class MeshMember {
   readonly book: RouteBook

