@@ -147,7 +147,8 @@ export class Connection {
       const error = await new Promise<Error | undefined>(resolve => client.waitForReady(until, resolve))
       if (error === undefined) return client
       this.#leave(client)
-      if (Date.now() >= deadline)
+      // A timer may be a millisecond early: the next endpoint would be left again without having had time to answer.
+      if (Date.now() + RETRY_MS > deadline)
         throw new ClusterError("STORE_UNREACHABLE", "etcd cannot be reached", { cause: error })
     }
   }
