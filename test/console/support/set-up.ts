@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One local mesh and one Chromium for all tests of the console: whoever tests takes a page of its own and writes to
-// namespaces of its own. Nothing is waited for here, or the files of all other projects would wait too: `what-runs.ts` does.
+// namespaces of its own.
 
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -10,42 +10,41 @@ import type { TestProject } from "vitest/node"
 import { Merlonctl } from "../../e2e/local/support/merlonctl.js"
 import { ownPortsAndWaysIn } from "../../e2e/local/support/own-ports.js"
 import { CHROMIUM, FLAGS } from "./chromium.js"
-import { tellWhatRuns } from "./what-runs.js"
+import { startWhenAsked } from "./what-runs.js"
 
 declare module "vitest" {
   interface ProvidedContext {
     /** The data folder of the mesh that the console's tests share. */
     readonly consoleMesh: string
-    /** The file that says where its browser is, as soon as both run. */
+    /** Where that mesh and the browser are asked for. */
     readonly consoleRuns: string
   }
 }
 
 export default function setUp(project: TestProject): () => Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "console-"))
-  const runs = join(folder, "runs.json")
   const mesh = new Merlonctl(join(folder, "mesh"))
   project.provide("consoleMesh", mesh.data)
-  project.provide("consoleRuns", runs)
-  const starting = start(mesh).then(
-    browser => {
-      tellWhatRuns(runs, { browser: browser.wsEndpoint() })
-      return browser
-    },
-    (error: unknown) => {
-      tellWhatRuns(runs, { failure: String(error) })
-      return undefined
-    },
-  )
+  project.provide("consoleRuns", folder)
+  const end = new AbortController()
+  const browser = startWhenAsked(folder, "browser", end.signal, startBrowser)
+  const running = startWhenAsked(folder, "mesh", end.signal, () => startMesh(mesh))
   return async () => {
-    await (await starting)?.close()
+    end.abort()
+    await (await browser)?.close()
+    await running
     await mesh.run("down")
     rmSync(folder, { recursive: true, force: true })
   }
 }
 
-async function start(mesh: Merlonctl): Promise<BrowserServer> {
+async function startBrowser(): Promise<{ readonly started: BrowserServer; readonly where: string }> {
+  const started = await chromium.launchServer({ executablePath: CHROMIUM, args: [...FLAGS] })
+  return { started, where: started.wsEndpoint() }
+}
+
+async function startMesh(mesh: Merlonctl): Promise<{ readonly started: Merlonctl; readonly where: string }> {
   const { code, stderr } = await mesh.run(...["up", "--detach"], ...(await ownPortsAndWaysIn()))
   if (code !== 0) throw new Error(`the mesh for the console's tests did not start: ${stderr}`)
-  return chromium.launchServer({ executablePath: CHROMIUM, args: [...FLAGS] })
+  return { started: mesh, where: mesh.data }
 }

@@ -46,7 +46,7 @@ export function address(path = "/", of: Merlonctl = mesh): string {
 
 /** Another connection to the browser that all files share. */
 export async function connect(): Promise<Browser> {
-  return chromium.connect(await whatRuns(inject("consoleRuns")))
+  return chromium.connect(await whatRuns(inject("consoleRuns"), "browser"))
 }
 
 export async function newContext(options: BrowserContextOptions = {}): Promise<BrowserContext> {

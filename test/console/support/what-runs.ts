@@ -1,26 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the set-up of the console's tests, in Vitest's own process, tells their workers that mesh and browser run: workers are
-// told other things only before they start.
+// What the console's tests share is started by Vitest's own process when the first of their workers asks for it: a mesh that
+// nobody looks at still works, and workers are told things by Vitest only before they start.
 
 import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 
 type WhatRuns =
-  | { readonly browser: string; readonly failure?: never }
-  | { readonly failure: string; readonly browser?: never }
+  | { readonly where: string; readonly failure?: never }
+  | { readonly failure: string; readonly where?: never }
 
 const PAUSE_MS = 100
 
-export function tellWhatRuns(file: string, what: WhatRuns): void {
-  writeFileSync(`${file}.part`, JSON.stringify(what))
-  renameSync(`${file}.part`, file)
+/** Starts it when it is asked for, and tells where it is; undefined where nobody asked, or it could not be started. */
+export async function startWhenAsked<T>(
+  folder: string,
+  name: string,
+  ended: AbortSignal,
+  start: () => Promise<{ readonly started: T; readonly where: string }>,
+): Promise<T | undefined> {
+  while (!existsSync(asked(folder, name))) {
+    if (ended.aborted) return undefined
+    await sleep(PAUSE_MS)
+  }
+  try {
+    const { started, where } = await start()
+    tell(folder, name, { where })
+    return started
+  } catch (error) {
+    tell(folder, name, { failure: String(error) })
+    return undefined
+  }
 }
 
-/** Where the browser is, when it and the mesh run; throws when they could not be started. */
-export async function whatRuns(file: string): Promise<string> {
-  // The set-up always comes to an end, and says how.
-  while (!existsSync(file)) await sleep(PAUSE_MS)
-  const what: WhatRuns = JSON.parse(readFileSync(file, "utf8"))
+/** Where it is, when it runs; throws when it could not be started. */
+export async function whatRuns(folder: string, name: string): Promise<string> {
+  writeFileSync(asked(folder, name), "")
+  const answer = answered(folder, name)
+  // Whoever starts it always comes to an end, and says how.
+  while (!existsSync(answer)) await sleep(PAUSE_MS)
+  const what: WhatRuns = JSON.parse(readFileSync(answer, "utf8"))
   if (what.failure !== undefined) throw new Error(what.failure)
-  return what.browser
+  return what.where
 }
+
+function tell(folder: string, name: string, what: WhatRuns): void {
+  const answer = answered(folder, name)
+  writeFileSync(`${answer}.part`, JSON.stringify(what))
+  renameSync(`${answer}.part`, answer)
+}
+
+const asked = (folder: string, name: string): string => join(folder, `${name}.asked`)
+const answered = (folder: string, name: string): string => join(folder, `${name}.json`)
