@@ -2,10 +2,10 @@
 // What was seen and what is proved, as people find it: a refused call and why, what a change changes, who still calls in
 // plaintext, a request that is tried and kept as a test.
 
-import { mkdtempSync, readFileSync } from "node:fs"
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { afterAll, beforeAll, expect, it } from "vitest"
+import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest"
 import { address, apply, asOwner, complaints, kubectl, mesh, SELDOM } from "./support/visit.js"
 
 const GROUP = "security.merlon.dev/v1alpha3"
@@ -108,11 +108,12 @@ it("judges a request that nobody sent, from a curl line, and keeps it as a test 
   const downloading = page.waitForEvent("download")
   await page.getByRole("button", { name: "Download" }).click()
   const folder = mkdtempSync(join(tmpdir(), "console-test-"))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   const file = join(folder, "saved.test.yaml")
   await (await downloading).saveAs(file)
   expect(readFileSync(file, "utf8")).toContain("expect: 403")
   const policy = join(folder, "readers.yaml")
-  await (await import("node:fs/promises")).writeFile(policy, JSON.stringify(readers))
+  writeFileSync(policy, JSON.stringify(readers))
   const { code, stdout, stderr } = await mesh.run("test", folder)
   expect({ code, stderr, stdout }).toMatchObject({ code: 0 })
 })
