@@ -16,6 +16,10 @@ describe("restarting the control plane", () => {
   let mesh: Mesh
   let httpbin: DeclaredWorkload
   let caller: DeclaredWorkload
+  /** From before the first restart, which the first three look at: a session, and a proxy that left with what it held. */
+  let session: Buffer
+  let away: DeclaredWorkload
+  let held: ReadonlyMap<string, string>
 
   beforeAll(async () => {
     mesh = await Mesh.start()
@@ -24,6 +28,14 @@ describe("restarting the control plane", () => {
     await mesh.api.put(deny("secret", "/secret"))
     await mesh.api.becomes("AuthorizationPolicy", "secret", "foo", "Enforced", "True")
     await mesh.api.becomes("PeerAuthentication", "mode", "foo", "Enforced", "True")
+    session = await sessionWith(httpbin)
+    away = await mesh.declare("away", { namespace: "bar" })
+    const proxy = await new BareProxy(away).ready()
+    await mesh.api.put(deny("one", "/one", undefined, "bar"))
+    await mesh.api.put(deny("two", "/two", undefined, "bar"))
+    for (const name of ["one", "two"]) await mesh.api.becomes("AuthorizationPolicy", name, "bar", "Enforced", "True")
+    held = new Map(proxy.held)
+    proxy.close()
   })
   afterAll(() => mesh.close())
 
@@ -49,53 +61,11 @@ describe("restarting the control plane", () => {
     expect(await mesh.control.metric(BYTES)).toBeGreaterThan(0)
   })
 
-  it("has proxies resume their TLS sessions, until somebody is revoked", async () => {
-    const { trustBundle, declaration } = httpbin
-    const dial = (session?: Buffer): TLSSocket => {
-      const socket = connect({
-        host: "127.0.0.1",
-        port: declaration.meshPort,
-        servername: `${names.mesh}d.${names.rootNamespace}.svc`,
-        ca: trustBundle,
-        ALPNProtocols: ["h2"],
-        ...(session === undefined ? {} : { session }),
-      })
-      return socket.resume()
-    }
-    const first = dial()
-    const [ticket]: Buffer[] = await once(first, "session")
-    first.destroy()
-    const isResumed = async (): Promise<boolean> => {
-      const socket = dial(ticket)
-      await once(socket, "secureConnect")
-      const resumed = socket.isSessionReused()
-      socket.destroy()
-      return resumed
-    }
-    await mesh.control.kill()
-    await mesh.control.run()
-    await expect.poll(() => mesh.control.metric(CONNECTED), WAIT).toBe(2)
-    expect(await isResumed()).toBe(true)
-    const metadata = { name: `${names.mesh}-revocations`, namespace: names.rootNamespace }
-    await mesh.api.put({ apiVersion: "v1", kind: "ConfigMap", metadata, data: { serials: "4f0a" } })
-    await expect.poll(isResumed, WAIT).toBe(false)
-    await mesh.api.put({ apiVersion: "v1", kind: "ConfigMap", metadata, data: {} })
-  })
-
   it("sends a proxy that comes back only what changed meanwhile", async () => {
-    const workload = await mesh.declare("away", { namespace: "bar" })
-    const proxy = await new BareProxy(workload).ready()
-    await mesh.api.put(deny("one", "/one", undefined, "bar"))
-    await mesh.api.put(deny("two", "/two", undefined, "bar"))
-    for (const name of ["one", "two"]) await mesh.api.becomes("AuthorizationPolicy", name, "bar", "Enforced", "True")
-    const held = new Map(proxy.held)
-    proxy.close()
-    await mesh.control.kill()
-    await mesh.control.run()
     await mesh.api.put(deny("one", "/changed", undefined, "bar"))
     await mesh.api.delete("AuthorizationPolicy", "two", "bar")
 
-    const again = new BareProxy(workload)
+    const again = new BareProxy(away)
     for (const [name, version] of held) again.held.set(name, version)
     await expect
       .poll(() => again.updates.flatMap(({ removed }) => removed), WAIT)
@@ -103,6 +73,21 @@ describe("restarting the control plane", () => {
     await mesh.api.becomes("AuthorizationPolicy", "one", "bar", "Enforced", "True")
     expect(new Set(again.sent)).toEqual(new Set(["policy/AuthorizationPolicy/bar/one"]))
     again.close()
+  })
+
+  it("has proxies resume their TLS sessions, until somebody is revoked", async () => {
+    const isResumed = async (): Promise<boolean> => {
+      const socket = dial(httpbin, session)
+      await once(socket, "secureConnect")
+      const resumed = socket.isSessionReused()
+      socket.destroy()
+      return resumed
+    }
+    expect(await isResumed()).toBe(true)
+    const metadata = { name: `${names.mesh}-revocations`, namespace: names.rootNamespace }
+    await mesh.api.put({ apiVersion: "v1", kind: "ConfigMap", metadata, data: { serials: "4f0a" } })
+    await expect.poll(isResumed, WAIT).toBe(false)
+    await mesh.api.put({ apiVersion: "v1", kind: "ConfigMap", metadata, data: {} })
   })
 
   it("lets a proxy that restarts meanwhile enforce the last good configuration, with mTLS", async () => {
@@ -141,3 +126,23 @@ describe("restarting the control plane", () => {
     expect(await httpbin.get("/public")).toBe(200)
   })
 })
+
+/** As a proxy of this workload does. */
+function dial({ trustBundle, declaration }: DeclaredWorkload, session?: Buffer): TLSSocket {
+  const socket = connect({
+    host: "127.0.0.1",
+    port: declaration.meshPort,
+    servername: `${names.mesh}d.${names.rootNamespace}.svc`,
+    ca: trustBundle,
+    ALPNProtocols: ["h2"],
+    ...(session === undefined ? {} : { session }),
+  })
+  return socket.resume()
+}
+
+async function sessionWith(workload: DeclaredWorkload): Promise<Buffer> {
+  const socket = dial(workload)
+  const [session]: Buffer[] = await once(socket, "session")
+  socket.destroy()
+  return session ?? expect.fail("a session")
+}
