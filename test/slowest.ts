@@ -44,7 +44,8 @@ export const SLOWEST: Readonly<Record<string, string>> = {
   "test/resilience/control-cluster-away.test.ts": "keeps the API server away for longer than its clients wait",
   "test/resilience/control-restart.test.ts": "restarts the control plane again and again under changes",
   "test/e2e/local/local-mesh.test.ts": "starts, changes and ends whole local meshes",
-  "test/e2e/local/run.test.ts": "runs programs of people's own in a mesh, and finds them again after a restart",
+  "test/e2e/local/joined.test.ts":
+    "lets a second machine and programs of people's own into a mesh, and finds them again after a restart",
   "test/e2e/xclient-command.test.ts": "a mesh, and a process of xclient for each case",
   "test/e2e/control/foreign-xds-client.test.ts": "gRPC's own xDS client, a process for each case, through restarts",
 }
