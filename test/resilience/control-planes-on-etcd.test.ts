@@ -24,7 +24,7 @@ import { EtcdMachine, type SharedPorts } from "./support/etcd-machine.js"
 const BALANCER = "127.0.0.1"
 /** Between two of whatever is sent, while something is killed and otherwise. */
 const DENSE_MS = 100
-const SPARSE_MS = 500
+const SPARSE_MS = 1_000
 const POLL = { timeout: 240_000, interval: 200 }
 
 function balancerAvailable(): boolean {
@@ -149,9 +149,7 @@ describe.skipIf(!etcdAvailable() || !balancerAvailable())(
       const load = new Load(api, workload)
       load.start()
       const goesOn = async (): Promise<void> => {
-        const enough = load.acknowledged.length + 5
-        await expect.poll(() => load.acknowledged.length, POLL).toBeGreaterThan(enough)
-        const name = load.acknowledged.at(-1) ?? ""
+        const name = await load.acknowledges(3)
         await api.becomes("AuthorizationPolicy", name, "foo", "Enforced", "True")
       }
       await goesOn()
@@ -190,7 +188,8 @@ class Load {
   readonly storedUnseen: string[] = []
   #stopped = false
   /** Whether each write follows at once upon the one before. */
-  #dense = false
+  #writesDense = false
+  #callsDense = false
   #running: Promise<unknown> = Promise.resolve()
 
   constructor(
@@ -212,13 +211,27 @@ class Load {
     await this.#running
   }
 
-  /** With a write under way whenever it happens. In between, writing as fast as can be would only heat the machine. */
+  /**
+   * With a write under way whenever it happens, and many calls until the proxy has found its way to whoever is left. In between,
+   * writing and calling as fast as can be would only heat the machine.
+   */
   async duringWrites(event: () => Promise<unknown>): Promise<void> {
-    this.#dense = true
-    const enough = this.acknowledged.length + 10
-    await expect.poll(() => this.acknowledged.length, POLL).toBeGreaterThan(enough)
+    this.#writesDense = true
+    this.#callsDense = true
+    await this.acknowledges(5)
     await event()
-    this.#dense = false
+    this.#writesDense = false
+    // The first of them may have been on its way before.
+    const written = await this.acknowledges(2)
+    await expect.poll(() => this.workload.get(`/${written}`), POLL).toBe(403)
+    this.#callsDense = false
+  }
+
+  /** The last of so many more that were acknowledged. */
+  async acknowledges(more: number): Promise<string> {
+    const enough = this.acknowledged.length + more
+    await expect.poll(() => this.acknowledged.length, POLL).toBeGreaterThanOrEqual(enough)
+    return this.acknowledged.at(-1) ?? ""
   }
 
   async #write(): Promise<void> {
@@ -228,7 +241,7 @@ class Load {
         try {
           await this.api.put(deny(name, `/${name}`, "web"))
           this.acknowledged.push(name)
-          if (!this.#dense) await setTimeout(SPARSE_MS)
+          if (!this.#writesDense) await setTimeout(SPARSE_MS)
           break
         } catch (error) {
           this.#note(error)
@@ -247,7 +260,7 @@ class Load {
       } catch (error) {
         if (!/jwksUri/.test(String(error))) this.#note(error)
       }
-      await setTimeout(this.#dense ? DENSE_MS : SPARSE_MS)
+      await setTimeout(this.#writesDense ? DENSE_MS : SPARSE_MS)
     }
   }
 
@@ -255,7 +268,7 @@ class Load {
     while (!this.#stopped) {
       const status = await this.workload.get(path)
       if (status !== expected) this.wrongAnswers.push(`${path} ${status}`)
-      await setTimeout(DENSE_MS)
+      await setTimeout(this.#callsDense ? DENSE_MS : SPARSE_MS)
     }
   }
 
