@@ -8,7 +8,8 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { afterAll, expect, it } from "vitest"
-import { ownPortsAndWaysIn } from "../e2e/local/support/own-ports.js"
+import { freePort } from "../../packages/cluster/src/store/testing/free-port.js"
+import { ownPorts } from "../e2e/local/support/own-ports.js"
 
 const SEPARATE = ["--mount", "--map-root-user"]
 const can = spawnSync("unshare", [...SEPARATE, "mount", "-t", "tmpfs", "tmpfs", "/mnt"]).status === 0
@@ -18,9 +19,13 @@ set -e
 mount -t tmpfs -o size=64m tmpfs "$DISK"
 export MERLON_DATA="$DISK/mesh" KUBECONFIG="$DISK/mesh/kubeconfig"
 ctl() { node "$MERLONCTL" "$@" 2>&1; }
-calls() { for n in $(seq 50); do curl --silent --output /dev/null --write-out '%{http_code}\\n' "$HTTPBIN/get"; done | sort | uniq; }
+calls() { curl --silent --output /dev/null --header 'connection: close' --write-out '%{http_code}\\n' "http://127.0.0.1:$WAY_IN/get?[1-50]" | sort | uniq; }
 trap 'ctl down >/dev/null' EXIT
-ctl up --detach $PORTS >/dev/null
+cat > "$DISK/mesh.yaml" <<END
+workloads:
+  - { name: httpbin, namespace: foo, port: 8080, command: [node, "$HTTPBIN"], labels: { app: httpbin }, wayIn: $WAY_IN }
+END
+ctl up --detach --file "$DISK/mesh.yaml" $PORTS >/dev/null
 ctl apply --wait --timeout 2m -f samples/policies/peer-permissive.yaml >/dev/null
 dd if=/dev/zero of="$DISK/filler" bs=4k 2>/dev/null || true
 
@@ -44,14 +49,13 @@ it.skipIf(!can)(
   "serves and reads on, refuses writes in words, and goes on when there is room (needs mount namespaces)",
   { timeout: 600_000 },
   async () => {
-    const ports = await ownPortsAndWaysIn()
-    const way = ports.find(flag => flag.startsWith("httpbin.foo="))?.split("=")[1]
     const env = {
       PATH: process.env.PATH,
       DISK: folder,
       MERLONCTL: resolve("packages/cli/bin/merlonctl.js"),
-      PORTS: ports.join(" "),
-      HTTPBIN: `http://127.0.0.1:${way}`,
+      PORTS: (await ownPorts()).join(" "),
+      HTTPBIN: resolve("samples/dist/httpbin.js"),
+      WAY_IN: String(await freePort()),
     }
     const child = spawn("unshare", [...SEPARATE, "bash", "-c", SCRIPT], { env, stdio: ["ignore", "pipe", "inherit"] })
     let said = ""
