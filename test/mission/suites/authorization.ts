@@ -19,17 +19,13 @@ export function authorization(mission: () => Mission): void {
     mission().httpbin("/headers", ...(await bearer(mission(), { issuer: ISSUER, subject, ...(groups && { groups }) })))
 
   describe("authorization", () => {
-    beforeAll(async () => {
-      const tokens = sample("request-authentication-inline", mission().names).replace(
-        `issuer: ${SAMPLE_ISSUER}`,
-        `issuer: ${ISSUER}`,
-      )
-      await mission().enforce(tokens, "requestauthentication", "jwt", "foo")
-    })
-    afterAll(async () => {
-      await mission().remove(KIND, "require-jwt", "foo")
-      await mission().remove("requestauthentication", "jwt", "foo")
-    })
+    const tokens = (): string =>
+      sample("request-authentication-inline", mission().names).replace(`issuer: ${SAMPLE_ISSUER}`, `issuer: ${ISSUER}`)
+
+    beforeAll(() => mission().enforce(tokens(), "requestauthentication", "jwt", "foo"))
+    afterAll(() =>
+      mission().removeAll(tokens(), policy(mission().names, "AuthorizationPolicy", "require-jwt", "foo", {})),
+    )
 
     describe("with an ALLOW policy that requires `<ISSUER>/<ISSUER>`", () => {
       beforeAll(() => require({ from: [{ source: { requestPrincipals: [`${ISSUER}/${ISSUER}`] } }] }))

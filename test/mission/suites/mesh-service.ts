@@ -20,10 +20,10 @@ export function meshService(mission: () => Mission): void {
     await mission().patch(KIND, "web", "app", { spec: { routes: [{ service: shares }] } })
     await mission().enforced(KIND, "web", "app")
   }
-  const require = async (mode: string): Promise<void> => {
-    const manifest = policy(mission().names, "PeerAuthentication", "default", "app", { mtls: { mode } })
-    await mission().enforce(manifest, "peerauthentication", "default", "app")
-  }
+  const peers = (mode: string): string =>
+    policy(mission().names, "PeerAuthentication", "default", "app", { mtls: { mode } })
+  const require = (mode: string): Promise<void> =>
+    mission().enforce(peers(mode), "peerauthentication", "default", "app")
   const shows = async (mtlsMode: string): Promise<void> => {
     const { code, out, err } = await mission().xclient("--print-route", ...EVEN)
     expect({ code, err }).toEqual({ code: 0, err: "" })
@@ -44,10 +44,7 @@ export function meshService(mission: () => Mission): void {
 
   describe("MeshService with DUBBO_MUTUAL, 50/50", () => {
     beforeAll(() => mission().enforce(sample("web-split", mission().names), KIND, "web", "app"))
-    afterAll(async () => {
-      await mission().remove("peerauthentication", "default", "app")
-      await mission().remove(KIND, "web", "app")
-    })
+    afterAll(() => mission().removeAll(peers("STRICT"), sample("web-split", mission().names)))
 
     it("`--print-route` shows `tlsMode` DUBBO_MUTUAL, endpoint port 15080, `mtlsMode` PERMISSIVE", () =>
       shows("PERMISSIVE"))

@@ -3,8 +3,8 @@
 // own, and changes count again once the control plane is back.
 
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
-import { policy, sample } from "../support/manifests.js"
-import type { Mission } from "../support/mission.js"
+import { policy, sample, together } from "../support/manifests.js"
+import { type Mission, succeeded } from "../support/mission.js"
 import { run } from "../support/run.js"
 
 const PATIENCE = { timeout: 90_000, interval: 500 }
@@ -20,14 +20,9 @@ export function outages(of: () => Mission): void {
   beforeAll(async () => {
     mission = of()
     const { names } = mission
-    await mission.enforce(sample("web-split", names), "meshservice", "web", "app")
-    await mission.enforce(
-      policy(names, "PeerAuthentication", "default", "app", { mtls: { mode: "STRICT" } }),
-      "peerauthentication",
-      "default",
-      "app",
-    )
-    await mission.enforce(denied("/status/418"), "authorizationpolicy", "deny", "foo")
+    const strict = policy(names, "PeerAuthentication", "default", "app", { mtls: { mode: "STRICT" } })
+    const all = together(sample("web-split", names), strict, denied("/status/418"))
+    succeeded(await mission.merlonctl(["apply", "--wait", "--timeout", "120s", "-f", "-"], all))
   })
 
   describe("with the control plane killed", () => {
@@ -122,16 +117,14 @@ function pidOf(name: string): number | undefined {
 
 /** When the supervisor has started another process, and that one says that it is ready. */
 async function isReadyAgain(name: string, before: number | undefined): Promise<void> {
-  // The mesh's record is read first: to ask for its status takes a process each time.
   await vi.waitFor(() => expect(pidOf(name) ?? before).not.toBe(before), RECORDED)
-  await vi.waitFor(async () => {
-    const { out } = await mission.merlonctl(["status", "-o", "json"])
-    const { controlPlane, workloads } = JSON.parse(out)
-    const workload = workloads.find((one: { namespace: string; name: string }) =>
-      name.startsWith(`${one.namespace}.${one.name}.`),
-    )
-    expect((workload ?? controlPlane).ready).toBe(true)
-  }, PATIENCE)
+  // Asked itself, as `merlonctl status` does, which would be a process each time.
+  const { workloads, ports } = mission.record
+  const place = workloads.find(one => name.startsWith(`${one.namespace}.${one.name}.`))?.place
+  const url = place
+    ? `http://${place.address}:${place.health}/healthz/ready`
+    : `http://127.0.0.1:${ports.health}/readyz`
+  await vi.waitFor(async () => expect((await fetch(url)).status).toBe(200), PATIENCE)
 }
 
 async function callsThrough(proxy: string): Promise<{ readonly v1: number; readonly v2: number }> {

@@ -2,7 +2,7 @@
 // PeerAuthentication: whether callers must come with a certificate of the mesh, for all of it or for a namespace.
 
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
-import { policy, sample } from "../support/manifests.js"
+import { policy, sample, together } from "../support/manifests.js"
 import type { Mission } from "../support/mission.js"
 
 const KIND = "peerauthentication"
@@ -29,22 +29,20 @@ export function peerAuthentication(mission: () => Mission): void {
     const web = await mission().xclient("2")
     return { foo: httpbin.out, app: web.out }
   }
+  const routes = (): readonly string[] => {
+    const { names } = mission()
+    const tls = { trafficPolicy: { tls: { mode: "DUBBO_MUTUAL" } } }
+    const spec = { hosts: ["httpbin"], ...tls, routes: [{ service: [{ host: "httpbin" }] }] }
+    return [policy(names, "MeshService", "httpbin", "foo", spec), sample("web-split", names)]
+  }
   const ANSWERED = { foo: "httpbin 2 100%\n", app: "v1 1 50%\nv2 1 50%\n" }
 
   describe("PeerAuthentication", () => {
     beforeAll(async () => {
-      const { names } = mission()
-      const tls = { trafficPolicy: { tls: { mode: "DUBBO_MUTUAL" } } }
-      const spec = { hosts: ["httpbin"], ...tls, routes: [{ service: [{ host: "httpbin" }] }] }
-      await mission().apply(policy(names, "MeshService", "httpbin", "foo", spec))
-      await mission().apply(sample("web-split", names))
-      await mission().enforce(sample("peer-permissive", names), KIND, "default", root())
+      await mission().apply(together(...routes()))
+      await mission().enforce(sample("peer-permissive", mission().names), KIND, "default", root())
     })
-    afterAll(async () => {
-      await mission().remove(KIND, "default", root())
-      await mission().remove("meshservice", "httpbin", "foo")
-      await mission().remove("meshservice", "web", "app")
-    })
+    afterAll(() => mission().removeAll(sample("peer-permissive", mission().names), ...routes()))
 
     it("global PERMISSIVE in the root namespace: plaintext and mTLS succeed", async () => {
       expect(await plaintext()).toEqual({ foo: 200, app: 200 })

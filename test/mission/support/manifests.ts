@@ -20,3 +20,8 @@ export function policy(names: MeshNames, kind: string, name: string, namespace: 
   const group = kind === "MeshService" ? names.networkingGroup : names.securityGroup
   return JSON.stringify({ apiVersion: `${group}/${names.version}`, kind, metadata: { name, namespace }, spec })
 }
+
+/** In one file. kubectl reads all of it as JSON where that is what it begins with. */
+export function together(...manifests: readonly string[]): string {
+  return manifests.map(manifest => `---\n${manifest}\n`).join("")
+}

@@ -8,9 +8,11 @@ import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { type MeshNames, meshNames } from "@merlon/policy"
 import { expect, vi } from "vitest"
+import { parse } from "yaml"
 import { freePort } from "../../../packages/cluster/src/store/testing/free-port.js"
 import { ownPorts } from "../../e2e/local/support/own-ports.js"
 import { PATIENT } from "../../patient.js"
+import { together } from "./manifests.js"
 import { type Environment, type Ran, Running, run } from "./run.js"
 
 export interface Setup {
@@ -31,10 +33,16 @@ interface Ways {
 /** As `mesh.json` of the data folder holds them. */
 interface MeshRecord {
   readonly supervisor: { readonly pid: number }
-  readonly ports: { readonly webhook: number }
+  readonly ports: { readonly webhook: number; readonly health: number }
   readonly workloads: readonly {
+    readonly namespace: string
     readonly name: string
-    readonly place: { readonly address: string; readonly xserver: number; readonly admin: number }
+    readonly place: {
+      readonly address: string
+      readonly xserver: number
+      readonly admin: number
+      readonly health: number
+    }
   }[]
   readonly processes: readonly { readonly name: string; readonly pid: number }[]
 }
@@ -147,13 +155,27 @@ export class Mission {
   /** Returns when no proxy holds the policy any more; what is gone has no status that could tell. */
   async remove(kind: string, name: string, namespace: string): Promise<void> {
     succeeded(await this.ctl(["delete", kind, name, "-n", namespace]))
+    await this.#forgotten([`${kind}/${namespace}/${name}`])
+  }
+
+  /** The same for all that these say. */
+  async removeAll(...manifests: readonly string[]): Promise<void> {
+    succeeded(await this.ctl(["delete", "-f", "-"], together(...manifests)))
+    const gone = manifests.map(manifest => {
+      const { kind, metadata } = parse(manifest)
+      return `${kind}/${metadata.namespace}/${metadata.name}`.toLowerCase()
+    })
+    await this.#forgotten(gone)
+  }
+
+  async #forgotten(gone: readonly string[]): Promise<void> {
     const isForgotten = async (): Promise<void> => {
       for (const { place } of this.record.workloads) {
         const dump = await run("curl", ["-s", `http://${place.address}:${place.admin}/config_dump`], this.#env)
         const { policies }: { policies: readonly { metadata: { name: string; namespace: string }; kind: string }[] } =
           JSON.parse(dump.out).configuration
         const held = policies.map(policy => `${policy.kind}/${policy.metadata.namespace}/${policy.metadata.name}`)
-        expect(held.map(key => key.toLowerCase())).not.toContain(`${kind}/${namespace}/${name}`)
+        expect(held.map(key => key.toLowerCase()).filter(key => gone.includes(key))).toEqual([])
       }
     }
     await vi.waitFor(isForgotten, PATIENCE)

@@ -13,11 +13,16 @@ export interface Wanted {
   readonly expires?: string
 }
 
+/** Tokens by how they were asked for: the same one is good as often as it is wanted, and takes a process to make. */
+const minted = new Map<string, Promise<string>>()
+
 /** As an argument of curl. */
 export async function bearer(mission: Mission, wanted: Wanted): Promise<readonly [string, string]> {
   const { issuer, subject, groups, key = SAMPLE_KEY, expires = "1h" } = wanted
   const claim = groups === undefined ? [] : ["--claim", `groups=${JSON.stringify(groups)}`]
   const args = ["jwt", "mint", "--key", key, "--iss", issuer, "--sub", subject, `--exp=${expires}`, ...claim]
-  const { out } = succeeded(await mission.merlonctl(args))
-  return ["-H", `Authorization: Bearer ${out.trim()}`]
+  const asked = args.join(" ")
+  const token = minted.get(asked) ?? mission.merlonctl(args).then(ran => succeeded(ran).out.trim())
+  minted.set(asked, token)
+  return ["-H", `Authorization: Bearer ${await token}`]
 }
