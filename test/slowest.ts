@@ -7,7 +7,8 @@ import { BaseSequencer, type TestSpecification } from "vitest/node"
 
 /** Longest first. */
 export const SLOWEST: Readonly<Record<string, string>> = {
-  "test/docs/programs.test.ts": "every command and program of every page, on the meshes that the pages start",
+  "test/docs/programs.test.ts":
+    "every command and program of every page, on the meshes that the pages start, and the README's in a fresh clone",
   "test/release/artefacts.test.ts":
     "makes packages and an executable as a release does, installs them and runs a mesh from them",
   "test/console/own-mesh.test.ts":

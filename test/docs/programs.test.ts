@@ -1,27 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
-import { execFileSync, spawn, spawnSync } from "node:child_process"
+import { execFile, execFileSync, spawn, spawnSync } from "node:child_process"
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
+import { promisify } from "node:util"
 import { meshNames, readDocuments } from "@merlon/policy"
 import { readConfigurationFile } from "@merlon/xserver"
-import { transformSync } from "esbuild"
-import { expect, it } from "vitest"
+import { transform } from "esbuild"
+import { afterAll, expect, it } from "vitest"
 import { blocks } from "../../scripts/markdown-blocks.js"
 import { files, readText } from "../architecture/tree.js"
 import { BLOCKS } from "../e2e/local/support/own-ports.js"
+import { freshClone, freshShell } from "./fresh-clone.js"
 import { masked } from "./masked.js"
+
+const run = promisify(execFile)
 
 // Inside the repository, so that a program finds our packages as it would from a package of its own.
 const scratch = (): string => mkdtempSync("test/docs/.program-")
 
-function run(program: string): string {
+const mark = (index: number): string => `--- end of block ${index} ---`
+
+/** What was printed before each mark; nothing where it was never reached. */
+function between(marks: number, out: string): readonly string[] {
+  let rest = out
+  return Array.from({ length: marks }, (_, index) => {
+    const [printed = "", ...others] = rest.split(`${mark(index)}\n`)
+    rest = others.join(`${mark(index)}\n`)
+    return printed
+  })
+}
+
+/** What each of them prints, in one process: to load our packages takes longer than all that they do. */
+async function printedBy(programs: readonly string[]): Promise<readonly string[]> {
   const folder = scratch()
   try {
-    // Without its types, and not by a loader that would look at each of our modules too.
-    const file = join(folder, "program.mjs")
-    writeFileSync(file, transformSync(program, { loader: "ts" }).code)
-    return execFileSync("node", [file], { encoding: "utf8" })
+    const steps = programs.map(async (program, index) => {
+      // Without its types, and not by a loader that would look at each of our modules too.
+      const { code } = await transform(program, { loader: "ts" })
+      writeFileSync(join(folder, `${index}.mjs`), code)
+      // One that fails has that printed in its place, and the next is run all the same.
+      return `await import("./${index}.mjs").catch(console.log)\nconsole.log("${mark(index)}")\n`
+    })
+    writeFileSync(join(folder, "all.mjs"), (await Promise.all(steps)).join(""))
+    return between(programs.length, execFileSync("node", [join(folder, "all.mjs")], { encoding: "utf8" }))
   } finally {
     rmSync(folder, { recursive: true })
   }
@@ -41,23 +63,47 @@ interface Page {
   }[]
 }
 
-const mark = (index: number): string => `--- end of block ${index} ---`
+/** For somebody who has just cloned and built nothing: its programs and commands are tried there, and its `npm start` builds. */
+const IN_CLONE = "README.md"
+let cloned: string | undefined
+const clone = (): string => {
+  cloned ??= freshClone()
+  return cloned
+}
+afterAll(() => {
+  if (cloned !== undefined) rmSync(cloned, { recursive: true, force: true })
+})
+
+interface Place {
+  readonly cwd: string
+  /** Where a mesh that is started there has its state. */
+  readonly data: string
+  readonly shell: NodeJS.ProcessEnv
+}
+
+const placeInClone = (): Place => ({ cwd: clone(), data: join(clone(), ".merlon"), shell: freshShell(clone()) })
+
+function placeHere(folder: string): Place {
+  const data = join(folder, ".merlon")
+  return { cwd: process.cwd(), data, shell: { ...process.env, MERLON_DATA: data } }
+}
 
 /**
  * The commands of a page one after the other in one shell, as a reader types them; the first that fails ends it. A mesh
  * that a page starts has its state in a folder of its own and is stopped, however the page ends.
  */
-async function runPage({
-  commands,
-}: Page): Promise<{ readonly code: number | null; readonly out: string; readonly all: string }> {
+async function runPage(
+  path: string,
+  { commands }: Page,
+): Promise<{ readonly code: number | null; readonly out: string; readonly all: string }> {
   const folder = mkdtempSync(join(tmpdir(), "merlon-page-"))
-  const PATH = `${shortNpx(folder)}:${process.env.PATH ?? ""}`
-  const env = { ...process.env, PATH, MERLON_DATA: join(folder, ".merlon") }
+  const { cwd, data, shell: usual } = path === IN_CLONE ? placeInClone() : placeHere(folder)
+  const env = { ...usual, PATH: `${shortNpx(folder)}:${process.env.PATH ?? ""}` }
   const typed = commands.map(({ text }, index) => `${text}\necho '${mark(index)}'`)
   // What a page runs in the background ends with it, also where the page fails.
   const script = ["trap 'kill -9 $(jobs -p) 2> /dev/null || true' EXIT", ...typed].join("\n")
   const result = await new Promise<{ code: number | null; out: string; all: string }>(resolve => {
-    const shell = spawn("bash", ["-m", "-e", "-c", script], { stdio: ["ignore", "pipe", "pipe"], env })
+    const shell = spawn("bash", ["-m", "-e", "-c", script], { stdio: ["ignore", "pipe", "pipe"], cwd, env })
     let out = ""
     let all = ""
     shell.stdout.on("data", chunk => {
@@ -70,14 +116,15 @@ async function runPage({
     shell.on("close", code => resolve({ code, out, all }))
   })
   // A page that wrote nothing there has started no mesh.
-  if (existsSync(env.MERLON_DATA)) spawnSync("node", ["packages/cli/bin/merlonctl.js", "down"], { env })
+  if (existsSync(data)) spawnSync("node", ["packages/cli/bin/merlonctl.js", "down", "--data", data], { env })
   rmSync(folder, { recursive: true, force: true })
   return result
 }
 
 /**
  * A folder with an `npx` that finds our programs where npm's own does, without loading npm each time, which costs more than
- * what is called. npm's own is tried by the test below, and called for whatever else a page wants.
+ * what is called. npm's own is tried by the test below, and called for whatever else a page wants. In the clone too they are those that
+ * were built here; only the mesh is the clone's.
  */
 function shortNpx(folder: string): string {
   const bin = join(folder, "bin")
@@ -102,21 +149,36 @@ const all = files("*.md").flatMap(path => {
 })
 const of = (language: string) => all.filter(block => block.language === language)
 
-it.each(of("ts"))("the program at $where prints what the page says", ({ text, next }) => {
-  expect(next?.language, "a program is followed by what it prints").toBe("text")
-  expect(run(text)).toBe(next?.text)
-})
+let printed: Promise<readonly string[]> | undefined
+
+it.each(of("ts").map((block, index) => ({ ...block, index })))(
+  "the program at $where prints what the page says",
+  async ({ index, next }) => {
+    expect(next?.language, "a program is followed by what it prints").toBe("text")
+    printed ??= printedBy(of("ts").map(({ text }) => text))
+    expect((await printed)[index]).toBe(next?.text)
+  },
+)
+
+// Before the commands of that page, which build.
+it.each(of("ts").filter(({ path }) => path === IN_CLONE))(
+  "the program at $where runs as it is saved where nothing was ever built, and prints what stands there",
+  async ({ text, next }) => {
+    writeFileSync(join(clone(), "program.ts"), text)
+    const { stdout } = await run("npx", ["tsx", "program.ts"], { cwd: clone(), env: freshShell(clone()) })
+    expect(stdout).toBe(next?.text)
+  },
+)
 
 it.each([...pagesWithCommands()])(
   "the commands of %s do and print what the page says",
   { timeout: 600_000 },
-  async (_, page) => {
-    const { code, out, all } = await runPage(page)
+  async (path, page) => {
+    const { code, out, all } = await runPage(path, page)
     expect(code, all).toBe(0)
-    let rest = out
+    const found = between(page.commands.length, out)
     for (const [index, { prints, varies, where }] of page.commands.entries()) {
-      const [printed = "", ...others] = rest.split(`${mark(index)}\n`)
-      rest = others.join(`${mark(index)}\n`)
+      const printed = found[index] ?? ""
       if (prints === undefined) continue
       if (varies) expect(masked(printed), where).toBe(masked(prints))
       else expect(printed, where).toBe(prints)

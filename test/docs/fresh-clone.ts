@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// A clone where nothing was ever built: what this repository holds, and what `npm ci` installs.
+
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, symlinkSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join, resolve } from "node:path"
+import { files } from "../architecture/tree.js"
+import { PATIENT } from "../patient.js"
+
+/** Packages of others are those that are installed here. Our own are the clone's, and what tools keep is nobody's. */
+const NOT_LINKED = new Set(["@merlon", ".cache", ".vite"])
+
+export function freshClone(): string {
+  const clone = mkdtempSync(join(tmpdir(), "merlon-clone-"))
+  for (const path of files()) cpSync(path, join(clone, path))
+  for (const folder of ["node_modules", "packages/cli/node_modules"].filter(existsSync)) {
+    mkdirSync(join(clone, folder))
+    for (const name of readdirSync(folder).filter(entry => !NOT_LINKED.has(entry))) {
+      symlinkSync(resolve(folder, name), join(clone, folder, name))
+    }
+  }
+  mkdirSync(join(clone, "node_modules/@merlon"))
+  for (const name of readdirSync("packages")) {
+    symlinkSync(`../../packages/${name}`, join(clone, "node_modules/@merlon", name))
+  }
+  return clone
+}
+
+/** As in a shell of somebody who has just cloned: nothing that a test says of itself changes what is built there. */
+export function freshShell(clone: string): Record<string, string> {
+  return { ...PATIENT, PATH: process.env.PATH ?? "", HOME: clone }
+}
