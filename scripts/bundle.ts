@@ -2,23 +2,13 @@
 // Makes one file of each program, with what a command alone needs in a file of its own. A proxy is ready in a fraction of
 // the time that reading hundreds of modules takes.
 
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs"
 import { join } from "node:path"
-import { bundlePrograms } from "./release/bundling.js"
-import { bundledComponents, readLock } from "./release/components.js"
+import { BESIDE as FRESH, makeBundle, BUILT as OUT } from "./release/bundle-folder.js"
 
-const OUT = "packages/cli/bundle"
-const FRESH = `${OUT}.${process.pid}`
 const OLD = `${FRESH}.old`
 
-const metafile = await bundlePrograms(FRESH)
-// The packages of others whose code is in the programs: what a list of the image's contents has to name.
-const packages = bundledComponents(metafile, readLock()).map(({ name, version, licence }) => ({
-  name,
-  version,
-  license: licence,
-}))
-writeFileSync(`${FRESH}/packages.json`, JSON.stringify(packages, undefined, 2))
+await makeBundle(FRESH)
 // What was compiled ahead is of these very files or of none: V8 itself would compare no more than their lengths.
 if (existsSync(`${OUT}/ahead`) && sameScripts(OUT, FRESH)) renameSync(`${OUT}/ahead`, `${FRESH}/ahead`)
 // Whole or not at all: programs may be started while they are built anew.

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // `npm run release`: everything that is handed out, into dist/release, the same bytes from the same commit. With
 // `--version 1.2.3` the manifests and the changelog are brought to that version first; `--dry-run` says what would be
-// written; `--only npm` leaves the executables out, `--only library` the programs altogether.
+// written; `--only npm` leaves the executables out, `--only library` the programs altogether. The programs are those that
+// `npm run build` has bundled; `--anew` bundles them again, as a new version does.
 
 import { createHash } from "node:crypto"
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
+import { BESIDE, BUILT, makeBundle } from "./release/bundle-folder.js"
 import { currentVersion } from "./release/bundling.js"
 import { billOfMaterials, type Component } from "./release/components.js"
 import { type Arch, makeExecutable, nodeProgram } from "./release/executable.js"
@@ -22,6 +24,7 @@ const { values } = parseArgs({
     version: { type: "string" },
     out: { type: "string", default: "dist/release" },
     only: { type: "string" },
+    anew: { type: "boolean", default: false },
     "dry-run": { type: "boolean", default: false },
   },
 })
@@ -73,11 +76,22 @@ function manifestOf(name: string): string {
 }
 
 async function addPrograms(): Promise<void> {
-  const programs = await programsPackage(version)
+  const programs = await packedPrograms()
   add(`merlon-${version}.tgz`, programs.archive)
   add(`merlon-${version}.cdx.json`, bill("merlon", programs))
   if (values.only === "npm") return
   for (const arch of ARCHS) await addExecutable(arch, programs.components)
+}
+
+async function packedPrograms(): Promise<Packed> {
+  // A new version stands in the programs as well, and was taken after they were built.
+  if (!values.anew && values.version === undefined) return programsPackage(version, BUILT)
+  try {
+    await makeBundle(BESIDE)
+    return programsPackage(version, BESIDE)
+  } finally {
+    rmSync(BESIDE, { recursive: true, force: true })
+  }
 }
 
 async function addExecutable(arch: Arch, components: readonly Component[]): Promise<void> {

@@ -41,6 +41,11 @@ export function bundledComponents(metafile: Metafile, lock: Lock): readonly Comp
   return [...new Map(found.map(component => [reference(component), component])).values()]
 }
 
+/** Of folders that are known already. */
+export function componentsIn(folders: readonly string[], lock: Lock): readonly Component[] {
+  return folders.map(folder => componentAt(folder, lock))
+}
+
 /** What a library needs, and what that needs. */
 export function neededComponents(names: readonly string[], lock: Lock): readonly Component[] {
   const found = new Set<string>()

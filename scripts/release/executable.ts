@@ -16,7 +16,6 @@ import {
 } from "node:fs"
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
-import { inject } from "postject"
 import { bundleProofThread, bundleScript, PROOF_THREAD_ASSET, STORE_ASSET, storeBinary } from "./bundling.js"
 import { FIXED_SEED, withoutSeedNote } from "./code-cache.js"
 
@@ -92,6 +91,8 @@ export async function makeExecutable({ arch, node, maker, out }: ExecutableWish)
     copyFileSync(node, out)
     chmodSync(out, 0o755)
     const content = useCodeCache ? withoutSeedNote(readFileSync(blob), resolve(maker)) : readFileSync(blob)
+    // Loaded where an executable is made: most who come by here make none, and it took a fifth of their time.
+    const { inject } = await import("postject")
     await inject(out, "NODE_SEA_BLOB", content, { sentinelFuse: FUSE })
   } finally {
     rmSync(folder, { recursive: true, force: true })

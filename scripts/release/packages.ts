@@ -2,13 +2,11 @@
 // The two packages for npm: `merlon`, which is both programs with everything they need, so that installing it fetches
 // nothing; and `@merlon/policy`, the library, with what it needs named for npm to fetch.
 
-import { mkdtempSync, readFileSync, rmSync } from "node:fs"
-import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { readFileSync } from "node:fs"
 import type { Entry } from "../image/tar.js"
 import { entriesOf, type FileEntry, file, tarGz } from "./archive.js"
-import { bundlePrograms } from "./bundling.js"
-import { bundledComponents, type Component, neededComponents, readLock, thirdPartyNotices } from "./components.js"
+import { componentsOfBundle, programsOfBundle } from "./bundle-folder.js"
+import { type Component, neededComponents, readLock, thirdPartyNotices } from "./components.js"
 
 export interface Packed {
   readonly archive: Buffer
@@ -28,37 +26,30 @@ export function sampleEntries(prefix: string, withPrograms: boolean): readonly E
     .filter(({ path }) => !/\.(map|d\.ts|tsbuildinfo)$|\.test\./.test(path))
 }
 
-export async function programsPackage(version: string): Promise<Packed> {
-  const folder = mkdtempSync(join(tmpdir(), "merlon-bundle-"))
-  try {
-    const metafile = await bundlePrograms(folder)
-    const components = bundledComponents(metafile, readLock())
-    const { engines, description } = JSON.parse(readFileSync("package.json", "utf8"))
-    const manifest = {
-      name: "merlon",
-      version,
-      description,
-      license: "Apache-2.0",
-      type: "module",
-      bin: { merlond: "bin/merlond.js", merlonctl: "bin/merlonctl.js" },
-      engines,
-      os: ["linux", "darwin"],
-    }
-    // Maps of sources that are not there would help nobody.
-    const bundle = entriesOf(folder, "package/bundle/").filter(({ path }) => !path.endsWith(".map"))
-    const entries = [
-      json("package/package.json", manifest),
-      ...LEGAL.map(name => copy(`package/${name}`, name)),
-      copy("package/README.md", "README.md"),
-      file("package/THIRD_PARTY_NOTICES", thirdPartyNotices(components)),
-      ...entriesOf("packages/cli/bin", "package/bin/").map(entry => ({ ...entry, mode: 0o755 })),
-      ...bundle.map(withoutMapComment),
-      ...sampleEntries("package/samples/", true),
-    ]
-    return { archive: tarGz(entries), components }
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
+/** Of a folder that the programs were bundled into. */
+export function programsPackage(version: string, bundle: string): Packed {
+  const components = componentsOfBundle(bundle)
+  const { engines, description } = JSON.parse(readFileSync("package.json", "utf8"))
+  const manifest = {
+    name: "merlon",
+    version,
+    description,
+    license: "Apache-2.0",
+    type: "module",
+    bin: { merlond: "bin/merlond.js", merlonctl: "bin/merlonctl.js" },
+    engines,
+    os: ["linux", "darwin"],
   }
+  const entries = [
+    json("package/package.json", manifest),
+    ...LEGAL.map(name => copy(`package/${name}`, name)),
+    copy("package/README.md", "README.md"),
+    file("package/THIRD_PARTY_NOTICES", thirdPartyNotices(components)),
+    ...entriesOf("packages/cli/bin", "package/bin/").map(entry => ({ ...entry, mode: 0o755 })),
+    ...programsOfBundle(bundle, "package/bundle/").map(withoutMapComment),
+    ...sampleEntries("package/samples/", true),
+  ]
+  return { archive: tarGz(entries), components }
 }
 
 /** After `tsc -b`. */

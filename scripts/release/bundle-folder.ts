@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// The folder that our programs are bundled into, and beside them a list of whose code they hold. It lies where `npm run build` has
+// it: names of files in it depend on the way from there to the sources, and on no place beyond this repository.
+
+import { readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import type { Entry } from "../image/tar.js"
+import { entriesOf } from "./archive.js"
+import { bundlePrograms } from "./bundling.js"
+import { bundledComponents, type Component, componentsIn, readLock } from "./components.js"
+
+/** What `npm run build` leaves. */
+export const BUILT = "packages/cli/bundle"
+/** One for whoever makes another, beside it. */
+export const BESIDE = `${BUILT}.${process.pid}`
+
+const LIST = "packages.json"
+
+export async function makeBundle(folder: string): Promise<void> {
+  const components = bundledComponents(await bundlePrograms(folder), readLock())
+  // What a list of the image's contents names, and where a release finds licences.
+  const packages = components.map(({ name, version, licence, folder }) => ({ name, version, license: licence, folder }))
+  writeFileSync(join(folder, LIST), JSON.stringify(packages, undefined, 2))
+}
+
+export function componentsOfBundle(folder: string): readonly Component[] {
+  const listed: readonly { readonly folder: string }[] = JSON.parse(readFileSync(join(folder, LIST), "utf8"))
+  return componentsIn(
+    listed.map(({ folder }) => folder),
+    readLock(),
+  )
+}
+
+/** The programs alone: maps of sources that are not there would help nobody, and what was compiled ahead is for tests. */
+export function programsOfBundle(folder: string, prefix: string): readonly Entry[] {
+  return entriesOf(folder, prefix).filter(
+    ({ path }) => !path.endsWith(".map") && path !== `${prefix}${LIST}` && !path.startsWith(`${prefix}ahead/`),
+  )
+}
