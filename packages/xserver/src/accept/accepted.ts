@@ -15,6 +15,7 @@ export interface Accepted {
   readonly connection: Connection
   /** Details of the peer's certificate for `x-forwarded-client-cert`; absent on plaintext. */
   readonly certificate: PeerCertificate | undefined
+  /** As the configuration in force has it: connections outlive configurations. */
   readonly port: ApplicationPort
   /**
    * Set where nobody has said anything yet on an undeclared port. Whoever hears the client first gives the socket back,

@@ -13,6 +13,8 @@ export type DrainReason = "mode" | "shutdown"
 export interface LiveConnection {
   /** The workload's own port. */
   readonly port: number
+  /** What its bytes are read as. */
+  readonly protocol: "http" | "tcp"
   /** Without an identity proved by us: clear text, or TLS that only the application can read. */
   readonly plaintext: boolean
   readonly peer: SpiffeId | undefined
@@ -62,6 +64,15 @@ export class Connections {
   /** After a port has become DISABLE: its mode takes no identities. */
   drainEncrypted(port: number): void {
     this.#each(connection => !connection.plaintext && connection.port === port, drainByMode)
+  }
+
+  /**
+   * After a port's declared protocol has changed. HTTP is judged as HTTP under `http` and `auto` alike and goes on. Bytes go
+   * on under `tcp` alone: elsewhere they might be requests that nobody has judged.
+   */
+  endOtherProtocols(port: number, declared: "http" | "tcp" | "auto"): void {
+    const kept = declared === "tcp" ? "tcp" : "http"
+    this.#each(connection => connection.port === port && connection.protocol !== kept, end)
   }
 
   drainAll(): void {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // One port of the application, seen from outside: accept, look at the first bytes, hand over. The mode is read when the
-// bytes are there, never earlier, so that no connection is let in by a mode that no longer holds.
+// bytes are there, never earlier, so that no connection is let in by a mode that no longer holds. Everything about the port
+// but its address can change while connections are open: `replace` swaps it in, and connections read the current value.
 
 import { createServer, type Server, type Socket } from "node:net"
 import type { TLSSocket } from "node:tls"
@@ -42,16 +43,18 @@ export class Listener {
   readonly #undecided = new Set<Sniff>()
   readonly #open = new Set<Socket>()
   readonly #shares: CallerShares
-  readonly #serviceNames: ReadonlySet<string>
+  #port: ApplicationPort
+  #serviceNames: ReadonlySet<string>
 
   constructor(options: ListenerOptions) {
     const { port, security, limits, meters, gate } = options
     this.#options = options
-    this.#serviceNames = new Set(port.serviceNames.map(name => name.toLowerCase().replace(/\.$/, "")))
+    this.#port = port
+    this.#serviceNames = serverNames(port)
     this.#terminator = new Terminator({
       security,
       handshakeTimeoutMs: limits.handshakeTimeoutMs,
-      chooseAlpn: offered => chooseAlpn(offered, port.protocol, gate.program.mesh.names),
+      chooseAlpn: offered => chooseAlpn(offered, this.#port.protocol, gate.program.mesh.names),
       onSecure: (socket, material) => this.#secured(socket, material),
       onFailure: failure => meters.tlsFailed(failure),
     })
@@ -65,12 +68,12 @@ export class Listener {
   /** The port actually listened on, which matters where port 0 asked for any. */
   get address(): { readonly host: string; readonly port: number } {
     const bound = this.#server.address()
-    const { host, port } = this.#options.port.listen
+    const { host, port } = this.#port.listen
     return bound !== null && typeof bound === "object" ? { host: bound.address, port: bound.port } : { host, port }
   }
 
   listen(): Promise<void> {
-    const { host, port } = this.#options.port.listen
+    const { host, port } = this.#port.listen
     return new Promise((resolve, reject) => {
       this.#server.once("error", reject)
       this.#server.listen({ host, port, backlog: 1_024 }, () => {
@@ -94,9 +97,21 @@ export class Listener {
     for (const socket of [...this.#open]) socket.destroy()
   }
 
+  /** The same address and number with other settings. Ends only connections of a protocol that the port no longer has. */
+  replace(port: ApplicationPort): void {
+    const { protocol } = this.#port
+    this.#port = port
+    this.#serviceNames = serverNames(port)
+    if (port.protocol === protocol) return
+    // How a socket is read is chosen with the protocol, so a connection that has not been decided cannot change it.
+    for (const { socket } of [...this.#undecided]) socket.destroy()
+    this.#options.connections.endOtherProtocols(port.port, port.protocol)
+  }
+
   /** To be called after the mode has changed: nothing that the new one does not take stays open. */
   enforceMode(): void {
-    const { connections, port } = this.#options
+    const { connections } = this.#options
+    const port = this.#port
     for (const sniff of [...this.#undecided]) sniff.reconsider()
     const { mode } = this.#facts()
     if (mode === "STRICT") connections.drainPlaintext(port.port)
@@ -104,14 +119,16 @@ export class Listener {
   }
 
   #facts(): PortFacts {
-    const { gate, port } = this.#options
+    const { gate } = this.#options
+    const port = this.#port
     const mode: EffectiveMode = gate.program.peers.resolve(port.port).mode
     const meshAlpn = gate.program.mesh.names.alpn
     return { mode, protocol: port.protocol, meshAlpn, serviceNames: this.#serviceNames }
   }
 
   #accept(socket: Socket): void {
-    const { meters, port } = this.#options
+    const { meters } = this.#options
+    const { port } = this.#port
     // An identity is not known yet, so here it is addresses that share.
     const address = parseIp(withoutZone(socket.remoteAddress))
     const caller = address && addressKey(address)
@@ -121,13 +138,13 @@ export class Listener {
       return
     }
     this.#shares.take(caller)
-    meters.connectionOpened(port.port)
+    meters.connectionOpened(port)
     this.#open.add(socket)
     socket.on("error", ignore)
     socket.once("close", () => {
       this.#open.delete(socket)
       this.#shares.release(caller)
-      meters.connectionClosed(port.port)
+      meters.connectionClosed(port)
     })
     this.#sniff(socket, this.#judgePlain, () => {
       const protocol = judgeSilence(this.#facts())
@@ -161,7 +178,7 @@ export class Listener {
   }
 
   #secured(socket: TLSSocket, material: LoadedMaterial): void {
-    const { gate, meters, port } = this.#options
+    const { gate, meters } = this.#options
     const { mesh } = gate.program
     const identified = identifyPeer(peerCertificate(socket), {
       mesh,
@@ -179,7 +196,7 @@ export class Listener {
     const sni = serverName(socket)
     const hand = (head: Buffer, protocol: Protocol, giveBack?: () => void) =>
       this.#hand({ socket, head, protocol, peer, certificate, sni, giveBack, material })
-    const declared = port.protocol
+    const declared = this.#port.protocol
     const agreed = declared === "tcp" ? "tcp" : agreedProtocol(socket.alpnProtocol, mesh.names)
     if (declared === "tcp" || agreed !== undefined) {
       hand(EMPTY, agreed ?? "tcp")
@@ -203,12 +220,12 @@ export class Listener {
   }
 
   #sniff(socket: Socket, judge: Judge, silent: () => void): void {
-    const { limits, connections, meters, port } = this.#options
+    const { limits, connections, meters } = this.#options
     const sniff: Sniff = new Sniff(socket, {
       timeoutMs: limits.sniffTimeoutMs,
       unjudged: connections.unjudged,
       // Tunnels are read by events.
-      shareReads: port.protocol === "http",
+      shareReads: this.#port.protocol === "http",
       judge: (bytes, ended) => judge(socket, bytes, ended),
       silent,
       undecided: () => this.#tooSlow(socket),
@@ -234,7 +251,7 @@ export class Listener {
   }
 
   #close(socket: Socket, judgement: RequestRecord["judgement"], peer: string | undefined): void {
-    const { meters, port } = this.#options
+    const { meters } = this.#options
     meters.connectionRefused({
       ...NO_REQUEST,
       protocol: "tcp",
@@ -242,13 +259,15 @@ export class Listener {
       bytesReceived: socket.bytesRead,
       peer,
       source: withoutZone(socket.remoteAddress),
-      port: port.port,
+      port: this.#port.port,
     })
     socket.destroy()
   }
 
   #hand({ socket, head = EMPTY, protocol, peer, certificate, sni, giveBack, material }: Handing): void {
-    const { gate, handlers, port, security, meters } = this.#options
+    const { gate, handlers, security, meters } = this.#options
+    const currentPort = (): ApplicationPort => this.#port
+    const port = currentPort()
     const sourceIp = parseIp(withoutZone(socket.remoteAddress))
     const destinationIp = parseIp(withoutZone(socket.localAddress))
     // A peer that has gone has no address any more, and without one no policy can be asked.
@@ -282,7 +301,16 @@ export class Listener {
     }
     // On a port that is declared, nobody has to look again.
     const again = port.protocol === "auto" ? giveBack : undefined
-    const accepted: Accepted = { socket, head, connection, certificate, port, giveBack: again }
+    const accepted: Accepted = {
+      socket,
+      head,
+      connection,
+      certificate,
+      giveBack: again,
+      get port() {
+        return currentPort()
+      },
+    }
     handlers[protocol](accepted)
   }
 }
@@ -304,6 +332,10 @@ interface Handing {
 }
 
 const EMPTY = Buffer.alloc(0)
+
+function serverNames({ serviceNames }: ApplicationPort): ReadonlySet<string> {
+  return new Set(serviceNames.map(name => name.toLowerCase().replace(/\.$/, "")))
+}
 
 function serverName(socket: TLSSocket): string | undefined {
   // `servername` is missing from the types of the class, and `false` at run time where the client named none.

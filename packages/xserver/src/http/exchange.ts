@@ -202,7 +202,9 @@ export class Exchange implements UpstreamListener {
   judgeAgain(): void {
     const { services, accepted } = this.#caller
     if (this.#call === undefined || this.#request === undefined || this.#admission === undefined) return
-    const refused = services.gate.refusedNow(accepted.connection, this.#request, this.#admission)
+    const refused = isRefused(upgradeOf(this.head, accepted.port.upgrades ?? []))
+      ? services.gate.refuseProtocol("upgrade")
+      : services.gate.refusedNow(accepted.connection, this.#request, this.#admission)
     if (refused !== undefined) this.endByChange(refused)
   }
 

@@ -26,6 +26,8 @@ export class Downstream extends Connection implements Expiring, LiveConnection {
     deadlines.watch(this)
   }
 
+  readonly protocol = "http"
+
   get port(): number {
     return this.caller.port
   }

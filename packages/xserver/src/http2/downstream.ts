@@ -79,6 +79,8 @@ export class Downstream
     this.#rest()
   }
 
+  readonly protocol = "http"
+
   get port(): number {
     return this.#caller.port
   }

@@ -2,11 +2,13 @@
 // The handlers of one application port with what they share: the pool of connections to the application and the clock of
 // deadlines.
 
+import { isDeepStrictEqual } from "node:util"
 import type { Connections } from "../accept/connections.js"
 import type { Handlers } from "../accept/listener.js"
 import type { ApplicationPort } from "../config/application-port.js"
 import type { Gate } from "../enforcement/gate.js"
 import type { Deadlines } from "../http/deadlines.js"
+import type { Upstream } from "../http/upstream.js"
 import { serveHttp1 } from "../http1/serve.js"
 import { Http1Upstream } from "../http1/upstream.js"
 import { serveHttp2 } from "../http2/serve.js"
@@ -27,18 +29,41 @@ export interface HandlerServices {
 
 export interface Handling {
   readonly handlers: Handlers
+  /** The application answers elsewhere or in another version of HTTP: further requests go there. */
+  replace(port: ApplicationPort): void
   /** Ends what is kept open towards the application. */
   close(): void
 }
 
 export function handlersFor(port: ApplicationPort, services: HandlerServices): Handling {
-  const { limits, meters, deadlines } = services
-  const options = { address: port.upstream, limits, meters, deadlines }
-  // Callers of either version reach the application, whichever it speaks.
-  const upstream = port.upstreamProtocol === "h2c" ? new Http2Upstream(options) : new Http1Upstream(options)
-  const http = { ...services, upstream }
+  let current = port
+  let upstream = upstreamOf(port, services)
+  const http = {
+    ...services,
+    get upstream() {
+      return upstream
+    },
+  }
   return {
     handlers: { http1: serveHttp1(http), http2: serveHttp2(http), tcp: serveTcp(services) },
+    replace: next => {
+      const same = isDeepStrictEqual(reachedAt(next), reachedAt(current))
+      current = next
+      if (same) return
+      // What is in flight ends where it began.
+      upstream.close()
+      upstream = upstreamOf(next, services)
+    },
     close: () => upstream.close(),
   }
+}
+
+function reachedAt({ upstream, upstreamProtocol }: ApplicationPort): unknown {
+  return { upstream, upstreamProtocol }
+}
+
+/** Callers of either version reach the application, whichever it speaks. */
+function upstreamOf(port: ApplicationPort, { limits, meters, deadlines }: HandlerServices): Upstream {
+  const options = { address: port.upstream, limits, meters, deadlines }
+  return port.upstreamProtocol === "h2c" ? new Http2Upstream(options) : new Http1Upstream(options)
 }

@@ -160,6 +160,11 @@ export class LocalDataPath implements DataPath {
     this.#security.swap(tls, revocations)
     this.#gate ??= this.#makeGate(program)
     this.#gate.swap(program)
+    for (const port of ports) {
+      const open = this.#listeners.get(listenerKey(port))
+      open?.listener.replace(port)
+      open?.handling.replace(port)
+    }
     await this.#connections.judgeAgain()
     for (const { listener } of this.#listeners.values()) listener.enforceMode()
     await this.#listen(ports, this.#gate)
@@ -174,7 +179,7 @@ export class LocalDataPath implements DataPath {
   }
 
   async #listen(ports: readonly ApplicationPort[], gate: Gate): Promise<void> {
-    const wanted = new Map(ports.map(port => [JSON.stringify(port), port]))
+    const wanted = new Map(ports.map(port => [listenerKey(port), port]))
     for (const [key, { listener, handling }] of this.#listeners) {
       if (wanted.has(key)) continue
       listener.stopAccepting()
@@ -226,6 +231,11 @@ export class LocalDataPath implements DataPath {
     if (this.#tail.followed) this.#tail.add(() => kept.describe(false))
     this.#accessLog?.write(record)
   }
+}
+
+/** Only another address, or another port of the application behind it, needs another listener. */
+function listenerKey({ listen, port }: ApplicationPort): string {
+  return JSON.stringify([listen.host, listen.port, port])
 }
 
 function expiryOf(certificateChain: string): number {

@@ -60,6 +60,7 @@ class Tunnel {
     const { peer } = connection
     this.#leave = connections.add({
       port: port.port,
+      protocol: "tcp",
       plaintext: peer === undefined,
       peer,
       serial: certificate?.serial,
