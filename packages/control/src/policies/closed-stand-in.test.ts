@@ -62,3 +62,18 @@ it.each<[string, SecurityPolicy["kind"], object, object | undefined]>([
 ])("%s", (_, kind, spec, expected) => {
   expect(closedStandIn(kind, policyOf(kind, "foo/p", spec), MESH.names)?.spec).toEqual(expected)
 })
+
+const STRICT = { mtls: { mode: "STRICT" } }
+it.each<[string, SecurityPolicy["kind"], string, object, object | undefined]>([
+  ["leaves out an AuthorizationPolicy", "AuthorizationPolicy", "true", { rulez: 1 }, undefined],
+  ["leaves out one in another spelling", "AuthorizationPolicy", "T", { rulez: 1 }, undefined],
+  ["keeps an AuthorizationPolicy where it is false", "AuthorizationPolicy", "false", {}, { action: "ALLOW" }],
+  ["keeps one where it cannot be read", "AuthorizationPolicy", "yes", {}, { action: "ALLOW" }],
+  ["means nothing on a PeerAuthentication", "PeerAuthentication", "true", { mtls: { mode: "X" } }, STRICT],
+  ["means nothing on a RequestAuthentication", "RequestAuthentication", "true", { x: 1 }, { jwtRules: [NO_KEYS] }],
+])("the dry-run annotation %s", (_, kind, value, spec, expected) => {
+  const policy = policyOf(kind, "foo/p", spec)
+  const annotations = { [MESH.names.dryRunAnnotation]: value }
+  const annotated = { ...policy, metadata: { ...policy.metadata, annotations } }
+  expect(closedStandIn(kind, annotated, MESH.names)?.spec).toEqual(expected)
+})

@@ -3,7 +3,7 @@
 // the control plane or a return to an older one: the strictest that it could have meant, on what it selects. Left out,
 // it would turn refusals into admissions without anybody having said so.
 
-import { type MeshNames, validate } from "@merlon/policy"
+import { isShadow, type MeshNames, validate } from "@merlon/policy"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { listOf, objectOf } from "../registry/foreign.js"
 import type { SecurityPolicy } from "./stored-policy.js"
@@ -15,9 +15,8 @@ export function closedStandIn(
   names: MeshNames,
 ): SecurityPolicy | undefined {
   const spec = objectOf(object.spec)
-  const { name, namespace = "default", uid, generation, creationTimestamp, annotations } = object.metadata
-  const isShadow = spec.enforcement === "Shadow" || annotations?.[names.dryRunAnnotation] === "true"
-  const closed = isShadow ? undefined : CLOSED[kind](spec)
+  const { name, namespace = "default", uid, generation, creationTimestamp } = object.metadata
+  const closed = isShadow({ kind, metadata: object.metadata, spec }, { names }) ? undefined : CLOSED[kind](spec)
   if (closed === undefined) return undefined
   const standIn = {
     apiVersion: `${names.securityGroup}/${names.version}`,

@@ -3,22 +3,18 @@
 // AuthorizationPolicy the annotation `<domain>/dry-run` that policies written for other meshes carry.
 
 import type { MeshConfig } from "../mesh/config.js"
-import type {
-  AuthorizationPolicy,
-  PeerAuthentication,
-  PolicyInvariant,
-  RequestAuthentication,
-} from "../resources/document.js"
 import { parseDryRun } from "../resources/dry-run.js"
 
-type Security = AuthorizationPolicy | PeerAuthentication | PolicyInvariant | RequestAuthentication
+/** As far as it is looked at: a stored document that cannot be read as a whole is asked about too. */
+export interface ShadowSource {
+  readonly kind: string
+  readonly metadata: { readonly annotations?: { readonly [key: string]: unknown } | undefined }
+  readonly spec: { readonly enforcement?: unknown }
+}
 
-export function isShadow(
-  { kind, metadata, spec }: Pick<Security, "kind" | "metadata" | "spec">,
-  mesh: MeshConfig,
-): boolean {
+export function isShadow({ kind, metadata, spec }: ShadowSource, { names }: Pick<MeshConfig, "names">): boolean {
   if (spec.enforcement === "Shadow") return true
   if (kind !== "AuthorizationPolicy") return false
-  const annotation = metadata.annotations?.[mesh.names.dryRunAnnotation]
-  return annotation !== undefined && parseDryRun(annotation) === true
+  const annotation = metadata.annotations?.[names.dryRunAnnotation]
+  return typeof annotation === "string" && parseDryRun(annotation) === true
 }
