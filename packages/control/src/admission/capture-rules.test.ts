@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it } from "vitest"
-import { captureMap, iptablesRules, nftRules, parseCaptureMap } from "./capture-rules.js"
+import { captureMap } from "../registry/application-ports.js"
+import { iptablesRules, nftRules, parseCaptureMap } from "./capture-rules.js"
 
 const PORTS = [
   { port: 8080, listen: 15080 },

@@ -15,10 +15,6 @@ export type Undeclared = "refuse" | "pass"
 
 const MAP = /^\d{1,5}:\d{1,5}(,\d{1,5}:\d{1,5})*$/
 
-export function captureMap(ports: readonly CapturedPort[]): string {
-  return ports.map(({ port, listen }) => `${port}:${listen}`).join(",")
-}
-
 /** The map as the command line has it; text says what is wrong with it. */
 export function parseCaptureMap(text: string): readonly CapturedPort[] | string {
   if (text === "") return []

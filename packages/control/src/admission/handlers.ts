@@ -6,6 +6,7 @@ import {
   INJECT_OPTED_IN_PATH,
   INJECT_PATH,
   INJECT_REQUIRED_PATH,
+  PODS_PATH,
   REVOCATIONS_PATH,
   VALIDATE_PATH,
 } from "../install/webhook-manifests.js"
@@ -16,6 +17,7 @@ import { assessedDeletion } from "./deletion.js"
 import { injectPod, type PodPlace } from "./inject-pod.js"
 import type { InjectionOptions } from "./injection-options.js"
 import type { AdmissionAnswer, AdmissionRequest } from "./review.js"
+import { validatePod } from "./validate-pod.js"
 import { type ValidateOptions, validatePolicy } from "./validate-policy.js"
 import { validateRevocations } from "./validate-revocations.js"
 
@@ -39,6 +41,7 @@ export function admissionHandlers(options: HandlerOptions): ReadonlyMap<string, 
   return new Map<string, AdmissionHandler>([
     [VALIDATE_PATH, request => reviewPolicy(request, { mesh, clusterDomain }, assessment)],
     [REVOCATIONS_PATH, request => validateRevocations(request, mesh.names)],
+    [PODS_PATH, request => validatePod(request, withCapture(request, options))],
     [INJECT_PATH, request => inject(request, { namespaceOptedIn: optedIn(request.namespace) }, options)],
     [INJECT_OPTED_IN_PATH, request => inject(request, { namespaceOptedIn: true }, options)],
     [INJECT_REQUIRED_PATH, request => inject(request, { namespaceOptedIn: true, required: true }, options)],
@@ -70,21 +73,29 @@ function told({ refusals, warnings }: Assessment, advice: string): AdmissionAnsw
 function inject(
   request: AdmissionRequest,
   wish: Omit<PodPlace, "namespace">,
-  { mesh, injection, namespaceLabels, portsBehind }: HandlerOptions,
+  options: HandlerOptions,
 ): AdmissionAnswer {
   const { group, kind, operation, namespace, object, subresource } = request
   if (subresource !== "" || operation === "DELETE" || operation === "CONNECT") return {}
   const place = { namespace, ...wish }
-  const capture = captureOf(namespaceLabels(namespace), injection.capture, mesh.names)
+  const chosen = withCapture(request, options)
   if (group === "" && kind === "Pod" && operation === "CREATE") {
-    const result = injectPod(object, place, { ...injection, capture })
+    const result = injectPod(object, place, chosen)
     if (result.outcome === "refused") {
       return { refused: { code: 422, reason: "Invalid", message: `no xserver can be injected: ${result.because}` } }
     }
     return result.outcome === "skipped" ? { warnings: result.warnings } : result
   }
-  if (group === "" && kind === "Service" && capture === "service") {
-    return captureService(object, place, portsBehind, injection)
+  if (group === "" && kind === "Service" && chosen.capture === "service") {
+    return captureService(object, place, options.portsBehind, chosen)
   }
   return {}
+}
+
+/** What is injected, with the capture of the request's namespace. */
+function withCapture(
+  { namespace }: AdmissionRequest,
+  { mesh, injection, namespaceLabels }: HandlerOptions,
+): InjectionOptions {
+  return { ...injection, capture: captureOf(namespaceLabels(namespace), injection.capture, mesh.names) }
 }

@@ -4,6 +4,8 @@
 
 import { applicationPorts, hasXserver } from "../registry/application-ports.js"
 import { type Foreign, listOf, objectOf, textOf } from "../registry/foreign.js"
+import { bypassingPrivilege } from "../registry/privileges.js"
+import { injectionFault, undeclaredFault } from "./injected-shape.js"
 import {
   type InjectionOptions,
   injectionNames,
@@ -48,8 +50,12 @@ export function injectPod(pod: unknown, place: PodPlace, options: InjectionOptio
       ? { outcome: "refused", because: `the namespace \`${namespace}\` takes no Pod without one, and ${because}` }
       : { outcome: "skipped", because, warnings }
   if (!wish.inject) return skipped(wish.because)
-  if (hasXserver(spec, names))
-    return { outcome: "skipped", because: "it has an xserver already", warnings: wish.warnings }
+  if (hasXserver(spec, names)) {
+    const fault = required ? injectionFault(pod, options) : undefined
+    return fault === undefined
+      ? { outcome: "skipped", because: "it has an xserver already", warnings: wish.warnings }
+      : { outcome: "refused", because: unprotected(namespace, fault) }
+  }
   if (spec.hostNetwork === true) {
     const because = "a pod with `hostNetwork` shares the node's ports, so no xserver can stand before it"
     return skipped(because, [...wish.warnings, `nothing is injected: ${because}`])
@@ -61,6 +67,10 @@ export function injectPod(pod: unknown, place: PodPlace, options: InjectionOptio
     options,
   )
   if (refused !== undefined) return { outcome: "refused", because: refused }
+  const open = required
+    ? (undeclaredFault(objectOf(metadata.annotations), options) ?? bypassingPrivilege(spec, names))
+    : undefined
+  if (open !== undefined) return { outcome: "refused", because: unprotected(namespace, open) }
   const { annotations: keys, captureLabel } = injectionNames(names)
   const notes = objectOf(metadata.annotations)
   const undeclared = notes[keys.undeclared] === "pass" ? "pass" : "refuse"
@@ -102,6 +112,11 @@ export function injectPod(pod: unknown, place: PodPlace, options: InjectionOptio
       ...oddities(ports.length, spec, undeclared, options),
     ],
   }
+}
+
+/** For a namespace that requires injection. */
+export function unprotected(namespace: string, fault: string): string {
+  return `the namespace \`${namespace}\` takes no Pod that can be reached past its xserver, and ${fault}`
 }
 
 function defaultContainer(containers: readonly Foreign[]): { readonly [annotation: string]: string } {

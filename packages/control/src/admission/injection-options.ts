@@ -3,6 +3,7 @@
 
 import type { MeshNames } from "@merlon/policy"
 import { FIRST_LISTEN_PORT } from "../registry/application-ports.js"
+import { initContainer, outboundContainer, XSERVER_UID } from "../registry/privileges.js"
 
 export interface InjectionOptions {
   readonly names: MeshNames
@@ -23,7 +24,6 @@ export interface InjectionOptions {
 /** Grows when what is injected changes; pods say which one they have. */
 export const TEMPLATE_VERSION = "2"
 
-export const XSERVER_UID = 1337
 export const HEALTH_PORT = 15_021
 export const ADMIN_PORT = 15_000
 /** Where an injected xclient takes calls, for `http_proxy`. */
@@ -66,10 +66,11 @@ export interface InjectionNames {
   readonly namespaceCaptureLabel: string
 }
 
-export function injectionNames({ mesh, domain }: MeshNames): InjectionNames {
+export function injectionNames(names: MeshNames): InjectionNames {
+  const { mesh, domain } = names
   return {
-    initContainer: `${mesh}-init`,
-    outboundContainer: `${mesh}-xclient`,
+    initContainer: initContainer(names),
+    outboundContainer: outboundContainer(names),
     credentialsVolume: `${mesh}-credentials`,
     stateVolume: `${mesh}-state`,
     credentialsFolder: `/var/run/secrets/${domain}`,

@@ -5,16 +5,15 @@
 import { PROXY_ENVIRONMENT } from "@merlon/xds"
 import { BUNDLE_KEY } from "../authority/authority-names.js"
 import { componentNames } from "../install/component-names.js"
-import type { ApplicationPort } from "../registry/application-ports.js"
-import { xserverContainer } from "../registry/application-ports.js"
-import { captureMap, type Undeclared } from "./capture-rules.js"
+import { type ApplicationPort, captureMap, xserverContainer } from "../registry/application-ports.js"
+import { XSERVER_UID } from "../registry/privileges.js"
+import type { Undeclared } from "./capture-rules.js"
 import {
   DEFAULT_REQUESTS,
   HEALTH_PORT,
   type InjectionOptions,
   injectionNames,
   OUTBOUND_PORT,
-  XSERVER_UID,
 } from "./injection-options.js"
 
 type Value = { readonly [field: string]: unknown }

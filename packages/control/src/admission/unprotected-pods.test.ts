@@ -15,9 +15,14 @@ const NAMESPACES = [namespace("in", "enabled"), namespace("must", "required"), n
 const bare = (key: string, labels: { readonly [key: string]: string } = {}) => podOf(key, { proxied: false, labels })
 const onNode = (key: string): KubernetesObject => ({ ...bare(key), spec: { hostNetwork: true, containers: [] } })
 const inject = (value: string) => ({ "sidecar.merlon.dev/inject": value })
+const INJECTED = {
+  annotations: { "merlon.dev/injected": "2" },
+  spec: { initContainers: [{ name: "merlon-init", args: ["capture", "--map", ""] }] },
+}
 
 test.each<[string, KubernetesObject, string | undefined]>([
-  ["has one", podOf("in/a"), undefined],
+  ["has one", podOf("in/a", INJECTED), undefined],
+  ["has a container that is only named so", podOf("in/a"), "it was not injected"],
   ["has none in a namespace that wants one", bare("in/a"), "has no xserver, though the namespace `in`"],
   ["has none in a namespace that requires one", bare("must/a"), "has no xserver"],
   ["has none in a namespace that wants none", bare("out/a"), undefined],

@@ -4,10 +4,9 @@
 
 import type { MeshNames } from "@merlon/policy"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
-import { hasXserver } from "../registry/application-ports.js"
+import { hasXserver, isDeclared } from "../registry/application-ports.js"
 import { bypassOf } from "../registry/bypass.js"
 import { objectOf } from "../registry/foreign.js"
-import { isDeclared } from "../registry/pod-reading.js"
 import { isOptedIn } from "./capture-choice.js"
 import { optIn } from "./opt-in.js"
 

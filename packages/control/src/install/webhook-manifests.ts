@@ -34,6 +34,8 @@ export const INJECT_OPTED_IN_PATH = "/inject/enabled"
 export const INJECT_PATH = "/inject"
 /** The namespace takes no Pod without an xserver. */
 export const INJECT_REQUIRED_PATH = "/inject/required"
+/** Pods of such a namespace, as all webhooks together have made them, and their updates. */
+export const PODS_PATH = "/validate/pods"
 export const VALIDATE_PATH = "/validate"
 export const REVOCATIONS_PATH = "/validate/revocations"
 
@@ -53,7 +55,7 @@ export function webhookManifests(options: WebhookOptions): readonly Manifest[] {
         apiVersion,
         kind: "ValidatingWebhookConfiguration",
         metadata: metadata(validator),
-        webhooks: [validation(options), revocations(options)],
+        webhooks: [validation(options), revocations(options), requiredPods(options)],
       },
     },
     {
@@ -109,11 +111,40 @@ function revocations(options: WebhookOptions) {
   }
 }
 
+/**
+ * Other webhooks may change a Pod after the injector, and an update may change it later. Most updates are controllers'
+ * bookkeeping (finalizers, owners), which must not wait for us while we are away.
+ */
+function requiredPods(options: WebhookOptions) {
+  const { names } = options
+  const differs = (field: string): string => {
+    const of = (object: string) => `(has(${object}.metadata.${field}) ? ${object}.metadata.${field} : {})`
+    return `${of("object")} != ${of("oldObject")}`
+  }
+  const changes = ["object.spec != oldObject.spec", differs("annotations"), differs("labels")].join(" || ")
+  return {
+    name: `required.pods.${names.domain}`,
+    ...common(options, PODS_PATH),
+    rules: [
+      rule([""], ["pods"], ["CREATE", "UPDATE"], ["v1"]),
+      rule([""], ["pods/ephemeralcontainers"], ["UPDATE"], ["v1"]),
+    ],
+    namespaceSelector: {
+      matchExpressions: [{ key: names.injectionLabel, operator: "In", values: ["required"] }, neverInjected(names)],
+    },
+    matchConditions: [{ name: "changes-the-proxy", expression: `request.operation == "CREATE" || ${changes}` }],
+  }
+}
+
+/** Pods without which we ourselves, or the cluster, would not start. */
+function neverInjected({ rootNamespace }: MeshNames) {
+  return { key: NAME_LABEL, operator: "NotIn", values: ["kube-system", rootNamespace] }
+}
+
 function injection(options: WebhookOptions) {
   const { names, capture } = options
   const optedIn = (operator: string, ...values: string[]) => ({ key: names.injectionLabel, operator, values })
-  // Pods without which we ourselves, or the cluster, would not start.
-  const never = { key: NAME_LABEL, operator: "NotIn", values: ["kube-system", names.rootNamespace] }
+  const never = neverInjected(names)
   const label = (operator: string, value: string) => ({ key: names.injectLabel, operator, values: [value] })
   const pods = rule([""], ["pods"], ["CREATE"], ["v1"])
   const services = rule([""], ["services"], ["CREATE", "UPDATE"], ["v1"])

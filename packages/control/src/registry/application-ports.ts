@@ -3,6 +3,7 @@
 // registry both follow this: would they count differently, callers would reach another port than they asked for.
 
 import type { MeshNames } from "@merlon/policy"
+import type { KubernetesObject } from "../kubernetes/resource-type.js"
 import { listOf, objectOf, portOf, textOf } from "./foreign.js"
 
 export const FIRST_LISTEN_PORT = 15_080
@@ -45,4 +46,14 @@ export function hasXserver(podSpec: unknown, names: MeshNames): boolean {
   return [...listOf(containers), ...listOf(initContainers)].some(
     container => objectOf(container).name === xserverContainer(names),
   )
+}
+
+/** As `capture --map` takes it. */
+export function captureMap(ports: readonly Pick<ApplicationPort, "port" | "listen">[]): string {
+  return ports.map(({ port, listen }) => `${port}:${listen}`).join(",")
+}
+
+/** A workload that no orchestrator runs: an administrator declared it, and its proxy's stream says whether it lives. */
+export function isDeclared({ metadata }: KubernetesObject, { domain }: MeshNames): boolean {
+  return metadata.annotations?.[`${domain}/workload`] === "declared"
 }

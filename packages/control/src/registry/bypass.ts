@@ -1,24 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether somebody can reach a workload past its proxy, as far as its Pod tells. Whatever else lets connections through
-// is to be told here: no policy on such a workload is `Ready` (docs/control-plane.md, "What a status says").
+// Whether a workload can be reached past its proxy, as far as its Pod shows. No policy that selects such a workload is
+// `Ready` (docs/control-plane.md, "What a status says"), so every other way past xserver belongs here too.
 
 import type { MeshNames } from "@merlon/policy"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
+import { applicationPorts, captureMap, isDeclared } from "./application-ports.js"
 import { capturedConditionOf } from "./captured.js"
-import { listOf, objectOf } from "./foreign.js"
+import { type Foreign, listOf, objectOf } from "./foreign.js"
+import { bypassingPrivilege, initContainer, isCapture } from "./privileges.js"
 
-/** In one phrase; undefined where nobody can. */
+const PASSES = "ports that it does not declare pass unjudged"
+
+/** In one phrase; undefined where nothing leads past the proxy. */
 export function bypassOf(pod: KubernetesObject, names: MeshNames): string | undefined {
-  const { mesh, domain } = names
+  const { domain } = names
   const annotations = pod.metadata.annotations ?? {}
-  if (annotations[`inbound.${domain}/undeclared`] === "pass") return "ports that it does not declare pass unjudged"
-  const isRedirected = listOf(objectOf(pod.spec).initContainers).some(
-    container => objectOf(container).name === `${mesh}-init`,
-  )
-  if (annotations[`${domain}/injected`] === undefined || isRedirected) return undefined
-  // Led to its proxy by Services alone: whoever knows the Pod's address need not ask a Service, unless a NetworkPolicy
-  // keeps them away. Fail closed: as long as nobody has seen that it does, it does not.
+  if (annotations[`inbound.${domain}/undeclared`] === "pass") return PASSES
+  const isInjected = annotations[`${domain}/injected`] !== undefined
+  if (isDeclared(pod, names) && !isInjected) return undefined
+  const privilege = bypassingPrivilege(pod.spec, names)
+  if (privilege !== undefined) return privilege
+  // Fail closed: a container named like xserver does not show that any connection is led to it.
+  if (!isInjected) return "it was not injected, so nothing leads callers to xserver"
+  const capture = listOf(objectOf(pod.spec).initContainers)
+    .map(objectOf)
+    .find(({ name }) => name === initContainer(names))
+  if (capture !== undefined) return redirectFault(capture, pod, names)
+  // Services lead to its proxy: a caller that knows the Pod's address needs no Service, unless a NetworkPolicy rejects
+  // it. Fail closed: until an attempt has shown that it does, it does not.
   const condition = capturedConditionOf(pod, names)
   if (condition === undefined) return "nobody has tried yet whether its ports answer at the Pod's own address"
   return condition.status === "True" ? undefined : condition.message
+}
+
+/** The annotation can be removed later; what the container was started with decides. */
+function redirectFault(capture: Foreign, { spec }: KubernetesObject, names: MeshNames): string | undefined {
+  const args = listOf(capture.args)
+  if (args.includes("--undeclared")) return PASSES
+  const map = captureMap(applicationPorts(spec, names))
+  if (isCapture(capture, names) && args[args.indexOf("--map") + 1] === map) return undefined
+  return `\`${initContainer(names)}\` does not lead the ports that the Pod declares to xserver`
 }

@@ -28,12 +28,20 @@ const port = fc.record({
   protocol: optional(fc.constantFrom("TCP", "UDP")),
   name: optional(fc.constantFrom("http", "grpc-x", "")),
 })
+const rights = fc.record({
+  privileged: optional(fc.boolean()),
+  runAsUser: optional(fc.constantFrom(0, 1337)),
+  capabilities: optional(fc.record({ add: optional(fc.constantFrom(["NET_ADMIN"], ["CHOWN"])) })),
+})
 const container = fc.record({
   name: optional(fc.constantFrom("app", "merlon-xserver", "merlon-init")),
   image: optional(fc.constant("image:1")),
   ports: optional(fc.array(optional(port), { maxLength: 3 })),
   restartPolicy: optional(fc.constant("Always")),
   env: optional(fc.constant([{ name: "LARGE", value: "x" }])),
+  args: optional(fc.constantFrom(["capture", "--map", "80:15080"], ["capture", "--map", ""], ["serve"])),
+  command: optional(fc.constantFrom(undefined, ["sh"])),
+  securityContext: optional(rights),
 })
 const containers = optional(fc.array(optional(container), { maxLength: 3 }))
 const condition = fc.record({
@@ -66,6 +74,8 @@ const pods = fc
         hostNetwork: optional(fc.boolean()),
         containers,
         initContainers: containers,
+        ephemeralContainers: containers,
+        securityContext: optional(rights),
         volumes: optional(fc.constant([{ name: "data" }])),
       }),
     ),

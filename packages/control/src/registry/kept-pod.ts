@@ -3,7 +3,7 @@
 // and it may be large: variables, volumes, probes, the document as it was last applied.
 
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
-import { type Foreign, objectOf } from "./foreign.js"
+import { type Foreign, listOf, objectOf } from "./foreign.js"
 
 /** kubectl's copy of the whole document. */
 const LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
@@ -20,18 +20,36 @@ export function keptPod(pod: KubernetesObject): KubernetesObject {
   }
 }
 
-function keptSpec({ serviceAccountName, hostNetwork, containers, initContainers }: Foreign): Foreign {
+function keptSpec(spec: Foreign): Foreign {
+  const { serviceAccountName, hostNetwork, securityContext, containers, initContainers, ephemeralContainers } = spec
   return defined({
     serviceAccountName,
     hostNetwork,
-    containers: Array.isArray(containers) ? containers.map(keptContainer) : undefined,
-    initContainers: Array.isArray(initContainers) ? initContainers.map(keptContainer) : undefined,
+    securityContext: keptRights(securityContext),
+    containers: keptContainers(containers),
+    initContainers: keptContainers(initContainers),
+    ephemeralContainers: keptContainers(ephemeralContainers),
   })
 }
 
+function keptContainers(containers: unknown): readonly Foreign[] | undefined {
+  return Array.isArray(containers) ? containers.map(keptContainer) : undefined
+}
+
 function keptContainer(container: unknown): Foreign {
-  const { name, image, ports, restartPolicy } = objectOf(container)
-  return defined({ name, image, ports, restartPolicy })
+  const { name, image, ports, restartPolicy, securityContext, args, command } = objectOf(container)
+  const rights = keptRights(securityContext)
+  // What captures connections is read word by word; of other commands nothing is.
+  const capture = listOf(args)[0] === "capture" ? { args, command: command === undefined ? command : [] } : {}
+  return defined({ name, image, ports, restartPolicy, securityContext: rights, ...capture })
+}
+
+/** What a process may do past its proxy (`privileges.ts`). */
+function keptRights(securityContext: unknown): Foreign | undefined {
+  const { privileged, runAsUser, capabilities } = objectOf(securityContext)
+  const { add } = objectOf(capabilities)
+  const rights = defined({ privileged, runAsUser, capabilities: add === undefined ? undefined : { add } })
+  return Object.keys(rights).length === 0 ? undefined : rights
 }
 
 function keptStatus({ phase, conditions, podIP, podIPs, startTime }: Foreign): Foreign {

@@ -5,7 +5,7 @@ import { isIP } from "node:net"
 import type { MeshNames } from "@merlon/policy"
 import { ownerReferences } from "../kubernetes/owner-reference.js"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
-import { type ApplicationPort, applicationPorts, hasXserver } from "./application-ports.js"
+import { type ApplicationPort, applicationPorts, hasXserver, isDeclared } from "./application-ports.js"
 import { bypassOf } from "./bypass.js"
 import { type Foreign, labelsOf, listOf, objectOf, textOf } from "./foreign.js"
 import { listenAnnotation, listeningOn, parseListenPorts } from "./listen-ports.js"
@@ -58,11 +58,6 @@ export function ownersOf({ metadata }: KubernetesObject): readonly string[] {
       : [],
   )
   return [...direct, ...deployments]
-}
-
-/** A workload that no orchestrator runs: an administrator declared it, and its proxy's stream says whether it lives. */
-export function isDeclared({ metadata }: KubernetesObject, { domain }: MeshNames): boolean {
-  return metadata.annotations?.[`${domain}/workload`] === "declared"
 }
 
 export function isReady(pod: KubernetesObject): boolean {

@@ -19,6 +19,11 @@ function setUp() {
 }
 
 const PORT = { containerPort: 8080 }
+const captureWith = (...args: string[]) => ({ initContainers: [{ name: "merlon-init", args }] })
+const REDIRECTED = {
+  annotations: { "merlon.dev/injected": "2" },
+  spec: captureWith("capture", "--map", ""),
+}
 
 describe("a workload", () => {
   test.each<[string, Parameters<typeof podOf>[1], object]>([
@@ -52,7 +57,27 @@ describe("a workload", () => {
       { annotations: { "merlon.dev/injected": "1" } },
       { bypass: "nobody has tried yet whether its ports answer at the Pod's own address" },
     ],
-    ["cannot where nothing says so", {}, { bypass: undefined }],
+    [
+      "can be bypassed where only a container's name says that it has a proxy",
+      {},
+      { bypass: "it was not injected, so nothing leads callers to xserver" },
+    ],
+    ["cannot where it was injected", REDIRECTED, { bypass: undefined }],
+    [
+      "can be bypassed where a container is privileged",
+      { ...REDIRECTED, spec: { ephemeralContainers: [{ name: "debug", securityContext: { privileged: true } }] } },
+      { bypass: "the container `debug` is privileged" },
+    ],
+    [
+      "can be bypassed where the capture leaves ports out",
+      { ...REDIRECTED, ports: [PORT] },
+      { bypass: "`merlon-init` does not lead the ports that the Pod declares to xserver" },
+    ],
+    [
+      "can be bypassed where the capture was started to let undeclared ports pass",
+      { ...REDIRECTED, spec: captureWith("capture", "--map", "", "--undeclared", "pass") },
+      { bypass: "ports that it does not declare pass unjudged" },
+    ],
     [
       "is proxied where the annotation says so",
       { proxied: false, annotations: { "merlon.dev/proxy": "xserver" } },

@@ -5,6 +5,7 @@ import type { Change, Reflected } from "../../kubernetes/reflector.js"
 import { type KubernetesObject, objectKey } from "../../kubernetes/resource-type.js"
 
 interface PodSketch {
+  readonly spec?: object
   readonly labels?: { readonly [key: string]: string }
   readonly annotations?: { readonly [key: string]: string }
   readonly serviceAccount?: string
@@ -33,6 +34,7 @@ export function podOf(key: string, sketch: PodSketch = {}): KubernetesObject {
     spec: {
       ...(sketch.serviceAccount === undefined ? {} : { serviceAccountName: sketch.serviceAccount }),
       containers: sketch.proxied === false ? [app] : [xserver, app],
+      ...sketch.spec,
     },
     status: sketch.status ?? { phase: "Running", podIP: "10.0.0.1", conditions: [{ type: "Ready", status: "True" }] },
   }

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a Pod has everything that injection gives it. Names prove nothing: a namespace that requires injection takes a Pod
+// only if its containers, volumes and notes are what the injector writes, apart from what the API server and common
+// webhooks add to every container.
+
+import { isDeepStrictEqual } from "node:util"
+import { applicationPorts, xserverContainer } from "../registry/application-ports.js"
+import { type Foreign, listOf, objectOf, textOf } from "../registry/foreign.js"
+import { bypassingPrivilege } from "../registry/privileges.js"
+import { type InjectionOptions, injectionNames } from "./injection-options.js"
+import {
+  bootstrapDocument,
+  captureContainer,
+  outboundContainer,
+  proxyContainer,
+  proxyVolumes,
+} from "./proxy-container.js"
+
+/** What makes the Pod bypassable or not ours, in one phrase; undefined where nothing does. */
+export function injectionFault(pod: unknown, options: InjectionOptions): string | undefined {
+  const { names, capture, nativeSidecar } = options
+  const { metadata, spec: value } = objectOf(pod)
+  const { annotations, labels } = objectOf(metadata)
+  const spec = objectOf(value)
+  const notes = objectOf(annotations)
+  const ports = applicationPorts(spec, names)
+  const { annotations: keys, captureLabel, initContainer, outboundContainer: outbound } = injectionNames(names)
+  const undeclared = undeclaredFault(notes, options)
+  if (undeclared !== undefined) return undeclared
+  const privilege = bypassingPrivilege(spec, names)
+  if (privilege !== undefined) return privilege
+  const inits = listOf(spec.initContainers).map(objectOf)
+  const containers = listOf(spec.containers).map(objectOf)
+  const sidecars = nativeSidecar ? inits : containers
+  const expected: readonly (readonly [from: readonly Foreign[], wanted: Foreign])[] = [
+    [sidecars, proxyContainer(options, ports)],
+    ...(capture === "redirect" ? [[inits, captureContainer(options, ports, "refuse")] as const] : []),
+    ...([...inits, ...containers].some(({ name }) => name === outbound)
+      ? [[sidecars, outboundContainer(options)] as const]
+      : []),
+    ...proxyVolumes(options).map(volume => [listOf(spec.volumes).map(objectOf), volume] as const),
+  ]
+  for (const [from, wanted] of expected) {
+    const found = from.find(({ name }) => name === wanted.name)
+    if (found === undefined) return `\`${String(wanted.name)}\` is not what injection writes: it is missing`
+    const differs = difference(found, wanted, "")
+    if (differs !== undefined) return `\`${String(wanted.name)}\` is not what injection writes: \`${differs}\` differs`
+  }
+  if (capture === "service" && inits.some(({ name }) => name === initContainer)) {
+    return `\`${initContainer}\` is not what injection writes where Services lead to xserver`
+  }
+  // A sidecar that starts before the rules are in place takes connections that they never see.
+  const early = inits.findIndex(({ restartPolicy }) => restartPolicy === "Always")
+  const ready = inits.findIndex(({ name }) => name === initContainer)
+  if (capture === "redirect" && early !== -1 && early < ready) {
+    return `the container \`${textOf(inits[early]?.name) ?? ""}\` starts before \`${initContainer}\``
+  }
+  const { [captureLabel]: label } = objectOf(labels)
+  if (label !== capture) return `the label \`${captureLabel}\` is not \`${capture}\``
+  const bootstrap = JSON.stringify(bootstrapDocument(options))
+  return notes[keys.injected] === undefined || notes[keys.bootstrap] !== bootstrap
+    ? `the annotation \`${keys.bootstrap}\` is not what injection writes`
+    : undefined
+}
+
+/** Ports that no container declares would be open, with or without ports that are declared. */
+export function undeclaredFault(annotations: Foreign, { names }: InjectionOptions): string | undefined {
+  const { undeclared } = injectionNames(names).annotations
+  return annotations[undeclared] === "pass" ? `\`${undeclared}: pass\` lets connections reach it unjudged` : undefined
+}
+
+/** What an update takes away from an injected Pod; undefined where it leaves the proxy as it was. */
+export function updateFault(before: unknown, after: unknown, { names }: InjectionOptions): string | undefined {
+  const privilege = bypassingPrivilege(objectOf(after).spec, names)
+  if (privilege !== undefined && privilege !== bypassingPrivilege(objectOf(before).spec, names)) return privilege
+  const [was, is] = [before, after].map(pod => objectOf(pod))
+  const { annotations: keys, captureLabel, initContainer, outboundContainer: outbound } = injectionNames(names)
+  const noted = (pod: Foreign | undefined, field: string, key: string): unknown =>
+    objectOf(objectOf(pod?.metadata)[field])[key]
+  const fixed: readonly [field: string, key: string][] = [
+    ["labels", captureLabel],
+    ...[keys.injected, keys.proxy, keys.bootstrap, keys.probes, keys.undeclared, `${names.domain}/workload`].map(
+      key => ["annotations", key] as [string, string],
+    ),
+  ]
+  for (const [field, key] of fixed) {
+    if (noted(was, field, key) !== noted(is, field, key)) return `\`metadata.${field}[${key}]\` cannot be changed`
+  }
+  const image = (pod: Foreign | undefined, name: string): unknown => {
+    const { containers, initContainers } = objectOf(pod?.spec)
+    return [...listOf(containers), ...listOf(initContainers)].map(objectOf).find(item => item.name === name)?.image
+  }
+  const changed = [xserverContainer(names), initContainer, outbound].find(name => image(was, name) !== image(is, name))
+  return changed === undefined ? undefined : `the image of \`${changed}\` cannot be changed`
+}
+
+/**
+ * Fields that may be there although injection does not write them, or have another value: defaults of the API server, and
+ * what LimitRange and autoscalers set. None of them changes what runs.
+ */
+const FREE: ReadonlySet<string> = new Set([
+  "apiVersion",
+  "defaultMode",
+  "failureThreshold",
+  "imagePullPolicy",
+  "initialDelaySeconds",
+  "optional",
+  "periodSeconds",
+  "protocol",
+  "recursiveReadOnly",
+  "resources",
+  "scheme",
+  "successThreshold",
+  "terminationMessagePath",
+  "terminationMessagePolicy",
+  "timeoutSeconds",
+])
+/** Clouds give every container the variables and tokens of its service account; xserver reads neither. */
+const CLOUD_VARIABLE = /^(AWS|AZURE|GOOGLE|KUBERNETES)_[A-Z0-9_]+$/
+const SECRETS = "/var/run/secrets/"
+
+/** Where a value differs from what injection writes, as a path; undefined where it does not. */
+function difference(found: unknown, wanted: unknown, path: string): string | undefined {
+  if (Array.isArray(wanted) || Array.isArray(found)) {
+    const items = listOf(wanted)
+    const list = listOf(found).filter(item => !isAdded(item, items, path))
+    if (list.length !== items.length) return path
+    return first(items, (item, at) => difference(list[at], item, `${path}[${at}]`))
+  }
+  if (typeof wanted !== "object" || wanted === null) return isDeepStrictEqual(found, wanted) ? undefined : path
+  const fields = new Set([...Object.keys(objectOf(found)), ...Object.keys(wanted)])
+  return first([...fields], field =>
+    FREE.has(field)
+      ? undefined
+      : difference(objectOf(found)[field], objectOf(wanted)[field], path === "" ? field : `${path}.${field}`),
+  )
+}
+
+/** Whether a list got this item from somebody else, in a way that changes nothing for xserver. */
+function isAdded(item: unknown, wanted: readonly unknown[], path: string): boolean {
+  const { name, mountPath } = objectOf(item)
+  if (path === "env") return typeof name === "string" && CLOUD_VARIABLE.test(name)
+  if (path !== "volumeMounts" || typeof mountPath !== "string" || !mountPath.startsWith(SECRETS)) return false
+  // Fail closed: `..` could lead anywhere, and a mount inside of ours would replace part of it.
+  const ours = wanted.map(mount => textOf(objectOf(mount).mountPath) ?? "")
+  return !mountPath.split("/").includes("..") && ours.every(path => !`${mountPath}/`.startsWith(`${path}/`))
+}
+
+function first<T>(items: readonly T[], of: (item: T, at: number) => string | undefined): string | undefined {
+  for (const [at, item] of items.entries()) {
+    const found = of(item, at)
+    if (found !== undefined) return found
+  }
+  return undefined
+}

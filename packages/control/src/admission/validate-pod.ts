@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a namespace that requires injection takes a Pod, or a change of one: the injector's own check comes before other
+// webhooks have had their turn, this one after all of them.
+
+import { hasXserver } from "../registry/application-ports.js"
+import { objectOf } from "../registry/foreign.js"
+import { unprotected } from "./inject-pod.js"
+import { injectionFault, updateFault } from "./injected-shape.js"
+import type { InjectionOptions } from "./injection-options.js"
+import type { AdmissionAnswer, AdmissionRequest } from "./review.js"
+
+export function validatePod(request: AdmissionRequest, options: InjectionOptions): AdmissionAnswer {
+  const { group, kind, operation, namespace, object, oldObject } = request
+  if (group !== "" || kind !== "Pod" || (operation !== "CREATE" && operation !== "UPDATE")) return {}
+  // A Pod from before the namespace required it, or from an older version, may go on as it is.
+  const isOlder = operation === "UPDATE" && !hasXserver(objectOf(oldObject).spec, options.names)
+  if (isOlder) return {}
+  const fault = operation === "CREATE" ? injectionFault(object, options) : updateFault(oldObject, object, options)
+  if (fault === undefined) return {}
+  return { refused: { code: 422, reason: "Invalid", message: unprotected(namespace, fault) } }
+}
