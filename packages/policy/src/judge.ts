@@ -9,10 +9,11 @@ import { decide, type Program } from "./program.js"
 import type { Attributes, HeaderLines } from "./request/attributes.js"
 import type { IpAddress } from "./request/ip.js"
 import { normalizeTarget } from "./request/path.js"
+import { nominatedHeaders } from "./request/protected-headers.js"
 import { remoteAddress } from "./request/remote-address.js"
 import type { SpiffeId } from "./request/spiffe-id.js"
 import { type Authentication, authenticate } from "./tokens/authenticate.js"
-import { editedHeaders, type RequestEdits } from "./tokens/edits.js"
+import { forwardedHeaders, type RequestEdits } from "./tokens/edits.js"
 import type { TokenMemory } from "./tokens/memory.js"
 
 /** What is known once a connection is accepted, and stays so for all its requests. */
@@ -24,6 +25,8 @@ export interface Connection {
   /** The workload's own port. */
   readonly destinationPort: number
   readonly sni: string | undefined
+  /** The value of `x-forwarded-client-cert`; absent on plaintext, and where no handshake has shown a certificate. */
+  readonly clientCertificate?: string | undefined
 }
 
 export interface HttpRequest {
@@ -33,12 +36,8 @@ export interface HttpRequest {
   readonly host: string | undefined
   /** In origin form, as received. */
   readonly target: string
+  /** As received. */
   readonly headers: HeaderLines
-  /**
-   * Lower-case names of headers that stay with this hop (RFC 9110 section 7.6.1). A token in one of them is judged all
-   * the same, or naming it would hide it; rules and the application do not see them.
-   */
-  readonly nominated?: readonly string[] | undefined
 }
 
 /** What the caller gets. No reply means that the connection is closed without one. */
@@ -108,7 +107,7 @@ function throughStages(
   const target = normalizeTarget(request.target, program.mesh.pathNormalization)
   if (target === undefined) return { verdict: "deny", stage: "path", reply: BAD_REQUEST }
 
-  const { method, scheme, host, headers, nominated } = request
+  const { method, scheme, host, headers } = request
   const normalized = { method, scheme, host, headers, target: target.path + target.query }
   const authentication = authenticate(program.tokens, normalized, now, memory)
   if (authentication.outcome === "reject") {
@@ -118,12 +117,14 @@ function throughStages(
 
   const { peer, sourceIp, destinationIp, destinationPort, sni } = connection
   const remoteIp = remoteAddress(sourceIp, headers.get("x-forwarded-for"), program.mesh.numTrustedProxies)
-  const { token, edits } = authentication
+  const { token } = authentication
+  // A token in a nominated header is judged all the same, or nominating it would hide it.
+  const edits = withoutNominated(authentication.edits, headers)
   const forwarded = edits.target ?? normalized.target
   const query = forwarded.slice(target.path.length)
   // What the application will see is what is judged: no token that was taken out, no output header that was forged.
-  const kept = nominated === undefined ? headers : without(nominated, headers)
-  const http = { method, scheme, host, path: target.path, query, headers: editedHeaders(kept, edits) }
+  const seen = forwardedHeaders(headers, edits, program.protectedHeaders, name => ownHeader(name, connection, scheme))
+  const http = { method, scheme, host, path: target.path, query, headers: seen }
   const attributes = { peer, sourceIp, remoteIp, destinationIp, destinationPort, sni, http, token }
   const decision = decide(program, attributes)
   const { stage } = decision
@@ -133,9 +134,25 @@ function throughStages(
   return { verdict: "allow", stage, target: forwarded, edits, attributes, authentication, decision }
 }
 
-function without(names: readonly string[], headers: HeaderLines): HeaderLines {
-  return { get: name => (names.includes(name) ? undefined : headers.get(name)) }
+function withoutNominated(edits: RequestEdits, headers: HeaderLines): RequestEdits {
+  const nominated = nominatedHeaders(headers.get("connection"))
+  return nominated === undefined ? edits : { ...edits, removeHeaders: [...edits.removeHeaders, ...nominated] }
 }
+
+/** What the proxy says of the connection under this name; an empty list where it says nothing there. */
+function ownHeader(
+  name: string,
+  { peer, clientCertificate }: Connection,
+  scheme: string,
+): readonly string[] | undefined {
+  if (name === "x-forwarded-proto") return [scheme]
+  if (name !== "x-forwarded-client-cert") return undefined
+  if (peer === undefined) return []
+  return [clientCertificate ?? `Hash=${UNKNOWN_HASH};Subject="";URI=${peer.uri}`]
+}
+
+/** Of a certificate that no handshake has shown, as in a policy test. */
+const UNKNOWN_HASH = "0".repeat(64)
 
 /** The mode of the port where it does not take this connection: STRICT wants an identity, DISABLE speaks no TLS. */
 export function refusedByMode(program: Program, { peer, destinationPort }: Connection): EffectiveMode | undefined {

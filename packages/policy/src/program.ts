@@ -8,6 +8,7 @@ import { explainAuthorization, type Trace } from "./authorization/explain.js"
 import type { MeshConfig } from "./mesh/config.js"
 import { PeerModes } from "./peer/mode.js"
 import type { Attributes } from "./request/attributes.js"
+import { ProtectedHeaders } from "./request/protected-headers.js"
 import type { PolicyDocument } from "./resources/document.js"
 import { select } from "./selection/select.js"
 import type { Workload } from "./selection/workload.js"
@@ -17,6 +18,7 @@ export interface Program {
   readonly workload: Workload
   readonly mesh: MeshConfig
   readonly tokens: TokenProgram
+  readonly protectedHeaders: ProtectedHeaders
   readonly authorization: Authorization
   readonly peers: PeerModes
 }
@@ -39,6 +41,7 @@ export function compile(
     workload,
     mesh,
     tokens,
+    protectedHeaders: new ProtectedHeaders(tokens, mesh),
     authorization: new Authorization(
       select("AuthorizationPolicy", documents, workload, mesh),
       mesh,

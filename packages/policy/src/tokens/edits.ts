@@ -4,6 +4,7 @@
 // allocates nothing here.
 
 import type { HeaderLines } from "../request/attributes.js"
+import type { ProtectedHeaders } from "../request/protected-headers.js"
 
 export interface RequestEdits {
   /** Lower-case names; every line of such a header goes. */
@@ -30,17 +31,22 @@ export function removalOf(...headers: readonly string[]): RequestEdits {
 }
 
 /**
- * The headers as the application will see them. Authorization judges these: a caller who sends an output header of his
- * own must not pass for one whose token says so.
+ * The headers as the application will see them, which are those that rules read: a caller who sends an output header of his
+ * own must not pass for one whose token says so. `own` is what the proxy says under a name, undefined where the caller may.
  */
-export function editedHeaders(headers: HeaderLines, edits: RequestEdits): HeaderLines {
-  const { removeHeaders, setHeaders, cookie } = edits
-  if (removeHeaders.length === 0 && setHeaders.length === 0 && cookie === undefined) return headers
+export function forwardedHeaders(
+  received: HeaderLines,
+  { removeHeaders, setHeaders, cookie }: RequestEdits,
+  protectedHeaders: ProtectedHeaders,
+  own: (lowerCaseName: string) => readonly string[] | undefined,
+): HeaderLines {
   return {
     get(name) {
       for (const [set, value] of setHeaders) if (set === name) return [value]
-      if (removeHeaders.includes(name)) return undefined
-      return name === "cookie" && cookie !== undefined ? [cookie] : headers.get(name)
+      const said = own(name)
+      if (said !== undefined) return said.length === 0 ? undefined : said
+      if (removeHeaders.includes(name) || protectedHeaders.dropsHeader(name)) return undefined
+      return name === "cookie" && cookie !== undefined ? [cookie] : received.get(name)
     },
   }
 }

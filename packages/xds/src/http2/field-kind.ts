@@ -2,6 +2,8 @@
 // Which headers a proxy has to look at, told apart once while a message is parsed. Common spellings are remembered, so
 // that naming a header costs one look-up and no new string.
 
+import type { ProxyHeader } from "@merlon/policy"
+
 /** What a header is to us; most are nothing in particular. */
 export const FIELD_KIND = {
   plain: 0,
@@ -34,7 +36,6 @@ const KINDS: Readonly<Record<string, FieldKind>> = {
   "transfer-encoding": FIELD_KIND.transferEncoding,
   connection: FIELD_KIND.connection,
   "keep-alive": FIELD_KIND.hop,
-  // Part of the HTTP/1.1 way into HTTP/2, which we do not offer: what went through it would not be judged.
   "http2-settings": FIELD_KIND.hop,
   te: FIELD_KIND.te,
   upgrade: FIELD_KIND.upgrade,
@@ -44,7 +45,8 @@ const KINDS: Readonly<Record<string, FieldKind>> = {
   "x-forwarded-client-cert": FIELD_KIND.forwardedClientCert,
   "x-request-id": FIELD_KIND.requestId,
   cookie: FIELD_KIND.cookie,
-}
+  // The evaluator knows the same names, so that it sees what the proxy forwards.
+} satisfies Readonly<Record<ProxyHeader, FieldKind>>
 
 const COMMON =
   "accept accept-charset accept-encoding accept-language accept-ranges access-control-allow-origin age allow " +
@@ -75,15 +77,4 @@ export function fieldName(written: string): FieldName {
 function kindOf(lower: string): FieldKind {
   if (lower.startsWith("proxy-")) return FIELD_KIND.hop
   return Object.hasOwn(KINDS, lower) ? (KINDS[lower] ?? FIELD_KIND.plain) : FIELD_KIND.plain
-}
-
-const SIGN = /[^a-z0-9-]/
-const SIGNS = /[^a-z0-9-]/g
-
-/**
- * The one spelling of a lower-case name for applications that cannot tell its signs apart: where headers become variables
- * (RFC 3875 section 4.1.18) most make `_` of `-`, and some of every sign that a name may have, as lighttpd, or of `.`, as PHP.
- */
-export function foldedName(lower: string): string {
-  return SIGN.test(lower) ? lower.replace(SIGNS, "-") : lower
 }

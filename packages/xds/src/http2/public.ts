@@ -4,7 +4,7 @@
 export { Budget as ChoreBudget } from "./budget.js"
 export { Connection as Http2Connection } from "./connection.js"
 export { Field as Http2Field } from "./field.js"
-export { FIELD_KIND, type FieldKind, fieldName, foldedName } from "./field-kind.js"
+export { FIELD_KIND, type FieldKind, fieldName } from "./field-kind.js"
 export {
   DEFAULT_WINDOW,
   ERROR as HTTP2_ERROR,

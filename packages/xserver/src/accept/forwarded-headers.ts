@@ -5,9 +5,6 @@
 import type { Accepted, PeerCertificate } from "./accepted.js"
 import { newRequestId } from "./request-id.js"
 
-/** Lower-case names that are removed from every request before ours are set. */
-export const OWN_HEADERS: readonly string[] = ["x-forwarded-client-cert", "x-forwarded-proto"]
-
 export const REQUEST_ID_HEADER = "x-request-id"
 
 /** Lower-case names with their values, to be computed once per connection. */

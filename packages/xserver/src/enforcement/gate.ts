@@ -16,7 +16,6 @@ import {
 } from "@merlon/policy"
 import type { ProtocolFault, ProtocolRefusal, RevokedPeer, TcpJudgement } from "../observe/meters.js"
 import { newDecisionId } from "./decision-id.js"
-import { ProtectedHeaders } from "./protected-headers.js"
 
 export interface Admission<J> {
   readonly judgement: J
@@ -39,7 +38,6 @@ export interface GateOptions {
 
 export class Gate {
   #program: Program
-  #protectedHeaders: ProtectedHeaders
   readonly #now: () => number
   readonly #memory: TokenMemory
   readonly #onUnknownKeys: (keySetIds: readonly string[]) => void
@@ -48,7 +46,6 @@ export class Gate {
 
   constructor(program: Program, options: GateOptions = {}) {
     this.#program = program
-    this.#protectedHeaders = new ProtectedHeaders(program)
     this.#now = options.now ?? (() => Date.now() / 1_000)
     this.#memory = options.memory ?? new TokenMemory()
     this.#onUnknownKeys = options.onUnknownKeys ?? (() => undefined)
@@ -58,14 +55,8 @@ export class Gate {
     return this.#program
   }
 
-  /** Of the program in force. */
-  get protectedHeaders(): ProtectedHeaders {
-    return this.#protectedHeaders
-  }
-
   swap(program: Program): void {
     this.#program = program
-    this.#protectedHeaders = new ProtectedHeaders(program)
   }
 
   admit(connection: Connection, request: HttpRequest): Admission<Judgement> {

@@ -2,9 +2,10 @@
 // What all requests of a caller's connection have in common, made ready once: what is told of it to the application, what
 // rules read under the names that are only ours, and the services of the process.
 
+import type { Connection } from "@merlon/policy"
 import type { Accepted } from "../accept/accepted.js"
 import type { Connections } from "../accept/connections.js"
-import { connectionHeaders, OWN_HEADERS } from "../accept/forwarded-headers.js"
+import { connectionHeaders } from "../accept/forwarded-headers.js"
 import { type PeerChain, peerChain } from "../accept/trusted-chain.js"
 import { callerKey } from "../enforcement/caller-key.js"
 import type { Gate } from "../enforcement/gate.js"
@@ -33,7 +34,7 @@ export class Caller {
   readonly services: HttpServices
   readonly accepted: Accepted
   readonly forwarded: ForwardedConnection
-  readonly standIns: ReadonlyMap<string, readonly string[]>
+  readonly connection: Connection
 
   constructor(services: HttpServices, accepted: Accepted) {
     this.services = services
@@ -42,9 +43,9 @@ export class Caller {
     // An IPv4 client of a dual-stack listener is an IPv4 client.
     const address = accepted.connection.sourceIp.text.replace(/^::ffff:(?=\d+\.)/i, "")
     this.forwarded = { fields, address, caller: callerKey(accepted.connection) }
-    const standIns = new Map<string, readonly string[]>(OWN_HEADERS.map(name => [name, []]))
-    for (const [name, value] of fields) standIns.set(name, [value])
-    this.standIns = standIns
+    // What a rule reads under the proxy's own names is what the application will read there.
+    const clientCertificate = fields.find(([name]) => name === "x-forwarded-client-cert")?.[1]
+    this.connection = { ...accepted.connection, clientCertificate }
   }
 
   get port(): number {

@@ -2,24 +2,17 @@
 // One request of a caller and its response: judged, then forwarded in both directions as it comes, or answered here.
 // Knows messages; how they are written to the caller is the responder's to know, of either version of HTTP.
 
-import type { HttpRequest } from "@merlon/policy"
+import type { HttpRequest, ProtectedHeaders } from "@merlon/policy"
 import { FIELD_KIND } from "@merlon/xds"
 import { REQUEST_ID_HEADER, requestId } from "../accept/forwarded-headers.js"
 import { newDecisionId } from "../enforcement/decision-id.js"
 import type { Admission, Judged } from "../enforcement/gate.js"
-import type { ProtectedHeaders } from "../enforcement/protected-headers.js"
 import { NO_REQUEST, type RequestRecord, type UpstreamFailure } from "../observe/meters.js"
 import type { RequestTrace } from "../trace/tracer.js"
 import type { Caller } from "./caller.js"
 import type { HttpFault } from "./fault.js"
 import { type FieldPairs, type Fields, pairsOf } from "./fields.js"
-import {
-  ForwardedRequest,
-  type HeaderEdits,
-  keepsRequestTrailer,
-  nominatedNames,
-  removeNominated,
-} from "./forwarded-request.js"
+import { ForwardedRequest, type HeaderEdits, keepsRequestTrailer, removeNominated } from "./forwarded-request.js"
 import type { RequestHead, ResponseHead } from "./head.js"
 import { faultReply, type LocalReply, UPSTREAM_REPLIES } from "./local-reply.js"
 import { isRefused, upgradeOf } from "./upgrade.js"
@@ -79,7 +72,7 @@ export class Exchange implements UpstreamListener {
   constructor(caller: Caller, responder: Responder, head: RequestHead) {
     this.#caller = caller
     this.#responder = responder
-    this.#protected = caller.services.gate.protectedHeaders
+    this.#protected = caller.services.gate.program.protectedHeaders
     this.head = head
   }
 
@@ -94,17 +87,13 @@ export class Exchange implements UpstreamListener {
 
   begin(): Beginning {
     const { head } = this
-    const { services, accepted, standIns } = this.#caller
-    head.headers.scrub(this.#protected)
-    const nominated = nominatedNames(head.headers)
-    // What a rule reads under the gate's own names is what the application will read there.
-    head.headers.standIns = standIns
+    const { services, accepted, connection } = this.#caller
     this.#trace = services.tracer?.begin(head.headers)
     const scheme = accepted.certificate === undefined ? "http" : "https"
     const { method, host, target, headers } = head
-    const request: HttpRequest = { method, scheme, host, target, headers, nominated }
+    const request: HttpRequest = { method, scheme, host, target, headers }
     this.#request = request
-    const admission = services.gate.admit(accepted.connection, request)
+    const admission = services.gate.admit(connection, request)
     const { judgement } = admission
     this.#admission = admission
     this.#requestId = requestId(headers.has(FIELD_KIND.requestId) ? headers.get(REQUEST_ID_HEADER) : undefined)
@@ -123,7 +112,8 @@ export class Exchange implements UpstreamListener {
     const { target: forwardedTarget } = judgement
     this.#edits = withTrace(judgement.edits, this.#trace)
     const edited = { target: forwardedTarget, edits: this.#edits }
-    const forwarded = new ForwardedRequest(head, edited, this.#requestId, upgrade, this.#caller.forwarded, nominated)
+    const { forwarded: about } = this.#caller
+    const forwarded = new ForwardedRequest(head, edited, this.#requestId, upgrade, about, this.#protected)
     this.#call = upstream.send(forwarded, this)
     return "forwarded"
   }
@@ -200,11 +190,11 @@ export class Exchange implements UpstreamListener {
 
   /** By the policies and the mode in force. Where they refuse it, it is answered so, or broken off if it is too late. */
   judgeAgain(): void {
-    const { services, accepted } = this.#caller
+    const { services, accepted, connection } = this.#caller
     if (this.#call === undefined || this.#request === undefined || this.#admission === undefined) return
     const refused = isRefused(upgradeOf(this.head, accepted.port.upgrades ?? []))
       ? services.gate.refuseProtocol("upgrade")
-      : services.gate.refusedNow(accepted.connection, this.#request, this.#admission)
+      : services.gate.refusedNow(connection, this.#request, this.#admission)
     if (refused !== undefined) this.endByChange(refused)
   }
 

@@ -4,7 +4,6 @@
 
 import type { HeaderLines } from "@merlon/policy"
 import type { FieldKind } from "@merlon/xds"
-import type { ProtectedHeaders } from "../enforcement/protected-headers.js"
 
 /** Names in lower case with their values, in order. */
 export type FieldPairs = readonly (readonly [name: string, value: string])[]
@@ -21,10 +20,6 @@ export interface Fields extends HeaderLines {
   has(kind: FieldKind): boolean
   /** Takes the lines of these names out, as if they had not been sent. */
   remove(lowerCaseNames: readonly string[]): void
-  /** Takes out what only resembles a protected header. */
-  scrub(headers: ProtectedHeaders): void
-  /** Lines that are read in place of whatever was sent under their names; an empty list reads as none. */
-  standIns: HeaderLines | undefined
   /** As it is written in HTTP/1.1, with its line end. */
   line(index: number): string
   /** The lines for which it holds, as they are written in HTTP/1.1. */

@@ -3,9 +3,8 @@
 // and the names under which only the gate speaks say what the gate knows. Decided here once; how it is written is for
 // the version of HTTP that the application speaks.
 
-import type { RequestEdits } from "@merlon/policy"
-import { FIELD_KIND, fieldName, foldedName } from "@merlon/xds"
-import type { ProtectedHeaders } from "../enforcement/protected-headers.js"
+import { foldedName, nominatedHeaders, type ProtectedHeaders, type RequestEdits } from "@merlon/policy"
+import { FIELD_KIND, fieldName } from "@merlon/xds"
 import type { FieldPairs, Fields } from "./fields.js"
 import type { Framing } from "./framing.js"
 import type { RequestHead } from "./head.js"
@@ -34,8 +33,7 @@ export class ForwardedRequest {
   readonly #edited: boolean
   readonly #requestId: string
   readonly #connection: ForwardedConnection
-  /** Lower-case names of headers that stay with the client's hop. */
-  readonly #nominated: readonly string[] | undefined
+  readonly #protected: ProtectedHeaders
 
   constructor(
     head: RequestHead,
@@ -43,7 +41,7 @@ export class ForwardedRequest {
     requestId: string,
     upgrade: string | undefined,
     connection: ForwardedConnection,
-    nominated?: readonly string[],
+    protectedHeaders: ProtectedHeaders,
   ) {
     this.method = head.method
     this.target = target
@@ -55,7 +53,7 @@ export class ForwardedRequest {
     this.#edited = edits.removeHeaders.length > 0 || edits.setHeaders.length > 0
     this.#requestId = requestId
     this.#connection = connection
-    this.#nominated = nominated
+    this.#protected = protectedHeaders
   }
 
   /** Whose share it counts against. */
@@ -82,9 +80,7 @@ export class ForwardedRequest {
     if (!keep) return false
     const name = headers.name(index)
     if (this.#edited && isEdited(name, this.#edits)) return false
-    if (this.#nominated?.includes(name) === true) return false
-    const folded = foldedName(name)
-    return folded === name || !isOurs(folded, this.#edits)
+    return !this.#protected.dropsHeader(name)
   }
 
   /** What the gate says, after the client's own lines. */
@@ -155,26 +151,9 @@ export function keepsRequestTrailer(name: string, edits: HeaderEdits, headers: P
 
 /** Takes out what `Connection` names: it was meant for us alone (RFC 9110 section 7.6.1). */
 export function removeNominated(headers: Fields): void {
-  const nominated = nominatedNames(headers)
+  if (!headers.has(FIELD_KIND.connection)) return
+  const nominated = nominatedHeaders(headers.get("connection"))
   if (nominated !== undefined) headers.remove(nominated)
-}
-
-/** Lower-case names of the headers that `Connection` names; undefined where it names none. */
-export function nominatedNames(headers: Fields): readonly string[] | undefined {
-  if (!headers.has(FIELD_KIND.connection)) return undefined
-  let nominated: string[] | undefined
-  for (let index = 0; index < headers.size; index++) {
-    if (headers.kind(index) !== FIELD_KIND.connection) continue
-    for (const option of headers.value(index).toLowerCase().split(",")) {
-      const name = option.trim()
-      // Most say `close`, `keep-alive` or `upgrade`, which name nothing that is left. Framing has been read already,
-      // and who the request is for is not the client's to take out.
-      if (name === "" || name === "close" || fieldName(name).kind !== FIELD_KIND.plain) continue
-      nominated ??= []
-      nominated.push(name)
-    }
-  }
-  return nominated
 }
 
 /** Whether a comma-separated list in lower case has the option. */

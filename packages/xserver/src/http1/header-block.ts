@@ -3,9 +3,7 @@
 // it, and a value becomes a string only when somebody asks. Bytes are latin1 characters throughout, so what is written
 // is what was read.
 
-import type { HeaderLines } from "@merlon/policy"
 import { FIELD_KIND, type FieldKind, fieldName } from "@merlon/xds"
-import type { ProtectedHeaders } from "../enforcement/protected-headers.js"
 import { COLON, CR, FIELD, HT, LF, SP, TOKEN } from "../http/characters.js"
 import type { HttpFault } from "../http/fault.js"
 import type { Fields } from "../http/fields.js"
@@ -19,8 +17,6 @@ export class HeaderBlock implements Fields {
   readonly #kinds: FieldKind[] = []
   readonly #spans: number[] = []
   #present = 0
-  /** Lines that are read in place of whatever was sent under their names; an empty list reads as none. */
-  standIns: HeaderLines | undefined
 
   constructor(text: string) {
     this.text = text
@@ -84,8 +80,6 @@ export class HeaderBlock implements Fields {
   }
 
   get(lowerCaseName: string): readonly string[] | undefined {
-    const standIn = this.standIns?.get(lowerCaseName)
-    if (standIn !== undefined) return standIn.length === 0 ? undefined : standIn
     let found: string[] | undefined
     for (let index = 0; index < this.#names.length; index++) {
       if (this.#names[index] !== lowerCaseName) continue
@@ -97,26 +91,9 @@ export class HeaderBlock implements Fields {
 
   /** Takes the lines of these names out, as if they had not been sent. */
   remove(lowerCaseNames: readonly string[]): void {
+    let kept = 0
     for (let index = 0; index < this.#names.length; index++) {
-      if (!lowerCaseNames.includes(this.name(index))) continue
-      this.#compact(index, name => !lowerCaseNames.includes(name))
-      return
-    }
-  }
-
-  /** Takes out what only resembles a protected header. Almost never is there any, and then nothing is touched. */
-  scrub(headers: ProtectedHeaders): void {
-    for (let index = 0; index < this.#names.length; index++) {
-      if (this.kind(index) !== FIELD_KIND.plain || !headers.dropsHeader(this.name(index))) continue
-      this.#compact(index, name => !headers.dropsHeader(name))
-      return
-    }
-  }
-
-  #compact(from: number, keeps: (name: string) => boolean): void {
-    let kept = from
-    for (let index = from; index < this.#names.length; index++) {
-      if (!keeps(this.name(index))) continue
+      if (lowerCaseNames.includes(this.name(index))) continue
       this.#names[kept] = this.name(index)
       this.#kinds[kept] = this.kind(index)
       for (let part = 0; part < SPAN; part++) {

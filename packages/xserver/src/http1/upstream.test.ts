@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { once } from "node:events"
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net"
+import { compile, meshConfig } from "@merlon/policy"
 import { afterEach, describe, expect, it, test } from "vitest"
 import { RecordingMeters } from "../accept/testing/recording-meters.js"
 import { Deadlines } from "../http/deadlines.js"
@@ -8,7 +9,7 @@ import { ForwardedRequest } from "../http/forwarded-request.js"
 import type { UpstreamListener } from "../http/upstream.js"
 import { DEFAULT_LIMITS, type Limits } from "../limits.js"
 import { parseRequestHead } from "./request-head.js"
-import { eventually } from "./testing/rig.js"
+import { eventually, WORKLOAD } from "./testing/rig.js"
 import { Http1Upstream } from "./upstream.js"
 
 const OK = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -79,7 +80,8 @@ function forwarded({ method = "GET", hasBody = false }: Asked): ForwardedRequest
   if (typeof head === "string") throw new Error(head)
   const edits = { removeHeaders: [], setHeaders: [], cookie: undefined }
   const connection = { fields: [], address: "127.0.0.1", caller: "a" }
-  return new ForwardedRequest(head, { target: "/", edits }, "1", undefined, connection)
+  const { protectedHeaders } = compile([], WORKLOAD, meshConfig())
+  return new ForwardedRequest(head, { target: "/", edits }, "1", undefined, connection, protectedHeaders)
 }
 
 const answering = (socket: Socket): void => {

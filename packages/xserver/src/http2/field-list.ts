@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fields of an HTTP/2 message without its pseudo-headers, as both versions of HTTP read them.
 
-import type { HeaderLines } from "@merlon/policy"
 import { FIELD_KIND, type Http2Field as Field, type FieldKind } from "@merlon/xds"
-import type { ProtectedHeaders } from "../enforcement/protected-headers.js"
 import type { Fields } from "../http/fields.js"
 
 export class FieldList implements Fields {
   #fields: readonly Field[]
   #present = 0
-  standIns: HeaderLines | undefined
 
   constructor(fields: readonly Field[]) {
     this.#fields = fields
@@ -41,8 +38,6 @@ export class FieldList implements Fields {
   }
 
   get(lowerCaseName: string): readonly string[] | undefined {
-    const standIn = this.standIns?.get(lowerCaseName)
-    if (standIn !== undefined) return standIn.length === 0 ? undefined : standIn
     let found: string[] | undefined
     for (const { name, value } of this.#fields) {
       if (name !== lowerCaseName) continue
@@ -54,11 +49,6 @@ export class FieldList implements Fields {
 
   remove(lowerCaseNames: readonly string[]): void {
     this.#fields = this.#fields.filter(({ name }) => !lowerCaseNames.includes(name))
-  }
-
-  scrub(headers: ProtectedHeaders): void {
-    const drops = ({ kind, name }: Field) => kind === FIELD_KIND.plain && headers.dropsHeader(name)
-    if (this.#fields.some(drops)) this.#fields = this.#fields.filter(field => !drops(field))
   }
 
   line(index: number): string {

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which headers of a caller reach rules and the application. Verified claims, tokens and the proxy's own statements have
+// names under which no caller may speak, in any spelling: many applications cannot tell the signs in a name apart.
+// INVARIANT: the proxy, `judge` and the proofs all ask here, so that none of them sees a header that another removes.
+
+import type { MeshConfig } from "../mesh/config.js"
+import type { TokenRules } from "../tokens/program.js"
+
+/** About one hop, about framing, or written by the proxy, which does not forward them as a caller sent them. */
+const PROXY_HEADERS = [
+  "host",
+  "content-length",
+  "transfer-encoding",
+  "connection",
+  "keep-alive",
+  // Part of the HTTP/1.1 way into HTTP/2, which the proxy does not offer: what went through it would not be judged.
+  "http2-settings",
+  "te",
+  "upgrade",
+  "expect",
+  "x-forwarded-for",
+  "x-forwarded-proto",
+  "x-forwarded-client-cert",
+  "x-request-id",
+  "cookie",
+] as const
+
+export type ProxyHeader = (typeof PROXY_HEADERS)[number]
+
+const PROXY_NAMES: ReadonlySet<string> = new Set(PROXY_HEADERS)
+
+/** Headers in which the proxy describes the connection; what a caller sends under these names is replaced. */
+const OWN_HEADERS = ["x-forwarded-client-cert", "x-forwarded-proto"] as const satisfies readonly ProxyHeader[]
+
+const SIGN = /[^a-z0-9-]/
+const SIGNS = /[^a-z0-9-]/g
+
+/**
+ * The one spelling of a lower-case name for applications that cannot tell its signs apart: where headers become variables
+ * (RFC 3875 section 4.1.18) most make `_` of `-`, and some of every sign that a name may have, as lighttpd, or of `.`, as PHP.
+ */
+export function foldedName(lower: string): string {
+  return SIGN.test(lower) ? lower.replace(SIGNS, "-") : lower
+}
+
+function isProxyHeader(lower: string): boolean {
+  return PROXY_NAMES.has(lower) || lower.startsWith("proxy-")
+}
+
+export class ProtectedHeaders {
+  /** As configured: the token stage or the proxy decides what becomes of these. */
+  readonly #exact: ReadonlySet<string>
+  readonly #folded: ReadonlySet<string>
+  readonly #prefix: string
+
+  constructor({ outputs, headers }: Pick<TokenRules, "outputs" | "headers">, { names }: MeshConfig) {
+    this.#exact = new Set([...OWN_HEADERS, ...outputs, ...headers])
+    this.#folded = new Set([...this.#exact].map(foldedName))
+    this.#prefix = `x-${names.mesh}-`
+  }
+
+  /** Whether a header only resembles a protected one: neither rules nor the application see it. */
+  dropsHeader(lowerCaseName: string): boolean {
+    if (this.#exact.has(lowerCaseName)) return false
+    const folded = foldedName(lowerCaseName)
+    return this.#protects(folded) || (folded !== lowerCaseName && isProxyHeader(folded))
+  }
+
+  /** Whether a trailer is a protected header in any spelling: nothing has judged it. */
+  dropsTrailer(lowerCaseName: string): boolean {
+    return this.#protects(foldedName(lowerCaseName))
+  }
+
+  #protects(folded: string): boolean {
+    return folded.startsWith(this.#prefix) || this.#folded.has(folded)
+  }
+}
+
+/**
+ * Lower-case names of the headers that `Connection` keeps from going further (RFC 9110 section 7.6.1); undefined where it
+ * names none. A caller cannot take out what frames the message or says whom it is for.
+ */
+export function nominatedHeaders(connection: readonly string[] | undefined): readonly string[] | undefined {
+  let nominated: string[] | undefined
+  for (const line of connection ?? []) {
+    for (const option of line.toLowerCase().split(",")) {
+      const name = option.trim()
+      // Most say `close`, `keep-alive` or `upgrade`, which name nothing that is left.
+      if (name === "" || name === "close" || isProxyHeader(name)) continue
+      nominated ??= []
+      nominated.push(name)
+    }
+  }
+  return nominated
+}
