@@ -21,6 +21,10 @@ const COMMANDS: Readonly<Record<string, { readonly summary: string; readonly loa
     summary: "run a program that ends when its supervisor does; for local meshes",
     load: async () => (await import("./commands/hold.js")).holdCommand(),
   },
+  "repair-store": {
+    summary: "show what a damaged embedded store has lost, or keep what is left of it",
+    load: async () => (await import("./commands/repair-store.js")).repairStoreCommand(),
+  },
   serve: {
     summary: "run the control plane",
     load: async () => (await import("./commands/serve.js")).serveCommand(),

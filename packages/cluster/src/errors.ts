@@ -17,6 +17,10 @@ export const CLUSTER_FAULTS = {
     means: "the store was written by another version",
     next: "start the version that wrote it, or begin with an empty folder and apply your documents again",
   },
+  STORE_DAMAGED: {
+    means: "the embedded store has lost writes that it had acknowledged, for example after a disk error",
+    next: "restore a backup (docs/operations/backup.md), or accept the loss: `merlond repair-store FOLDER` shows what can be kept",
+  },
   STORE_CLOSED: {
     means: "a write came after the store was closed",
     next: "nothing was written; send it again once the server is up",

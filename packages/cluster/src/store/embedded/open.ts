@@ -2,7 +2,8 @@
 //
 // The embedded store: LevelDB holds the newest version of each key (`k`), the log of changes by revision (`l`) and one
 // record about itself (`m`). Writers that wait at the same time share one synced batch. A change reaches memory and
-// watchers only after it is on disk, so nobody ever sees what a crash could take back.
+// watchers only after it is on disk, so nobody ever sees what a crash could take back. It opens only if everything that
+// was acknowledged is there.
 
 import { mkdir } from "node:fs/promises"
 import { ClassicLevel } from "classic-level"
@@ -21,20 +22,21 @@ import {
   type Watch,
   type Write,
 } from "../store.js"
+import { type Contents, type Database, isNew, readContents } from "./contents.js"
+import { HighWaterMark } from "./high-water-mark.js"
 import { KeySpace } from "./key-space.js"
-import { fromRecord, logKey, revisionOf, toRecord } from "./log-record.js"
+import { isLocked } from "./locked.js"
+import { logKey, toRecord } from "./log-record.js"
+import { EMPTY, FIRST_FORMAT, FORMAT, META_KEY, type Meta, metaText, readMeta } from "./meta.js"
+import { objectKey, objectText, replaced, seal } from "./record.js"
+import { rewrite } from "./rewrite.js"
 
-const FORMAT = 1
 /** Changes kept for watchers and continued lists, whatever their age. */
 const MAX_LOG = 100_000
 /** Between two attempts to open the database again. */
 const RECOVERY_PAUSE_MS = 500
-
-interface Meta {
-  readonly format: number
-  revision: number
-  compacted: number
-}
+/** Of one damaged store; a list of thousands says no more than its beginning. */
+const MAX_NAMED = 5
 
 interface Pending {
   readonly compares: readonly Compare[]
@@ -49,38 +51,67 @@ interface Watcher {
   listener(event: StoreEvent): void
 }
 
-export const databaseIn = (folder: string): ClassicLevel<string, string> =>
+export const databaseIn = (folder: string): Database =>
   new ClassicLevel(folder, { keyEncoding: "utf8", valueEncoding: "utf8" })
 
 /** `db`: another one for the folder, where its disk is to fail. */
 export async function openEmbeddedStore(folder: string, db = databaseIn(folder)): Promise<Store> {
   // It holds Secrets, and LevelDB's own files are readable by whoever reaches them.
   await mkdir(folder, { recursive: true, mode: 0o700 })
+  const isFirst = HighWaterMark.read(folder) === undefined
   try {
-    await db.open()
+    // Where there was a store, LevelDB must not make an empty one over what is left of its files.
+    await db.open({ createIfMissing: isFirst })
   } catch (error) {
+    if (!isFirst && !isLocked(error)) throw damagedStore(folder, [describe(error)])
     throw new ClusterError("STORE_LOCKED", `cannot open the store in \`${folder}\`: ${describe(error)}`, {
       cause: error,
     })
   }
-  const text = await db.get("m")
-  const meta: Meta = text === undefined ? { format: FORMAT, revision: 1, compacted: 0 } : (JSON.parse(text) as Meta)
-  if (meta.format !== FORMAT) {
+  try {
+    const { meta, contents } = await readStore(db, folder)
+    const keys = new KeySpace()
+    for (const entry of contents.objects) keys.load(entry)
+    return new EmbeddedStore(folder, db, meta, keys, [...contents.log])
+  } catch (error) {
     await db.close()
-    throw new ClusterError(
-      "STORE_FORMAT",
-      `the store in \`${folder}\` has format ${meta.format}, this version reads format ${FORMAT}; use the version that wrote it to export its objects`,
-    )
+    throw error
   }
-  const keys = new KeySpace()
-  for await (const [key, value] of db.iterator({ gte: "k", lt: "l" })) {
-    const [create, mod] = value.split(" ", 2).map(Number)
-    keys.load(new Entry(key.slice(1), value.slice(value.indexOf("{")), create ?? 0, mod ?? 0))
-  }
-  const log: StoreEvent[] = []
-  for await (const [key, value] of db.iterator({ gt: logKey(meta.compacted), lt: "m" }))
-    log.push(fromRecord(revisionOf(key), value))
-  return new EmbeddedStore(db, meta, keys, log)
+}
+
+/** Everything in the store. Fails closed: throws if anything that was acknowledged is missing. */
+async function readStore(db: Database, folder: string): Promise<{ readonly meta: Meta; readonly contents: Contents }> {
+  const mark = HighWaterMark.read(folder)
+  if (mark === "damaged") throw damagedStore(folder, ["the file `high-water-mark` cannot be read"])
+  const meta = await readAboutStore(db, folder, mark ?? EMPTY.revision)
+  // Since format 2 every store has a mark; without it, an older state would pass for the newest.
+  if (mark === undefined && meta !== EMPTY && meta.format === FORMAT)
+    throw damagedStore(folder, ["the file `high-water-mark` is missing"])
+  const contents = await readContents(db, meta, mark ?? EMPTY.revision)
+  if (contents.damage.length > 0) throw damagedStore(folder, contents.damage)
+  if (meta.format === FORMAT) return { meta, contents }
+  return { meta: await rewrite(db, folder, contents.objects, meta.revision), contents: { ...contents, log: [] } }
+}
+
+async function readAboutStore(db: Database, folder: string, mark: number): Promise<Meta> {
+  const text = await db.get(META_KEY)
+  if (text === undefined && (await isNew(db, mark))) return EMPTY
+  const meta = text === undefined ? "damaged" : readMeta(text)
+  if (meta === "damaged") throw damagedStore(folder, ["its record about itself is missing or damaged"])
+  if (meta.format === FORMAT || meta.format === FIRST_FORMAT) return meta
+  throw new ClusterError(
+    "STORE_FORMAT",
+    `the store in \`${folder}\` has format ${meta.format}, this version reads format ${FORMAT}; use the version that wrote it to export its objects`,
+  )
+}
+
+function damagedStore(folder: string, damage: readonly string[]): ClusterError {
+  const more = damage.length > MAX_NAMED ? `; and ${damage.length - MAX_NAMED} more` : ""
+  return new ClusterError(
+    "STORE_DAMAGED",
+    `the store in \`${folder}\` has lost acknowledged writes: ${damage.slice(0, MAX_NAMED).join("; ")}${more}. ` +
+      `Restore a backup, or run \`merlond repair-store ${folder}\` to see what can be kept`,
+  )
 }
 
 function unwritable(error: unknown): ClusterError {
@@ -102,15 +133,18 @@ class EmbeddedStore implements Store {
   #failed: ClusterError | undefined
   #recovery: Promise<void> | undefined
   #recoverAfter = 0
-  /** Index in the log before which everything is compacted. */
+  readonly #mark: HighWaterMark
+  /** Since the compacted revision. */
   #log: StoreEvent[]
 
   constructor(
-    readonly db: ClassicLevel<string, string>,
-    readonly meta: Meta,
+    readonly folder: string,
+    readonly db: Database,
+    private meta: Meta,
     readonly keys: KeySpace,
     log: StoreEvent[],
   ) {
+    this.#mark = HighWaterMark.write(folder, meta.revision)
     this.#log = log
   }
 
@@ -201,8 +235,8 @@ class EmbeddedStore implements Store {
       }
       try {
         await this.#exclusive(async () => {
-          await this.#persist(events, overlay, revision)
-          this.#apply(events, overlay, revision)
+          const meta = await this.#persist(events, overlay, revision)
+          this.#apply(events, overlay, meta)
         })
       } catch (error) {
         // Fail closed: what did not reach the disk is neither visible nor acknowledged. It may have reached it all the
@@ -235,11 +269,10 @@ class EmbeddedStore implements Store {
   /** What failed is on disk as a whole or not at all; what is there has happened, and is told now. */
   async #recover(): Promise<void> {
     await this.db.close()
-    await this.db.open()
-    for await (const [key, value] of this.db.iterator({ gt: logKey(this.meta.revision), lt: "m" })) {
-      const event = fromRecord(revisionOf(key), value)
-      this.#apply([event], new Map([[event.key, event.entry]]), event.revision)
-    }
+    await this.db.open({ createIfMissing: false })
+    const { meta, contents } = await readStore(this.db, this.folder)
+    for (const event of contents.log.filter(({ revision }) => revision > this.meta.revision))
+      this.#apply([event], new Map([[event.key, event.entry]]), { ...meta, revision: event.revision })
     this.#failed = undefined
   }
 
@@ -248,8 +281,9 @@ class EmbeddedStore implements Store {
     await this.compact(this.#log[this.#log.length >> 1]?.revision ?? 0).catch(() => undefined)
   }
 
-  #apply(events: StoreEvent[], overlay: Map<string, Entry | undefined>, revision: number): void {
-    this.meta.revision = revision
+  #apply(events: StoreEvent[], overlay: Map<string, Entry | undefined>, meta: Meta): void {
+    // History may have been forgotten while the change was on its way to disk.
+    this.meta = { ...meta, compacted: this.meta.compacted }
     for (const [key, entry] of overlay) {
       if (entry === undefined) this.keys.delete(key)
       else this.keys.put(entry)
@@ -264,16 +298,25 @@ class EmbeddedStore implements Store {
     return done
   }
 
-  async #persist(events: StoreEvent[], overlay: Map<string, Entry | undefined>, revision: number): Promise<void> {
-    if (events.length === 0) return
+  async #persist(events: StoreEvent[], overlay: Map<string, Entry | undefined>, revision: number): Promise<Meta> {
+    if (events.length === 0) return this.meta
     const batch = this.db.batch()
-    for (const event of events) batch.put(logKey(event.revision), toRecord(event))
-    for (const [key, entry] of overlay) {
-      if (entry === undefined) batch.del(`k${key}`)
-      else batch.put(`k${key}`, `${entry.createRevision} ${entry.modRevision} ${entry.value}`)
+    for (const event of events) {
+      const key = logKey(event.revision)
+      batch.put(key, seal(key, toRecord(event)))
     }
-    batch.put("m", JSON.stringify({ ...this.meta, revision }))
+    let { tally } = this.meta
+    for (const [name, entry] of overlay) {
+      const key = objectKey(name)
+      if (entry === undefined) batch.del(key)
+      else batch.put(key, seal(key, objectText(entry)))
+      tally = replaced(tally, this.keys.get(name), entry)
+    }
+    const meta = { ...this.meta, revision, tally }
+    batch.put(META_KEY, metaText(meta))
     await batch.write({ sync: true })
+    this.#mark.set(revision)
+    return meta
   }
 
   #publish(event: StoreEvent): void {
@@ -312,11 +355,11 @@ class EmbeddedStore implements Store {
   async compact(revision: number): Promise<void> {
     const upTo = Math.min(revision, this.meta.revision)
     if (upTo <= this.meta.compacted) return
-    this.meta.compacted = upTo
+    this.meta = { ...this.meta, compacted: upTo }
     const keep = this.#log.findIndex(event => event.revision > upTo)
     this.#log = keep < 0 ? [] : this.#log.slice(keep)
     await this.#exclusive(async () => {
-      await this.db.put("m", JSON.stringify(this.meta), { sync: true })
+      await this.db.put(META_KEY, metaText(this.meta), { sync: true })
       await this.db.clear({ gte: "l", lte: logKey(upTo) })
     })
   }
@@ -326,5 +369,6 @@ class EmbeddedStore implements Store {
     await this.#flushing
     await this.#turn
     await this.db.close()
+    this.#mark.close()
   }
 }

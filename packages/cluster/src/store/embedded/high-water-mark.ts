@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The highest revision a writer was told of, in a file beside LevelDB's own. A store that lost the tail of its log looks
+// like an older store in good order; only this file tells that there was more.
+// INVARIANT: it is written after LevelDB has synced a batch, so it is never ahead of what is on disk. The kernel writes
+// it back: losing it takes a power failure, and then an older mark only notices less.
+
+import { closeSync, constants, fdatasync, fsyncSync, openSync, readFileSync, writeSync } from "node:fs"
+import { join } from "node:path"
+import { seal, unseal } from "./record.js"
+
+const NAME = "high-water-mark"
+/** Two slots written in turn, so that a write cut in half leaves the one before it. */
+const SLOT_LENGTH = 32
+const SYNC_EVERY_MS = 1_000
+
+export class HighWaterMark {
+  readonly #file: number
+  #slot = 0
+  #sync: NodeJS.Timeout | undefined
+
+  private constructor(file: number) {
+    this.#file = file
+  }
+
+  /** Undefined if there is none, "damaged" if it cannot be read. */
+  static read(folder: string): number | "damaged" | undefined {
+    let text: string
+    try {
+      text = readFileSync(join(folder, NAME), "latin1")
+    } catch (error) {
+      if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined
+      throw error
+    }
+    const slots = [text.slice(0, SLOT_LENGTH), text.slice(SLOT_LENGTH)]
+    const revisions = slots.flatMap(slot => unseal(NAME, slot.trimEnd()) ?? []).map(Number)
+    return revisions.length === 0 ? "damaged" : Math.max(...revisions)
+  }
+
+  /** On disk when this returns. */
+  static write(folder: string, revision: number): HighWaterMark {
+    // Not truncated: a crash here must leave a mark behind.
+    const mark = new HighWaterMark(openSync(join(folder, NAME), constants.O_RDWR | constants.O_CREAT, 0o600))
+    mark.set(revision)
+    fsyncSync(mark.#file)
+    const directory = openSync(folder, "r")
+    fsyncSync(directory)
+    closeSync(directory)
+    return mark
+  }
+
+  set(revision: number): void {
+    writeSync(this.#file, seal(NAME, String(revision)).padEnd(SLOT_LENGTH), this.#slot * SLOT_LENGTH, "latin1")
+    this.#slot = 1 - this.#slot
+    this.#sync ??= setTimeout(() => {
+      this.#sync = undefined
+      // The kernel writes it back sooner or later; a failure here changes only when.
+      fdatasync(this.#file, () => undefined)
+    }, SYNC_EVERY_MS).unref()
+  }
+
+  close(): void {
+    clearTimeout(this.#sync)
+    fsyncSync(this.#file)
+    closeSync(this.#file)
+  }
+}

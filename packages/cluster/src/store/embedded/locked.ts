@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Whether LevelDB did not open because another process has the folder open.
+
+export function isLocked(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined
+  return cause instanceof Error && "code" in cause && cause.code === "LEVEL_LOCKED"
+}

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Records as LevelDB holds them: the checksum of key and text, then the text. LevelDB verifies tables only when it
+// compacts them, and drops what it cannot read of its log without an error, so the store checks each record itself.
+
+import { crc32 } from "node:zlib"
+import { Entry } from "../store.js"
+
+const CHECKSUM_LENGTH = 8
+
+/** What a store holds: how many objects, and the sum of their checksums, which no lost or reverted object leaves as it was. */
+export interface Tally {
+  readonly objects: number
+  readonly sum: number
+}
+
+export const NO_OBJECTS: Tally = { objects: 0, sum: 0 }
+
+export const checksum = (key: string, text: string): number => crc32(text, crc32(`${key}\0`))
+
+export const seal = (key: string, text: string): string =>
+  `${checksum(key, text).toString(16).padStart(CHECKSUM_LENGTH, "0")} ${text}`
+
+/** Undefined if the record is not what `seal` wrote under this key. */
+export function unseal(key: string, record: string): string | undefined {
+  const text = record.slice(CHECKSUM_LENGTH + 1)
+  return seal(key, text) === record ? text : undefined
+}
+
+export const objectKey = (key: string): string => `k${key}`
+
+export const objectText = ({ createRevision, modRevision, value }: Entry): string =>
+  `${createRevision} ${modRevision} ${value}`
+
+export function readObject(key: string, text: string): Entry {
+  const [create, mod] = text.split(" ", 2).map(Number)
+  return new Entry(key.slice(1), text.slice(text.indexOf("{")), create ?? 0, mod ?? 0)
+}
+
+export function replaced(tally: Tally, before: Entry | undefined, after: Entry | undefined): Tally {
+  const [less, more] = [before, after].map(entry =>
+    entry === undefined ? 0 : checksum(objectKey(entry.key), objectText(entry)),
+  )
+  return {
+    objects: tally.objects + (after === undefined ? 0 : 1) - (before === undefined ? 0 : 1),
+    // Fewer than 2^21 objects fit in memory, so the sum of their 32-bit checksums stays a safe integer.
+    sum: tally.sum + (more ?? 0) - (less ?? 0),
+  }
+}
