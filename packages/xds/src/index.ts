@@ -3,6 +3,7 @@
 // a workload joins (`readBootstrap`, `Enrolment`). Calls and the messages of Envoy are behind functions that load them,
 // so that whoever imports this pays for what it uses.
 
+export { contentVersion } from "./canonical-json.js"
 export { MeshCallError } from "./client/call-error.js"
 export type { CertificateAnswer } from "./client/calls.js"
 export { LastSession } from "./client/last-session.js"
@@ -26,9 +27,10 @@ export { afterLiving } from "./lived-time.js"
 export { type Log, messageOf } from "./log.js"
 export { MalformedResource } from "./malformed-resource.js"
 export { type ApplicationProbe, type Bootstrap, readBootstrap } from "./member/bootstrap.js"
+export { readCheckedFile, writeCheckedFile } from "./member/checked-file.js"
 export { ConfigurationError, readSettings } from "./member/configuration-error.js"
 export { Enrolment, type EnrolmentOptions } from "./member/enrolment.js"
-export { readPrivateFile, writePrivateFile } from "./member/private-file.js"
+export { readPrivateFile, removePrivateFile, writePrivateFile } from "./member/private-file.js"
 export { PROXY_ENVIRONMENT, proxyEnvironment } from "./member/proxy-environment.js"
 export { readUtf8File } from "./member/utf8-file.js"
 export type { WorkloadCredentials } from "./member/workload-credentials.js"
@@ -51,6 +53,7 @@ export {
   type TrustSpec,
   type WorkloadSpec,
 } from "./proxy-resource.js"
+export { resourceVersion } from "./resource-version.js"
 export {
   CLUSTER,
   ENDPOINTS,
@@ -71,3 +74,4 @@ export {
 } from "./route-table.js"
 export * from "./server/public.js"
 export { lookFirst, shownCertificate } from "./shown-certificate.js"
+export { trustVersion } from "./trust-version.js"

@@ -3,9 +3,8 @@
 // holds is remembered here. A version we do not know counts as no roots at all, so that nothing moves on a guess.
 
 import { readBundle } from "@merlon/identity"
-import { resourceNames, type TrustSpec } from "@merlon/xds"
+import { resourceNames, type TrustSpec, trustVersion } from "@merlon/xds"
 import type { ProxyLedger, ProxyRecord } from "../distribution/ledger.js"
-import { trustVersion } from "./trust-version.js"
 
 /** Proxies lag behind by a few versions, not by hundreds. */
 const MAX_VERSIONS = 256

@@ -4,7 +4,7 @@
 
 import { type RevocationFault, readBundle, type TtlLimits } from "@merlon/identity"
 import type { MeshConfig } from "@merlon/policy"
-import type { Caller, Log, SessionGrant, TrustSpec } from "@merlon/xds"
+import { type Caller, type Log, type SessionGrant, type TrustSpec, trustVersion } from "@merlon/xds"
 import type { ProxyLedger } from "../distribution/ledger.js"
 import type { KubernetesClient } from "../kubernetes/client.js"
 import type { Reflected } from "../kubernetes/reflector.js"
@@ -26,7 +26,6 @@ import { ServingCertificate } from "./serving-certificate.js"
 import { type SignResult, signWorkload } from "./sign-workload.js"
 import { ticketSecret } from "./ticket-secret.js"
 import type { TrustSource } from "./trust-source.js"
-import { trustVersion } from "./trust-version.js"
 
 export interface AuthorityOptions {
   readonly client: KubernetesClient

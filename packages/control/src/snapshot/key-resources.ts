@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Key sets in the form that is sent, and which policies hold each of them.
 
-import { resourceNames, type VersionedResource } from "@merlon/xds"
+import { contentVersion, resourceNames, type VersionedResource } from "@merlon/xds"
 import type { KeySets } from "../keysets/key-sets.js"
-import { contentVersion } from "../policies/canonical-json.js"
 import type { Encode, ShelvedPolicy } from "./shelved-policy.js"
 
 interface Encoded {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { decodeProxyResource } from "@merlon/xds"
 import { describe, expect, it } from "vitest"
 import { podOf, serviceOf } from "../registry/testing/objects.js"
 import { policyOf, viewsStage } from "./testing/views-stage.js"
@@ -69,6 +70,6 @@ it("tells a proxy the Services in front of it, so that it comes to the same answ
   registry.setService(serviceOf("foo/web", web, []))
   registry.setService(serviceOf("foo/all", web, []))
   settle()
-  const spec = JSON.parse(Buffer.from(views.get("foo/a")?.resources.get("workload")?.value ?? "").toString())
-  expect(spec.workload.services).toEqual(["all", "web"])
+  const spec = decodeProxyResource(views.get("foo/a")?.resources.get("workload")?.value ?? new Uint8Array())
+  expect(spec).toMatchObject({ workload: { services: ["all", "web"] } })
 })

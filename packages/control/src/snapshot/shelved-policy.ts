@@ -3,8 +3,7 @@
 // selects and which keys it wants.
 
 import { keySetId, type MeshNames } from "@merlon/policy"
-import { type ProxyResource, resourceNames, type VersionedResource } from "@merlon/xds"
-import { contentVersion } from "../policies/canonical-json.js"
+import { contentVersion, type ProxyResource, resourceNames, type VersionedResource } from "@merlon/xds"
 import { policyKey, type SecurityPolicy } from "../policies/stored-policy.js"
 import { wireDocument } from "../policies/wire-document.js"
 

@@ -4,11 +4,16 @@
 // stored has been read: a view without a policy that only has not arrived yet would admit what it refuses.
 
 import type { MeshConfig } from "@merlon/policy"
-import { encodeProxyResource, type MeshSpec, resourceNames, type VersionedResource } from "@merlon/xds"
+import {
+  contentVersion,
+  encodeProxyResource,
+  type MeshSpec,
+  resourceNames,
+  trustVersion,
+  type VersionedResource,
+} from "@merlon/xds"
 import type { TrustSource } from "../authority/trust-source.js"
-import { trustVersion } from "../authority/trust-version.js"
 import type { KeySets, NeededRule } from "../keysets/key-sets.js"
-import { contentVersion } from "../policies/canonical-json.js"
 import {
   isSecurityPolicy,
   type PolicyChange,

@@ -4,8 +4,7 @@
 // made from it can never pass for the new one.
 
 import type { MeshNames } from "@merlon/policy"
-import { resourceNames } from "@merlon/xds"
-import { contentVersion } from "../policies/canonical-json.js"
+import { contentVersion, resourceNames } from "@merlon/xds"
 import type { SecurityPolicy } from "../policies/stored-policy.js"
 import { wireDocument } from "../policies/wire-document.js"
 import { keySetsOf } from "../snapshot/shelved-policy.js"

@@ -3,14 +3,14 @@
 // What cannot be read or written is done without.
 
 import { certificateFacts } from "@merlon/identity"
-import { readPrivateFile, type WorkloadCredentials, writePrivateFile } from "@merlon/xds"
+import { readCheckedFile, type WorkloadCredentials, writeCheckedFile } from "@merlon/xds"
 
 const NAME = "xclient-credentials.json"
 
 export function keptCredentials(folder: string | undefined): WorkloadCredentials | undefined {
-  const text = folder === undefined ? undefined : readPrivateFile(folder, NAME)
-  if (text === undefined) return undefined
   try {
+    const text = folder === undefined ? undefined : readCheckedFile(folder, NAME)
+    if (text === undefined) return undefined
     const { certificateChain, privateKey } = JSON.parse(text)
     if (typeof certificateChain !== "string" || typeof privateKey !== "string") return undefined
     certificateFacts(certificateChain)
@@ -23,7 +23,7 @@ export function keptCredentials(folder: string | undefined): WorkloadCredentials
 export function keepCredentials(folder: string | undefined, credentials: WorkloadCredentials): void {
   if (folder === undefined) return
   try {
-    writePrivateFile(folder, NAME, JSON.stringify(credentials))
+    writeCheckedFile(folder, NAME, JSON.stringify(credentials))
   } catch {
     // The folder may belong to the proxy beside us; the next run then asks for a certificate again.
   }

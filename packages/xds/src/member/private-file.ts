@@ -2,7 +2,17 @@
 // Files that hold a key: readable by their owner only, written to a new file and renamed into place, so that a crash
 // leaves either the old one or the new one.
 
-import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  unlinkSync,
+  writeFileSync,
+} from "node:fs"
 import { join } from "node:path"
 
 export function writePrivateFile(folder: string, name: string, text: string): void {
@@ -19,10 +29,32 @@ export function writePrivateFile(folder: string, name: string, text: string): vo
       closeSync(file)
     }
     renameSync(temporary, join(folder, name))
+    syncFolder(folder)
   } catch (error) {
     // On a full disk every try would leave a file, and each holds part of a key.
     rmSync(temporary, { force: true })
     throw error
+  }
+}
+
+/** On disk when this returns. Throws where the file is there and stays. */
+export function removePrivateFile(folder: string, name: string): void {
+  try {
+    unlinkSync(join(folder, name))
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ENOENT") return
+    throw error
+  }
+  syncFolder(folder)
+}
+
+// Without it, a power failure could bring the old file back.
+function syncFolder(folder: string): void {
+  const opened = openSync(folder, "r")
+  try {
+    fsyncSync(opened)
+  } finally {
+    closeSync(opened)
   }
 }
 

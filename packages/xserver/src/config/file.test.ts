@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { readCheckedFile, writeCheckedFile } from "@merlon/xds"
 import { afterAll, describe, expect, it, test } from "vitest"
 import { compileConfiguration } from "./configuration.js"
 import { readConfigurationFile } from "./file.js"
@@ -111,12 +112,12 @@ mesh: { name: dubbo, domain: dubbo.apache.org }`,
   })
 
   it("is refused where it was tampered with, or written by another version", () => {
-    const file = join(state, "last-good.json")
-    const good = JSON.parse(readFileSync(file, "utf8"))
-    chmodSync(file, 0o600)
-    writeFileSync(file, JSON.stringify({ ...good, policies: [{ kind: "AuthorizationPolicy" }] }))
+    const good = JSON.parse(readCheckedFile(state, "last-good.json") ?? "")
+    const rewrite = (changes: object) =>
+      writeCheckedFile(state, "last-good.json", JSON.stringify({ ...good, ...changes }))
+    rewrite({ policies: [{ kind: "AuthorizationPolicy" }] })
     expect(() => loadState(state)).toThrow("unusable")
-    writeFileSync(file, JSON.stringify({ ...good, version: 99 }))
+    rewrite({ version: 99 })
     expect(() => loadState(state)).toThrow("version 99")
   })
 })

@@ -1,5 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-import { lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import {
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { meshConfig } from "@merlon/policy"
@@ -47,4 +56,20 @@ it("does not follow a link laid where it is about to write", () => {
   saveState(folder, configuration)
   expect(readFileSync(elsewhere, "utf8")).toBe("untouched")
   expect(lstatSync(join(folder, "last-good.json")).isFile()).toBe(true)
+})
+
+it("uses no configuration in which a character was changed", () => {
+  saveState(folder, configuration)
+  const file = join(folder, "last-good.json")
+  writeFileSync(file, readFileSync(file, "utf8").replace('"revision":7', '"revision":8'))
+  expect(() => loadState(folder)).toThrow("does not match its checksum")
+})
+
+it("removes the older configuration where the newer one cannot be saved", () => {
+  saveState(folder, configuration)
+  // As on a full disk: the old file can be removed, and no new one can be written.
+  mkdirSync(temporary())
+  writeFileSync(join(temporary(), "in the way"), "")
+  expect(() => saveState(folder, { ...configuration, revision: 8 })).toThrow()
+  expect(loadState(folder)).toBeUndefined()
 })

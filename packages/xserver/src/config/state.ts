@@ -2,22 +2,29 @@
 // The last configuration that was good, kept on disk for a proxy that runs from a file.
 
 import { meshConfig, meshNames, validate } from "@merlon/policy"
-import { readPrivateFile, writePrivateFile } from "@merlon/xds"
+import { readCheckedFile, removePrivateFile, writeCheckedFile } from "@merlon/xds"
 import type { Configuration } from "./configuration.js"
 
-const VERSION = 1
+/** The first version had no checksum. */
+const VERSION = 2
 const NAME = "last-good.json"
 
+/** Throws where it cannot be saved. The older one is removed then: it is no longer the last good configuration. */
 export function saveState(folder: string, configuration: Configuration): void {
   const { mesh, ...rest } = configuration
   const { names, ...settings } = mesh
   const state = { version: VERSION, ...rest, mesh: { ...settings, mesh: names.mesh, domain: names.domain } }
-  writePrivateFile(folder, NAME, JSON.stringify(state))
+  try {
+    writeCheckedFile(folder, NAME, JSON.stringify(state))
+  } catch (error) {
+    removePrivateFile(folder, NAME)
+    throw error
+  }
 }
 
 /** Undefined where there is none. Throws where there is one that cannot be used: half a state is no state. */
 export function loadState(folder: string): Configuration | undefined {
-  const text = readPrivateFile(folder, NAME)
+  const text = readCheckedFile(folder, NAME)
   if (text === undefined) return undefined
   const { version, mesh, policies, ...rest } = JSON.parse(text)
   if (version !== VERSION) {

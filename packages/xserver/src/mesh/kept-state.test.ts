@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { encodeProxyResource } from "@merlon/xds"
+import { encodeProxyResource, type ProxyResource, resourceVersion, writeCheckedFile } from "@merlon/xds"
 import { afterEach, beforeEach, expect, it } from "vitest"
 import { HeldResources } from "./held-resources.js"
-import { keepState, keptState } from "./kept-state.js"
+import { keepState, keptCredentials, keptState, removeState } from "./kept-state.js"
 
 let folder = ""
 beforeEach(() => {
@@ -13,32 +13,64 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
+const keys: ProxyResource = { kind: "keySet", keySet: { id: "x", jwks: '{"keys":[]}' } }
 const held = HeldResources.none.with({
   revision: 9,
-  resources: [
-    {
-      name: "keys/x",
-      version: "v1",
-      value: encodeProxyResource({ kind: "keySet", keySet: { id: "x", jwks: '{"keys":[]}' } }),
-    },
-  ],
+  resources: [{ name: "keys/x", version: resourceVersion(keys), value: encodeProxyResource(keys) }],
   removed: [],
 })
+const credentials = { certificateChain: "chain", privateKey: "key" }
+const file = () => join(folder, "mesh-state.json")
 
 it("gives back what was kept, readable by its owner only", () => {
-  keepState(folder, { held, since: 7, credentials: { certificateChain: "chain", privateKey: "key" } })
+  keepState(folder, { held, since: 7, credentials })
   const kept = keptState(folder)
-  expect(kept?.credentials).toEqual({ certificateChain: "chain", privateKey: "key" })
+  expect(keptCredentials(folder)).toEqual(credentials)
   expect(kept?.held.revision).toBe(9)
   expect(kept?.since).toBe(7)
-  expect([...(kept?.held.versions ?? [])]).toEqual([["keys/x", "v1"]])
-  expect(statSync(join(folder, "mesh-state.json")).mode & 0o777).toBe(0o600)
+  expect([...(kept?.held.versions ?? [])]).toEqual([["keys/x", resourceVersion(keys)]])
+  for (const name of readdirSync(folder)) expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600)
 })
 
-it("reads the key and certificate that release 0.1 kept as papers", () => {
-  const papers = { certificateChain: "chain", privateKey: "key" }
-  writeFileSync(join(folder, "mesh-state.json"), JSON.stringify({ version: 1, revision: 1, resources: [], papers }))
-  expect(keptState(folder)?.credentials).toEqual(papers)
+it("uses no state in which any one character was changed", () => {
+  keepState(folder, { held, since: 7, credentials: undefined })
+  const text = readFileSync(file(), "latin1")
+  for (let at = 0; at < text.length; at++) {
+    writeFileSync(file(), `${text.slice(0, at)}${text[at] === "A" ? "B" : "A"}${text.slice(at + 1)}`)
+    expect(() => keptState(folder), `character ${at}`).toThrow()
+  }
+})
+
+it("names versions by what it holds, whatever the file calls them", () => {
+  const forged: ProxyResource = { kind: "keySet", keySet: { id: "x", jwks: '{"keys":[{}]}' } }
+  const value = Buffer.from(encodeProxyResource(forged)).toString("base64")
+  const resources = [{ name: "keys/x", version: resourceVersion(keys), value }]
+  writeCheckedFile(folder, "mesh-state.json", JSON.stringify({ version: 2, revision: 9, since: 7, resources }))
+  expect(keptState(folder)?.held.versions.get("keys/x")).toBe(resourceVersion(forged))
+})
+
+it.each([
+  ["credentials", { credentials }],
+  ["papers", { papers: credentials }],
+])("takes only the %s of a state without checksum", (_, fields) => {
+  writeFileSync(file(), JSON.stringify({ version: 1, revision: 1, resources: [], ...fields }))
+  expect(keptState(folder)).toBeUndefined()
+  expect(keptCredentials(folder)).toEqual(credentials)
+  // They may be nowhere else.
+  removeState(folder)
+  expect(keptCredentials(folder)).toEqual(credentials)
+})
+
+it("removes state and keeps the credentials", () => {
+  keepState(folder, { held, since: 7, credentials })
+  removeState(folder)
+  expect(keptState(folder)).toBeUndefined()
+  expect(keptCredentials(folder)).toEqual(credentials)
+})
+
+it("throws where state cannot be removed", () => {
+  mkdirSync(file())
+  expect(() => removeState(folder)).toThrow()
 })
 
 it("has nothing where nothing was kept", () => {
@@ -46,14 +78,11 @@ it("has nothing where nothing was kept", () => {
 })
 
 it.each([
-  ["cut short", '{"version":1,"revi'],
-  ["of another version", '{"version":2}'],
-  ["without resources", '{"version":1}'],
-  [
-    "with a resource that is none",
-    '{"version":1,"revision":1,"resources":[{"name":"a","version":"1","value":"AAAA"}]}',
-  ],
+  ["cut short", '{"version":2,"revi'],
+  ["of another version", '{"version":3}'],
+  ["without resources", '{"version":2}'],
+  ["with a resource that is none", '{"version":2,"revision":1,"resources":[{"name":"a","value":"AAAA"}]}'],
 ])("refuses a state %s", (_, text) => {
-  writeFileSync(join(folder, "mesh-state.json"), text)
+  writeCheckedFile(folder, "mesh-state.json", text)
   expect(() => keptState(folder)).toThrow()
 })

@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a member of a mesh keeps on disk: the resources in force, its key and certificate. With it a proxy starts while
-// the control plane is away, and asks for nothing it already has when the control plane is back.
+// What a member of a mesh keeps on disk: the resources in force, and in a file of its own its key and certificate. With it
+// a proxy starts while the control plane is away, and asks for nothing it already has when the control plane is back.
+// INVARIANT: the versions it then claims to hold are computed from what was read, never read themselves.
 
-import { readPrivateFile, type VersionedResource, type WorkloadCredentials, writePrivateFile } from "@merlon/xds"
+import {
+  decodeProxyResource,
+  readCheckedFile,
+  readPrivateFile,
+  removePrivateFile,
+  resourceVersion,
+  type VersionedResource,
+  type WorkloadCredentials,
+  writeCheckedFile,
+} from "@merlon/xds"
 import { HeldResources } from "./held-resources.js"
 
-const VERSION = 1
+const VERSION = 2
 const NAME = "mesh-state.json"
+const CREDENTIALS_NAME = "credentials.json"
 
 export interface KeptState {
   readonly held: HeldResources
@@ -16,42 +27,61 @@ export interface KeptState {
 }
 
 export function keepState(folder: string, { held, since, credentials }: KeptState): void {
-  const resources = held.resources.map(({ name, version, value }) => ({
-    name,
-    version,
-    value: Buffer.from(value).toString("base64"),
-  }))
-  writePrivateFile(
-    folder,
-    NAME,
-    JSON.stringify({ version: VERSION, revision: held.revision, since, resources, credentials }),
-  )
+  if (credentials !== undefined) keepCredentials(folder, credentials)
+  const resources = held.resources.map(({ name, value }) => ({ name, value: Buffer.from(value).toString("base64") }))
+  writeCheckedFile(folder, NAME, JSON.stringify({ version: VERSION, revision: held.revision, since, resources }))
+}
+
+/** For state that could not be replaced: after a restart it would be enforced instead of what is in force now. */
+export function removeState(folder: string): void {
+  // Of the first version only the credentials are ever used again, and they may be nowhere else.
+  if (!isFirstVersion(readPrivateFile(folder, NAME))) removePrivateFile(folder, NAME)
 }
 
 /** Undefined where there is none. Throws where there is one that cannot be used: half a state is no state. */
-export function keptState(folder: string): KeptState | undefined {
-  const text = readPrivateFile(folder, NAME)
+export function keptState(folder: string): Omit<KeptState, "credentials"> | undefined {
+  // The first version has no checksum, so nothing tells whether it still is what the control plane sent.
+  if (isFirstVersion(readPrivateFile(folder, NAME))) return undefined
+  const text = readCheckedFile(folder, NAME)
   if (text === undefined) return undefined
-  // Releases up to 0.1 called the credentials papers.
-  const { version, revision, since, resources, papers, credentials = papers } = JSON.parse(text)
+  const { version, revision, since, resources } = JSON.parse(text)
   if (version !== VERSION) {
     throw new Error(
       `the state in \`${folder}\` has version ${version}, this program reads ${VERSION}; remove it to start anew`,
     )
   }
-  const stored: readonly { name: string; version: string; value: string }[] = resources
-  const read = stored.map(
-    ({ name, version, value }): VersionedResource => ({
-      name,
-      version,
-      value: Buffer.from(value, "base64"),
-    }),
-  )
+  const stored: readonly { name: string; value: string }[] = resources
+  const read = stored.map((each): VersionedResource => {
+    const value = Buffer.from(each.value, "base64")
+    return { name: each.name, version: resourceVersion(decodeProxyResource(value)), value }
+  })
   const held = HeldResources.none.with({ revision, resources: read, removed: [] })
-  return { held, since: typeof since === "number" ? since : 0, credentials: credentials ?? undefined }
+  return { held, since: typeof since === "number" ? since : 0 }
 }
 
-/** A key and a certificate before anything has come to enforce, for whoever joins without a token of its own. */
-export function keepCredentials(folder: string, credentials: WorkloadCredentials): void {
-  keepState(folder, { held: HeldResources.none, since: 0, credentials })
+/** Undefined where there are none. Throws where they cannot be used. */
+export function keptCredentials(folder: string): WorkloadCredentials | undefined {
+  const text = readCheckedFile(folder, CREDENTIALS_NAME)
+  if (text !== undefined) return JSON.parse(text)
+  const state = readPrivateFile(folder, NAME)
+  if (state === undefined || !isFirstVersion(state)) return undefined
+  // Releases up to 0.1 called the credentials papers.
+  const { papers, credentials = papers } = JSON.parse(state)
+  return credentials ?? undefined
 }
+
+export function keepCredentials(folder: string, credentials: WorkloadCredentials): void {
+  const text = JSON.stringify(credentials)
+  if (unlessDamaged(() => readCheckedFile(folder, CREDENTIALS_NAME)) !== text)
+    writeCheckedFile(folder, CREDENTIALS_NAME, text)
+}
+
+function unlessDamaged(read: () => string | undefined): string | undefined {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
+}
+
+const isFirstVersion = (text: string | undefined): boolean => text?.startsWith("{") === true

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { generateKeyPairSync } from "node:crypto"
-import { mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs"
+import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { CertificateAuthority, createRoot, readSigningRequest } from "@merlon/identity"
@@ -11,12 +11,14 @@ import {
   encodeProxyResource,
   MeshServer,
   type ProxyResource,
+  resourceVersion,
   type VersionedResource,
 } from "@merlon/xds"
 import { pino } from "pino"
 import { afterEach, beforeEach, expect, it } from "vitest"
+import type { Configuration } from "../config/configuration.js"
 import { HeldResources } from "./held-resources.js"
-import { keepState } from "./kept-state.js"
+import { keepState, keptState } from "./kept-state.js"
 import { MeshSource } from "./mesh-source.js"
 
 const HOUR = 3_600_000
@@ -37,9 +39,9 @@ afterEach(async () => {
   rmSync(folder, { recursive: true })
 })
 
-const resource = (name: string, content: ProxyResource, version: string): VersionedResource => ({
+const resource = (name: string, content: ProxyResource): VersionedResource => ({
   name,
-  version,
+  version: resourceVersion(content),
   value: encodeProxyResource(content),
 })
 
@@ -63,13 +65,13 @@ function resourcesOf({ bundle, fingerprint }: Authority): readonly VersionedReso
     probes: {},
   }
   const trust = { bundle, signer: fingerprint, revokedIdentities: [], revokedSerials: [] }
-  return [
-    resource("workload", { kind: "workload", workload }, "1"),
-    resource("trust", { kind: "trust", trust }, fingerprint),
-  ]
+  return [resource("workload", { kind: "workload", workload }), resource("trust", { kind: "trust", trust })]
 }
 
-async function serve(authority: Authority, revision: number): Promise<MeshServer> {
+/** What proxies answered: a revision, or why it was rejected. */
+const answers: (number | string)[] = []
+
+async function serve(authority: Authority, revision: number, served = resourcesOf(authority)): Promise<MeshServer> {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" })
   const { certificateChain } = authority.signServer({
     publicKey: publicKey.export({ type: "spki", format: "der" }),
@@ -83,7 +85,7 @@ async function serve(authority: Authority, revision: number): Promise<MeshServer
     privateKey: privateKey.export({ type: "pkcs8", format: "pem" }).toString(),
     clientTrustBundle: authority.bundle,
   }
-  const resources = new Map(resourcesOf(authority).map(each => [each.name, each]))
+  const resources = new Map(served.map(each => [each.name, each]))
   const server = await MeshServer.start({
     host: "127.0.0.1",
     port: 0,
@@ -95,8 +97,8 @@ async function serve(authority: Authority, revision: number): Promise<MeshServer
       open: () => ({
         watch: () => undefined,
         snapshot: () => ({ revision, resources }),
-        acknowledged: () => undefined,
-        rejected: () => undefined,
+        acknowledged: (_, acknowledged) => void answers.push(acknowledged),
+        rejected: (_, __, message) => void answers.push(message),
         close: () => undefined,
       }),
     },
@@ -113,9 +115,7 @@ async function serve(authority: Authority, revision: number): Promise<MeshServer
   return server
 }
 
-it("finds back to a control plane whose root changed while it was away, by a bundle written before it started", async () => {
-  const [old, young] = [newAuthority(), newAuthority()]
-  const server = await serve(young, 2)
+function bootstrapFor(server: MeshServer, { bundle }: Authority): Bootstrap {
   const bootstrap: Bootstrap = {
     names: meshNames(),
     controlPlane: { address: `127.0.0.1:${server.port}`, serverName: SERVER_NAME },
@@ -127,19 +127,84 @@ it("finds back to a control plane whose root changed while it was away, by a bun
     application: "127.0.0.1",
     state: join(folder, "state"),
   }
-  const held = HeldResources.none.with({ revision: 1, resources: resourcesOf(old), removed: [] })
-  keepState(join(folder, "state"), { held, since: Date.now() - 2 * HOUR, credentials: undefined })
   writeFileSync(bootstrap.token, "good")
-  writeFileSync(bootstrap.trustBundle, young.bundle)
-  const anHourAgo = new Date(Date.now() - HOUR)
-  utimesSync(bootstrap.trustBundle, anHourAgo, anHourAgo)
+  writeFileSync(bootstrap.trustBundle, bundle)
+  return bootstrap
+}
 
+/** Every configuration that it has enforced. */
+async function started(bootstrap: Bootstrap): Promise<readonly Configuration[]> {
   const source = new MeshSource({ bootstrap, logger: pino({ level: "silent" }) })
   closing.unshift(() => source.close())
-  const revisions: number[] = []
+  const enforced: Configuration[] = []
   await source.start({
-    enforce: async ({ revision }) => void revisions.push(revision),
+    enforce: async configuration => void enforced.push(configuration),
     refused: () => undefined,
   })
-  await expect.poll(() => revisions.at(-1)).toBe(2)
+  return enforced
+}
+
+const state = () => join(folder, "state")
+
+function keepRevision1(authority: Authority, resources = resourcesOf(authority)): void {
+  const held = HeldResources.none.with({ revision: 1, resources, removed: [] })
+  keepState(state(), { held, since: Date.now() - 2 * HOUR, credentials: undefined })
+}
+
+it("finds back to a control plane whose root changed while it was away, by a bundle written before it started", async () => {
+  const [old, young] = [newAuthority(), newAuthority()]
+  const bootstrap = bootstrapFor(await serve(young, 2), young)
+  keepRevision1(old)
+  const anHourAgo = new Date(Date.now() - HOUR)
+  utimesSync(bootstrap.trustBundle, anHourAgo, anHourAgo)
+  const enforced = await started(bootstrap)
+  await expect.poll(() => enforced.at(-1)?.revision).toBe(2)
+})
+
+const deny = (path: string): VersionedResource =>
+  resource("policy/AuthorizationPolicy/foo/deny", {
+    kind: "policy",
+    document: {
+      apiVersion: "security.merlon.dev/v1",
+      kind: "AuthorizationPolicy",
+      metadata: { namespace: "foo", name: "deny" },
+      spec: { action: "DENY", rules: [{ to: [{ operation: { paths: [path] } }] }] },
+    },
+  })
+
+it("is sent again what its disk has changed, under whatever version it was kept", async () => {
+  const authority = newAuthority()
+  const sent = [...resourcesOf(authority), deny("/admin")]
+  const bootstrap = bootstrapFor(await serve(authority, 1, sent), authority)
+  keepRevision1(authority, [...resourcesOf(authority), { ...deny("/bdmin"), version: deny("/admin").version }])
+  const enforced = await started(bootstrap)
+  expect(JSON.stringify(enforced[0]?.policies)).toContain("/bdmin")
+  await expect.poll(() => JSON.stringify(enforced.at(-1)?.policies)).toContain("/admin")
+})
+
+/** As on a full disk: nothing new can be written. */
+function blockWrites(): void {
+  mkdirSync(join(state(), `mesh-state.json.${process.pid}.new`, "in the way"), { recursive: true })
+}
+
+it("has no older state to start from where the newer one could not be kept", async () => {
+  const authority = newAuthority()
+  const bootstrap = bootstrapFor(await serve(authority, 2), authority)
+  keepRevision1(authority)
+  blockWrites()
+  answers.length = 0
+  await started(bootstrap)
+  await expect.poll(() => answers).toEqual([2])
+  expect(keptState(state())).toBeUndefined()
+})
+
+it("does not acknowledge what an older state on disk would undo", async () => {
+  const authority = newAuthority()
+  const bootstrap = bootstrapFor(await serve(authority, 2), authority)
+  // Neither a file can be put there, nor this removed like one.
+  mkdirSync(join(state(), "mesh-state.json", "in the way"), { recursive: true })
+  answers.length = 0
+  const enforced = await started(bootstrap)
+  await expect.poll(() => answers).toEqual([expect.stringContaining("a restart would enforce an older configuration")])
+  expect(enforced.at(-1)?.revision).toBe(2)
 })

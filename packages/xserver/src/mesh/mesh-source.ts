@@ -17,8 +17,9 @@ import type { Logger } from "pino"
 import type { Observed } from "../observe/observed.js"
 import type { ConfigurationSource, Sink } from "../process/source.js"
 import { HeldResources, type Update } from "./held-resources.js"
-import { type KeptState, keepState, keptState } from "./kept-state.js"
+import { keptCredentials, keptState } from "./kept-state.js"
 import { Observations } from "./observations.js"
+import { StateKeeper } from "./state-keeper.js"
 
 /** What was kept is enforced already: reading a gRPC library must not hold up the first requests. */
 const BREATH_MS = 100
@@ -34,6 +35,7 @@ export class MeshSource implements ConfigurationSource {
   readonly #options: MeshSourceOptions
   readonly #client: MeshClient
   readonly #enrolment: Enrolment
+  readonly #keeper: StateKeeper | undefined
   readonly #observations = new Observations()
   #sink: Sink | undefined
   #held: HeldResources
@@ -46,9 +48,15 @@ export class MeshSource implements ConfigurationSource {
   #applicationReady: boolean
 
   constructor(options: MeshSourceOptions) {
-    const kept = restore(options)
+    const { bootstrap, logger } = options
+    const kept = restore(() => bootstrap.state && keptState(bootstrap.state), logger)
+    const credentials = restore(() => bootstrap.state && keptCredentials(bootstrap.state), logger)
     this.#options = options
-    this.#applicationReady = options.bootstrap.probe === undefined
+    this.#keeper =
+      bootstrap.state === undefined
+        ? undefined
+        : new StateKeeper({ folder: bootstrap.state, logger, replaced: () => this.#client.sayAgain() })
+    this.#applicationReady = bootstrap.probe === undefined
     this.#held = kept?.held ?? HeldResources.none
     // When it came, not when we started: the bundle may have changed in between, while nobody was here to be told.
     this.#heldSince = kept?.since ?? 0
@@ -57,9 +65,9 @@ export class MeshSource implements ConfigurationSource {
       {
         sign: request => this.#client.signCertificate(request),
         use: credentials => this.#changes.add(() => this.#use(credentials)),
-        logger: options.logger,
+        logger,
       },
-      kept?.credentials,
+      credentials,
     )
   }
 
@@ -102,6 +110,7 @@ export class MeshSource implements ConfigurationSource {
   close(): void {
     this.#sink = undefined
     clearTimeout(this.#connecting)
+    this.#keeper?.close()
     this.#observations.close()
     this.#enrolment.close()
     this.#client.close()
@@ -130,7 +139,7 @@ export class MeshSource implements ConfigurationSource {
       await this.#enforce(held, this.#enrolment.credentials)
       this.#held = held
       this.#heldSince = Date.now()
-      this.#keep({ held, since: this.#heldSince, credentials: this.#enrolment.credentials })
+      this.#keeper?.keep({ held, since: this.#heldSince, credentials: this.#enrolment.credentials })
     } catch (error) {
       this.#sink?.refused(error)
       throw error
@@ -141,24 +150,18 @@ export class MeshSource implements ConfigurationSource {
 
   async #use(credentials: WorkloadCredentials): Promise<void> {
     if (!this.#held.isEmpty) await this.#enforce(this.#held, credentials)
-    this.#keep({ held: this.#held, since: this.#heldSince, credentials })
+    try {
+      this.#keeper?.keep({ held: this.#held, since: this.#heldSince, credentials })
+    } catch (error) {
+      // The certificate is in use; what could not be kept is tried again.
+      this.#options.logger.error({ error: messageOf(error) }, "an older configuration is still on disk")
+    }
   }
 
   async #enforce(held: HeldResources, credentials: WorkloadCredentials | undefined): Promise<void> {
     if (this.#sink === undefined) throw new Error("the proxy is stopping")
     await this.#sink.enforce(held.configuration(credentials, this.#options.bootstrap))
     this.#enforced()
-  }
-
-  // A full disk makes a restart worse, not what is enforced.
-  #keep(state: KeptState): void {
-    const { bootstrap, logger } = this.#options
-    if (bootstrap.state === undefined) return
-    try {
-      keepState(bootstrap.state, state)
-    } catch (error) {
-      logger.error({ error: messageOf(error) }, "the configuration in force could not be kept")
-    }
   }
 
   #clientOptions(): MeshClientOptions {
@@ -227,10 +230,9 @@ function tokenIn(path: string): { token?: string } {
   }
 }
 
-function restore({ bootstrap: { state }, logger }: MeshSourceOptions): KeptState | undefined {
-  if (state === undefined) return undefined
+function restore<T>(read: () => T | "" | undefined, logger: Logger): T | undefined {
   try {
-    return keptState(state)
+    return read() || undefined
   } catch (error) {
     logger.error({ error: messageOf(error) }, "the state on disk cannot be used; starting anew")
     return undefined

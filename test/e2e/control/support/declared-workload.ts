@@ -3,12 +3,12 @@
 // `merlond xserver` in front of it on a loopback address of its own.
 
 import { randomInt } from "node:crypto"
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { mkdirSync, writeFileSync } from "node:fs"
 import { request as httpRequest } from "node:http"
 import { request as httpsRequest, type RequestOptions } from "node:https"
 import { join } from "node:path"
 import type { PeerCertificate } from "node:tls"
-import { decodeProxyResource } from "@merlon/xds"
+import { decodeProxyResource, readCheckedFile } from "@merlon/xds"
 import { expect, vi } from "vitest"
 import { SERVICE_ACCOUNTS } from "../../../../packages/control/src/kubernetes/resource-type.js"
 import { type Application, startApplication } from "../../support/application.js"
@@ -155,12 +155,14 @@ export class DeclaredWorkload {
 
   /** As it holds them now. */
   get credentials(): CallerCredentials {
-    const { credentials, resources } = JSON.parse(readFileSync(join(this.folder, "state", "mesh-state.json"), "utf8"))
+    const kept = (name: string) => JSON.parse(readCheckedFile(join(this.folder, "state"), name) ?? "")
+    const { certificateChain, privateKey } = kept("credentials.json")
+    const { resources } = kept("mesh-state.json")
     const stored: readonly { readonly name: string; readonly value: string }[] = resources
     const trust = stored.find(({ name }) => name === "trust")
     const decoded = decodeProxyResource(Buffer.from(trust?.value ?? "", "base64"))
     if (decoded.kind !== "trust") throw new Error("the proxy keeps no trust")
-    return { chain: credentials.certificateChain, key: credentials.privateKey, trust: decoded.trust.bundle }
+    return { chain: certificateChain, key: privateKey, trust: decoded.trust.bundle }
   }
 
   async close(): Promise<void> {

@@ -53,9 +53,8 @@ export async function readContents(db: Database, meta: Meta, mark: number): Prom
   return { objects, log, damage }
 }
 
-/** A store that never held anything has no record about itself. */
-export async function isNew(db: Database, mark: number): Promise<boolean> {
-  return mark <= EMPTY.revision && (await db.keys({ limit: 1 }).all()).length === 0
+export async function isEmpty(db: Database): Promise<boolean> {
+  return (await db.keys({ limit: 1 }).all()).length === 0
 }
 
 function gaps(log: readonly StoreEvent[], { compacted, revision: newest }: Meta): readonly string[] {

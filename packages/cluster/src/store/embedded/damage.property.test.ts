@@ -88,6 +88,15 @@ it("serves all that was acknowledged or does not open, whichever bit is flipped 
   expect(refused).toBeGreaterThan(0)
 }, 600_000)
 
+it.each(["k/old/5", "l0000000000001f"])("does not open when the record `%s` was changed", async key => {
+  const { folder } = await crashed()
+  const db = new ClassicLevel<string, string>(folder)
+  const record = (await db.get(key)) ?? ""
+  await db.put(key, record.replace("xxx", "yxx"))
+  await db.close()
+  await expect(openEmbeddedStore(folder)).rejects.toThrow(`the record \`${key}\` does not match its checksum`)
+})
+
 it("does not open without its files, instead of beginning an empty store", async () => {
   const { folder } = await crashed()
   for (const name of readdirSync(folder)) if (name !== "high-water-mark") rmSync(join(folder, name))

@@ -22,7 +22,7 @@ import {
   type Watch,
   type Write,
 } from "../store.js"
-import { type Contents, type Database, isNew, readContents } from "./contents.js"
+import { type Contents, type Database, isEmpty, readContents } from "./contents.js"
 import { HighWaterMark } from "./high-water-mark.js"
 import { KeySpace } from "./key-space.js"
 import { isLocked } from "./locked.js"
@@ -83,7 +83,7 @@ export async function openEmbeddedStore(folder: string, db = databaseIn(folder))
 async function readStore(db: Database, folder: string): Promise<{ readonly meta: Meta; readonly contents: Contents }> {
   const mark = HighWaterMark.read(folder)
   if (mark === "damaged") throw damagedStore(folder, ["the file `high-water-mark` cannot be read"])
-  const meta = await readAboutStore(db, folder, mark ?? EMPTY.revision)
+  const meta = await readAboutStore(db, folder)
   // Since format 2 every store has a mark; without it, an older state would pass for the newest.
   if (mark === undefined && meta !== EMPTY && meta.format === FORMAT)
     throw damagedStore(folder, ["the file `high-water-mark` is missing"])
@@ -93,9 +93,10 @@ async function readStore(db: Database, folder: string): Promise<{ readonly meta:
   return { meta: await rewrite(db, folder, contents.objects, meta.revision), contents: { ...contents, log: [] } }
 }
 
-async function readAboutStore(db: Database, folder: string, mark: number): Promise<Meta> {
+async function readAboutStore(db: Database, folder: string): Promise<Meta> {
   const text = await db.get(META_KEY)
-  if (text === undefined && (await isNew(db, mark))) return EMPTY
+  // A store that never held anything has no record about itself; the high-water mark tells whether it ever did.
+  if (text === undefined && (await isEmpty(db))) return EMPTY
   const meta = text === undefined ? "damaged" : readMeta(text)
   if (meta === "damaged") throw damagedStore(folder, ["its record about itself is missing or damaged"])
   if (meta.format === FORMAT || meta.format === FIRST_FORMAT) return meta

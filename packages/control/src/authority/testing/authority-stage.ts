@@ -3,14 +3,13 @@
 
 import { createRoot, DEFAULT_TTL_LIMITS, readBundle } from "@merlon/identity"
 import { meshConfig } from "@merlon/policy"
-import { type Log, resourceNames, type TrustSpec } from "@merlon/xds"
+import { type Log, resourceNames, type TrustSpec, trustVersion } from "@merlon/xds"
 import type { ProxyLedger, ProxyRecord } from "../../distribution/ledger.js"
 import { CONFIG_MAPS, type KubernetesObject, NAMESPACES, SECRETS } from "../../kubernetes/resource-type.js"
 import { ManualClock } from "../../observe/testing/manual-clock.js"
 import { Authority, type AuthorityOptions } from "../authority.js"
 import { authorityNames } from "../authority-names.js"
 import type { RootSettings } from "../root-secret.js"
-import { trustVersion } from "../trust-version.js"
 import { MemoryCluster } from "./memory-cluster.js"
 
 export const HOUR = 3_600_000

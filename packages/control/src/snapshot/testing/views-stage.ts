@@ -2,7 +2,7 @@
 // A registry and the views on it, with everything around them in a test's hands.
 
 import { type MeshConfig, meshConfig } from "@merlon/policy"
-import type { ProxyResource } from "@merlon/xds"
+import { encodeProxyResource, type ProxyResource } from "@merlon/xds"
 import type { KubernetesObject } from "../../kubernetes/resource-type.js"
 import { StoredPolicies } from "../../policies/stored-policies.js"
 import type { SecurityKind } from "../../policies/stored-policy.js"
@@ -45,7 +45,7 @@ export function viewsStage({ begin = true } = {}) {
     now: () => time.now,
     encode: resource => {
       encoded.push(resource)
-      return Buffer.from(JSON.stringify(resource))
+      return encodeProxyResource(resource)
     },
   })
   const changes: string[][] = []

@@ -3,7 +3,7 @@
 // the same trust alike and a proxy's acknowledgement means the same to all of them.
 
 import { createHash } from "node:crypto"
-import type { TrustSpec } from "@merlon/xds"
+import type { TrustSpec } from "./proxy-resource.js"
 
 const LENGTH = 22
 

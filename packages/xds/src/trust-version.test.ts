@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { TrustSpec } from "@merlon/xds"
+import type { TrustSpec } from "./proxy-resource.js"
 import { describe, expect, it } from "vitest"
 import { trustVersion } from "./trust-version.js"
 

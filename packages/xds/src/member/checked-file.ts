@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// Private files that begin with the digest of what follows. What decides on requests after a restart is read from such a
+// file, so that one changed character is an error instead of another decision.
+
+import { createHash } from "node:crypto"
+import { join } from "node:path"
+import { readPrivateFile, writePrivateFile } from "./private-file.js"
+
+const digestLine = (text: string): string => `sha256:${createHash("sha256").update(text).digest("hex")}`
+
+export function writeCheckedFile(folder: string, name: string, text: string): void {
+  writePrivateFile(folder, name, `${digestLine(text)}\n${text}`)
+}
+
+/** Undefined where there is none. Throws where it is not what was written. */
+export function readCheckedFile(folder: string, name: string): string | undefined {
+  const written = readPrivateFile(folder, name)
+  if (written === undefined) return undefined
+  const end = written.indexOf("\n")
+  const text = written.slice(end + 1)
+  if (end < 0 || written.slice(0, end) !== digestLine(text))
+    throw new Error(`\`${join(folder, name)}\` does not match its checksum; remove it to start anew`)
+  return text
+}

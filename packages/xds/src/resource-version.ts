@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+// The version of a resource follows from its contents. Control plane and proxy compute it with this function, so a proxy
+// that read altered contents from its disk names another version than the control plane does, and is sent them again.
+
+import { contentVersion } from "./canonical-json.js"
+import type { ProxyResource } from "./proxy-resource.js"
+import { trustVersion } from "./trust-version.js"
+
+export function resourceVersion(resource: ProxyResource): string {
+  switch (resource.kind) {
+    case "workload":
+      return contentVersion(resource.workload)
+    case "policy":
+      return contentVersion(resource.document)
+    case "keySet":
+      return contentVersion(resource.keySet)
+    case "trust":
+      return trustVersion(resource.trust)
+  }
+}

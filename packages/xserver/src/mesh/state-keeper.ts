@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keeps what is in force for the next start. If the disk does not take it, the older state is removed, because it would be
+// enforced after a restart without the control plane; and it is tried again until it succeeds.
+
+import { messageOf } from "@merlon/xds"
+import type { Logger } from "pino"
+import { type KeptState, keepState, removeState } from "./kept-state.js"
+
+const RETRY_MS = 5_000
+
+export interface StateKeeperOptions {
+  readonly folder: string
+  readonly logger: Logger
+  /** Called when state that could be neither replaced nor removed has been replaced at last. */
+  readonly replaced: () => void
+}
+
+export class StateKeeper {
+  readonly #options: StateKeeperOptions
+  #retry: NodeJS.Timeout | undefined
+  #isStale = false
+
+  constructor(options: StateKeeperOptions) {
+    this.#options = options
+  }
+
+  /** Throws if an older state is left on disk: what is in force would not survive a restart. */
+  keep(state: KeptState): void {
+    const { folder, logger, replaced } = this.#options
+    clearTimeout(this.#retry)
+    try {
+      keepState(folder, state)
+    } catch (error) {
+      this.#retry = setTimeout(() => this.#keepAgain(state), RETRY_MS).unref()
+      logger.error({ error: messageOf(error) }, "the configuration in force could not be kept; trying again")
+      this.#remove(error)
+      return
+    }
+    if (this.#isStale) replaced()
+    this.#isStale = false
+  }
+
+  close(): void {
+    clearTimeout(this.#retry)
+  }
+
+  #remove(failure: unknown): void {
+    try {
+      removeState(this.#options.folder)
+    } catch (error) {
+      this.#isStale = true
+      // Fails closed: not acknowledged, because a restart would undo it.
+      throw new Error(
+        `the state in \`${this.#options.folder}\` can be neither replaced (${messageOf(failure)}) nor removed (${messageOf(error)}); a restart would enforce an older configuration`,
+      )
+    }
+  }
+
+  #keepAgain(state: KeptState): void {
+    try {
+      this.keep(state)
+    } catch (error) {
+      this.#options.logger.error({ error: messageOf(error) }, "an older configuration is still on disk")
+    }
+  }
+}
