@@ -17,6 +17,10 @@ const COMMANDS: Readonly<Record<string, { readonly summary: string; readonly loa
     summary: "serve the Kubernetes API where there is no Kubernetes",
     load: async () => (await import("./commands/cluster.js")).clusterCommand(),
   },
+  drain: {
+    summary: "tell the xserver of a terminating Pod to send its callers elsewhere",
+    load: async () => (await import("./commands/drain.js")).drainCommand(),
+  },
   hold: {
     summary: "run a program that ends when its supervisor does; for local meshes",
     load: async () => (await import("./commands/hold.js")).holdCommand(),

@@ -4,6 +4,7 @@
 import { messageOf, readBootstrap } from "@merlon/xds"
 import {
   type AccessLogFormat,
+  awaitDrainRequest,
   type ConfigurationSource,
   DEFAULT_LIMITS,
   FileSource,
@@ -117,7 +118,7 @@ async function run(flags: Flags, command: Command): Promise<void> {
   tuneEngine()
   const logger = pino({ level: flags.logLevel, base: null }, logDestination())
   const entry = { exec: process.argv[1] ?? "", args: [] }
-  const { source, probe, admin, health } = sourceOf(flags, logger)
+  const { source, probe, admin, health, state } = sourceOf(flags, logger)
   // What is typed wins over what the bootstrap says, and that over what is usual.
   const isTyped = (name: string): boolean => command.getOptionValueSource(name) !== "default"
   const xserver = new Xserver({
@@ -143,6 +144,14 @@ async function run(flags: Flags, command: Command): Promise<void> {
   }
   process.once("SIGTERM", () => stop("SIGTERM"))
   process.once("SIGINT", () => stop("SIGINT"))
+  if (state !== undefined) {
+    try {
+      awaitDrainRequest(state, () => void xserver.startDraining())
+    } catch (error) {
+      // A rollout may then lose requests, which is no reason to serve none.
+      logger.warn({ error: messageOf(error) }, "cannot be asked to drain")
+    }
+  }
   await xserver.start()
   settleSoon()
 }
@@ -152,11 +161,12 @@ interface Sources {
   readonly probe?: XserverOptions["probe"]
   readonly admin?: string | undefined
   readonly health?: string | undefined
+  readonly state?: string | undefined
 }
 
 function sourceOf(flags: Flags, logger: Logger): Sources {
   const { configFile, bootstrap, state } = flags
-  if (configFile !== undefined) return { source: new FileSource({ path: configFile, state, logger }) }
+  if (configFile !== undefined) return { source: new FileSource({ path: configFile, state, logger }), state }
   if (bootstrap === undefined) {
     throw new Error("tell me what to enforce: `--bootstrap FILE` to join a mesh, or `--config-file FILE` to run alone")
   }
@@ -166,6 +176,7 @@ function sourceOf(flags: Flags, logger: Logger): Sources {
     probe: read.probe && { question: read.probe, host: read.application },
     admin: read.admin,
     health: read.health,
+    state: state ?? read.state,
   }
 }
 

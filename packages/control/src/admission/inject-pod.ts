@@ -88,7 +88,7 @@ export function injectPod(pod: unknown, place: PodPlace, options: InjectionOptio
     // `kubectl logs` and `exec` mean the application.
     ...(notes[DEFAULT_CONTAINER] === undefined ? defaultContainer(members.containers) : {}),
   }
-  const sidecars = [proxyContainer(options, ports), ...(callsOut ? [outboundContainer(options)] : [])]
+  const sidecars = [proxyContainer(options, ports), ...(callsOut ? [outboundContainer(options, ports)] : [])]
   const first = [
     ...(capture === "redirect" ? [captureContainer(options, ports, undeclared)] : []),
     ...(nativeSidecar ? sidecars : []),

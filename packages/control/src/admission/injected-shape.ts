@@ -36,7 +36,7 @@ export function injectionFault(pod: unknown, options: InjectionOptions): string 
     [sidecars, proxyContainer(options, ports)],
     ...(capture === "redirect" ? [[inits, captureContainer(options, ports, "refuse")] as const] : []),
     ...([...inits, ...containers].some(({ name }) => name === outbound)
-      ? [[sidecars, outboundContainer(options)] as const]
+      ? [[sidecars, outboundContainer(options, ports)] as const]
       : []),
     ...proxyVolumes(options).map(volume => [listOf(spec.volumes).map(objectOf), volume] as const),
   ]

@@ -21,8 +21,7 @@ type Value = { readonly [field: string]: unknown }
 const TOKEN_SECONDS = 43_200
 const BOOTSTRAP_FILE = "bootstrap.json"
 const OUTBOUND_FILE = "outbound.json"
-/** Until endpoints are gone everywhere. The image has no shell. */
-const WAIT = ["/usr/bin/node", "-e", "setTimeout(() => undefined, 5000)"]
+const PROGRAM = "/usr/local/bin/merlond"
 const POD_VARIABLES = [
   fromField("POD_NAME", "metadata.name"),
   fromField("POD_NAMESPACE", "metadata.namespace"),
@@ -51,8 +50,8 @@ export function proxyContainer(options: InjectionOptions, ports: readonly Applic
     // The application begins to be called when its gate enforces, not before.
     startupProbe: { ...ready, periodSeconds: 1, timeoutSeconds: 3, failureThreshold: 120 },
     readinessProbe: { ...ready, periodSeconds: 5, timeoutSeconds: 3, failureThreshold: 3 },
-    // A native sidecar ends after the application; a plain one at the same moment, while callers still come.
-    ...(nativeSidecar ? {} : { lifecycle: { preStop: { exec: { command: WAIT } } } }),
+    // The kubelet runs it when the Pod begins to terminate, also in a native sidecar, which ends after the application.
+    lifecycle: preStop("--state", stateFolder, ...(nativeSidecar ? [] : untilClosed(ports))),
     resources: { requests: { ...requests } },
     securityContext: unprivileged(),
     volumeMounts: [
@@ -62,8 +61,17 @@ export function proxyContainer(options: InjectionOptions, ports: readonly Applic
   }
 }
 
+function preStop(...args: readonly string[]): Value {
+  return { preStop: { exec: { command: [PROGRAM, "drain", ...args] } } }
+}
+
+/** A plain sidecar is told to end together with the application, which has to be served until it has ended. */
+function untilClosed(ports: readonly ApplicationPort[]): readonly string[] {
+  return ["--until-closed", ports.map(({ port }) => port).join(",")]
+}
+
 /** Takes the application's calls: whatever `http_proxy` leads to it goes by the mesh's routes, with the workload's identity. */
-export function outboundContainer(options: InjectionOptions): Value {
+export function outboundContainer(options: InjectionOptions, ports: readonly ApplicationPort[]): Value {
   const { names, image, imagePullPolicy, nativeSidecar, requests = DEFAULT_REQUESTS } = options
   const { outboundContainer: name } = injectionNames(names)
   return {
@@ -73,6 +81,7 @@ export function outboundContainer(options: InjectionOptions): Value {
     args: ["xclient", "--listen", `127.0.0.1:${OUTBOUND_PORT}`, "--allow-external"],
     ...(nativeSidecar ? { restartPolicy: "Always" } : {}),
     ...memberParts(options),
+    ...(nativeSidecar ? {} : { lifecycle: preStop(...untilClosed(ports)) }),
     resources: { requests: { ...requests } },
     securityContext: unprivileged(),
   }

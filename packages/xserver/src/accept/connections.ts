@@ -7,8 +7,8 @@ import { DEFAULT_LIMITS, type Limits } from "../limits.js"
 import type { PeerChain } from "./trusted-chain.js"
 import { UnjudgedBytes } from "./unjudged-bytes.js"
 
-/** Why a connection is to end: its mode no longer takes it, or the process goes. */
-export type DrainReason = "mode" | "shutdown"
+/** Why a connection is to end: its mode no longer takes it, its Pod terminates, or the process ends. */
+export type DrainReason = "mode" | "termination" | "shutdown"
 
 export interface LiveConnection {
   /** The workload's own port. */
@@ -26,7 +26,11 @@ export interface LiveConnection {
   judgeAgain(): void
   /** Its peer was revoked, or the root it proved itself by: ends now, and says so. */
   revoke(): void
-  /** Takes no further request: an idle connection closes at once, a busy one after what it is busy with. */
+  /**
+   * Takes no further request: an idle connection closes at once, a busy one after what it is busy with. In a Pod that
+   * terminates the application still serves, so an idle connection is first left time for a request, which is answered
+   * with the word that it was the last.
+   */
   drain(reason: DrainReason): void
   /** Ends now, whatever it does. */
   destroy(): void
@@ -39,6 +43,7 @@ export class Connections {
   /** What all of them have sent and nobody has judged yet. */
   readonly unjudged: UnjudgedBytes
   readonly #live = new Set<LiveConnection>()
+  #draining = false
 
   constructor({ unjudgedBytes }: Pick<Limits, "unjudgedBytes"> = DEFAULT_LIMITS) {
     this.unjudged = new UnjudgedBytes(unjudgedBytes)
@@ -73,6 +78,20 @@ export class Connections {
   endOtherProtocols(port: number, declared: "http" | "tcp" | "auto"): void {
     const kept = declared === "tcp" ? "tcp" : "http"
     this.#each(connection => connection.port === port && connection.protocol !== kept, end)
+  }
+
+  /** Whether callers are to be told with every response to go elsewhere. */
+  get draining(): boolean {
+    return this.#draining
+  }
+
+  /** The Pod terminates: callers leave one by one, and nothing they send meanwhile is lost. */
+  startDraining(): void {
+    this.#draining = true
+    this.#each(
+      () => true,
+      connection => connection.drain("termination"),
+    )
   }
 
   drainAll(): void {

@@ -24,6 +24,8 @@ import { STEP } from "./step.js"
  */
 type Phase = "head" | "body" | "waiting" | "unread" | "discard" | "tunnel" | "linger" | "closed"
 
+/** How long an idle connection stays open for a last request once the Pod terminates. */
+export const DRAIN_IDLE_MS = 2_000
 /** Content of a refused request up to this size is read past; beyond it the connection ends. */
 const MAX_DISCARD = 64 * 1024
 
@@ -77,6 +79,8 @@ export abstract class Connection implements WireUser, ClientConnection, Unjudged
   /** Whether the connection may carry another request, for all that is not the request's own. */
   get mayGoOn(): boolean {
     if (this.draining || this.phase === "closed") return false
+    // What was sent ahead of this response is answered too; the last response says that the connection ends.
+    if (this.caller.services.connections.draining && this.backlog === undefined) return false
     return !this.peerEnded || this.backlog !== undefined
   }
 
@@ -303,7 +307,8 @@ export abstract class Connection implements WireUser, ClientConnection, Unjudged
   #awaitHead(): void {
     const { deadlines, limits } = this.caller.services
     this.phase = "head"
-    this.deadline = deadlines.after(limits.keepAliveTimeoutMs)
+    const { draining } = this.caller.services.connections
+    this.deadline = deadlines.after(draining ? DRAIN_IDLE_MS : limits.keepAliveTimeoutMs)
     if (this.draining || (this.peerEnded && this.backlog === undefined)) this.close()
   }
 }

@@ -8,7 +8,7 @@ import { type Expiring, UNWATCHED } from "../http/deadlines.js"
 import { unreadable } from "../http/exchange.js"
 import { HTTP_FAULTS, type HttpFault } from "../http/fault.js"
 import { TOO_SLOW, UPSTREAM_REPLIES } from "../http/local-reply.js"
-import { Connection } from "./connection.js"
+import { Connection, DRAIN_IDLE_MS } from "./connection.js"
 
 const LINGER_MS = 1_000
 /** How soon the kernel asks a half-closed peer whether it is still there. */
@@ -57,12 +57,17 @@ export class Downstream extends Connection implements Expiring, LiveConnection {
   }
 
   drain(reason: DrainReason): void {
+    const isIdle = this.phase === "head" && !this.scanner.begun
+    if (reason === "termination") {
+      if (isIdle) this.deadline = this.caller.services.deadlines.after(DRAIN_IDLE_MS)
+      return
+    }
     this.draining = true
     if (reason === "mode") {
       this.unwelcome = true
       if (this.phase === "tunnel") this.destroy()
     }
-    if (this.phase === "head" && !this.scanner.begun) this.close()
+    if (isIdle) this.close()
   }
 
   judgeAgain(): void {

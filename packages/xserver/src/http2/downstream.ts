@@ -146,13 +146,16 @@ export class Downstream
   // From whoever ends connections.
 
   /** GOAWAY: streams that are open end in their own time, further ones belong on another connection. */
-  drain(_reason: DrainReason): void {
+  drain(reason: DrainReason): void {
     if (this.#draining || this.failed) return
     this.#draining = true
-    if (this.streams.size === 0) {
+    const isIdle = this.streams.size === 0
+    if (isIdle && reason !== "termination") {
       this.#lastWords()
       return
     }
+    // A client that does not answer has sent nothing either.
+    if (isIdle) this.deadline = this.#caller.services.deadlines.after(LINGER_MS)
     // RFC 9113 section 6.8: requests may be on their way; which is the last is told once it has heard that it should stop.
     this.goaway(MAX_STREAM, ERROR.none)
     this.outbox.text(pingText(false, PING))
@@ -187,7 +190,8 @@ export class Downstream
     if (this.failed || this.#ending || this.#asked) {
       this.destroy()
     } else if (this.streams.size === 0) {
-      this.drain("shutdown")
+      if (this.#draining) this.#lastWords()
+      else this.drain("shutdown")
     } else {
       this.#asked = true
       this.outbox.text(pingText(false, PING))
@@ -226,6 +230,8 @@ export class Downstream
     stream.user = writer
     stream.remoteEnded = ended
     this.#alive()
+    // A connection that was opened while the Pod terminates serves what it was opened for, and no more.
+    if (this.#caller.services.connections.draining) this.drain("termination")
     writer.begin(list, fault, ended)
   }
 
@@ -236,7 +242,9 @@ export class Downstream
   protected override finished({ localEnded, remoteEnded }: Stream): void {
     if (localEnded && remoteEnded) this.#resets.earn(RETURN)
     if (this.streams.size > 0 || this.failed) return
-    if (this.#draining) this.#lastWords()
+    if (this.#ending) this.#lastWords()
+    // Until it has heard that it should stop, further requests may be on their way.
+    else if (this.#draining) this.deadline = this.#caller.services.deadlines.after(LINGER_MS)
     else this.#rest()
   }
 
@@ -248,6 +256,10 @@ export class Downstream
     this.#asked = false
     this.#alive()
     if (!this.#draining || this.#ending) return
+    if (this.streams.size === 0) {
+      this.#lastWords()
+      return
+    }
     this.#ending = true
     this.goaway(this.lastStream, ERROR.none)
   }

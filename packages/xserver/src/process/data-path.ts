@@ -12,6 +12,8 @@ export interface DataPath extends Observed {
   /** Whom to tell of key sets that lack a key which some token named. */
   onUnknownKeys(listener: (keySetIds: readonly string[]) => void): void
   metrics(): Promise<readonly MetricObjectWithValues<MetricValue<string>>[][]>
+  /** Goes on serving, and tells callers with every response to go elsewhere. */
+  startDraining(): Promise<void>
   /** Takes no new connection, lets requests in flight end, then closes. */
   drain(): Promise<void>
 }

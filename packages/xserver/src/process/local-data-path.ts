@@ -115,6 +115,10 @@ export class LocalDataPath implements DataPath {
     this.#tail.follow(listener)
   }
 
+  async startDraining(): Promise<void> {
+    this.#connections.startDraining()
+  }
+
   async drain(): Promise<void> {
     this.#closed = true
     await this.#changes.idle()

@@ -14,6 +14,7 @@ export type Question =
   | { readonly ask: "decision"; readonly id: string }
   | { readonly ask: "calls" }
   | { readonly ask: "follow"; readonly on: boolean }
+  | { readonly ask: "start-draining" }
   | { readonly ask: "drain" }
 
 export interface Asked {

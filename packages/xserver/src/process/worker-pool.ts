@@ -43,6 +43,7 @@ export class WorkerPool implements DataPath {
   #followed: DecisionListener | undefined
   /** Of all workers together: however many meet a stranger's tokens, the control plane is told as if it were one. */
   #unknownKeys: KeyReports | undefined
+  #draining = false
   #closing = false
 
   constructor(
@@ -106,6 +107,11 @@ export class WorkerPool implements DataPath {
     await this.#all({ ask: "follow", on: listener !== undefined })
   }
 
+  async startDraining(): Promise<void> {
+    this.#draining = true
+    await this.#all({ ask: "start-draining" })
+  }
+
   async drain(): Promise<void> {
     this.#closing = true
     const patience = this.#options.limits.drainTimeoutMs + this.#answerMs
@@ -147,6 +153,7 @@ export class WorkerPool implements DataPath {
     handle
       .ask({ ask: "start", options: this.#options })
       .then(() => this.#wanted && handle.ask({ ask: "apply", configuration: this.#wanted }))
+      .then(() => this.#draining && handle.ask({ ask: "start-draining" }))
       .then(() => this.#followed && handle.ask({ ask: "follow", on: true }))
       // It cannot enforce what the others do, so it must not serve beside them.
       .catch(() => handle.end())

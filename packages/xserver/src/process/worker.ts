@@ -46,6 +46,8 @@ async function ask(path: DataPath, question: Exclude<Question, { ask: "start" }>
       return path.takeCalls()
     case "follow":
       return path.followDecisions(question.on ? (followed, leftOut) => reply({ followed, leftOut }) : undefined)
+    case "start-draining":
+      return path.startDraining()
     case "drain":
       return path.drain()
   }

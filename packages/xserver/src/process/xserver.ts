@@ -39,6 +39,7 @@ export class Xserver {
   #path: DataPath | undefined
   #inForce: Configuration | undefined
   #phase: Phase = "starting"
+  #draining = false
   readonly #changes = new Lane()
   readonly #application: ApplicationWatch | undefined
 
@@ -89,6 +90,16 @@ export class Xserver {
     if (this.#phase !== "draining") this.#options.source.reload()
   }
 
+  /**
+   * The Pod terminates, and its application still serves: callers are told with every response to go elsewhere. Stays ready,
+   * because a Service whose endpoints all terminate still sends callers to those that are.
+   */
+  async startDraining(): Promise<void> {
+    this.#options.logger.info("draining: callers are told to go elsewhere")
+    this.#draining = true
+    await this.#path?.startDraining()
+  }
+
   /** Not ready at once, then no new connections, then whatever is in flight, then the end. */
   async stop(): Promise<void> {
     this.#phase = "draining"
@@ -108,8 +119,10 @@ export class Xserver {
 
   async #apply(configuration: Configuration): Promise<void> {
     const { logger } = this.#options
-    this.#path ??= this.#makeDataPath(configuration.mesh.names.mesh)
-    await this.#path.apply(configuration)
+    const path = this.#path ?? this.#makeDataPath(configuration.mesh.names.mesh)
+    this.#path = path
+    await path.apply(configuration)
+    if (this.#draining) await path.startDraining()
     this.#inForce = configuration
     if (this.#phase === "starting") this.#phase = "enforcing"
     logger.info(

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// How another process of the Pod asks xserver to start draining: a file in the folder of its state. A signal would need
+// xserver's process id, which containers that share their processes do not know, and a port would be open to others.
+
+import { existsSync, mkdirSync, rmSync, watch, writeFileSync } from "node:fs"
+import { join } from "node:path"
+
+const FILE = "drain-requested"
+
+export function requestDrain(stateFolder: string): void {
+  writeFileSync(join(stateFolder, FILE), "")
+}
+
+/** Calls `onRequest` once when it is asked for from now on; a request to an earlier process is not ours. */
+export function awaitDrainRequest(stateFolder: string, onRequest: () => void): void {
+  const file = join(stateFolder, FILE)
+  mkdirSync(stateFolder, { recursive: true, mode: 0o700 })
+  rmSync(file, { force: true })
+  const watcher = watch(stateFolder, { persistent: false }, () => {
+    if (!existsSync(file)) return
+    watcher.close()
+    onRequest()
+  })
+  // Without a watch a rollout may lose requests, which is no reason to serve none.
+  watcher.on("error", () => watcher.close())
+}
