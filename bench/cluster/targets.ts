@@ -7,10 +7,11 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { Agent, type AgentOptions } from "node:https"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { EtcdProcess, etcdAvailable } from "../../packages/cluster/src/store/testing/etcd-process.js"
+import { EtcdProcess } from "../../packages/cluster/src/store/testing/etcd-process.js"
 import { startKubernetes } from "../../test/kubernetes/kube-apiserver.js"
 import { bundle } from "../../test/resilience/support/bundle.js"
 import { ClusterProcess, clusterServer, credentials } from "../../test/resilience/support/cluster-process.js"
+import { findProgram } from "../../test/runner/programs.js"
 import { Load } from "./load.js"
 
 export interface Target {
@@ -29,7 +30,7 @@ const CONNECTIONS = 32
 export async function* targets(): AsyncGenerator<Target> {
   const program = await bundle(clusterServer)
   yield await ours("embedded", program, undefined)
-  if (etcdAvailable()) yield await ours("etcd", program, await EtcdProcess.start({ patient: true }))
+  if (findProgram("etcd") !== undefined) yield await ours("etcd", program, await EtcdProcess.start({ patient: true }))
   const assets = process.env.KUBEBUILDER_ASSETS
   if (assets !== undefined && assets !== "") yield await kubernetes(assets)
 }

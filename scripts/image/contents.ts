@@ -43,8 +43,7 @@ export function systemFiles(): readonly Entry[] {
 
 export function programFiles(bundle: string, version: string): readonly Entry[] {
   const code = readdirSync(bundle, { recursive: true, encoding: "utf8" })
-    // What was compiled ahead is for the Node of this machine, not for the image's.
-    .filter(name => name.endsWith(".js") && !name.startsWith("ahead"))
+    .filter(name => name.endsWith(".js"))
     .map(name => text(`${PROGRAMS_FOLDER}/${name}`, readFileSync(join(bundle, name))))
   return [
     ...code,

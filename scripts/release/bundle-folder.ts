@@ -31,9 +31,7 @@ export function componentsOfBundle(folder: string): readonly Component[] {
   )
 }
 
-/** The programs alone: maps of sources that are not there would help nobody, and what was compiled ahead is for tests. */
+/** The programs alone: source maps are of no use without the sources. */
 export function programsOfBundle(folder: string, prefix: string): readonly Entry[] {
-  return entriesOf(folder, prefix).filter(
-    ({ path }) => !path.endsWith(".map") && path !== `${prefix}${LIST}` && !path.startsWith(`${prefix}ahead/`),
-  )
+  return entriesOf(folder, prefix).filter(({ path }) => !path.endsWith(".map") && path !== `${prefix}${LIST}`)
 }

@@ -17,7 +17,6 @@ import {
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { bundleProofThread, bundleScript, PROOF_THREAD_ASSET, STORE_ASSET, storeBinary } from "./bundling.js"
-import { FIXED_SEED, withoutSeedNote } from "./code-cache.js"
 
 export type Arch = "x64" | "arm64"
 
@@ -72,28 +71,24 @@ export async function makeExecutable({ arch, node, maker, out }: ExecutableWish)
     const config = join(folder, "sea.json")
     await bundleScript(script)
     await bundleProofThread(join(folder, PROOF_THREAD_ASSET))
-    // Code that is compiled in advance is good for the processor it was compiled on alone.
-    const useCodeCache = node === maker
     const assets = { [STORE_ASSET]: resolve(storeBinary(arch)), [PROOF_THREAD_ASSET]: PROOF_THREAD_ASSET }
     // By name alone: a path would be written into the executable, and it is another one each time.
     const settings = {
       main: "merlon.cjs",
       output: "merlon.blob",
       disableExperimentalSEAWarning: true,
-      useCodeCache,
       assets,
     }
     writeFileSync(config, JSON.stringify(settings))
-    execFileSync(resolve(maker), [FIXED_SEED, "--experimental-sea-config", config], {
+    execFileSync(resolve(maker), ["--experimental-sea-config", config], {
       cwd: folder,
       stdio: ["ignore", "ignore", "inherit"],
     })
     copyFileSync(node, out)
     chmodSync(out, 0o755)
-    const content = useCodeCache ? withoutSeedNote(readFileSync(blob), resolve(maker)) : readFileSync(blob)
     // Loaded where an executable is made: most who come by here make none, and it took a fifth of their time.
     const { inject } = await import("postject")
-    await inject(out, "NODE_SEA_BLOB", content, { sentinelFuse: FUSE })
+    await inject(out, "NODE_SEA_BLOB", readFileSync(blob), { sentinelFuse: FUSE })
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

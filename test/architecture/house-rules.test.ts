@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 import { expect, it } from "vitest"
-import { SLOWEST } from "../slowest.js"
 import { missingOptionals, unsuitedPeers } from "./lock-file.js"
 import { files, readText, sourceFiles } from "./tree.js"
 
@@ -59,12 +58,6 @@ it("locks the packages of every platform, or `npm ci` would refuse the lock (`np
 it("locks peers that suit, or `npm ci` of the npm that comes with older Nodes would refuse the lock", () => {
   // Mended by the `npm install --package-lock-only` of such an npm, with `npm run lock` after it.
   expect(unsuitedPeers(JSON.parse(readText("package-lock.json")))).toEqual([])
-})
-
-it("names the slowest files of tests in CONTRIBUTING.md, with a reason, and all of them are there", () => {
-  expect(files("*.test.ts")).toEqual(expect.arrayContaining(Object.keys(SLOWEST)))
-  const rows = Object.entries(SLOWEST).map(([file, why]) => `| \`${file}\` | ${why} |`)
-  expect(readText("CONTRIBUTING.md")).toContain(rows.join("\n"))
 })
 
 it("has every test that may be skipped say in its name what it needs", () => {

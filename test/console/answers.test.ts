@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What was seen and what is proved, as people find it: a refused call and why, what a change changes, who still calls in
 // plaintext, a request that is tried and kept as a test.
+// @module-tag needs/chromium
+// @module-tag needs/kubectl
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What others try against whoever looks: frames, foreign pages, other names for our address, and text that would be markup.
+// @module-tag needs/chromium
+// @module-tag needs/kubectl
 
 import { createServer, request as sendRequest } from "node:http"
 import { type AddressInfo, connect } from "node:net"

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The console below a path of somebody else's server: a proxy takes the path away, and everything works as at home.
+// @module-tag needs/chromium
+// @module-tag needs/kubectl
 
 import { createServer, request as pass } from "node:http"
 import type { AddressInfo } from "node:net"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What somebody waits for who opens the console: the page and what it loads at once, not what it loads when asked for.
+// @module-tag needs/chromium
 
 import { readFileSync } from "node:fs"
 import { gzipSync } from "node:zlib"

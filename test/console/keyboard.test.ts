@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every page with nothing but keys: what people do there is reached by Tab, seen to be reached, and done.
+// @module-tag needs/chromium
+// @module-tag needs/kubectl
 
 import type { Page } from "playwright-core"
 import { beforeAll, describe, expect, it } from "vitest"

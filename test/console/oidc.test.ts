@@ -2,6 +2,8 @@
 // Signing in at an issuer, in a browser: away, back, and signed in with the rights that the cluster gives to that person, with
 // nothing left behind that would sign in anybody. On a control plane with a cluster of its own, which takes the issuer's
 // tokens, and whose mesh has another trust domain than all others here.
+// @module-tag needs/chromium
+// @module-tag needs/kubectl
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What takes a mesh for oneself: pages that look as in their pictures, a change that cuts callers off, a control plane that
 // goes away, and a thousand workloads. One mesh for all of it, in this order.
+// @module-tag needs/chromium
+// @module-tag needs/kubectl
 
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"

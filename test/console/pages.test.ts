@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every page for everybody: by keyboard, by ear, in the dark, on a phone and on a wall.
+// @module-tag needs/chromium
+// @module-tag needs/kubectl
 
 import type { Page } from "playwright-core"
 import { beforeAll, describe, expect, it, test } from "vitest"

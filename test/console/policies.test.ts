@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writing policies in the console: faults at their lines, what would change, and the way until proxies enforce it.
+// @module-tag needs/chromium
+// @module-tag needs/kubectl
 
 import type { Page } from "playwright-core"
 import { beforeAll, expect, it } from "vitest"

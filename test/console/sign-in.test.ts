@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Signing in and out, and what somebody gets who has no right to.
+// @module-tag needs/chromium
+// @module-tag needs/kubectl
 
 import { expect, it } from "vitest"
 import { address, asOwner, complaints, mesh, newContext, signInLink, tokenOf, withToken } from "./support/visit.js"

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A page that nobody can see asks for nothing; when somebody looks again, nothing is missing.
+// @module-tag needs/chromium
+// @module-tag needs/kubectl
 
 import type { Page, Request } from "playwright-core"
 import { expect, it } from "vitest"

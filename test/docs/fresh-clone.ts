@@ -5,7 +5,6 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, symlinkSync } 
 import { tmpdir } from "node:os"
 import { join, resolve } from "node:path"
 import { files } from "../architecture/tree.js"
-import { PATIENT } from "../patient.js"
 
 /** Packages of others are those that are installed here. Our own are the clone's, and what tools keep is nobody's. */
 const NOT_LINKED = new Set(["@merlon", ".cache", ".vite"])
@@ -28,5 +27,5 @@ export function freshClone(): string {
 
 /** As in a shell of somebody who has just cloned: nothing that a test says of itself changes what is built there. */
 export function freshShell(clone: string): Record<string, string> {
-  return { ...PATIENT, PATH: process.env.PATH ?? "", HOME: clone }
+  return { PATH: process.env.PATH ?? "", HOME: clone }
 }

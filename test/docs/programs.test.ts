@@ -11,6 +11,7 @@ import { afterAll, expect, it } from "vitest"
 import { blocks } from "../../scripts/markdown-blocks.js"
 import { files, readText } from "../architecture/tree.js"
 import { BLOCKS } from "../e2e/local/support/own-ports.js"
+import { isProgram } from "../runner/programs.js"
 import { freshClone, freshShell } from "./fresh-clone.js"
 import { masked } from "./masked.js"
 
@@ -170,10 +171,9 @@ it.each(of("ts").filter(({ path }) => path === IN_CLONE))(
   },
 )
 
-it.each([...pagesWithCommands()])(
-  "the commands of %s do and print what the page says",
-  { timeout: 600_000 },
-  async (path, page) => {
+for (const [path, page] of pagesWithCommands()) {
+  const options = { timeout: 600_000, tags: programsOf(page).map(name => `needs/${name}`) }
+  it(`the commands of ${path} do and print what the page says`, options, async () => {
     const { code, out, all } = await runPage(path, page)
     expect(code, all).toBe(0)
     const found = between(page.commands.length, out)
@@ -183,8 +183,14 @@ it.each([...pagesWithCommands()])(
       if (varies) expect(masked(printed), where).toBe(masked(prints))
       else expect(printed, where).toBe(prints)
     }
-  },
-)
+  })
+}
+
+/** The programs that a page's commands call, and the shell that runs them here. */
+function programsOf({ commands }: Page): readonly string[] {
+  const words = commands.flatMap(({ text }) => text.match(/[\w-]+/g) ?? [])
+  return [...new Set(["bash", ...words.filter(isProgram)])]
+}
 
 it("pages take no address that the mesh of another test may be given", () => {
   const blocks = of("sh").flatMap(({ text, where }) =>

@@ -7,7 +7,6 @@ import { promisify } from "node:util"
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
 import { TestControlPlane } from "../../packages/xclient/src/testing/control-plane.js"
 import { TestMesh, type TestServer } from "../../packages/xclient/src/testing/mesh.js"
-import { PATIENT } from "../patient.js"
 
 const run = promisify(execFile)
 const MERLOND = "packages/cli/bin/merlond.js"
@@ -44,7 +43,6 @@ function split(first: number, second: number): void {
 const environment = (more: { readonly [name: string]: string } = {}) => ({
   PATH: process.env.PATH ?? "",
   MERLON_BOOTSTRAP: control.bootstrap,
-  ...PATIENT,
   MERLON_XCLIENT_WAIT_TIMEOUT: "2m",
   ...more,
 })
@@ -124,7 +122,7 @@ it("--watch follows the route until it is interrupted, and ends well", async () 
   expect(await watching.stop()).toBe(0)
 })
 
-it("--listen gives any program with http_proxy routing and mutual TLS", async () => {
+it("--listen gives any program with http_proxy routing and mutual TLS", { tags: ["needs/curl"] }, async () => {
   const proxy = start(["--listen", "127.0.0.1:0"])
   await expect.poll(() => proxy.stderr(), POLL).toMatch(/listening on 127.0.0.1:\d+/)
   const address = /listening on (\S+)/.exec(proxy.stderr())?.[1] ?? ""

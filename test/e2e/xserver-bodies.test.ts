@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bodies of every size through the real process, in every framing, bit for bit, with curl at the other end.
+// @module-tag needs/curl
 
 import { execFile } from "node:child_process"
 import { createHash, randomBytes } from "node:crypto"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// @module-tag needs/tar
+// @module-tag needs/xz
 import { execFileSync } from "node:child_process"
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"

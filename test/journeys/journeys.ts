@@ -8,13 +8,12 @@ import { join, resolve } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { freePort } from "../../packages/cluster/src/store/testing/free-port.js"
 import type { Merlonctl } from "../e2e/local/support/merlonctl.js"
-import { PATIENT } from "../patient.js"
 
 const JOURNEYS = readdirSync("test/journeys").filter(name => name.endsWith(".sh"))
 const COMMON = `status() { curl --silent --output /dev/null --write-out '%{http_code}' "$@"; }\n`
 
 export function journeys(mesh: Merlonctl): void {
-  describe("a new user", () => {
+  describe("a new user", { tags: ["needs/bash", "needs/curl"] }, () => {
     const folder = mkdtempSync(join(tmpdir(), "journeys-"))
     const bin = join(folder, "bin")
     let env: NodeJS.ProcessEnv
@@ -30,7 +29,6 @@ export function journeys(mesh: Merlonctl): void {
         PATH: `${bin}:${process.env.PATH ?? ""}`,
         HOME: folder,
         MERLON_DATA: mesh.data,
-        ...PATIENT,
         KUBECONFIG: join(mesh.data, "kubeconfig"),
         SCRATCH: folder,
         HTTPBIN: mesh.wayIn("httpbin.foo", ""),

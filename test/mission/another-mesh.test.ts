@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Everything again in a mesh of another name, with kubectl in place of merlonctl.
+// @module-tag needs/curl
+// @module-tag needs/kubectl
 
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { allOf } from "./suites/all.js"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+// @module-tag needs/curl
+// @module-tag needs/kubectl
 import { afterAll, beforeAll, describe } from "vitest"
 import { allOf } from "./suites/all.js"
 import { outages } from "./suites/outages.js"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Each artefact into an empty folder, and a mesh run with it there. No network: what is installed brings all it needs.
+// @module-tag needs/tar
 
 import { execFileSync } from "node:child_process"
 import {
@@ -117,7 +118,7 @@ it("the library is checked by a strict compiler that skips nothing, and runs", (
   expect(execFileSync("node", [join(home, "out", "program.js")], { encoding: "utf8" })).toBe(printed?.text)
 })
 
-describe.runIf(process.platform === "linux")("an executable of this machine's kind (only on Linux)", () => {
+describe("an executable of this machine's kind (only on Linux)", { tags: ["needs/linux"] }, () => {
   const arch = process.arch === "arm64" ? "arm64" : "x64"
   // Not compressed at all: a hundred megabytes, twice, are most of what these tests would cost.
   const level = 0
@@ -137,7 +138,7 @@ describe.runIf(process.platform === "linux")("an executable of this machine's ki
     expect(await tryMesh(bin, empty("standalone-home"), "")).toMatchObject(ready)
   })
 
-  it.runIf(existsSync("/usr/bin/dpkg-deb"))("is in a Debian package with units for systemd (needs dpkg-deb)", () => {
+  it("is in a Debian package with units for systemd (needs dpkg-deb)", { tags: ["needs/dpkg-deb"] }, () => {
     const home = empty("debian")
     const file = join(home, "merlon.deb")
     writeFileSync(file, debianPackage({ arch, program, version: "1.2.3-rc.1", components: [], level }))

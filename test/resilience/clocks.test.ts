@@ -5,11 +5,11 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
 import type { DeclaredWorkload } from "../e2e/control/support/declared-workload.js"
 import { deny, Mesh, policy } from "../e2e/control/support/mesh.js"
-import { canSetClocks, WrongClock } from "./support/wrong-clock.js"
+import { WrongClock } from "./support/wrong-clock.js"
 
 const SLOW = { timeout: 150_000, interval: 200 }
 
-describe.skipIf(!canSetClocks)("a clock that is set (needs libfaketime)", { timeout: 600_000 }, () => {
+describe("a clock that is set (needs libfaketime)", { tags: ["needs/libfaketime"], timeout: 600_000 }, () => {
   const clocks = { control: new WrongClock(), httpbin: new WrongClock() }
   let mesh: Mesh
   let httpbin: DeclaredWorkload

@@ -8,7 +8,7 @@ import { cpSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterEach, beforeAll, describe, expect, it } from "vitest"
-import { EtcdProcess, etcdAvailable } from "../../packages/cluster/src/store/testing/etcd-process.js"
+import { EtcdProcess } from "../../packages/cluster/src/store/testing/etcd-process.js"
 import { until } from "../../packages/cluster/src/store/testing/until.js"
 import { bundle } from "./support/bundle.js"
 import { ClusterProcess, clusterServer } from "./support/cluster-process.js"
@@ -54,25 +54,23 @@ describe("an API server that is killed", () => {
     LIMIT_MS,
   )
 
-  it.skipIf(!etcdAvailable())(
-    "loses nothing it acknowledged, however often (needs etcd)",
-    async () => {
-      folder = mkdtempSync(join(tmpdir(), "merlon-crash-"))
-      etcd = await EtcdProcess.start()
-      await oneServer(program, { dataDir: join(folder, "data"), etcd: etcd.endpoint })
-    },
-    LIMIT_MS,
-  )
+  it("loses nothing it acknowledged, however often (needs etcd)", {
+    tags: ["needs/etcd"],
+    timeout: LIMIT_MS,
+  }, async () => {
+    folder = mkdtempSync(join(tmpdir(), "merlon-crash-"))
+    etcd = await EtcdProcess.start()
+    await oneServer(program, { dataDir: join(folder, "data"), etcd: etcd.endpoint })
+  })
 
-  it.skipIf(!etcdAvailable())(
-    "is replaced by the other one at once, with nothing lost (two servers; needs etcd)",
-    async () => {
-      folder = mkdtempSync(join(tmpdir(), "merlon-crash-"))
-      etcd = await EtcdProcess.start()
-      await twoServers(program, folder, etcd.endpoint)
-    },
-    LIMIT_MS,
-  )
+  it("is replaced by the other one at once, with nothing lost (two servers; needs etcd)", {
+    tags: ["needs/etcd"],
+    timeout: LIMIT_MS,
+  }, async () => {
+    folder = mkdtempSync(join(tmpdir(), "merlon-crash-"))
+    etcd = await EtcdProcess.start()
+    await twoServers(program, folder, etcd.endpoint)
+  })
 })
 
 async function firstStart(server: ClusterProcess): Promise<Ledger> {

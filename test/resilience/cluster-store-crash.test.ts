@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { describe, expect, it } from "vitest"
-import { EtcdProcess, etcdAvailable } from "../../packages/cluster/src/store/testing/etcd-process.js"
+import { EtcdProcess } from "../../packages/cluster/src/store/testing/etcd-process.js"
 import { until } from "../../packages/cluster/src/store/testing/until.js"
 import { bundle } from "./support/bundle.js"
 import { Ledger } from "./support/ledger.js"
@@ -32,24 +32,23 @@ describe("a store whose process is killed", () => {
     LIMIT_MS,
   )
 
-  it.skipIf(!etcdAvailable())(
-    "loses nothing it acknowledged, however often it, etcd or both are (needs etcd)",
-    async () => {
-      const etcd = await EtcdProcess.start()
-      try {
-        await crash({ endpoint: etcd.endpoint, timeoutMs: PATIENCE_MS }, async (client, round) => {
-          if (round % 3 > 0) await etcd.kill()
-          // In every third round the store outlives its etcd and must tell its writers the truth about what it knows.
-          if (round % 3 === 1) await pause(ROUND_MS)
-          await client.kill()
-          if (round % 3 > 0) await etcd.launch()
-        })
-      } finally {
-        await etcd.stop()
-      }
-    },
-    LIMIT_MS,
-  )
+  it("loses nothing it acknowledged, however often it, etcd or both are (needs etcd)", {
+    tags: ["needs/etcd"],
+    timeout: LIMIT_MS,
+  }, async () => {
+    const etcd = await EtcdProcess.start()
+    try {
+      await crash({ endpoint: etcd.endpoint, timeoutMs: PATIENCE_MS }, async (client, round) => {
+        if (round % 3 > 0) await etcd.kill()
+        // In every third round the store outlives its etcd and must tell its writers the truth about what it knows.
+        if (round % 3 === 1) await pause(ROUND_MS)
+        await client.kill()
+        if (round % 3 > 0) await etcd.launch()
+      })
+    } finally {
+      await etcd.stop()
+    }
+  })
 })
 
 async function crash(place: Place, strike: (client: StoreClient, round: number) => Promise<void>): Promise<void> {

@@ -3,14 +3,14 @@
 // While policies are written and requests are sent all the time, each of them is killed, and a member of etcd too: what
 // was acknowledged is there, nobody is refused who should not be, and nothing is stored that should have been refused.
 
-import { type ChildProcess, spawn, spawnSync } from "node:child_process"
+import { type ChildProcess, spawn } from "node:child_process"
 import { randomInt } from "node:crypto"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout } from "node:timers/promises"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
-import { EtcdProcess, etcdAvailable } from "../../packages/cluster/src/store/testing/etcd-process.js"
+import { EtcdProcess } from "../../packages/cluster/src/store/testing/etcd-process.js"
 import { freePort } from "../../packages/cluster/src/store/testing/free-port.js"
 import { ApiError } from "../../packages/control/src/kubernetes/client.js"
 import { LEASES, VALIDATING_WEBHOOKS } from "../../packages/control/src/kubernetes/resource-type.js"
@@ -27,158 +27,149 @@ const DENSE_MS = 100
 const SPARSE_MS = 1_000
 const POLL = { timeout: 240_000, interval: 200 }
 
-function balancerAvailable(): boolean {
-  const found = spawnSync("haproxy", ["-v"]).status === 0
-  if (!found && process.env.CI === "true")
-    throw new Error("no `haproxy` on PATH, and CI must not skip its tests: apt-get install -y haproxy")
-  return found
-}
+describe("control planes on one etcd behind one address (needs etcd and haproxy)", {
+  tags: ["needs/etcd", "needs/haproxy", "needs/kubectl"],
+}, () => {
+  const folder = mkdtempSync(join(tmpdir(), "merlon-several-"))
+  const block = `127.${randomInt(100, 250)}.${randomInt(1, 250)}`
+  let members: readonly EtcdProcess[] = []
+  let ports: SharedPorts
+  let first: EtcdMachine
+  let second: EtcdMachine
+  let balancer: ChildProcess
+  let api: ClusterApi
+  let workload: DeclaredWorkload
+  const closers: (() => unknown)[] = []
 
-describe.skipIf(!etcdAvailable() || !balancerAvailable())(
-  "control planes on one etcd behind one address (needs etcd and haproxy)",
-  () => {
-    const folder = mkdtempSync(join(tmpdir(), "merlon-several-"))
-    const block = `127.${randomInt(100, 250)}.${randomInt(1, 250)}`
-    let members: readonly EtcdProcess[] = []
-    let ports: SharedPorts
-    let first: EtcdMachine
-    let second: EtcdMachine
-    let balancer: ChildProcess
-    let api: ClusterApi
-    let workload: DeclaredWorkload
-    const closers: (() => unknown)[] = []
-
-    const machine = (number: number): EtcdMachine =>
-      new EtcdMachine({
-        ...{ folder, address: `${block}.${number}`, sharedAddress: BALANCER, ports },
-        etcd: members.map(({ endpoint }) => endpoint),
-      })
-
-    beforeAll(async () => {
-      members = await EtcdProcess.startMembers(3)
-      const [one, two, three, four] = await Promise.all([freePort(), freePort(), freePort(), freePort()])
-      ports = { api: one, mesh: two, webhook: three, health: four }
-      first = machine(1)
-      second = machine(2)
-      balancer = spawn("haproxy", ["-db", "-f", "deploy/balancer/haproxy.cfg"], {
-        stdio: "ignore",
-        env: {
-          ...process.env,
-          ...{ LISTEN: BALANCER, FIRST: `${block}.1`, SECOND: `${block}.2`, API_PORT: `${ports.api}` },
-          ...{ MESH_PORT: `${ports.mesh}`, WEBHOOK_PORT: `${ports.webhook}`, HEALTH_PORT: `${ports.health}` },
-        },
-      })
-      await first.run()
-      second.takeKeysOf(first)
-      await second.run()
-      const kubeconfig = join(folder, "kubeconfig")
-      writeFileSync(kubeconfig, readFileSync(first.kubeconfig, "utf8").replace(`${block}.1`, BALANCER))
-      api = new ClusterApi(kubeconfig, folder)
-      closers.push(() => api.close())
-      workload = await declare("web")
-      await workload.run()
+  const machine = (number: number): EtcdMachine =>
+    new EtcdMachine({
+      ...{ folder, address: `${block}.${number}`, sharedAddress: BALANCER, ports },
+      etcd: members.map(({ endpoint }) => endpoint),
     })
 
-    afterAll(async () => {
-      for (const close of closers.reverse()) await close()
-      balancer.kill("SIGKILL")
-      await first.kill()
-      await second.kill()
-      for (const member of members) await member.stop()
-      rmSync(folder, { recursive: true, force: true })
+  beforeAll(async () => {
+    members = await EtcdProcess.startMembers(3)
+    const [one, two, three, four] = await Promise.all([freePort(), freePort(), freePort(), freePort()])
+    ports = { api: one, mesh: two, webhook: three, health: four }
+    first = machine(1)
+    second = machine(2)
+    balancer = spawn("haproxy", ["-db", "-f", "deploy/balancer/haproxy.cfg"], {
+      stdio: "ignore",
+      env: {
+        ...process.env,
+        ...{ LISTEN: BALANCER, FIRST: `${block}.1`, SECOND: `${block}.2`, API_PORT: `${ports.api}` },
+        ...{ MESH_PORT: `${ports.mesh}`, WEBHOOK_PORT: `${ports.webhook}`, HEALTH_PORT: `${ports.health}` },
+      },
     })
+    await first.run()
+    second.takeKeysOf(first)
+    await second.run()
+    const kubeconfig = join(folder, "kubeconfig")
+    writeFileSync(kubeconfig, readFileSync(first.kubeconfig, "utf8").replace(`${block}.1`, BALANCER))
+    api = new ClusterApi(kubeconfig, folder)
+    closers.push(() => api.close())
+    workload = await declare("web")
+    await workload.run()
+  })
 
-    async function declare(name: string): Promise<DeclaredWorkload> {
-      const declaration = { name, namespace: "foo", labels: { app: name }, serviceAccount: name, meshPort: ports.mesh }
-      const declared = await DeclaredWorkload.declare(api, declaration, join(folder, "workloads", name))
-      closers.push(() => declared.close())
-      return declared
+  afterAll(async () => {
+    for (const close of closers.reverse()) await close()
+    balancer.kill("SIGKILL")
+    await first.kill()
+    await second.kill()
+    for (const member of members) await member.stop()
+    rmSync(folder, { recursive: true, force: true })
+  })
+
+  async function declare(name: string): Promise<DeclaredWorkload> {
+    const declaration = { name, namespace: "foo", labels: { app: name }, serviceAccount: name, meshPort: ports.mesh }
+    const declared = await DeclaredWorkload.declare(api, declaration, join(folder, "workloads", name))
+    closers.push(() => declared.close())
+    return declared
+  }
+
+  it("one that has keys of its own is told whose to take", async () => {
+    const stranger = machine(3)
+    const program = stranger.launch()
+    expect(await program.exit()).toBe(1)
+    expect(program.stderr).toContain("the servers on this etcd have other keys: copy the folder `pki`")
+  })
+
+  it("an etcd and another cluster at once are refused", async () => {
+    const program = new Program(["serve", "--etcd", "http://127.0.0.1:1", "--kubeconfig", first.kubeconfig])
+    expect(await program.exit()).toBe(1)
+    expect(program.stderr).toContain("`--kubeconfig` names another one; give one of them")
+  })
+
+  it("admission is asked at the shared address, so that it outlives whoever registered it", async () => {
+    const registered = JSON.stringify(await api.client.list(VALIDATING_WEBHOOKS))
+    expect(registered).toContain(`"https://${BALANCER}:${ports.webhook}/`)
+    expect(registered).not.toContain(block)
+  })
+
+  it("one of them leads and goes on leading, and whichever answers tells of the proxies of both", async () => {
+    const { rootNamespace } = names
+    const led = async (): Promise<{ readonly holder: unknown; readonly renewed: unknown }> => {
+      const { holderIdentity, renewTime } = objectOf((await api.client.get(LEASES, "merlond", rootNamespace))?.spec)
+      return { holder: holderIdentity, renewed: renewTime }
     }
+    let last = await led()
+    for (let renewals = 0; renewals < 3; renewals++) {
+      await expect.poll(async () => (await led()).renewed, POLL).not.toBe(last.renewed)
+      const next = await led()
+      expect(next.holder).toBe(last.holder)
+      last = next
+    }
+    const leases = (await api.client.list(LEASES, { labelSelector: "merlon.dev/replica" })).items
+    expect(leases.map(({ metadata }) => metadata.name).sort()).toEqual(
+      [1, 2].map(number => `merlon-replica-${block}.${number}`),
+    )
+    // The balancer sends each question to either.
+    for (let asked = 0; asked < 4; asked++) {
+      await expect
+        .poll(async () => {
+          const { out } = await api.kubectl("get --raw /apis/answers.merlon.dev/v1alpha1/namespaces/foo/proxies")
+          const { items = [], partial } = JSON.parse(out || "{}")
+          return { names: items.map(({ metadata }: { metadata: { name: string } }) => metadata.name), partial }
+        }, POLL)
+        .toEqual({ names: ["web"], partial: undefined })
+    }
+  })
 
-    it("one that has keys of its own is told whose to take", async () => {
-      const stranger = machine(3)
-      const program = stranger.launch()
-      expect(await program.exit()).toBe(1)
-      expect(program.stderr).toContain("the servers on this etcd have other keys: copy the folder `pki`")
-    })
+  it("whichever is killed under load, nothing is lost and nobody is refused wrongly", async () => {
+    await api.put(deny("closed", "/closed", "web"))
+    await api.becomes("AuthorizationPolicy", "closed", "foo", "Enforced", "True")
+    const load = new Load(api, workload)
+    load.start()
+    const goesOn = async (): Promise<void> => {
+      const name = await load.acknowledges(3)
+      await api.becomes("AuthorizationPolicy", name, "foo", "Enforced", "True")
+    }
+    await goesOn()
+    await load.duringWrites(() => first.kill())
+    await goesOn()
+    // A workload that has never been here comes in while one of the two is gone.
+    const late = await declare("late")
+    await late.run()
+    expect(await late.get("/")).toBe(200)
+    await first.run()
+    await goesOn()
+    await load.duringWrites(() => second.kill())
+    await goesOn()
+    await second.run()
+    await load.duringWrites(async () => members[0]?.kill())
+    await goesOn()
+    await members[0]?.launch()
+    await goesOn()
+    await load.stop()
 
-    it("an etcd and another cluster at once are refused", async () => {
-      const program = new Program(["serve", "--etcd", "http://127.0.0.1:1", "--kubeconfig", first.kubeconfig])
-      expect(await program.exit()).toBe(1)
-      expect(program.stderr).toContain("`--kubeconfig` names another one; give one of them")
-    })
-
-    it("admission is asked at the shared address, so that it outlives whoever registered it", async () => {
-      const registered = JSON.stringify(await api.client.list(VALIDATING_WEBHOOKS))
-      expect(registered).toContain(`"https://${BALANCER}:${ports.webhook}/`)
-      expect(registered).not.toContain(block)
-    })
-
-    it("one of them leads and goes on leading, and whichever answers tells of the proxies of both", async () => {
-      const { rootNamespace } = names
-      const led = async (): Promise<{ readonly holder: unknown; readonly renewed: unknown }> => {
-        const { holderIdentity, renewTime } = objectOf((await api.client.get(LEASES, "merlond", rootNamespace))?.spec)
-        return { holder: holderIdentity, renewed: renewTime }
-      }
-      let last = await led()
-      for (let renewals = 0; renewals < 3; renewals++) {
-        await expect.poll(async () => (await led()).renewed, POLL).not.toBe(last.renewed)
-        const next = await led()
-        expect(next.holder).toBe(last.holder)
-        last = next
-      }
-      const leases = (await api.client.list(LEASES, { labelSelector: "merlon.dev/replica" })).items
-      expect(leases.map(({ metadata }) => metadata.name).sort()).toEqual(
-        [1, 2].map(number => `merlon-replica-${block}.${number}`),
-      )
-      // The balancer sends each question to either.
-      for (let asked = 0; asked < 4; asked++) {
-        await expect
-          .poll(async () => {
-            const { out } = await api.kubectl("get --raw /apis/answers.merlon.dev/v1alpha1/namespaces/foo/proxies")
-            const { items = [], partial } = JSON.parse(out || "{}")
-            return { names: items.map(({ metadata }: { metadata: { name: string } }) => metadata.name), partial }
-          }, POLL)
-          .toEqual({ names: ["web"], partial: undefined })
-      }
-    })
-
-    it("whichever is killed under load, nothing is lost and nobody is refused wrongly", async () => {
-      await api.put(deny("closed", "/closed", "web"))
-      await api.becomes("AuthorizationPolicy", "closed", "foo", "Enforced", "True")
-      const load = new Load(api, workload)
-      load.start()
-      const goesOn = async (): Promise<void> => {
-        const name = await load.acknowledges(3)
-        await api.becomes("AuthorizationPolicy", name, "foo", "Enforced", "True")
-      }
-      await goesOn()
-      await load.duringWrites(() => first.kill())
-      await goesOn()
-      // A workload that has never been here comes in while one of the two is gone.
-      const late = await declare("late")
-      await late.run()
-      expect(await late.get("/")).toBe(200)
-      await first.run()
-      await goesOn()
-      await load.duringWrites(() => second.kill())
-      await goesOn()
-      await second.run()
-      await load.duringWrites(async () => members[0]?.kill())
-      await goesOn()
-      await members[0]?.launch()
-      await goesOn()
-      await load.stop()
-
-      expect(load.wrongAnswers).toEqual([])
-      expect(load.refusals).toEqual([])
-      expect(load.storedUnseen).toEqual([])
-      for (const name of load.acknowledged)
-        expect(await api.get("AuthorizationPolicy", name, "foo"), name).toBeDefined()
-      for (const name of load.acknowledged) expect(await workload.get(`/${name}`), name).toBe(403)
-    })
-  },
-)
+    expect(load.wrongAnswers).toEqual([])
+    expect(load.refusals).toEqual([])
+    expect(load.storedUnseen).toEqual([])
+    for (const name of load.acknowledged) expect(await api.get("AuthorizationPolicy", name, "foo"), name).toBeDefined()
+    for (const name of load.acknowledged) expect(await workload.get(`/${name}`), name).toBe(403)
+  })
+})
 
 /** Policies that are written, one that must be refused, and requests: all of them all the time. */
 class Load {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A data folder that an earlier version wrote is taken over as it is: its objects, its root, what its proxies had to
 // enforce. The folder was made by `merlonctl up` with the samples, two policies and a split, at the first release.
+// @module-tag needs/tar
 
 import { execFileSync } from "node:child_process"
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs"

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // SPDX-License-Identifier: Apache-2.0
-// Starts the bundle that `npm run build` makes: one file to read instead of hundreds.
+// Starts the bundle that `npm run build` makes.
 
-import { startedAhead } from "./ahead.js"
+import { startBundle } from "./start-bundle.js"
 
-if (!startedAhead("merlond.js")) await import("../bundle/merlond.js")
+await startBundle("merlond.js")

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Cluster, startCluster } from "./cluster.js"
-import { kubectl, kubectlAvailable } from "./testing/kubectl.js"
+import { kubectl } from "./testing/kubectl.js"
 import { loadFixtures } from "./testing/oracle/case.js"
 import { stringify } from "./wire/json.js"
 
@@ -33,7 +33,7 @@ spec:
 /** kube-apiserver without its controllers neither collects garbage nor empties namespaces. */
 const alone = process.env.CLUSTER_CONTROLLERS === "none"
 
-describe.skipIf(!kubectlAvailable())("kubectl (needs kubectl)", () => {
+describe("kubectl (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
   let folder: string
   let cluster: Cluster | undefined
   let k: ReturnType<typeof kubectl>

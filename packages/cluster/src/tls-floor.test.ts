@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A peer that can do nothing but static RSA is refused, whether it calls the cluster or the cluster calls it.
+// @module-tag needs/openssl
 
 import { execFileSync } from "node:child_process"
 import { once } from "node:events"

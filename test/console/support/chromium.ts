@@ -8,8 +8,6 @@ const PROGRAMS = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"] as co
 
 export const CHROMIUM = process.env.CHROMIUM ?? PROGRAMS.find(existsSync) ?? PROGRAMS[0]
 
-export const hasChromium = (): boolean => existsSync(CHROMIUM)
-
 export const FLAGS: readonly string[] = [
   "--no-sandbox",
   "--disable-gpu",

@@ -99,7 +99,7 @@ describe("merlonctl jwt", () => {
   })
 })
 
-it("writes completion that bash can read", async () => {
+it("writes completion that bash can read", { tags: ["needs/bash"] }, async () => {
   const { code, out } = await ctl(["completion", "bash"])
   expect(code).toBe(0)
   expect(spawnSync("bash", ["-n"], { input: out }).status).toBe(0)

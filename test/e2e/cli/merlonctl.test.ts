@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // merlonctl does what kubectl does, in the same words, and the two can be used in turns.
 
-import { spawnSync } from "node:child_process"
 import { mkdirSync, writeFileSync } from "node:fs"
 import { copyFile } from "node:fs/promises"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Programs, type Ran, startPrograms } from "./support/programs.js"
-
-const available = spawnSync(process.env.KUBECTL ?? "kubectl", ["version", "--client"]).status === 0
 
 const peer = (mode: string, more = ""): string =>
   `apiVersion: security.merlon.dev/v1alpha3\nkind: PeerAuthentication\nmetadata: {name: default}\nspec: {mtls: {mode: ${mode}}${more}}\n`
@@ -17,7 +14,7 @@ const NOW = { lastTransitionTime: "2026-01-01T00:00:00Z", observedGeneration: 1 
 const configMap = (value: string): string =>
   `apiVersion: v1\nkind: ConfigMap\nmetadata: {name: c}\ndata: {a: "${value}"}\n`
 
-describe.skipIf(!available)("merlonctl (needs kubectl)", () => {
+describe("merlonctl (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
   let programs: Programs
   beforeAll(async () => {
     programs = await startPrograms()

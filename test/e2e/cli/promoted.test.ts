@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What people read of commands that need a whole mesh: `promote` and `wait` as goldens (`npx vitest run -u` writes them anew),
 // and `describe workload` with rights in one namespace alone.
+// @module-tag needs/kubectl
 
 import { spawn } from "node:child_process"
 import { readFileSync, writeFileSync } from "node:fs"

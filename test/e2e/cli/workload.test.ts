@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // A declared workload: its Pod, its token and the files that its proxy starts from.
 
-import { spawnSync } from "node:child_process"
 import { readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { readBootstrap } from "@merlon/xds"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Programs, startPrograms } from "./support/programs.js"
 
-const available = spawnSync(process.env.KUBECTL ?? "kubectl", ["version", "--client"]).status === 0
 const ROOT = "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n"
 
-describe.skipIf(!available)("merlonctl workload (needs kubectl)", () => {
+describe("merlonctl workload (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
   let programs: Programs
   let out: string
   beforeAll(async () => {

@@ -7,7 +7,6 @@ import { readFileSync } from "node:fs"
 import { request } from "node:http"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
-import { kubectlAvailable } from "../../../packages/cluster/src/testing/kubectl.js"
 import {
   CONFIG_MAPS,
   CUSTOM_RESOURCE_DEFINITIONS,
@@ -28,7 +27,7 @@ import { GIVEN_CLUSTER } from "./support/test-cluster.js"
 const BUNDLE = "merlon-ca-root-cert"
 const ADDRESS = "127.77.7.7"
 
-describe.skipIf(!kubectlAvailable())("a control plane on a cluster (needs kubectl)", () => {
+describe("a control plane on a cluster (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
   let mesh: Mesh
   let application: Application
   let xserver: Program | undefined

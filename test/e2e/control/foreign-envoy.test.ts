@@ -5,13 +5,13 @@ import { once } from "node:events"
 import { createServer, request, type Server } from "node:http"
 import { createServer as createTlsServer } from "node:https"
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest"
-import { ENVOY, Envoy } from "./support/envoy.js"
+import { Envoy } from "./support/envoy.js"
 import { type Credentials, type MeshControl, startMeshControl } from "./support/mesh-control.js"
 
 const ROUTES = "web.app.svc.cluster.local:80"
 const metadata = (name: string, more: object = {}) => ({ name, namespace: "app", ...more })
 
-describe.skipIf(ENVOY === undefined)("Envoy (needs `ENVOY`)", () => {
+describe("Envoy (needs `ENVOY`)", { tags: ["needs/envoy"] }, () => {
   let control: MeshControl
   let envoy: Envoy | undefined
   const servers: Server[] = []

@@ -9,7 +9,7 @@ import { join } from "node:path"
 import { type JwtRule, keySetId, meshConfig, type RequestAuthentication, type StatusCondition } from "@merlon/policy"
 import { resourceNames } from "@merlon/xds"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
-import { kubectl, kubectlAvailable } from "../../../packages/cluster/src/testing/kubectl.js"
+import { kubectl } from "../../../packages/cluster/src/testing/kubectl.js"
 import { ConnectedProxies, type ProxySession } from "../../../packages/control/src/distribution/connected-proxies.js"
 import { installDefinitions } from "../../../packages/control/src/install/install.js"
 import { fetchJwks } from "../../../packages/control/src/keysets/fetch-jwks.js"
@@ -118,7 +118,7 @@ async function startControlPlane(client: HttpKubernetesClient) {
   return { keySets, ledger, views, warnings, measured, proxy, stop }
 }
 
-describe.skipIf(!kubectlAvailable())("status (needs kubectl)", () => {
+describe("status (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
   let folder: string
   let cluster: TestCluster
   let client: HttpKubernetesClient

@@ -7,7 +7,6 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, expect, it } from "vitest"
 import { type MeshRecord, writeRecord } from "../../../packages/cli/src/local/mesh-record.js"
-import { PATIENT } from "../../patient.js"
 import { type Ended, Merlonctl, survivors } from "./support/merlonctl.js"
 import { ownPortsAndWaysIn } from "./support/own-ports.js"
 
@@ -107,8 +106,10 @@ it("runs programs as a workload, with its credentials", async () => {
   expect(destinations[0].endpoints.map(({ port }: { port: number }) => port)).toEqual([15_080, 15_080])
 
   const asked = "echo $POD_NAME $SERVICE_ACCOUNT $MERLON_DATA $MERLON_XCLIENT_REQUEST_TIMEOUT; exit 7"
-  const shell = await mesh.run("exec", "consumer", "--", "sh", "-c", asked)
-  expect(shell).toMatchObject({ code: 7, stdout: `consumer-1 consumer ${PATIENT.MERLON_XCLIENT_REQUEST_TIMEOUT}\n` })
+  const shell = await mesh.start(["exec", "consumer", "--", "sh", "-c", asked], {
+    MERLON_XCLIENT_REQUEST_TIMEOUT: "9s",
+  }).ended
+  expect(shell).toMatchObject({ code: 7, stdout: "consumer-1 consumer 9s\n" })
 })
 
 it("shows the logs of its processes", async () => {

@@ -1,19 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The manifests of the samples are good for kubectl as they stand, and their parts fit together.
 
-import { spawnSync } from "node:child_process"
 import { readdirSync } from "node:fs"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Programs, startPrograms } from "../cli/support/programs.js"
 
-const available = spawnSync(process.env.KUBECTL ?? "kubectl", ["version", "--client"]).status === 0
 const FOLDER = "samples/manifests"
 
 /** Beyond what the embedded cluster says of every Deployment: it has no controller that would make Pods. */
 const remarks = (err: string): readonly string[] =>
   err.split("\n").filter(line => line !== "" && !/Deployment .* is stored, but nothing in this cluster acts/.test(line))
 
-describe.skipIf(!available)("the manifests of the samples (needs kubectl)", () => {
+describe("the manifests of the samples (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
   let programs: Programs
   beforeAll(async () => {
     programs = await startPrograms()

@@ -11,7 +11,6 @@ import { expect, vi } from "vitest"
 import { parse } from "yaml"
 import { freePort } from "../../../packages/cluster/src/store/testing/free-port.js"
 import { ownPorts } from "../../e2e/local/support/own-ports.js"
-import { PATIENT } from "../../patient.js"
 import { together } from "./manifests.js"
 import { type Environment, type Ran, Running, run } from "./run.js"
 
@@ -226,7 +225,6 @@ function environment(folder: string, more: Environment = {}): Environment {
     HOME: folder,
     KUBECONFIG: join(data, "kubeconfig"),
     MERLON_DATA: data,
-    ...PATIENT,
     ...more,
   }
 }

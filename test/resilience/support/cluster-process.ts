@@ -10,7 +10,6 @@ import { Agent, request } from "node:https"
 import { createInterface, type Interface } from "node:readline"
 import type { Readable, Writable } from "node:stream"
 import { parse } from "yaml"
-import { SHORT_LIVED } from "../../../scripts/ahead/flags.js"
 import type { Order } from "./cluster-server.js"
 
 export const clusterServer = new URL("./cluster-server.ts", import.meta.url)
@@ -42,7 +41,7 @@ export class ClusterProcess {
 
   /** The bundled server program. */
   constructor(program: string) {
-    this.#child = spawn(process.execPath, [...SHORT_LIVED, "--expose-gc", program], {
+    this.#child = spawn(process.execPath, ["--expose-gc", program], {
       stdio: ["pipe", "pipe", "inherit"],
     })
     this.#child.stdin.on("error", () => undefined)

@@ -2,15 +2,10 @@
 // A clock of a process's own, which a test sets while the process runs. libfaketime stands between the process and the
 // system; timers go on by the clock that nobody can set, as they do when a machine's clock is set.
 
-import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-
-const LIBRARY = readdirSync("/usr/lib")
-  .map(folder => join("/usr/lib", folder, "faketime", "libfaketimeMT.so.1"))
-  .find(existsSync)
-
-export const canSetClocks = LIBRARY !== undefined
+import { faketimeLibrary } from "../../runner/programs.js"
 
 export class WrongClock {
   readonly #folder = mkdtempSync(join(tmpdir(), "merlon-clock-"))
@@ -21,7 +16,7 @@ export class WrongClock {
 
   get env(): { readonly [name: string]: string } {
     return {
-      LD_PRELOAD: LIBRARY ?? "",
+      LD_PRELOAD: faketimeLibrary() ?? "",
       FAKETIME_TIMESTAMP_FILE: join(this.#folder, "time"),
       FAKETIME_DONT_FAKE_MONOTONIC: "1",
       DONT_FAKE_MONOTONIC: "1",

@@ -11,7 +11,3 @@ it("hands on what belongs to the person, not settings of these programs", () => 
     MERLON_BOOTSTRAP: "b",
   })
 })
-
-it("tells processes of a mesh whether they are meant to last, as the one was told that starts it", () => {
-  expect(childEnvironment({ COMPILED_AHEAD: "no" })).toEqual({ COMPILED_AHEAD: "no" })
-})

@@ -2,6 +2,7 @@
 //
 // Who a request is from, over real TLS connections. A credential that is sent and does not hold is an error: it never
 // turns its sender into nobody, who may be allowed more than they know.
+// @module-tag needs/openssl
 
 import { execFileSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"

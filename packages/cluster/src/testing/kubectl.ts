@@ -3,7 +3,7 @@
 // Runs the real kubectl against a server. `KUBECTL` names another binary; without any on the PATH the suites that need
 // it are skipped.
 
-import { spawn, spawnSync } from "node:child_process"
+import { spawn } from "node:child_process"
 
 export interface Ran {
   readonly code: number
@@ -12,10 +12,6 @@ export interface Ran {
 }
 
 const binary = process.env.KUBECTL ?? "kubectl"
-
-export function kubectlAvailable(): boolean {
-  return spawnSync(binary, ["version", "--client"], { stdio: "ignore" }).status === 0
-}
 
 export function kubectl(kubeconfig: string, home: string) {
   return (args: string, input?: string, onOutput?: (so: string) => void): Promise<Ran> =>

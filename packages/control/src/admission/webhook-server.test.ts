@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// @module-tag needs/openssl
 import { mkdtempSync, rmSync } from "node:fs"
 import { request } from "node:https"
 import { createConnection } from "node:net"

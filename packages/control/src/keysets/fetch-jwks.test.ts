@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { once } from "node:events"
 import { type AddressInfo, createServer, type LookupFunction } from "node:net"
-import { afterEach, describe, expect, it, test } from "vitest"
+import { afterEach, beforeAll, describe, expect, it, test } from "vitest"
 import { systemClock } from "../observe/clock.js"
 import { ManualClock } from "../observe/testing/manual-clock.js"
 import { type FetchOptions, fetchJwks, type KeySetSource } from "./fetch-jwks.js"
@@ -229,8 +229,13 @@ describe("names", () => {
   })
 })
 
-describe("https", () => {
-  const { ca, key, cert } = privateAuthority()
+describe("https", { tags: ["needs/openssl"] }, () => {
+  let ca: string
+  let key: string
+  let cert: string
+  beforeAll(() => {
+    ;({ ca, key, cert } = privateAuthority())
+  })
 
   it("takes an authority from the bundle", async () => {
     const issuer = await issuerThat(json(jwks("a")), { key, cert })

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// @module-tag needs/openssl
 import "reflect-metadata"
 import { createPublicKey, generateKeyPairSync, X509Certificate } from "node:crypto"
 import { once } from "node:events"

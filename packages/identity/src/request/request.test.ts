@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// @module-tag needs/openssl
 import "reflect-metadata"
 import { createPrivateKey, createPublicKey, generateKeyPairSync, webcrypto } from "node:crypto"
 import * as x509 from "@peculiar/x509"

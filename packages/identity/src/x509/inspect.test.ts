@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Certificates as OpenSSL writes them, some with names that only an attacker would ask for, and some taken apart and put
 // together as no authority would.
+// @module-tag needs/openssl
 
 import { generateKeyPairSync, X509Certificate } from "node:crypto"
 import fc from "fast-check"

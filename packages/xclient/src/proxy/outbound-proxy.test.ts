@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Driven by curl and raw sockets: programs that know nothing of us.
+// @module-tag needs/curl
 
 import { execFile } from "node:child_process"
 import { once } from "node:events"

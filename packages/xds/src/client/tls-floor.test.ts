@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A control plane that can do nothing but static RSA, or whoever makes a client believe so, is not spoken to.
+// @module-tag needs/openssl
 
 import { execFileSync } from "node:child_process"
 import { once } from "node:events"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Beside its certificate a client may show whatever it likes. OpenSSL does not need those to find a root, and nobody else may
 // believe them: anybody can make a certificate with the name and the key of an authority, and sign it himself.
+// @module-tag needs/openssl
 
 import { execFileSync } from "node:child_process"
 import { X509Certificate } from "node:crypto"

@@ -176,7 +176,9 @@ describe("who resumes a session is looked at as everybody, though the keys were 
   })
 })
 
-it("a certificate below an intermediate one is known again, though a session brings the leaf alone", async () => {
+it("a certificate below an intermediate one is known again, though a session brings the leaf alone", {
+  tags: ["needs/openssl"],
+}, async () => {
   const authority = new TestAuthority(intermediate(new TestAuthority().keys))
   // Not ours, which would remember the issuer from this handshake.
   const before = createServer({ ca: authority.bundle, ...granting(authority.server()) })

@@ -271,7 +271,7 @@ describe("a change of mode", () => {
   })
 })
 
-describe("openssl s_client", () => {
+describe("openssl s_client", { tags: ["needs/openssl"] }, () => {
   async function s_client(rig: Rig, args: readonly string[], peer?: Issued): Promise<string> {
     const folder = mkdtempSync(join(tmpdir(), "merlon-"))
     cleanups.push(() => rmSync(folder, { recursive: true }))

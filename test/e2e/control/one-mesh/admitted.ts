@@ -3,7 +3,6 @@
 // stored then.
 
 import { beforeAll, describe, expect, it } from "vitest"
-import { kubectlAvailable } from "../../../../packages/cluster/src/testing/kubectl.js"
 import { names } from "../support/cluster-api.js"
 import type { Mesh } from "../support/mesh.js"
 
@@ -13,7 +12,7 @@ interface PodSpec {
 }
 
 export function admitted(started: () => Mesh): void {
-  describe.skipIf(!kubectlAvailable())("admission by a running control plane (needs kubectl)", () => {
+  describe("admission by a running control plane (needs kubectl)", { tags: ["needs/kubectl"] }, () => {
     let mesh: Mesh
 
     const manifest = (kind: string, name: string, spec: object): string =>

@@ -3,7 +3,6 @@
 // on real streams: who is sent what, and what people are told of those who have not answered.
 
 import { beforeAll, describe, expect, it } from "vitest"
-import { kubectlAvailable } from "../../../../packages/cluster/src/testing/kubectl.js"
 import { type BareProxy, refuse } from "../support/bare-proxy.js"
 import { WAIT } from "../support/cluster-api.js"
 import { deny, type Mesh } from "../support/mesh.js"
@@ -44,43 +43,42 @@ export function propagation(started: () => Mesh): void {
       expect(proxies[1]?.sent.slice(-2)).toEqual([`policy/${AP}/wire/one`, `policy/${AP}/wire/one`])
     })
 
-    it.skipIf(!kubectlAvailable())(
-      "`kubectl wait --for=condition=Enforced` returns only when the last proxy has acknowledged (needs kubectl)",
-      async () => {
-        const quick = await mesh.bareProxy("wait-0", { namespace: "wait" })
-        const slow = await mesh.bareProxy("wait-1", { namespace: "wait" })
-        let release = (): void => undefined
-        let arrived = (): void => undefined
-        const held = new Promise<void>(resolve => {
-          arrived = resolve
+    it("`kubectl wait --for=condition=Enforced` returns only when the last proxy has acknowledged (needs kubectl)", {
+      tags: ["needs/kubectl"],
+    }, async () => {
+      const quick = await mesh.bareProxy("wait-0", { namespace: "wait" })
+      const slow = await mesh.bareProxy("wait-1", { namespace: "wait" })
+      let release = (): void => undefined
+      let arrived = (): void => undefined
+      const held = new Promise<void>(resolve => {
+        arrived = resolve
+      })
+      slow.behaviour = () => {
+        arrived()
+        return new Promise(resolve => {
+          release = resolve
         })
-        slow.behaviour = () => {
-          arrived()
-          return new Promise(resolve => {
-            release = resolve
-          })
-        }
-        await mesh.api.put(deny("wait", "/wait", undefined, "wait"))
-        let returned = false
-        const waiting = mesh.api.kubectl("wait --for=condition=Enforced ap/wait -n wait --timeout=120s").then(ran => {
-          returned = true
-          return ran
-        })
-        await held
-        await expect.poll(() => quick.held.has(`policy/${AP}/wait/wait`), WAIT).toBe(true)
-        await expect
-          .poll(async () => (await mesh.api.condition(AP, "wait", "wait", "Enforced"))?.message, WAIT)
-          .toBe("enforced by 1 of 2 proxies at generation 1; waiting for wait/wait-1")
-        expect(returned).toBe(false)
+      }
+      await mesh.api.put(deny("wait", "/wait", undefined, "wait"))
+      let returned = false
+      const waiting = mesh.api.kubectl("wait --for=condition=Enforced ap/wait -n wait --timeout=120s").then(ran => {
+        returned = true
+        return ran
+      })
+      await held
+      await expect.poll(() => quick.held.has(`policy/${AP}/wait/wait`), WAIT).toBe(true)
+      await expect
+        .poll(async () => (await mesh.api.condition(AP, "wait", "wait", "Enforced"))?.message, WAIT)
+        .toBe("enforced by 1 of 2 proxies at generation 1; waiting for wait/wait-1")
+      expect(returned).toBe(false)
 
-        release()
-        expect(await waiting).toMatchObject({ code: 0, out: expect.stringContaining("condition met") })
-        expect(await mesh.api.condition(AP, "wait", "wait", "Enforced")).toMatchObject({
-          status: "True",
-          message: "enforced by 2 of 2 proxies at generation 1",
-        })
-      },
-    )
+      release()
+      expect(await waiting).toMatchObject({ code: 0, out: expect.stringContaining("condition met") })
+      expect(await mesh.api.condition(AP, "wait", "wait", "Enforced")).toMatchObject({
+        status: "True",
+        message: "enforced by 2 of 2 proxies at generation 1",
+      })
+    })
 
     it("a NACK keeps the last good one and shows on the policy's status with the reason", async () => {
       const proxy = await mesh.bareProxy("nack-0", { namespace: "nack" })

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A real Envoy that takes everything but its listener from the mesh port: routes, clusters and endpoints over ADS, with
-// its own certificate. `ENVOY` names the program; without it these tests do not run.
+// its own certificate. Tests that start it carry the tag `needs/envoy`.
 
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
@@ -8,9 +8,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { freePort } from "../../../../packages/cluster/src/store/testing/free-port.js"
+import { envoy } from "../../../runner/programs.js"
 import type { Credentials } from "./mesh-control.js"
-
-export const ENVOY = process.env.ENVOY
 
 export interface EnvoyOptions {
   readonly controlPort: number
@@ -46,7 +45,7 @@ export class Envoy {
     const [port, admin] = [await freePort(), await freePort()]
     writeFileSync(join(folder, "envoy.json"), JSON.stringify(bootstrap(options, folder, port, admin)))
     const flags = ["--config-path", join(folder, "envoy.json"), "--disable-hot-restart", "--concurrency", "1"]
-    const child = spawn(ENVOY ?? "envoy", flags, { stdio: ["ignore", "ignore", "pipe"] })
+    const child = spawn(envoy() ?? "envoy", flags, { stdio: ["ignore", "ignore", "pipe"] })
     return new Envoy(child, folder, port, admin)
   }
 

@@ -10,7 +10,6 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { connect } from "node:tls"
-import { SHORT_LIVED } from "../../../../scripts/ahead/flags.js"
 import { bundle } from "../../../resilience/support/bundle.js"
 import type { Credentials } from "./mesh-control.js"
 
@@ -36,7 +35,7 @@ export class ForeignClient {
   private constructor(program: string, options: ForeignClientOptions, tunnel: Server, folder: string) {
     this.#tunnel = tunnel
     this.#folder = folder
-    this.#child = spawn(process.execPath, [...SHORT_LIVED, program, options.target, options.security], {
+    this.#child = spawn(process.execPath, [program, options.target, options.security], {
       env: { ...process.env, GRPC_XDS_BOOTSTRAP_CONFIG: JSON.stringify(bootstrap(portOf(tunnel), folder)) },
     })
     this.#lines = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]()

@@ -6,7 +6,6 @@ import { once } from "node:events"
 import { resolve } from "node:path"
 import { type MeshRecord, readRecord } from "../../../../packages/cli/src/local/mesh-record.js"
 import { isRunning } from "../../../../packages/cli/src/local/process-identity.js"
-import { PATIENT } from "../../../patient.js"
 
 const MERLONCTL = resolve("packages/cli/bin/merlonctl.js")
 
@@ -23,13 +22,16 @@ export class Merlonctl {
     this.data = data
   }
 
-  start(args: readonly string[]): {
+  start(
+    args: readonly string[],
+    more: Readonly<Record<string, string>> = {},
+  ): {
     readonly child: ChildProcess
     readonly ended: Promise<Ended>
     readonly output: () => string
   } {
     const { data } = this
-    const env = { PATH: process.env.PATH ?? "", MERLON_DATA: data, KUBECONFIG: `${data}/kubeconfig`, ...PATIENT }
+    const env = { PATH: process.env.PATH ?? "", MERLON_DATA: data, KUBECONFIG: `${data}/kubeconfig`, ...more }
     const child = spawn(process.execPath, [MERLONCTL, ...args], { env, stdio: ["ignore", "pipe", "pipe"] })
     const text = { stdout: "", stderr: "" }
     child.stdout.on("data", piece => {

@@ -23,7 +23,7 @@ COMP_WORDS=(${quoted}); COMP_CWORD=${words.length - 1}; _merlonctl; printf '%s\\
     .filter(word => word !== "")
 }
 
-describe("bash offers", () => {
+describe("bash offers", { tags: ["needs/bash"] }, () => {
   it("every command", () => {
     expect(offered("merlonctl", "")).toEqual(Object.keys(COMMANDS))
   })

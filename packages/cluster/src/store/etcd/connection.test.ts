@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { TestAuthority } from "../testing/certificates.js"
-import { EtcdProcess, etcdAvailable } from "../testing/etcd-process.js"
+import { EtcdProcess } from "../testing/etcd-process.js"
 import { freePort } from "../testing/free-port.js"
 import { until } from "../testing/until.js"
 import { Connection, parseEndpoint } from "./connection.js"
@@ -27,23 +27,22 @@ describe("endpoints", () => {
   })
 })
 
-it.skipIf(!etcdAvailable())(
-  "reads from the next endpoint where the first is gone, all who do at once (needs etcd)",
-  async () => {
-    const server = await EtcdProcess.start()
-    const gone = `http://127.0.0.1:${await freePort()}`
-    const connection = new Connection({ endpoints: [gone, server.endpoint], timeoutMs: 12_000 })
-    try {
-      const read = () => connection.repeatedly("/etcdserverpb.KV/Range", encodeRange({ key: "/" }), decodeRange)
-      await expect(Promise.all([read(), read()])).resolves.toMatchObject([{ kvs: [] }, { kvs: [] }])
-    } finally {
-      connection.close()
-      await server.stop()
-    }
-  },
-)
+it("reads from the next endpoint where the first is gone, all who do at once (needs etcd)", {
+  tags: ["needs/etcd"],
+}, async () => {
+  const server = await EtcdProcess.start()
+  const gone = `http://127.0.0.1:${await freePort()}`
+  const connection = new Connection({ endpoints: [gone, server.endpoint], timeoutMs: 12_000 })
+  try {
+    const read = () => connection.repeatedly("/etcdserverpb.KV/Range", encodeRange({ key: "/" }), decodeRange)
+    await expect(Promise.all([read(), read()])).resolves.toMatchObject([{ kvs: [] }, { kvs: [] }])
+  } finally {
+    connection.close()
+    await server.stop()
+  }
+})
 
-describe.skipIf(!etcdAvailable())("etcd behind TLS (needs etcd)", () => {
+describe("etcd behind TLS (needs etcd)", { tags: ["needs/etcd"] }, () => {
   let folder: string
   let authority: TestAuthority
   let server: EtcdProcess
@@ -82,7 +81,7 @@ describe.skipIf(!etcdAvailable())("etcd behind TLS (needs etcd)", () => {
   })
 })
 
-describe.skipIf(!etcdAvailable())("etcd with users (needs etcd)", () => {
+describe("etcd with users (needs etcd)", { tags: ["needs/etcd"] }, () => {
   let server: EtcdProcess
 
   beforeAll(async () => {

@@ -5,7 +5,7 @@
 
 import { afterEach, describe, expect, it } from "vitest"
 import { CompactedError, type Store, type StoreEvent } from "../store.js"
-import { EtcdProcess, etcdAvailable } from "../testing/etcd-process.js"
+import { EtcdProcess } from "../testing/etcd-process.js"
 import { Gate } from "../testing/gate.js"
 import { until } from "../testing/until.js"
 import { type EtcdOptions, openEtcdStore } from "./open.js"
@@ -13,7 +13,7 @@ import { type EtcdOptions, openEtcdStore } from "./open.js"
 const put = (key: string, n: number): { key: string; value: string } => ({ key, value: JSON.stringify({ n }) })
 const numbers = (events: StoreEvent[]): unknown[] => events.map(({ entry }) => entry?.object.n)
 
-describe.skipIf(!etcdAvailable())("etcd store and the way to etcd (needs etcd)", () => {
+describe("etcd store and the way to etcd (needs etcd)", { tags: ["needs/etcd"] }, () => {
   const cleanUps: (() => Promise<void>)[] = []
   afterEach(async () => {
     for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp()

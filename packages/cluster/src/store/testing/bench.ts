@@ -22,9 +22,7 @@ export interface Bench {
 /** The same tests over all stores. */
 export function overEngines(suite: (bench: Bench) => void): void {
   for (const engine of engines)
-    describe.skipIf(engine.skip !== undefined)(`${engine.name} store${engine.skip ? ` (${engine.skip})` : ""}`, () =>
-      suite(benchOf(engine)),
-    )
+    describe(`${engine.name} store`, { tags: [...engine.tags] }, () => suite(benchOf(engine)))
 }
 
 function benchOf(engine: Engine): Bench {

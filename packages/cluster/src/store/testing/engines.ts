@@ -9,7 +9,7 @@ import { ClassicLevel } from "classic-level"
 import { openEmbeddedStore } from "../embedded/open.js"
 import { openEtcdStore } from "../etcd/open.js"
 import type { Store } from "../store.js"
-import { EtcdProcess, etcdAvailable } from "./etcd-process.js"
+import { EtcdProcess } from "./etcd-process.js"
 
 /** A place for one store's data. */
 export interface Place {
@@ -21,8 +21,8 @@ export interface Place {
 
 export interface Engine {
   readonly name: string
-  /** Why it cannot run here. */
-  readonly skip?: string
+  /** The programs it needs, as tags of its tests. */
+  readonly tags: readonly string[]
   start(): Promise<void>
   stop(): Promise<void>
   /** Empty data, apart from all other places. */
@@ -31,6 +31,7 @@ export interface Engine {
 
 const embedded: Engine = {
   name: "embedded",
+  tags: [],
   start: async () => undefined,
   stop: async () => undefined,
   place: async () => {
@@ -52,7 +53,7 @@ function etcd(): Engine {
   let places = 0
   return {
     name: "etcd",
-    ...(etcdAvailable() ? {} : { skip: "no `etcd` on PATH" }),
+    tags: ["needs/etcd"],
     start: async () => {
       server = await EtcdProcess.start()
     },

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A real etcd for tests, on ports and a folder of its own, that can be killed and started again on the same data.
-// Where no `etcd` is installed tests are skipped by name, but in CI that is a failure: a skipped proof is no proof.
+// Tests that use it carry the tag `needs/etcd`.
 
-import { type ChildProcess, spawn, spawnSync } from "node:child_process"
+import { type ChildProcess, spawn } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -18,14 +18,6 @@ export interface EtcdProcessOptions {
   readonly flags?: readonly string[]
   /** etcd's own timing, for measurements: a quick election costs it CPU all the time. */
   readonly patient?: boolean
-}
-
-/** False where etcd is not installed; throws in CI. */
-export function etcdAvailable(): boolean {
-  const found = spawnSync("etcd", ["--version"], { env: etcdEnvironment() }).status === 0
-  if (!found && process.env.CI === "true")
-    throw new Error("no `etcd` on PATH, and CI must not skip its tests: apt-get install -y etcd-server")
-  return found
 }
 
 export class EtcdProcess {

