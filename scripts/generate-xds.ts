@@ -30,8 +30,6 @@ const ROOTS = [
   "envoy/extensions/transport_sockets/tls/v3/tls.proto",
   "envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager.proto",
   "envoy/extensions/filters/http/router/v3/router.proto",
-  "envoy/extensions/load_balancing_policies/wrr_locality/v3/wrr_locality.proto",
-  "envoy/extensions/load_balancing_policies/round_robin/v3/round_robin.proto",
   "envoy/extensions/upstreams/http/v3/http_protocol_options.proto",
 ]
 

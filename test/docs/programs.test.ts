@@ -53,6 +53,9 @@ async function printedBy(programs: readonly string[]): Promise<readonly string[]
 /** Commands that are the set-up itself: whoever runs this test has just typed them, or is about to. */
 const SET_UP = new Set(["npm ci && npm test\n", "npm ci && npm start\n"])
 
+/** After this a page is stopped, and the failure names the command that did not end. */
+const PAGE_LIMIT_MS = 480_000
+
 interface Page {
   /** Each with what the page says that it prints, where it says so. */
   readonly commands: {
@@ -114,7 +117,15 @@ async function runPage(
     shell.stderr.on("data", chunk => {
       all += chunk
     })
-    shell.on("close", code => resolve({ code, out, all }))
+    const limit = setTimeout(() => {
+      const stuck = commands.find((_, index) => !out.includes(mark(index)))
+      all += `\n${stuck?.where} did not end within ${PAGE_LIMIT_MS / 60_000} minutes:\n${stuck?.text}`
+      shell.kill("SIGTERM")
+    }, PAGE_LIMIT_MS)
+    shell.on("close", code => {
+      clearTimeout(limit)
+      resolve({ code, out, all })
+    })
   })
   // A page that wrote nothing there has started no mesh.
   if (existsSync(data)) spawnSync("node", ["packages/cli/bin/merlonctl.js", "down", "--data", data], { env })

@@ -285,7 +285,7 @@ describe.each<Speaks>(["http/1.1", "h2c"])("towards an application that speaks %
     await rig.rig.meters.until(meters => meters.open === 0)
   })
 
-  it("serves curl, in clear and with a certificate", async () => {
+  it("serves curl, in clear and with a certificate", { tags: ["needs/curl"] }, async () => {
     const rig = await start(speaks, mirror)
     const folder = mkdtempSync(join(tmpdir(), "merlon-"))
     cleanups.push(() => rmSync(folder, { recursive: true }))

@@ -3,15 +3,15 @@
 // @generated from file envoy/type/v3/percent.proto (package envoy.type.v3, syntax proto3)
 /* eslint-disable */
 
-import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file envoy/type/v3/percent.proto.
  */
 export const file_envoy_type_v3_percent: GenFile = /*@__PURE__*/
-  fileDesc("ChtlbnZveS90eXBlL3YzL3BlcmNlbnQucHJvdG8SDWVudm95LnR5cGUudjMiGAoHUGVyY2VudBINCgV2YWx1ZRgBIAEoASKsAQoRRnJhY3Rpb25hbFBlcmNlbnQSEQoJbnVtZXJhdG9yGAEgASgNEkUKC2Rlbm9taW5hdG9yGAIgASgOMjAuZW52b3kudHlwZS52My5GcmFjdGlvbmFsUGVyY2VudC5EZW5vbWluYXRvclR5cGUiPQoPRGVub21pbmF0b3JUeXBlEgsKB0hVTkRSRUQQABIQCgxURU5fVEhPVVNBTkQQARILCgdNSUxMSU9OEAJCagobaW8uZW52b3lwcm94eS5lbnZveS50eXBlLnYzQgxQZXJjZW50UHJvdG9QAVo7Z2l0aHViLmNvbS9lbnZveXByb3h5L2dvLWNvbnRyb2wtcGxhbmUvZW52b3kvdHlwZS92Mzt0eXBldjNiBnByb3RvMw");
+  fileDesc("ChtlbnZveS90eXBlL3YzL3BlcmNlbnQucHJvdG8SDWVudm95LnR5cGUudjMiGAoHUGVyY2VudBINCgV2YWx1ZRgBIAEoAUJqChtpby5lbnZveXByb3h5LmVudm95LnR5cGUudjNCDFBlcmNlbnRQcm90b1ABWjtnaXRodWIuY29tL2Vudm95cHJveHkvZ28tY29udHJvbC1wbGFuZS9lbnZveS90eXBlL3YzO3R5cGV2M2IGcHJvdG8z");
 
 /**
  * @generated from message envoy.type.v3.Percent
@@ -29,52 +29,4 @@ export type Percent = Message<"envoy.type.v3.Percent"> & {
  */
 export const PercentSchema: GenMessage<Percent> = /*@__PURE__*/
   messageDesc(file_envoy_type_v3_percent, 0);
-
-/**
- * @generated from message envoy.type.v3.FractionalPercent
- */
-export type FractionalPercent = Message<"envoy.type.v3.FractionalPercent"> & {
-  /**
-   * @generated from field: uint32 numerator = 1;
-   */
-  numerator: number;
-
-  /**
-   * @generated from field: envoy.type.v3.FractionalPercent.DenominatorType denominator = 2;
-   */
-  denominator: FractionalPercent_DenominatorType;
-};
-
-/**
- * Describes the message envoy.type.v3.FractionalPercent.
- * Use `create(FractionalPercentSchema)` to create a new message.
- */
-export const FractionalPercentSchema: GenMessage<FractionalPercent> = /*@__PURE__*/
-  messageDesc(file_envoy_type_v3_percent, 1);
-
-/**
- * @generated from enum envoy.type.v3.FractionalPercent.DenominatorType
- */
-export enum FractionalPercent_DenominatorType {
-  /**
-   * @generated from enum value: HUNDRED = 0;
-   */
-  HUNDRED = 0,
-
-  /**
-   * @generated from enum value: TEN_THOUSAND = 1;
-   */
-  TEN_THOUSAND = 1,
-
-  /**
-   * @generated from enum value: MILLION = 2;
-   */
-  MILLION = 2,
-}
-
-/**
- * Describes the enum envoy.type.v3.FractionalPercent.DenominatorType.
- */
-export const FractionalPercent_DenominatorTypeSchema: GenEnum<FractionalPercent_DenominatorType> = /*@__PURE__*/
-  enumDesc(file_envoy_type_v3_percent, 1, 0);
 

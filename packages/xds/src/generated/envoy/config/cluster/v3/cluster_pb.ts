@@ -5,51 +5,32 @@
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { CircuitBreakers } from "./circuit_breaker_pb.js";
-import { file_envoy_config_cluster_v3_circuit_breaker } from "./circuit_breaker_pb.js";
-import type { Filter } from "./filter_pb.js";
-import { file_envoy_config_cluster_v3_filter } from "./filter_pb.js";
-import type { OutlierDetection } from "./outlier_detection_pb.js";
-import { file_envoy_config_cluster_v3_outlier_detection } from "./outlier_detection_pb.js";
-import type { Address, BindConfig, TcpKeepalive } from "../../core/v3/address_pb.js";
+import type { Address } from "../../core/v3/address_pb.js";
 import { file_envoy_config_core_v3_address } from "../../core/v3/address_pb.js";
-import type { Metadata, RuntimeDouble, TransportSocket } from "../../core/v3/base_pb.js";
+import type { TransportSocket } from "../../core/v3/base_pb.js";
 import { file_envoy_config_core_v3_base } from "../../core/v3/base_pb.js";
 import type { ConfigSource } from "../../core/v3/config_source_pb.js";
 import { file_envoy_config_core_v3_config_source } from "../../core/v3/config_source_pb.js";
-import type { TypedExtensionConfig } from "../../core/v3/extension_pb.js";
-import { file_envoy_config_core_v3_extension } from "../../core/v3/extension_pb.js";
-import type { HealthCheck, HealthStatusSet } from "../../core/v3/health_check_pb.js";
-import { file_envoy_config_core_v3_health_check } from "../../core/v3/health_check_pb.js";
-import type { Http1ProtocolOptions, Http2ProtocolOptions, HttpProtocolOptions, UpstreamHttpProtocolOptions } from "../../core/v3/protocol_pb.js";
+import type { Http2ProtocolOptions, HttpProtocolOptions } from "../../core/v3/protocol_pb.js";
 import { file_envoy_config_core_v3_protocol } from "../../core/v3/protocol_pb.js";
-import type { DnsResolutionConfig } from "../../core/v3/resolver_pb.js";
-import { file_envoy_config_core_v3_resolver } from "../../core/v3/resolver_pb.js";
 import type { ClusterLoadAssignment } from "../../endpoint/v3/endpoint_pb.js";
 import { file_envoy_config_endpoint_v3_endpoint } from "../../endpoint/v3/endpoint_pb.js";
-import type { MetadataKey } from "../../../type/metadata/v3/metadata_pb.js";
-import { file_envoy_type_metadata_v3_metadata } from "../../../type/metadata/v3/metadata_pb.js";
 import type { Percent } from "../../../type/v3/percent_pb.js";
 import { file_envoy_type_v3_percent } from "../../../type/v3/percent_pb.js";
 import type { Any, Duration } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_any, file_google_protobuf_duration, file_google_protobuf_struct, file_google_protobuf_wrappers } from "@bufbuild/protobuf/wkt";
-import type { JsonObject, Message } from "@bufbuild/protobuf";
+import { file_google_protobuf_any, file_google_protobuf_duration, file_google_protobuf_wrappers } from "@bufbuild/protobuf/wkt";
+import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file envoy/config/cluster/v3/cluster.proto.
  */
 export const file_envoy_config_cluster_v3_cluster: GenFile = /*@__PURE__*/
-  fileDesc("CiVlbnZveS9jb25maWcvY2x1c3Rlci92My9jbHVzdGVyLnByb3RvEhdlbnZveS5jb25maWcuY2x1c3Rlci52MyL7OwoHQ2x1c3RlchJXChh0cmFuc3BvcnRfc29ja2V0X21hdGNoZXMYKyADKAsyNS5lbnZveS5jb25maWcuY2x1c3Rlci52My5DbHVzdGVyLlRyYW5zcG9ydFNvY2tldE1hdGNoEgwKBG5hbWUYASABKAkSFQoNYWx0X3N0YXRfbmFtZRgcIAEoCRI+CgR0eXBlGAIgASgOMi4uZW52b3kuY29uZmlnLmNsdXN0ZXIudjMuQ2x1c3Rlci5EaXNjb3ZlcnlUeXBlSAASSgoMY2x1c3Rlcl90eXBlGCYgASgLMjIuZW52b3kuY29uZmlnLmNsdXN0ZXIudjMuQ2x1c3Rlci5DdXN0b21DbHVzdGVyVHlwZUgAEk0KEmVkc19jbHVzdGVyX2NvbmZpZxgDIAEoCzIxLmVudm95LmNvbmZpZy5jbHVzdGVyLnYzLkNsdXN0ZXIuRWRzQ2x1c3RlckNvbmZpZxIyCg9jb25uZWN0X3RpbWVvdXQYBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SRwohcGVyX2Nvbm5lY3Rpb25fYnVmZmVyX2xpbWl0X2J5dGVzGAUgASgLMhwuZ29vZ2xlLnByb3RvYnVmLlVJbnQzMlZhbHVlEjwKCWxiX3BvbGljeRgGIAEoDjIpLmVudm95LmNvbmZpZy5jbHVzdGVyLnYzLkNsdXN0ZXIuTGJQb2xpY3kSSAoPbG9hZF9hc3NpZ25tZW50GCEgASgLMi8uZW52b3kuY29uZmlnLmVuZHBvaW50LnYzLkNsdXN0ZXJMb2FkQXNzaWdubWVudBI4Cg1oZWFsdGhfY2hlY2tzGAggAygLMiEuZW52b3kuY29uZmlnLmNvcmUudjMuSGVhbHRoQ2hlY2sSRQobbWF4X3JlcXVlc3RzX3Blcl9jb25uZWN0aW9uGAkgASgLMhwuZ29vZ2xlLnByb3RvYnVmLlVJbnQzMlZhbHVlQgIYARJCChBjaXJjdWl0X2JyZWFrZXJzGAogASgLMiguZW52b3kuY29uZmlnLmNsdXN0ZXIudjMuQ2lyY3VpdEJyZWFrZXJzEl0KHnVwc3RyZWFtX2h0dHBfcHJvdG9jb2xfb3B0aW9ucxguIAEoCzIxLmVudm95LmNvbmZpZy5jb3JlLnYzLlVwc3RyZWFtSHR0cFByb3RvY29sT3B0aW9uc0ICGAESUwocY29tbW9uX2h0dHBfcHJvdG9jb2xfb3B0aW9ucxgdIAEoCzIpLmVudm95LmNvbmZpZy5jb3JlLnYzLkh0dHBQcm90b2NvbE9wdGlvbnNCAhgBEk0KFWh0dHBfcHJvdG9jb2xfb3B0aW9ucxgNIAEoCzIqLmVudm95LmNvbmZpZy5jb3JlLnYzLkh0dHAxUHJvdG9jb2xPcHRpb25zQgIYARJOChZodHRwMl9wcm90b2NvbF9vcHRpb25zGA4gASgLMiouZW52b3kuY29uZmlnLmNvcmUudjMuSHR0cDJQcm90b2NvbE9wdGlvbnNCAhgBEm0KIHR5cGVkX2V4dGVuc2lvbl9wcm90b2NvbF9vcHRpb25zGCQgAygLMkMuZW52b3kuY29uZmlnLmNsdXN0ZXIudjMuQ2x1c3Rlci5UeXBlZEV4dGVuc2lvblByb3RvY29sT3B0aW9uc0VudHJ5EjMKEGRuc19yZWZyZXNoX3JhdGUYECABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24STgoYZG5zX2ZhaWx1cmVfcmVmcmVzaF9yYXRlGCwgASgLMiwuZW52b3kuY29uZmlnLmNsdXN0ZXIudjMuQ2x1c3Rlci5SZWZyZXNoUmF0ZRIXCg9yZXNwZWN0X2Ruc190dGwYJyABKAgSSwoRZG5zX2xvb2t1cF9mYW1pbHkYESABKA4yMC5lbnZveS5jb25maWcuY2x1c3Rlci52My5DbHVzdGVyLkRuc0xvb2t1cEZhbWlseRI4Cg1kbnNfcmVzb2x2ZXJzGBIgAygLMh0uZW52b3kuY29uZmlnLmNvcmUudjMuQWRkcmVzc0ICGAESIwoXdXNlX3RjcF9mb3JfZG5zX2xvb2t1cHMYLSABKAhCAhgBEkwKFWRuc19yZXNvbHV0aW9uX2NvbmZpZxg1IAEoCzIpLmVudm95LmNvbmZpZy5jb3JlLnYzLkRuc1Jlc29sdXRpb25Db25maWdCAhgBEk0KGXR5cGVkX2Ruc19yZXNvbHZlcl9jb25maWcYNyABKAsyKi5lbnZveS5jb25maWcuY29yZS52My5UeXBlZEV4dGVuc2lvbkNvbmZpZxI5ChV3YWl0X2Zvcl93YXJtX29uX2luaXQYNiABKAsyGi5nb29nbGUucHJvdG9idWYuQm9vbFZhbHVlEkQKEW91dGxpZXJfZGV0ZWN0aW9uGBMgASgLMikuZW52b3kuY29uZmlnLmNsdXN0ZXIudjMuT3V0bGllckRldGVjdGlvbhIzChBjbGVhbnVwX2ludGVydmFsGBQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEj4KFHVwc3RyZWFtX2JpbmRfY29uZmlnGBUgASgLMiAuZW52b3kuY29uZmlnLmNvcmUudjMuQmluZENvbmZpZxJJChBsYl9zdWJzZXRfY29uZmlnGBYgASgLMi8uZW52b3kuY29uZmlnLmNsdXN0ZXIudjMuQ2x1c3Rlci5MYlN1YnNldENvbmZpZxJQChNyaW5nX2hhc2hfbGJfY29uZmlnGBcgASgLMjEuZW52b3kuY29uZmlnLmNsdXN0ZXIudjMuQ2x1c3Rlci5SaW5nSGFzaExiQ29uZmlnSAESSwoQbWFnbGV2X2xiX2NvbmZpZxg0IAEoCzIvLmVudm95LmNvbmZpZy5jbHVzdGVyLnYzLkNsdXN0ZXIuTWFnbGV2TGJDb25maWdIARJWChZvcmlnaW5hbF9kc3RfbGJfY29uZmlnGCIgASgLMjQuZW52b3kuY29uZmlnLmNsdXN0ZXIudjMuQ2x1c3Rlci5PcmlnaW5hbERzdExiQ29uZmlnSAESWAoXbGVhc3RfcmVxdWVzdF9sYl9jb25maWcYJSABKAsyNS5lbnZveS5jb25maWcuY2x1c3Rlci52My5DbHVzdGVyLkxlYXN0UmVxdWVzdExiQ29uZmlnSAESVAoVcm91bmRfcm9iaW5fbGJfY29uZmlnGDggASgLMjMuZW52b3kuY29uZmlnLmNsdXN0ZXIudjMuQ2x1c3Rlci5Sb3VuZFJvYmluTGJDb25maWdIARJJChBjb21tb25fbGJfY29uZmlnGBsgASgLMi8uZW52b3kuY29uZmlnLmNsdXN0ZXIudjMuQ2x1c3Rlci5Db21tb25MYkNvbmZpZxI/ChB0cmFuc3BvcnRfc29ja2V0GBggASgLMiUuZW52b3kuY29uZmlnLmNvcmUudjMuVHJhbnNwb3J0U29ja2V0EjAKCG1ldGFkYXRhGBkgASgLMh4uZW52b3kuY29uZmlnLmNvcmUudjMuTWV0YWRhdGESWQoScHJvdG9jb2xfc2VsZWN0aW9uGBogASgOMjkuZW52b3kuY29uZmlnLmNsdXN0ZXIudjMuQ2x1c3Rlci5DbHVzdGVyUHJvdG9jb2xTZWxlY3Rpb25CAhgBElcKG3Vwc3RyZWFtX2Nvbm5lY3Rpb25fb3B0aW9ucxgeIAEoCzIyLmVudm95LmNvbmZpZy5jbHVzdGVyLnYzLlVwc3RyZWFtQ29ubmVjdGlvbk9wdGlvbnMSMAooY2xvc2VfY29ubmVjdGlvbnNfb25faG9zdF9oZWFsdGhfZmFpbHVyZRgfIAEoCBIlCh1pZ25vcmVfaGVhbHRoX29uX2hvc3RfcmVtb3ZhbBggIAEoCBIwCgdmaWx0ZXJzGCggAygLMh8uZW52b3kuY29uZmlnLmNsdXN0ZXIudjMuRmlsdGVyEksKFWxvYWRfYmFsYW5jaW5nX3BvbGljeRgpIAEoCzIsLmVudm95LmNvbmZpZy5jbHVzdGVyLnYzLkxvYWRCYWxhbmNpbmdQb2xpY3kSNgoKbHJzX3NlcnZlchgqIAEoCzIiLmVudm95LmNvbmZpZy5jb3JlLnYzLkNvbmZpZ1NvdXJjZRIjChtscnNfcmVwb3J0X2VuZHBvaW50X21ldHJpY3MYOSADKAkSIQoVdHJhY2tfdGltZW91dF9idWRnZXRzGC8gASgIQgIYARJDCg91cHN0cmVhbV9jb25maWcYMCABKAsyKi5lbnZveS5jb25maWcuY29yZS52My5UeXBlZEV4dGVuc2lvbkNvbmZpZxJHChN0cmFja19jbHVzdGVyX3N0YXRzGDEgASgLMiouZW52b3kuY29uZmlnLmNsdXN0ZXIudjMuVHJhY2tDbHVzdGVyU3RhdHMSTAoRcHJlY29ubmVjdF9wb2xpY3kYMiABKAsyMS5lbnZveS5jb25maWcuY2x1c3Rlci52My5DbHVzdGVyLlByZWNvbm5lY3RQb2xpY3kSMQopY29ubmVjdGlvbl9wb29sX3Blcl9kb3duc3RyZWFtX2Nvbm5lY3Rpb24YMyABKAgajQEKFFRyYW5zcG9ydFNvY2tldE1hdGNoEgwKBG5hbWUYASABKAkSJgoFbWF0Y2gYAiABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0Ej8KEHRyYW5zcG9ydF9zb2NrZXQYAyABKAsyJS5lbnZveS5jb25maWcuY29yZS52My5UcmFuc3BvcnRTb2NrZXQaTQoRQ3VzdG9tQ2x1c3RlclR5cGUSDAoEbmFtZRgBIAEoCRIqCgx0eXBlZF9jb25maWcYAiABKAsyFC5nb29nbGUucHJvdG9idWYuQW55GmAKEEVkc0NsdXN0ZXJDb25maWcSNgoKZWRzX2NvbmZpZxgBIAEoCzIiLmVudm95LmNvbmZpZy5jb3JlLnYzLkNvbmZpZ1NvdXJjZRIUCgxzZXJ2aWNlX25hbWUYAiABKAka0QcKDkxiU3Vic2V0Q29uZmlnEl8KD2ZhbGxiYWNrX3BvbGljeRgBIAEoDjJGLmVudm95LmNvbmZpZy5jbHVzdGVyLnYzLkNsdXN0ZXIuTGJTdWJzZXRDb25maWcuTGJTdWJzZXRGYWxsYmFja1BvbGljeRIvCg5kZWZhdWx0X3N1YnNldBgCIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSWgoQc3Vic2V0X3NlbGVjdG9ycxgDIAMoCzJALmVudm95LmNvbmZpZy5jbHVzdGVyLnYzLkNsdXN0ZXIuTGJTdWJzZXRDb25maWcuTGJTdWJzZXRTZWxlY3RvchIdChVsb2NhbGl0eV93ZWlnaHRfYXdhcmUYBCABKAgSHQoVc2NhbGVfbG9jYWxpdHlfd2VpZ2h0GAUgASgIEhYKDnBhbmljX21vZGVfYW55GAYgASgIEhMKC2xpc3RfYXNfYW55GAcgASgIEnAKGG1ldGFkYXRhX2ZhbGxiYWNrX3BvbGljeRgIIAEoDjJOLmVudm95LmNvbmZpZy5jbHVzdGVyLnYzLkNsdXN0ZXIuTGJTdWJzZXRDb25maWcuTGJTdWJzZXRNZXRhZGF0YUZhbGxiYWNrUG9saWN5GtMCChBMYlN1YnNldFNlbGVjdG9yEgwKBGtleXMYASADKAkSHgoWc2luZ2xlX2hvc3RfcGVyX3N1YnNldBgEIAEoCBJ4Cg9mYWxsYmFja19wb2xpY3kYAiABKA4yXy5lbnZveS5jb25maWcuY2x1c3Rlci52My5DbHVzdGVyLkxiU3Vic2V0Q29uZmlnLkxiU3Vic2V0U2VsZWN0b3IuTGJTdWJzZXRTZWxlY3RvckZhbGxiYWNrUG9saWN5EhwKFGZhbGxiYWNrX2tleXNfc3Vic2V0GAMgAygJInkKHkxiU3Vic2V0U2VsZWN0b3JGYWxsYmFja1BvbGljeRIPCgtOT1RfREVGSU5FRBAAEg8KC05PX0ZBTExCQUNLEAESEAoMQU5ZX0VORFBPSU5UEAISEgoOREVGQVVMVF9TVUJTRVQQAxIPCgtLRVlTX1NVQlNFVBAEIk8KFkxiU3Vic2V0RmFsbGJhY2tQb2xpY3kSDwoLTk9fRkFMTEJBQ0sQABIQCgxBTllfRU5EUE9JTlQQARISCg5ERUZBVUxUX1NVQlNFVBACIk0KHkxiU3Vic2V0TWV0YWRhdGFGYWxsYmFja1BvbGljeRIYChRNRVRBREFUQV9OT19GQUxMQkFDSxAAEhEKDUZBTExCQUNLX0xJU1QQARq0AQoPU2xvd1N0YXJ0Q29uZmlnEjQKEXNsb3dfc3RhcnRfd2luZG93GAEgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEjcKCmFnZ3Jlc3Npb24YAiABKAsyIy5lbnZveS5jb25maWcuY29yZS52My5SdW50aW1lRG91YmxlEjIKEm1pbl93ZWlnaHRfcGVyY2VudBgDIAEoCzIWLmVudm95LnR5cGUudjMuUGVyY2VudBphChJSb3VuZFJvYmluTGJDb25maWcSSwoRc2xvd19zdGFydF9jb25maWcYASABKAsyMC5lbnZveS5jb25maWcuY2x1c3Rlci52My5DbHVzdGVyLlNsb3dTdGFydENvbmZpZxrZAQoUTGVhc3RSZXF1ZXN0TGJDb25maWcSMgoMY2hvaWNlX2NvdW50GAEgASgLMhwuZ29vZ2xlLnByb3RvYnVmLlVJbnQzMlZhbHVlEkAKE2FjdGl2ZV9yZXF1ZXN0X2JpYXMYAiABKAsyIy5lbnZveS5jb25maWcuY29yZS52My5SdW50aW1lRG91YmxlEksKEXNsb3dfc3RhcnRfY29uZmlnGAMgASgLMjAuZW52b3kuY29uZmlnLmNsdXN0ZXIudjMuQ2x1c3Rlci5TbG93U3RhcnRDb25maWcakQIKEFJpbmdIYXNoTGJDb25maWcSNwoRbWluaW11bV9yaW5nX3NpemUYASABKAsyHC5nb29nbGUucHJvdG9idWYuVUludDY0VmFsdWUSVQoNaGFzaF9mdW5jdGlvbhgDIAEoDjI+LmVudm95LmNvbmZpZy5jbHVzdGVyLnYzLkNsdXN0ZXIuUmluZ0hhc2hMYkNvbmZpZy5IYXNoRnVuY3Rpb24SNwoRbWF4aW11bV9yaW5nX3NpemUYBCABKAsyHC5nb29nbGUucHJvdG9idWYuVUludDY0VmFsdWUiLgoMSGFzaEZ1bmN0aW9uEgsKB1hYX0hBU0gQABIRCg1NVVJNVVJfSEFTSF8yEAFKBAgCEAMaQgoOTWFnbGV2TGJDb25maWcSMAoKdGFibGVfc2l6ZRgBIAEoCzIcLmdvb2dsZS5wcm90b2J1Zi5VSW50NjRWYWx1ZRrBAQoTT3JpZ2luYWxEc3RMYkNvbmZpZxIXCg91c2VfaHR0cF9oZWFkZXIYASABKAgSGAoQaHR0cF9oZWFkZXJfbmFtZRgCIAEoCRI8ChZ1cHN0cmVhbV9wb3J0X292ZXJyaWRlGAMgASgLMhwuZ29vZ2xlLnByb3RvYnVmLlVJbnQzMlZhbHVlEjkKDG1ldGFkYXRhX2tleRgEIAEoCzIjLmVudm95LnR5cGUubWV0YWRhdGEudjMuTWV0YWRhdGFLZXkaswcKDkNvbW1vbkxiQ29uZmlnEjcKF2hlYWx0aHlfcGFuaWNfdGhyZXNob2xkGAEgASgLMhYuZW52b3kudHlwZS52My5QZXJjZW50EmEKFHpvbmVfYXdhcmVfbGJfY29uZmlnGAIgASgLMkEuZW52b3kuY29uZmlnLmNsdXN0ZXIudjMuQ2x1c3Rlci5Db21tb25MYkNvbmZpZy5ab25lQXdhcmVMYkNvbmZpZ0gAEm8KG2xvY2FsaXR5X3dlaWdodGVkX2xiX2NvbmZpZxgDIAEoCzJILmVudm95LmNvbmZpZy5jbHVzdGVyLnYzLkNsdXN0ZXIuQ29tbW9uTGJDb25maWcuTG9jYWxpdHlXZWlnaHRlZExiQ29uZmlnSAASNgoTdXBkYXRlX21lcmdlX3dpbmRvdxgEIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhInCh9pZ25vcmVfbmV3X2hvc3RzX3VudGlsX2ZpcnN0X2hjGAUgASgIEiwKJGNsb3NlX2Nvbm5lY3Rpb25zX29uX2hvc3Rfc2V0X2NoYW5nZRgGIAEoCBJvChxjb25zaXN0ZW50X2hhc2hpbmdfbGJfY29uZmlnGAcgASgLMkkuZW52b3kuY29uZmlnLmNsdXN0ZXIudjMuQ2x1c3Rlci5Db21tb25MYkNvbmZpZy5Db25zaXN0ZW50SGFzaGluZ0xiQ29uZmlnEkMKFG92ZXJyaWRlX2hvc3Rfc3RhdHVzGAggASgLMiUuZW52b3kuY29uZmlnLmNvcmUudjMuSGVhbHRoU3RhdHVzU2V0GpsBChFab25lQXdhcmVMYkNvbmZpZxIvCg9yb3V0aW5nX2VuYWJsZWQYASABKAsyFi5lbnZveS50eXBlLnYzLlBlcmNlbnQSNgoQbWluX2NsdXN0ZXJfc2l6ZRgCIAEoCzIcLmdvb2dsZS5wcm90b2J1Zi5VSW50NjRWYWx1ZRIdChVmYWlsX3RyYWZmaWNfb25fcGFuaWMYAyABKAgaGgoYTG9jYWxpdHlXZWlnaHRlZExiQ29uZmlnGngKGUNvbnNpc3RlbnRIYXNoaW5nTGJDb25maWcSIAoYdXNlX2hvc3RuYW1lX2Zvcl9oYXNoaW5nGAEgASgIEjkKE2hhc2hfYmFsYW5jZV9mYWN0b3IYAiABKAsyHC5nb29nbGUucHJvdG9idWYuVUludDMyVmFsdWVCGwoZbG9jYWxpdHlfY29uZmlnX3NwZWNpZmllchpwCgtSZWZyZXNoUmF0ZRIwCg1iYXNlX2ludGVydmFsGAEgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEi8KDG1heF9pbnRlcnZhbBgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhqaAQoQUHJlY29ubmVjdFBvbGljeRJDCh1wZXJfdXBzdHJlYW1fcHJlY29ubmVjdF9yYXRpbxgBIAEoCzIcLmdvb2dsZS5wcm90b2J1Zi5Eb3VibGVWYWx1ZRJBChtwcmVkaWN0aXZlX3ByZWNvbm5lY3RfcmF0aW8YAiABKAsyHC5nb29nbGUucHJvdG9idWYuRG91YmxlVmFsdWUaWgoiVHlwZWRFeHRlbnNpb25Qcm90b2NvbE9wdGlvbnNFbnRyeRILCgNrZXkYASABKAkSIwoFdmFsdWUYAiABKAsyFC5nb29nbGUucHJvdG9idWYuQW55OgI4ASJXCg1EaXNjb3ZlcnlUeXBlEgoKBlNUQVRJQxAAEg4KClNUUklDVF9ETlMQARIPCgtMT0dJQ0FMX0ROUxACEgcKA0VEUxADEhAKDE9SSUdJTkFMX0RTVBAEIqQBCghMYlBvbGljeRIPCgtST1VORF9ST0JJThAAEhEKDUxFQVNUX1JFUVVFU1QQARINCglSSU5HX0hBU0gQAhIKCgZSQU5ET00QAxIKCgZNQUdMRVYQBRIUChBDTFVTVEVSX1BST1ZJREVEEAYSIAocTE9BRF9CQUxBTkNJTkdfUE9MSUNZX0NPTkZJRxAHIgQIBBAEKg9PUklHSU5BTF9EU1RfTEIiUAoPRG5zTG9va3VwRmFtaWx5EggKBEFVVE8QABILCgdWNF9PTkxZEAESCwoHVjZfT05MWRACEhAKDFY0X1BSRUZFUlJFRBADEgcKA0FMTBAEIlQKGENsdXN0ZXJQcm90b2NvbFNlbGVjdGlvbhIbChdVU0VfQ09ORklHVVJFRF9QUk9UT0NPTBAAEhsKF1VTRV9ET1dOU1RSRUFNX1BST1RPQ09MEAFCGAoWY2x1c3Rlcl9kaXNjb3ZlcnlfdHlwZUILCglsYl9jb25maWdKBAgMEA1KBAgPEBBKBAgHEAhKBAgLEAxKBAgjECRSBWhvc3RzUgt0bHNfY29udGV4dFIaZXh0ZW5zaW9uX3Byb3RvY29sX29wdGlvbnMi4QEKE0xvYWRCYWxhbmNpbmdQb2xpY3kSRQoIcG9saWNpZXMYASADKAsyMy5lbnZveS5jb25maWcuY2x1c3Rlci52My5Mb2FkQmFsYW5jaW5nUG9saWN5LlBvbGljeRqCAQoGUG9saWN5EkoKFnR5cGVkX2V4dGVuc2lvbl9jb25maWcYBCABKAsyKi5lbnZveS5jb25maWcuY29yZS52My5UeXBlZEV4dGVuc2lvbkNvbmZpZ0oECAIQA0oECAEQAkoECAMQBFIGY29uZmlnUgRuYW1lUgx0eXBlZF9jb25maWci/wMKGVVwc3RyZWFtQ29ubmVjdGlvbk9wdGlvbnMSOQoNdGNwX2tlZXBhbGl2ZRgBIAEoCzIiLmVudm95LmNvbmZpZy5jb3JlLnYzLlRjcEtlZXBhbGl2ZRI4CjBzZXRfbG9jYWxfaW50ZXJmYWNlX25hbWVfb25fdXBzdHJlYW1fY29ubmVjdGlvbnMYAiABKAgSZQoVaGFwcHlfZXllYmFsbHNfY29uZmlnGAMgASgLMkYuZW52b3kuY29uZmlnLmNsdXN0ZXIudjMuVXBzdHJlYW1Db25uZWN0aW9uT3B0aW9ucy5IYXBweUV5ZWJhbGxzQ29uZmlnGssBChNIYXBweUV5ZWJhbGxzQ29uZmlnEnIKHGZpcnN0X2FkZHJlc3NfZmFtaWx5X3ZlcnNpb24YASABKA4yTC5lbnZveS5jb25maWcuY2x1c3Rlci52My5VcHN0cmVhbUNvbm5lY3Rpb25PcHRpb25zLkZpcnN0QWRkcmVzc0ZhbWlseVZlcnNpb24SQAoaZmlyc3RfYWRkcmVzc19mYW1pbHlfY291bnQYAiABKAsyHC5nb29nbGUucHJvdG9idWYuVUludDMyVmFsdWUiOAoZRmlyc3RBZGRyZXNzRmFtaWx5VmVyc2lvbhILCgdERUZBVUxUEAASBgoCVjQQARIGCgJWNhACImgKEVRyYWNrQ2x1c3RlclN0YXRzEhcKD3RpbWVvdXRfYnVkZ2V0cxgBIAEoCBIeChZyZXF1ZXN0X3Jlc3BvbnNlX3NpemVzGAIgASgIEhoKEnBlcl9lbmRwb2ludF9zdGF0cxgDIAEoCEKBAQolaW8uZW52b3lwcm94eS5lbnZveS5jb25maWcuY2x1c3Rlci52M0IMQ2x1c3RlclByb3RvUAFaSGdpdGh1Yi5jb20vZW52b3lwcm94eS9nby1jb250cm9sLXBsYW5lL2Vudm95L2NvbmZpZy9jbHVzdGVyL3YzO2NsdXN0ZXJ2M2IGcHJvdG8z", [file_envoy_config_cluster_v3_circuit_breaker, file_envoy_config_cluster_v3_filter, file_envoy_config_cluster_v3_outlier_detection, file_envoy_config_core_v3_address, file_envoy_config_core_v3_base, file_envoy_config_core_v3_config_source, file_envoy_config_core_v3_extension, file_envoy_config_core_v3_health_check, file_envoy_config_core_v3_protocol, file_envoy_config_core_v3_resolver, file_envoy_config_endpoint_v3_endpoint, file_envoy_type_metadata_v3_metadata, file_envoy_type_v3_percent, file_google_protobuf_any, file_google_protobuf_duration, file_google_protobuf_struct, file_google_protobuf_wrappers]);
+  fileDesc("CiVlbnZveS9jb25maWcvY2x1c3Rlci92My9jbHVzdGVyLnByb3RvEhdlbnZveS5jb25maWcuY2x1c3Rlci52MyLTEQoHQ2x1c3RlchIMCgRuYW1lGAEgASgJEhUKDWFsdF9zdGF0X25hbWUYHCABKAkSPgoEdHlwZRgCIAEoDjIuLmVudm95LmNvbmZpZy5jbHVzdGVyLnYzLkNsdXN0ZXIuRGlzY292ZXJ5VHlwZUgAEk0KEmVkc19jbHVzdGVyX2NvbmZpZxgDIAEoCzIxLmVudm95LmNvbmZpZy5jbHVzdGVyLnYzLkNsdXN0ZXIuRWRzQ2x1c3RlckNvbmZpZxIyCg9jb25uZWN0X3RpbWVvdXQYBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SRwohcGVyX2Nvbm5lY3Rpb25fYnVmZmVyX2xpbWl0X2J5dGVzGAUgASgLMhwuZ29vZ2xlLnByb3RvYnVmLlVJbnQzMlZhbHVlEjwKCWxiX3BvbGljeRgGIAEoDjIpLmVudm95LmNvbmZpZy5jbHVzdGVyLnYzLkNsdXN0ZXIuTGJQb2xpY3kSSAoPbG9hZF9hc3NpZ25tZW50GCEgASgLMi8uZW52b3kuY29uZmlnLmVuZHBvaW50LnYzLkNsdXN0ZXJMb2FkQXNzaWdubWVudBJFChttYXhfcmVxdWVzdHNfcGVyX2Nvbm5lY3Rpb24YCSABKAsyHC5nb29nbGUucHJvdG9idWYuVUludDMyVmFsdWVCAhgBElMKHGNvbW1vbl9odHRwX3Byb3RvY29sX29wdGlvbnMYHSABKAsyKS5lbnZveS5jb25maWcuY29yZS52My5IdHRwUHJvdG9jb2xPcHRpb25zQgIYARJOChZodHRwMl9wcm90b2NvbF9vcHRpb25zGA4gASgLMiouZW52b3kuY29uZmlnLmNvcmUudjMuSHR0cDJQcm90b2NvbE9wdGlvbnNCAhgBEm0KIHR5cGVkX2V4dGVuc2lvbl9wcm90b2NvbF9vcHRpb25zGCQgAygLMkMuZW52b3kuY29uZmlnLmNsdXN0ZXIudjMuQ2x1c3Rlci5UeXBlZEV4dGVuc2lvblByb3RvY29sT3B0aW9uc0VudHJ5EjMKEGRuc19yZWZyZXNoX3JhdGUYECABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SFwoPcmVzcGVjdF9kbnNfdHRsGCcgASgIEjgKDWRuc19yZXNvbHZlcnMYEiADKAsyHS5lbnZveS5jb25maWcuY29yZS52My5BZGRyZXNzQgIYARIjChd1c2VfdGNwX2Zvcl9kbnNfbG9va3VwcxgtIAEoCEICGAESOQoVd2FpdF9mb3Jfd2FybV9vbl9pbml0GDYgASgLMhouZ29vZ2xlLnByb3RvYnVmLkJvb2xWYWx1ZRIzChBjbGVhbnVwX2ludGVydmFsGBQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEkkKEGNvbW1vbl9sYl9jb25maWcYGyABKAsyLy5lbnZveS5jb25maWcuY2x1c3Rlci52My5DbHVzdGVyLkNvbW1vbkxiQ29uZmlnEj8KEHRyYW5zcG9ydF9zb2NrZXQYGCABKAsyJS5lbnZveS5jb25maWcuY29yZS52My5UcmFuc3BvcnRTb2NrZXQSMAooY2xvc2VfY29ubmVjdGlvbnNfb25faG9zdF9oZWFsdGhfZmFpbHVyZRgfIAEoCBIlCh1pZ25vcmVfaGVhbHRoX29uX2hvc3RfcmVtb3ZhbBggIAEoCBI2CgpscnNfc2VydmVyGCogASgLMiIuZW52b3kuY29uZmlnLmNvcmUudjMuQ29uZmlnU291cmNlEiMKG2xyc19yZXBvcnRfZW5kcG9pbnRfbWV0cmljcxg5IAMoCRIhChV0cmFja190aW1lb3V0X2J1ZGdldHMYLyABKAhCAhgBEjEKKWNvbm5lY3Rpb25fcG9vbF9wZXJfZG93bnN0cmVhbV9jb25uZWN0aW9uGDMgASgIGmAKEEVkc0NsdXN0ZXJDb25maWcSNgoKZWRzX2NvbmZpZxgBIAEoCzIiLmVudm95LmNvbmZpZy5jb3JlLnYzLkNvbmZpZ1NvdXJjZRIUCgxzZXJ2aWNlX25hbWUYAiABKAka2AEKDkNvbW1vbkxiQ29uZmlnEjcKF2hlYWx0aHlfcGFuaWNfdGhyZXNob2xkGAEgASgLMhYuZW52b3kudHlwZS52My5QZXJjZW50EjYKE3VwZGF0ZV9tZXJnZV93aW5kb3cYBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SJwofaWdub3JlX25ld19ob3N0c191bnRpbF9maXJzdF9oYxgFIAEoCBIsCiRjbG9zZV9jb25uZWN0aW9uc19vbl9ob3N0X3NldF9jaGFuZ2UYBiABKAgaWgoiVHlwZWRFeHRlbnNpb25Qcm90b2NvbE9wdGlvbnNFbnRyeRILCgNrZXkYASABKAkSIwoFdmFsdWUYAiABKAsyFC5nb29nbGUucHJvdG9idWYuQW55OgI4ASJXCg1EaXNjb3ZlcnlUeXBlEgoKBlNUQVRJQxAAEg4KClNUUklDVF9ETlMQARIPCgtMT0dJQ0FMX0ROUxACEgcKA0VEUxADEhAKDE9SSUdJTkFMX0RTVBAEIqQBCghMYlBvbGljeRIPCgtST1VORF9ST0JJThAAEhEKDUxFQVNUX1JFUVVFU1QQARINCglSSU5HX0hBU0gQAhIKCgZSQU5ET00QAxIKCgZNQUdMRVYQBRIUChBDTFVTVEVSX1BST1ZJREVEEAYSIAocTE9BRF9CQUxBTkNJTkdfUE9MSUNZX0NPTkZJRxAHIgQIBBAEKg9PUklHSU5BTF9EU1RfTEJCGAoWY2x1c3Rlcl9kaXNjb3ZlcnlfdHlwZUoECAwQDUoECA8QEEoECAcQCEoECAsQDEoECCMQJFIFaG9zdHNSC3Rsc19jb250ZXh0UhpleHRlbnNpb25fcHJvdG9jb2xfb3B0aW9uc0KBAQolaW8uZW52b3lwcm94eS5lbnZveS5jb25maWcuY2x1c3Rlci52M0IMQ2x1c3RlclByb3RvUAFaSGdpdGh1Yi5jb20vZW52b3lwcm94eS9nby1jb250cm9sLXBsYW5lL2Vudm95L2NvbmZpZy9jbHVzdGVyL3YzO2NsdXN0ZXJ2M2IGcHJvdG8z", [file_envoy_config_core_v3_address, file_envoy_config_core_v3_base, file_envoy_config_core_v3_config_source, file_envoy_config_core_v3_protocol, file_envoy_config_endpoint_v3_endpoint, file_envoy_type_v3_percent, file_google_protobuf_any, file_google_protobuf_duration, file_google_protobuf_wrappers]);
 
 /**
  * @generated from message envoy.config.cluster.v3.Cluster
  */
 export type Cluster = Message<"envoy.config.cluster.v3.Cluster"> & {
-  /**
-   * @generated from field: repeated envoy.config.cluster.v3.Cluster.TransportSocketMatch transport_socket_matches = 43;
-   */
-  transportSocketMatches: Cluster_TransportSocketMatch[];
-
   /**
    * @generated from field: string name = 1;
    */
@@ -69,12 +50,6 @@ export type Cluster = Message<"envoy.config.cluster.v3.Cluster"> & {
      */
     value: Cluster_DiscoveryType;
     case: "type";
-  } | {
-    /**
-     * @generated from field: envoy.config.cluster.v3.Cluster.CustomClusterType cluster_type = 38;
-     */
-    value: Cluster_CustomClusterType;
-    case: "clusterType";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -103,38 +78,16 @@ export type Cluster = Message<"envoy.config.cluster.v3.Cluster"> & {
   loadAssignment?: ClusterLoadAssignment | undefined;
 
   /**
-   * @generated from field: repeated envoy.config.core.v3.HealthCheck health_checks = 8;
-   */
-  healthChecks: HealthCheck[];
-
-  /**
    * @generated from field: google.protobuf.UInt32Value max_requests_per_connection = 9 [deprecated = true];
    * @deprecated
    */
   maxRequestsPerConnection?: number | undefined;
 
   /**
-   * @generated from field: envoy.config.cluster.v3.CircuitBreakers circuit_breakers = 10;
-   */
-  circuitBreakers?: CircuitBreakers | undefined;
-
-  /**
-   * @generated from field: envoy.config.core.v3.UpstreamHttpProtocolOptions upstream_http_protocol_options = 46 [deprecated = true];
-   * @deprecated
-   */
-  upstreamHttpProtocolOptions?: UpstreamHttpProtocolOptions | undefined;
-
-  /**
    * @generated from field: envoy.config.core.v3.HttpProtocolOptions common_http_protocol_options = 29 [deprecated = true];
    * @deprecated
    */
   commonHttpProtocolOptions?: HttpProtocolOptions | undefined;
-
-  /**
-   * @generated from field: envoy.config.core.v3.Http1ProtocolOptions http_protocol_options = 13 [deprecated = true];
-   * @deprecated
-   */
-  httpProtocolOptions?: Http1ProtocolOptions | undefined;
 
   /**
    * @generated from field: envoy.config.core.v3.Http2ProtocolOptions http2_protocol_options = 14 [deprecated = true];
@@ -153,19 +106,9 @@ export type Cluster = Message<"envoy.config.cluster.v3.Cluster"> & {
   dnsRefreshRate?: Duration | undefined;
 
   /**
-   * @generated from field: envoy.config.cluster.v3.Cluster.RefreshRate dns_failure_refresh_rate = 44;
-   */
-  dnsFailureRefreshRate?: Cluster_RefreshRate | undefined;
-
-  /**
    * @generated from field: bool respect_dns_ttl = 39;
    */
   respectDnsTtl: boolean;
-
-  /**
-   * @generated from field: envoy.config.cluster.v3.Cluster.DnsLookupFamily dns_lookup_family = 17;
-   */
-  dnsLookupFamily: Cluster_DnsLookupFamily;
 
   /**
    * @generated from field: repeated envoy.config.core.v3.Address dns_resolvers = 18 [deprecated = true];
@@ -180,75 +123,14 @@ export type Cluster = Message<"envoy.config.cluster.v3.Cluster"> & {
   useTcpForDnsLookups: boolean;
 
   /**
-   * @generated from field: envoy.config.core.v3.DnsResolutionConfig dns_resolution_config = 53 [deprecated = true];
-   * @deprecated
-   */
-  dnsResolutionConfig?: DnsResolutionConfig | undefined;
-
-  /**
-   * @generated from field: envoy.config.core.v3.TypedExtensionConfig typed_dns_resolver_config = 55;
-   */
-  typedDnsResolverConfig?: TypedExtensionConfig | undefined;
-
-  /**
    * @generated from field: google.protobuf.BoolValue wait_for_warm_on_init = 54;
    */
   waitForWarmOnInit?: boolean | undefined;
 
   /**
-   * @generated from field: envoy.config.cluster.v3.OutlierDetection outlier_detection = 19;
-   */
-  outlierDetection?: OutlierDetection | undefined;
-
-  /**
    * @generated from field: google.protobuf.Duration cleanup_interval = 20;
    */
   cleanupInterval?: Duration | undefined;
-
-  /**
-   * @generated from field: envoy.config.core.v3.BindConfig upstream_bind_config = 21;
-   */
-  upstreamBindConfig?: BindConfig | undefined;
-
-  /**
-   * @generated from field: envoy.config.cluster.v3.Cluster.LbSubsetConfig lb_subset_config = 22;
-   */
-  lbSubsetConfig?: Cluster_LbSubsetConfig | undefined;
-
-  /**
-   * @generated from oneof envoy.config.cluster.v3.Cluster.lb_config
-   */
-  lbConfig: {
-    /**
-     * @generated from field: envoy.config.cluster.v3.Cluster.RingHashLbConfig ring_hash_lb_config = 23;
-     */
-    value: Cluster_RingHashLbConfig;
-    case: "ringHashLbConfig";
-  } | {
-    /**
-     * @generated from field: envoy.config.cluster.v3.Cluster.MaglevLbConfig maglev_lb_config = 52;
-     */
-    value: Cluster_MaglevLbConfig;
-    case: "maglevLbConfig";
-  } | {
-    /**
-     * @generated from field: envoy.config.cluster.v3.Cluster.OriginalDstLbConfig original_dst_lb_config = 34;
-     */
-    value: Cluster_OriginalDstLbConfig;
-    case: "originalDstLbConfig";
-  } | {
-    /**
-     * @generated from field: envoy.config.cluster.v3.Cluster.LeastRequestLbConfig least_request_lb_config = 37;
-     */
-    value: Cluster_LeastRequestLbConfig;
-    case: "leastRequestLbConfig";
-  } | {
-    /**
-     * @generated from field: envoy.config.cluster.v3.Cluster.RoundRobinLbConfig round_robin_lb_config = 56;
-     */
-    value: Cluster_RoundRobinLbConfig;
-    case: "roundRobinLbConfig";
-  } | { case: undefined; value?: undefined };
 
   /**
    * @generated from field: envoy.config.cluster.v3.Cluster.CommonLbConfig common_lb_config = 27;
@@ -261,22 +143,6 @@ export type Cluster = Message<"envoy.config.cluster.v3.Cluster"> & {
   transportSocket?: TransportSocket | undefined;
 
   /**
-   * @generated from field: envoy.config.core.v3.Metadata metadata = 25;
-   */
-  metadata?: Metadata | undefined;
-
-  /**
-   * @generated from field: envoy.config.cluster.v3.Cluster.ClusterProtocolSelection protocol_selection = 26 [deprecated = true];
-   * @deprecated
-   */
-  protocolSelection: Cluster_ClusterProtocolSelection;
-
-  /**
-   * @generated from field: envoy.config.cluster.v3.UpstreamConnectionOptions upstream_connection_options = 30;
-   */
-  upstreamConnectionOptions?: UpstreamConnectionOptions | undefined;
-
-  /**
    * @generated from field: bool close_connections_on_host_health_failure = 31;
    */
   closeConnectionsOnHostHealthFailure: boolean;
@@ -285,16 +151,6 @@ export type Cluster = Message<"envoy.config.cluster.v3.Cluster"> & {
    * @generated from field: bool ignore_health_on_host_removal = 32;
    */
   ignoreHealthOnHostRemoval: boolean;
-
-  /**
-   * @generated from field: repeated envoy.config.cluster.v3.Filter filters = 40;
-   */
-  filters: Filter[];
-
-  /**
-   * @generated from field: envoy.config.cluster.v3.LoadBalancingPolicy load_balancing_policy = 41;
-   */
-  loadBalancingPolicy?: LoadBalancingPolicy | undefined;
 
   /**
    * @generated from field: envoy.config.core.v3.ConfigSource lrs_server = 42;
@@ -313,21 +169,6 @@ export type Cluster = Message<"envoy.config.cluster.v3.Cluster"> & {
   trackTimeoutBudgets: boolean;
 
   /**
-   * @generated from field: envoy.config.core.v3.TypedExtensionConfig upstream_config = 48;
-   */
-  upstreamConfig?: TypedExtensionConfig | undefined;
-
-  /**
-   * @generated from field: envoy.config.cluster.v3.TrackClusterStats track_cluster_stats = 49;
-   */
-  trackClusterStats?: TrackClusterStats | undefined;
-
-  /**
-   * @generated from field: envoy.config.cluster.v3.Cluster.PreconnectPolicy preconnect_policy = 50;
-   */
-  preconnectPolicy?: Cluster_PreconnectPolicy | undefined;
-
-  /**
    * @generated from field: bool connection_pool_per_downstream_connection = 51;
    */
   connectionPoolPerDownstreamConnection: boolean;
@@ -339,55 +180,6 @@ export type Cluster = Message<"envoy.config.cluster.v3.Cluster"> & {
  */
 export const ClusterSchema: GenMessage<Cluster> = /*@__PURE__*/
   messageDesc(file_envoy_config_cluster_v3_cluster, 0);
-
-/**
- * @generated from message envoy.config.cluster.v3.Cluster.TransportSocketMatch
- */
-export type Cluster_TransportSocketMatch = Message<"envoy.config.cluster.v3.Cluster.TransportSocketMatch"> & {
-  /**
-   * @generated from field: string name = 1;
-   */
-  name: string;
-
-  /**
-   * @generated from field: google.protobuf.Struct match = 2;
-   */
-  match?: JsonObject | undefined;
-
-  /**
-   * @generated from field: envoy.config.core.v3.TransportSocket transport_socket = 3;
-   */
-  transportSocket?: TransportSocket | undefined;
-};
-
-/**
- * Describes the message envoy.config.cluster.v3.Cluster.TransportSocketMatch.
- * Use `create(Cluster_TransportSocketMatchSchema)` to create a new message.
- */
-export const Cluster_TransportSocketMatchSchema: GenMessage<Cluster_TransportSocketMatch> = /*@__PURE__*/
-  messageDesc(file_envoy_config_cluster_v3_cluster, 0, 0);
-
-/**
- * @generated from message envoy.config.cluster.v3.Cluster.CustomClusterType
- */
-export type Cluster_CustomClusterType = Message<"envoy.config.cluster.v3.Cluster.CustomClusterType"> & {
-  /**
-   * @generated from field: string name = 1;
-   */
-  name: string;
-
-  /**
-   * @generated from field: google.protobuf.Any typed_config = 2;
-   */
-  typedConfig?: Any | undefined;
-};
-
-/**
- * Describes the message envoy.config.cluster.v3.Cluster.CustomClusterType.
- * Use `create(Cluster_CustomClusterTypeSchema)` to create a new message.
- */
-export const Cluster_CustomClusterTypeSchema: GenMessage<Cluster_CustomClusterType> = /*@__PURE__*/
-  messageDesc(file_envoy_config_cluster_v3_cluster, 0, 1);
 
 /**
  * @generated from message envoy.config.cluster.v3.Cluster.EdsClusterConfig
@@ -409,342 +201,7 @@ export type Cluster_EdsClusterConfig = Message<"envoy.config.cluster.v3.Cluster.
  * Use `create(Cluster_EdsClusterConfigSchema)` to create a new message.
  */
 export const Cluster_EdsClusterConfigSchema: GenMessage<Cluster_EdsClusterConfig> = /*@__PURE__*/
-  messageDesc(file_envoy_config_cluster_v3_cluster, 0, 2);
-
-/**
- * @generated from message envoy.config.cluster.v3.Cluster.LbSubsetConfig
- */
-export type Cluster_LbSubsetConfig = Message<"envoy.config.cluster.v3.Cluster.LbSubsetConfig"> & {
-  /**
-   * @generated from field: envoy.config.cluster.v3.Cluster.LbSubsetConfig.LbSubsetFallbackPolicy fallback_policy = 1;
-   */
-  fallbackPolicy: Cluster_LbSubsetConfig_LbSubsetFallbackPolicy;
-
-  /**
-   * @generated from field: google.protobuf.Struct default_subset = 2;
-   */
-  defaultSubset?: JsonObject | undefined;
-
-  /**
-   * @generated from field: repeated envoy.config.cluster.v3.Cluster.LbSubsetConfig.LbSubsetSelector subset_selectors = 3;
-   */
-  subsetSelectors: Cluster_LbSubsetConfig_LbSubsetSelector[];
-
-  /**
-   * @generated from field: bool locality_weight_aware = 4;
-   */
-  localityWeightAware: boolean;
-
-  /**
-   * @generated from field: bool scale_locality_weight = 5;
-   */
-  scaleLocalityWeight: boolean;
-
-  /**
-   * @generated from field: bool panic_mode_any = 6;
-   */
-  panicModeAny: boolean;
-
-  /**
-   * @generated from field: bool list_as_any = 7;
-   */
-  listAsAny: boolean;
-
-  /**
-   * @generated from field: envoy.config.cluster.v3.Cluster.LbSubsetConfig.LbSubsetMetadataFallbackPolicy metadata_fallback_policy = 8;
-   */
-  metadataFallbackPolicy: Cluster_LbSubsetConfig_LbSubsetMetadataFallbackPolicy;
-};
-
-/**
- * Describes the message envoy.config.cluster.v3.Cluster.LbSubsetConfig.
- * Use `create(Cluster_LbSubsetConfigSchema)` to create a new message.
- */
-export const Cluster_LbSubsetConfigSchema: GenMessage<Cluster_LbSubsetConfig> = /*@__PURE__*/
-  messageDesc(file_envoy_config_cluster_v3_cluster, 0, 3);
-
-/**
- * @generated from message envoy.config.cluster.v3.Cluster.LbSubsetConfig.LbSubsetSelector
- */
-export type Cluster_LbSubsetConfig_LbSubsetSelector = Message<"envoy.config.cluster.v3.Cluster.LbSubsetConfig.LbSubsetSelector"> & {
-  /**
-   * @generated from field: repeated string keys = 1;
-   */
-  keys: string[];
-
-  /**
-   * @generated from field: bool single_host_per_subset = 4;
-   */
-  singleHostPerSubset: boolean;
-
-  /**
-   * @generated from field: envoy.config.cluster.v3.Cluster.LbSubsetConfig.LbSubsetSelector.LbSubsetSelectorFallbackPolicy fallback_policy = 2;
-   */
-  fallbackPolicy: Cluster_LbSubsetConfig_LbSubsetSelector_LbSubsetSelectorFallbackPolicy;
-
-  /**
-   * @generated from field: repeated string fallback_keys_subset = 3;
-   */
-  fallbackKeysSubset: string[];
-};
-
-/**
- * Describes the message envoy.config.cluster.v3.Cluster.LbSubsetConfig.LbSubsetSelector.
- * Use `create(Cluster_LbSubsetConfig_LbSubsetSelectorSchema)` to create a new message.
- */
-export const Cluster_LbSubsetConfig_LbSubsetSelectorSchema: GenMessage<Cluster_LbSubsetConfig_LbSubsetSelector> = /*@__PURE__*/
-  messageDesc(file_envoy_config_cluster_v3_cluster, 0, 3, 0);
-
-/**
- * @generated from enum envoy.config.cluster.v3.Cluster.LbSubsetConfig.LbSubsetSelector.LbSubsetSelectorFallbackPolicy
- */
-export enum Cluster_LbSubsetConfig_LbSubsetSelector_LbSubsetSelectorFallbackPolicy {
-  /**
-   * @generated from enum value: NOT_DEFINED = 0;
-   */
-  NOT_DEFINED = 0,
-
-  /**
-   * @generated from enum value: NO_FALLBACK = 1;
-   */
-  NO_FALLBACK = 1,
-
-  /**
-   * @generated from enum value: ANY_ENDPOINT = 2;
-   */
-  ANY_ENDPOINT = 2,
-
-  /**
-   * @generated from enum value: DEFAULT_SUBSET = 3;
-   */
-  DEFAULT_SUBSET = 3,
-
-  /**
-   * @generated from enum value: KEYS_SUBSET = 4;
-   */
-  KEYS_SUBSET = 4,
-}
-
-/**
- * Describes the enum envoy.config.cluster.v3.Cluster.LbSubsetConfig.LbSubsetSelector.LbSubsetSelectorFallbackPolicy.
- */
-export const Cluster_LbSubsetConfig_LbSubsetSelector_LbSubsetSelectorFallbackPolicySchema: GenEnum<Cluster_LbSubsetConfig_LbSubsetSelector_LbSubsetSelectorFallbackPolicy> = /*@__PURE__*/
-  enumDesc(file_envoy_config_cluster_v3_cluster, 0, 3, 0, 0);
-
-/**
- * @generated from enum envoy.config.cluster.v3.Cluster.LbSubsetConfig.LbSubsetFallbackPolicy
- */
-export enum Cluster_LbSubsetConfig_LbSubsetFallbackPolicy {
-  /**
-   * @generated from enum value: NO_FALLBACK = 0;
-   */
-  NO_FALLBACK = 0,
-
-  /**
-   * @generated from enum value: ANY_ENDPOINT = 1;
-   */
-  ANY_ENDPOINT = 1,
-
-  /**
-   * @generated from enum value: DEFAULT_SUBSET = 2;
-   */
-  DEFAULT_SUBSET = 2,
-}
-
-/**
- * Describes the enum envoy.config.cluster.v3.Cluster.LbSubsetConfig.LbSubsetFallbackPolicy.
- */
-export const Cluster_LbSubsetConfig_LbSubsetFallbackPolicySchema: GenEnum<Cluster_LbSubsetConfig_LbSubsetFallbackPolicy> = /*@__PURE__*/
-  enumDesc(file_envoy_config_cluster_v3_cluster, 0, 3, 0);
-
-/**
- * @generated from enum envoy.config.cluster.v3.Cluster.LbSubsetConfig.LbSubsetMetadataFallbackPolicy
- */
-export enum Cluster_LbSubsetConfig_LbSubsetMetadataFallbackPolicy {
-  /**
-   * @generated from enum value: METADATA_NO_FALLBACK = 0;
-   */
-  METADATA_NO_FALLBACK = 0,
-
-  /**
-   * @generated from enum value: FALLBACK_LIST = 1;
-   */
-  FALLBACK_LIST = 1,
-}
-
-/**
- * Describes the enum envoy.config.cluster.v3.Cluster.LbSubsetConfig.LbSubsetMetadataFallbackPolicy.
- */
-export const Cluster_LbSubsetConfig_LbSubsetMetadataFallbackPolicySchema: GenEnum<Cluster_LbSubsetConfig_LbSubsetMetadataFallbackPolicy> = /*@__PURE__*/
-  enumDesc(file_envoy_config_cluster_v3_cluster, 0, 3, 1);
-
-/**
- * @generated from message envoy.config.cluster.v3.Cluster.SlowStartConfig
- */
-export type Cluster_SlowStartConfig = Message<"envoy.config.cluster.v3.Cluster.SlowStartConfig"> & {
-  /**
-   * @generated from field: google.protobuf.Duration slow_start_window = 1;
-   */
-  slowStartWindow?: Duration | undefined;
-
-  /**
-   * @generated from field: envoy.config.core.v3.RuntimeDouble aggression = 2;
-   */
-  aggression?: RuntimeDouble | undefined;
-
-  /**
-   * @generated from field: envoy.type.v3.Percent min_weight_percent = 3;
-   */
-  minWeightPercent?: Percent | undefined;
-};
-
-/**
- * Describes the message envoy.config.cluster.v3.Cluster.SlowStartConfig.
- * Use `create(Cluster_SlowStartConfigSchema)` to create a new message.
- */
-export const Cluster_SlowStartConfigSchema: GenMessage<Cluster_SlowStartConfig> = /*@__PURE__*/
-  messageDesc(file_envoy_config_cluster_v3_cluster, 0, 4);
-
-/**
- * @generated from message envoy.config.cluster.v3.Cluster.RoundRobinLbConfig
- */
-export type Cluster_RoundRobinLbConfig = Message<"envoy.config.cluster.v3.Cluster.RoundRobinLbConfig"> & {
-  /**
-   * @generated from field: envoy.config.cluster.v3.Cluster.SlowStartConfig slow_start_config = 1;
-   */
-  slowStartConfig?: Cluster_SlowStartConfig | undefined;
-};
-
-/**
- * Describes the message envoy.config.cluster.v3.Cluster.RoundRobinLbConfig.
- * Use `create(Cluster_RoundRobinLbConfigSchema)` to create a new message.
- */
-export const Cluster_RoundRobinLbConfigSchema: GenMessage<Cluster_RoundRobinLbConfig> = /*@__PURE__*/
-  messageDesc(file_envoy_config_cluster_v3_cluster, 0, 5);
-
-/**
- * @generated from message envoy.config.cluster.v3.Cluster.LeastRequestLbConfig
- */
-export type Cluster_LeastRequestLbConfig = Message<"envoy.config.cluster.v3.Cluster.LeastRequestLbConfig"> & {
-  /**
-   * @generated from field: google.protobuf.UInt32Value choice_count = 1;
-   */
-  choiceCount?: number | undefined;
-
-  /**
-   * @generated from field: envoy.config.core.v3.RuntimeDouble active_request_bias = 2;
-   */
-  activeRequestBias?: RuntimeDouble | undefined;
-
-  /**
-   * @generated from field: envoy.config.cluster.v3.Cluster.SlowStartConfig slow_start_config = 3;
-   */
-  slowStartConfig?: Cluster_SlowStartConfig | undefined;
-};
-
-/**
- * Describes the message envoy.config.cluster.v3.Cluster.LeastRequestLbConfig.
- * Use `create(Cluster_LeastRequestLbConfigSchema)` to create a new message.
- */
-export const Cluster_LeastRequestLbConfigSchema: GenMessage<Cluster_LeastRequestLbConfig> = /*@__PURE__*/
-  messageDesc(file_envoy_config_cluster_v3_cluster, 0, 6);
-
-/**
- * @generated from message envoy.config.cluster.v3.Cluster.RingHashLbConfig
- */
-export type Cluster_RingHashLbConfig = Message<"envoy.config.cluster.v3.Cluster.RingHashLbConfig"> & {
-  /**
-   * @generated from field: google.protobuf.UInt64Value minimum_ring_size = 1;
-   */
-  minimumRingSize?: bigint | undefined;
-
-  /**
-   * @generated from field: envoy.config.cluster.v3.Cluster.RingHashLbConfig.HashFunction hash_function = 3;
-   */
-  hashFunction: Cluster_RingHashLbConfig_HashFunction;
-
-  /**
-   * @generated from field: google.protobuf.UInt64Value maximum_ring_size = 4;
-   */
-  maximumRingSize?: bigint | undefined;
-};
-
-/**
- * Describes the message envoy.config.cluster.v3.Cluster.RingHashLbConfig.
- * Use `create(Cluster_RingHashLbConfigSchema)` to create a new message.
- */
-export const Cluster_RingHashLbConfigSchema: GenMessage<Cluster_RingHashLbConfig> = /*@__PURE__*/
-  messageDesc(file_envoy_config_cluster_v3_cluster, 0, 7);
-
-/**
- * @generated from enum envoy.config.cluster.v3.Cluster.RingHashLbConfig.HashFunction
- */
-export enum Cluster_RingHashLbConfig_HashFunction {
-  /**
-   * @generated from enum value: XX_HASH = 0;
-   */
-  XX_HASH = 0,
-
-  /**
-   * @generated from enum value: MURMUR_HASH_2 = 1;
-   */
-  MURMUR_HASH_2 = 1,
-}
-
-/**
- * Describes the enum envoy.config.cluster.v3.Cluster.RingHashLbConfig.HashFunction.
- */
-export const Cluster_RingHashLbConfig_HashFunctionSchema: GenEnum<Cluster_RingHashLbConfig_HashFunction> = /*@__PURE__*/
-  enumDesc(file_envoy_config_cluster_v3_cluster, 0, 7, 0);
-
-/**
- * @generated from message envoy.config.cluster.v3.Cluster.MaglevLbConfig
- */
-export type Cluster_MaglevLbConfig = Message<"envoy.config.cluster.v3.Cluster.MaglevLbConfig"> & {
-  /**
-   * @generated from field: google.protobuf.UInt64Value table_size = 1;
-   */
-  tableSize?: bigint | undefined;
-};
-
-/**
- * Describes the message envoy.config.cluster.v3.Cluster.MaglevLbConfig.
- * Use `create(Cluster_MaglevLbConfigSchema)` to create a new message.
- */
-export const Cluster_MaglevLbConfigSchema: GenMessage<Cluster_MaglevLbConfig> = /*@__PURE__*/
-  messageDesc(file_envoy_config_cluster_v3_cluster, 0, 8);
-
-/**
- * @generated from message envoy.config.cluster.v3.Cluster.OriginalDstLbConfig
- */
-export type Cluster_OriginalDstLbConfig = Message<"envoy.config.cluster.v3.Cluster.OriginalDstLbConfig"> & {
-  /**
-   * @generated from field: bool use_http_header = 1;
-   */
-  useHttpHeader: boolean;
-
-  /**
-   * @generated from field: string http_header_name = 2;
-   */
-  httpHeaderName: string;
-
-  /**
-   * @generated from field: google.protobuf.UInt32Value upstream_port_override = 3;
-   */
-  upstreamPortOverride?: number | undefined;
-
-  /**
-   * @generated from field: envoy.type.metadata.v3.MetadataKey metadata_key = 4;
-   */
-  metadataKey?: MetadataKey | undefined;
-};
-
-/**
- * Describes the message envoy.config.cluster.v3.Cluster.OriginalDstLbConfig.
- * Use `create(Cluster_OriginalDstLbConfigSchema)` to create a new message.
- */
-export const Cluster_OriginalDstLbConfigSchema: GenMessage<Cluster_OriginalDstLbConfig> = /*@__PURE__*/
-  messageDesc(file_envoy_config_cluster_v3_cluster, 0, 9);
+  messageDesc(file_envoy_config_cluster_v3_cluster, 0, 0);
 
 /**
  * @generated from message envoy.config.cluster.v3.Cluster.CommonLbConfig
@@ -754,23 +211,6 @@ export type Cluster_CommonLbConfig = Message<"envoy.config.cluster.v3.Cluster.Co
    * @generated from field: envoy.type.v3.Percent healthy_panic_threshold = 1;
    */
   healthyPanicThreshold?: Percent | undefined;
-
-  /**
-   * @generated from oneof envoy.config.cluster.v3.Cluster.CommonLbConfig.locality_config_specifier
-   */
-  localityConfigSpecifier: {
-    /**
-     * @generated from field: envoy.config.cluster.v3.Cluster.CommonLbConfig.ZoneAwareLbConfig zone_aware_lb_config = 2;
-     */
-    value: Cluster_CommonLbConfig_ZoneAwareLbConfig;
-    case: "zoneAwareLbConfig";
-  } | {
-    /**
-     * @generated from field: envoy.config.cluster.v3.Cluster.CommonLbConfig.LocalityWeightedLbConfig locality_weighted_lb_config = 3;
-     */
-    value: Cluster_CommonLbConfig_LocalityWeightedLbConfig;
-    case: "localityWeightedLbConfig";
-  } | { case: undefined; value?: undefined };
 
   /**
    * @generated from field: google.protobuf.Duration update_merge_window = 4;
@@ -786,16 +226,6 @@ export type Cluster_CommonLbConfig = Message<"envoy.config.cluster.v3.Cluster.Co
    * @generated from field: bool close_connections_on_host_set_change = 6;
    */
   closeConnectionsOnHostSetChange: boolean;
-
-  /**
-   * @generated from field: envoy.config.cluster.v3.Cluster.CommonLbConfig.ConsistentHashingLbConfig consistent_hashing_lb_config = 7;
-   */
-  consistentHashingLbConfig?: Cluster_CommonLbConfig_ConsistentHashingLbConfig | undefined;
-
-  /**
-   * @generated from field: envoy.config.core.v3.HealthStatusSet override_host_status = 8;
-   */
-  overrideHostStatus?: HealthStatusSet | undefined;
 };
 
 /**
@@ -803,113 +233,7 @@ export type Cluster_CommonLbConfig = Message<"envoy.config.cluster.v3.Cluster.Co
  * Use `create(Cluster_CommonLbConfigSchema)` to create a new message.
  */
 export const Cluster_CommonLbConfigSchema: GenMessage<Cluster_CommonLbConfig> = /*@__PURE__*/
-  messageDesc(file_envoy_config_cluster_v3_cluster, 0, 10);
-
-/**
- * @generated from message envoy.config.cluster.v3.Cluster.CommonLbConfig.ZoneAwareLbConfig
- */
-export type Cluster_CommonLbConfig_ZoneAwareLbConfig = Message<"envoy.config.cluster.v3.Cluster.CommonLbConfig.ZoneAwareLbConfig"> & {
-  /**
-   * @generated from field: envoy.type.v3.Percent routing_enabled = 1;
-   */
-  routingEnabled?: Percent | undefined;
-
-  /**
-   * @generated from field: google.protobuf.UInt64Value min_cluster_size = 2;
-   */
-  minClusterSize?: bigint | undefined;
-
-  /**
-   * @generated from field: bool fail_traffic_on_panic = 3;
-   */
-  failTrafficOnPanic: boolean;
-};
-
-/**
- * Describes the message envoy.config.cluster.v3.Cluster.CommonLbConfig.ZoneAwareLbConfig.
- * Use `create(Cluster_CommonLbConfig_ZoneAwareLbConfigSchema)` to create a new message.
- */
-export const Cluster_CommonLbConfig_ZoneAwareLbConfigSchema: GenMessage<Cluster_CommonLbConfig_ZoneAwareLbConfig> = /*@__PURE__*/
-  messageDesc(file_envoy_config_cluster_v3_cluster, 0, 10, 0);
-
-/**
- * @generated from message envoy.config.cluster.v3.Cluster.CommonLbConfig.LocalityWeightedLbConfig
- */
-export type Cluster_CommonLbConfig_LocalityWeightedLbConfig = Message<"envoy.config.cluster.v3.Cluster.CommonLbConfig.LocalityWeightedLbConfig"> & {
-};
-
-/**
- * Describes the message envoy.config.cluster.v3.Cluster.CommonLbConfig.LocalityWeightedLbConfig.
- * Use `create(Cluster_CommonLbConfig_LocalityWeightedLbConfigSchema)` to create a new message.
- */
-export const Cluster_CommonLbConfig_LocalityWeightedLbConfigSchema: GenMessage<Cluster_CommonLbConfig_LocalityWeightedLbConfig> = /*@__PURE__*/
-  messageDesc(file_envoy_config_cluster_v3_cluster, 0, 10, 1);
-
-/**
- * @generated from message envoy.config.cluster.v3.Cluster.CommonLbConfig.ConsistentHashingLbConfig
- */
-export type Cluster_CommonLbConfig_ConsistentHashingLbConfig = Message<"envoy.config.cluster.v3.Cluster.CommonLbConfig.ConsistentHashingLbConfig"> & {
-  /**
-   * @generated from field: bool use_hostname_for_hashing = 1;
-   */
-  useHostnameForHashing: boolean;
-
-  /**
-   * @generated from field: google.protobuf.UInt32Value hash_balance_factor = 2;
-   */
-  hashBalanceFactor?: number | undefined;
-};
-
-/**
- * Describes the message envoy.config.cluster.v3.Cluster.CommonLbConfig.ConsistentHashingLbConfig.
- * Use `create(Cluster_CommonLbConfig_ConsistentHashingLbConfigSchema)` to create a new message.
- */
-export const Cluster_CommonLbConfig_ConsistentHashingLbConfigSchema: GenMessage<Cluster_CommonLbConfig_ConsistentHashingLbConfig> = /*@__PURE__*/
-  messageDesc(file_envoy_config_cluster_v3_cluster, 0, 10, 2);
-
-/**
- * @generated from message envoy.config.cluster.v3.Cluster.RefreshRate
- */
-export type Cluster_RefreshRate = Message<"envoy.config.cluster.v3.Cluster.RefreshRate"> & {
-  /**
-   * @generated from field: google.protobuf.Duration base_interval = 1;
-   */
-  baseInterval?: Duration | undefined;
-
-  /**
-   * @generated from field: google.protobuf.Duration max_interval = 2;
-   */
-  maxInterval?: Duration | undefined;
-};
-
-/**
- * Describes the message envoy.config.cluster.v3.Cluster.RefreshRate.
- * Use `create(Cluster_RefreshRateSchema)` to create a new message.
- */
-export const Cluster_RefreshRateSchema: GenMessage<Cluster_RefreshRate> = /*@__PURE__*/
-  messageDesc(file_envoy_config_cluster_v3_cluster, 0, 11);
-
-/**
- * @generated from message envoy.config.cluster.v3.Cluster.PreconnectPolicy
- */
-export type Cluster_PreconnectPolicy = Message<"envoy.config.cluster.v3.Cluster.PreconnectPolicy"> & {
-  /**
-   * @generated from field: google.protobuf.DoubleValue per_upstream_preconnect_ratio = 1;
-   */
-  perUpstreamPreconnectRatio?: number | undefined;
-
-  /**
-   * @generated from field: google.protobuf.DoubleValue predictive_preconnect_ratio = 2;
-   */
-  predictivePreconnectRatio?: number | undefined;
-};
-
-/**
- * Describes the message envoy.config.cluster.v3.Cluster.PreconnectPolicy.
- * Use `create(Cluster_PreconnectPolicySchema)` to create a new message.
- */
-export const Cluster_PreconnectPolicySchema: GenMessage<Cluster_PreconnectPolicy> = /*@__PURE__*/
-  messageDesc(file_envoy_config_cluster_v3_cluster, 0, 12);
+  messageDesc(file_envoy_config_cluster_v3_cluster, 0, 1);
 
 /**
  * @generated from enum envoy.config.cluster.v3.Cluster.DiscoveryType
@@ -992,197 +316,4 @@ export enum Cluster_LbPolicy {
  */
 export const Cluster_LbPolicySchema: GenEnum<Cluster_LbPolicy> = /*@__PURE__*/
   enumDesc(file_envoy_config_cluster_v3_cluster, 0, 1);
-
-/**
- * @generated from enum envoy.config.cluster.v3.Cluster.DnsLookupFamily
- */
-export enum Cluster_DnsLookupFamily {
-  /**
-   * @generated from enum value: AUTO = 0;
-   */
-  AUTO = 0,
-
-  /**
-   * @generated from enum value: V4_ONLY = 1;
-   */
-  V4_ONLY = 1,
-
-  /**
-   * @generated from enum value: V6_ONLY = 2;
-   */
-  V6_ONLY = 2,
-
-  /**
-   * @generated from enum value: V4_PREFERRED = 3;
-   */
-  V4_PREFERRED = 3,
-
-  /**
-   * @generated from enum value: ALL = 4;
-   */
-  ALL = 4,
-}
-
-/**
- * Describes the enum envoy.config.cluster.v3.Cluster.DnsLookupFamily.
- */
-export const Cluster_DnsLookupFamilySchema: GenEnum<Cluster_DnsLookupFamily> = /*@__PURE__*/
-  enumDesc(file_envoy_config_cluster_v3_cluster, 0, 2);
-
-/**
- * @generated from enum envoy.config.cluster.v3.Cluster.ClusterProtocolSelection
- */
-export enum Cluster_ClusterProtocolSelection {
-  /**
-   * @generated from enum value: USE_CONFIGURED_PROTOCOL = 0;
-   */
-  USE_CONFIGURED_PROTOCOL = 0,
-
-  /**
-   * @generated from enum value: USE_DOWNSTREAM_PROTOCOL = 1;
-   */
-  USE_DOWNSTREAM_PROTOCOL = 1,
-}
-
-/**
- * Describes the enum envoy.config.cluster.v3.Cluster.ClusterProtocolSelection.
- */
-export const Cluster_ClusterProtocolSelectionSchema: GenEnum<Cluster_ClusterProtocolSelection> = /*@__PURE__*/
-  enumDesc(file_envoy_config_cluster_v3_cluster, 0, 3);
-
-/**
- * @generated from message envoy.config.cluster.v3.LoadBalancingPolicy
- */
-export type LoadBalancingPolicy = Message<"envoy.config.cluster.v3.LoadBalancingPolicy"> & {
-  /**
-   * @generated from field: repeated envoy.config.cluster.v3.LoadBalancingPolicy.Policy policies = 1;
-   */
-  policies: LoadBalancingPolicy_Policy[];
-};
-
-/**
- * Describes the message envoy.config.cluster.v3.LoadBalancingPolicy.
- * Use `create(LoadBalancingPolicySchema)` to create a new message.
- */
-export const LoadBalancingPolicySchema: GenMessage<LoadBalancingPolicy> = /*@__PURE__*/
-  messageDesc(file_envoy_config_cluster_v3_cluster, 1);
-
-/**
- * @generated from message envoy.config.cluster.v3.LoadBalancingPolicy.Policy
- */
-export type LoadBalancingPolicy_Policy = Message<"envoy.config.cluster.v3.LoadBalancingPolicy.Policy"> & {
-  /**
-   * @generated from field: envoy.config.core.v3.TypedExtensionConfig typed_extension_config = 4;
-   */
-  typedExtensionConfig?: TypedExtensionConfig | undefined;
-};
-
-/**
- * Describes the message envoy.config.cluster.v3.LoadBalancingPolicy.Policy.
- * Use `create(LoadBalancingPolicy_PolicySchema)` to create a new message.
- */
-export const LoadBalancingPolicy_PolicySchema: GenMessage<LoadBalancingPolicy_Policy> = /*@__PURE__*/
-  messageDesc(file_envoy_config_cluster_v3_cluster, 1, 0);
-
-/**
- * @generated from message envoy.config.cluster.v3.UpstreamConnectionOptions
- */
-export type UpstreamConnectionOptions = Message<"envoy.config.cluster.v3.UpstreamConnectionOptions"> & {
-  /**
-   * @generated from field: envoy.config.core.v3.TcpKeepalive tcp_keepalive = 1;
-   */
-  tcpKeepalive?: TcpKeepalive | undefined;
-
-  /**
-   * @generated from field: bool set_local_interface_name_on_upstream_connections = 2;
-   */
-  setLocalInterfaceNameOnUpstreamConnections: boolean;
-
-  /**
-   * @generated from field: envoy.config.cluster.v3.UpstreamConnectionOptions.HappyEyeballsConfig happy_eyeballs_config = 3;
-   */
-  happyEyeballsConfig?: UpstreamConnectionOptions_HappyEyeballsConfig | undefined;
-};
-
-/**
- * Describes the message envoy.config.cluster.v3.UpstreamConnectionOptions.
- * Use `create(UpstreamConnectionOptionsSchema)` to create a new message.
- */
-export const UpstreamConnectionOptionsSchema: GenMessage<UpstreamConnectionOptions> = /*@__PURE__*/
-  messageDesc(file_envoy_config_cluster_v3_cluster, 2);
-
-/**
- * @generated from message envoy.config.cluster.v3.UpstreamConnectionOptions.HappyEyeballsConfig
- */
-export type UpstreamConnectionOptions_HappyEyeballsConfig = Message<"envoy.config.cluster.v3.UpstreamConnectionOptions.HappyEyeballsConfig"> & {
-  /**
-   * @generated from field: envoy.config.cluster.v3.UpstreamConnectionOptions.FirstAddressFamilyVersion first_address_family_version = 1;
-   */
-  firstAddressFamilyVersion: UpstreamConnectionOptions_FirstAddressFamilyVersion;
-
-  /**
-   * @generated from field: google.protobuf.UInt32Value first_address_family_count = 2;
-   */
-  firstAddressFamilyCount?: number | undefined;
-};
-
-/**
- * Describes the message envoy.config.cluster.v3.UpstreamConnectionOptions.HappyEyeballsConfig.
- * Use `create(UpstreamConnectionOptions_HappyEyeballsConfigSchema)` to create a new message.
- */
-export const UpstreamConnectionOptions_HappyEyeballsConfigSchema: GenMessage<UpstreamConnectionOptions_HappyEyeballsConfig> = /*@__PURE__*/
-  messageDesc(file_envoy_config_cluster_v3_cluster, 2, 0);
-
-/**
- * @generated from enum envoy.config.cluster.v3.UpstreamConnectionOptions.FirstAddressFamilyVersion
- */
-export enum UpstreamConnectionOptions_FirstAddressFamilyVersion {
-  /**
-   * @generated from enum value: DEFAULT = 0;
-   */
-  DEFAULT = 0,
-
-  /**
-   * @generated from enum value: V4 = 1;
-   */
-  V4 = 1,
-
-  /**
-   * @generated from enum value: V6 = 2;
-   */
-  V6 = 2,
-}
-
-/**
- * Describes the enum envoy.config.cluster.v3.UpstreamConnectionOptions.FirstAddressFamilyVersion.
- */
-export const UpstreamConnectionOptions_FirstAddressFamilyVersionSchema: GenEnum<UpstreamConnectionOptions_FirstAddressFamilyVersion> = /*@__PURE__*/
-  enumDesc(file_envoy_config_cluster_v3_cluster, 2, 0);
-
-/**
- * @generated from message envoy.config.cluster.v3.TrackClusterStats
- */
-export type TrackClusterStats = Message<"envoy.config.cluster.v3.TrackClusterStats"> & {
-  /**
-   * @generated from field: bool timeout_budgets = 1;
-   */
-  timeoutBudgets: boolean;
-
-  /**
-   * @generated from field: bool request_response_sizes = 2;
-   */
-  requestResponseSizes: boolean;
-
-  /**
-   * @generated from field: bool per_endpoint_stats = 3;
-   */
-  perEndpointStats: boolean;
-};
-
-/**
- * Describes the message envoy.config.cluster.v3.TrackClusterStats.
- * Use `create(TrackClusterStatsSchema)` to create a new message.
- */
-export const TrackClusterStatsSchema: GenMessage<TrackClusterStats> = /*@__PURE__*/
-  messageDesc(file_envoy_config_cluster_v3_cluster, 3);
 

@@ -3,80 +3,20 @@
 // @generated from file envoy/config/core/v3/address.proto (package envoy.config.core.v3, syntax proto3)
 /* eslint-disable */
 
-import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { TypedExtensionConfig } from "./extension_pb.js";
-import { file_envoy_config_core_v3_extension } from "./extension_pb.js";
-import type { SocketOption, SocketOptionsOverride } from "./socket_option_pb.js";
-import { file_envoy_config_core_v3_socket_option } from "./socket_option_pb.js";
-import { file_google_protobuf_wrappers } from "@bufbuild/protobuf/wkt";
+import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file envoy/config/core/v3/address.proto.
  */
 export const file_envoy_config_core_v3_address: GenFile = /*@__PURE__*/
-  fileDesc("CiJlbnZveS9jb25maWcvY29yZS92My9hZGRyZXNzLnByb3RvEhRlbnZveS5jb25maWcuY29yZS52MyIiCgRQaXBlEgwKBHBhdGgYASABKAkSDAoEbW9kZRgCIAEoDSJlChRFbnZveUludGVybmFsQWRkcmVzcxIeChRzZXJ2ZXJfbGlzdGVuZXJfbmFtZRgBIAEoCUgAEhMKC2VuZHBvaW50X2lkGAIgASgJQhgKFmFkZHJlc3NfbmFtZV9zcGVjaWZpZXIi6AEKDVNvY2tldEFkZHJlc3MSPgoIcHJvdG9jb2wYASABKA4yLC5lbnZveS5jb25maWcuY29yZS52My5Tb2NrZXRBZGRyZXNzLlByb3RvY29sEg8KB2FkZHJlc3MYAiABKAkSFAoKcG9ydF92YWx1ZRgDIAEoDUgAEhQKCm5hbWVkX3BvcnQYBCABKAlIABIVCg1yZXNvbHZlcl9uYW1lGAUgASgJEhMKC2lwdjRfY29tcGF0GAYgASgIIhwKCFByb3RvY29sEgcKA1RDUBAAEgcKA1VEUBABQhAKDnBvcnRfc3BlY2lmaWVyIrYBCgxUY3BLZWVwYWxpdmUSNgoQa2VlcGFsaXZlX3Byb2JlcxgBIAEoCzIcLmdvb2dsZS5wcm90b2J1Zi5VSW50MzJWYWx1ZRI0Cg5rZWVwYWxpdmVfdGltZRgCIAEoCzIcLmdvb2dsZS5wcm90b2J1Zi5VSW50MzJWYWx1ZRI4ChJrZWVwYWxpdmVfaW50ZXJ2YWwYAyABKAsyHC5nb29nbGUucHJvdG9idWYuVUludDMyVmFsdWUijwEKEkV4dHJhU291cmNlQWRkcmVzcxI0CgdhZGRyZXNzGAEgASgLMiMuZW52b3kuY29uZmlnLmNvcmUudjMuU29ja2V0QWRkcmVzcxJDCg5zb2NrZXRfb3B0aW9ucxgCIAEoCzIrLmVudm95LmNvbmZpZy5jb3JlLnYzLlNvY2tldE9wdGlvbnNPdmVycmlkZSKXAwoKQmluZENvbmZpZxI7Cg5zb3VyY2VfYWRkcmVzcxgBIAEoCzIjLmVudm95LmNvbmZpZy5jb3JlLnYzLlNvY2tldEFkZHJlc3MSLAoIZnJlZWJpbmQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuQm9vbFZhbHVlEjoKDnNvY2tldF9vcHRpb25zGAMgAygLMiIuZW52b3kuY29uZmlnLmNvcmUudjMuU29ja2V0T3B0aW9uEkgKFmV4dHJhX3NvdXJjZV9hZGRyZXNzZXMYBSADKAsyKC5lbnZveS5jb25maWcuY29yZS52My5FeHRyYVNvdXJjZUFkZHJlc3MSTAobYWRkaXRpb25hbF9zb3VyY2VfYWRkcmVzc2VzGAQgAygLMiMuZW52b3kuY29uZmlnLmNvcmUudjMuU29ja2V0QWRkcmVzc0ICGAESSgoWbG9jYWxfYWRkcmVzc19zZWxlY3RvchgGIAEoCzIqLmVudm95LmNvbmZpZy5jb3JlLnYzLlR5cGVkRXh0ZW5zaW9uQ29uZmlnIs0BCgdBZGRyZXNzEj0KDnNvY2tldF9hZGRyZXNzGAEgASgLMiMuZW52b3kuY29uZmlnLmNvcmUudjMuU29ja2V0QWRkcmVzc0gAEioKBHBpcGUYAiABKAsyGi5lbnZveS5jb25maWcuY29yZS52My5QaXBlSAASTAoWZW52b3lfaW50ZXJuYWxfYWRkcmVzcxgDIAEoCzIqLmVudm95LmNvbmZpZy5jb3JlLnYzLkVudm95SW50ZXJuYWxBZGRyZXNzSABCCQoHYWRkcmVzcyJVCglDaWRyUmFuZ2USFgoOYWRkcmVzc19wcmVmaXgYASABKAkSMAoKcHJlZml4X2xlbhgCIAEoCzIcLmdvb2dsZS5wcm90b2J1Zi5VSW50MzJWYWx1ZUJ4CiJpby5lbnZveXByb3h5LmVudm95LmNvbmZpZy5jb3JlLnYzQgxBZGRyZXNzUHJvdG9QAVpCZ2l0aHViLmNvbS9lbnZveXByb3h5L2dvLWNvbnRyb2wtcGxhbmUvZW52b3kvY29uZmlnL2NvcmUvdjM7Y29yZXYzYgZwcm90bzM", [file_envoy_config_core_v3_extension, file_envoy_config_core_v3_socket_option, file_google_protobuf_wrappers]);
-
-/**
- * @generated from message envoy.config.core.v3.Pipe
- */
-export type Pipe = Message<"envoy.config.core.v3.Pipe"> & {
-  /**
-   * @generated from field: string path = 1;
-   */
-  path: string;
-
-  /**
-   * @generated from field: uint32 mode = 2;
-   */
-  mode: number;
-};
-
-/**
- * Describes the message envoy.config.core.v3.Pipe.
- * Use `create(PipeSchema)` to create a new message.
- */
-export const PipeSchema: GenMessage<Pipe> = /*@__PURE__*/
-  messageDesc(file_envoy_config_core_v3_address, 0);
-
-/**
- * @generated from message envoy.config.core.v3.EnvoyInternalAddress
- */
-export type EnvoyInternalAddress = Message<"envoy.config.core.v3.EnvoyInternalAddress"> & {
-  /**
-   * @generated from oneof envoy.config.core.v3.EnvoyInternalAddress.address_name_specifier
-   */
-  addressNameSpecifier: {
-    /**
-     * @generated from field: string server_listener_name = 1;
-     */
-    value: string;
-    case: "serverListenerName";
-  } | { case: undefined; value?: undefined };
-
-  /**
-   * @generated from field: string endpoint_id = 2;
-   */
-  endpointId: string;
-};
-
-/**
- * Describes the message envoy.config.core.v3.EnvoyInternalAddress.
- * Use `create(EnvoyInternalAddressSchema)` to create a new message.
- */
-export const EnvoyInternalAddressSchema: GenMessage<EnvoyInternalAddress> = /*@__PURE__*/
-  messageDesc(file_envoy_config_core_v3_address, 1);
+  fileDesc("CiJlbnZveS9jb25maWcvY29yZS92My9hZGRyZXNzLnByb3RvEhRlbnZveS5jb25maWcuY29yZS52MyKKAQoNU29ja2V0QWRkcmVzcxIPCgdhZGRyZXNzGAIgASgJEhQKCnBvcnRfdmFsdWUYAyABKA1IABIUCgpuYW1lZF9wb3J0GAQgASgJSAASFQoNcmVzb2x2ZXJfbmFtZRgFIAEoCRITCgtpcHY0X2NvbXBhdBgGIAEoCEIQCg5wb3J0X3NwZWNpZmllciJTCgdBZGRyZXNzEj0KDnNvY2tldF9hZGRyZXNzGAEgASgLMiMuZW52b3kuY29uZmlnLmNvcmUudjMuU29ja2V0QWRkcmVzc0gAQgkKB2FkZHJlc3NCeAoiaW8uZW52b3lwcm94eS5lbnZveS5jb25maWcuY29yZS52M0IMQWRkcmVzc1Byb3RvUAFaQmdpdGh1Yi5jb20vZW52b3lwcm94eS9nby1jb250cm9sLXBsYW5lL2Vudm95L2NvbmZpZy9jb3JlL3YzO2NvcmV2M2IGcHJvdG8z");
 
 /**
  * @generated from message envoy.config.core.v3.SocketAddress
  */
 export type SocketAddress = Message<"envoy.config.core.v3.SocketAddress"> & {
-  /**
-   * @generated from field: envoy.config.core.v3.SocketAddress.Protocol protocol = 1;
-   */
-  protocol: SocketAddress_Protocol;
-
   /**
    * @generated from field: string address = 2;
    */
@@ -115,120 +55,7 @@ export type SocketAddress = Message<"envoy.config.core.v3.SocketAddress"> & {
  * Use `create(SocketAddressSchema)` to create a new message.
  */
 export const SocketAddressSchema: GenMessage<SocketAddress> = /*@__PURE__*/
-  messageDesc(file_envoy_config_core_v3_address, 2);
-
-/**
- * @generated from enum envoy.config.core.v3.SocketAddress.Protocol
- */
-export enum SocketAddress_Protocol {
-  /**
-   * @generated from enum value: TCP = 0;
-   */
-  TCP = 0,
-
-  /**
-   * @generated from enum value: UDP = 1;
-   */
-  UDP = 1,
-}
-
-/**
- * Describes the enum envoy.config.core.v3.SocketAddress.Protocol.
- */
-export const SocketAddress_ProtocolSchema: GenEnum<SocketAddress_Protocol> = /*@__PURE__*/
-  enumDesc(file_envoy_config_core_v3_address, 2, 0);
-
-/**
- * @generated from message envoy.config.core.v3.TcpKeepalive
- */
-export type TcpKeepalive = Message<"envoy.config.core.v3.TcpKeepalive"> & {
-  /**
-   * @generated from field: google.protobuf.UInt32Value keepalive_probes = 1;
-   */
-  keepaliveProbes?: number | undefined;
-
-  /**
-   * @generated from field: google.protobuf.UInt32Value keepalive_time = 2;
-   */
-  keepaliveTime?: number | undefined;
-
-  /**
-   * @generated from field: google.protobuf.UInt32Value keepalive_interval = 3;
-   */
-  keepaliveInterval?: number | undefined;
-};
-
-/**
- * Describes the message envoy.config.core.v3.TcpKeepalive.
- * Use `create(TcpKeepaliveSchema)` to create a new message.
- */
-export const TcpKeepaliveSchema: GenMessage<TcpKeepalive> = /*@__PURE__*/
-  messageDesc(file_envoy_config_core_v3_address, 3);
-
-/**
- * @generated from message envoy.config.core.v3.ExtraSourceAddress
- */
-export type ExtraSourceAddress = Message<"envoy.config.core.v3.ExtraSourceAddress"> & {
-  /**
-   * @generated from field: envoy.config.core.v3.SocketAddress address = 1;
-   */
-  address?: SocketAddress | undefined;
-
-  /**
-   * @generated from field: envoy.config.core.v3.SocketOptionsOverride socket_options = 2;
-   */
-  socketOptions?: SocketOptionsOverride | undefined;
-};
-
-/**
- * Describes the message envoy.config.core.v3.ExtraSourceAddress.
- * Use `create(ExtraSourceAddressSchema)` to create a new message.
- */
-export const ExtraSourceAddressSchema: GenMessage<ExtraSourceAddress> = /*@__PURE__*/
-  messageDesc(file_envoy_config_core_v3_address, 4);
-
-/**
- * @generated from message envoy.config.core.v3.BindConfig
- */
-export type BindConfig = Message<"envoy.config.core.v3.BindConfig"> & {
-  /**
-   * @generated from field: envoy.config.core.v3.SocketAddress source_address = 1;
-   */
-  sourceAddress?: SocketAddress | undefined;
-
-  /**
-   * @generated from field: google.protobuf.BoolValue freebind = 2;
-   */
-  freebind?: boolean | undefined;
-
-  /**
-   * @generated from field: repeated envoy.config.core.v3.SocketOption socket_options = 3;
-   */
-  socketOptions: SocketOption[];
-
-  /**
-   * @generated from field: repeated envoy.config.core.v3.ExtraSourceAddress extra_source_addresses = 5;
-   */
-  extraSourceAddresses: ExtraSourceAddress[];
-
-  /**
-   * @generated from field: repeated envoy.config.core.v3.SocketAddress additional_source_addresses = 4 [deprecated = true];
-   * @deprecated
-   */
-  additionalSourceAddresses: SocketAddress[];
-
-  /**
-   * @generated from field: envoy.config.core.v3.TypedExtensionConfig local_address_selector = 6;
-   */
-  localAddressSelector?: TypedExtensionConfig | undefined;
-};
-
-/**
- * Describes the message envoy.config.core.v3.BindConfig.
- * Use `create(BindConfigSchema)` to create a new message.
- */
-export const BindConfigSchema: GenMessage<BindConfig> = /*@__PURE__*/
-  messageDesc(file_envoy_config_core_v3_address, 5);
+  messageDesc(file_envoy_config_core_v3_address, 0);
 
 /**
  * @generated from message envoy.config.core.v3.Address
@@ -243,18 +70,6 @@ export type Address = Message<"envoy.config.core.v3.Address"> & {
      */
     value: SocketAddress;
     case: "socketAddress";
-  } | {
-    /**
-     * @generated from field: envoy.config.core.v3.Pipe pipe = 2;
-     */
-    value: Pipe;
-    case: "pipe";
-  } | {
-    /**
-     * @generated from field: envoy.config.core.v3.EnvoyInternalAddress envoy_internal_address = 3;
-     */
-    value: EnvoyInternalAddress;
-    case: "envoyInternalAddress";
   } | { case: undefined; value?: undefined };
 };
 
@@ -263,27 +78,5 @@ export type Address = Message<"envoy.config.core.v3.Address"> & {
  * Use `create(AddressSchema)` to create a new message.
  */
 export const AddressSchema: GenMessage<Address> = /*@__PURE__*/
-  messageDesc(file_envoy_config_core_v3_address, 6);
-
-/**
- * @generated from message envoy.config.core.v3.CidrRange
- */
-export type CidrRange = Message<"envoy.config.core.v3.CidrRange"> & {
-  /**
-   * @generated from field: string address_prefix = 1;
-   */
-  addressPrefix: string;
-
-  /**
-   * @generated from field: google.protobuf.UInt32Value prefix_len = 2;
-   */
-  prefixLen?: number | undefined;
-};
-
-/**
- * Describes the message envoy.config.core.v3.CidrRange.
- * Use `create(CidrRangeSchema)` to create a new message.
- */
-export const CidrRangeSchema: GenMessage<CidrRange> = /*@__PURE__*/
-  messageDesc(file_envoy_config_core_v3_address, 7);
+  messageDesc(file_envoy_config_core_v3_address, 1);
 

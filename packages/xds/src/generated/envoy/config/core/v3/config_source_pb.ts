@@ -5,122 +5,15 @@
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { WatchedDirectory } from "./base_pb.js";
-import { file_envoy_config_core_v3_base } from "./base_pb.js";
-import type { TypedExtensionConfig } from "./extension_pb.js";
-import { file_envoy_config_core_v3_extension } from "./extension_pb.js";
-import type { GrpcService } from "./grpc_service_pb.js";
-import { file_envoy_config_core_v3_grpc_service } from "./grpc_service_pb.js";
-import type { Any, Duration } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_any, file_google_protobuf_duration, file_google_protobuf_wrappers } from "@bufbuild/protobuf/wkt";
-import type { Authority } from "../../../../xds/core/v3/authority_pb.js";
-import { file_xds_core_v3_authority } from "../../../../xds/core/v3/authority_pb.js";
+import type { Duration } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_duration } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file envoy/config/core/v3/config_source.proto.
  */
 export const file_envoy_config_core_v3_config_source: GenFile = /*@__PURE__*/
-  fileDesc("CihlbnZveS9jb25maWcvY29yZS92My9jb25maWdfc291cmNlLnByb3RvEhRlbnZveS5jb25maWcuY29yZS52MyKOBQoPQXBpQ29uZmlnU291cmNlEj8KCGFwaV90eXBlGAEgASgOMi0uZW52b3kuY29uZmlnLmNvcmUudjMuQXBpQ29uZmlnU291cmNlLkFwaVR5cGUSPwoVdHJhbnNwb3J0X2FwaV92ZXJzaW9uGAggASgOMiAuZW52b3kuY29uZmlnLmNvcmUudjMuQXBpVmVyc2lvbhIVCg1jbHVzdGVyX25hbWVzGAIgAygJEjgKDWdycGNfc2VydmljZXMYBCADKAsyIS5lbnZveS5jb25maWcuY29yZS52My5HcnBjU2VydmljZRIwCg1yZWZyZXNoX2RlbGF5GAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEjIKD3JlcXVlc3RfdGltZW91dBgFIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhJEChNyYXRlX2xpbWl0X3NldHRpbmdzGAYgASgLMicuZW52b3kuY29uZmlnLmNvcmUudjMuUmF0ZUxpbWl0U2V0dGluZ3MSJgoec2V0X25vZGVfb25fZmlyc3RfbWVzc2FnZV9vbmx5GAcgASgIEkUKEWNvbmZpZ192YWxpZGF0b3JzGAkgAygLMiouZW52b3kuY29uZmlnLmNvcmUudjMuVHlwZWRFeHRlbnNpb25Db25maWcijAEKB0FwaVR5cGUSLQolREVQUkVDQVRFRF9BTkRfVU5BVkFJTEFCTEVfRE9fTk9UX1VTRRAAGgIIARIICgRSRVNUEAESCAoER1JQQxACEg4KCkRFTFRBX0dSUEMQAxITCg9BR0dSRUdBVEVEX0dSUEMQBRIZChVBR0dSRUdBVEVEX0RFTFRBX0dSUEMQBiIYChZBZ2dyZWdhdGVkQ29uZmlnU291cmNlIlMKEFNlbGZDb25maWdTb3VyY2USPwoVdHJhbnNwb3J0X2FwaV92ZXJzaW9uGAEgASgOMiAuZW52b3kuY29uZmlnLmNvcmUudjMuQXBpVmVyc2lvbiJ2ChFSYXRlTGltaXRTZXR0aW5ncxIwCgptYXhfdG9rZW5zGAEgASgLMhwuZ29vZ2xlLnByb3RvYnVmLlVJbnQzMlZhbHVlEi8KCWZpbGxfcmF0ZRgCIAEoCzIcLmdvb2dsZS5wcm90b2J1Zi5Eb3VibGVWYWx1ZSJjChBQYXRoQ29uZmlnU291cmNlEgwKBHBhdGgYASABKAkSQQoRd2F0Y2hlZF9kaXJlY3RvcnkYAiABKAsyJi5lbnZveS5jb25maWcuY29yZS52My5XYXRjaGVkRGlyZWN0b3J5IuMDCgxDb25maWdTb3VyY2USKwoLYXV0aG9yaXRpZXMYByADKAsyFi54ZHMuY29yZS52My5BdXRob3JpdHkSEgoEcGF0aBgBIAEoCUICGAFIABJEChJwYXRoX2NvbmZpZ19zb3VyY2UYCCABKAsyJi5lbnZveS5jb25maWcuY29yZS52My5QYXRoQ29uZmlnU291cmNlSAASQgoRYXBpX2NvbmZpZ19zb3VyY2UYAiABKAsyJS5lbnZveS5jb25maWcuY29yZS52My5BcGlDb25maWdTb3VyY2VIABI7CgNhZHMYAyABKAsyLC5lbnZveS5jb25maWcuY29yZS52My5BZ2dyZWdhdGVkQ29uZmlnU291cmNlSAASNgoEc2VsZhgFIAEoCzImLmVudm95LmNvbmZpZy5jb3JlLnYzLlNlbGZDb25maWdTb3VyY2VIABI4ChVpbml0aWFsX2ZldGNoX3RpbWVvdXQYBCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SPgoUcmVzb3VyY2VfYXBpX3ZlcnNpb24YBiABKA4yIC5lbnZveS5jb25maWcuY29yZS52My5BcGlWZXJzaW9uQhkKF2NvbmZpZ19zb3VyY2Vfc3BlY2lmaWVyIsEBChVFeHRlbnNpb25Db25maWdTb3VyY2USOQoNY29uZmlnX3NvdXJjZRgBIAEoCzIiLmVudm95LmNvbmZpZy5jb3JlLnYzLkNvbmZpZ1NvdXJjZRIsCg5kZWZhdWx0X2NvbmZpZxgCIAEoCzIULmdvb2dsZS5wcm90b2J1Zi5BbnkSLAokYXBwbHlfZGVmYXVsdF9jb25maWdfd2l0aG91dF93YXJtaW5nGAMgASgIEhEKCXR5cGVfdXJscxgEIAMoCSoqCgpBcGlWZXJzaW9uEggKBEFVVE8QABIKCgJWMhABGgIIARIGCgJWMxACQn0KImlvLmVudm95cHJveHkuZW52b3kuY29uZmlnLmNvcmUudjNCEUNvbmZpZ1NvdXJjZVByb3RvUAFaQmdpdGh1Yi5jb20vZW52b3lwcm94eS9nby1jb250cm9sLXBsYW5lL2Vudm95L2NvbmZpZy9jb3JlL3YzO2NvcmV2M2IGcHJvdG8z", [file_envoy_config_core_v3_base, file_envoy_config_core_v3_extension, file_envoy_config_core_v3_grpc_service, file_google_protobuf_any, file_google_protobuf_duration, file_google_protobuf_wrappers, file_xds_core_v3_authority]);
-
-/**
- * @generated from message envoy.config.core.v3.ApiConfigSource
- */
-export type ApiConfigSource = Message<"envoy.config.core.v3.ApiConfigSource"> & {
-  /**
-   * @generated from field: envoy.config.core.v3.ApiConfigSource.ApiType api_type = 1;
-   */
-  apiType: ApiConfigSource_ApiType;
-
-  /**
-   * @generated from field: envoy.config.core.v3.ApiVersion transport_api_version = 8;
-   */
-  transportApiVersion: ApiVersion;
-
-  /**
-   * @generated from field: repeated string cluster_names = 2;
-   */
-  clusterNames: string[];
-
-  /**
-   * @generated from field: repeated envoy.config.core.v3.GrpcService grpc_services = 4;
-   */
-  grpcServices: GrpcService[];
-
-  /**
-   * @generated from field: google.protobuf.Duration refresh_delay = 3;
-   */
-  refreshDelay?: Duration | undefined;
-
-  /**
-   * @generated from field: google.protobuf.Duration request_timeout = 5;
-   */
-  requestTimeout?: Duration | undefined;
-
-  /**
-   * @generated from field: envoy.config.core.v3.RateLimitSettings rate_limit_settings = 6;
-   */
-  rateLimitSettings?: RateLimitSettings | undefined;
-
-  /**
-   * @generated from field: bool set_node_on_first_message_only = 7;
-   */
-  setNodeOnFirstMessageOnly: boolean;
-
-  /**
-   * @generated from field: repeated envoy.config.core.v3.TypedExtensionConfig config_validators = 9;
-   */
-  configValidators: TypedExtensionConfig[];
-};
-
-/**
- * Describes the message envoy.config.core.v3.ApiConfigSource.
- * Use `create(ApiConfigSourceSchema)` to create a new message.
- */
-export const ApiConfigSourceSchema: GenMessage<ApiConfigSource> = /*@__PURE__*/
-  messageDesc(file_envoy_config_core_v3_config_source, 0);
-
-/**
- * @generated from enum envoy.config.core.v3.ApiConfigSource.ApiType
- */
-export enum ApiConfigSource_ApiType {
-  /**
-   * @generated from enum value: DEPRECATED_AND_UNAVAILABLE_DO_NOT_USE = 0 [deprecated = true];
-   * @deprecated
-   */
-  DEPRECATED_AND_UNAVAILABLE_DO_NOT_USE = 0,
-
-  /**
-   * @generated from enum value: REST = 1;
-   */
-  REST = 1,
-
-  /**
-   * @generated from enum value: GRPC = 2;
-   */
-  GRPC = 2,
-
-  /**
-   * @generated from enum value: DELTA_GRPC = 3;
-   */
-  DELTA_GRPC = 3,
-
-  /**
-   * @generated from enum value: AGGREGATED_GRPC = 5;
-   */
-  AGGREGATED_GRPC = 5,
-
-  /**
-   * @generated from enum value: AGGREGATED_DELTA_GRPC = 6;
-   */
-  AGGREGATED_DELTA_GRPC = 6,
-}
-
-/**
- * Describes the enum envoy.config.core.v3.ApiConfigSource.ApiType.
- */
-export const ApiConfigSource_ApiTypeSchema: GenEnum<ApiConfigSource_ApiType> = /*@__PURE__*/
-  enumDesc(file_envoy_config_core_v3_config_source, 0, 0);
+  fileDesc("CihlbnZveS9jb25maWcvY29yZS92My9jb25maWdfc291cmNlLnByb3RvEhRlbnZveS5jb25maWcuY29yZS52MyIYChZBZ2dyZWdhdGVkQ29uZmlnU291cmNlIvQBCgxDb25maWdTb3VyY2USEgoEcGF0aBgBIAEoCUICGAFIABI7CgNhZHMYAyABKAsyLC5lbnZveS5jb25maWcuY29yZS52My5BZ2dyZWdhdGVkQ29uZmlnU291cmNlSAASOAoVaW5pdGlhbF9mZXRjaF90aW1lb3V0GAQgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEj4KFHJlc291cmNlX2FwaV92ZXJzaW9uGAYgASgOMiAuZW52b3kuY29uZmlnLmNvcmUudjMuQXBpVmVyc2lvbkIZChdjb25maWdfc291cmNlX3NwZWNpZmllcioqCgpBcGlWZXJzaW9uEggKBEFVVE8QABIKCgJWMhABGgIIARIGCgJWMxACQn0KImlvLmVudm95cHJveHkuZW52b3kuY29uZmlnLmNvcmUudjNCEUNvbmZpZ1NvdXJjZVByb3RvUAFaQmdpdGh1Yi5jb20vZW52b3lwcm94eS9nby1jb250cm9sLXBsYW5lL2Vudm95L2NvbmZpZy9jb3JlL3YzO2NvcmV2M2IGcHJvdG8z", [file_google_protobuf_duration]);
 
 /**
  * @generated from message envoy.config.core.v3.AggregatedConfigSource
@@ -133,78 +26,12 @@ export type AggregatedConfigSource = Message<"envoy.config.core.v3.AggregatedCon
  * Use `create(AggregatedConfigSourceSchema)` to create a new message.
  */
 export const AggregatedConfigSourceSchema: GenMessage<AggregatedConfigSource> = /*@__PURE__*/
-  messageDesc(file_envoy_config_core_v3_config_source, 1);
-
-/**
- * @generated from message envoy.config.core.v3.SelfConfigSource
- */
-export type SelfConfigSource = Message<"envoy.config.core.v3.SelfConfigSource"> & {
-  /**
-   * @generated from field: envoy.config.core.v3.ApiVersion transport_api_version = 1;
-   */
-  transportApiVersion: ApiVersion;
-};
-
-/**
- * Describes the message envoy.config.core.v3.SelfConfigSource.
- * Use `create(SelfConfigSourceSchema)` to create a new message.
- */
-export const SelfConfigSourceSchema: GenMessage<SelfConfigSource> = /*@__PURE__*/
-  messageDesc(file_envoy_config_core_v3_config_source, 2);
-
-/**
- * @generated from message envoy.config.core.v3.RateLimitSettings
- */
-export type RateLimitSettings = Message<"envoy.config.core.v3.RateLimitSettings"> & {
-  /**
-   * @generated from field: google.protobuf.UInt32Value max_tokens = 1;
-   */
-  maxTokens?: number | undefined;
-
-  /**
-   * @generated from field: google.protobuf.DoubleValue fill_rate = 2;
-   */
-  fillRate?: number | undefined;
-};
-
-/**
- * Describes the message envoy.config.core.v3.RateLimitSettings.
- * Use `create(RateLimitSettingsSchema)` to create a new message.
- */
-export const RateLimitSettingsSchema: GenMessage<RateLimitSettings> = /*@__PURE__*/
-  messageDesc(file_envoy_config_core_v3_config_source, 3);
-
-/**
- * @generated from message envoy.config.core.v3.PathConfigSource
- */
-export type PathConfigSource = Message<"envoy.config.core.v3.PathConfigSource"> & {
-  /**
-   * @generated from field: string path = 1;
-   */
-  path: string;
-
-  /**
-   * @generated from field: envoy.config.core.v3.WatchedDirectory watched_directory = 2;
-   */
-  watchedDirectory?: WatchedDirectory | undefined;
-};
-
-/**
- * Describes the message envoy.config.core.v3.PathConfigSource.
- * Use `create(PathConfigSourceSchema)` to create a new message.
- */
-export const PathConfigSourceSchema: GenMessage<PathConfigSource> = /*@__PURE__*/
-  messageDesc(file_envoy_config_core_v3_config_source, 4);
+  messageDesc(file_envoy_config_core_v3_config_source, 0);
 
 /**
  * @generated from message envoy.config.core.v3.ConfigSource
  */
 export type ConfigSource = Message<"envoy.config.core.v3.ConfigSource"> & {
-  /**
-   * @generated from field: repeated xds.core.v3.Authority authorities = 7;
-   */
-  authorities: Authority[];
-
   /**
    * @generated from oneof envoy.config.core.v3.ConfigSource.config_source_specifier
    */
@@ -217,28 +44,10 @@ export type ConfigSource = Message<"envoy.config.core.v3.ConfigSource"> & {
     case: "path";
   } | {
     /**
-     * @generated from field: envoy.config.core.v3.PathConfigSource path_config_source = 8;
-     */
-    value: PathConfigSource;
-    case: "pathConfigSource";
-  } | {
-    /**
-     * @generated from field: envoy.config.core.v3.ApiConfigSource api_config_source = 2;
-     */
-    value: ApiConfigSource;
-    case: "apiConfigSource";
-  } | {
-    /**
      * @generated from field: envoy.config.core.v3.AggregatedConfigSource ads = 3;
      */
     value: AggregatedConfigSource;
     case: "ads";
-  } | {
-    /**
-     * @generated from field: envoy.config.core.v3.SelfConfigSource self = 5;
-     */
-    value: SelfConfigSource;
-    case: "self";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -257,39 +66,7 @@ export type ConfigSource = Message<"envoy.config.core.v3.ConfigSource"> & {
  * Use `create(ConfigSourceSchema)` to create a new message.
  */
 export const ConfigSourceSchema: GenMessage<ConfigSource> = /*@__PURE__*/
-  messageDesc(file_envoy_config_core_v3_config_source, 5);
-
-/**
- * @generated from message envoy.config.core.v3.ExtensionConfigSource
- */
-export type ExtensionConfigSource = Message<"envoy.config.core.v3.ExtensionConfigSource"> & {
-  /**
-   * @generated from field: envoy.config.core.v3.ConfigSource config_source = 1;
-   */
-  configSource?: ConfigSource | undefined;
-
-  /**
-   * @generated from field: google.protobuf.Any default_config = 2;
-   */
-  defaultConfig?: Any | undefined;
-
-  /**
-   * @generated from field: bool apply_default_config_without_warming = 3;
-   */
-  applyDefaultConfigWithoutWarming: boolean;
-
-  /**
-   * @generated from field: repeated string type_urls = 4;
-   */
-  typeUrls: string[];
-};
-
-/**
- * Describes the message envoy.config.core.v3.ExtensionConfigSource.
- * Use `create(ExtensionConfigSourceSchema)` to create a new message.
- */
-export const ExtensionConfigSourceSchema: GenMessage<ExtensionConfigSource> = /*@__PURE__*/
-  messageDesc(file_envoy_config_core_v3_config_source, 6);
+  messageDesc(file_envoy_config_core_v3_config_source, 1);
 
 /**
  * @generated from enum envoy.config.core.v3.ApiVersion

@@ -7,10 +7,8 @@ import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Address } from "../../core/v3/address_pb.js";
 import { file_envoy_config_core_v3_address } from "../../core/v3/address_pb.js";
-import type { Locality, Metadata } from "../../core/v3/base_pb.js";
+import type { Locality } from "../../core/v3/base_pb.js";
 import { file_envoy_config_core_v3_base } from "../../core/v3/base_pb.js";
-import type { ConfigSource } from "../../core/v3/config_source_pb.js";
-import { file_envoy_config_core_v3_config_source } from "../../core/v3/config_source_pb.js";
 import type { HealthStatus } from "../../core/v3/health_check_pb.js";
 import { file_envoy_config_core_v3_health_check } from "../../core/v3/health_check_pb.js";
 import { file_google_protobuf_wrappers } from "@bufbuild/protobuf/wkt";
@@ -20,7 +18,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file envoy/config/endpoint/v3/endpoint_components.proto.
  */
 export const file_envoy_config_endpoint_v3_endpoint_components: GenFile = /*@__PURE__*/
-  fileDesc("CjJlbnZveS9jb25maWcvZW5kcG9pbnQvdjMvZW5kcG9pbnRfY29tcG9uZW50cy5wcm90bxIYZW52b3kuY29uZmlnLmVuZHBvaW50LnYzIskDCghFbmRwb2ludBIuCgdhZGRyZXNzGAEgASgLMh0uZW52b3kuY29uZmlnLmNvcmUudjMuQWRkcmVzcxJRChNoZWFsdGhfY2hlY2tfY29uZmlnGAIgASgLMjQuZW52b3kuY29uZmlnLmVuZHBvaW50LnYzLkVuZHBvaW50LkhlYWx0aENoZWNrQ29uZmlnEhAKCGhvc3RuYW1lGAMgASgJElIKFGFkZGl0aW9uYWxfYWRkcmVzc2VzGAQgAygLMjQuZW52b3kuY29uZmlnLmVuZHBvaW50LnYzLkVuZHBvaW50LkFkZGl0aW9uYWxBZGRyZXNzGo4BChFIZWFsdGhDaGVja0NvbmZpZxISCgpwb3J0X3ZhbHVlGAEgASgNEhAKCGhvc3RuYW1lGAIgASgJEi4KB2FkZHJlc3MYAyABKAsyHS5lbnZveS5jb25maWcuY29yZS52My5BZGRyZXNzEiMKG2Rpc2FibGVfYWN0aXZlX2hlYWx0aF9jaGVjaxgEIAEoCBpDChFBZGRpdGlvbmFsQWRkcmVzcxIuCgdhZGRyZXNzGAEgASgLMh0uZW52b3kuY29uZmlnLmNvcmUudjMuQWRkcmVzcyKaAgoKTGJFbmRwb2ludBI2CghlbmRwb2ludBgBIAEoCzIiLmVudm95LmNvbmZpZy5lbmRwb2ludC52My5FbmRwb2ludEgAEhcKDWVuZHBvaW50X25hbWUYBSABKAlIABI5Cg1oZWFsdGhfc3RhdHVzGAIgASgOMiIuZW52b3kuY29uZmlnLmNvcmUudjMuSGVhbHRoU3RhdHVzEjAKCG1ldGFkYXRhGAMgASgLMh4uZW52b3kuY29uZmlnLmNvcmUudjMuTWV0YWRhdGESOwoVbG9hZF9iYWxhbmNpbmdfd2VpZ2h0GAQgASgLMhwuZ29vZ2xlLnByb3RvYnVmLlVJbnQzMlZhbHVlQhEKD2hvc3RfaWRlbnRpZmllciJyChlMZWRzQ2x1c3RlckxvY2FsaXR5Q29uZmlnEjcKC2xlZHNfY29uZmlnGAEgASgLMiIuZW52b3kuY29uZmlnLmNvcmUudjMuQ29uZmlnU291cmNlEhwKFGxlZHNfY29sbGVjdGlvbl9uYW1lGAIgASgJIs4EChNMb2NhbGl0eUxiRW5kcG9pbnRzEjAKCGxvY2FsaXR5GAEgASgLMh4uZW52b3kuY29uZmlnLmNvcmUudjMuTG9jYWxpdHkSMAoIbWV0YWRhdGEYCSABKAsyHi5lbnZveS5jb25maWcuY29yZS52My5NZXRhZGF0YRI6CgxsYl9lbmRwb2ludHMYAiADKAsyJC5lbnZveS5jb25maWcuZW5kcG9pbnQudjMuTGJFbmRwb2ludBJfChdsb2FkX2JhbGFuY2VyX2VuZHBvaW50cxgHIAEoCzI8LmVudm95LmNvbmZpZy5lbmRwb2ludC52My5Mb2NhbGl0eUxiRW5kcG9pbnRzLkxiRW5kcG9pbnRMaXN0SAASWwocbGVkc19jbHVzdGVyX2xvY2FsaXR5X2NvbmZpZxgIIAEoCzIzLmVudm95LmNvbmZpZy5lbmRwb2ludC52My5MZWRzQ2x1c3RlckxvY2FsaXR5Q29uZmlnSAASOwoVbG9hZF9iYWxhbmNpbmdfd2VpZ2h0GAMgASgLMhwuZ29vZ2xlLnByb3RvYnVmLlVJbnQzMlZhbHVlEhAKCHByaW9yaXR5GAUgASgNEi8KCXByb3hpbWl0eRgGIAEoCzIcLmdvb2dsZS5wcm90b2J1Zi5VSW50MzJWYWx1ZRpMCg5MYkVuZHBvaW50TGlzdBI6CgxsYl9lbmRwb2ludHMYASADKAsyJC5lbnZveS5jb25maWcuZW5kcG9pbnQudjMuTGJFbmRwb2ludEILCglsYl9jb25maWdCjwEKJmlvLmVudm95cHJveHkuZW52b3kuY29uZmlnLmVuZHBvaW50LnYzQhdFbmRwb2ludENvbXBvbmVudHNQcm90b1ABWkpnaXRodWIuY29tL2Vudm95cHJveHkvZ28tY29udHJvbC1wbGFuZS9lbnZveS9jb25maWcvZW5kcG9pbnQvdjM7ZW5kcG9pbnR2M2IGcHJvdG8z", [file_envoy_config_core_v3_address, file_envoy_config_core_v3_base, file_envoy_config_core_v3_config_source, file_envoy_config_core_v3_health_check, file_google_protobuf_wrappers]);
+  fileDesc("CjJlbnZveS9jb25maWcvZW5kcG9pbnQvdjMvZW5kcG9pbnRfY29tcG9uZW50cy5wcm90bxIYZW52b3kuY29uZmlnLmVuZHBvaW50LnYzIkwKCEVuZHBvaW50Ei4KB2FkZHJlc3MYASABKAsyHS5lbnZveS5jb25maWcuY29yZS52My5BZGRyZXNzEhAKCGhvc3RuYW1lGAMgASgJIugBCgpMYkVuZHBvaW50EjYKCGVuZHBvaW50GAEgASgLMiIuZW52b3kuY29uZmlnLmVuZHBvaW50LnYzLkVuZHBvaW50SAASFwoNZW5kcG9pbnRfbmFtZRgFIAEoCUgAEjkKDWhlYWx0aF9zdGF0dXMYAiABKA4yIi5lbnZveS5jb25maWcuY29yZS52My5IZWFsdGhTdGF0dXMSOwoVbG9hZF9iYWxhbmNpbmdfd2VpZ2h0GAQgASgLMhwuZ29vZ2xlLnByb3RvYnVmLlVJbnQzMlZhbHVlQhEKD2hvc3RfaWRlbnRpZmllciKDAgoTTG9jYWxpdHlMYkVuZHBvaW50cxIwCghsb2NhbGl0eRgBIAEoCzIeLmVudm95LmNvbmZpZy5jb3JlLnYzLkxvY2FsaXR5EjoKDGxiX2VuZHBvaW50cxgCIAMoCzIkLmVudm95LmNvbmZpZy5lbmRwb2ludC52My5MYkVuZHBvaW50EjsKFWxvYWRfYmFsYW5jaW5nX3dlaWdodBgDIAEoCzIcLmdvb2dsZS5wcm90b2J1Zi5VSW50MzJWYWx1ZRIQCghwcmlvcml0eRgFIAEoDRIvCglwcm94aW1pdHkYBiABKAsyHC5nb29nbGUucHJvdG9idWYuVUludDMyVmFsdWVCjwEKJmlvLmVudm95cHJveHkuZW52b3kuY29uZmlnLmVuZHBvaW50LnYzQhdFbmRwb2ludENvbXBvbmVudHNQcm90b1ABWkpnaXRodWIuY29tL2Vudm95cHJveHkvZ28tY29udHJvbC1wbGFuZS9lbnZveS9jb25maWcvZW5kcG9pbnQvdjM7ZW5kcG9pbnR2M2IGcHJvdG8z", [file_envoy_config_core_v3_address, file_envoy_config_core_v3_base, file_envoy_config_core_v3_health_check, file_google_protobuf_wrappers]);
 
 /**
  * @generated from message envoy.config.endpoint.v3.Endpoint
@@ -32,19 +30,9 @@ export type Endpoint = Message<"envoy.config.endpoint.v3.Endpoint"> & {
   address?: Address | undefined;
 
   /**
-   * @generated from field: envoy.config.endpoint.v3.Endpoint.HealthCheckConfig health_check_config = 2;
-   */
-  healthCheckConfig?: Endpoint_HealthCheckConfig | undefined;
-
-  /**
    * @generated from field: string hostname = 3;
    */
   hostname: string;
-
-  /**
-   * @generated from field: repeated envoy.config.endpoint.v3.Endpoint.AdditionalAddress additional_addresses = 4;
-   */
-  additionalAddresses: Endpoint_AdditionalAddress[];
 };
 
 /**
@@ -53,55 +41,6 @@ export type Endpoint = Message<"envoy.config.endpoint.v3.Endpoint"> & {
  */
 export const EndpointSchema: GenMessage<Endpoint> = /*@__PURE__*/
   messageDesc(file_envoy_config_endpoint_v3_endpoint_components, 0);
-
-/**
- * @generated from message envoy.config.endpoint.v3.Endpoint.HealthCheckConfig
- */
-export type Endpoint_HealthCheckConfig = Message<"envoy.config.endpoint.v3.Endpoint.HealthCheckConfig"> & {
-  /**
-   * @generated from field: uint32 port_value = 1;
-   */
-  portValue: number;
-
-  /**
-   * @generated from field: string hostname = 2;
-   */
-  hostname: string;
-
-  /**
-   * @generated from field: envoy.config.core.v3.Address address = 3;
-   */
-  address?: Address | undefined;
-
-  /**
-   * @generated from field: bool disable_active_health_check = 4;
-   */
-  disableActiveHealthCheck: boolean;
-};
-
-/**
- * Describes the message envoy.config.endpoint.v3.Endpoint.HealthCheckConfig.
- * Use `create(Endpoint_HealthCheckConfigSchema)` to create a new message.
- */
-export const Endpoint_HealthCheckConfigSchema: GenMessage<Endpoint_HealthCheckConfig> = /*@__PURE__*/
-  messageDesc(file_envoy_config_endpoint_v3_endpoint_components, 0, 0);
-
-/**
- * @generated from message envoy.config.endpoint.v3.Endpoint.AdditionalAddress
- */
-export type Endpoint_AdditionalAddress = Message<"envoy.config.endpoint.v3.Endpoint.AdditionalAddress"> & {
-  /**
-   * @generated from field: envoy.config.core.v3.Address address = 1;
-   */
-  address?: Address | undefined;
-};
-
-/**
- * Describes the message envoy.config.endpoint.v3.Endpoint.AdditionalAddress.
- * Use `create(Endpoint_AdditionalAddressSchema)` to create a new message.
- */
-export const Endpoint_AdditionalAddressSchema: GenMessage<Endpoint_AdditionalAddress> = /*@__PURE__*/
-  messageDesc(file_envoy_config_endpoint_v3_endpoint_components, 0, 1);
 
 /**
  * @generated from message envoy.config.endpoint.v3.LbEndpoint
@@ -130,11 +69,6 @@ export type LbEndpoint = Message<"envoy.config.endpoint.v3.LbEndpoint"> & {
   healthStatus: HealthStatus;
 
   /**
-   * @generated from field: envoy.config.core.v3.Metadata metadata = 3;
-   */
-  metadata?: Metadata | undefined;
-
-  /**
    * @generated from field: google.protobuf.UInt32Value load_balancing_weight = 4;
    */
   loadBalancingWeight?: number | undefined;
@@ -148,28 +82,6 @@ export const LbEndpointSchema: GenMessage<LbEndpoint> = /*@__PURE__*/
   messageDesc(file_envoy_config_endpoint_v3_endpoint_components, 1);
 
 /**
- * @generated from message envoy.config.endpoint.v3.LedsClusterLocalityConfig
- */
-export type LedsClusterLocalityConfig = Message<"envoy.config.endpoint.v3.LedsClusterLocalityConfig"> & {
-  /**
-   * @generated from field: envoy.config.core.v3.ConfigSource leds_config = 1;
-   */
-  ledsConfig?: ConfigSource | undefined;
-
-  /**
-   * @generated from field: string leds_collection_name = 2;
-   */
-  ledsCollectionName: string;
-};
-
-/**
- * Describes the message envoy.config.endpoint.v3.LedsClusterLocalityConfig.
- * Use `create(LedsClusterLocalityConfigSchema)` to create a new message.
- */
-export const LedsClusterLocalityConfigSchema: GenMessage<LedsClusterLocalityConfig> = /*@__PURE__*/
-  messageDesc(file_envoy_config_endpoint_v3_endpoint_components, 2);
-
-/**
  * @generated from message envoy.config.endpoint.v3.LocalityLbEndpoints
  */
 export type LocalityLbEndpoints = Message<"envoy.config.endpoint.v3.LocalityLbEndpoints"> & {
@@ -179,31 +91,9 @@ export type LocalityLbEndpoints = Message<"envoy.config.endpoint.v3.LocalityLbEn
   locality?: Locality | undefined;
 
   /**
-   * @generated from field: envoy.config.core.v3.Metadata metadata = 9;
-   */
-  metadata?: Metadata | undefined;
-
-  /**
    * @generated from field: repeated envoy.config.endpoint.v3.LbEndpoint lb_endpoints = 2;
    */
   lbEndpoints: LbEndpoint[];
-
-  /**
-   * @generated from oneof envoy.config.endpoint.v3.LocalityLbEndpoints.lb_config
-   */
-  lbConfig: {
-    /**
-     * @generated from field: envoy.config.endpoint.v3.LocalityLbEndpoints.LbEndpointList load_balancer_endpoints = 7;
-     */
-    value: LocalityLbEndpoints_LbEndpointList;
-    case: "loadBalancerEndpoints";
-  } | {
-    /**
-     * @generated from field: envoy.config.endpoint.v3.LedsClusterLocalityConfig leds_cluster_locality_config = 8;
-     */
-    value: LedsClusterLocalityConfig;
-    case: "ledsClusterLocalityConfig";
-  } | { case: undefined; value?: undefined };
 
   /**
    * @generated from field: google.protobuf.UInt32Value load_balancing_weight = 3;
@@ -226,22 +116,5 @@ export type LocalityLbEndpoints = Message<"envoy.config.endpoint.v3.LocalityLbEn
  * Use `create(LocalityLbEndpointsSchema)` to create a new message.
  */
 export const LocalityLbEndpointsSchema: GenMessage<LocalityLbEndpoints> = /*@__PURE__*/
-  messageDesc(file_envoy_config_endpoint_v3_endpoint_components, 3);
-
-/**
- * @generated from message envoy.config.endpoint.v3.LocalityLbEndpoints.LbEndpointList
- */
-export type LocalityLbEndpoints_LbEndpointList = Message<"envoy.config.endpoint.v3.LocalityLbEndpoints.LbEndpointList"> & {
-  /**
-   * @generated from field: repeated envoy.config.endpoint.v3.LbEndpoint lb_endpoints = 1;
-   */
-  lbEndpoints: LbEndpoint[];
-};
-
-/**
- * Describes the message envoy.config.endpoint.v3.LocalityLbEndpoints.LbEndpointList.
- * Use `create(LocalityLbEndpoints_LbEndpointListSchema)` to create a new message.
- */
-export const LocalityLbEndpoints_LbEndpointListSchema: GenMessage<LocalityLbEndpoints_LbEndpointList> = /*@__PURE__*/
-  messageDesc(file_envoy_config_endpoint_v3_endpoint_components, 3, 0);
+  messageDesc(file_envoy_config_endpoint_v3_endpoint_components, 2);
 

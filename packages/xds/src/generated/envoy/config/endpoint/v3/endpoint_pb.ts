@@ -7,17 +7,13 @@ import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Endpoint, LocalityLbEndpoints } from "./endpoint_components_pb.js";
 import { file_envoy_config_endpoint_v3_endpoint_components } from "./endpoint_components_pb.js";
-import type { FractionalPercent } from "../../../type/v3/percent_pb.js";
-import { file_envoy_type_v3_percent } from "../../../type/v3/percent_pb.js";
-import type { Duration } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_duration, file_google_protobuf_wrappers } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file envoy/config/endpoint/v3/endpoint.proto.
  */
 export const file_envoy_config_endpoint_v3_endpoint: GenFile = /*@__PURE__*/
-  fileDesc("CidlbnZveS9jb25maWcvZW5kcG9pbnQvdjMvZW5kcG9pbnQucHJvdG8SGGVudm95LmNvbmZpZy5lbmRwb2ludC52MyL1BQoVQ2x1c3RlckxvYWRBc3NpZ25tZW50EhQKDGNsdXN0ZXJfbmFtZRgBIAEoCRJACgllbmRwb2ludHMYAiADKAsyLS5lbnZveS5jb25maWcuZW5kcG9pbnQudjMuTG9jYWxpdHlMYkVuZHBvaW50cxJcCg9uYW1lZF9lbmRwb2ludHMYBSADKAsyQy5lbnZveS5jb25maWcuZW5kcG9pbnQudjMuQ2x1c3RlckxvYWRBc3NpZ25tZW50Lk5hbWVkRW5kcG9pbnRzRW50cnkSRgoGcG9saWN5GAQgASgLMjYuZW52b3kuY29uZmlnLmVuZHBvaW50LnYzLkNsdXN0ZXJMb2FkQXNzaWdubWVudC5Qb2xpY3kaggMKBlBvbGljeRJbCg5kcm9wX292ZXJsb2FkcxgCIAMoCzJDLmVudm95LmNvbmZpZy5lbmRwb2ludC52My5DbHVzdGVyTG9hZEFzc2lnbm1lbnQuUG9saWN5LkRyb3BPdmVybG9hZBI9ChdvdmVycHJvdmlzaW9uaW5nX2ZhY3RvchgDIAEoCzIcLmdvb2dsZS5wcm90b2J1Zi5VSW50MzJWYWx1ZRI3ChRlbmRwb2ludF9zdGFsZV9hZnRlchgEIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIgChh3ZWlnaHRlZF9wcmlvcml0eV9oZWFsdGgYBiABKAgaWwoMRHJvcE92ZXJsb2FkEhAKCGNhdGVnb3J5GAEgASgJEjkKD2Ryb3BfcGVyY2VudGFnZRgCIAEoCzIgLmVudm95LnR5cGUudjMuRnJhY3Rpb25hbFBlcmNlbnRKBAgBEAJKBAgFEAZSGGRpc2FibGVfb3ZlcnByb3Zpc2lvbmluZxpZChNOYW1lZEVuZHBvaW50c0VudHJ5EgsKA2tleRgBIAEoCRIxCgV2YWx1ZRgCIAEoCzIiLmVudm95LmNvbmZpZy5lbmRwb2ludC52My5FbmRwb2ludDoCOAFChQEKJmlvLmVudm95cHJveHkuZW52b3kuY29uZmlnLmVuZHBvaW50LnYzQg1FbmRwb2ludFByb3RvUAFaSmdpdGh1Yi5jb20vZW52b3lwcm94eS9nby1jb250cm9sLXBsYW5lL2Vudm95L2NvbmZpZy9lbmRwb2ludC92MztlbmRwb2ludHYzYgZwcm90bzM", [file_envoy_config_endpoint_v3_endpoint_components, file_envoy_type_v3_percent, file_google_protobuf_duration, file_google_protobuf_wrappers]);
+  fileDesc("CidlbnZveS9jb25maWcvZW5kcG9pbnQvdjMvZW5kcG9pbnQucHJvdG8SGGVudm95LmNvbmZpZy5lbmRwb2ludC52MyKoAgoVQ2x1c3RlckxvYWRBc3NpZ25tZW50EhQKDGNsdXN0ZXJfbmFtZRgBIAEoCRJACgllbmRwb2ludHMYAiADKAsyLS5lbnZveS5jb25maWcuZW5kcG9pbnQudjMuTG9jYWxpdHlMYkVuZHBvaW50cxJcCg9uYW1lZF9lbmRwb2ludHMYBSADKAsyQy5lbnZveS5jb25maWcuZW5kcG9pbnQudjMuQ2x1c3RlckxvYWRBc3NpZ25tZW50Lk5hbWVkRW5kcG9pbnRzRW50cnkaWQoTTmFtZWRFbmRwb2ludHNFbnRyeRILCgNrZXkYASABKAkSMQoFdmFsdWUYAiABKAsyIi5lbnZveS5jb25maWcuZW5kcG9pbnQudjMuRW5kcG9pbnQ6AjgBQoUBCiZpby5lbnZveXByb3h5LmVudm95LmNvbmZpZy5lbmRwb2ludC52M0INRW5kcG9pbnRQcm90b1ABWkpnaXRodWIuY29tL2Vudm95cHJveHkvZ28tY29udHJvbC1wbGFuZS9lbnZveS9jb25maWcvZW5kcG9pbnQvdjM7ZW5kcG9pbnR2M2IGcHJvdG8z", [file_envoy_config_endpoint_v3_endpoint_components]);
 
 /**
  * @generated from message envoy.config.endpoint.v3.ClusterLoadAssignment
@@ -37,11 +33,6 @@ export type ClusterLoadAssignment = Message<"envoy.config.endpoint.v3.ClusterLoa
    * @generated from field: map<string, envoy.config.endpoint.v3.Endpoint> named_endpoints = 5;
    */
   namedEndpoints: { [key: string]: Endpoint };
-
-  /**
-   * @generated from field: envoy.config.endpoint.v3.ClusterLoadAssignment.Policy policy = 4;
-   */
-  policy?: ClusterLoadAssignment_Policy | undefined;
 };
 
 /**
@@ -50,58 +41,4 @@ export type ClusterLoadAssignment = Message<"envoy.config.endpoint.v3.ClusterLoa
  */
 export const ClusterLoadAssignmentSchema: GenMessage<ClusterLoadAssignment> = /*@__PURE__*/
   messageDesc(file_envoy_config_endpoint_v3_endpoint, 0);
-
-/**
- * @generated from message envoy.config.endpoint.v3.ClusterLoadAssignment.Policy
- */
-export type ClusterLoadAssignment_Policy = Message<"envoy.config.endpoint.v3.ClusterLoadAssignment.Policy"> & {
-  /**
-   * @generated from field: repeated envoy.config.endpoint.v3.ClusterLoadAssignment.Policy.DropOverload drop_overloads = 2;
-   */
-  dropOverloads: ClusterLoadAssignment_Policy_DropOverload[];
-
-  /**
-   * @generated from field: google.protobuf.UInt32Value overprovisioning_factor = 3;
-   */
-  overprovisioningFactor?: number | undefined;
-
-  /**
-   * @generated from field: google.protobuf.Duration endpoint_stale_after = 4;
-   */
-  endpointStaleAfter?: Duration | undefined;
-
-  /**
-   * @generated from field: bool weighted_priority_health = 6;
-   */
-  weightedPriorityHealth: boolean;
-};
-
-/**
- * Describes the message envoy.config.endpoint.v3.ClusterLoadAssignment.Policy.
- * Use `create(ClusterLoadAssignment_PolicySchema)` to create a new message.
- */
-export const ClusterLoadAssignment_PolicySchema: GenMessage<ClusterLoadAssignment_Policy> = /*@__PURE__*/
-  messageDesc(file_envoy_config_endpoint_v3_endpoint, 0, 0);
-
-/**
- * @generated from message envoy.config.endpoint.v3.ClusterLoadAssignment.Policy.DropOverload
- */
-export type ClusterLoadAssignment_Policy_DropOverload = Message<"envoy.config.endpoint.v3.ClusterLoadAssignment.Policy.DropOverload"> & {
-  /**
-   * @generated from field: string category = 1;
-   */
-  category: string;
-
-  /**
-   * @generated from field: envoy.type.v3.FractionalPercent drop_percentage = 2;
-   */
-  dropPercentage?: FractionalPercent | undefined;
-};
-
-/**
- * Describes the message envoy.config.endpoint.v3.ClusterLoadAssignment.Policy.DropOverload.
- * Use `create(ClusterLoadAssignment_Policy_DropOverloadSchema)` to create a new message.
- */
-export const ClusterLoadAssignment_Policy_DropOverloadSchema: GenMessage<ClusterLoadAssignment_Policy_DropOverload> = /*@__PURE__*/
-  messageDesc(file_envoy_config_endpoint_v3_endpoint, 0, 0, 0);
 

@@ -3,57 +3,21 @@
 // @generated from file envoy/config/listener/v3/listener.proto (package envoy.config.listener.v3, syntax proto3)
 /* eslint-disable */
 
-import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { AccessLog } from "../../accesslog/v3/accesslog_pb.js";
-import { file_envoy_config_accesslog_v3_accesslog } from "../../accesslog/v3/accesslog_pb.js";
+import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Address } from "../../core/v3/address_pb.js";
 import { file_envoy_config_core_v3_address } from "../../core/v3/address_pb.js";
-import type { Metadata, TrafficDirection } from "../../core/v3/base_pb.js";
-import { file_envoy_config_core_v3_base } from "../../core/v3/base_pb.js";
-import type { TypedExtensionConfig } from "../../core/v3/extension_pb.js";
-import { file_envoy_config_core_v3_extension } from "../../core/v3/extension_pb.js";
-import type { SocketOption, SocketOptionsOverride } from "../../core/v3/socket_option_pb.js";
-import { file_envoy_config_core_v3_socket_option } from "../../core/v3/socket_option_pb.js";
 import type { ApiListener } from "./api_listener_pb.js";
 import { file_envoy_config_listener_v3_api_listener } from "./api_listener_pb.js";
-import type { FilterChain, ListenerFilter } from "./listener_components_pb.js";
-import { file_envoy_config_listener_v3_listener_components } from "./listener_components_pb.js";
-import type { UdpListenerConfig } from "./udp_listener_config_pb.js";
-import { file_envoy_config_listener_v3_udp_listener_config } from "./udp_listener_config_pb.js";
 import type { Duration } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_duration, file_google_protobuf_wrappers } from "@bufbuild/protobuf/wkt";
-import type { Matcher } from "../../../../xds/type/matcher/v3/matcher_pb.js";
-import { file_xds_type_matcher_v3_matcher } from "../../../../xds/type/matcher/v3/matcher_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file envoy/config/listener/v3/listener.proto.
  */
 export const file_envoy_config_listener_v3_listener: GenFile = /*@__PURE__*/
-  fileDesc("CidlbnZveS9jb25maWcvbGlzdGVuZXIvdjMvbGlzdGVuZXIucHJvdG8SGGVudm95LmNvbmZpZy5saXN0ZW5lci52MyKIAQoRQWRkaXRpb25hbEFkZHJlc3MSLgoHYWRkcmVzcxgBIAEoCzIdLmVudm95LmNvbmZpZy5jb3JlLnYzLkFkZHJlc3MSQwoOc29ja2V0X29wdGlvbnMYAiABKAsyKy5lbnZveS5jb25maWcuY29yZS52My5Tb2NrZXRPcHRpb25zT3ZlcnJpZGUi3hEKCExpc3RlbmVyEgwKBG5hbWUYASABKAkSLgoHYWRkcmVzcxgCIAEoCzIdLmVudm95LmNvbmZpZy5jb3JlLnYzLkFkZHJlc3MSSQoUYWRkaXRpb25hbF9hZGRyZXNzZXMYISADKAsyKy5lbnZveS5jb25maWcubGlzdGVuZXIudjMuQWRkaXRpb25hbEFkZHJlc3MSEwoLc3RhdF9wcmVmaXgYHCABKAkSPAoNZmlsdGVyX2NoYWlucxgDIAMoCzIlLmVudm95LmNvbmZpZy5saXN0ZW5lci52My5GaWx0ZXJDaGFpbhI6ChRmaWx0ZXJfY2hhaW5fbWF0Y2hlchggIAEoCzIcLnhkcy50eXBlLm1hdGNoZXIudjMuTWF0Y2hlchI0ChB1c2Vfb3JpZ2luYWxfZHN0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLkJvb2xWYWx1ZRJDChRkZWZhdWx0X2ZpbHRlcl9jaGFpbhgZIAEoCzIlLmVudm95LmNvbmZpZy5saXN0ZW5lci52My5GaWx0ZXJDaGFpbhJHCiFwZXJfY29ubmVjdGlvbl9idWZmZXJfbGltaXRfYnl0ZXMYBSABKAsyHC5nb29nbGUucHJvdG9idWYuVUludDMyVmFsdWUSMAoIbWV0YWRhdGEYBiABKAsyHi5lbnZveS5jb25maWcuY29yZS52My5NZXRhZGF0YRJKCg1kZXByZWNhdGVkX3YxGAcgASgLMi8uZW52b3kuY29uZmlnLmxpc3RlbmVyLnYzLkxpc3RlbmVyLkRlcHJlY2F0ZWRWMUICGAESQAoKZHJhaW5fdHlwZRgIIAEoDjIsLmVudm95LmNvbmZpZy5saXN0ZW5lci52My5MaXN0ZW5lci5EcmFpblR5cGUSQgoQbGlzdGVuZXJfZmlsdGVycxgJIAMoCzIoLmVudm95LmNvbmZpZy5saXN0ZW5lci52My5MaXN0ZW5lckZpbHRlchI7ChhsaXN0ZW5lcl9maWx0ZXJzX3RpbWVvdXQYDyABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SLAokY29udGludWVfb25fbGlzdGVuZXJfZmlsdGVyc190aW1lb3V0GBEgASgIEi8KC3RyYW5zcGFyZW50GAogASgLMhouZ29vZ2xlLnByb3RvYnVmLkJvb2xWYWx1ZRIsCghmcmVlYmluZBgLIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5Cb29sVmFsdWUSOgoOc29ja2V0X29wdGlvbnMYDSADKAsyIi5lbnZveS5jb25maWcuY29yZS52My5Tb2NrZXRPcHRpb24SQAoadGNwX2Zhc3Rfb3Blbl9xdWV1ZV9sZW5ndGgYDCABKAsyHC5nb29nbGUucHJvdG9idWYuVUludDMyVmFsdWUSQQoRdHJhZmZpY19kaXJlY3Rpb24YECABKA4yJi5lbnZveS5jb25maWcuY29yZS52My5UcmFmZmljRGlyZWN0aW9uEkgKE3VkcF9saXN0ZW5lcl9jb25maWcYEiABKAsyKy5lbnZveS5jb25maWcubGlzdGVuZXIudjMuVWRwTGlzdGVuZXJDb25maWcSOwoMYXBpX2xpc3RlbmVyGBMgASgLMiUuZW52b3kuY29uZmlnLmxpc3RlbmVyLnYzLkFwaUxpc3RlbmVyEl0KGWNvbm5lY3Rpb25fYmFsYW5jZV9jb25maWcYFCABKAsyOi5lbnZveS5jb25maWcubGlzdGVuZXIudjMuTGlzdGVuZXIuQ29ubmVjdGlvbkJhbGFuY2VDb25maWcSFgoKcmV1c2VfcG9ydBgVIAEoCEICGAESNQoRZW5hYmxlX3JldXNlX3BvcnQYHSABKAsyGi5nb29nbGUucHJvdG9idWYuQm9vbFZhbHVlEjgKCmFjY2Vzc19sb2cYFiADKAsyJC5lbnZveS5jb25maWcuYWNjZXNzbG9nLnYzLkFjY2Vzc0xvZxI2ChB0Y3BfYmFja2xvZ19zaXplGBggASgLMhwuZ29vZ2xlLnByb3RvYnVmLlVJbnQzMlZhbHVlElAKKm1heF9jb25uZWN0aW9uc190b19hY2NlcHRfcGVyX3NvY2tldF9ldmVudBgiIAEoCzIcLmdvb2dsZS5wcm90b2J1Zi5VSW50MzJWYWx1ZRIwCgxiaW5kX3RvX3BvcnQYGiABKAsyGi5nb29nbGUucHJvdG9idWYuQm9vbFZhbHVlElYKEWludGVybmFsX2xpc3RlbmVyGBsgASgLMjkuZW52b3kuY29uZmlnLmxpc3RlbmVyLnYzLkxpc3RlbmVyLkludGVybmFsTGlzdGVuZXJDb25maWdIABIUCgxlbmFibGVfbXB0Y3AYHiABKAgSIAoYaWdub3JlX2dsb2JhbF9jb25uX2xpbWl0GB8gASgIEh8KF2J5cGFzc19vdmVybG9hZF9tYW5hZ2VyGCMgASgIGkAKDERlcHJlY2F0ZWRWMRIwCgxiaW5kX3RvX3BvcnQYASABKAsyGi5nb29nbGUucHJvdG9idWYuQm9vbFZhbHVlGuEBChdDb25uZWN0aW9uQmFsYW5jZUNvbmZpZxJgCg1leGFjdF9iYWxhbmNlGAEgASgLMkcuZW52b3kuY29uZmlnLmxpc3RlbmVyLnYzLkxpc3RlbmVyLkNvbm5lY3Rpb25CYWxhbmNlQ29uZmlnLkV4YWN0QmFsYW5jZUgAEkQKDmV4dGVuZF9iYWxhbmNlGAIgASgLMiouZW52b3kuY29uZmlnLmNvcmUudjMuVHlwZWRFeHRlbnNpb25Db25maWdIABoOCgxFeGFjdEJhbGFuY2VCDgoMYmFsYW5jZV90eXBlGhgKFkludGVybmFsTGlzdGVuZXJDb25maWciKQoJRHJhaW5UeXBlEgsKB0RFRkFVTFQQABIPCgtNT0RJRllfT05MWRABQhQKEmxpc3RlbmVyX3NwZWNpZmllckoECA4QD0oECBcQGEKFAQomaW8uZW52b3lwcm94eS5lbnZveS5jb25maWcubGlzdGVuZXIudjNCDUxpc3RlbmVyUHJvdG9QAVpKZ2l0aHViLmNvbS9lbnZveXByb3h5L2dvLWNvbnRyb2wtcGxhbmUvZW52b3kvY29uZmlnL2xpc3RlbmVyL3YzO2xpc3RlbmVydjNiBnByb3RvMw", [file_envoy_config_accesslog_v3_accesslog, file_envoy_config_core_v3_address, file_envoy_config_core_v3_base, file_envoy_config_core_v3_extension, file_envoy_config_core_v3_socket_option, file_envoy_config_listener_v3_api_listener, file_envoy_config_listener_v3_listener_components, file_envoy_config_listener_v3_udp_listener_config, file_google_protobuf_duration, file_google_protobuf_wrappers, file_xds_type_matcher_v3_matcher]);
-
-/**
- * @generated from message envoy.config.listener.v3.AdditionalAddress
- */
-export type AdditionalAddress = Message<"envoy.config.listener.v3.AdditionalAddress"> & {
-  /**
-   * @generated from field: envoy.config.core.v3.Address address = 1;
-   */
-  address?: Address | undefined;
-
-  /**
-   * @generated from field: envoy.config.core.v3.SocketOptionsOverride socket_options = 2;
-   */
-  socketOptions?: SocketOptionsOverride | undefined;
-};
-
-/**
- * Describes the message envoy.config.listener.v3.AdditionalAddress.
- * Use `create(AdditionalAddressSchema)` to create a new message.
- */
-export const AdditionalAddressSchema: GenMessage<AdditionalAddress> = /*@__PURE__*/
-  messageDesc(file_envoy_config_listener_v3_listener, 0);
+  fileDesc("CidlbnZveS9jb25maWcvbGlzdGVuZXIvdjMvbGlzdGVuZXIucHJvdG8SGGVudm95LmNvbmZpZy5saXN0ZW5lci52MyKVBwoITGlzdGVuZXISDAoEbmFtZRgBIAEoCRIuCgdhZGRyZXNzGAIgASgLMh0uZW52b3kuY29uZmlnLmNvcmUudjMuQWRkcmVzcxITCgtzdGF0X3ByZWZpeBgcIAEoCRI0ChB1c2Vfb3JpZ2luYWxfZHN0GAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLkJvb2xWYWx1ZRJHCiFwZXJfY29ubmVjdGlvbl9idWZmZXJfbGltaXRfYnl0ZXMYBSABKAsyHC5nb29nbGUucHJvdG9idWYuVUludDMyVmFsdWUSOwoYbGlzdGVuZXJfZmlsdGVyc190aW1lb3V0GA8gASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEiwKJGNvbnRpbnVlX29uX2xpc3RlbmVyX2ZpbHRlcnNfdGltZW91dBgRIAEoCBIvCgt0cmFuc3BhcmVudBgKIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5Cb29sVmFsdWUSLAoIZnJlZWJpbmQYCyABKAsyGi5nb29nbGUucHJvdG9idWYuQm9vbFZhbHVlEkAKGnRjcF9mYXN0X29wZW5fcXVldWVfbGVuZ3RoGAwgASgLMhwuZ29vZ2xlLnByb3RvYnVmLlVJbnQzMlZhbHVlEjsKDGFwaV9saXN0ZW5lchgTIAEoCzIlLmVudm95LmNvbmZpZy5saXN0ZW5lci52My5BcGlMaXN0ZW5lchIWCgpyZXVzZV9wb3J0GBUgASgIQgIYARI1ChFlbmFibGVfcmV1c2VfcG9ydBgdIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5Cb29sVmFsdWUSNgoQdGNwX2JhY2tsb2dfc2l6ZRgYIAEoCzIcLmdvb2dsZS5wcm90b2J1Zi5VSW50MzJWYWx1ZRJQCiptYXhfY29ubmVjdGlvbnNfdG9fYWNjZXB0X3Blcl9zb2NrZXRfZXZlbnQYIiABKAsyHC5nb29nbGUucHJvdG9idWYuVUludDMyVmFsdWUSMAoMYmluZF90b19wb3J0GBogASgLMhouZ29vZ2xlLnByb3RvYnVmLkJvb2xWYWx1ZRIUCgxlbmFibGVfbXB0Y3AYHiABKAgSIAoYaWdub3JlX2dsb2JhbF9jb25uX2xpbWl0GB8gASgIEh8KF2J5cGFzc19vdmVybG9hZF9tYW5hZ2VyGCMgASgISgQIDhAPSgQIFxAYQoUBCiZpby5lbnZveXByb3h5LmVudm95LmNvbmZpZy5saXN0ZW5lci52M0INTGlzdGVuZXJQcm90b1ABWkpnaXRodWIuY29tL2Vudm95cHJveHkvZ28tY29udHJvbC1wbGFuZS9lbnZveS9jb25maWcvbGlzdGVuZXIvdjM7bGlzdGVuZXJ2M2IGcHJvdG8z", [file_envoy_config_core_v3_address, file_envoy_config_listener_v3_api_listener, file_google_protobuf_duration, file_google_protobuf_wrappers]);
 
 /**
  * @generated from message envoy.config.listener.v3.Listener
@@ -70,24 +34,9 @@ export type Listener = Message<"envoy.config.listener.v3.Listener"> & {
   address?: Address | undefined;
 
   /**
-   * @generated from field: repeated envoy.config.listener.v3.AdditionalAddress additional_addresses = 33;
-   */
-  additionalAddresses: AdditionalAddress[];
-
-  /**
    * @generated from field: string stat_prefix = 28;
    */
   statPrefix: string;
-
-  /**
-   * @generated from field: repeated envoy.config.listener.v3.FilterChain filter_chains = 3;
-   */
-  filterChains: FilterChain[];
-
-  /**
-   * @generated from field: xds.type.matcher.v3.Matcher filter_chain_matcher = 32;
-   */
-  filterChainMatcher?: Matcher | undefined;
 
   /**
    * @generated from field: google.protobuf.BoolValue use_original_dst = 4;
@@ -95,35 +44,9 @@ export type Listener = Message<"envoy.config.listener.v3.Listener"> & {
   useOriginalDst?: boolean | undefined;
 
   /**
-   * @generated from field: envoy.config.listener.v3.FilterChain default_filter_chain = 25;
-   */
-  defaultFilterChain?: FilterChain | undefined;
-
-  /**
    * @generated from field: google.protobuf.UInt32Value per_connection_buffer_limit_bytes = 5;
    */
   perConnectionBufferLimitBytes?: number | undefined;
-
-  /**
-   * @generated from field: envoy.config.core.v3.Metadata metadata = 6;
-   */
-  metadata?: Metadata | undefined;
-
-  /**
-   * @generated from field: envoy.config.listener.v3.Listener.DeprecatedV1 deprecated_v1 = 7 [deprecated = true];
-   * @deprecated
-   */
-  deprecatedV1?: Listener_DeprecatedV1 | undefined;
-
-  /**
-   * @generated from field: envoy.config.listener.v3.Listener.DrainType drain_type = 8;
-   */
-  drainType: Listener_DrainType;
-
-  /**
-   * @generated from field: repeated envoy.config.listener.v3.ListenerFilter listener_filters = 9;
-   */
-  listenerFilters: ListenerFilter[];
 
   /**
    * @generated from field: google.protobuf.Duration listener_filters_timeout = 15;
@@ -146,34 +69,14 @@ export type Listener = Message<"envoy.config.listener.v3.Listener"> & {
   freebind?: boolean | undefined;
 
   /**
-   * @generated from field: repeated envoy.config.core.v3.SocketOption socket_options = 13;
-   */
-  socketOptions: SocketOption[];
-
-  /**
    * @generated from field: google.protobuf.UInt32Value tcp_fast_open_queue_length = 12;
    */
   tcpFastOpenQueueLength?: number | undefined;
 
   /**
-   * @generated from field: envoy.config.core.v3.TrafficDirection traffic_direction = 16;
-   */
-  trafficDirection: TrafficDirection;
-
-  /**
-   * @generated from field: envoy.config.listener.v3.UdpListenerConfig udp_listener_config = 18;
-   */
-  udpListenerConfig?: UdpListenerConfig | undefined;
-
-  /**
    * @generated from field: envoy.config.listener.v3.ApiListener api_listener = 19;
    */
   apiListener?: ApiListener | undefined;
-
-  /**
-   * @generated from field: envoy.config.listener.v3.Listener.ConnectionBalanceConfig connection_balance_config = 20;
-   */
-  connectionBalanceConfig?: Listener_ConnectionBalanceConfig | undefined;
 
   /**
    * @generated from field: bool reuse_port = 21 [deprecated = true];
@@ -185,11 +88,6 @@ export type Listener = Message<"envoy.config.listener.v3.Listener"> & {
    * @generated from field: google.protobuf.BoolValue enable_reuse_port = 29;
    */
   enableReusePort?: boolean | undefined;
-
-  /**
-   * @generated from field: repeated envoy.config.accesslog.v3.AccessLog access_log = 22;
-   */
-  accessLog: AccessLog[];
 
   /**
    * @generated from field: google.protobuf.UInt32Value tcp_backlog_size = 24;
@@ -205,17 +103,6 @@ export type Listener = Message<"envoy.config.listener.v3.Listener"> & {
    * @generated from field: google.protobuf.BoolValue bind_to_port = 26;
    */
   bindToPort?: boolean | undefined;
-
-  /**
-   * @generated from oneof envoy.config.listener.v3.Listener.listener_specifier
-   */
-  listenerSpecifier: {
-    /**
-     * @generated from field: envoy.config.listener.v3.Listener.InternalListenerConfig internal_listener = 27;
-     */
-    value: Listener_InternalListenerConfig;
-    case: "internalListener";
-  } | { case: undefined; value?: undefined };
 
   /**
    * @generated from field: bool enable_mptcp = 30;
@@ -238,98 +125,5 @@ export type Listener = Message<"envoy.config.listener.v3.Listener"> & {
  * Use `create(ListenerSchema)` to create a new message.
  */
 export const ListenerSchema: GenMessage<Listener> = /*@__PURE__*/
-  messageDesc(file_envoy_config_listener_v3_listener, 1);
-
-/**
- * @generated from message envoy.config.listener.v3.Listener.DeprecatedV1
- */
-export type Listener_DeprecatedV1 = Message<"envoy.config.listener.v3.Listener.DeprecatedV1"> & {
-  /**
-   * @generated from field: google.protobuf.BoolValue bind_to_port = 1;
-   */
-  bindToPort?: boolean | undefined;
-};
-
-/**
- * Describes the message envoy.config.listener.v3.Listener.DeprecatedV1.
- * Use `create(Listener_DeprecatedV1Schema)` to create a new message.
- */
-export const Listener_DeprecatedV1Schema: GenMessage<Listener_DeprecatedV1> = /*@__PURE__*/
-  messageDesc(file_envoy_config_listener_v3_listener, 1, 0);
-
-/**
- * @generated from message envoy.config.listener.v3.Listener.ConnectionBalanceConfig
- */
-export type Listener_ConnectionBalanceConfig = Message<"envoy.config.listener.v3.Listener.ConnectionBalanceConfig"> & {
-  /**
-   * @generated from oneof envoy.config.listener.v3.Listener.ConnectionBalanceConfig.balance_type
-   */
-  balanceType: {
-    /**
-     * @generated from field: envoy.config.listener.v3.Listener.ConnectionBalanceConfig.ExactBalance exact_balance = 1;
-     */
-    value: Listener_ConnectionBalanceConfig_ExactBalance;
-    case: "exactBalance";
-  } | {
-    /**
-     * @generated from field: envoy.config.core.v3.TypedExtensionConfig extend_balance = 2;
-     */
-    value: TypedExtensionConfig;
-    case: "extendBalance";
-  } | { case: undefined; value?: undefined };
-};
-
-/**
- * Describes the message envoy.config.listener.v3.Listener.ConnectionBalanceConfig.
- * Use `create(Listener_ConnectionBalanceConfigSchema)` to create a new message.
- */
-export const Listener_ConnectionBalanceConfigSchema: GenMessage<Listener_ConnectionBalanceConfig> = /*@__PURE__*/
-  messageDesc(file_envoy_config_listener_v3_listener, 1, 1);
-
-/**
- * @generated from message envoy.config.listener.v3.Listener.ConnectionBalanceConfig.ExactBalance
- */
-export type Listener_ConnectionBalanceConfig_ExactBalance = Message<"envoy.config.listener.v3.Listener.ConnectionBalanceConfig.ExactBalance"> & {
-};
-
-/**
- * Describes the message envoy.config.listener.v3.Listener.ConnectionBalanceConfig.ExactBalance.
- * Use `create(Listener_ConnectionBalanceConfig_ExactBalanceSchema)` to create a new message.
- */
-export const Listener_ConnectionBalanceConfig_ExactBalanceSchema: GenMessage<Listener_ConnectionBalanceConfig_ExactBalance> = /*@__PURE__*/
-  messageDesc(file_envoy_config_listener_v3_listener, 1, 1, 0);
-
-/**
- * @generated from message envoy.config.listener.v3.Listener.InternalListenerConfig
- */
-export type Listener_InternalListenerConfig = Message<"envoy.config.listener.v3.Listener.InternalListenerConfig"> & {
-};
-
-/**
- * Describes the message envoy.config.listener.v3.Listener.InternalListenerConfig.
- * Use `create(Listener_InternalListenerConfigSchema)` to create a new message.
- */
-export const Listener_InternalListenerConfigSchema: GenMessage<Listener_InternalListenerConfig> = /*@__PURE__*/
-  messageDesc(file_envoy_config_listener_v3_listener, 1, 2);
-
-/**
- * @generated from enum envoy.config.listener.v3.Listener.DrainType
- */
-export enum Listener_DrainType {
-  /**
-   * @generated from enum value: DEFAULT = 0;
-   */
-  DEFAULT = 0,
-
-  /**
-   * @generated from enum value: MODIFY_ONLY = 1;
-   */
-  MODIFY_ONLY = 1,
-}
-
-/**
- * Describes the enum envoy.config.listener.v3.Listener.DrainType.
- */
-export const Listener_DrainTypeSchema: GenEnum<Listener_DrainType> = /*@__PURE__*/
-  enumDesc(file_envoy_config_listener_v3_listener, 1, 0);
+  messageDesc(file_envoy_config_listener_v3_listener, 0);
 

@@ -3,39 +3,21 @@
 // @generated from file envoy/config/route/v3/route_components.proto (package envoy.config.route.v3, syntax proto3)
 /* eslint-disable */
 
-import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { DataSource, HeaderValueOption, Metadata, RoutingPriority, RuntimeFractionalPercent } from "../../core/v3/base_pb.js";
-import { file_envoy_config_core_v3_base } from "../../core/v3/base_pb.js";
-import type { TypedExtensionConfig } from "../../core/v3/extension_pb.js";
-import { file_envoy_config_core_v3_extension } from "../../core/v3/extension_pb.js";
-import type { ProxyProtocolConfig } from "../../core/v3/proxy_protocol_pb.js";
-import { file_envoy_config_core_v3_proxy_protocol } from "../../core/v3/proxy_protocol_pb.js";
-import type { MetadataMatcher } from "../../../type/matcher/v3/metadata_pb.js";
-import { file_envoy_type_matcher_v3_metadata } from "../../../type/matcher/v3/metadata_pb.js";
-import type { RegexMatchAndSubstitute, RegexMatcher } from "../../../type/matcher/v3/regex_pb.js";
+import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { RegexMatcher } from "../../../type/matcher/v3/regex_pb.js";
 import { file_envoy_type_matcher_v3_regex } from "../../../type/matcher/v3/regex_pb.js";
 import type { StringMatcher } from "../../../type/matcher/v3/string_pb.js";
 import { file_envoy_type_matcher_v3_string } from "../../../type/matcher/v3/string_pb.js";
-import type { MetadataKey } from "../../../type/metadata/v3/metadata_pb.js";
-import { file_envoy_type_metadata_v3_metadata } from "../../../type/metadata/v3/metadata_pb.js";
-import type { CustomTag } from "../../../type/tracing/v3/custom_tag_pb.js";
-import { file_envoy_type_tracing_v3_custom_tag } from "../../../type/tracing/v3/custom_tag_pb.js";
-import type { FractionalPercent } from "../../../type/v3/percent_pb.js";
-import { file_envoy_type_v3_percent } from "../../../type/v3/percent_pb.js";
-import type { Int64Range } from "../../../type/v3/range_pb.js";
-import { file_envoy_type_v3_range } from "../../../type/v3/range_pb.js";
 import type { Any, BoolValue, Duration } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_any, file_google_protobuf_duration, file_google_protobuf_wrappers } from "@bufbuild/protobuf/wkt";
-import type { Matcher } from "../../../../xds/type/matcher/v3/matcher_pb.js";
-import { file_xds_type_matcher_v3_matcher } from "../../../../xds/type/matcher/v3/matcher_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file envoy/config/route/v3/route_components.proto.
  */
 export const file_envoy_config_route_v3_route_components: GenFile = /*@__PURE__*/
-  fileDesc("CixlbnZveS9jb25maWcvcm91dGUvdjMvcm91dGVfY29tcG9uZW50cy5wcm90bxIVZW52b3kuY29uZmlnLnJvdXRlLnYzIuIKCgtWaXJ0dWFsSG9zdBIMCgRuYW1lGAEgASgJEg8KB2RvbWFpbnMYAiADKAkSLAoGcm91dGVzGAMgAygLMhwuZW52b3kuY29uZmlnLnJvdXRlLnYzLlJvdXRlEi0KB21hdGNoZXIYFSABKAsyHC54ZHMudHlwZS5tYXRjaGVyLnYzLk1hdGNoZXISSgoLcmVxdWlyZV90bHMYBCABKA4yNS5lbnZveS5jb25maWcucm91dGUudjMuVmlydHVhbEhvc3QuVGxzUmVxdWlyZW1lbnRUeXBlEj8KEHZpcnR1YWxfY2x1c3RlcnMYBSADKAsyJS5lbnZveS5jb25maWcucm91dGUudjMuVmlydHVhbENsdXN0ZXISNQoLcmF0ZV9saW1pdHMYBiADKAsyIC5lbnZveS5jb25maWcucm91dGUudjMuUmF0ZUxpbWl0EkcKFnJlcXVlc3RfaGVhZGVyc190b19hZGQYByADKAsyJy5lbnZveS5jb25maWcuY29yZS52My5IZWFkZXJWYWx1ZU9wdGlvbhIhChlyZXF1ZXN0X2hlYWRlcnNfdG9fcmVtb3ZlGA0gAygJEkgKF3Jlc3BvbnNlX2hlYWRlcnNfdG9fYWRkGAogAygLMicuZW52b3kuY29uZmlnLmNvcmUudjMuSGVhZGVyVmFsdWVPcHRpb24SIgoacmVzcG9uc2VfaGVhZGVyc190b19yZW1vdmUYCyADKAkSMwoEY29ycxgIIAEoCzIhLmVudm95LmNvbmZpZy5yb3V0ZS52My5Db3JzUG9saWN5QgIYARJdChd0eXBlZF9wZXJfZmlsdGVyX2NvbmZpZxgPIAMoCzI8LmVudm95LmNvbmZpZy5yb3V0ZS52My5WaXJ0dWFsSG9zdC5UeXBlZFBlckZpbHRlckNvbmZpZ0VudHJ5EiUKHWluY2x1ZGVfcmVxdWVzdF9hdHRlbXB0X2NvdW50GA4gASgIEikKIWluY2x1ZGVfYXR0ZW1wdF9jb3VudF9pbl9yZXNwb25zZRgTIAEoCBI4CgxyZXRyeV9wb2xpY3kYECABKAsyIi5lbnZveS5jb25maWcucm91dGUudjMuUmV0cnlQb2xpY3kSNwoZcmV0cnlfcG9saWN5X3R5cGVkX2NvbmZpZxgUIAEoCzIULmdvb2dsZS5wcm90b2J1Zi5BbnkSOAoMaGVkZ2VfcG9saWN5GBEgASgLMiIuZW52b3kuY29uZmlnLnJvdXRlLnYzLkhlZGdlUG9saWN5EicKH2luY2x1ZGVfaXNfdGltZW91dF9yZXRyeV9oZWFkZXIYFyABKAgSRAoecGVyX3JlcXVlc3RfYnVmZmVyX2xpbWl0X2J5dGVzGBIgASgLMhwuZ29vZ2xlLnByb3RvYnVmLlVJbnQzMlZhbHVlElcKF3JlcXVlc3RfbWlycm9yX3BvbGljaWVzGBYgAygLMjYuZW52b3kuY29uZmlnLnJvdXRlLnYzLlJvdXRlQWN0aW9uLlJlcXVlc3RNaXJyb3JQb2xpY3kSMAoIbWV0YWRhdGEYGCABKAsyHi5lbnZveS5jb25maWcuY29yZS52My5NZXRhZGF0YRpRChlUeXBlZFBlckZpbHRlckNvbmZpZ0VudHJ5EgsKA2tleRgBIAEoCRIjCgV2YWx1ZRgCIAEoCzIULmdvb2dsZS5wcm90b2J1Zi5Bbnk6AjgBIjoKElRsc1JlcXVpcmVtZW50VHlwZRIICgROT05FEAASEQoNRVhURVJOQUxfT05MWRABEgcKA0FMTBACSgQICRAKSgQIDBANUhFwZXJfZmlsdGVyX2NvbmZpZyI0CgxGaWx0ZXJBY3Rpb24SJAoGYWN0aW9uGAEgASgLMhQuZ29vZ2xlLnByb3RvYnVmLkFueSKsCAoFUm91dGUSDAoEbmFtZRgOIAEoCRIwCgVtYXRjaBgBIAEoCzIhLmVudm95LmNvbmZpZy5yb3V0ZS52My5Sb3V0ZU1hdGNoEjMKBXJvdXRlGAIgASgLMiIuZW52b3kuY29uZmlnLnJvdXRlLnYzLlJvdXRlQWN0aW9uSAASOQoIcmVkaXJlY3QYAyABKAsyJS5lbnZveS5jb25maWcucm91dGUudjMuUmVkaXJlY3RBY3Rpb25IABJGCg9kaXJlY3RfcmVzcG9uc2UYByABKAsyKy5lbnZveS5jb25maWcucm91dGUudjMuRGlyZWN0UmVzcG9uc2VBY3Rpb25IABI8Cg1maWx0ZXJfYWN0aW9uGBEgASgLMiMuZW52b3kuY29uZmlnLnJvdXRlLnYzLkZpbHRlckFjdGlvbkgAEksKFW5vbl9mb3J3YXJkaW5nX2FjdGlvbhgSIAEoCzIqLmVudm95LmNvbmZpZy5yb3V0ZS52My5Ob25Gb3J3YXJkaW5nQWN0aW9uSAASMAoIbWV0YWRhdGEYBCABKAsyHi5lbnZveS5jb25maWcuY29yZS52My5NZXRhZGF0YRIzCglkZWNvcmF0b3IYBSABKAsyIC5lbnZveS5jb25maWcucm91dGUudjMuRGVjb3JhdG9yElcKF3R5cGVkX3Blcl9maWx0ZXJfY29uZmlnGA0gAygLMjYuZW52b3kuY29uZmlnLnJvdXRlLnYzLlJvdXRlLlR5cGVkUGVyRmlsdGVyQ29uZmlnRW50cnkSRwoWcmVxdWVzdF9oZWFkZXJzX3RvX2FkZBgJIAMoCzInLmVudm95LmNvbmZpZy5jb3JlLnYzLkhlYWRlclZhbHVlT3B0aW9uEiEKGXJlcXVlc3RfaGVhZGVyc190b19yZW1vdmUYDCADKAkSSAoXcmVzcG9uc2VfaGVhZGVyc190b19hZGQYCiADKAsyJy5lbnZveS5jb25maWcuY29yZS52My5IZWFkZXJWYWx1ZU9wdGlvbhIiChpyZXNwb25zZV9oZWFkZXJzX3RvX3JlbW92ZRgLIAMoCRIvCgd0cmFjaW5nGA8gASgLMh4uZW52b3kuY29uZmlnLnJvdXRlLnYzLlRyYWNpbmcSRAoecGVyX3JlcXVlc3RfYnVmZmVyX2xpbWl0X2J5dGVzGBAgASgLMhwuZ29vZ2xlLnByb3RvYnVmLlVJbnQzMlZhbHVlEhMKC3N0YXRfcHJlZml4GBMgASgJGlEKGVR5cGVkUGVyRmlsdGVyQ29uZmlnRW50cnkSCwoDa2V5GAEgASgJEiMKBXZhbHVlGAIgASgLMhQuZ29vZ2xlLnByb3RvYnVmLkFueToCOAFCCAoGYWN0aW9uSgQIBhAHSgQICBAJUhFwZXJfZmlsdGVyX2NvbmZpZyLzBgoPV2VpZ2h0ZWRDbHVzdGVyEkYKCGNsdXN0ZXJzGAEgAygLMjQuZW52b3kuY29uZmlnLnJvdXRlLnYzLldlaWdodGVkQ2x1c3Rlci5DbHVzdGVyV2VpZ2h0EjYKDHRvdGFsX3dlaWdodBgDIAEoCzIcLmdvb2dsZS5wcm90b2J1Zi5VSW50MzJWYWx1ZUICGAESGgoScnVudGltZV9rZXlfcHJlZml4GAIgASgJEhUKC2hlYWRlcl9uYW1lGAQgASgJSAAakgUKDUNsdXN0ZXJXZWlnaHQSDAoEbmFtZRgBIAEoCRIWCg5jbHVzdGVyX2hlYWRlchgMIAEoCRIsCgZ3ZWlnaHQYAiABKAsyHC5nb29nbGUucHJvdG9idWYuVUludDMyVmFsdWUSNgoObWV0YWRhdGFfbWF0Y2gYAyABKAsyHi5lbnZveS5jb25maWcuY29yZS52My5NZXRhZGF0YRJHChZyZXF1ZXN0X2hlYWRlcnNfdG9fYWRkGAQgAygLMicuZW52b3kuY29uZmlnLmNvcmUudjMuSGVhZGVyVmFsdWVPcHRpb24SIQoZcmVxdWVzdF9oZWFkZXJzX3RvX3JlbW92ZRgJIAMoCRJIChdyZXNwb25zZV9oZWFkZXJzX3RvX2FkZBgFIAMoCzInLmVudm95LmNvbmZpZy5jb3JlLnYzLkhlYWRlclZhbHVlT3B0aW9uEiIKGnJlc3BvbnNlX2hlYWRlcnNfdG9fcmVtb3ZlGAYgAygJEm8KF3R5cGVkX3Blcl9maWx0ZXJfY29uZmlnGAogAygLMk4uZW52b3kuY29uZmlnLnJvdXRlLnYzLldlaWdodGVkQ2x1c3Rlci5DbHVzdGVyV2VpZ2h0LlR5cGVkUGVyRmlsdGVyQ29uZmlnRW50cnkSHgoUaG9zdF9yZXdyaXRlX2xpdGVyYWwYCyABKAlIABpRChlUeXBlZFBlckZpbHRlckNvbmZpZ0VudHJ5EgsKA2tleRgBIAEoCRIjCgV2YWx1ZRgCIAEoCzIULmdvb2dsZS5wcm90b2J1Zi5Bbnk6AjgBQhgKFmhvc3RfcmV3cml0ZV9zcGVjaWZpZXJKBAgHEAhKBAgIEAlSEXBlcl9maWx0ZXJfY29uZmlnQhgKFnJhbmRvbV92YWx1ZV9zcGVjaWZpZXIibAoWQ2x1c3RlclNwZWNpZmllclBsdWdpbhI9CglleHRlbnNpb24YASABKAsyKi5lbnZveS5jb25maWcuY29yZS52My5UeXBlZEV4dGVuc2lvbkNvbmZpZxITCgtpc19vcHRpb25hbBgCIAEoCCK9BwoKUm91dGVNYXRjaBIQCgZwcmVmaXgYASABKAlIABIOCgRwYXRoGAIgASgJSAASOQoKc2FmZV9yZWdleBgKIAEoCzIjLmVudm95LnR5cGUubWF0Y2hlci52My5SZWdleE1hdGNoZXJIABJLCg9jb25uZWN0X21hdGNoZXIYDCABKAsyMC5lbnZveS5jb25maWcucm91dGUudjMuUm91dGVNYXRjaC5Db25uZWN0TWF0Y2hlckgAEh8KFXBhdGhfc2VwYXJhdGVkX3ByZWZpeBgOIAEoCUgAEkcKEXBhdGhfbWF0Y2hfcG9saWN5GA8gASgLMiouZW52b3kuY29uZmlnLmNvcmUudjMuVHlwZWRFeHRlbnNpb25Db25maWdIABIyCg5jYXNlX3NlbnNpdGl2ZRgEIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5Cb29sVmFsdWUSSAoQcnVudGltZV9mcmFjdGlvbhgJIAEoCzIuLmVudm95LmNvbmZpZy5jb3JlLnYzLlJ1bnRpbWVGcmFjdGlvbmFsUGVyY2VudBI1CgdoZWFkZXJzGAYgAygLMiQuZW52b3kuY29uZmlnLnJvdXRlLnYzLkhlYWRlck1hdGNoZXISRgoQcXVlcnlfcGFyYW1ldGVycxgHIAMoCzIsLmVudm95LmNvbmZpZy5yb3V0ZS52My5RdWVyeVBhcmFtZXRlck1hdGNoZXISRQoEZ3JwYxgIIAEoCzI3LmVudm95LmNvbmZpZy5yb3V0ZS52My5Sb3V0ZU1hdGNoLkdycGNSb3V0ZU1hdGNoT3B0aW9ucxJNCgt0bHNfY29udGV4dBgLIAEoCzI4LmVudm95LmNvbmZpZy5yb3V0ZS52My5Sb3V0ZU1hdGNoLlRsc0NvbnRleHRNYXRjaE9wdGlvbnMSQAoQZHluYW1pY19tZXRhZGF0YRgNIAMoCzImLmVudm95LnR5cGUubWF0Y2hlci52My5NZXRhZGF0YU1hdGNoZXIaFwoVR3JwY1JvdXRlTWF0Y2hPcHRpb25zGnYKFlRsc0NvbnRleHRNYXRjaE9wdGlvbnMSLQoJcHJlc2VudGVkGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLkJvb2xWYWx1ZRItCgl2YWxpZGF0ZWQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuQm9vbFZhbHVlGhAKDkNvbm5lY3RNYXRjaGVyQhAKDnBhdGhfc3BlY2lmaWVySgQIBRAGSgQIAxAEUgVyZWdleCLOBAoKQ29yc1BvbGljeRJHChlhbGxvd19vcmlnaW5fc3RyaW5nX21hdGNoGAsgAygLMiQuZW52b3kudHlwZS5tYXRjaGVyLnYzLlN0cmluZ01hdGNoZXISFQoNYWxsb3dfbWV0aG9kcxgCIAEoCRIVCg1hbGxvd19oZWFkZXJzGAMgASgJEhYKDmV4cG9zZV9oZWFkZXJzGAQgASgJEg8KB21heF9hZ2UYBSABKAkSNQoRYWxsb3dfY3JlZGVudGlhbHMYBiABKAsyGi5nb29nbGUucHJvdG9idWYuQm9vbFZhbHVlEkgKDmZpbHRlcl9lbmFibGVkGAkgASgLMi4uZW52b3kuY29uZmlnLmNvcmUudjMuUnVudGltZUZyYWN0aW9uYWxQZXJjZW50SAASRgoOc2hhZG93X2VuYWJsZWQYCiABKAsyLi5lbnZveS5jb25maWcuY29yZS52My5SdW50aW1lRnJhY3Rpb25hbFBlcmNlbnQSQAocYWxsb3dfcHJpdmF0ZV9uZXR3b3JrX2FjY2VzcxgMIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5Cb29sVmFsdWUSQwofZm9yd2FyZF9ub3RfbWF0Y2hpbmdfcHJlZmxpZ2h0cxgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5Cb29sVmFsdWVCEwoRZW5hYmxlZF9zcGVjaWZpZXJKBAgBEAJKBAgIEAlKBAgHEAhSDGFsbG93X29yaWdpblISYWxsb3dfb3JpZ2luX3JlZ2V4UgdlbmFibGVkIpQfCgtSb3V0ZUFjdGlvbhIRCgdjbHVzdGVyGAEgASgJSAASGAoOY2x1c3Rlcl9oZWFkZXIYAiABKAlIABJDChF3ZWlnaHRlZF9jbHVzdGVycxgDIAEoCzImLmVudm95LmNvbmZpZy5yb3V0ZS52My5XZWlnaHRlZENsdXN0ZXJIABIiChhjbHVzdGVyX3NwZWNpZmllcl9wbHVnaW4YJSABKAlIABJYCh9pbmxpbmVfY2x1c3Rlcl9zcGVjaWZpZXJfcGx1Z2luGCcgASgLMi0uZW52b3kuY29uZmlnLnJvdXRlLnYzLkNsdXN0ZXJTcGVjaWZpZXJQbHVnaW5IABJnCh9jbHVzdGVyX25vdF9mb3VuZF9yZXNwb25zZV9jb2RlGBQgASgOMj4uZW52b3kuY29uZmlnLnJvdXRlLnYzLlJvdXRlQWN0aW9uLkNsdXN0ZXJOb3RGb3VuZFJlc3BvbnNlQ29kZRI2Cg5tZXRhZGF0YV9tYXRjaBgEIAEoCzIeLmVudm95LmNvbmZpZy5jb3JlLnYzLk1ldGFkYXRhEhYKDnByZWZpeF9yZXdyaXRlGAUgASgJEkUKDXJlZ2V4X3Jld3JpdGUYICABKAsyLi5lbnZveS50eXBlLm1hdGNoZXIudjMuUmVnZXhNYXRjaEFuZFN1YnN0aXR1dGUSRwoTcGF0aF9yZXdyaXRlX3BvbGljeRgpIAEoCzIqLmVudm95LmNvbmZpZy5jb3JlLnYzLlR5cGVkRXh0ZW5zaW9uQ29uZmlnEh4KFGhvc3RfcmV3cml0ZV9saXRlcmFsGAYgASgJSAESNwoRYXV0b19ob3N0X3Jld3JpdGUYByABKAsyGi5nb29nbGUucHJvdG9idWYuQm9vbFZhbHVlSAESHQoTaG9zdF9yZXdyaXRlX2hlYWRlchgdIAEoCUgBElEKF2hvc3RfcmV3cml0ZV9wYXRoX3JlZ2V4GCMgASgLMi4uZW52b3kudHlwZS5tYXRjaGVyLnYzLlJlZ2V4TWF0Y2hBbmRTdWJzdGl0dXRlSAESHwoXYXBwZW5kX3hfZm9yd2FyZGVkX2hvc3QYJiABKAgSKgoHdGltZW91dBgIIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIvCgxpZGxlX3RpbWVvdXQYGCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SRQoRZWFybHlfZGF0YV9wb2xpY3kYKCABKAsyKi5lbnZveS5jb25maWcuY29yZS52My5UeXBlZEV4dGVuc2lvbkNvbmZpZxI4CgxyZXRyeV9wb2xpY3kYCSABKAsyIi5lbnZveS5jb25maWcucm91dGUudjMuUmV0cnlQb2xpY3kSNwoZcmV0cnlfcG9saWN5X3R5cGVkX2NvbmZpZxghIAEoCzIULmdvb2dsZS5wcm90b2J1Zi5BbnkSVwoXcmVxdWVzdF9taXJyb3JfcG9saWNpZXMYHiADKAsyNi5lbnZveS5jb25maWcucm91dGUudjMuUm91dGVBY3Rpb24uUmVxdWVzdE1pcnJvclBvbGljeRI3Cghwcmlvcml0eRgLIAEoDjIlLmVudm95LmNvbmZpZy5jb3JlLnYzLlJvdXRpbmdQcmlvcml0eRI1CgtyYXRlX2xpbWl0cxgNIAMoCzIgLmVudm95LmNvbmZpZy5yb3V0ZS52My5SYXRlTGltaXQSPgoWaW5jbHVkZV92aF9yYXRlX2xpbWl0cxgOIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5Cb29sVmFsdWVCAhgBEkIKC2hhc2hfcG9saWN5GA8gAygLMi0uZW52b3kuY29uZmlnLnJvdXRlLnYzLlJvdXRlQWN0aW9uLkhhc2hQb2xpY3kSMwoEY29ycxgRIAEoCzIhLmVudm95LmNvbmZpZy5yb3V0ZS52My5Db3JzUG9saWN5QgIYARI3ChBtYXhfZ3JwY190aW1lb3V0GBcgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQgIYARI6ChNncnBjX3RpbWVvdXRfb2Zmc2V0GBwgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQgIYARJJCg91cGdyYWRlX2NvbmZpZ3MYGSADKAsyMC5lbnZveS5jb25maWcucm91dGUudjMuUm91dGVBY3Rpb24uVXBncmFkZUNvbmZpZxJPChhpbnRlcm5hbF9yZWRpcmVjdF9wb2xpY3kYIiABKAsyLS5lbnZveS5jb25maWcucm91dGUudjMuSW50ZXJuYWxSZWRpcmVjdFBvbGljeRJfChhpbnRlcm5hbF9yZWRpcmVjdF9hY3Rpb24YGiABKA4yOS5lbnZveS5jb25maWcucm91dGUudjMuUm91dGVBY3Rpb24uSW50ZXJuYWxSZWRpcmVjdEFjdGlvbkICGAESQAoWbWF4X2ludGVybmFsX3JlZGlyZWN0cxgfIAEoCzIcLmdvb2dsZS5wcm90b2J1Zi5VSW50MzJWYWx1ZUICGAESOAoMaGVkZ2VfcG9saWN5GBsgASgLMiIuZW52b3kuY29uZmlnLnJvdXRlLnYzLkhlZGdlUG9saWN5ElEKE21heF9zdHJlYW1fZHVyYXRpb24YJCABKAsyNC5lbnZveS5jb25maWcucm91dGUudjMuUm91dGVBY3Rpb24uTWF4U3RyZWFtRHVyYXRpb24a+QEKE1JlcXVlc3RNaXJyb3JQb2xpY3kSDwoHY2x1c3RlchgBIAEoCRIWCg5jbHVzdGVyX2hlYWRlchgFIAEoCRJIChBydW50aW1lX2ZyYWN0aW9uGAMgASgLMi4uZW52b3kuY29uZmlnLmNvcmUudjMuUnVudGltZUZyYWN0aW9uYWxQZXJjZW50EjEKDXRyYWNlX3NhbXBsZWQYBCABKAsyGi5nb29nbGUucHJvdG9idWYuQm9vbFZhbHVlEikKIWRpc2FibGVfc2hhZG93X2hvc3Rfc3VmZml4X2FwcGVuZBgGIAEoCEoECAIQA1ILcnVudGltZV9rZXka8gYKCkhhc2hQb2xpY3kSRgoGaGVhZGVyGAEgASgLMjQuZW52b3kuY29uZmlnLnJvdXRlLnYzLlJvdXRlQWN0aW9uLkhhc2hQb2xpY3kuSGVhZGVySAASRgoGY29va2llGAIgASgLMjQuZW52b3kuY29uZmlnLnJvdXRlLnYzLlJvdXRlQWN0aW9uLkhhc2hQb2xpY3kuQ29va2llSAASYwoVY29ubmVjdGlvbl9wcm9wZXJ0aWVzGAMgASgLMkIuZW52b3kuY29uZmlnLnJvdXRlLnYzLlJvdXRlQWN0aW9uLkhhc2hQb2xpY3kuQ29ubmVjdGlvblByb3BlcnRpZXNIABJXCg9xdWVyeV9wYXJhbWV0ZXIYBSABKAsyPC5lbnZveS5jb25maWcucm91dGUudjMuUm91dGVBY3Rpb24uSGFzaFBvbGljeS5RdWVyeVBhcmFtZXRlckgAElEKDGZpbHRlcl9zdGF0ZRgGIAEoCzI5LmVudm95LmNvbmZpZy5yb3V0ZS52My5Sb3V0ZUFjdGlvbi5IYXNoUG9saWN5LkZpbHRlclN0YXRlSAASEAoIdGVybWluYWwYBCABKAgaZAoGSGVhZGVyEhMKC2hlYWRlcl9uYW1lGAEgASgJEkUKDXJlZ2V4X3Jld3JpdGUYAiABKAsyLi5lbnZveS50eXBlLm1hdGNoZXIudjMuUmVnZXhNYXRjaEFuZFN1YnN0aXR1dGUaLgoPQ29va2llQXR0cmlidXRlEgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAkanwEKBkNvb2tpZRIMCgRuYW1lGAEgASgJEiYKA3R0bBgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIMCgRwYXRoGAMgASgJElEKCmF0dHJpYnV0ZXMYBCADKAsyPS5lbnZveS5jb25maWcucm91dGUudjMuUm91dGVBY3Rpb24uSGFzaFBvbGljeS5Db29raWVBdHRyaWJ1dGUaKQoUQ29ubmVjdGlvblByb3BlcnRpZXMSEQoJc291cmNlX2lwGAEgASgIGh4KDlF1ZXJ5UGFyYW1ldGVyEgwKBG5hbWUYASABKAkaGgoLRmlsdGVyU3RhdGUSCwoDa2V5GAEgASgJQhIKEHBvbGljeV9zcGVjaWZpZXIamQIKDVVwZ3JhZGVDb25maWcSFAoMdXBncmFkZV90eXBlGAEgASgJEisKB2VuYWJsZWQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuQm9vbFZhbHVlElYKDmNvbm5lY3RfY29uZmlnGAMgASgLMj4uZW52b3kuY29uZmlnLnJvdXRlLnYzLlJvdXRlQWN0aW9uLlVwZ3JhZGVDb25maWcuQ29ubmVjdENvbmZpZxptCg1Db25uZWN0Q29uZmlnEkgKFXByb3h5X3Byb3RvY29sX2NvbmZpZxgBIAEoCzIpLmVudm95LmNvbmZpZy5jb3JlLnYzLlByb3h5UHJvdG9jb2xDb25maWcSEgoKYWxsb3dfcG9zdBgCIAEoCBrGAQoRTWF4U3RyZWFtRHVyYXRpb24SNgoTbWF4X3N0cmVhbV9kdXJhdGlvbhgBIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhI6ChdncnBjX3RpbWVvdXRfaGVhZGVyX21heBgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhI9ChpncnBjX3RpbWVvdXRfaGVhZGVyX29mZnNldBgDIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiJgChtDbHVzdGVyTm90Rm91bmRSZXNwb25zZUNvZGUSFwoTU0VSVklDRV9VTkFWQUlMQUJMRRAAEg0KCU5PVF9GT1VORBABEhkKFUlOVEVSTkFMX1NFUlZFUl9FUlJPUhACIl4KFkludGVybmFsUmVkaXJlY3RBY3Rpb24SIgoeUEFTU19USFJPVUdIX0lOVEVSTkFMX1JFRElSRUNUEAASHAoYSEFORExFX0lOVEVSTkFMX1JFRElSRUNUEAEaAhgBQhMKEWNsdXN0ZXJfc3BlY2lmaWVyQhgKFmhvc3RfcmV3cml0ZV9zcGVjaWZpZXJKBAgMEA1KBAgSEBNKBAgTEBRKBAgQEBFKBAgWEBdKBAgVEBZKBAgKEAtSFXJlcXVlc3RfbWlycm9yX3BvbGljeSKkCwoLUmV0cnlQb2xpY3kSEAoIcmV0cnlfb24YASABKAkSMQoLbnVtX3JldHJpZXMYAiABKAsyHC5nb29nbGUucHJvdG9idWYuVUludDMyVmFsdWUSMgoPcGVyX3RyeV90aW1lb3V0GAMgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEjcKFHBlcl90cnlfaWRsZV90aW1lb3V0GA0gASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEkgKDnJldHJ5X3ByaW9yaXR5GAQgASgLMjAuZW52b3kuY29uZmlnLnJvdXRlLnYzLlJldHJ5UG9saWN5LlJldHJ5UHJpb3JpdHkSUwoUcmV0cnlfaG9zdF9wcmVkaWNhdGUYBSADKAsyNS5lbnZveS5jb25maWcucm91dGUudjMuUmV0cnlQb2xpY3kuUmV0cnlIb3N0UHJlZGljYXRlEkwKGHJldHJ5X29wdGlvbnNfcHJlZGljYXRlcxgMIAMoCzIqLmVudm95LmNvbmZpZy5jb3JlLnYzLlR5cGVkRXh0ZW5zaW9uQ29uZmlnEikKIWhvc3Rfc2VsZWN0aW9uX3JldHJ5X21heF9hdHRlbXB0cxgGIAEoAxIeChZyZXRyaWFibGVfc3RhdHVzX2NvZGVzGAcgAygNEkcKDnJldHJ5X2JhY2tfb2ZmGAggASgLMi8uZW52b3kuY29uZmlnLnJvdXRlLnYzLlJldHJ5UG9saWN5LlJldHJ5QmFja09mZhJfChtyYXRlX2xpbWl0ZWRfcmV0cnlfYmFja19vZmYYCyABKAsyOi5lbnZveS5jb25maWcucm91dGUudjMuUmV0cnlQb2xpY3kuUmF0ZUxpbWl0ZWRSZXRyeUJhY2tPZmYSPwoRcmV0cmlhYmxlX2hlYWRlcnMYCSADKAsyJC5lbnZveS5jb25maWcucm91dGUudjMuSGVhZGVyTWF0Y2hlchJHChlyZXRyaWFibGVfcmVxdWVzdF9oZWFkZXJzGAogAygLMiQuZW52b3kuY29uZmlnLnJvdXRlLnYzLkhlYWRlck1hdGNoZXIaaAoNUmV0cnlQcmlvcml0eRIMCgRuYW1lGAEgASgJEiwKDHR5cGVkX2NvbmZpZxgDIAEoCzIULmdvb2dsZS5wcm90b2J1Zi5BbnlIAEINCgtjb25maWdfdHlwZUoECAIQA1IGY29uZmlnGm0KElJldHJ5SG9zdFByZWRpY2F0ZRIMCgRuYW1lGAEgASgJEiwKDHR5cGVkX2NvbmZpZxgDIAEoCzIULmdvb2dsZS5wcm90b2J1Zi5BbnlIAEINCgtjb25maWdfdHlwZUoECAIQA1IGY29uZmlnGnEKDFJldHJ5QmFja09mZhIwCg1iYXNlX2ludGVydmFsGAEgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEi8KDG1heF9pbnRlcnZhbBgCIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhphCgtSZXNldEhlYWRlchIMCgRuYW1lGAEgASgJEkQKBmZvcm1hdBgCIAEoDjI0LmVudm95LmNvbmZpZy5yb3V0ZS52My5SZXRyeVBvbGljeS5SZXNldEhlYWRlckZvcm1hdBqRAQoXUmF0ZUxpbWl0ZWRSZXRyeUJhY2tPZmYSRQoNcmVzZXRfaGVhZGVycxgBIAMoCzIuLmVudm95LmNvbmZpZy5yb3V0ZS52My5SZXRyeVBvbGljeS5SZXNldEhlYWRlchIvCgxtYXhfaW50ZXJ2YWwYAiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24iNAoRUmVzZXRIZWFkZXJGb3JtYXQSCwoHU0VDT05EUxAAEhIKDlVOSVhfVElNRVNUQU1QEAEirAEKC0hlZGdlUG9saWN5EjYKEGluaXRpYWxfcmVxdWVzdHMYASABKAsyHC5nb29nbGUucHJvdG9idWYuVUludDMyVmFsdWUSQwoZYWRkaXRpb25hbF9yZXF1ZXN0X2NoYW5jZRgCIAEoCzIgLmVudm95LnR5cGUudjMuRnJhY3Rpb25hbFBlcmNlbnQSIAoYaGVkZ2Vfb25fcGVyX3RyeV90aW1lb3V0GAMgASgIIoYECg5SZWRpcmVjdEFjdGlvbhIYCg5odHRwc19yZWRpcmVjdBgEIAEoCEgAEhkKD3NjaGVtZV9yZWRpcmVjdBgHIAEoCUgAEhUKDWhvc3RfcmVkaXJlY3QYASABKAkSFQoNcG9ydF9yZWRpcmVjdBgIIAEoDRIXCg1wYXRoX3JlZGlyZWN0GAIgASgJSAESGAoOcHJlZml4X3Jld3JpdGUYBSABKAlIARJHCg1yZWdleF9yZXdyaXRlGAkgASgLMi4uZW52b3kudHlwZS5tYXRjaGVyLnYzLlJlZ2V4TWF0Y2hBbmRTdWJzdGl0dXRlSAESUQoNcmVzcG9uc2VfY29kZRgDIAEoDjI6LmVudm95LmNvbmZpZy5yb3V0ZS52My5SZWRpcmVjdEFjdGlvbi5SZWRpcmVjdFJlc3BvbnNlQ29kZRITCgtzdHJpcF9xdWVyeRgGIAEoCCJ3ChRSZWRpcmVjdFJlc3BvbnNlQ29kZRIVChFNT1ZFRF9QRVJNQU5FTlRMWRAAEgkKBUZPVU5EEAESDQoJU0VFX09USEVSEAISFgoSVEVNUE9SQVJZX1JFRElSRUNUEAMSFgoSUEVSTUFORU5UX1JFRElSRUNUEARCGgoYc2NoZW1lX3Jld3JpdGVfc3BlY2lmaWVyQhgKFnBhdGhfcmV3cml0ZV9zcGVjaWZpZXIiVgoURGlyZWN0UmVzcG9uc2VBY3Rpb24SDgoGc3RhdHVzGAEgASgNEi4KBGJvZHkYAiABKAsyIC5lbnZveS5jb25maWcuY29yZS52My5EYXRhU291cmNlIhUKE05vbkZvcndhcmRpbmdBY3Rpb24iTQoJRGVjb3JhdG9yEhEKCW9wZXJhdGlvbhgBIAEoCRItCglwcm9wYWdhdGUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuQm9vbFZhbHVlIvIBCgdUcmFjaW5nEjkKD2NsaWVudF9zYW1wbGluZxgBIAEoCzIgLmVudm95LnR5cGUudjMuRnJhY3Rpb25hbFBlcmNlbnQSOQoPcmFuZG9tX3NhbXBsaW5nGAIgASgLMiAuZW52b3kudHlwZS52My5GcmFjdGlvbmFsUGVyY2VudBI6ChBvdmVyYWxsX3NhbXBsaW5nGAMgASgLMiAuZW52b3kudHlwZS52My5GcmFjdGlvbmFsUGVyY2VudBI1CgtjdXN0b21fdGFncxgEIAMoCzIgLmVudm95LnR5cGUudHJhY2luZy52My5DdXN0b21UYWcicgoOVmlydHVhbENsdXN0ZXISNQoHaGVhZGVycxgEIAMoCzIkLmVudm95LmNvbmZpZy5yb3V0ZS52My5IZWFkZXJNYXRjaGVyEgwKBG5hbWUYAiABKAlKBAgBEAJKBAgDEARSB3BhdHRlcm5SBm1ldGhvZCKTEwoJUmF0ZUxpbWl0EisKBXN0YWdlGAEgASgLMhwuZ29vZ2xlLnByb3RvYnVmLlVJbnQzMlZhbHVlEhMKC2Rpc2FibGVfa2V5GAIgASgJEjgKB2FjdGlvbnMYAyADKAsyJy5lbnZveS5jb25maWcucm91dGUudjMuUmF0ZUxpbWl0LkFjdGlvbhI4CgVsaW1pdBgEIAEoCzIpLmVudm95LmNvbmZpZy5yb3V0ZS52My5SYXRlTGltaXQuT3ZlcnJpZGUahxAKBkFjdGlvbhJPCg5zb3VyY2VfY2x1c3RlchgBIAEoCzI1LmVudm95LmNvbmZpZy5yb3V0ZS52My5SYXRlTGltaXQuQWN0aW9uLlNvdXJjZUNsdXN0ZXJIABJZChNkZXN0aW5hdGlvbl9jbHVzdGVyGAIgASgLMjouZW52b3kuY29uZmlnLnJvdXRlLnYzLlJhdGVMaW1pdC5BY3Rpb24uRGVzdGluYXRpb25DbHVzdGVySAASUQoPcmVxdWVzdF9oZWFkZXJzGAMgASgLMjYuZW52b3kuY29uZmlnLnJvdXRlLnYzLlJhdGVMaW1pdC5BY3Rpb24uUmVxdWVzdEhlYWRlcnNIABJPCg5yZW1vdGVfYWRkcmVzcxgEIAEoCzI1LmVudm95LmNvbmZpZy5yb3V0ZS52My5SYXRlTGltaXQuQWN0aW9uLlJlbW90ZUFkZHJlc3NIABJJCgtnZW5lcmljX2tleRgFIAEoCzIyLmVudm95LmNvbmZpZy5yb3V0ZS52My5SYXRlTGltaXQuQWN0aW9uLkdlbmVyaWNLZXlIABJWChJoZWFkZXJfdmFsdWVfbWF0Y2gYBiABKAsyOC5lbnZveS5jb25maWcucm91dGUudjMuUmF0ZUxpbWl0LkFjdGlvbi5IZWFkZXJWYWx1ZU1hdGNoSAASVwoQZHluYW1pY19tZXRhZGF0YRgHIAEoCzI3LmVudm95LmNvbmZpZy5yb3V0ZS52My5SYXRlTGltaXQuQWN0aW9uLkR5bmFtaWNNZXRhRGF0YUICGAFIABJECghtZXRhZGF0YRgIIAEoCzIwLmVudm95LmNvbmZpZy5yb3V0ZS52My5SYXRlTGltaXQuQWN0aW9uLk1ldGFEYXRhSAASPwoJZXh0ZW5zaW9uGAkgASgLMiouZW52b3kuY29uZmlnLmNvcmUudjMuVHlwZWRFeHRlbnNpb25Db25maWdIABJcChVtYXNrZWRfcmVtb3RlX2FkZHJlc3MYCiABKAsyOy5lbnZveS5jb25maWcucm91dGUudjMuUmF0ZUxpbWl0LkFjdGlvbi5NYXNrZWRSZW1vdGVBZGRyZXNzSAASZwobcXVlcnlfcGFyYW1ldGVyX3ZhbHVlX21hdGNoGAsgASgLMkAuZW52b3kuY29uZmlnLnJvdXRlLnYzLlJhdGVMaW1pdC5BY3Rpb24uUXVlcnlQYXJhbWV0ZXJWYWx1ZU1hdGNoSAAaDwoNU291cmNlQ2x1c3RlchoUChJEZXN0aW5hdGlvbkNsdXN0ZXIaVQoOUmVxdWVzdEhlYWRlcnMSEwoLaGVhZGVyX25hbWUYASABKAkSFgoOZGVzY3JpcHRvcl9rZXkYAiABKAkSFgoOc2tpcF9pZl9hYnNlbnQYAyABKAgaDwoNUmVtb3RlQWRkcmVzcxqJAQoTTWFza2VkUmVtb3RlQWRkcmVzcxI4ChJ2NF9wcmVmaXhfbWFza19sZW4YASABKAsyHC5nb29nbGUucHJvdG9idWYuVUludDMyVmFsdWUSOAoSdjZfcHJlZml4X21hc2tfbGVuGAIgASgLMhwuZ29vZ2xlLnByb3RvYnVmLlVJbnQzMlZhbHVlGj4KCkdlbmVyaWNLZXkSGAoQZGVzY3JpcHRvcl92YWx1ZRgBIAEoCRIWCg5kZXNjcmlwdG9yX2tleRgCIAEoCRqtAQoQSGVhZGVyVmFsdWVNYXRjaBIWCg5kZXNjcmlwdG9yX2tleRgEIAEoCRIYChBkZXNjcmlwdG9yX3ZhbHVlGAEgASgJEjAKDGV4cGVjdF9tYXRjaBgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5Cb29sVmFsdWUSNQoHaGVhZGVycxgDIAMoCzIkLmVudm95LmNvbmZpZy5yb3V0ZS52My5IZWFkZXJNYXRjaGVyGnsKD0R5bmFtaWNNZXRhRGF0YRIWCg5kZXNjcmlwdG9yX2tleRgBIAEoCRI5CgxtZXRhZGF0YV9rZXkYAiABKAsyIy5lbnZveS50eXBlLm1ldGFkYXRhLnYzLk1ldGFkYXRhS2V5EhUKDWRlZmF1bHRfdmFsdWUYAyABKAka/QEKCE1ldGFEYXRhEhYKDmRlc2NyaXB0b3Jfa2V5GAEgASgJEjkKDG1ldGFkYXRhX2tleRgCIAEoCzIjLmVudm95LnR5cGUubWV0YWRhdGEudjMuTWV0YWRhdGFLZXkSFQoNZGVmYXVsdF92YWx1ZRgDIAEoCRJHCgZzb3VyY2UYBCABKA4yNy5lbnZveS5jb25maWcucm91dGUudjMuUmF0ZUxpbWl0LkFjdGlvbi5NZXRhRGF0YS5Tb3VyY2USFgoOc2tpcF9pZl9hYnNlbnQYBSABKAgiJgoGU291cmNlEgsKB0RZTkFNSUMQABIPCgtST1VURV9FTlRSWRABGsYBChhRdWVyeVBhcmFtZXRlclZhbHVlTWF0Y2gSFgoOZGVzY3JpcHRvcl9rZXkYBCABKAkSGAoQZGVzY3JpcHRvcl92YWx1ZRgBIAEoCRIwCgxleHBlY3RfbWF0Y2gYAiABKAsyGi5nb29nbGUucHJvdG9idWYuQm9vbFZhbHVlEkYKEHF1ZXJ5X3BhcmFtZXRlcnMYAyADKAsyLC5lbnZveS5jb25maWcucm91dGUudjMuUXVlcnlQYXJhbWV0ZXJNYXRjaGVyQhIKEGFjdGlvbl9zcGVjaWZpZXIaxQEKCE92ZXJyaWRlElUKEGR5bmFtaWNfbWV0YWRhdGEYASABKAsyOS5lbnZveS5jb25maWcucm91dGUudjMuUmF0ZUxpbWl0Lk92ZXJyaWRlLkR5bmFtaWNNZXRhZGF0YUgAGkwKD0R5bmFtaWNNZXRhZGF0YRI5CgxtZXRhZGF0YV9rZXkYASABKAsyIy5lbnZveS50eXBlLm1ldGFkYXRhLnYzLk1ldGFkYXRhS2V5QhQKEm92ZXJyaWRlX3NwZWNpZmllciLSAwoNSGVhZGVyTWF0Y2hlchIMCgRuYW1lGAEgASgJEhkKC2V4YWN0X21hdGNoGAQgASgJQgIYAUgAEkMKEHNhZmVfcmVnZXhfbWF0Y2gYCyABKAsyIy5lbnZveS50eXBlLm1hdGNoZXIudjMuUmVnZXhNYXRjaGVyQgIYAUgAEjAKC3JhbmdlX21hdGNoGAYgASgLMhkuZW52b3kudHlwZS52My5JbnQ2NFJhbmdlSAASFwoNcHJlc2VudF9tYXRjaBgHIAEoCEgAEhoKDHByZWZpeF9tYXRjaBgJIAEoCUICGAFIABIaCgxzdWZmaXhfbWF0Y2gYCiABKAlCAhgBSAASHAoOY29udGFpbnNfbWF0Y2gYDCABKAlCAhgBSAASPAoMc3RyaW5nX21hdGNoGA0gASgLMiQuZW52b3kudHlwZS5tYXRjaGVyLnYzLlN0cmluZ01hdGNoZXJIABIUCgxpbnZlcnRfbWF0Y2gYCCABKAgSJQoddHJlYXRfbWlzc2luZ19oZWFkZXJfYXNfZW1wdHkYDiABKAhCGAoWaGVhZGVyX21hdGNoX3NwZWNpZmllckoECAIQA0oECAMQBEoECAUQBlILcmVnZXhfbWF0Y2giuQEKFVF1ZXJ5UGFyYW1ldGVyTWF0Y2hlchIMCgRuYW1lGAEgASgJEjwKDHN0cmluZ19tYXRjaBgFIAEoCzIkLmVudm95LnR5cGUubWF0Y2hlci52My5TdHJpbmdNYXRjaGVySAASFwoNcHJlc2VudF9tYXRjaBgGIAEoCEgAQiEKH3F1ZXJ5X3BhcmFtZXRlcl9tYXRjaF9zcGVjaWZpZXJKBAgDEARKBAgEEAVSBXZhbHVlUgVyZWdleCL+AQoWSW50ZXJuYWxSZWRpcmVjdFBvbGljeRI8ChZtYXhfaW50ZXJuYWxfcmVkaXJlY3RzGAEgASgLMhwuZ29vZ2xlLnByb3RvYnVmLlVJbnQzMlZhbHVlEh8KF3JlZGlyZWN0X3Jlc3BvbnNlX2NvZGVzGAIgAygNEj4KCnByZWRpY2F0ZXMYAyADKAsyKi5lbnZveS5jb25maWcuY29yZS52My5UeXBlZEV4dGVuc2lvbkNvbmZpZxIjChthbGxvd19jcm9zc19zY2hlbWVfcmVkaXJlY3QYBCABKAgSIAoYcmVzcG9uc2VfaGVhZGVyc190b19jb3B5GAUgAygJQoMBCiNpby5lbnZveXByb3h5LmVudm95LmNvbmZpZy5yb3V0ZS52M0IUUm91dGVDb21wb25lbnRzUHJvdG9QAVpEZ2l0aHViLmNvbS9lbnZveXByb3h5L2dvLWNvbnRyb2wtcGxhbmUvZW52b3kvY29uZmlnL3JvdXRlL3YzO3JvdXRldjNiBnByb3RvMw", [file_envoy_config_core_v3_base, file_envoy_config_core_v3_extension, file_envoy_config_core_v3_proxy_protocol, file_envoy_type_matcher_v3_metadata, file_envoy_type_matcher_v3_regex, file_envoy_type_matcher_v3_string, file_envoy_type_metadata_v3_metadata, file_envoy_type_tracing_v3_custom_tag, file_envoy_type_v3_percent, file_envoy_type_v3_range, file_google_protobuf_any, file_google_protobuf_duration, file_google_protobuf_wrappers, file_xds_type_matcher_v3_matcher]);
+  fileDesc("CixlbnZveS9jb25maWcvcm91dGUvdjMvcm91dGVfY29tcG9uZW50cy5wcm90bxIVZW52b3kuY29uZmlnLnJvdXRlLnYzIuwECgtWaXJ0dWFsSG9zdBIMCgRuYW1lGAEgASgJEg8KB2RvbWFpbnMYAiADKAkSLAoGcm91dGVzGAMgAygLMhwuZW52b3kuY29uZmlnLnJvdXRlLnYzLlJvdXRlEiEKGXJlcXVlc3RfaGVhZGVyc190b19yZW1vdmUYDSADKAkSIgoacmVzcG9uc2VfaGVhZGVyc190b19yZW1vdmUYCyADKAkSXQoXdHlwZWRfcGVyX2ZpbHRlcl9jb25maWcYDyADKAsyPC5lbnZveS5jb25maWcucm91dGUudjMuVmlydHVhbEhvc3QuVHlwZWRQZXJGaWx0ZXJDb25maWdFbnRyeRIlCh1pbmNsdWRlX3JlcXVlc3RfYXR0ZW1wdF9jb3VudBgOIAEoCBIpCiFpbmNsdWRlX2F0dGVtcHRfY291bnRfaW5fcmVzcG9uc2UYEyABKAgSNwoZcmV0cnlfcG9saWN5X3R5cGVkX2NvbmZpZxgUIAEoCzIULmdvb2dsZS5wcm90b2J1Zi5BbnkSJwofaW5jbHVkZV9pc190aW1lb3V0X3JldHJ5X2hlYWRlchgXIAEoCBJECh5wZXJfcmVxdWVzdF9idWZmZXJfbGltaXRfYnl0ZXMYEiABKAsyHC5nb29nbGUucHJvdG9idWYuVUludDMyVmFsdWUaUQoZVHlwZWRQZXJGaWx0ZXJDb25maWdFbnRyeRILCgNrZXkYASABKAkSIwoFdmFsdWUYAiABKAsyFC5nb29nbGUucHJvdG9idWYuQW55OgI4AUoECAkQCkoECAwQDVIRcGVyX2ZpbHRlcl9jb25maWci8wMKBVJvdXRlEgwKBG5hbWUYDiABKAkSMAoFbWF0Y2gYASABKAsyIS5lbnZveS5jb25maWcucm91dGUudjMuUm91dGVNYXRjaBIzCgVyb3V0ZRgCIAEoCzIiLmVudm95LmNvbmZpZy5yb3V0ZS52My5Sb3V0ZUFjdGlvbkgAElcKF3R5cGVkX3Blcl9maWx0ZXJfY29uZmlnGA0gAygLMjYuZW52b3kuY29uZmlnLnJvdXRlLnYzLlJvdXRlLlR5cGVkUGVyRmlsdGVyQ29uZmlnRW50cnkSIQoZcmVxdWVzdF9oZWFkZXJzX3RvX3JlbW92ZRgMIAMoCRIiChpyZXNwb25zZV9oZWFkZXJzX3RvX3JlbW92ZRgLIAMoCRJECh5wZXJfcmVxdWVzdF9idWZmZXJfbGltaXRfYnl0ZXMYECABKAsyHC5nb29nbGUucHJvdG9idWYuVUludDMyVmFsdWUSEwoLc3RhdF9wcmVmaXgYEyABKAkaUQoZVHlwZWRQZXJGaWx0ZXJDb25maWdFbnRyeRILCgNrZXkYASABKAkSIwoFdmFsdWUYAiABKAsyFC5nb29nbGUucHJvdG9idWYuQW55OgI4AUIICgZhY3Rpb25KBAgGEAdKBAgIEAlSEXBlcl9maWx0ZXJfY29uZmlnIqgFCg9XZWlnaHRlZENsdXN0ZXISRgoIY2x1c3RlcnMYASADKAsyNC5lbnZveS5jb25maWcucm91dGUudjMuV2VpZ2h0ZWRDbHVzdGVyLkNsdXN0ZXJXZWlnaHQSNgoMdG90YWxfd2VpZ2h0GAMgASgLMhwuZ29vZ2xlLnByb3RvYnVmLlVJbnQzMlZhbHVlQgIYARIaChJydW50aW1lX2tleV9wcmVmaXgYAiABKAkSFQoLaGVhZGVyX25hbWUYBCABKAlIABrHAwoNQ2x1c3RlcldlaWdodBIMCgRuYW1lGAEgASgJEhYKDmNsdXN0ZXJfaGVhZGVyGAwgASgJEiwKBndlaWdodBgCIAEoCzIcLmdvb2dsZS5wcm90b2J1Zi5VSW50MzJWYWx1ZRIhChlyZXF1ZXN0X2hlYWRlcnNfdG9fcmVtb3ZlGAkgAygJEiIKGnJlc3BvbnNlX2hlYWRlcnNfdG9fcmVtb3ZlGAYgAygJEm8KF3R5cGVkX3Blcl9maWx0ZXJfY29uZmlnGAogAygLMk4uZW52b3kuY29uZmlnLnJvdXRlLnYzLldlaWdodGVkQ2x1c3Rlci5DbHVzdGVyV2VpZ2h0LlR5cGVkUGVyRmlsdGVyQ29uZmlnRW50cnkSHgoUaG9zdF9yZXdyaXRlX2xpdGVyYWwYCyABKAlIABpRChlUeXBlZFBlckZpbHRlckNvbmZpZ0VudHJ5EgsKA2tleRgBIAEoCRIjCgV2YWx1ZRgCIAEoCzIULmdvb2dsZS5wcm90b2J1Zi5Bbnk6AjgBQhgKFmhvc3RfcmV3cml0ZV9zcGVjaWZpZXJKBAgHEAhKBAgIEAlSEXBlcl9maWx0ZXJfY29uZmlnQhgKFnJhbmRvbV92YWx1ZV9zcGVjaWZpZXIi4gIKClJvdXRlTWF0Y2gSEAoGcHJlZml4GAEgASgJSAASDgoEcGF0aBgCIAEoCUgAEjkKCnNhZmVfcmVnZXgYCiABKAsyIy5lbnZveS50eXBlLm1hdGNoZXIudjMuUmVnZXhNYXRjaGVySAASHwoVcGF0aF9zZXBhcmF0ZWRfcHJlZml4GA4gASgJSAASMgoOY2FzZV9zZW5zaXRpdmUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuQm9vbFZhbHVlEjUKB2hlYWRlcnMYBiADKAsyJC5lbnZveS5jb25maWcucm91dGUudjMuSGVhZGVyTWF0Y2hlchJGChBxdWVyeV9wYXJhbWV0ZXJzGAcgAygLMiwuZW52b3kuY29uZmlnLnJvdXRlLnYzLlF1ZXJ5UGFyYW1ldGVyTWF0Y2hlckIQCg5wYXRoX3NwZWNpZmllckoECAUQBkoECAMQBFIFcmVnZXgi0QYKC1JvdXRlQWN0aW9uEhEKB2NsdXN0ZXIYASABKAlIABIYCg5jbHVzdGVyX2hlYWRlchgCIAEoCUgAEkMKEXdlaWdodGVkX2NsdXN0ZXJzGAMgASgLMiYuZW52b3kuY29uZmlnLnJvdXRlLnYzLldlaWdodGVkQ2x1c3RlckgAEiIKGGNsdXN0ZXJfc3BlY2lmaWVyX3BsdWdpbhglIAEoCUgAEhYKDnByZWZpeF9yZXdyaXRlGAUgASgJEh4KFGhvc3RfcmV3cml0ZV9saXRlcmFsGAYgASgJSAESNwoRYXV0b19ob3N0X3Jld3JpdGUYByABKAsyGi5nb29nbGUucHJvdG9idWYuQm9vbFZhbHVlSAESHQoTaG9zdF9yZXdyaXRlX2hlYWRlchgdIAEoCUgBEh8KF2FwcGVuZF94X2ZvcndhcmRlZF9ob3N0GCYgASgIEioKB3RpbWVvdXQYCCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SLwoMaWRsZV90aW1lb3V0GBggASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEjcKGXJldHJ5X3BvbGljeV90eXBlZF9jb25maWcYISABKAsyFC5nb29nbGUucHJvdG9idWYuQW55Ej4KFmluY2x1ZGVfdmhfcmF0ZV9saW1pdHMYDiABKAsyGi5nb29nbGUucHJvdG9idWYuQm9vbFZhbHVlQgIYARI3ChBtYXhfZ3JwY190aW1lb3V0GBcgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQgIYARI6ChNncnBjX3RpbWVvdXRfb2Zmc2V0GBwgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQgIYARJAChZtYXhfaW50ZXJuYWxfcmVkaXJlY3RzGB8gASgLMhwuZ29vZ2xlLnByb3RvYnVmLlVJbnQzMlZhbHVlQgIYAUITChFjbHVzdGVyX3NwZWNpZmllckIYChZob3N0X3Jld3JpdGVfc3BlY2lmaWVySgQIDBANSgQIEhATSgQIExAUSgQIEBARSgQIFhAXSgQIFRAWSgQIChALUhVyZXF1ZXN0X21pcnJvcl9wb2xpY3kioAMKDUhlYWRlck1hdGNoZXISDAoEbmFtZRgBIAEoCRIZCgtleGFjdF9tYXRjaBgEIAEoCUICGAFIABJDChBzYWZlX3JlZ2V4X21hdGNoGAsgASgLMiMuZW52b3kudHlwZS5tYXRjaGVyLnYzLlJlZ2V4TWF0Y2hlckICGAFIABIXCg1wcmVzZW50X21hdGNoGAcgASgISAASGgoMcHJlZml4X21hdGNoGAkgASgJQgIYAUgAEhoKDHN1ZmZpeF9tYXRjaBgKIAEoCUICGAFIABIcCg5jb250YWluc19tYXRjaBgMIAEoCUICGAFIABI8CgxzdHJpbmdfbWF0Y2gYDSABKAsyJC5lbnZveS50eXBlLm1hdGNoZXIudjMuU3RyaW5nTWF0Y2hlckgAEhQKDGludmVydF9tYXRjaBgIIAEoCBIlCh10cmVhdF9taXNzaW5nX2hlYWRlcl9hc19lbXB0eRgOIAEoCEIYChZoZWFkZXJfbWF0Y2hfc3BlY2lmaWVySgQIAhADSgQIAxAESgQIBRAGUgtyZWdleF9tYXRjaCK5AQoVUXVlcnlQYXJhbWV0ZXJNYXRjaGVyEgwKBG5hbWUYASABKAkSPAoMc3RyaW5nX21hdGNoGAUgASgLMiQuZW52b3kudHlwZS5tYXRjaGVyLnYzLlN0cmluZ01hdGNoZXJIABIXCg1wcmVzZW50X21hdGNoGAYgASgISABCIQofcXVlcnlfcGFyYW1ldGVyX21hdGNoX3NwZWNpZmllckoECAMQBEoECAQQBVIFdmFsdWVSBXJlZ2V4QoMBCiNpby5lbnZveXByb3h5LmVudm95LmNvbmZpZy5yb3V0ZS52M0IUUm91dGVDb21wb25lbnRzUHJvdG9QAVpEZ2l0aHViLmNvbS9lbnZveXByb3h5L2dvLWNvbnRyb2wtcGxhbmUvZW52b3kvY29uZmlnL3JvdXRlL3YzO3JvdXRldjNiBnByb3RvMw", [file_envoy_type_matcher_v3_regex, file_envoy_type_matcher_v3_string, file_google_protobuf_any, file_google_protobuf_duration, file_google_protobuf_wrappers]);
 
 /**
  * @generated from message envoy.config.route.v3.VirtualHost
@@ -57,50 +39,14 @@ export type VirtualHost = Message<"envoy.config.route.v3.VirtualHost"> & {
   routes: Route[];
 
   /**
-   * @generated from field: xds.type.matcher.v3.Matcher matcher = 21;
-   */
-  matcher?: Matcher | undefined;
-
-  /**
-   * @generated from field: envoy.config.route.v3.VirtualHost.TlsRequirementType require_tls = 4;
-   */
-  requireTls: VirtualHost_TlsRequirementType;
-
-  /**
-   * @generated from field: repeated envoy.config.route.v3.VirtualCluster virtual_clusters = 5;
-   */
-  virtualClusters: VirtualCluster[];
-
-  /**
-   * @generated from field: repeated envoy.config.route.v3.RateLimit rate_limits = 6;
-   */
-  rateLimits: RateLimit[];
-
-  /**
-   * @generated from field: repeated envoy.config.core.v3.HeaderValueOption request_headers_to_add = 7;
-   */
-  requestHeadersToAdd: HeaderValueOption[];
-
-  /**
    * @generated from field: repeated string request_headers_to_remove = 13;
    */
   requestHeadersToRemove: string[];
 
   /**
-   * @generated from field: repeated envoy.config.core.v3.HeaderValueOption response_headers_to_add = 10;
-   */
-  responseHeadersToAdd: HeaderValueOption[];
-
-  /**
    * @generated from field: repeated string response_headers_to_remove = 11;
    */
   responseHeadersToRemove: string[];
-
-  /**
-   * @generated from field: envoy.config.route.v3.CorsPolicy cors = 8 [deprecated = true];
-   * @deprecated
-   */
-  cors?: CorsPolicy | undefined;
 
   /**
    * @generated from field: map<string, google.protobuf.Any> typed_per_filter_config = 15;
@@ -118,19 +64,9 @@ export type VirtualHost = Message<"envoy.config.route.v3.VirtualHost"> & {
   includeAttemptCountInResponse: boolean;
 
   /**
-   * @generated from field: envoy.config.route.v3.RetryPolicy retry_policy = 16;
-   */
-  retryPolicy?: RetryPolicy | undefined;
-
-  /**
    * @generated from field: google.protobuf.Any retry_policy_typed_config = 20;
    */
   retryPolicyTypedConfig?: Any | undefined;
-
-  /**
-   * @generated from field: envoy.config.route.v3.HedgePolicy hedge_policy = 17;
-   */
-  hedgePolicy?: HedgePolicy | undefined;
 
   /**
    * @generated from field: bool include_is_timeout_retry_header = 23;
@@ -141,16 +77,6 @@ export type VirtualHost = Message<"envoy.config.route.v3.VirtualHost"> & {
    * @generated from field: google.protobuf.UInt32Value per_request_buffer_limit_bytes = 18;
    */
   perRequestBufferLimitBytes?: number | undefined;
-
-  /**
-   * @generated from field: repeated envoy.config.route.v3.RouteAction.RequestMirrorPolicy request_mirror_policies = 22;
-   */
-  requestMirrorPolicies: RouteAction_RequestMirrorPolicy[];
-
-  /**
-   * @generated from field: envoy.config.core.v3.Metadata metadata = 24;
-   */
-  metadata?: Metadata | undefined;
 };
 
 /**
@@ -159,49 +85,6 @@ export type VirtualHost = Message<"envoy.config.route.v3.VirtualHost"> & {
  */
 export const VirtualHostSchema: GenMessage<VirtualHost> = /*@__PURE__*/
   messageDesc(file_envoy_config_route_v3_route_components, 0);
-
-/**
- * @generated from enum envoy.config.route.v3.VirtualHost.TlsRequirementType
- */
-export enum VirtualHost_TlsRequirementType {
-  /**
-   * @generated from enum value: NONE = 0;
-   */
-  NONE = 0,
-
-  /**
-   * @generated from enum value: EXTERNAL_ONLY = 1;
-   */
-  EXTERNAL_ONLY = 1,
-
-  /**
-   * @generated from enum value: ALL = 2;
-   */
-  ALL = 2,
-}
-
-/**
- * Describes the enum envoy.config.route.v3.VirtualHost.TlsRequirementType.
- */
-export const VirtualHost_TlsRequirementTypeSchema: GenEnum<VirtualHost_TlsRequirementType> = /*@__PURE__*/
-  enumDesc(file_envoy_config_route_v3_route_components, 0, 0);
-
-/**
- * @generated from message envoy.config.route.v3.FilterAction
- */
-export type FilterAction = Message<"envoy.config.route.v3.FilterAction"> & {
-  /**
-   * @generated from field: google.protobuf.Any action = 1;
-   */
-  action?: Any | undefined;
-};
-
-/**
- * Describes the message envoy.config.route.v3.FilterAction.
- * Use `create(FilterActionSchema)` to create a new message.
- */
-export const FilterActionSchema: GenMessage<FilterAction> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 1);
 
 /**
  * @generated from message envoy.config.route.v3.Route
@@ -226,41 +109,7 @@ export type Route = Message<"envoy.config.route.v3.Route"> & {
      */
     value: RouteAction;
     case: "route";
-  } | {
-    /**
-     * @generated from field: envoy.config.route.v3.RedirectAction redirect = 3;
-     */
-    value: RedirectAction;
-    case: "redirect";
-  } | {
-    /**
-     * @generated from field: envoy.config.route.v3.DirectResponseAction direct_response = 7;
-     */
-    value: DirectResponseAction;
-    case: "directResponse";
-  } | {
-    /**
-     * @generated from field: envoy.config.route.v3.FilterAction filter_action = 17;
-     */
-    value: FilterAction;
-    case: "filterAction";
-  } | {
-    /**
-     * @generated from field: envoy.config.route.v3.NonForwardingAction non_forwarding_action = 18;
-     */
-    value: NonForwardingAction;
-    case: "nonForwardingAction";
   } | { case: undefined; value?: undefined };
-
-  /**
-   * @generated from field: envoy.config.core.v3.Metadata metadata = 4;
-   */
-  metadata?: Metadata | undefined;
-
-  /**
-   * @generated from field: envoy.config.route.v3.Decorator decorator = 5;
-   */
-  decorator?: Decorator | undefined;
 
   /**
    * @generated from field: map<string, google.protobuf.Any> typed_per_filter_config = 13;
@@ -268,29 +117,14 @@ export type Route = Message<"envoy.config.route.v3.Route"> & {
   typedPerFilterConfig: { [key: string]: Any };
 
   /**
-   * @generated from field: repeated envoy.config.core.v3.HeaderValueOption request_headers_to_add = 9;
-   */
-  requestHeadersToAdd: HeaderValueOption[];
-
-  /**
    * @generated from field: repeated string request_headers_to_remove = 12;
    */
   requestHeadersToRemove: string[];
 
   /**
-   * @generated from field: repeated envoy.config.core.v3.HeaderValueOption response_headers_to_add = 10;
-   */
-  responseHeadersToAdd: HeaderValueOption[];
-
-  /**
    * @generated from field: repeated string response_headers_to_remove = 11;
    */
   responseHeadersToRemove: string[];
-
-  /**
-   * @generated from field: envoy.config.route.v3.Tracing tracing = 15;
-   */
-  tracing?: Tracing | undefined;
 
   /**
    * @generated from field: google.protobuf.UInt32Value per_request_buffer_limit_bytes = 16;
@@ -308,7 +142,7 @@ export type Route = Message<"envoy.config.route.v3.Route"> & {
  * Use `create(RouteSchema)` to create a new message.
  */
 export const RouteSchema: GenMessage<Route> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 2);
+  messageDesc(file_envoy_config_route_v3_route_components, 1);
 
 /**
  * @generated from message envoy.config.route.v3.WeightedCluster
@@ -347,7 +181,7 @@ export type WeightedCluster = Message<"envoy.config.route.v3.WeightedCluster"> &
  * Use `create(WeightedClusterSchema)` to create a new message.
  */
 export const WeightedClusterSchema: GenMessage<WeightedCluster> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 3);
+  messageDesc(file_envoy_config_route_v3_route_components, 2);
 
 /**
  * @generated from message envoy.config.route.v3.WeightedCluster.ClusterWeight
@@ -369,24 +203,9 @@ export type WeightedCluster_ClusterWeight = Message<"envoy.config.route.v3.Weigh
   weight?: number | undefined;
 
   /**
-   * @generated from field: envoy.config.core.v3.Metadata metadata_match = 3;
-   */
-  metadataMatch?: Metadata | undefined;
-
-  /**
-   * @generated from field: repeated envoy.config.core.v3.HeaderValueOption request_headers_to_add = 4;
-   */
-  requestHeadersToAdd: HeaderValueOption[];
-
-  /**
    * @generated from field: repeated string request_headers_to_remove = 9;
    */
   requestHeadersToRemove: string[];
-
-  /**
-   * @generated from field: repeated envoy.config.core.v3.HeaderValueOption response_headers_to_add = 5;
-   */
-  responseHeadersToAdd: HeaderValueOption[];
 
   /**
    * @generated from field: repeated string response_headers_to_remove = 6;
@@ -415,29 +234,7 @@ export type WeightedCluster_ClusterWeight = Message<"envoy.config.route.v3.Weigh
  * Use `create(WeightedCluster_ClusterWeightSchema)` to create a new message.
  */
 export const WeightedCluster_ClusterWeightSchema: GenMessage<WeightedCluster_ClusterWeight> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 3, 0);
-
-/**
- * @generated from message envoy.config.route.v3.ClusterSpecifierPlugin
- */
-export type ClusterSpecifierPlugin = Message<"envoy.config.route.v3.ClusterSpecifierPlugin"> & {
-  /**
-   * @generated from field: envoy.config.core.v3.TypedExtensionConfig extension = 1;
-   */
-  extension?: TypedExtensionConfig | undefined;
-
-  /**
-   * @generated from field: bool is_optional = 2;
-   */
-  isOptional: boolean;
-};
-
-/**
- * Describes the message envoy.config.route.v3.ClusterSpecifierPlugin.
- * Use `create(ClusterSpecifierPluginSchema)` to create a new message.
- */
-export const ClusterSpecifierPluginSchema: GenMessage<ClusterSpecifierPlugin> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 4);
+  messageDesc(file_envoy_config_route_v3_route_components, 2, 0);
 
 /**
  * @generated from message envoy.config.route.v3.RouteMatch
@@ -466,33 +263,16 @@ export type RouteMatch = Message<"envoy.config.route.v3.RouteMatch"> & {
     case: "safeRegex";
   } | {
     /**
-     * @generated from field: envoy.config.route.v3.RouteMatch.ConnectMatcher connect_matcher = 12;
-     */
-    value: RouteMatch_ConnectMatcher;
-    case: "connectMatcher";
-  } | {
-    /**
      * @generated from field: string path_separated_prefix = 14;
      */
     value: string;
     case: "pathSeparatedPrefix";
-  } | {
-    /**
-     * @generated from field: envoy.config.core.v3.TypedExtensionConfig path_match_policy = 15;
-     */
-    value: TypedExtensionConfig;
-    case: "pathMatchPolicy";
   } | { case: undefined; value?: undefined };
 
   /**
    * @generated from field: google.protobuf.BoolValue case_sensitive = 4;
    */
   caseSensitive?: boolean | undefined;
-
-  /**
-   * @generated from field: envoy.config.core.v3.RuntimeFractionalPercent runtime_fraction = 9;
-   */
-  runtimeFraction?: RuntimeFractionalPercent | undefined;
 
   /**
    * @generated from field: repeated envoy.config.route.v3.HeaderMatcher headers = 6;
@@ -503,21 +283,6 @@ export type RouteMatch = Message<"envoy.config.route.v3.RouteMatch"> & {
    * @generated from field: repeated envoy.config.route.v3.QueryParameterMatcher query_parameters = 7;
    */
   queryParameters: QueryParameterMatcher[];
-
-  /**
-   * @generated from field: envoy.config.route.v3.RouteMatch.GrpcRouteMatchOptions grpc = 8;
-   */
-  grpc?: RouteMatch_GrpcRouteMatchOptions | undefined;
-
-  /**
-   * @generated from field: envoy.config.route.v3.RouteMatch.TlsContextMatchOptions tls_context = 11;
-   */
-  tlsContext?: RouteMatch_TlsContextMatchOptions | undefined;
-
-  /**
-   * @generated from field: repeated envoy.type.matcher.v3.MetadataMatcher dynamic_metadata = 13;
-   */
-  dynamicMetadata: MetadataMatcher[];
 };
 
 /**
@@ -525,123 +290,7 @@ export type RouteMatch = Message<"envoy.config.route.v3.RouteMatch"> & {
  * Use `create(RouteMatchSchema)` to create a new message.
  */
 export const RouteMatchSchema: GenMessage<RouteMatch> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 5);
-
-/**
- * @generated from message envoy.config.route.v3.RouteMatch.GrpcRouteMatchOptions
- */
-export type RouteMatch_GrpcRouteMatchOptions = Message<"envoy.config.route.v3.RouteMatch.GrpcRouteMatchOptions"> & {
-};
-
-/**
- * Describes the message envoy.config.route.v3.RouteMatch.GrpcRouteMatchOptions.
- * Use `create(RouteMatch_GrpcRouteMatchOptionsSchema)` to create a new message.
- */
-export const RouteMatch_GrpcRouteMatchOptionsSchema: GenMessage<RouteMatch_GrpcRouteMatchOptions> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 5, 0);
-
-/**
- * @generated from message envoy.config.route.v3.RouteMatch.TlsContextMatchOptions
- */
-export type RouteMatch_TlsContextMatchOptions = Message<"envoy.config.route.v3.RouteMatch.TlsContextMatchOptions"> & {
-  /**
-   * @generated from field: google.protobuf.BoolValue presented = 1;
-   */
-  presented?: boolean | undefined;
-
-  /**
-   * @generated from field: google.protobuf.BoolValue validated = 2;
-   */
-  validated?: boolean | undefined;
-};
-
-/**
- * Describes the message envoy.config.route.v3.RouteMatch.TlsContextMatchOptions.
- * Use `create(RouteMatch_TlsContextMatchOptionsSchema)` to create a new message.
- */
-export const RouteMatch_TlsContextMatchOptionsSchema: GenMessage<RouteMatch_TlsContextMatchOptions> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 5, 1);
-
-/**
- * @generated from message envoy.config.route.v3.RouteMatch.ConnectMatcher
- */
-export type RouteMatch_ConnectMatcher = Message<"envoy.config.route.v3.RouteMatch.ConnectMatcher"> & {
-};
-
-/**
- * Describes the message envoy.config.route.v3.RouteMatch.ConnectMatcher.
- * Use `create(RouteMatch_ConnectMatcherSchema)` to create a new message.
- */
-export const RouteMatch_ConnectMatcherSchema: GenMessage<RouteMatch_ConnectMatcher> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 5, 2);
-
-/**
- * @generated from message envoy.config.route.v3.CorsPolicy
- */
-export type CorsPolicy = Message<"envoy.config.route.v3.CorsPolicy"> & {
-  /**
-   * @generated from field: repeated envoy.type.matcher.v3.StringMatcher allow_origin_string_match = 11;
-   */
-  allowOriginStringMatch: StringMatcher[];
-
-  /**
-   * @generated from field: string allow_methods = 2;
-   */
-  allowMethods: string;
-
-  /**
-   * @generated from field: string allow_headers = 3;
-   */
-  allowHeaders: string;
-
-  /**
-   * @generated from field: string expose_headers = 4;
-   */
-  exposeHeaders: string;
-
-  /**
-   * @generated from field: string max_age = 5;
-   */
-  maxAge: string;
-
-  /**
-   * @generated from field: google.protobuf.BoolValue allow_credentials = 6;
-   */
-  allowCredentials?: boolean | undefined;
-
-  /**
-   * @generated from oneof envoy.config.route.v3.CorsPolicy.enabled_specifier
-   */
-  enabledSpecifier: {
-    /**
-     * @generated from field: envoy.config.core.v3.RuntimeFractionalPercent filter_enabled = 9;
-     */
-    value: RuntimeFractionalPercent;
-    case: "filterEnabled";
-  } | { case: undefined; value?: undefined };
-
-  /**
-   * @generated from field: envoy.config.core.v3.RuntimeFractionalPercent shadow_enabled = 10;
-   */
-  shadowEnabled?: RuntimeFractionalPercent | undefined;
-
-  /**
-   * @generated from field: google.protobuf.BoolValue allow_private_network_access = 12;
-   */
-  allowPrivateNetworkAccess?: boolean | undefined;
-
-  /**
-   * @generated from field: google.protobuf.BoolValue forward_not_matching_preflights = 13;
-   */
-  forwardNotMatchingPreflights?: boolean | undefined;
-};
-
-/**
- * Describes the message envoy.config.route.v3.CorsPolicy.
- * Use `create(CorsPolicySchema)` to create a new message.
- */
-export const CorsPolicySchema: GenMessage<CorsPolicy> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 6);
+  messageDesc(file_envoy_config_route_v3_route_components, 3);
 
 /**
  * @generated from message envoy.config.route.v3.RouteAction
@@ -674,38 +323,12 @@ export type RouteAction = Message<"envoy.config.route.v3.RouteAction"> & {
      */
     value: string;
     case: "clusterSpecifierPlugin";
-  } | {
-    /**
-     * @generated from field: envoy.config.route.v3.ClusterSpecifierPlugin inline_cluster_specifier_plugin = 39;
-     */
-    value: ClusterSpecifierPlugin;
-    case: "inlineClusterSpecifierPlugin";
   } | { case: undefined; value?: undefined };
-
-  /**
-   * @generated from field: envoy.config.route.v3.RouteAction.ClusterNotFoundResponseCode cluster_not_found_response_code = 20;
-   */
-  clusterNotFoundResponseCode: RouteAction_ClusterNotFoundResponseCode;
-
-  /**
-   * @generated from field: envoy.config.core.v3.Metadata metadata_match = 4;
-   */
-  metadataMatch?: Metadata | undefined;
 
   /**
    * @generated from field: string prefix_rewrite = 5;
    */
   prefixRewrite: string;
-
-  /**
-   * @generated from field: envoy.type.matcher.v3.RegexMatchAndSubstitute regex_rewrite = 32;
-   */
-  regexRewrite?: RegexMatchAndSubstitute | undefined;
-
-  /**
-   * @generated from field: envoy.config.core.v3.TypedExtensionConfig path_rewrite_policy = 41;
-   */
-  pathRewritePolicy?: TypedExtensionConfig | undefined;
 
   /**
    * @generated from oneof envoy.config.route.v3.RouteAction.host_rewrite_specifier
@@ -728,12 +351,6 @@ export type RouteAction = Message<"envoy.config.route.v3.RouteAction"> & {
      */
     value: string;
     case: "hostRewriteHeader";
-  } | {
-    /**
-     * @generated from field: envoy.type.matcher.v3.RegexMatchAndSubstitute host_rewrite_path_regex = 35;
-     */
-    value: RegexMatchAndSubstitute;
-    case: "hostRewritePathRegex";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -752,51 +369,15 @@ export type RouteAction = Message<"envoy.config.route.v3.RouteAction"> & {
   idleTimeout?: Duration | undefined;
 
   /**
-   * @generated from field: envoy.config.core.v3.TypedExtensionConfig early_data_policy = 40;
-   */
-  earlyDataPolicy?: TypedExtensionConfig | undefined;
-
-  /**
-   * @generated from field: envoy.config.route.v3.RetryPolicy retry_policy = 9;
-   */
-  retryPolicy?: RetryPolicy | undefined;
-
-  /**
    * @generated from field: google.protobuf.Any retry_policy_typed_config = 33;
    */
   retryPolicyTypedConfig?: Any | undefined;
-
-  /**
-   * @generated from field: repeated envoy.config.route.v3.RouteAction.RequestMirrorPolicy request_mirror_policies = 30;
-   */
-  requestMirrorPolicies: RouteAction_RequestMirrorPolicy[];
-
-  /**
-   * @generated from field: envoy.config.core.v3.RoutingPriority priority = 11;
-   */
-  priority: RoutingPriority;
-
-  /**
-   * @generated from field: repeated envoy.config.route.v3.RateLimit rate_limits = 13;
-   */
-  rateLimits: RateLimit[];
 
   /**
    * @generated from field: google.protobuf.BoolValue include_vh_rate_limits = 14 [deprecated = true];
    * @deprecated
    */
   includeVhRateLimits?: boolean | undefined;
-
-  /**
-   * @generated from field: repeated envoy.config.route.v3.RouteAction.HashPolicy hash_policy = 15;
-   */
-  hashPolicy: RouteAction_HashPolicy[];
-
-  /**
-   * @generated from field: envoy.config.route.v3.CorsPolicy cors = 17 [deprecated = true];
-   * @deprecated
-   */
-  cors?: CorsPolicy | undefined;
 
   /**
    * @generated from field: google.protobuf.Duration max_grpc_timeout = 23 [deprecated = true];
@@ -811,36 +392,10 @@ export type RouteAction = Message<"envoy.config.route.v3.RouteAction"> & {
   grpcTimeoutOffset?: Duration | undefined;
 
   /**
-   * @generated from field: repeated envoy.config.route.v3.RouteAction.UpgradeConfig upgrade_configs = 25;
-   */
-  upgradeConfigs: RouteAction_UpgradeConfig[];
-
-  /**
-   * @generated from field: envoy.config.route.v3.InternalRedirectPolicy internal_redirect_policy = 34;
-   */
-  internalRedirectPolicy?: InternalRedirectPolicy | undefined;
-
-  /**
-   * @generated from field: envoy.config.route.v3.RouteAction.InternalRedirectAction internal_redirect_action = 26 [deprecated = true];
-   * @deprecated
-   */
-  internalRedirectAction: RouteAction_InternalRedirectAction;
-
-  /**
    * @generated from field: google.protobuf.UInt32Value max_internal_redirects = 31 [deprecated = true];
    * @deprecated
    */
   maxInternalRedirects?: number | undefined;
-
-  /**
-   * @generated from field: envoy.config.route.v3.HedgePolicy hedge_policy = 27;
-   */
-  hedgePolicy?: HedgePolicy | undefined;
-
-  /**
-   * @generated from field: envoy.config.route.v3.RouteAction.MaxStreamDuration max_stream_duration = 36;
-   */
-  maxStreamDuration?: RouteAction_MaxStreamDuration | undefined;
 };
 
 /**
@@ -848,1229 +403,7 @@ export type RouteAction = Message<"envoy.config.route.v3.RouteAction"> & {
  * Use `create(RouteActionSchema)` to create a new message.
  */
 export const RouteActionSchema: GenMessage<RouteAction> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 7);
-
-/**
- * @generated from message envoy.config.route.v3.RouteAction.RequestMirrorPolicy
- */
-export type RouteAction_RequestMirrorPolicy = Message<"envoy.config.route.v3.RouteAction.RequestMirrorPolicy"> & {
-  /**
-   * @generated from field: string cluster = 1;
-   */
-  cluster: string;
-
-  /**
-   * @generated from field: string cluster_header = 5;
-   */
-  clusterHeader: string;
-
-  /**
-   * @generated from field: envoy.config.core.v3.RuntimeFractionalPercent runtime_fraction = 3;
-   */
-  runtimeFraction?: RuntimeFractionalPercent | undefined;
-
-  /**
-   * @generated from field: google.protobuf.BoolValue trace_sampled = 4;
-   */
-  traceSampled?: boolean | undefined;
-
-  /**
-   * @generated from field: bool disable_shadow_host_suffix_append = 6;
-   */
-  disableShadowHostSuffixAppend: boolean;
-};
-
-/**
- * Describes the message envoy.config.route.v3.RouteAction.RequestMirrorPolicy.
- * Use `create(RouteAction_RequestMirrorPolicySchema)` to create a new message.
- */
-export const RouteAction_RequestMirrorPolicySchema: GenMessage<RouteAction_RequestMirrorPolicy> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 7, 0);
-
-/**
- * @generated from message envoy.config.route.v3.RouteAction.HashPolicy
- */
-export type RouteAction_HashPolicy = Message<"envoy.config.route.v3.RouteAction.HashPolicy"> & {
-  /**
-   * @generated from oneof envoy.config.route.v3.RouteAction.HashPolicy.policy_specifier
-   */
-  policySpecifier: {
-    /**
-     * @generated from field: envoy.config.route.v3.RouteAction.HashPolicy.Header header = 1;
-     */
-    value: RouteAction_HashPolicy_Header;
-    case: "header";
-  } | {
-    /**
-     * @generated from field: envoy.config.route.v3.RouteAction.HashPolicy.Cookie cookie = 2;
-     */
-    value: RouteAction_HashPolicy_Cookie;
-    case: "cookie";
-  } | {
-    /**
-     * @generated from field: envoy.config.route.v3.RouteAction.HashPolicy.ConnectionProperties connection_properties = 3;
-     */
-    value: RouteAction_HashPolicy_ConnectionProperties;
-    case: "connectionProperties";
-  } | {
-    /**
-     * @generated from field: envoy.config.route.v3.RouteAction.HashPolicy.QueryParameter query_parameter = 5;
-     */
-    value: RouteAction_HashPolicy_QueryParameter;
-    case: "queryParameter";
-  } | {
-    /**
-     * @generated from field: envoy.config.route.v3.RouteAction.HashPolicy.FilterState filter_state = 6;
-     */
-    value: RouteAction_HashPolicy_FilterState;
-    case: "filterState";
-  } | { case: undefined; value?: undefined };
-
-  /**
-   * @generated from field: bool terminal = 4;
-   */
-  terminal: boolean;
-};
-
-/**
- * Describes the message envoy.config.route.v3.RouteAction.HashPolicy.
- * Use `create(RouteAction_HashPolicySchema)` to create a new message.
- */
-export const RouteAction_HashPolicySchema: GenMessage<RouteAction_HashPolicy> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 7, 1);
-
-/**
- * @generated from message envoy.config.route.v3.RouteAction.HashPolicy.Header
- */
-export type RouteAction_HashPolicy_Header = Message<"envoy.config.route.v3.RouteAction.HashPolicy.Header"> & {
-  /**
-   * @generated from field: string header_name = 1;
-   */
-  headerName: string;
-
-  /**
-   * @generated from field: envoy.type.matcher.v3.RegexMatchAndSubstitute regex_rewrite = 2;
-   */
-  regexRewrite?: RegexMatchAndSubstitute | undefined;
-};
-
-/**
- * Describes the message envoy.config.route.v3.RouteAction.HashPolicy.Header.
- * Use `create(RouteAction_HashPolicy_HeaderSchema)` to create a new message.
- */
-export const RouteAction_HashPolicy_HeaderSchema: GenMessage<RouteAction_HashPolicy_Header> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 7, 1, 0);
-
-/**
- * @generated from message envoy.config.route.v3.RouteAction.HashPolicy.CookieAttribute
- */
-export type RouteAction_HashPolicy_CookieAttribute = Message<"envoy.config.route.v3.RouteAction.HashPolicy.CookieAttribute"> & {
-  /**
-   * @generated from field: string name = 1;
-   */
-  name: string;
-
-  /**
-   * @generated from field: string value = 2;
-   */
-  value: string;
-};
-
-/**
- * Describes the message envoy.config.route.v3.RouteAction.HashPolicy.CookieAttribute.
- * Use `create(RouteAction_HashPolicy_CookieAttributeSchema)` to create a new message.
- */
-export const RouteAction_HashPolicy_CookieAttributeSchema: GenMessage<RouteAction_HashPolicy_CookieAttribute> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 7, 1, 1);
-
-/**
- * @generated from message envoy.config.route.v3.RouteAction.HashPolicy.Cookie
- */
-export type RouteAction_HashPolicy_Cookie = Message<"envoy.config.route.v3.RouteAction.HashPolicy.Cookie"> & {
-  /**
-   * @generated from field: string name = 1;
-   */
-  name: string;
-
-  /**
-   * @generated from field: google.protobuf.Duration ttl = 2;
-   */
-  ttl?: Duration | undefined;
-
-  /**
-   * @generated from field: string path = 3;
-   */
-  path: string;
-
-  /**
-   * @generated from field: repeated envoy.config.route.v3.RouteAction.HashPolicy.CookieAttribute attributes = 4;
-   */
-  attributes: RouteAction_HashPolicy_CookieAttribute[];
-};
-
-/**
- * Describes the message envoy.config.route.v3.RouteAction.HashPolicy.Cookie.
- * Use `create(RouteAction_HashPolicy_CookieSchema)` to create a new message.
- */
-export const RouteAction_HashPolicy_CookieSchema: GenMessage<RouteAction_HashPolicy_Cookie> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 7, 1, 2);
-
-/**
- * @generated from message envoy.config.route.v3.RouteAction.HashPolicy.ConnectionProperties
- */
-export type RouteAction_HashPolicy_ConnectionProperties = Message<"envoy.config.route.v3.RouteAction.HashPolicy.ConnectionProperties"> & {
-  /**
-   * @generated from field: bool source_ip = 1;
-   */
-  sourceIp: boolean;
-};
-
-/**
- * Describes the message envoy.config.route.v3.RouteAction.HashPolicy.ConnectionProperties.
- * Use `create(RouteAction_HashPolicy_ConnectionPropertiesSchema)` to create a new message.
- */
-export const RouteAction_HashPolicy_ConnectionPropertiesSchema: GenMessage<RouteAction_HashPolicy_ConnectionProperties> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 7, 1, 3);
-
-/**
- * @generated from message envoy.config.route.v3.RouteAction.HashPolicy.QueryParameter
- */
-export type RouteAction_HashPolicy_QueryParameter = Message<"envoy.config.route.v3.RouteAction.HashPolicy.QueryParameter"> & {
-  /**
-   * @generated from field: string name = 1;
-   */
-  name: string;
-};
-
-/**
- * Describes the message envoy.config.route.v3.RouteAction.HashPolicy.QueryParameter.
- * Use `create(RouteAction_HashPolicy_QueryParameterSchema)` to create a new message.
- */
-export const RouteAction_HashPolicy_QueryParameterSchema: GenMessage<RouteAction_HashPolicy_QueryParameter> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 7, 1, 4);
-
-/**
- * @generated from message envoy.config.route.v3.RouteAction.HashPolicy.FilterState
- */
-export type RouteAction_HashPolicy_FilterState = Message<"envoy.config.route.v3.RouteAction.HashPolicy.FilterState"> & {
-  /**
-   * @generated from field: string key = 1;
-   */
-  key: string;
-};
-
-/**
- * Describes the message envoy.config.route.v3.RouteAction.HashPolicy.FilterState.
- * Use `create(RouteAction_HashPolicy_FilterStateSchema)` to create a new message.
- */
-export const RouteAction_HashPolicy_FilterStateSchema: GenMessage<RouteAction_HashPolicy_FilterState> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 7, 1, 5);
-
-/**
- * @generated from message envoy.config.route.v3.RouteAction.UpgradeConfig
- */
-export type RouteAction_UpgradeConfig = Message<"envoy.config.route.v3.RouteAction.UpgradeConfig"> & {
-  /**
-   * @generated from field: string upgrade_type = 1;
-   */
-  upgradeType: string;
-
-  /**
-   * @generated from field: google.protobuf.BoolValue enabled = 2;
-   */
-  enabled?: boolean | undefined;
-
-  /**
-   * @generated from field: envoy.config.route.v3.RouteAction.UpgradeConfig.ConnectConfig connect_config = 3;
-   */
-  connectConfig?: RouteAction_UpgradeConfig_ConnectConfig | undefined;
-};
-
-/**
- * Describes the message envoy.config.route.v3.RouteAction.UpgradeConfig.
- * Use `create(RouteAction_UpgradeConfigSchema)` to create a new message.
- */
-export const RouteAction_UpgradeConfigSchema: GenMessage<RouteAction_UpgradeConfig> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 7, 2);
-
-/**
- * @generated from message envoy.config.route.v3.RouteAction.UpgradeConfig.ConnectConfig
- */
-export type RouteAction_UpgradeConfig_ConnectConfig = Message<"envoy.config.route.v3.RouteAction.UpgradeConfig.ConnectConfig"> & {
-  /**
-   * @generated from field: envoy.config.core.v3.ProxyProtocolConfig proxy_protocol_config = 1;
-   */
-  proxyProtocolConfig?: ProxyProtocolConfig | undefined;
-
-  /**
-   * @generated from field: bool allow_post = 2;
-   */
-  allowPost: boolean;
-};
-
-/**
- * Describes the message envoy.config.route.v3.RouteAction.UpgradeConfig.ConnectConfig.
- * Use `create(RouteAction_UpgradeConfig_ConnectConfigSchema)` to create a new message.
- */
-export const RouteAction_UpgradeConfig_ConnectConfigSchema: GenMessage<RouteAction_UpgradeConfig_ConnectConfig> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 7, 2, 0);
-
-/**
- * @generated from message envoy.config.route.v3.RouteAction.MaxStreamDuration
- */
-export type RouteAction_MaxStreamDuration = Message<"envoy.config.route.v3.RouteAction.MaxStreamDuration"> & {
-  /**
-   * @generated from field: google.protobuf.Duration max_stream_duration = 1;
-   */
-  maxStreamDuration?: Duration | undefined;
-
-  /**
-   * @generated from field: google.protobuf.Duration grpc_timeout_header_max = 2;
-   */
-  grpcTimeoutHeaderMax?: Duration | undefined;
-
-  /**
-   * @generated from field: google.protobuf.Duration grpc_timeout_header_offset = 3;
-   */
-  grpcTimeoutHeaderOffset?: Duration | undefined;
-};
-
-/**
- * Describes the message envoy.config.route.v3.RouteAction.MaxStreamDuration.
- * Use `create(RouteAction_MaxStreamDurationSchema)` to create a new message.
- */
-export const RouteAction_MaxStreamDurationSchema: GenMessage<RouteAction_MaxStreamDuration> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 7, 3);
-
-/**
- * @generated from enum envoy.config.route.v3.RouteAction.ClusterNotFoundResponseCode
- */
-export enum RouteAction_ClusterNotFoundResponseCode {
-  /**
-   * @generated from enum value: SERVICE_UNAVAILABLE = 0;
-   */
-  SERVICE_UNAVAILABLE = 0,
-
-  /**
-   * @generated from enum value: NOT_FOUND = 1;
-   */
-  NOT_FOUND = 1,
-
-  /**
-   * @generated from enum value: INTERNAL_SERVER_ERROR = 2;
-   */
-  INTERNAL_SERVER_ERROR = 2,
-}
-
-/**
- * Describes the enum envoy.config.route.v3.RouteAction.ClusterNotFoundResponseCode.
- */
-export const RouteAction_ClusterNotFoundResponseCodeSchema: GenEnum<RouteAction_ClusterNotFoundResponseCode> = /*@__PURE__*/
-  enumDesc(file_envoy_config_route_v3_route_components, 7, 0);
-
-/**
- * @generated from enum envoy.config.route.v3.RouteAction.InternalRedirectAction
- * @deprecated
- */
-export enum RouteAction_InternalRedirectAction {
-  /**
-   * @generated from enum value: PASS_THROUGH_INTERNAL_REDIRECT = 0;
-   */
-  PASS_THROUGH_INTERNAL_REDIRECT = 0,
-
-  /**
-   * @generated from enum value: HANDLE_INTERNAL_REDIRECT = 1;
-   */
-  HANDLE_INTERNAL_REDIRECT = 1,
-}
-
-/**
- * Describes the enum envoy.config.route.v3.RouteAction.InternalRedirectAction.
- * @deprecated
- */
-export const RouteAction_InternalRedirectActionSchema: GenEnum<RouteAction_InternalRedirectAction> = /*@__PURE__*/
-  enumDesc(file_envoy_config_route_v3_route_components, 7, 1);
-
-/**
- * @generated from message envoy.config.route.v3.RetryPolicy
- */
-export type RetryPolicy = Message<"envoy.config.route.v3.RetryPolicy"> & {
-  /**
-   * @generated from field: string retry_on = 1;
-   */
-  retryOn: string;
-
-  /**
-   * @generated from field: google.protobuf.UInt32Value num_retries = 2;
-   */
-  numRetries?: number | undefined;
-
-  /**
-   * @generated from field: google.protobuf.Duration per_try_timeout = 3;
-   */
-  perTryTimeout?: Duration | undefined;
-
-  /**
-   * @generated from field: google.protobuf.Duration per_try_idle_timeout = 13;
-   */
-  perTryIdleTimeout?: Duration | undefined;
-
-  /**
-   * @generated from field: envoy.config.route.v3.RetryPolicy.RetryPriority retry_priority = 4;
-   */
-  retryPriority?: RetryPolicy_RetryPriority | undefined;
-
-  /**
-   * @generated from field: repeated envoy.config.route.v3.RetryPolicy.RetryHostPredicate retry_host_predicate = 5;
-   */
-  retryHostPredicate: RetryPolicy_RetryHostPredicate[];
-
-  /**
-   * @generated from field: repeated envoy.config.core.v3.TypedExtensionConfig retry_options_predicates = 12;
-   */
-  retryOptionsPredicates: TypedExtensionConfig[];
-
-  /**
-   * @generated from field: int64 host_selection_retry_max_attempts = 6;
-   */
-  hostSelectionRetryMaxAttempts: bigint;
-
-  /**
-   * @generated from field: repeated uint32 retriable_status_codes = 7;
-   */
-  retriableStatusCodes: number[];
-
-  /**
-   * @generated from field: envoy.config.route.v3.RetryPolicy.RetryBackOff retry_back_off = 8;
-   */
-  retryBackOff?: RetryPolicy_RetryBackOff | undefined;
-
-  /**
-   * @generated from field: envoy.config.route.v3.RetryPolicy.RateLimitedRetryBackOff rate_limited_retry_back_off = 11;
-   */
-  rateLimitedRetryBackOff?: RetryPolicy_RateLimitedRetryBackOff | undefined;
-
-  /**
-   * @generated from field: repeated envoy.config.route.v3.HeaderMatcher retriable_headers = 9;
-   */
-  retriableHeaders: HeaderMatcher[];
-
-  /**
-   * @generated from field: repeated envoy.config.route.v3.HeaderMatcher retriable_request_headers = 10;
-   */
-  retriableRequestHeaders: HeaderMatcher[];
-};
-
-/**
- * Describes the message envoy.config.route.v3.RetryPolicy.
- * Use `create(RetryPolicySchema)` to create a new message.
- */
-export const RetryPolicySchema: GenMessage<RetryPolicy> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 8);
-
-/**
- * @generated from message envoy.config.route.v3.RetryPolicy.RetryPriority
- */
-export type RetryPolicy_RetryPriority = Message<"envoy.config.route.v3.RetryPolicy.RetryPriority"> & {
-  /**
-   * @generated from field: string name = 1;
-   */
-  name: string;
-
-  /**
-   * @generated from oneof envoy.config.route.v3.RetryPolicy.RetryPriority.config_type
-   */
-  configType: {
-    /**
-     * @generated from field: google.protobuf.Any typed_config = 3;
-     */
-    value: Any;
-    case: "typedConfig";
-  } | { case: undefined; value?: undefined };
-};
-
-/**
- * Describes the message envoy.config.route.v3.RetryPolicy.RetryPriority.
- * Use `create(RetryPolicy_RetryPrioritySchema)` to create a new message.
- */
-export const RetryPolicy_RetryPrioritySchema: GenMessage<RetryPolicy_RetryPriority> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 8, 0);
-
-/**
- * @generated from message envoy.config.route.v3.RetryPolicy.RetryHostPredicate
- */
-export type RetryPolicy_RetryHostPredicate = Message<"envoy.config.route.v3.RetryPolicy.RetryHostPredicate"> & {
-  /**
-   * @generated from field: string name = 1;
-   */
-  name: string;
-
-  /**
-   * @generated from oneof envoy.config.route.v3.RetryPolicy.RetryHostPredicate.config_type
-   */
-  configType: {
-    /**
-     * @generated from field: google.protobuf.Any typed_config = 3;
-     */
-    value: Any;
-    case: "typedConfig";
-  } | { case: undefined; value?: undefined };
-};
-
-/**
- * Describes the message envoy.config.route.v3.RetryPolicy.RetryHostPredicate.
- * Use `create(RetryPolicy_RetryHostPredicateSchema)` to create a new message.
- */
-export const RetryPolicy_RetryHostPredicateSchema: GenMessage<RetryPolicy_RetryHostPredicate> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 8, 1);
-
-/**
- * @generated from message envoy.config.route.v3.RetryPolicy.RetryBackOff
- */
-export type RetryPolicy_RetryBackOff = Message<"envoy.config.route.v3.RetryPolicy.RetryBackOff"> & {
-  /**
-   * @generated from field: google.protobuf.Duration base_interval = 1;
-   */
-  baseInterval?: Duration | undefined;
-
-  /**
-   * @generated from field: google.protobuf.Duration max_interval = 2;
-   */
-  maxInterval?: Duration | undefined;
-};
-
-/**
- * Describes the message envoy.config.route.v3.RetryPolicy.RetryBackOff.
- * Use `create(RetryPolicy_RetryBackOffSchema)` to create a new message.
- */
-export const RetryPolicy_RetryBackOffSchema: GenMessage<RetryPolicy_RetryBackOff> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 8, 2);
-
-/**
- * @generated from message envoy.config.route.v3.RetryPolicy.ResetHeader
- */
-export type RetryPolicy_ResetHeader = Message<"envoy.config.route.v3.RetryPolicy.ResetHeader"> & {
-  /**
-   * @generated from field: string name = 1;
-   */
-  name: string;
-
-  /**
-   * @generated from field: envoy.config.route.v3.RetryPolicy.ResetHeaderFormat format = 2;
-   */
-  format: RetryPolicy_ResetHeaderFormat;
-};
-
-/**
- * Describes the message envoy.config.route.v3.RetryPolicy.ResetHeader.
- * Use `create(RetryPolicy_ResetHeaderSchema)` to create a new message.
- */
-export const RetryPolicy_ResetHeaderSchema: GenMessage<RetryPolicy_ResetHeader> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 8, 3);
-
-/**
- * @generated from message envoy.config.route.v3.RetryPolicy.RateLimitedRetryBackOff
- */
-export type RetryPolicy_RateLimitedRetryBackOff = Message<"envoy.config.route.v3.RetryPolicy.RateLimitedRetryBackOff"> & {
-  /**
-   * @generated from field: repeated envoy.config.route.v3.RetryPolicy.ResetHeader reset_headers = 1;
-   */
-  resetHeaders: RetryPolicy_ResetHeader[];
-
-  /**
-   * @generated from field: google.protobuf.Duration max_interval = 2;
-   */
-  maxInterval?: Duration | undefined;
-};
-
-/**
- * Describes the message envoy.config.route.v3.RetryPolicy.RateLimitedRetryBackOff.
- * Use `create(RetryPolicy_RateLimitedRetryBackOffSchema)` to create a new message.
- */
-export const RetryPolicy_RateLimitedRetryBackOffSchema: GenMessage<RetryPolicy_RateLimitedRetryBackOff> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 8, 4);
-
-/**
- * @generated from enum envoy.config.route.v3.RetryPolicy.ResetHeaderFormat
- */
-export enum RetryPolicy_ResetHeaderFormat {
-  /**
-   * @generated from enum value: SECONDS = 0;
-   */
-  SECONDS = 0,
-
-  /**
-   * @generated from enum value: UNIX_TIMESTAMP = 1;
-   */
-  UNIX_TIMESTAMP = 1,
-}
-
-/**
- * Describes the enum envoy.config.route.v3.RetryPolicy.ResetHeaderFormat.
- */
-export const RetryPolicy_ResetHeaderFormatSchema: GenEnum<RetryPolicy_ResetHeaderFormat> = /*@__PURE__*/
-  enumDesc(file_envoy_config_route_v3_route_components, 8, 0);
-
-/**
- * @generated from message envoy.config.route.v3.HedgePolicy
- */
-export type HedgePolicy = Message<"envoy.config.route.v3.HedgePolicy"> & {
-  /**
-   * @generated from field: google.protobuf.UInt32Value initial_requests = 1;
-   */
-  initialRequests?: number | undefined;
-
-  /**
-   * @generated from field: envoy.type.v3.FractionalPercent additional_request_chance = 2;
-   */
-  additionalRequestChance?: FractionalPercent | undefined;
-
-  /**
-   * @generated from field: bool hedge_on_per_try_timeout = 3;
-   */
-  hedgeOnPerTryTimeout: boolean;
-};
-
-/**
- * Describes the message envoy.config.route.v3.HedgePolicy.
- * Use `create(HedgePolicySchema)` to create a new message.
- */
-export const HedgePolicySchema: GenMessage<HedgePolicy> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 9);
-
-/**
- * @generated from message envoy.config.route.v3.RedirectAction
- */
-export type RedirectAction = Message<"envoy.config.route.v3.RedirectAction"> & {
-  /**
-   * @generated from oneof envoy.config.route.v3.RedirectAction.scheme_rewrite_specifier
-   */
-  schemeRewriteSpecifier: {
-    /**
-     * @generated from field: bool https_redirect = 4;
-     */
-    value: boolean;
-    case: "httpsRedirect";
-  } | {
-    /**
-     * @generated from field: string scheme_redirect = 7;
-     */
-    value: string;
-    case: "schemeRedirect";
-  } | { case: undefined; value?: undefined };
-
-  /**
-   * @generated from field: string host_redirect = 1;
-   */
-  hostRedirect: string;
-
-  /**
-   * @generated from field: uint32 port_redirect = 8;
-   */
-  portRedirect: number;
-
-  /**
-   * @generated from oneof envoy.config.route.v3.RedirectAction.path_rewrite_specifier
-   */
-  pathRewriteSpecifier: {
-    /**
-     * @generated from field: string path_redirect = 2;
-     */
-    value: string;
-    case: "pathRedirect";
-  } | {
-    /**
-     * @generated from field: string prefix_rewrite = 5;
-     */
-    value: string;
-    case: "prefixRewrite";
-  } | {
-    /**
-     * @generated from field: envoy.type.matcher.v3.RegexMatchAndSubstitute regex_rewrite = 9;
-     */
-    value: RegexMatchAndSubstitute;
-    case: "regexRewrite";
-  } | { case: undefined; value?: undefined };
-
-  /**
-   * @generated from field: envoy.config.route.v3.RedirectAction.RedirectResponseCode response_code = 3;
-   */
-  responseCode: RedirectAction_RedirectResponseCode;
-
-  /**
-   * @generated from field: bool strip_query = 6;
-   */
-  stripQuery: boolean;
-};
-
-/**
- * Describes the message envoy.config.route.v3.RedirectAction.
- * Use `create(RedirectActionSchema)` to create a new message.
- */
-export const RedirectActionSchema: GenMessage<RedirectAction> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 10);
-
-/**
- * @generated from enum envoy.config.route.v3.RedirectAction.RedirectResponseCode
- */
-export enum RedirectAction_RedirectResponseCode {
-  /**
-   * @generated from enum value: MOVED_PERMANENTLY = 0;
-   */
-  MOVED_PERMANENTLY = 0,
-
-  /**
-   * @generated from enum value: FOUND = 1;
-   */
-  FOUND = 1,
-
-  /**
-   * @generated from enum value: SEE_OTHER = 2;
-   */
-  SEE_OTHER = 2,
-
-  /**
-   * @generated from enum value: TEMPORARY_REDIRECT = 3;
-   */
-  TEMPORARY_REDIRECT = 3,
-
-  /**
-   * @generated from enum value: PERMANENT_REDIRECT = 4;
-   */
-  PERMANENT_REDIRECT = 4,
-}
-
-/**
- * Describes the enum envoy.config.route.v3.RedirectAction.RedirectResponseCode.
- */
-export const RedirectAction_RedirectResponseCodeSchema: GenEnum<RedirectAction_RedirectResponseCode> = /*@__PURE__*/
-  enumDesc(file_envoy_config_route_v3_route_components, 10, 0);
-
-/**
- * @generated from message envoy.config.route.v3.DirectResponseAction
- */
-export type DirectResponseAction = Message<"envoy.config.route.v3.DirectResponseAction"> & {
-  /**
-   * @generated from field: uint32 status = 1;
-   */
-  status: number;
-
-  /**
-   * @generated from field: envoy.config.core.v3.DataSource body = 2;
-   */
-  body?: DataSource | undefined;
-};
-
-/**
- * Describes the message envoy.config.route.v3.DirectResponseAction.
- * Use `create(DirectResponseActionSchema)` to create a new message.
- */
-export const DirectResponseActionSchema: GenMessage<DirectResponseAction> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 11);
-
-/**
- * @generated from message envoy.config.route.v3.NonForwardingAction
- */
-export type NonForwardingAction = Message<"envoy.config.route.v3.NonForwardingAction"> & {
-};
-
-/**
- * Describes the message envoy.config.route.v3.NonForwardingAction.
- * Use `create(NonForwardingActionSchema)` to create a new message.
- */
-export const NonForwardingActionSchema: GenMessage<NonForwardingAction> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 12);
-
-/**
- * @generated from message envoy.config.route.v3.Decorator
- */
-export type Decorator = Message<"envoy.config.route.v3.Decorator"> & {
-  /**
-   * @generated from field: string operation = 1;
-   */
-  operation: string;
-
-  /**
-   * @generated from field: google.protobuf.BoolValue propagate = 2;
-   */
-  propagate?: boolean | undefined;
-};
-
-/**
- * Describes the message envoy.config.route.v3.Decorator.
- * Use `create(DecoratorSchema)` to create a new message.
- */
-export const DecoratorSchema: GenMessage<Decorator> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 13);
-
-/**
- * @generated from message envoy.config.route.v3.Tracing
- */
-export type Tracing = Message<"envoy.config.route.v3.Tracing"> & {
-  /**
-   * @generated from field: envoy.type.v3.FractionalPercent client_sampling = 1;
-   */
-  clientSampling?: FractionalPercent | undefined;
-
-  /**
-   * @generated from field: envoy.type.v3.FractionalPercent random_sampling = 2;
-   */
-  randomSampling?: FractionalPercent | undefined;
-
-  /**
-   * @generated from field: envoy.type.v3.FractionalPercent overall_sampling = 3;
-   */
-  overallSampling?: FractionalPercent | undefined;
-
-  /**
-   * @generated from field: repeated envoy.type.tracing.v3.CustomTag custom_tags = 4;
-   */
-  customTags: CustomTag[];
-};
-
-/**
- * Describes the message envoy.config.route.v3.Tracing.
- * Use `create(TracingSchema)` to create a new message.
- */
-export const TracingSchema: GenMessage<Tracing> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 14);
-
-/**
- * @generated from message envoy.config.route.v3.VirtualCluster
- */
-export type VirtualCluster = Message<"envoy.config.route.v3.VirtualCluster"> & {
-  /**
-   * @generated from field: repeated envoy.config.route.v3.HeaderMatcher headers = 4;
-   */
-  headers: HeaderMatcher[];
-
-  /**
-   * @generated from field: string name = 2;
-   */
-  name: string;
-};
-
-/**
- * Describes the message envoy.config.route.v3.VirtualCluster.
- * Use `create(VirtualClusterSchema)` to create a new message.
- */
-export const VirtualClusterSchema: GenMessage<VirtualCluster> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 15);
-
-/**
- * @generated from message envoy.config.route.v3.RateLimit
- */
-export type RateLimit = Message<"envoy.config.route.v3.RateLimit"> & {
-  /**
-   * @generated from field: google.protobuf.UInt32Value stage = 1;
-   */
-  stage?: number | undefined;
-
-  /**
-   * @generated from field: string disable_key = 2;
-   */
-  disableKey: string;
-
-  /**
-   * @generated from field: repeated envoy.config.route.v3.RateLimit.Action actions = 3;
-   */
-  actions: RateLimit_Action[];
-
-  /**
-   * @generated from field: envoy.config.route.v3.RateLimit.Override limit = 4;
-   */
-  limit?: RateLimit_Override | undefined;
-};
-
-/**
- * Describes the message envoy.config.route.v3.RateLimit.
- * Use `create(RateLimitSchema)` to create a new message.
- */
-export const RateLimitSchema: GenMessage<RateLimit> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 16);
-
-/**
- * @generated from message envoy.config.route.v3.RateLimit.Action
- */
-export type RateLimit_Action = Message<"envoy.config.route.v3.RateLimit.Action"> & {
-  /**
-   * @generated from oneof envoy.config.route.v3.RateLimit.Action.action_specifier
-   */
-  actionSpecifier: {
-    /**
-     * @generated from field: envoy.config.route.v3.RateLimit.Action.SourceCluster source_cluster = 1;
-     */
-    value: RateLimit_Action_SourceCluster;
-    case: "sourceCluster";
-  } | {
-    /**
-     * @generated from field: envoy.config.route.v3.RateLimit.Action.DestinationCluster destination_cluster = 2;
-     */
-    value: RateLimit_Action_DestinationCluster;
-    case: "destinationCluster";
-  } | {
-    /**
-     * @generated from field: envoy.config.route.v3.RateLimit.Action.RequestHeaders request_headers = 3;
-     */
-    value: RateLimit_Action_RequestHeaders;
-    case: "requestHeaders";
-  } | {
-    /**
-     * @generated from field: envoy.config.route.v3.RateLimit.Action.RemoteAddress remote_address = 4;
-     */
-    value: RateLimit_Action_RemoteAddress;
-    case: "remoteAddress";
-  } | {
-    /**
-     * @generated from field: envoy.config.route.v3.RateLimit.Action.GenericKey generic_key = 5;
-     */
-    value: RateLimit_Action_GenericKey;
-    case: "genericKey";
-  } | {
-    /**
-     * @generated from field: envoy.config.route.v3.RateLimit.Action.HeaderValueMatch header_value_match = 6;
-     */
-    value: RateLimit_Action_HeaderValueMatch;
-    case: "headerValueMatch";
-  } | {
-    /**
-     * @generated from field: envoy.config.route.v3.RateLimit.Action.DynamicMetaData dynamic_metadata = 7 [deprecated = true];
-     * @deprecated
-     */
-    value: RateLimit_Action_DynamicMetaData;
-    case: "dynamicMetadata";
-  } | {
-    /**
-     * @generated from field: envoy.config.route.v3.RateLimit.Action.MetaData metadata = 8;
-     */
-    value: RateLimit_Action_MetaData;
-    case: "metadata";
-  } | {
-    /**
-     * @generated from field: envoy.config.core.v3.TypedExtensionConfig extension = 9;
-     */
-    value: TypedExtensionConfig;
-    case: "extension";
-  } | {
-    /**
-     * @generated from field: envoy.config.route.v3.RateLimit.Action.MaskedRemoteAddress masked_remote_address = 10;
-     */
-    value: RateLimit_Action_MaskedRemoteAddress;
-    case: "maskedRemoteAddress";
-  } | {
-    /**
-     * @generated from field: envoy.config.route.v3.RateLimit.Action.QueryParameterValueMatch query_parameter_value_match = 11;
-     */
-    value: RateLimit_Action_QueryParameterValueMatch;
-    case: "queryParameterValueMatch";
-  } | { case: undefined; value?: undefined };
-};
-
-/**
- * Describes the message envoy.config.route.v3.RateLimit.Action.
- * Use `create(RateLimit_ActionSchema)` to create a new message.
- */
-export const RateLimit_ActionSchema: GenMessage<RateLimit_Action> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 16, 0);
-
-/**
- * @generated from message envoy.config.route.v3.RateLimit.Action.SourceCluster
- */
-export type RateLimit_Action_SourceCluster = Message<"envoy.config.route.v3.RateLimit.Action.SourceCluster"> & {
-};
-
-/**
- * Describes the message envoy.config.route.v3.RateLimit.Action.SourceCluster.
- * Use `create(RateLimit_Action_SourceClusterSchema)` to create a new message.
- */
-export const RateLimit_Action_SourceClusterSchema: GenMessage<RateLimit_Action_SourceCluster> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 16, 0, 0);
-
-/**
- * @generated from message envoy.config.route.v3.RateLimit.Action.DestinationCluster
- */
-export type RateLimit_Action_DestinationCluster = Message<"envoy.config.route.v3.RateLimit.Action.DestinationCluster"> & {
-};
-
-/**
- * Describes the message envoy.config.route.v3.RateLimit.Action.DestinationCluster.
- * Use `create(RateLimit_Action_DestinationClusterSchema)` to create a new message.
- */
-export const RateLimit_Action_DestinationClusterSchema: GenMessage<RateLimit_Action_DestinationCluster> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 16, 0, 1);
-
-/**
- * @generated from message envoy.config.route.v3.RateLimit.Action.RequestHeaders
- */
-export type RateLimit_Action_RequestHeaders = Message<"envoy.config.route.v3.RateLimit.Action.RequestHeaders"> & {
-  /**
-   * @generated from field: string header_name = 1;
-   */
-  headerName: string;
-
-  /**
-   * @generated from field: string descriptor_key = 2;
-   */
-  descriptorKey: string;
-
-  /**
-   * @generated from field: bool skip_if_absent = 3;
-   */
-  skipIfAbsent: boolean;
-};
-
-/**
- * Describes the message envoy.config.route.v3.RateLimit.Action.RequestHeaders.
- * Use `create(RateLimit_Action_RequestHeadersSchema)` to create a new message.
- */
-export const RateLimit_Action_RequestHeadersSchema: GenMessage<RateLimit_Action_RequestHeaders> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 16, 0, 2);
-
-/**
- * @generated from message envoy.config.route.v3.RateLimit.Action.RemoteAddress
- */
-export type RateLimit_Action_RemoteAddress = Message<"envoy.config.route.v3.RateLimit.Action.RemoteAddress"> & {
-};
-
-/**
- * Describes the message envoy.config.route.v3.RateLimit.Action.RemoteAddress.
- * Use `create(RateLimit_Action_RemoteAddressSchema)` to create a new message.
- */
-export const RateLimit_Action_RemoteAddressSchema: GenMessage<RateLimit_Action_RemoteAddress> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 16, 0, 3);
-
-/**
- * @generated from message envoy.config.route.v3.RateLimit.Action.MaskedRemoteAddress
- */
-export type RateLimit_Action_MaskedRemoteAddress = Message<"envoy.config.route.v3.RateLimit.Action.MaskedRemoteAddress"> & {
-  /**
-   * @generated from field: google.protobuf.UInt32Value v4_prefix_mask_len = 1;
-   */
-  v4PrefixMaskLen?: number | undefined;
-
-  /**
-   * @generated from field: google.protobuf.UInt32Value v6_prefix_mask_len = 2;
-   */
-  v6PrefixMaskLen?: number | undefined;
-};
-
-/**
- * Describes the message envoy.config.route.v3.RateLimit.Action.MaskedRemoteAddress.
- * Use `create(RateLimit_Action_MaskedRemoteAddressSchema)` to create a new message.
- */
-export const RateLimit_Action_MaskedRemoteAddressSchema: GenMessage<RateLimit_Action_MaskedRemoteAddress> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 16, 0, 4);
-
-/**
- * @generated from message envoy.config.route.v3.RateLimit.Action.GenericKey
- */
-export type RateLimit_Action_GenericKey = Message<"envoy.config.route.v3.RateLimit.Action.GenericKey"> & {
-  /**
-   * @generated from field: string descriptor_value = 1;
-   */
-  descriptorValue: string;
-
-  /**
-   * @generated from field: string descriptor_key = 2;
-   */
-  descriptorKey: string;
-};
-
-/**
- * Describes the message envoy.config.route.v3.RateLimit.Action.GenericKey.
- * Use `create(RateLimit_Action_GenericKeySchema)` to create a new message.
- */
-export const RateLimit_Action_GenericKeySchema: GenMessage<RateLimit_Action_GenericKey> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 16, 0, 5);
-
-/**
- * @generated from message envoy.config.route.v3.RateLimit.Action.HeaderValueMatch
- */
-export type RateLimit_Action_HeaderValueMatch = Message<"envoy.config.route.v3.RateLimit.Action.HeaderValueMatch"> & {
-  /**
-   * @generated from field: string descriptor_key = 4;
-   */
-  descriptorKey: string;
-
-  /**
-   * @generated from field: string descriptor_value = 1;
-   */
-  descriptorValue: string;
-
-  /**
-   * @generated from field: google.protobuf.BoolValue expect_match = 2;
-   */
-  expectMatch?: boolean | undefined;
-
-  /**
-   * @generated from field: repeated envoy.config.route.v3.HeaderMatcher headers = 3;
-   */
-  headers: HeaderMatcher[];
-};
-
-/**
- * Describes the message envoy.config.route.v3.RateLimit.Action.HeaderValueMatch.
- * Use `create(RateLimit_Action_HeaderValueMatchSchema)` to create a new message.
- */
-export const RateLimit_Action_HeaderValueMatchSchema: GenMessage<RateLimit_Action_HeaderValueMatch> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 16, 0, 6);
-
-/**
- * @generated from message envoy.config.route.v3.RateLimit.Action.DynamicMetaData
- */
-export type RateLimit_Action_DynamicMetaData = Message<"envoy.config.route.v3.RateLimit.Action.DynamicMetaData"> & {
-  /**
-   * @generated from field: string descriptor_key = 1;
-   */
-  descriptorKey: string;
-
-  /**
-   * @generated from field: envoy.type.metadata.v3.MetadataKey metadata_key = 2;
-   */
-  metadataKey?: MetadataKey | undefined;
-
-  /**
-   * @generated from field: string default_value = 3;
-   */
-  defaultValue: string;
-};
-
-/**
- * Describes the message envoy.config.route.v3.RateLimit.Action.DynamicMetaData.
- * Use `create(RateLimit_Action_DynamicMetaDataSchema)` to create a new message.
- */
-export const RateLimit_Action_DynamicMetaDataSchema: GenMessage<RateLimit_Action_DynamicMetaData> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 16, 0, 7);
-
-/**
- * @generated from message envoy.config.route.v3.RateLimit.Action.MetaData
- */
-export type RateLimit_Action_MetaData = Message<"envoy.config.route.v3.RateLimit.Action.MetaData"> & {
-  /**
-   * @generated from field: string descriptor_key = 1;
-   */
-  descriptorKey: string;
-
-  /**
-   * @generated from field: envoy.type.metadata.v3.MetadataKey metadata_key = 2;
-   */
-  metadataKey?: MetadataKey | undefined;
-
-  /**
-   * @generated from field: string default_value = 3;
-   */
-  defaultValue: string;
-
-  /**
-   * @generated from field: envoy.config.route.v3.RateLimit.Action.MetaData.Source source = 4;
-   */
-  source: RateLimit_Action_MetaData_Source;
-
-  /**
-   * @generated from field: bool skip_if_absent = 5;
-   */
-  skipIfAbsent: boolean;
-};
-
-/**
- * Describes the message envoy.config.route.v3.RateLimit.Action.MetaData.
- * Use `create(RateLimit_Action_MetaDataSchema)` to create a new message.
- */
-export const RateLimit_Action_MetaDataSchema: GenMessage<RateLimit_Action_MetaData> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 16, 0, 8);
-
-/**
- * @generated from enum envoy.config.route.v3.RateLimit.Action.MetaData.Source
- */
-export enum RateLimit_Action_MetaData_Source {
-  /**
-   * @generated from enum value: DYNAMIC = 0;
-   */
-  DYNAMIC = 0,
-
-  /**
-   * @generated from enum value: ROUTE_ENTRY = 1;
-   */
-  ROUTE_ENTRY = 1,
-}
-
-/**
- * Describes the enum envoy.config.route.v3.RateLimit.Action.MetaData.Source.
- */
-export const RateLimit_Action_MetaData_SourceSchema: GenEnum<RateLimit_Action_MetaData_Source> = /*@__PURE__*/
-  enumDesc(file_envoy_config_route_v3_route_components, 16, 0, 8, 0);
-
-/**
- * @generated from message envoy.config.route.v3.RateLimit.Action.QueryParameterValueMatch
- */
-export type RateLimit_Action_QueryParameterValueMatch = Message<"envoy.config.route.v3.RateLimit.Action.QueryParameterValueMatch"> & {
-  /**
-   * @generated from field: string descriptor_key = 4;
-   */
-  descriptorKey: string;
-
-  /**
-   * @generated from field: string descriptor_value = 1;
-   */
-  descriptorValue: string;
-
-  /**
-   * @generated from field: google.protobuf.BoolValue expect_match = 2;
-   */
-  expectMatch?: boolean | undefined;
-
-  /**
-   * @generated from field: repeated envoy.config.route.v3.QueryParameterMatcher query_parameters = 3;
-   */
-  queryParameters: QueryParameterMatcher[];
-};
-
-/**
- * Describes the message envoy.config.route.v3.RateLimit.Action.QueryParameterValueMatch.
- * Use `create(RateLimit_Action_QueryParameterValueMatchSchema)` to create a new message.
- */
-export const RateLimit_Action_QueryParameterValueMatchSchema: GenMessage<RateLimit_Action_QueryParameterValueMatch> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 16, 0, 9);
-
-/**
- * @generated from message envoy.config.route.v3.RateLimit.Override
- */
-export type RateLimit_Override = Message<"envoy.config.route.v3.RateLimit.Override"> & {
-  /**
-   * @generated from oneof envoy.config.route.v3.RateLimit.Override.override_specifier
-   */
-  overrideSpecifier: {
-    /**
-     * @generated from field: envoy.config.route.v3.RateLimit.Override.DynamicMetadata dynamic_metadata = 1;
-     */
-    value: RateLimit_Override_DynamicMetadata;
-    case: "dynamicMetadata";
-  } | { case: undefined; value?: undefined };
-};
-
-/**
- * Describes the message envoy.config.route.v3.RateLimit.Override.
- * Use `create(RateLimit_OverrideSchema)` to create a new message.
- */
-export const RateLimit_OverrideSchema: GenMessage<RateLimit_Override> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 16, 1);
-
-/**
- * @generated from message envoy.config.route.v3.RateLimit.Override.DynamicMetadata
- */
-export type RateLimit_Override_DynamicMetadata = Message<"envoy.config.route.v3.RateLimit.Override.DynamicMetadata"> & {
-  /**
-   * @generated from field: envoy.type.metadata.v3.MetadataKey metadata_key = 1;
-   */
-  metadataKey?: MetadataKey | undefined;
-};
-
-/**
- * Describes the message envoy.config.route.v3.RateLimit.Override.DynamicMetadata.
- * Use `create(RateLimit_Override_DynamicMetadataSchema)` to create a new message.
- */
-export const RateLimit_Override_DynamicMetadataSchema: GenMessage<RateLimit_Override_DynamicMetadata> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 16, 1, 0);
+  messageDesc(file_envoy_config_route_v3_route_components, 4);
 
 /**
  * @generated from message envoy.config.route.v3.HeaderMatcher
@@ -2098,12 +431,6 @@ export type HeaderMatcher = Message<"envoy.config.route.v3.HeaderMatcher"> & {
      */
     value: RegexMatcher;
     case: "safeRegexMatch";
-  } | {
-    /**
-     * @generated from field: envoy.type.v3.Int64Range range_match = 6;
-     */
-    value: Int64Range;
-    case: "rangeMatch";
   } | {
     /**
      * @generated from field: bool present_match = 7;
@@ -2155,7 +482,7 @@ export type HeaderMatcher = Message<"envoy.config.route.v3.HeaderMatcher"> & {
  * Use `create(HeaderMatcherSchema)` to create a new message.
  */
 export const HeaderMatcherSchema: GenMessage<HeaderMatcher> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 17);
+  messageDesc(file_envoy_config_route_v3_route_components, 5);
 
 /**
  * @generated from message envoy.config.route.v3.QueryParameterMatcher
@@ -2189,42 +516,5 @@ export type QueryParameterMatcher = Message<"envoy.config.route.v3.QueryParamete
  * Use `create(QueryParameterMatcherSchema)` to create a new message.
  */
 export const QueryParameterMatcherSchema: GenMessage<QueryParameterMatcher> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 18);
-
-/**
- * @generated from message envoy.config.route.v3.InternalRedirectPolicy
- */
-export type InternalRedirectPolicy = Message<"envoy.config.route.v3.InternalRedirectPolicy"> & {
-  /**
-   * @generated from field: google.protobuf.UInt32Value max_internal_redirects = 1;
-   */
-  maxInternalRedirects?: number | undefined;
-
-  /**
-   * @generated from field: repeated uint32 redirect_response_codes = 2;
-   */
-  redirectResponseCodes: number[];
-
-  /**
-   * @generated from field: repeated envoy.config.core.v3.TypedExtensionConfig predicates = 3;
-   */
-  predicates: TypedExtensionConfig[];
-
-  /**
-   * @generated from field: bool allow_cross_scheme_redirect = 4;
-   */
-  allowCrossSchemeRedirect: boolean;
-
-  /**
-   * @generated from field: repeated string response_headers_to_copy = 5;
-   */
-  responseHeadersToCopy: string[];
-};
-
-/**
- * Describes the message envoy.config.route.v3.InternalRedirectPolicy.
- * Use `create(InternalRedirectPolicySchema)` to create a new message.
- */
-export const InternalRedirectPolicySchema: GenMessage<InternalRedirectPolicy> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route_components, 19);
+  messageDesc(file_envoy_config_route_v3_route_components, 6);
 

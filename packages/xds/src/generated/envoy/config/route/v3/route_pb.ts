@@ -5,11 +5,7 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { HeaderValueOption, Metadata } from "../../core/v3/base_pb.js";
-import { file_envoy_config_core_v3_base } from "../../core/v3/base_pb.js";
-import type { ConfigSource } from "../../core/v3/config_source_pb.js";
-import { file_envoy_config_core_v3_config_source } from "../../core/v3/config_source_pb.js";
-import type { ClusterSpecifierPlugin, RouteAction_RequestMirrorPolicy, VirtualHost } from "./route_components_pb.js";
+import type { VirtualHost } from "./route_components_pb.js";
 import { file_envoy_config_route_v3_route_components } from "./route_components_pb.js";
 import type { Any } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_any, file_google_protobuf_wrappers } from "@bufbuild/protobuf/wkt";
@@ -19,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file envoy/config/route/v3/route.proto.
  */
 export const file_envoy_config_route_v3_route: GenFile = /*@__PURE__*/
-  fileDesc("CiFlbnZveS9jb25maWcvcm91dGUvdjMvcm91dGUucHJvdG8SFWVudm95LmNvbmZpZy5yb3V0ZS52MyKdCAoSUm91dGVDb25maWd1cmF0aW9uEgwKBG5hbWUYASABKAkSOQoNdmlydHVhbF9ob3N0cxgCIAMoCzIiLmVudm95LmNvbmZpZy5yb3V0ZS52My5WaXJ0dWFsSG9zdBIpCgR2aGRzGAkgASgLMhsuZW52b3kuY29uZmlnLnJvdXRlLnYzLlZoZHMSHQoVaW50ZXJuYWxfb25seV9oZWFkZXJzGAMgAygJEkgKF3Jlc3BvbnNlX2hlYWRlcnNfdG9fYWRkGAQgAygLMicuZW52b3kuY29uZmlnLmNvcmUudjMuSGVhZGVyVmFsdWVPcHRpb24SIgoacmVzcG9uc2VfaGVhZGVyc190b19yZW1vdmUYBSADKAkSRwoWcmVxdWVzdF9oZWFkZXJzX3RvX2FkZBgGIAMoCzInLmVudm95LmNvbmZpZy5jb3JlLnYzLkhlYWRlclZhbHVlT3B0aW9uEiEKGXJlcXVlc3RfaGVhZGVyc190b19yZW1vdmUYCCADKAkSKwojbW9zdF9zcGVjaWZpY19oZWFkZXJfbXV0YXRpb25zX3dpbnMYCiABKAgSNQoRdmFsaWRhdGVfY2x1c3RlcnMYByABKAsyGi5nb29nbGUucHJvdG9idWYuQm9vbFZhbHVlEkkKI21heF9kaXJlY3RfcmVzcG9uc2VfYm9keV9zaXplX2J5dGVzGAsgASgLMhwuZ29vZ2xlLnByb3RvYnVmLlVJbnQzMlZhbHVlElAKGWNsdXN0ZXJfc3BlY2lmaWVyX3BsdWdpbnMYDCADKAsyLS5lbnZveS5jb25maWcucm91dGUudjMuQ2x1c3RlclNwZWNpZmllclBsdWdpbhJXChdyZXF1ZXN0X21pcnJvcl9wb2xpY2llcxgNIAMoCzI2LmVudm95LmNvbmZpZy5yb3V0ZS52My5Sb3V0ZUFjdGlvbi5SZXF1ZXN0TWlycm9yUG9saWN5EiQKHGlnbm9yZV9wb3J0X2luX2hvc3RfbWF0Y2hpbmcYDiABKAgSLwonaWdub3JlX3BhdGhfcGFyYW1ldGVyc19pbl9wYXRoX21hdGNoaW5nGA8gASgIEmQKF3R5cGVkX3Blcl9maWx0ZXJfY29uZmlnGBAgAygLMkMuZW52b3kuY29uZmlnLnJvdXRlLnYzLlJvdXRlQ29uZmlndXJhdGlvbi5UeXBlZFBlckZpbHRlckNvbmZpZ0VudHJ5EjAKCG1ldGFkYXRhGBEgASgLMh4uZW52b3kuY29uZmlnLmNvcmUudjMuTWV0YWRhdGEaUQoZVHlwZWRQZXJGaWx0ZXJDb25maWdFbnRyeRILCgNrZXkYASABKAkSIwoFdmFsdWUYAiABKAsyFC5nb29nbGUucHJvdG9idWYuQW55OgI4ASJBCgRWaGRzEjkKDWNvbmZpZ19zb3VyY2UYASABKAsyIi5lbnZveS5jb25maWcuY29yZS52My5Db25maWdTb3VyY2VCeQojaW8uZW52b3lwcm94eS5lbnZveS5jb25maWcucm91dGUudjNCClJvdXRlUHJvdG9QAVpEZ2l0aHViLmNvbS9lbnZveXByb3h5L2dvLWNvbnRyb2wtcGxhbmUvZW52b3kvY29uZmlnL3JvdXRlL3YzO3JvdXRldjNiBnByb3RvMw", [file_envoy_config_core_v3_base, file_envoy_config_core_v3_config_source, file_envoy_config_route_v3_route_components, file_google_protobuf_any, file_google_protobuf_wrappers]);
+  fileDesc("CiFlbnZveS9jb25maWcvcm91dGUvdjMvcm91dGUucHJvdG8SFWVudm95LmNvbmZpZy5yb3V0ZS52MyKCBQoSUm91dGVDb25maWd1cmF0aW9uEgwKBG5hbWUYASABKAkSOQoNdmlydHVhbF9ob3N0cxgCIAMoCzIiLmVudm95LmNvbmZpZy5yb3V0ZS52My5WaXJ0dWFsSG9zdBIdChVpbnRlcm5hbF9vbmx5X2hlYWRlcnMYAyADKAkSIgoacmVzcG9uc2VfaGVhZGVyc190b19yZW1vdmUYBSADKAkSIQoZcmVxdWVzdF9oZWFkZXJzX3RvX3JlbW92ZRgIIAMoCRIrCiNtb3N0X3NwZWNpZmljX2hlYWRlcl9tdXRhdGlvbnNfd2lucxgKIAEoCBI1ChF2YWxpZGF0ZV9jbHVzdGVycxgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5Cb29sVmFsdWUSSQojbWF4X2RpcmVjdF9yZXNwb25zZV9ib2R5X3NpemVfYnl0ZXMYCyABKAsyHC5nb29nbGUucHJvdG9idWYuVUludDMyVmFsdWUSJAocaWdub3JlX3BvcnRfaW5faG9zdF9tYXRjaGluZxgOIAEoCBIvCidpZ25vcmVfcGF0aF9wYXJhbWV0ZXJzX2luX3BhdGhfbWF0Y2hpbmcYDyABKAgSZAoXdHlwZWRfcGVyX2ZpbHRlcl9jb25maWcYECADKAsyQy5lbnZveS5jb25maWcucm91dGUudjMuUm91dGVDb25maWd1cmF0aW9uLlR5cGVkUGVyRmlsdGVyQ29uZmlnRW50cnkaUQoZVHlwZWRQZXJGaWx0ZXJDb25maWdFbnRyeRILCgNrZXkYASABKAkSIwoFdmFsdWUYAiABKAsyFC5nb29nbGUucHJvdG9idWYuQW55OgI4AUJ5CiNpby5lbnZveXByb3h5LmVudm95LmNvbmZpZy5yb3V0ZS52M0IKUm91dGVQcm90b1ABWkRnaXRodWIuY29tL2Vudm95cHJveHkvZ28tY29udHJvbC1wbGFuZS9lbnZveS9jb25maWcvcm91dGUvdjM7cm91dGV2M2IGcHJvdG8z", [file_envoy_config_route_v3_route_components, file_google_protobuf_any, file_google_protobuf_wrappers]);
 
 /**
  * @generated from message envoy.config.route.v3.RouteConfiguration
@@ -36,29 +32,14 @@ export type RouteConfiguration = Message<"envoy.config.route.v3.RouteConfigurati
   virtualHosts: VirtualHost[];
 
   /**
-   * @generated from field: envoy.config.route.v3.Vhds vhds = 9;
-   */
-  vhds?: Vhds | undefined;
-
-  /**
    * @generated from field: repeated string internal_only_headers = 3;
    */
   internalOnlyHeaders: string[];
 
   /**
-   * @generated from field: repeated envoy.config.core.v3.HeaderValueOption response_headers_to_add = 4;
-   */
-  responseHeadersToAdd: HeaderValueOption[];
-
-  /**
    * @generated from field: repeated string response_headers_to_remove = 5;
    */
   responseHeadersToRemove: string[];
-
-  /**
-   * @generated from field: repeated envoy.config.core.v3.HeaderValueOption request_headers_to_add = 6;
-   */
-  requestHeadersToAdd: HeaderValueOption[];
 
   /**
    * @generated from field: repeated string request_headers_to_remove = 8;
@@ -81,16 +62,6 @@ export type RouteConfiguration = Message<"envoy.config.route.v3.RouteConfigurati
   maxDirectResponseBodySizeBytes?: number | undefined;
 
   /**
-   * @generated from field: repeated envoy.config.route.v3.ClusterSpecifierPlugin cluster_specifier_plugins = 12;
-   */
-  clusterSpecifierPlugins: ClusterSpecifierPlugin[];
-
-  /**
-   * @generated from field: repeated envoy.config.route.v3.RouteAction.RequestMirrorPolicy request_mirror_policies = 13;
-   */
-  requestMirrorPolicies: RouteAction_RequestMirrorPolicy[];
-
-  /**
    * @generated from field: bool ignore_port_in_host_matching = 14;
    */
   ignorePortInHostMatching: boolean;
@@ -104,11 +75,6 @@ export type RouteConfiguration = Message<"envoy.config.route.v3.RouteConfigurati
    * @generated from field: map<string, google.protobuf.Any> typed_per_filter_config = 16;
    */
   typedPerFilterConfig: { [key: string]: Any };
-
-  /**
-   * @generated from field: envoy.config.core.v3.Metadata metadata = 17;
-   */
-  metadata?: Metadata | undefined;
 };
 
 /**
@@ -117,21 +83,4 @@ export type RouteConfiguration = Message<"envoy.config.route.v3.RouteConfigurati
  */
 export const RouteConfigurationSchema: GenMessage<RouteConfiguration> = /*@__PURE__*/
   messageDesc(file_envoy_config_route_v3_route, 0);
-
-/**
- * @generated from message envoy.config.route.v3.Vhds
- */
-export type Vhds = Message<"envoy.config.route.v3.Vhds"> & {
-  /**
-   * @generated from field: envoy.config.core.v3.ConfigSource config_source = 1;
-   */
-  configSource?: ConfigSource | undefined;
-};
-
-/**
- * Describes the message envoy.config.route.v3.Vhds.
- * Use `create(VhdsSchema)` to create a new message.
- */
-export const VhdsSchema: GenMessage<Vhds> = /*@__PURE__*/
-  messageDesc(file_envoy_config_route_v3_route, 1);
 

@@ -5,7 +5,7 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { ControlPlane, Metadata, Node } from "../../../config/core/v3/base_pb.js";
+import type { Node } from "../../../config/core/v3/base_pb.js";
 import { file_envoy_config_core_v3_base } from "../../../config/core/v3/base_pb.js";
 import type { Any, Duration } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_any, file_google_protobuf_duration } from "@bufbuild/protobuf/wkt";
@@ -17,51 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file envoy/service/discovery/v3/discovery.proto.
  */
 export const file_envoy_service_discovery_v3_discovery: GenFile = /*@__PURE__*/
-  fileDesc("CiplbnZveS9zZXJ2aWNlL2Rpc2NvdmVyeS92My9kaXNjb3ZlcnkucHJvdG8SGmVudm95LnNlcnZpY2UuZGlzY292ZXJ5LnYzIrkBCg9SZXNvdXJjZUxvY2F0b3ISDAoEbmFtZRgBIAEoCRJeChJkeW5hbWljX3BhcmFtZXRlcnMYAiADKAsyQi5lbnZveS5zZXJ2aWNlLmRpc2NvdmVyeS52My5SZXNvdXJjZUxvY2F0b3IuRHluYW1pY1BhcmFtZXRlcnNFbnRyeRo4ChZEeW5hbWljUGFyYW1ldGVyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEifAoMUmVzb3VyY2VOYW1lEgwKBG5hbWUYASABKAkSXgodZHluYW1pY19wYXJhbWV0ZXJfY29uc3RyYWludHMYAiABKAsyNy5lbnZveS5zZXJ2aWNlLmRpc2NvdmVyeS52My5EeW5hbWljUGFyYW1ldGVyQ29uc3RyYWludHMihgIKEERpc2NvdmVyeVJlcXVlc3QSFAoMdmVyc2lvbl9pbmZvGAEgASgJEigKBG5vZGUYAiABKAsyGi5lbnZveS5jb25maWcuY29yZS52My5Ob2RlEhYKDnJlc291cmNlX25hbWVzGAMgAygJEkYKEXJlc291cmNlX2xvY2F0b3JzGAcgAygLMisuZW52b3kuc2VydmljZS5kaXNjb3ZlcnkudjMuUmVzb3VyY2VMb2NhdG9yEhAKCHR5cGVfdXJsGAQgASgJEhYKDnJlc3BvbnNlX25vbmNlGAUgASgJEigKDGVycm9yX2RldGFpbBgGIAEoCzISLmdvb2dsZS5ycGMuU3RhdHVzIr4BChFEaXNjb3ZlcnlSZXNwb25zZRIUCgx2ZXJzaW9uX2luZm8YASABKAkSJwoJcmVzb3VyY2VzGAIgAygLMhQuZ29vZ2xlLnByb3RvYnVmLkFueRIOCgZjYW5hcnkYAyABKAgSEAoIdHlwZV91cmwYBCABKAkSDQoFbm9uY2UYBSABKAkSOQoNY29udHJvbF9wbGFuZRgGIAEoCzIiLmVudm95LmNvbmZpZy5jb3JlLnYzLkNvbnRyb2xQbGFuZSK0BAoVRGVsdGFEaXNjb3ZlcnlSZXF1ZXN0EigKBG5vZGUYASABKAsyGi5lbnZveS5jb25maWcuY29yZS52My5Ob2RlEhAKCHR5cGVfdXJsGAIgASgJEiAKGHJlc291cmNlX25hbWVzX3N1YnNjcmliZRgDIAMoCRIiChpyZXNvdXJjZV9uYW1lc191bnN1YnNjcmliZRgEIAMoCRJQChtyZXNvdXJjZV9sb2NhdG9yc19zdWJzY3JpYmUYCCADKAsyKy5lbnZveS5zZXJ2aWNlLmRpc2NvdmVyeS52My5SZXNvdXJjZUxvY2F0b3ISUgodcmVzb3VyY2VfbG9jYXRvcnNfdW5zdWJzY3JpYmUYCSADKAsyKy5lbnZveS5zZXJ2aWNlLmRpc2NvdmVyeS52My5SZXNvdXJjZUxvY2F0b3IScQoZaW5pdGlhbF9yZXNvdXJjZV92ZXJzaW9ucxgFIAMoCzJOLmVudm95LnNlcnZpY2UuZGlzY292ZXJ5LnYzLkRlbHRhRGlzY292ZXJ5UmVxdWVzdC5Jbml0aWFsUmVzb3VyY2VWZXJzaW9uc0VudHJ5EhYKDnJlc3BvbnNlX25vbmNlGAYgASgJEigKDGVycm9yX2RldGFpbBgHIAEoCzISLmdvb2dsZS5ycGMuU3RhdHVzGj4KHEluaXRpYWxSZXNvdXJjZVZlcnNpb25zRW50cnkSCwoDa2V5GAEgASgJEg0KBXZhbHVlGAIgASgJOgI4ASKvAgoWRGVsdGFEaXNjb3ZlcnlSZXNwb25zZRIbChNzeXN0ZW1fdmVyc2lvbl9pbmZvGAEgASgJEjcKCXJlc291cmNlcxgCIAMoCzIkLmVudm95LnNlcnZpY2UuZGlzY292ZXJ5LnYzLlJlc291cmNlEhAKCHR5cGVfdXJsGAQgASgJEhkKEXJlbW92ZWRfcmVzb3VyY2VzGAYgAygJEkgKFnJlbW92ZWRfcmVzb3VyY2VfbmFtZXMYCCADKAsyKC5lbnZveS5zZXJ2aWNlLmRpc2NvdmVyeS52My5SZXNvdXJjZU5hbWUSDQoFbm9uY2UYBSABKAkSOQoNY29udHJvbF9wbGFuZRgHIAEoCzIiLmVudm95LmNvbmZpZy5jb3JlLnYzLkNvbnRyb2xQbGFuZSKxBQobRHluYW1pY1BhcmFtZXRlckNvbnN0cmFpbnRzEl4KCmNvbnN0cmFpbnQYASABKAsySC5lbnZveS5zZXJ2aWNlLmRpc2NvdmVyeS52My5EeW5hbWljUGFyYW1ldGVyQ29uc3RyYWludHMuU2luZ2xlQ29uc3RyYWludEgAEmAKDm9yX2NvbnN0cmFpbnRzGAIgASgLMkYuZW52b3kuc2VydmljZS5kaXNjb3ZlcnkudjMuRHluYW1pY1BhcmFtZXRlckNvbnN0cmFpbnRzLkNvbnN0cmFpbnRMaXN0SAASYQoPYW5kX2NvbnN0cmFpbnRzGAMgASgLMkYuZW52b3kuc2VydmljZS5kaXNjb3ZlcnkudjMuRHluYW1pY1BhcmFtZXRlckNvbnN0cmFpbnRzLkNvbnN0cmFpbnRMaXN0SAASUgoPbm90X2NvbnN0cmFpbnRzGAQgASgLMjcuZW52b3kuc2VydmljZS5kaXNjb3ZlcnkudjMuRHluYW1pY1BhcmFtZXRlckNvbnN0cmFpbnRzSAAasAEKEFNpbmdsZUNvbnN0cmFpbnQSCwoDa2V5GAEgASgJEg8KBXZhbHVlGAIgASgJSAASYQoGZXhpc3RzGAMgASgLMk8uZW52b3kuc2VydmljZS5kaXNjb3ZlcnkudjMuRHluYW1pY1BhcmFtZXRlckNvbnN0cmFpbnRzLlNpbmdsZUNvbnN0cmFpbnQuRXhpc3RzSAAaCAoGRXhpc3RzQhEKD2NvbnN0cmFpbnRfdHlwZRpeCg5Db25zdHJhaW50TGlzdBJMCgtjb25zdHJhaW50cxgBIAMoCzI3LmVudm95LnNlcnZpY2UuZGlzY292ZXJ5LnYzLkR5bmFtaWNQYXJhbWV0ZXJDb25zdHJhaW50c0IGCgR0eXBlIu0CCghSZXNvdXJjZRIMCgRuYW1lGAMgASgJEj8KDXJlc291cmNlX25hbWUYCCABKAsyKC5lbnZveS5zZXJ2aWNlLmRpc2NvdmVyeS52My5SZXNvdXJjZU5hbWUSDwoHYWxpYXNlcxgEIAMoCRIPCgd2ZXJzaW9uGAEgASgJEiYKCHJlc291cmNlGAIgASgLMhQuZ29vZ2xlLnByb3RvYnVmLkFueRImCgN0dGwYBiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SSAoNY2FjaGVfY29udHJvbBgHIAEoCzIxLmVudm95LnNlcnZpY2UuZGlzY292ZXJ5LnYzLlJlc291cmNlLkNhY2hlQ29udHJvbBIwCghtZXRhZGF0YRgJIAEoCzIeLmVudm95LmNvbmZpZy5jb3JlLnYzLk1ldGFkYXRhGiQKDENhY2hlQ29udHJvbBIUCgxkb19ub3RfY2FjaGUYASABKAhCiwEKKGlvLmVudm95cHJveHkuZW52b3kuc2VydmljZS5kaXNjb3ZlcnkudjNCDkRpc2NvdmVyeVByb3RvUAFaTWdpdGh1Yi5jb20vZW52b3lwcm94eS9nby1jb250cm9sLXBsYW5lL2Vudm95L3NlcnZpY2UvZGlzY292ZXJ5L3YzO2Rpc2NvdmVyeXYzYgZwcm90bzM", [file_envoy_config_core_v3_base, file_google_protobuf_any, file_google_protobuf_duration, file_google_rpc_status]);
-
-/**
- * @generated from message envoy.service.discovery.v3.ResourceLocator
- */
-export type ResourceLocator = Message<"envoy.service.discovery.v3.ResourceLocator"> & {
-  /**
-   * @generated from field: string name = 1;
-   */
-  name: string;
-
-  /**
-   * @generated from field: map<string, string> dynamic_parameters = 2;
-   */
-  dynamicParameters: { [key: string]: string };
-};
-
-/**
- * Describes the message envoy.service.discovery.v3.ResourceLocator.
- * Use `create(ResourceLocatorSchema)` to create a new message.
- */
-export const ResourceLocatorSchema: GenMessage<ResourceLocator> = /*@__PURE__*/
-  messageDesc(file_envoy_service_discovery_v3_discovery, 0);
-
-/**
- * @generated from message envoy.service.discovery.v3.ResourceName
- */
-export type ResourceName = Message<"envoy.service.discovery.v3.ResourceName"> & {
-  /**
-   * @generated from field: string name = 1;
-   */
-  name: string;
-
-  /**
-   * @generated from field: envoy.service.discovery.v3.DynamicParameterConstraints dynamic_parameter_constraints = 2;
-   */
-  dynamicParameterConstraints?: DynamicParameterConstraints | undefined;
-};
-
-/**
- * Describes the message envoy.service.discovery.v3.ResourceName.
- * Use `create(ResourceNameSchema)` to create a new message.
- */
-export const ResourceNameSchema: GenMessage<ResourceName> = /*@__PURE__*/
-  messageDesc(file_envoy_service_discovery_v3_discovery, 1);
+  fileDesc("CiplbnZveS9zZXJ2aWNlL2Rpc2NvdmVyeS92My9kaXNjb3ZlcnkucHJvdG8SGmVudm95LnNlcnZpY2UuZGlzY292ZXJ5LnYzIr4BChBEaXNjb3ZlcnlSZXF1ZXN0EhQKDHZlcnNpb25faW5mbxgBIAEoCRIoCgRub2RlGAIgASgLMhouZW52b3kuY29uZmlnLmNvcmUudjMuTm9kZRIWCg5yZXNvdXJjZV9uYW1lcxgDIAMoCRIQCgh0eXBlX3VybBgEIAEoCRIWCg5yZXNwb25zZV9ub25jZRgFIAEoCRIoCgxlcnJvcl9kZXRhaWwYBiABKAsyEi5nb29nbGUucnBjLlN0YXR1cyKDAQoRRGlzY292ZXJ5UmVzcG9uc2USFAoMdmVyc2lvbl9pbmZvGAEgASgJEicKCXJlc291cmNlcxgCIAMoCzIULmdvb2dsZS5wcm90b2J1Zi5BbnkSDgoGY2FuYXJ5GAMgASgIEhAKCHR5cGVfdXJsGAQgASgJEg0KBW5vbmNlGAUgASgJIo4DChVEZWx0YURpc2NvdmVyeVJlcXVlc3QSKAoEbm9kZRgBIAEoCzIaLmVudm95LmNvbmZpZy5jb3JlLnYzLk5vZGUSEAoIdHlwZV91cmwYAiABKAkSIAoYcmVzb3VyY2VfbmFtZXNfc3Vic2NyaWJlGAMgAygJEiIKGnJlc291cmNlX25hbWVzX3Vuc3Vic2NyaWJlGAQgAygJEnEKGWluaXRpYWxfcmVzb3VyY2VfdmVyc2lvbnMYBSADKAsyTi5lbnZveS5zZXJ2aWNlLmRpc2NvdmVyeS52My5EZWx0YURpc2NvdmVyeVJlcXVlc3QuSW5pdGlhbFJlc291cmNlVmVyc2lvbnNFbnRyeRIWCg5yZXNwb25zZV9ub25jZRgGIAEoCRIoCgxlcnJvcl9kZXRhaWwYByABKAsyEi5nb29nbGUucnBjLlN0YXR1cxo+ChxJbml0aWFsUmVzb3VyY2VWZXJzaW9uc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiqgEKFkRlbHRhRGlzY292ZXJ5UmVzcG9uc2USGwoTc3lzdGVtX3ZlcnNpb25faW5mbxgBIAEoCRI3CglyZXNvdXJjZXMYAiADKAsyJC5lbnZveS5zZXJ2aWNlLmRpc2NvdmVyeS52My5SZXNvdXJjZRIQCgh0eXBlX3VybBgEIAEoCRIZChFyZW1vdmVkX3Jlc291cmNlcxgGIAMoCRINCgVub25jZRgFIAEoCSKKAQoIUmVzb3VyY2USDAoEbmFtZRgDIAEoCRIPCgdhbGlhc2VzGAQgAygJEg8KB3ZlcnNpb24YASABKAkSJgoIcmVzb3VyY2UYAiABKAsyFC5nb29nbGUucHJvdG9idWYuQW55EiYKA3R0bBgGIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkKLAQooaW8uZW52b3lwcm94eS5lbnZveS5zZXJ2aWNlLmRpc2NvdmVyeS52M0IORGlzY292ZXJ5UHJvdG9QAVpNZ2l0aHViLmNvbS9lbnZveXByb3h5L2dvLWNvbnRyb2wtcGxhbmUvZW52b3kvc2VydmljZS9kaXNjb3ZlcnkvdjM7ZGlzY292ZXJ5djNiBnByb3RvMw", [file_envoy_config_core_v3_base, file_google_protobuf_any, file_google_protobuf_duration, file_google_rpc_status]);
 
 /**
  * @generated from message envoy.service.discovery.v3.DiscoveryRequest
@@ -81,11 +37,6 @@ export type DiscoveryRequest = Message<"envoy.service.discovery.v3.DiscoveryRequ
    * @generated from field: repeated string resource_names = 3;
    */
   resourceNames: string[];
-
-  /**
-   * @generated from field: repeated envoy.service.discovery.v3.ResourceLocator resource_locators = 7;
-   */
-  resourceLocators: ResourceLocator[];
 
   /**
    * @generated from field: string type_url = 4;
@@ -108,7 +59,7 @@ export type DiscoveryRequest = Message<"envoy.service.discovery.v3.DiscoveryRequ
  * Use `create(DiscoveryRequestSchema)` to create a new message.
  */
 export const DiscoveryRequestSchema: GenMessage<DiscoveryRequest> = /*@__PURE__*/
-  messageDesc(file_envoy_service_discovery_v3_discovery, 2);
+  messageDesc(file_envoy_service_discovery_v3_discovery, 0);
 
 /**
  * @generated from message envoy.service.discovery.v3.DiscoveryResponse
@@ -138,11 +89,6 @@ export type DiscoveryResponse = Message<"envoy.service.discovery.v3.DiscoveryRes
    * @generated from field: string nonce = 5;
    */
   nonce: string;
-
-  /**
-   * @generated from field: envoy.config.core.v3.ControlPlane control_plane = 6;
-   */
-  controlPlane?: ControlPlane | undefined;
 };
 
 /**
@@ -150,7 +96,7 @@ export type DiscoveryResponse = Message<"envoy.service.discovery.v3.DiscoveryRes
  * Use `create(DiscoveryResponseSchema)` to create a new message.
  */
 export const DiscoveryResponseSchema: GenMessage<DiscoveryResponse> = /*@__PURE__*/
-  messageDesc(file_envoy_service_discovery_v3_discovery, 3);
+  messageDesc(file_envoy_service_discovery_v3_discovery, 1);
 
 /**
  * @generated from message envoy.service.discovery.v3.DeltaDiscoveryRequest
@@ -177,16 +123,6 @@ export type DeltaDiscoveryRequest = Message<"envoy.service.discovery.v3.DeltaDis
   resourceNamesUnsubscribe: string[];
 
   /**
-   * @generated from field: repeated envoy.service.discovery.v3.ResourceLocator resource_locators_subscribe = 8;
-   */
-  resourceLocatorsSubscribe: ResourceLocator[];
-
-  /**
-   * @generated from field: repeated envoy.service.discovery.v3.ResourceLocator resource_locators_unsubscribe = 9;
-   */
-  resourceLocatorsUnsubscribe: ResourceLocator[];
-
-  /**
    * @generated from field: map<string, string> initial_resource_versions = 5;
    */
   initialResourceVersions: { [key: string]: string };
@@ -207,7 +143,7 @@ export type DeltaDiscoveryRequest = Message<"envoy.service.discovery.v3.DeltaDis
  * Use `create(DeltaDiscoveryRequestSchema)` to create a new message.
  */
 export const DeltaDiscoveryRequestSchema: GenMessage<DeltaDiscoveryRequest> = /*@__PURE__*/
-  messageDesc(file_envoy_service_discovery_v3_discovery, 4);
+  messageDesc(file_envoy_service_discovery_v3_discovery, 2);
 
 /**
  * @generated from message envoy.service.discovery.v3.DeltaDiscoveryResponse
@@ -234,19 +170,9 @@ export type DeltaDiscoveryResponse = Message<"envoy.service.discovery.v3.DeltaDi
   removedResources: string[];
 
   /**
-   * @generated from field: repeated envoy.service.discovery.v3.ResourceName removed_resource_names = 8;
-   */
-  removedResourceNames: ResourceName[];
-
-  /**
    * @generated from field: string nonce = 5;
    */
   nonce: string;
-
-  /**
-   * @generated from field: envoy.config.core.v3.ControlPlane control_plane = 7;
-   */
-  controlPlane?: ControlPlane | undefined;
 };
 
 /**
@@ -254,112 +180,7 @@ export type DeltaDiscoveryResponse = Message<"envoy.service.discovery.v3.DeltaDi
  * Use `create(DeltaDiscoveryResponseSchema)` to create a new message.
  */
 export const DeltaDiscoveryResponseSchema: GenMessage<DeltaDiscoveryResponse> = /*@__PURE__*/
-  messageDesc(file_envoy_service_discovery_v3_discovery, 5);
-
-/**
- * @generated from message envoy.service.discovery.v3.DynamicParameterConstraints
- */
-export type DynamicParameterConstraints = Message<"envoy.service.discovery.v3.DynamicParameterConstraints"> & {
-  /**
-   * @generated from oneof envoy.service.discovery.v3.DynamicParameterConstraints.type
-   */
-  type: {
-    /**
-     * @generated from field: envoy.service.discovery.v3.DynamicParameterConstraints.SingleConstraint constraint = 1;
-     */
-    value: DynamicParameterConstraints_SingleConstraint;
-    case: "constraint";
-  } | {
-    /**
-     * @generated from field: envoy.service.discovery.v3.DynamicParameterConstraints.ConstraintList or_constraints = 2;
-     */
-    value: DynamicParameterConstraints_ConstraintList;
-    case: "orConstraints";
-  } | {
-    /**
-     * @generated from field: envoy.service.discovery.v3.DynamicParameterConstraints.ConstraintList and_constraints = 3;
-     */
-    value: DynamicParameterConstraints_ConstraintList;
-    case: "andConstraints";
-  } | {
-    /**
-     * @generated from field: envoy.service.discovery.v3.DynamicParameterConstraints not_constraints = 4;
-     */
-    value: DynamicParameterConstraints;
-    case: "notConstraints";
-  } | { case: undefined; value?: undefined };
-};
-
-/**
- * Describes the message envoy.service.discovery.v3.DynamicParameterConstraints.
- * Use `create(DynamicParameterConstraintsSchema)` to create a new message.
- */
-export const DynamicParameterConstraintsSchema: GenMessage<DynamicParameterConstraints> = /*@__PURE__*/
-  messageDesc(file_envoy_service_discovery_v3_discovery, 6);
-
-/**
- * @generated from message envoy.service.discovery.v3.DynamicParameterConstraints.SingleConstraint
- */
-export type DynamicParameterConstraints_SingleConstraint = Message<"envoy.service.discovery.v3.DynamicParameterConstraints.SingleConstraint"> & {
-  /**
-   * @generated from field: string key = 1;
-   */
-  key: string;
-
-  /**
-   * @generated from oneof envoy.service.discovery.v3.DynamicParameterConstraints.SingleConstraint.constraint_type
-   */
-  constraintType: {
-    /**
-     * @generated from field: string value = 2;
-     */
-    value: string;
-    case: "value";
-  } | {
-    /**
-     * @generated from field: envoy.service.discovery.v3.DynamicParameterConstraints.SingleConstraint.Exists exists = 3;
-     */
-    value: DynamicParameterConstraints_SingleConstraint_Exists;
-    case: "exists";
-  } | { case: undefined; value?: undefined };
-};
-
-/**
- * Describes the message envoy.service.discovery.v3.DynamicParameterConstraints.SingleConstraint.
- * Use `create(DynamicParameterConstraints_SingleConstraintSchema)` to create a new message.
- */
-export const DynamicParameterConstraints_SingleConstraintSchema: GenMessage<DynamicParameterConstraints_SingleConstraint> = /*@__PURE__*/
-  messageDesc(file_envoy_service_discovery_v3_discovery, 6, 0);
-
-/**
- * @generated from message envoy.service.discovery.v3.DynamicParameterConstraints.SingleConstraint.Exists
- */
-export type DynamicParameterConstraints_SingleConstraint_Exists = Message<"envoy.service.discovery.v3.DynamicParameterConstraints.SingleConstraint.Exists"> & {
-};
-
-/**
- * Describes the message envoy.service.discovery.v3.DynamicParameterConstraints.SingleConstraint.Exists.
- * Use `create(DynamicParameterConstraints_SingleConstraint_ExistsSchema)` to create a new message.
- */
-export const DynamicParameterConstraints_SingleConstraint_ExistsSchema: GenMessage<DynamicParameterConstraints_SingleConstraint_Exists> = /*@__PURE__*/
-  messageDesc(file_envoy_service_discovery_v3_discovery, 6, 0, 0);
-
-/**
- * @generated from message envoy.service.discovery.v3.DynamicParameterConstraints.ConstraintList
- */
-export type DynamicParameterConstraints_ConstraintList = Message<"envoy.service.discovery.v3.DynamicParameterConstraints.ConstraintList"> & {
-  /**
-   * @generated from field: repeated envoy.service.discovery.v3.DynamicParameterConstraints constraints = 1;
-   */
-  constraints: DynamicParameterConstraints[];
-};
-
-/**
- * Describes the message envoy.service.discovery.v3.DynamicParameterConstraints.ConstraintList.
- * Use `create(DynamicParameterConstraints_ConstraintListSchema)` to create a new message.
- */
-export const DynamicParameterConstraints_ConstraintListSchema: GenMessage<DynamicParameterConstraints_ConstraintList> = /*@__PURE__*/
-  messageDesc(file_envoy_service_discovery_v3_discovery, 6, 1);
+  messageDesc(file_envoy_service_discovery_v3_discovery, 3);
 
 /**
  * @generated from message envoy.service.discovery.v3.Resource
@@ -369,11 +190,6 @@ export type Resource = Message<"envoy.service.discovery.v3.Resource"> & {
    * @generated from field: string name = 3;
    */
   name: string;
-
-  /**
-   * @generated from field: envoy.service.discovery.v3.ResourceName resource_name = 8;
-   */
-  resourceName?: ResourceName | undefined;
 
   /**
    * @generated from field: repeated string aliases = 4;
@@ -394,16 +210,6 @@ export type Resource = Message<"envoy.service.discovery.v3.Resource"> & {
    * @generated from field: google.protobuf.Duration ttl = 6;
    */
   ttl?: Duration | undefined;
-
-  /**
-   * @generated from field: envoy.service.discovery.v3.Resource.CacheControl cache_control = 7;
-   */
-  cacheControl?: Resource_CacheControl | undefined;
-
-  /**
-   * @generated from field: envoy.config.core.v3.Metadata metadata = 9;
-   */
-  metadata?: Metadata | undefined;
 };
 
 /**
@@ -411,22 +217,5 @@ export type Resource = Message<"envoy.service.discovery.v3.Resource"> & {
  * Use `create(ResourceSchema)` to create a new message.
  */
 export const ResourceSchema: GenMessage<Resource> = /*@__PURE__*/
-  messageDesc(file_envoy_service_discovery_v3_discovery, 7);
-
-/**
- * @generated from message envoy.service.discovery.v3.Resource.CacheControl
- */
-export type Resource_CacheControl = Message<"envoy.service.discovery.v3.Resource.CacheControl"> & {
-  /**
-   * @generated from field: bool do_not_cache = 1;
-   */
-  doNotCache: boolean;
-};
-
-/**
- * Describes the message envoy.service.discovery.v3.Resource.CacheControl.
- * Use `create(Resource_CacheControlSchema)` to create a new message.
- */
-export const Resource_CacheControlSchema: GenMessage<Resource_CacheControl> = /*@__PURE__*/
-  messageDesc(file_envoy_service_discovery_v3_discovery, 7, 0);
+  messageDesc(file_envoy_service_discovery_v3_discovery, 4);
 

@@ -5,31 +5,18 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import { file_google_protobuf_wrappers } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file envoy/type/matcher/v3/regex.proto.
  */
 export const file_envoy_type_matcher_v3_regex: GenFile = /*@__PURE__*/
-  fileDesc("CiFlbnZveS90eXBlL21hdGNoZXIvdjMvcmVnZXgucHJvdG8SFWVudm95LnR5cGUubWF0Y2hlci52MyK+AQoMUmVnZXhNYXRjaGVyEkcKCmdvb2dsZV9yZTIYASABKAsyLS5lbnZveS50eXBlLm1hdGNoZXIudjMuUmVnZXhNYXRjaGVyLkdvb2dsZVJFMkICGAFIABINCgVyZWdleBgCIAEoCRpHCglHb29nbGVSRTISOgoQbWF4X3Byb2dyYW1fc2l6ZRgBIAEoCzIcLmdvb2dsZS5wcm90b2J1Zi5VSW50MzJWYWx1ZUICGAFCDQoLZW5naW5lX3R5cGUiZQoXUmVnZXhNYXRjaEFuZFN1YnN0aXR1dGUSNAoHcGF0dGVybhgBIAEoCzIjLmVudm95LnR5cGUubWF0Y2hlci52My5SZWdleE1hdGNoZXISFAoMc3Vic3RpdHV0aW9uGAIgASgJQnsKI2lvLmVudm95cHJveHkuZW52b3kudHlwZS5tYXRjaGVyLnYzQgpSZWdleFByb3RvUAFaRmdpdGh1Yi5jb20vZW52b3lwcm94eS9nby1jb250cm9sLXBsYW5lL2Vudm95L3R5cGUvbWF0Y2hlci92MzttYXRjaGVydjNiBnByb3RvMw", [file_google_protobuf_wrappers]);
+  fileDesc("CiFlbnZveS90eXBlL21hdGNoZXIvdjMvcmVnZXgucHJvdG8SFWVudm95LnR5cGUubWF0Y2hlci52MyIdCgxSZWdleE1hdGNoZXISDQoFcmVnZXgYAiABKAlCewojaW8uZW52b3lwcm94eS5lbnZveS50eXBlLm1hdGNoZXIudjNCClJlZ2V4UHJvdG9QAVpGZ2l0aHViLmNvbS9lbnZveXByb3h5L2dvLWNvbnRyb2wtcGxhbmUvZW52b3kvdHlwZS9tYXRjaGVyL3YzO21hdGNoZXJ2M2IGcHJvdG8z");
 
 /**
  * @generated from message envoy.type.matcher.v3.RegexMatcher
  */
 export type RegexMatcher = Message<"envoy.type.matcher.v3.RegexMatcher"> & {
-  /**
-   * @generated from oneof envoy.type.matcher.v3.RegexMatcher.engine_type
-   */
-  engineType: {
-    /**
-     * @generated from field: envoy.type.matcher.v3.RegexMatcher.GoogleRE2 google_re2 = 1 [deprecated = true];
-     * @deprecated
-     */
-    value: RegexMatcher_GoogleRE2;
-    case: "googleRe2";
-  } | { case: undefined; value?: undefined };
-
   /**
    * @generated from field: string regex = 2;
    */
@@ -42,44 +29,4 @@ export type RegexMatcher = Message<"envoy.type.matcher.v3.RegexMatcher"> & {
  */
 export const RegexMatcherSchema: GenMessage<RegexMatcher> = /*@__PURE__*/
   messageDesc(file_envoy_type_matcher_v3_regex, 0);
-
-/**
- * @generated from message envoy.type.matcher.v3.RegexMatcher.GoogleRE2
- */
-export type RegexMatcher_GoogleRE2 = Message<"envoy.type.matcher.v3.RegexMatcher.GoogleRE2"> & {
-  /**
-   * @generated from field: google.protobuf.UInt32Value max_program_size = 1 [deprecated = true];
-   * @deprecated
-   */
-  maxProgramSize?: number | undefined;
-};
-
-/**
- * Describes the message envoy.type.matcher.v3.RegexMatcher.GoogleRE2.
- * Use `create(RegexMatcher_GoogleRE2Schema)` to create a new message.
- */
-export const RegexMatcher_GoogleRE2Schema: GenMessage<RegexMatcher_GoogleRE2> = /*@__PURE__*/
-  messageDesc(file_envoy_type_matcher_v3_regex, 0, 0);
-
-/**
- * @generated from message envoy.type.matcher.v3.RegexMatchAndSubstitute
- */
-export type RegexMatchAndSubstitute = Message<"envoy.type.matcher.v3.RegexMatchAndSubstitute"> & {
-  /**
-   * @generated from field: envoy.type.matcher.v3.RegexMatcher pattern = 1;
-   */
-  pattern?: RegexMatcher | undefined;
-
-  /**
-   * @generated from field: string substitution = 2;
-   */
-  substitution: string;
-};
-
-/**
- * Describes the message envoy.type.matcher.v3.RegexMatchAndSubstitute.
- * Use `create(RegexMatchAndSubstituteSchema)` to create a new message.
- */
-export const RegexMatchAndSubstituteSchema: GenMessage<RegexMatchAndSubstitute> = /*@__PURE__*/
-  messageDesc(file_envoy_type_matcher_v3_regex, 1);
 

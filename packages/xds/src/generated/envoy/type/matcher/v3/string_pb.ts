@@ -7,15 +7,13 @@ import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
 import type { RegexMatcher } from "./regex_pb.js";
 import { file_envoy_type_matcher_v3_regex } from "./regex_pb.js";
-import type { TypedExtensionConfig } from "../../../../xds/core/v3/extension_pb.js";
-import { file_xds_core_v3_extension } from "../../../../xds/core/v3/extension_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file envoy/type/matcher/v3/string.proto.
  */
 export const file_envoy_type_matcher_v3_string: GenFile = /*@__PURE__*/
-  fileDesc("CiJlbnZveS90eXBlL21hdGNoZXIvdjMvc3RyaW5nLnByb3RvEhVlbnZveS50eXBlLm1hdGNoZXIudjMi+wEKDVN0cmluZ01hdGNoZXISDwoFZXhhY3QYASABKAlIABIQCgZwcmVmaXgYAiABKAlIABIQCgZzdWZmaXgYAyABKAlIABI5CgpzYWZlX3JlZ2V4GAUgASgLMiMuZW52b3kudHlwZS5tYXRjaGVyLnYzLlJlZ2V4TWF0Y2hlckgAEhIKCGNvbnRhaW5zGAcgASgJSAASMwoGY3VzdG9tGAggASgLMiEueGRzLmNvcmUudjMuVHlwZWRFeHRlbnNpb25Db25maWdIABITCgtpZ25vcmVfY2FzZRgGIAEoCEIPCg1tYXRjaF9wYXR0ZXJuSgQIBBAFUgVyZWdleEJ8CiNpby5lbnZveXByb3h5LmVudm95LnR5cGUubWF0Y2hlci52M0ILU3RyaW5nUHJvdG9QAVpGZ2l0aHViLmNvbS9lbnZveXByb3h5L2dvLWNvbnRyb2wtcGxhbmUvZW52b3kvdHlwZS9tYXRjaGVyL3YzO21hdGNoZXJ2M2IGcHJvdG8z", [file_envoy_type_matcher_v3_regex, file_xds_core_v3_extension]);
+  fileDesc("CiJlbnZveS90eXBlL21hdGNoZXIvdjMvc3RyaW5nLnByb3RvEhVlbnZveS50eXBlLm1hdGNoZXIudjMixgEKDVN0cmluZ01hdGNoZXISDwoFZXhhY3QYASABKAlIABIQCgZwcmVmaXgYAiABKAlIABIQCgZzdWZmaXgYAyABKAlIABI5CgpzYWZlX3JlZ2V4GAUgASgLMiMuZW52b3kudHlwZS5tYXRjaGVyLnYzLlJlZ2V4TWF0Y2hlckgAEhIKCGNvbnRhaW5zGAcgASgJSAASEwoLaWdub3JlX2Nhc2UYBiABKAhCDwoNbWF0Y2hfcGF0dGVybkoECAQQBVIFcmVnZXhCfAojaW8uZW52b3lwcm94eS5lbnZveS50eXBlLm1hdGNoZXIudjNCC1N0cmluZ1Byb3RvUAFaRmdpdGh1Yi5jb20vZW52b3lwcm94eS9nby1jb250cm9sLXBsYW5lL2Vudm95L3R5cGUvbWF0Y2hlci92MzttYXRjaGVydjNiBnByb3RvMw", [file_envoy_type_matcher_v3_regex]);
 
 /**
  * @generated from message envoy.type.matcher.v3.StringMatcher
@@ -54,12 +52,6 @@ export type StringMatcher = Message<"envoy.type.matcher.v3.StringMatcher"> & {
      */
     value: string;
     case: "contains";
-  } | {
-    /**
-     * @generated from field: xds.core.v3.TypedExtensionConfig custom = 8;
-     */
-    value: TypedExtensionConfig;
-    case: "custom";
   } | { case: undefined; value?: undefined };
 
   /**

@@ -5,188 +5,21 @@
 
 import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { DataSource, WatchedDirectory } from "../../../../config/core/v3/base_pb.js";
-import { file_envoy_config_core_v3_base } from "../../../../config/core/v3/base_pb.js";
-import type { TypedExtensionConfig } from "../../../../config/core/v3/extension_pb.js";
-import { file_envoy_config_core_v3_extension } from "../../../../config/core/v3/extension_pb.js";
 import type { StringMatcher } from "../../../../type/matcher/v3/string_pb.js";
 import { file_envoy_type_matcher_v3_string } from "../../../../type/matcher/v3/string_pb.js";
-import type { Any } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_any, file_google_protobuf_wrappers } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_wrappers } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file envoy/extensions/transport_sockets/tls/v3/common.proto.
  */
 export const file_envoy_extensions_transport_sockets_tls_v3_common: GenFile = /*@__PURE__*/
-  fileDesc("CjZlbnZveS9leHRlbnNpb25zL3RyYW5zcG9ydF9zb2NrZXRzL3Rscy92My9jb21tb24ucHJvdG8SKWVudm95LmV4dGVuc2lvbnMudHJhbnNwb3J0X3NvY2tldHMudGxzLnYzIoIDCg1UbHNQYXJhbWV0ZXJzEmoKHHRsc19taW5pbXVtX3Byb3RvY29sX3ZlcnNpb24YASABKA4yRC5lbnZveS5leHRlbnNpb25zLnRyYW5zcG9ydF9zb2NrZXRzLnRscy52My5UbHNQYXJhbWV0ZXJzLlRsc1Byb3RvY29sEmoKHHRsc19tYXhpbXVtX3Byb3RvY29sX3ZlcnNpb24YAiABKA4yRC5lbnZveS5leHRlbnNpb25zLnRyYW5zcG9ydF9zb2NrZXRzLnRscy52My5UbHNQYXJhbWV0ZXJzLlRsc1Byb3RvY29sEhUKDWNpcGhlcl9zdWl0ZXMYAyADKAkSEwoLZWNkaF9jdXJ2ZXMYBCADKAkSHAoUc2lnbmF0dXJlX2FsZ29yaXRobXMYBSADKAkiTwoLVGxzUHJvdG9jb2wSDAoIVExTX0FVVE8QABILCgdUTFN2MV8wEAESCwoHVExTdjFfMRACEgsKB1RMU3YxXzIQAxILCgdUTFN2MV8zEAQiiAEKElByaXZhdGVLZXlQcm92aWRlchIVCg1wcm92aWRlcl9uYW1lGAEgASgJEiwKDHR5cGVkX2NvbmZpZxgDIAEoCzIULmdvb2dsZS5wcm90b2J1Zi5BbnlIABIQCghmYWxsYmFjaxgEIAEoCEINCgtjb25maWdfdHlwZUoECAIQA1IGY29uZmlnIokECg5UbHNDZXJ0aWZpY2F0ZRI7ChFjZXJ0aWZpY2F0ZV9jaGFpbhgBIAEoCzIgLmVudm95LmNvbmZpZy5jb3JlLnYzLkRhdGFTb3VyY2USNQoLcHJpdmF0ZV9rZXkYAiABKAsyIC5lbnZveS5jb25maWcuY29yZS52My5EYXRhU291cmNlEjAKBnBrY3MxMhgIIAEoCzIgLmVudm95LmNvbmZpZy5jb3JlLnYzLkRhdGFTb3VyY2USQQoRd2F0Y2hlZF9kaXJlY3RvcnkYByABKAsyJi5lbnZveS5jb25maWcuY29yZS52My5XYXRjaGVkRGlyZWN0b3J5ElsKFHByaXZhdGVfa2V5X3Byb3ZpZGVyGAYgASgLMj0uZW52b3kuZXh0ZW5zaW9ucy50cmFuc3BvcnRfc29ja2V0cy50bHMudjMuUHJpdmF0ZUtleVByb3ZpZGVyEjIKCHBhc3N3b3JkGAMgASgLMiAuZW52b3kuY29uZmlnLmNvcmUudjMuRGF0YVNvdXJjZRI1CgtvY3NwX3N0YXBsZRgEIAEoCzIgLmVudm95LmNvbmZpZy5jb3JlLnYzLkRhdGFTb3VyY2USRgocc2lnbmVkX2NlcnRpZmljYXRlX3RpbWVzdGFtcBgFIAMoCzIgLmVudm95LmNvbmZpZy5jb3JlLnYzLkRhdGFTb3VyY2UiRgoUVGxzU2Vzc2lvblRpY2tldEtleXMSLgoEa2V5cxgBIAMoCzIgLmVudm95LmNvbmZpZy5jb3JlLnYzLkRhdGFTb3VyY2UiVAohQ2VydGlmaWNhdGVQcm92aWRlclBsdWdpbkluc3RhbmNlEhUKDWluc3RhbmNlX25hbWUYASABKAkSGAoQY2VydGlmaWNhdGVfbmFtZRgCIAEoCSKZAgoVU3ViamVjdEFsdE5hbWVNYXRjaGVyEloKCHNhbl90eXBlGAEgASgOMkguZW52b3kuZXh0ZW5zaW9ucy50cmFuc3BvcnRfc29ja2V0cy50bHMudjMuU3ViamVjdEFsdE5hbWVNYXRjaGVyLlNhblR5cGUSNQoHbWF0Y2hlchgCIAEoCzIkLmVudm95LnR5cGUubWF0Y2hlci52My5TdHJpbmdNYXRjaGVyEgsKA29pZBgDIAEoCSJgCgdTYW5UeXBlEhgKFFNBTl9UWVBFX1VOU1BFQ0lGSUVEEAASCQoFRU1BSUwQARIHCgNETlMQAhIHCgNVUkkQAxIOCgpJUF9BRERSRVNTEAQSDgoKT1RIRVJfTkFNRRAFIsAJChxDZXJ0aWZpY2F0ZVZhbGlkYXRpb25Db250ZXh0EjQKCnRydXN0ZWRfY2EYASABKAsyIC5lbnZveS5jb25maWcuY29yZS52My5EYXRhU291cmNlEnYKIGNhX2NlcnRpZmljYXRlX3Byb3ZpZGVyX2luc3RhbmNlGA0gASgLMkwuZW52b3kuZXh0ZW5zaW9ucy50cmFuc3BvcnRfc29ja2V0cy50bHMudjMuQ2VydGlmaWNhdGVQcm92aWRlclBsdWdpbkluc3RhbmNlEnIKEXN5c3RlbV9yb290X2NlcnRzGBEgASgLMlcuZW52b3kuZXh0ZW5zaW9ucy50cmFuc3BvcnRfc29ja2V0cy50bHMudjMuQ2VydGlmaWNhdGVWYWxpZGF0aW9uQ29udGV4dC5TeXN0ZW1Sb290Q2VydHMSQQoRd2F0Y2hlZF9kaXJlY3RvcnkYCyABKAsyJi5lbnZveS5jb25maWcuY29yZS52My5XYXRjaGVkRGlyZWN0b3J5Eh8KF3ZlcmlmeV9jZXJ0aWZpY2F0ZV9zcGtpGAMgAygJEh8KF3ZlcmlmeV9jZXJ0aWZpY2F0ZV9oYXNoGAIgAygJEmcKHW1hdGNoX3R5cGVkX3N1YmplY3RfYWx0X25hbWVzGA8gAygLMkAuZW52b3kuZXh0ZW5zaW9ucy50cmFuc3BvcnRfc29ja2V0cy50bHMudjMuU3ViamVjdEFsdE5hbWVNYXRjaGVyEkkKF21hdGNoX3N1YmplY3RfYWx0X25hbWVzGAkgAygLMiQuZW52b3kudHlwZS5tYXRjaGVyLnYzLlN0cmluZ01hdGNoZXJCAhgBEkgKJHJlcXVpcmVfc2lnbmVkX2NlcnRpZmljYXRlX3RpbWVzdGFtcBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5Cb29sVmFsdWUSLQoDY3JsGAcgASgLMiAuZW52b3kuY29uZmlnLmNvcmUudjMuRGF0YVNvdXJjZRIhChlhbGxvd19leHBpcmVkX2NlcnRpZmljYXRlGAggASgIEoABChh0cnVzdF9jaGFpbl92ZXJpZmljYXRpb24YCiABKA4yXi5lbnZveS5leHRlbnNpb25zLnRyYW5zcG9ydF9zb2NrZXRzLnRscy52My5DZXJ0aWZpY2F0ZVZhbGlkYXRpb25Db250ZXh0LlRydXN0Q2hhaW5WZXJpZmljYXRpb24SSwoXY3VzdG9tX3ZhbGlkYXRvcl9jb25maWcYDCABKAsyKi5lbnZveS5jb25maWcuY29yZS52My5UeXBlZEV4dGVuc2lvbkNvbmZpZxIhChlvbmx5X3ZlcmlmeV9sZWFmX2NlcnRfY3JsGA4gASgIEjYKEG1heF92ZXJpZnlfZGVwdGgYECABKAsyHC5nb29nbGUucHJvdG9idWYuVUludDMyVmFsdWUaEQoPU3lzdGVtUm9vdENlcnRzIkYKFlRydXN0Q2hhaW5WZXJpZmljYXRpb24SFgoSVkVSSUZZX1RSVVNUX0NIQUlOEAASFAoQQUNDRVBUX1VOVFJVU1RFRBABSgQIBBAFSgQIBRAGUhd2ZXJpZnlfc3ViamVjdF9hbHRfbmFtZUKgAQo3aW8uZW52b3lwcm94eS5lbnZveS5leHRlbnNpb25zLnRyYW5zcG9ydF9zb2NrZXRzLnRscy52M0ILQ29tbW9uUHJvdG9QAVpWZ2l0aHViLmNvbS9lbnZveXByb3h5L2dvLWNvbnRyb2wtcGxhbmUvZW52b3kvZXh0ZW5zaW9ucy90cmFuc3BvcnRfc29ja2V0cy90bHMvdjM7dGxzdjNiBnByb3RvMw", [file_envoy_config_core_v3_base, file_envoy_config_core_v3_extension, file_envoy_type_matcher_v3_string, file_google_protobuf_any, file_google_protobuf_wrappers]);
-
-/**
- * @generated from message envoy.extensions.transport_sockets.tls.v3.TlsParameters
- */
-export type TlsParameters = Message<"envoy.extensions.transport_sockets.tls.v3.TlsParameters"> & {
-  /**
-   * @generated from field: envoy.extensions.transport_sockets.tls.v3.TlsParameters.TlsProtocol tls_minimum_protocol_version = 1;
-   */
-  tlsMinimumProtocolVersion: TlsParameters_TlsProtocol;
-
-  /**
-   * @generated from field: envoy.extensions.transport_sockets.tls.v3.TlsParameters.TlsProtocol tls_maximum_protocol_version = 2;
-   */
-  tlsMaximumProtocolVersion: TlsParameters_TlsProtocol;
-
-  /**
-   * @generated from field: repeated string cipher_suites = 3;
-   */
-  cipherSuites: string[];
-
-  /**
-   * @generated from field: repeated string ecdh_curves = 4;
-   */
-  ecdhCurves: string[];
-
-  /**
-   * @generated from field: repeated string signature_algorithms = 5;
-   */
-  signatureAlgorithms: string[];
-};
-
-/**
- * Describes the message envoy.extensions.transport_sockets.tls.v3.TlsParameters.
- * Use `create(TlsParametersSchema)` to create a new message.
- */
-export const TlsParametersSchema: GenMessage<TlsParameters> = /*@__PURE__*/
-  messageDesc(file_envoy_extensions_transport_sockets_tls_v3_common, 0);
-
-/**
- * @generated from enum envoy.extensions.transport_sockets.tls.v3.TlsParameters.TlsProtocol
- */
-export enum TlsParameters_TlsProtocol {
-  /**
-   * @generated from enum value: TLS_AUTO = 0;
-   */
-  TLS_AUTO = 0,
-
-  /**
-   * @generated from enum value: TLSv1_0 = 1;
-   */
-  TLSv1_0 = 1,
-
-  /**
-   * @generated from enum value: TLSv1_1 = 2;
-   */
-  TLSv1_1 = 2,
-
-  /**
-   * @generated from enum value: TLSv1_2 = 3;
-   */
-  TLSv1_2 = 3,
-
-  /**
-   * @generated from enum value: TLSv1_3 = 4;
-   */
-  TLSv1_3 = 4,
-}
-
-/**
- * Describes the enum envoy.extensions.transport_sockets.tls.v3.TlsParameters.TlsProtocol.
- */
-export const TlsParameters_TlsProtocolSchema: GenEnum<TlsParameters_TlsProtocol> = /*@__PURE__*/
-  enumDesc(file_envoy_extensions_transport_sockets_tls_v3_common, 0, 0);
-
-/**
- * @generated from message envoy.extensions.transport_sockets.tls.v3.PrivateKeyProvider
- */
-export type PrivateKeyProvider = Message<"envoy.extensions.transport_sockets.tls.v3.PrivateKeyProvider"> & {
-  /**
-   * @generated from field: string provider_name = 1;
-   */
-  providerName: string;
-
-  /**
-   * @generated from oneof envoy.extensions.transport_sockets.tls.v3.PrivateKeyProvider.config_type
-   */
-  configType: {
-    /**
-     * @generated from field: google.protobuf.Any typed_config = 3;
-     */
-    value: Any;
-    case: "typedConfig";
-  } | { case: undefined; value?: undefined };
-
-  /**
-   * @generated from field: bool fallback = 4;
-   */
-  fallback: boolean;
-};
-
-/**
- * Describes the message envoy.extensions.transport_sockets.tls.v3.PrivateKeyProvider.
- * Use `create(PrivateKeyProviderSchema)` to create a new message.
- */
-export const PrivateKeyProviderSchema: GenMessage<PrivateKeyProvider> = /*@__PURE__*/
-  messageDesc(file_envoy_extensions_transport_sockets_tls_v3_common, 1);
-
-/**
- * @generated from message envoy.extensions.transport_sockets.tls.v3.TlsCertificate
- */
-export type TlsCertificate = Message<"envoy.extensions.transport_sockets.tls.v3.TlsCertificate"> & {
-  /**
-   * @generated from field: envoy.config.core.v3.DataSource certificate_chain = 1;
-   */
-  certificateChain?: DataSource | undefined;
-
-  /**
-   * @generated from field: envoy.config.core.v3.DataSource private_key = 2;
-   */
-  privateKey?: DataSource | undefined;
-
-  /**
-   * @generated from field: envoy.config.core.v3.DataSource pkcs12 = 8;
-   */
-  pkcs12?: DataSource | undefined;
-
-  /**
-   * @generated from field: envoy.config.core.v3.WatchedDirectory watched_directory = 7;
-   */
-  watchedDirectory?: WatchedDirectory | undefined;
-
-  /**
-   * @generated from field: envoy.extensions.transport_sockets.tls.v3.PrivateKeyProvider private_key_provider = 6;
-   */
-  privateKeyProvider?: PrivateKeyProvider | undefined;
-
-  /**
-   * @generated from field: envoy.config.core.v3.DataSource password = 3;
-   */
-  password?: DataSource | undefined;
-
-  /**
-   * @generated from field: envoy.config.core.v3.DataSource ocsp_staple = 4;
-   */
-  ocspStaple?: DataSource | undefined;
-
-  /**
-   * @generated from field: repeated envoy.config.core.v3.DataSource signed_certificate_timestamp = 5;
-   */
-  signedCertificateTimestamp: DataSource[];
-};
-
-/**
- * Describes the message envoy.extensions.transport_sockets.tls.v3.TlsCertificate.
- * Use `create(TlsCertificateSchema)` to create a new message.
- */
-export const TlsCertificateSchema: GenMessage<TlsCertificate> = /*@__PURE__*/
-  messageDesc(file_envoy_extensions_transport_sockets_tls_v3_common, 2);
+  fileDesc("CjZlbnZveS9leHRlbnNpb25zL3RyYW5zcG9ydF9zb2NrZXRzL3Rscy92My9jb21tb24ucHJvdG8SKWVudm95LmV4dGVuc2lvbnMudHJhbnNwb3J0X3NvY2tldHMudGxzLnYzIhYKFFRsc1Nlc3Npb25UaWNrZXRLZXlzIlQKIUNlcnRpZmljYXRlUHJvdmlkZXJQbHVnaW5JbnN0YW5jZRIVCg1pbnN0YW5jZV9uYW1lGAEgASgJEhgKEGNlcnRpZmljYXRlX25hbWUYAiABKAkimQIKFVN1YmplY3RBbHROYW1lTWF0Y2hlchJaCghzYW5fdHlwZRgBIAEoDjJILmVudm95LmV4dGVuc2lvbnMudHJhbnNwb3J0X3NvY2tldHMudGxzLnYzLlN1YmplY3RBbHROYW1lTWF0Y2hlci5TYW5UeXBlEjUKB21hdGNoZXIYAiABKAsyJC5lbnZveS50eXBlLm1hdGNoZXIudjMuU3RyaW5nTWF0Y2hlchILCgNvaWQYAyABKAkiYAoHU2FuVHlwZRIYChRTQU5fVFlQRV9VTlNQRUNJRklFRBAAEgkKBUVNQUlMEAESBwoDRE5TEAISBwoDVVJJEAMSDgoKSVBfQUREUkVTUxAEEg4KCk9USEVSX05BTUUQBSL5BAocQ2VydGlmaWNhdGVWYWxpZGF0aW9uQ29udGV4dBJ2CiBjYV9jZXJ0aWZpY2F0ZV9wcm92aWRlcl9pbnN0YW5jZRgNIAEoCzJMLmVudm95LmV4dGVuc2lvbnMudHJhbnNwb3J0X3NvY2tldHMudGxzLnYzLkNlcnRpZmljYXRlUHJvdmlkZXJQbHVnaW5JbnN0YW5jZRIfChd2ZXJpZnlfY2VydGlmaWNhdGVfc3BraRgDIAMoCRIfChd2ZXJpZnlfY2VydGlmaWNhdGVfaGFzaBgCIAMoCRJnCh1tYXRjaF90eXBlZF9zdWJqZWN0X2FsdF9uYW1lcxgPIAMoCzJALmVudm95LmV4dGVuc2lvbnMudHJhbnNwb3J0X3NvY2tldHMudGxzLnYzLlN1YmplY3RBbHROYW1lTWF0Y2hlchJJChdtYXRjaF9zdWJqZWN0X2FsdF9uYW1lcxgJIAMoCzIkLmVudm95LnR5cGUubWF0Y2hlci52My5TdHJpbmdNYXRjaGVyQgIYARJICiRyZXF1aXJlX3NpZ25lZF9jZXJ0aWZpY2F0ZV90aW1lc3RhbXAYBiABKAsyGi5nb29nbGUucHJvdG9idWYuQm9vbFZhbHVlEiEKGWFsbG93X2V4cGlyZWRfY2VydGlmaWNhdGUYCCABKAgSIQoZb25seV92ZXJpZnlfbGVhZl9jZXJ0X2NybBgOIAEoCBI2ChBtYXhfdmVyaWZ5X2RlcHRoGBAgASgLMhwuZ29vZ2xlLnByb3RvYnVmLlVJbnQzMlZhbHVlSgQIBBAFSgQIBRAGUhd2ZXJpZnlfc3ViamVjdF9hbHRfbmFtZUKgAQo3aW8uZW52b3lwcm94eS5lbnZveS5leHRlbnNpb25zLnRyYW5zcG9ydF9zb2NrZXRzLnRscy52M0ILQ29tbW9uUHJvdG9QAVpWZ2l0aHViLmNvbS9lbnZveXByb3h5L2dvLWNvbnRyb2wtcGxhbmUvZW52b3kvZXh0ZW5zaW9ucy90cmFuc3BvcnRfc29ja2V0cy90bHMvdjM7dGxzdjNiBnByb3RvMw", [file_envoy_type_matcher_v3_string, file_google_protobuf_wrappers]);
 
 /**
  * @generated from message envoy.extensions.transport_sockets.tls.v3.TlsSessionTicketKeys
  */
 export type TlsSessionTicketKeys = Message<"envoy.extensions.transport_sockets.tls.v3.TlsSessionTicketKeys"> & {
-  /**
-   * @generated from field: repeated envoy.config.core.v3.DataSource keys = 1;
-   */
-  keys: DataSource[];
 };
 
 /**
@@ -194,7 +27,7 @@ export type TlsSessionTicketKeys = Message<"envoy.extensions.transport_sockets.t
  * Use `create(TlsSessionTicketKeysSchema)` to create a new message.
  */
 export const TlsSessionTicketKeysSchema: GenMessage<TlsSessionTicketKeys> = /*@__PURE__*/
-  messageDesc(file_envoy_extensions_transport_sockets_tls_v3_common, 3);
+  messageDesc(file_envoy_extensions_transport_sockets_tls_v3_common, 0);
 
 /**
  * @generated from message envoy.extensions.transport_sockets.tls.v3.CertificateProviderPluginInstance
@@ -216,7 +49,7 @@ export type CertificateProviderPluginInstance = Message<"envoy.extensions.transp
  * Use `create(CertificateProviderPluginInstanceSchema)` to create a new message.
  */
 export const CertificateProviderPluginInstanceSchema: GenMessage<CertificateProviderPluginInstance> = /*@__PURE__*/
-  messageDesc(file_envoy_extensions_transport_sockets_tls_v3_common, 4);
+  messageDesc(file_envoy_extensions_transport_sockets_tls_v3_common, 1);
 
 /**
  * @generated from message envoy.extensions.transport_sockets.tls.v3.SubjectAltNameMatcher
@@ -243,7 +76,7 @@ export type SubjectAltNameMatcher = Message<"envoy.extensions.transport_sockets.
  * Use `create(SubjectAltNameMatcherSchema)` to create a new message.
  */
 export const SubjectAltNameMatcherSchema: GenMessage<SubjectAltNameMatcher> = /*@__PURE__*/
-  messageDesc(file_envoy_extensions_transport_sockets_tls_v3_common, 5);
+  messageDesc(file_envoy_extensions_transport_sockets_tls_v3_common, 2);
 
 /**
  * @generated from enum envoy.extensions.transport_sockets.tls.v3.SubjectAltNameMatcher.SanType
@@ -284,31 +117,16 @@ export enum SubjectAltNameMatcher_SanType {
  * Describes the enum envoy.extensions.transport_sockets.tls.v3.SubjectAltNameMatcher.SanType.
  */
 export const SubjectAltNameMatcher_SanTypeSchema: GenEnum<SubjectAltNameMatcher_SanType> = /*@__PURE__*/
-  enumDesc(file_envoy_extensions_transport_sockets_tls_v3_common, 5, 0);
+  enumDesc(file_envoy_extensions_transport_sockets_tls_v3_common, 2, 0);
 
 /**
  * @generated from message envoy.extensions.transport_sockets.tls.v3.CertificateValidationContext
  */
 export type CertificateValidationContext = Message<"envoy.extensions.transport_sockets.tls.v3.CertificateValidationContext"> & {
   /**
-   * @generated from field: envoy.config.core.v3.DataSource trusted_ca = 1;
-   */
-  trustedCa?: DataSource | undefined;
-
-  /**
    * @generated from field: envoy.extensions.transport_sockets.tls.v3.CertificateProviderPluginInstance ca_certificate_provider_instance = 13;
    */
   caCertificateProviderInstance?: CertificateProviderPluginInstance | undefined;
-
-  /**
-   * @generated from field: envoy.extensions.transport_sockets.tls.v3.CertificateValidationContext.SystemRootCerts system_root_certs = 17;
-   */
-  systemRootCerts?: CertificateValidationContext_SystemRootCerts | undefined;
-
-  /**
-   * @generated from field: envoy.config.core.v3.WatchedDirectory watched_directory = 11;
-   */
-  watchedDirectory?: WatchedDirectory | undefined;
 
   /**
    * @generated from field: repeated string verify_certificate_spki = 3;
@@ -337,24 +155,9 @@ export type CertificateValidationContext = Message<"envoy.extensions.transport_s
   requireSignedCertificateTimestamp?: boolean | undefined;
 
   /**
-   * @generated from field: envoy.config.core.v3.DataSource crl = 7;
-   */
-  crl?: DataSource | undefined;
-
-  /**
    * @generated from field: bool allow_expired_certificate = 8;
    */
   allowExpiredCertificate: boolean;
-
-  /**
-   * @generated from field: envoy.extensions.transport_sockets.tls.v3.CertificateValidationContext.TrustChainVerification trust_chain_verification = 10;
-   */
-  trustChainVerification: CertificateValidationContext_TrustChainVerification;
-
-  /**
-   * @generated from field: envoy.config.core.v3.TypedExtensionConfig custom_validator_config = 12;
-   */
-  customValidatorConfig?: TypedExtensionConfig | undefined;
 
   /**
    * @generated from field: bool only_verify_leaf_cert_crl = 14;
@@ -372,39 +175,5 @@ export type CertificateValidationContext = Message<"envoy.extensions.transport_s
  * Use `create(CertificateValidationContextSchema)` to create a new message.
  */
 export const CertificateValidationContextSchema: GenMessage<CertificateValidationContext> = /*@__PURE__*/
-  messageDesc(file_envoy_extensions_transport_sockets_tls_v3_common, 6);
-
-/**
- * @generated from message envoy.extensions.transport_sockets.tls.v3.CertificateValidationContext.SystemRootCerts
- */
-export type CertificateValidationContext_SystemRootCerts = Message<"envoy.extensions.transport_sockets.tls.v3.CertificateValidationContext.SystemRootCerts"> & {
-};
-
-/**
- * Describes the message envoy.extensions.transport_sockets.tls.v3.CertificateValidationContext.SystemRootCerts.
- * Use `create(CertificateValidationContext_SystemRootCertsSchema)` to create a new message.
- */
-export const CertificateValidationContext_SystemRootCertsSchema: GenMessage<CertificateValidationContext_SystemRootCerts> = /*@__PURE__*/
-  messageDesc(file_envoy_extensions_transport_sockets_tls_v3_common, 6, 0);
-
-/**
- * @generated from enum envoy.extensions.transport_sockets.tls.v3.CertificateValidationContext.TrustChainVerification
- */
-export enum CertificateValidationContext_TrustChainVerification {
-  /**
-   * @generated from enum value: VERIFY_TRUST_CHAIN = 0;
-   */
-  VERIFY_TRUST_CHAIN = 0,
-
-  /**
-   * @generated from enum value: ACCEPT_UNTRUSTED = 1;
-   */
-  ACCEPT_UNTRUSTED = 1,
-}
-
-/**
- * Describes the enum envoy.extensions.transport_sockets.tls.v3.CertificateValidationContext.TrustChainVerification.
- */
-export const CertificateValidationContext_TrustChainVerificationSchema: GenEnum<CertificateValidationContext_TrustChainVerification> = /*@__PURE__*/
-  enumDesc(file_envoy_extensions_transport_sockets_tls_v3_common, 6, 0);
+  messageDesc(file_envoy_extensions_transport_sockets_tls_v3_common, 3);
 

@@ -5,11 +5,9 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { DataSource } from "../../../../config/core/v3/base_pb.js";
-import { file_envoy_config_core_v3_base } from "../../../../config/core/v3/base_pb.js";
 import type { ConfigSource } from "../../../../config/core/v3/config_source_pb.js";
 import { file_envoy_config_core_v3_config_source } from "../../../../config/core/v3/config_source_pb.js";
-import type { CertificateValidationContext, TlsCertificate, TlsSessionTicketKeys } from "./common_pb.js";
+import type { CertificateValidationContext, TlsSessionTicketKeys } from "./common_pb.js";
 import { file_envoy_extensions_transport_sockets_tls_v3_common } from "./common_pb.js";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -17,16 +15,12 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file envoy/extensions/transport_sockets/tls/v3/secret.proto.
  */
 export const file_envoy_extensions_transport_sockets_tls_v3_secret: GenFile = /*@__PURE__*/
-  fileDesc("CjZlbnZveS9leHRlbnNpb25zL3RyYW5zcG9ydF9zb2NrZXRzL3Rscy92My9zZWNyZXQucHJvdG8SKWVudm95LmV4dGVuc2lvbnMudHJhbnNwb3J0X3NvY2tldHMudGxzLnYzIkEKDUdlbmVyaWNTZWNyZXQSMAoGc2VjcmV0GAEgASgLMiAuZW52b3kuY29uZmlnLmNvcmUudjMuRGF0YVNvdXJjZSJXCg9TZHNTZWNyZXRDb25maWcSDAoEbmFtZRgBIAEoCRI2CgpzZHNfY29uZmlnGAIgASgLMiIuZW52b3kuY29uZmlnLmNvcmUudjMuQ29uZmlnU291cmNlIo8DCgZTZWNyZXQSDAoEbmFtZRgBIAEoCRJUCg90bHNfY2VydGlmaWNhdGUYAiABKAsyOS5lbnZveS5leHRlbnNpb25zLnRyYW5zcG9ydF9zb2NrZXRzLnRscy52My5UbHNDZXJ0aWZpY2F0ZUgAEl4KE3Nlc3Npb25fdGlja2V0X2tleXMYAyABKAsyPy5lbnZveS5leHRlbnNpb25zLnRyYW5zcG9ydF9zb2NrZXRzLnRscy52My5UbHNTZXNzaW9uVGlja2V0S2V5c0gAEmUKEnZhbGlkYXRpb25fY29udGV4dBgEIAEoCzJHLmVudm95LmV4dGVuc2lvbnMudHJhbnNwb3J0X3NvY2tldHMudGxzLnYzLkNlcnRpZmljYXRlVmFsaWRhdGlvbkNvbnRleHRIABJSCg5nZW5lcmljX3NlY3JldBgFIAEoCzI4LmVudm95LmV4dGVuc2lvbnMudHJhbnNwb3J0X3NvY2tldHMudGxzLnYzLkdlbmVyaWNTZWNyZXRIAEIGCgR0eXBlQqABCjdpby5lbnZveXByb3h5LmVudm95LmV4dGVuc2lvbnMudHJhbnNwb3J0X3NvY2tldHMudGxzLnYzQgtTZWNyZXRQcm90b1ABWlZnaXRodWIuY29tL2Vudm95cHJveHkvZ28tY29udHJvbC1wbGFuZS9lbnZveS9leHRlbnNpb25zL3RyYW5zcG9ydF9zb2NrZXRzL3Rscy92Mzt0bHN2M2IGcHJvdG8z", [file_envoy_config_core_v3_base, file_envoy_config_core_v3_config_source, file_envoy_extensions_transport_sockets_tls_v3_common]);
+  fileDesc("CjZlbnZveS9leHRlbnNpb25zL3RyYW5zcG9ydF9zb2NrZXRzL3Rscy92My9zZWNyZXQucHJvdG8SKWVudm95LmV4dGVuc2lvbnMudHJhbnNwb3J0X3NvY2tldHMudGxzLnYzIg8KDUdlbmVyaWNTZWNyZXQiVwoPU2RzU2VjcmV0Q29uZmlnEgwKBG5hbWUYASABKAkSNgoKc2RzX2NvbmZpZxgCIAEoCzIiLmVudm95LmNvbmZpZy5jb3JlLnYzLkNvbmZpZ1NvdXJjZSK5AgoGU2VjcmV0EgwKBG5hbWUYASABKAkSXgoTc2Vzc2lvbl90aWNrZXRfa2V5cxgDIAEoCzI/LmVudm95LmV4dGVuc2lvbnMudHJhbnNwb3J0X3NvY2tldHMudGxzLnYzLlRsc1Nlc3Npb25UaWNrZXRLZXlzSAASZQoSdmFsaWRhdGlvbl9jb250ZXh0GAQgASgLMkcuZW52b3kuZXh0ZW5zaW9ucy50cmFuc3BvcnRfc29ja2V0cy50bHMudjMuQ2VydGlmaWNhdGVWYWxpZGF0aW9uQ29udGV4dEgAElIKDmdlbmVyaWNfc2VjcmV0GAUgASgLMjguZW52b3kuZXh0ZW5zaW9ucy50cmFuc3BvcnRfc29ja2V0cy50bHMudjMuR2VuZXJpY1NlY3JldEgAQgYKBHR5cGVCoAEKN2lvLmVudm95cHJveHkuZW52b3kuZXh0ZW5zaW9ucy50cmFuc3BvcnRfc29ja2V0cy50bHMudjNCC1NlY3JldFByb3RvUAFaVmdpdGh1Yi5jb20vZW52b3lwcm94eS9nby1jb250cm9sLXBsYW5lL2Vudm95L2V4dGVuc2lvbnMvdHJhbnNwb3J0X3NvY2tldHMvdGxzL3YzO3Rsc3YzYgZwcm90bzM", [file_envoy_config_core_v3_config_source, file_envoy_extensions_transport_sockets_tls_v3_common]);
 
 /**
  * @generated from message envoy.extensions.transport_sockets.tls.v3.GenericSecret
  */
 export type GenericSecret = Message<"envoy.extensions.transport_sockets.tls.v3.GenericSecret"> & {
-  /**
-   * @generated from field: envoy.config.core.v3.DataSource secret = 1;
-   */
-  secret?: DataSource | undefined;
 };
 
 /**
@@ -71,12 +65,6 @@ export type Secret = Message<"envoy.extensions.transport_sockets.tls.v3.Secret">
    * @generated from oneof envoy.extensions.transport_sockets.tls.v3.Secret.type
    */
   type: {
-    /**
-     * @generated from field: envoy.extensions.transport_sockets.tls.v3.TlsCertificate tls_certificate = 2;
-     */
-    value: TlsCertificate;
-    case: "tlsCertificate";
-  } | {
     /**
      * @generated from field: envoy.extensions.transport_sockets.tls.v3.TlsSessionTicketKeys session_ticket_keys = 3;
      */

@@ -3,25 +3,20 @@
 // @generated from file envoy/extensions/transport_sockets/tls/v3/tls.proto (package envoy.extensions.transport_sockets.tls.v3, syntax proto3)
 /* eslint-disable */
 
-import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { CidrRange } from "../../../../config/core/v3/address_pb.js";
-import { file_envoy_config_core_v3_address } from "../../../../config/core/v3/address_pb.js";
-import type { TypedExtensionConfig } from "../../../../config/core/v3/extension_pb.js";
-import { file_envoy_config_core_v3_extension } from "../../../../config/core/v3/extension_pb.js";
-import type { CertificateProviderPluginInstance, CertificateValidationContext, TlsCertificate, TlsParameters, TlsSessionTicketKeys } from "./common_pb.js";
+import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { CertificateProviderPluginInstance, CertificateValidationContext } from "./common_pb.js";
 import { file_envoy_extensions_transport_sockets_tls_v3_common } from "./common_pb.js";
 import type { SdsSecretConfig } from "./secret_pb.js";
 import { file_envoy_extensions_transport_sockets_tls_v3_secret } from "./secret_pb.js";
-import type { Duration } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_duration, file_google_protobuf_wrappers } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_wrappers } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file envoy/extensions/transport_sockets/tls/v3/tls.proto.
  */
 export const file_envoy_extensions_transport_sockets_tls_v3_tls: GenFile = /*@__PURE__*/
-  fileDesc("CjNlbnZveS9leHRlbnNpb25zL3RyYW5zcG9ydF9zb2NrZXRzL3Rscy92My90bHMucHJvdG8SKWVudm95LmV4dGVuc2lvbnMudHJhbnNwb3J0X3NvY2tldHMudGxzLnYzIooCChJVcHN0cmVhbVRsc0NvbnRleHQSVwoSY29tbW9uX3Rsc19jb250ZXh0GAEgASgLMjsuZW52b3kuZXh0ZW5zaW9ucy50cmFuc3BvcnRfc29ja2V0cy50bHMudjMuQ29tbW9uVGxzQ29udGV4dBILCgNzbmkYAiABKAkSGwoTYWxsb3dfcmVuZWdvdGlhdGlvbhgDIAEoCBI2ChBtYXhfc2Vzc2lvbl9rZXlzGAQgASgLMhwuZ29vZ2xlLnByb3RvYnVmLlVJbnQzMlZhbHVlEjkKFWVuZm9yY2VfcnNhX2tleV91c2FnZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5Cb29sVmFsdWUi3QYKFERvd25zdHJlYW1UbHNDb250ZXh0ElcKEmNvbW1vbl90bHNfY29udGV4dBgBIAEoCzI7LmVudm95LmV4dGVuc2lvbnMudHJhbnNwb3J0X3NvY2tldHMudGxzLnYzLkNvbW1vblRsc0NvbnRleHQSPgoacmVxdWlyZV9jbGllbnRfY2VydGlmaWNhdGUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuQm9vbFZhbHVlEi8KC3JlcXVpcmVfc25pGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLkJvb2xWYWx1ZRJeChNzZXNzaW9uX3RpY2tldF9rZXlzGAQgASgLMj8uZW52b3kuZXh0ZW5zaW9ucy50cmFuc3BvcnRfc29ja2V0cy50bHMudjMuVGxzU2Vzc2lvblRpY2tldEtleXNIABJrCiVzZXNzaW9uX3RpY2tldF9rZXlzX3Nkc19zZWNyZXRfY29uZmlnGAUgASgLMjouZW52b3kuZXh0ZW5zaW9ucy50cmFuc3BvcnRfc29ja2V0cy50bHMudjMuU2RzU2VjcmV0Q29uZmlnSAASLgokZGlzYWJsZV9zdGF0ZWxlc3Nfc2Vzc2lvbl9yZXN1bXB0aW9uGAcgASgISAASKwojZGlzYWJsZV9zdGF0ZWZ1bF9zZXNzaW9uX3Jlc3VtcHRpb24YCiABKAgSMgoPc2Vzc2lvbl90aW1lb3V0GAYgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEmwKEm9jc3Bfc3RhcGxlX3BvbGljeRgIIAEoDjJQLmVudm95LmV4dGVuc2lvbnMudHJhbnNwb3J0X3NvY2tldHMudGxzLnYzLkRvd25zdHJlYW1UbHNDb250ZXh0Lk9jc3BTdGFwbGVQb2xpY3kSQwofZnVsbF9zY2FuX2NlcnRzX29uX3NuaV9taXNtYXRjaBgJIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5Cb29sVmFsdWUiTgoQT2NzcFN0YXBsZVBvbGljeRIUChBMRU5JRU5UX1NUQVBMSU5HEAASEwoPU1RSSUNUX1NUQVBMSU5HEAESDwoLTVVTVF9TVEFQTEUQAkIaChhzZXNzaW9uX3RpY2tldF9rZXlzX3R5cGUilgEKCVRsc0tleUxvZxIMCgRwYXRoGAEgASgJEjwKE2xvY2FsX2FkZHJlc3NfcmFuZ2UYAiADKAsyHy5lbnZveS5jb25maWcuY29yZS52My5DaWRyUmFuZ2USPQoUcmVtb3RlX2FkZHJlc3NfcmFuZ2UYAyADKAsyHy5lbnZveS5jb25maWcuY29yZS52My5DaWRyUmFuZ2Ui2BEKEENvbW1vblRsc0NvbnRleHQSTAoKdGxzX3BhcmFtcxgBIAEoCzI4LmVudm95LmV4dGVuc2lvbnMudHJhbnNwb3J0X3NvY2tldHMudGxzLnYzLlRsc1BhcmFtZXRlcnMSUwoQdGxzX2NlcnRpZmljYXRlcxgCIAMoCzI5LmVudm95LmV4dGVuc2lvbnMudHJhbnNwb3J0X3NvY2tldHMudGxzLnYzLlRsc0NlcnRpZmljYXRlEmYKInRsc19jZXJ0aWZpY2F0ZV9zZHNfc2VjcmV0X2NvbmZpZ3MYBiADKAsyOi5lbnZveS5leHRlbnNpb25zLnRyYW5zcG9ydF9zb2NrZXRzLnRscy52My5TZHNTZWNyZXRDb25maWcSdwohdGxzX2NlcnRpZmljYXRlX3Byb3ZpZGVyX2luc3RhbmNlGA4gASgLMkwuZW52b3kuZXh0ZW5zaW9ucy50cmFuc3BvcnRfc29ja2V0cy50bHMudjMuQ2VydGlmaWNhdGVQcm92aWRlclBsdWdpbkluc3RhbmNlEoEBCiR0bHNfY2VydGlmaWNhdGVfY2VydGlmaWNhdGVfcHJvdmlkZXIYCSABKAsyTy5lbnZveS5leHRlbnNpb25zLnRyYW5zcG9ydF9zb2NrZXRzLnRscy52My5Db21tb25UbHNDb250ZXh0LkNlcnRpZmljYXRlUHJvdmlkZXJCAhgBEpIBCi10bHNfY2VydGlmaWNhdGVfY2VydGlmaWNhdGVfcHJvdmlkZXJfaW5zdGFuY2UYCyABKAsyVy5lbnZveS5leHRlbnNpb25zLnRyYW5zcG9ydF9zb2NrZXRzLnRscy52My5Db21tb25UbHNDb250ZXh0LkNlcnRpZmljYXRlUHJvdmlkZXJJbnN0YW5jZUICGAESZQoSdmFsaWRhdGlvbl9jb250ZXh0GAMgASgLMkcuZW52b3kuZXh0ZW5zaW9ucy50cmFuc3BvcnRfc29ja2V0cy50bHMudjMuQ2VydGlmaWNhdGVWYWxpZGF0aW9uQ29udGV4dEgAEmoKJHZhbGlkYXRpb25fY29udGV4dF9zZHNfc2VjcmV0X2NvbmZpZxgHIAEoCzI6LmVudm95LmV4dGVuc2lvbnMudHJhbnNwb3J0X3NvY2tldHMudGxzLnYzLlNkc1NlY3JldENvbmZpZ0gAEocBChtjb21iaW5lZF92YWxpZGF0aW9uX2NvbnRleHQYCCABKAsyYC5lbnZveS5leHRlbnNpb25zLnRyYW5zcG9ydF9zb2NrZXRzLnRscy52My5Db21tb25UbHNDb250ZXh0LkNvbWJpbmVkQ2VydGlmaWNhdGVWYWxpZGF0aW9uQ29udGV4dEgAEoYBCid2YWxpZGF0aW9uX2NvbnRleHRfY2VydGlmaWNhdGVfcHJvdmlkZXIYCiABKAsyTy5lbnZveS5leHRlbnNpb25zLnRyYW5zcG9ydF9zb2NrZXRzLnRscy52My5Db21tb25UbHNDb250ZXh0LkNlcnRpZmljYXRlUHJvdmlkZXJCAhgBSAASlwEKMHZhbGlkYXRpb25fY29udGV4dF9jZXJ0aWZpY2F0ZV9wcm92aWRlcl9pbnN0YW5jZRgMIAEoCzJXLmVudm95LmV4dGVuc2lvbnMudHJhbnNwb3J0X3NvY2tldHMudGxzLnYzLkNvbW1vblRsc0NvbnRleHQuQ2VydGlmaWNhdGVQcm92aWRlckluc3RhbmNlQgIYAUgAEhYKDmFscG5fcHJvdG9jb2xzGAQgAygJEkUKEWN1c3RvbV9oYW5kc2hha2VyGA0gASgLMiouZW52b3kuY29uZmlnLmNvcmUudjMuVHlwZWRFeHRlbnNpb25Db25maWcSRQoHa2V5X2xvZxgPIAEoCzI0LmVudm95LmV4dGVuc2lvbnMudHJhbnNwb3J0X3NvY2tldHMudGxzLnYzLlRsc0tleUxvZxpxChNDZXJ0aWZpY2F0ZVByb3ZpZGVyEgwKBG5hbWUYASABKAkSQgoMdHlwZWRfY29uZmlnGAIgASgLMiouZW52b3kuY29uZmlnLmNvcmUudjMuVHlwZWRFeHRlbnNpb25Db25maWdIAEIICgZjb25maWcaTgobQ2VydGlmaWNhdGVQcm92aWRlckluc3RhbmNlEhUKDWluc3RhbmNlX25hbWUYASABKAkSGAoQY2VydGlmaWNhdGVfbmFtZRgCIAEoCRqcBAokQ29tYmluZWRDZXJ0aWZpY2F0ZVZhbGlkYXRpb25Db250ZXh0EmsKGmRlZmF1bHRfdmFsaWRhdGlvbl9jb250ZXh0GAEgASgLMkcuZW52b3kuZXh0ZW5zaW9ucy50cmFuc3BvcnRfc29ja2V0cy50bHMudjMuQ2VydGlmaWNhdGVWYWxpZGF0aW9uQ29udGV4dBJoCiR2YWxpZGF0aW9uX2NvbnRleHRfc2RzX3NlY3JldF9jb25maWcYAiABKAsyOi5lbnZveS5leHRlbnNpb25zLnRyYW5zcG9ydF9zb2NrZXRzLnRscy52My5TZHNTZWNyZXRDb25maWcShAEKJ3ZhbGlkYXRpb25fY29udGV4dF9jZXJ0aWZpY2F0ZV9wcm92aWRlchgDIAEoCzJPLmVudm95LmV4dGVuc2lvbnMudHJhbnNwb3J0X3NvY2tldHMudGxzLnYzLkNvbW1vblRsc0NvbnRleHQuQ2VydGlmaWNhdGVQcm92aWRlckICGAESlQEKMHZhbGlkYXRpb25fY29udGV4dF9jZXJ0aWZpY2F0ZV9wcm92aWRlcl9pbnN0YW5jZRgEIAEoCzJXLmVudm95LmV4dGVuc2lvbnMudHJhbnNwb3J0X3NvY2tldHMudGxzLnYzLkNvbW1vblRsc0NvbnRleHQuQ2VydGlmaWNhdGVQcm92aWRlckluc3RhbmNlQgIYAUIZChd2YWxpZGF0aW9uX2NvbnRleHRfdHlwZUoECAUQBkKdAQo3aW8uZW52b3lwcm94eS5lbnZveS5leHRlbnNpb25zLnRyYW5zcG9ydF9zb2NrZXRzLnRscy52M0IIVGxzUHJvdG9QAVpWZ2l0aHViLmNvbS9lbnZveXByb3h5L2dvLWNvbnRyb2wtcGxhbmUvZW52b3kvZXh0ZW5zaW9ucy90cmFuc3BvcnRfc29ja2V0cy90bHMvdjM7dGxzdjNiBnByb3RvMw", [file_envoy_config_core_v3_address, file_envoy_config_core_v3_extension, file_envoy_extensions_transport_sockets_tls_v3_common, file_envoy_extensions_transport_sockets_tls_v3_secret, file_google_protobuf_duration, file_google_protobuf_wrappers]);
+  fileDesc("CjNlbnZveS9leHRlbnNpb25zL3RyYW5zcG9ydF9zb2NrZXRzL3Rscy92My90bHMucHJvdG8SKWVudm95LmV4dGVuc2lvbnMudHJhbnNwb3J0X3NvY2tldHMudGxzLnYzIooCChJVcHN0cmVhbVRsc0NvbnRleHQSVwoSY29tbW9uX3Rsc19jb250ZXh0GAEgASgLMjsuZW52b3kuZXh0ZW5zaW9ucy50cmFuc3BvcnRfc29ja2V0cy50bHMudjMuQ29tbW9uVGxzQ29udGV4dBILCgNzbmkYAiABKAkSGwoTYWxsb3dfcmVuZWdvdGlhdGlvbhgDIAEoCBI2ChBtYXhfc2Vzc2lvbl9rZXlzGAQgASgLMhwuZ29vZ2xlLnByb3RvYnVmLlVJbnQzMlZhbHVlEjkKFWVuZm9yY2VfcnNhX2tleV91c2FnZRgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5Cb29sVmFsdWUiiQcKEENvbW1vblRsc0NvbnRleHQSZgoidGxzX2NlcnRpZmljYXRlX3Nkc19zZWNyZXRfY29uZmlncxgGIAMoCzI6LmVudm95LmV4dGVuc2lvbnMudHJhbnNwb3J0X3NvY2tldHMudGxzLnYzLlNkc1NlY3JldENvbmZpZxJ3CiF0bHNfY2VydGlmaWNhdGVfcHJvdmlkZXJfaW5zdGFuY2UYDiABKAsyTC5lbnZveS5leHRlbnNpb25zLnRyYW5zcG9ydF9zb2NrZXRzLnRscy52My5DZXJ0aWZpY2F0ZVByb3ZpZGVyUGx1Z2luSW5zdGFuY2USZQoSdmFsaWRhdGlvbl9jb250ZXh0GAMgASgLMkcuZW52b3kuZXh0ZW5zaW9ucy50cmFuc3BvcnRfc29ja2V0cy50bHMudjMuQ2VydGlmaWNhdGVWYWxpZGF0aW9uQ29udGV4dEgAEmoKJHZhbGlkYXRpb25fY29udGV4dF9zZHNfc2VjcmV0X2NvbmZpZxgHIAEoCzI6LmVudm95LmV4dGVuc2lvbnMudHJhbnNwb3J0X3NvY2tldHMudGxzLnYzLlNkc1NlY3JldENvbmZpZ0gAEocBChtjb21iaW5lZF92YWxpZGF0aW9uX2NvbnRleHQYCCABKAsyYC5lbnZveS5leHRlbnNpb25zLnRyYW5zcG9ydF9zb2NrZXRzLnRscy52My5Db21tb25UbHNDb250ZXh0LkNvbWJpbmVkQ2VydGlmaWNhdGVWYWxpZGF0aW9uQ29udGV4dEgAEhYKDmFscG5fcHJvdG9jb2xzGAQgAygJGv0BCiRDb21iaW5lZENlcnRpZmljYXRlVmFsaWRhdGlvbkNvbnRleHQSawoaZGVmYXVsdF92YWxpZGF0aW9uX2NvbnRleHQYASABKAsyRy5lbnZveS5leHRlbnNpb25zLnRyYW5zcG9ydF9zb2NrZXRzLnRscy52My5DZXJ0aWZpY2F0ZVZhbGlkYXRpb25Db250ZXh0EmgKJHZhbGlkYXRpb25fY29udGV4dF9zZHNfc2VjcmV0X2NvbmZpZxgCIAEoCzI6LmVudm95LmV4dGVuc2lvbnMudHJhbnNwb3J0X3NvY2tldHMudGxzLnYzLlNkc1NlY3JldENvbmZpZ0IZChd2YWxpZGF0aW9uX2NvbnRleHRfdHlwZUoECAUQBkKdAQo3aW8uZW52b3lwcm94eS5lbnZveS5leHRlbnNpb25zLnRyYW5zcG9ydF9zb2NrZXRzLnRscy52M0IIVGxzUHJvdG9QAVpWZ2l0aHViLmNvbS9lbnZveXByb3h5L2dvLWNvbnRyb2wtcGxhbmUvZW52b3kvZXh0ZW5zaW9ucy90cmFuc3BvcnRfc29ja2V0cy90bHMvdjM7dGxzdjNiBnByb3RvMw", [file_envoy_extensions_transport_sockets_tls_v3_common, file_envoy_extensions_transport_sockets_tls_v3_secret, file_google_protobuf_wrappers]);
 
 /**
  * @generated from message envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext
@@ -61,142 +56,9 @@ export const UpstreamTlsContextSchema: GenMessage<UpstreamTlsContext> = /*@__PUR
   messageDesc(file_envoy_extensions_transport_sockets_tls_v3_tls, 0);
 
 /**
- * @generated from message envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext
- */
-export type DownstreamTlsContext = Message<"envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext"> & {
-  /**
-   * @generated from field: envoy.extensions.transport_sockets.tls.v3.CommonTlsContext common_tls_context = 1;
-   */
-  commonTlsContext?: CommonTlsContext | undefined;
-
-  /**
-   * @generated from field: google.protobuf.BoolValue require_client_certificate = 2;
-   */
-  requireClientCertificate?: boolean | undefined;
-
-  /**
-   * @generated from field: google.protobuf.BoolValue require_sni = 3;
-   */
-  requireSni?: boolean | undefined;
-
-  /**
-   * @generated from oneof envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext.session_ticket_keys_type
-   */
-  sessionTicketKeysType: {
-    /**
-     * @generated from field: envoy.extensions.transport_sockets.tls.v3.TlsSessionTicketKeys session_ticket_keys = 4;
-     */
-    value: TlsSessionTicketKeys;
-    case: "sessionTicketKeys";
-  } | {
-    /**
-     * @generated from field: envoy.extensions.transport_sockets.tls.v3.SdsSecretConfig session_ticket_keys_sds_secret_config = 5;
-     */
-    value: SdsSecretConfig;
-    case: "sessionTicketKeysSdsSecretConfig";
-  } | {
-    /**
-     * @generated from field: bool disable_stateless_session_resumption = 7;
-     */
-    value: boolean;
-    case: "disableStatelessSessionResumption";
-  } | { case: undefined; value?: undefined };
-
-  /**
-   * @generated from field: bool disable_stateful_session_resumption = 10;
-   */
-  disableStatefulSessionResumption: boolean;
-
-  /**
-   * @generated from field: google.protobuf.Duration session_timeout = 6;
-   */
-  sessionTimeout?: Duration | undefined;
-
-  /**
-   * @generated from field: envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext.OcspStaplePolicy ocsp_staple_policy = 8;
-   */
-  ocspStaplePolicy: DownstreamTlsContext_OcspStaplePolicy;
-
-  /**
-   * @generated from field: google.protobuf.BoolValue full_scan_certs_on_sni_mismatch = 9;
-   */
-  fullScanCertsOnSniMismatch?: boolean | undefined;
-};
-
-/**
- * Describes the message envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext.
- * Use `create(DownstreamTlsContextSchema)` to create a new message.
- */
-export const DownstreamTlsContextSchema: GenMessage<DownstreamTlsContext> = /*@__PURE__*/
-  messageDesc(file_envoy_extensions_transport_sockets_tls_v3_tls, 1);
-
-/**
- * @generated from enum envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext.OcspStaplePolicy
- */
-export enum DownstreamTlsContext_OcspStaplePolicy {
-  /**
-   * @generated from enum value: LENIENT_STAPLING = 0;
-   */
-  LENIENT_STAPLING = 0,
-
-  /**
-   * @generated from enum value: STRICT_STAPLING = 1;
-   */
-  STRICT_STAPLING = 1,
-
-  /**
-   * @generated from enum value: MUST_STAPLE = 2;
-   */
-  MUST_STAPLE = 2,
-}
-
-/**
- * Describes the enum envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext.OcspStaplePolicy.
- */
-export const DownstreamTlsContext_OcspStaplePolicySchema: GenEnum<DownstreamTlsContext_OcspStaplePolicy> = /*@__PURE__*/
-  enumDesc(file_envoy_extensions_transport_sockets_tls_v3_tls, 1, 0);
-
-/**
- * @generated from message envoy.extensions.transport_sockets.tls.v3.TlsKeyLog
- */
-export type TlsKeyLog = Message<"envoy.extensions.transport_sockets.tls.v3.TlsKeyLog"> & {
-  /**
-   * @generated from field: string path = 1;
-   */
-  path: string;
-
-  /**
-   * @generated from field: repeated envoy.config.core.v3.CidrRange local_address_range = 2;
-   */
-  localAddressRange: CidrRange[];
-
-  /**
-   * @generated from field: repeated envoy.config.core.v3.CidrRange remote_address_range = 3;
-   */
-  remoteAddressRange: CidrRange[];
-};
-
-/**
- * Describes the message envoy.extensions.transport_sockets.tls.v3.TlsKeyLog.
- * Use `create(TlsKeyLogSchema)` to create a new message.
- */
-export const TlsKeyLogSchema: GenMessage<TlsKeyLog> = /*@__PURE__*/
-  messageDesc(file_envoy_extensions_transport_sockets_tls_v3_tls, 2);
-
-/**
  * @generated from message envoy.extensions.transport_sockets.tls.v3.CommonTlsContext
  */
 export type CommonTlsContext = Message<"envoy.extensions.transport_sockets.tls.v3.CommonTlsContext"> & {
-  /**
-   * @generated from field: envoy.extensions.transport_sockets.tls.v3.TlsParameters tls_params = 1;
-   */
-  tlsParams?: TlsParameters | undefined;
-
-  /**
-   * @generated from field: repeated envoy.extensions.transport_sockets.tls.v3.TlsCertificate tls_certificates = 2;
-   */
-  tlsCertificates: TlsCertificate[];
-
   /**
    * @generated from field: repeated envoy.extensions.transport_sockets.tls.v3.SdsSecretConfig tls_certificate_sds_secret_configs = 6;
    */
@@ -206,18 +68,6 @@ export type CommonTlsContext = Message<"envoy.extensions.transport_sockets.tls.v
    * @generated from field: envoy.extensions.transport_sockets.tls.v3.CertificateProviderPluginInstance tls_certificate_provider_instance = 14;
    */
   tlsCertificateProviderInstance?: CertificateProviderPluginInstance | undefined;
-
-  /**
-   * @generated from field: envoy.extensions.transport_sockets.tls.v3.CommonTlsContext.CertificateProvider tls_certificate_certificate_provider = 9 [deprecated = true];
-   * @deprecated
-   */
-  tlsCertificateCertificateProvider?: CommonTlsContext_CertificateProvider | undefined;
-
-  /**
-   * @generated from field: envoy.extensions.transport_sockets.tls.v3.CommonTlsContext.CertificateProviderInstance tls_certificate_certificate_provider_instance = 11 [deprecated = true];
-   * @deprecated
-   */
-  tlsCertificateCertificateProviderInstance?: CommonTlsContext_CertificateProviderInstance | undefined;
 
   /**
    * @generated from oneof envoy.extensions.transport_sockets.tls.v3.CommonTlsContext.validation_context_type
@@ -240,36 +90,12 @@ export type CommonTlsContext = Message<"envoy.extensions.transport_sockets.tls.v
      */
     value: CommonTlsContext_CombinedCertificateValidationContext;
     case: "combinedValidationContext";
-  } | {
-    /**
-     * @generated from field: envoy.extensions.transport_sockets.tls.v3.CommonTlsContext.CertificateProvider validation_context_certificate_provider = 10 [deprecated = true];
-     * @deprecated
-     */
-    value: CommonTlsContext_CertificateProvider;
-    case: "validationContextCertificateProvider";
-  } | {
-    /**
-     * @generated from field: envoy.extensions.transport_sockets.tls.v3.CommonTlsContext.CertificateProviderInstance validation_context_certificate_provider_instance = 12 [deprecated = true];
-     * @deprecated
-     */
-    value: CommonTlsContext_CertificateProviderInstance;
-    case: "validationContextCertificateProviderInstance";
   } | { case: undefined; value?: undefined };
 
   /**
    * @generated from field: repeated string alpn_protocols = 4;
    */
   alpnProtocols: string[];
-
-  /**
-   * @generated from field: envoy.config.core.v3.TypedExtensionConfig custom_handshaker = 13;
-   */
-  customHandshaker?: TypedExtensionConfig | undefined;
-
-  /**
-   * @generated from field: envoy.extensions.transport_sockets.tls.v3.TlsKeyLog key_log = 15;
-   */
-  keyLog?: TlsKeyLog | undefined;
 };
 
 /**
@@ -277,57 +103,7 @@ export type CommonTlsContext = Message<"envoy.extensions.transport_sockets.tls.v
  * Use `create(CommonTlsContextSchema)` to create a new message.
  */
 export const CommonTlsContextSchema: GenMessage<CommonTlsContext> = /*@__PURE__*/
-  messageDesc(file_envoy_extensions_transport_sockets_tls_v3_tls, 3);
-
-/**
- * @generated from message envoy.extensions.transport_sockets.tls.v3.CommonTlsContext.CertificateProvider
- */
-export type CommonTlsContext_CertificateProvider = Message<"envoy.extensions.transport_sockets.tls.v3.CommonTlsContext.CertificateProvider"> & {
-  /**
-   * @generated from field: string name = 1;
-   */
-  name: string;
-
-  /**
-   * @generated from oneof envoy.extensions.transport_sockets.tls.v3.CommonTlsContext.CertificateProvider.config
-   */
-  config: {
-    /**
-     * @generated from field: envoy.config.core.v3.TypedExtensionConfig typed_config = 2;
-     */
-    value: TypedExtensionConfig;
-    case: "typedConfig";
-  } | { case: undefined; value?: undefined };
-};
-
-/**
- * Describes the message envoy.extensions.transport_sockets.tls.v3.CommonTlsContext.CertificateProvider.
- * Use `create(CommonTlsContext_CertificateProviderSchema)` to create a new message.
- */
-export const CommonTlsContext_CertificateProviderSchema: GenMessage<CommonTlsContext_CertificateProvider> = /*@__PURE__*/
-  messageDesc(file_envoy_extensions_transport_sockets_tls_v3_tls, 3, 0);
-
-/**
- * @generated from message envoy.extensions.transport_sockets.tls.v3.CommonTlsContext.CertificateProviderInstance
- */
-export type CommonTlsContext_CertificateProviderInstance = Message<"envoy.extensions.transport_sockets.tls.v3.CommonTlsContext.CertificateProviderInstance"> & {
-  /**
-   * @generated from field: string instance_name = 1;
-   */
-  instanceName: string;
-
-  /**
-   * @generated from field: string certificate_name = 2;
-   */
-  certificateName: string;
-};
-
-/**
- * Describes the message envoy.extensions.transport_sockets.tls.v3.CommonTlsContext.CertificateProviderInstance.
- * Use `create(CommonTlsContext_CertificateProviderInstanceSchema)` to create a new message.
- */
-export const CommonTlsContext_CertificateProviderInstanceSchema: GenMessage<CommonTlsContext_CertificateProviderInstance> = /*@__PURE__*/
-  messageDesc(file_envoy_extensions_transport_sockets_tls_v3_tls, 3, 1);
+  messageDesc(file_envoy_extensions_transport_sockets_tls_v3_tls, 1);
 
 /**
  * @generated from message envoy.extensions.transport_sockets.tls.v3.CommonTlsContext.CombinedCertificateValidationContext
@@ -342,18 +118,6 @@ export type CommonTlsContext_CombinedCertificateValidationContext = Message<"env
    * @generated from field: envoy.extensions.transport_sockets.tls.v3.SdsSecretConfig validation_context_sds_secret_config = 2;
    */
   validationContextSdsSecretConfig?: SdsSecretConfig | undefined;
-
-  /**
-   * @generated from field: envoy.extensions.transport_sockets.tls.v3.CommonTlsContext.CertificateProvider validation_context_certificate_provider = 3 [deprecated = true];
-   * @deprecated
-   */
-  validationContextCertificateProvider?: CommonTlsContext_CertificateProvider | undefined;
-
-  /**
-   * @generated from field: envoy.extensions.transport_sockets.tls.v3.CommonTlsContext.CertificateProviderInstance validation_context_certificate_provider_instance = 4 [deprecated = true];
-   * @deprecated
-   */
-  validationContextCertificateProviderInstance?: CommonTlsContext_CertificateProviderInstance | undefined;
 };
 
 /**
@@ -361,5 +125,5 @@ export type CommonTlsContext_CombinedCertificateValidationContext = Message<"env
  * Use `create(CommonTlsContext_CombinedCertificateValidationContextSchema)` to create a new message.
  */
 export const CommonTlsContext_CombinedCertificateValidationContextSchema: GenMessage<CommonTlsContext_CombinedCertificateValidationContext> = /*@__PURE__*/
-  messageDesc(file_envoy_extensions_transport_sockets_tls_v3_tls, 3, 2);
+  messageDesc(file_envoy_extensions_transport_sockets_tls_v3_tls, 1, 0);
 

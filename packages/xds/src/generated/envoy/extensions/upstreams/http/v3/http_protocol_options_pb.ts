@@ -5,9 +5,7 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { TypedExtensionConfig } from "../../../../config/core/v3/extension_pb.js";
-import { file_envoy_config_core_v3_extension } from "../../../../config/core/v3/extension_pb.js";
-import type { AlternateProtocolsCacheOptions, Http1ProtocolOptions, Http2ProtocolOptions, Http3ProtocolOptions, HttpProtocolOptions as HttpProtocolOptions$1, UpstreamHttpProtocolOptions } from "../../../../config/core/v3/protocol_pb.js";
+import type { Http2ProtocolOptions, HttpProtocolOptions as HttpProtocolOptions$1 } from "../../../../config/core/v3/protocol_pb.js";
 import { file_envoy_config_core_v3_protocol } from "../../../../config/core/v3/protocol_pb.js";
 import type { HttpFilter } from "../../../filters/network/http_connection_manager/v3/http_connection_manager_pb.js";
 import { file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager } from "../../../filters/network/http_connection_manager/v3/http_connection_manager_pb.js";
@@ -17,7 +15,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file envoy/extensions/upstreams/http/v3/http_protocol_options.proto.
  */
 export const file_envoy_extensions_upstreams_http_v3_http_protocol_options: GenFile = /*@__PURE__*/
-  fileDesc("Cj5lbnZveS9leHRlbnNpb25zL3Vwc3RyZWFtcy9odHRwL3YzL2h0dHBfcHJvdG9jb2xfb3B0aW9ucy5wcm90bxIiZW52b3kuZXh0ZW5zaW9ucy51cHN0cmVhbXMuaHR0cC52MyK6DAoTSHR0cFByb3RvY29sT3B0aW9ucxJPChxjb21tb25faHR0cF9wcm90b2NvbF9vcHRpb25zGAEgASgLMikuZW52b3kuY29uZmlnLmNvcmUudjMuSHR0cFByb3RvY29sT3B0aW9ucxJZCh51cHN0cmVhbV9odHRwX3Byb3RvY29sX29wdGlvbnMYAiABKAsyMS5lbnZveS5jb25maWcuY29yZS52My5VcHN0cmVhbUh0dHBQcm90b2NvbE9wdGlvbnMSagoUZXhwbGljaXRfaHR0cF9jb25maWcYAyABKAsySi5lbnZveS5leHRlbnNpb25zLnVwc3RyZWFtcy5odHRwLnYzLkh0dHBQcm90b2NvbE9wdGlvbnMuRXhwbGljaXRIdHRwQ29uZmlnSAASeQoedXNlX2Rvd25zdHJlYW1fcHJvdG9jb2xfY29uZmlnGAQgASgLMk8uZW52b3kuZXh0ZW5zaW9ucy51cHN0cmVhbXMuaHR0cC52My5IdHRwUHJvdG9jb2xPcHRpb25zLlVzZURvd25zdHJlYW1IdHRwQ29uZmlnSAASXQoLYXV0b19jb25maWcYBSABKAsyRi5lbnZveS5leHRlbnNpb25zLnVwc3RyZWFtcy5odHRwLnYzLkh0dHBQcm90b2NvbE9wdGlvbnMuQXV0b0h0dHBDb25maWdIABJdCgxodHRwX2ZpbHRlcnMYBiADKAsyRy5lbnZveS5leHRlbnNpb25zLmZpbHRlcnMubmV0d29yay5odHRwX2Nvbm5lY3Rpb25fbWFuYWdlci52My5IdHRwRmlsdGVyEkwKGGhlYWRlcl92YWxpZGF0aW9uX2NvbmZpZxgHIAEoCzIqLmVudm95LmNvbmZpZy5jb3JlLnYzLlR5cGVkRXh0ZW5zaW9uQ29uZmlnGpACChJFeHBsaWNpdEh0dHBDb25maWcSSwoVaHR0cF9wcm90b2NvbF9vcHRpb25zGAEgASgLMiouZW52b3kuY29uZmlnLmNvcmUudjMuSHR0cDFQcm90b2NvbE9wdGlvbnNIABJMChZodHRwMl9wcm90b2NvbF9vcHRpb25zGAIgASgLMiouZW52b3kuY29uZmlnLmNvcmUudjMuSHR0cDJQcm90b2NvbE9wdGlvbnNIABJMChZodHRwM19wcm90b2NvbF9vcHRpb25zGAMgASgLMiouZW52b3kuY29uZmlnLmNvcmUudjMuSHR0cDNQcm90b2NvbE9wdGlvbnNIAEIRCg9wcm90b2NvbF9jb25maWca/AEKF1VzZURvd25zdHJlYW1IdHRwQ29uZmlnEkkKFWh0dHBfcHJvdG9jb2xfb3B0aW9ucxgBIAEoCzIqLmVudm95LmNvbmZpZy5jb3JlLnYzLkh0dHAxUHJvdG9jb2xPcHRpb25zEkoKFmh0dHAyX3Byb3RvY29sX29wdGlvbnMYAiABKAsyKi5lbnZveS5jb25maWcuY29yZS52My5IdHRwMlByb3RvY29sT3B0aW9ucxJKChZodHRwM19wcm90b2NvbF9vcHRpb25zGAMgASgLMiouZW52b3kuY29uZmlnLmNvcmUudjMuSHR0cDNQcm90b2NvbE9wdGlvbnMa1AIKDkF1dG9IdHRwQ29uZmlnEkkKFWh0dHBfcHJvdG9jb2xfb3B0aW9ucxgBIAEoCzIqLmVudm95LmNvbmZpZy5jb3JlLnYzLkh0dHAxUHJvdG9jb2xPcHRpb25zEkoKFmh0dHAyX3Byb3RvY29sX29wdGlvbnMYAiABKAsyKi5lbnZveS5jb25maWcuY29yZS52My5IdHRwMlByb3RvY29sT3B0aW9ucxJKChZodHRwM19wcm90b2NvbF9vcHRpb25zGAMgASgLMiouZW52b3kuY29uZmlnLmNvcmUudjMuSHR0cDNQcm90b2NvbE9wdGlvbnMSXwohYWx0ZXJuYXRlX3Byb3RvY29sc19jYWNoZV9vcHRpb25zGAQgASgLMjQuZW52b3kuY29uZmlnLmNvcmUudjMuQWx0ZXJuYXRlUHJvdG9jb2xzQ2FjaGVPcHRpb25zQhsKGXVwc3RyZWFtX3Byb3RvY29sX29wdGlvbnNCoAEKMGlvLmVudm95cHJveHkuZW52b3kuZXh0ZW5zaW9ucy51cHN0cmVhbXMuaHR0cC52M0IYSHR0cFByb3RvY29sT3B0aW9uc1Byb3RvUAFaUGdpdGh1Yi5jb20vZW52b3lwcm94eS9nby1jb250cm9sLXBsYW5lL2Vudm95L2V4dGVuc2lvbnMvdXBzdHJlYW1zL2h0dHAvdjM7aHR0cHYzYgZwcm90bzM", [file_envoy_config_core_v3_extension, file_envoy_config_core_v3_protocol, file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager]);
+  fileDesc("Cj5lbnZveS9leHRlbnNpb25zL3Vwc3RyZWFtcy9odHRwL3YzL2h0dHBfcHJvdG9jb2xfb3B0aW9ucy5wcm90bxIiZW52b3kuZXh0ZW5zaW9ucy51cHN0cmVhbXMuaHR0cC52MyKBBQoTSHR0cFByb3RvY29sT3B0aW9ucxJPChxjb21tb25faHR0cF9wcm90b2NvbF9vcHRpb25zGAEgASgLMikuZW52b3kuY29uZmlnLmNvcmUudjMuSHR0cFByb3RvY29sT3B0aW9ucxJ5Ch51c2VfZG93bnN0cmVhbV9wcm90b2NvbF9jb25maWcYBCABKAsyTy5lbnZveS5leHRlbnNpb25zLnVwc3RyZWFtcy5odHRwLnYzLkh0dHBQcm90b2NvbE9wdGlvbnMuVXNlRG93bnN0cmVhbUh0dHBDb25maWdIABJdCgthdXRvX2NvbmZpZxgFIAEoCzJGLmVudm95LmV4dGVuc2lvbnMudXBzdHJlYW1zLmh0dHAudjMuSHR0cFByb3RvY29sT3B0aW9ucy5BdXRvSHR0cENvbmZpZ0gAEl0KDGh0dHBfZmlsdGVycxgGIAMoCzJHLmVudm95LmV4dGVuc2lvbnMuZmlsdGVycy5uZXR3b3JrLmh0dHBfY29ubmVjdGlvbl9tYW5hZ2VyLnYzLkh0dHBGaWx0ZXIaZQoXVXNlRG93bnN0cmVhbUh0dHBDb25maWcSSgoWaHR0cDJfcHJvdG9jb2xfb3B0aW9ucxgCIAEoCzIqLmVudm95LmNvbmZpZy5jb3JlLnYzLkh0dHAyUHJvdG9jb2xPcHRpb25zGlwKDkF1dG9IdHRwQ29uZmlnEkoKFmh0dHAyX3Byb3RvY29sX29wdGlvbnMYAiABKAsyKi5lbnZveS5jb25maWcuY29yZS52My5IdHRwMlByb3RvY29sT3B0aW9uc0IbChl1cHN0cmVhbV9wcm90b2NvbF9vcHRpb25zQqABCjBpby5lbnZveXByb3h5LmVudm95LmV4dGVuc2lvbnMudXBzdHJlYW1zLmh0dHAudjNCGEh0dHBQcm90b2NvbE9wdGlvbnNQcm90b1ABWlBnaXRodWIuY29tL2Vudm95cHJveHkvZ28tY29udHJvbC1wbGFuZS9lbnZveS9leHRlbnNpb25zL3Vwc3RyZWFtcy9odHRwL3YzO2h0dHB2M2IGcHJvdG8z", [file_envoy_config_core_v3_protocol, file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager]);
 
 /**
  * @generated from message envoy.extensions.upstreams.http.v3.HttpProtocolOptions
@@ -29,20 +27,9 @@ export type HttpProtocolOptions = Message<"envoy.extensions.upstreams.http.v3.Ht
   commonHttpProtocolOptions?: HttpProtocolOptions$1 | undefined;
 
   /**
-   * @generated from field: envoy.config.core.v3.UpstreamHttpProtocolOptions upstream_http_protocol_options = 2;
-   */
-  upstreamHttpProtocolOptions?: UpstreamHttpProtocolOptions | undefined;
-
-  /**
    * @generated from oneof envoy.extensions.upstreams.http.v3.HttpProtocolOptions.upstream_protocol_options
    */
   upstreamProtocolOptions: {
-    /**
-     * @generated from field: envoy.extensions.upstreams.http.v3.HttpProtocolOptions.ExplicitHttpConfig explicit_http_config = 3;
-     */
-    value: HttpProtocolOptions_ExplicitHttpConfig;
-    case: "explicitHttpConfig";
-  } | {
     /**
      * @generated from field: envoy.extensions.upstreams.http.v3.HttpProtocolOptions.UseDownstreamHttpConfig use_downstream_protocol_config = 4;
      */
@@ -60,11 +47,6 @@ export type HttpProtocolOptions = Message<"envoy.extensions.upstreams.http.v3.Ht
    * @generated from field: repeated envoy.extensions.filters.network.http_connection_manager.v3.HttpFilter http_filters = 6;
    */
   httpFilters: HttpFilter[];
-
-  /**
-   * @generated from field: envoy.config.core.v3.TypedExtensionConfig header_validation_config = 7;
-   */
-  headerValidationConfig?: TypedExtensionConfig | undefined;
 };
 
 /**
@@ -75,58 +57,13 @@ export const HttpProtocolOptionsSchema: GenMessage<HttpProtocolOptions> = /*@__P
   messageDesc(file_envoy_extensions_upstreams_http_v3_http_protocol_options, 0);
 
 /**
- * @generated from message envoy.extensions.upstreams.http.v3.HttpProtocolOptions.ExplicitHttpConfig
- */
-export type HttpProtocolOptions_ExplicitHttpConfig = Message<"envoy.extensions.upstreams.http.v3.HttpProtocolOptions.ExplicitHttpConfig"> & {
-  /**
-   * @generated from oneof envoy.extensions.upstreams.http.v3.HttpProtocolOptions.ExplicitHttpConfig.protocol_config
-   */
-  protocolConfig: {
-    /**
-     * @generated from field: envoy.config.core.v3.Http1ProtocolOptions http_protocol_options = 1;
-     */
-    value: Http1ProtocolOptions;
-    case: "httpProtocolOptions";
-  } | {
-    /**
-     * @generated from field: envoy.config.core.v3.Http2ProtocolOptions http2_protocol_options = 2;
-     */
-    value: Http2ProtocolOptions;
-    case: "http2ProtocolOptions";
-  } | {
-    /**
-     * @generated from field: envoy.config.core.v3.Http3ProtocolOptions http3_protocol_options = 3;
-     */
-    value: Http3ProtocolOptions;
-    case: "http3ProtocolOptions";
-  } | { case: undefined; value?: undefined };
-};
-
-/**
- * Describes the message envoy.extensions.upstreams.http.v3.HttpProtocolOptions.ExplicitHttpConfig.
- * Use `create(HttpProtocolOptions_ExplicitHttpConfigSchema)` to create a new message.
- */
-export const HttpProtocolOptions_ExplicitHttpConfigSchema: GenMessage<HttpProtocolOptions_ExplicitHttpConfig> = /*@__PURE__*/
-  messageDesc(file_envoy_extensions_upstreams_http_v3_http_protocol_options, 0, 0);
-
-/**
  * @generated from message envoy.extensions.upstreams.http.v3.HttpProtocolOptions.UseDownstreamHttpConfig
  */
 export type HttpProtocolOptions_UseDownstreamHttpConfig = Message<"envoy.extensions.upstreams.http.v3.HttpProtocolOptions.UseDownstreamHttpConfig"> & {
   /**
-   * @generated from field: envoy.config.core.v3.Http1ProtocolOptions http_protocol_options = 1;
-   */
-  httpProtocolOptions?: Http1ProtocolOptions | undefined;
-
-  /**
    * @generated from field: envoy.config.core.v3.Http2ProtocolOptions http2_protocol_options = 2;
    */
   http2ProtocolOptions?: Http2ProtocolOptions | undefined;
-
-  /**
-   * @generated from field: envoy.config.core.v3.Http3ProtocolOptions http3_protocol_options = 3;
-   */
-  http3ProtocolOptions?: Http3ProtocolOptions | undefined;
 };
 
 /**
@@ -134,31 +71,16 @@ export type HttpProtocolOptions_UseDownstreamHttpConfig = Message<"envoy.extensi
  * Use `create(HttpProtocolOptions_UseDownstreamHttpConfigSchema)` to create a new message.
  */
 export const HttpProtocolOptions_UseDownstreamHttpConfigSchema: GenMessage<HttpProtocolOptions_UseDownstreamHttpConfig> = /*@__PURE__*/
-  messageDesc(file_envoy_extensions_upstreams_http_v3_http_protocol_options, 0, 1);
+  messageDesc(file_envoy_extensions_upstreams_http_v3_http_protocol_options, 0, 0);
 
 /**
  * @generated from message envoy.extensions.upstreams.http.v3.HttpProtocolOptions.AutoHttpConfig
  */
 export type HttpProtocolOptions_AutoHttpConfig = Message<"envoy.extensions.upstreams.http.v3.HttpProtocolOptions.AutoHttpConfig"> & {
   /**
-   * @generated from field: envoy.config.core.v3.Http1ProtocolOptions http_protocol_options = 1;
-   */
-  httpProtocolOptions?: Http1ProtocolOptions | undefined;
-
-  /**
    * @generated from field: envoy.config.core.v3.Http2ProtocolOptions http2_protocol_options = 2;
    */
   http2ProtocolOptions?: Http2ProtocolOptions | undefined;
-
-  /**
-   * @generated from field: envoy.config.core.v3.Http3ProtocolOptions http3_protocol_options = 3;
-   */
-  http3ProtocolOptions?: Http3ProtocolOptions | undefined;
-
-  /**
-   * @generated from field: envoy.config.core.v3.AlternateProtocolsCacheOptions alternate_protocols_cache_options = 4;
-   */
-  alternateProtocolsCacheOptions?: AlternateProtocolsCacheOptions | undefined;
 };
 
 /**
@@ -166,5 +88,5 @@ export type HttpProtocolOptions_AutoHttpConfig = Message<"envoy.extensions.upstr
  * Use `create(HttpProtocolOptions_AutoHttpConfigSchema)` to create a new message.
  */
 export const HttpProtocolOptions_AutoHttpConfigSchema: GenMessage<HttpProtocolOptions_AutoHttpConfig> = /*@__PURE__*/
-  messageDesc(file_envoy_extensions_upstreams_http_v3_http_protocol_options, 0, 2);
+  messageDesc(file_envoy_extensions_upstreams_http_v3_http_protocol_options, 0, 1);
 

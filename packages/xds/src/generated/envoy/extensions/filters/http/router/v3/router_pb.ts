@@ -5,19 +5,16 @@
 
 import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { AccessLog } from "../../../../../config/accesslog/v3/accesslog_pb.js";
-import { file_envoy_config_accesslog_v3_accesslog } from "../../../../../config/accesslog/v3/accesslog_pb.js";
 import type { HttpFilter } from "../../../network/http_connection_manager/v3/http_connection_manager_pb.js";
 import { file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager } from "../../../network/http_connection_manager/v3/http_connection_manager_pb.js";
-import type { Duration } from "@bufbuild/protobuf/wkt";
-import { file_google_protobuf_duration, file_google_protobuf_wrappers } from "@bufbuild/protobuf/wkt";
+import { file_google_protobuf_wrappers } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
 
 /**
  * Describes the file envoy/extensions/filters/http/router/v3/router.proto.
  */
 export const file_envoy_extensions_filters_http_router_v3_router: GenFile = /*@__PURE__*/
-  fileDesc("CjRlbnZveS9leHRlbnNpb25zL2ZpbHRlcnMvaHR0cC9yb3V0ZXIvdjMvcm91dGVyLnByb3RvEidlbnZveS5leHRlbnNpb25zLmZpbHRlcnMuaHR0cC5yb3V0ZXIudjMihgUKBlJvdXRlchIxCg1keW5hbWljX3N0YXRzGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLkJvb2xWYWx1ZRIcChBzdGFydF9jaGlsZF9zcGFuGAIgASgIQgIYARI6Cgx1cHN0cmVhbV9sb2cYAyADKAsyJC5lbnZveS5jb25maWcuYWNjZXNzbG9nLnYzLkFjY2Vzc0xvZxJmChR1cHN0cmVhbV9sb2dfb3B0aW9ucxgJIAEoCzJILmVudm95LmV4dGVuc2lvbnMuZmlsdGVycy5odHRwLnJvdXRlci52My5Sb3V0ZXIuVXBzdHJlYW1BY2Nlc3NMb2dPcHRpb25zEh4KFnN1cHByZXNzX2Vudm95X2hlYWRlcnMYBCABKAgSHAoUc3RyaWN0X2NoZWNrX2hlYWRlcnMYBSADKAkSIwobcmVzcGVjdF9leHBlY3RlZF9ycV90aW1lb3V0GAYgASgIEjAKKHN1cHByZXNzX2dycGNfcmVxdWVzdF9mYWlsdXJlX2NvZGVfc3RhdHMYByABKAgSZgoVdXBzdHJlYW1faHR0cF9maWx0ZXJzGAggAygLMkcuZW52b3kuZXh0ZW5zaW9ucy5maWx0ZXJzLm5ldHdvcmsuaHR0cF9jb25uZWN0aW9uX21hbmFnZXIudjMuSHR0cEZpbHRlchqJAQoYVXBzdHJlYW1BY2Nlc3NMb2dPcHRpb25zEi0KJWZsdXNoX3Vwc3RyZWFtX2xvZ19vbl91cHN0cmVhbV9zdHJlYW0YASABKAgSPgobdXBzdHJlYW1fbG9nX2ZsdXNoX2ludGVydmFsGAIgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQp8BCjVpby5lbnZveXByb3h5LmVudm95LmV4dGVuc2lvbnMuZmlsdGVycy5odHRwLnJvdXRlci52M0ILUm91dGVyUHJvdG9QAVpXZ2l0aHViLmNvbS9lbnZveXByb3h5L2dvLWNvbnRyb2wtcGxhbmUvZW52b3kvZXh0ZW5zaW9ucy9maWx0ZXJzL2h0dHAvcm91dGVyL3YzO3JvdXRlcnYzYgZwcm90bzM", [file_envoy_config_accesslog_v3_accesslog, file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager, file_google_protobuf_duration, file_google_protobuf_wrappers]);
+  fileDesc("CjRlbnZveS9leHRlbnNpb25zL2ZpbHRlcnMvaHR0cC9yb3V0ZXIvdjMvcm91dGVyLnByb3RvEidlbnZveS5leHRlbnNpb25zLmZpbHRlcnMuaHR0cC5yb3V0ZXIudjMi1gIKBlJvdXRlchIxCg1keW5hbWljX3N0YXRzGAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLkJvb2xWYWx1ZRIcChBzdGFydF9jaGlsZF9zcGFuGAIgASgIQgIYARIeChZzdXBwcmVzc19lbnZveV9oZWFkZXJzGAQgASgIEhwKFHN0cmljdF9jaGVja19oZWFkZXJzGAUgAygJEiMKG3Jlc3BlY3RfZXhwZWN0ZWRfcnFfdGltZW91dBgGIAEoCBIwCihzdXBwcmVzc19ncnBjX3JlcXVlc3RfZmFpbHVyZV9jb2RlX3N0YXRzGAcgASgIEmYKFXVwc3RyZWFtX2h0dHBfZmlsdGVycxgIIAMoCzJHLmVudm95LmV4dGVuc2lvbnMuZmlsdGVycy5uZXR3b3JrLmh0dHBfY29ubmVjdGlvbl9tYW5hZ2VyLnYzLkh0dHBGaWx0ZXJCnwEKNWlvLmVudm95cHJveHkuZW52b3kuZXh0ZW5zaW9ucy5maWx0ZXJzLmh0dHAucm91dGVyLnYzQgtSb3V0ZXJQcm90b1ABWldnaXRodWIuY29tL2Vudm95cHJveHkvZ28tY29udHJvbC1wbGFuZS9lbnZveS9leHRlbnNpb25zL2ZpbHRlcnMvaHR0cC9yb3V0ZXIvdjM7cm91dGVydjNiBnByb3RvMw", [file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager, file_google_protobuf_wrappers]);
 
 /**
  * @generated from message envoy.extensions.filters.http.router.v3.Router
@@ -33,16 +30,6 @@ export type Router = Message<"envoy.extensions.filters.http.router.v3.Router"> &
    * @deprecated
    */
   startChildSpan: boolean;
-
-  /**
-   * @generated from field: repeated envoy.config.accesslog.v3.AccessLog upstream_log = 3;
-   */
-  upstreamLog: AccessLog[];
-
-  /**
-   * @generated from field: envoy.extensions.filters.http.router.v3.Router.UpstreamAccessLogOptions upstream_log_options = 9;
-   */
-  upstreamLogOptions?: Router_UpstreamAccessLogOptions | undefined;
 
   /**
    * @generated from field: bool suppress_envoy_headers = 4;
@@ -76,26 +63,4 @@ export type Router = Message<"envoy.extensions.filters.http.router.v3.Router"> &
  */
 export const RouterSchema: GenMessage<Router> = /*@__PURE__*/
   messageDesc(file_envoy_extensions_filters_http_router_v3_router, 0);
-
-/**
- * @generated from message envoy.extensions.filters.http.router.v3.Router.UpstreamAccessLogOptions
- */
-export type Router_UpstreamAccessLogOptions = Message<"envoy.extensions.filters.http.router.v3.Router.UpstreamAccessLogOptions"> & {
-  /**
-   * @generated from field: bool flush_upstream_log_on_upstream_stream = 1;
-   */
-  flushUpstreamLogOnUpstreamStream: boolean;
-
-  /**
-   * @generated from field: google.protobuf.Duration upstream_log_flush_interval = 2;
-   */
-  upstreamLogFlushInterval?: Duration | undefined;
-};
-
-/**
- * Describes the message envoy.extensions.filters.http.router.v3.Router.UpstreamAccessLogOptions.
- * Use `create(Router_UpstreamAccessLogOptionsSchema)` to create a new message.
- */
-export const Router_UpstreamAccessLogOptionsSchema: GenMessage<Router_UpstreamAccessLogOptions> = /*@__PURE__*/
-  messageDesc(file_envoy_extensions_filters_http_router_v3_router, 0, 0);
 

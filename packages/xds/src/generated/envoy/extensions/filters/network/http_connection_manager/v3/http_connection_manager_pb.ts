@@ -3,34 +3,14 @@
 // @generated from file envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager.proto (package envoy.extensions.filters.network.http_connection_manager.v3, syntax proto3)
 /* eslint-disable */
 
-import type { GenEnum, GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
-import { enumDesc, fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
-import type { AccessLog, AccessLogFilter } from "../../../../../config/accesslog/v3/accesslog_pb.js";
-import { file_envoy_config_accesslog_v3_accesslog } from "../../../../../config/accesslog/v3/accesslog_pb.js";
-import type { CidrRange } from "../../../../../config/core/v3/address_pb.js";
-import { file_envoy_config_core_v3_address } from "../../../../../config/core/v3/address_pb.js";
-import type { DataSource, HeaderValueOption } from "../../../../../config/core/v3/base_pb.js";
-import { file_envoy_config_core_v3_base } from "../../../../../config/core/v3/base_pb.js";
-import type { ConfigSource, ExtensionConfigSource } from "../../../../../config/core/v3/config_source_pb.js";
+import type { GenFile, GenMessage } from "@bufbuild/protobuf/codegenv2";
+import { fileDesc, messageDesc } from "@bufbuild/protobuf/codegenv2";
+import type { ConfigSource } from "../../../../../config/core/v3/config_source_pb.js";
 import { file_envoy_config_core_v3_config_source } from "../../../../../config/core/v3/config_source_pb.js";
-import type { TypedExtensionConfig } from "../../../../../config/core/v3/extension_pb.js";
-import { file_envoy_config_core_v3_extension } from "../../../../../config/core/v3/extension_pb.js";
-import type { Http1ProtocolOptions, Http2ProtocolOptions, Http3ProtocolOptions, HttpProtocolOptions, SchemeHeaderTransformation } from "../../../../../config/core/v3/protocol_pb.js";
+import type { Http2ProtocolOptions, HttpProtocolOptions } from "../../../../../config/core/v3/protocol_pb.js";
 import { file_envoy_config_core_v3_protocol } from "../../../../../config/core/v3/protocol_pb.js";
-import type { SubstitutionFormatString } from "../../../../../config/core/v3/substitution_format_string_pb.js";
-import { file_envoy_config_core_v3_substitution_format_string } from "../../../../../config/core/v3/substitution_format_string_pb.js";
 import type { RouteConfiguration } from "../../../../../config/route/v3/route_pb.js";
 import { file_envoy_config_route_v3_route } from "../../../../../config/route/v3/route_pb.js";
-import type { ScopedRouteConfiguration } from "../../../../../config/route/v3/scoped_route_pb.js";
-import { file_envoy_config_route_v3_scoped_route } from "../../../../../config/route/v3/scoped_route_pb.js";
-import type { Tracing_Http } from "../../../../../config/trace/v3/http_tracer_pb.js";
-import { file_envoy_config_trace_v3_http_tracer } from "../../../../../config/trace/v3/http_tracer_pb.js";
-import type { PathTransformation } from "../../../../../type/http/v3/path_transformation_pb.js";
-import { file_envoy_type_http_v3_path_transformation } from "../../../../../type/http/v3/path_transformation_pb.js";
-import type { CustomTag } from "../../../../../type/tracing/v3/custom_tag_pb.js";
-import { file_envoy_type_tracing_v3_custom_tag } from "../../../../../type/tracing/v3/custom_tag_pb.js";
-import type { Percent } from "../../../../../type/v3/percent_pb.js";
-import { file_envoy_type_v3_percent } from "../../../../../type/v3/percent_pb.js";
 import type { Any, Duration } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_any, file_google_protobuf_duration, file_google_protobuf_wrappers } from "@bufbuild/protobuf/wkt";
 import type { Message } from "@bufbuild/protobuf";
@@ -39,17 +19,12 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file envoy/extensions/filters/network/http_connection_manager/v3/http_connection_manager.proto.
  */
 export const file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager: GenFile = /*@__PURE__*/
-  fileDesc("ClllbnZveS9leHRlbnNpb25zL2ZpbHRlcnMvbmV0d29yay9odHRwX2Nvbm5lY3Rpb25fbWFuYWdlci92My9odHRwX2Nvbm5lY3Rpb25fbWFuYWdlci5wcm90bxI7ZW52b3kuZXh0ZW5zaW9ucy5maWx0ZXJzLm5ldHdvcmsuaHR0cF9jb25uZWN0aW9uX21hbmFnZXIudjMiiy8KFUh0dHBDb25uZWN0aW9uTWFuYWdlchJwCgpjb2RlY190eXBlGAEgASgOMlwuZW52b3kuZXh0ZW5zaW9ucy5maWx0ZXJzLm5ldHdvcmsuaHR0cF9jb25uZWN0aW9uX21hbmFnZXIudjMuSHR0cENvbm5lY3Rpb25NYW5hZ2VyLkNvZGVjVHlwZRITCgtzdGF0X3ByZWZpeBgCIAEoCRJPCgNyZHMYAyABKAsyQC5lbnZveS5leHRlbnNpb25zLmZpbHRlcnMubmV0d29yay5odHRwX2Nvbm5lY3Rpb25fbWFuYWdlci52My5SZHNIABJBCgxyb3V0ZV9jb25maWcYBCABKAsyKS5lbnZveS5jb25maWcucm91dGUudjMuUm91dGVDb25maWd1cmF0aW9uSAASYgoNc2NvcGVkX3JvdXRlcxgfIAEoCzJJLmVudm95LmV4dGVuc2lvbnMuZmlsdGVycy5uZXR3b3JrLmh0dHBfY29ubmVjdGlvbl9tYW5hZ2VyLnYzLlNjb3BlZFJvdXRlc0gAEl0KDGh0dHBfZmlsdGVycxgFIAMoCzJHLmVudm95LmV4dGVuc2lvbnMuZmlsdGVycy5uZXR3b3JrLmh0dHBfY29ubmVjdGlvbl9tYW5hZ2VyLnYzLkh0dHBGaWx0ZXISMgoOYWRkX3VzZXJfYWdlbnQYBiABKAsyGi5nb29nbGUucHJvdG9idWYuQm9vbFZhbHVlEmsKB3RyYWNpbmcYByABKAsyWi5lbnZveS5leHRlbnNpb25zLmZpbHRlcnMubmV0d29yay5odHRwX2Nvbm5lY3Rpb25fbWFuYWdlci52My5IdHRwQ29ubmVjdGlvbk1hbmFnZXIuVHJhY2luZxJPChxjb21tb25faHR0cF9wcm90b2NvbF9vcHRpb25zGCMgASgLMikuZW52b3kuY29uZmlnLmNvcmUudjMuSHR0cFByb3RvY29sT3B0aW9ucxJJChVodHRwX3Byb3RvY29sX29wdGlvbnMYCCABKAsyKi5lbnZveS5jb25maWcuY29yZS52My5IdHRwMVByb3RvY29sT3B0aW9ucxJKChZodHRwMl9wcm90b2NvbF9vcHRpb25zGAkgASgLMiouZW52b3kuY29uZmlnLmNvcmUudjMuSHR0cDJQcm90b2NvbE9wdGlvbnMSSgoWaHR0cDNfcHJvdG9jb2xfb3B0aW9ucxgsIAEoCzIqLmVudm95LmNvbmZpZy5jb3JlLnYzLkh0dHAzUHJvdG9jb2xPcHRpb25zEhMKC3NlcnZlcl9uYW1lGAogASgJEpMBChxzZXJ2ZXJfaGVhZGVyX3RyYW5zZm9ybWF0aW9uGCIgASgOMm0uZW52b3kuZXh0ZW5zaW9ucy5maWx0ZXJzLm5ldHdvcmsuaHR0cF9jb25uZWN0aW9uX21hbmFnZXIudjMuSHR0cENvbm5lY3Rpb25NYW5hZ2VyLlNlcnZlckhlYWRlclRyYW5zZm9ybWF0aW9uElYKHHNjaGVtZV9oZWFkZXJfdHJhbnNmb3JtYXRpb24YMCABKAsyMC5lbnZveS5jb25maWcuY29yZS52My5TY2hlbWVIZWFkZXJUcmFuc2Zvcm1hdGlvbhI8ChZtYXhfcmVxdWVzdF9oZWFkZXJzX2tiGB0gASgLMhwuZ29vZ2xlLnByb3RvYnVmLlVJbnQzMlZhbHVlEjYKE3N0cmVhbV9pZGxlX3RpbWVvdXQYGCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SMgoPcmVxdWVzdF90aW1lb3V0GBwgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEjoKF3JlcXVlc3RfaGVhZGVyc190aW1lb3V0GCkgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEjAKDWRyYWluX3RpbWVvdXQYDCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SOAoVZGVsYXllZF9jbG9zZV90aW1lb3V0GBogASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uEjgKCmFjY2Vzc19sb2cYDSADKAsyJC5lbnZveS5jb25maWcuYWNjZXNzbG9nLnYzLkFjY2Vzc0xvZxJAChlhY2Nlc3NfbG9nX2ZsdXNoX2ludGVydmFsGDYgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uQgIYARIrCh9mbHVzaF9hY2Nlc3NfbG9nX29uX25ld19yZXF1ZXN0GDcgASgIQgIYARKCAQoSYWNjZXNzX2xvZ19vcHRpb25zGDggASgLMmYuZW52b3kuZXh0ZW5zaW9ucy5maWx0ZXJzLm5ldHdvcmsuaHR0cF9jb25uZWN0aW9uX21hbmFnZXIudjMuSHR0cENvbm5lY3Rpb25NYW5hZ2VyLkhjbUFjY2Vzc0xvZ09wdGlvbnMSNgoSdXNlX3JlbW90ZV9hZGRyZXNzGA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLkJvb2xWYWx1ZRIcChR4ZmZfbnVtX3RydXN0ZWRfaG9wcxgTIAEoDRJUCiBvcmlnaW5hbF9pcF9kZXRlY3Rpb25fZXh0ZW5zaW9ucxguIAMoCzIqLmVudm95LmNvbmZpZy5jb3JlLnYzLlR5cGVkRXh0ZW5zaW9uQ29uZmlnElQKIGVhcmx5X2hlYWRlcl9tdXRhdGlvbl9leHRlbnNpb25zGDQgAygLMiouZW52b3kuY29uZmlnLmNvcmUudjMuVHlwZWRFeHRlbnNpb25Db25maWcSiQEKF2ludGVybmFsX2FkZHJlc3NfY29uZmlnGBkgASgLMmguZW52b3kuZXh0ZW5zaW9ucy5maWx0ZXJzLm5ldHdvcmsuaHR0cF9jb25uZWN0aW9uX21hbmFnZXIudjMuSHR0cENvbm5lY3Rpb25NYW5hZ2VyLkludGVybmFsQWRkcmVzc0NvbmZpZxIXCg9za2lwX3hmZl9hcHBlbmQYFSABKAgSCwoDdmlhGBYgASgJEjcKE2dlbmVyYXRlX3JlcXVlc3RfaWQYDyABKAsyGi5nb29nbGUucHJvdG9idWYuQm9vbFZhbHVlEiQKHHByZXNlcnZlX2V4dGVybmFsX3JlcXVlc3RfaWQYICABKAgSKQohYWx3YXlzX3NldF9yZXF1ZXN0X2lkX2luX3Jlc3BvbnNlGCUgASgIEpABChtmb3J3YXJkX2NsaWVudF9jZXJ0X2RldGFpbHMYECABKA4yay5lbnZveS5leHRlbnNpb25zLmZpbHRlcnMubmV0d29yay5odHRwX2Nvbm5lY3Rpb25fbWFuYWdlci52My5IdHRwQ29ubmVjdGlvbk1hbmFnZXIuRm9yd2FyZENsaWVudENlcnREZXRhaWxzEpcBCh9zZXRfY3VycmVudF9jbGllbnRfY2VydF9kZXRhaWxzGBEgASgLMm4uZW52b3kuZXh0ZW5zaW9ucy5maWx0ZXJzLm5ldHdvcmsuaHR0cF9jb25uZWN0aW9uX21hbmFnZXIudjMuSHR0cENvbm5lY3Rpb25NYW5hZ2VyLlNldEN1cnJlbnRDbGllbnRDZXJ0RGV0YWlscxIaChJwcm94eV8xMDBfY29udGludWUYEiABKAgSOQoxcmVwcmVzZW50X2lwdjRfcmVtb3RlX2FkZHJlc3NfYXNfaXB2NF9tYXBwZWRfaXB2NhgUIAEoCBJ5Cg91cGdyYWRlX2NvbmZpZ3MYFyADKAsyYC5lbnZveS5leHRlbnNpb25zLmZpbHRlcnMubmV0d29yay5odHRwX2Nvbm5lY3Rpb25fbWFuYWdlci52My5IdHRwQ29ubmVjdGlvbk1hbmFnZXIuVXBncmFkZUNvbmZpZxIyCg5ub3JtYWxpemVfcGF0aBgeIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5Cb29sVmFsdWUSFQoNbWVyZ2Vfc2xhc2hlcxghIAEoCBKZAQogcGF0aF93aXRoX2VzY2FwZWRfc2xhc2hlc19hY3Rpb24YLSABKA4yby5lbnZveS5leHRlbnNpb25zLmZpbHRlcnMubmV0d29yay5odHRwX2Nvbm5lY3Rpb25fbWFuYWdlci52My5IdHRwQ29ubmVjdGlvbk1hbmFnZXIuUGF0aFdpdGhFc2NhcGVkU2xhc2hlc0FjdGlvbhJtChRyZXF1ZXN0X2lkX2V4dGVuc2lvbhgkIAEoCzJPLmVudm95LmV4dGVuc2lvbnMuZmlsdGVycy5uZXR3b3JrLmh0dHBfY29ubmVjdGlvbl9tYW5hZ2VyLnYzLlJlcXVlc3RJREV4dGVuc2lvbhJpChJsb2NhbF9yZXBseV9jb25maWcYJiABKAsyTS5lbnZveS5leHRlbnNpb25zLmZpbHRlcnMubmV0d29yay5odHRwX2Nvbm5lY3Rpb25fbWFuYWdlci52My5Mb2NhbFJlcGx5Q29uZmlnEiAKGHN0cmlwX21hdGNoaW5nX2hvc3RfcG9ydBgnIAEoCBIdChNzdHJpcF9hbnlfaG9zdF9wb3J0GCogASgISAESSAokc3RyZWFtX2Vycm9yX29uX2ludmFsaWRfaHR0cF9tZXNzYWdlGCggASgLMhouZ29vZ2xlLnByb3RvYnVmLkJvb2xWYWx1ZRKPAQoacGF0aF9ub3JtYWxpemF0aW9uX29wdGlvbnMYKyABKAsyay5lbnZveS5leHRlbnNpb25zLmZpbHRlcnMubmV0d29yay5odHRwX2Nvbm5lY3Rpb25fbWFuYWdlci52My5IdHRwQ29ubmVjdGlvbk1hbmFnZXIuUGF0aE5vcm1hbGl6YXRpb25PcHRpb25zEh8KF3N0cmlwX3RyYWlsaW5nX2hvc3RfZG90GC8gASgIEoEBChNwcm94eV9zdGF0dXNfY29uZmlnGDEgASgLMmQuZW52b3kuZXh0ZW5zaW9ucy5maWx0ZXJzLm5ldHdvcmsuaHR0cF9jb25uZWN0aW9uX21hbmFnZXIudjMuSHR0cENvbm5lY3Rpb25NYW5hZ2VyLlByb3h5U3RhdHVzQ29uZmlnElIKHnR5cGVkX2hlYWRlcl92YWxpZGF0aW9uX2NvbmZpZxgyIAEoCzIqLmVudm95LmNvbmZpZy5jb3JlLnYzLlR5cGVkRXh0ZW5zaW9uQ29uZmlnEh8KF2FwcGVuZF94X2ZvcndhcmRlZF9wb3J0GDMgASgIEh0KFWFwcGVuZF9sb2NhbF9vdmVybG9hZBg5IAEoCBJHCiNhZGRfcHJveHlfcHJvdG9jb2xfY29ubmVjdGlvbl9zdGF0ZRg1IAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5Cb29sVmFsdWUaxgMKB1RyYWNpbmcSLwoPY2xpZW50X3NhbXBsaW5nGAMgASgLMhYuZW52b3kudHlwZS52My5QZXJjZW50Ei8KD3JhbmRvbV9zYW1wbGluZxgEIAEoCzIWLmVudm95LnR5cGUudjMuUGVyY2VudBIwChBvdmVyYWxsX3NhbXBsaW5nGAUgASgLMhYuZW52b3kudHlwZS52My5QZXJjZW50Eg8KB3ZlcmJvc2UYBiABKAgSOQoTbWF4X3BhdGhfdGFnX2xlbmd0aBgHIAEoCzIcLmdvb2dsZS5wcm90b2J1Zi5VSW50MzJWYWx1ZRI1CgtjdXN0b21fdGFncxgIIAMoCzIgLmVudm95LnR5cGUudHJhY2luZy52My5DdXN0b21UYWcSNQoIcHJvdmlkZXIYCSABKAsyIy5lbnZveS5jb25maWcudHJhY2UudjMuVHJhY2luZy5IdHRwEjcKE3NwYXduX3Vwc3RyZWFtX3NwYW4YCiABKAsyGi5nb29nbGUucHJvdG9idWYuQm9vbFZhbHVlSgQIARACSgQIAhADUg5vcGVyYXRpb25fbmFtZVIYcmVxdWVzdF9oZWFkZXJzX2Zvcl90YWdzGmMKFUludGVybmFsQWRkcmVzc0NvbmZpZxIUCgx1bml4X3NvY2tldHMYASABKAgSNAoLY2lkcl9yYW5nZXMYAiADKAsyHy5lbnZveS5jb25maWcuY29yZS52My5DaWRyUmFuZ2UahwEKG1NldEN1cnJlbnRDbGllbnRDZXJ0RGV0YWlscxIrCgdzdWJqZWN0GAEgASgLMhouZ29vZ2xlLnByb3RvYnVmLkJvb2xWYWx1ZRIMCgRjZXJ0GAMgASgIEg0KBWNoYWluGAYgASgIEgsKA2RucxgEIAEoCBILCgN1cmkYBSABKAhKBAgCEAMarAEKDVVwZ3JhZGVDb25maWcSFAoMdXBncmFkZV90eXBlGAEgASgJElgKB2ZpbHRlcnMYAiADKAsyRy5lbnZveS5leHRlbnNpb25zLmZpbHRlcnMubmV0d29yay5odHRwX2Nvbm5lY3Rpb25fbWFuYWdlci52My5IdHRwRmlsdGVyEisKB2VuYWJsZWQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuQm9vbFZhbHVlGrEBChhQYXRoTm9ybWFsaXphdGlvbk9wdGlvbnMSSQoZZm9yd2FyZGluZ190cmFuc2Zvcm1hdGlvbhgBIAEoCzImLmVudm95LnR5cGUuaHR0cC52My5QYXRoVHJhbnNmb3JtYXRpb24SSgoaaHR0cF9maWx0ZXJfdHJhbnNmb3JtYXRpb24YAiABKAsyJi5lbnZveS50eXBlLmh0dHAudjMuUGF0aFRyYW5zZm9ybWF0aW9uGuMBChFQcm94eVN0YXR1c0NvbmZpZxIWCg5yZW1vdmVfZGV0YWlscxgBIAEoCBItCiVyZW1vdmVfY29ubmVjdGlvbl90ZXJtaW5hdGlvbl9kZXRhaWxzGAIgASgIEh0KFXJlbW92ZV9yZXNwb25zZV9mbGFncxgDIAEoCBIlCh1zZXRfcmVjb21tZW5kZWRfcmVzcG9uc2VfY29kZRgEIAEoCBIVCgt1c2Vfbm9kZV9pZBgFIAEoCEgAEhwKEmxpdGVyYWxfcHJveHlfbmFtZRgGIAEoCUgAQgwKCnByb3h5X25hbWUasgEKE0hjbUFjY2Vzc0xvZ09wdGlvbnMSPAoZYWNjZXNzX2xvZ19mbHVzaF9pbnRlcnZhbBgBIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhInCh9mbHVzaF9hY2Nlc3NfbG9nX29uX25ld19yZXF1ZXN0GAIgASgIEjQKLGZsdXNoX2xvZ19vbl90dW5uZWxfc3VjY2Vzc2Z1bGx5X2VzdGFibGlzaGVkGAMgASgIIjYKCUNvZGVjVHlwZRIICgRBVVRPEAASCQoFSFRUUDEQARIJCgVIVFRQMhACEgkKBUhUVFAzEAMiUwoaU2VydmVySGVhZGVyVHJhbnNmb3JtYXRpb24SDQoJT1ZFUldSSVRFEAASFAoQQVBQRU5EX0lGX0FCU0VOVBABEhAKDFBBU1NfVEhST1VHSBACInkKGEZvcndhcmRDbGllbnRDZXJ0RGV0YWlscxIMCghTQU5JVElaRRAAEhAKDEZPUldBUkRfT05MWRABEhIKDkFQUEVORF9GT1JXQVJEEAISEAoMU0FOSVRJWkVfU0VUEAMSFwoTQUxXQVlTX0ZPUldBUkRfT05MWRAEIqABChxQYXRoV2l0aEVzY2FwZWRTbGFzaGVzQWN0aW9uEiMKH0lNUExFTUVOVEFUSU9OX1NQRUNJRklDX0RFRkFVTFQQABISCg5LRUVQX1VOQ0hBTkdFRBABEhIKDlJFSkVDVF9SRVFVRVNUEAISGQoVVU5FU0NBUEVfQU5EX1JFRElSRUNUEAMSGAoUVU5FU0NBUEVfQU5EX0ZPUldBUkQQBEIRCg9yb3V0ZV9zcGVjaWZpZXJCEQoPc3RyaXBfcG9ydF9tb2RlSgQIGxAcSgQICxAMUgxpZGxlX3RpbWVvdXQitQEKEExvY2FsUmVwbHlDb25maWcSXAoHbWFwcGVycxgBIAMoCzJLLmVudm95LmV4dGVuc2lvbnMuZmlsdGVycy5uZXR3b3JrLmh0dHBfY29ubmVjdGlvbl9tYW5hZ2VyLnYzLlJlc3BvbnNlTWFwcGVyEkMKC2JvZHlfZm9ybWF0GAIgASgLMi4uZW52b3kuY29uZmlnLmNvcmUudjMuU3Vic3RpdHV0aW9uRm9ybWF0U3RyaW5nIr4CCg5SZXNwb25zZU1hcHBlchI6CgZmaWx0ZXIYASABKAsyKi5lbnZveS5jb25maWcuYWNjZXNzbG9nLnYzLkFjY2Vzc0xvZ0ZpbHRlchIxCgtzdGF0dXNfY29kZRgCIAEoCzIcLmdvb2dsZS5wcm90b2J1Zi5VSW50MzJWYWx1ZRIuCgRib2R5GAMgASgLMiAuZW52b3kuY29uZmlnLmNvcmUudjMuRGF0YVNvdXJjZRJMChRib2R5X2Zvcm1hdF9vdmVycmlkZRgEIAEoCzIuLmVudm95LmNvbmZpZy5jb3JlLnYzLlN1YnN0aXR1dGlvbkZvcm1hdFN0cmluZxI/Cg5oZWFkZXJzX3RvX2FkZBgFIAMoCzInLmVudm95LmNvbmZpZy5jb3JlLnYzLkhlYWRlclZhbHVlT3B0aW9uIlsKA1JkcxI5Cg1jb25maWdfc291cmNlGAEgASgLMiIuZW52b3kuY29uZmlnLmNvcmUudjMuQ29uZmlnU291cmNlEhkKEXJvdXRlX2NvbmZpZ19uYW1lGAIgASgJInUKHVNjb3BlZFJvdXRlQ29uZmlndXJhdGlvbnNMaXN0ElQKG3Njb3BlZF9yb3V0ZV9jb25maWd1cmF0aW9ucxgBIAMoCzIvLmVudm95LmNvbmZpZy5yb3V0ZS52My5TY29wZWRSb3V0ZUNvbmZpZ3VyYXRpb24izAgKDFNjb3BlZFJvdXRlcxIMCgRuYW1lGAEgASgJEnQKEXNjb3BlX2tleV9idWlsZGVyGAIgASgLMlkuZW52b3kuZXh0ZW5zaW9ucy5maWx0ZXJzLm5ldHdvcmsuaHR0cF9jb25uZWN0aW9uX21hbmFnZXIudjMuU2NvcGVkUm91dGVzLlNjb3BlS2V5QnVpbGRlchI9ChFyZHNfY29uZmlnX3NvdXJjZRgDIAEoCzIiLmVudm95LmNvbmZpZy5jb3JlLnYzLkNvbmZpZ1NvdXJjZRKGAQogc2NvcGVkX3JvdXRlX2NvbmZpZ3VyYXRpb25zX2xpc3QYBCABKAsyWi5lbnZveS5leHRlbnNpb25zLmZpbHRlcnMubmV0d29yay5odHRwX2Nvbm5lY3Rpb25fbWFuYWdlci52My5TY29wZWRSb3V0ZUNvbmZpZ3VyYXRpb25zTGlzdEgAElwKCnNjb3BlZF9yZHMYBSABKAsyRi5lbnZveS5leHRlbnNpb25zLmZpbHRlcnMubmV0d29yay5odHRwX2Nvbm5lY3Rpb25fbWFuYWdlci52My5TY29wZWRSZHNIABr9BAoPU2NvcGVLZXlCdWlsZGVyEnwKCWZyYWdtZW50cxgBIAMoCzJpLmVudm95LmV4dGVuc2lvbnMuZmlsdGVycy5uZXR3b3JrLmh0dHBfY29ubmVjdGlvbl9tYW5hZ2VyLnYzLlNjb3BlZFJvdXRlcy5TY29wZUtleUJ1aWxkZXIuRnJhZ21lbnRCdWlsZGVyGusDCg9GcmFnbWVudEJ1aWxkZXISoAEKFmhlYWRlcl92YWx1ZV9leHRyYWN0b3IYASABKAsyfi5lbnZveS5leHRlbnNpb25zLmZpbHRlcnMubmV0d29yay5odHRwX2Nvbm5lY3Rpb25fbWFuYWdlci52My5TY29wZWRSb3V0ZXMuU2NvcGVLZXlCdWlsZGVyLkZyYWdtZW50QnVpbGRlci5IZWFkZXJWYWx1ZUV4dHJhY3RvckgAGqwCChRIZWFkZXJWYWx1ZUV4dHJhY3RvchIMCgRuYW1lGAEgASgJEhkKEWVsZW1lbnRfc2VwYXJhdG9yGAIgASgJEg8KBWluZGV4GAMgASgNSAASnAEKB2VsZW1lbnQYBCABKAsyiAEuZW52b3kuZXh0ZW5zaW9ucy5maWx0ZXJzLm5ldHdvcmsuaHR0cF9jb25uZWN0aW9uX21hbmFnZXIudjMuU2NvcGVkUm91dGVzLlNjb3BlS2V5QnVpbGRlci5GcmFnbWVudEJ1aWxkZXIuSGVhZGVyVmFsdWVFeHRyYWN0b3IuS3ZFbGVtZW50SAAaKwoJS3ZFbGVtZW50EhEKCXNlcGFyYXRvchgBIAEoCRILCgNrZXkYAiABKAlCDgoMZXh0cmFjdF90eXBlQgYKBHR5cGVCEgoQY29uZmlnX3NwZWNpZmllciJxCglTY29wZWRSZHMSRAoYc2NvcGVkX3Jkc19jb25maWdfc291cmNlGAEgASgLMiIuZW52b3kuY29uZmlnLmNvcmUudjMuQ29uZmlnU291cmNlEh4KFnNyZHNfcmVzb3VyY2VzX2xvY2F0b3IYAiABKAki2wEKCkh0dHBGaWx0ZXISDAoEbmFtZRgBIAEoCRIsCgx0eXBlZF9jb25maWcYBCABKAsyFC5nb29nbGUucHJvdG9idWYuQW55SAASRwoQY29uZmlnX2Rpc2NvdmVyeRgFIAEoCzIrLmVudm95LmNvbmZpZy5jb3JlLnYzLkV4dGVuc2lvbkNvbmZpZ1NvdXJjZUgAEhMKC2lzX29wdGlvbmFsGAYgASgIEhAKCGRpc2FibGVkGAcgASgIQg0KC2NvbmZpZ190eXBlSgQIAxAESgQIAhADUgZjb25maWciQAoSUmVxdWVzdElERXh0ZW5zaW9uEioKDHR5cGVkX2NvbmZpZxgBIAEoCzIULmdvb2dsZS5wcm90b2J1Zi5BbnlC5wEKSWlvLmVudm95cHJveHkuZW52b3kuZXh0ZW5zaW9ucy5maWx0ZXJzLm5ldHdvcmsuaHR0cF9jb25uZWN0aW9uX21hbmFnZXIudjNCGkh0dHBDb25uZWN0aW9uTWFuYWdlclByb3RvUAFafGdpdGh1Yi5jb20vZW52b3lwcm94eS9nby1jb250cm9sLXBsYW5lL2Vudm95L2V4dGVuc2lvbnMvZmlsdGVycy9uZXR3b3JrL2h0dHBfY29ubmVjdGlvbl9tYW5hZ2VyL3YzO2h0dHBfY29ubmVjdGlvbl9tYW5hZ2VydjNiBnByb3RvMw", [file_envoy_config_accesslog_v3_accesslog, file_envoy_config_core_v3_address, file_envoy_config_core_v3_base, file_envoy_config_core_v3_config_source, file_envoy_config_core_v3_extension, file_envoy_config_core_v3_protocol, file_envoy_config_core_v3_substitution_format_string, file_envoy_config_route_v3_route, file_envoy_config_route_v3_scoped_route, file_envoy_config_trace_v3_http_tracer, file_envoy_type_http_v3_path_transformation, file_envoy_type_tracing_v3_custom_tag, file_envoy_type_v3_percent, file_google_protobuf_any, file_google_protobuf_duration, file_google_protobuf_wrappers]);
+  fileDesc("ClllbnZveS9leHRlbnNpb25zL2ZpbHRlcnMvbmV0d29yay9odHRwX2Nvbm5lY3Rpb25fbWFuYWdlci92My9odHRwX2Nvbm5lY3Rpb25fbWFuYWdlci5wcm90bxI7ZW52b3kuZXh0ZW5zaW9ucy5maWx0ZXJzLm5ldHdvcmsuaHR0cF9jb25uZWN0aW9uX21hbmFnZXIudjMi4w0KFUh0dHBDb25uZWN0aW9uTWFuYWdlchITCgtzdGF0X3ByZWZpeBgCIAEoCRJPCgNyZHMYAyABKAsyQC5lbnZveS5leHRlbnNpb25zLmZpbHRlcnMubmV0d29yay5odHRwX2Nvbm5lY3Rpb25fbWFuYWdlci52My5SZHNIABJBCgxyb3V0ZV9jb25maWcYBCABKAsyKS5lbnZveS5jb25maWcucm91dGUudjMuUm91dGVDb25maWd1cmF0aW9uSAASXQoMaHR0cF9maWx0ZXJzGAUgAygLMkcuZW52b3kuZXh0ZW5zaW9ucy5maWx0ZXJzLm5ldHdvcmsuaHR0cF9jb25uZWN0aW9uX21hbmFnZXIudjMuSHR0cEZpbHRlchIyCg5hZGRfdXNlcl9hZ2VudBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5Cb29sVmFsdWUSTwocY29tbW9uX2h0dHBfcHJvdG9jb2xfb3B0aW9ucxgjIAEoCzIpLmVudm95LmNvbmZpZy5jb3JlLnYzLkh0dHBQcm90b2NvbE9wdGlvbnMSSgoWaHR0cDJfcHJvdG9jb2xfb3B0aW9ucxgJIAEoCzIqLmVudm95LmNvbmZpZy5jb3JlLnYzLkh0dHAyUHJvdG9jb2xPcHRpb25zEhMKC3NlcnZlcl9uYW1lGAogASgJEjwKFm1heF9yZXF1ZXN0X2hlYWRlcnNfa2IYHSABKAsyHC5nb29nbGUucHJvdG9idWYuVUludDMyVmFsdWUSNgoTc3RyZWFtX2lkbGVfdGltZW91dBgYIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhIyCg9yZXF1ZXN0X3RpbWVvdXQYHCABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SOgoXcmVxdWVzdF9oZWFkZXJzX3RpbWVvdXQYKSABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SMAoNZHJhaW5fdGltZW91dBgMIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbhI4ChVkZWxheWVkX2Nsb3NlX3RpbWVvdXQYGiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24SQAoZYWNjZXNzX2xvZ19mbHVzaF9pbnRlcnZhbBg2IAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbkICGAESKwofZmx1c2hfYWNjZXNzX2xvZ19vbl9uZXdfcmVxdWVzdBg3IAEoCEICGAESNgoSdXNlX3JlbW90ZV9hZGRyZXNzGA4gASgLMhouZ29vZ2xlLnByb3RvYnVmLkJvb2xWYWx1ZRIcChR4ZmZfbnVtX3RydXN0ZWRfaG9wcxgTIAEoDRIXCg9za2lwX3hmZl9hcHBlbmQYFSABKAgSCwoDdmlhGBYgASgJEjcKE2dlbmVyYXRlX3JlcXVlc3RfaWQYDyABKAsyGi5nb29nbGUucHJvdG9idWYuQm9vbFZhbHVlEiQKHHByZXNlcnZlX2V4dGVybmFsX3JlcXVlc3RfaWQYICABKAgSKQohYWx3YXlzX3NldF9yZXF1ZXN0X2lkX2luX3Jlc3BvbnNlGCUgASgIEhoKEnByb3h5XzEwMF9jb250aW51ZRgSIAEoCBI5CjFyZXByZXNlbnRfaXB2NF9yZW1vdGVfYWRkcmVzc19hc19pcHY0X21hcHBlZF9pcHY2GBQgASgIEjIKDm5vcm1hbGl6ZV9wYXRoGB4gASgLMhouZ29vZ2xlLnByb3RvYnVmLkJvb2xWYWx1ZRIVCg1tZXJnZV9zbGFzaGVzGCEgASgIEiAKGHN0cmlwX21hdGNoaW5nX2hvc3RfcG9ydBgnIAEoCBIdChNzdHJpcF9hbnlfaG9zdF9wb3J0GCogASgISAESSAokc3RyZWFtX2Vycm9yX29uX2ludmFsaWRfaHR0cF9tZXNzYWdlGCggASgLMhouZ29vZ2xlLnByb3RvYnVmLkJvb2xWYWx1ZRIfChdzdHJpcF90cmFpbGluZ19ob3N0X2RvdBgvIAEoCBIfChdhcHBlbmRfeF9mb3J3YXJkZWRfcG9ydBgzIAEoCBIdChVhcHBlbmRfbG9jYWxfb3ZlcmxvYWQYOSABKAgSRwojYWRkX3Byb3h5X3Byb3RvY29sX2Nvbm5lY3Rpb25fc3RhdGUYNSABKAsyGi5nb29nbGUucHJvdG9idWYuQm9vbFZhbHVlQhEKD3JvdXRlX3NwZWNpZmllckIRCg9zdHJpcF9wb3J0X21vZGVKBAgbEBxKBAgLEAxSDGlkbGVfdGltZW91dCJbCgNSZHMSOQoNY29uZmlnX3NvdXJjZRgBIAEoCzIiLmVudm95LmNvbmZpZy5jb3JlLnYzLkNvbmZpZ1NvdXJjZRIZChFyb3V0ZV9jb25maWdfbmFtZRgCIAEoCSKSAQoKSHR0cEZpbHRlchIMCgRuYW1lGAEgASgJEiwKDHR5cGVkX2NvbmZpZxgEIAEoCzIULmdvb2dsZS5wcm90b2J1Zi5BbnlIABITCgtpc19vcHRpb25hbBgGIAEoCBIQCghkaXNhYmxlZBgHIAEoCEINCgtjb25maWdfdHlwZUoECAMQBEoECAIQA1IGY29uZmlnQucBCklpby5lbnZveXByb3h5LmVudm95LmV4dGVuc2lvbnMuZmlsdGVycy5uZXR3b3JrLmh0dHBfY29ubmVjdGlvbl9tYW5hZ2VyLnYzQhpIdHRwQ29ubmVjdGlvbk1hbmFnZXJQcm90b1ABWnxnaXRodWIuY29tL2Vudm95cHJveHkvZ28tY29udHJvbC1wbGFuZS9lbnZveS9leHRlbnNpb25zL2ZpbHRlcnMvbmV0d29yay9odHRwX2Nvbm5lY3Rpb25fbWFuYWdlci92MztodHRwX2Nvbm5lY3Rpb25fbWFuYWdlcnYzYgZwcm90bzM", [file_envoy_config_core_v3_config_source, file_envoy_config_core_v3_protocol, file_envoy_config_route_v3_route, file_google_protobuf_any, file_google_protobuf_duration, file_google_protobuf_wrappers]);
 
 /**
  * @generated from message envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager
  */
 export type HttpConnectionManager = Message<"envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager"> & {
-  /**
-   * @generated from field: envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.CodecType codec_type = 1;
-   */
-  codecType: HttpConnectionManager_CodecType;
-
   /**
    * @generated from field: string stat_prefix = 2;
    */
@@ -70,12 +45,6 @@ export type HttpConnectionManager = Message<"envoy.extensions.filters.network.ht
      */
     value: RouteConfiguration;
     case: "routeConfig";
-  } | {
-    /**
-     * @generated from field: envoy.extensions.filters.network.http_connection_manager.v3.ScopedRoutes scoped_routes = 31;
-     */
-    value: ScopedRoutes;
-    case: "scopedRoutes";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -89,19 +58,9 @@ export type HttpConnectionManager = Message<"envoy.extensions.filters.network.ht
   addUserAgent?: boolean | undefined;
 
   /**
-   * @generated from field: envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.Tracing tracing = 7;
-   */
-  tracing?: HttpConnectionManager_Tracing | undefined;
-
-  /**
    * @generated from field: envoy.config.core.v3.HttpProtocolOptions common_http_protocol_options = 35;
    */
   commonHttpProtocolOptions?: HttpProtocolOptions | undefined;
-
-  /**
-   * @generated from field: envoy.config.core.v3.Http1ProtocolOptions http_protocol_options = 8;
-   */
-  httpProtocolOptions?: Http1ProtocolOptions | undefined;
 
   /**
    * @generated from field: envoy.config.core.v3.Http2ProtocolOptions http2_protocol_options = 9;
@@ -109,24 +68,9 @@ export type HttpConnectionManager = Message<"envoy.extensions.filters.network.ht
   http2ProtocolOptions?: Http2ProtocolOptions | undefined;
 
   /**
-   * @generated from field: envoy.config.core.v3.Http3ProtocolOptions http3_protocol_options = 44;
-   */
-  http3ProtocolOptions?: Http3ProtocolOptions | undefined;
-
-  /**
    * @generated from field: string server_name = 10;
    */
   serverName: string;
-
-  /**
-   * @generated from field: envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.ServerHeaderTransformation server_header_transformation = 34;
-   */
-  serverHeaderTransformation: HttpConnectionManager_ServerHeaderTransformation;
-
-  /**
-   * @generated from field: envoy.config.core.v3.SchemeHeaderTransformation scheme_header_transformation = 48;
-   */
-  schemeHeaderTransformation?: SchemeHeaderTransformation | undefined;
 
   /**
    * @generated from field: google.protobuf.UInt32Value max_request_headers_kb = 29;
@@ -159,11 +103,6 @@ export type HttpConnectionManager = Message<"envoy.extensions.filters.network.ht
   delayedCloseTimeout?: Duration | undefined;
 
   /**
-   * @generated from field: repeated envoy.config.accesslog.v3.AccessLog access_log = 13;
-   */
-  accessLog: AccessLog[];
-
-  /**
    * @generated from field: google.protobuf.Duration access_log_flush_interval = 54 [deprecated = true];
    * @deprecated
    */
@@ -176,11 +115,6 @@ export type HttpConnectionManager = Message<"envoy.extensions.filters.network.ht
   flushAccessLogOnNewRequest: boolean;
 
   /**
-   * @generated from field: envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.HcmAccessLogOptions access_log_options = 56;
-   */
-  accessLogOptions?: HttpConnectionManager_HcmAccessLogOptions | undefined;
-
-  /**
    * @generated from field: google.protobuf.BoolValue use_remote_address = 14;
    */
   useRemoteAddress?: boolean | undefined;
@@ -189,21 +123,6 @@ export type HttpConnectionManager = Message<"envoy.extensions.filters.network.ht
    * @generated from field: uint32 xff_num_trusted_hops = 19;
    */
   xffNumTrustedHops: number;
-
-  /**
-   * @generated from field: repeated envoy.config.core.v3.TypedExtensionConfig original_ip_detection_extensions = 46;
-   */
-  originalIpDetectionExtensions: TypedExtensionConfig[];
-
-  /**
-   * @generated from field: repeated envoy.config.core.v3.TypedExtensionConfig early_header_mutation_extensions = 52;
-   */
-  earlyHeaderMutationExtensions: TypedExtensionConfig[];
-
-  /**
-   * @generated from field: envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.InternalAddressConfig internal_address_config = 25;
-   */
-  internalAddressConfig?: HttpConnectionManager_InternalAddressConfig | undefined;
 
   /**
    * @generated from field: bool skip_xff_append = 21;
@@ -231,16 +150,6 @@ export type HttpConnectionManager = Message<"envoy.extensions.filters.network.ht
   alwaysSetRequestIdInResponse: boolean;
 
   /**
-   * @generated from field: envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.ForwardClientCertDetails forward_client_cert_details = 16;
-   */
-  forwardClientCertDetails: HttpConnectionManager_ForwardClientCertDetails;
-
-  /**
-   * @generated from field: envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.SetCurrentClientCertDetails set_current_client_cert_details = 17;
-   */
-  setCurrentClientCertDetails?: HttpConnectionManager_SetCurrentClientCertDetails | undefined;
-
-  /**
    * @generated from field: bool proxy_100_continue = 18;
    */
   proxy100Continue: boolean;
@@ -251,11 +160,6 @@ export type HttpConnectionManager = Message<"envoy.extensions.filters.network.ht
   representIpv4RemoteAddressAsIpv4MappedIpv6: boolean;
 
   /**
-   * @generated from field: repeated envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.UpgradeConfig upgrade_configs = 23;
-   */
-  upgradeConfigs: HttpConnectionManager_UpgradeConfig[];
-
-  /**
    * @generated from field: google.protobuf.BoolValue normalize_path = 30;
    */
   normalizePath?: boolean | undefined;
@@ -264,21 +168,6 @@ export type HttpConnectionManager = Message<"envoy.extensions.filters.network.ht
    * @generated from field: bool merge_slashes = 33;
    */
   mergeSlashes: boolean;
-
-  /**
-   * @generated from field: envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.PathWithEscapedSlashesAction path_with_escaped_slashes_action = 45;
-   */
-  pathWithEscapedSlashesAction: HttpConnectionManager_PathWithEscapedSlashesAction;
-
-  /**
-   * @generated from field: envoy.extensions.filters.network.http_connection_manager.v3.RequestIDExtension request_id_extension = 36;
-   */
-  requestIdExtension?: RequestIDExtension | undefined;
-
-  /**
-   * @generated from field: envoy.extensions.filters.network.http_connection_manager.v3.LocalReplyConfig local_reply_config = 38;
-   */
-  localReplyConfig?: LocalReplyConfig | undefined;
 
   /**
    * @generated from field: bool strip_matching_host_port = 39;
@@ -302,24 +191,9 @@ export type HttpConnectionManager = Message<"envoy.extensions.filters.network.ht
   streamErrorOnInvalidHttpMessage?: boolean | undefined;
 
   /**
-   * @generated from field: envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.PathNormalizationOptions path_normalization_options = 43;
-   */
-  pathNormalizationOptions?: HttpConnectionManager_PathNormalizationOptions | undefined;
-
-  /**
    * @generated from field: bool strip_trailing_host_dot = 47;
    */
   stripTrailingHostDot: boolean;
-
-  /**
-   * @generated from field: envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.ProxyStatusConfig proxy_status_config = 49;
-   */
-  proxyStatusConfig?: HttpConnectionManager_ProxyStatusConfig | undefined;
-
-  /**
-   * @generated from field: envoy.config.core.v3.TypedExtensionConfig typed_header_validation_config = 50;
-   */
-  typedHeaderValidationConfig?: TypedExtensionConfig | undefined;
 
   /**
    * @generated from field: bool append_x_forwarded_port = 51;
@@ -345,430 +219,6 @@ export const HttpConnectionManagerSchema: GenMessage<HttpConnectionManager> = /*
   messageDesc(file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager, 0);
 
 /**
- * @generated from message envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.Tracing
- */
-export type HttpConnectionManager_Tracing = Message<"envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.Tracing"> & {
-  /**
-   * @generated from field: envoy.type.v3.Percent client_sampling = 3;
-   */
-  clientSampling?: Percent | undefined;
-
-  /**
-   * @generated from field: envoy.type.v3.Percent random_sampling = 4;
-   */
-  randomSampling?: Percent | undefined;
-
-  /**
-   * @generated from field: envoy.type.v3.Percent overall_sampling = 5;
-   */
-  overallSampling?: Percent | undefined;
-
-  /**
-   * @generated from field: bool verbose = 6;
-   */
-  verbose: boolean;
-
-  /**
-   * @generated from field: google.protobuf.UInt32Value max_path_tag_length = 7;
-   */
-  maxPathTagLength?: number | undefined;
-
-  /**
-   * @generated from field: repeated envoy.type.tracing.v3.CustomTag custom_tags = 8;
-   */
-  customTags: CustomTag[];
-
-  /**
-   * @generated from field: envoy.config.trace.v3.Tracing.Http provider = 9;
-   */
-  provider?: Tracing_Http | undefined;
-
-  /**
-   * @generated from field: google.protobuf.BoolValue spawn_upstream_span = 10;
-   */
-  spawnUpstreamSpan?: boolean | undefined;
-};
-
-/**
- * Describes the message envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.Tracing.
- * Use `create(HttpConnectionManager_TracingSchema)` to create a new message.
- */
-export const HttpConnectionManager_TracingSchema: GenMessage<HttpConnectionManager_Tracing> = /*@__PURE__*/
-  messageDesc(file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager, 0, 0);
-
-/**
- * @generated from message envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.InternalAddressConfig
- */
-export type HttpConnectionManager_InternalAddressConfig = Message<"envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.InternalAddressConfig"> & {
-  /**
-   * @generated from field: bool unix_sockets = 1;
-   */
-  unixSockets: boolean;
-
-  /**
-   * @generated from field: repeated envoy.config.core.v3.CidrRange cidr_ranges = 2;
-   */
-  cidrRanges: CidrRange[];
-};
-
-/**
- * Describes the message envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.InternalAddressConfig.
- * Use `create(HttpConnectionManager_InternalAddressConfigSchema)` to create a new message.
- */
-export const HttpConnectionManager_InternalAddressConfigSchema: GenMessage<HttpConnectionManager_InternalAddressConfig> = /*@__PURE__*/
-  messageDesc(file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager, 0, 1);
-
-/**
- * @generated from message envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.SetCurrentClientCertDetails
- */
-export type HttpConnectionManager_SetCurrentClientCertDetails = Message<"envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.SetCurrentClientCertDetails"> & {
-  /**
-   * @generated from field: google.protobuf.BoolValue subject = 1;
-   */
-  subject?: boolean | undefined;
-
-  /**
-   * @generated from field: bool cert = 3;
-   */
-  cert: boolean;
-
-  /**
-   * @generated from field: bool chain = 6;
-   */
-  chain: boolean;
-
-  /**
-   * @generated from field: bool dns = 4;
-   */
-  dns: boolean;
-
-  /**
-   * @generated from field: bool uri = 5;
-   */
-  uri: boolean;
-};
-
-/**
- * Describes the message envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.SetCurrentClientCertDetails.
- * Use `create(HttpConnectionManager_SetCurrentClientCertDetailsSchema)` to create a new message.
- */
-export const HttpConnectionManager_SetCurrentClientCertDetailsSchema: GenMessage<HttpConnectionManager_SetCurrentClientCertDetails> = /*@__PURE__*/
-  messageDesc(file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager, 0, 2);
-
-/**
- * @generated from message envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.UpgradeConfig
- */
-export type HttpConnectionManager_UpgradeConfig = Message<"envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.UpgradeConfig"> & {
-  /**
-   * @generated from field: string upgrade_type = 1;
-   */
-  upgradeType: string;
-
-  /**
-   * @generated from field: repeated envoy.extensions.filters.network.http_connection_manager.v3.HttpFilter filters = 2;
-   */
-  filters: HttpFilter[];
-
-  /**
-   * @generated from field: google.protobuf.BoolValue enabled = 3;
-   */
-  enabled?: boolean | undefined;
-};
-
-/**
- * Describes the message envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.UpgradeConfig.
- * Use `create(HttpConnectionManager_UpgradeConfigSchema)` to create a new message.
- */
-export const HttpConnectionManager_UpgradeConfigSchema: GenMessage<HttpConnectionManager_UpgradeConfig> = /*@__PURE__*/
-  messageDesc(file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager, 0, 3);
-
-/**
- * @generated from message envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.PathNormalizationOptions
- */
-export type HttpConnectionManager_PathNormalizationOptions = Message<"envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.PathNormalizationOptions"> & {
-  /**
-   * @generated from field: envoy.type.http.v3.PathTransformation forwarding_transformation = 1;
-   */
-  forwardingTransformation?: PathTransformation | undefined;
-
-  /**
-   * @generated from field: envoy.type.http.v3.PathTransformation http_filter_transformation = 2;
-   */
-  httpFilterTransformation?: PathTransformation | undefined;
-};
-
-/**
- * Describes the message envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.PathNormalizationOptions.
- * Use `create(HttpConnectionManager_PathNormalizationOptionsSchema)` to create a new message.
- */
-export const HttpConnectionManager_PathNormalizationOptionsSchema: GenMessage<HttpConnectionManager_PathNormalizationOptions> = /*@__PURE__*/
-  messageDesc(file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager, 0, 4);
-
-/**
- * @generated from message envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.ProxyStatusConfig
- */
-export type HttpConnectionManager_ProxyStatusConfig = Message<"envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.ProxyStatusConfig"> & {
-  /**
-   * @generated from field: bool remove_details = 1;
-   */
-  removeDetails: boolean;
-
-  /**
-   * @generated from field: bool remove_connection_termination_details = 2;
-   */
-  removeConnectionTerminationDetails: boolean;
-
-  /**
-   * @generated from field: bool remove_response_flags = 3;
-   */
-  removeResponseFlags: boolean;
-
-  /**
-   * @generated from field: bool set_recommended_response_code = 4;
-   */
-  setRecommendedResponseCode: boolean;
-
-  /**
-   * @generated from oneof envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.ProxyStatusConfig.proxy_name
-   */
-  proxyName: {
-    /**
-     * @generated from field: bool use_node_id = 5;
-     */
-    value: boolean;
-    case: "useNodeId";
-  } | {
-    /**
-     * @generated from field: string literal_proxy_name = 6;
-     */
-    value: string;
-    case: "literalProxyName";
-  } | { case: undefined; value?: undefined };
-};
-
-/**
- * Describes the message envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.ProxyStatusConfig.
- * Use `create(HttpConnectionManager_ProxyStatusConfigSchema)` to create a new message.
- */
-export const HttpConnectionManager_ProxyStatusConfigSchema: GenMessage<HttpConnectionManager_ProxyStatusConfig> = /*@__PURE__*/
-  messageDesc(file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager, 0, 5);
-
-/**
- * @generated from message envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.HcmAccessLogOptions
- */
-export type HttpConnectionManager_HcmAccessLogOptions = Message<"envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.HcmAccessLogOptions"> & {
-  /**
-   * @generated from field: google.protobuf.Duration access_log_flush_interval = 1;
-   */
-  accessLogFlushInterval?: Duration | undefined;
-
-  /**
-   * @generated from field: bool flush_access_log_on_new_request = 2;
-   */
-  flushAccessLogOnNewRequest: boolean;
-
-  /**
-   * @generated from field: bool flush_log_on_tunnel_successfully_established = 3;
-   */
-  flushLogOnTunnelSuccessfullyEstablished: boolean;
-};
-
-/**
- * Describes the message envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.HcmAccessLogOptions.
- * Use `create(HttpConnectionManager_HcmAccessLogOptionsSchema)` to create a new message.
- */
-export const HttpConnectionManager_HcmAccessLogOptionsSchema: GenMessage<HttpConnectionManager_HcmAccessLogOptions> = /*@__PURE__*/
-  messageDesc(file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager, 0, 6);
-
-/**
- * @generated from enum envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.CodecType
- */
-export enum HttpConnectionManager_CodecType {
-  /**
-   * @generated from enum value: AUTO = 0;
-   */
-  AUTO = 0,
-
-  /**
-   * @generated from enum value: HTTP1 = 1;
-   */
-  HTTP1 = 1,
-
-  /**
-   * @generated from enum value: HTTP2 = 2;
-   */
-  HTTP2 = 2,
-
-  /**
-   * @generated from enum value: HTTP3 = 3;
-   */
-  HTTP3 = 3,
-}
-
-/**
- * Describes the enum envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.CodecType.
- */
-export const HttpConnectionManager_CodecTypeSchema: GenEnum<HttpConnectionManager_CodecType> = /*@__PURE__*/
-  enumDesc(file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager, 0, 0);
-
-/**
- * @generated from enum envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.ServerHeaderTransformation
- */
-export enum HttpConnectionManager_ServerHeaderTransformation {
-  /**
-   * @generated from enum value: OVERWRITE = 0;
-   */
-  OVERWRITE = 0,
-
-  /**
-   * @generated from enum value: APPEND_IF_ABSENT = 1;
-   */
-  APPEND_IF_ABSENT = 1,
-
-  /**
-   * @generated from enum value: PASS_THROUGH = 2;
-   */
-  PASS_THROUGH = 2,
-}
-
-/**
- * Describes the enum envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.ServerHeaderTransformation.
- */
-export const HttpConnectionManager_ServerHeaderTransformationSchema: GenEnum<HttpConnectionManager_ServerHeaderTransformation> = /*@__PURE__*/
-  enumDesc(file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager, 0, 1);
-
-/**
- * @generated from enum envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.ForwardClientCertDetails
- */
-export enum HttpConnectionManager_ForwardClientCertDetails {
-  /**
-   * @generated from enum value: SANITIZE = 0;
-   */
-  SANITIZE = 0,
-
-  /**
-   * @generated from enum value: FORWARD_ONLY = 1;
-   */
-  FORWARD_ONLY = 1,
-
-  /**
-   * @generated from enum value: APPEND_FORWARD = 2;
-   */
-  APPEND_FORWARD = 2,
-
-  /**
-   * @generated from enum value: SANITIZE_SET = 3;
-   */
-  SANITIZE_SET = 3,
-
-  /**
-   * @generated from enum value: ALWAYS_FORWARD_ONLY = 4;
-   */
-  ALWAYS_FORWARD_ONLY = 4,
-}
-
-/**
- * Describes the enum envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.ForwardClientCertDetails.
- */
-export const HttpConnectionManager_ForwardClientCertDetailsSchema: GenEnum<HttpConnectionManager_ForwardClientCertDetails> = /*@__PURE__*/
-  enumDesc(file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager, 0, 2);
-
-/**
- * @generated from enum envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.PathWithEscapedSlashesAction
- */
-export enum HttpConnectionManager_PathWithEscapedSlashesAction {
-  /**
-   * @generated from enum value: IMPLEMENTATION_SPECIFIC_DEFAULT = 0;
-   */
-  IMPLEMENTATION_SPECIFIC_DEFAULT = 0,
-
-  /**
-   * @generated from enum value: KEEP_UNCHANGED = 1;
-   */
-  KEEP_UNCHANGED = 1,
-
-  /**
-   * @generated from enum value: REJECT_REQUEST = 2;
-   */
-  REJECT_REQUEST = 2,
-
-  /**
-   * @generated from enum value: UNESCAPE_AND_REDIRECT = 3;
-   */
-  UNESCAPE_AND_REDIRECT = 3,
-
-  /**
-   * @generated from enum value: UNESCAPE_AND_FORWARD = 4;
-   */
-  UNESCAPE_AND_FORWARD = 4,
-}
-
-/**
- * Describes the enum envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager.PathWithEscapedSlashesAction.
- */
-export const HttpConnectionManager_PathWithEscapedSlashesActionSchema: GenEnum<HttpConnectionManager_PathWithEscapedSlashesAction> = /*@__PURE__*/
-  enumDesc(file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager, 0, 3);
-
-/**
- * @generated from message envoy.extensions.filters.network.http_connection_manager.v3.LocalReplyConfig
- */
-export type LocalReplyConfig = Message<"envoy.extensions.filters.network.http_connection_manager.v3.LocalReplyConfig"> & {
-  /**
-   * @generated from field: repeated envoy.extensions.filters.network.http_connection_manager.v3.ResponseMapper mappers = 1;
-   */
-  mappers: ResponseMapper[];
-
-  /**
-   * @generated from field: envoy.config.core.v3.SubstitutionFormatString body_format = 2;
-   */
-  bodyFormat?: SubstitutionFormatString | undefined;
-};
-
-/**
- * Describes the message envoy.extensions.filters.network.http_connection_manager.v3.LocalReplyConfig.
- * Use `create(LocalReplyConfigSchema)` to create a new message.
- */
-export const LocalReplyConfigSchema: GenMessage<LocalReplyConfig> = /*@__PURE__*/
-  messageDesc(file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager, 1);
-
-/**
- * @generated from message envoy.extensions.filters.network.http_connection_manager.v3.ResponseMapper
- */
-export type ResponseMapper = Message<"envoy.extensions.filters.network.http_connection_manager.v3.ResponseMapper"> & {
-  /**
-   * @generated from field: envoy.config.accesslog.v3.AccessLogFilter filter = 1;
-   */
-  filter?: AccessLogFilter | undefined;
-
-  /**
-   * @generated from field: google.protobuf.UInt32Value status_code = 2;
-   */
-  statusCode?: number | undefined;
-
-  /**
-   * @generated from field: envoy.config.core.v3.DataSource body = 3;
-   */
-  body?: DataSource | undefined;
-
-  /**
-   * @generated from field: envoy.config.core.v3.SubstitutionFormatString body_format_override = 4;
-   */
-  bodyFormatOverride?: SubstitutionFormatString | undefined;
-
-  /**
-   * @generated from field: repeated envoy.config.core.v3.HeaderValueOption headers_to_add = 5;
-   */
-  headersToAdd: HeaderValueOption[];
-};
-
-/**
- * Describes the message envoy.extensions.filters.network.http_connection_manager.v3.ResponseMapper.
- * Use `create(ResponseMapperSchema)` to create a new message.
- */
-export const ResponseMapperSchema: GenMessage<ResponseMapper> = /*@__PURE__*/
-  messageDesc(file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager, 2);
-
-/**
  * @generated from message envoy.extensions.filters.network.http_connection_manager.v3.Rds
  */
 export type Rds = Message<"envoy.extensions.filters.network.http_connection_manager.v3.Rds"> & {
@@ -788,191 +238,7 @@ export type Rds = Message<"envoy.extensions.filters.network.http_connection_mana
  * Use `create(RdsSchema)` to create a new message.
  */
 export const RdsSchema: GenMessage<Rds> = /*@__PURE__*/
-  messageDesc(file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager, 3);
-
-/**
- * @generated from message envoy.extensions.filters.network.http_connection_manager.v3.ScopedRouteConfigurationsList
- */
-export type ScopedRouteConfigurationsList = Message<"envoy.extensions.filters.network.http_connection_manager.v3.ScopedRouteConfigurationsList"> & {
-  /**
-   * @generated from field: repeated envoy.config.route.v3.ScopedRouteConfiguration scoped_route_configurations = 1;
-   */
-  scopedRouteConfigurations: ScopedRouteConfiguration[];
-};
-
-/**
- * Describes the message envoy.extensions.filters.network.http_connection_manager.v3.ScopedRouteConfigurationsList.
- * Use `create(ScopedRouteConfigurationsListSchema)` to create a new message.
- */
-export const ScopedRouteConfigurationsListSchema: GenMessage<ScopedRouteConfigurationsList> = /*@__PURE__*/
-  messageDesc(file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager, 4);
-
-/**
- * @generated from message envoy.extensions.filters.network.http_connection_manager.v3.ScopedRoutes
- */
-export type ScopedRoutes = Message<"envoy.extensions.filters.network.http_connection_manager.v3.ScopedRoutes"> & {
-  /**
-   * @generated from field: string name = 1;
-   */
-  name: string;
-
-  /**
-   * @generated from field: envoy.extensions.filters.network.http_connection_manager.v3.ScopedRoutes.ScopeKeyBuilder scope_key_builder = 2;
-   */
-  scopeKeyBuilder?: ScopedRoutes_ScopeKeyBuilder | undefined;
-
-  /**
-   * @generated from field: envoy.config.core.v3.ConfigSource rds_config_source = 3;
-   */
-  rdsConfigSource?: ConfigSource | undefined;
-
-  /**
-   * @generated from oneof envoy.extensions.filters.network.http_connection_manager.v3.ScopedRoutes.config_specifier
-   */
-  configSpecifier: {
-    /**
-     * @generated from field: envoy.extensions.filters.network.http_connection_manager.v3.ScopedRouteConfigurationsList scoped_route_configurations_list = 4;
-     */
-    value: ScopedRouteConfigurationsList;
-    case: "scopedRouteConfigurationsList";
-  } | {
-    /**
-     * @generated from field: envoy.extensions.filters.network.http_connection_manager.v3.ScopedRds scoped_rds = 5;
-     */
-    value: ScopedRds;
-    case: "scopedRds";
-  } | { case: undefined; value?: undefined };
-};
-
-/**
- * Describes the message envoy.extensions.filters.network.http_connection_manager.v3.ScopedRoutes.
- * Use `create(ScopedRoutesSchema)` to create a new message.
- */
-export const ScopedRoutesSchema: GenMessage<ScopedRoutes> = /*@__PURE__*/
-  messageDesc(file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager, 5);
-
-/**
- * @generated from message envoy.extensions.filters.network.http_connection_manager.v3.ScopedRoutes.ScopeKeyBuilder
- */
-export type ScopedRoutes_ScopeKeyBuilder = Message<"envoy.extensions.filters.network.http_connection_manager.v3.ScopedRoutes.ScopeKeyBuilder"> & {
-  /**
-   * @generated from field: repeated envoy.extensions.filters.network.http_connection_manager.v3.ScopedRoutes.ScopeKeyBuilder.FragmentBuilder fragments = 1;
-   */
-  fragments: ScopedRoutes_ScopeKeyBuilder_FragmentBuilder[];
-};
-
-/**
- * Describes the message envoy.extensions.filters.network.http_connection_manager.v3.ScopedRoutes.ScopeKeyBuilder.
- * Use `create(ScopedRoutes_ScopeKeyBuilderSchema)` to create a new message.
- */
-export const ScopedRoutes_ScopeKeyBuilderSchema: GenMessage<ScopedRoutes_ScopeKeyBuilder> = /*@__PURE__*/
-  messageDesc(file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager, 5, 0);
-
-/**
- * @generated from message envoy.extensions.filters.network.http_connection_manager.v3.ScopedRoutes.ScopeKeyBuilder.FragmentBuilder
- */
-export type ScopedRoutes_ScopeKeyBuilder_FragmentBuilder = Message<"envoy.extensions.filters.network.http_connection_manager.v3.ScopedRoutes.ScopeKeyBuilder.FragmentBuilder"> & {
-  /**
-   * @generated from oneof envoy.extensions.filters.network.http_connection_manager.v3.ScopedRoutes.ScopeKeyBuilder.FragmentBuilder.type
-   */
-  type: {
-    /**
-     * @generated from field: envoy.extensions.filters.network.http_connection_manager.v3.ScopedRoutes.ScopeKeyBuilder.FragmentBuilder.HeaderValueExtractor header_value_extractor = 1;
-     */
-    value: ScopedRoutes_ScopeKeyBuilder_FragmentBuilder_HeaderValueExtractor;
-    case: "headerValueExtractor";
-  } | { case: undefined; value?: undefined };
-};
-
-/**
- * Describes the message envoy.extensions.filters.network.http_connection_manager.v3.ScopedRoutes.ScopeKeyBuilder.FragmentBuilder.
- * Use `create(ScopedRoutes_ScopeKeyBuilder_FragmentBuilderSchema)` to create a new message.
- */
-export const ScopedRoutes_ScopeKeyBuilder_FragmentBuilderSchema: GenMessage<ScopedRoutes_ScopeKeyBuilder_FragmentBuilder> = /*@__PURE__*/
-  messageDesc(file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager, 5, 0, 0);
-
-/**
- * @generated from message envoy.extensions.filters.network.http_connection_manager.v3.ScopedRoutes.ScopeKeyBuilder.FragmentBuilder.HeaderValueExtractor
- */
-export type ScopedRoutes_ScopeKeyBuilder_FragmentBuilder_HeaderValueExtractor = Message<"envoy.extensions.filters.network.http_connection_manager.v3.ScopedRoutes.ScopeKeyBuilder.FragmentBuilder.HeaderValueExtractor"> & {
-  /**
-   * @generated from field: string name = 1;
-   */
-  name: string;
-
-  /**
-   * @generated from field: string element_separator = 2;
-   */
-  elementSeparator: string;
-
-  /**
-   * @generated from oneof envoy.extensions.filters.network.http_connection_manager.v3.ScopedRoutes.ScopeKeyBuilder.FragmentBuilder.HeaderValueExtractor.extract_type
-   */
-  extractType: {
-    /**
-     * @generated from field: uint32 index = 3;
-     */
-    value: number;
-    case: "index";
-  } | {
-    /**
-     * @generated from field: envoy.extensions.filters.network.http_connection_manager.v3.ScopedRoutes.ScopeKeyBuilder.FragmentBuilder.HeaderValueExtractor.KvElement element = 4;
-     */
-    value: ScopedRoutes_ScopeKeyBuilder_FragmentBuilder_HeaderValueExtractor_KvElement;
-    case: "element";
-  } | { case: undefined; value?: undefined };
-};
-
-/**
- * Describes the message envoy.extensions.filters.network.http_connection_manager.v3.ScopedRoutes.ScopeKeyBuilder.FragmentBuilder.HeaderValueExtractor.
- * Use `create(ScopedRoutes_ScopeKeyBuilder_FragmentBuilder_HeaderValueExtractorSchema)` to create a new message.
- */
-export const ScopedRoutes_ScopeKeyBuilder_FragmentBuilder_HeaderValueExtractorSchema: GenMessage<ScopedRoutes_ScopeKeyBuilder_FragmentBuilder_HeaderValueExtractor> = /*@__PURE__*/
-  messageDesc(file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager, 5, 0, 0, 0);
-
-/**
- * @generated from message envoy.extensions.filters.network.http_connection_manager.v3.ScopedRoutes.ScopeKeyBuilder.FragmentBuilder.HeaderValueExtractor.KvElement
- */
-export type ScopedRoutes_ScopeKeyBuilder_FragmentBuilder_HeaderValueExtractor_KvElement = Message<"envoy.extensions.filters.network.http_connection_manager.v3.ScopedRoutes.ScopeKeyBuilder.FragmentBuilder.HeaderValueExtractor.KvElement"> & {
-  /**
-   * @generated from field: string separator = 1;
-   */
-  separator: string;
-
-  /**
-   * @generated from field: string key = 2;
-   */
-  key: string;
-};
-
-/**
- * Describes the message envoy.extensions.filters.network.http_connection_manager.v3.ScopedRoutes.ScopeKeyBuilder.FragmentBuilder.HeaderValueExtractor.KvElement.
- * Use `create(ScopedRoutes_ScopeKeyBuilder_FragmentBuilder_HeaderValueExtractor_KvElementSchema)` to create a new message.
- */
-export const ScopedRoutes_ScopeKeyBuilder_FragmentBuilder_HeaderValueExtractor_KvElementSchema: GenMessage<ScopedRoutes_ScopeKeyBuilder_FragmentBuilder_HeaderValueExtractor_KvElement> = /*@__PURE__*/
-  messageDesc(file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager, 5, 0, 0, 0, 0);
-
-/**
- * @generated from message envoy.extensions.filters.network.http_connection_manager.v3.ScopedRds
- */
-export type ScopedRds = Message<"envoy.extensions.filters.network.http_connection_manager.v3.ScopedRds"> & {
-  /**
-   * @generated from field: envoy.config.core.v3.ConfigSource scoped_rds_config_source = 1;
-   */
-  scopedRdsConfigSource?: ConfigSource | undefined;
-
-  /**
-   * @generated from field: string srds_resources_locator = 2;
-   */
-  srdsResourcesLocator: string;
-};
-
-/**
- * Describes the message envoy.extensions.filters.network.http_connection_manager.v3.ScopedRds.
- * Use `create(ScopedRdsSchema)` to create a new message.
- */
-export const ScopedRdsSchema: GenMessage<ScopedRds> = /*@__PURE__*/
-  messageDesc(file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager, 6);
+  messageDesc(file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager, 1);
 
 /**
  * @generated from message envoy.extensions.filters.network.http_connection_manager.v3.HttpFilter
@@ -992,12 +258,6 @@ export type HttpFilter = Message<"envoy.extensions.filters.network.http_connecti
      */
     value: Any;
     case: "typedConfig";
-  } | {
-    /**
-     * @generated from field: envoy.config.core.v3.ExtensionConfigSource config_discovery = 5;
-     */
-    value: ExtensionConfigSource;
-    case: "configDiscovery";
   } | { case: undefined; value?: undefined };
 
   /**
@@ -1016,22 +276,5 @@ export type HttpFilter = Message<"envoy.extensions.filters.network.http_connecti
  * Use `create(HttpFilterSchema)` to create a new message.
  */
 export const HttpFilterSchema: GenMessage<HttpFilter> = /*@__PURE__*/
-  messageDesc(file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager, 7);
-
-/**
- * @generated from message envoy.extensions.filters.network.http_connection_manager.v3.RequestIDExtension
- */
-export type RequestIDExtension = Message<"envoy.extensions.filters.network.http_connection_manager.v3.RequestIDExtension"> & {
-  /**
-   * @generated from field: google.protobuf.Any typed_config = 1;
-   */
-  typedConfig?: Any | undefined;
-};
-
-/**
- * Describes the message envoy.extensions.filters.network.http_connection_manager.v3.RequestIDExtension.
- * Use `create(RequestIDExtensionSchema)` to create a new message.
- */
-export const RequestIDExtensionSchema: GenMessage<RequestIDExtension> = /*@__PURE__*/
-  messageDesc(file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager, 8);
+  messageDesc(file_envoy_extensions_filters_network_http_connection_manager_v3_http_connection_manager, 2);
 
