@@ -11,7 +11,7 @@ export const FLOORS: Readonly<Record<string, readonly string[]>> = {
   control: ["xds", "identity", "policy"],
   xserver: ["xds", "identity", "policy"],
   xclient: ["xds", "identity", "policy"],
-  console: ["policy"],
+  console: ["xds", "identity", "policy"],
   cli: ["control", "cluster", "xserver", "xclient", "console", "xds", "identity", "policy"],
 }
 

@@ -4,13 +4,15 @@
 // proxies' business.
 
 import { connect, createServer, type Server, type Socket } from "node:net"
+import { SocketLimiter } from "@merlon/xds"
 
 export interface Target {
   readonly address: string
   readonly port: number
 }
 
-const MOST_CONNECTIONS = 1_024
+// Callers of one machine share an address, so one address gets most of it.
+const CONNECTIONS = { connections: 1_024, sharePercent: 75 }
 const CONNECT_TIMEOUT_MS = 10_000
 
 export class WayIn {
@@ -22,10 +24,13 @@ export class WayIn {
   /** `targets` are asked for with each connection: who is ready changes. */
   constructor(targets: () => readonly Target[]) {
     this.#targets = targets
+    const limiter = new SocketLimiter(CONNECTIONS)
     this.#server = createServer({ allowHalfOpen: true, pauseOnConnect: true, noDelay: true }, caller => {
+      const slot = limiter.accept(caller)
+      if (slot === undefined) return
+      caller.once("data", () => slot.busy())
       this.#lead(caller)
     })
-    this.#server.maxConnections = MOST_CONNECTIONS
   }
 
   listen(host: string, port: number): Promise<void> {

@@ -3,6 +3,7 @@
 // The HTTPS server: one readable way from the socket to the handler. Who asks, for whom, whether they may; then the body
 // within their share of bytes, a place within their share of places, and only then what is asked for. TLS only.
 
+import { constants } from "node:crypto"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { createServer, type Server } from "node:https"
 import type { Socket } from "node:net"
@@ -72,6 +73,8 @@ export class ApiServer {
         // Nobody is refused at the handshake: without a certificate a token may speak, or the caller is anonymous.
         rejectUnauthorized: false,
         ...TLS_FLOOR,
+        // A ticket of TLS 1.2 would contain the session's key.
+        secureOptions: constants.SSL_OP_NO_TICKET,
         maxHeaderSize: limits.maxHeaderSize,
         // A socket that never begins to speak TLS is no better than one that never sends its request.
         handshakeTimeout: limits.headersTimeout,

@@ -5,6 +5,7 @@
 import { randomBytes } from "node:crypto"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
+import { limitConnections } from "@merlon/xds"
 import { AllowedPaths, type PathNames } from "./allowed-paths.js"
 import { type Assets, PAGE } from "./assets.js"
 import { isOwn, refusal } from "./guard.js"
@@ -46,8 +47,13 @@ const FOREVER = "public, max-age=31536000, immutable"
 
 export async function startConsole(options: ConsoleOptions): Promise<Console> {
   const handler = new Handler(options)
-  const server = createServer({ requestTimeout: 60_000, headersTimeout: 10_000, maxHeaderSize: 16 << 10 })
-  server.maxConnections = 1_024
+  const server = createServer({
+    requestTimeout: 60_000,
+    headersTimeout: 10_000,
+    connectionsCheckingInterval: 1_000,
+    maxHeaderSize: 16 << 10,
+  })
+  limitConnections(server)
   server.on("request", (request, response) => {
     handler.handle(request, response).catch(error => {
       // Whoever leaves in the middle of their own request has not made us fail, and writes nothing into our log.

@@ -2,10 +2,12 @@
 // Where the API server asks. Every question gets an answer, whatever was sent; what we cannot judge is refused. The
 // certificate can be changed while it serves.
 
+import { constants } from "node:crypto"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { createServer, type Server } from "node:https"
 import type { AddressInfo } from "node:net"
 import { TLS_FLOOR } from "@merlon/identity"
+import { limitConnections } from "@merlon/xds"
 import type { AdmissionHandler } from "./handlers.js"
 import { readReview, writeReview } from "./review.js"
 
@@ -35,7 +37,6 @@ export interface WebhookServerOptions {
   readonly maxBody?: number
   /** Of all bodies that are being read. */
   readonly maxHeld?: number
-  readonly maxConnections?: number
   readonly handshakeMs?: number
 }
 
@@ -43,7 +44,6 @@ export interface WebhookServerOptions {
 const MAX_BODY = 7 << 20
 /** Whoever reaches the port may send bodies; not as many at one time as connections would let them. */
 const MAX_HELD = 64 << 20
-const MAX_CONNECTIONS = 512
 const HANDSHAKE_MS = 10_000
 
 export class WebhookServer {
@@ -56,7 +56,6 @@ export class WebhookServer {
     this.#server = createServer(
       {
         ...tls(options.credentials),
-        ...TLS_FLOOR,
         // Whoever has a certificate shows it, and nobody needs one: what it is worth is for `others` to say.
         requestCert: true,
         rejectUnauthorized: false,
@@ -64,7 +63,7 @@ export class WebhookServer {
         headersTimeout: 10_000,
         requestTimeout: 20_000,
         keepAliveTimeout: 90_000,
-        connectionsCheckingInterval: 5_000,
+        connectionsCheckingInterval: 1_000,
         maxHeaderSize: 16_384,
       },
       (asked, reply) => {
@@ -74,7 +73,7 @@ export class WebhookServer {
         })
       },
     )
-    this.#server.maxConnections = options.maxConnections ?? MAX_CONNECTIONS
+    limitConnections(this.#server)
     this.#server.on("clientError", (_, socket) => {
       if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
       else socket.destroy()
@@ -98,7 +97,7 @@ export class WebhookServer {
 
   /** For connections from now on. Throws where they do not fit together, and serves on with the old ones. */
   setKeyPair(credentials: ServingKeyPair): void {
-    this.#server.setSecureContext({ ...tls(credentials), ...TLS_FLOOR })
+    this.#server.setSecureContext(tls(credentials))
   }
 
   /** Answers what is being asked, then ends. */
@@ -186,7 +185,8 @@ interface Fault {
 }
 
 function tls({ certificate, key }: ServingKeyPair) {
-  return { cert: certificate, key }
+  // Without tickets: an API server keeps its connections, and a ticket of TLS 1.2 would contain a session's key.
+  return { cert: certificate, key, ...TLS_FLOOR, secureOptions: constants.SSL_OP_NO_TICKET }
 }
 
 function refusedEarly({ method, headers }: IncomingMessage, known: boolean): Fault | undefined {

@@ -3,6 +3,7 @@
 // Open to everybody, so it tells nothing about policies; who is connected is told to callers on this machine alone.
 
 import { createServer, type IncomingMessage, type Server } from "node:http"
+import { limitConnections, SMALL_REQUESTS } from "@merlon/xds"
 import type { ProxyReport } from "./proxy-report.js"
 
 export interface HealthSources {
@@ -19,7 +20,6 @@ interface Answer {
   readonly body: string
 }
 
-const MOST_CONNECTIONS = 256
 const DEFAULT_PAGE = 500
 const LARGEST_PAGE = 5_000
 
@@ -35,8 +35,7 @@ export function healthServer(sources: HealthSources): Server {
       })
     return scrape
   }
-  const limits = { requestTimeout: 10_000, headersTimeout: 5_000, keepAliveTimeout: 5_000, maxHeaderSize: 8_192 }
-  const server = createServer(limits, (asked, reply) => {
+  const server = createServer(SMALL_REQUESTS, (asked, reply) => {
     asked.resume()
     answer(asked, sources, metrics)
       .catch(() => text(500, "internal error"))
@@ -50,7 +49,7 @@ export function healthServer(sources: HealthSources): Server {
       })
       .catch(() => reply.destroy())
   })
-  server.maxConnections = MOST_CONNECTIONS
+  limitConnections(server)
   // A peer that reads nothing of its answer is not waited for.
   server.setTimeout(30_000, socket => socket.destroy())
   return server

@@ -6,8 +6,8 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import { createServer, type Server } from "node:https"
 import type { AddressInfo } from "node:net"
 import type { TLSSocket } from "node:tls"
-import { TLS_FLOOR } from "@merlon/identity"
-import type { TrustSpec } from "@merlon/xds"
+import { TLS_OWN } from "@merlon/identity"
+import { limitConnections, type TrustSpec } from "@merlon/xds"
 import type { ReplicaIdentity } from "./replica-names.js"
 import { verifyReplica } from "./verify-replica.js"
 
@@ -28,9 +28,6 @@ export interface ReplicaServerOptions {
   readonly log: (message: string, error: unknown) => void
 }
 
-/** Of few others, each with so many questions at once as a replica takes from users. */
-const MAX_CONNECTIONS = 1_024
-
 export class ReplicaServer {
   readonly #options: ReplicaServerOptions
   readonly #server: Server
@@ -46,6 +43,7 @@ export class ReplicaServer {
         headersTimeout: 10_000,
         requestTimeout: 10_000,
         keepAliveTimeout: 30_000,
+        connectionsCheckingInterval: 1_000,
         maxHeaderSize: 32_768,
       },
       (asked, reply) => {
@@ -57,7 +55,7 @@ export class ReplicaServer {
         })
       },
     )
-    this.#server.maxConnections = MAX_CONNECTIONS
+    limitConnections(this.#server)
     this.#server.on("clientError", (_, socket) => socket.destroy())
     // Scanners and strangers; nobody is served by hearing of them.
     this.#server.on("tlsClientError", () => {})
@@ -89,7 +87,7 @@ export class ReplicaServer {
 
   #tls(): object {
     const { certificate, key, trust } = this.#options.credentials()
-    return { cert: certificate, key, ca: trust.bundle, ...TLS_FLOOR }
+    return { cert: certificate, key, ca: trust.bundle, ...TLS_OWN }
   }
 
   async #answer(asked: IncomingMessage, reply: ServerResponse): Promise<void> {

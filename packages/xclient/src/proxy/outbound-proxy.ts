@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { AddressInfo, Socket } from "node:net"
 import type { Duplex } from "node:stream"
-import type { Log } from "@merlon/xds"
+import { type Log, limitConnections, type SocketLimiter } from "@merlon/xds"
 import { CallFailure } from "../call/call-failure.js"
 import type { Outbound } from "../call/outbound.js"
 import { authorityOf, parseAuthority } from "../routes/authority.js"
@@ -55,6 +55,7 @@ export class OutboundProxy {
   readonly #options: OutboundProxyOptions
   readonly #limits: ProxyLimits
   readonly #server: Server
+  readonly #limiter: SocketLimiter
   readonly #tunnels = new Set<Duplex>()
   /** Our name in `Via`, so that we know a request that comes to us again. */
   readonly #pseudonym: string
@@ -64,11 +65,19 @@ export class OutboundProxy {
     this.#options = options
     this.#limits = { ...DEFAULT_PROXY_LIMITS, ...options.limits }
     this.#pseudonym = `${options.mesh}-xclient-${randomBytes(6).toString("hex")}`
-    this.#server = createServer({ maxHeaderSize: this.#limits.headerBytes, requestTimeout: 0 })
+    this.#server = createServer({
+      maxHeaderSize: this.#limits.headerBytes,
+      requestTimeout: 0,
+      connectionsCheckingInterval: 1_000,
+    })
     this.#server.headersTimeout = this.#limits.headerMs
-    this.#server.maxConnections = this.#limits.connections
+    // Programs of one machine share an address, so one address gets most of it.
+    this.#limiter = limitConnections(this.#server, { connections: this.#limits.connections, sharePercent: 75 })
     this.#server.on("request", (request, response) => void this.#forward(request, response))
-    this.#server.on("connect", (request, socket, head) => void this.#connect(request, socket, head))
+    this.#server.on("connect", (request, socket, head) => {
+      this.#limiter.slotOf(request.socket)?.busy()
+      void this.#connect(request, socket, head)
+    })
     this.#server.on("clientError", (_, socket) => {
       if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n")
     })

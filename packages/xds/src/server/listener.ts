@@ -5,7 +5,10 @@
 import { constants } from "node:crypto"
 import { createServer as createPort, type Server as Port, type Socket } from "node:net"
 import { createSecureContext, createServer, type Server, type TLSSocket, type TlsOptions } from "node:tls"
-import { TicketKeys, TLS_FLOOR } from "@merlon/identity"
+import { TicketKeys, TLS_OWN } from "@merlon/identity"
+import { remoteKey } from "../connections/address-key.js"
+import type { ConnectionSlot } from "../connections/connection-limiter.js"
+import { SocketLimiter } from "../connections/socket-limiter.js"
 import { type Log, messageOf } from "../log.js"
 import { lookFirst } from "../shown-certificate.js"
 import { Admission } from "./admission.js"
@@ -35,6 +38,8 @@ export interface Connection {
   readonly address: string
   /** What its certificate proved when it connected. */
   readonly certificate: ReadCertificate | undefined
+  /** Busy while it has streams. */
+  readonly slot: ConnectionSlot | undefined
 }
 
 export interface ListenerOptions {
@@ -63,6 +68,7 @@ export class Listener {
   /** Shakes hands; the port is the other's, which has those wait whose turn has not come. */
   readonly #server: Server
   readonly #admission = new Admission<Socket>(socket => this.#admit(socket))
+  readonly #limiter: SocketLimiter
   readonly #options: ListenerOptions
   readonly #connections = new Set<Connection>()
   #ticketKeys: TicketKeys | undefined
@@ -89,7 +95,8 @@ export class Listener {
     })
     // Nothing is read of those who wait.
     this.#port = createPort({ noDelay: true, pauseOnConnect: true }, socket => this.#arrived(socket))
-    this.#port.maxConnections = limits.connections
+    // All proxies of a mesh may come through one gateway, so one address gets most of it.
+    this.#limiter = new SocketLimiter({ connections: limits.connections, sharePercent: 75 })
     this.#server.on("secureConnection", socket => this.#accept(socket))
     // Scanners and half-open handshakes: nothing of ours has failed.
     this.#server.on("tlsClientError", (_, socket) => socket.destroy())
@@ -155,7 +162,7 @@ export class Listener {
 
   #arrived(socket: Socket): void {
     socket.on("error", () => socket.destroy())
-    this.#admission.add(socket.remoteAddress ?? "", socket)
+    if (this.#limiter.accept(socket) !== undefined) this.#admission.add(remoteKey(socket.remoteAddress) ?? "", socket)
   }
 
   #admit(socket: Socket): void {
@@ -196,7 +203,7 @@ export class Listener {
     }
     const address = remoteAddress.replace(MAPPED, "")
     const certificate = peerCertificate(socket, this.#trustBundle)
-    const connection: Connection = { socket, address, certificate }
+    const connection: Connection = { socket, address, certificate, slot: this.#limiter.slotOf(socket) }
     // Comes once by itself: `once` would keep two more objects for as long as the connection lasts, here and elsewhere.
     socket.on("close", () => {
       this.#connections.delete(connection)
@@ -224,7 +231,7 @@ function contextOf(
     key: privateKey,
     // Fails closed: without this an empty bundle would mean the public roots that Node brings along.
     ca: clientTrustBundle.trim() === "" ? [] : [clientTrustBundle],
-    ...TLS_FLOOR,
+    ...TLS_OWN,
     // Of who resumes a session, the certificate is looked at as of everybody: see `peerCertificate` and `Authenticator`.
     ...(ticketKeys === undefined
       ? { secureOptions: constants.SSL_OP_NO_TICKET }

@@ -4,10 +4,10 @@ import { spawn } from "node:child_process"
 import { X509Certificate } from "node:crypto"
 import { once } from "node:events"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
-import { createServer } from "node:net"
+import { createServer, type Socket } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import type { ConnectionOptions } from "node:tls"
+import { type ConnectionOptions, connect as connectTls } from "node:tls"
 import { describe, expect, it, test } from "vitest"
 import type { Accepted } from "./accepted.js"
 import { Authority, GOOD_ID, type Issued, OWN_ID } from "./testing/certificates.js"
@@ -16,6 +16,17 @@ import { listening, type Rig, SERVICE_NAME } from "./testing/rig.js"
 
 const authority = new Authority()
 const { cleanups, echoPort, plain, rigWith, secure } = listenerBench(authority)
+
+/** As text of one byte per character. */
+async function clientHello(): Promise<string> {
+  const server = createServer()
+  const client = connectTls({ host: "127.0.0.1", port: await listening(server) }).on("error", () => undefined)
+  const [socket]: Socket[] = await once(server, "connection")
+  const [bytes]: Buffer[] = await once(socket ?? server, "data")
+  client.destroy()
+  server.close()
+  return bytes?.toString("latin1") ?? ""
+}
 
 describe("a terminated connection is handed over by", () => {
   test.each<[string, "http" | "tcp" | "auto", ConnectionOptions, string, string]>([
@@ -127,9 +138,15 @@ describe("closed and counted is", () => {
     expect(rig.meters.limits).toEqual(["sniffTimeoutMs"])
   })
 
+  test("silence inside a ClientHello", async () => {
+    const rig = await rigWith({ limits: { sniffTimeoutMs: 20 } })
+    await closed(plain(rig, "\x16\x03\x01"))
+    expect(rig.meters.limits).toEqual(["sniffTimeoutMs"])
+  })
+
   test("silence inside a handshake", async () => {
     const rig = await rigWith({ limits: { handshakeTimeoutMs: 20 } })
-    await closed(plain(rig, "\x16\x03\x01"))
+    await closed(plain(rig, await clientHello()))
     await rig.meters.until(meters => meters.failures.length > 0)
     expect(rig.meters.failures).toEqual(["timeout"])
   })

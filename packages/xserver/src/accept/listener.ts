@@ -6,9 +6,8 @@
 import { createServer, type Server, type Socket } from "node:net"
 import type { TLSSocket } from "node:tls"
 import { type Connection, type EffectiveMode, parseIp, refusedByMode } from "@merlon/policy"
+import { SocketLimiter } from "@merlon/xds"
 import type { ApplicationPort } from "../config/application-port.js"
-import { addressKey } from "../enforcement/caller-key.js"
-import { CallerShares } from "../enforcement/caller-shares.js"
 import type { Gate } from "../enforcement/gate.js"
 import type { Limits } from "../limits.js"
 import { type Meters, NO_REQUEST, type RequestRecord } from "../observe/meters.js"
@@ -42,7 +41,7 @@ export class Listener {
   /** Connections of which not enough is known yet. */
   readonly #undecided = new Set<Sniff>()
   readonly #open = new Set<Socket>()
-  readonly #shares: CallerShares
+  readonly #limiter: SocketLimiter
   #port: ApplicationPort
   #serviceNames: ReadonlySet<string>
 
@@ -60,9 +59,10 @@ export class Listener {
     })
     // Half-open: a peer that has said all it wants to say still gets its answer.
     this.#server = createServer({ allowHalfOpen: true, noDelay: true, keepAlive: true }, socket => this.#accept(socket))
-    this.#shares = new CallerShares(limits.connections, limits.callerSharePercent)
-    this.#server.maxConnections = limits.connections
-    this.#server.on("drop", () => meters.limitHit("connections"))
+    const { connections, callerSharePercent: sharePercent } = limits
+    this.#limiter = new SocketLimiter({ connections, sharePercent }, limit =>
+      meters.limitHit(limit === "connections" ? limit : "callerSharePercent"),
+    )
   }
 
   /** The port actually listened on, which matters where port 0 asked for any. */
@@ -129,21 +129,13 @@ export class Listener {
   #accept(socket: Socket): void {
     const { meters } = this.#options
     const { port } = this.#port
-    // An identity is not known yet, so here it is addresses that share.
-    const address = parseIp(withoutZone(socket.remoteAddress))
-    const caller = address && addressKey(address)
-    if (caller === undefined || !this.#shares.mayTake(caller)) {
-      if (caller !== undefined) meters.limitHit("callerSharePercent")
-      socket.destroy()
-      return
-    }
-    this.#shares.take(caller)
+    // The identity is not known yet, so connections are limited by address.
+    if (this.#limiter.accept(socket) === undefined) return
     meters.connectionOpened(port)
     this.#open.add(socket)
     socket.on("error", ignore)
     socket.once("close", () => {
       this.#open.delete(socket)
-      this.#shares.release(caller)
       meters.connectionClosed(port)
     })
     this.#sniff(socket, this.#judgePlain, () => {
@@ -172,7 +164,7 @@ export class Listener {
       case "terminate":
         socket.pause()
         socket.unshift(bytes)
-        this.#terminator.terminate(socket)
+        this.#terminator.terminate(socket, verdict.offersTls13)
         return undefined
     }
   }
@@ -299,6 +291,8 @@ export class Listener {
         return
       }
     }
+    // A client that has sent nothing yet gives way to others where there are too many connections.
+    if (giveBack === undefined) this.#limiter.slotOf(socket)?.busy()
     // On a port that is declared, nobody has to look again.
     const again = port.protocol === "auto" ? giveBack : undefined
     const accepted: Accepted = {

@@ -3,6 +3,7 @@
 // from elsewhere must not reach it, so a request has to name the loopback address it came to.
 
 import { createServer, type IncomingMessage, type Server } from "node:http"
+import { limitConnections, SMALL_REQUESTS } from "@merlon/xds"
 import type { DecisionSummary } from "../observe/decisions.js"
 
 export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const
@@ -24,7 +25,7 @@ interface Answer {
 }
 
 export function adminServer(sources: AdminSources): Server {
-  return createServer({ requestTimeout: 10_000, headersTimeout: 5_000, maxHeaderSize: 8_192 }, (asked, reply) => {
+  const server = createServer(SMALL_REQUESTS, (asked, reply) => {
     asked.resume()
     answer(asked, sources)
       .catch(() => ({ status: 500, body: { error: "internal error" } }))
@@ -34,6 +35,8 @@ export function adminServer(sources: AdminSources): Server {
       })
       .catch(() => reply.destroy())
   })
+  limitConnections(server)
+  return server
 }
 
 const BASE = "http://admin"

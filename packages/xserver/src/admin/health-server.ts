@@ -3,6 +3,7 @@
 // Open to everybody, so it tells nothing about policies.
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import { limitConnections, SMALL_REQUESTS } from "@merlon/xds"
 import type { Probe } from "../config/probe.js"
 import { askApplication } from "./ask-application.js"
 
@@ -14,9 +15,11 @@ export interface HealthSources {
 }
 
 export function healthServer(sources: HealthSources): Server {
-  return createServer({ requestTimeout: 10_000, headersTimeout: 5_000, maxHeaderSize: 8_192 }, (asked, reply) => {
+  const server = createServer(SMALL_REQUESTS, (asked, reply) => {
     answer(asked, reply, sources).catch(() => end(reply, 500, "internal error"))
   })
+  limitConnections(server)
+  return server
 }
 
 async function answer(asked: IncomingMessage, reply: ServerResponse, sources: HealthSources): Promise<void> {

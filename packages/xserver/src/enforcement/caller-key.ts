@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whom shares are counted for: the identity that was proved, else the address. Who has one address of IPv6 has all of its
-// subnet (RFC 4291 section 2.5.4), so there it is the first 64 bits.
+// The caller that shares are counted for: the identity that it proved, else its address.
 
-import type { Connection, IpAddress } from "@merlon/policy"
+import type { Connection } from "@merlon/policy"
+import { addressKey } from "@merlon/xds"
 
 export function callerKey({ peer, sourceIp }: Pick<Connection, "peer" | "sourceIp">): string {
   return peer === undefined ? addressKey(sourceIp) : peer.uri
-}
-
-export function addressKey({ family, words }: IpAddress): string {
-  return family === 4 ? `4 ${words[3]}` : `6 ${words[0]} ${words[1]}`
 }

@@ -2,8 +2,7 @@
 // The application behind one port: connections that are kept and reused, and a bounded queue before them, both shared
 // among callers. The most recently used connection goes first, so that those not needed grow old and are closed.
 
-import { FIELD_KIND } from "@merlon/xds"
-import { CallerShares } from "../enforcement/caller-shares.js"
+import { CallerShares, FIELD_KIND } from "@merlon/xds"
 import { type Deadlines, type Expiring, UNWATCHED } from "../http/deadlines.js"
 import type { Fields } from "../http/fields.js"
 import type { ForwardedRequest } from "../http/forwarded-request.js"

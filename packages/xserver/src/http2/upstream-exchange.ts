@@ -3,6 +3,7 @@
 // at it (RFC 9113 section 8.7) and nothing of a body has gone.
 
 import {
+  type CallerShares,
   HTTP2_ERROR as ERROR,
   type Http2Field as Field,
   type HeaderListFault as ListFault,
@@ -10,7 +11,6 @@ import {
   type Http2Stream as Stream,
   type Http2StreamUser as StreamUser,
 } from "@merlon/xds"
-import type { CallerShares } from "../enforcement/caller-shares.js"
 import { type Deadlines, type Expiring, UNWATCHED } from "../http/deadlines.js"
 import type { FieldPairs, Fields } from "../http/fields.js"
 import type { ForwardedRequest } from "../http/forwarded-request.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An application that speaks HTTP/2 in clear: a few connections, filled one after the other.
 
-import { CallerShares } from "../enforcement/caller-shares.js"
+import { CallerShares } from "@merlon/xds"
 import type { ForwardedRequest } from "../http/forwarded-request.js"
 import type { Upstream, UpstreamCall, UpstreamListener } from "../http/upstream.js"
 import { UpstreamConnection, type UpstreamOptions } from "./upstream-connection.js"

@@ -116,6 +116,7 @@ export class GrpcConnection extends Http2Connection {
       return
     }
     const head = readHead(list)
+    if (this.streams.size === 0) connection.slot?.busy()
     const stream = this.open(id)
     stream.remoteEnded = ended
     if (head === "malformed") {
@@ -136,6 +137,7 @@ export class GrpcConnection extends Http2Connection {
 
   protected override finished(): void {
     if (this.streams.size > 0 || this.failed) return
+    this.#options.connection.slot?.idle()
     this.#idleSince = this.#options.now()
     if (this.#draining) this.#close()
   }

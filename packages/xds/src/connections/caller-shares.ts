@@ -21,6 +21,10 @@ export class CallerShares {
     return this.#used
   }
 
+  get isFull(): boolean {
+    return this.#used >= this.#capacity
+  }
+
   /** How many hold something. */
   get callers(): number {
     return this.#held.size

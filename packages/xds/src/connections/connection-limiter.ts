@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// How many connections a listener holds, in total and for one address. A connection is idle until it is being served. An
+// address that has used its share, or a listener that is full, closes the connection that has been idle longest instead of
+// rejecting the new one: connections that send nothing never lock out a client that has a request. Only where every
+// candidate is being served is the new connection rejected.
+
+import { CallerShares } from "./caller-shares.js"
+
+export interface ConnectionLimits {
+  readonly connections: number
+  /** What one address gets while no other has any connection, in percent; 100 for no shares. */
+  readonly sharePercent: number
+}
+
+/** One connection's place. */
+export interface ConnectionSlot {
+  /** The connection is being served, and stays. Counted: each call needs its `idle`. */
+  busy(): void
+  idle(): void
+  /** The connection has closed. */
+  release(): void
+}
+
+export class ConnectionLimiter {
+  readonly #shares: CallerShares
+  /** By address, in the order in which they became idle. */
+  readonly #idle = new Map<string, Set<Slot>>()
+
+  constructor({ connections, sharePercent }: ConnectionLimits) {
+    this.#shares = new CallerShares(connections, sharePercent)
+  }
+
+  get open(): number {
+    return this.#shares.used
+  }
+
+  get isFull(): boolean {
+    return this.#shares.isFull
+  }
+
+  /** `address` is an address key. `close` ends the connection. Undefined where the connection must be rejected. */
+  admit(address: string, close: () => void): ConnectionSlot | undefined {
+    if (!this.#shares.mayTake(address) && !this.#makeRoom(address)) return undefined
+    this.#shares.take(address)
+    return new Slot(address, close, this.#idle, () => this.#shares.release(address))
+  }
+
+  #makeRoom(address: string): boolean {
+    const victim = oldest(this.#idle.get(address)) ?? (this.#shares.isFull ? this.#oldestOfMost() : undefined)
+    if (victim === undefined) return false
+    victim.release()
+    victim.close()
+    return true
+  }
+
+  #oldestOfMost(): Slot | undefined {
+    let most: ReadonlySet<Slot> | undefined
+    for (const slots of this.#idle.values()) if (slots.size > (most?.size ?? 0)) most = slots
+    return oldest(most)
+  }
+}
+
+class Slot implements ConnectionSlot {
+  readonly close: () => void
+  readonly #address: string
+  readonly #idle: Map<string, Set<Slot>>
+  readonly #released: () => void
+  #uses = 0
+  #isReleased = false
+
+  constructor(address: string, close: () => void, idle: Map<string, Set<Slot>>, released: () => void) {
+    this.close = close
+    this.#address = address
+    this.#idle = idle
+    this.#released = released
+    this.#addIdle()
+  }
+
+  busy(): void {
+    if (this.#uses++ === 0) this.#removeIdle()
+  }
+
+  idle(): void {
+    if (--this.#uses === 0 && !this.#isReleased) this.#addIdle()
+  }
+
+  release(): void {
+    if (this.#isReleased) return
+    this.#isReleased = true
+    this.#removeIdle()
+    this.#released()
+  }
+
+  #addIdle(): void {
+    const slots = this.#idle.get(this.#address)
+    if (slots === undefined) this.#idle.set(this.#address, new Set([this]))
+    else slots.add(this)
+  }
+
+  #removeIdle(): void {
+    const slots = this.#idle.get(this.#address)
+    if (slots?.delete(this) && slots.size === 0) this.#idle.delete(this.#address)
+  }
+}
+
+function oldest(slots: ReadonlySet<Slot> | undefined): Slot | undefined {
+  return slots?.values().next().value
+}
