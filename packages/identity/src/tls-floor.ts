@@ -16,3 +16,9 @@ export const TLS_FLOOR = {
     "ECDHE-RSA-AES128-GCM-SHA256",
   ].join(":"),
 } as const
+
+/**
+ * Between programs of ours. A ticket of TLS 1.2 contains the key of the session that is being recorded, so that its sealing key
+ * opens the recording; one of TLS 1.3 does not (RFC 8446 section 2.2: resumption agrees on a new key).
+ */
+export const TLS_OWN = { ...TLS_FLOOR, minVersion: "TLSv1.3" } as const

@@ -4,7 +4,7 @@
 
 import type { IncomingMessage } from "node:http"
 import { Agent, request } from "node:https"
-import { TLS_FLOOR } from "@merlon/identity"
+import { TLS_OWN } from "@merlon/identity"
 import { watchLines } from "../kubernetes/watch-lines.js"
 import type { KnownReplica } from "./known-replicas.js"
 import type { ReplicaIdentity } from "./replica-names.js"
@@ -125,7 +125,7 @@ export class ReplicaCaller {
       cert: certificate,
       key,
       ca: trust.bundle,
-      ...TLS_FLOOR,
+      ...TLS_OWN,
       keepAlive: true,
       // Each connection proves anew who is there.
       maxCachedSessions: 0,

@@ -4,7 +4,7 @@
 
 import { connect as connectTcp, isIP, type Socket } from "node:net"
 import { connect as connectTls, type PeerCertificate, type TLSSocket } from "node:tls"
-import { parseCertificate, TLS_FLOOR } from "@merlon/identity"
+import { parseCertificate, TLS_OWN } from "@merlon/identity"
 import type { ServiceEndpoint } from "@merlon/xds"
 import { messageOf } from "@merlon/xds"
 import type { CallFailureCode } from "../errors.js"
@@ -78,7 +78,7 @@ function startTls({ endpoint, material, alpn, now = Date.now }: ConnectOptions, 
     cert: credentials.certificateChain,
     key: credentials.privateKey,
     ca: trust.bundle,
-    ...TLS_FLOOR,
+    ...TLS_OWN,
     rejectUnauthorized: true,
     // In place of the comparison of host names, not of the check of the chain: mesh certificates name identities.
     checkServerIdentity: (_, { raw }: PeerCertificate) => {

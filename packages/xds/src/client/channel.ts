@@ -12,7 +12,7 @@ import {
   type SecureContext,
   type TLSSocket,
 } from "node:tls"
-import { TLS_FLOOR } from "@merlon/identity"
+import { TLS_OWN } from "@merlon/identity"
 import { type Log, messageOf } from "../log.js"
 import type { Method } from "../wire/methods.js"
 import { MeshCallError } from "./call-error.js"
@@ -173,7 +173,7 @@ function securityOf(
 }
 
 function secured(ca: string, own: { readonly key?: string; readonly cert?: string } = {}): SecureContext {
-  return createSecureContext({ ...TLS_FLOOR, ...own, ca })
+  return createSecureContext({ ...TLS_OWN, ...own, ca })
 }
 
 /** Where several addresses were tried, each has its own. */

@@ -7,7 +7,7 @@ import { once } from "node:events"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
-import { createServer } from "node:tls"
+import { connect, createServer } from "node:tls"
 import { create } from "@bufbuild/protobuf"
 import { type AuthorityKeys, TicketKeys } from "@merlon/identity"
 import { afterEach, describe, expect, it, test, vi } from "vitest"
@@ -36,6 +36,21 @@ async function serve(options: ServerRigOptions = {}): Promise<ServerRig> {
 }
 
 const shown = ({ chain, privateKey }: TestCredentials): Proof => ({ certificate: { chain, privateKey } })
+
+test.each([
+  ["TLSv1.3", "TLSv1.3"],
+  // RFC 5077: its tickets contain the session's key, sealed with what the authority's key yields.
+  ["TLSv1.2", "rejected"],
+] as const)("a client that speaks %s: %s", async (maxVersion, expected) => {
+  const { address } = await serve()
+  const [host, port] = address.split(":")
+  const socket = connect({ host, port: Number(port), maxVersion, rejectUnauthorized: false, ALPNProtocols: ["h2"] })
+  closing.push(() => socket.destroy())
+  const agreed = await new Promise(resolve => {
+    socket.on("secureConnect", () => resolve(socket.getProtocol())).on("error", () => resolve("rejected"))
+  })
+  expect(agreed).toBe(expected)
+})
 
 /** One connection with a call on it: whether its session was an earlier one's, and what became of the call. */
 async function visit(address: string, bundle: string, proof: Proof, session: LastSession) {

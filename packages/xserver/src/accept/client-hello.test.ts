@@ -63,9 +63,10 @@ describe("reads the hello of", () => {
     ["openssl in small records", () => byOpenssl("-max_send_frag", "512", "-servername", "x.y"), "x.y", []],
   ])("%s, whole and cut at every byte", { tags: ["needs/openssl"] }, checkHello)
 
-  async function checkHello(...[, hello, serverName, alpn]: Hello): Promise<void> {
+  async function checkHello(...[name, hello, serverName, alpn]: Hello): Promise<void> {
+    const offersTls13 = !name.includes("TLS 1.2")
     const bytes = await hello()
-    expect(parseClientHello(bytes)).toEqual({ kind: "hello", serverName, alpn })
+    expect(parseClientHello(bytes)).toEqual({ kind: "hello", serverName, alpn, offersTls13 })
     for (let end = 0; end < bytes.length; end++) {
       const cut = parseClientHello(bytes.subarray(0, end))
       expect(cut.kind).toBe("more")
@@ -77,7 +78,12 @@ describe("reads the hello of", () => {
     }
     const [record, message] = [bytes.subarray(0, 3), bytes.subarray(5)]
     for (const size of [1, 3, 4, 100]) {
-      expect(parseClientHello(inRecords(record, message, size))).toEqual({ kind: "hello", serverName, alpn })
+      expect(parseClientHello(inRecords(record, message, size))).toEqual({
+        kind: "hello",
+        serverName,
+        alpn,
+        offersTls13,
+      })
     }
   }
 })

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads the ClientHello at the start of a TLS connection far enough to tell the mesh's own from the application's: the
-// server name and the ALPN list. Strict and bounded; nothing is decided here, and whatever it misjudges is only ever
+// server name, the ALPN list, and whether TLS 1.3 is offered. Strict and bounded; nothing is decided here, and whatever it misjudges is only ever
 // passed on without an identity, because the handshake itself is done by OpenSSL.
 
 /** Hellos of today need less than 2 KiB, with post-quantum key shares. */
 export const MAX_CLIENT_HELLO = 16 * 1024
 
 export type ClientHelloResult =
-  | { readonly kind: "hello"; readonly serverName: string | undefined; readonly alpn: readonly string[] }
+  | {
+      readonly kind: "hello"
+      readonly serverName: string | undefined
+      readonly alpn: readonly string[]
+      readonly offersTls13: boolean
+    }
   /** It may still become one; worth asking again once there are so many bytes in all. */
   | { readonly kind: "more"; readonly bytes: number }
   | { readonly kind: "too-long" }
@@ -21,6 +26,8 @@ const RECORD_HEADER = 5
 const MAX_RECORD = 16_384
 const SERVER_NAME_EXTENSION = 0
 const ALPN_EXTENSION = 16
+const VERSIONS_EXTENSION = 43
+const TLS_13 = 0x0304
 
 export function parseClientHello(bytes: Buffer): ClientHelloResult {
   // RFC 8446 section 5.1: a handshake message may be cut over several records, so those are put together first.
@@ -72,13 +79,14 @@ function parseBody(body: Reader): ClientHelloResult {
   const compression = body.vector(1)
   if (body.failed || version[0] !== 3 || session.length > 32) return NOT_A_HELLO
   if (ciphers.length < 2 || ciphers.length % 2 !== 0 || compression.length === 0) return NOT_A_HELLO
-  if (body.done) return { kind: "hello", serverName: undefined, alpn: [] }
+  if (body.done) return { kind: "hello", serverName: undefined, alpn: [], offersTls13: false }
 
   const extensions = new Reader(body.vector(2))
   if (body.failed || !body.done) return NOT_A_HELLO
   const seen = new Set<number>()
   let serverName: string | undefined
   let alpn: readonly string[] | undefined = []
+  let offersTls13 = false
   while (!extensions.done) {
     const type = extensions.number(2)
     const value = extensions.vector(2)
@@ -91,9 +99,9 @@ function parseBody(body: Reader): ClientHelloResult {
     } else if (type === ALPN_EXTENSION) {
       alpn = parseAlpn(value)
       if (alpn === undefined) return NOT_A_HELLO
-    }
+    } else if (type === VERSIONS_EXTENSION) offersTls13 = namesTls13(value)
   }
-  return { kind: "hello", serverName, alpn }
+  return { kind: "hello", serverName, alpn, offersTls13 }
 }
 
 // RFC 6066 section 3: a list, but of one host name only.
@@ -120,6 +128,13 @@ function parseAlpn(value: Buffer): readonly string[] | undefined {
     names.push(name.toString("latin1"))
   }
   return names
+}
+
+// RFC 8446 section 4.2.1: a list of versions of two bytes each.
+function namesTls13(value: Buffer): boolean {
+  const list = new Reader(new Reader(value).vector(1))
+  while (!list.done) if (list.number(2) === TLS_13) return true
+  return false
 }
 
 /** Reads forward. Beyond the end it fails, once and for all, and gives nothing. */

@@ -13,7 +13,7 @@ export type Verdict =
   /** Not enough to tell; worth asking again once there are so many bytes in all. */
   | { readonly kind: "more"; readonly bytes: number }
   /** A handshake with us, with a client certificate. */
-  | { readonly kind: "terminate" }
+  | { readonly kind: "terminate"; readonly offersTls13: boolean }
   /** `sni` where it is TLS that only the application can read. */
   | { readonly kind: "plaintext"; readonly protocol: Protocol; readonly sni?: string | undefined }
   | { readonly kind: "close"; readonly failure: "not-tls" | "tls-not-accepted" | "protocol" }
@@ -28,7 +28,6 @@ export interface PortFacts {
 }
 
 const HANDSHAKE_RECORD = 22
-const TERMINATE: Verdict = { kind: "terminate" }
 const TCP: Verdict = { kind: "plaintext", protocol: "tcp" }
 const NOT_TLS: Verdict = { kind: "close", failure: "not-tls" }
 
@@ -66,14 +65,14 @@ function judgeTls(bytes: Buffer, { mode, protocol, meshAlpn, serviceNames }: Por
     // TLS on a port that was told to speak HTTP in clear would only upset the parser; elsewhere it is the application's.
     return protocol === "http" ? { kind: "close", failure: "tls-not-accepted" } : TCP
   }
-  // STRICT leaves nothing to the application, and on an HTTP port only we could make sense of it.
-  if (mode === "STRICT" || protocol === "http") return TERMINATE
   const hello = parseClientHello(bytes)
+  if (hello.kind === "more") return { kind: "more", bytes: hello.bytes }
+  const terminate: Verdict = { kind: "terminate", offersTls13: hello.kind === "hello" && hello.offersTls13 }
+  // STRICT leaves nothing to the application, and on an HTTP port only we could make sense of it.
+  if (mode === "STRICT" || protocol === "http") return terminate
   switch (hello.kind) {
-    case "more":
-      return { kind: "more", bytes: hello.bytes }
     case "hello":
-      if (isMeshes(hello, meshAlpn, serviceNames)) return TERMINATE
+      if (isMeshes(hello, meshAlpn, serviceNames)) return terminate
       return { kind: "plaintext", protocol: "tcp", sni: hello.serverName }
     case "not-a-hello":
       return TCP

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The handshakes of one port. A `tls.Server` that never listens takes the sockets that the listener has looked at; there
-// is one per material, so that a swap leaves nothing of the old one behind, least of all its session tickets.
+// is one per material and kind of client, so that a swap leaves nothing of the old one behind, least of all its session tickets.
 
 import { constants } from "node:crypto"
 import type { Socket } from "node:net"
-import { createServer, type Server, type TLSSocket } from "node:tls"
-import { TLS_FLOOR } from "@merlon/identity"
+import { createServer, type Server, type TLSSocket, type TlsOptions } from "node:tls"
+import { TLS_FLOOR, TLS_OWN } from "@merlon/identity"
 import { lookFirst } from "@merlon/xds"
 import type { TlsFailure } from "../observe/meters.js"
 import { tlsFailureOf } from "./tls-failure.js"
@@ -30,18 +30,24 @@ const CHEAPEST_FIRST = TLS_FLOOR.ciphers
   .toSorted((one, other) => Number(other.includes("128")) - Number(one.includes("128")))
   .join(":")
 
+/** A renegotiation could bring another certificate than the one that was judged, and costs us more than the peer. */
+const SECURE_OPTIONS = constants.SSL_OP_NO_RENEGOTIATION
+
 const SESSION_CONTEXT = "merlon"
 
 export class Terminator {
   readonly #options: TerminatorOptions
+  /** For clients that offer TLS 1.3, with tickets. */
   #server: { readonly material: LoadedMaterial; readonly tls: Server; ticketKeys: Buffer } | undefined
+  /** For others, without: a ticket of TLS 1.2 contains the key of its session, and who learns our secret later could read it. */
+  #ticketless: { readonly material: LoadedMaterial; readonly tls: Server } | undefined
 
   constructor(options: TerminatorOptions) {
     this.#options = options
   }
 
   /** Takes a socket whose first bytes have been put back. */
-  terminate(socket: Socket): void {
+  terminate(socket: Socket, offersTls13: boolean): void {
     const material = this.#options.security.current
     if (material === undefined) {
       // Fail closed: without a certificate of our own nobody can prove anything to us.
@@ -49,18 +55,33 @@ export class Terminator {
       socket.destroy()
       return
     }
+    // Documented for this use: sockets that come from elsewhere are injected by their event.
+    const tls = offersTls13 ? this.#withTickets(material) : this.#withoutTickets(material)
+    tls.emit("connection", socket)
+  }
+
+  #withoutTickets(material: LoadedMaterial): Server {
+    if (this.#ticketless?.material !== material) {
+      const secureOptions = SECURE_OPTIONS | constants.SSL_OP_NO_TICKET
+      this.#ticketless = { material, tls: this.#create(material, { secureOptions }) }
+    }
+    return this.#ticketless.tls
+  }
+
+  #withTickets(material: LoadedMaterial): Server {
     const ticketKeys = material.ticketKeys.at(Date.now())
     if (this.#server?.material !== material) {
-      this.#server = { material, tls: this.#create(material, ticketKeys), ticketKeys }
+      // INVARIANT: where tickets are given, nothing older than TLS 1.3 is spoken.
+      const options = { ...TLS_OWN, secureOptions: SECURE_OPTIONS, ticketKeys, sessionTimeout: SESSION_TIMEOUT_S }
+      this.#server = { material, tls: this.#create(material, options), ticketKeys }
     } else if (this.#server.ticketKeys !== ticketKeys) {
       this.#server.ticketKeys = ticketKeys
       this.#server.tls.setTicketKeys(ticketKeys)
     }
-    // Documented for this use: sockets that come from elsewhere are injected by their event.
-    this.#server.tls.emit("connection", socket)
+    return this.#server.tls
   }
 
-  #create(material: LoadedMaterial, ticketKeys: Buffer): Server {
+  #create(material: LoadedMaterial, options: TlsOptions): Server {
     const { handshakeTimeoutMs, chooseAlpn, onSecure, onFailure } = this.#options
     const tls = createServer({
       cert: material.certificateChain,
@@ -69,14 +90,11 @@ export class Terminator {
       requestCert: true,
       rejectUnauthorized: true,
       ...TLS_FLOOR,
+      ...options,
       ciphers: CHEAPEST_FIRST,
       honorCipherOrder: true,
       // Curves are OpenSSL's choice: X25519, which is cheapest, and its hybrid with ML-KEM where both sides have it.
-      // A renegotiation could bring another certificate than the one that was judged, and costs us more than the peer.
-      secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
       handshakeTimeout: handshakeTimeoutMs,
-      sessionTimeout: SESSION_TIMEOUT_S,
-      ticketKeys,
       // Node would make it of the command line; it must be the same in all processes that share the keys.
       sessionIdContext: SESSION_CONTEXT,
       ALPNCallback(this: unknown, { protocols }) {

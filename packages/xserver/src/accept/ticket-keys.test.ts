@@ -62,7 +62,12 @@ it("one process resumes what another has begun, and not an hour later or after a
       onSecure: socket => socket.end("x"),
       onFailure: () => undefined,
     })
-    const server = createServer(socket => terminator.terminate(socket.on("error", () => undefined)))
+    const server = createServer(socket =>
+      terminator.terminate(
+        socket.on("error", () => undefined),
+        true,
+      ),
+    )
     return { security, server, port: await listening(server) }
   }
   const [one, other] = await Promise.all([process(), process()])
@@ -104,7 +109,12 @@ it("shakes hands by the cheapest curve, together with ML-KEM where this OpenSSL 
     onSecure: socket => socket.end("x"),
     onFailure: () => undefined,
   })
-  const server = createServer(socket => terminator.terminate(socket.on("error", () => undefined)))
+  const server = createServer(socket =>
+    terminator.terminate(
+      socket.on("error", () => undefined),
+      true,
+    ),
+  )
   const port = await listening(server)
   const { certificate, privateKey } = authority.issue()
   const group = async (curves?: string): Promise<unknown> => {
