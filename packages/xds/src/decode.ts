@@ -4,7 +4,18 @@
 // required to be a mapping here; what it means is `@merlon/policy`'s to read, and that refuses unknown fields.
 
 import { fromBinary } from "@bufbuild/protobuf"
-import { choice, list, openObject, orElse, type Read, record, text, whole, wrong } from "@merlon/policy"
+import {
+  choice,
+  list,
+  openObject,
+  orElse,
+  PATH_NORMALIZATIONS,
+  type Read,
+  record,
+  text,
+  whole,
+  wrong,
+} from "@merlon/policy"
 import { type ProxyResource as ProxyResourceMessage, ProxyResourceSchema } from "./generated/merlon/mesh/v1/mesh_pb.js"
 import { MalformedResource, readJson } from "./malformed-resource.js"
 import type {
@@ -34,7 +45,7 @@ const mesh = openObject<MeshSpec>({
   domain: name,
   trustDomain: name,
   trustDomainAliases: list(MAX_ENTRIES, name),
-  pathNormalization: choice("NONE", "BASE", "MERGE_SLASHES", "DECODE_AND_MERGE_SLASHES"),
+  pathNormalization: choice(...PATH_NORMALIZATIONS),
   numTrustedProxies: whole(0, 1_000),
 })
 

@@ -2,6 +2,7 @@
 // `merlond serve`: the control plane, on the cluster it is pointed at, or on one of its own.
 
 import { PROOF_BUDGET_MS } from "@merlon/control"
+import { PATH_NORMALIZATIONS } from "@merlon/policy"
 import { Command, Option } from "commander"
 import { pino } from "pino"
 import { duration, endpoint, port, several, trustDomain, whole } from "../arguments.js"
@@ -14,7 +15,6 @@ import { type ServeFlags, type Serving, startServing } from "../serve/start-serv
 import { DEFAULT_IMAGE } from "../version.js"
 
 const LEVELS = ["fatal", "error", "warn", "info", "debug", "trace"]
-const NORMALIZATIONS = ["NONE", "BASE", "MERGE_SLASHES", "DECODE_AND_MERGE_SLASHES"]
 
 export function serveCommand(): Command {
   const option = (flags: string, description: string, env: string): Option =>
@@ -35,9 +35,11 @@ export function serveCommand(): Command {
         .default([], "none"),
     )
     .addOption(
-      option("--path-normalization <how>", "one spelling per path, before policies look", "PATH_NORMALIZATION")
-        .choices(NORMALIZATIONS)
-        .default("BASE"),
+      option(
+        "--path-normalization <how>",
+        "one spelling per path, before policies look (default: MERGE_SLASHES; BASE with --mesh istio)",
+        "PATH_NORMALIZATION",
+      ).choices(PATH_NORMALIZATIONS),
     )
     .addOption(
       option("--num-trusted-proxies <n>", "proxies in front whose X-Forwarded-For is believed", "TRUSTED_PROXIES")

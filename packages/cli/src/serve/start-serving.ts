@@ -34,7 +34,8 @@ export interface ServeFlags extends OidcFlags, EtcdFlags {
   readonly domain: string
   readonly trustDomain: string
   readonly trustDomainAlias: readonly string[]
-  readonly pathNormalization: PathNormalization
+  /** Absent: the default of the mesh's word. */
+  readonly pathNormalization?: PathNormalization
   readonly numTrustedProxies: number
   readonly clusterDomain: string
   readonly kubeconfig?: string

@@ -160,7 +160,7 @@ class World {
       domain: "merlon.dev",
       trustDomain: "cluster.local",
       trustDomainAliases: [],
-      pathNormalization: "BASE",
+      pathNormalization: "MERGE_SLASHES",
       numTrustedProxies: 0,
     }
     const services = this.#servicesOf(workload)

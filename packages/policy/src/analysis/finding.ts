@@ -56,7 +56,7 @@ export const FINDINGS = {
   "closed-by-one-spelling": {
     severity: "warning",
     means:
-      "a path or host is closed as it is written, and open in another spelling: with a slash, a port or a dot more, or its escapes in another case",
+      "a path or host is closed as it is written, and open in another spelling: with a slash, `;parameters` or a port more, with `%2f`, or in another case",
     next: "write what the message says, or allow what is meant to be open and nothing else",
   },
   "stray-dash": {

@@ -4,6 +4,7 @@
 
 import type { Attributes } from "../request/attributes.js"
 import { byteText, readableText } from "../request/byte-text.js"
+import { hostPatternWithoutDot } from "../request/host.js"
 import { type Cidr, type IpAddress, parseCidr } from "../request/ip.js"
 import { AddressExtent, type Extent, PatternExtent, PrincipalExtent } from "./extent.js"
 import { CidrIndex } from "./index/cidr-index.js"
@@ -34,7 +35,7 @@ export interface Attribute {
 /** One text, or several of which one must match. */
 type Reading = string | readonly string[] | undefined
 
-interface TextOptions {
+export interface TextOptions {
   readonly syntax: PatternSyntax
   readonly httpOnly?: boolean
   /** Whether `*` takes an empty text, as it does for headers and not for other strings. */
@@ -42,11 +43,14 @@ interface TextOptions {
   readonly ignoreCase?: boolean
   /** Whether the request has it in bytes, one character each. */
   readonly bytes?: boolean
+  /** Whether it is a host, whose trailing dot means nothing. */
+  readonly host?: boolean
 }
 
-function textPattern(value: string, { ignoreCase, bytes, syntax }: TextOptions): Pattern {
+function textPattern(value: string, { ignoreCase, bytes, host, syntax }: TextOptions): Pattern {
   const folded = ignoreCase ? value.toLowerCase() : value
-  return parsePattern(bytes ? byteText(folded) : folded, syntax)
+  const named = host ? hostPatternWithoutDot(folded) : folded
+  return parsePattern(bytes ? byteText(named) : named, syntax)
 }
 
 export function textAttribute(

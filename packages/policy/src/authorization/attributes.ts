@@ -5,8 +5,15 @@
 
 import type { Attributes, Claim } from "../request/attributes.js"
 import { claimTexts } from "../request/claim-text.js"
+import { withoutTrailingDot } from "../request/host.js"
 import { type PlainAttribute, parseConditionKey } from "../resources/authorization-policy/condition-key.js"
-import { type Attribute, addressAttribute, requestPrincipalAttribute, textAttribute } from "./attribute.js"
+import {
+  type Attribute,
+  addressAttribute,
+  requestPrincipalAttribute,
+  type TextOptions,
+  textAttribute,
+} from "./attribute.js"
 import type { Issuers } from "./request-principal.js"
 
 export interface AttributeTable {
@@ -22,6 +29,7 @@ const wildcard = { syntax: "wildcard" } as const
 const claimText = { syntax: "wildcard", httpOnly: true } as const
 const headerText = { syntax: "wildcard", httpOnly: true, emptyIsPresent: true } as const
 const fieldValue = { ...headerText, bytes: true } as const
+const hostText = { ...headerText, host: true } as const
 
 const principal = textAttribute("source.principal", wildcard, ({ peer }) => peer?.principal)
 const namespace = textAttribute("source.namespace", { syntax: "stars" }, ({ peer }) => peer?.namespace)
@@ -36,7 +44,7 @@ const destinationPort = textAttribute("destination.port", { syntax: "literal" },
   String(destinationPort),
 )
 const sni = textAttribute("connection.sni", wildcard, ({ sni }) => sni)
-const host = textAttribute("host", { ...headerText, ignoreCase: true }, ({ http }) => http?.host?.toLowerCase())
+const host = textAttribute("host", { ...hostText, ignoreCase: true }, attributes => hostOf(attributes)?.toLowerCase())
 const method = textAttribute("method", headerText, ({ http }) => http?.method)
 const path = textAttribute("path", { syntax: "path", httpOnly: true }, ({ http }) => http?.path)
 const audiences = claim("request.auth.audiences", ["aud"])
@@ -86,15 +94,31 @@ export function attributeTable(issuers: Issuers): AttributeTable {
   }
 }
 
+function hostOf({ http }: Attributes): string | undefined {
+  return http?.host === undefined ? undefined : withoutTrailingDot(http.host)
+}
+
+function headerOptions(name: string): TextOptions {
+  switch (name) {
+    case ":path":
+      return { ...headerText, syntax: "target" }
+    case ":authority":
+    case "host":
+      return { ...fieldValue, host: true }
+    default:
+      return fieldValue
+  }
+}
+
 function header(name: string): Attribute {
-  const options = name === ":path" ? { ...headerText, syntax: "target" as const } : fieldValue
-  return textAttribute(`request.headers[${name}]`, options, ({ http }) => {
+  return textAttribute(`request.headers[${name}]`, headerOptions(name), attributes => {
+    const { http } = attributes
     if (http === undefined) return undefined
     switch (name) {
       case ":authority":
       // HTTP/2 has `:authority` in place of `Host`; a rule must not hold or fail by the version a caller speaks.
       case "host":
-        return http.host
+        return hostOf(attributes)
       case ":method":
         return http.method
       case ":path":

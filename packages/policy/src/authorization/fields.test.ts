@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { describe, expect, it, test } from "vitest"
+import { meshConfig } from "../mesh/config.js"
 import type { Rule } from "../resources/authorization-policy/definition.js"
 import { from, matches, to, when } from "./testing/judging.js"
 import type { Asked } from "./testing/requests.js"
@@ -77,6 +78,23 @@ describe("fields", () => {
     ["the peer is not the client", from({ ipBlocks: ["8.8.8.0/24"] }), { remote: "8.8.8.8" }, false],
     ["a host with its port", to({ hosts: ["a.com"] }), { host: "a.com:80" }, false],
     ["a host with any port", to({ hosts: ["a.com:*"] }), { host: "a.com:80" }, true],
+    ["a host with a trailing dot", to({ hosts: ["a.com"] }), { host: "a.com." }, true],
+    ["a host with a trailing dot in the rule", to({ hosts: ["a.com."] }), { host: "A.com" }, true],
+    ["a host with a trailing dot before its port", to({ hosts: ["a.com:*"] }), { host: "a.com.:80" }, true],
+    [
+      "the header Host with a trailing dot",
+      when("request.headers[host]", { values: ["a.com"] }),
+      { host: "a.com." },
+      true,
+    ],
+    [
+      "the header Host with a trailing dot in the rule",
+      when("request.headers[:authority]", { values: ["a.com."] }),
+      { host: "a.com" },
+      true,
+    ],
+    ["a host by the labels that follow a dot", to({ hosts: ["a.*"] }), { host: "a.com." }, true],
+    ["a host without labels behind the dot", to({ hosts: ["a.*"] }), { host: "a." }, false],
     ["a port of the workload", to({ ports: ["8080"] }), { port: 8080 }, true],
     ["another port", to({ ports: ["80"] }), { port: 8080 }, false],
     ["a method, with regard to case", to({ methods: ["get"] }), { method: "GET" }, false],
@@ -329,7 +347,8 @@ describe("path templates", () => {
     ["/admin/{*}", "/admin/%E4%B8%AD", true],
     ["/{*}/", "/a/", true],
   ])("%s and %s: %s", (template, target, expected) => {
-    expect(matches(to({ paths: [template] }), { target })).toBe(expected)
+    // `BASE` keeps empty segments, which `{**}` takes.
+    expect(matches(to({ paths: [template] }), { target }, [], meshConfig({ pathNormalization: "BASE" }))).toBe(expected)
   })
 })
 

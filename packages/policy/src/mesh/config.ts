@@ -3,7 +3,8 @@
 
 import { type MeshNames, meshNames } from "./names.js"
 
-export type PathNormalization = "NONE" | "BASE" | "MERGE_SLASHES" | "DECODE_AND_MERGE_SLASHES"
+export const PATH_NORMALIZATIONS = ["NONE", "BASE", "MERGE_SLASHES", "DECODE_AND_MERGE_SLASHES"] as const
+export type PathNormalization = (typeof PATH_NORMALIZATIONS)[number]
 
 export interface MeshConfig {
   readonly names: MeshNames
@@ -15,13 +16,26 @@ export interface MeshConfig {
   readonly numTrustedProxies: number
 }
 
-export function meshConfig(settings: Partial<MeshConfig> = {}): MeshConfig {
+type MeshSettings = Partial<Omit<MeshConfig, "pathNormalization">> & {
+  readonly pathNormalization?: PathNormalization | undefined
+}
+
+export function meshConfig({ pathNormalization, ...settings }: MeshSettings = {}): MeshConfig {
+  const { names = meshNames() } = settings
   return {
-    names: meshNames(),
     trustDomain: "cluster.local",
     trustDomainAliases: [],
-    pathNormalization: "BASE",
     numTrustedProxies: 0,
     ...settings,
+    names,
+    pathNormalization: pathNormalization ?? defaultNormalization(names),
   }
+}
+
+/**
+ * Most applications read `//admin` as `/admin`, so a rule on one must match the other. A mesh called `istio` keeps the
+ * default of Istio, so that policies written for it mean the same.
+ */
+function defaultNormalization({ mesh }: MeshNames): PathNormalization {
+  return mesh === "istio" ? "BASE" : "MERGE_SLASHES"
 }

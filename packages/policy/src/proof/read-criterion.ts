@@ -5,6 +5,7 @@
 import type { Criterion } from "../authorization/criterion.js"
 import { type Pattern, type PatternSyntax, parsePattern } from "../authorization/pattern.js"
 import { type Issuers, readPrincipal } from "../authorization/request-principal.js"
+import { hostPatternWithoutDot } from "../request/host.js"
 import { parseCidr } from "../request/ip.js"
 import { parseConditionKey } from "../resources/authorization-policy/condition-key.js"
 import type { Budget } from "./budget.js"
@@ -65,7 +66,7 @@ export function readCriterion({ attribute, negated, values }: Criterion, context
       if (!frame.identity && frame.protocol === "http") return absent
       return on(space.sni, value => textMark(value, "wildcard"))
     case "host":
-      return on(space.host, value => textMark(value, "wildcard", { emptyIsPresent: true, ignoreCase: true }))
+      return on(space.host, value => hostMark(value, true))
     case "method":
       return on(space.method, headerMark)
     case "path":
@@ -100,7 +101,7 @@ function readKeyed(
   switch (parsed.name) {
     case ":authority":
     case "host":
-      return on(space.host, headerMark)
+      return on(space.host, value => hostMark(value, false))
     case ":method":
       return on(space.method, headerMark)
     case ":scheme":
@@ -140,6 +141,9 @@ export const exactMark = (text: string): TextMark => patternMark({ kind: "exact"
 const claimMark = (value: string): TextMark => textMark(value, "wildcard")
 
 const headerMark = (value: string): TextMark => textMark(value, "wildcard", { emptyIsPresent: true })
+
+const hostMark = (value: string, ignoreCase: boolean): TextMark =>
+  textMark(hostPatternWithoutDot(value), "wildcard", { emptyIsPresent: true, ignoreCase })
 
 function blockMark(value: string): Mark {
   const block = parseCidr(value)

@@ -12,7 +12,7 @@ import {
   meshNames,
   optional,
   orElse,
-  type PathNormalization,
+  PATH_NORMALIZATIONS,
   type PolicyDocument,
   readDocuments,
   record,
@@ -39,10 +39,7 @@ const file = settings({
     domain: orElse(someText, "merlon.dev"),
     trustDomain: orElse(someText, "cluster.local"),
     trustDomainAliases: texts,
-    pathNormalization: orElse<PathNormalization>(
-      choice("NONE", "BASE", "MERGE_SLASHES", "DECODE_AND_MERGE_SLASHES"),
-      "BASE",
-    ),
+    pathNormalization: optional(choice(...PATH_NORMALIZATIONS)),
     numTrustedProxies: orElse(whole(0, 100), 0),
   }),
   workload: settings({

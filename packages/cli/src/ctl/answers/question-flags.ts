@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // What every question about policies may be told: how the mesh is set up where no cluster says so, and how long to think.
 
-import { type Limits, type MeshConfig, meshConfig, meshNames, PATIENT, type PathNormalization } from "@merlon/policy"
+import {
+  type Limits,
+  type MeshConfig,
+  meshConfig,
+  meshNames,
+  PATH_NORMALIZATIONS,
+  PATIENT,
+  type PathNormalization,
+} from "@merlon/policy"
 import { type Command, Option } from "commander"
 import { duration, several, trustDomain, whole } from "../../arguments.js"
 
@@ -10,15 +18,14 @@ export interface MeshSettings {
   readonly domain: string
   readonly trustDomain: string
   readonly trustDomainAlias: readonly string[]
-  readonly pathNormalization: PathNormalization
+  /** Absent: the default of the mesh's word. */
+  readonly pathNormalization?: PathNormalization
   readonly trustedProxies: number
 }
 
 export interface QuestionFlags extends MeshSettings {
   readonly budget: number
 }
-
-const NORMALIZATIONS: readonly PathNormalization[] = ["NONE", "BASE", "MERGE_SLASHES", "DECODE_AND_MERGE_SLASHES"]
 
 export function withQuestionFlags(command: Command): Command {
   return withMeshSettings(command).addOption(
@@ -37,7 +44,10 @@ export function withMeshSettings(command: Command): Command {
       [],
     )
     .addOption(
-      new Option("--path-normalization <mode>", "as the mesh is configured").choices(NORMALIZATIONS).default("BASE"),
+      new Option(
+        "--path-normalization <mode>",
+        "as the mesh is configured (default: MERGE_SLASHES; BASE with --mesh istio)",
+      ).choices(PATH_NORMALIZATIONS),
     )
     .addOption(
       new Option("--trusted-proxies <n>", "in front of workloads, as the mesh is configured")

@@ -10,7 +10,7 @@ metadata: { name: odd, namespace: foo }
 spec:
   action: DENY
   rules:
-  - to: [{ operation: { methods: [get, GET], paths: [/ä*, /b*], ports: ["80"] } }]
+  - to: [{ operation: { methods: [get, GET], paths: [/ä*, /1*], ports: ["80"] } }]
   - to: [{ operation: { methods: [PUT] } }]
 `
 

@@ -46,9 +46,11 @@ export function proofOfImport(
     ...workloadsIn(documents, names, "default"),
     ...before.flatMap((policy, at) => selectedBy(policy, at)),
   ]
-  const options = { now, meshBefore: meshConfig({ names: ISTIO_NAMES }), ...(limits === undefined ? {} : { limits }) }
+  const mesh = meshConfig({ names })
+  // The settings of ours: how Istio would normalise paths is a setting of the mesh, not of the manifests.
+  const options = { now, meshBefore: { ...mesh, names: ISTIO_NAMES }, ...(limits === undefined ? {} : { limits }) }
   return {
-    diff: diffSets(before, after, workloads, meshConfig({ names }), options),
+    diff: diffSets(before, after, workloads, mesh, options),
     workloads,
     policies: before.length,
     unread: read.filter(({ document }) => document === undefined).map(({ object }) => aboutOf(object)),

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The first spelling of what a field names that the field does not name, and nothing else refuses.
+// Spellings of what a field names that the field does not name, and nothing else refuses: those of the first value that
+// has such.
 
 import { type Clause, Criterion } from "../../authorization/criterion.js"
 import type { RuleParts } from "../../authorization/rule.js"
+import type { MeshConfig } from "../../mesh/config.js"
 import type { Steps, Work } from "../work.js"
 import { OTHER_SPELLINGS, type Spelling } from "./other-spellings.js"
 
@@ -15,6 +17,8 @@ export interface Closed {
 
 export interface Passed extends Spelling {
   readonly written: string
+  /** Further ones, as callers send them. */
+  readonly others: readonly string[]
 }
 
 /** Whether something is certain to refuse what is asked for. */
@@ -26,19 +30,23 @@ export function closedIn(parts: RuleParts, negated: boolean): readonly Closed[] 
   return parts.to.flatMap(clause => clause.filter(isOne).map(closed => ({ parts, clause, closed })))
 }
 
-export function* firstPassed(place: Closed, refuses: Refuses, work: Work): Steps<Passed | undefined> {
+export function* firstPassed(place: Closed, mesh: MeshConfig, refuses: Refuses, work: Work): Steps<Passed | undefined> {
   const { clause, closed } = place
   const spellings = OTHER_SPELLINGS.get(closed.attribute.name)
   for (const written of closed.values) {
     if (!work.spend(1)) return undefined
     if (work.due) yield
-    for (const spelling of spellings?.(written) ?? []) {
-      const speaks = (one: Criterion): boolean => covered(one, spelling.text, work) === (one === closed || one.negated)
+    const passed: Spelling[] = []
+    for (const spelling of spellings?.(written, mesh) ?? []) {
+      const speaks = (one: Criterion): boolean => covered(one, spelling.seen, work) === (one === closed || one.negated)
       // The rule's fields on the attribute speak of the spelling by themselves.
       if (clause.some(one => isSame(one, closed) && speaks(one))) continue
-      if (!(yield* refuses(spelledSo(place, spelling.text), spelling.text)) && !work.exhausted)
-        return { written, ...spelling }
+      if (yield* refuses(spelledSo(place, spelling.seen), spelling.seen)) continue
+      if (work.exhausted) return undefined
+      passed.push(spelling)
     }
+    const [first, ...others] = passed
+    if (first !== undefined) return { written, ...first, others: others.map(({ text }) => text) }
   }
   return undefined
 }
@@ -61,4 +69,9 @@ export function requestWords({ clause, closed }: Closed, text: string): string {
   const given = clause.find(({ attribute, negated }) => attribute.name === "method" && !negated)?.values[0] ?? "GET"
   const method = given.includes("*") ? "GET" : given
   return closed.attribute.name === "path" ? `\`${method} ${text}\`` : `a ${method} with \`Host: ${text}\``
+}
+
+/** What else passes, to stand behind a sentence about the first. */
+export function othersWords({ others }: Passed): string {
+  return others.length === 0 ? "" : `; other spellings that pass: ${others.map(text => `\`${text}\``).join(", ")}`
 }

@@ -9,7 +9,7 @@ import { type AnalysisFinding, analysisFinding } from "../finding.js"
 import { type AnalysedRule, type PolicySet, type Scope, scopeContains, scopesMeet } from "../policy-set.js"
 import { ruleCovers } from "../rule-covers.js"
 import { limited, type Steps, type Work } from "../work.js"
-import { closedIn, covered, firstPassed, isSame, requestWords } from "./first-passed.js"
+import { closedIn, covered, firstPassed, isSame, othersWords, requestWords } from "./first-passed.js"
 
 export function* closedSpellings(set: PolicySet, work: Work): Steps<readonly AnalysisFinding[]> {
   const found: AnalysisFinding[] = []
@@ -20,11 +20,16 @@ export function* closedSpellings(set: PolicySet, work: Work): Steps<readonly Ana
     for (const place of closedIn(rule.compiled, rule.action === "ALLOW")) {
       // One finding a list: whoever writes one value so writes all so.
       const { closed } = place
-      const passed = yield* firstPassed(place, (asked, text) => others.refuse(rule, closed, asked, text, work), work)
+      const passed = yield* firstPassed(
+        place,
+        set.mesh,
+        (asked, text) => others.refuse(rule, closed, asked, text, work),
+        work,
+      )
       if (work.exhausted) return [...found, limited(rule.policy, rule.at)]
       if (passed === undefined) continue
-      const { text, written, fix } = passed
-      const why = `${requestWords(place, text)} ${does}, and most applications take it for \`${written}\``
+      const { text, written, readers, fix } = passed
+      const why = `${requestWords(place, text)} ${does}, and ${readers} take it for \`${written}\`${othersWords(passed)}`
       found.push(analysisFinding("closed-by-one-spelling", rule.policy, `${rule.at}.${closed.field}`, why, fix))
     }
   }

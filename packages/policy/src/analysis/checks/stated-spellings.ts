@@ -8,7 +8,7 @@ import { type AnalysisFinding, analysisFinding } from "../finding.js"
 import type { PolicySet } from "../policy-set.js"
 import { ruleCovers } from "../rule-covers.js"
 import { limited, type Steps, type Work } from "../work.js"
-import { closedIn, firstPassed, requestWords } from "./first-passed.js"
+import { closedIn, firstPassed, othersWords, requestWords } from "./first-passed.js"
 
 /** What is compared does not depend on a workload's issuers. */
 const ANY_WORKLOAD = attributeTable(new Set())
@@ -22,11 +22,11 @@ export function* statedSpellings(set: PolicySet, work: Work): Steps<readonly Ana
       yield
       for (const place of closedIn(statement, false)) {
         const at = `spec.never[${index}].${place.closed.field}`
-        const passed = yield* firstPassed(place, asked => ruleCovers(statement, asked, work), work)
+        const passed = yield* firstPassed(place, set.mesh, asked => ruleCovers(statement, asked, work), work)
         if (work.exhausted) return [...found, limited(invariant, at)]
         if (passed === undefined) continue
-        const { text, written, fix } = passed
-        const why = `the statement says nothing of ${requestWords(place, text)}, and most applications take it for \`${written}\``
+        const { text, written, readers, fix } = passed
+        const why = `${requestWords(place, text)} is outside the statement, and ${readers} take it for \`${written}\`${othersWords(passed)}`
         found.push(analysisFinding("closed-by-one-spelling", invariant, at, why, fix))
       }
     }

@@ -43,7 +43,7 @@ const requestPrincipals = pick(
 const blocks = pick("10.0.0.0/8", "10.1.0.0/16", "10.1.2.3", "0.0.0.0/0", "192.168.0.0/16", "::1", "fd00::/8", "::/0")
 /** What the RequestAuthentications of the workload name, enforced and in shadow. */
 export const issuers = fc.subarray(["iss", "iss/a", "https://a.com", "https://a.com/https:/", ""])
-const hosts = pick("a.com", "*.a.com", "a.com:*", "A.COM:8080", "*", "x*")
+const hosts = pick("a.com", "*.a.com", "a.com:*", "A.COM:8080", "*", "x*", "a.com.", "*.a.com.", "a.com.:*", "a.com.*")
 const methods = pick("GET", "POST", "*", "get", "P*")
 const ports = pick("80", "8080", "443", "080")
 const paths = pick(
@@ -66,7 +66,7 @@ const paths = pick(
   "/{**}",
   "/{*}",
 )
-const texts = pick("v1", "v*", "*1", "*", "v2", "admin", "*v*", "true", "7", "1.5", "/*", "a.com")
+const texts = pick("v1", "v*", "*1", "*", "v2", "admin", "*v*", "true", "7", "1.5", "/*", "a.com.")
 
 const field = <K extends string>(name: K, values: fc.Arbitrary<string>) =>
   fc.record(
@@ -199,7 +199,18 @@ const asked: fc.Arbitrary<Asked> = fc.record(
     ),
     claims,
     method: pick("GET", "POST", "get"),
-    host: fc.constantFrom("a.com", "w.a.com", "A.com:8080", "", null),
+    host: fc.constantFrom(
+      "a.com",
+      "w.a.com",
+      "A.com:8080",
+      "",
+      "a.com.",
+      "w.a.com.",
+      "A.com.:8080",
+      "a.com..",
+      ".",
+      null,
+    ),
     target: pick(
       "/",
       "/a",

@@ -10,5 +10,5 @@ export const to = (operation: Operation): Rule => ({ to: [{ operation }] })
 export const when = (key: string, condition: Omit<Condition, "key">): Rule => ({ when: [{ key, ...condition }] })
 
 /** Whether an ALLOW policy of this one rule lets the request through, where these issuers are named. */
-export const matches = (rule: Rule, asked: Asked, issuers: readonly string[] = []): boolean =>
-  decide(compile([allow(rule), naming(issuers)], workload, mesh), httpRequest(asked)).verdict === "allow"
+export const matches = (rule: Rule, asked: Asked, issuers: readonly string[] = [], config = mesh): boolean =>
+  decide(compile([allow(rule), naming(issuers)], workload, config), httpRequest(asked, config)).verdict === "allow"

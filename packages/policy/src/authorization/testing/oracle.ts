@@ -111,7 +111,7 @@ function operationMatches(o: Operation, a: Attributes): boolean {
     both(
       o.hosts,
       o.notHosts,
-      value => http.host !== undefined && text(value.toLowerCase(), http.host.toLowerCase(), true),
+      value => http.host !== undefined && text(undotted(value.toLowerCase()), undotted(http.host.toLowerCase()), true),
     ) &&
     both(o.methods, o.notMethods, value => text(value, http.method, true)) &&
     both(o.paths, o.notPaths, value => path(value, http.path))
@@ -154,9 +154,11 @@ function conditionValue(key: string, value: string, namespace: string, a: Attrib
     case "request.auth.presenter":
       return anyOf(a.token?.claims.azp)
   }
-  const header = /^request\.headers\[(.+)\]$/.exec(key)?.[1]
+  const header = /^request\.headers\[(.+)\]$/.exec(key)?.[1]?.toLowerCase()
   if (header === ":path" && value === "/*") return a.http !== undefined
-  if (header !== undefined) return headerLines(header.toLowerCase(), a).some(line => text(value, line, true))
+  if (header === "host" || header === ":authority")
+    return headerLines(header, a).some(line => text(undotted(value), undotted(line), true))
+  if (header !== undefined) return headerLines(header, a).some(line => text(value, line, true))
   const inner = /^request\.auth\.claims\[(.+)\]$/.exec(key)?.[1] ?? ""
   let claim: Claim | undefined = a.token?.claims
   for (const segment of inner.split("][")) {
@@ -186,6 +188,14 @@ function text(pattern: string, value: string, emptyIsPresent: boolean): boolean 
   if (pattern[0] === "*") return value.slice(-(pattern.length - 1)) === pattern.slice(1)
   if (pattern[pattern.length - 1] === "*") return value.slice(0, pattern.length - 1) === pattern.slice(0, -1)
   return value === pattern
+}
+
+/** `name.`, `name.:port` and `name.:port*` without the dot; neither a dot alone nor one behind a star is a name's. */
+function undotted(host: string): string {
+  const [name = "", ...ports] = host.split(":")
+  const isPort = ports.length === 0 || (ports.length === 1 && /^[0-9]*[*]?$/.test(ports[0] ?? ""))
+  const dotted = name.length > 1 && name.endsWith(".") && name !== "*."
+  return isPort && dotted ? [name.slice(0, -1), ...ports].join(":") : host
 }
 
 const escaped = (literal: string): string => literal.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")

@@ -8,13 +8,14 @@ import { attributeTable } from "../../authorization/attributes.js"
 import { Criterion } from "../../authorization/criterion.js"
 import { type Asked, httpRequest } from "../../authorization/testing/requests.js"
 import { meshConfig, type PathNormalization } from "../../mesh/config.js"
+import { withoutTrailingDot } from "../../request/host.js"
 import { normalizePath } from "../../request/path.js"
 import { parseSpiffeId } from "../../request/spiffe-id.js"
 import { Budget } from "../budget.js"
 import { readCriterion } from "../read-criterion.js"
 import { Space } from "../space.js"
 import type { Value } from "./dimension.js"
-import { IDENTITY } from "./language.js"
+import { HOST, IDENTITY } from "./language.js"
 import { pathLanguage } from "./path-language.js"
 import { textClasses } from "./text-classes.js"
 
@@ -59,9 +60,12 @@ const CASES: readonly Case[] = [
   },
   {
     name: "a host, without regard to case in one field and with it in another",
-    written: fc.oneof(on("host", pattern("a", "B", ".")), on("request.headers[host]", pattern("a", "B", "."))),
+    written: fc.oneof(
+      on("host", pattern("a", "B", ".", ":", "8")),
+      on("request.headers[host]", pattern("a", "B", ".", ":", "8")),
+    ),
     asked: value => (value === undefined ? {} : { host: word(value) }),
-    values: nonEmpty("a", "A", "b", "B", "."),
+    values: nonEmpty("a", "A", "b", "B", ".", ":", "8"),
   },
   {
     name: "a path",
@@ -226,6 +230,16 @@ function criterionOn(name: string, value: string): Criterion {
 describe("a language holds exactly", () => {
   const takes = (language: typeof IDENTITY, value: string) =>
     textClasses([], { ...language, fillers: "" }, [value], new Budget()).some(({ text }) => text === value)
+
+  test("the hosts without a trailing dot", () => {
+    fc.assert(
+      fc.property(text("a", ".", ":", "8"), host => {
+        const left = host !== "" && withoutTrailingDot(host) === host
+        expect([host, takes(HOST, host)]).toEqual([host, left])
+      }),
+      { numRuns: 800 * inject("effort") },
+    )
+  })
 
   test.each<PathNormalization>(["NONE", "BASE", "MERGE_SLASHES", "DECODE_AND_MERGE_SLASHES"])(
     "the paths that normalisation %s leaves",

@@ -73,7 +73,12 @@ export const source = closed(
 
 export const operation = closed(
   {
-    hosts: optional(values("Host as the request names it, port included, without regard to case.", "Hosts")),
+    hosts: optional(
+      values(
+        "Host as the request names it, port included, without regard to case or to a trailing dot of the name.",
+        "Hosts",
+      ),
+    ),
     notHosts: optional(values("Hosts that do not match.", "NotHosts")),
     ports: optional(values("Ports of the workload (not of the Service), as quoted numbers.", "Ports")),
     notPorts: optional(values("Ports that do not match.", "NotPorts")),

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// `a.example.` and `a.example` are one host: a dot at the end says that the name is complete (RFC 1034 section 3.1), and
+// browsers and curl send it as the URL has it, also in front of a port. So rules ignore one such dot, in the request and
+// in what they name.
+
+/** A name of at least one character, its dot, and the port if there is one. */
+const DOTTED = /^([^:]+)\.(:\d*)?$/
+/** The same of a value in a rule, which may have a star on either side. A prefix `a.*` names the labels that follow. */
+const DOTTED_PATTERN = /^(\*?[^*:][^:]*)\.(:\d*\*?)?$/
+
+/** A request's host as rules compare it. */
+export function withoutTrailingDot(host: string): string {
+  return host.endsWith(".") || host.includes(".:") ? host.replace(DOTTED, "$1$2") : host
+}
+
+/** A rule's value for a host, as it is compared. */
+export function hostPatternWithoutDot(value: string): string {
+  return value.replace(DOTTED_PATTERN, "$1$2")
+}
