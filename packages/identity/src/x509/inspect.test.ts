@@ -56,6 +56,23 @@ describe("a certificate as an honest authority writes it", () => {
   })
 })
 
+describe("a certificate that may sign others proves no workload", () => {
+  it.each([
+    ["an authority", ["basicConstraints=critical,CA:TRUE"]],
+    ["one that signs certificates", ["basicConstraints=CA:FALSE", "keyUsage=digitalSignature,keyCertSign"]],
+    ["one that signs revocations", ["keyUsage=digitalSignature,cRLSign"]],
+  ])("%s", (_, extensions) => {
+    const read = inspectCertificate(certificate(`subjectAltName=URI:${ID}`, ...extensions))
+    expect(read).toMatchObject({ names: { uris: [ID], dns: [] }, identity: undefined })
+  })
+
+  it("but a leaf does", () => {
+    const usage = "keyUsage=critical,digitalSignature,keyEncipherment"
+    const leaf = certificate(`subjectAltName=URI:${ID}`, "basicConstraints=critical,CA:FALSE", usage)
+    expect(inspectCertificate(leaf)?.identity?.uri).toBe(ID)
+  })
+})
+
 describe("names that are read as they stand and make no identity", () => {
   it.each<[string, Buffer, ReturnType<typeof namesOf>]>([
     ["two URIs", sequence(uri(ID), uri(ADMIN)), { uris: [ID, ADMIN], dns: [] }],

@@ -13,7 +13,7 @@ export interface Inspected {
   /** Name, DER: what certificates that this one signs carry as their issuer. */
   readonly subject: Buffer
   readonly keyIdentifier: Buffer | undefined
-  /** Where the certificate has exactly one URI, and that is an identity (X509-SVID section 2). */
+  /** Where the certificate is a leaf with exactly one URI, and that is an identity (X509-SVID sections 2 and 5.2). */
   readonly identity: SpiffeId | undefined
   readonly names: SubjectAltNames
   readonly authority: boolean
@@ -33,8 +33,9 @@ export interface SubjectAltNames {
 /** Where each part stands in the signed part of a version 3 certificate (RFC 5280 section 4.1). */
 const SUBJECT = 5
 const EXTENSIONS = contextTag(3, true)
-/** RFC 5280 section 4.2.1.3, bit 5. */
+/** RFC 5280 section 4.2.1.3, bits 5 and 6. */
 const KEY_CERT_SIGN = 0b0000_0100
+const CRL_SIGN = 0b0000_0010
 
 /** Undefined where the certificate is not one of version 3 in DER, has an extension twice or a name that does not print. */
 export function inspectCertificate(certificate: Uint8Array): Inspected | undefined {
@@ -46,17 +47,19 @@ export function inspectCertificate(certificate: Uint8Array): Inspected | undefin
   const names = namesIn(extensions.get(OID.subjectAltName))
   const constraints = constraintsIn(extensions.get(OID.basicConstraints))
   const identifier = extensions.get(OID.subjectKeyIdentifier)
-  const usage = extensions.get(OID.keyUsage)
+  const usage = usageIn(extensions.get(OID.keyUsage))
   const named = extensions.get(OID.workloadPod)
   const pod = named && podIn(named)
   if (names === undefined || constraints === undefined || (named !== undefined && pod === undefined)) return undefined
   return {
     subject: subject.raw,
     keyIdentifier: identifier && readOnly(identifier, TAG.octetString)?.value,
-    identity: identityIn(names),
+    // An authority's certificate proves no workload, whatever it names: only leaves do.
+    identity:
+      constraints.authority || ((usage ?? 0) & (KEY_CERT_SIGN | CRL_SIGN)) !== 0 ? undefined : identityIn(names),
     names,
     ...constraints,
-    signsCertificates: usage === undefined || ((readOnly(usage, TAG.bitString)?.value[1] ?? 0) & KEY_CERT_SIGN) !== 0,
+    signsCertificates: usage === undefined || (usage & KEY_CERT_SIGN) !== 0,
     pod,
   }
 }
@@ -114,6 +117,11 @@ function podIn(extension: Buffer): CertifiedPod | undefined {
   const [name, uid, ...others] = readWithin(readOnly(extension, TAG.sequence), TAG.sequence) ?? []
   if (name?.tag !== TAG.utf8String || uid?.tag !== TAG.utf8String || others.length > 0) return undefined
   return { name: name.value.toString("utf8"), uid: uid.value.toString("utf8") }
+}
+
+/** The first eight bits; none of them where they cannot be read. */
+function usageIn(extension: Buffer | undefined): number | undefined {
+  return extension && (readOnly(extension, TAG.bitString)?.value[1] ?? 0)
 }
 
 function constraintsIn(extension: Buffer | undefined) {
