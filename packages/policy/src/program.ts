@@ -5,6 +5,7 @@
 import { Authorization, type KnownRules, type RuleChoice } from "./authorization/authorization.js"
 import type { Decision } from "./authorization/decision.js"
 import { explainAuthorization, type Trace } from "./authorization/explain.js"
+import { headersRead } from "./authorization/headers-read.js"
 import type { MeshConfig } from "./mesh/config.js"
 import { PeerModes } from "./peer/mode.js"
 import type { Attributes } from "./request/attributes.js"
@@ -37,18 +38,14 @@ export function compile(
 ): Program {
   const tokens = compileTokenRules(select("RequestAuthentication", documents, workload, mesh), keySets)
   const issuers = { enforced: issuersOf(tokens), promoted: issuersOf(tokens.shadow ?? tokens) }
+  const policies = select("AuthorizationPolicy", documents, workload, mesh)
+  const authorization = new Authorization(policies, mesh, issuers, choice, known)
   return {
     workload,
     mesh,
     tokens,
-    protectedHeaders: new ProtectedHeaders(tokens, mesh),
-    authorization: new Authorization(
-      select("AuthorizationPolicy", documents, workload, mesh),
-      mesh,
-      issuers,
-      choice,
-      known,
-    ),
+    protectedHeaders: new ProtectedHeaders(tokens, mesh, () => headersRead(authorization)),
+    authorization,
     peers: new PeerModes(documents, workload, mesh),
   }
 }

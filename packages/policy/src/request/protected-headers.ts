@@ -52,8 +52,16 @@ export class ProtectedHeaders {
   readonly #exact: ReadonlySet<string>
   readonly #folded: ReadonlySet<string>
   readonly #prefix: string
+  /** Headers that rules read, asked for when the first trailer comes: most requests have none. */
+  readonly #headersRead: () => ReadonlySet<string>
+  #read: ReadonlySet<string> | undefined
 
-  constructor({ outputs, headers }: Pick<TokenRules, "outputs" | "headers">, { names }: MeshConfig) {
+  constructor(
+    { outputs, headers }: Pick<TokenRules, "outputs" | "headers">,
+    { names }: MeshConfig,
+    headersRead: () => ReadonlySet<string>,
+  ) {
+    this.#headersRead = headersRead
     this.#exact = new Set([...OWN_HEADERS, ...outputs, ...headers])
     this.#folded = new Set([...this.#exact].map(foldedName))
     this.#prefix = `x-${names.mesh}-`
@@ -66,9 +74,11 @@ export class ProtectedHeaders {
     return this.#protects(folded) || (folded !== lowerCaseName && isProxyHeader(folded))
   }
 
-  /** Whether a trailer is a protected header in any spelling: nothing has judged it. */
+  /** Whether a trailer is a protected header, or one that a rule reads, in any spelling: it comes after the decision. */
   dropsTrailer(lowerCaseName: string): boolean {
-    return this.#protects(foldedName(lowerCaseName))
+    const folded = foldedName(lowerCaseName)
+    this.#read ??= new Set([...this.#headersRead()].map(foldedName))
+    return this.#protects(folded) || this.#read.has(folded)
   }
 
   #protects(folded: string): boolean {

@@ -128,7 +128,11 @@ export class Exchange implements UpstreamListener {
   /** After an upgrade: the client has said all it wants to. */
   requestEnd(trailers: Fields | undefined): void {
     this.requestDone = true
-    const kept = trailers && pairsOf(trailers, name => keepsRequestTrailer(name, this.#edits, this.#protected))
+    // The rules in force may have changed since the request began.
+    const { protectedHeaders: now } = this.#caller.services.gate.program
+    const keeps = (name: string): boolean =>
+      keepsRequestTrailer(name, this.#edits, this.#protected) && !now.dropsTrailer(name)
+    const kept = trailers && pairsOf(trailers, keeps)
     this.#call?.finishRequest(kept ?? NO_TRAILERS)
   }
 

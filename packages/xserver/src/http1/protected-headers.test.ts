@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nobody but the gate speaks under protected names: in no spelling, neither in headers nor in trailers.
 import { generateKeyPairSync } from "node:crypto"
+import { once } from "node:events"
 import type { RequestListener } from "node:http"
 import type { PolicyDocument } from "@merlon/policy"
 import { SignJWT } from "jose"
@@ -104,6 +105,39 @@ describe("a forged header", () => {
     if (own === undefined) return
     rig.enforce(allowHeader(name, own))
     expect(await ask(`GET / HTTP/1.1\r\nHost: h\r\n${name}: ${forged}\r\n\r\n`)).toMatch(/^http\/1.1 200 /)
+  })
+})
+
+describe("a trailer that a rule reads", () => {
+  const head = "POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n"
+  const trailers = (name: string) => `0\r\n${name}: late\r\nX-Kept: kept\r\n\r\n`
+  const spec = { action: "DENY", rules: [{ when: [{ key: "request.headers[X-Banned]", values: ["late"] }] }] } as const
+  const deny: PolicyDocument = { ...allowHeader("x", "x"), kind: "AuthorizationPolicy", spec }
+  const shadow: PolicyDocument = { ...deny, kind: "AuthorizationPolicy", spec: { ...spec, enforcement: "Shadow" } }
+
+  it.each(["X-Banned", "x_banned", "X.BANNED"])("%s is not forwarded", async name => {
+    await start({ documents: [deny] })
+    const answer = await ask(head + trailers(name))
+    expect(answer).toMatch(/^http\/1.1 200 /)
+    expect(answer).toContain("kept")
+    expect(answer).not.toContain("late")
+  })
+
+  it("is not forwarded where the rule came while the request was under way", async () => {
+    await start({})
+    const arrived = once(rig.application, "request")
+    const client = await rig.client()
+    client.send(head)
+    await arrived
+    rig.enforce(deny)
+    const answer = (await client.send(trailers("x-banned")).response()).toLowerCase()
+    expect(answer).toContain("kept")
+    expect(answer).not.toContain("late")
+  })
+
+  it("is forwarded where no rule in force reads it", async () => {
+    await start({ documents: [shadow] })
+    expect(await ask(head + trailers("x-banned"))).toContain("late")
   })
 })
 

@@ -25,6 +25,13 @@ const tokens: PolicyDocument = {
   },
 }
 
+const deny: PolicyDocument = {
+  apiVersion: "security.merlon.dev/v1alpha3",
+  kind: "AuthorizationPolicy",
+  metadata: { name: "deny", namespace: "shop" },
+  spec: { action: "DENY", rules: [{ when: [{ key: "request.headers[X-Banned]", values: ["late"] }] }] },
+}
+
 const mirror: RequestListener = (incoming, reply) => {
   incoming.resume().on("end", () => reply.end(JSON.stringify([incoming.rawHeaders, incoming.rawTrailers])))
 }
@@ -58,5 +65,18 @@ describe.each<Speaks>(["http/1.1", "h2c"])("towards an application that speaks %
     expect(String(body)).toContain("before")
     expect(String(body)).toContain("after")
     expect(String(body)).not.toContain("forged")
+  })
+
+  it("no spelling of a trailer that a rule reads arrives", async () => {
+    rig = await startHttp2Rig(speaks, mirror, { policies: [deny] })
+    const stream = rig.connect().request({ ":method": "POST", ":path": "/" }, { waitForTrailers: true })
+    const answer = answerOf(stream)
+    stream.end("content")
+    await once(stream, "wantTrailers")
+    stream.sendTrailers({ "x-kept": "kept", "x-banned": "late", x_banned: "late", "x.banned": "late" })
+    const { status, body } = await answer
+    expect(status).toBe(200)
+    expect(String(body)).toContain("kept")
+    expect(String(body)).not.toContain("late")
   })
 })

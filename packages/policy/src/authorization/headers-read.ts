@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The headers that rules in force look at. Policies in shadow decide nothing and do not count.
+
+import { parseConditionKey } from "../resources/authorization-policy/condition-key.js"
+import type { Authorization } from "./authorization.js"
+
+/** Lower-case names, those of pseudo-headers (`:path`) among them. */
+export function headersRead({ httpPolicies }: Authorization): ReadonlySet<string> {
+  const names = new Set<string>()
+  for (const { shadow, rules } of httpPolicies) {
+    if (shadow) continue
+    // Only conditions name headers.
+    for (const { when } of rules) {
+      for (const { attribute } of when) {
+        const key = parseConditionKey(attribute.name)
+        if (!("problem" in key) && key.attribute === "request.headers") names.add(key.name)
+      }
+    }
+  }
+  return names
+}
