@@ -111,18 +111,26 @@ describe("a key set", () => {
 
   it("takes an object of key id to RSA certificate", () => {
     const rsaKeys = rsaPair(2048)
+    const oddKeys = rsaPair(2048, 17)
+    const threeKeys = rsaPair(2048, 3)
     const ecKeys = generateKeyPairSync("ec", { namedCurve: "P-256" })
     const set = keySet(
       JSON.stringify({
         a: selfSigned(rsaKeys.publicKey, rsaKeys.privateKey),
         b: selfSigned(ecKeys.publicKey, ecKeys.privateKey),
         c: "-----BEGIN CERTIFICATE-----\nnonsense\n-----END CERTIFICATE-----",
+        d: selfSigned(oddKeys.publicKey, oddKeys.privateKey),
+        e: selfSigned(threeKeys.publicKey, threeKeys.privateKey),
       }),
     )
-    expect(set.keys.map(({ kid, kty }) => [kid, kty])).toEqual([["a", "RSA"]])
+    expect(set.keys.map(({ kid, kty }) => [kid, kty])).toEqual([
+      ["a", "RSA"],
+      ["e", "RSA"],
+    ])
     expect(set.skipped.map(({ reason }) => reason)).toEqual([
       "the certificate's key is not RSA",
       "not an X.509 certificate in PEM",
+      "the RSA exponent is neither 3 nor 65537",
     ])
     expect(set.keys[0]?.key.equals(rsaKeys.publicKey)).toBe(true)
   })

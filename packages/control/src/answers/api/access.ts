@@ -18,7 +18,7 @@ export interface Wish {
 }
 
 /** Throws where the answer is no, or there is none. */
-export async function permit(client: KubernetesClient, user: RemoteUser, wish: Wish): Promise<void> {
+export async function permit(client: Pick<KubernetesClient, "create">, user: RemoteUser, wish: Wish): Promise<void> {
   const { namespace, name, ...attributes } = wish
   const review = await client.create<KubernetesObject>(SUBJECT_ACCESS_REVIEWS, {
     apiVersion: "authorization.k8s.io/v1",

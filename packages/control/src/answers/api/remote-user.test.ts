@@ -1,19 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 // @module-tag needs/openssl
-import { mkdtempSync, rmSync } from "node:fs"
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { createServer, request, type Server } from "node:https"
 import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { createRoot } from "@merlon/identity"
 import { afterAll, beforeAll, expect, it, test } from "vitest"
-import { selfSigned, signedBy, type TestCredentials } from "../../kubernetes/testing/credentials.js"
+import {
+  type SigningOptions,
+  selfSigned,
+  signedBy,
+  type TestCredentials,
+} from "../../kubernetes/testing/credentials.js"
 import { type FrontProxy, type RemoteUser, readFrontProxy, remoteUser } from "./remote-user.js"
 
+const DAY = 86_400_000
 const folder = mkdtempSync(join(tmpdir(), "merlon-front-"))
 const own = selfSigned(folder, "own")
 const authority = selfSigned(folder, "front-authority")
 const front = signedBy(folder, authority, "front-proxy", "localhost")
 const sibling = signedBy(folder, authority, "somebody-else", "localhost")
+const made = (file: string, options: Omit<SigningOptions, "file">) =>
+  signedBy(folder, authority, "front-proxy", "localhost", { file, ...options })
+const lasting = made("lasting", { days: 3 })
 // Called as the real authority is, with a key of its own.
 const forgedFolder = mkdtempSync(join(tmpdir(), "merlon-forged-"))
 const forged = signedBy(forgedFolder, selfSigned(forgedFolder, "front-authority"), "front-proxy", "localhost")
@@ -21,6 +31,7 @@ const forged = signedBy(forgedFolder, selfSigned(forgedFolder, "front-authority"
 let server: Server
 let seen: RemoteUser | undefined
 let believed: FrontProxy
+let now: number | undefined
 
 beforeAll(async () => {
   const read = readFrontProxy({
@@ -31,7 +42,7 @@ beforeAll(async () => {
   believed = read
   const tls = { key: own.key, cert: own.certificate, requestCert: true, rejectUnauthorized: false }
   server = createServer(tls, (asked, reply) => {
-    seen = remoteUser(asked, believed)
+    seen = remoteUser(asked, believed, now)
     reply.end()
   })
   await new Promise<void>(resolve => server.listen(0, "127.0.0.1", resolve))
@@ -79,6 +90,49 @@ test.each([
   ["one whose authority only has the name", forged],
 ])("believes nobody else: %s", async (_, who) => {
   expect(await ask(JANE, who)).toBeUndefined()
+})
+
+test.each([
+  ["an authority below it", made("below", { extensions: ["basicConstraints=critical,CA:TRUE"] })],
+  ["one that is for servers alone", made("serving", { extensions: ["extendedKeyUsage=serverAuth"] })],
+])("believes no certificate of the same name and authority that is %s", async (_, who) => {
+  expect(await ask(JANE, who)).toBeUndefined()
+})
+
+it("believes one that is for clients", async () => {
+  const client = made("client", { extensions: ["basicConstraints=CA:FALSE", "extendedKeyUsage=clientAuth"] })
+  expect(await ask(JANE, client)).toMatchObject({ name: "jane" })
+})
+
+test.each([
+  ["while it lasts", 0, "jane"],
+  ["no longer once it is over, though the certificate lasts", 2, undefined],
+])("believes an authority %s", async (_, days, name) => {
+  now = Date.now() + days * DAY
+  try {
+    expect((await ask(JANE, lasting))?.name).toBe(name)
+  } finally {
+    now = undefined
+  }
+})
+
+it("believes no authority before it begins, though the certificate has begun", async () => {
+  const before = believed
+  const { root, privateKey } = createRoot({ trustDomain: "later", now: Date.now() + 2 * DAY })
+  const [certificateFile, keyFile] = [join(folder, "later.crt"), join(folder, "later.key")]
+  writeFileSync(certificateFile, root)
+  writeFileSync(keyFile, privateKey, { mode: 0o600 })
+  const later = { certificate: root, key: privateKey, certificateFile, keyFile }
+  believed = readFrontProxy({ "requestheader-client-ca-file": root }) ?? believed
+  try {
+    const early = signedBy(folder, later, "front-proxy", "localhost", { file: "early", days: 5 })
+    expect(await ask(JANE, early)).toBeUndefined()
+    now = Date.now() + 3 * DAY
+    expect(await ask(JANE, early)).toMatchObject({ name: "jane" })
+  } finally {
+    believed = before
+    now = undefined
+  }
 })
 
 test.each([

@@ -68,10 +68,10 @@ function namesIn(json: string): readonly string[] {
 }
 
 /** Undefined where nobody whom we believe says who asks. */
-export function remoteUser(asked: IncomingMessage, front: FrontProxy): RemoteUser | undefined {
+export function remoteUser(asked: IncomingMessage, front: FrontProxy, now = Date.now()): RemoteUser | undefined {
   const socket = asked.socket as TLSSocket // the server speaks TLS alone
   const certificate = socket.getPeerX509Certificate?.()
-  if (certificate === undefined || !isFront(certificate, front, Date.now())) return undefined
+  if (certificate === undefined || !isFront(certificate, front, now)) return undefined
   const values = (headers: readonly string[]): readonly string[] =>
     headers.flatMap(header => asked.headersDistinct[header] ?? []).map(utf8)
   const [user] = values(front.userHeaders)
@@ -99,6 +99,7 @@ function isFront(certificate: X509Certificate, { authorities, allowedNames }: Fr
   if (allowedNames.length > 0 && (name === undefined || !allowedNames.includes(name))) return false
   return authorities.some(
     authority =>
+      Date.parse(authority.validFrom) <= now &&
       Date.parse(authority.validTo) > now &&
       certificate.checkIssued(authority) &&
       certificate.verify(authority.publicKey),

@@ -38,12 +38,26 @@ export function selfSigned(folder: string, name: string): TestCredentials {
   return read(keyFile, certificateFile)
 }
 
-export function signedBy(folder: string, issuer: TestCredentials, name: string, dnsName: string): TestCredentials {
-  const { keyFile, certificateFile } = files(folder, name)
-  const request = join(folder, `${name}.csr`)
-  const extensions = join(folder, `${name}.ext`)
+export interface SigningOptions {
+  /** The file's name where it is not the subject's. */
+  readonly file?: string
+  readonly days?: number
+  /** Lines of OpenSSL's configuration. */
+  readonly extensions?: readonly string[]
+}
+
+export function signedBy(
+  folder: string,
+  issuer: TestCredentials,
+  name: string,
+  dnsName: string,
+  { file = name, days = 1, extensions: more = [] }: SigningOptions = {},
+): TestCredentials {
+  const { keyFile, certificateFile } = files(folder, file)
+  const request = join(folder, `${file}.csr`)
+  const extensions = join(folder, `${file}.ext`)
   // Without the issuer's key in it: a forger would leave that out too, so that names alone seem to fit.
-  writeFileSync(extensions, `authorityKeyIdentifier=none\nsubjectAltName=DNS:${dnsName}\n`)
+  writeFileSync(extensions, ["authorityKeyIdentifier=none", `subjectAltName=DNS:${dnsName}`, ...more, ""].join("\n"))
   openssl(
     "req",
     "-newkey",
@@ -69,7 +83,7 @@ export function signedBy(folder: string, issuer: TestCredentials, name: string, 
     issuer.keyFile,
     "-CAcreateserial",
     "-days",
-    "1",
+    String(days),
     "-extfile",
     extensions,
     "-out",

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+import { expect, it, test } from "vitest"
+import { permit, type Wish } from "./access.js"
+
+const JANE = { name: "jane", uid: "7", groups: ["dev"], extra: {} }
+const WISH: Wish = {
+  verb: "list",
+  group: "answers.merlon.dev",
+  version: "v1alpha1",
+  resource: "calls",
+  namespace: "foo",
+  name: undefined,
+}
+
+/** A cluster whose authorizer answers with this status, and what it was asked. */
+function clusterThatSays(status: unknown) {
+  const asked: unknown[] = []
+  const create = async <T>(_: unknown, object: unknown): Promise<T> => {
+    asked.push(object)
+    return { ...(object as object), status } as T // the object that was sent, with its status
+  }
+  return { client: { create }, asked }
+}
+
+it("asks the cluster about the user and what is wanted", async () => {
+  const { client, asked } = clusterThatSays({ allowed: true })
+  await permit(client, JANE, WISH)
+  const { verb, group, version, resource, namespace } = WISH
+  const resourceAttributes = { verb, group, version, resource, namespace }
+  expect(asked).toMatchObject([{ spec: { user: "jane", uid: "7", groups: ["dev"], resourceAttributes } }])
+})
+
+test.each([
+  ["denied", { allowed: false }],
+  ["explicitly denied, though another authorizer allows", { allowed: true, denied: true }],
+  ["no answer", undefined],
+  ["allowed in other words", { allowed: "true" }],
+])("forbids what is %s", async (_, status) => {
+  await expect(permit(clusterThatSays(status).client, JANE, WISH)).rejects.toThrow(
+    'User "jane" cannot list resource "calls"',
+  )
+})
+
+test.each([{ allowed: true }, { allowed: true, denied: false }])("permits what is allowed: %o", async status => {
+  await expect(permit(clusterThatSays(status).client, JANE, WISH)).resolves.toBeUndefined()
+})
