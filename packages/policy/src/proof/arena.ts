@@ -10,9 +10,11 @@ import { type Stages, stagesOf } from "./outcome.js"
 import type { PolicySide } from "./policy-side.js"
 import { exactMark, type ReadingContext } from "./read-criterion.js"
 import { readRule } from "./read-rule.js"
+import { tokensKey } from "./same-side.js"
 import { type Problem, type Region, region } from "./search/formula.js"
+import { headerOf, headersRead } from "./seen-headers.js"
 import { Space } from "./space.js"
-import type { ProofTokenRule } from "./token-rules.js"
+import { locationId, type ProofTokenRule } from "./token-rules.js"
 import { hostOf, type ProofWorkload } from "./workload.js"
 
 export interface Round {
@@ -49,22 +51,22 @@ export class Arena {
       keys: [...new Set(tokens.flatMap(({ keys }) => keys))],
       issuers: [...new Set(tokens.flatMap(({ issuer }) => issuer ?? []))],
     })
+    const rules = [...asked, ...sides.flatMap(({ http }) => [...http.deny, ...http.allow])]
+    const read = headersRead(rules)
+    const views = new Views(sides, read, unsteady(tokens))
     const derivedHeaders = derived(tokens, mesh)
-    const unsteadyClaims = unsteady(tokens)
-    const frames = framesOf(tokens)
+    const frames = framesOf(tokens, location => read.has(headerOf(location)))
     const drafts = frames.map(frame => {
       const context = (side: number): ReadingContext => ({
-        frame: seenBy(frame, this.sides[side]?.tokens ?? []),
         issuers: this.sides[side]?.program.authorization.issuers.enforced ?? new Set(),
         space: this.space,
         derivedHeaders,
-        unsteadyClaims,
         budget,
+        ...views.of(side, frame),
       })
       budget?.checkTime()
       for (const rule of asked) readRule(rule, context(0))
-      const read = concerns(context) ? sides : []
-      const stages = read.map((side, index) => {
+      const stages = (concerns(context) ? sides : []).map((side, index) => {
         budget?.checkTime()
         return stagesOf(side, context(index))
       })
@@ -73,7 +75,7 @@ export class Arena {
     // Known only once every rule has named the claims it looks at.
     const impossible = this.space.impossible()
     this.rounds = drafts.map(draft => ({ ...draft, given: this.#given(draft.frame, impossible) }))
-    this.gap = severalTokens(sides, asked)
+    this.gap = severalTokens(sides, rules, read)
   }
 
   #given({ token }: Frame, impossible: readonly Region[]): Problem {
@@ -84,12 +86,37 @@ export class Arena {
   }
 }
 
-/** Headers that carry tokens, that tokens write, or that say who the client is. */
+/** How each side sees what token rules change. */
+class Views {
+  readonly #changed: readonly string[]
+
+  constructor(
+    readonly sides: readonly PolicySide[],
+    read: ReadonlySet<string>,
+    readonly unsteadyClaims: ReadonlySet<string>,
+  ) {
+    this.#changed = [...read].filter(name => sides.some(({ headers }) => headers.treatment(name) !== ""))
+  }
+
+  of(at: number, frame: Frame): Pick<ReadingContext, "frame" | "headers" | "unsteadyClaims" | "view"> {
+    const side = this.sides[at]
+    const { unsteadyClaims } = this
+    if (side === undefined) throw new RangeError(`there is no side ${at}`)
+    const { headers, tokens } = side
+    const seen = seenBy(frame, tokens)
+    return { frame: seen, headers, unsteadyClaims, view: this.#view(side, seen) }
+  }
+
+  #view({ headers, tokens }: PolicySide, { token }: Frame): string {
+    const claims = this.unsteadyClaims.size > 0 ? tokens.map(({ acceptance }) => acceptance) : []
+    if (this.#changed.length + claims.length === 0) return ""
+    return JSON.stringify([token, this.#changed.map(name => headers.treatment(name)), claims])
+  }
+}
+
+/** Headers that carry tokens or that say who the client is: what a caller sends there is not independent of the frame. */
 function derived(tokens: readonly ProofTokenRule[], mesh: MeshConfig): ReadonlySet<string> {
-  const names = tokens.flatMap(({ outputs, locations }) => [
-    ...outputs,
-    ...locations.map(({ kind, name }) => (kind === "header" ? name : "cookie")),
-  ])
+  const names = tokens.flatMap(({ locations }) => locations.map(headerOf))
   if (mesh.numTrustedProxies > 0) names.push("x-forwarded-for")
   // What makes a preflight; only where tokens are looked at does that matter.
   if (tokens.length > 0) names.push("origin", "access-control-request-method")
@@ -103,25 +130,32 @@ function unsteady(tokens: readonly ProofTokenRule[]): ReadonlySet<string> {
 }
 
 /**
- * The search knows requests with one token. That is exact where a second one changes nothing: the sides have the same
- * token rules or look at no claim, no place is seen in two ways, and what must be there is wherever a token may be.
+ * The search knows requests with one token. That is exact where a second one changes nothing: no header is read in two ways,
+ * a required token is wherever one may be, and the sides accept the same tokens and edit what rules read in the same way, or
+ * no rule reads anything that depends on a token.
  */
-function severalTokens(sides: readonly PolicySide[], asked: readonly CompiledRule[]): string | undefined {
+function severalTokens(
+  sides: readonly PolicySide[],
+  rules: readonly CompiledRule[],
+  read: ReadonlySet<string>,
+): string | undefined {
+  const locations = sides.flatMap(({ tokens }) => tokens.flatMap(rule => rule.locations))
+  const places = new Set(locations.map(({ kind, name }) => `${kind} ${name}`))
+  const all = new Set(locations.map(locationId))
+  if (places.size < all.size) return "two token rules read one header in different ways"
   for (const { tokens } of sides) {
-    const places = new Set(tokens.flatMap(({ locations }) => locations.map(({ kind, name }) => `${kind} ${name}`)))
-    const all = new Set(tokens.flatMap(({ locations }) => locations.map(location => JSON.stringify(location))))
-    if (places.size < all.size) return "two token rules read one header in different ways"
-    const partial = tokens.some(({ required, locations }) => required && locations.length < all.size)
+    const own = new Set(tokens.flatMap(rule => rule.locations.map(locationId)))
+    const partial = tokens.some(({ required, locations: where }) => required && where.length < own.size)
     if (partial) return "a token is required in one place while others are accepted elsewhere"
   }
   const [first, ...others] = sides
-  const ids = (side: PolicySide | undefined) => JSON.stringify(side?.tokens.map(({ id }) => id))
-  if (others.every(side => ids(side) === ids(first)) || !looksAtTokens(sides, asked)) return undefined
-  return "token rules differ, and of two tokens in one request another one may count"
+  if (first === undefined || others.every(side => tokensKey(side, read) === tokensKey(first, read))) return undefined
+  const dependsOnTokens = looksAtClaims(rules) || sides.some(({ headers }) => [...read].some(headers.isEdited))
+  return dependsOnTokens ? "requests that carry two tokens are not modelled" : undefined
 }
 
-function looksAtTokens(sides: readonly PolicySide[], asked: readonly CompiledRule[]): boolean {
-  return [...asked, ...sides.flatMap(({ http }) => [...http.deny, ...http.allow])].some(({ from, to, when }) =>
+function looksAtClaims(rules: readonly CompiledRule[]): boolean {
+  return rules.some(({ from, to, when }) =>
     [...from, ...to, when].some(clause => clause.some(({ attribute }) => attribute.name.startsWith("request.auth."))),
   )
 }

@@ -2,6 +2,7 @@
 // The kinds of requests there are. Within one kind attributes are independent of each other: what is correlated (no
 // identity on plaintext, no claims without a token, no path on TCP) is settled by the frame before the search begins.
 
+import type { Location } from "../tokens/locations.js"
 import { locationId, type ProofTokenRule } from "./token-rules.js"
 
 export interface Frame {
@@ -14,10 +15,10 @@ export interface Frame {
 
 /**
  * Without token rules no request has a token that anybody sees, and a preflight is a request like others. Of places that
- * all rules treat alike one is enough.
+ * all rules treat alike one is enough, unless a rule reads the header that the token stands in: `isRead`.
  */
-export function framesOf(rules: readonly ProofTokenRule[]): readonly Frame[] {
-  const places = placesOf(rules)
+export function framesOf(rules: readonly ProofTokenRule[], isRead: (location: Location) => boolean): readonly Frame[] {
+  const places = placesOf(rules, isRead)
   const tokens: readonly Frame["token"][] = [
     "none",
     ...places.map(at => ({ at })),
@@ -33,12 +34,13 @@ export function framesOf(rules: readonly ProofTokenRule[]): readonly Frame[] {
   ])
 }
 
-function placesOf(rules: readonly ProofTokenRule[]): readonly string[] {
-  const ids = new Set(rules.flatMap(({ locations }) => locations.map(locationId)))
+function placesOf(rules: readonly ProofTokenRule[], isRead: (location: Location) => boolean): readonly string[] {
+  const locations = new Map(rules.flatMap(rule => rule.locations.map(one => [locationId(one), one] as const)))
   const byLookers = new Map<string, string>()
-  for (const id of ids) {
+  for (const [id, location] of locations) {
     const lookers = rules.flatMap((rule, index) => (looksAt(rule, id) ? [index] : [])).join()
-    if (!byLookers.has(lookers)) byLookers.set(lookers, id)
+    const alike = isRead(location) ? id : lookers
+    if (!byLookers.has(alike)) byLookers.set(alike, id)
   }
   return [...byLookers.values()]
 }

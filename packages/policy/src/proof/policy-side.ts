@@ -15,6 +15,7 @@ import { isShadow } from "../selection/shadow.js"
 import type { Workload } from "../selection/workload.js"
 import type { Budget } from "./budget.js"
 import { relevantRules, rulesMeeting } from "./relevance.js"
+import { SeenHeaders } from "./seen-headers.js"
 import { withStandInKeys } from "./stand-in-keys.js"
 import { type ProofTokenRule, proofTokenRules } from "./token-rules.js"
 import type { Witness } from "./witness.js"
@@ -35,6 +36,7 @@ export interface PolicySide {
   programFor(witness: Witness): Program
   readonly pool: Pool
   readonly tokens: readonly ProofTokenRule[]
+  readonly headers: SeenHeaders
   readonly http: Rules
   readonly tcp: Rules
   /** Ports that some policy gives a mode of their own. */
@@ -57,6 +59,7 @@ export function policySide(
   const standIns = withStandInKeys(documents)
   const program = compile(standIns, workload, mesh, undefined, inTime(choice, budget), known)
   const authentications: readonly RequestAuthentication[] = select("RequestAuthentication", documents, workload, mesh)
+  const tokens = proofTokenRules(authentications)
   return {
     program,
     programFor: witness => {
@@ -68,7 +71,8 @@ export function policySide(
       return lacks ? compile(standIns, workload, mesh, undefined, EVERY_RULE, known) : program
     },
     pool,
-    tokens: proofTokenRules(authentications),
+    tokens,
+    headers: new SeenHeaders(tokens, program.protectedHeaders),
     http: rulesOf(program.authorization.enforced({ ...SOME, http: SOME_HTTP })),
     tcp: rulesOf(program.authorization.enforced(SOME)),
     namedPorts: namedPorts(documents),

@@ -14,6 +14,7 @@ import type { Mark, SubjectMark, TextMark } from "./classes/mark.js"
 import { literal, REST, type Reading, SEGMENT_REST, type Step, stepsOf } from "./classes/steps.js"
 import { type Frame, hasToken } from "./frame.js"
 import type { Condition } from "./search/formula.js"
+import type { SeenHeaders } from "./seen-headers.js"
 import type { Space } from "./space.js"
 
 export interface ReadingContext {
@@ -21,15 +22,29 @@ export interface ReadingContext {
   readonly space: Space
   /** Whom the side's token rules name: how a request principal is read depends on them. */
   readonly issuers: Issuers
-  /** Headers whose value follows from something else in the request, lower case. */
+  /** What the side's rules see of a header. */
+  readonly headers: SeenHeaders
+  /** Headers whose received value follows from something else in the request, lower case. */
   readonly derivedHeaders: ReadonlySet<string>
-  /** Claims that the two sides of a comparison may see differently in one token. */
+  /** Claims that token rules see differently in one token. */
   readonly unsteadyClaims: ReadonlySet<string>
+  /** INVARIANT: contexts of one space and equal `view` see headers and unsteady claims alike. */
+  readonly view: string
   /** Of the question for which rules are read. */
   readonly budget?: Budget | undefined
 }
 
-export type Read = Condition | boolean | "opaque"
+/** A condition that the search does not follow. INVARIANT: equal criteria with equal `opaque` hold of the same requests. */
+export interface Opaque {
+  readonly opaque: string
+}
+
+export type Read = Condition | boolean | Opaque
+
+export const isOpaque = (read: Read): read is Opaque => typeof read === "object" && "opaque" in read
+
+/** Both sides of a comparison see the same value. */
+const SHARED: Opaque = { opaque: "" }
 
 /** Claims with a type of their own: what they hold follows from more than the text. */
 const TIMES: ReadonlySet<string> = new Set(["exp", "nbf", "iat"])
@@ -75,7 +90,7 @@ export function readCriterion({ attribute, negated, values }: Criterion, context
       if (!hasToken(frame)) return absent
       return { dimension: space.subject, negated, marks: values.map(value => principalMark(value, context.issuers)) }
     default:
-      return readKeyed(attribute.name, on, absent, context)
+      return readKeyed(attribute.name, on, absent, values.includes("*"), context)
   }
 }
 
@@ -83,21 +98,23 @@ function readKeyed(
   name: string,
   on: (dimension: Dimension, mark: (value: string) => Mark) => Condition,
   absent: boolean,
-  { frame, space, derivedHeaders, unsteadyClaims }: ReadingContext,
+  takesAny: boolean,
+  context: ReadingContext,
 ): Read {
+  const { frame, space, unsteadyClaims } = context
   const path = claimPath(name)
   if (path !== undefined) {
     if (!hasToken(frame)) return absent
     const [first = "", second] = path
     if (second !== undefined && FLAT.has(first)) return absent
-    if (TIMES.has(first) || unsteadyClaims.has(first)) return "opaque"
+    if (TIMES.has(first)) return SHARED
+    if (unsteadyClaims.has(first)) return { opaque: context.view }
     if (first === "iss") return on(space.subject, value => subjectMark(claimMark(value), undefined))
     if (first === "sub") return on(space.subject, value => subjectMark(undefined, claimMark(value)))
     return on(space.claim(path), claimMark)
   }
   const parsed = parseConditionKey(name)
-  if ("problem" in parsed || parsed.attribute !== "request.headers") return "opaque"
-  if (derivedHeaders.has(parsed.name)) return "opaque"
+  if ("problem" in parsed || parsed.attribute !== "request.headers") return SHARED
   switch (parsed.name) {
     case ":authority":
     case "host":
@@ -108,9 +125,32 @@ function readKeyed(
       return on(space.scheme, headerMark)
     case ":path":
       // Path and query together: the query is no dimension.
-      return "opaque"
+      return { opaque: context.headers.treatment(":path") }
     default:
-      return on(space.header(parsed.name), headerMark)
+      return readHeader(parsed.name, on, absent, takesAny, context)
+  }
+}
+
+function readHeader(
+  name: string,
+  on: (dimension: Dimension, mark: (value: string) => Mark) => Condition,
+  absent: boolean,
+  takesAny: boolean,
+  { frame, space, headers, derivedHeaders }: ReadingContext,
+): Read {
+  const seen = headers.seen(name, frame)
+  switch (seen.kind) {
+    case "absent":
+      return absent
+    case "unknown":
+      return { opaque: headers.treatment(name) }
+    case "written":
+      return on(space.written(seen.path), headerMark)
+    case "received":
+      // The proxy says these itself.
+      if (name === "x-forwarded-proto") return on(space.scheme, headerMark)
+      if (name === "x-forwarded-client-cert") return !frame.identity ? absent : takesAny ? !absent : SHARED
+      return derivedHeaders.has(name) ? { opaque: "received" } : on(space.header(name), headerMark)
   }
 }
 

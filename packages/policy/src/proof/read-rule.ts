@@ -5,7 +5,7 @@ import type { Clause } from "../authorization/criterion.js"
 import type { Issuers } from "../authorization/request-principal.js"
 import type { CompiledRule } from "../authorization/rule.js"
 import { hasToken } from "./frame.js"
-import { type ReadingContext, readCriterion } from "./read-criterion.js"
+import { isOpaque, type ReadingContext, readCriterion } from "./read-criterion.js"
 import type { LooksAt, ReadRule, RuleRegion } from "./read-rules.js"
 import { ruleKey } from "./rule-key.js"
 import { type Condition, keyOf, type Part, type Region } from "./search/formula.js"
@@ -39,7 +39,9 @@ export function readRules(rules: readonly CompiledRule[], context: ReadingContex
   return read
 }
 
-const EVERYTHING: LooksAt = { token: true, peer: true, principal: true }
+const EVERYTHING: LooksAt = { token: true, peer: true, principal: true, view: true }
+
+const OF_PEER: ReadonlySet<string> = new Set(["connection.sni", "request.headers[x-forwarded-client-cert]"])
 
 function looksAt(rule: CompiledRule, known: ReadRule): LooksAt {
   if (known.looks === undefined) {
@@ -47,8 +49,9 @@ function looksAt(rule: CompiledRule, known: ReadRule): LooksAt {
     const names = [...from, ...to, when].flatMap(clause => clause.map(({ attribute }) => attribute.name))
     known.looks = {
       token: names.some(name => name.startsWith("request.auth.")),
-      peer: names.some(name => name.startsWith("source.") || name === "connection.sni"),
+      peer: names.some(name => name.startsWith("source.") || OF_PEER.has(name)),
       principal: names.includes("request.auth.principal"),
+      view: names.some(name => name.startsWith("request.headers[") || name.startsWith("request.auth.")),
     }
   }
   return known.looks
@@ -58,12 +61,14 @@ function looksAt(rule: CompiledRule, known: ReadRule): LooksAt {
  * A small number. INVARIANT: rules of equal key, and lists of rules, are read alike in contexts of one space for which this is
  * equal.
  */
-function readingOf({ token, peer, principal }: LooksAt, { frame, issuers, space }: ReadingContext): number {
+function readingOf(looks: LooksAt, { frame, issuers, space, view }: ReadingContext): number {
+  const { token, peer, principal } = looks
   const seen =
     (frame.protocol === "http" ? 1 : 0) +
     (peer ? (frame.identity ? 2 : 4) : 0) +
     (token ? (hasToken(frame) ? 8 : 16) : 0)
-  return principal ? seen + 32 * (1 + space.regions.numberOf(issuersKey(issuers))) : seen
+  const own = `${principal ? issuersKey(issuers) : ""}\n${looks.view ? view : ""}`
+  return own === "\n" ? seen : seen + 32 * (1 + space.regions.numberOf(own))
 }
 
 const issuersKeys = new WeakMap<Issuers, string>()
@@ -103,10 +108,10 @@ function readClause(clause: Clause, context: ReadingContext, unread: string[]): 
     const read = readCriterion(criterion, context)
     if (read === false) return []
     if (read === true) continue
-    if (read === "opaque") {
+    if (isOpaque(read)) {
       opaque = true
       const { attribute, negated, values } = criterion
-      unread.push(JSON.stringify([attribute.name, negated, values]))
+      unread.push(JSON.stringify([attribute.name, negated, values, read.opaque]))
     } else conditions.push(read)
   }
   return [{ conditions, opaque }]

@@ -17,6 +17,8 @@ export interface LooksAt {
   readonly token: boolean
   readonly peer: boolean
   readonly principal: boolean
+  /** Headers, or claims that token rules see differently. */
+  readonly view: boolean
 }
 
 /** By the numbers of readings. */

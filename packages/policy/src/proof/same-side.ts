@@ -7,13 +7,11 @@ import type { Budget } from "./budget.js"
 import type { PolicySide, Rules } from "./policy-side.js"
 import { ruleKey, uniqueSorted } from "./rule-key.js"
 
-export function sameSide(a: PolicySide, b: PolicySide): boolean {
-  return sideKey(a) === sideKey(b)
-}
-
-/** INVARIANT: sides of equal key decide every request alike. */
-export function sideKey(side: PolicySide): string {
-  return JSON.stringify([stagesKey(side), rulesKey(side.http), rulesKey(side.tcp)])
+/** `read`: the headers that rules of either side read. INVARIANT: where it is so, both decide every request of one mesh alike. */
+export function sameSide(a: PolicySide, b: PolicySide, read: ReadonlySet<string>): boolean {
+  const keyOf = (side: PolicySide): string =>
+    JSON.stringify([stagesKey(side, read), rulesKey(side.http), rulesKey(side.tcp)])
+  return keyOf(a) === keyOf(b)
 }
 
 export interface OneSided {
@@ -46,12 +44,17 @@ function without(
   return rules.filter(rule => !known.has(keyOf(rule))).map(rule => ({ rule, side }))
 }
 
+/** What token rules accept, and what they do to the headers that rules read. INVARIANT: nothing else of them reaches a rule. */
+export function tokensKey({ tokens, headers }: PolicySide, read: ReadonlySet<string>): string {
+  return JSON.stringify([tokens.map(({ acceptance }) => acceptance), [...read].map(name => headers.treatment(name))])
+}
+
 /** The same for everything but rules. */
-export function stagesKey(side: PolicySide): string {
+export function stagesKey(side: PolicySide, read: ReadonlySet<string>): string {
   const ports = side.namedPorts.map(port => [port, side.mode(port)] as const)
   const usual = side.mode(undefined)
   const own = ports.filter(([, mode]) => mode !== usual)
-  return JSON.stringify([usual, own, side.tokens.map(({ id }) => id), side.http.closed, side.tcp.closed])
+  return JSON.stringify([usual, own, tokensKey(side, read), side.http.closed, side.tcp.closed])
 }
 
 function rulesKey({ deny, allow }: Rules): unknown {

@@ -53,6 +53,7 @@ export class Space {
   readonly #remoteIp = addressDimension("remote ip", ["198.51.100.7", "2001:db8::7"])
   readonly #headers = new Map<string, Dimension>()
   readonly #claims = new Map<string, { readonly path: readonly string[]; readonly dimension: Dimension }>()
+  readonly #written = new Map<string, { readonly path: readonly string[]; readonly dimension: Dimension }>()
   readonly #marks = new Map<string, Mark>()
   readonly #options: SpaceOptions
 
@@ -109,6 +110,21 @@ export class Space {
 
   get headers(): ReadonlyMap<string, Dimension> {
     return this.#headers
+  }
+
+  /** What token rules write to a header from this claim; it need not be the token that rules see. */
+  written(path: readonly string[]): Dimension {
+    const id = JSON.stringify(path)
+    let known = this.#written.get(id)
+    if (known === undefined) {
+      known = { path, dimension: textDimension(`written claim ${id}`, { language: NON_EMPTY, optional: true }) }
+      this.#written.set(id, known)
+    }
+    return known.dimension
+  }
+
+  get writtenClaims(): Iterable<{ readonly path: readonly string[]; readonly dimension: Dimension }> {
+    return this.#written.values()
   }
 
   claim(path: readonly string[]): Dimension {

@@ -10,7 +10,7 @@ import { scrubAudience } from "../tokens/audience.js"
 import { parseKeySet } from "../tokens/key-set.js"
 import { type Location, locationsOf } from "../tokens/locations.js"
 import { keySetId } from "../tokens/program.js"
-import { outputHeaders, viewProfile } from "../tokens/view.js"
+import { type ViewProfile, viewProfile } from "../tokens/view.js"
 
 export interface ProofTokenRule {
   readonly issuer: string | undefined
@@ -22,7 +22,11 @@ export interface ProofTokenRule {
   readonly locations: readonly Location[]
   readonly required: boolean
   readonly delimited: ReadonlySet<string>
-  readonly outputs: readonly string[]
+  /** By lower-case name of a header: where its value comes from, the first that has one; a path of claims as JSON, or `null` for the payload. */
+  readonly writes: ReadonlyMap<string, readonly string[]>
+  readonly forward: boolean
+  /** INVARIANT: rules of equal acceptance accept the same tokens and show authorization the same claims. */
+  readonly acceptance: string
   /** INVARIANT: rules of equal id do the same to every request. */
   readonly id: string
 }
@@ -51,8 +55,19 @@ function proofTokenRule(rule: JwtRule): ProofTokenRule {
     locations: locationsOf(rule),
     required: rule.presence === "REQUIRED",
   }
-  const id = JSON.stringify([facts, profile.id, rule.forwardOriginalToken ?? false])
-  return { ...facts, delimited: profile.delimited, outputs: outputHeaders(profile), id }
+  const { delimited } = profile
+  const forward = rule.forwardOriginalToken ?? false
+  const acceptance = JSON.stringify([facts, [...delimited].sort()])
+  const id = JSON.stringify([acceptance, profile.id, forward])
+  return { ...facts, delimited, writes: writesOf(profile), forward, acceptance, id }
+}
+
+function writesOf({ payloadHeader, claimHeaders }: ViewProfile): ProofTokenRule["writes"] {
+  const writes = new Map<string, readonly string[]>(payloadHeader === "" ? [] : [[payloadHeader, ["null"]]])
+  for (const { header, path } of claimHeaders) {
+    writes.set(header, [...(writes.get(header) ?? []), JSON.stringify(path)])
+  }
+  return writes
 }
 
 /** One id per key, so that a set that loses one of two keys still shares the other. */

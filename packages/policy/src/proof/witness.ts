@@ -92,6 +92,10 @@ function tokenOf(assignment: Assignment, place: string, space: Space): WitnessTo
     const texts = isList(value) ? value : typeof value === "string" ? [value] : []
     if (texts.length > 0) put(claims, path, texts)
   }
+  for (const { path, dimension } of space.writtenClaims) {
+    const value = assignment.get(dimension)
+    if (typeof value === "string") put(claims, path, [value])
+  }
   const key = assignment.get(space.key) ?? space.keys[0]
   return {
     place,

@@ -44,7 +44,7 @@ const spellings: fc.Arbitrary<readonly string[]> = fc
 function respelled(name: string, signs: readonly string[], upper: number): string {
   let at = 0
   const signed = name.replace(/[-_]/g, sign => signs[at++] ?? sign)
-  return [...signed].map((letter, index) => ((upper >> (index % 30)) & 1 ? letter.toUpperCase() : letter)).join("")
+  return Array.from(signed, (letter, index) => ((upper >> (index % 30)) & 1 ? letter.toUpperCase() : letter)).join("")
 }
 
 const tokens = fc

@@ -20,6 +20,7 @@ import { rulesOfOneSide, sameSide, stagesKey } from "../same-side.js"
 import { ClassMemo } from "../search/class-memo.js"
 import { joined, type Problem, type Region } from "../search/formula.js"
 import { solve } from "../search/solve.js"
+import { headersNamed } from "../seen-headers.js"
 import type { Witness } from "../witness.js"
 import type { ProofWorkload } from "../workload.js"
 import { describeChange } from "./describe-change.js"
@@ -66,12 +67,29 @@ export function compareSets(
     if (error instanceof Exhausted) return { result: "undecided", changes: [], undecided: error.message }
     throw error
   }
-  if (arena === undefined) return { result: "equal", changes: [], undecided: undefined }
+  const settings = otherSettings(meshBefore, mesh)
+  if (arena === undefined) {
+    return { result: settings === undefined ? "equal" : "undecided", changes: [], undecided: settings }
+  }
   const differences = new Differences(arena, budget, now, callers)
   const changes = differences.find()
-  const undecided = differences.undecided ?? arena.gap
+  const undecided = differences.undecided ?? arena.gap ?? settings
   const result = changes.length > 0 ? "different" : undecided === undefined ? "equal" : "undecided"
   return { result, changes, undecided }
+}
+
+/** Requests are modelled by one mesh's settings: what follows from others is not. */
+function otherSettings(before: MeshConfig, after: MeshConfig): string | undefined {
+  if (before.pathNormalization !== after.pathNormalization) return "the meshes normalize paths differently"
+  if (before.numTrustedProxies !== after.numTrustedProxies) return "the meshes trust different numbers of proxies"
+  return undefined
+}
+
+/** Rules in the same words then mean the same callers. */
+function trustAlike(before: MeshConfig, after: MeshConfig): boolean {
+  const domainsOf = ({ trustDomain, trustDomainAliases }: MeshConfig) =>
+    JSON.stringify([trustDomain, trustDomainAliases])
+  return domainsOf(before) === domainsOf(after)
 }
 
 /** Undefined where both sides say the same. Each step takes as long as there are rules. */
@@ -98,7 +116,8 @@ function arenaOf(
   ]
   let choice: RuleChoice | undefined
   const [wasBare, isBare] = sides(NO_RULE)
-  if (stagesKey(wasBare) === stagesKey(isBare)) {
+  const read = headersNamed([...before, ...after])
+  if (stagesKey(wasBare, read) === stagesKey(isBare, read) && trustAlike(...meshes)) {
     choice = relevantChoice([before, after], workload, meshes, pool, budget)
     if (choice === undefined) return undefined
   }
@@ -107,7 +126,7 @@ function arenaOf(
   const [was, is] = sides(choice, isShared ? new KnownRules() : undefined)
   budget.checkTime()
   if (!isShared) {
-    if (sameSide(was, is)) return undefined
+    if (sameSide(was, is, read)) return undefined
     budget.checkTime()
     return new Arena([was, is], workload, meshes[1], [], budget)
   }

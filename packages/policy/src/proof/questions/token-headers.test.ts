@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+// Changes of token rules that reach unchanged rules through headers: what is written to one, removed from one, or left.
+
+import { describe, expect, it, test } from "vitest"
+import { mesh, policy, workload } from "../../authorization/testing/requests.js"
+import { meshConfig } from "../../mesh/config.js"
+import type { Condition, Rule } from "../../resources/authorization-policy/definition.js"
+import type { PolicyDocument } from "../../resources/document.js"
+import type { JwtRule } from "../../resources/request-authentication/definition.js"
+import { authentication } from "../testing/token-sets.js"
+import { compareSets } from "./compare.js"
+import { checkInvariants } from "./invariants.js"
+
+const KEYS = { issuer: "a", jwksUri: "https://a.example/keys" }
+const tokens = (...rules: readonly Partial<JwtRule>[]): PolicyDocument =>
+  authentication(rules.map(rule => ({ ...KEYS, ...rule })))
+const reads = (name: string, ...values: readonly string[]): Condition => ({
+  key: `request.headers[${name}]`,
+  values: [...values],
+})
+const deny = (...when: readonly Condition[]): PolicyDocument =>
+  policy("deny", { action: "DENY", rules: [{ when: [...when] }] })
+const OPTIONS = { now: 1_000 }
+const compared = (before: Partial<JwtRule>, after: Partial<JwtRule>, ...others: readonly PolicyDocument[]) =>
+  compareSets([tokens(before), ...others], [tokens(after), ...others], workload, mesh, OPTIONS)
+
+const EQUAL = { result: "equal", changes: [], undecided: undefined }
+const banned = { outputClaimToHeaders: [{ header: "X-Banned", claim: "banned" }] }
+
+describe("a header that a token rule begins to write", () => {
+  it("no longer denies a caller who sends it", () => {
+    const { result, changes } = compared({}, banned, deny(reads("x-banned", "yes")))
+    expect(result).toBe("different")
+    expect(changes).toContainEqual(
+      expect.objectContaining({
+        from: "refuse",
+        to: "allow",
+        witness: expect.objectContaining({ headers: { "x-banned": ["yes"] } }),
+      }),
+    )
+  })
+
+  it("denies a caller whose token says so", () => {
+    const { changes } = compared({}, banned, deny(reads("x-banned", "yes")))
+    const claims = expect.objectContaining({ banned: "yes" })
+    expect(changes).toContainEqual(
+      expect.objectContaining({
+        from: "allow",
+        to: "refuse",
+        witness: expect.objectContaining({ token: expect.objectContaining({ claims }) }),
+      }),
+    )
+  })
+
+  it.each(["x_banned", "X.Banned"])("takes its other spelling %s from rules too", name => {
+    expect(compared({}, banned, deny(reads(name, "yes"))).changes).toMatchObject([{ from: "refuse", to: "allow" }])
+  })
+
+  it("changes nothing where no rule reads it", () => {
+    expect(compared({}, banned, deny(reads("x-other", "yes")))).toEqual(EQUAL)
+  })
+})
+
+describe("a token rule that forwards its token", () => {
+  const forwards = { forwardOriginalToken: true }
+
+  it("changes nothing where no rule reads the header", () => {
+    const rules: Rule[] = [{ from: [{ source: { requestPrincipals: ["a/*"] } }] }, { when: [reads("x-tier", "gold")] }]
+    expect(compared({}, forwards, policy("allow", { rules }))).toEqual(EQUAL)
+  })
+
+  test.each(["authorization", ":path"])("is never proved equal where a rule reads `%s`", name => {
+    expect(compared({}, forwards, deny(reads(name, "*"))).result).not.toBe("equal")
+  })
+
+  it("denies what a rule on the header matches", () => {
+    const header = { fromHeaders: [{ name: "x-token" }] }
+    const { changes } = compared(header, { ...header, ...forwards }, deny(reads("x-token", "*")))
+    expect(changes).toMatchObject([{ from: "allow", to: "refuse" }])
+  })
+})
+
+test.each<[string, Partial<JwtRule>, Partial<JwtRule>, Condition]>([
+  ["a header", {}, { fromHeaders: [{ name: "x-token" }] }, reads("x-token", "*")],
+  ["the second of two headers", {}, { fromHeaders: [{ name: "x-a" }, { name: "x-b" }] }, reads("x-b", "*")],
+  ["another spelling of a header", {}, { fromHeaders: [{ name: "x-token" }] }, reads("x_token", "*")],
+  ["cookies", {}, { fromCookies: ["t"] }, reads("cookie", "a=b*")],
+  ["the query", { fromParams: ["a"] }, { fromParams: ["b"] }, reads(":path", "/?b*")],
+  ["a payload", {}, { outputPayloadToHeader: "x-payload" }, reads("x-payload", "*")],
+  ["a claim that is split", {}, { spaceDelimitedClaims: ["g"] }, { key: "request.auth.claims[g]", values: ["v"] }],
+])("is not proved equal where a rule reads %s", (_, before, after, when) => {
+  expect(compared(before, after, deny(when)).result).not.toBe("equal")
+})
+
+it("does not prove equal what reads one header with and without a prefix", () => {
+  const [bare, prefixed] = [{ fromHeaders: [{ name: "x" }] }, { fromHeaders: [{ name: "x", prefix: "T " }] }]
+  expect(compared(bare, prefixed).result).not.toBe("equal")
+})
+
+describe("a request with two tokens", () => {
+  const first = { fromHeaders: [{ name: "x-a" }] }
+  const second = {
+    issuer: "b",
+    fromHeaders: [{ name: "x-b" }],
+    outputClaimToHeaders: [{ header: "x-out", claim: "g" }],
+  }
+  const ofFirst = { from: [{ source: { requestPrincipals: ["a/*"] } }] }
+
+  it.each([
+    ["the header of the other", reads("x-b", "*"), { forwardOriginalToken: true }],
+    ["what is written from the other", reads("x-out", "v"), {}],
+  ])("is not forgotten where a new rule reads %s", (_, when, more) => {
+    const both = tokens(first, { ...second, ...more })
+    const rule = policy("deny", { action: "DENY", rules: [{ ...ofFirst, when: [when] }] })
+    expect(compareSets([both], [both, rule], workload, mesh, OPTIONS).result).not.toBe("equal")
+  })
+})
+
+it("decides an invariant about a header that only a token can set", () => {
+  const invariant = (when: Condition) =>
+    ({
+      apiVersion: "security.merlon.dev/v1alpha3",
+      kind: "PolicyInvariant",
+      metadata: { name: "i", namespace: workload.namespace },
+      spec: { never: [{ name: "s", when: [{ key: "request.auth.claims[iss]", notValues: ["a"] }, when] }] },
+    }) as const
+  const verdict = (when: Condition) =>
+    checkInvariants([invariant(when)], [tokens(banned)], [workload], mesh, OPTIONS)[0]?.result.verdict
+  expect(verdict(reads("x-banned", "*"))).toBe("holds")
+  expect(verdict(reads("x_banned", "*"))).toBe("holds")
+  expect(verdict(reads("x-other", "*"))).toBe("broken")
+})
+
+test.each([
+  ["normalize paths differently", { pathNormalization: "NONE" }, { to: [{ operation: { paths: ["/a"] } }] }],
+  ["trust other proxies", { numTrustedProxies: 1 }, { from: [{ source: { remoteIpBlocks: ["10.0.0.0/8"] } }] }],
+  [
+    "trust other domains",
+    { trustDomainAliases: ["old.td"] },
+    { from: [{ source: { principals: ["cluster.local/ns/a/sa/x"] } }] },
+  ],
+] as const)("does not call policies equal whose meshes %s", (_, settings, rule) => {
+  const set = [policy("p", { rules: [rule] })]
+  const options = { ...OPTIONS, meshBefore: meshConfig(settings) }
+  expect(compareSets(set, set, workload, mesh, options).result).not.toBe("equal")
+  expect(compareSets(set, set, workload, mesh, { ...OPTIONS, meshBefore: meshConfig() })).toEqual(EQUAL)
+})

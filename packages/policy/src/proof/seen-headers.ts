@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// How one set of policies changes the headers that its rules read: token rules write claims to some, take tokens out of
+// others, and some names no caller can set. INVARIANT: where it is not known what rules see, it is said to be unknown; two
+// sides see the same value of a header in every request if their treatments of it are equal.
+
+import type { CompiledRule } from "../authorization/rule.js"
+import type { ProtectedHeaders } from "../request/protected-headers.js"
+import { parseConditionKey } from "../resources/authorization-policy/condition-key.js"
+import type { PolicyDocument } from "../resources/document.js"
+import type { Location } from "../tokens/locations.js"
+import type { Frame } from "./frame.js"
+import { locationId, type ProofTokenRule } from "./token-rules.js"
+
+export type SeenHeader =
+  | { readonly kind: "absent" }
+  /** As the caller sent it. */
+  | { readonly kind: "received" }
+  /** What the claim at this path says, or nothing. */
+  | { readonly kind: "written"; readonly path: readonly string[] }
+  | { readonly kind: "unknown" }
+
+const ABSENT: SeenHeader = { kind: "absent" }
+const RECEIVED: SeenHeader = { kind: "received" }
+const UNKNOWN: SeenHeader = { kind: "unknown" }
+
+/** Of `:path` the query, of `cookie` its pairs: the header from which a token at this location is taken. */
+export function headerOf({ kind, name }: Location): string {
+  return kind === "header" ? name : kind === "cookie" ? "cookie" : ":path"
+}
+
+export class SeenHeaders {
+  readonly #tokens: readonly ProofTokenRule[]
+  readonly #protected: ProtectedHeaders
+  readonly #treatments = new Map<string, string>()
+
+  constructor(tokens: readonly ProofTokenRule[], protectedHeaders: ProtectedHeaders) {
+    this.#tokens = tokens
+    this.#protected = protectedHeaders
+  }
+
+  /** INVARIANT: sides whose treatments of a name are equal show rules the same value of it, however many tokens there are. */
+  treatment(name: string): string {
+    let treatment = this.#treatments.get(name)
+    if (treatment === undefined) {
+      treatment = this.#protected.dropsHeader(name) ? "absent" : this.#dependsOnTokens(name) ? this.#edits(name) : ""
+      this.#treatments.set(name, treatment)
+    }
+    return treatment
+  }
+
+  /** Whether tokens decide what rules see of it. */
+  readonly isEdited = (name: string): boolean => !this.#protected.dropsHeader(name) && this.#dependsOnTokens(name)
+
+  /** In requests of this frame, as this side sees it; a second token may be there as well. */
+  seen(name: string, { token }: Frame): SeenHeader {
+    if (this.#protected.dropsHeader(name)) return ABSENT
+    const untouched = typeof token === "string"
+    const sources = new Set(this.#tokens.flatMap(({ writes }) => writes.get(name) ?? []))
+    if (sources.size > 0) return untouched ? ABSENT : onlySource(sources)
+    const carried = this.#tokens.filter(({ locations }) => locations.some(one => headerOf(one) === name))
+    if (carried.length === 0 || token === "preflight") return RECEIVED
+    const places = carried.flatMap(({ locations }) => locations.filter(one => headerOf(one) === name))
+    // Where the whole value of a header is a token, there is no such header without one.
+    const whole = places.every(one => one.kind === "header" && one.prefix === "")
+    if (untouched) return whole ? ABSENT : RECEIVED
+    if (!places.every(({ kind }) => kind === "header")) return UNKNOWN
+    if (carried.every(({ forward }) => forward)) return RECEIVED
+    if (carried.some(({ forward }) => forward)) return UNKNOWN
+    return whole || places.some(one => locationId(one) === token.at) ? ABSENT : UNKNOWN
+  }
+
+  #dependsOnTokens(name: string): boolean {
+    return this.#tokens.some(
+      ({ writes, locations }) => writes.has(name) || locations.some(one => headerOf(one) === name),
+    )
+  }
+
+  #edits(name: string): string {
+    return JSON.stringify(
+      this.#tokens.map(({ acceptance, forward, writes, locations }) => [
+        acceptance,
+        writes.get(name) ?? [],
+        forward && locations.some(one => headerOf(one) === name),
+      ]),
+    )
+  }
+}
+
+function onlySource(sources: ReadonlySet<string>): SeenHeader {
+  const [only = "", ...others] = sources
+  const path: unknown = JSON.parse(only)
+  return others.length > 0 || !isPath(path) ? UNKNOWN : { kind: "written", path }
+}
+
+const isPath = (value: unknown): value is readonly string[] => Array.isArray(value)
+
+/** Names of the headers that rules read, in lower case. */
+export function headersRead(rules: readonly CompiledRule[]): ReadonlySet<string> {
+  const names = new Set<string>()
+  for (const { from, to, when } of rules) {
+    for (const clause of [...from, ...to, when]) {
+      for (const { attribute } of clause) addHeader(attribute.name, names)
+    }
+  }
+  return names
+}
+
+/** The same of documents that have not been compiled. */
+export function headersNamed(documents: readonly PolicyDocument[]): ReadonlySet<string> {
+  const names = new Set<string>()
+  for (const { kind, spec } of documents) {
+    if (kind !== "AuthorizationPolicy") continue
+    for (const { when = [] } of spec.rules ?? []) for (const { key } of when) addHeader(key, names)
+  }
+  return names
+}
+
+function addHeader(key: string, names: Set<string>): void {
+  if (!key.startsWith("request.headers")) return
+  const parsed = parseConditionKey(key)
+  if (!("problem" in parsed) && parsed.attribute === "request.headers") names.add(parsed.name)
+}
