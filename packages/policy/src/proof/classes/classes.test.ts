@@ -8,11 +8,8 @@ import { attributeTable } from "../../authorization/attributes.js"
 import { Criterion } from "../../authorization/criterion.js"
 import { type Asked, httpRequest } from "../../authorization/testing/requests.js"
 import { meshConfig, type PathNormalization } from "../../mesh/config.js"
-<<<<<<< HEAD
-import { withoutTrailingDot } from "../../request/host.js"
-=======
 import { compile } from "../../program.js"
->>>>>>> 956034f (policy: prove nothing that headers which token rules edit contradict)
+import { withoutTrailingDot } from "../../request/host.js"
 import { normalizePath } from "../../request/path.js"
 import { parseSpiffeId } from "../../request/spiffe-id.js"
 import { Budget } from "../budget.js"
