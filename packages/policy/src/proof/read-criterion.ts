@@ -145,7 +145,7 @@ function readHeader(
     case "unknown":
       return { opaque: headers.treatment(name) }
     case "written":
-      return on(space.written(seen.path), headerMark)
+      return on(space.written(name, seen.path), headerMark)
     case "received":
       // The proxy says these itself.
       if (name === "x-forwarded-proto") return on(space.scheme, headerMark)

@@ -15,7 +15,7 @@ export type SeenHeader =
   | { readonly kind: "absent" }
   /** As the caller sent it. */
   | { readonly kind: "received" }
-  /** What the claim at this path says, or nothing. */
+  /** What a claim says, as that at this path, or nothing. */
   | { readonly kind: "written"; readonly path: readonly string[] }
   | { readonly kind: "unknown" }
 
@@ -56,7 +56,7 @@ export class SeenHeaders {
     if (this.#protected.dropsHeader(name)) return ABSENT
     const untouched = typeof token === "string"
     const sources = new Set(this.#tokens.flatMap(({ writes }) => writes.get(name) ?? []))
-    if (sources.size > 0) return untouched ? ABSENT : onlySource(sources)
+    if (sources.size > 0) return untouched ? ABSENT : writtenFrom(sources)
     const carried = this.#tokens.filter(({ locations }) => locations.some(one => headerOf(one) === name))
     if (carried.length === 0 || token === "preflight") return RECEIVED
     const places = carried.flatMap(({ locations }) => locations.filter(one => headerOf(one) === name))
@@ -86,10 +86,10 @@ export class SeenHeaders {
   }
 }
 
-function onlySource(sources: ReadonlySet<string>): SeenHeader {
-  const [only = "", ...others] = sources
-  const path: unknown = JSON.parse(only)
-  return others.length > 0 || !isPath(path) ? UNKNOWN : { kind: "written", path }
+/** Of several claims any may be the one; a witness shows the first. */
+function writtenFrom(sources: ReadonlySet<string>): SeenHeader {
+  const path = [...sources].map((source): unknown => JSON.parse(source)).find(isPath)
+  return path === undefined ? UNKNOWN : { kind: "written", path }
 }
 
 const isPath = (value: unknown): value is readonly string[] => Array.isArray(value)

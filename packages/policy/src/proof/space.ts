@@ -112,12 +112,15 @@ export class Space {
     return this.#headers
   }
 
-  /** What token rules write to a header from this claim; it need not be the token that rules see. */
-  written(path: readonly string[]): Dimension {
-    const id = JSON.stringify(path)
+  /**
+   * What token rules write to a header, as from this claim. Not the claim itself: of several tokens, rules may see one and each
+   * header may be written from another.
+   */
+  written(header: string, path: readonly string[]): Dimension {
+    const id = JSON.stringify([header, path])
     let known = this.#written.get(id)
     if (known === undefined) {
-      known = { path, dimension: textDimension(`written claim ${id}`, { language: NON_EMPTY, optional: true }) }
+      known = { path, dimension: textDimension(`written header ${id}`, { language: NON_EMPTY, optional: true }) }
       this.#written.set(id, known)
     }
     return known.dimension

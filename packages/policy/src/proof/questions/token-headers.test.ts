@@ -116,19 +116,57 @@ describe("a request with two tokens", () => {
   })
 })
 
-it("decides an invariant about a header that only a token can set", () => {
-  const invariant = (when: Condition) =>
-    ({
+describe("headers that two tokens are written to", () => {
+  const [first, second] = ["a", "b"].map(issuer => ({
+    issuer,
+    fromHeaders: [{ name: `x-${issuer}` }],
+    outputClaimToHeaders: [{ header: `x-out-${issuer}`, claim: "g" }],
+  }))
+
+  it("may say different things of one claim", () => {
+    const both = tokens(first ?? {}, second ?? {})
+    const rule = deny(reads("x-out-a", "v"), reads("x-out-b", "w"))
+    expect(compareSets([both], [both, rule], workload, mesh, OPTIONS).result).not.toBe("equal")
+  })
+
+  it("may say something else than the claims that rules see", () => {
+    const both = tokens(first ?? {}, second ?? {})
+    const rule = deny({ key: "request.auth.claims[g]", values: ["v"] }, reads("x-out-b", "w"))
+    expect(compareSets([both], [both, rule], workload, mesh, OPTIONS).result).not.toBe("equal")
+  })
+})
+
+describe("an invariant about a header that token rules change", () => {
+  const verdict = (documents: readonly PolicyDocument[], rule: Rule) => {
+    const invariant = {
       apiVersion: "security.merlon.dev/v1alpha3",
       kind: "PolicyInvariant",
       metadata: { name: "i", namespace: workload.namespace },
-      spec: { never: [{ name: "s", when: [{ key: "request.auth.claims[iss]", notValues: ["a"] }, when] }] },
-    }) as const
-  const verdict = (when: Condition) =>
-    checkInvariants([invariant(when)], [tokens(banned)], [workload], mesh, OPTIONS)[0]?.result.verdict
-  expect(verdict(reads("x-banned", "*"))).toBe("holds")
-  expect(verdict(reads("x_banned", "*"))).toBe("holds")
-  expect(verdict(reads("x-other", "*"))).toBe("broken")
+      spec: { never: [{ name: "s", ...rule }] },
+    } as const
+    return checkInvariants([invariant], documents, [workload], mesh, OPTIONS)[0]?.result.verdict
+  }
+
+  it.each([
+    ["x-banned", "holds"],
+    ["x_banned", "holds"],
+    ["x-other", "broken"],
+  ])("is decided of `%s`", (name, expected) => {
+    const when = [{ key: "request.auth.claims[iss]", notValues: ["a"] }, reads(name, "*")]
+    expect(verdict([tokens(banned)], { when })).toBe(expected)
+  })
+
+  it("does not hold where one of two rules forwards what stands there", () => {
+    const at = { fromHeaders: [{ name: "x-token" }] }
+    const both = tokens({ ...at, forwardOriginalToken: true }, { ...at, issuer: "b" })
+    expect(verdict([both], { when: [reads("x-token", "*")] })).not.toBe("holds")
+  })
+
+  it("does not hold where the header is there without the prefix of a token", () => {
+    const rule = tokens({ fromHeaders: [{ name: "x-token", prefix: "T " }, { name: "x-two" }] })
+    const withToken = { from: [{ source: { requestPrincipals: ["*"] } }], when: [reads("x-token", "v")] }
+    expect(verdict([rule], withToken)).not.toBe("holds")
+  })
 })
 
 test.each([

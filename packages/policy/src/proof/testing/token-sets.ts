@@ -43,6 +43,7 @@ export const jwtRules: fc.Arbitrary<JwtRule> = fc.record(
     outputClaimToHeaders: pick<NonNullable<JwtRule["outputClaimToHeaders"]>>(
       [{ header: "x-out", claim: "g" }],
       [{ header: "X-Out", claim: "sub" }],
+      [{ header: "x-more", claim: "g" }],
       [
         { header: "x-out", claim: "h.i" },
         { header: "x-token", claim: "g" },
@@ -55,7 +56,7 @@ export const jwtRules: fc.Arbitrary<JwtRule> = fc.record(
   { requiredKeys: ["jwksUri"] },
 ) as fc.Arbitrary<JwtRule> // fast-check knows no exact optional types
 
-const HEADERS = ["x-out", "X_Out", "x-token", "x_token", "authorization", "cookie", ":path", "x-payload"]
+const HEADERS = ["x-out", "X_Out", "x-token", "x_token", "authorization", "cookie", ":path", "x-payload", "x-more"]
 const OTHERS = ["x-forwarded-proto", "x-forwarded-client-cert", "x-merlon-tier", "origin", "x-two", "x-forwarded-for"]
 const header = fc
   .record({
