@@ -86,3 +86,41 @@ it("goes on after a restart with what was begun before", async () => {
   await bench.run(new GarbageCollector(bench.registry))
   await isGone("owner")
 })
+
+it("asks admission before it takes anything, and again until it may", async () => {
+  const asked: string[] = []
+  let isKept = true
+  bench.validate = async (_, { operation, oldObject }, { user }) => {
+    const name = asString(dig(oldObject ?? {}, "metadata", "name"))
+    if (operation !== "DELETE" || name !== "guard") return
+    asked.push(user.name)
+    if (isKept) throw new Error("it is needed")
+  }
+  const owner = await create("owner")
+  await create("guard", [owner])
+  await create("other", [owner])
+  await remove("owner", "Foreground")
+  await isGone("other")
+  await until(() => Promise.resolve(asked.length > 1))
+  expect(await find("guard")).toBeDefined()
+  expect(asked[0]).toBe("system:serviceaccount:kube-system:generic-garbage-collector")
+  isKept = false
+  await isGone("owner")
+  expect(await find("guard")).toBeUndefined()
+})
+
+it("asks admission where the owner is gone already", async () => {
+  let isKept = true
+  bench.validate = async (_, { operation, oldObject }) => {
+    const isGuard = dig(oldObject ?? {}, "metadata", "name") === "guard"
+    if (operation === "DELETE" && isGuard && isKept) throw new Error("it is needed")
+  }
+  const owner = await create("owner")
+  await create("guard", [owner])
+  await create("witness", [owner])
+  await remove("owner")
+  await isGone("witness")
+  expect(await find("guard")).toBeDefined()
+  isKept = false
+  await isGone("guard")
+})

@@ -5,6 +5,8 @@
 
 import { plain } from "../kinds/behaviours/by-kind.js"
 import { isDeleting, metaOf } from "../meta/object-meta.js"
+import type { RequestContext, User } from "../registry/context.js"
+import { deleteObject } from "../registry/deletion.js"
 import { FOREGROUND, finished, ORPHAN } from "../registry/marking.js"
 import type { Registry } from "../registry/registry.js"
 import type { Entry, StoreEvent, Watch } from "../store/store.js"
@@ -14,6 +16,13 @@ import { deleteStored } from "./delete-stored.js"
 import { WorkQueue } from "./work-queue.js"
 
 const PREFIX = "/registry/"
+/** As whom kube-controller-manager collects garbage. */
+const COLLECTOR: User = {
+  name: "system:serviceaccount:kube-system:generic-garbage-collector",
+  uid: "",
+  groups: ["system:serviceaccounts", "system:serviceaccounts:kube-system", "system:authenticated"],
+  extra: {},
+}
 const RETRY_MS = 100
 /** A new object may be written before its owner is; only after this is a missing owner believed. */
 const ABSENT_OWNER_MS = 15_000
@@ -98,7 +107,8 @@ export class GarbageCollector {
       const dependents = [...(this.#dependents.get(asString(meta.uid)) ?? [])]
       for (const dependent of dependents) {
         const found = await store.get(dependent)
-        if (found !== undefined) await deleteStored(this.registry, found)
+        // One that may not go yet holds up its owner and no other dependent.
+        if (found !== undefined) await this.#delete(found).catch(() => undefined)
       }
       if ((this.#dependents.get(asString(meta.uid))?.size ?? 0) > 0) this.#queue.addLater(key, RETRY_MS)
       else await this.#release(entry, FOREGROUND)
@@ -106,7 +116,30 @@ export class GarbageCollector {
     }
     const owners = this.#owners.get(key) ?? []
     // Only when every owner is gone; one that remains keeps the object.
-    if (owners.length > 0 && owners.every(uid => !this.#uids.has(uid))) await deleteStored(this.registry, entry)
+    if (owners.length > 0 && owners.every(uid => !this.#uids.has(uid))) await this.#delete(entry)
+  }
+
+  /** Asks admission as a client's deletion does: what a webhook keeps from being deleted has no way around by an owner. */
+  async #delete(entry: Entry): Promise<void> {
+    const kind = this.registry.catalog.storing(entry.key)
+    if (kind === undefined) {
+      await deleteStored(this.registry, entry)
+      return
+    }
+    const { name, namespace, uid } = metaOf(entry.object)
+    const context: RequestContext = {
+      user: COLLECTOR,
+      namespace: asString(namespace),
+      name: asString(name),
+      subresource: "",
+      dryRun: false,
+      fieldManager: "",
+      fieldValidation: "Ignore",
+      warn: () => undefined,
+      now: () => this.registry.clock(),
+      signal: undefined,
+    }
+    await deleteObject(this.registry, kind, context, { preconditions: { uid: asString(uid) } }, {})
   }
 
   async #orphan(uid: string): Promise<void> {

@@ -33,6 +33,8 @@ interface Controller {
 
 export class RegistryBench {
   now = Date.parse("2026-01-01T00:00:00Z")
+  /** What admission says of a write; a test may set another. */
+  validate: Admission["validate"] = OPEN.validate
   readonly registry: Registry
   readonly #running: Controller[] = []
 
@@ -40,7 +42,8 @@ export class RegistryBench {
     readonly store: Store,
     readonly folder: string,
   ) {
-    this.registry = new Registry(store, new Catalog(), OPEN, () => this.now)
+    const admission = { ...OPEN, validate: (...call: Parameters<Admission["validate"]>) => this.validate(...call) }
+    this.registry = new Registry(store, new Catalog(), admission, () => this.now)
   }
 
   static async start(): Promise<RegistryBench> {

@@ -2,7 +2,7 @@
 import type { PolicyDocument } from "@merlon/policy"
 import { expect, it } from "vitest"
 import type { RemovalQuestion, ReviewQuestion } from "../proofs/question.js"
-import { document, INVARIANT, MESH, OPEN, OPS, SHADOW } from "../proofs/testing/documents.js"
+import { document, INVARIANT, laborious, MESH, OPEN, OPS, SHADOW } from "../proofs/testing/documents.js"
 import { policyOf, viewsStage } from "../snapshot/testing/views-stage.js"
 import { assessed } from "./assessment.js"
 
@@ -36,6 +36,7 @@ const REFUSED = { refusals: [NOT_DECIDED], warnings: [] }
 const always = [{ name: "reachable", to: [{ operation: { paths: ["/*"] } }] }]
 const root = MESH.names.rootNamespace
 const deny = document("AuthorizationPolicy", "stop", { action: "DENY", rules: [{}] })
+const strict = document("PeerAuthentication", "strict", { mtls: { mode: "STRICT" } }, root)
 const rootDeny = document("AuthorizationPolicy", "stop", { action: "DENY", rules: [{}] }, root)
 
 it.each([
@@ -57,7 +58,15 @@ it.each([
     rootDeny,
     WARNED,
   ],
-  ["a changed DENY may break a `never`", [deny, INVARIANT], deny, REFUSED],
+  [
+    "a DENY that loses a rule may break a `never`",
+    [deny, INVARIANT],
+    document("AuthorizationPolicy", "stop", { action: "DENY", rules: [{ to: [{ operation: { paths: ["/x"] } }] }] }),
+    REFUSED,
+  ],
+  ["an ALLOW that loses one cannot", [OPS, INVARIANT], document("AuthorizationPolicy", "ops", { rules: [] }), WARNED],
+  ["STRICT cannot", [OPS, INVARIANT], strict, WARNED],
+  ["nor an operator's, whatever tenants have", [...laborious("foo"), INVARIANT], rootDeny, WARNED],
 ])("where nobody can tell in time: %s", async (_, documents, after, expected) => {
   expect(await assessed({ ...create, object: after }, after, stage(...documents).late)).toEqual(expected)
 })

@@ -72,9 +72,14 @@ function undecided({ notDecided }: NotDecided): string {
 }
 
 function mayBreak(change: ChangedPolicy, { mesh, policies }: AssessmentOptions): boolean {
-  for (const { inForce: stored, deleted } of policies.items.values()) {
-    if (stored?.kind !== "PolicyInvariant" || deleted !== undefined || stored.spec.enforcement === "Shadow") continue
-    if (couldBreak(change, stored, mesh)) return true
-  }
-  return false
+  const documents = [...policies.items.values()].flatMap(({ inForce: stored, deleted, object }) => {
+    const isLeaving = deleted !== undefined || object.metadata.deletionTimestamp !== undefined
+    return stored === undefined || isLeaving ? [] : stored
+  })
+  return documents.some(
+    stored =>
+      stored.kind === "PolicyInvariant" &&
+      stored.spec.enforcement !== "Shadow" &&
+      couldBreak({ ...change, documents }, stored, mesh),
+  )
 }

@@ -5,7 +5,7 @@ import { Answering } from "../proofs/answering.js"
 import type { NotDecided } from "../proofs/prover.js"
 import { document, INVARIANT, MESH, newsOf, OPS, SHADOW } from "../proofs/testing/documents.js"
 import { policyOf, viewsStage } from "../snapshot/testing/views-stage.js"
-import { assessedDeletion, CLUSTER_DELETERS } from "./deletion.js"
+import { assessedDeletion, NAMESPACE_CONTROLLER } from "./deletion.js"
 import type { AdmissionRequest } from "./review.js"
 import { question } from "./testing/requests.js"
 
@@ -46,6 +46,7 @@ const NOTHING = { refusals: [], warnings: [] }
 const LATE = { notDecided: "the time is used up" }
 const UNDECIDED = expect.stringContaining("is not decided: the time is used up")
 const DENY = document("AuthorizationPolicy", "stop", { action: "DENY", rules: [{}] })
+const OTHER = document("AuthorizationPolicy", "other", { rules: [{ to: [{ operation: { paths: ["/b"] } }] }] })
 const ALWAYS = document("PolicyInvariant", "open", {
   always: [{ name: "open", to: [{ operation: { paths: ["/a"] } }] }],
 })
@@ -81,7 +82,17 @@ it.each([
   ],
   ["what is not known here may go", [INVARIANT], OPS, {}, NOTHING],
   ["a policy that stands beside another may go", [OPS, DENY, INVARIANT], OPS, {}, { refusals: [], warnings: [CUT] }],
-  ...CLUSTER_DELETERS.map(user => [`what ${user} takes away goes`, [OPS, INVARIANT], OPS, { user }, NOTHING] as const),
+  ["what goes with its namespace goes", [OPS, INVARIANT], OPS, { user: NAMESPACE_CONTROLLER }, NOTHING],
+  ...["system:serviceaccount:kube-system:generic-garbage-collector", "system:kube-controller-manager"].map(
+    user =>
+      [
+        `what keeps a statement stays, also where ${user} deletes it for an owner that is gone`,
+        [OPS, INVARIANT],
+        OPS,
+        { user },
+        { refusals: [BROKEN], warnings: [CUT, NEWLY, NEWLY] },
+      ] as const,
+  ),
 ] as const)("%s", async (_, documents, policy, more, expected) => {
   expect(await assessedDeletion(deletionOf(policy, more), stage(documents))).toEqual(expected)
 })
@@ -93,7 +104,21 @@ it("lets everything go with its namespace, whoever deletes it", async () => {
 it.each([
   ["what may break a statement stays", [OPS, INVARIANT], OPS, { refusals: [UNDECIDED], warnings: [CUT] }],
   ["a DENY may go where something is to get in", [DENY, ALWAYS], DENY, { refusals: [], warnings: [CUT, UNDECIDED] }],
-  ["an ALLOW may not", [OPS, ALWAYS], OPS, { refusals: [UNDECIDED], warnings: [CUT] }],
+  ["so may the only ALLOW", [OPS, ALWAYS], OPS, { refusals: [], warnings: [CUT, UNDECIDED] }],
+  ["an ALLOW beside another may not", [OPS, OTHER, ALWAYS], OPS, { refusals: [UNDECIDED], warnings: [CUT] }],
 ] as const)("where nobody can tell in time: %s", async (_, documents, policy, expected) => {
   expect(await assessedDeletion(deletionOf(policy), stage(documents, { late: LATE }))).toEqual(expected)
+})
+
+it("rests no statement on a policy that is being deleted", async () => {
+  const [first, second] = ["first", "second"].map(name => document("AuthorizationPolicy", name, OPS.spec))
+  if (first === undefined || second === undefined) throw new Error("there are two")
+  const news = newsOf(first, second, INVARIANT)
+  const removal = (answering: Answering) =>
+    answering.answer({ ask: "removal", key: "AuthorizationPolicy/foo/second", namespace: "foo" }, () => false)
+  const answering = new Answering(MESH)
+  answering.take(news)
+  expect(removal(answering)).toMatchObject({ refusals: [] })
+  answering.take({ ...news, documents: [["AuthorizationPolicy/foo/first", first, true]] })
+  expect(removal(answering)).toMatchObject({ refusals: [BROKEN] })
 })

@@ -4,7 +4,7 @@
 
 import { KINDS, type MeshNames, servedVersions } from "@merlon/policy"
 import { CONFINED, POD_SECURITY_LABEL } from "../admission/capture-choice.js"
-import { CLUSTER_DELETERS } from "../admission/deletion.js"
+import { NAMESPACE_CONTROLLER } from "../admission/deletion.js"
 import { injectionNames } from "../admission/injection-options.js"
 import { authorityNames } from "../authority/authority-names.js"
 import { type OwnerReference, ownedBy } from "../kubernetes/owner-reference.js"
@@ -90,13 +90,13 @@ function validation(options: WebhookOptions) {
       rule([names.securityGroup], enforced, ["DELETE"], versions),
     ],
     // Nobody waits for us with the end of a namespace, also while we are away.
-    matchConditions: [{ name: "not-by-the-cluster", expression: NOT_BY_THE_CLUSTER }],
+    matchConditions: [{ name: "not-with-its-namespace", expression: NOT_WITH_ITS_NAMESPACE }],
   }
 }
 
 /** What proxies enforce: without one of these, something may get in that did not. */
 const ENFORCED: ReadonlySet<string> = new Set(KINDS.map(({ kind }) => kind).filter(isSecurityKind))
-const NOT_BY_THE_CLUSTER = `request.operation != "DELETE" || !(request.userInfo.username in ${JSON.stringify(CLUSTER_DELETERS)})`
+const NOT_WITH_ITS_NAMESPACE = `request.operation != "DELETE" || request.userInfo.username != "${NAMESPACE_CONTROLLER}"`
 
 /** Of one ConfigMap. Ours are written there too, so nobody waits for us: what slips through is told by an Event. */
 function revocations(options: WebhookOptions) {

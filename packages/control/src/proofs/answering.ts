@@ -29,6 +29,8 @@ const NO_NEWS: Assessment = { refusals: [], warnings: [] }
 export class Answering {
   readonly #mesh: MeshConfig
   readonly #documents = new Map<string, PolicyDocument>()
+  /** Those that are being deleted. */
+  readonly #leaving = new Set<string>()
   readonly #workloads = new Map<string, ProofWorkload>()
 
   constructor(mesh: MeshConfig) {
@@ -36,7 +38,11 @@ export class Answering {
   }
 
   take({ documents, workloads }: News): void {
-    for (const [key, document] of documents) set(this.#documents, key, document)
+    for (const [key, document, isLeaving = false] of documents) {
+      set(this.#documents, key, document)
+      if (isLeaving && document !== undefined) this.#leaving.add(key)
+      else this.#leaving.delete(key)
+    }
     for (const [key, workload] of workloads) set(this.#workloads, key, workload)
   }
 
@@ -77,8 +83,10 @@ export class Answering {
 
   /** Of the policy with this key, as it is to be; undefined where it is to go. */
   #assessed(key: string, after: PolicyDocument | undefined, limits: Limits): Assessment {
-    const documents = [...this.#documents.values()]
-    const before = this.#documents.get(key)
+    // No statement rests on a policy whose deletion was allowed already: its last finalizer may go at any moment.
+    const staying = [...this.#documents].filter(([name]) => !this.#leaving.has(name))
+    const documents = staying.map(([, document]) => document)
+    const before = this.#leaving.has(key) ? undefined : this.#documents.get(key)
     if (before === undefined && after === undefined) return NO_NEWS
     return assessChange({ documents, before, after }, [...this.#workloads.values()], this.#mesh, {
       limits,

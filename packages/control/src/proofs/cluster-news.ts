@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the thread has not been told yet. Told in parts, so that a large cluster is copied without holding anybody up.
 
-import type { PolicySource } from "../policies/stored-policy.js"
+import type { PolicySource, StoredPolicy } from "../policies/stored-policy.js"
 import type { MeshDirectory } from "../registry/mesh-directory.js"
 import { proofWorkload } from "./proof-workload.js"
 import type { News } from "./question.js"
@@ -24,7 +24,8 @@ export class ClusterNews {
     this.#stops = [
       sources.policies.onChange(({ before, after }) => {
         const key = (after ?? before)?.key
-        if (key === undefined || (before?.inForce === after?.inForce && before?.deleted === after?.deleted)) return
+        const isSame = before?.inForce === after?.inForce && before?.deleted === after?.deleted
+        if (key === undefined || (isSame && isLeaving(before) === isLeaving(after))) return
         this.#documents.add(key)
         changed()
       }),
@@ -50,7 +51,7 @@ export class ClusterNews {
     return {
       documents: taken(this.#documents).map(key => {
         const stored = policies.items.get(key)
-        return [key, stored?.deleted === undefined ? stored?.inForce : undefined]
+        return [key, stored?.deleted === undefined ? stored?.inForce : undefined, isLeaving(stored)]
       }),
       workloads: taken(this.#workloads).map(key => {
         const workload = directory.workloads.get(key)
@@ -62,6 +63,11 @@ export class ClusterNews {
   stop(): void {
     for (const stop of this.#stops) stop()
   }
+}
+
+/** Whether only finalizers keep it: it is in force and may be gone at any moment, without anybody being asked again. */
+function isLeaving(stored: StoredPolicy | undefined): boolean {
+  return stored?.object.metadata.deletionTimestamp !== undefined
 }
 
 function taken(keys: Set<string>): readonly string[] {

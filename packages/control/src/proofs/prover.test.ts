@@ -180,3 +180,14 @@ it("works with a thread", async () => {
   })
   await prover.stop()
 })
+
+it("gives the root namespace a budget of its own, which no other namespace shortens", async () => {
+  const s = await stage()
+  const root = s.prover.review(review(MESH.names.rootNamespace))
+  const tenant = s.prover.review(review("foo"))
+  await s.clock.advance(PROOF_BUDGET_MS)
+  expect(await tenant).toEqual({ notDecided: "the time is used up" })
+  expect(s.thread().told).toBe(0)
+  s.thread().answer()
+  expect(await root).toMatchObject({ warnings: ["answer 1"] })
+})

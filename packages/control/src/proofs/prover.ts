@@ -51,6 +51,12 @@ export interface NotDecided {
   readonly gaveWay?: boolean
 }
 
+/**
+ * The root namespace's changes concern every namespace's policies and statements, so they take longer to prove; a tenant
+ * must not be able to hold them up. Kept below the ten seconds that an API server waits for a webhook.
+ */
+const ROOT_BUDGETS = 10
+const ROOT_MOST_MS = 5_000
 /** A proof for a status is nobody's to wait for, so it may take longer. */
 const HOLDS_BUDGET_MS = 1_000
 /** Of the time somebody waits: to say what was found by then. */
@@ -87,6 +93,8 @@ export class Prover {
   readonly #news: ClusterNews
   readonly #queue: FairQueue<Asked>
   readonly #shares: ProofShares
+  readonly #rootBudgetMs: number
+  readonly #rootShares: ProofShares
   readonly #ended = new SharedArrayBuffer(4)
   #thread: Thread | undefined
   #isReady = false
@@ -101,6 +109,8 @@ export class Prover {
     this.#options = options
     this.#clock = options.clock ?? systemClock
     this.#shares = new ProofShares(options.budgetMs)
+    this.#rootBudgetMs = Math.max(options.budgetMs, Math.min(options.budgetMs * ROOT_BUDGETS, ROOT_MOST_MS))
+    this.#rootShares = new ProofShares(this.#rootBudgetMs)
     this.#queue = new FairQueue(options.mesh.names.rootNamespace)
     this.#news = new ClusterNews(options, () => this.#tell())
     this.#firstNews = new Promise(resolve => {
@@ -116,7 +126,7 @@ export class Prover {
 
   review(question: ReviewQuestion | RemovalQuestion): Promise<Assessment | NotDecided> {
     const { namespace } = question.ask === "review" ? question.after.metadata : question
-    const { budgetMs } = this.#options
+    const budgetMs = this.#isRoot(namespace) ? this.#rootBudgetMs : this.#options.budgetMs
     return this.#ask(question, namespace, budgetMs, budgetMs - FINISH_MS)
   }
 
@@ -174,7 +184,8 @@ export class Prover {
       if (asked === undefined) return
       const now = this.#clock.monotonic()
       const waited = asked.deadline - FINISH_MS - now
-      const share = asked.question.ask === "holds" ? asked.most : this.#shares.left(asked.namespace, now)
+      const share =
+        asked.question.ask === "holds" ? asked.most : this.#sharesOf(asked.namespace).left(asked.namespace, now)
       const budget = Math.min(asked.most, waited, share)
       if (budget > 0) this.#run(asked, now, budget)
       else asked.settle({ notDecided: "the time is used up" })
@@ -194,10 +205,19 @@ export class Prover {
     }
   }
 
-  /** Whoever runs while others wait has its turn and no more. */
+  #isRoot(namespace: string): boolean {
+    return namespace === this.#options.mesh.names.rootNamespace
+  }
+
+  #sharesOf(namespace: string): ProofShares {
+    return this.#isRoot(namespace) ? this.#rootShares : this.#shares
+  }
+
+  /** A namespace whose proof runs while others wait has its turn and no more, except for the root namespace. */
   #giveWay(): void {
     const running = this.#running
-    if (running === undefined || !this.#queue.hasOthers(running.asked.namespace)) return
+    if (running === undefined || this.#isRoot(running.asked.namespace)) return
+    if (!this.#queue.hasOthers(running.asked.namespace)) return
     const now = this.#clock.monotonic()
     const endAt = Math.max(now, running.since + TURN_MS)
     if (endAt >= running.endAt) return
@@ -222,7 +242,8 @@ export class Prover {
     this.#running = undefined
     running.cancel()
     const now = this.#clock.monotonic()
-    if (running.asked.question.ask !== "holds") this.#shares.spend(running.asked.namespace, now - running.since, now)
+    const { question, namespace } = running.asked
+    if (question.ask !== "holds") this.#sharesOf(namespace).spend(namespace, now - running.since, now)
     const cutShort = running.gaveWay && "reason" in answer && answer.reason === "NotDecided"
     running.asked.settle(cutShort ? { notDecided: answer.message, gaveWay: true } : answer)
     this.#next()

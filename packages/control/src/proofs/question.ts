@@ -13,7 +13,7 @@ import type {
 
 /** What is in the cluster, as far as it changed since the last time; undefined for what is gone. */
 export interface News {
-  readonly documents: readonly (readonly [key: string, document: PolicyDocument | undefined])[]
+  readonly documents: readonly (readonly [key: string, document: PolicyDocument | undefined, isLeaving?: boolean])[]
   readonly workloads: readonly (readonly [key: string, workload: ProofWorkload | undefined])[]
 }
 

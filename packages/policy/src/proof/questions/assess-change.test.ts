@@ -67,9 +67,10 @@ describe("a change that breaks a statement", () => {
     const reachable = { ...invariant(), spec: { always } }
     const mesh = meshConfig()
     expect(assess([reachable, deny], deny, undefined, 5).refusals).toEqual([])
-    expect(couldBreak({ before: deny, after: undefined }, reachable, mesh)).toBe(false)
-    expect(couldBreak({ before: ops, after: undefined }, reachable, mesh)).toBe(true)
-    expect(couldBreak({ before: deny, after: undefined }, invariant(), mesh)).toBe(true)
+    const without = (before: PolicyDocument) => ({ documents: [ops, open, deny], before, after: undefined })
+    expect(couldBreak(without(deny), reachable, mesh)).toBe(false)
+    expect(couldBreak(without(ops), reachable, mesh)).toBe(true)
+    expect(couldBreak(without(deny), invariant(), mesh)).toBe(true)
   })
 
   it("is warned of, where an operator closes what a namespace wants to stay open", () => {

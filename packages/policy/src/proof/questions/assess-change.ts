@@ -6,6 +6,7 @@ import type { MeshConfig } from "../../mesh/config.js"
 import type { PolicyDocument, PolicyInvariant } from "../../resources/document.js"
 import type { Limits } from "../budget.js"
 import { describeWitness } from "../describe-witness.js"
+import { narrows } from "../monotone.js"
 import { concerns } from "../selected.js"
 import { ruleWords } from "../words.js"
 import { callersAmong, type ProofWorkload } from "../workload.js"
@@ -49,8 +50,11 @@ export function assessChange(
     [before, after].some(document => document !== undefined && concerns(document, workload, mesh))
   const touched = workloads.filter(isTouched)
   if (touched.length === 0) return NOTHING
-  const broken = assessStatements({ before, after }, was, is, touched, mesh, options)
-  return { refusals: broken.refusals, warnings: [...broken.warnings, ...widened(was, is, touched, mesh, options)] }
+  const change = { before, after, documents: old }
+  const broken = assessStatements(change, was, is, touched, mesh, options)
+  // Known without a search, which others' policies could make long.
+  const newly = narrows(change, old, mesh) ? [] : widened(was, is, touched, mesh, options)
+  return { refusals: broken.refusals, warnings: [...broken.warnings, ...newly] }
 }
 
 /** Whoever writes policies of a namespace is not told by them who runs in others. */
@@ -85,16 +89,20 @@ function assessInvariant(
 
 /** Only what held can be broken: a statement that is broken anyway does not keep people from mending it. */
 function assessStatements(
-  change: Omit<PolicyStep, "documents">,
+  change: PolicyStep,
   was: readonly PolicyDocument[],
   is: readonly PolicyDocument[],
   touched: readonly ProofWorkload[],
   mesh: MeshConfig,
   options: CheckOptions,
 ): Assessment {
+  const safe = safeFrom(change, mesh)
+  const { rootNamespace } = mesh.names
   const invariants = is
     .filter(document => document.kind === "PolicyInvariant")
-    .map(({ spec, ...invariant }) => ({ ...invariant, spec: { ...spec, ...safeFrom(change) } }))
+    .map(({ spec, ...invariant }) => ({ ...invariant, spec: { ...spec, ...safe } }))
+    // The operators' first: what a namespace makes long to prove must not use up their time.
+    .sort((a, b) => Number(b.metadata.namespace === rootNamespace) - Number(a.metadata.namespace === rootNamespace))
   const concerned = invariants.filter(invariant => touched.some(workload => isAbout(invariant, workload, mesh)))
   if (concerned.length === 0) return NOTHING
   const refusals: string[] = []
@@ -108,32 +116,28 @@ function assessStatements(
   return { refusals: refusals.slice(0, MAX_TOLD), warnings: warnings.slice(0, MAX_TOLD) }
 }
 
-/** Whether a change could be refused for what an invariant says, as far as that can be told without looking for proofs. */
-export function couldBreak(
-  change: Omit<PolicyStep, "documents">,
-  invariant: PolicyInvariant,
-  mesh: MeshConfig,
-): boolean {
+/** Whether a change could be rejected for what an invariant says, as far as that can be told without a search. */
+export function couldBreak(change: PolicyStep, invariant: PolicyInvariant, mesh: MeshConfig): boolean {
   const { kind, metadata } = change.after ?? change.before ?? invariant
   if (kind === "MeshService" || kind === "PolicyInvariant") return false
   const places = new Set([metadata.namespace, invariant.metadata.namespace, mesh.names.rootNamespace])
   if (places.size > 2) return false
   const { never = [], always = [] } = invariant.spec
-  const at = { never, always, ...safeFrom(change) }
+  const at = { never, always, ...safeFrom(change, mesh) }
   return (["never", "always"] as const).some(holds => at[holds].length > 0 && binds(holds, invariant, change, mesh))
 }
 
 /**
- * The statements that a change cannot break, whatever it says: a new DENY lets nothing through that was refused, and without
- * one nothing is refused that was let through.
+ * The statements that a change cannot break: where it allows no more, nothing gets in that did not, and where it denies no
+ * more, everything still gets in that did.
  */
-function safeFrom({ before, after }: Omit<PolicyStep, "documents">): { readonly never?: []; readonly always?: [] } {
-  if (before === undefined && isDenial(after)) return { never: [] }
-  return after === undefined && isDenial(before) ? { always: [] } : {}
-}
-
-function isDenial(document: PolicyDocument | undefined): boolean {
-  return document?.kind === "AuthorizationPolicy" && document.spec.action === "DENY"
+function safeFrom(
+  { documents, before, after }: PolicyStep,
+  mesh: MeshConfig,
+): { readonly never?: []; readonly always?: [] } {
+  const others = documents.filter(document => document !== before)
+  if (narrows({ before, after }, others, mesh)) return { never: [] }
+  return narrows({ before: after, after: before }, others, mesh) ? { always: [] } : {}
 }
 
 /** Else it warns. What a namespace wants to stay reachable does not keep the mesh's operators from closing it. */
