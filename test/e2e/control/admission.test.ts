@@ -89,7 +89,7 @@ describe.each([
         namespaceLabels: () => ({}),
         portsBehind: () => undefined,
       })
-      server = new WebhookServer({ credentials, handlers })
+      server = new WebhookServer({ credentials, handlers, authenticate: path => path })
       const port = await server.listen(0, "127.0.0.1")
       await install({
         client,

@@ -2,8 +2,11 @@
 // Every listener of a mesh under connections that send nothing, from one address and from many. The listeners are those that
 // the mesh's processes really have, so that a new one without limits fails here.
 
-import { readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs"
+import { once } from "node:events"
+import { readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs"
 import { mkdtemp } from "node:fs/promises"
+import type { IncomingMessage } from "node:http"
+import { request } from "node:https"
 import { connect, type Socket } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -90,6 +93,27 @@ it("has a row for every listener of the mesh", () => {
   const open = [...mesh.record.processes, mesh.record.supervisor].flatMap(({ pid }) => listeningPorts(pid))
   expect(open.length).toBeGreaterThan(10)
   expect(open.filter(({ port }) => !named.has(port))).toEqual([])
+})
+
+it("rejects reviews that are not from the API server", async () => {
+  const { port } = LISTENERS["control plane webhooks"]?.find() ?? local(0)
+  const body = JSON.stringify({ apiVersion: "admission.k8s.io/v1", kind: "AdmissionReview", request: {} })
+  const options = { host: VICTIM, port, method: "POST", headers: { "content-type": "application/json" } }
+  for (const path of ["/validate", "/validate/pods", "/inject", `/${"0".repeat(64)}/validate`]) {
+    const asked = request({ ...options, path, rejectUnauthorized: false, agent: false }).end(body)
+    const [response]: IncomingMessage[] = await once(asked, "response")
+    expect(response?.statusCode, path).toBe(404)
+    asked.destroy()
+  }
+  // The API server's own are answered.
+  const bad = join(folder, "bad.yaml")
+  writeFileSync(
+    bad,
+    "apiVersion: security.merlon.dev/v1alpha3\nkind: AuthorizationPolicy\nmetadata: {name: bad, namespace: foo}\nspec: {action: MAYBE}\n",
+  )
+  const { code, stderr } = await mesh.run("apply", "-f", bad)
+  expect(stderr).toContain("MAYBE")
+  expect(code).not.toBe(0)
 })
 
 describe.each(Object.entries(LISTENERS))("%s", (_, { speaks, find, oneAddress, manyAddresses }) => {

@@ -44,6 +44,7 @@ describe("the webhook server", () => {
     server = new WebhookServer({
       credentials,
       handlers,
+      authenticate: path => (path.startsWith("/stranger") ? undefined : path),
       observe,
       log: message => logged.push(message),
       maxBody: 10_000,
@@ -104,6 +105,15 @@ describe("the webhook server", () => {
     await expect.poll(asks).toBe(400)
   })
 
+  it("reads no body of a caller that is not the API server", async () => {
+    const slow = connect({ host: "127.0.0.1", port, ca: credentials.certificate, servername: "localhost" })
+    const head = "POST /stranger HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 9000\r\n\r\n"
+    const answer = new Promise<string>(resolve => slow.setEncoding("utf8").once("data", resolve))
+    slow.on("error", () => undefined).write(head)
+    expect(await answer).toMatch(/^HTTP\/1\.1 404 [\s\S]*connection: close/i)
+    slow.destroy()
+  })
+
   it("refuses what it cannot judge, and says nothing of why", async () => {
     const { status, text } = await ask("/broken", BODY)
     expect(status).toBe(200)
@@ -120,6 +130,8 @@ describe("the webhook server", () => {
     ["no content type", "/validate", BODY, { headers: {} }, 415],
     ["a GET", "/validate", "", { method: "GET" }, 405],
     ["an unknown path", "/nothing", BODY, {}, 404],
+    ["JSON that is nested too deeply", "/validate", `${"[".repeat(200)}${"]".repeat(200)}`, {}, 413],
+    ["a caller that is not the API server", "/stranger/validate", BODY, {}, 404],
     ["a body that is too large", "/validate", "x".repeat(20_000), {}, 413],
     ["headers that are too large", "/validate", BODY, { headers: { ...JSON_TYPE, big: "x".repeat(20_000) } }, 400],
   ])("answers %s with a status", async (_, path, body, options, status) => {
@@ -163,7 +175,12 @@ describe("the webhook server", () => {
   })
 
   it("keeps no connection on which nobody begins to speak TLS", async () => {
-    const impatient = new WebhookServer({ credentials, handlers: new Map(), handshakeMs: 100 })
+    const impatient = new WebhookServer({
+      credentials,
+      handlers: new Map(),
+      authenticate: path => path,
+      handshakeMs: 100,
+    })
     const silent = createConnection({ port: await impatient.listen(0, "127.0.0.1"), host: "127.0.0.1" })
     await new Promise(resolve =>
       silent

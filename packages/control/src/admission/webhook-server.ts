@@ -9,6 +9,7 @@ import type { AddressInfo } from "node:net"
 import { TLS_FLOOR } from "@merlon/identity"
 import { limitConnections } from "@merlon/xds"
 import type { AdmissionHandler } from "./handlers.js"
+import { exceedsJson, type JsonBounds } from "./json-bounds.js"
 import { readReview, writeReview } from "./review.js"
 
 export interface ServingKeyPair {
@@ -27,6 +28,8 @@ export interface WebhookObservation {
 export interface WebhookServerOptions {
   readonly credentials: ServingKeyPair
   readonly handlers: ReadonlyMap<string, AdmissionHandler>
+  /** The handler's path; undefined where the request is not from the API server. */
+  readonly authenticate: (path: string, asked: IncomingMessage) => Promise<string | undefined> | string | undefined
   readonly observe?: (observation: WebhookObservation) => void
   /** Who answers for other paths on this port. */
   readonly others?: {
@@ -45,6 +48,8 @@ const MAX_BODY = 7 << 20
 /** Whoever reaches the port may send bodies; not as many at one time as connections would let them. */
 const MAX_HELD = 64 << 20
 const HANDSHAKE_MS = 10_000
+/** More than any object of 3 MB that people write, and few enough to be parsed in a moment. */
+const BOUNDS: JsonBounds = { depth: 128, values: 250_000 }
 
 export class WebhookServer {
   readonly #server: Server
@@ -111,13 +116,15 @@ export class WebhookServer {
 
   async #answer(asked: IncomingMessage, reply: ServerResponse): Promise<void> {
     const began = performance.now()
-    const path = (asked.url ?? "").split("?", 1)[0] ?? ""
-    if (path === "/healthz") {
+    const given = (asked.url ?? "").split("?", 1)[0] ?? ""
+    if (given === "/healthz") {
       asked.resume()
       return end(reply, 200, "ok")
     }
     const { others } = this.#options
-    if (others?.serves(path)) return others.answer(asked, reply)
+    if (others?.serves(given)) return others.answer(asked, reply)
+    // Fail closed: before anything of the body is read. What was given may hold a secret and is told to nobody.
+    const path = (await this.#options.authenticate(given, asked)) ?? ""
     const handler = this.#options.handlers.get(path)
     const observe = (outcome: WebhookObservation["outcome"]): void =>
       this.#options.observe?.({
@@ -128,16 +135,37 @@ export class WebhookServer {
     const fault = refusedEarly(asked, handler !== undefined)
     if (fault !== undefined) {
       observe("unreadable")
-      asked.resume()
+      reply.setHeader("connection", "close")
       return end(reply, fault.status, fault.text)
     }
-    const body = await this.#read(asked)
-    if (typeof body !== "string") {
+    const held = { bytes: 0 }
+    try {
+      await this.#review(asked, reply, { path, handler, observe, held })
+    } finally {
+      this.#held -= held.bytes
+    }
+  }
+
+  async #review(
+    asked: IncomingMessage,
+    reply: ServerResponse,
+    { path, handler, observe, held }: Review,
+  ): Promise<void> {
+    const body = await this.#read(asked, held)
+    if (!Buffer.isBuffer(body)) {
       observe("unreadable")
       reply.setHeader("connection", "close")
       return end(reply, body.status, body.text)
     }
-    const request = readReview(body)
+    if (exceedsJson(body, BOUNDS)) {
+      observe("unreadable")
+      return end(
+        reply,
+        413,
+        `the object has more than ${BOUNDS.values} values, or is nested deeper than ${BOUNDS.depth}`,
+      )
+    }
+    const request = readReview(body.toString("utf8"))
     if (typeof request === "string") {
       observe("unreadable")
       return end(reply, 400, request)
@@ -159,24 +187,27 @@ export class WebhookServer {
     }
   }
 
-  async #read(asked: IncomingMessage): Promise<string | Fault> {
+  /** What it holds counts until the request is answered: what was parsed is larger than its text. */
+  async #read(asked: IncomingMessage, held: { bytes: number }): Promise<Buffer | Fault> {
     const { maxBody = MAX_BODY, maxHeld = MAX_HELD } = this.#options
     const chunks: Buffer[] = []
-    let size = 0
-    try {
-      // No encoding is set, so bytes.
-      for await (const chunk of asked as AsyncIterable<Buffer>) {
-        size += chunk.length
-        this.#held += chunk.length
-        if (size > maxBody) return { status: 413, text: "the body is too large" }
-        if (this.#held > maxHeld) return { status: 503, text: "too much is being asked at once; ask again" }
-        chunks.push(chunk)
-      }
-      return Buffer.concat(chunks).toString("utf8")
-    } finally {
-      this.#held -= size
+    // No encoding is set, so bytes.
+    for await (const chunk of asked as AsyncIterable<Buffer>) {
+      held.bytes += chunk.length
+      this.#held += chunk.length
+      if (held.bytes > maxBody) return { status: 413, text: "the body is too large" }
+      if (this.#held > maxHeld) return { status: 503, text: "too many concurrent reviews; retry in a few seconds" }
+      chunks.push(chunk)
     }
+    return Buffer.concat(chunks)
   }
+}
+
+interface Review {
+  readonly path: string
+  readonly handler: AdmissionHandler | undefined
+  readonly observe: (outcome: WebhookObservation["outcome"]) => void
+  readonly held: { bytes: number }
 }
 
 interface Fault {

@@ -25,6 +25,8 @@ export interface InstallOptions {
   readonly caBundle: string
   readonly webhook: WebhookAddress
   readonly capture?: "redirect" | "service"
+  /** The path to register in place of the plain one. */
+  readonly pathOf?: (path: string) => string
   readonly log?: (message: string) => void
   readonly time?: Time
   readonly timeoutMs?: number
@@ -70,12 +72,19 @@ export async function installDefinitions(
 
 /** Also to be called whenever the bundle changes. */
 export async function installWebhooks(
-  options: Pick<InstallOptions, "client" | "names" | "caBundle" | "webhook" | "capture">,
+  options: Pick<InstallOptions, "client" | "names" | "caBundle" | "webhook" | "capture" | "pathOf">,
 ): Promise<Installed> {
-  const { client, names, caBundle, webhook, capture = "redirect" } = options
+  const { client, names, caBundle, webhook, capture = "redirect", pathOf } = options
   const result: Record<string, Applied> = {}
   const owners = await roleAsOwner(client, componentNames(names).controlPlane)
-  for (const manifest of webhookManifests({ names, caBundle, address: webhook, capture, owners })) {
+  for (const manifest of webhookManifests({
+    names,
+    caBundle,
+    address: webhook,
+    capture,
+    owners,
+    ...(pathOf && { pathOf }),
+  })) {
     result[manifest.object.metadata.name] = await apply(client, manifest)
   }
   return result

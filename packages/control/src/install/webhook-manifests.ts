@@ -23,6 +23,8 @@ export interface WebhookOptions {
   readonly address: WebhookAddress
   /** PEM of who vouches for our serving certificate; whoever installs does not know it, and a replica fills it in. */
   readonly caBundle?: string
+  /** The path to register in place of the plain one, which only a replica knows. */
+  readonly pathOf?: (path: string) => string
   /** Services are changed only where they are how traffic is captured. */
   readonly capture: "redirect" | "service"
   /** With whom they go: left behind, they would keep Pods from starting. */
@@ -183,7 +185,8 @@ function byService(names: MeshNames): readonly (readonly [name: string, expressi
   ]
 }
 
-function common({ address, caBundle }: WebhookOptions, path: string) {
+function common({ address, caBundle, pathOf }: WebhookOptions, plain: string) {
+  const path = pathOf?.(plain) ?? plain
   return {
     admissionReviewVersions: ["v1"],
     sideEffects: "None",

@@ -2,13 +2,15 @@
 // The webhooks: served by every replica, registered in the cluster by the one that leads, and kept registered.
 
 import { messageOf } from "@merlon/xds"
+import { ApiServerCaller } from "../admission/api-server-caller.js"
 import { CaptureKeeper } from "../admission/capture-keeper.js"
 import { admissionHandlers, type HandlerOptions } from "../admission/handlers.js"
 import { caughtUp } from "../admission/invariants-copy.js"
+import { registeredPath } from "../admission/webhook-path.js"
 import { WebhookServer } from "../admission/webhook-server.js"
 import type { Authority } from "../authority/authority.js"
 import { installAnswers, installWebhooks, withdrawAnswers } from "../install/install.js"
-import type { WebhookAddress } from "../install/webhook-manifests.js"
+import { VALIDATE_PATH, type WebhookAddress } from "../install/webhook-manifests.js"
 import { isGoing, NAMESPACES } from "../kubernetes/resource-type.js"
 import { pause, SYSTEM_TIME } from "../kubernetes/time.js"
 import type { ControlMetrics } from "../observe/metrics.js"
@@ -52,7 +54,17 @@ export async function startAdmission(parts: AdmissionParts): Promise<Admission> 
   const { client, mesh, listen, logger } = options
   const certificate = authority.serve("webhooks", options.servingNames)
   const credentials = () => ({ certificate: certificate.current.certificateChain, key: certificate.current.privateKey })
+  // After a rotation of the root the path from before it is still registered, until the leader sees the new one.
+  let secrets: readonly Buffer[] = [authority.sessions.secret]
+  const caller = new ApiServerCaller({
+    client,
+    names: mesh.names,
+    secrets: () => secrets,
+    frontProxy: parts.answers.frontProxy,
+    now: Date.now,
+  })
   const server = new WebhookServer({
+    authenticate: (path, asked) => caller.authenticate(path, asked),
     credentials: credentials(),
     handlers: admissionHandlers(handlerOptions(parts)),
     others: parts.answers.api,
@@ -78,6 +90,7 @@ export async function startAdmission(parts: AdmissionParts): Promise<Admission> 
         caBundle: bundle,
         webhook,
         capture: options.injection.capture,
+        pathOf: path => registeredPath(authority.sessions.secret, path, Date.now()),
       })
       if (options.answersApi) await installAnswers({ client, names: mesh.names, caBundle: bundle, webhook })
       else await withdrawAnswers({ client, names: mesh.names })
@@ -93,7 +106,13 @@ export async function startAdmission(parts: AdmissionParts): Promise<Admission> 
   const lookAgain = (): void => {
     if (isLeader()) register()
   }
-  const unfollow = authority.onChange(lookAgain)
+  const unfollow = authority.onChange(() => {
+    const { secret } = authority.sessions
+    const [current] = secrets
+    if (current === undefined || !secret.equals(current))
+      secrets = [secret, ...(current === undefined ? [] : [current])]
+    lookAgain()
+  })
   const keeper = new CaptureKeeper({
     client,
     names: mesh.names,
@@ -103,8 +122,10 @@ export async function startAdmission(parts: AdmissionParts): Promise<Admission> 
     isLeader,
     warn: (message, error) => logger.warn({ error: messageOf(error) }, message),
   })
-  // The first time by everybody: nobody may lead yet, and policies must not be stored unseen until somebody does.
-  await install()
+  // The first time by everybody: nobody may lead yet, and policies must not be stored unseen until somebody does. A path without a
+  // secret is an older version's, whose replicas know no other: there only the leader registers.
+  if ((await caller.registeredPaths()).has(VALIDATE_PATH)) lookAgain()
+  else await install()
   return {
     port,
     register,

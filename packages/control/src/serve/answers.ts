@@ -40,6 +40,7 @@ export interface Answers {
   readonly own: OwnSight
   readonly seen: SeenAnswers
   readonly api: AnswersApi
+  readonly frontProxy: () => FrontProxy | undefined
 }
 
 export function keepAnswers(parts: AnswersParts, closers: Closers): Answers {
@@ -58,16 +59,17 @@ export function keepAnswers(parts: AnswersParts, closers: Closers): Answers {
   const { version } = options
   const seen = new SeenAnswers({ mesh, ledger, sight, policies, directory, stored, now, version })
   const proved = new ProvedAnswers({ mesh, directory, prover, calls: () => ledger.calls() })
+  const frontProxy = frontProxyOf(reflectors)
   const api = new AnswersApi({
     client,
     names: mesh.names,
-    frontProxy: frontProxyOf(reflectors),
+    frontProxy,
     seen,
     proved,
     log: warn,
   })
   closers.add(() => api.close())
-  return { observers, own, seen, api }
+  return { observers, own, seen, api, frontProxy }
 }
 
 /** Read once per version. */

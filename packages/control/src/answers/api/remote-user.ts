@@ -67,11 +67,15 @@ function namesIn(json: string): readonly string[] {
   }
 }
 
+/** Whether the API server itself asks. */
+export function isApiServer({ socket }: IncomingMessage, front: FrontProxy, now = Date.now()): boolean {
+  const certificate = (socket as TLSSocket).getPeerX509Certificate?.() // the server speaks TLS alone
+  return certificate !== undefined && isFront(certificate, front, now)
+}
+
 /** Undefined where nobody whom we believe says who asks. */
 export function remoteUser(asked: IncomingMessage, front: FrontProxy, now = Date.now()): RemoteUser | undefined {
-  const socket = asked.socket as TLSSocket // the server speaks TLS alone
-  const certificate = socket.getPeerX509Certificate?.()
-  if (certificate === undefined || !isFront(certificate, front, now)) return undefined
+  if (!isApiServer(asked, front, now)) return undefined
   const values = (headers: readonly string[]): readonly string[] =>
     headers.flatMap(header => asked.headersDistinct[header] ?? []).map(utf8)
   const [user] = values(front.userHeaders)

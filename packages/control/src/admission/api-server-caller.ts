@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether a webhook request is from the API server: it knows the path that was registered, or shows a certificate of the
+// authority that the API server publishes. What is registered in the cluster counts too, whatever it is: after an upgrade that is
+// a path without a secret, until the leader registers its own.
+
+import type { IncomingMessage } from "node:http"
+import type { MeshNames } from "@merlon/policy"
+import { type FrontProxy, isApiServer } from "../answers/api/remote-user.js"
+import { componentNames } from "../install/component-names.js"
+import type { KubernetesClient } from "../kubernetes/client.js"
+import { MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS } from "../kubernetes/resource-type.js"
+import { listOf, objectOf, textOf } from "../registry/foreign.js"
+import { openPath, plainPath } from "./webhook-path.js"
+
+export interface ApiServerCallerOptions {
+  readonly client: Pick<KubernetesClient, "get">
+  readonly names: MeshNames
+  /** Those that paths may be made with: the current one, and the one before it. */
+  readonly secrets: () => readonly Buffer[]
+  readonly frontProxy: () => FrontProxy | undefined
+  readonly now: () => number
+}
+
+/** Anyone can ask for any path, and each answer costs requests to the API. */
+const REMEMBER_MS = 1_000
+
+export class ApiServerCaller {
+  readonly #options: ApiServerCallerOptions
+  #registered: { readonly paths: Promise<ReadonlySet<string>>; readonly at: number } | undefined
+
+  constructor(options: ApiServerCallerOptions) {
+    this.#options = options
+  }
+
+  /** The path of the webhook; undefined where somebody else asks. */
+  async authenticate(path: string, asked: IncomingMessage): Promise<string | undefined> {
+    const { secrets, frontProxy, now } = this.#options
+    const opened = openPath(secrets(), path, now())
+    if (opened !== undefined) return opened
+    const front = frontProxy()
+    if (front !== undefined && isApiServer(asked, front)) return path
+    return (await this.registeredPaths()).has(path) ? plainPath(path) : undefined
+  }
+
+  /** What the API server was told to ask. */
+  registeredPaths(): Promise<ReadonlySet<string>> {
+    const at = this.#options.now()
+    if (this.#registered === undefined || Math.abs(at - this.#registered.at) >= REMEMBER_MS) {
+      // Fail closed: where the API cannot be read, nothing counts as registered.
+      this.#registered = { at, paths: this.#read().catch(() => new Set<string>()) }
+    }
+    return this.#registered.paths
+  }
+
+  async #read(): Promise<ReadonlySet<string>> {
+    const { client, names } = this.#options
+    const { validator, injector } = componentNames(names)
+    const objects = await Promise.all([
+      client.get(VALIDATING_WEBHOOKS, validator),
+      client.get(MUTATING_WEBHOOKS, injector),
+    ])
+    const configs = objects
+      .flatMap(object => listOf(objectOf(object).webhooks))
+      .map(hook => objectOf(hook).clientConfig)
+    // Without a bundle nobody has served them yet.
+    return new Set(configs.filter(config => textOf(objectOf(config).caBundle) !== undefined).map(pathOf))
+  }
+}
+
+function pathOf(config: unknown): string {
+  const { url, service } = objectOf(config)
+  const text = textOf(url) ?? ""
+  return textOf(objectOf(service).path) ?? (URL.canParse(text) ? new URL(text).pathname : "")
+}
