@@ -10,6 +10,7 @@ export {
 } from "./admission/capture-rules.js"
 export { type InjectedTemplate, injectTemplate } from "./admission/inject-template.js"
 export type { InjectionOptions } from "./admission/injection-options.js"
+export { type ProxyResources, proxyResources } from "./admission/proxy-resources.js"
 export { type UnprotectedPod, unprotectedPods } from "./admission/unprotected-pods.js"
 export { runnerOf } from "./answers/workload-names.js"
 export { CONTROL_FAULTS } from "./errors.js"

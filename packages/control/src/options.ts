@@ -5,6 +5,7 @@
 import type { MeshConfig } from "@merlon/policy"
 import type { WorkersOptions } from "@merlon/xds"
 import type { Logger } from "pino"
+import type { ProxyResources } from "./admission/proxy-resources.js"
 import type { KubernetesClient } from "./kubernetes/client.js"
 
 export interface ControlPlaneOptions {
@@ -68,6 +69,7 @@ export interface ControlPlaneOptions {
     /** Where injected proxies find the control plane, as `HOST:PORT`. */
     readonly controlPlane: string
     readonly nativeSidecar: boolean
+    readonly resources?: ProxyResources | undefined
   }
   /** OTLP over HTTP; no traces where absent. */
   readonly traces: string | undefined

@@ -3,6 +3,7 @@
 // a workload joins (`readBootstrap`, `Enrolment`). Calls and the messages of Envoy are behind functions that load them,
 // so that whoever imports this pays for what it uses.
 
+export { bindHost } from "./bind-host.js"
 export { contentVersion } from "./canonical-json.js"
 export { MeshCallError } from "./client/call-error.js"
 export type { CertificateAnswer } from "./client/calls.js"

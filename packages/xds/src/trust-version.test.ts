@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { TrustSpec } from "./proxy-resource.js"
+
 import { describe, expect, it } from "vitest"
+import type { TrustSpec } from "./proxy-resource.js"
 import { trustVersion } from "./trust-version.js"
 
 const TRUST: TrustSpec = { bundle: "A", signer: "aa", revokedIdentities: ["i", "j"], revokedSerials: ["1"] }

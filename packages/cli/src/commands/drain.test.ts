@@ -14,7 +14,7 @@ it("waits until the application has closed its ports", async () => {
   await once(application, "listening")
   const { port } = application.address() as AddressInfo // a TCP server
   let isOver = false
-  const waiting = closed("127.0.0.1", [port], 0).then(() => {
+  const waiting = closed(["127.0.0.1"], [port], 0).then(() => {
     isOver = true
   })
   for (let n = 0; n < 3; n++) await once(application, "connection")

@@ -2,14 +2,14 @@
 // `merlond drain`: the `preStop` hook of an injected proxy. Tells its xserver that the Pod terminates, and, where the
 // platform does not end containers in order, returns only when the application has stopped listening.
 
-import { connect } from "node:net"
+import { connect, isIP } from "node:net"
 import { requestDrain } from "@merlon/xserver"
 import { Command, InvalidArgumentError, Option } from "commander"
 import { whole } from "../arguments.js"
 
 interface Flags {
   readonly state?: string
-  readonly application: string
+  readonly application: readonly string[]
   readonly untilClosed?: readonly number[]
 }
 
@@ -28,7 +28,11 @@ export function drainCommand(): Command {
         "wait until the application has closed these ports, and at least 5 seconds, as 8080,9090",
       ).argParser(ports),
     )
-    .option("--application <host>", "where the application listens", "127.0.0.1")
+    .addOption(
+      new Option("--application <addresses>", "where the application may listen")
+        .argParser(addresses)
+        .default(["127.0.0.1", "::1", ...addresses(process.env.POD_IPS ?? "")], "loopback and $POD_IPS"),
+    )
     .action(async ({ state, application, untilClosed }: Flags) => {
       if (state !== undefined) requestDrain(state)
       if (untilClosed !== undefined) await closed(application, untilClosed, AT_LEAST_MS)
@@ -36,22 +40,27 @@ export function drainCommand(): Command {
 }
 
 /** Whoever calls this bounds it: the kubelet by the Pod's grace period. */
-export async function closed(host: string, ports: readonly number[], atLeastMs: number): Promise<void> {
+export async function closed(hosts: readonly string[], ports: readonly number[], atLeastMs: number): Promise<void> {
   const end = performance.now() + atLeastMs
-  while (performance.now() < end || (await Promise.all(ports.map(one => listens(host, one)))).includes(true)) {
+  const places = hosts.flatMap(host => ports.map(port => ({ host, port })))
+  while (performance.now() < end || (await Promise.all(places.map(listens))).includes(true)) {
     await new Promise(resolve => setTimeout(resolve, PERIOD_MS))
   }
 }
 
-function listens(host: string, port: number): Promise<boolean> {
+function listens(place: { readonly host: string; readonly port: number }): Promise<boolean> {
   return new Promise(resolve => {
-    const socket = connect({ host, port })
+    const socket = connect(place)
     socket.once("connect", () => {
       socket.destroy()
       resolve(true)
     })
     socket.once("error", () => resolve(false))
   })
+}
+
+function addresses(text: string): readonly string[] {
+  return text.split(",").filter(address => isIP(address) !== 0)
 }
 
 function ports(text: string): readonly number[] {

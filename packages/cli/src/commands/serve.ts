@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // `merlond serve`: the control plane, on the cluster it is pointed at, or on one of its own.
 
-import { PROOF_BUDGET_MS } from "@merlon/control"
+import { PROOF_BUDGET_MS, type ProxyResources, proxyResources } from "@merlon/control"
 import { PATH_NORMALIZATIONS } from "@merlon/policy"
-import { Command, Option } from "commander"
+import { Command, InvalidArgumentError, Option } from "commander"
 import { pino } from "pino"
 import { duration, endpoint, port, several, trustDomain, whole } from "../arguments.js"
 import { applyConfigFile } from "../config-file.js"
@@ -57,7 +57,7 @@ export function serveCommand(): Command {
     .addOption(option("--api-listen <host>", "address our own cluster listens on (default: 127.0.0.1)", "API_LISTEN"))
     .addOption(option("--api-port <n>", "of our own cluster, 0 for any", "API_PORT").argParser(port).default(7443))
     // Listening.
-    .addOption(option("--listen <host>", "address to listen on (default: 127.0.0.1; in a pod 0.0.0.0)", "LISTEN"))
+    .addOption(option("--listen <host>", "address to listen on (default: 127.0.0.1; in a pod every address)", "LISTEN"))
     .addOption(option("--mesh-listen <host>", "where proxies are heard (default: as --listen)", "MESH_LISTEN"))
     .addOption(option("--mesh-port <n>", "proxies: xDS and signing", "MESH_PORT").argParser(port).default(15_012))
     .addOption(option("--webhook-port <n>", "admission", "WEBHOOK_PORT").argParser(port).default(15_017))
@@ -154,6 +154,13 @@ export function serveCommand(): Command {
     )
     .addOption(
       option(
+        "--proxy-resources <json>",
+        'requests and limits of injected containers, instead of the defaults, as {"limits":{"memory":"1Gi"}}',
+        "PROXY_RESOURCES",
+      ).argParser(resources),
+    )
+    .addOption(
+      option(
         "--control-plane <host:port>",
         "where injected proxies find us (default: the Service)",
         "CONTROL_PLANE",
@@ -189,4 +196,10 @@ async function run({ config }: { config?: string }, command: Command): Promise<v
   for (const signal of ["SIGTERM", "SIGINT"] as const) process.on(signal, () => stop(signal))
   running = await startServing(flags, process.env, logger)
   process.stdout.write(running.summary)
+}
+
+function resources(text: string): ProxyResources {
+  const read = proxyResources(text, { requests: {}, limits: {} })
+  if (typeof read === "string") throw new InvalidArgumentError(read)
+  return read
 }

@@ -73,7 +73,7 @@ export function xserverCommand(): Command {
     .addOption(
       option("--health <host:port>", "readiness, liveness, metrics, probes", "MERLON_XSERVER_HEALTH")
         .argParser(address)
-        .default({ host: "0.0.0.0", port: 15_021 }, "0.0.0.0:15021"),
+        .default({ host: "::", port: 15_021 }, "every address, port 15021"),
     )
     .addOption(
       option("--access-log <format>", "one line per request on standard output", "MERLON_XSERVER_ACCESS_LOG")

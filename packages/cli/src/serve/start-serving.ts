@@ -15,6 +15,7 @@ import {
   type HttpKubernetesClient,
   httpClient,
   inClusterConnection,
+  type ProxyResources,
   SYSTEM_TIME,
 } from "@merlon/control"
 import { type MeshNames, meshConfig, meshNames, type PathNormalization } from "@merlon/policy"
@@ -70,6 +71,7 @@ export interface ServeFlags extends OidcFlags, EtcdFlags {
   readonly image: string
   readonly capture: "redirect" | "service"
   readonly sidecar: "auto" | "native" | "plain"
+  readonly proxyResources?: ProxyResources
   readonly controlPlane?: string
   readonly traces?: string
 }
@@ -209,7 +211,7 @@ function clientOf(connection: Connection, names: MeshNames): HttpKubernetesClien
 }
 
 function listenHost({ listen }: ServeFlags, inCluster: boolean): string {
-  return listen ?? (inCluster ? "0.0.0.0" : LOOPBACK)
+  return listen ?? (inCluster ? "::" : LOOPBACK)
 }
 
 interface Surroundings {
@@ -298,6 +300,7 @@ function optionsOf(
       capture: flags.capture,
       controlPlane: flags.controlPlane ?? `${service}:15012`,
       nativeSidecar,
+      resources: flags.proxyResources,
     },
     proofBudgetMs: flags.proofBudget,
     traces: flags.traces,

@@ -80,7 +80,7 @@ describe("what is injected", () => {
       { port: 9090, name: "grpc", listen: 15081 },
       { port: 7000, listen: 15082 },
     ])
-    expect(after.metadata.annotations).toMatchObject({ "merlon.dev/proxy": "xserver", "merlon.dev/injected": "2" })
+    expect(after.metadata.annotations).toMatchObject({ "merlon.dev/proxy": "xserver", "merlon.dev/injected": "3" })
     expect(after.metadata).toMatchObject({
       labels: { "merlon.dev/capture": "redirect" },
       annotations: { "kubectl.kubernetes.io/default-container": "app" },
@@ -118,12 +118,13 @@ describe("what is injected", () => {
       trustBundle: "/var/run/secrets/merlon.dev/root-cert.pem",
       token: "/var/run/secrets/merlon.dev/token",
       address: variable("POD_IP"),
-      listen: "0.0.0.0",
+      listen: "::",
       application: "127.0.0.1",
+      applicationFallback: `::1,${variable("POD_IPS")}`,
       state: "/var/lib/merlon",
     })
     const env = after.spec.containers[0]?.env as readonly { readonly name: string }[] // as we write it
-    const ofPod = ["POD_NAME", "POD_NAMESPACE", "POD_IP", "SERVICE_ACCOUNT"]
+    const ofPod = ["POD_NAME", "POD_NAMESPACE", "POD_IP", "POD_IPS", "SERVICE_ACCOUNT"]
     expect(env.map(({ name }) => name)).toEqual([...ofPod, ...Object.keys(PROXY_ENVIRONMENT)])
   })
 

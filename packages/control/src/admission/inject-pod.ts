@@ -22,6 +22,7 @@ import {
   proxyContainer,
   proxyVolumes,
 } from "./proxy-container.js"
+import { DEFAULT_RESOURCES, type ProxyResources, proxyResources } from "./proxy-resources.js"
 import type { PatchOperation } from "./review.js"
 import { rewriteProbes } from "./rewrite-probes.js"
 
@@ -75,6 +76,9 @@ export function injectPod(pod: unknown, place: PodPlace, options: InjectionOptio
   const notes = objectOf(metadata.annotations)
   const undeclared = notes[keys.undeclared] === "pass" ? "pass" : "refuse"
   const callsOut = notes[keys.outbound] === "true"
+  const resources = resourcesOf(notes, options)
+  if (typeof resources === "string") return { outcome: "refused", because: resources }
+  const sized = { ...options, resources }
   const { probes, warnings, ...rewritten } = rewriteProbes(listOf(spec.containers), listOf(spec.initContainers))
   const members = membersOf({ ...rewritten, annotations: notes, callsOut }, options)
   const annotations = {
@@ -88,9 +92,9 @@ export function injectPod(pod: unknown, place: PodPlace, options: InjectionOptio
     // `kubectl logs` and `exec` mean the application.
     ...(notes[DEFAULT_CONTAINER] === undefined ? defaultContainer(members.containers) : {}),
   }
-  const sidecars = [proxyContainer(options, ports), ...(callsOut ? [outboundContainer(options, ports)] : [])]
+  const sidecars = [proxyContainer(sized, ports), ...(callsOut ? [outboundContainer(sized, ports)] : [])]
   const first = [
-    ...(capture === "redirect" ? [captureContainer(options, ports, undeclared)] : []),
+    ...(capture === "redirect" ? [captureContainer(sized, ports, undeclared)] : []),
     ...(nativeSidecar ? sidecars : []),
   ]
   const inits = [...first, ...members.initContainers]
@@ -112,6 +116,14 @@ export function injectPod(pod: unknown, place: PodPlace, options: InjectionOptio
       ...oddities(ports.length, spec, undeclared, options),
     ],
   }
+}
+
+function resourcesOf(annotations: Foreign, { names, resources }: InjectionOptions): ProxyResources | string {
+  const { resources: key } = injectionNames(names).annotations
+  const text = textOf(annotations[key])
+  if (text === undefined) return resources ?? DEFAULT_RESOURCES
+  const chosen = proxyResources(text, resources)
+  return typeof chosen === "string" ? `the annotation \`${key}\` ${chosen}` : chosen
 }
 
 /** For a namespace that requires injection. */

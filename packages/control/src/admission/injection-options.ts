@@ -4,6 +4,7 @@
 import type { MeshNames } from "@merlon/policy"
 import { FIRST_LISTEN_PORT } from "../registry/application-ports.js"
 import { initContainer, outboundContainer, XSERVER_UID } from "../registry/privileges.js"
+import type { ProxyResources } from "./proxy-resources.js"
 
 export interface InjectionOptions {
   readonly names: MeshNames
@@ -18,18 +19,18 @@ export interface InjectionOptions {
     /** What its certificate must be for. */
     readonly serverName: string
   }
-  readonly requests?: { readonly cpu: string; readonly memory: string }
+  /** Of every injected container. */
+  readonly resources?: ProxyResources
 }
 
 /** Grows when what is injected changes; pods say which one they have. */
-export const TEMPLATE_VERSION = "2"
+export const TEMPLATE_VERSION = "3"
 
 export const HEALTH_PORT = 15_021
 export const ADMIN_PORT = 15_000
 /** Where an injected xclient takes calls, for `http_proxy`. */
 export const OUTBOUND_PORT = 15_001
 export const MAX_PORTS = 20
-export const DEFAULT_REQUESTS = { cpu: "10m", memory: "64Mi" } as const
 
 /** Whether an application cannot have this port, because xserver has it. */
 export function isReservedPort(port: number): boolean {
@@ -57,6 +58,8 @@ export interface InjectionNames {
     readonly outbound: string
     /** Containers that call through the mesh by themselves and so need the workload's credentials, as `a,b`. */
     readonly credentials: string
+    /** What the injected containers of this Pod request and are limited to, as JSON over the mesh's values. */
+    readonly resources: string
     /** `pass`: connections to ports that no container declares reach the Pod unjudged. */
     readonly undeclared: string
   }
@@ -85,6 +88,7 @@ export function injectionNames(names: MeshNames): InjectionNames {
       outboundBootstrap: `${domain}/outbound-bootstrap`,
       outbound: `outbound.${domain}/proxy`,
       credentials: `outbound.${domain}/credentials`,
+      resources: `sidecar.${domain}/resources`,
       undeclared: `inbound.${domain}/undeclared`,
     },
     captureLabel: `${domain}/capture`,

@@ -8,13 +8,8 @@ import { componentNames } from "../install/component-names.js"
 import { type ApplicationPort, captureMap, xserverContainer } from "../registry/application-ports.js"
 import { XSERVER_UID } from "../registry/privileges.js"
 import type { Undeclared } from "./capture-rules.js"
-import {
-  DEFAULT_REQUESTS,
-  HEALTH_PORT,
-  type InjectionOptions,
-  injectionNames,
-  OUTBOUND_PORT,
-} from "./injection-options.js"
+import { HEALTH_PORT, type InjectionOptions, injectionNames, OUTBOUND_PORT } from "./injection-options.js"
+import { DEFAULT_RESOURCES } from "./proxy-resources.js"
 
 type Value = { readonly [field: string]: unknown }
 
@@ -26,6 +21,7 @@ const POD_VARIABLES = [
   fromField("POD_NAME", "metadata.name"),
   fromField("POD_NAMESPACE", "metadata.namespace"),
   fromField("POD_IP", "status.podIP"),
+  fromField("POD_IPS", "status.podIPs"),
   fromField("SERVICE_ACCOUNT", "spec.serviceAccountName"),
 ]
 
@@ -33,9 +29,10 @@ const POD_VARIABLES = [
 export const PROXY_METRICS = "xs-health"
 
 export function proxyContainer(options: InjectionOptions, ports: readonly ApplicationPort[]): Value {
-  const { names, image, imagePullPolicy, nativeSidecar, requests = DEFAULT_REQUESTS } = options
+  const { names, image, imagePullPolicy, nativeSidecar, resources = DEFAULT_RESOURCES } = options
   const { credentialsVolume, credentialsFolder, stateVolume, stateFolder } = injectionNames(names)
-  const ready = { httpGet: { path: "/healthz/ready", port: HEALTH_PORT, scheme: "HTTP" } }
+  const answers = (path: string) => ({ httpGet: { path, port: HEALTH_PORT, scheme: "HTTP" } })
+  const [ready, live] = [answers("/healthz/ready"), answers("/healthz/live")]
   return {
     name: xserverContainer(names),
     image,
@@ -50,9 +47,11 @@ export function proxyContainer(options: InjectionOptions, ports: readonly Applic
     // The application begins to be called when its gate enforces, not before.
     startupProbe: { ...ready, periodSeconds: 1, timeoutSeconds: 3, failureThreshold: 120 },
     readinessProbe: { ...ready, periodSeconds: 5, timeoutSeconds: 3, failureThreshold: 3 },
+    // Patient: a proxy that hangs is started again, one on a busy node is not.
+    livenessProbe: { ...live, periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 },
     // The kubelet runs it when the Pod begins to terminate, also in a native sidecar, which ends after the application.
     lifecycle: preStop("--state", stateFolder, ...(nativeSidecar ? [] : untilClosed(ports))),
-    resources: { requests: { ...requests } },
+    resources,
     securityContext: unprivileged(),
     volumeMounts: [
       { name: credentialsVolume, mountPath: credentialsFolder, readOnly: true },
@@ -72,7 +71,7 @@ function untilClosed(ports: readonly ApplicationPort[]): readonly string[] {
 
 /** Takes the application's calls: whatever `http_proxy` leads to it goes by the mesh's routes, with the workload's identity. */
 export function outboundContainer(options: InjectionOptions, ports: readonly ApplicationPort[]): Value {
-  const { names, image, imagePullPolicy, nativeSidecar, requests = DEFAULT_REQUESTS } = options
+  const { names, image, imagePullPolicy, nativeSidecar, resources = DEFAULT_RESOURCES } = options
   const { outboundContainer: name } = injectionNames(names)
   return {
     name,
@@ -82,7 +81,7 @@ export function outboundContainer(options: InjectionOptions, ports: readonly App
     ...(nativeSidecar ? { restartPolicy: "Always" } : {}),
     ...memberParts(options),
     ...(nativeSidecar ? {} : { lifecycle: preStop(...untilClosed(ports)) }),
-    resources: { requests: { ...requests } },
+    resources,
     securityContext: unprivileged(),
   }
 }
@@ -108,13 +107,13 @@ export function captureContainer(
   ports: readonly ApplicationPort[],
   undeclared: Undeclared,
 ): Value {
-  const { names, image, imagePullPolicy, requests = DEFAULT_REQUESTS } = options
+  const { names, image, imagePullPolicy, resources = DEFAULT_RESOURCES } = options
   return {
     name: injectionNames(names).initContainer,
     image,
     ...(imagePullPolicy === undefined ? {} : { imagePullPolicy }),
     args: ["capture", "--map", captureMap(ports), ...(undeclared === "pass" ? ["--undeclared", "pass"] : [])],
-    resources: { requests: { ...requests } },
+    resources,
     // The network of the pod can only be changed by root with this one capability.
     securityContext: { runAsUser: 0, runAsGroup: 0, runAsNonRoot: false, ...confined(["NET_ADMIN"]) },
   }
@@ -161,8 +160,11 @@ export function bootstrapDocument({ names, controlPlane }: InjectionOptions, kee
     trustBundle: `${credentialsFolder}/${BUNDLE_KEY}`,
     token: `${credentialsFolder}/token`,
     address: placeholder("POD_IP"),
-    listen: "0.0.0.0",
+    // IPv4 and IPv6, or IPv4 alone where the node has no other.
+    listen: "::",
     application: "127.0.0.1",
+    // An application may listen on the Pod's addresses alone.
+    applicationFallback: `::1,${placeholder("POD_IPS")}`,
     ...(keepsState ? { state: stateFolder } : {}),
   }
 }

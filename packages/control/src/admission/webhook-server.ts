@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from "node:http"
 import { createServer, type Server } from "node:https"
 import type { AddressInfo } from "node:net"
 import { TLS_FLOOR } from "@merlon/identity"
-import { limitConnections } from "@merlon/xds"
+import { bindHost, limitConnections } from "@merlon/xds"
 import type { AdmissionHandler } from "./handlers.js"
 import { exceedsJson, type JsonBounds } from "./json-bounds.js"
 import { readReview, writeReview } from "./review.js"
@@ -92,7 +92,7 @@ export class WebhookServer {
   listen(port: number, host: string): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#server.once("error", reject)
-      this.#server.listen(port, host, () => {
+      this.#server.listen({ port, host: bindHost(host) }, () => {
         this.#server.off("error", reject)
         this.#server.on("error", error => this.#options.log?.("the webhook server failed", error))
         resolve((this.#server.address() as AddressInfo).port) // a TCP server has one

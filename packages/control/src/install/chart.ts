@@ -90,7 +90,10 @@ function farewell(): string {
       apiVersion: `${rbac}/v1`,
       kind: "ClusterRole",
       metadata: clusterWide(-2),
-      rules: [{ apiGroups: [""], resources: ["services"], verbs: ["list", "patch"] }],
+      rules: [
+        { apiGroups: [""], resources: ["services"], verbs: ["list", "patch"] },
+        { apiGroups: ["apps"], resources: ["deployments"], resourceNames: ["{{ .Values.mesh }}d"], verbs: ["get"] },
+      ],
     },
     {
       apiVersion: `${rbac}/v1`,
@@ -103,7 +106,8 @@ function farewell(): string {
       apiVersion: "batch/v1",
       kind: "Job",
       metadata: metadata(0),
-      spec: { backoffLimit: 3, activeDeadlineSeconds: 120, template: { spec: podSpec } },
+      // Applied as a plain object, it finds the control plane, does nothing, and goes.
+      spec: { backoffLimit: 3, activeDeadlineSeconds: 120, ttlSecondsAfterFinished: 60, template: { spec: podSpec } },
     },
   ]
   return objects.map(object => filled(stringify(object, STYLE))).join("---\n")

@@ -204,6 +204,7 @@ function container(values: InstallValues, name: string) {
     env: [
       { name: "MERLON_REPLICA", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } },
       { name: "MERLON_REPLICA_ADDRESS", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } },
+      { name: "MERLON_PROXY_RESOURCES", value: JSON.stringify(values.proxy.resources) },
       ...Object.entries(SERVE_ENVIRONMENT).map(([name, value]) => ({ name, value })),
     ],
     ports: [

@@ -3,6 +3,7 @@
 // `merlonctl install` reads. A value that the table does not know is refused by name.
 
 import { nearest } from "@merlon/policy"
+import { DEFAULT_RESOURCES } from "../admission/proxy-resources.js"
 
 type Labels = { readonly [key: string]: string }
 
@@ -20,6 +21,7 @@ export interface InstallValues {
   readonly priorityClassName: string
   readonly capture: string
   readonly sidecar: string
+  readonly proxy: { readonly resources: object }
   readonly trustDomain: string
   readonly clusterDomain: string
   readonly logLevel: string
@@ -95,6 +97,12 @@ export function valueTable(version: string): readonly ValueEntry[] {
       "native (an init container that keeps running), plain, or auto: native from Kubernetes 1.32 on, where every supported kubelet knows them",
       "auto",
       oneOf("auto", "native", "plain"),
+    ),
+    value(
+      "proxy.resources",
+      "of injected containers; a Pod's annotation `sidecar.<domain>/resources` changes them, as JSON. Without limits, a ResourceQuota on limits rejects the Pod",
+      DEFAULT_RESOURCES,
+      MAP,
     ),
     value("trustDomain", "of identities", "cluster.local", text("^[a-z0-9._-]+$")),
     value("clusterDomain", "suffix of Services' host names", "cluster.local", text("^[a-z0-9.-]+$")),

@@ -7,7 +7,7 @@ import { createServer, type Server } from "node:https"
 import type { AddressInfo } from "node:net"
 import type { TLSSocket } from "node:tls"
 import { TLS_OWN } from "@merlon/identity"
-import { limitConnections, type TrustSpec } from "@merlon/xds"
+import { bindHost, limitConnections, type TrustSpec } from "@merlon/xds"
 import type { ReplicaIdentity } from "./replica-names.js"
 import { verifyReplica } from "./verify-replica.js"
 
@@ -65,7 +65,7 @@ export class ReplicaServer {
   listen(port: number, host: string): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#server.once("error", reject)
-      this.#server.listen(port, host, () => {
+      this.#server.listen({ port, host: bindHost(host) }, () => {
         this.#server.off("error", reject)
         this.#server.on("error", error => this.#options.log("the port of replicas failed", error))
         resolve((this.#server.address() as AddressInfo).port) // a TCP server has one

@@ -3,6 +3,7 @@
 
 import { once } from "node:events"
 import type { AddressInfo } from "node:net"
+import { bindHost } from "@merlon/xds"
 import { healthServer } from "../observe/health-server.js"
 import type { ControlMetrics } from "../observe/metrics.js"
 import { type ProxyReportSources, proxyReports } from "../observe/proxy-report.js"
@@ -30,7 +31,7 @@ export async function openHealthPort(
     },
     proxies: (after, limit) => (told.proxies === undefined ? [] : proxyReports(told.proxies, after, limit)),
   })
-  server.listen({ host: listen.host, port: listen.healthPort })
+  server.listen({ host: bindHost(listen.host), port: listen.healthPort })
   await once(server, "listening")
   closers.add(() => {
     server.close()

@@ -33,7 +33,7 @@ it("derives what is not said, and finds files beside it", () => {
     workload: { namespace: "foo", name: "httpbin-1", serviceAccount: "default" },
     trustBundle: join(folder, "root.pem"),
     token: join(folder, "token"),
-    listen: "0.0.0.0",
+    listen: "::",
     application: "127.0.0.1",
   })
 })

@@ -3,6 +3,7 @@
 // `workload add` for everything else. `${NAME}` stands for a variable of the environment, since a pod's name is not known
 // when its template is written.
 
+import { isIP } from "node:net"
 import { dirname, resolve } from "node:path"
 import {
   choice,
@@ -36,6 +37,8 @@ export interface Bootstrap {
   readonly listen: string
   /** Where the application answers. */
   readonly application: string
+  /** Where else it may answer, tried in this order where the first address refuses. */
+  readonly applicationFallback?: readonly string[]
   /** HOST:PORT of what operators ask, and of what the platform does, where these are not the usual ones. */
   readonly admin?: string | undefined
   readonly health?: string | undefined
@@ -61,6 +64,13 @@ const hostAndPort: Read<string> = (value, path) => {
   const port = Number(/^(?:\[[0-9a-fA-F:]+\]|[^:\s]+):(\d{1,5})$/.exec(someText(value, path))?.[1])
   if (port >= 1 && port <= 65_535) return someText(value, path)
   throw wrong(path, "must have the form HOST:PORT, as `127.0.0.1:15012`", value)
+}
+
+/** Separated by commas, as Kubernetes writes the addresses of a Pod. */
+const addresses: Read<readonly string[]> = (value, path) => {
+  const list = someText(value, path).split(",")
+  if (list.every(address => isIP(address) !== 0)) return list
+  throw wrong(path, "must be addresses, as `::1,10.0.0.7`", value)
 }
 
 const probeSettings = settings({
@@ -89,8 +99,9 @@ const file = settings({
   trustBundle: someText,
   token: someText,
   address: optional(someText),
-  listen: orElse(someText, "0.0.0.0"),
+  listen: orElse(someText, "::"),
   application: orElse(someText, "127.0.0.1"),
+  applicationFallback: orElse(addresses, []),
   probe: optional(probe),
   admin: optional(hostAndPort),
   health: optional(hostAndPort),

@@ -6,6 +6,7 @@ import { constants } from "node:crypto"
 import { createServer as createPort, type Server as Port, type Socket } from "node:net"
 import { createSecureContext, createServer, type Server, type TLSSocket, type TlsOptions } from "node:tls"
 import { TicketKeys, TLS_OWN } from "@merlon/identity"
+import { bindHost } from "../bind-host.js"
 import { remoteKey } from "../connections/address-key.js"
 import type { ConnectionSlot } from "../connections/connection-limiter.js"
 import { SocketLimiter } from "../connections/socket-limiter.js"
@@ -107,7 +108,7 @@ export class Listener {
     const server = listener.#port
     await new Promise<void>((resolve, reject) => {
       server.once("error", reject)
-      server.listen({ port: options.port, host: options.host, backlog: BACKLOG }, () => {
+      server.listen({ port: options.port, host: bindHost(options.host), backlog: BACKLOG }, () => {
         server.off("error", reject)
         server.on("error", error => options.log.warn({ error: messageOf(error) }, "a connection was not accepted"))
         resolve()

@@ -3,10 +3,11 @@
 // bytes are there, never earlier, so that no connection is let in by a mode that no longer holds. Everything about the port
 // but its address can change while connections are open: `replace` swaps it in, and connections read the current value.
 
+import { once } from "node:events"
 import { createServer, type Server, type Socket } from "node:net"
 import type { TLSSocket } from "node:tls"
 import { type Connection, type EffectiveMode, parseIp, refusedByMode } from "@merlon/policy"
-import { SocketLimiter } from "@merlon/xds"
+import { bindHost, SocketLimiter } from "@merlon/xds"
 import type { ApplicationPort } from "../config/application-port.js"
 import type { Gate } from "../enforcement/gate.js"
 import type { Limits } from "../limits.js"
@@ -72,17 +73,11 @@ export class Listener {
     return bound !== null && typeof bound === "object" ? { host: bound.address, port: bound.port } : { host, port }
   }
 
-  listen(): Promise<void> {
+  async listen(): Promise<void> {
     const { host, port } = this.#port.listen
-    return new Promise((resolve, reject) => {
-      this.#server.once("error", reject)
-      this.#server.listen({ host, port, backlog: 1_024 }, () => {
-        this.#server.off("error", reject)
-        // Out of descriptors, say: the listener goes on, the connection that could not be taken is lost.
-        this.#server.on("error", () => this.#options.meters.limitHit("connections"))
-        resolve()
-      })
-    })
+    await once(this.#server.listen({ host: bindHost(host), port, backlog: 1_024 }), "listening")
+    // Out of descriptors, say: the listener goes on, the connection that could not be taken is lost.
+    this.#server.on("error", () => this.#options.meters.limitHit("connections"))
   }
 
   /** Takes no further connection and drops those that have not said anything yet; open ones go on. */
@@ -250,7 +245,7 @@ export class Listener {
       judgement,
       bytesReceived: socket.bytesRead,
       peer,
-      source: withoutZone(socket.remoteAddress),
+      source: plainAddress(socket.remoteAddress),
       port: this.#port.port,
     })
     socket.destroy()
@@ -260,8 +255,8 @@ export class Listener {
     const { gate, handlers, security, meters } = this.#options
     const currentPort = (): ApplicationPort => this.#port
     const port = currentPort()
-    const sourceIp = parseIp(withoutZone(socket.remoteAddress))
-    const destinationIp = parseIp(withoutZone(socket.localAddress))
+    const sourceIp = parseIp(plainAddress(socket.remoteAddress))
+    const destinationIp = parseIp(plainAddress(socket.localAddress))
     // A peer that has gone has no address any more, and without one no policy can be asked.
     if (sourceIp === undefined || destinationIp === undefined) {
       socket.destroy()
@@ -337,9 +332,10 @@ function serverName(socket: TLSSocket): string | undefined {
   return typeof name === "string" && name !== "" ? name : undefined
 }
 
-// RFC 4007 section 11: link-local peers carry the interface, which no policy can name.
-function withoutZone(address: string | undefined): string {
-  return address?.split("%")[0] ?? ""
+// RFC 4007 section 11: link-local peers carry the interface, which no policy can name. RFC 4291 section 2.5.5.2: an IPv4
+// peer of a socket for both is written inside an IPv6 address, and logs and policies know it by its own.
+function plainAddress(address: string | undefined): string {
+  return address?.split("%")[0]?.replace(/^::ffff:(?=\d+\.)/i, "") ?? ""
 }
 
 // A socket between two owners must not end the process; whoever owns it next listens for itself.

@@ -4,28 +4,34 @@
 
 import { request as httpRequest } from "node:http"
 import { request as httpsRequest } from "node:https"
-import { connect } from "node:net"
+import { connect as connectTls } from "node:tls"
+import type { UpstreamAddress } from "../config/application-port.js"
 import type { Probe } from "../config/probe.js"
+import { connectApplication } from "../http/connect-application.js"
 
-const HOST = "127.0.0.1"
+/** Where the application answers, at whatever port. */
+export type ApplicationHost = Omit<UpstreamAddress, "port">
+
+const HOST: ApplicationHost = { host: "127.0.0.1" }
 const DOWN = 503
 
-export function askApplication(probe: Probe, host = HOST): Promise<number> {
+export function askApplication(probe: Probe, at: ApplicationHost = HOST): Promise<number> {
   switch (probe.kind) {
     case "tcp":
-      return askTcp(probe, host)
+      return askTcp(probe, at)
     case "grpc":
-      return askGrpc(probe, host)
+      return askGrpc(probe, at)
     default:
-      return askHttp(probe, host)
+      return askHttp(probe, at)
   }
 }
 
-function askHttp({ kind, port, path, headers, timeoutMs }: Probe, host: string): Promise<number> {
+function askHttp({ kind, port, path, headers, timeoutMs }: Probe, at: ApplicationHost): Promise<number> {
   return new Promise(resolve => {
     // For all of it, also for an answer that never ends: probes come for ever.
     const signal = AbortSignal.timeout(timeoutMs)
-    const options = { host, port, path, headers, signal, agent: false }
+    const createConnection = () => connectApplication({ ...at, port }, timeoutMs, {})
+    const options = { host: at.host, port, path, headers, signal }
     const answered = (response: { readonly statusCode?: number | undefined; resume(): unknown }): void => {
       response.resume()
       resolve(response.statusCode ?? 502)
@@ -33,8 +39,14 @@ function askHttp({ kind, port, path, headers, timeoutMs }: Probe, host: string):
     // Whose certificate it is the kubelet does not look at either: it asks whether the application lives.
     const outgoing =
       kind === "https"
-        ? httpsRequest({ ...options, rejectUnauthorized: false }, answered)
-        : httpRequest(options, answered)
+        ? httpsRequest(
+            {
+              ...options,
+              createConnection: () => connectTls({ socket: createConnection(), rejectUnauthorized: false }),
+            },
+            answered,
+          )
+        : httpRequest({ ...options, createConnection }, answered)
     outgoing.on("error", () => resolve(DOWN))
     // Without an error where the application switched protocols, which nobody asked for.
     outgoing.on("close", () => resolve(DOWN))
@@ -42,9 +54,9 @@ function askHttp({ kind, port, path, headers, timeoutMs }: Probe, host: string):
   })
 }
 
-function askTcp({ port, timeoutMs }: Probe, host: string): Promise<number> {
+function askTcp({ port, timeoutMs }: Probe, at: ApplicationHost): Promise<number> {
   return new Promise(resolve => {
-    const socket = connect({ host, port, timeout: timeoutMs })
+    const socket = connectApplication({ ...at, port }, timeoutMs, { timeout: timeoutMs })
     const settle = (status: number): void => {
       socket.destroy()
       resolve(status)
@@ -56,11 +68,12 @@ function askTcp({ port, timeoutMs }: Probe, host: string): Promise<number> {
 }
 
 /** The standard health service of gRPC: `grpc.health.v1.Health/Check`. */
-async function askGrpc({ port, path: service, timeoutMs }: Probe, host: string): Promise<number> {
+async function askGrpc({ port, path: service, timeoutMs }: Probe, at: ApplicationHost): Promise<number> {
   // Few workloads are asked so, and the others need not carry it.
   const { connect: connectHttp2 } = await import("node:http2")
   return new Promise(resolve => {
-    const session = connectHttp2(`http://${host}:${port}`)
+    const createConnection = () => connectApplication({ ...at, port }, timeoutMs, {})
+    const session = connectHttp2(`http://localhost:${port}`, { createConnection })
     const timer = setTimeout(() => settle(DOWN), timeoutMs)
     const settle = (status: number): void => {
       clearTimeout(timer)

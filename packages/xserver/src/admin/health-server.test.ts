@@ -9,6 +9,7 @@ let answer: (socket: Socket) => void
 const health = healthServer({
   notReady: () => undefined,
   metrics: async () => ({ type: "text/plain", text: "" }),
+  application: () => undefined,
   probe: () => ({ kind: "http", port: portOf(application), path: "/", headers: {}, timeoutMs: 200 }),
 })
 const portOf = (server: Server) => (server.address() as AddressInfo).port // they are TCP servers

@@ -5,13 +5,15 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import { limitConnections, SMALL_REQUESTS } from "@merlon/xds"
 import type { Probe } from "../config/probe.js"
-import { askApplication } from "./ask-application.js"
+import { type ApplicationHost, askApplication } from "./ask-application.js"
 
 export interface HealthSources {
   /** Undefined when ready, otherwise why not. */
   notReady(): string | undefined
   metrics(): Promise<{ readonly type: string; readonly text: string }>
   probe(path: string): Probe | undefined
+  /** Where probes ask; loopback where nothing is known. */
+  application(): ApplicationHost | undefined
 }
 
 export function healthServer(sources: HealthSources): Server {
@@ -41,7 +43,9 @@ async function answer(asked: IncomingMessage, reply: ServerResponse, sources: He
     }
     default: {
       const probe = sources.probe(path)
-      return probe === undefined ? end(reply, 404, "not found") : end(reply, await askApplication(probe), "")
+      return probe === undefined
+        ? end(reply, 404, "not found")
+        : end(reply, await askApplication(probe, sources.application()), "")
     }
   }
 }

@@ -7,7 +7,7 @@ export interface ApplicationPort {
   /** The workload's own port: what policies and port-level modes name. */
   readonly port: number
   /** Where the application answers; usually loopback and the same port. */
-  readonly upstream: { readonly host: string; readonly port: number }
+  readonly upstream: UpstreamAddress
   /** Undeclared (`auto`): the first bytes tell. */
   readonly protocol: "http" | "tcp" | "auto"
   /** What the application speaks towards us where the port carries HTTP. */
@@ -16,4 +16,11 @@ export interface ApplicationPort {
   readonly serviceNames: readonly string[]
   /** Protocols besides `websocket` that connections may be switched to; nothing after the switch is judged. */
   readonly upgrades?: readonly string[]
+}
+
+export interface UpstreamAddress {
+  readonly host: string
+  readonly port: number
+  /** Where else it may answer, tried in this order where `host` refuses. */
+  readonly fallback?: readonly string[]
 }

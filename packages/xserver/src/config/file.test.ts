@@ -48,7 +48,7 @@ probes: { /app-health/httpbin/readyz: { port: 8080, path: /ready } }
     expect(configuration).toMatchObject({
       revision: 7,
       workload: { namespace: "foo", serviceAccount: "default" },
-      ports: [{ port: 8080, listen: { host: "0.0.0.0", port: 15_080 }, upstream: { host: "127.0.0.1", port: 8080 } }],
+      ports: [{ port: 8080, listen: { host: "::", port: 15_080 }, upstream: { host: "127.0.0.1", port: 8080 } }],
       tls: { privateKey: "key.pem" },
       revocations: { serials: ["0AFF"] },
       probes: { "/app-health/httpbin/readyz": { kind: "http", timeoutMs: 1_000 } },

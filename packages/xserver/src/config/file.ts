@@ -54,7 +54,7 @@ const file = settings({
       MAX_ITEMS,
       settings({
         port,
-        listen: settings({ host: orElse(someText, "0.0.0.0"), port: orElse(whole(0, 65_535), 15_080) }),
+        listen: settings({ host: orElse(someText, "::"), port: orElse(whole(0, 65_535), 15_080) }),
         upstream: settings({ host: orElse(someText, "127.0.0.1"), port: optional(port) }),
         protocol: orElse(choice("http", "tcp", "auto"), "auto"),
         upstreamProtocol: orElse(choice("http/1.1", "h2c"), "http/1.1"),

@@ -40,8 +40,7 @@ export class Caller {
     this.services = services
     this.accepted = accepted
     const fields = connectionHeaders(accepted)
-    // An IPv4 client of a dual-stack listener is an IPv4 client.
-    const address = accepted.connection.sourceIp.text.replace(/^::ffff:(?=\d+\.)/i, "")
+    const address = accepted.connection.sourceIp.text
     this.forwarded = { fields, address, caller: callerKey(accepted.connection) }
     // What a rule reads under the proxy's own names is what the application will read there.
     const clientCertificate = fields.find(([name]) => name === "x-forwarded-client-cert")?.[1]

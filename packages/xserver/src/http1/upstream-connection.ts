@@ -2,8 +2,10 @@
 // One connection to the application: at most one request at a time, responses read with the strict codec. Bytes arrive
 // in the buffer that all connections share, which is what makes reading cheap.
 
-import { connect, type Socket } from "node:net"
+import type { Socket } from "node:net"
 import { Outbox, READ_BUFFER } from "@merlon/xds"
+import type { UpstreamAddress } from "../config/application-port.js"
+import { connectApplication } from "../http/connect-application.js"
 import { type Deadlines, type Expiring, UNWATCHED } from "../http/deadlines.js"
 import type { Fields } from "../http/fields.js"
 import { UNTIL_CLOSE } from "../http/framing.js"
@@ -20,7 +22,7 @@ type Phase = "head" | "body" | "tunnel"
 
 /** What a connection needs of the pool it belongs to. */
 export interface ConnectionPool {
-  readonly address: { readonly host: string; readonly port: number }
+  readonly address: UpstreamAddress
   readonly limits: Limits
   readonly meters: Meters
   readonly deadlines: Deadlines
@@ -62,9 +64,7 @@ export class UpstreamConnection implements ExchangeConnection, Expiring {
     this.#upstream = upstream
     this.#scanner = new HeadScanner(limits.headerBytes)
     this.#reader = new BodyReader(limits.headerBytes, limits.headerLines)
-    this.#socket = connect({
-      host: address.host,
-      port: address.port,
+    this.#socket = connectApplication(address, limits.connectTimeoutMs, {
       noDelay: true,
       allowHalfOpen: true,
       onread: {

@@ -3,6 +3,7 @@
 // among callers. The most recently used connection goes first, so that those not needed grow old and are closed.
 
 import { CallerShares, FIELD_KIND } from "@merlon/xds"
+import type { UpstreamAddress } from "../config/application-port.js"
 import { type Deadlines, type Expiring, UNWATCHED } from "../http/deadlines.js"
 import type { Fields } from "../http/fields.js"
 import type { ForwardedRequest } from "../http/forwarded-request.js"
@@ -14,7 +15,7 @@ import { type ConnectionPool, UpstreamConnection } from "./upstream-connection.j
 import { type ExchangeQueue, UpstreamExchange } from "./upstream-exchange.js"
 
 export interface UpstreamOptions {
-  readonly address: { readonly host: string; readonly port: number }
+  readonly address: UpstreamAddress
   readonly limits: Limits
   readonly meters: Meters
   readonly deadlines: Deadlines

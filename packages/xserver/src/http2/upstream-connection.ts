@@ -2,7 +2,6 @@
 // One HTTP/2 connection to the application, in clear and with prior knowledge (RFC 9113 section 3.3). Only a stream's own
 // window holds its response back, never the connection's: one client that does not read must not starve the others.
 
-import { connect } from "node:net"
 import {
   Http2Connection as Connection,
   DEFAULT_WINDOW,
@@ -18,13 +17,15 @@ import {
   settingsText,
   windowUpdateText,
 } from "@merlon/xds"
+import type { UpstreamAddress } from "../config/application-port.js"
+import { connectApplication } from "../http/connect-application.js"
 import { type Deadlines, type Expiring, UNWATCHED } from "../http/deadlines.js"
 import type { Limits } from "../limits.js"
 import type { Meters } from "../observe/meters.js"
 import { ResponseHeads } from "./response-head.js"
 
 export interface UpstreamOptions {
-  readonly address: { readonly host: string; readonly port: number }
+  readonly address: UpstreamAddress
   readonly limits: Limits
   readonly meters: Meters
   readonly deadlines: Deadlines
@@ -57,7 +58,10 @@ export class UpstreamConnection extends Connection implements Expiring {
       return true
     }
     super({
-      socket: connect({ ...address, noDelay: true, onread: { buffer: READ_BUFFER, callback: read } }),
+      socket: connectApplication(address, limits.connectTimeoutMs, {
+        noDelay: true,
+        onread: { buffer: READ_BUFFER, callback: read },
+      }),
       server: false,
       headerBytes: limits.headerBytes,
       headerLines: limits.headerLines + 1,

@@ -81,7 +81,7 @@ export class HeldResources {
         serviceNames,
         upgrades,
         listen: { host: bootstrap.listen, port: listen },
-        upstream: { host: bootstrap.application, port },
+        upstream: { host: bootstrap.application, port, fallback: bootstrap.applicationFallback ?? [] },
       })),
       policies: contents.flatMap(content => (content.kind === "policy" ? policy(content.document, mesh) : [])),
       keySets: Object.fromEntries(

@@ -60,12 +60,12 @@ async function ask(probe: ApplicationProbe, host: string): Promise<string | unde
     case "command":
       return askCommand(probe.command, timeoutMs)
     case "tcp": {
-      const status = await askApplication({ kind: "tcp", port: probe.port, path: "", headers: {}, timeoutMs }, host)
+      const status = await askApplication({ kind: "tcp", port: probe.port, path: "", headers: {}, timeoutMs }, { host })
       return status === 200 ? undefined : `its application does not answer at ${host}:${probe.port}`
     }
     case "http": {
       const { port, path } = probe
-      const status = await askApplication({ kind: "http", port, path, headers: {}, timeoutMs }, host)
+      const status = await askApplication({ kind: "http", port, path, headers: {}, timeoutMs }, { host })
       return status >= 200 && status < 400 ? undefined : `its application answers ${path} with ${status}`
     }
   }

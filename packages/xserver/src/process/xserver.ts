@@ -5,7 +5,7 @@
 import { once } from "node:events"
 import type { Server } from "node:http"
 import type { AddressInfo } from "node:net"
-import { type ApplicationProbe, canShareReads, Lane, messageOf } from "@merlon/xds"
+import { type ApplicationProbe, bindHost, canShareReads, Lane, messageOf } from "@merlon/xds"
 import type { Logger } from "pino"
 import { AggregatorRegistry } from "prom-client"
 import { adminServer, type LogLevel } from "../admin/admin-server.js"
@@ -160,6 +160,7 @@ export class Xserver {
       healthServer({
         notReady: () => (this.#phase === "enforcing" ? this.#application?.notReady : this.#phase),
         metrics: () => this.#metrics(),
+        application: () => this.#inForce?.ports[0]?.upstream,
         probe: path => {
           const probes = this.#inForce?.probes ?? {}
           return Object.hasOwn(probes, path) ? probes[path] : undefined
@@ -168,9 +169,8 @@ export class Xserver {
     )
     for (const [index, { host, port }] of [admin, health].entries()) {
       const server = this.#servers[index]
-      server?.listen({ host, port })
       if (server === undefined) continue
-      await once(server, "listening")
+      await once(server.listen({ host: bindHost(host), port }), "listening")
       // Out of descriptors, say: whoever asked has to ask again, and the traffic goes on.
       server.on("error", (error: unknown) => logger.warn({ error: messageOf(error) }, "a connection was not accepted"))
     }

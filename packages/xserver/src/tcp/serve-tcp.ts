@@ -3,12 +3,13 @@
 // direction ending by itself. A refusal is a closed connection to which nothing was written. On an undeclared port both
 // sides are watched for HTTP first.
 
-import { connect, type Socket } from "node:net"
+import type { Socket } from "node:net"
 import type { Accepted, ConnectionHandler } from "../accept/accepted.js"
 import type { Connections } from "../accept/connections.js"
 import { HiddenRequest } from "../accept/hidden-request.js"
 import { peerChain } from "../accept/trusted-chain.js"
 import type { Admission, Gate, Judged } from "../enforcement/gate.js"
+import { connectApplication } from "../http/connect-application.js"
 import type { Limits } from "../limits.js"
 import { type Meters, NO_REQUEST, type ProtocolFault, type UpstreamFailure } from "../observe/meters.js"
 import { WatchedTunnel } from "./watched-tunnel.js"
@@ -85,7 +86,7 @@ class Tunnel {
     const { limits } = this.#options
     const { port } = this.#accepted
     const client = this.#client
-    const upstream = connect({ ...port.upstream, allowHalfOpen: true, noDelay: true })
+    const upstream = connectApplication(port.upstream, limits.connectTimeoutMs, { allowHalfOpen: true, noDelay: true })
     this.#upstream = upstream
     const timer = setTimeout(() => this.#fail("connect-timeout"), limits.connectTimeoutMs)
     upstream.on("error", () => this.#fail(upstream.connecting || upstream.pending ? "connect" : "reset"))

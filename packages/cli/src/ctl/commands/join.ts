@@ -29,7 +29,7 @@ export function joinCommand(): Command {
     .argument("<invitation>", "what `merlonctl invite` printed; `-` reads it from standard input")
     .option("--out <folder>", "where the files go (default: ./NAME)")
     .option("--address <ip>", "where others reach the workload (default: where its proxy calls from)", ip)
-    .option("--listen <ip>", "where its proxy listens (default: 0.0.0.0)", ip)
+    .option("--listen <ip>", "where its proxy listens (default: every address)", ip)
     .option("--application <ip>", "where the application answers (default: 127.0.0.1)", ip)
     .addHelpText("after", EXAMPLES)
     .action((invitation: string, flags: JoinFlags) => join(invitation, flags))

@@ -30,7 +30,7 @@ export function uninstallCommand(): Command {
     .option("--keep-namespace", "leave the namespace, and in it the mesh's root key", false)
     .option(
       "--services",
-      "only point captured Services back at their applications, as the chart does at its end",
+      "only point captured Services back at their applications, once the control plane is gone",
       false,
     )
     .addHelpText("after", "\nExamples:\n  merlonctl uninstall\n  merlonctl uninstall --crds --keep-namespace")
@@ -39,7 +39,9 @@ export function uninstallCommand(): Command {
 
 async function run(session: Session, flags: Flags): Promise<void> {
   if (flags.services) {
-    await restoreServices(session)
+    // The chart's last hook runs this. Tools that apply a rendered chart run its hooks as plain objects, at the beginning.
+    if (await hasControlPlane(session)) print("nothing to do: the control plane is installed, and would capture again")
+    else await restoreServices(session)
     return
   }
   refuseHelms(await findInstalled(session), session, "uninstall")
@@ -64,6 +66,20 @@ async function run(session: Session, flags: Flags): Promise<void> {
   const name = session.names.rootNamespace
   await remove(session, namespaces, { name })
   await gone(session, pathOf(namespaces, { name }))
+}
+
+/** One that is being deleted is gone for whoever asks. */
+async function hasControlPlane(session: Session): Promise<boolean> {
+  const deployments = await session.catalog.ofDocument("apps/v1", "Deployment")
+  const { rootNamespace: namespace } = session.names
+  try {
+    const path = pathOf(deployments, { name: componentNames(session.names).controlPlane, namespace })
+    const { metadata } = fieldsOf(await session.api.request({ method: "GET", path }))
+    return fieldsOf(metadata).deletionTimestamp === undefined
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 404) return false
+    throw error
+  }
 }
 
 interface Named {

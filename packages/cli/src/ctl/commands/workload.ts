@@ -75,7 +75,7 @@ function addCommand(): Command {
       .option("--server-name <name>", "name in the control plane's certificate (default: that of its Service)")
       .option("--trust-bundle <file>", "root certificates (default: those the mesh publishes)")
       .option("--address <ip>", "where others reach the workload (default: where its proxy calls from)")
-      .option("--listen <ip>", "where its proxy listens (default: 0.0.0.0)")
+      .option("--listen <ip>", "where its proxy listens (default: every address)")
       .option("--application <ip>", "where the application answers (default: 127.0.0.1)")
       .option("--ttl <time>", "how long the token is good, 10m at least", duration, 86_400_000)
       .addOption(outputOption(["json", "yaml", "name"])),

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+import { meshNames } from "@merlon/policy"
+import { describe, expect, it } from "vitest"
+import { objectOf } from "../registry/foreign.js"
+import { injectPod } from "./inject-pod.js"
+import type { InjectionOptions } from "./injection-options.js"
+import { DEFAULT_RESOURCES, proxyResources } from "./proxy-resources.js"
+
+const OPTIONS: InjectionOptions = {
+  names: meshNames(),
+  image: "merlon:1.2.3",
+  capture: "redirect",
+  nativeSidecar: true,
+  controlPlane: { address: "merlond.merlon-system.svc:15012", serverName: "merlond.merlon-system.svc" },
+}
+const PLACE = { namespace: "foo", namespaceOptedIn: true }
+
+function inject(annotation: string | undefined, options = OPTIONS) {
+  const annotations = annotation === undefined ? {} : { "sidecar.merlon.dev/resources": annotation }
+  const container = { name: "app", ports: [{ containerPort: 8080 }] }
+  const calls = { "outbound.merlon.dev/proxy": "true" }
+  return injectPod(
+    { metadata: { annotations: { ...annotations, ...calls } }, spec: { containers: [container] } },
+    PLACE,
+    options,
+  )
+}
+
+/** Of each container that was added. */
+function added(annotation: string | undefined, options = OPTIONS): readonly unknown[] {
+  const injection = inject(annotation, options)
+  if (injection.outcome !== "injected") throw new Error(JSON.stringify(injection))
+  const { value } = injection.patch.find(({ path }) => path === "/spec/initContainers") ?? {}
+  return (value as readonly unknown[]).map(container => objectOf(container).resources) // a list, as injection writes it
+}
+
+describe("resources of injected containers", () => {
+  it("have limits by default, so that a quota on limits lets the Pod pass", () => {
+    for (const resources of added(undefined)) {
+      expect(resources).toEqual({
+        requests: { cpu: expect.any(String), memory: expect.any(String) },
+        limits: { cpu: expect.any(String), memory: expect.any(String) },
+      })
+    }
+    expect(added(undefined)).toHaveLength(3)
+  })
+
+  it("are the mesh's, and over them the Pod's", () => {
+    const mesh = { requests: { cpu: "20m" }, limits: { memory: "300Mi" } }
+    expect(added(undefined, { ...OPTIONS, resources: mesh })[0]).toEqual(mesh)
+    expect(added('{"requests":{"cpu":1},"limits":{"memory":null,"cpu":"2"}}', { ...OPTIONS, resources: mesh })).toEqual(
+      Array.from({ length: 3 }, () => ({ requests: { cpu: "1" }, limits: { cpu: "2" } })),
+    )
+  })
+
+  it.each([
+    ["limits", "must be JSON"],
+    ["[]", "must be a mapping"],
+    ['{"limit":{}}', "has `requests` and `limits` only, not `limit`"],
+    ['{"limits":{"gpu":"1"}}', "names `gpu`; it may name cpu, memory, ephemeral-storage"],
+    ['{"limits":{"memory":"much"}}', "needs a quantity for `memory`, as 500m or 256Mi"],
+  ])("refuse the annotation %s and say what is wrong", (annotation, message) => {
+    expect(inject(annotation)).toEqual({
+      outcome: "refused",
+      because: expect.stringContaining(`the annotation \`sidecar.merlon.dev/resources\` ${message}`),
+    })
+    expect(proxyResources(annotation, DEFAULT_RESOURCES)).toContain(message)
+  })
+})

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// What injected containers request and are limited to: the mesh's values, and over them those of a Pod's annotation, both
+// written as Kubernetes writes `resources`. Where a quota on limits exists, the API server rejects containers without
+// limits, so the defaults have them.
+
+import { messageOf } from "@merlon/xds"
+import { objectOf } from "../registry/foreign.js"
+
+type Quantities = { readonly [resource: string]: string }
+
+export interface ProxyResources {
+  readonly requests: Quantities
+  readonly limits: Quantities
+}
+
+export const DEFAULT_RESOURCES: ProxyResources = {
+  requests: { cpu: "10m", memory: "64Mi" },
+  limits: { cpu: "2", memory: "512Mi" },
+}
+
+const EXAMPLE = '`{"limits": {"memory": "1Gi"}}`'
+const RESOURCES = ["cpu", "memory", "ephemeral-storage"]
+const QUANTITY = /^\d{1,15}(\.\d{1,9})?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$/
+
+/** The text laid over `under`, where `null` takes a value away; text where it cannot be used. */
+export function proxyResources(text: string, under: ProxyResources = DEFAULT_RESOURCES): ProxyResources | string {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    return `must be JSON, as ${EXAMPLE}: ${messageOf(error)}`
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return `must be a mapping, as ${EXAMPLE}`
+  const unknown = Object.keys(value).find(key => key !== "requests" && key !== "limits")
+  if (unknown !== undefined) return `has \`requests\` and \`limits\` only, not \`${unknown.slice(0, 100)}\``
+  const { requests, limits } = objectOf(value)
+  const [laidRequests, laidLimits] = [laidOver(under.requests, requests), laidOver(under.limits, limits)]
+  if (typeof laidRequests === "string") return laidRequests
+  if (typeof laidLimits === "string") return laidLimits
+  return { requests: laidRequests, limits: laidLimits }
+}
+
+function laidOver(under: Quantities, over: unknown): Quantities | string {
+  const result: { [resource: string]: string } = { ...under }
+  for (const [resource, quantity] of Object.entries(objectOf(over))) {
+    if (!RESOURCES.includes(resource)) return `names \`${resource.slice(0, 100)}\`; it may name ${RESOURCES.join(", ")}`
+    const text = typeof quantity === "number" ? String(quantity) : quantity
+    if (text === null) delete result[resource]
+    else if (typeof text === "string" && QUANTITY.test(text)) result[resource] = text
+    else return `needs a quantity for \`${resource}\`, as 500m or 256Mi`
+  }
+  return result
+}
