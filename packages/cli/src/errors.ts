@@ -16,8 +16,9 @@ export const CLI_FAULTS = {
     next: "name one with `--kubeconfig`, or start one with `merlonctl up`; then again",
   },
   4: {
-    means: "a question could not be answered within its budget, or not exactly",
-    next: "ask for less, or again with a longer `--budget`; take it for no answer, never for a good one",
+    means:
+      "a question could not be answered within its budget, or not exactly; or something was skipped that could matter, or there was nothing to read",
+    next: "read what was `skipped`, ask for less, or again with a longer `--budget`; take it for no answer, never for a good one",
   },
   5: {
     means: "something was found that was looked for: a change, a broken statement, a finding",

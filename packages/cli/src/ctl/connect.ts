@@ -3,25 +3,26 @@
 // failure learns which cluster it came from.
 
 import { ApiError, type Connection, ConnectionError, connectionFrom, Transport } from "@merlon/control"
-import { meshNames } from "@merlon/policy"
 import { onlyAnswers } from "./api/only-answers.js"
 import { Catalog } from "./catalog/catalog.js"
 import { CommandError, EXIT } from "./exit.js"
 import type { ClusterFlags } from "./flags.js"
 import { localKubeconfig, namedKubeconfig } from "./local-kubeconfig.js"
+import { discoverMesh } from "./mesh/discover-mesh.js"
 import type { Session } from "./session.js"
 import { visibleLines, warn } from "./terminal.js"
 
 export async function withSession<T>(flags: ClusterFlags, work: (session: Session) => Promise<T>): Promise<T> {
-  const names = meshNames(flags)
   const connection = connectionOf(flags)
   const transport = new Transport(connection, { userAgent: "merlonctl", timeoutMs: flags.requestTimeout * 1000, warn })
   const api = onlyAnswers(transport)
   try {
+    const { names, installed } = await discoverMesh(api, flags)
     return await work({
       api,
       catalog: new Catalog(api, names),
       names,
+      installed,
       namespace: flags.namespace ?? connection.namespace ?? "default",
       askedNamespace: flags.namespace,
       origin: connection.origin,

@@ -7,29 +7,39 @@ export interface ClusterFlags {
   readonly kubeconfig?: string
   readonly context?: string
   readonly namespace?: string
-  readonly mesh: string
-  readonly domain: string
+  /** Absent where neither a flag nor the environment names it: the cluster is asked. */
+  readonly mesh?: string
+  readonly domain?: string
   readonly requestTimeout: number
 }
+
+/** Of commands that ask no cluster which mesh it has. */
+export const DEFAULT_MESH = { mesh: "merlon", domain: "merlon.dev" } as const
 
 export type OutputFormat = "json" | "yaml" | "wide" | "name"
 
 export function withClusterFlags(command: Command): Command {
-  return withMeshFlags(
-    command
-      .option("--kubeconfig <file>", "kubeconfig to use (default: KUBECONFIG, the local mesh's, ~/.kube/config)")
-      .option("--context <name>", "context of the kubeconfig")
-      .option("-n, --namespace <name>", "namespace (default: the context's, else `default`)", namespaceName)
-      .addOption(
-        new Option("--request-timeout <seconds>", "how long one request may take").argParser(seconds).default(30),
-      ),
-  )
+  return command
+    .option("--kubeconfig <file>", "kubeconfig to use (default: KUBECONFIG, the local mesh's, ~/.kube/config)")
+    .option("--context <name>", "context of the kubeconfig")
+    .option("-n, --namespace <name>", "namespace (default: the context's, else `default`)", namespaceName)
+    .addOption(
+      new Option("--request-timeout <seconds>", "how long one request may take").argParser(seconds).default(30),
+    )
+    .addOption(new Option("--mesh <word>", "the mesh's name (default: the cluster's only one)").env("MERLON_MESH"))
+    .addOption(
+      new Option("--domain <domain>", "the domain of its kinds (default: the cluster's only one)").env("MERLON_DOMAIN"),
+    )
 }
+
+/** For commands that ask no cluster. */
 
 export function withMeshFlags(command: Command): Command {
   return command
-    .addOption(new Option("--mesh <word>", "the mesh's name").env("MERLON_MESH").default("merlon"))
-    .addOption(new Option("--domain <domain>", "the domain of its kinds").env("MERLON_DOMAIN").default("merlon.dev"))
+    .addOption(new Option("--mesh <word>", "the mesh's name").env("MERLON_MESH").default(DEFAULT_MESH.mesh))
+    .addOption(
+      new Option("--domain <domain>", "the domain of its kinds").env("MERLON_DOMAIN").default(DEFAULT_MESH.domain),
+    )
 }
 
 export function outputOption(formats: readonly OutputFormat[], description = "how to print the result"): Option {

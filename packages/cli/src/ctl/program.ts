@@ -58,6 +58,6 @@ export function pathOf(command: Command): string {
 
 const NOTES = `
 Exit codes: 0 done, 1 refused, not found or not valid, 2 the command line cannot be read, 3 no answer from the cluster,
-4 not decided, 5 something changes, is broken or was found.
+4 not decided or not everything was read, 5 something changes, is broken or was found.
 The cluster is that of --kubeconfig, else KUBECONFIG, else the local mesh in MERLON_DATA or of this folder, else
 ~/.kube/config.`

@@ -9,6 +9,8 @@ export interface Session {
   readonly api: Api
   readonly catalog: Catalog
   readonly names: MeshNames
+  /** False where the cluster serves policies of no mesh. */
+  readonly installed: boolean
   /** Where objects go that name no namespace. */
   readonly namespace: string
   /** What `-n` said, where it was given. */

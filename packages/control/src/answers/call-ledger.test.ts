@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The ledger: every batch counted once, across restarts and replicas, and bounded whatever proxies send.
 
+import { gzipSync } from "node:zlib"
 import { type MeshNames, meshNames, type SeenCall } from "@merlon/policy"
 import { describe, expect, it } from "vitest"
 import { HandClient } from "../distribution/testing/hand-client.js"
@@ -19,7 +20,15 @@ const call = (part: Partial<SeenCall> = {}): SeenCall => ({
 })
 
 const batch = (part: Partial<Batch> = {}): Batch => ({
-  ...{ proxy: "foo/httpbin-1", run: "r1", sequence: 1, calls: [call()], rules: [], forgotten: 0 },
+  ...{
+    proxy: "foo/httpbin-1",
+    workload: "foo/httpbin",
+    run: "r1",
+    sequence: 1,
+    calls: [call()],
+    rules: [],
+    forgotten: 0,
+  },
   ...part,
 })
 
@@ -47,6 +56,48 @@ describe("a shard of the ledger", () => {
     expect(size).toBeLessThanOrEqual(4_000)
     expect(shard.forgotten).toBeGreaterThan(10_000)
     expect([...shard.calls()].some(({ workload }) => workload === "foo/w39")).toBe(true)
+  })
+
+  it("says until when calls of a workload were forgotten, also after it was stored and read again", () => {
+    const shard = new LedgerShard()
+    shard.take(batch({ calls: [call({ tls: false, lastSeen: 3_000 })] }), 5_000)
+    expect(shard.forgottenUntil("foo/httpbin")).toBe(Number.NEGATIVE_INFINITY)
+    const calls = Array.from({ length: 700 }, (_, port) => call({ port, lastSeen: 4_000 }))
+    shard.take(batch({ sequence: 2, calls }), 5_000)
+    expect([...shard.calls()].some(({ tls }) => !tls)).toBe(false)
+    for (const kept of [shard, LedgerShard.decode(shard.encode(5_000))]) {
+      expect(kept.forgottenUntil("foo/httpbin")).toBe(4_000)
+      expect(kept.forgottenUntil("foo/other")).toBe(Number.NEGATIVE_INFINITY)
+    }
+  })
+
+  it("takes what a proxy has forgotten for forgotten just now", () => {
+    const shard = new LedgerShard()
+    shard.take(batch({ calls: [], forgotten: 1 }), 5_000)
+    expect(LedgerShard.decode(shard.encode(5_000)).forgottenUntil("foo/httpbin")).toBe(5_000)
+  })
+
+  it("remembers what it let go for another workload's calls", () => {
+    const shard = new LedgerShard()
+    shard.take(batch({ calls: [call({ workload: "foo/quiet", lastSeen: 1_500 })] }), 5_000)
+    for (let n = 0; n < 10; n++) {
+      const calls = Array.from({ length: 500 }, (_, port) => call({ workload: `foo/w${n}`, port, lastSeen: 2_000 + n }))
+      shard.take(batch({ sequence: n + 2, workload: `foo/w${n}`, calls }), 5_000)
+    }
+    expect(shard.forgottenUntil("foo/quiet")).toBe(1_500)
+  })
+
+  it("begins to observe with the first batch, and anew where a stored call cannot be read", () => {
+    const shard = new LedgerShard()
+    expect(shard.since).toBeUndefined()
+    shard.take(batch(), 5_000)
+    shard.take(batch({ sequence: 2 }), 9_000)
+    expect(LedgerShard.decode(shard.encode(9_000)).since).toBe(5_000)
+    const older = JSON.stringify({ calls: [], rules: [], proxies: {}, forgotten: 0 })
+    expect(LedgerShard.decode(gzipSync(older), 4_000).since).toBe(4_000)
+    const broken = JSON.stringify({ calls: [{ workload: 7 }], since: 1_000 })
+    expect(LedgerShard.decode(gzipSync(broken), 4_000).since).toBeUndefined()
+    expect(LedgerShard.decode(Buffer.from("hello"), 4_000).since).toBeUndefined()
   })
 
   it("lets no workload push out another by calling much", () => {
@@ -88,7 +139,7 @@ describe("what the ledger stores", () => {
   const store = (api: HandClient) => {
     const warn = (message: string): never => expect.unreachable(message)
     const ledger = new CallLedger({ client: api.client, names: NAMES, stored: api.reflected, owners, warn })
-    ledger.take("foo/httpbin", batch(), () => undefined)
+    ledger.take(batch(), () => undefined)
     return ledger.stop()
   }
 

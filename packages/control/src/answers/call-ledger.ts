@@ -25,6 +25,14 @@ export interface CallLedgerOptions {
   readonly now?: () => number
 }
 
+/** Milliseconds since the epoch. */
+export interface ObservedSpan {
+  /** Undefined where nothing is counted yet. */
+  readonly since: number | undefined
+  /** Undefined where nothing was let go. */
+  readonly forgottenUntil: number | undefined
+}
+
 interface Waiting {
   readonly batch: Batch
   stored: () => void
@@ -75,8 +83,8 @@ export class CallLedger {
   }
 
   /** `stored` is called once it is kept, also where it was before. */
-  take(workload: string, batch: Batch, stored: () => void): void {
-    const index = shardOf(workload)
+  take(batch: Batch, stored: () => void): void {
+    const index = shardOf(batch.workload)
     const shard = this.#shards[index]
     if (shard === undefined) return
     const known = shard.waiting.get(batch.proxy)
@@ -118,6 +126,16 @@ export class CallLedger {
     ))
       sum.note(use)
     return new Map([...sum.rules()].map(use => [`${use.policy}#${use.digest}`, use]))
+  }
+
+  /** Since when calls of the workload are counted, and until when some may be missing for lack of room. */
+  observed(workload: string): ObservedSpan {
+    const index = shardOf(workload)
+    const stored = this.#read(index)
+    const waiting = [...(this.#shards[index]?.waiting.values() ?? [])]
+    const losing = waiting.some(({ batch }) => batch.workload === workload && batch.forgotten > 0 && !stored.has(batch))
+    const until = losing ? this.#now() : stored.forgottenUntil(workload)
+    return { since: stored.since, forgottenUntil: Number.isFinite(until) ? until : undefined }
   }
 
   get forgotten(): number {
@@ -225,7 +243,9 @@ export class CallLedger {
 
 function decode(object: KubernetesObject | undefined): LedgerShard {
   const data = objectOf(object?.binaryData)[FIELD]
-  return LedgerShard.decode(typeof data === "string" ? Buffer.from(data, "base64") : Buffer.alloc(0))
+  const created = Date.parse(object?.metadata.creationTimestamp ?? "")
+  const bytes = typeof data === "string" ? Buffer.from(data, "base64") : Buffer.alloc(0)
+  return LedgerShard.decode(bytes, Number.isFinite(created) ? created : undefined)
 }
 
 function shardOf(workload: string): number {

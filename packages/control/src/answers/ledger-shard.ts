@@ -12,6 +12,8 @@ export interface Batch {
   readonly proxy: string
   readonly run: string
   readonly sequence: number
+  /** `namespace/name` of what runs the Pod; all calls are of it. */
+  readonly workload: string
   readonly calls: readonly SeenCall[]
   readonly rules: readonly RuleUse[]
   readonly forgotten: number
@@ -38,7 +40,7 @@ const MAX_COMPRESSED = 1_000_000
 const MAX_TEXT = 64 << 20
 const DAY_MS = 24 * 3_600_000
 /** What nobody has seen for so long says nothing about today. */
-const KEEP_CALLS_MS = 90 * DAY_MS
+export const KEEP_CALLS_MS = 90 * DAY_MS
 const KEEP_RULES_MS = 400 * DAY_MS
 const KEEP_PROXIES_MS = 7 * DAY_MS
 
@@ -52,6 +54,9 @@ export class LedgerShard {
   readonly #calls = new Map<string, CallSet>()
   readonly #rules = new Map<string, RuleUse>()
   readonly #proxies = new Map<string, Taken>()
+  /** By workload: when the latest call that was let go was last seen, or may have been. */
+  readonly #lost = new Map<string, number>()
+  #since: number | undefined
   #forgotten = 0
   #size = 0
 
@@ -60,6 +65,17 @@ export class LedgerShard {
     let forgotten = this.#forgotten
     for (const set of this.#calls.values()) forgotten += set.forgotten
     return forgotten
+  }
+
+  /** Since when every batch is counted here; undefined before the first, and where what was stored could not be read. */
+  get since(): number | undefined {
+    return this.#since
+  }
+
+  /** Until when calls of the workload may be missing because there was no room for them. */
+  forgottenUntil(workload: string): number {
+    const own = this.#calls.get(workload)?.forgottenUntil ?? Number.NEGATIVE_INFINITY
+    return Math.max(own, this.#lost.get(workload) ?? Number.NEGATIVE_INFINITY)
   }
 
   *calls(): IterableIterator<SeenCall> {
@@ -78,10 +94,13 @@ export class LedgerShard {
   /** False where it was taken before. */
   take(batch: Batch, now: number): boolean {
     if (this.has(batch)) return false
+    this.#since ??= now
     this.#proxies.set(batch.proxy, { run: batch.run, sequence: batch.sequence, at: now })
     for (const call of batch.calls) this.#add(call)
     for (const use of batch.rules) this.note(use)
     this.#forgotten = Math.min(this.#forgotten + batch.forgotten, Number.MAX_SAFE_INTEGER)
+    // A proxy does not say when it last saw what it let go, so it may have been just now.
+    if (batch.forgotten > 0) this.#lose(batch.workload, now)
     this.#trim(now)
     return true
   }
@@ -112,16 +131,30 @@ export class LedgerShard {
     this.#size += set.size
   }
 
+  #lose(workload: string, until: number): void {
+    this.#lost.set(workload, Math.max(this.#lost.get(workload) ?? Number.NEGATIVE_INFINITY, until))
+  }
+
   #trim(now: number): void {
+    for (const [workload, until] of this.#lost) if (until < now - KEEP_CALLS_MS) this.#lost.delete(workload)
+    if (this.#lost.size > MAX_CALLS) this.#beginAfterLosses()
     if (this.#size > MAX_CALLS) this.#keepNewest(MAX_CALLS - MAX_CALLS / 10)
     if (this.#rules.size > MAX_RULES) prune(this.#rules, ({ lastSeen }) => lastSeen, MAX_RULES / 2)
     if (this.#proxies.size > MAX_PROXIES) prune(this.#proxies, ({ at }) => at, MAX_PROXIES / 2)
     for (const [key, { at }] of this.#proxies) if (at < now - KEEP_PROXIES_MS) this.#proxies.delete(key)
   }
 
+  /** With no room for every loss, observation of all workloads begins after the latest of them. */
+  #beginAfterLosses(): void {
+    this.#since = Math.max(this.#since ?? Number.NEGATIVE_INFINITY, ...this.#lost.values())
+    this.#lost.clear()
+  }
+
   #keepNewest(size: number): void {
     const newest = [...this.calls()].sort((a, b) => b.lastSeen - a.lastSeen)
     this.#forgotten = this.forgotten + Math.max(0, newest.length - size)
+    for (const [workload, set] of this.#calls) if (set.forgotten > 0) this.#lose(workload, set.forgottenUntil)
+    for (const { workload, lastSeen } of newest.slice(size)) this.#lose(workload, lastSeen)
     this.#calls.clear()
     this.#size = 0
     for (const call of newest.slice(0, size)) this.#add(call)
@@ -141,20 +174,35 @@ export class LedgerShard {
       calls: [...this.calls()].filter(({ lastSeen }) => lastSeen > now - KEEP_CALLS_MS).map(writeCall),
       rules: [...this.#rules.values()].filter(({ lastSeen }) => lastSeen > now - KEEP_RULES_MS),
       proxies: Object.fromEntries(this.#proxies),
+      since: this.#since,
+      lost: Object.fromEntries(this.#losses()),
       forgotten: this.forgotten,
     }
   }
 
-  /** What cannot be read is left out: a ledger that begins anew is better than none. */
-  static decode(bytes: Uint8Array): LedgerShard {
+  *#losses(): IterableIterator<readonly [string, number]> {
+    for (const workload of new Set([...this.#lost.keys(), ...this.#calls.keys()])) {
+      const until = this.forgottenUntil(workload)
+      if (Number.isFinite(until)) yield [workload, until]
+    }
+  }
+
+  /**
+   * What cannot be read is left out: a ledger that begins anew is better than none, and says that it has begun anew.
+   * `created`: when it was first stored, for ledgers of versions that did not keep since when they count.
+   */
+  static decode(bytes: Uint8Array, created?: number): LedgerShard {
     const shard = new LedgerShard()
     if (bytes.length === 0 || bytes.length > MAX_COMPRESSED) return shard
     const stored = parsed(bytes)
+    if (stored === undefined) return shard
+    shard.#since = isCount(stored.since) ? stored.since : created
     for (const value of listOf(stored.calls)) {
       try {
         shard.#add(readCall(value))
       } catch {
         shard.#forgotten += 1
+        shard.#since = undefined
       }
     }
     for (const value of listOf(stored.rules)) {
@@ -167,6 +215,9 @@ export class LedgerShard {
       const { run, sequence, at } = objectOf(value)
       if (typeof run === "string" && isCount(sequence) && isCount(at)) shard.#proxies.set(proxy, { run, sequence, at })
     }
+    for (const [workload, until] of Object.entries(objectOf(stored.lost))) {
+      if (isCount(until)) shard.#lose(workload, until)
+    }
     if (isCount(stored.forgotten)) shard.#forgotten += stored.forgotten
     return shard
   }
@@ -177,11 +228,11 @@ function prune<T>(map: Map<string, T>, age: (value: T) => number, size: number):
   for (const [key] of oldestFirst.slice(0, map.size - size)) map.delete(key)
 }
 
-function parsed(bytes: Uint8Array): { readonly [name: string]: unknown } {
+function parsed(bytes: Uint8Array): { readonly [name: string]: unknown } | undefined {
   try {
     return objectOf(JSON.parse(gunzipSync(bytes, { maxOutputLength: MAX_TEXT }).toString("utf8")))
   } catch {
-    return {}
+    return undefined
   }
 }
 

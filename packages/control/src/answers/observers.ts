@@ -165,8 +165,8 @@ export class Observers implements ObservationSink {
         // Who was called is who tells it, whatever it says; who called from an address is ours to know.
         const calls = observation.calls.map(call => this.#placed(call, workload))
         const rules = this.#uses(calls, namespaceOf(session.proxy))
-        const batch: Batch = { proxy: session.proxy, run, sequence, calls, rules, forgotten }
-        this.#options.ledger.take(workload, batch, () => session.ask({ kind: "taken", run, sequence }))
+        const batch: Batch = { proxy: session.proxy, workload, run, sequence, calls, rules, forgotten }
+        this.#options.ledger.take(batch, () => session.ask({ kind: "taken", run, sequence }))
         return
       }
       default:

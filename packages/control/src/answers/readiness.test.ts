@@ -2,6 +2,7 @@
 import { meshConfig, type PolicyDocument, type SeenCall } from "@merlon/policy"
 import { expect, it } from "vitest"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
+import type { ObservedSpan } from "./call-ledger.js"
 import { readinessOf } from "./readiness.js"
 
 const CALL: SeenCall = {
@@ -14,7 +15,16 @@ const strict = {
   ...{ metadata: { name: "strict", namespace: "foo" }, spec: { mtls: { mode: "STRICT" } } },
 } as PolicyDocument
 
-function judged(calls: readonly SeenCall[], documents: readonly PolicyDocument[] = [], proxied = true) {
+/** The window begins at 500; the first call was at 400, and the ledger counts for longer. */
+const WHOLE: ObservedSpan = { since: 100, forgottenUntil: undefined }
+const FIRST: SeenCall = { ...CALL, firstSeen: 400 }
+
+function judged(
+  calls: readonly SeenCall[],
+  documents: readonly PolicyDocument[] = [],
+  proxied = true,
+  observed: ObservedSpan = WHOLE,
+) {
   // Of a workload as much as is looked at.
   const workload = {
     namespace: "foo",
@@ -25,17 +35,25 @@ function judged(calls: readonly SeenCall[], documents: readonly PolicyDocument[]
     ports: [{ port: 8080 }],
     proxied,
   } as unknown as MeshWorkload
-  const [readiness] = readinessOf({ workloads: [workload], documents, calls, mesh: meshConfig(), since: 500 })
+  const [readiness] = readinessOf({
+    workloads: [workload],
+    documents,
+    calls,
+    mesh: meshConfig(),
+    since: 500,
+    now: 86_400_500,
+    observed: () => observed,
+  })
   return [readiness?.state, readiness?.why]
 }
 
 it.each([
-  ["by mutual TLS", [CALL], "ready", "every call that was let in came by mutual TLS"],
+  ["by mutual TLS", [FIRST], "ready", "every call that was let in came by mutual TLS"],
   ["also in plaintext", [CALL, plain], "waiting", "1 caller comes in plaintext"],
-  ["in plaintext and refused", [CALL, { ...plain, verdict: "deny" }], "ready", "every call that was let in"],
-  ["and all were refused", [{ ...plain, verdict: "deny" }], "unknown", "every call was refused, so nobody can say"],
-  ["long ago", [{ ...plain, lastSeen: 400 }], "unknown", "nobody called"],
-  ["not at all", [], "unknown", "nobody called"],
+  ["in plaintext and refused", [FIRST, { ...plain, verdict: "deny" }], "ready", "every call that was let in"],
+  ["and all were refused", [{ ...plain, verdict: "deny" }], "unknown", "every observed call was denied"],
+  ["long ago", [{ ...plain, lastSeen: 400 }], "unknown", "no call was observed"],
+  ["not at all", [], "unknown", "no call was observed"],
 ] as const)("of a workload that was called %s", (_, calls, state, why) => {
   expect(judged(calls)).toEqual([state, expect.stringContaining(why)])
 })
@@ -43,4 +61,46 @@ it.each([
 it("needs no calls where mutual TLS alone is taken, and a proxy before anything else", () => {
   expect(judged([], [strict])[0]).toBe("strict")
   expect(judged([CALL], [], false)).toEqual(["unknown", expect.stringContaining("inject one first")])
+})
+
+it.each([
+  ["nothing was forgotten", { since: 100, forgottenUntil: undefined }, "ready"],
+  ["something was forgotten before the window", { since: 100, forgottenUntil: 499 }, "ready"],
+  ["something was forgotten within the window", { since: 100, forgottenUntil: 500 }, "unknown"],
+  ["the ledger began after the window", { since: 501, forgottenUntil: undefined }, "unknown"],
+  ["the ledger could not be read", { since: undefined, forgottenUntil: undefined }, "unknown"],
+] as const)("of calls by mutual TLS where %s", (_, observed, state) => {
+  expect(judged([FIRST], [], true, observed)[0]).toBe(state)
+})
+
+it("says for how long of the window a workload was observed", () => {
+  const hourAgo = 86_400_500 - 3_600_000
+  const [state, why] = judged([{ ...CALL, firstSeen: hourAgo, lastSeen: hourAgo }])
+  expect([state, why]).toEqual(["unknown", "observed only for 1h of 24h"])
+})
+
+it("waits for a plaintext caller also where others were forgotten", () => {
+  expect(judged([plain], [], true, { since: 900, forgottenUntil: 900 })[0]).toBe("waiting")
+})
+
+it("is strict only if every Pod is", () => {
+  const pod = (name: string, labels: Record<string, string>) =>
+    ({
+      namespace: "foo",
+      name,
+      labels,
+      key: `foo/${name}`,
+      owners: ["ReplicaSet/web"],
+      ports: [{ port: 8080 }],
+      proxied: true,
+    }) as unknown as MeshWorkload // as much as is looked at
+  const selective = {
+    ...strict,
+    spec: { selector: { matchLabels: { v: "2" } }, mtls: { mode: "STRICT" } },
+  } as PolicyDocument
+  const [readiness] = readinessOf({
+    ...{ workloads: [pod("web-a", { v: "2" }), pod("web-b", { v: "1" })], documents: [selective], calls: [FIRST] },
+    ...{ mesh: meshConfig(), since: 500, now: 86_400_500, observed: () => WHOLE },
+  })
+  expect([readiness?.state, readiness?.ports]).toEqual(["ready", [{ port: 8080, mode: "PERMISSIVE" }]])
 })

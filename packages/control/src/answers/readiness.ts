@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whether a workload's ports can take mutual TLS alone: who still calls in plaintext, and what that says.
+// Whether a workload's ports can take mutual TLS alone: who still calls in plaintext, and what that says. Fail closed: a
+// workload is ready only if its calls were observed for the whole window and none of them was forgotten.
 
 import { type MeshConfig, PeerModes, type PolicyDocument, type SeenCall } from "@merlon/policy"
 import type { MeshWorkload } from "../registry/mesh-workload.js"
+import type { ObservedSpan } from "./call-ledger.js"
 import { workloadName } from "./workload-names.js"
 
 export interface PlaintextCaller {
@@ -21,7 +23,7 @@ export interface PortMode {
 }
 
 export interface Readiness {
-  /** `strict` already; `ready` to become so; `waiting` for callers; `unknown` where nobody could have seen them. */
+  /** `strict` already; `ready` to become so; `waiting` for callers; `unknown` where some may not have been observed. */
   readonly state: "strict" | "ready" | "waiting" | "unknown"
   readonly why: string
   readonly ports: readonly PortMode[]
@@ -29,6 +31,12 @@ export interface Readiness {
   readonly plaintext: readonly PlaintextCaller[]
   /** All calls within the window, in plaintext or not. */
   readonly calls: number
+  /** Calls since then count, and have to be observed for `ready`. */
+  readonly windowStart: string
+  /** Since when calls of the workload are observed; absent where none is. */
+  readonly observedSince?: string
+  /** Until when calls were forgotten for lack of room; absent where none was within the window. */
+  readonly forgottenUntil?: string
 }
 
 export interface WorkloadReadiness extends Readiness {
@@ -43,6 +51,9 @@ export interface ReadinessSources {
   readonly mesh: MeshConfig
   /** Milliseconds: what was seen last before this is no reason any more. */
   readonly since: number
+  readonly now: number
+  /** What the ledger can vouch for, by `namespace/name`. */
+  readonly observed: (workload: string) => ObservedSpan
 }
 
 export function readinessOf({
@@ -51,6 +62,8 @@ export function readinessOf({
   calls,
   mesh,
   since,
+  now,
+  observed,
 }: ReadinessSources): readonly WorkloadReadiness[] {
   const byWorkload = new Map<string, MeshWorkload[]>()
   for (const workload of workloads) {
@@ -58,7 +71,9 @@ export function readinessOf({
     byWorkload.set(name, [...(byWorkload.get(name) ?? []), workload])
   }
   const seen = new Map<string, SeenCall[]>()
+  const first = new Map<string, number>()
   for (const call of calls) {
+    first.set(call.workload, Math.min(first.get(call.workload) ?? Number.POSITIVE_INFINITY, call.firstSeen))
     if (call.lastSeen < since) continue
     const of = seen.get(call.workload)
     if (of === undefined) seen.set(call.workload, [call])
@@ -67,37 +82,100 @@ export function readinessOf({
   return [...byWorkload]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .flatMap(([key, pods]) => {
-      const [first] = pods
+      const [{ namespace } = { namespace: "" }] = pods
+      const ports = portModes(pods, documents, mesh)
       // Where nobody can call, there is nothing to wait for.
-      if (first === undefined || first.ports.length === 0) return []
-      const modes = new PeerModes(documents, first, mesh)
-      const ports = first.ports.map(({ port }) => ({ port, mode: modes.resolve(port).mode }))
-      const readiness = judged(
-        ports,
-        seen.get(key) ?? [],
-        pods.every(({ proxied }) => proxied),
-      )
-      return [{ namespace: first.namespace, name: key.slice(key.indexOf("/") + 1), ...readiness }]
+      if (ports.length === 0) return []
+      const { since: counted, forgottenUntil } = observed(key)
+      const called = first.get(key)
+      const span = {
+        since,
+        now,
+        // A workload that joined the mesh later than the ledger began is observed since its first call.
+        observedSince: counted === undefined || called === undefined ? undefined : Math.max(counted, called),
+        forgottenUntil: forgottenUntil !== undefined && forgottenUntil >= since ? forgottenUntil : undefined,
+      }
+      const proxied = pods.every(({ proxied: has }) => has)
+      const readiness = judged(ports, seen.get(key) ?? [], proxied, span)
+      return [{ namespace, name: key.slice(key.indexOf("/") + 1), ...readiness }]
     })
 }
 
-function judged(ports: readonly PortMode[], calls: readonly SeenCall[], proxied: boolean): Readiness {
+const WEAKEST: readonly PortMode["mode"][] = ["DISABLE", "PERMISSIVE", "STRICT"]
+
+/** Of all Pods: while they are replaced, the weakest mode of a port is the one that callers can count on. */
+function portModes(
+  pods: readonly MeshWorkload[],
+  documents: readonly PolicyDocument[],
+  mesh: MeshConfig,
+): readonly PortMode[] {
+  const modes = new Map<number, PortMode["mode"]>()
+  for (const pod of pods) {
+    const resolved = new PeerModes(documents, pod, mesh)
+    for (const { port } of pod.ports) {
+      const { mode } = resolved.resolve(port)
+      const known = modes.get(port) ?? mode
+      modes.set(port, WEAKEST.find(weak => weak === mode || weak === known) ?? mode)
+    }
+  }
+  return [...modes].map(([port, mode]) => ({ port, mode }))
+}
+
+interface Span {
+  readonly since: number
+  readonly now: number
+  readonly observedSince: number | undefined
+  readonly forgottenUntil: number | undefined
+}
+
+function judged(ports: readonly PortMode[], calls: readonly SeenCall[], proxied: boolean, span: Span): Readiness {
+  const { since, now, observedSince, forgottenUntil } = span
   const plaintext = plaintextIn(calls)
   const total = calls.reduce((sum, { count }) => sum + count, 0)
-  const all = { ports, plaintext, calls: total }
-  if (!proxied) return { ...all, state: "unknown", why: "not all of its Pods have an xserver; inject one first" }
-  if (ports.length > 0 && ports.every(({ mode }) => mode === "STRICT")) {
+  const all = {
+    ports,
+    plaintext,
+    calls: total,
+    windowStart: timeOf(since),
+    ...(observedSince === undefined ? {} : { observedSince: timeOf(observedSince) }),
+    ...(forgottenUntil === undefined ? {} : { forgottenUntil: timeOf(forgottenUntil) }),
+  }
+  const unknown = (why: string): Readiness => ({ ...all, state: "unknown", why })
+  if (!proxied) return unknown("not all of its Pods have an xserver; inject one first")
+  if (ports.every(({ mode }) => mode === "STRICT")) {
     return { ...all, state: "strict", why: "its ports take mutual TLS alone" }
   }
   if (plaintext.length > 0) {
     const who = new Set(plaintext.map(({ from }) => from)).size
     return { ...all, state: "waiting", why: `${who} ${who === 1 ? "caller comes" : "callers come"} in plaintext` }
   }
-  if (total === 0) return { ...all, state: "unknown", why: "nobody called, so nobody can say who would" }
-  if (calls.every(({ verdict }) => verdict === "deny")) {
-    return { ...all, state: "unknown", why: "every call was refused, so nobody can say who would be let in" }
+  if (total === 0) return unknown("no call was observed")
+  if (calls.every(({ verdict }) => verdict === "deny")) return unknown("every observed call was denied")
+  // Fail closed: what was forgotten may have been a caller in plaintext.
+  if (forgottenUntil !== undefined) {
+    return unknown(`too many kinds of calls to keep: some until ${timeOf(forgottenUntil)} were forgotten`)
+  }
+  // Fail closed: a caller in plaintext may come once a day.
+  if (observedSince === undefined || observedSince > since) {
+    const seconds = observedSince === undefined ? 0 : now - observedSince
+    return unknown(`observed only for ${spanText(seconds)} of ${spanText(now - since)}`)
   }
   return { ...all, state: "ready", why: "every call that was let in came by mutual TLS" }
+}
+
+const timeOf = (milliseconds: number): string => new Date(milliseconds).toISOString()
+
+const UNITS = [
+  ["d", 86_400_000],
+  ["h", 3_600_000],
+  ["m", 60_000],
+] as const
+
+/** Rounded down to its largest unit, as `24h` or `3d`. */
+function spanText(milliseconds: number): string {
+  // A day is written in hours, so that 24h is not read as less than a day and a half.
+  const [unit, size] = UNITS.find(([, one]) => milliseconds >= (one === 86_400_000 ? 2 * one : one)) ?? ["s", 1_000]
+  return `${Math.floor(Math.max(0, milliseconds) / size)}${unit}`
 }
 
 /** What was refused loses nothing. */
@@ -121,7 +199,7 @@ export function plaintextIn(calls: readonly SeenCall[]): readonly PlaintextCalle
     .sort((a, b) => b.last - a.last)
     .map(({ first, last, ...caller }) => ({
       ...caller,
-      firstSeen: new Date(first).toISOString(),
-      lastSeen: new Date(last).toISOString(),
+      firstSeen: timeOf(first),
+      lastSeen: timeOf(last),
     }))
 }

@@ -110,7 +110,7 @@ describe("an invariant", () => {
       { status: "False", message: expect.stringContaining("GET /admin/") },
     ],
     ["is not decided where the time was up", [OPS, INVARIANT], always, { status: "Unknown", reason: "NotDecided" }],
-    ["is about nothing where it is gone", [OPS], never, { status: "True", reason: "NoWorkloads" }],
+    ["is about nothing where it is gone", [OPS], never, { status: "Unknown", reason: "NoWorkloads" }],
   ])("%s", (_, documents, isEnded, expected) => {
     expect(knowing(...documents).answer(holds, isEnded)).toMatchObject(expected)
   })

@@ -10,6 +10,7 @@ import {
   checkInvariants,
   isAbout,
   type Limits,
+  lastingName,
   type MeshConfig,
   type PolicyDocument,
   type PolicyInvariant,
@@ -124,7 +125,8 @@ export class Answering {
     const invariant = this.#documents.get(key)
     const workloads = [...this.#workloads.values()]
     if (invariant?.kind !== "PolicyInvariant" || !workloads.some(one => isAbout(invariant, one, this.#mesh))) {
-      return { status: "True", reason: "NoWorkloads", message: "there is no workload that it is about" }
+      // Fail closed: what is said of nothing is not proved of what comes later.
+      return { status: "Unknown", reason: "NoWorkloads", message: "there is no workload that it is about" }
     }
     return this.#proved(invariant, workloads, limits)
   }
@@ -141,7 +143,11 @@ export class Answering {
     if (broken !== undefined) return { status: "False", reason: "Broken", message: tellStatement(broken) }
     const undecided = checked.find(({ result }) => result.verdict === "undecided")
     if (undecided !== undefined) return { status: "Unknown", reason: "NotDecided", message: tellStatement(undecided) }
-    return { status: "True", reason: "Proved", message: "every statement holds (proved)" }
+    // Not Pods: their number changes all the time.
+    const about = new Set(workloads.filter(one => isAbout(invariant, one, this.#mesh)).map(lastingName)).size
+    if (checked.length === 0) return { status: "Unknown", reason: "NotDecided", message: "it states nothing" }
+    const said = `${about} ${about === 1 ? "workload" : "workloads"}`
+    return { status: "True", reason: "Proved", message: `every statement holds for ${said} (proved)` }
   }
 }
 

@@ -68,7 +68,9 @@ function diff(workloads: readonly ProofWorkload[], { calls = [] }: PeopleQuestio
   })
   const changed = groups.filter(({ comparison }) => comparison.changes.length > 0).flatMap(group => group.workloads)
   return {
-    result,
+    // Of no workload nothing is proved.
+    result: workloads.length === 0 ? "undecided" : result,
+    read: { policies: after.length, workloads: workloads.length },
     groups: groups.map(({ workloads: alike, comparison }) => ({ ...comparison, workloads: alike.map(keyOf) })),
     touched: touchedCalls(calls, changed, about),
   }
@@ -86,7 +88,9 @@ function told(workloads: readonly ProofWorkload[], asked: object, about: AskedAb
       : reachOf(selection.selected(workload).documents, workload, mesh, asked, options),
   }))
   return {
-    result: reached.some(({ reach }) => reach.undecided !== undefined) ? "undecided" : "proved",
+    // Of no workload nothing is proved.
+    result: reached.length === 0 || reached.some(({ reach }) => reach.undecided !== undefined) ? "undecided" : "proved",
+    read: { policies: after.length, workloads: workloads.length },
     ways: reached.flatMap(({ workload, reach }) =>
       reach.ways.map(({ rule, ...way }) => ({
         workload,

@@ -7,11 +7,11 @@ import { callKey, mergeCalls, type SeenCall } from "./call.js"
 export class CallSet {
   readonly #calls = new Map<string, SeenCall>()
   readonly #maximum: number
-  #forgotten: number
+  #forgotten = 0
+  #forgottenUntil = Number.NEGATIVE_INFINITY
 
-  constructor(maximum: number, forgotten = 0) {
+  constructor(maximum: number) {
     this.#maximum = maximum
-    this.#forgotten = forgotten
   }
 
   get size(): number {
@@ -21,6 +21,11 @@ export class CallSet {
   /** Shapes that were let go for others. */
   get forgotten(): number {
     return this.#forgotten
+  }
+
+  /** When the latest of them was last seen: the set is complete only for what came later. */
+  get forgottenUntil(): number {
+    return this.#forgottenUntil
   }
 
   add(call: SeenCall): void {
@@ -43,7 +48,10 @@ export class CallSet {
   #forgetOldest(): void {
     const oldestFirst = [...this.#calls].sort(([, a], [, b]) => a.lastSeen - b.lastSeen)
     const excess = Math.max(1, Math.floor(this.#maximum / 10))
-    for (const [key] of oldestFirst.slice(0, excess)) this.#calls.delete(key)
+    for (const [key, { lastSeen }] of oldestFirst.slice(0, excess)) {
+      this.#calls.delete(key)
+      this.#forgottenUntil = Math.max(this.#forgottenUntil, lastSeen)
+    }
     this.#forgotten += excess
   }
 }

@@ -32,6 +32,7 @@ export {
 } from "./fault.js"
 export { generatedFiles } from "./generated-files.js"
 export { apiVersionOf, KINDS, type KindDefinition, servedVersions } from "./kinds.js"
+export { listItems } from "./list-items.js"
 export type {
   ClientTlsMode,
   Destination,

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policy documents from a file: YAML or JSON, any number of documents, Kubernetes lists expanded. Every fault and
+// Policy documents from a file: YAML or JSON, any number of documents, lists expanded. Every fault and
 // warning says line and column. Bounded work for any text.
 
 import type { MeshNames } from "../mesh/names.js"
 import type { Fault, Path, Position, Warning } from "./fault.js"
-import { isObject } from "./field.js"
-import { KINDS } from "./kinds.js"
+import { listItems } from "./list-items.js"
 import { type ValidateOptions, type Validation, validate } from "./validate.js"
 import { parseYaml, type YamlDocument } from "./yaml-text.js"
 
@@ -25,7 +24,7 @@ export function readDocuments(text: string, names: MeshNames, options: ReadOptio
   return parseYaml(text, options.maxCharacters).flatMap((document): readonly ReadDocument[] => {
     if (document.faults.length > 0)
       return [{ value: undefined, faults: document.faults, warnings: [], locate: () => undefined }]
-    return itemsOf(document.value).map(({ value, at }) => {
+    return listItems(document.value).map(({ value, at }) => {
       const validation = validate(value, names, options)
       return {
         ...validation,
@@ -36,15 +35,6 @@ export function readDocuments(text: string, names: MeshNames, options: ReadOptio
       }
     })
   })
-}
-
-function itemsOf(value: unknown): readonly { readonly value: unknown; readonly at: Path }[] {
-  if (!isObject(value) || !isList(value.kind) || !Array.isArray(value.items)) return [{ value, at: [] }]
-  return value.items.map((item: unknown, index) => ({ value: item, at: ["items", index] }))
-}
-
-function isList(kind: unknown): boolean {
-  return kind === "List" || KINDS.some(definition => kind === `${definition.kind}List`)
 }
 
 function placed<Found extends Fault | Warning>(found: Found, document: YamlDocument, base: Path): Found {

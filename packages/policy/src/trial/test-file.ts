@@ -6,6 +6,7 @@ import { meshNames } from "../mesh/names.js"
 import type { Claim } from "../request/attributes.js"
 import { type Fault, shown } from "../resources/fault.js"
 import { Field, isObject, Report } from "../resources/field.js"
+import { listItems } from "../resources/list-items.js"
 import { nearest } from "../resources/nearest.js"
 import type { PolicyInvariantSpec } from "../resources/policy-invariant/definition.js"
 import { validate } from "../resources/validate.js"
@@ -59,10 +60,13 @@ export function readTests(text: string): ReadTests {
   const faults: Fault[] = []
   for (const document of parseYaml(text)) {
     faults.push(...document.faults)
-    if (!isPolicyTest(document.value)) continue
-    const report = new Report()
-    files.push(readFile(new Field(document.value, [], report)))
-    faults.push(...report.faults.map(fault => ({ ...fault, position: document.locate(fault.at, "value") })))
+    for (const { value, at } of listItems(document.value)) {
+      if (!isPolicyTest(value)) continue
+      const report = new Report()
+      files.push(readFile(new Field(value, [], report)))
+      const place = (fault: Fault): Fault => ({ ...fault, position: document.locate([...at, ...fault.at], "value") })
+      faults.push(...report.faults.map(place))
+    }
   }
   return { files, faults }
 }

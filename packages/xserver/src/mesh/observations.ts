@@ -120,7 +120,8 @@ export class Observations implements ObservationSource {
   }
 
   async #take(): Promise<void> {
-    const report = await this.#observed?.takeCalls().catch(() => undefined)
+    // What was counted and cannot be had is lost, and whoever reads the ledger has to know that.
+    const report = await this.#observed?.takeCalls().catch(() => ({ calls: [], forgotten: 1 }))
     for (const call of report?.calls ?? []) this.#pending.add(call)
     this.#forgotten += report?.forgotten ?? 0
     if (this.#inFlight !== undefined && ++this.#turns % AGAIN_AFTER === 0) this.#say?.(this.#inFlight)

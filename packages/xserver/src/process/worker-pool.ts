@@ -44,6 +44,8 @@ export class WorkerPool implements DataPath {
   /** Of all workers together: however many meet a stranger's tokens, the control plane is told as if it were one. */
   #unknownKeys: KeyReports | undefined
   #draining = false
+  /** Workers that ended before they told what they had counted. */
+  #untold = 0
   #closing = false
 
   constructor(
@@ -95,10 +97,14 @@ export class WorkerPool implements DataPath {
   }
 
   async takeCalls(): Promise<CallReport> {
-    const reports = await this.#all<CallReport>({ ask: "calls" })
+    const asked = await Promise.allSettled([...this.#workers].map(worker => worker.ask({ ask: "calls" })))
+    // What a worker answers is fixed by the question.
+    const reports = asked.flatMap(one => (one.status === "fulfilled" ? [one.value as CallReport] : []))
+    const untold = this.#untold + asked.length - reports.length
+    this.#untold = 0
     return {
       calls: reports.flatMap(({ calls }) => calls),
-      forgotten: reports.reduce((sum, { forgotten }) => sum + forgotten, 0),
+      forgotten: reports.reduce((sum, { forgotten }) => sum + forgotten, untold),
     }
   }
 
@@ -148,6 +154,7 @@ export class WorkerPool implements DataPath {
     this.#workers.add(handle)
     handle.onExit(() => {
       this.#workers.delete(handle)
+      this.#untold++
       if (!this.#closing) setTimeout(() => this.#closing || this.#spawn(), RESPAWN_MS)
     })
     handle

@@ -161,7 +161,10 @@ describe("diff", () => {
 
   it("proves that nothing does, whatever files the policies stand in, and ends with 0", async () => {
     expect(await diff("old", "same", "-o", "json")).toBe(0)
-    expect(JSON.parse(out)).toEqual({ result: "equal", changes: [], undecided: [], statements: [] })
+    expect(JSON.parse(out)).toEqual({
+      ...{ result: "equal", changes: [], undecided: [], statements: [] },
+      read: { policies: 2, workloads: 2, skipped: [] },
+    })
     expect(err).toMatch(/note: .*ConfigMap settings is passed over/)
   })
 
@@ -254,7 +257,7 @@ describe("who-can", () => {
   it("says that nobody can, and asks for a workload that is there", async () => {
     const asked = ["-f", at("new"), "-f", at("workloads.yaml")]
     expect(await run("who-can", "httpbin", ...asked, "--method", "DELETE")).toBe(0)
-    expect(out).toBe("nobody can (proved)\n")
+    expect(out).toBe("nobody can (proved)\nread: 3 policies, 2 workloads\n")
     expect(await run("who-can", "htpbin", ...asked)).toBe(1)
     expect(err).toMatch(/there are foo\/httpbin, app\/consumer-1/)
   })

@@ -8,6 +8,7 @@ import type { GetFlags } from "../get/get-flags.js"
 import { listObjects } from "../get/read-list.js"
 import { ofServed } from "../lookup/not-found.js"
 import type { Session } from "../session.js"
+import type { InputLog } from "./inputs.js"
 import { workloadsIn } from "./workload-files.js"
 
 /** Of the core group. */
@@ -26,7 +27,7 @@ const EVERYWHERE = { allNamespaces: true } as GetFlags // of the rest `listObjec
 
 export async function clusterPolicies(
   session: Session,
-  note: (text: string) => void,
+  log: Pick<InputLog, "skip">,
 ): Promise<readonly PolicyDocument[]> {
   const security = new Set(KINDS.filter(({ group }) => group === "security").map(({ kind }): string => kind))
   const policies: PolicyDocument[] = []
@@ -37,8 +38,8 @@ export async function clusterPolicies(
       const { document, faults } = validate(object, session.names)
       if (document !== undefined) policies.push(document)
       else
-        note(
-          `${resource.kind} ${object.metadata.namespace}/${object.metadata.name} cannot be read and is left out: ${faults[0]?.message}`,
+        log.skip(
+          `${resource.kind} ${object.metadata.namespace}/${object.metadata.name}: it cannot be read: ${faults[0]?.message}`,
         )
     }
   }
@@ -60,12 +61,13 @@ async function objectsOf(session: Session, resource: Resource): Promise<readonly
   return (await listObjects(session, resource, EVERYWHERE)).items
 }
 
+export const idOf = ({ kind, metadata }: PolicyDocument): string => `${kind} ${metadata.namespace}/${metadata.name}`
+
 /** As the server would hold them once the files are applied. */
 export function overlaid(
   stored: readonly PolicyDocument[],
   applied: readonly PolicyDocument[],
 ): readonly PolicyDocument[] {
-  const idOf = ({ kind, metadata }: PolicyDocument) => `${kind} ${metadata.namespace}/${metadata.name}`
   const before = new Map(stored.map(document => [idOf(document), document]))
   const changed = applied.map(document => {
     // What exists keeps its age, which decides between PeerAuthentications.

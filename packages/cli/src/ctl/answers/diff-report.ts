@@ -13,6 +13,7 @@ import {
   type Witness,
 } from "@merlon/policy"
 import { callLine } from "./call-line.js"
+import { type Inputs, inputLines, isComplete, NOT_ALL_READ } from "./inputs.js"
 
 export type FailOn = "widen" | "narrow" | "any"
 
@@ -31,12 +32,23 @@ interface ReportedChange {
 export type Touched = ReadonlyMap<string, readonly TouchedCalls[]>
 
 export interface DiffReport {
+  /** `undecided` also where something was skipped that could matter. */
   readonly result: Diff["result"]
   readonly changes: readonly ReportedChange[]
   /** Workloads of which not everything is proved, and why. */
   readonly undecided: readonly { readonly workload: string; readonly reason: string }[]
   /** Statements of PolicyInvariants that held and do not hold any more, or of which that is not decided. */
   readonly statements: readonly ReportedStatement[]
+  readonly read: Inputs
+}
+
+/** What a comparison came to, and what it was read from. */
+export interface Compared {
+  readonly diff: Diff
+  readonly workloads: readonly ProofWorkload[]
+  readonly broken: readonly CheckedStatement[]
+  readonly read: Inputs
+  readonly touched?: Touched | undefined
 }
 
 interface ReportedStatement {
@@ -60,14 +72,10 @@ export function reportedStatement(one: CheckedStatement, all: readonly ProofWork
   }
 }
 
-export function diffReport(
-  { result, groups }: Diff,
-  all: readonly ProofWorkload[],
-  broken: readonly CheckedStatement[],
-  touched?: Touched,
-): DiffReport {
+export function diffReport({ diff, workloads: all, broken, read, touched }: Compared): DiffReport {
+  const { result, groups } = diff
   return {
-    result,
+    result: result === "equal" && !isComplete(read) ? "undecided" : result,
     changes: groups.flatMap(({ workloads, comparison }) =>
       workloads.flatMap(workload =>
         comparison.changes.map(({ from, to, region, witness }) => ({
@@ -84,6 +92,7 @@ export function diffReport(
       undecided === undefined ? [] : workloads.map(workload => ({ workload: nameOf(workload), reason: undecided })),
     ),
     statements: broken.map(one => reportedStatement(one, all)),
+    read,
   }
 }
 
@@ -121,12 +130,7 @@ const WAS: Readonly<Record<Outcome, string>> = {
   transport: "closed by the mTLS mode",
 }
 
-export function diffText(
-  diff: Diff,
-  all: readonly ProofWorkload[],
-  broken: readonly CheckedStatement[],
-  touched?: Touched,
-): string {
+export function diffText({ diff, workloads: all, broken, read, touched }: Compared): string {
   const lines: string[] = broken.map(one => `broken: ${tellStatement(one)}`)
   if (lines.length > 0) lines.push("")
   for (const group of diff.groups) {
@@ -143,17 +147,13 @@ export function diffText(
     if (undecided !== undefined) lines.push(`  not decided: ${undecided}`)
     lines.push("")
   }
-  lines.push(summary(diff, all.length))
+  lines.push(summary(diff, all.length, read), ...inputLines(read))
   return lines.join("\n")
 }
 
-export function diffMarkdown(
-  diff: Diff,
-  all: readonly ProofWorkload[],
-  broken: readonly CheckedStatement[],
-  touched?: Touched,
-): string {
-  const lines = ["### What these policies change", "", summary(diff, all.length), ""]
+export function diffMarkdown({ diff, workloads: all, broken, read, touched }: Compared): string {
+  const lines = ["### What these policies change", "", summary(diff, all.length, read), ""]
+  lines.push(...inputLines(read).map(line => `- ${cell(line)}`), "")
   for (const one of broken) lines.push(`- **broken**: ${cell(tellStatement(one))}`)
   if (broken.length > 0) lines.push("")
   for (const group of diff.groups) {
@@ -190,15 +190,20 @@ function headline({ workloads }: DiffGroup): string {
   return `${counted(workloads.length, "workload")}: ${names.join(", ")}${more > 0 ? ` and ${more} more` : ""}`
 }
 
-function summary({ result, groups }: Diff, workloads: number): string {
+function summary({ result, groups }: Diff, workloads: number, read: Inputs): string {
   const changed = groups.filter(({ comparison }) => comparison.changes.length > 0)
   const touched = changed.reduce((sum, group) => sum + group.workloads.length, 0)
   switch (result) {
     case "equal":
+      if (!isComplete(read)) return `not decided: no difference was found, and ${NOT_ALL_READ}`
       return `nothing changes: every request to ${workloads === 1 ? "the workload" : `the ${workloads} workloads`} is decided as before (proved)`
     case "different": {
       const undecided = groups.some(({ comparison }) => comparison.undecided !== undefined)
-      const rest = undecided ? "; there may be more, see `not decided`" : "; nothing else changes (proved)"
+      const rest = undecided
+        ? "; there may be more, see `not decided`"
+        : isComplete(read)
+          ? "; nothing else changes (proved)"
+          : `; there may be more: ${NOT_ALL_READ}`
       return `${counted(touched, "workload")} of ${workloads} decide some requests differently${rest}`
     }
     case "undecided":

@@ -3,27 +3,30 @@
 
 import { FINDINGS, WARNINGS } from "@merlon/policy"
 import { type PlacedFinding, PROVED_FINDINGS } from "./findings.js"
+import { type Inputs, inputLines, isComplete, NOT_ALL_READ } from "./inputs.js"
 
 export type FindingsFormat = "text" | "json" | "sarif" | "github"
 
-export function formatFindings(findings: readonly PlacedFinding[], format: FindingsFormat): string {
+export function formatFindings(findings: readonly PlacedFinding[], format: FindingsFormat, read: Inputs): string {
   switch (format) {
     case "text":
-      return text(findings)
+      return text(findings, read)
     case "json":
-      return JSON.stringify({ findings }, undefined, 2)
+      return JSON.stringify({ findings, read }, undefined, 2)
     case "sarif":
-      return JSON.stringify(sarif(findings), undefined, 2)
+      return JSON.stringify(sarif(findings, read), undefined, 2)
     case "github":
-      return findings.map(annotation).join("\n")
+      return [...findings.map(annotation), ...readAnnotations(read)].join("\n")
   }
 }
 
-function text(findings: readonly PlacedFinding[]): string {
-  if (findings.length === 0) return "nothing found"
-  return findings
-    .map(one => `${placeOf(one)}: ${one.severity}: ${subject(one)}: ${one.why}\n    ${one.fix} [${one.code}]`)
-    .join("\n")
+function text(findings: readonly PlacedFinding[], read: Inputs): string {
+  const none = isComplete(read) ? "nothing found" : `nothing found in what was read; ${NOT_ALL_READ}`
+  const lines = findings.map(
+    one => `${placeOf(one)}: ${one.severity}: ${subject(one)}: ${one.why}\n    ${one.fix} [${one.code}]`,
+  )
+  const unasked = read.workloads === 0 ? ["without workloads, rules that do nothing were not looked for"] : []
+  return [...(lines.length === 0 ? [none] : lines), ...inputLines(read), ...unasked].join("\n")
 }
 
 function placeOf({ file, line, column, namespace, name }: PlacedFinding): string {
@@ -38,8 +41,14 @@ function subject({ kind, namespace, name, path }: PlacedFinding): string {
 const COMMANDS = { error: "error", warning: "warning", info: "notice" } as const
 
 // As GitHub's runner reads workflow commands: percent and line breaks are escaped, in properties also `:` and `,`.
+const escaped = (value: string) => value.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A")
+
+function readAnnotations(read: Inputs): readonly string[] {
+  const [line = "", ...skipped] = inputLines(read)
+  return [`::notice title=read::${escaped(line)}`, ...skipped.map(one => `::error title=skipped::${escaped(one)}`)]
+}
+
 function annotation(one: PlacedFinding): string {
-  const escaped = (value: string) => value.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A")
   const property = (value: string) => escaped(value).replaceAll(":", "%3A").replaceAll(",", "%2C")
   const properties = [
     one.file === undefined ? "" : `file=${property(one.file)}`,
@@ -53,7 +62,7 @@ function annotation(one: PlacedFinding): string {
 
 const LEVELS = { error: "error", warning: "warning", info: "note" } as const
 
-function sarif(findings: readonly PlacedFinding[]): object {
+function sarif(findings: readonly PlacedFinding[], read: Inputs): object {
   return {
     $schema: "https://json.schemastore.org/sarif-2.1.0.json",
     version: "2.1.0",
@@ -65,6 +74,13 @@ function sarif(findings: readonly PlacedFinding[]): object {
             rules: [...new Set(findings.map(({ code }) => code))].sort().map(reportingDescriptor),
           },
         },
+        invocations: [
+          {
+            executionSuccessful: isComplete(read),
+            toolExecutionNotifications: read.skipped.map(text => ({ level: "error", message: { text } })),
+          },
+        ],
+        properties: { read },
         results: findings.map(one => ({
           ruleId: one.code,
           level: LEVELS[one.severity],

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // A set of policies from files: a file, a folder with its folders, standard input, or `REVISION:PATH` of the git
-// repository we stand in. Documents of other kinds are passed over and told; a policy that cannot be read is an error,
-// because an answer about the others would be about another set.
+// repository we stand in. A policy that cannot be read is an error, because an answer about the others would be about
+// another set; what may have been meant as a policy or a workload and was not read is logged as skipped.
 
-import { execFile } from "node:child_process"
 import { stat } from "node:fs/promises"
-import { promisify } from "node:util"
 import type { MeshNames, PolicyDocument, Position } from "@merlon/policy"
 import { isPolicyTest, readDocuments } from "@merlon/policy"
+import { GitRevision } from "../documents/git-sources.js"
 import { showFinding } from "../documents/manifests.js"
-import { filesIn, isManifestName, type SourceText } from "../documents/sources.js"
+import { type FolderFiles, filesIn, type SourceText } from "../documents/sources.js"
+import { kindIn, otherName } from "../documents/unread-file.js"
 import { CommandError } from "../exit.js"
 import { fieldsOf, textOf } from "../foreign.js"
 import { readText, standardInput } from "../read-text.js"
+import type { InputLog } from "./inputs.js"
+import { TELLING_KINDS, WORKLOAD_KINDS, whyItMatters } from "./unread-document.js"
 
 /** A policy with where it stands. */
 export interface PlacedPolicy {
@@ -27,25 +29,33 @@ export interface PolicyFiles {
   readonly placed: readonly PlacedPolicy[]
   /** Documents of other kinds, as they are written. */
   readonly others: readonly { readonly value: unknown; readonly source: string }[]
+  /** Whether there was anything to read; a folder may be empty, as a mesh is where it begins. */
+  readonly isEmpty: boolean
 }
 
 const MAX_CHARACTERS = 16 << 20
 
-export async function readPolicyFiles(
-  path: string,
-  names: MeshNames,
-  namespace: string,
-  note: (text: string) => void,
-): Promise<PolicyFiles> {
+export interface ReadPolicies {
+  readonly names: MeshNames
+  /** Of documents that name none. */
+  readonly namespace: string
+  readonly note: (text: string) => void
+  readonly log: InputLog
+}
+
+export async function readPolicyFiles(path: string, reading: ReadPolicies): Promise<PolicyFiles> {
+  const { names, namespace, note, log } = reading
   const policies = new Map<string, PlacedPolicy>()
   const others: { readonly value: unknown; readonly source: string }[] = []
   const faults: string[] = []
-  for (const { name, text } of await textsOf(path)) {
+  const texts = await textsOf(path, log)
+  for (const { name, text } of texts) {
     for (const read of readDocuments(text, names, { namespace, maxCharacters: MAX_CHARACTERS })) {
       if (read.value === null) continue
-      if (isPolicyTest(read.value)) continue
       if (read.value !== undefined && !isOurs(read.value, names)) {
-        others.push({ value: read.value, source: name })
+        const why = whyItMatters(read.value, names)
+        if (why !== undefined) log.skip(`${name}: ${titleOf(read.value)}: ${why}`)
+        if (!isPolicyTest(read.value)) others.push({ value: read.value, source: name })
       } else if (read.document === undefined) {
         faults.push(...read.faults.map(fault => showFinding(name, text, fault)))
       } else {
@@ -58,17 +68,30 @@ export async function readPolicyFiles(
   }
   if (faults.length > 0) throw new CommandError(`${faults.join("\n")}\n\`${path}\` cannot be read as a set of policies`)
   const placed = [...policies.values()]
-  return { policies: placed.map(({ document }) => document), placed, others }
+  return { policies: placed.map(({ document }) => document), placed, others, isEmpty: texts.length === 0 }
+}
+
+/** Logs that a path was named for nothing: it has no policy, and no workload where those count too. */
+export function logIfUseless(path: string, files: PolicyFiles, log: InputLog, wanted: "policy" | "either"): void {
+  const { policies, others } = files
+  const hasWorkload = others.some(({ value }) => isWorkload(value))
+  if (policies.length > 0 || (wanted === "either" && hasWorkload)) return
+  log.skip(`${path}: it holds no policy of the mesh${wanted === "either" ? " and no workload" : ""}`)
+}
+
+function isWorkload(value: unknown): boolean {
+  const { kind } = fieldsOf(value)
+  return kind === "Service" || WORKLOAD_KINDS.includes(textOf(kind) ?? "")
 }
 
 export function noteOthers({ others }: PolicyFiles, note: (text: string) => void): void {
-  for (const { value, source } of others) {
-    const { kind, metadata } = fieldsOf(value)
-    const name = textOf(fieldsOf(metadata).name)
-    note(
-      `${source}: ${textOf(kind) ?? "a document without kind"}${name === undefined ? "" : ` ${name}`} is passed over: it is no policy`,
-    )
-  }
+  for (const { value, source } of others) note(`${source}: ${titleOf(value)} is passed over: it is no policy`)
+}
+
+function titleOf(value: unknown): string {
+  const { kind, metadata } = fieldsOf(value)
+  const name = textOf(fieldsOf(metadata).name)
+  return `${textOf(kind) ?? "a document without kind"}${name === undefined ? "" : ` ${name}`}`
 }
 
 function isOurs(value: unknown, { securityGroup, networkingGroup }: MeshNames): boolean {
@@ -77,35 +100,29 @@ function isOurs(value: unknown, { securityGroup, networkingGroup }: MeshNames): 
 }
 
 /** Also for files that are no policies. */
-export async function textsOf(path: string): Promise<readonly SourceText[]> {
+export async function textsOf(path: string, log: InputLog): Promise<readonly SourceText[]> {
   if (path === "-") return [{ name: "standard input", text: await standardInput() }]
   const found = await stat(path).catch(() => undefined)
-  if (found === undefined && /^[^/].*:/.test(path)) return gitTexts(path)
+  if (found === undefined && /^[^/].*:/.test(path)) {
+    return new GitRevision(path, TELLING_KINDS, what => log.skip(what)).texts()
+  }
   // A folder without files is a set without policies: a mesh may begin so.
-  const files = found?.isDirectory() === true ? await filesIn(path, true) : [path]
-  return Promise.all(files.map(async name => ({ name, text: await readText(name) })))
+  const files = found?.isDirectory() === true ? await filesIn(path, { recursive: true }) : undefined
+  if (files !== undefined) await logUnread(files, TELLING_KINDS, log)
+  const names = files?.manifests ?? [path]
+  return Promise.all(names.map(async name => ({ name, text: await readText(name) })))
 }
 
-const run = promisify(execFile)
-
-async function gitTexts(revisionAndPath: string): Promise<readonly SourceText[]> {
-  const colon = revisionAndPath.indexOf(":")
-  const revision = revisionAndPath.slice(0, colon)
-  const path = revisionAndPath.slice(colon + 1)
-  const git = async (...args: string[]): Promise<string> => {
-    try {
-      return (await run("git", args, { maxBuffer: 64 << 20 })).stdout
-    } catch (error) {
-      const { stderr, message } = error as { readonly stderr?: string; readonly message: string } // what execFile throws
-      throw new CommandError(`there is no \`${revisionAndPath}\`, as a file or in git: ${(stderr ?? message).trim()}`)
-    }
+/** What of a folder is not read and may hold what was asked for. */
+export async function logUnread(
+  { others, broken }: FolderFiles,
+  kinds: readonly string[],
+  log: InputLog,
+): Promise<void> {
+  for (const name of broken) log.skip(`${name}: it is a link that leads nowhere`)
+  for (const name of others) {
+    if (/(^|\/)(\.git|node_modules)\//.test(name)) continue
+    const kind = await kindIn(name, kinds).catch(() => undefined)
+    if (kind !== undefined) log.skip(`${name}: ${otherName(kind)}`)
   }
-  // A revision that begins with a dash would be an option; none does.
-  if (revision.startsWith("-")) throw new CommandError(`\`${revision}\` is no revision`)
-  const listed = await git("ls-tree", "-r", "-z", "--name-only", revision, "--", ...(path === "" ? [] : [path]))
-  const names = listed.split("\0").filter(name => name !== "" && (name === path || isManifestName(name)))
-  if (names.length === 0 && path !== "") await git("cat-file", "-e", revisionAndPath)
-  return Promise.all(
-    names.map(async name => ({ name: `${revision}:${name}`, text: await git("show", `${revision}:./${name}`) })),
-  )
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every question about policies may be told: how the mesh is set up where no cluster says so, and how long to think.
+// What every question about policies may be told: how the mesh is set up, and how long to think. Of a cluster, its own mesh
+// says how it is set up; a flag that is given overrides that.
 
 import {
   type Limits,
@@ -14,13 +15,13 @@ import { type Command, Option } from "commander"
 import { duration, several, trustDomain, whole } from "../../arguments.js"
 
 export interface MeshSettings {
-  readonly mesh: string
-  readonly domain: string
-  readonly trustDomain: string
+  readonly mesh?: string
+  readonly domain?: string
+  readonly trustDomain?: string
   readonly trustDomainAlias: readonly string[]
   /** Absent: the default of the mesh's word. */
   readonly pathNormalization?: PathNormalization
-  readonly trustedProxies: number
+  readonly trustedProxies?: number
 }
 
 export interface QuestionFlags extends MeshSettings {
@@ -36,34 +37,43 @@ export function withQuestionFlags(command: Command): Command {
 /** Those of the mesh alone, for questions that need no thinking. */
 export function withMeshSettings(command: Command): Command {
   return command
-    .addOption(new Option("--trust-domain <domain>", "of the mesh").argParser(trustDomain).default("cluster.local"))
+    .addOption(
+      new Option("--trust-domain <domain>", `of the mesh (${otherwise("cluster.local")})`).argParser(trustDomain),
+    )
     .option(
       "--trust-domain-alias <domain>",
-      "another one whose identities count; may be given several times",
+      `another one whose identities count; may be given several times (${otherwise("none")})`,
       several,
       [],
     )
     .addOption(
       new Option(
         "--path-normalization <mode>",
-        "as the mesh is configured (default: MERGE_SLASHES; BASE with --mesh istio)",
+        `how the mesh normalizes paths (${otherwise("MERGE_SLASHES (BASE with --mesh istio)")})`,
       ).choices(PATH_NORMALIZATIONS),
     )
     .addOption(
-      new Option("--trusted-proxies <n>", "in front of workloads, as the mesh is configured")
-        .argParser(whole(0, 100))
-        .default(0),
+      new Option("--trusted-proxies <n>", `in front of workloads (${otherwise("0")})`).argParser(whole(0, 100)),
     )
 }
 
+const otherwise = (text: string): string => `default: the mesh's own, ${text} for files`
+
+/** What flags say, and nothing else. */
+export function givenSettings(flags: MeshSettings): Partial<Omit<MeshConfig, "names">> {
+  const { trustDomain: domain, trustDomainAlias, pathNormalization, trustedProxies } = flags
+  return {
+    ...(domain === undefined ? {} : { trustDomain: domain }),
+    ...(trustDomainAlias.length === 0 ? {} : { trustDomainAliases: trustDomainAlias }),
+    ...(pathNormalization === undefined ? {} : { pathNormalization }),
+    ...(trustedProxies === undefined ? {} : { numTrustedProxies: trustedProxies }),
+  }
+}
+
+/** For files, which say nothing of how the mesh is set up. */
+
 export function meshOf(flags: MeshSettings): MeshConfig {
-  return meshConfig({
-    names: meshNames(flags),
-    trustDomain: flags.trustDomain,
-    trustDomainAliases: flags.trustDomainAlias,
-    pathNormalization: flags.pathNormalization,
-    numTrustedProxies: flags.trustedProxies,
-  })
+  return meshConfig({ names: meshNames(flags), ...givenSettings(flags) })
 }
 
 export function limitsOf({ budget }: Pick<QuestionFlags, "budget">): Limits {

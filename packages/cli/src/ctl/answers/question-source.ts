@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a question is asked about: policies and workloads from files, or those of the cluster.
 
-import { type PolicyDocument, type ProofWorkload, workloadsCalled } from "@merlon/policy"
+import { type MeshConfig, type PolicyDocument, type ProofWorkload, workloadsCalled } from "@merlon/policy"
 import type { Command } from "commander"
 import { several } from "../../arguments.js"
 import { withSession } from "../connect.js"
 import { CommandError, usageError } from "../exit.js"
 import { type ClusterFlags, withClusterFlags } from "../flags.js"
+import { clusterMesh } from "../mesh/mesh-settings.js"
+import type { Session } from "../session.js"
 import { tell, visible } from "../terminal.js"
 import { clusterPolicies, clusterWorkloads } from "./cluster-set.js"
-import { type PlacedPolicy, readPolicyFiles } from "./policy-files.js"
-import { meshOf, type QuestionFlags, withQuestionFlags } from "./question-flags.js"
+import { InputLog, type Inputs } from "./inputs.js"
+import { logIfUseless, type PlacedPolicy, readPolicyFiles } from "./policy-files.js"
+import { type MeshSettings, meshOf, type QuestionFlags, withQuestionFlags } from "./question-flags.js"
 import { workloadsIn } from "./workload-files.js"
 
 export interface SourceFlags extends ClusterFlags, QuestionFlags {
@@ -22,6 +25,8 @@ export interface QuestionSource {
   readonly placed: readonly PlacedPolicy[]
   readonly policies: readonly PolicyDocument[]
   readonly workloads: readonly ProofWorkload[]
+  readonly mesh: MeshConfig
+  readonly read: Inputs
 }
 
 export function withSourceFlags(command: Command): Command {
@@ -40,28 +45,52 @@ export function withSourceFlags(command: Command): Command {
 export const note = (text: string): void => tell(`note: ${visible(text)}`)
 
 /** Policies, and Pods or what makes them: both may stand in the same files. */
-export async function questionSource(flags: Omit<SourceFlags, "budget">): Promise<QuestionSource> {
-  if (flags.filename.length === 0) {
-    if (flags.workloads !== undefined) throw usageError("`--workloads` goes with `-f`; the cluster knows its own")
-    return withSession(flags, async session => {
-      const policies = await clusterPolicies(session, note)
-      const placed = policies.map(document => ({ document, source: undefined, locate: () => undefined }))
-      return { policies, placed, workloads: await clusterWorkloads(session) }
-    })
+export function questionSource(
+  flags: Omit<SourceFlags, "budget">,
+  needs: "policies" | "workloads" = "policies",
+): Promise<QuestionSource> {
+  if (flags.filename.length > 0) return fromFiles(flags, needs)
+  if (flags.workloads !== undefined) throw usageError("`--workloads` goes with `-f`; the cluster knows its own")
+  return withSession(flags, session => fromCluster(session, flags))
+}
+
+export async function fromCluster(session: Session, flags: MeshSettings): Promise<QuestionSource> {
+  const log = new InputLog()
+  const policies = await clusterPolicies(session, log)
+  const placed = policies.map(document => ({ document, source: undefined, locate: () => undefined }))
+  const workloads = await clusterWorkloads(session)
+  const mesh = await clusterMesh(session, flags, log, note)
+  if (workloads.length === 0) log.skip("the cluster has no workload")
+  const { askedNamespace } = session
+  if (askedNamespace !== undefined && workloads.every(({ namespace }) => namespace !== askedNamespace)) {
+    log.skip(`namespace \`${askedNamespace}\`: it has no workload, or does not exist`)
   }
-  const { names } = meshOf(flags)
+  return { policies, placed, workloads, mesh, read: log.of(policies.length, workloads.length) }
+}
+
+async function fromFiles(flags: Omit<SourceFlags, "budget">, needs: "policies" | "workloads"): Promise<QuestionSource> {
+  const mesh = meshOf(flags)
+  const { names } = mesh
   const namespace = flags.namespace ?? "default"
-  const files = await Promise.all(flags.filename.map(path => readPolicyFiles(path, names, namespace, note)))
-  const beside =
-    flags.workloads === undefined ? files : [await readPolicyFiles(flags.workloads, names, namespace, note)]
+  const log = new InputLog()
+  const reading = { names, namespace, note, log }
+  const files = await Promise.all(flags.filename.map(path => readPolicyFiles(path, reading)))
+  for (const [index, path] of flags.filename.entries()) {
+    const read = files[index]
+    if (read !== undefined) logIfUseless(path, read, log, flags.workloads === undefined ? "either" : "policy")
+  }
+  const beside = flags.workloads === undefined ? files : [await readPolicyFiles(flags.workloads, reading)]
+  const others = beside.flatMap(file => file.others.map(({ value }) => value))
+  const workloads = workloadsIn(others, names, namespace)
+  const policies = files.flatMap(file => file.policies)
+  if (needs === "policies" && policies.length === 0) log.skip("no policy was read")
+  if (flags.workloads !== undefined && workloads.length === 0) log.skip(`${flags.workloads}: it holds no workload`)
   return {
-    policies: files.flatMap(({ policies }) => policies),
+    policies,
     placed: files.flatMap(({ placed }) => placed),
-    workloads: workloadsIn(
-      beside.flatMap(({ others }) => others.map(({ value }) => value)),
-      names,
-      namespace,
-    ),
+    workloads,
+    mesh,
+    read: log.of(policies.length, workloads.length),
   }
 }
 

@@ -4,15 +4,21 @@
 import { type ProofWorkload, type Reach, ruleWords } from "@merlon/policy"
 import { Columns } from "../output/columns.js"
 import { callLine } from "./call-line.js"
+import { type Inputs, inputLines, isComplete, NOT_ALL_READ } from "./inputs.js"
 
 export interface ReachedWorkload {
   readonly workload: ProofWorkload
   readonly reach: Reach
 }
 
-export function reachJson(reached: readonly ReachedWorkload[], all: readonly ProofWorkload[]): object {
+/** Whether the answer is proved for everything that was asked about. */
+export function isProved(reached: readonly ReachedWorkload[], read: Inputs): boolean {
+  return isComplete(read) && reached.length > 0 && reached.every(({ reach }) => reach.undecided === undefined)
+}
+
+export function reachJson(reached: readonly ReachedWorkload[], all: readonly ProofWorkload[], read: Inputs): object {
   return {
-    result: reached.some(({ reach }) => reach.undecided !== undefined) ? "undecided" : "proved",
+    result: isProved(reached, read) ? "proved" : "undecided",
     ways: reached.flatMap(({ workload, reach }) =>
       reach.ways.map(({ rule, callers, requests, limits, witness }) => ({
         workload: `${workload.namespace}/${workload.name}`,
@@ -26,11 +32,17 @@ export function reachJson(reached: readonly ReachedWorkload[], all: readonly Pro
     undecided: reached.flatMap(({ workload, reach: { undecided } }) =>
       undecided === undefined ? [] : [{ workload: `${workload.namespace}/${workload.name}`, reason: undecided }],
     ),
+    read,
   }
 }
 
 /** One line per way; `column` is what the question is about. */
-export function reachText(reached: readonly ReachedWorkload[], column: "callers" | "requests", nobody: string): string {
+export function reachText(
+  reached: readonly ReachedWorkload[],
+  column: "callers" | "requests",
+  nobody: string,
+  read: Inputs,
+): string {
   const rows = reached.flatMap(({ workload, reach }) =>
     reach.ways.map(way => [
       ...(column === "requests" ? [`${workload.namespace}/${workload.name}`] : []),
@@ -45,7 +57,15 @@ export function reachText(reached: readonly ReachedWorkload[], column: "callers"
   const undecided = reached.flatMap(({ workload, reach }) =>
     reach.undecided === undefined ? [] : [`not decided for ${workload.namespace}/${workload.name}: ${reach.undecided}`],
   )
-  const table = rows.length === 0 ? [nobody] : [new Columns().format([head, ...rows]).trimEnd()]
-  const end = undecided.length > 0 ? undecided : rows.length === 0 ? [] : ["", "and nothing else (proved)"]
-  return [...table, ...end].join("\n")
+  const proved = isProved(reached, read)
+  const none = proved ? `${nobody} (proved)` : "no way through was found"
+  const table = rows.length === 0 ? [none] : [new Columns().format([head, ...rows]).trimEnd()]
+  const end = proved
+    ? rows.length === 0
+      ? []
+      : ["", "and nothing else (proved)"]
+    : undecided.length > 0
+      ? undecided
+      : [`not decided: ${reached.length === 0 ? "there is no workload" : NOT_ALL_READ}`]
+  return [...table, ...end, ...inputLines(read)].join("\n")
 }

@@ -15,6 +15,9 @@ export async function recordedCalls(session: Session, note: (text: string) => vo
   const { items, notes } = await everywhere(session, note)
   const { remainingItemCount: more } = fieldsOf(notes.metadata)
   if (typeof more === "number" && more > 0) note(`${more} more shapes of calls are recorded, and are not looked at`)
+  if (typeof notes.forgotten === "number" && notes.forgotten > 0) {
+    note(`${notes.forgotten} shapes of calls were forgotten for lack of room, and are not looked at`)
+  }
   try {
     return readCalls(items, MAX_CALLS)
   } catch (error) {

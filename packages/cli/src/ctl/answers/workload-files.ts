@@ -2,7 +2,7 @@
 // The workloads that a question is about, from Pods or from what makes Pods. Namespace, labels, service account and ports
 // count; Services beside them say what callers call the workload, and which policies that name Services select it.
 
-import { runnerOf } from "@merlon/control"
+import { applicationPorts, runnerOf } from "@merlon/control"
 import type { MeshNames, ProofWorkload } from "@merlon/policy"
 import { CommandError } from "../exit.js"
 import { type Fields, fieldsOf, listOf, textOf, textsOf } from "../foreign.js"
@@ -13,7 +13,14 @@ interface Template {
   readonly spec: Fields
 }
 
-const FROM_TEMPLATE = ["Deployment", "StatefulSet", "DaemonSet", "Job", "ReplicaSet", "ReplicationController"]
+export const POD_MAKERS: readonly string[] = [
+  "Deployment",
+  "StatefulSet",
+  "DaemonSet",
+  "Job",
+  "ReplicaSet",
+  "ReplicationController",
+]
 
 /** Objects of other kinds are passed over: a file of manifests holds more than workloads. */
 export function workloadsIn(
@@ -37,7 +44,7 @@ export function workloadsIn(
 function templateOf({ kind, metadata, spec }: Fields): Template | undefined {
   if (kind === "Pod") return { metadata: fieldsOf(metadata), spec: fieldsOf(spec) }
   const outer = kind === "CronJob" ? fieldsOf(fieldsOf(fieldsOf(spec).jobTemplate).spec) : fieldsOf(spec)
-  if (kind !== "CronJob" && !FROM_TEMPLATE.includes(textOf(kind) ?? "")) return undefined
+  if (kind !== "CronJob" && !POD_MAKERS.includes(textOf(kind) ?? "")) return undefined
   const template = fieldsOf(outer.template)
   return { metadata: fieldsOf(template.metadata), spec: fieldsOf(template.spec) }
 }
@@ -69,7 +76,7 @@ function workloadOf(
     name,
     labels,
     services: leading.map(service => textOf(fieldsOf(service.metadata).name) ?? ""),
-    ports: portsOf(template.spec, names),
+    ports: applicationPorts(template.spec, names).map(({ port }) => port),
     serviceAccount,
     ...(runBy === undefined ? {} : { runBy }),
     ...(host === undefined ? {} : { host }),
@@ -97,17 +104,6 @@ function checkLabels(workload: string, labels: { readonly [key: string]: unknown
       `\`${workload}\` has the label \`${visible(label)}\`, with characters that nobody sees; type it anew`,
     )
   }
-}
-
-/** TCP ports of all containers but the proxy's own. */
-function portsOf({ containers }: Fields, { mesh }: MeshNames): readonly number[] {
-  const ports = listOf(containers)
-    .map(fieldsOf)
-    .filter(({ name }) => name !== `${mesh}-xserver`)
-    .flatMap(container => listOf(container.ports).map(fieldsOf))
-    .filter(({ protocol }) => protocol === undefined || protocol === "TCP")
-    .map(({ containerPort }) => containerPort)
-  return [...new Set(ports.filter((port): port is number => typeof port === "number" && Number.isInteger(port)))]
 }
 
 function leadsTo(service: Fields, namespace: string, labels: Fields, otherwise: string): boolean {

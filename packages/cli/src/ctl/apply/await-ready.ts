@@ -2,6 +2,7 @@
 // Waits until the very generation that was written is `Ready`: valid, with workloads to protect and the keys it needs, and
 // enforced by proxies that nobody can go around. A statement about policies is waited for until it holds. Where waiting is in vain it says so at once, else what was missing last.
 
+import { KINDS } from "@merlon/policy"
 import { pathOf } from "../api/path.js"
 import type { AnyObject, Resource } from "../catalog/resource.js"
 import { CommandError } from "../exit.js"
@@ -40,8 +41,13 @@ const GOALS: Readonly<Record<string, string>> = { PolicyInvariant: "Holds" }
 const LOOK_MS = 100
 
 /** Whether our control plane speaks of the kind at all. */
-export function isOurs({ group }: Resource, { names }: Session): boolean {
+export function isOurs({ group }: Pick<Resource, "group">, { names }: Session): boolean {
   return group === names.securityGroup || group === names.networkingGroup
+}
+
+/** A policy of another mesh: its kind is one of ours, its group is not. */
+export function isForeignPolicy({ kind, group }: Resource, session: Session): boolean {
+  return !isOurs({ group }, session) && KINDS.some(known => known.kind === kind)
 }
 
 /** What the status says of this generation; undefined as long as it says nothing. */

@@ -5,7 +5,8 @@
 import { Command, Option } from "commander"
 import { findingsOf } from "../answers/findings.js"
 import { type FindingsFormat, formatFindings } from "../answers/findings-report.js"
-import { limitsOf, meshOf } from "../answers/question-flags.js"
+import { exitCodeOf } from "../answers/inputs.js"
+import { limitsOf } from "../answers/question-flags.js"
 import { questionSource, type SourceFlags, withSourceFlags } from "../answers/question-source.js"
 import { EXIT } from "../exit.js"
 import { print } from "../terminal.js"
@@ -37,15 +38,20 @@ export function analyzeCommand(): Command {
 const EXAMPLES = `
 With workloads beside the policies, rules that change nothing are found by proof.
 
+Exit codes: 0 nothing found, 5 something is, 4 something was skipped that could matter, or there was nothing to read.
+
 Examples:
   merlonctl analyze
   merlonctl analyze -f policies --workloads deploy.yaml -o sarif
   merlonctl analyze -f policies -f deploy.yaml -o github --fail-on error`
 
 async function run(flags: Flags): Promise<void> {
-  const { placed, workloads } = await questionSource(flags)
-  const findings = findingsOf(placed, workloads, meshOf(flags), limitsOf(flags))
-  print(formatFindings(findings, flags.output))
+  const { placed, workloads, mesh, read: inputs } = await questionSource(flags)
+  const nothing = placed.length === 0 && flags.filename.length === 0
+  const read = nothing ? { ...inputs, skipped: [...inputs.skipped, "the cluster has no policy"] } : inputs
+  const findings = findingsOf(placed, workloads, mesh, limitsOf(flags))
+  print(formatFindings(findings, flags.output, read))
   const counting = flags.failOn === "never" ? [] : flags.failOn === "error" ? ["error"] : ["error", "warning"]
-  if (findings.some(({ severity }) => counting.includes(severity))) process.exitCode = EXIT.found
+  const isFound = findings.some(({ severity }) => counting.includes(severity))
+  process.exitCode = exitCodeOf(read, isFound ? EXIT.found : EXIT.ok)
 }

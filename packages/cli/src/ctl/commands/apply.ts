@@ -6,7 +6,7 @@ import { ApiError } from "@merlon/control"
 import { Command, Option } from "commander"
 import { duration, several } from "../../arguments.js"
 import { applyObject, type DryRun } from "../apply/apply-object.js"
-import { awaitReady, isOurs, type Written, writtenOf } from "../apply/await-ready.js"
+import { awaitReady, isForeignPolicy, isOurs, type Written, writtenOf } from "../apply/await-ready.js"
 import { type AnyObject, kindName, type Resource } from "../catalog/resource.js"
 import { told, withSession } from "../connect.js"
 import { type Manifest, readManifests } from "../documents/manifests.js"
@@ -63,12 +63,17 @@ async function run(session: Session, flags: Flags): Promise<void> {
   if (manifests.length === 0 && faults.length === 0) throw new CommandError("there is no document in what was given")
   const done: AnyObject[] = []
   const written: Written[] = []
+  const waits = flags.wait && flags.dryRun === "none"
   let failed = faults.length
   for (const manifest of manifests) {
     try {
       const { resource, object } = await applyOne(session, manifest, flags)
       done.push(object)
       if (isOurs(resource, session)) written.push(writtenOf(resource, object))
+      else if (waits && isForeignPolicy(resource, session)) {
+        complain(`${kindName(resource)}/${object.metadata.name} is not waited for: ${notOfThisMesh(session)}`)
+        failed++
+      }
     } catch (error) {
       const failure = error instanceof ApiError ? told(error, session.origin) : error
       // Without a server there is nothing to go on with.
@@ -78,9 +83,15 @@ async function run(session: Session, flags: Flags): Promise<void> {
       failed++
     }
   }
-  if (flags.wait && flags.dryRun === "none") failed += await waitForAll(session, written, flags)
+  if (waits) failed += await waitForAll(session, written, flags)
+  if (waits && written.length === 0 && failed === 0) tell("note: nothing to wait for: no document is a policy")
   if (flags.output === "json" || flags.output === "yaml") print(formatObjects(flags.output, done, true))
   if (failed > 0) process.exitCode = EXIT.failed
+}
+
+function notOfThisMesh({ names: { mesh, domain }, installed }: Session): string {
+  if (!installed) return "no mesh is installed in this cluster"
+  return `it is no policy of the mesh \`${mesh}\` (${domain}); name its own with \`--mesh\` and \`--domain\``
 }
 
 /** How many are not ready. */

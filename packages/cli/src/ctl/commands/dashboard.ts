@@ -5,7 +5,6 @@
 import { spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { OneTimeCodes } from "@merlon/console"
-import { meshNames } from "@merlon/policy"
 import { messageOf } from "@merlon/xds"
 import { Command, Option } from "commander"
 import { port } from "../../arguments.js"
@@ -13,7 +12,7 @@ import { dataFolder } from "../../local/data-folder.js"
 import { readRecord } from "../../local/mesh-record.js"
 import { keptCodes } from "../../serve/console-key.js"
 import { serveConsole } from "../../serve/serve-console.js"
-import { connectionOf } from "../connect.js"
+import { connectionOf, withSession } from "../connect.js"
 import { CommandError } from "../exit.js"
 import { type ClusterFlags, withClusterFlags } from "../flags.js"
 import { print, tell } from "../terminal.js"
@@ -43,10 +42,11 @@ async function run(flags: DashboardFlags): Promise<void> {
   const local = localLink(flags)
   if (local !== undefined) return show(local, flags)
   const connection = connectionOf(flags)
+  const names = await withSession(flags, async session => session.names)
   const codes = new OneTimeCodes(randomBytes(32))
   const serve = (at: number) =>
     serveConsole({
-      ...{ host: LOOPBACK, port: at, hosts: [], names: meshNames(flags), connection },
+      ...{ host: LOOPBACK, port: at, hosts: [], names, connection },
       owner: { codes, connection },
       onError: error => tell(messageOf(error)),
     })

@@ -20,7 +20,7 @@ import {
 import { Command, Option } from "commander"
 import { several } from "../../arguments.js"
 import { callsIn } from "../answers/calls-file.js"
-import { clusterPolicies, clusterWorkloads, overlaid } from "../answers/cluster-set.js"
+import { clusterPolicies, clusterWorkloads, idOf, overlaid } from "../answers/cluster-set.js"
 import {
   type DiffReport,
   diffMarkdown,
@@ -30,14 +30,18 @@ import {
   isWanted,
   type Touched,
 } from "../answers/diff-report.js"
-import { noteOthers, readPolicyFiles } from "../answers/policy-files.js"
+import { exitCodeOf as exitCodeFor, InputLog } from "../answers/inputs.js"
+import { logIfUseless, noteOthers, type ReadPolicies, readPolicyFiles } from "../answers/policy-files.js"
 import { limitsOf, meshOf, type QuestionFlags, withQuestionFlags } from "../answers/question-flags.js"
+import { note } from "../answers/question-source.js"
 import { recordedCalls } from "../answers/recorded-calls.js"
+import { logUnplaced } from "../answers/unplaced.js"
 import { workloadsIn } from "../answers/workload-files.js"
 import { withSession } from "../connect.js"
 import { CommandError, EXIT, usageError } from "../exit.js"
 import { type ClusterFlags, withClusterFlags } from "../flags.js"
-import { print, tell, visible } from "../terminal.js"
+import { clusterMesh } from "../mesh/mesh-settings.js"
+import { print } from "../terminal.js"
 
 interface Flags extends ClusterFlags, QuestionFlags {
   readonly from?: string
@@ -82,7 +86,8 @@ export function diffCommand(): Command {
 }
 
 const EXAMPLES = `
-Exit codes: 0 nothing changes, 5 something does, 4 not decided, 1 the files cannot be read.
+Exit codes: 0 nothing changes, 5 something does, 4 not decided, or something was skipped that could matter, 1 the files
+cannot be read.
 
 Examples:
   merlonctl diff --from policies --to new-policies --workloads pods.yaml
@@ -93,15 +98,16 @@ interface Sets {
   readonly before: readonly PolicyDocument[]
   readonly after: readonly PolicyDocument[]
   readonly workloads: readonly ProofWorkload[]
+  readonly mesh: MeshConfig
+  readonly log: InputLog
 }
 
 async function run(flags: Flags): Promise<void> {
-  const { before, after, workloads } = flags.filename.length > 0 ? await againstCluster(flags) : await fromFiles(flags)
-  if (workloads.length === 0)
-    throw new CommandError(
-      "there is no workload, so there is nothing that could change; name Pods or Deployments with `--workloads`",
-    )
-  const mesh = meshOf(flags)
+  const { before, after, workloads, mesh, log } =
+    flags.filename.length > 0 ? await againstCluster(flags) : await fromFiles(flags)
+  if (workloads.length === 0) log.skip("no workload was read; name Pods or Deployments with `--workloads`")
+  if (before.length + after.length === 0) log.skip("no policy was read")
+  logUnplaced(before, after, workloads, mesh, log)
   const options = {
     limits: limitsOf(flags),
     now: Math.floor(Date.now() / 1000),
@@ -112,10 +118,13 @@ async function run(flags: Flags): Promise<void> {
   const broken = brokenBy(before, after, workloads, mesh, options)
   const calls = diff.groups.length === 0 ? undefined : await callsOf(flags)
   const touched = calls && touchedBy(calls, before, after, diff, mesh)
-  if (flags.output === "json") print(JSON.stringify(diffReport(diff, workloads, broken, touched), undefined, 2))
-  else if (flags.output === "md") print(diffMarkdown(diff, workloads, broken, touched))
-  else print(diffText(diff, workloads, broken, touched))
-  process.exitCode = exitCodeOf(diffReport(diff, workloads, broken), flags.failOn)
+  const read = log.of(new Set([...before, ...after].map(idOf)).size, workloads.length)
+  const compared = { diff, workloads, broken, read, touched }
+  const report = diffReport(compared)
+  if (flags.output === "json") print(JSON.stringify(report, undefined, 2))
+  else if (flags.output === "md") print(diffMarkdown(compared))
+  else print(diffText(compared))
+  process.exitCode = exitCodeFor(read, exitCodeOf(report, flags.failOn))
 }
 
 /** From the file, else from the mesh; a mesh that does not tell is no reason not to compare. */
@@ -181,32 +190,31 @@ export function exitCodeOf({ changes, undecided, statements }: DiffReport, failO
   return undecided.length + statements.length > 0 ? EXIT.undecided : EXIT.ok
 }
 
-const note = (text: string): void => tell(`note: ${visible(text)}`)
-
 async function fromFiles(flags: Flags): Promise<Sets> {
   const { from, to, workloads } = flags
   if (from === undefined || to === undefined || workloads === undefined) {
     throw usageError("say `--from`, `--to` and `--workloads`, or `-f FILE` for what is to be applied to the cluster")
   }
   if ([from, to, workloads].filter(path => path === "-").length > 1) throw usageError("standard input can be read once")
-  const { names } = meshOf(flags)
-  const namespace = flags.namespace ?? "default"
-  const [old, young] = [
-    await readPolicyFiles(from, names, namespace, note),
-    await readPolicyFiles(to, names, namespace, note),
-  ]
-  noteOthers(old, note)
-  noteOthers(young, note)
-  return { before: old.policies, after: young.policies, workloads: await workloadFiles(workloads, flags, namespace) }
+  const mesh = meshOf(flags)
+  const log = new InputLog()
+  const reading = { names: mesh.names, namespace: flags.namespace ?? "default", note, log }
+  const sets = [await readPolicyFiles(from, reading), await readPolicyFiles(to, reading)] as const
+  for (const [index, files] of sets.entries()) {
+    noteOthers(files, note)
+    // An empty folder is where a mesh begins, or ends; files without policies are something else than was meant.
+    if (!files.isEmpty) logIfUseless(index === 0 ? from : to, files, log, "policy")
+  }
+  const [{ policies: before }, { policies: after }] = sets
+  return { before, after, workloads: await workloadFiles(workloads, reading), mesh, log }
 }
 
-async function workloadFiles(path: string, flags: Flags, namespace: string): Promise<readonly ProofWorkload[]> {
-  const { names } = meshOf(flags)
-  const { others } = await readPolicyFiles(path, names, namespace, note)
+async function workloadFiles(path: string, reading: ReadPolicies): Promise<readonly ProofWorkload[]> {
+  const { others } = await readPolicyFiles(path, reading)
   return workloadsIn(
     others.map(({ value }) => value),
-    names,
-    namespace,
+    reading.names,
+    reading.namespace,
   )
 }
 
@@ -215,19 +223,20 @@ function againstCluster(flags: Flags): Promise<Sets> {
     throw usageError("`-f` compares with the cluster; leave it out to compare `--from` with `--to`")
   }
   return withSession(flags, async session => {
-    const before = await clusterPolicies(session, note)
-    const files = await Promise.all(
-      flags.filename.map(path => readPolicyFiles(path, session.names, session.namespace, note)),
-    )
-    for (const file of files) noteOthers(file, note)
+    const log = new InputLog()
+    const before = await clusterPolicies(session, log)
+    const reading = { names: session.names, namespace: session.namespace, note, log }
+    const files = await Promise.all(flags.filename.map(path => readPolicyFiles(path, reading)))
+    for (const [index, file] of files.entries()) {
+      noteOthers(file, note)
+      logIfUseless(flags.filename[index] ?? "", file, log, "policy")
+    }
     const after = overlaid(
       before,
       files.flatMap(({ policies }) => policies),
     )
     const workloads =
-      flags.workloads === undefined
-        ? await clusterWorkloads(session)
-        : await workloadFiles(flags.workloads, flags, session.namespace)
-    return { before, after, workloads }
+      flags.workloads === undefined ? await clusterWorkloads(session) : await workloadFiles(flags.workloads, reading)
+    return { before, after, workloads, mesh: await clusterMesh(session, flags, log, note), log }
   })
 }

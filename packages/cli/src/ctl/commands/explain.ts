@@ -13,8 +13,9 @@ import {
 } from "@merlon/policy"
 import { Command, Option } from "commander"
 import { several, whole } from "../../arguments.js"
+import { inputLines, isComplete } from "../answers/inputs.js"
 import { principalOf } from "../answers/principal.js"
-import { type MeshSettings, meshOf, withMeshSettings } from "../answers/question-flags.js"
+import { type MeshSettings, withMeshSettings } from "../answers/question-flags.js"
 import { note, questionSource, workloadNamed } from "../answers/question-source.js"
 import { withSession } from "../connect.js"
 import { CommandError, EXIT, usageError } from "../exit.js"
@@ -95,7 +96,7 @@ export function explainCommand(): Command {
 }
 
 const EXAMPLES = `
-Exits with 0 where the request is allowed, with 5 where it is refused.
+Exits with 0 where the request is allowed, with 5 where it is refused, with 4 where a policy or workload was skipped.
 
 Examples:
   merlonctl explain 3f1c9a2e7b604d58c1aa        # the id in the header x-merlon-decision of a refusal
@@ -109,20 +110,18 @@ Examples:
 const DECISION_ID = /^[0-9a-f]{20}$/
 
 async function explain(word: string, flags: Flags): Promise<void> {
-  if (DECISION_ID.test(word))
-    return withSession(flags, session => explainDecision(session, word, meshOf(flags), flags.output))
+  if (DECISION_ID.test(word)) return withSession(flags, session => explainDecision(session, word, flags))
   const workload = word.includes("/") || flags.namespace === undefined ? word : `${flags.namespace}/${word}`
   const [namespace, name, ...more] = workload.split("/")
   if (namespace === undefined || name === undefined || more.length > 0 || name === "") {
     throw usageError(`name the workload as \`NAMESPACE/NAME\`, or its namespace with \`-n\`, not \`${workload}\``)
   }
-  const mesh = meshOf(flags)
-  const { policies, workloads } = await questionSource({ ...flags, namespace })
+  const { policies, workloads, mesh, read } = await questionSource({ ...flags, namespace })
   // Of files, one that they do not have is described by flags.
   const isThere = flags.filename.length === 0 || workloadsCalled(workload, workloads, undefined).length > 0
   const known = isThere ? workloadNamed(workload, workloads, undefined) : undefined
   const log = flags.log === "-" ? (await standardInput()).trim() : flags.log
-  const asked = await askedOf({ ...flags, ...(log === undefined ? {} : { log }) })
+  const asked = await askedOf({ ...flags, ...(log === undefined ? {} : { log }) }, mesh.trustDomain)
   const question = {
     documents: policies,
     workload: {
@@ -140,18 +139,22 @@ async function explain(word: string, flags: Flags): Promise<void> {
     const explanation = explanationOf(question)
     const unlike = log === undefined ? undefined : unlikeLog(log, explanation)
     if (unlike !== undefined) note(unlike)
-    print(flags.output === "json" ? JSON.stringify(explanation, undefined, 2) : explanationText(explanation))
-    process.exitCode = explanation.verdict === "allow" ? EXIT.ok : EXIT.found
+    print(
+      flags.output === "json" ? JSON.stringify({ ...explanation, read }, undefined, 2) : explanationText(explanation),
+    )
+    if (!isComplete(read)) for (const line of inputLines(read)) note(line)
+    // A verdict of other policies than those in force is none.
+    process.exitCode = !isComplete(read) ? EXIT.undecided : explanation.verdict === "allow" ? EXIT.ok : EXIT.found
   } catch (error) {
     throw error instanceof AskedError ? new CommandError(error.message) : error
   }
 }
 
-async function askedOf(flags: Flags): Promise<AskedRequest> {
+async function askedOf(flags: Flags, trustDomain: string): Promise<AskedRequest> {
   const { curl, log, from, ip, destinationIp, port, method, path, host, token, tcp } = flags
   const base = curl !== undefined ? await read(readCurl, curl) : log !== undefined ? await read(readLogLine, log) : {}
   const said = {
-    from: from === undefined ? undefined : principalOf(from, flags.trustDomain),
+    from: from === undefined ? undefined : principalOf(from, trustDomain),
     ip,
     destinationIp,
     port,

@@ -2,7 +2,7 @@
 // `merlonctl import istio`: manifests of another mesh in our words, on standard output; what changed and what was lost, on
 // standard error. Asks no cluster and writes nowhere.
 
-import { meshNames } from "@merlon/policy"
+import { listItems, meshNames } from "@merlon/policy"
 import { Command } from "commander"
 import { parseAllDocuments, stringify } from "yaml"
 import { several } from "../../arguments.js"
@@ -10,7 +10,6 @@ import { diffText } from "../answers/diff-report.js"
 import { readSources } from "../documents/sources.js"
 import { CommandError, EXIT } from "../exit.js"
 import { withMeshFlags } from "../flags.js"
-import { fieldsOf, listOf } from "../foreign.js"
 import { type ImportProof, proofOfImport } from "../import-istio/proof.js"
 import { importIstio } from "../import-istio/translate.js"
 import { paintError, print, tell, visible } from "../terminal.js"
@@ -48,8 +47,7 @@ async function run(flags: Flags): Promise<void> {
       const [fault] = document.errors
       if (fault !== undefined) throw new CommandError(`${name}: ${fault.message}`)
       const value: unknown = document.toJS()
-      if (value === null) return []
-      return fieldsOf(value).kind === "List" ? listOf(fieldsOf(value).items) : [value]
+      return value === null ? [] : listItems(value).map(item => item.value)
     }),
   )
   const names = meshNames(flags)
@@ -81,7 +79,8 @@ function provedLines(proof: ImportProof | undefined): readonly string[] {
   const { diff, workloads, policies, unread } = proof
   const count = workloads.length
   const about = `${policies} ${policies === 1 ? "policy" : "policies"}, ${count} ${count === 1 ? "workload" : "workloads"}`
-  const unsaid = unread.map(name => `not compared: ${name}, which cannot be read`)
-  if (diff.result === "equal") return [`proved: every request is decided as before (${about})`, ...unsaid]
-  return [`compared with what was (${about}):`, ...diffText(diff, workloads, []).split("\n"), ...unsaid]
+  const skipped = unread.map(name => `${name}: it cannot be read`)
+  if (diff.result === "equal" && skipped.length === 0) return [`proved: every request is decided as before (${about})`]
+  const read = { policies, workloads: count, skipped }
+  return [`compared with what was (${about}):`, ...diffText({ diff, workloads, broken: [], read }).split("\n")]
 }

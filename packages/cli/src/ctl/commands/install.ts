@@ -10,13 +10,13 @@ import { applyObject, type DryRun } from "../apply/apply-object.js"
 import { type AnyObject, kindName } from "../catalog/resource.js"
 import { withSession } from "../connect.js"
 import { CommandError } from "../exit.js"
-import { type ClusterFlags, dryRunOption, withClusterFlags } from "../flags.js"
+import { type ClusterFlags, DEFAULT_MESH, dryRunOption, withClusterFlags } from "../flags.js"
 import { awaitRollout, findInstalled, keptValues, refuseHelms, valuesAnnotation } from "../install/installed.js"
 import { givenValues, type ValuesFlags, valuesOf, withValuesFlags } from "../install/values-flags.js"
 import type { Session } from "../session.js"
 import { print } from "../terminal.js"
 
-interface Flags extends ClusterFlags, ValuesFlags {
+interface Flags extends ClusterFlags, Omit<ValuesFlags, "mesh" | "domain"> {
   readonly dryRun: DryRun
   readonly wait: boolean
   readonly timeout: number
@@ -34,10 +34,11 @@ Examples:
   merlonctl install -f values.yaml --dry-run=server`,
     )
     .action((flags: Flags) =>
-      withSession(flags, async session => {
+      // What is installed is what flags say, whatever mesh the cluster has already.
+      withSession({ ...DEFAULT_MESH, ...flags }, async session => {
         const installed = await findInstalled(session)
         refuseHelms(installed, session, "upgrade")
-        await run(session, flags, await givenValues(flags))
+        await run(session, flags, await givenValues({ ...flags, ...wordsOf(session) }))
       }),
     )
 }
@@ -61,10 +62,12 @@ Examples:
         refuseHelms(installed, session, "upgrade")
         if (installed === undefined) throw new CommandError("nothing is installed; `merlonctl install` does it")
         const kept = flags.resetValues === true ? {} : keptValues(session, installed)
-        await run(session, flags, [kept, ...(await givenValues(flags))])
+        await run(session, flags, [kept, ...(await givenValues({ ...flags, ...wordsOf(session) }))])
       }),
     )
 }
+
+const wordsOf = ({ names: { mesh, domain } }: Session) => ({ mesh, domain })
 
 function installing(command: Command): Command {
   return withValuesFlags(

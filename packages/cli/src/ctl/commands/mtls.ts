@@ -5,7 +5,7 @@ import { Command, Option } from "commander"
 import { withSession } from "../connect.js"
 import { CommandError, EXIT } from "../exit.js"
 import { type ClusterFlags, withClusterFlags } from "../flags.js"
-import { seenList, tellScope } from "../seen/answers-api.js"
+import { gapsIn, type Seen, seenList, tellScope } from "../seen/answers-api.js"
 import { readinessJson } from "../seen/json.js"
 import { readinessText } from "../seen/tables.js"
 import { print } from "../terminal.js"
@@ -26,7 +26,10 @@ function readyCommand(): Command {
       .description("say who still calls in plaintext, and whether STRICT is safe now")
       .argument("[workload]", "one of the namespace; all of them if none is named")
       .option("-A, --all-namespaces", "of all namespaces", false)
-      .option("--window <time>", "calls of this time count, as 24h (default: 7d)")
+      .option(
+        "--window <time>",
+        "how long calls must have been observed, and which of them count, as 24h (default: 7d)",
+      )
       .addOption(new Option("-o, --output <format>", "how to print").choices(["text", "json"]).default("text")),
   )
     .addHelpText("after", EXAMPLES)
@@ -36,8 +39,10 @@ function readyCommand(): Command {
 }
 
 const EXAMPLES = `
-ready: every call came by mutual TLS; waiting: somebody comes in plaintext; unknown: nobody called, or a Pod has no
-xserver; strict: it is so already. Exits with 0 where all are ready or strict, else with 5.
+ready: every call of the window came by mutual TLS; waiting: somebody comes in plaintext; unknown: no call was observed, calls
+were not observed for the whole window, some were forgotten, or a Pod has no xserver; strict: it is so already.
+
+Exit codes: 0 all are ready or strict, 5 somebody comes in plaintext, 4 unknown for a workload, or no workload was found.
 
 Examples:
   merlonctl mtls ready -n foo
@@ -53,7 +58,14 @@ async function run(session: Parameters<typeof seenList>[0], workload: string | u
     throw new CommandError(`no workload \`${workload}\` takes calls there; there is ${known || "none"}`)
   }
   tellScope(list, namespace)
-  print(flags.output === "json" ? readinessJson(list.items) : readinessText(list, Date.now()))
-  const isSafe = list.items.every(({ spec }) => spec.state === "ready" || spec.state === "strict")
-  if (!isSafe) process.exitCode = EXIT.found
+  const skipped = gapsIn(list, namespace, "workload that takes calls")
+  print(flags.output === "json" ? readinessJson(list.items, skipped) : readinessText(list, Date.now(), skipped))
+  process.exitCode = exitCodeFor(list.items, skipped)
+}
+
+/** Fail closed: a state that this version does not know is not safe. */
+function exitCodeFor(items: readonly Seen[], skipped: readonly string[]): number {
+  const isSafe = ({ spec }: Seen): boolean => spec.state === "ready" || spec.state === "strict"
+  if (items.some(({ spec }) => spec.state === "waiting")) return EXIT.found
+  return skipped.length > 0 || !items.every(isSafe) ? EXIT.undecided : EXIT.ok
 }

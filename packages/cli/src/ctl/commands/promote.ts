@@ -4,10 +4,11 @@
 import { createInterface } from "node:readline/promises"
 import { callersAmong, diffSets, type PolicyDocument } from "@merlon/policy"
 import { Command } from "commander"
-import { clusterPolicies, clusterWorkloads } from "../answers/cluster-set.js"
 import { diffText } from "../answers/diff-report.js"
-import { limitsOf, meshOf, type QuestionFlags, withQuestionFlags } from "../answers/question-flags.js"
-import { note } from "../answers/question-source.js"
+import { InputLog, isComplete } from "../answers/inputs.js"
+import { limitsOf, type QuestionFlags, withQuestionFlags } from "../answers/question-flags.js"
+import { fromCluster } from "../answers/question-source.js"
+import { logUnplaced } from "../answers/unplaced.js"
 import { pathOf } from "../api/path.js"
 import { kindName } from "../catalog/resource.js"
 import { withSession } from "../connect.js"
@@ -38,7 +39,8 @@ export function promoteCommand(): Command {
 }
 
 const EXAMPLES = `
-Exit codes: 0 promoted, 5 not promoted because nobody said yes.
+Exit codes: 0 promoted, 5 not promoted because nobody said yes, 4 not promoted because something was skipped that could
+matter.
 
 Examples:
   merlonctl promote authorizationpolicy/httpbin-seen -n foo
@@ -47,7 +49,12 @@ Examples:
 async function run(session: Session, kind: string, name: string | undefined, flags: Flags): Promise<void> {
   const target = await oneObject(session, kind, name)
   const label = `${kindName(target.resource)}/${target.name}`
-  const policies = await clusterPolicies(session, note)
+  const {
+    policies,
+    workloads,
+    mesh,
+    read: inputs,
+  } = await fromCluster({ ...session, askedNamespace: undefined }, flags)
   const stored = policies.find(document => isTarget(document, target))
   if (stored === undefined) throw new CommandError(`there is no policy ${label} in namespace \`${target.namespace}\``)
   const { spec } = stored
@@ -59,14 +66,21 @@ async function run(session: Session, kind: string, name: string | undefined, fla
   const { annotations: _, ...metadata } = stored.metadata
   const enforced = { ...stored, metadata, spec: { ...spec, enforcement: "Enforce" } } as PolicyDocument // the same kind
   const after = policies.map(document => (document === stored ? enforced : document))
-  const workloads = await clusterWorkloads(session)
-  const mesh = meshOf(flags)
   const options = {
     limits: limitsOf(flags),
     now: Math.floor(Date.now() / 1000),
     callers: callersAmong(workloads, mesh),
   }
-  print(diffText(diffSets(policies, after, workloads, mesh, options), workloads, []))
+  const log = new InputLog()
+  logUnplaced(policies, after, workloads, mesh, log)
+  const read = { ...inputs, skipped: [...inputs.skipped, ...log.of(0, 0).skipped] }
+  const diff = diffSets(policies, after, workloads, mesh, options)
+  print(diffText({ diff, workloads, broken: [], read }))
+  if (!isComplete(read)) {
+    print(`${label} stays in Shadow: what enforcing it changes is not known`)
+    process.exitCode = EXIT.undecided
+    return
+  }
   if (!flags.yes && !(await isAgreed(label))) {
     print(`${label} stays in Shadow`)
     process.exitCode = EXIT.found

@@ -5,7 +5,7 @@ import { Command, Option } from "commander"
 import { withSession } from "../connect.js"
 import { EXIT } from "../exit.js"
 import { type ClusterFlags, withClusterFlags } from "../flags.js"
-import { seenList, tellScope } from "../seen/answers-api.js"
+import { gapsIn, seenList, tellScope } from "../seen/answers-api.js"
 import { proxiesJson } from "../seen/json.js"
 import { isUpToDate, proxiesText } from "../seen/tables.js"
 import { print } from "../terminal.js"
@@ -31,7 +31,8 @@ function statusCommand(): Command {
 }
 
 const EXAMPLES = `
-Exits with 5 where a proxy lags or has refused an update.
+Exits with 5 where a proxy lags or has refused an update, with 4 where no proxy was found or not all replicas of the control
+plane answered.
 
 Examples:
   merlonctl proxy status -A`
@@ -44,6 +45,8 @@ async function run(session: Parameters<typeof seenList>[0], flags: Flags): Promi
     query: new URLSearchParams({ limit: "5000" }),
   })
   tellScope(list, namespace)
-  print(flags.output === "json" ? proxiesJson(list.items) : proxiesText(list, Date.now()))
+  const skipped = gapsIn(list, namespace, "connected proxy")
+  print(flags.output === "json" ? proxiesJson(list.items, skipped) : proxiesText(list, Date.now(), skipped))
   if (!list.items.every(isUpToDate)) process.exitCode = EXIT.found
+  else if (skipped.length > 0) process.exitCode = EXIT.undecided
 }

@@ -4,7 +4,8 @@
 import { lastingName, type SeenCall, type Suggestion, suggestPolicies } from "@merlon/policy"
 import { Command, Option } from "commander"
 import { callsIn } from "../answers/calls-file.js"
-import { limitsOf, meshOf } from "../answers/question-flags.js"
+import { exitCodeOf as exitCodeFor, inputLines, isComplete } from "../answers/inputs.js"
+import { limitsOf } from "../answers/question-flags.js"
 import { note, questionSource, type SourceFlags, withSourceFlags, workloadNamed } from "../answers/question-source.js"
 import { recordedCalls } from "../answers/recorded-calls.js"
 import { suggestionsJson, suggestionsYaml } from "../answers/suggest-report.js"
@@ -39,11 +40,10 @@ Examples:
   merlonctl suggest --calls calls.json -f policies --workloads pods.yaml > suggested.yaml`
 
 async function run(word: string | undefined, flags: Flags): Promise<void> {
-  const { policies, workloads } = await questionSource(flags)
+  const { policies, workloads, mesh, read } = await questionSource(flags, "workloads")
   const asked = word === undefined ? workloads : [workloadNamed(word, workloads, flags.namespace)]
   const names = new Set(asked.map(lastingName))
   const calls = (await callsOf(flags)).filter(({ workload }) => names.has(workload))
-  const mesh = meshOf(flags)
   const options = { limits: limitsOf(flags), now: Math.floor(Date.now() / 1000) }
   const all = suggestPolicies(calls, policies, workloads, mesh, options)
   if (all.length === 0) {
@@ -57,9 +57,12 @@ async function run(word: string | undefined, flags: Flags): Promise<void> {
     note(`nothing is suggested for ${lastingName(workload)}: ${why}`)
   }
   print(
-    flags.output === "json" ? JSON.stringify(suggestionsJson(all), undefined, 2) : suggestionsYaml(kept, Date.now()),
+    flags.output === "json"
+      ? JSON.stringify({ ...suggestionsJson(all), read }, undefined, 2)
+      : suggestionsYaml(kept, Date.now()),
   )
-  process.exitCode = exitCodeOf(all)
+  if (!isComplete(read)) for (const line of inputLines(read)) note(line)
+  process.exitCode = exitCodeFor(read, exitCodeOf(all))
 }
 
 function callsOf(flags: Flags): Promise<readonly SeenCall[]> {

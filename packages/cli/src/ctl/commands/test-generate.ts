@@ -5,9 +5,10 @@ import { access, writeFile } from "node:fs/promises"
 import { casesIn, generatedTest, regionCoverage, runTests } from "@merlon/policy"
 import { Command } from "commander"
 import { stringify } from "yaml"
+import { InputLog, isComplete } from "../answers/inputs.js"
 import { type MeshSettings, meshOf, withMeshSettings } from "../answers/question-flags.js"
 import { note } from "../answers/question-source.js"
-import { CommandError } from "../exit.js"
+import { CommandError, EXIT } from "../exit.js"
 import { withMeshFlags } from "../flags.js"
 import { print, tell } from "../terminal.js"
 import { findTests } from "../tests/find-tests.js"
@@ -41,8 +42,9 @@ Examples:
 async function run(paths: readonly string[], flags: Flags): Promise<void> {
   const mesh = meshOf(flags)
   const now = Math.floor(Date.now() / 1000)
+  const log = new InputLog()
   const made = new Map<string, string[]>()
-  const covered = (await findTests(paths, mesh.names, note)).map(({ file, test, documents }) => {
+  const covered = (await findTests(paths, { names: mesh.names, note, log })).map(({ file, test, documents }) => {
     const regions = regionCoverage(test, documents, mesh, now, runTests(test, documents, mesh, now))
     return { file, test, regions }
   })
@@ -55,10 +57,15 @@ async function run(paths: readonly string[], flags: Flags): Promise<void> {
     for (const { region } of missing) had.add(region.id)
     const document = generatedTest(test, missing.flatMap(casesIn))
     if (document === undefined) continue
-    const target = file.replace(/\.test\.(ya?ml)$/i, ".generated.test.$1")
+    const target = `${file.replace(/(\.test)?\.(ya?ml|json)$/i, "")}.generated.test.yaml`
     made.set(target, [...(made.get(target) ?? []), stringify(document, { lineWidth: 0 })])
   }
-  if (made.size === 0) tell("nothing is missing: every region of the decision is touched by some case, or cannot be")
+  const skipped = log.of(0, 0)
+  for (const what of skipped.skipped) note(`skipped: ${what}`)
+  if (covered.length === 0 || !isComplete(skipped)) process.exitCode = EXIT.undecided
+  if (covered.length === 0) tell(`no policy test is found in ${paths.join(", ")}`)
+  else if (made.size === 0)
+    tell("nothing is missing: every region of the decision is touched by some case, or cannot be")
   for (const [target, texts] of made) {
     if (flags.write) await writeNew(target, texts.join("---\n"))
     else print(`# ${target}\n${texts.join("---\n")}`.trimEnd())

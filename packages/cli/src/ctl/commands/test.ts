@@ -2,13 +2,17 @@
 // `merlonctl test`: runs the policy tests that stand beside policies, through the evaluator that proxies run.
 
 import { writeFile } from "node:fs/promises"
+import { dirname } from "node:path"
 import { type PolicyTestFile, regionCoverage, runTests } from "@merlon/policy"
 import { messageOf } from "@merlon/xds"
 import { Command, Option } from "commander"
+import { idOf } from "../answers/cluster-set.js"
+import { exitCodeOf, InputLog, type Inputs } from "../answers/inputs.js"
 import { type MeshSettings, meshOf, withMeshSettings } from "../answers/question-flags.js"
+import { note } from "../answers/question-source.js"
 import { CommandError, EXIT } from "../exit.js"
 import { withMeshFlags } from "../flags.js"
-import { print, tell, visible } from "../terminal.js"
+import { print, tell } from "../terminal.js"
 import { findTests } from "../tests/find-tests.js"
 import { type FileRun, isPassed, testJunit, testReport, testText } from "../tests/report.js"
 import { WatchedFolders } from "../tests/watched-folders.js"
@@ -39,7 +43,8 @@ export function testCommand(): Command {
 }
 
 const EXAMPLES = `
-Exits with 1 where a test fails or none is found. Nothing has to run: issuers' keys are stood in for.
+Exits with 1 where a test fails, with 4 where none is found or something was skipped that could matter. Nothing has to run:
+issuers' keys are stood in for.
 
 Examples:
   merlonctl test
@@ -53,36 +58,42 @@ async function once(
   flags: Flags,
   reading: (sources: readonly string[]) => void = () => {},
 ): Promise<void> {
-  const runs = await run(paths, flags, reading)
+  const { runs, read } = await run(paths, flags, reading)
   if (runs.every(({ results }) => results.length === 0)) {
     const where = paths.map(path => `\`${path}\``).join(", ")
+    for (const what of read.skipped) note(`skipped: ${what}`)
     throw new CommandError(
       flags.filter === undefined || runs.length === 0
         ? `no policy test is found in ${where}; write one into a file \`NAME.test.yaml\``
         : `no case in ${where} has \`${flags.filter}\` in its name, or in that of its file`,
+      EXIT.undecided,
     )
   }
-  if (flags.output === "json") print(JSON.stringify(testReport(runs), undefined, 2))
-  else print(testText(runs, flags.filter === undefined ? "all" : "some"))
-  if (flags.junit !== undefined) await writeFile(flags.junit, testJunit(runs))
-  process.exitCode = runs.every(isPassed) ? EXIT.ok : EXIT.failed
+  if (flags.output === "json") print(JSON.stringify(testReport(runs, read), undefined, 2))
+  else print(testText(runs, read, flags.filter === undefined ? "all" : "some"))
+  if (flags.junit !== undefined) await writeFile(flags.junit, testJunit(runs, read))
+  process.exitCode = exitCodeOf(read, runs.every(isPassed) ? EXIT.ok : EXIT.failed)
 }
-
-const note = (text: string): void => tell(`note: ${visible(text)}`)
 
 async function run(
   paths: readonly string[],
   flags: Flags,
   reading: (sources: readonly string[]) => void,
-): Promise<readonly FileRun[]> {
+): Promise<{ readonly runs: readonly FileRun[]; readonly read: Inputs }> {
   const mesh = meshOf(flags)
   const now = Math.floor(Date.now() / 1000)
-  const found = await findTests(paths, mesh.names, note, reading)
-  return found.map(({ file, test, documents }) => {
+  const log = new InputLog()
+  const found = await findTests(paths, { names: mesh.names, note, log, reading })
+  const runs = found.map(({ file, test, documents }) => {
     const { filter } = flags
     const results = runTests(filter === undefined ? test : chosen(test, file, filter), documents, mesh, now)
     return { file, name: test.name, ...results, regions: regionCoverage(test, documents, mesh, now, results) }
   })
+  const policies = new Set(
+    found.flatMap(({ file, documents }) => documents.map(one => `${dirname(file)} ${idOf(one)}`)),
+  )
+  const workloads = found.reduce((sum, { test }) => sum + test.workloads.size, 0)
+  return { runs, read: log.of(policies.size, workloads) }
 }
 
 /** The cases and statements that are meant. */

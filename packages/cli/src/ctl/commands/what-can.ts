@@ -4,9 +4,9 @@
 import { callersAmong, DocumentsByNamespace, reachOf } from "@merlon/policy"
 import { Command, Option } from "commander"
 import { principalOf } from "../answers/principal.js"
-import { limitsOf, meshOf } from "../answers/question-flags.js"
+import { limitsOf } from "../answers/question-flags.js"
 import { questionSource, type SourceFlags, withSourceFlags } from "../answers/question-source.js"
-import { reachJson, reachText } from "../answers/reach-report.js"
+import { isProved, reachJson, reachText } from "../answers/reach-report.js"
 import { EXIT } from "../exit.js"
 import { print } from "../terminal.js"
 
@@ -28,16 +28,15 @@ export function whatCanCommand(): Command {
 const EXAMPLES = `
 What anybody reaches in plaintext it reaches too; this is about calls with its certificate.
 
-Exit codes: 0 answered, 4 not decided.
+Exit codes: 0 proved, 4 not decided, or something was skipped that could matter.
 
 Examples:
   merlonctl what-can ns/app/sa/consumer
   merlonctl what-can app/consumer -f policies -f deploy.yaml`
 
 async function run(word: string, flags: Flags): Promise<void> {
-  const principal = principalOf(word, flags.trustDomain)
-  const { policies, workloads } = await questionSource(flags)
-  const mesh = meshOf(flags)
+  const { policies, workloads, mesh, read } = await questionSource(flags)
+  const principal = principalOf(word, mesh.trustDomain)
   const selection = new DocumentsByNamespace(policies, mesh)
   const asked = { from: [{ source: { principals: [principal] } }] }
   const options = {
@@ -53,7 +52,7 @@ async function run(word: string, flags: Flags): Promise<void> {
       workload,
       reach: reachOf(selection.selected(workload).documents, workload, mesh, asked, options),
     }))
-  if (flags.output === "json") print(JSON.stringify(reachJson(reached, workloads), undefined, 2))
-  else print(reachText(reached, "requests", `${principal} reaches nothing (proved)`))
-  if (reached.some(({ reach }) => reach.undecided !== undefined)) process.exitCode = EXIT.undecided
+  if (flags.output === "json") print(JSON.stringify(reachJson(reached, workloads, read), undefined, 2))
+  else print(reachText(reached, "requests", `${principal} reaches nothing`, read))
+  if (!isProved(reached, read)) process.exitCode = EXIT.undecided
 }

@@ -4,9 +4,9 @@
 import { callersAmong, DocumentsByNamespace, reachOf } from "@merlon/policy"
 import { Command, Option } from "commander"
 import { several, whole } from "../../arguments.js"
-import { limitsOf, meshOf } from "../answers/question-flags.js"
+import { limitsOf } from "../answers/question-flags.js"
 import { questionSource, type SourceFlags, withSourceFlags, workloadNamed } from "../answers/question-source.js"
-import { reachJson, reachText } from "../answers/reach-report.js"
+import { isProved, reachJson, reachText } from "../answers/reach-report.js"
 import { EXIT } from "../exit.js"
 import { print } from "../terminal.js"
 
@@ -34,16 +34,15 @@ export function whoCanCommand(): Command {
 }
 
 const EXAMPLES = `
-Exit codes: 0 answered, 4 not decided.
+Exit codes: 0 proved, 4 not decided, or something was skipped that could matter.
 
 Examples:
   merlonctl who-can foo/httpbin --method GET --path '/admin/*'
   merlonctl who-can httpbin -f policies -f deploy.yaml -o json`
 
 async function run(word: string, flags: Flags): Promise<void> {
-  const { policies, workloads } = await questionSource(flags)
+  const { policies, workloads, mesh, read } = await questionSource(flags)
   const workload = workloadNamed(word, workloads, flags.namespace)
-  const mesh = meshOf(flags)
   const { method: methods, path: paths, host: hosts, port } = flags
   const operation = {
     ...(methods.length > 0 ? { methods } : {}),
@@ -59,7 +58,7 @@ async function run(word: string, flags: Flags): Promise<void> {
     callers: callersAmong(workloads, mesh),
   }
   const reached = [{ workload, reach: reachOf(documents, workload, mesh, asked, options) }]
-  if (flags.output === "json") print(JSON.stringify(reachJson(reached, workloads), undefined, 2))
-  else print(reachText(reached, "callers", `nobody can (proved)`))
-  if (reached.some(({ reach }) => reach.undecided !== undefined)) process.exitCode = EXIT.undecided
+  if (flags.output === "json") print(JSON.stringify(reachJson(reached, workloads, read), undefined, 2))
+  else print(reachText(reached, "callers", "nobody can", read))
+  if (!isProved(reached, read)) process.exitCode = EXIT.undecided
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The texts that `-f` names: files, folders, standard input.
 
-import { readdir, stat } from "node:fs/promises"
+import { readdir, realpath, stat } from "node:fs/promises"
 import { join } from "node:path"
 import { CommandError, usageError } from "../exit.js"
 import { readText, standardInput } from "../read-text.js"
@@ -40,25 +40,48 @@ async function filesOf(path: string, recursive: boolean): Promise<readonly strin
   const found = await stat(path).catch(() => undefined)
   // What is wrong with a file is told when it is read.
   if (found?.isDirectory() !== true) return [path]
-  const files = await filesIn(path, recursive)
-  if (files.length > 0) return files
+  const { manifests } = await filesIn(path, { recursive })
+  if (manifests.length > 0) return manifests
   throw new CommandError(
     `\`${path}\` has no file that ends in .yaml, .yml or .json${recursive ? "" : "; `-R` looks into its folders too"}`,
   )
 }
 
-/** Those that hold documents, by their names. */
+export interface FolderFiles {
+  /** Those that hold documents, by their names. */
+  readonly manifests: readonly string[]
+  /** All others. */
+  readonly others: readonly string[]
+  /** Links that lead nowhere. */
+  readonly broken: readonly string[]
+}
+
+export interface FolderOptions {
+  readonly recursive: boolean
+  readonly enters?: (folderName: string) => boolean
+}
+
+/** In the order of their names. Linked folders are entered as others are; each folder once, so that a circle ends. */
 export async function filesIn(
   folder: string,
-  recursive: boolean,
-  enters: (folderName: string) => boolean = () => true,
-): Promise<readonly string[]> {
+  { recursive, enters = () => true }: FolderOptions,
+  entered = new Set<string>(),
+): Promise<FolderFiles> {
+  const found = { manifests: [] as string[], others: [] as string[], broken: [] as string[] }
+  const here = await realpath(folder)
+  if (entered.has(here)) return found
+  entered.add(here)
   const entries = (await readdir(folder, { withFileTypes: true })).sort((a, b) => (a.name < b.name ? -1 : 1))
-  const files: string[] = []
   for (const entry of entries) {
     const path = join(folder, entry.name)
-    if (entry.isDirectory()) files.push(...(recursive && enters(entry.name) ? await filesIn(path, true, enters) : []))
-    else if (EXTENSIONS.test(entry.name)) files.push(path)
+    const kind = entry.isSymbolicLink() ? await stat(path).catch(() => undefined) : entry
+    if (kind === undefined) found.broken.push(path)
+    else if (kind.isDirectory()) {
+      if (!recursive || !enters(entry.name)) continue
+      const below = await filesIn(path, { recursive, enters }, entered)
+      for (const list of ["manifests", "others", "broken"] as const) found[list].push(...below[list])
+    } else if (isManifestName(entry.name)) found.manifests.push(path)
+    else if (kind.isFile()) found.others.push(path)
   }
-  return files
+  return found
 }

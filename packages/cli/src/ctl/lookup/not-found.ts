@@ -26,9 +26,12 @@ export function isUnknownKind(failure: unknown): boolean {
 /** The cluster does not serve the kind. */
 class UnknownKind extends CommandError {}
 
-export function unknownKind(resource: Resource, { securityGroup, networkingGroup }: MeshNames): UnknownKind {
+export function unknownKind(resource: Resource, names: MeshNames): UnknownKind {
+  const { mesh, domain, securityGroup, networkingGroup } = names
   const ours = resource.group === securityGroup || resource.group === networkingGroup
-  const next = ours ? "the mesh is not installed there, see `merlonctl manifest`" : "install its definition first"
+  const next = ours
+    ? `the mesh \`${mesh}\` (${domain}) is not installed there: \`merlonctl install\` installs it, \`--mesh\` and \`--domain\` name another`
+    : "install its definition first"
   return new UnknownKind(`the cluster serves no \`${kindName(resource)}\`; ${next}`)
 }
 

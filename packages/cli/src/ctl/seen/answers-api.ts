@@ -4,6 +4,7 @@
 import { ApiError } from "@merlon/control"
 import { CommandError } from "../exit.js"
 import { type Fields, fieldsOf, listOf, textOf } from "../foreign.js"
+import { installedMeshes, tellMeshes } from "../mesh/discover-mesh.js"
 import type { Session } from "../session.js"
 import { tell, visible } from "../terminal.js"
 
@@ -43,6 +44,17 @@ export async function seenList(session: Session, asking: Asking): Promise<SeenLi
   return { items: listOf(items).map(seenOf), notes }
 }
 
+/** What keeps a list from being about everything that was asked: replicas that did not answer, items beyond the limit, or none at all. */
+export function gapsIn({ items, notes }: SeenList, namespace: string | undefined, noun: string): readonly string[] {
+  const { remainingItemCount: more } = fieldsOf(notes.metadata)
+  const where = namespace === undefined ? "the mesh" : `namespace \`${namespace}\``
+  return [
+    ...textsIn(notes.partial).map(replica => `what replica ${replica} of the control plane knows: it has not answered`),
+    ...(typeof more === "number" && more > 0 ? [`${more} more ${noun}s than one answer holds`] : []),
+    ...(items.length === 0 ? [`${where}: it has no ${noun}, or does not exist`] : []),
+  ]
+}
+
 /** Nothing in one namespace is not nothing: who asked without naming one may think of the whole mesh. */
 export function tellScope({ items }: Pick<SeenList, "items">, namespace: string | undefined): void {
   if (items.length === 0 && namespace !== undefined) {
@@ -67,7 +79,7 @@ async function asked(session: Session, asking: Asking): Promise<unknown> {
   try {
     return await session.api.request({ method: "GET", path: seenPath(session, asking) })
   } catch (error) {
-    throw isNowhere(error) ? nowhere(session) : error
+    throw isNowhere(error) ? await nowhere(session) : error
   }
 }
 
@@ -80,8 +92,21 @@ function isNowhere(error: unknown): boolean {
   return error instanceof ApiError && error.code === 404 && !/among|decision/.test(error.message)
 }
 
-function nowhere({ origin }: Session): CommandError {
-  return new CommandError(`no control plane answers there (${origin}); \`merlonctl status\` says whether it runs`)
+/** The mesh of another name may be there: then no control plane is to blame. */
+async function nowhere({ api, names, origin }: Session): Promise<CommandError> {
+  const { mesh, domain } = names
+  const there = await installedMeshes(api).catch(() => [])
+  if (there.some(one => one.mesh === mesh && one.domain === domain)) {
+    return new CommandError(
+      `the control plane of \`${mesh}\` (${domain}) does not answer (${origin}); \`merlonctl check\` says what is wrong`,
+    )
+  }
+  const [first] = there
+  return new CommandError(
+    first === undefined
+      ? `no mesh is installed in this cluster (${origin}); \`merlonctl install\` installs one`
+      : `there is no mesh \`${mesh}\` (${domain}) in this cluster (${origin}), which has ${tellMeshes(there)}; pass \`--mesh ${first.mesh} --domain ${first.domain}\``,
+  )
 }
 
 export function seenOf(value: unknown): Seen {

@@ -5,10 +5,12 @@
 import { ApiError } from "@merlon/control"
 import { DocumentsByNamespace, type ProofWorkload, reachOf } from "@merlon/policy"
 import { clusterPolicies } from "../answers/cluster-set.js"
-import { limitsOf, meshOf, type QuestionFlags } from "../answers/question-flags.js"
+import { InputLog } from "../answers/inputs.js"
+import { limitsOf, type QuestionFlags } from "../answers/question-flags.js"
 import { note } from "../answers/question-source.js"
 import { reachJson } from "../answers/reach-report.js"
 import { type Fields, fieldsOf, listOf, textOf, textsOf } from "../foreign.js"
+import { clusterMesh } from "../mesh/mesh-settings.js"
 import type { Session } from "../session.js"
 import { type Asking, type Seen, seenList, seenOne, seenPath } from "./answers-api.js"
 
@@ -86,19 +88,17 @@ async function callersOf(session: Session, workload: Seen, flags: QuestionFlags)
   } catch (error) {
     if (!isRefused(error)) throw error
   }
-  const mesh = meshOf({ ...flags, trustDomain: trustDomainOf(workload) ?? flags.trustDomain })
+  const log = new InputLog()
+  const mesh = await clusterMesh(session, flags, log, note)
   const proofWorkload = proofWorkloadOf(workload)
-  const { documents } = new DocumentsByNamespace(await clusterPolicies(session, note), mesh).selected(proofWorkload)
+  const policies = await clusterPolicies(session, log)
+  const { documents } = new DocumentsByNamespace(policies, mesh).selected(proofWorkload)
   const options = { limits: limitsOf(flags), now: Math.floor(Date.now() / 1000) }
   const reach = reachOf(documents, proofWorkload, mesh, {}, options)
-  return fieldsOf(reachJson([{ workload: proofWorkload, reach }], [proofWorkload]))
+  return fieldsOf(reachJson([{ workload: proofWorkload, reach }], [proofWorkload], log.of(policies.length, 1)))
 }
 
 const IDENTITY = /^spiffe:\/\/([^/]+)\/ns\/[^/]+\/sa\/(.+)$/
-
-function trustDomainOf({ spec }: Seen): string | undefined {
-  return IDENTITY.exec(textOf(spec.identity) ?? "")?.[1]
-}
 
 function proofWorkloadOf({ namespace, name, spec }: Seen): ProofWorkload {
   const account = IDENTITY.exec(textOf(spec.identity) ?? "")?.[2]

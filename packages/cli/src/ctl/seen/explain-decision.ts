@@ -2,12 +2,15 @@
 // One decision by its id, from whichever proxy has it.
 
 import { ApiError } from "@merlon/control"
-import { AskedError, type MeshConfig, type PolicyEdit, readLogLine, workloadsCalled } from "@merlon/policy"
+import { AskedError, type PolicyEdit, readLogLine, workloadsCalled } from "@merlon/policy"
 import { clusterPolicies, clusterWorkloads } from "../answers/cluster-set.js"
+import { InputLog, isComplete } from "../answers/inputs.js"
+import type { MeshSettings } from "../answers/question-flags.js"
 import { EXIT } from "../exit.js"
 import { explanationOf } from "../explain/explanation.js"
 import { changeLines } from "../explain/format.js"
 import { textOf } from "../foreign.js"
+import { clusterMesh } from "../mesh/mesh-settings.js"
 import type { Session } from "../session.js"
 import { print } from "../terminal.js"
 import { type Seen, seenOne } from "./answers-api.js"
@@ -17,12 +20,11 @@ import { decisionJson } from "./json.js"
 export async function explainDecision(
   session: Session,
   id: string,
-  mesh: MeshConfig,
-  output: "text" | "json",
+  flags: MeshSettings & { readonly output: "text" | "json" },
 ): Promise<void> {
   const seen = await found(session, id)
-  const change = await changeFor(session, seen, mesh)
-  if (output === "json") print(decisionJson(seen, change))
+  const change = await changeFor(session, seen, flags)
+  if (flags.output === "json") print(decisionJson(seen, change))
   else print([decisionText(seen), ...(change === undefined ? [] : ["", TRIED, ...changeLines(change)])].join("\n"))
   process.exitCode = seen.spec.verdict === "allow" ? EXIT.ok : EXIT.found
 }
@@ -33,14 +35,18 @@ const TRIED = "The smallest change that would allow it, tried without a token or
 async function changeFor(
   session: Session,
   { spec }: Seen,
-  mesh: MeshConfig,
+  flags: MeshSettings,
 ): Promise<readonly PolicyEdit[] | undefined> {
   if (spec.verdict === "allow" || (spec.stage !== "allow" && spec.stage !== "deny")) return undefined
   try {
     const [workload] = workloadsCalled(textOf(spec.workload) ?? "", await clusterWorkloads(session), undefined)
     if (workload === undefined) return undefined
     const { host: _, ...asked } = readLogLine(JSON.stringify(spec))
-    const documents = await clusterPolicies(session, () => {})
+    const log = new InputLog()
+    const documents = await clusterPolicies(session, log)
+    const mesh = await clusterMesh(session, flags, log, () => {})
+    // A change that was tried on other policies than those in force may change nothing.
+    if (!isComplete(log.of(0, 0))) return undefined
     const question = { documents, workload, mesh, asked, now: Math.floor(Date.now() / 1000) }
     const { stages, change } = explanationOf(question)
     return stages.some(({ stage, outcome }) => stage === spec.stage && outcome === "refused") ? change : undefined

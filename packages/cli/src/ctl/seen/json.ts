@@ -9,12 +9,13 @@ export function rulesJson(items: readonly Seen[]): string {
   return pretty(items.map(({ spec }) => spec))
 }
 
-export function proxiesJson(items: readonly Seen[]): string {
-  return pretty(items.map(named("proxy")))
+/** `skipped`: what the answer is not about although it was asked for. */
+export function proxiesJson(items: readonly Seen[], skipped: readonly string[]): string {
+  return pretty({ proxies: items.map(named("proxy")), read: { proxies: items.length, skipped } })
 }
 
-export function readinessJson(items: readonly Seen[]): string {
-  return pretty(items.map(named("workload")))
+export function readinessJson(items: readonly Seen[], skipped: readonly string[]): string {
+  return pretty({ workloads: items.map(named("workload")), read: { workloads: items.length, skipped } })
 }
 
 /** One decision a line: whoever follows reads line by line. */

@@ -36,6 +36,8 @@ const readiness = [
     calls: 9,
     state: "waiting",
     why: "1 caller comes in plaintext",
+    windowStart: "2026-11-09T12:00:00Z",
+    observedSince: first,
     plaintext,
   }),
   seen("db", {
@@ -43,6 +45,7 @@ const readiness = [
     calls: 0,
     state: "strict",
     why: "its ports take mutual TLS alone",
+    windowStart: "2026-11-09T12:00:00Z",
   }),
 ]
 const criterion = { holds: false, field: "to[0].operation.paths", values: ["/status/*"], actual: "/headers" }
@@ -65,14 +68,14 @@ const allowed = seen("x", {
 
 it.each([
   ["rules.json", rulesJson(rules)],
-  ["proxies.json", proxiesJson(proxies)],
-  ["readiness.json", readinessJson(readiness)],
+  ["proxies.json", proxiesJson(proxies, [])],
+  ["readiness.json", readinessJson(readiness, ["2 more workloads than one answer holds"])],
   ["decisions.json", [refused, allowed].map(decisionLine).join("\n")],
   ["decision.json", decisionJson(refused)],
   ["rules", rulesText({ items: rules, notes: { watchedSince: first } }, NOW)],
   ["no-rules", rulesText({ items: [], notes: { watchedSince: first } }, NOW)],
   ["proxies", proxiesText({ items: proxies, notes: {} }, NOW)],
-  ["readiness", readinessText({ items: readiness, notes: {} }, NOW)],
+  ["readiness", readinessText({ items: readiness, notes: {} }, NOW, ["2 more workloads than one answer holds"])],
   ["decisions", table(DECISION_HEAD, [refused, allowed].map(decisionRow))],
   ["decision", decisionText(refused)],
 ])("%s", async (name, text) => {

@@ -35,8 +35,8 @@ export function leftOf(notAfter: unknown, now: number): string {
   return end <= now ? "ended" : `${age(new Date(now).toISOString(), end)} left`
 }
 
-export function proxiesText({ items }: SeenList, now: number): string {
-  if (items.length === 0) return "no proxy is connected"
+export function proxiesText({ items }: SeenList, now: number, skipped: readonly string[] = []): string {
+  if (items.length === 0) return withSkipped("no proxy is connected", skipped)
   const rows = items.map(({ namespace, name, spec }) => [
     `${namespace}/${name}`,
     `${age(textOf(spec.connectedAt) ?? "", now)}`,
@@ -44,7 +44,11 @@ export function proxiesText({ items }: SeenList, now: number): string {
     leftOf(spec.certificateNotAfter, now),
     stateOf(spec),
   ])
-  return table(["PROXY", "CONNECTED", "REVISION", "CERTIFICATE", "STATE"], rows)
+  return withSkipped(table(["PROXY", "CONNECTED", "REVISION", "CERTIFICATE", "STATE"], rows), skipped)
+}
+
+function withSkipped(text: string, skipped: readonly string[]): string {
+  return [text, ...skipped.map(what => `skipped: ${visible(what)}`)].join("\n")
 }
 
 export function stateOf({ behind, lagMs, rejection }: Fields): string {
@@ -61,8 +65,10 @@ export function isUpToDate({ spec }: Seen): boolean {
   return spec.behind === 0 && spec.rejection === undefined
 }
 
-export function readinessText({ items }: SeenList, now: number): string {
-  if (items.length === 0) return "no workload takes calls there; `-n` asks another namespace, `-A` all of them"
+export function readinessText({ items }: SeenList, now: number, skipped: readonly string[] = []): string {
+  if (items.length === 0) {
+    return withSkipped("no workload takes calls there; `-n` asks another namespace, `-A` all of them", skipped)
+  }
   const rows = items.map(({ namespace, name, spec }) => [
     `${namespace}/${name}`,
     listOf(spec.ports)
@@ -70,6 +76,7 @@ export function readinessText({ items }: SeenList, now: number): string {
       .map(({ port, mode }) => `${shown(port)} ${shown(mode)}`)
       .join(", "),
     shown(spec.calls),
+    observedText(spec, now),
     textOf(spec.state) ?? "",
     textOf(spec.why) ?? "",
   ])
@@ -85,7 +92,16 @@ export function readinessText({ items }: SeenList, now: number): string {
         ago(lastSeen, now),
       ]),
   )
-  const summary = table(["WORKLOAD", "PORTS", "CALLS", "STRICT", "WHY"], rows)
-  if (callers.length === 0) return summary
-  return `${summary}\n\nWho calls in plaintext:\n${table(["WORKLOAD", "PORT", "FROM", "CALLS", "FIRST", "LAST"], callers)}`
+  const summary = table(["WORKLOAD", "PORTS", "CALLS", "OBSERVED", "STRICT", "WHY"], rows)
+  if (callers.length === 0) return withSkipped(summary, skipped)
+  return `${withSkipped(summary, skipped)}\n\nWho calls in plaintext:\n${table(["WORKLOAD", "PORT", "FROM", "CALLS", "FIRST", "LAST"], callers)}`
+}
+
+/** For how long of the window that counts. */
+function observedText({ observedSince, windowStart }: Fields, now: number): string {
+  const [since, start] = [textOf(observedSince), textOf(windowStart)]
+  if (start === undefined) return "-"
+  // Both are RFC 3339 in UTC.
+  const observed = since === undefined ? "0s" : age([since, start].sort().at(-1) ?? start, now)
+  return `${observed} of ${age(start, now)}`
 }

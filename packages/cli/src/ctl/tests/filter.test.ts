@@ -54,8 +54,8 @@ afterEach(() => {
 })
 
 it.each([
-  ["one", "  ✓ one\n\n1 passed, 0 failed\n"],
-  ["nobody", "  ✓ never: nobody writes (shop/shop)\n\n1 passed, 0 failed\n"],
+  ["one", "  ✓ one\n\n1 passed, 0 failed\nread: 1 policy, 1 workload\n"],
+  ["nobody", "  ✓ never: nobody writes (shop/shop)\n\n1 passed, 0 failed\nread: 1 policy, 1 workload\n"],
 ])("runs the cases and statements with `%s` alone, and says nothing of what they leave out", async (text, said) => {
   await runProgram(["test", file, "--filter", text])
   expect(process.exitCode ?? 0).toBe(0)
@@ -64,6 +64,6 @@ it.each([
 
 it("says that it leaves nothing, and fails", async () => {
   await runProgram(["test", file, "--filter", "three"])
-  expect(process.exitCode).toBe(1)
+  expect(process.exitCode).toBe(4)
   expect(err).toContain("has `three` in its name, or in that of its file")
 })

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policy tests in files: where they are, what they say, and the policies they are about. A file whose name ends in
-// `.test.yaml` holds tests; a file that is named outright may be called anything.
+// Policy tests in files: where they are, what they say, and the policies they are about. Every manifest of a folder that
+// holds a PolicyTest is a test file, whatever it is called; one of another name than a manifest's is logged as skipped.
 
 import { stat } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { type MeshNames, type PolicyDocument, type PolicyTestFile, readTests, validate } from "@merlon/policy"
-import { readPolicyFiles } from "../answers/policy-files.js"
+import type { InputLog } from "../answers/inputs.js"
+import { logUnread, readPolicyFiles } from "../answers/policy-files.js"
 import { showFinding } from "../documents/manifests.js"
 import { filesIn } from "../documents/sources.js"
+import { kindIn } from "../documents/unread-file.js"
 import { CommandError } from "../exit.js"
 import { readText } from "../read-text.js"
 
@@ -17,49 +19,58 @@ export interface FoundTests {
   readonly documents: readonly PolicyDocument[]
 }
 
-const TEST_NAME = /\.test\.ya?ml$/i
+export interface FindOptions {
+  readonly names: MeshNames
+  readonly note: (text: string) => void
+  readonly log: InputLog
+  /** Told of the files and folders of policies before they are read, and so also where they cannot be. */
+  readonly reading?: (sources: readonly string[]) => void
+}
 
-/** `reading` is told of the files and folders of policies before they are read, and so also where they cannot be. */
-export async function findTests(
-  paths: readonly string[],
-  names: MeshNames,
-  note: (text: string) => void,
-  reading: (sources: readonly string[]) => void = () => {},
-): Promise<readonly FoundTests[]> {
+const TEST_NAME = /\.test\.(ya?ml|json)$/i
+
+export async function findTests(paths: readonly string[], options: FindOptions): Promise<readonly FoundTests[]> {
   const found: FoundTests[] = []
   for (const path of paths) {
-    for (const file of await testFiles(path)) found.push(...(await testsIn(file, names, note, reading)))
+    for (const file of await testFiles(path, options.log)) found.push(...(await testsIn(file, options)))
   }
   return found
 }
 
-async function testFiles(path: string): Promise<readonly string[]> {
+async function testFiles(path: string, log: InputLog): Promise<readonly string[]> {
   const found = await stat(path).catch(() => undefined)
   if (found === undefined) throw new CommandError(`there is no \`${path}\``)
   if (!found.isDirectory()) return [path]
-  const files = await filesIn(path, true, folder => folder !== "node_modules" && !folder.startsWith("."))
-  return files.filter(name => TEST_NAME.test(name))
+  const enters = (folder: string): boolean => folder !== "node_modules" && !folder.startsWith(".")
+  const files = await filesIn(path, { recursive: true, enters })
+  await logUnread(files, ["PolicyTest"], log)
+  const tests: string[] = []
+  for (const name of files.manifests) {
+    if (TEST_NAME.test(name) || (await kindIn(name, ["PolicyTest"])) !== undefined) tests.push(name)
+  }
+  return tests
 }
 
-async function testsIn(
-  file: string,
-  names: MeshNames,
-  note: (text: string) => void,
-  reading: (sources: readonly string[]) => void,
-): Promise<readonly FoundTests[]> {
+async function testsIn(file: string, { names, note, log, reading }: FindOptions): Promise<readonly FoundTests[]> {
   const text = await readText(file)
   const { files, faults } = readTests(text)
   if (faults.length > 0) throw new CommandError(faults.map(fault => showFinding(file, text, fault)).join("\n"))
+  if (files.length === 0) log.skip(`${file}: it holds no PolicyTest`)
   const found: FoundTests[] = []
   for (const test of files) {
     const sources = sourcesOf(test, file)
-    reading(sources)
-    const read = await Promise.all(sources.map(path => readPolicyFiles(path, names, "default", note)))
-    const documents = [...inline(test, file, names), ...read.flatMap(({ policies }) => policies)]
+    reading?.(sources)
+    const policies = { names, namespace: "default", note, log }
+    const read = await Promise.all(sources.map(path => readPolicyFiles(path, policies)))
+    const documents = [...inline(test, file, names), ...read.flatMap(one => one.policies)]
+    if (documents.length === 0) log.skip(`${titleOf(file, test)}: no policy was read for it`)
+    if (test.workloads.size === 0) log.skip(`${titleOf(file, test)}: it names no workloads, so nothing was tested`)
     found.push({ file, test, documents })
   }
   return found
 }
+
+const titleOf = (file: string, { name }: PolicyTestFile): string => (name === "" ? file : `${file} (${name})`)
 
 function inline({ documents }: PolicyTestFile, file: string, names: MeshNames): readonly PolicyDocument[] {
   return documents.map((value, index) => {

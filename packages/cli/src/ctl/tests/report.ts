@@ -10,6 +10,7 @@ import {
   ruleName,
   type TestRun,
 } from "@merlon/policy"
+import { type Inputs, inputLines } from "../answers/inputs.js"
 import { paint, visible } from "../terminal.js"
 
 export interface FileRun extends TestRun {
@@ -24,13 +25,13 @@ const MOST_NAMED = 10
 export const isPassed = ({ results }: FileRun): boolean => results.every(({ passed }) => passed)
 
 /** Where only some cases ran, nothing is said of what none touches: those that did not run may. */
-export function testText(runs: readonly FileRun[], ran: "all" | "some" = "all"): string {
+export function testText(runs: readonly FileRun[], read: Inputs, ran: "all" | "some" = "all"): string {
   const shown = ran === "all" ? runs : runs.filter(({ results }) => results.length > 0)
   const lines = shown.flatMap(({ file, name, results }) => [
     name === "" ? file : `${file} (${visible(name)})`,
     ...results.flatMap(caseLines),
   ])
-  return [...lines, "", ...(ran === "all" ? summary(runs) : [tallyOf(runs)])].join("\n")
+  return [...lines, "", ...(ran === "all" ? summary(runs) : [tallyOf(runs)]), ...inputLines(read)].join("\n")
 }
 
 function caseLines({ test, passed, differences, answer }: CaseResult): readonly string[] {
@@ -101,12 +102,13 @@ export function coverageOf(runs: readonly FileRun[]): readonly RuleCoverage[] {
   return [...rules.values()]
 }
 
-export function testReport(runs: readonly FileRun[]) {
+export function testReport(runs: readonly FileRun[], read: Inputs) {
   const results = runs.flatMap(run => run.results)
   const failed = results.filter(({ passed }) => !passed).length
   return {
     passed: results.length - failed,
     failed,
+    read,
     files: runs.map(run => ({
       file: run.file,
       name: run.name,
@@ -130,14 +132,23 @@ export function testReport(runs: readonly FileRun[]) {
 }
 
 /** As Jenkins, GitLab and others read it. */
-export function testJunit(runs: readonly FileRun[]): string {
+export function testJunit(runs: readonly FileRun[], read: Inputs): string {
   const suites = runs.map(({ file, name, results }) => {
     const failed = results.filter(({ passed }) => !passed).length
     const cases = results.map(result => junitCase(result, file))
     const title = xml(name === "" ? file : `${file} (${name})`)
     return `  <testsuite name="${title}" tests="${results.length}" failures="${failed}">\n${cases.join("")}  </testsuite>\n`
   })
-  return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n${suites.join("")}</testsuites>\n`
+  return `<?xml version="1.0" encoding="UTF-8"?>\n<testsuites>\n${suites.join("")}${junitSkipped(read)}</testsuites>\n`
+}
+
+/** A pipeline that looks at nothing else learns so that not everything was tested. */
+function junitSkipped({ skipped }: Inputs): string {
+  if (skipped.length === 0) return ""
+  const cases = skipped.map(
+    what => `    <testcase name="${xml(what)}">\n      <error message="skipped"/>\n    </testcase>\n`,
+  )
+  return `  <testsuite name="skipped" tests="${skipped.length}" errors="${skipped.length}">\n${cases.join("")}  </testsuite>\n`
 }
 
 function junitCase({ test, passed, differences, answer }: CaseResult, file: string): string {

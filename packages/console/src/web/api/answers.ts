@@ -127,6 +127,9 @@ export interface Readiness {
     readonly lastSeen: string
   }[]
   readonly calls: number
+  readonly windowStart: string
+  readonly observedSince?: string
+  readonly forgottenUntil?: string
 }
 
 export interface Witness {

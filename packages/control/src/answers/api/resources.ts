@@ -62,7 +62,7 @@ export const SEEN: readonly AnswerResource[] = [
     kind: "MtlsReadiness",
     verbs: ["get", "list"],
     about: "one workload, and whether its ports can take mutual TLS alone",
-    fields: "state, why, ports, calls, plaintext",
+    fields: "state, why, ports, calls, plaintext, windowStart, observedSince, forgottenUntil",
   },
 ]
 

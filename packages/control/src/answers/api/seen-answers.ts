@@ -22,6 +22,7 @@ import type { MeshDirectory } from "../../registry/mesh-directory.js"
 import type { CallLedger } from "../call-ledger.js"
 import { callerNames, namesOf } from "../caller-names.js"
 import { cutOff, tellCutOff } from "../cut-off.js"
+import { KEEP_CALLS_MS } from "../ledger-shard.js"
 import { digestOf } from "../own-sight.js"
 import { readinessOf, type WorkloadReadiness } from "../readiness.js"
 import { rulesOf } from "../rule-digests.js"
@@ -66,6 +67,8 @@ const MAX_LIMIT = 5_000
 const MAX_CALLS = 20_000
 const DAY_MS = 86_400_000
 const WINDOW_MS = 7 * DAY_MS
+/** For as long as calls are kept. */
+const MAX_WINDOW_MS = KEEP_CALLS_MS
 
 export class SeenAnswers {
   readonly #sources: SeenSources
@@ -105,7 +108,8 @@ export class SeenAnswers {
       )
     }
     if (resource.name === "workloads") return this.#workload(name, namespace)
-    const query = new URLSearchParams({ limit: String(MAX_LIMIT) })
+    const window = question.query.get("window")
+    const query = new URLSearchParams({ limit: String(MAX_LIMIT), ...(window === null ? {} : { window }) })
     const { items, notes } = await this.list({ ...question, query })
     const item = items.find(({ metadata }) => metadata.name === name)
     if (item !== undefined) return item
@@ -163,12 +167,14 @@ export class SeenAnswers {
       metadata: nameIn(key),
       spec: { ...report, workload: this.#names.of(key) },
     }))
-    const { version } = this.#sources
+    const { version, mesh } = this.#sources
+    const { names: _, ...settings } = mesh
     const times = [...took].sort((a, b) => a - b)
     const [median, slowest] = [times[Math.floor(times.length / 2)], times.at(-1)]
     return cut(items, query, {
       ...partial(silent),
-      ...(version === undefined ? {} : { controlPlane: { version } }),
+      // What changes the meaning of policies, for whoever evaluates them elsewhere.
+      controlPlane: { ...(version === undefined ? {} : { version }), settings },
       ...(median === undefined || slowest === undefined
         ? {}
         : { enforced: { changes: times.length, medianMs: Math.round(median), slowestMs: Math.round(slowest) } }),
@@ -176,8 +182,9 @@ export class SeenAnswers {
   }
 
   #readiness({ namespace, query }: Question): Listed {
-    const since = this.#sources.now() - (spanIn(query, "window") ?? WINDOW_MS)
-    const items = this.readiness(since)
+    const window = spanIn(query, "window") ?? WINDOW_MS
+    if (window > MAX_WINDOW_MS) throw badRequest(`\`window\` may be \`90d\` at most: calls are kept for so long`)
+    const items = this.readiness(window)
       .filter(one => namespace === undefined || one.namespace === namespace)
       .map(({ namespace: of, name, ...spec }) => ({ metadata: { name, namespace: of }, spec }))
     return cut(items, query, { watchedSince: new Date(this.#watchedSince()).toISOString() })
@@ -213,10 +220,18 @@ export class SeenAnswers {
     throw badRequest(`\`${name}\` may be ${listed.join(", ")}; write which`)
   }
 
-  readiness(since: number): readonly WorkloadReadiness[] {
+  readiness(windowMs: number): readonly WorkloadReadiness[] {
     const { directory, policies, ledger, mesh } = this.#sources
-    const documents = peerAuthentications(policies)
-    return readinessOf({ workloads: directory.workloads.values(), documents, calls: ledger.calls(), mesh, since })
+    const now = this.#sources.now()
+    return readinessOf({
+      workloads: directory.workloads.values(),
+      documents: peerAuthentications(policies),
+      calls: ledger.calls(),
+      mesh,
+      since: now - windowMs,
+      now,
+      observed: workload => ledger.observed(workload),
+    })
   }
 
   /** Whom a change would cut off, of those who called lately, in sentences. */

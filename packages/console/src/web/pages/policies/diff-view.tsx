@@ -51,6 +51,9 @@ function Answer({ diff: { result, groups, touched } }: { readonly diff: PolicyDi
           {undecided !== undefined && <p className="warning">Not all of it could be decided: {undecided}</p>}
         </div>
       ))}
+      {result === "undecided" && groups.length === 0 && (
+        <p className="warning">Not decided: no workload was compared.</p>
+      )}
       {result === "different" && <p className="hint">Nothing else changes (proved).</p>}
       {touched !== undefined && <Touched of={touched} />}
     </>

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an answer was read from. One rule for all commands that answer about policies: the answer states how many policies
+// and workloads it read and what it skipped. If it skipped anything that could matter, or read nothing, it claims no proof
+// and the command exits with 4.
+
+import { EXIT } from "../exit.js"
+import { visible } from "../terminal.js"
+
+/** As reports have it, under `read`. */
+export interface Inputs {
+  readonly policies: number
+  readonly workloads: number
+  /** What could have changed the answer and was not read, each with the reason. Empty where the answer is about everything. */
+  readonly skipped: readonly string[]
+}
+
+/** Collects what is skipped while inputs are read. */
+export class InputLog {
+  readonly #skipped = new Set<string>()
+
+  skip(what: string): void {
+    this.#skipped.add(what)
+  }
+
+  of(policies: number, workloads: number): Inputs {
+    return { policies, workloads, skipped: [...this.#skipped] }
+  }
+}
+
+export const isComplete = ({ skipped }: Inputs): boolean => skipped.length === 0
+
+export const NOT_ALL_READ = "something was skipped that could matter"
+
+/** The lines that end an answer for people. */
+export function inputLines(inputs: Inputs): readonly string[] {
+  const { policies, workloads, skipped } = inputs
+  return [
+    `read: ${counted(policies, "policy", "policies")}, ${counted(workloads, "workload", "workloads")}`,
+    ...skipped.map(what => `skipped: ${visible(what)}`),
+  ]
+}
+
+/** What was found for certain stays found; nothing else is certain where something was skipped. */
+export function exitCodeOf(inputs: Inputs, otherwise: number): number {
+  return otherwise === EXIT.ok && !isComplete(inputs) ? EXIT.undecided : otherwise
+}
+
+function counted(count: number, one: string, many: string): string {
+  return `${count} ${count === 1 ? one : many}`
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// The texts of `REVISION:PATH` in the git repository we stand in, as the revision has them. Links are followed within the
+// revision; one that leads out of it, and a submodule, are told.
+
+import { execFile } from "node:child_process"
+import { posix } from "node:path"
+import { promisify } from "node:util"
+import { CommandError } from "../exit.js"
+import { isManifestName, type SourceText } from "./sources.js"
+import { isPage, kindPattern, otherName } from "./unread-file.js"
+
+const run = promisify(execFile)
+
+interface Entry {
+  readonly mode: string
+  readonly name: string
+}
+
+const LINK = "120000"
+const SUBMODULE = "160000"
+
+export class GitRevision {
+  readonly #asked: string
+  readonly #revision: string
+  readonly #kinds: readonly string[]
+  readonly #skip: (what: string) => void
+  readonly #seen = new Set<string>()
+
+  /** `asked` is `REVISION:PATH`; `kinds`: what a file of another name may hold that has to be told. */
+  constructor(asked: string, kinds: readonly string[], skip: (what: string) => void) {
+    const revision = asked.slice(0, asked.indexOf(":"))
+    // A revision that begins with a dash would be an option; none does.
+    if (revision.startsWith("-")) throw new CommandError(`\`${revision}\` is no revision`)
+    this.#asked = asked
+    this.#revision = revision
+    this.#kinds = kinds
+    this.#skip = skip
+  }
+
+  /** A file, or the manifests below a folder. */
+  texts(): Promise<readonly SourceText[]> {
+    return this.#texts(this.#asked.slice(this.#revision.length + 1))
+  }
+
+  async #texts(path: string): Promise<readonly SourceText[]> {
+    if (this.#seen.has(path)) return []
+    this.#seen.add(path)
+    const entries = await this.#entries(path)
+    if (entries.length === 0 && path !== "") await this.#git("cat-file", "-e", `${this.#revision}:${path}`)
+    const texts: SourceText[] = []
+    for (const { mode, name } of entries) {
+      const at = `${this.#revision}:${name}`
+      if (mode === SUBMODULE) this.#skip(`${at}: it is a submodule`)
+      else if (mode === LINK) texts.push(...(await this.#linked(name)))
+      else if (name === path || isManifestName(name))
+        texts.push({ name: at, text: await this.#git("show", `${this.#revision}:./${name}`) })
+    }
+    for (const name of await this.#otherNames(path)) {
+      if (name !== path) this.#skip(`${this.#revision}:${name}: ${otherName("policy or workload")}`)
+    }
+    return texts
+  }
+
+  async #linked(name: string): Promise<readonly SourceText[]> {
+    const target = await this.#git("show", `${this.#revision}:./${name}`)
+    const path = posix.join(posix.dirname(name), target)
+    try {
+      if (!posix.isAbsolute(target)) return await this.#texts(path)
+    } catch (error) {
+      if (!(error instanceof CommandError)) throw error
+    }
+    this.#skip(`${this.#revision}:${name}: it is a link to \`${target}\`, which the revision does not have`)
+    return []
+  }
+
+  async #entries(path: string): Promise<readonly Entry[]> {
+    const listed = await this.#git("ls-tree", "-r", "-z", this.#revision, "--", ...(path === "" ? [] : [path]))
+    // `MODE TYPE OBJECT<TAB>NAME`
+    return listed.split("\0").flatMap(line => {
+      const tab = line.indexOf("\t")
+      return tab < 0 ? [] : [{ mode: line.slice(0, line.indexOf(" ")), name: line.slice(tab + 1) }]
+    })
+  }
+
+  async #otherNames(path: string): Promise<readonly string[]> {
+    const args = ["grep", "-I", "-l", "-z", "-E", kindPattern(this.#kinds), this.#revision, "--"]
+    // Exit code 1: there is none.
+    const found = await this.#git(...args, ...(path === "" ? [] : [path])).catch((error: unknown) => {
+      if (error instanceof GitError && error.code === 1) return ""
+      throw error
+    })
+    return found
+      .split("\0")
+      .map(name => name.slice(this.#revision.length + 1))
+      .filter(name => name !== "" && !isManifestName(name) && !isPage(name))
+  }
+
+  async #git(...args: string[]): Promise<string> {
+    try {
+      return (await run("git", args, { maxBuffer: 64 << 20 })).stdout
+    } catch (error) {
+      const { stderr, message, code } = error as GitFailure // what execFile throws
+      throw new GitError(`there is no \`${this.#asked}\`, as a file or in git: ${(stderr ?? message).trim()}`, code)
+    }
+  }
+}
+
+interface GitFailure {
+  readonly stderr?: string
+  readonly message: string
+  readonly code?: number
+}
+
+class GitError extends CommandError {
+  readonly code: number | undefined
+
+  constructor(message: string, code: number | undefined) {
+    super(message)
+    this.code = code
+  }
+}

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which mesh a cluster has, asked of its API discovery, which every user may read: the group of the policies carries the
+// domain, their categories the mesh word. A flag or an environment variable wins; several meshes are an error that names them.
+
+import { type Api, ApiError } from "@merlon/control"
+import { type MeshNames, meshNames } from "@merlon/policy"
+import { CommandError, usageError } from "../exit.js"
+import { fieldsOf, listOf, textOf } from "../foreign.js"
+import { visible } from "../terminal.js"
+
+export interface MeshWords {
+  readonly mesh: string
+  readonly domain: string
+}
+
+export interface DiscoveredMesh {
+  readonly names: MeshNames
+  /** False where the cluster serves no policies of any mesh. Unknown, and taken for true, where flags said which mesh. */
+  readonly installed: boolean
+}
+
+/** What `--mesh` and `--domain`, or their environment variables, leave open is asked of the cluster. */
+export async function discoverMesh(api: Api, given: Partial<MeshWords>): Promise<DiscoveredMesh> {
+  const { mesh, domain } = given
+  if (mesh !== undefined && domain !== undefined) return { names: meshNames({ mesh, domain }), installed: true }
+  const all = await installedMeshes(api)
+  const found = all.filter(one => one.mesh === (mesh ?? one.mesh) && one.domain === (domain ?? one.domain))
+  const [first, ...others] = found
+  if (first === undefined) return { names: meshNames({ ...given }), installed: false }
+  if (others.length === 0) return { names: meshNames(first), installed: true }
+  throw usageError(
+    `the cluster has several meshes: ${tellMeshes(found)}; choose one with \`--mesh ${first.mesh} --domain ${first.domain}\``,
+  )
+}
+
+export function tellMeshes(meshes: readonly MeshWords[]): string {
+  return meshes.map(({ mesh, domain }) => `\`${mesh}\` (${domain})`).join(", ")
+}
+
+const SECURITY = "security."
+
+export async function installedMeshes(api: Api): Promise<readonly MeshWords[]> {
+  const { groups } = fieldsOf(await discovered(api, "/apis"))
+  const candidates = listOf(groups).flatMap(item => {
+    const { name, preferredVersion } = fieldsOf(item)
+    const [group, version] = [textOf(name), textOf(fieldsOf(preferredVersion).version)]
+    return group?.startsWith(SECURITY) === true && version !== undefined ? [{ group, version }] : []
+  })
+  const found = await Promise.all(
+    candidates.map(async ({ group, version }) => {
+      const { resources } = fieldsOf(await discovered(api, `/apis/${group}/${version}`))
+      return wordsIn(group.slice(SECURITY.length), listOf(resources))
+    }),
+  )
+  return found.flatMap(words => words ?? []).sort((a, b) => (a.domain < b.domain ? -1 : 1))
+}
+
+/** Our definitions put policies into the categories `<mesh>` and `<mesh>-policy`; another vendor's group has neither. */
+function wordsIn(domain: string, resources: readonly unknown[]): MeshWords | undefined {
+  const policies = resources.map(fieldsOf).find(({ name }) => name === "authorizationpolicies")
+  const categories = listOf(policies?.categories).flatMap(one => textOf(one) ?? [])
+  const mesh = categories.find(word => categories.includes(`${word}-policy`))
+  if (mesh === undefined) return undefined
+  try {
+    meshNames({ mesh, domain })
+    return { mesh, domain }
+  } catch {
+    return undefined
+  }
+}
+
+async function discovered(api: Api, path: string): Promise<unknown> {
+  try {
+    return await api.request({ method: "GET", path })
+  } catch (error) {
+    // A server without API groups has no mesh.
+    if (error instanceof ApiError && error.code === 404) return {}
+    if (error instanceof ApiError && error.code === 403) {
+      throw new CommandError(
+        `${visible(error.message)}; without API discovery, name the mesh with \`--mesh\` and \`--domain\``,
+      )
+    }
+    throw error
+  }
+}

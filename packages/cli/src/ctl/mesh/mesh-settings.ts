@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the mesh of a cluster is set up, from its control plane: the same policies mean something else under other settings.
+// A flag that is given overrides a setting, and that is told. Settings that nobody tells make an answer incomplete.
+
+import { ApiError } from "@merlon/control"
+import { type MeshConfig, meshConfig, PATH_NORMALIZATIONS } from "@merlon/policy"
+import type { InputLog } from "../answers/inputs.js"
+import { givenSettings, type MeshSettings } from "../answers/question-flags.js"
+import { CommandError } from "../exit.js"
+import { fieldsOf, listOf, textOf } from "../foreign.js"
+import { seenList } from "../seen/answers-api.js"
+import type { Session } from "../session.js"
+
+type Settings = Omit<MeshConfig, "names">
+
+const FLAGS: Readonly<Record<keyof Settings, string>> = {
+  trustDomain: "--trust-domain",
+  trustDomainAliases: "--trust-domain-alias",
+  pathNormalization: "--path-normalization",
+  numTrustedProxies: "--trusted-proxies",
+}
+
+export async function clusterMesh(
+  session: Session,
+  flags: MeshSettings,
+  log: InputLog,
+  note: (text: string) => void,
+): Promise<MeshConfig> {
+  const given = givenSettings(flags)
+  const told = await toldSettings(session)
+  if (typeof told === "string") {
+    const { trustDomain, pathNormalization, numTrustedProxies } = given
+    const isSaid = [trustDomain, pathNormalization, numTrustedProxies].every(value => value !== undefined)
+    if (!isSaid)
+      log.skip(`the settings of the mesh: ${told}; pass --trust-domain, --path-normalization and --trusted-proxies`)
+    return meshConfig({ names: session.names, ...given })
+  }
+  for (const name of Object.keys(FLAGS) as (keyof Settings)[]) {
+    const [flag, own] = [given[name], told[name]]
+    if (flag === undefined || String(flag) === String(own)) continue
+    note(`\`${FLAGS[name]} ${String(flag)}\` instead of the mesh's own, \`${String(own)}\``)
+  }
+  return { names: session.names, ...told, ...given }
+}
+
+/** As the control plane says, or why it does not. */
+async function toldSettings(session: Session): Promise<Settings | string> {
+  try {
+    const query = new URLSearchParams({ limit: "1" })
+    const { notes } = await seenList(session, { resource: "proxies", namespace: session.namespace, query })
+    return settingsIn(fieldsOf(notes.controlPlane).settings)
+  } catch (error) {
+    if (error instanceof CommandError || error instanceof ApiError) return error.message
+    throw error
+  }
+}
+
+function settingsIn(value: unknown): Settings | string {
+  const { trustDomain, trustDomainAliases, pathNormalization, numTrustedProxies } = fieldsOf(value)
+  if (typeof trustDomain !== "string" || typeof numTrustedProxies !== "number") {
+    return "the control plane does not tell them; it may be of an older version"
+  }
+  const normalization = PATH_NORMALIZATIONS.find(mode => mode === pathNormalization)
+  if (normalization === undefined) {
+    return `the path normalization \`${String(pathNormalization)}\` is not known here; use merlonctl of the control plane's version`
+  }
+  const aliases = listOf(trustDomainAliases).flatMap(one => textOf(one) ?? [])
+  return { trustDomain, trustDomainAliases: aliases, pathNormalization: normalization, numTrustedProxies }
+}

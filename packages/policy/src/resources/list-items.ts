@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+// The documents in what was written: a Kubernetes list (`kind: List`, `PodList`) and a plain YAML or JSON list stand for
+// their items, also where they are nested. The text bounds how deep.
+
+import type { Path } from "./fault.js"
+import { isObject } from "./field.js"
+
+export interface ListItem {
+  readonly value: unknown
+  /** Where it stands in what was written. */
+  readonly at: Path
+}
+
+export function listItems(value: unknown, at: Path = []): readonly ListItem[] {
+  if (Array.isArray(value)) return itemsIn(value, at)
+  if (!isObject(value) || !isList(value) || !Array.isArray(value.items)) return [{ value, at }]
+  const { apiVersion, kind } = value
+  // As an API server answers them, items of a `PodList` do not repeat their kind.
+  const ofKind = kind === "List" ? undefined : { apiVersion, kind: String(kind).slice(0, -"List".length) }
+  const items = value.items.map(item => (isObject(item) && ofKind !== undefined ? { ...ofKind, ...item } : item))
+  return itemsIn(items, [...at, "items"])
+}
+
+function itemsIn(items: readonly unknown[], at: Path): readonly ListItem[] {
+  return items.flatMap((item, index) => listItems(item, [...at, index]))
+}
+
+/** Kubernetes calls the list of every kind so. A list has no name; an object whose kind happens to end so has one. */
+function isList({ kind, metadata }: Record<string, unknown>): boolean {
+  return typeof kind === "string" && kind.endsWith("List") && (!isObject(metadata) || metadata.name === undefined)
+}
