@@ -186,7 +186,7 @@ it("keeps what must stay true: whatever would break it is refused with the reque
     }, POLL)
 
   expect(await mesh.run("apply", "-f", invariant)).toMatchObject({ code: 0 })
-  expect(await holds("True")).toContain("every statement holds (proved)")
+  expect(await holds("True")).toContain("every statement holds for 1 workload (proved)")
   expect(await refused("apply", "-f", open)).toMatch(/GET \/headers .* is let through by rule 0 of `foo\/open`/)
   const deleted = await refused("delete", "authorizationpolicy", "readers", "-n", "foo")
   expect(deleted).toContain("is let through, since nothing refuses it")
