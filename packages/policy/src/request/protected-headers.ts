@@ -4,7 +4,6 @@
 // INVARIANT: the proxy, `judge` and the proofs all ask here, so that none of them sees a header that another removes.
 
 import type { MeshConfig } from "../mesh/config.js"
-import type { TokenRules } from "../tokens/program.js"
 
 /** About one hop, about framing, or written by the proxy, which does not forward them as a caller sent them. */
 const PROXY_HEADERS = [
@@ -47,6 +46,12 @@ function isProxyHeader(lower: string): boolean {
   return PROXY_NAMES.has(lower) || lower.startsWith("proxy-")
 }
 
+/** Lower-case names of the headers that token rules write, and of those in which they look for tokens. */
+interface TokenHeaders {
+  readonly outputs: readonly string[]
+  readonly headers: readonly string[]
+}
+
 export class ProtectedHeaders {
   /** As configured: the token stage or the proxy decides what becomes of these. */
   readonly #exact: ReadonlySet<string>
@@ -57,7 +62,7 @@ export class ProtectedHeaders {
   #read: ReadonlySet<string> | undefined
 
   constructor(
-    { outputs, headers }: Pick<TokenRules, "outputs" | "headers">,
+    { outputs, headers }: TokenHeaders,
     { names }: MeshConfig,
     headersRead: () => ReadonlySet<string>,
   ) {

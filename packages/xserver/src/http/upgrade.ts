@@ -2,6 +2,7 @@
 // To which other protocols a connection may be switched (RFC 9110 section 7.8). Nothing after a switch is judged, so what
 // passes is named: `websocket`, and what the port's configuration adds.
 
+import type { Fields } from "./fields.js"
 import type { RequestHead } from "./head.js"
 
 const REFUSED = Symbol("refused")
@@ -31,6 +32,24 @@ export type Refused = typeof REFUSED
 
 export function isRefused(upgrade: string | undefined | Refused): upgrade is Refused {
   return upgrade === REFUSED
+}
+
+/**
+ * Whether a 101 switches to what was asked for (RFC 9110 sections 7.8 and 15.2.2): it names its protocols, and each of them
+ * was offered. Fails closed, because the bytes behind it are not judged and the policy allowed only what was offered.
+ */
+export function isSwitchedAsAsked(offered: string | undefined, response: Fields): boolean {
+  if (offered === undefined) return false
+  const chosen = protocolsIn((response.get("upgrade") ?? []).join(","))
+  return chosen.length > 0 && chosen.every(protocol => protocolsIn(offered).includes(protocol))
+}
+
+function protocolsIn(list: string): readonly string[] {
+  return list
+    .toLowerCase()
+    .split(",")
+    .map(protocol => protocol.trim())
+    .filter(protocol => protocol !== "")
 }
 
 function isAllowed(protocol: string, allowed: readonly string[]): boolean {

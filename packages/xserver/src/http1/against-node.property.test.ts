@@ -79,7 +79,7 @@ describe("responses", () => {
         const ours = readResponses([bytes], method)
         const node = await nodeReadsResponse(Buffer.from(withoutTabs(text), "latin1"), method)
         const first = ours.messages[0]
-        if (first !== undefined && first.head.status >= 200) {
+        if (first !== undefined && first.head.status >= 200 && !SPACED_CHUNK.test(text)) {
           expect(node.status, `accepted what Node refuses (${node.error})`).toBe(first.head.status)
           expect(node.body.toString("latin1")).toBe(first.body.toString("latin1"))
           expect(node.complete).toBe(true)
@@ -106,6 +106,9 @@ describe("responses", () => {
     )
   })
 })
+
+/** A line of a chunk with whitespace, which RFC 9112 section 7.1.1 has us read around extensions, and Node refuses. */
+const SPACED_CHUNK = /\n[0-9a-f]+(?=[ \t;])[^\r\n]*[ \t]/i
 
 /** Of the head alone: what looks like a header in the content is content. */
 function withoutTabs(response: string): string {

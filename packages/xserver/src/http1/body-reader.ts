@@ -11,6 +11,7 @@ import { STEP, type Step } from "./step.js"
 export class BodyReader {
   readonly #maxTrailerBytes: number
   readonly #maxTrailerLines: number
+  readonly #takesWhitespace: boolean
   /** Made when first needed: most connections never are chunked, and there are many of them. */
   #chunked: ChunkedDecoder | undefined
   #kind: Framing["kind"] = "none"
@@ -20,9 +21,11 @@ export class BodyReader {
   /** Where to go on reading. */
   next = 0
 
-  constructor(maxTrailerBytes: number, maxTrailerLines: number) {
+  /** `takesWhitespace`: around the parts of chunk extensions, see `ChunkedDecoder`. */
+  constructor(maxTrailerBytes: number, maxTrailerLines: number, takesWhitespace: boolean) {
     this.#maxTrailerBytes = maxTrailerBytes
     this.#maxTrailerLines = maxTrailerLines
+    this.#takesWhitespace = takesWhitespace
   }
 
   begin(framing: Framing): void {
@@ -78,7 +81,7 @@ export class BodyReader {
   }
 
   #decoder(): ChunkedDecoder {
-    this.#chunked ??= new ChunkedDecoder(this.#maxTrailerBytes, this.#maxTrailerLines)
+    this.#chunked ??= new ChunkedDecoder(this.#maxTrailerBytes, this.#maxTrailerLines, this.#takesWhitespace)
     return this.#chunked
   }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The chunked coding (RFC 9112 section 7.1) as a state machine over bytes in pieces. Sizes are hexadecimal digits and
 // nothing else; extensions must be well formed and are then forgotten; lines end in CRLF; the trailer section is read
-// like headers. Anything else is a fault, because chunk syntax is where readers have disagreed most.
+// like headers. Anything else is a fault, because chunk syntax is where readers have disagreed most. Whitespace around
+// `;` and `=` (RFC 9112 section 7.1.1) is taken from applications, and not from callers, who could mislead a reader by it.
 
 import { FIELD_KIND } from "@merlon/xds"
 import { CR, FIELD, HEX, LF, TOKEN } from "../http/characters.js"
@@ -15,6 +16,8 @@ const MAX_SIZE_DIGITS = 12
 /** Bytes of extensions of one body: nobody uses them, and they cost the reader as much as content. */
 const MAX_EXTENSION_BYTES = 1_024
 
+const SPACE = 0x20
+const TAB = 0x09
 const SEMICOLON = 0x3b
 const EQUALS = 0x3d
 const QUOTE = 0x22
@@ -22,13 +25,26 @@ const BACKSLASH = 0x5c
 
 /**
  * `size` digits of a size, at least one seen where `#digits` says so; `name` and `value` an extension's, `quoted` and
- * `closed` inside and after a quoted value; `sizeEnd` the LF of the size line; `data` content; `dataCr` and `dataLf` the
+ * `closed` inside and after a quoted value; `nameGap` whitespace after a name, `gap` any other before `;`; `sizeEnd` the LF of the size line; `data` content; `dataCr` and `dataLf` the
  * line end after it; `trailers` everything after the last chunk.
  */
-type State = "size" | "name" | "value" | "quoted" | "closed" | "sizeEnd" | "data" | "dataCr" | "dataLf" | "trailers"
+type State =
+  | "size"
+  | "name"
+  | "nameGap"
+  | "value"
+  | "quoted"
+  | "closed"
+  | "gap"
+  | "sizeEnd"
+  | "data"
+  | "dataCr"
+  | "dataLf"
+  | "trailers"
 
 export class ChunkedDecoder {
   readonly #maxTrailerLines: number
+  readonly #takesWhitespace: boolean
   readonly #scanner: HeadScanner
   #state: State = "size"
   #digits = 0
@@ -43,8 +59,9 @@ export class ChunkedDecoder {
   fault: HttpFault = "bad-chunk"
   trailers: HeaderBlock | undefined
 
-  constructor(maxTrailerBytes: number, maxTrailerLines: number) {
+  constructor(maxTrailerBytes: number, maxTrailerLines: number, takesWhitespace: boolean) {
     this.#maxTrailerLines = maxTrailerLines
+    this.#takesWhitespace = takesWhitespace
     this.#scanner = new HeadScanner(maxTrailerBytes)
   }
 
@@ -108,6 +125,7 @@ export class ChunkedDecoder {
 
   /** One byte of anything that is not content; false where it must not stand here. */
   #syntax(byte: number): boolean {
+    if ((byte === SPACE || byte === TAB) && this.#state !== "quoted") return this.#takesWhitespace && this.#whitespace()
     switch (this.#state) {
       case "size":
         return this.#sizeByte(byte)
@@ -123,6 +141,11 @@ export class ChunkedDecoder {
       case "closed":
         this.#part = 1
         return this.#extensionEnd(byte)
+      case "nameGap":
+        return (byte === EQUALS && this.#partTo("value")) || (byte === SEMICOLON && this.#partTo("name"))
+      case "gap":
+        this.#part = 0
+        return byte === SEMICOLON && this.#to("name")
       case "sizeEnd":
         return byte === LF && this.#sizeLineEnd()
       case "dataCr":
@@ -147,6 +170,27 @@ export class ChunkedDecoder {
     if (byte === CR) return this.#to("sizeEnd")
     this.#part = 0
     return byte === SEMICOLON && this.#to("name")
+  }
+
+  /** One byte of it, where an extension may follow or has begun: it counts as one of the extension's. */
+  #whitespace(): boolean {
+    this.#extensionBytes++
+    if (this.#extensionBytes > MAX_EXTENSION_BYTES) return false
+    switch (this.#state) {
+      case "size":
+        return this.#digits > 0 && this.#to("gap")
+      case "name":
+        return this.#part === 0 || this.#to("nameGap")
+      case "value":
+        return this.#part === 0 || this.#to("gap")
+      case "closed":
+        return this.#to("gap")
+      case "nameGap":
+      case "gap":
+        return true
+      default:
+        return false
+    }
   }
 
   #extensionEnd(byte: number): boolean {

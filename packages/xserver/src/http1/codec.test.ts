@@ -84,6 +84,35 @@ describe("a request", () => {
     }
   })
 
+  describe("of an application may have whitespace around the parts of an extension", () => {
+    const response = (line: string): Buffer =>
+      bytes(`HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${line}\r\nhello\r\n0\r\n\r\n`)
+
+    test.each(["5 ;a=b", "5\t ; a", "5;a =b", "5;a= b", '5;a \t=\t "b c" ;d', "5; a ;b = c ; d"])("%j", line => {
+      for (const pieces of [[response(line)], everyByte(response(line))]) {
+        const { messages, fault } = readResponses(pieces, "GET")
+        expect([fault, messages[0]?.body.toString()]).toEqual([undefined, "hello"])
+      }
+    })
+
+    test.each([
+      "5 ",
+      " 5",
+      "5 5",
+      "5;a ",
+      "5;a=b ",
+      '5;a="b" ',
+      "5 a",
+      "5;a b",
+      "5;a=b c",
+      "5; ",
+      "5;a= ",
+      `5${" ".repeat(2_000)};a`,
+    ])("and nowhere else: %j", line => {
+      expect(readResponses([response(line)], "GET").fault).toBe("bad-chunk")
+    })
+  })
+
   it("is refused with too large a head or too many lines", () => {
     const large = bytes(`GET / HTTP/1.1\r\nHost: a\r\nX: ${"y".repeat(1_000)}\r\n\r\n`)
     expect(readRequests([large], large.length).fault).toBeUndefined()

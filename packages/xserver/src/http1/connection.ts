@@ -54,7 +54,7 @@ export abstract class Connection implements WireUser, ClientConnection, Unjudged
     this.caller = caller
     this.writer = new ResponseWriter(this)
     this.scanner = new HeadScanner(limits.headerBytes, true)
-    this.#reader = new BodyReader(limits.headerBytes, limits.headerLines)
+    this.#reader = new BodyReader(limits.headerBytes, limits.headerLines, false)
     this.wire = openWire(caller.accepted.socket, this)
     this.outbox = new Outbox(this.wire.socket)
   }

@@ -62,6 +62,36 @@ it("passes on what the client sent ahead of the switch, and what came with it", 
   )
 })
 
+test.each([
+  ["another protocol", "Upgrade: ssh\r\n"],
+  ["another one besides", "Upgrade: websocket, ssh\r\n"],
+  ["another one in a further line", "Upgrade: websocket\r\nUpgrade: ssh\r\n"],
+  ["one that only begins so", "Upgrade: websocket/7\r\n"],
+  ["none", ""],
+])("does not tunnel a 101 that names %s", async (_, upgrade) => {
+  await start({
+    raw: socket =>
+      socket.once("data", () => socket.write(`HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\n${upgrade}\r\nsecret`)),
+  })
+  const client = await rig.client()
+  const answer = await client.send(UPGRADE).response()
+  expect(answer).toMatch(/^HTTP\/1.1 502 /)
+  expect(answer).not.toContain("secret")
+})
+
+it("tunnels a 101 that names one of those that were asked for, in any case", async () => {
+  await start({
+    port: { upgrades: ["echo/1"] },
+    raw: socket =>
+      socket.once("data", () =>
+        socket.write("HTTP/1.1 101 Switching\r\nConnection: Upgrade\r\nUpgrade: Echo/1\r\n\r\nhello"),
+      ),
+  })
+  const client = await rig.client()
+  client.send(UPGRADE.replace("websocket", "websocket, ECHO/1"))
+  await client.until(({ received }) => received.includes("hello"))
+})
+
 it("lets either side end first", async () => {
   await start({
     raw: switching(socket => {

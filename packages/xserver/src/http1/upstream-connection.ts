@@ -9,6 +9,7 @@ import { connectApplication } from "../http/connect-application.js"
 import { type Deadlines, type Expiring, UNWATCHED } from "../http/deadlines.js"
 import type { Fields } from "../http/fields.js"
 import { UNTIL_CLOSE } from "../http/framing.js"
+import { isSwitchedAsAsked } from "../http/upgrade.js"
 import type { Limits } from "../limits.js"
 import type { Meters, UpstreamFailure } from "../observe/meters.js"
 import { BodyReader } from "./body-reader.js"
@@ -63,7 +64,7 @@ export class UpstreamConnection implements ExchangeConnection, Expiring {
     const { address, limits, deadlines } = upstream
     this.#upstream = upstream
     this.#scanner = new HeadScanner(limits.headerBytes)
-    this.#reader = new BodyReader(limits.headerBytes, limits.headerLines)
+    this.#reader = new BodyReader(limits.headerBytes, limits.headerLines, true)
     this.#socket = connectApplication(address, limits.connectTimeoutMs, {
       noDelay: true,
       allowHalfOpen: true,
@@ -190,8 +191,7 @@ export class UpstreamConnection implements ExchangeConnection, Expiring {
   }
 
   #upgrade(exchange: UpstreamExchange, head: Http1ResponseHead, after: number): number {
-    // RFC 9110 section 15.2.2: only who asked for another protocol may be switched to one.
-    if (exchange.request.upgrade === undefined) return this.#malformed()
+    if (!isSwitchedAsAsked(exchange.request.upgrade, head.headers)) return this.#malformed()
     this.#phase = "tunnel"
     this.#reader.begin(UNTIL_CLOSE)
     const waited = exchange.switched()

@@ -27,17 +27,18 @@ const MAX_BYTES = 64 * 1024
 const MAX_LINES = 200
 
 export const readRequests = (pieces: readonly Buffer[], maxBytes = MAX_BYTES) =>
-  readMessages(pieces, text => parseRequestHead(text, MAX_LINES), maxBytes)
+  readMessages(pieces, text => parseRequestHead(text, MAX_LINES), maxBytes, false)
 export const readResponses = (pieces: readonly Buffer[], method: string) =>
-  readMessages(pieces, text => parseResponseHead(text, method, MAX_LINES), MAX_BYTES)
+  readMessages(pieces, text => parseResponseHead(text, method, MAX_LINES), MAX_BYTES, true)
 
 function readMessages<Head extends { readonly framing: Framing; readonly keepAlive: boolean }>(
   pieces: readonly Buffer[],
   parse: (text: string) => Head | HttpFault,
   maxBytes: number,
+  takesWhitespace: boolean,
 ): ReadResult<Head> {
   const scanner = new HeadScanner(maxBytes, true)
-  const reader = new BodyReader(maxBytes, MAX_LINES)
+  const reader = new BodyReader(maxBytes, MAX_LINES, takesWhitespace)
   const messages: ReadMessage<Head>[] = []
   let head: Head | undefined
   let body: Buffer[] = []
