@@ -58,7 +58,9 @@ export class DeltaSession implements StreamSession<DeltaRequest, DeltaResponse> 
       [...this.#types.values()].map(({ size }) => size),
       limits,
     )
-    if (tooMany !== undefined) return tooMany
+    const tooLarge =
+      tooMany ?? this.#options.charge?.([...this.#types.values()].reduce((sum, { bytes }) => sum + bytes, 0))
+    if (tooLarge !== undefined) return tooLarge
     if (known === undefined) type.expecting = true
     subscriber.watch(typeUrl, type.wildcard ? "*" : new Set(type.names))
     return undefined

@@ -4,6 +4,7 @@
 //
 // INVARIANT: what `#held` says of a name is what the client holds, or the name is named again in the next response.
 
+import { bytesOf } from "./request-bounds.js"
 import type { ServedType } from "./served-types.js"
 import type { Snapshot, VersionedResource } from "./source.js"
 import { type Sent, Unanswered } from "./unanswered.js"
@@ -47,6 +48,13 @@ export class DeltaType implements ServedType {
   /** How many names the client has made us remember. */
   get size(): number {
     return Math.max(this.names.size, this.#claimed)
+  }
+
+  /** Bytes that the client has made us keep. */
+  get bytes(): number {
+    let versions = 0
+    for (const version of this.#held.values()) if (typeof version === "string") versions += 2 * version.length
+    return bytesOf(this.names) + bytesOf(this.#held.keys()) + versions
   }
 
   claim(versions: Iterable<readonly [string, string]>): void {

@@ -148,6 +148,28 @@ describe("a hostile client is cut off, and others are served, when it", () => {
     await stillServes(rig)
   })
 
+  it("subscribes to more than it may over several streams", async () => {
+    const rig = await start({ subscriptionBytesPerCaller: 100_000 })
+    const names = Array.from({ length: 50 }, (_, n) => `${"x".repeat(500)}${n}`)
+    const [first, second] = [connect(rig).delta(), connect(rig).delta()]
+    const third = connect(rig).sotw()
+    first?.send({ node: { id: "shop/x" }, typeUrl: TYPE, resourceNamesSubscribe: names })
+    await first?.response(0)
+    second?.send({ node: { id: "shop/x" }, typeUrl: TYPE, resourceNamesSubscribe: names })
+    expect(await second?.ended()).toMatch(/^RESOURCE_EXHAUSTED: the subscriptions of one caller/)
+    third.send({ node: { id: "shop/x" }, typeUrl: TYPE, resourceNames: names })
+    expect(await third.ended()).toMatch(/^RESOURCE_EXHAUSTED: the subscriptions of one caller/)
+    // What a stream gives up is there for the next.
+    first?.send({ typeUrl: TYPE, resourceNamesUnsubscribe: names })
+    await vi.waitFor(async () => {
+      const again = connect(rig).delta()
+      again.send({ node: { id: "shop/x" }, typeUrl: TYPE, resourceNamesSubscribe: names.slice(0, 25) })
+      await vi.waitUntil(() => again.responses.length > 0 || again.end !== undefined, PATIENCE)
+      expect(again.end).toBeUndefined()
+    }, PATIENCE)
+    await stillServes(rig)
+  })
+
   it("starts no handshake", async () => {
     const rig = await start({ handshakeMs: 1_000 })
     await ended(connectTcp(rig.server.port, "127.0.0.1"))

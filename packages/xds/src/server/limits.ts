@@ -19,6 +19,8 @@ export interface ServerLimits extends StreamLimits {
   readonly streamsPerConnection: number
   /** Of one identity from one address, over all its connections. */
   readonly streamsPerCaller: number
+  /** Bytes that the subscriptions of one identity from one address make us keep, over all its streams. */
+  readonly subscriptionBytesPerCaller: number
   readonly messageBytes: number
   /** Characters of what a client says of itself, as JSON. */
   readonly metadataLength: number
@@ -58,6 +60,7 @@ export const DEFAULT_SERVER_LIMITS: ServerLimits = {
   connections: 20_000,
   streamsPerConnection: 16,
   streamsPerCaller: 128,
+  subscriptionBytesPerCaller: 32 * 1024 * 1024,
   messageBytes: 4 * 1024 * 1024,
   metadataLength: 64 * 1024,
   tokenLength: 16 * 1024,

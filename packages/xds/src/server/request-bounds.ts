@@ -16,6 +16,16 @@ export function checkTotal(sizes: Iterable<number>, { namesPerStream }: StreamLi
   return total > namesPerStream ? exhausted(`at most ${namesPerStream} names on a stream`) : undefined
 }
 
+/** What a name costs beside its characters: it is kept in the session, by the subscriber, and with what was sent of it. */
+const PER_NAME = 200
+
+/** Bytes in memory, never too few: a character may take two. */
+export function bytesOf(names: Iterable<string>): number {
+  let bytes = 0
+  for (const name of names) bytes += 2 * name.length + PER_NAME
+  return bytes
+}
+
 export function checkNames(
   names: readonly string[],
   { namesPerType, nameLength }: StreamLimits,

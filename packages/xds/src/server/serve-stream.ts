@@ -61,7 +61,8 @@ export class ServedStream<Request extends DiscoveryRequests, Plain extends Plain
     this.#nodeId = id
     const metadata = request.node?.metadata ?? {}
     // Kept for as long as the stream lives, and many times larger in memory than on the wire.
-    if (JSON.stringify(metadata).length > limits.metadataLength) {
+    const metadataBytes = 2 * JSON.stringify(metadata).length
+    if (metadataBytes > 2 * limits.metadataLength) {
       return invalid(`\`node.metadata\` has more than ${limits.metadataLength} characters`)
     }
     const node: ClientNode = {
@@ -79,6 +80,7 @@ export class ServedStream<Request extends DiscoveryRequests, Plain extends Plain
       subscriber: opened,
       mayWatch: typeUrl => source.mayWatch(caller, node, typeUrl),
       limits,
+      charge: bytes => this.context.charge(this, metadataBytes + bytes),
       observe: this,
     })
     return undefined

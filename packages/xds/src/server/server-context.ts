@@ -24,5 +24,7 @@ export interface ServerContext {
   readonly now: () => number
   /** Counts a proven stream, or says why it is one too many. */
   admit(stream: OpenStream): StreamFault | undefined
+  /** Counts what the stream keeps, or says why that is too much. */
+  charge(stream: OpenStream, bytes: number): StreamFault | undefined
   closed(stream: OpenStream): void
 }

@@ -21,6 +21,8 @@ export interface SessionOptions {
   readonly subscriber: Subscriber
   readonly mayWatch: (typeUrl: string) => Refusal | undefined
   readonly limits: StreamLimits
+  /** Told how many bytes the subscriptions of the stream take; a fault ends the stream. */
+  readonly charge?: (bytes: number) => StreamFault | undefined
   readonly observe?: SessionObserver
 }
 

@@ -2,7 +2,7 @@
 // The state-of-the-world variant of xDS on one stream. Listeners and clusters always go out complete, so that absence
 // can be read off them; of the other types only what the client has not seen yet, which the protocol allows.
 
-import { checkNames, checkTotal, checkTypeUrl } from "./request-bounds.js"
+import { bytesOf, checkNames, checkTotal, checkTypeUrl } from "./request-bounds.js"
 import { type ServedType, ServedTypes } from "./served-types.js"
 import type { SessionOptions, StreamSession } from "./session.js"
 import type { VersionedResource } from "./source.js"
@@ -81,7 +81,9 @@ export class SotwSession implements StreamSession<SotwRequest, SotwResponse> {
       [...this.#types.values()].map(each => each.names.size),
       limits,
     )
-    if (tooMany !== undefined) return tooMany
+    const kept = [...this.#types.values()].reduce((sum, each) => sum + bytesOf(each.names), 0)
+    const tooLarge = tooMany ?? this.#options.charge?.(kept)
+    if (tooLarge !== undefined) return tooLarge
     type.dirty = true
     // An answer of a complete type says what there is, even if that is nothing.
     if (isCompleteType(typeUrl) || (known === undefined && wildcard)) type.expecting = true

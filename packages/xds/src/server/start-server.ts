@@ -42,7 +42,7 @@ export async function startServer(options: MeshServerOptions): Promise<RunningSe
   const refuse = options.refuse ?? (() => undefined)
   const authenticator = new Authenticator({ verifyToken, checkCertificate, isTrusted, refuse, limits, log, now })
   const open = new Map<OpenStream, Protocol>()
-  const callers = new CallerCount(limits.streamsPerCaller)
+  const callers = new CallerCount(limits)
   let draining = false
 
   const counts: Record<Protocol, number> = { delta: 0, sotw: 0, observe: 0 }
@@ -58,6 +58,7 @@ export async function startServer(options: MeshServerOptions): Promise<RunningSe
     log,
     now,
     admit: stream => callers.admit(stream),
+    charge: (stream, bytes) => callers.charge(stream, bytes),
     closed: stream => {
       callers.release(stream)
       const protocol = open.get(stream)
