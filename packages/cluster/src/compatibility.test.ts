@@ -293,3 +293,81 @@ describe("a custom kind with the name of a built-in one", () => {
     expect((await admin("GET", `${path}/x`)).status).toBe(404)
   })
 })
+
+describe("answers of kube-apiserver 1.36.4", () => {
+  const PATCH = "application/json-patch+json"
+  const gadgets = "/apis/answers.example/v1/namespaces/default/gadgets"
+  const unnamed = "the name of the object (stored based on URL) was undeterminable: name must be provided"
+  const config = { apiVersion: "v1", kind: "ConfigMap" }
+  const notOperation = (what: string) => `error decoding patch: json: cannot unmarshal ${what}`
+
+  beforeAll(async () => {
+    await define("answers.example", "Gadget", "Namespaced")
+    await define("answers.example", "Gizmo", "Namespaced")
+    expect((await admin("POST", maps, { ...config, metadata: { name: "stored" } })).status).toBe(201)
+  })
+
+  it.each<[string, string, string, Json, string, number, string]>([
+    ["an update without a name", "PUT", `${maps}/stored`, config, "application/json", 400, unnamed],
+    [
+      "a merge patch that removes the name",
+      "PATCH",
+      `${maps}/stored`,
+      { metadata: { name: null } },
+      MERGE,
+      400,
+      unnamed,
+    ],
+    [
+      ...(["apply of a new object without a name", "PATCH", `${maps}/new?fieldManager=x`, config, APPLY, 400] as const),
+      unnamed.replace("stored", "new"),
+    ],
+    ["apply of a stored object without a name", "PATCH", `${maps}/stored?fieldManager=x`, config, APPLY, 200, ""],
+    [
+      ...(["apply of another kind", "PATCH", `${gadgets}/a?fieldManager=x`] as const),
+      ...([{ apiVersion: "answers.example/v1", kind: "Gizmo", metadata: { name: "a" } }, APPLY, 400] as const),
+      "invalid object type: answers.example/v1, Kind=Gizmo",
+    ],
+    [
+      ...(["apply of another group", "PATCH", `${gadgets}/a?fieldManager=x`] as const),
+      ...([{ ...config, metadata: { name: "a" } }, APPLY, 400, "invalid object type: /v1, Kind=ConfigMap"] as const),
+    ],
+    [
+      ...(["a JSON patch of a number", "PATCH", `${maps}/stored`, [1], PATCH, 400] as const),
+      notOperation("number into Go value of type handlers.jsonPatchOp"),
+    ],
+    [
+      ...(["a JSON patch whose op is a number", "PATCH", `${maps}/stored`, [{ op: 1 }], PATCH, 400] as const),
+      notOperation("number into Go struct field jsonPatchOp.op of type string"),
+    ],
+    [
+      ...(["a JSON patch that is no list", "PATCH", `${maps}/stored`, {}, PATCH, 400] as const),
+      notOperation("object into Go value of type []handlers.jsonPatchOp"),
+    ],
+    [
+      ...(["a JSON patch of null", "PATCH", `${maps}/stored`, [null], PATCH, 422] as const),
+      "the server rejected our request due to an error in our request",
+    ],
+    ["a JSON patch of what is not there", "PATCH", `${maps}/none`, [1], PATCH, 404, 'configmaps "none" not found'],
+  ])("%s", async (_, method, path, body, type, status, said) => {
+    const answer = await admin(method, path, body, type)
+    expect([answer.status, answer.status < 300 ? "" : message(answer)]).toEqual([status, said])
+  })
+
+  it("a list that is continued takes no resource version but 0", async () => {
+    const { body } = await admin("GET", "/api/v1/namespaces?limit=1")
+    const next = `/api/v1/namespaces?limit=1&continue=${asString(dig(body, "metadata", "continue"))}&resourceVersion=`
+    expect((await admin("GET", `${next}0`)).status).toBe(200)
+    for (const version of ["1", asString(dig(body, "metadata", "resourceVersion")), "abc"])
+      expect(message(await admin("GET", next + version))).toBe(
+        "specifying resource version is not allowed when using continue",
+      )
+  })
+
+  it.each([
+    [200, ["/", "/apis", "/apis/apps", "/apis/answers.example", "/apis/answers.example/v1", "/openapi/v2", "/metrics"]],
+    [405, ["/api", "/api/v1", "/apis/apps/v1", "/version", "/openid/v1/jwks"]],
+  ])("POST is answered with %i at documents of some servers", async (status, paths) => {
+    for (const path of paths) expect([path, (await admin("POST", path, {})).status]).toEqual([path, status])
+  })
+})

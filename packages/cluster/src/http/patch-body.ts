@@ -43,7 +43,11 @@ function goKind(value: Json): string {
         : "number"
 }
 
-export function parsePatch(type: Exclude<PatchType, "apply">, body: Buffer): Patch {
+export function parsePatch(
+  type: Exclude<PatchType, "apply">,
+  body: Buffer,
+  fieldValidation: RequestContext["fieldValidation"],
+): Patch {
   let parsed: { value: Json; duplicates: string[] }
   try {
     parsed = parseJson(body.toString())
@@ -53,10 +57,9 @@ export function parsePatch(type: Exclude<PatchType, "apply">, body: Buffer): Pat
   }
   const { value } = parsed
   if (type === "json") {
-    if (!Array.isArray(value))
-      throw badRequest(
-        `error decoding patch: json: cannot unmarshal ${goKind(value)} into Go value of type jsonpatch.Patch`,
-      )
+    const error = fieldValidation === "Ignore" ? looseError(value) : operationsError(value)
+    if (error !== undefined) throw badRequest(error)
+    if (!Array.isArray(value)) throw badRequest("Invalid JSON Patch")
     if (value.length > MAX_OPERATIONS)
       throw tooLarge(`The allowed maximum operations in a JSON patch is ${MAX_OPERATIONS}, got ${value.length}`)
   } else if (!isObject(value)) {
@@ -71,11 +74,33 @@ export function parsePatch(type: Exclude<PatchType, "apply">, body: Buffer): Pat
   return { type, value, duplicates }
 }
 
+/** What Go's decoders say of a list of operations: the one that looks at their fields, and the one that does not. */
+function operationsError(value: Json): string | undefined {
+  const prefix = "error decoding patch: json: cannot unmarshal"
+  if (!Array.isArray(value)) return `${prefix} ${goKind(value)} into Go value of type []handlers.jsonPatchOp`
+  for (const operation of value) {
+    if (operation === null) continue
+    if (!isObject(operation)) return `${prefix} ${goKind(operation)} into Go value of type handlers.jsonPatchOp`
+    for (const [key, field] of Object.entries(operation))
+      if (key !== "value" && OPERATION_FIELDS.has(key) && field !== null && typeof field !== "string")
+        return `${prefix} ${goKind(field)} into Go struct field jsonPatchOp.${key} of type string`
+  }
+  return undefined
+}
+
+function looseError(value: Json): string | undefined {
+  const prefix = "json: cannot unmarshal"
+  if (!Array.isArray(value)) return `${prefix} ${goKind(value)} into Go value of type jsonpatch.Patch`
+  const wrong = value.find(operation => operation !== null && !isObject(operation))
+  return wrong === undefined ? undefined : `${prefix} ${goKind(wrong)} into Go value of type jsonpatch.Operation`
+}
+
+const OPERATION_FIELDS: ReadonlySet<string> = new Set(["op", "path", "from", "value"])
+
 function unknownOperationFields(operations: readonly Json[]): string[] {
-  const known = new Set(["op", "path", "from", "value"])
   return operations.flatMap((operation, i) =>
     Object.keys(asObject(operation))
-      .filter(key => !known.has(key))
+      .filter(key => !OPERATION_FIELDS.has(key))
       .map(key => `json patch unknown field "[${i}].${key}"`),
   )
 }

@@ -65,21 +65,23 @@ export async function handlePath(exchange: Exchange, services: PathServices): Pr
     exchange.sendText(200, "ok", TEXT)
     return true
   }
-  if (path === "/metrics" && exchange.method === "GET") {
+  if (path === "/metrics") {
     exchange.sendText(200, services.metrics(), "text/plain; version=0.0.4; charset=utf-8; escaping=underscores")
     return true
   }
   const document = documentOf(exchange, services, path, [first, second, third, ...more])
   if (document === undefined) return false
-  if (exchange.method !== "GET") {
-    if (exchange.method === "HEAD" && first !== "version") {
-      document()
-      return true
-    }
-    throw methodNotAllowed()
-  }
+  const isHead = exchange.method === "HEAD" && first !== "version"
+  if (exchange.method !== "GET" && !isHead && !takesAnyMethod(services.catalog, path)) throw methodNotAllowed()
   document()
   return true
+}
+
+/** Where no router looks at the method: what kube-apiserver's aggregation, CRD and OpenAPI handlers serve. */
+function takesAnyMethod(catalog: Catalog, path: string): boolean {
+  const [, first, group = "", version] = path.split("/")
+  if (first === "apis") return version === undefined || !catalog.isBuiltinGroup(group)
+  return first === "" || first === "openapi"
 }
 
 function handleHealth(exchange: Exchange, services: PathServices, endpoint: string, check: string): boolean {

@@ -207,7 +207,7 @@ async function scaleChange(exchange: Exchange): Promise<(current: JsonObject) =>
   const type = Object.hasOwn(patchTypes, media) ? patchTypes[media] : undefined
   if (type === undefined || type === "apply")
     throw new ApiError(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
-  const patch = parsePatch(type, exchange.body)
+  const patch = parsePatch(type, exchange.body, "Ignore")
   const scale: Patchable = {
     info: { kind: "Scale", apiVersion: "autoscaling/v1" },
     decode: value => ({

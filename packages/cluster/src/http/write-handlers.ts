@@ -19,7 +19,7 @@ import { YamlSyntaxError } from "../wire/yaml.js"
 import { complain, decodeBody, mediaType, parseBody, typedBody } from "./body.js"
 import type { Exchange } from "./exchange.js"
 import { deleteOptions, type WriteOptions, writeOptions } from "./options.js"
-import { applyPatch, parsePatch, patchTypes } from "./patch-body.js"
+import { applyPatch, type Patch, parsePatch, patchTypes } from "./patch-body.js"
 import { acceptObject, sendList, sendObject } from "./read-handlers.js"
 
 export interface Target {
@@ -58,7 +58,7 @@ function expectedOf(kind: Kind): { kind: string; apiVersion: string; builtin: bo
   return { kind: kind.info.kind, apiVersion: kind.info.apiVersion, builtin: kind.builtin, type: typeOf(kind) }
 }
 
-/** The object's own namespace and name must be those of the path, or left out. */
+/** The object's own namespace must be that of the path or left out, and its name must be that of the path. */
 function checkPlace(object: JsonObject, target: Target): void {
   const meta = metaOf(object)
   const namespace = asString(meta.namespace)
@@ -68,9 +68,10 @@ function checkPlace(object: JsonObject, target: Target): void {
   else if (namespace !== "" && namespace !== expected)
     throw badRequest("the namespace of the provided object does not match the namespace sent on the request")
   const name = asString(meta.name)
-  if (target.name !== "" && name !== "" && name !== target.name)
+  if (target.name !== "" && name === "")
+    throw badRequest(`the name of the object (${target.name} based on URL) was undeterminable: name must be provided`)
+  if (target.name !== "" && name !== target.name)
     throw badRequest(`the name of the object (${name}) does not match the name on the URL (${target.name})`)
-  if (target.name !== "" && name === "") meta.name = target.name
   if (expected !== "") meta.namespace = expected
   object.metadata = meta
 }
@@ -141,12 +142,14 @@ export async function handlePatch(exchange: Exchange, registry: Registry, target
     sendObject(exchange, kind, written.object, accepted, written.created ? 201 : 200)
     return
   }
-  const patch = parsePatch(type, body)
   const own = typeOf(kind)
+  let patch: Patch | undefined
   const written = await registry.update({
     kind,
     context,
     transform: current => {
+      // Only now: a patch of what does not exist is not read.
+      patch ??= parsePatch(type, body, context.fieldValidation)
       const object = applyPatch(kind, own, current ?? {}, patch, context)
       checkPlace(object, target)
       return object
@@ -192,20 +195,13 @@ function applied(
   context: RequestContext,
 ): JsonObject {
   const { kind } = target
-  const { group, version } = kind.info
-  if (asString(config.apiVersion) !== kind.info.apiVersion)
-    throw badRequest(
-      `Incorrect version specified in apply patch. Specified patch version: ${asString(config.apiVersion)}, expected: ${kind.info.apiVersion}`,
-    )
+  const gvk = goKindName(asString(config.apiVersion), asString(config.kind))
+  if (gvk !== goKindName(kind.info.apiVersion, kind.info.kind)) throw badRequest(`invalid object type: ${gvk}`)
   const meta = metaOf(config)
   if (meta.managedFields !== undefined && meta.managedFields !== null)
     throw badRequest("metadata.managedFields must be nil")
-  const named = { ...config, metadata: { ...meta, name: asString(meta.name) || target.name } }
-  const gvk = `${group}/${version}, Kind=${asString(config.kind)}`
-  const title = `${asString(meta.namespace)}/${asString(named.metadata.name)}; ${gvk}`
-  if (asString(config.kind) !== kind.info.kind)
-    throw new ApiError(500, "", `failed to create typed patch object (${title}): no corresponding type for ${gvk}`)
-  const merged = applyConfiguration(current, named, registry.management(kind, context, "Apply"), options.force, title)
+  const title = `${asString(meta.namespace)}/${asString(meta.name)}; ${gvk}`
+  const merged = applyConfiguration(current, config, registry.management(kind, context, "Apply"), options.force, title)
   const { object } = kind.decode(merged)
   // Decoding shapes metadata as well, but managedFields are ours and stay.
   const managed = metaOf(merged).managedFields
@@ -214,6 +210,13 @@ function applied(
     metaOf(object).resourceVersion = asString(metaOf(current).resourceVersion)
   checkPlace(object, target)
   return object
+}
+
+/** As Go prints a GroupVersionKind; an API version that is none is left out. */
+function goKindName(apiVersion: string, kind: string): string {
+  const parts = apiVersion.split("/")
+  const [group, version] = parts.length === 1 ? ["", ...parts] : parts.length === 2 ? parts : ["", ""]
+  return `${group}/${version}, Kind=${kind}`
 }
 
 const SCHEME = "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"

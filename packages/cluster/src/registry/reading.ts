@@ -68,15 +68,17 @@ function decodeContinue(token: string): { rv: number; start: string } {
 
 export async function list(registry: Registry, kind: Kind, namespace: string, options: ListOptions): Promise<Listed> {
   const prefix = prefixOf(kind.info, namespace)
-  const asked = parseRevision(options.resourceVersion)
-  if (typeof asked === "string") throw badRequest(`invalid resource version: ${asked}`)
   let revision: number | undefined
   let after: string | undefined
   if (options.continue !== "") {
     const token = decodeContinue(options.continue)
+    if (options.resourceVersion !== "" && options.resourceVersion !== "0")
+      throw badRequest("specifying resource version is not allowed when using continue")
     after = prefix + token.start
     if (token.rv > 0) revision = token.rv
   } else {
+    const asked = parseRevision(options.resourceVersion)
+    if (typeof asked === "string") throw badRequest(`invalid resource version: ${asked}`)
     if (!(await registry.store.reached(asked)))
       throw resourceVersionTooLarge(options.resourceVersion, registry.store.revision())
     if (options.resourceVersionMatch === "Exact") revision = asked
