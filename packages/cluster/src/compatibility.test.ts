@@ -307,50 +307,72 @@ describe("answers of kube-apiserver 1.36.4", () => {
     expect((await admin("POST", maps, { ...config, metadata: { name: "stored" } })).status).toBe(201)
   })
 
-  it.each<[string, string, string, Json, string, number, string]>([
-    ["an update without a name", "PUT", `${maps}/stored`, config, "application/json", 400, unnamed],
-    [
-      "a merge patch that removes the name",
-      "PATCH",
-      `${maps}/stored`,
-      { metadata: { name: null } },
-      MERGE,
-      400,
-      unnamed,
-    ],
-    [
-      ...(["apply of a new object without a name", "PATCH", `${maps}/new?fieldManager=x`, config, APPLY, 400] as const),
-      unnamed.replace("stored", "new"),
-    ],
-    ["apply of a stored object without a name", "PATCH", `${maps}/stored?fieldManager=x`, config, APPLY, 200, ""],
-    [
-      ...(["apply of another kind", "PATCH", `${gadgets}/a?fieldManager=x`] as const),
-      ...([{ apiVersion: "answers.example/v1", kind: "Gizmo", metadata: { name: "a" } }, APPLY, 400] as const),
-      "invalid object type: answers.example/v1, Kind=Gizmo",
-    ],
-    [
-      ...(["apply of another group", "PATCH", `${gadgets}/a?fieldManager=x`] as const),
-      ...([{ ...config, metadata: { name: "a" } }, APPLY, 400, "invalid object type: /v1, Kind=ConfigMap"] as const),
-    ],
-    [
-      ...(["a JSON patch of a number", "PATCH", `${maps}/stored`, [1], PATCH, 400] as const),
-      notOperation("number into Go value of type handlers.jsonPatchOp"),
-    ],
-    [
-      ...(["a JSON patch whose op is a number", "PATCH", `${maps}/stored`, [{ op: 1 }], PATCH, 400] as const),
-      notOperation("number into Go struct field jsonPatchOp.op of type string"),
-    ],
-    [
-      ...(["a JSON patch that is no list", "PATCH", `${maps}/stored`, {}, PATCH, 400] as const),
-      notOperation("object into Go value of type []handlers.jsonPatchOp"),
-    ],
-    [
-      ...(["a JSON patch of null", "PATCH", `${maps}/stored`, [null], PATCH, 422] as const),
-      "the server rejected our request due to an error in our request",
-    ],
-    ["a JSON patch of what is not there", "PATCH", `${maps}/none`, [1], PATCH, 404, 'configmaps "none" not found'],
-  ])("%s", async (_, method, path, body, type, status, said) => {
-    const answer = await admin(method, path, body, type)
+  interface Case {
+    readonly what: string
+    readonly path: string
+    readonly body: Json
+    /** Of a patch; an update otherwise. */
+    readonly type?: string
+    readonly status: number
+    readonly said?: string
+  }
+  const another = { apiVersion: "answers.example/v1", kind: "Gizmo", metadata: { name: "a" } }
+  const stored = `${maps}/stored`
+  const cases: Case[] = [
+    { what: "an update without a name", path: stored, body: config, status: 400, said: unnamed },
+    {
+      ...{ what: "a merge patch that removes the name", path: stored, type: MERGE, body: { metadata: { name: null } } },
+      ...{ status: 400, said: unnamed },
+    },
+    {
+      ...{
+        what: "apply of a new object without a name",
+        path: `${maps}/new?fieldManager=x`,
+        type: APPLY,
+        body: config,
+      },
+      ...{ status: 400, said: unnamed.replace("stored", "new") },
+    },
+    {
+      ...{ what: "apply of a stored object without a name", path: `${stored}?fieldManager=x`, type: APPLY },
+      ...{ body: config, status: 200 },
+    },
+    {
+      ...{ what: "apply of another kind", path: `${gadgets}/a?fieldManager=x`, type: APPLY, body: another },
+      ...{ status: 400, said: "invalid object type: answers.example/v1, Kind=Gizmo" },
+    },
+    {
+      ...{ what: "apply of another group", path: `${gadgets}/a?fieldManager=x`, type: APPLY },
+      ...{
+        body: { ...config, metadata: { name: "a" } },
+        status: 400,
+        said: "invalid object type: /v1, Kind=ConfigMap",
+      },
+    },
+    {
+      ...{ what: "a JSON patch of a number", path: stored, type: PATCH, body: [1], status: 400 },
+      said: notOperation("number into Go value of type handlers.jsonPatchOp"),
+    },
+    {
+      ...{ what: "a JSON patch whose op is a number", path: stored, type: PATCH, body: [{ op: 1 }], status: 400 },
+      said: notOperation("number into Go struct field jsonPatchOp.op of type string"),
+    },
+    {
+      ...{ what: "a JSON patch that is no list", path: stored, type: PATCH, body: {}, status: 400 },
+      said: notOperation("object into Go value of type []handlers.jsonPatchOp"),
+    },
+    {
+      ...{ what: "a JSON patch of null", path: stored, type: PATCH, body: [null], status: 422 },
+      said: "the server rejected our request due to an error in our request",
+    },
+    {
+      ...{ what: "a JSON patch of what is not there", path: `${maps}/none`, type: PATCH, body: [1] },
+      ...{ status: 404, said: 'configmaps "none" not found' },
+    },
+  ]
+
+  it.each(cases)("$what", async ({ path, body, type, status, said = "" }) => {
+    const answer = await admin(type === undefined ? "PUT" : "PATCH", path, body, type ?? "application/json")
     expect([answer.status, answer.status < 300 ? "" : message(answer)]).toEqual([status, said])
   })
 

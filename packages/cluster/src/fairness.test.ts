@@ -214,6 +214,18 @@ describe("answers that nobody reads", () => {
     expect(await gauge("reads_in_flight")).toBe(1)
     expect((await admin("GET", MAPS)).status).toBe(200)
   }, 120_000)
+
+  it("refuse their owner's writes before they take effect", async () => {
+    const editor = await account("editors", "cluster-admin")
+    const body = JSON.stringify({ metadata: { name: "refused" } })
+    await open(head("GET", MAPS, editor), true)
+    await until(async () => (await gauge("backlog_bytes")) > 0)
+    const more = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`
+    const write = await open(head("POST", MAPS, editor, more) + body)
+    await until(() => write.answer().includes("\r\n\r\n{"))
+    expect(write.answer()).toMatch(/^HTTP\/1\.1 429/)
+    expect((await admin("GET", `${MAPS}/refused`)).status).toBe(404)
+  }, 120_000)
 })
 
 describe("idle connections", () => {

@@ -10,6 +10,7 @@ import type { Json, JsonObject } from "../value.js"
 import { stringify } from "../wire/json.js"
 import { printYaml } from "../wire/yaml.js"
 import type { Backlog } from "./backlog.js"
+import { HEAVY_BYTES, type HeavyWork } from "./heavy-work.js"
 import type { Limits } from "./limits.js"
 import { type Accepted, ALL_MEDIA, type Forms, type Media, negotiate } from "./negotiate.js"
 import { Outbox } from "./outbox.js"
@@ -35,6 +36,7 @@ export interface ExchangeParts {
   /** Whose share of the server it uses. */
   readonly share: Share
   readonly backlog: Backlog
+  readonly heavyWork: HeavyWork
   readonly limits: Limits
   readonly now: () => number
 }
@@ -70,6 +72,15 @@ export class Exchange {
   /** The same request, with more known about it. */
   with(more: Partial<ExchangeParts>): Exchange {
     return new Exchange({ ...this.parts, ...more })
+  }
+
+  /** A step of work on the body, at once for a small one and in turn with other callers for a large one. */
+  async inTurn<T>(step: () => T): Promise<T> {
+    if (this.body.length < HEAVY_BYTES) return step()
+    return this.parts.heavyWork.run(this.share, () => {
+      if (this.response.destroyed) throw new Error("the client left before its request was answered")
+      return step()
+    })
   }
 
   warn(text: string): void {
@@ -112,8 +123,8 @@ export class Exchange {
     if (this.response.headersSent) return
     this.warningHeaders()
     const bytes = typeof text === "string" ? Buffer.from(text) : text
-    if (bytes.length > SMALL_ANSWER && !this.backlog.hasRoom(this.share, bytes.length))
-      throw tooManyRequests("too many bytes wait for you already, read your answers first", 1)
+    // A write has taken effect by now: "try again" would be a lie. It was asked for room before it began.
+    if (bytes.length > SMALL_ANSWER && !this.isWrite) this.checkRoom(bytes.length)
     this.response.statusCode = status
     this.response.setHeader("Content-Type", contentType)
     this.response.setHeader("Cache-Control", "no-cache, private")
@@ -124,6 +135,16 @@ export class Exchange {
       outbox.push(bytes)
       outbox.end()
     } else this.response.end(bytes)
+  }
+
+  get isWrite(): boolean {
+    return this.method !== "GET" && this.method !== "HEAD"
+  }
+
+  /** Refuses a caller who has too many bytes waiting to be read already. */
+  checkRoom(bytes: number): void {
+    if (!this.backlog.hasRoom(this.share, bytes))
+      throw tooManyRequests("too many bytes wait for you already, read your answers first", 1)
   }
 
   outbox(bytes: number): Outbox {

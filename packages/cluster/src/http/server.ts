@@ -25,6 +25,7 @@ import { stringify } from "../wire/json.js"
 import { readBody } from "./body.js"
 import { Exchange } from "./exchange.js"
 import { Fairness } from "./fairness.js"
+import { HeavyWork } from "./heavy-work.js"
 import type { Limits } from "./limits.js"
 import { handlePath, type PathServices } from "./path-handlers.js"
 import { type PathRequest, parseRequest, type ResourceRequest } from "./request-info.js"
@@ -59,6 +60,7 @@ export class ApiServer {
   readonly server: Server
   readonly fairness: Fairness
   readonly #open = new Set<() => void>()
+  readonly #heavyWork = new HeavyWork()
   #requests = 0
 
   constructor(readonly services: ServerServices) {
@@ -108,6 +110,7 @@ export class ApiServer {
     let exchange = new Exchange({
       ...{ request, response, method, path: rawPath, query, limits, now: clock },
       ...{ user: anonymous, share: nobody, backlog: this.fairness.backlog },
+      heavyWork: this.#heavyWork,
     })
     try {
       const info = parseRequest(method, rawPath, query)
@@ -136,15 +139,17 @@ export class ApiServer {
 
   /** The body first, within its owner's share of bytes; a place only then, and only until the answer is made. */
   async #dispatchInPlace(exchange: Exchange, info: ResourceRequest | PathRequest): Promise<void> {
-    const { request, response, method, share } = exchange
+    const { request, response, share, isWrite } = exchange
     // Whoever stops taking an answer is let go.
     response.setTimeout(this.services.limits.responseTimeout, () => response.destroy())
-    const write = method !== "GET" && method !== "HEAD"
     const claim = this.fairness.body(share)
     try {
-      if (write) exchange.body = await readBody(request, bytes => claim.take(bytes))
+      if (isWrite) {
+        exchange.body = await readBody(request, bytes => claim.take(bytes))
+        exchange.checkRoom(exchange.body.length)
+      }
       // Whether the server lives is no work, and is asked most urgently when it has too much.
-      const leave = isHealth(info) ? () => undefined : this.fairness.enter(share, write)
+      const leave = isHealth(info) ? () => undefined : this.fairness.enter(share, isWrite)
       try {
         await this.#dispatch(exchange, info)
       } finally {

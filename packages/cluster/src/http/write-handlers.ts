@@ -45,6 +45,7 @@ export function contextOf(
     warn: text => exchange.warn(text),
     now: exchange.now,
     signal: undefined,
+    inTurn: step => exchange.inTurn(step),
   }
 }
 
@@ -81,8 +82,8 @@ export async function handleCreate(exchange: Exchange, registry: Registry, targe
   const options = writeOptions("CreateOptions", exchange.query, exchange.request, false)
   const context = contextOf(exchange, target, options)
   const body = exchange.body
-  const parsed = decodeBody(body, mediaType(exchange.request), expectedOf(target.kind))
-  const object = typedBody(target.kind, parsed, context)
+  const parsed = await exchange.inTurn(() => decodeBody(body, mediaType(exchange.request), expectedOf(target.kind)))
+  const object = await exchange.inTurn(() => typedBody(target.kind, parsed, context))
   checkPlace(object, { ...target, name: "" })
   sendObject(
     exchange,
@@ -98,8 +99,8 @@ export async function handleUpdate(exchange: Exchange, registry: Registry, targe
   const options = writeOptions("UpdateOptions", exchange.query, exchange.request, false)
   const context = contextOf(exchange, target, options)
   const body = exchange.body
-  const parsed = decodeBody(body, mediaType(exchange.request), expectedOf(target.kind))
-  const object = typedBody(target.kind, parsed, context)
+  const parsed = await exchange.inTurn(() => decodeBody(body, mediaType(exchange.request), expectedOf(target.kind)))
+  const object = await exchange.inTurn(() => typedBody(target.kind, parsed, context))
   checkPlace(object, target)
   const version = asString(metaOf(object).resourceVersion)
   const written = await registry.update({
@@ -129,7 +130,7 @@ export async function handlePatch(exchange: Exchange, registry: Registry, target
   const context = contextOf(exchange, target, options)
   const body = exchange.body
   if (type === "apply") {
-    const config = applyBody(body, context)
+    const config = await exchange.inTurn(() => applyBody(body, context))
     const written = await registry.update({
       kind,
       context,

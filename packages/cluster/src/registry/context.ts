@@ -23,6 +23,14 @@ export interface RequestContext {
   readonly warn: (text: string) => void
   readonly now: () => number
   readonly signal: AbortSignal | undefined
+  /** Runs a step of work on the document when it is this caller's turn; at once where left out. */
+  readonly inTurn?: InTurn
+}
+
+export type InTurn = <T>(step: () => T) => Promise<T>
+
+export async function inTurn<T>({ inTurn: run }: Pick<RequestContext, "inTurn">, step: () => T): Promise<T> {
+  return run === undefined ? step() : run(step)
 }
 
 export type Operation = "CREATE" | "UPDATE" | "DELETE"

@@ -26,7 +26,7 @@ import { asString, clone, equal, type JsonObject } from "../value.js"
 import { now } from "../wire/go-time.js"
 import { stringify } from "../wire/json.js"
 import type { Catalog } from "./catalog.js"
-import type { AdmissionRequest, RequestContext } from "./context.js"
+import { type AdmissionRequest, inTurn, type RequestContext } from "./context.js"
 import { groupResource, type Kind, keyOf } from "./kind.js"
 import { finished } from "./marking.js"
 
@@ -168,7 +168,9 @@ export class Registry {
     if (asString(meta.name) === "" && asString(meta.generateName) !== "")
       meta.name = this.#generateName(asString(meta.generateName))
     await this.checkNamespace(kind, context, asString(meta.name))
-    const managed = tracked ? draft : trackUpdate(undefined, draft, this.management(kind, context, "Update"))
+    const managed = tracked
+      ? draft
+      : await inTurn(context, () => trackUpdate(undefined, draft, this.management(kind, context, "Update")))
     const mutated = clone(
       await this.admission.mutate(kind, { operation: "CREATE", object: managed, oldObject: null, options }, context),
     )
@@ -179,9 +181,11 @@ export class Registry {
     for (const key of ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"]) delete own[key]
     own.uid = randomUUID()
     own.creationTimestamp = now(this.clock)
-    kind.prepareForCreate(mutated)
-    kind.behaviour.normalize?.(mutated)
-    const errors = [...validateMeta(metaOf(mutated), kind.meta), ...kind.validate(mutated, context)]
+    const errors = await inTurn(context, () => {
+      kind.prepareForCreate(mutated)
+      kind.behaviour.normalize?.(mutated)
+      return [...validateMeta(metaOf(mutated), kind.meta), ...kind.validate(mutated, context)]
+    })
     if (errors.length > 0) throw invalidError(invalidKind(kind, mutated), asString(own.name), errors)
     const key = keyOf(kind.info, context.namespace, asString(own.name))
     const addresses = await this.#allocate(kind, mutated, key)
@@ -190,7 +194,7 @@ export class Registry {
     if (revision !== "" && revision !== "0")
       throw internal("resourceVersion should not be set on objects to be created")
     kind.behaviour.advise?.(mutated, context)
-    const stored = storedForm(kind, mutated)
+    const stored = await inTurn(context, () => storedForm(kind, mutated))
     const existing = await this.store.get(key)
     if (existing !== undefined) throw this.#exists(kind, existing, asString(own.name))
     if (context.dryRun) return withoutRevision(kind.fromStored(stored))
@@ -230,7 +234,7 @@ export class Registry {
       if (entry === undefined) {
         if (request.create === "never") throw notFound(groupResource(kind.info), context.name)
         await this.admission.authorizeCreate(kind, context)
-        const object = this.#asNew(kind, await request.transform(undefined))
+        const object = this.#asNew(kind, await inTurn(context, () => request.transform(undefined)))
         return {
           object: await this.create(
             kind,
@@ -270,7 +274,7 @@ export class Registry {
     const { kind, context } = request
     const gr = groupResource(kind.info)
     const current = this.present(kind, entry)
-    const wanted = clone(await request.transform(current))
+    const wanted = clone(await inTurn(context, () => request.transform(current)))
     const meta = metaOf(wanted)
     wanted.metadata = meta
     const uid = asString(meta.uid)
@@ -288,7 +292,9 @@ export class Registry {
         ])
     } else if (version !== `${entry.modRevision}`) throw modified(gr, context.name)
     meta.resourceVersion = `${entry.modRevision}`
-    const managed = request.tracked ? wanted : trackUpdate(current, wanted, this.management(kind, context, "Update"))
+    const managed = request.tracked
+      ? wanted
+      : await inTurn(context, () => trackUpdate(current, wanted, this.management(kind, context, "Update")))
     const mutated = clone(
       await this.admission.mutate(
         kind,
@@ -297,8 +303,10 @@ export class Registry {
       ),
     )
     const old = clone(current)
-    this.#prepareUpdate(kind, mutated, old, context)
-    const errors = this.#updateErrors(kind, mutated, old, context)
+    const errors = await inTurn(context, () => {
+      this.#prepareUpdate(kind, mutated, old, context)
+      return this.#updateErrors(kind, mutated, old, context)
+    })
     if (errors.length > 0) throw invalidError(invalidKind(kind, mutated), asString(metaOf(mutated).name), errors)
     const addresses = await this.#allocate(kind, mutated, key)
     await this.admission.validate(
@@ -306,7 +314,7 @@ export class Registry {
       { operation: "UPDATE", object: mutated, oldObject: current, options: request.options },
       context,
     )
-    const stored = storedForm(kind, mutated)
+    const stored = await inTurn(context, () => storedForm(kind, mutated))
     if (equal(stored, entry.object)) return current
     if (finished(kind.behaviour, stored)) {
       if (context.dryRun) return withRevision(kind.fromStored(stored), entry.modRevision)

@@ -67,10 +67,12 @@ function checkType(schema: Schema, value: Json): string | undefined {
 
 function strings(schema: Schema, value: string, path: string, say: (text: string) => string): FieldError[] {
   const { maxLength, minLength } = schema.raw
-  const length = Array.from(value).length
+  // Characters are counted where UTF-16 units, of which there are as many or more, do not settle it.
+  const length = (): number => Array.from(value).length
   const errors: FieldError[] = []
-  if (isNumber(maxLength) && length > maxLength) errors.push(tooLong(fieldOf(path), Number(maxLength)))
-  if (isNumber(minLength) && length < minLength)
+  if (isNumber(maxLength) && value.length > maxLength && length() > maxLength)
+    errors.push(tooLong(fieldOf(path), Number(maxLength)))
+  if (isNumber(minLength) && length() < minLength)
     errors.push(invalid(fieldOf(path), value, say(`should be at least ${minLength} chars long`)))
   if (schema.pattern !== undefined && !schema.pattern.regex.matcher(value).find())
     errors.push(invalid(fieldOf(path), value, say(`should match '${schema.pattern.text}'`)))
@@ -111,13 +113,18 @@ function arrays(schema: Schema, value: Json[], path: string, say: (text: string)
   const errors: FieldError[] = []
   if (isNumber(minItems) && value.length < minItems)
     errors.push(invalid(fieldOf(path), value.length, say(`should have at least ${minItems} items`)))
-  if (isNumber(maxItems) && value.length > maxItems) errors.push(tooMany(fieldOf(path), value.length, Number(maxItems)))
   const items = schema.items
-  if (items !== undefined)
+  // A list that is too long is not looked into: whoever sends it decides how long that would take.
+  if (isTooLong(schema, value)) errors.push(tooMany(fieldOf(path), value.length, Number(maxItems)))
+  else if (items !== undefined)
     value.forEach((item, i) => {
       errors.push(...validateSchema(items, item, `${path}[${i}]`, correlate(schema, item, old)))
     })
   return errors
+}
+
+function isTooLong({ raw: { maxItems } }: Schema, value: readonly Json[]): boolean {
+  return isNumber(maxItems) && value.length > maxItems
 }
 
 /** Only lists with map keys know which old item a new one is. */
@@ -161,6 +168,8 @@ function objects(
 
 function combinations(schema: Schema, value: Json, path: string): FieldError[] {
   const errors: FieldError[] = []
+  const { anyOf, oneOf, allOf, not } = schema
+  if (anyOf.length === 0 && oneOf.length === 0 && allOf.length === 0 && not === undefined) return errors
   const valid = (inner: Schema): boolean => validateSchema(inner, value, path).length === 0
   const quoted = JSON.stringify(path)
   const plain = typeof value === "object" ? "" : value
@@ -196,6 +205,7 @@ function combinations(schema: Schema, value: Json, path: string): FieldError[] {
 export function validateListTypes(schema: Schema, value: Json, path: string): FieldError[] {
   const errors: FieldError[] = []
   if (Array.isArray(value)) {
+    if (isTooLong(schema, value)) return errors
     if (schema.listType !== "atomic") {
       const seen = new Set<string>()
       value.forEach((item, i) => {
