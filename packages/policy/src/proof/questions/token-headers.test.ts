@@ -73,9 +73,11 @@ describe("a token rule that forwards its token", () => {
     expect(compared({}, forwards, deny(reads(name, "*"))).result).not.toBe("equal")
   })
 
-  it("denies what a rule on the header matches", () => {
-    const header = { fromHeaders: [{ name: "x-token" }] }
-    const { changes } = compared(header, { ...header, ...forwards }, deny(reads("x-token", "*")))
+  it.each([
+    ["the header", { fromHeaders: [{ name: "x-token" }] }, "x-token"],
+    ["cookies", { fromCookies: ["t"] }, "cookie"],
+  ])("denies what a rule on %s matches", (_, where, name) => {
+    const { changes } = compared(where, { ...where, ...forwards }, deny(reads(name, "*")))
     expect(changes).toMatchObject([{ from: "allow", to: "refuse" }])
   })
 })
@@ -98,41 +100,46 @@ it("does not prove equal what reads one header with and without a prefix", () =>
 })
 
 describe("a request with two tokens", () => {
-  const first = { fromHeaders: [{ name: "x-a" }] }
-  const second = {
-    issuer: "b",
-    fromHeaders: [{ name: "x-b" }],
-    outputClaimToHeaders: [{ header: "x-out", claim: "g" }],
+  const first = {
+    fromHeaders: [{ name: "x-a" }],
+    outputClaimToHeaders: [{ header: "x-out-a", claim: "g" }],
   }
-  const ofFirst = { from: [{ source: { requestPrincipals: ["a/*"] } }] }
+  const second = {
+    fromHeaders: [{ name: "x-b" }],
+    outputClaimToHeaders: [{ header: "x-out-b", claim: "g" }],
+    forwardOriginalToken: true,
+  }
+  const claim = { key: "request.auth.claims[g]", values: ["v"] }
+  const ofFirst = { key: "request.auth.claims[iss]", values: ["a"] }
+  // An ALLOW with such conditions matches no TCP connection, so that only HTTP could make a difference.
+  const allowing = (...when: readonly (readonly Condition[])[]) =>
+    policy("allow", { rules: [{ to: [{ operation: { paths: ["/"] } }] }, ...when.map(list => ({ when: [...list] }))] })
 
   it.each([
-    ["the header of the other", reads("x-b", "*"), { forwardOriginalToken: true }],
-    ["what is written from the other", reads("x-out", "v"), {}],
-  ])("is not forgotten where a new rule reads %s", (_, when, more) => {
-    const both = tokens(first, { ...second, ...more })
-    const rule = policy("deny", { action: "DENY", rules: [{ ...ofFirst, when: [when] }] })
-    expect(compareSets([both], [both, rule], workload, mesh, OPTIONS).result).not.toBe("equal")
-  })
-})
-
-describe("headers that two tokens are written to", () => {
-  const [first, second] = ["a", "b"].map(issuer => ({
-    issuer,
-    fromHeaders: [{ name: `x-${issuer}` }],
-    outputClaimToHeaders: [{ header: `x-out-${issuer}`, claim: "g" }],
-  }))
-
-  it("may say different things of one claim", () => {
-    const both = tokens(first ?? {}, second ?? {})
-    const rule = deny(reads("x-out-a", "v"), reads("x-out-b", "w"))
-    expect(compareSets([both], [both, rule], workload, mesh, OPTIONS).result).not.toBe("equal")
+    ["the header of the other", [ofFirst, reads("x-b", "*")]],
+    ["what is written from the other", [ofFirst, reads("x-out-b", "v")]],
+    ["two headers that one claim is written to", [reads("x-out-a", "v"), reads("x-out-b", "w")]],
+    ["a claim, and a header that another is written to", [claim, reads("x-out-b", "w")]],
+  ])("is not forgotten where a new rule reads %s", (_, when) => {
+    const both = tokens(first, { ...second, issuer: "b" })
+    const [before, after] = [
+      [both, allowing()],
+      [both, allowing(when)],
+    ]
+    expect(compareSets(before, after, workload, mesh, OPTIONS).result).not.toBe("equal")
   })
 
-  it("may say something else than the claims that rules see", () => {
-    const both = tokens(first ?? {}, second ?? {})
-    const rule = deny({ key: "request.auth.claims[g]", values: ["v"] }, reads("x-out-b", "w"))
-    expect(compareSets([both], [both, rule], workload, mesh, OPTIONS).result).not.toBe("equal")
+  it.each([
+    ["a claim", claim],
+    ["a header that both are written to", reads("x-out", "v")],
+  ])("is not forgotten where another one counts and a rule reads %s", (_, when) => {
+    const out = { outputClaimToHeaders: [{ header: "x-out", claim: "g" }] }
+    const pair = [
+      { ...first, ...out },
+      { ...second, ...out },
+    ]
+    const [before, after] = [tokens(...pair), tokens(...pair.toReversed())].map(one => [one, allowing([when])])
+    expect(compareSets(before ?? [], after ?? [], workload, mesh, OPTIONS).result).not.toBe("equal")
   })
 })
 
@@ -159,7 +166,8 @@ describe("an invariant about a header that token rules change", () => {
   it("does not hold where one of two rules forwards what stands there", () => {
     const at = { fromHeaders: [{ name: "x-token" }] }
     const both = tokens({ ...at, forwardOriginalToken: true }, { ...at, issuer: "b" })
-    expect(verdict([both], { when: [reads("x-token", "*")] })).not.toBe("holds")
+    const withToken = { from: [{ source: { requestPrincipals: ["*"] } }], when: [reads("x-token", "*")] }
+    expect(verdict([both], withToken)).not.toBe("holds")
   })
 
   it("does not hold where the header is there without the prefix of a token", () => {
