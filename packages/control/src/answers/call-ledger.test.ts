@@ -163,6 +163,25 @@ describe("what the ledger stores", () => {
   })
 })
 
+describe("what the ledger can vouch for", () => {
+  it("begins with what is stored, and ends with what is forgotten in a batch that waits", async () => {
+    const api = new HandClient()
+    const warn = (message: string): never => expect.unreachable(message)
+    const open = (): CallLedger =>
+      new CallLedger({
+        ...{ client: api.client, names: NAMES, stored: api.reflected, owners: async () => [], warn },
+        now: () => 7_000,
+      })
+    const ledger = open()
+    expect(ledger.observed("foo/httpbin")).toEqual({ since: undefined, forgottenUntil: undefined })
+    ledger.take(batch({ forgotten: 2 }), () => undefined)
+    expect(ledger.observed("foo/httpbin").forgottenUntil).toBe(7_000)
+    expect(ledger.observed("foo/other").forgottenUntil).toBeUndefined()
+    await ledger.stop()
+    expect(open().observed("foo/httpbin")).toEqual({ since: 7_000, forgottenUntil: 7_000 })
+  })
+})
+
 describe("a rule's digest", () => {
   const policy = (...rules: readonly object[]) =>
     ({

@@ -195,6 +195,15 @@ describe("workloads", () => {
     }
   })
 
+  it("that nobody named prove nothing", async () => {
+    expect(await run("what-can", "foo/web", "-f", at("good"))).toBe(4)
+    expect(out).toContain("not decided: there is no workload")
+    expect(await run("diff", "--from", at("good"), "--to", at("good"), "--workloads", at("good"))).toBe(4)
+    expect(out).not.toContain("(proved)")
+    expect(await run("analyze", "-f", at("good"))).toBe(0)
+    expect(out).toContain("without workloads, rules that do nothing were not looked for")
+  })
+
   it("may be an API server's list", async () => {
     put("pod-list.yaml", { apiVersion: "v1", kind: "PodList", items: [{ metadata: POD.metadata, spec: POD.spec }] })
     expect(await run("who-can", "foo/web", "-f", at("good"), "--workloads", at("pod-list.yaml"))).toBe(0)

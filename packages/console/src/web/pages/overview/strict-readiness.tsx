@@ -12,7 +12,7 @@ import { count } from "../../ui/time.js"
 
 export const STATES: readonly { readonly state: Readiness["state"]; readonly tone: Tone; readonly words: string }[] = [
   { state: "waiting", tone: "warn", words: "still called in plaintext" },
-  { state: "unknown", tone: "quiet", words: "unknown: not observed, or not for long enough" },
+  { state: "unknown", tone: "quiet", words: "unknown: not observed long enough" },
   { state: "ready", tone: "good", words: "ready for STRICT" },
   { state: "strict", tone: "good", words: "mutual TLS alone" },
 ]
