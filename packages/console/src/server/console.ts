@@ -41,6 +41,8 @@ const WAY_IN_COOKIE = "merlon-console-way-in"
 const WAY_IN = "/oidc-start"
 const WAY_BACK = "/oidc-callback"
 const BACK_HOME = "./#/sign-in?oidc"
+/** 32 random bytes, as base64url or hex. */
+const PAGE_SECRET = /^[\w-]{43,64}$/
 const PAGE_KEY = "x-merlon-page"
 const MAX_SIGN_IN = 32 << 10
 const FOREVER = "public, max-age=31536000, immutable"
@@ -121,7 +123,9 @@ class Handler {
     if (!isOwn(home, request.headers.host, this.#options.hosts)) {
       return sendFailure(response, 400, "BadRequest", "`at` must be the address of this page")
     }
-    const { cookie, location } = await oidc.start(new URL(`.${WAY_BACK}`, home).href, BACK_HOME)
+    const page = queryOf(request).get("page") ?? ""
+    if (!PAGE_SECRET.test(page)) return sendFailure(response, 400, "BadRequest", "`page` must be the page's secret")
+    const { cookie, location } = await oidc.start(new URL(`.${WAY_BACK}`, home).href, BACK_HOME, page)
     redirect(response, location, wayInCookie(request, cookie))
   }
 
@@ -132,8 +136,9 @@ class Handler {
   }
 
   #shown(request: IncomingMessage, shown: unknown): Promise<SignedIn> {
-    const isBack = typeof shown === "object" && shown !== null && "oidc" in shown
-    if (isBack && this.#oidc !== undefined) return this.#oidc.take(cookieOf(request, WAY_IN_COOKIE))
+    const page = typeof shown === "object" && shown !== null && "oidc" in shown ? shown.oidc : undefined
+    if (page !== undefined && this.#oidc !== undefined)
+      return this.#oidc.take(cookieOf(request, WAY_IN_COOKIE), typeof page === "string" ? page : "")
     return signIn(this.#options.signIn, shown)
   }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Signing in at an issuer, in three steps that one browser takes: away to it, back with a code, and the page that asks for
-// its session. What binds them is a cookie: whoever else has the address of any step has nothing (RFC 9700, 4.7). Neither
-// code nor token is ever in the page.
+// its session. What binds them is a cookie: whoever else has the address of any step has nothing (RFC 9700, 4.7). A browser
+// sends the cookie to every port of the host (RFC 6265 section 8.5), so it works only together with a secret that the page keeps
+// for its own origin. Neither code nor token is ever in the page.
 // INVARIANT: nothing is kept here of who has not proven who they are. All of it is in the cookie, sealed: strangers can
 // begin as often as they like, and push nobody out.
 
@@ -15,6 +16,8 @@ interface WayIn {
   readonly nonce: string
   readonly verifier: string
   readonly redirectUri: string
+  /** SHA-256 of the page's secret. */
+  readonly page: string
   readonly ends: number
   /** Once it is back. */
   readonly outcome?: { readonly code: string } | Refused
@@ -50,9 +53,9 @@ export class OidcSignIn {
   }
 
   /** Where to send the browser, and how it is known again; straight back where the issuer cannot be asked. */
-  async start(redirectUri: string, home: string): Promise<Start> {
+  async start(redirectUri: string, home: string, page: string): Promise<Start> {
     const [state, nonce, verifier] = [secret(), secret(), secret()]
-    const wayIn: WayIn = { state, nonce, verifier, redirectUri, ends: this.#now() + OIDC_LIFE_MS }
+    const wayIn: WayIn = { state, nonce, verifier, redirectUri, page: digest(page), ends: this.#now() + OIDC_LIFE_MS }
     const challenge = createHash("sha256").update(verifier).digest("base64url")
     try {
       const location = await this.#issuer.authorization({ state, nonce, challenge, redirectUri })
@@ -78,9 +81,10 @@ export class OidcSignIn {
   }
 
   /** Once. */
-  async take(cookie: string): Promise<SignedIn> {
+  async take(cookie: string, page: string): Promise<SignedIn> {
     const wayIn = this.#open(cookie)
-    if (wayIn?.outcome === undefined || this.#taken.has(wayIn.state))
+    // Fail closed: a cookie without its page's secret may come from another port of this host.
+    if (wayIn?.outcome === undefined || !isSame(digest(page), wayIn.page) || this.#taken.has(wayIn.state))
       throw new SignInError(401, `this way in has ended or was begun in another browser; ${AGAIN}`)
     const { outcome, state, ends } = wayIn
     if (!("code" in outcome)) throw new SignInError(outcome.status, outcome.why)
@@ -119,6 +123,10 @@ function refused(why: string): Refused {
 
 function secret(): string {
   return randomBytes(32).toString("base64url")
+}
+
+function digest(text: string): string {
+  return createHash("sha256").update(text).digest("base64url")
 }
 
 function isSame(given: string, own: string): boolean {

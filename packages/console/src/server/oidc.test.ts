@@ -64,7 +64,9 @@ afterEach(async () => {
 
 const home = (): string => `http://127.0.0.1:${console.port}/`
 const go = (url: string, cookie = ""): Promise<Response> => fetch(url, { redirect: "manual", headers: { cookie } })
-const startAddress = (at = home()): string => `${home()}oidc-start?at=${encodeURIComponent(at)}`
+const PAGE = "p".repeat(64)
+const startAddress = (at = home(), page = PAGE): string =>
+  `${home()}oidc-start?at=${encodeURIComponent(at)}&page=${page}`
 const locationOf = (answer: Response): string => answer.headers.get("location") ?? ""
 
 interface Begun {
@@ -89,8 +91,13 @@ async function comeBack({ back, cookie }: Begun, kept = cookie): Promise<string>
 
 async function finish(
   cookie: string,
+  page = PAGE,
 ): Promise<{ readonly status: number; readonly text: string; readonly set: string }> {
-  const answer = await fetch(`${home()}session`, { method: "POST", headers: { cookie }, body: '{"oidc":true}' })
+  const answer = await fetch(`${home()}session`, {
+    method: "POST",
+    headers: { cookie },
+    body: JSON.stringify({ oidc: page }),
+  })
   return { status: answer.status, text: await answer.text(), set: answer.headers.get("set-cookie") ?? "" }
 }
 
@@ -129,14 +136,14 @@ describe("signing in at an issuer", () => {
   it("is pushed out by no number of others that strangers begin and bring back", async () => {
     const options = { issuer: issuer.url, clientId: CLIENT, clientSecret: SECRET, scopes: [] }
     const oidc = new OidcSignIn(new OidcIssuer(options), ({ token }) => enter(api(token)))
-    const begun = (): Promise<Start> => oidc.start(`${home()}oidc-callback`, home())
+    const begun = (): Promise<Start> => oidc.start(`${home()}oidc-callback`, home(), PAGE)
     const own = await begun()
     for (let turn = 0; turn < 1_001; turn++) {
       const { cookie, location } = await begun()
       oidc.back(cookie, new URLSearchParams({ state: new URL(location).searchParams.get("state") ?? "", code: "x" }))
     }
     const query = new URL(locationOf(await go(own.location))).searchParams
-    expect(await oidc.take(oidc.back(own.cookie, query) ?? "")).toMatchObject({ user: "jane" })
+    expect(await oidc.take(oidc.back(own.cookie, query) ?? "", PAGE)).toMatchObject({ user: "jane" })
   })
 
   it("asks an issuer that is slow once for all who begin meanwhile", async () => {
@@ -159,6 +166,16 @@ describe("signing in at an issuer", () => {
 })
 
 describe("keeps out", () => {
+  it("another port of the host, which is sent the cookie and does not have the page's secret", async () => {
+    const cookie = await comeBack(await begin())
+    for (const page of ["", "q".repeat(64)]) expect((await finish(cookie, page)).status).toBe(401)
+    expect((await finish(cookie)).status).toBe(200)
+  })
+
+  it("a page without a secret", async () => {
+    expect((await go(startAddress(home(), ""))).status).toBe(400)
+  })
+
   it("whoever has the address of the way back and not the cookie", async () => {
     const own = await begin()
     const thief = await comeBack(own, "")

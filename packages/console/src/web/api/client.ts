@@ -88,18 +88,24 @@ export async function openSession(): Promise<About> {
   // Out of sight and of the history before anything else.
   window.history.replaceState(null, "", "#/")
   try {
-    return await signIn(code === undefined ? { oidc: true } : { code })
+    return await signIn(code === undefined ? { oidc: localStorage.getItem(OIDC_KEY) ?? "" } : { code })
   } catch (error) {
     return { ...(await about()), linkTrouble: error instanceof Error ? error.message : String(error) }
   }
 }
 
-/** What somebody shows; after an issuer it is a cookie that no script reads. */
-type Shown = { readonly token: string } | { readonly code: string } | { readonly oidc: true }
+/** What somebody shows; after an issuer it is a cookie that no script reads, together with this page's secret. */
+type Shown = { readonly token: string } | { readonly code: string } | { readonly oidc: string }
+
+/** Storage belongs to one origin, port included; cookies belong to all ports of a host. */
+const OIDC_KEY = "merlon-console-oidc"
 
 /** Where the browser goes to sign in at the issuer; only the page knows below which path it is. */
 export function issuerAddress(): string {
-  return `./oidc-start?${new URLSearchParams({ at: new URL(".", window.location.href).href }).toString()}`
+  const bytes = crypto.getRandomValues(new Uint8Array(32))
+  const page = localStorage.getItem(OIDC_KEY) ?? [...bytes].map(byte => byte.toString(16).padStart(2, "0")).join("")
+  localStorage.setItem(OIDC_KEY, page)
+  return `./oidc-start?${new URLSearchParams({ at: new URL(".", window.location.href).href, page }).toString()}`
 }
 
 export async function signIn(shown: Shown): Promise<About> {
