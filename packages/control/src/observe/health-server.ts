@@ -3,7 +3,7 @@
 // Open to everybody, so it tells nothing about policies; who is connected is told to callers on this machine alone.
 
 import { createServer, type IncomingMessage, type Server } from "node:http"
-import { limitConnections, SMALL_REQUESTS } from "@merlon/xds"
+import { isOwnUser, limitConnections, SMALL_REQUESTS } from "@merlon/xds"
 import type { ProxyReport } from "./proxy-report.js"
 
 export interface HealthSources {
@@ -70,7 +70,10 @@ async function answer(asked: IncomingMessage, sources: HealthSources, metrics: (
     case "/metrics":
       return metrics()
     case "/debug/proxies":
-      return isLocal(asked) ? proxies(new URLSearchParams(query), sources) : text(403, "only from this machine")
+      if (!isLocal(asked)) return text(403, "only from this machine")
+      if (!(await isOwnUser(asked.socket)))
+        return text(403, "only for root and the user that the control plane runs as")
+      return proxies(new URLSearchParams(query), sources)
     default:
       return text(404, "try /healthz, /readyz or /metrics")
   }

@@ -4,4 +4,5 @@
 export { addressKey } from "./address-key.js"
 export { CallerShares } from "./caller-shares.js"
 export { limitConnections, SMALL_REQUESTS } from "./limit-server.js"
+export { isOwnUser } from "./peer-uid.js"
 export { SocketLimiter } from "./socket-limiter.js"

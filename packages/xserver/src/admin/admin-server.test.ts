@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { request } from "node:http"
 import type { AddressInfo } from "node:net"
@@ -40,6 +41,25 @@ test.each(["//", "http://[", "//[::1"])("answers the target %s instead of fallin
   expect(await ask(target, { host: "evil.example" })).toBe(403)
   expect(await ask("/config_dump")).toBe(200)
 })
+
+it.runIf(process.platform === "linux" && process.geteuid?.() === 0)(
+  "answers no other user of the machine (needs root)",
+  async () => {
+    const { port } = server.address() as AddressInfo // a TCP server has this form
+    const program = `fetch("http://127.0.0.1:${port}/config_dump").then(answer => console.log(answer.status))`
+    const statusFor = async (uid: number): Promise<string> => {
+      const child = spawn(process.execPath, ["-e", program], { uid, stdio: ["ignore", "pipe", "inherit"] })
+      let text = ""
+      child.stdout.on("data", piece => {
+        text += piece
+      })
+      await once(child, "close")
+      return text.trim()
+    }
+    expect(await statusFor(54_321)).toBe("403")
+    expect(await statusFor(0)).toBe("200")
+  },
+)
 
 it("changes the log level for the operator", async () => {
   expect(await ask("/loglevel?level=debug", {}, "POST")).toBe(200)

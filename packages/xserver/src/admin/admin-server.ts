@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// For the operator, on loopback only: what is enforced, what was decided and why, and how much is logged. A browser page
+// For the operator, on loopback and for the user that xserver runs as only: what is enforced, what was decided and why, and how much is logged. A browser page
 // from elsewhere must not reach it, so a request has to name the loopback address it came to.
 
 import { createServer, type IncomingMessage, type Server } from "node:http"
-import { limitConnections, SMALL_REQUESTS } from "@merlon/xds"
+import { isOwnUser, limitConnections, SMALL_REQUESTS } from "@merlon/xds"
 import type { DecisionSummary } from "../observe/decisions.js"
 
 export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const
@@ -41,6 +41,7 @@ export function adminServer(sources: AdminSources): Server {
 
 const BASE = "http://admin"
 const FOREIGN: Answer = { status: 403, body: { error: "the Host header must name a loopback address" } }
+const OTHER_USER: Answer = { status: 403, body: { error: "only root and the user that xserver runs as may ask" } }
 const FROM_A_PAGE: Answer = { status: 403, body: { error: "pages of a browser may not ask" } }
 
 // DNS rebinding: a page under another name that resolves to 127.0.0.1 sends that name.
@@ -58,6 +59,7 @@ async function answer(asked: IncomingMessage, sources: AdminSources): Promise<An
   const { headers, method = "", url = "/" } = asked
   if (!isLoopback(headers.host ?? "")) return FOREIGN
   if (isOfPage(headers)) return FROM_A_PAGE
+  if (!(await isOwnUser(asked.socket))) return OTHER_USER
   if (!URL.canParse(url, BASE)) return { status: 400, body: { error: "the request target is no path" } }
   return answerTo(method, new URL(url, BASE), sources)
 }

@@ -4,6 +4,8 @@
 
 import { spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
+import { homedir } from "node:os"
+import { join } from "node:path"
 import { OneTimeCodes } from "@merlon/console"
 import { messageOf } from "@merlon/xds"
 import { Command, Option } from "commander"
@@ -15,6 +17,7 @@ import { serveConsole } from "../../serve/serve-console.js"
 import { connectionOf, withSession } from "../connect.js"
 import { CommandError } from "../exit.js"
 import { type ClusterFlags, withClusterFlags } from "../flags.js"
+import { linkFile } from "../link-file.js"
 import { print, tell } from "../terminal.js"
 
 interface DashboardFlags extends ClusterFlags {
@@ -84,8 +87,9 @@ function show(address: string, { open }: DashboardFlags): void {
   tell("This link signs in once, within two minutes.")
   if (!open || process.stdout.isTTY !== true) return
   const opener = process.platform === "darwin" ? "open" : "xdg-open"
+  // Other users see arguments, so the browser opens a file that only this user can read and that leads to the link.
   // Whoever has no desktop has the printed address.
-  spawn(opener, [address], { stdio: "ignore", detached: true })
+  spawn(opener, [linkFile(join(homedir(), ".cache", "merlon"), address)], { stdio: "ignore", detached: true })
     .once("error", () => undefined)
     .unref()
 }

@@ -45,7 +45,7 @@ export function inviteCommand(): Command {
 const EXAMPLES = `
 Example, here and then on the other machine:
   merlonctl invite web-1 -n shop --label app=web --port 8080/http --control-plane 10.0.0.1:15012
-  merlonctl join INVITATION --out /etc/merlon/workloads/web-1
+  merlonctl join --file invitation.txt --out /etc/merlon/workloads/web-1
 
 The other machine opens a connection to the control plane (15012 by default). Callers of the workload open connections to
 its proxy (15080 for its first port). No other port has to be open.`
@@ -82,6 +82,6 @@ async function invite(session: Session, name: string, flags: InviteFlags): Promi
       token,
     }),
   )
-  tell(`it lets one machine in, once, until ${expires}; there: \`merlonctl join INVITATION\``)
+  tell(`it lets one machine in, once, until ${expires}; there: \`merlonctl join\`, and paste it, then Ctrl-D`)
   for (const print256 of fingerprints(trustBundle)) tell(`the root's fingerprint is ${print256}`)
 }

@@ -11,12 +11,13 @@ import { keepCredentials } from "@merlon/xserver"
 import { Command, InvalidArgumentError } from "commander"
 import { shellWord } from "../../local/shell-word.js"
 import { CommandError } from "../exit.js"
-import { standardInput } from "../read-text.js"
+import { readText } from "../read-text.js"
 import { print, tell, visible } from "../terminal.js"
 import { bootstrapText, checkRoom, prepareFolder } from "../workload/bootstrap-files.js"
 import { fingerprints, readInvitation } from "../workload/invitation.js"
 
 interface JoinFlags {
+  readonly file?: string
   readonly out?: string
   readonly address?: string
   readonly listen?: string
@@ -26,24 +27,32 @@ interface JoinFlags {
 export function joinCommand(): Command {
   return new Command("join")
     .description("take an invitation: makes a key here, gets its certificate, and writes what a proxy starts from")
-    .argument("<invitation>", "what `merlonctl invite` printed; `-` reads it from standard input")
+    .argument("[invitation]", "what `merlonctl invite` printed; without it, or for `-`, it is read from standard input")
+    .option("--file <file>", "read the invitation from a file")
     .option("--out <folder>", "where the files go (default: ./NAME)")
     .option("--address <ip>", "where others reach the workload (default: where its proxy calls from)", ip)
     .option("--listen <ip>", "where its proxy listens (default: every address)", ip)
     .option("--application <ip>", "where the application answers (default: 127.0.0.1)", ip)
     .addHelpText("after", EXAMPLES)
-    .action((invitation: string, flags: JoinFlags) => join(invitation, flags))
+    .action(async (word: string | undefined, flags: JoinFlags) => join(await invitationText(word, flags), flags))
 }
 
 const EXAMPLES = `
 Examples:
-  merlonctl join INVITATION --out /etc/merlon/workloads/web-1
+  merlonctl join --file invitation.txt --out /etc/merlon/workloads/web-1
   merlond xserver --bootstrap /etc/merlon/workloads/web-1/bootstrap.yaml
 
 To leave, stop the proxy and remove the folder; \`merlonctl workload remove NAME\` on a machine of the mesh forgets it.`
 
-async function join(word: string, flags: JoinFlags): Promise<void> {
-  const invitation = readInvitation(word === "-" ? await standardInput() : word)
+async function invitationText(word: string | undefined, { file }: JoinFlags): Promise<string> {
+  if (file !== undefined && word !== undefined) throw new CommandError("pass the invitation or --file, not both")
+  if (file !== undefined || word === undefined || word === "-") return readText(file ?? "-", "the invitation")
+  tell("other users of this machine can see arguments; next time use --file, or pass the invitation on standard input")
+  return word
+}
+
+async function join(text: string, flags: JoinFlags): Promise<void> {
+  const invitation = readInvitation(text)
   const { namespace, name, serviceAccount, controlPlane, trustBundle, token, serverName } = invitation
   const roots = fingerprints(trustBundle)
   const names = meshNames(invitation)

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// A page that leads a browser to a link with a secret. Other users of a machine see the arguments of every process, so the
+// browser is given the name of a file that only its owner can read.
+
+import { join } from "node:path"
+import { writePrivateFile } from "@merlon/xds"
+
+const NAME = "dashboard.html"
+
+/** Overwritten by the next one. Returns the path. */
+export function linkFile(folder: string, address: string): string {
+  const url = address.replaceAll("&", "&amp;").replaceAll('"', "&quot;")
+  writePrivateFile(folder, NAME, `<!doctype html><meta http-equiv="refresh" content="0;url=${url}">\n`)
+  return join(folder, NAME)
+}
