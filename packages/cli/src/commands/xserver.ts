@@ -172,7 +172,13 @@ function sourceOf(flags: Flags, logger: Logger): Sources {
   }
   const read = readBootstrap(bootstrap, process.env)
   return {
-    source: new MeshSource({ bootstrap: { ...read, state: state ?? read.state }, logger, version: VERSION }),
+    source: new MeshSource({
+      bootstrap: { ...read, state: state ?? read.state },
+      logger,
+      version: VERSION,
+      // Injection sets it; in a Pod connections to the application are captured wherever it listens.
+      reportsExposure: process.env.POD_NAME === undefined,
+    }),
     probe: read.probe && { question: read.probe, host: read.application },
     admin: read.admin,
     health: read.health,

@@ -4,6 +4,7 @@
 import { isIP } from "node:net"
 import type { ClientNode } from "@merlon/xds"
 import type { KubernetesObject } from "../kubernetes/resource-type.js"
+import { exposedCondition } from "../registry/captured.js"
 import { listOf, objectOf, textOf } from "../registry/foreign.js"
 
 /** Where the workload can be reached: by its own word, else where its stream comes from. Undefined where both are no addresses. */
@@ -23,6 +24,12 @@ export function isApplicationReady({ metadata }: ClientNode): boolean {
   return metadata.application !== "not ready"
 }
 
+/** Ports at which the application answers past its proxy, by the proxy's word. */
+export function exposedBy({ metadata }: ClientNode): readonly number[] {
+  const text = typeof metadata.exposed === "string" ? metadata.exposed : ""
+  return /^\d{1,5}(,\d{1,5})*$/.test(text) ? text.split(",").map(Number) : []
+}
+
 export type Absence = "ProxyGone" | "ApplicationNotReady"
 
 const ABSENT: Readonly<Record<Absence, string>> = {
@@ -38,6 +45,8 @@ export interface Presence {
   readonly address: string | undefined
   /** Whose word this is. */
   readonly replica: string
+  /** What is known of ways past the proxy; undefined where nothing is. */
+  readonly captured?: { readonly type: string; readonly exposed: readonly number[] }
 }
 
 /** The replica that last said the Pod is ready; undefined where nobody says so. */
@@ -51,7 +60,7 @@ const WITNESS = "its proxy enforces and is connected to "
 /** The merge patch of the status, or undefined where it says all this already. */
 export function presencePatch(
   pod: KubernetesObject,
-  { ready, absence = "ProxyGone", address, replica }: Presence,
+  { ready, absence = "ProxyGone", address, replica, captured }: Presence,
   now: number,
 ): object | undefined {
   const status = objectOf(pod.status)
@@ -61,7 +70,9 @@ export function presencePatch(
   const moved = ready && address !== undefined && status.podIP !== address
   const gated = ready && conditionOf(pod, "PodScheduled").status === "False"
   const same = before.status === wanted && before.message === message && !gated
-  if (same && !moved && (!ready || status.phase === "Running")) return undefined
+  const open = captured === undefined || captured.exposed.length === 0 ? undefined : exposedCondition(captured.exposed)
+  const isKnown = captured === undefined || (conditionOf(pod, captured.type).message ?? "") === (open?.message ?? "")
+  if (same && isKnown && !moved && (!ready || status.phase === "Running")) return undefined
   const time = new Date(now).toISOString().replace(/\.\d+Z$/, "Z")
   const condition = {
     type: "Ready",
@@ -72,13 +83,17 @@ export function presencePatch(
   }
   // The gate keeps schedulers away, and the API server notes that as waiting; whoever enforces waits for nothing.
   const placed = { type: "PodScheduled", status: "True", reason: "Declared", lastTransitionTime: time }
-  const written = gated ? ["Ready", "PodScheduled"] : ["Ready"]
+  const written = [
+    ...(gated ? ["Ready", "PodScheduled"] : ["Ready"]),
+    ...(captured === undefined ? [] : [captured.type]),
+  ]
+  const bypass = open === undefined ? [] : [{ type: captured?.type, ...open, lastTransitionTime: time }]
   const others = listOf(status.conditions).filter(other => !written.includes(textOf(objectOf(other).type) ?? ""))
   return {
     status: {
       ...(ready ? { phase: "Running", startTime: status.startTime ?? time } : {}),
       ...(moved ? { podIP: address, podIPs: [{ ip: address }] } : {}),
-      conditions: [...others, ...(gated ? [placed] : []), condition],
+      conditions: [...others, ...(gated ? [placed] : []), ...bypass, condition],
       containerStatuses: containerStatuses(pod, ready, absence, time),
     },
   }

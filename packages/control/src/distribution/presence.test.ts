@@ -287,3 +287,21 @@ it("is not ready while its application is not, whoever said that it is, and read
   second.presence.enforcing(KEY, node())
   await vi.waitFor(() => expect(second.ready()).toBe("True"), 90_000)
 })
+
+it("writes on the Pod that its application answers past its proxy, and removes it when it no longer does", async () => {
+  const { presence, status } = setUp()
+  const told = (message: string | undefined) =>
+    vi.waitFor(() => {
+      const { conditions } = status() as { conditions?: { type: string; status: string; message: string }[] }
+      const found = conditions?.find(({ type }) => type === "merlon.dev/Captured")
+      expect([conditions !== undefined, found?.message]).toEqual([true, message])
+    }, 90_000)
+  presence.enforcing(KEY, node({ exposed: "8080,9090" }))
+  await told("its application answers past xserver at ports 8080, 9090; let it listen on 127.0.0.1")
+  presence.enforcing(KEY, node({}))
+  await told(undefined)
+  presence.enforcing(KEY, node({ exposed: "8080" }))
+  await told("its application answers past xserver at port 8080; let it listen on 127.0.0.1")
+  presence.enforcing(KEY, node({ exposed: "none" }))
+  await told(undefined)
+})

@@ -13,7 +13,7 @@ import { isReady } from "../registry/pod-reading.js"
 import { type Scheduler, SYSTEM_SCHEDULER } from "../snapshot/burst.js"
 import type { PresenceSink } from "./distribution.js"
 import type { ProxyLedger } from "./ledger.js"
-import { type Absence, addressOfNode, isApplicationReady, presencePatch, witnessOf } from "./pod-presence.js"
+import { type Absence, addressOfNode, exposedBy, isApplicationReady, presencePatch, witnessOf } from "./pod-presence.js"
 import { Turns } from "./turns.js"
 
 export interface DeclaredPresenceOptions {
@@ -46,6 +46,8 @@ interface Charge {
   address: string | undefined
   /** What the proxy last said of its application. */
   applicationReady: boolean
+  /** Ports at which it answers past the proxy, by the proxy's word; undefined where no proxy has spoken here. */
+  exposed: readonly number[] | undefined
   /** Not written yet. */
   pending: Word | undefined
   writing: boolean
@@ -98,6 +100,7 @@ export class DeclaredPresence implements PresenceSink {
     charge.streams++
     charge.address = addressOfNode(node) ?? charge.address
     charge.applicationReady = isApplicationReady(node)
+    charge.exposed = exposedBy(node)
     this.#say(key, charge, charge.applicationReady ? READY : APPLICATION_NOT_READY)
     let ended = false
     return () => {
@@ -140,6 +143,7 @@ export class DeclaredPresence implements PresenceSink {
       streams: 0,
       address: undefined,
       applicationReady: true,
+      exposed: undefined,
       pending: undefined,
       writing: false,
       failures: 0,
@@ -185,13 +189,15 @@ export class DeclaredPresence implements PresenceSink {
     if (charge.streams === 0 && charge.pending === undefined && charge.timer === undefined) this.#charges.delete(key)
   }
 
-  async #patch(key: string, { address }: Charge, { ready, absence, forAll }: Word): Promise<void> {
+  async #patch(key: string, { address, exposed }: Charge, { ready, absence, forAll }: Word): Promise<void> {
     const { client, pods, names, replica } = this.#options
     const pod = pods.items.get(key)
     if (pod === undefined || !isDeclared(pod, names)) return
     // Another replica has the proxy by now: its word stands.
     if (!ready && !forAll && witnessOf(pod) !== replica) return
-    const patch = presencePatch(pod, { ready, ...(absence && { absence }), address, replica }, this.#now())
+    const captured = exposed && { type: `${names.domain}/Captured`, exposed }
+    const presence = { ready, ...(absence && { absence }), address, replica, ...(captured && { captured }) }
+    const patch = presencePatch(pod, presence, this.#now())
     if (patch === undefined) return
     const { name, namespace = "default" } = pod.metadata
     await client.patch(PODS, name, patch, { namespace, subresource: "status", type: "merge" })

@@ -17,7 +17,11 @@ export function bypassOf(pod: KubernetesObject, names: MeshNames): string | unde
   const annotations = pod.metadata.annotations ?? {}
   if (annotations[`inbound.${domain}/undeclared`] === "pass") return PASSES
   const isInjected = annotations[`${domain}/injected`] !== undefined
-  if (isDeclared(pod, names) && !isInjected) return undefined
+  if (isDeclared(pod, names) && !isInjected) {
+    // Its proxy looks for such ports, and reports them.
+    const exposed = capturedConditionOf(pod, names)
+    return exposed?.status === "False" ? exposed.message : undefined
+  }
   const privilege = bypassingPrivilege(pod.spec, names)
   if (privilege !== undefined) return privilege
   // Fail closed: a container named like xserver does not show that any connection is led to it.

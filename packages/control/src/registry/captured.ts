@@ -40,3 +40,13 @@ export function capturedCondition(reached: readonly number[]): CapturedCondition
     message: `${ports} answer${reached.length === 1 ? "s" : ""} past xserver: the cluster enforces no NetworkPolicy, or another one opens it`,
   }
 }
+
+/** Of a declared workload, by its proxy's word. */
+export function exposedCondition(ports: readonly number[]): CapturedCondition {
+  const named = `port${ports.length === 1 ? "" : "s"} ${ports.join(", ")}`
+  return {
+    status: "False",
+    reason: "Exposed",
+    message: `its application answers past xserver at ${named}; let it listen on 127.0.0.1`,
+  }
+}

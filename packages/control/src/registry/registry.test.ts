@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+
 import { meshNames } from "@merlon/policy"
 import { describe, expect, it, test } from "vitest"
+import { exposedCondition } from "./captured.js"
 import type { DirectoryChange } from "./mesh-directory.js"
 import { Registry } from "./registry.js"
 import { feedRegistry } from "./registry-feed.js"
@@ -20,6 +22,10 @@ function setUp() {
 
 const PORT = { containerPort: 8080 }
 const captureWith = (...args: string[]) => ({ initContainers: [{ name: "merlon-init", args }] })
+const EXPOSED = {
+  phase: "Running",
+  conditions: [{ type: "merlon.dev/Captured", ...exposedCondition([8080]) }],
+}
 const REDIRECTED = {
   annotations: { "merlon.dev/injected": "2" },
   spec: captureWith("capture", "--map", ""),
@@ -78,6 +84,12 @@ describe("a workload", () => {
       { ...REDIRECTED, spec: captureWith("capture", "--map", "", "--undeclared", "pass") },
       { bypass: "ports that it does not declare pass unjudged" },
     ],
+    [
+      "can be bypassed where the proxy of a declared one says so",
+      { annotations: { "merlon.dev/workload": "declared" }, status: EXPOSED },
+      { bypass: "its application answers past xserver at port 8080; let it listen on 127.0.0.1" },
+    ],
+    ["cannot where it says nothing", { annotations: { "merlon.dev/workload": "declared" } }, { bypass: undefined }],
     [
       "is proxied where the annotation says so",
       { proxied: false, annotations: { "merlon.dev/proxy": "xserver" } },

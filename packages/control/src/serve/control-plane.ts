@@ -4,6 +4,7 @@
 
 import { DEFAULT_TTL_LIMITS } from "@merlon/identity"
 import { MeshServer, messageOf } from "@merlon/xds"
+import { meshMembers } from "../admission/mesh-members.js"
 import { Authority } from "../authority/authority.js"
 import { Distribution } from "../distribution/distribution.js"
 import { installDefinitions } from "../install/install.js"
@@ -160,6 +161,7 @@ async function start(options: ControlPlaneOptions, closers: Closers): Promise<Co
     keySets,
     reach: views,
     clients: routes,
+    members: meshMembers(reflectors.namespaces, names),
   })
   closers.add(() => status.stop())
   const prover = new Prover({

@@ -7,8 +7,10 @@ import type { EnforcementCount } from "./enforcement.js"
 
 export interface Reach {
   readonly workloads: number
-  /** Keys of those that run and that no xserver stands in front of. */
+  /** Keys of members of the mesh that run without an xserver in front of them. */
   readonly unproxied: readonly string[]
+  /** Keys of those that run and are no members: nothing enforces it there, and nobody asked for that. */
+  readonly outside: readonly string[]
   /** Those that run behind an xserver that somebody can go around. */
   readonly bypassable: readonly { readonly workload: string; readonly because: string }[]
   /** How many have not been started: they cannot serve, so nobody waits for them. */

@@ -9,6 +9,7 @@ const NONE = { proxies: 0, enforcing: 0, waiting: [], disconnected: [], rejected
 const reach = (workloads: number, more: Partial<ConditionInputs["reach"]> = {}) => ({
   workloads,
   unproxied: [],
+  outside: [],
   bypassable: [],
   pending: 0,
   nearest: undefined,
@@ -80,6 +81,11 @@ describe("MatchesWorkloads", () => {
       "some without an xserver",
       inputs(allow, { reach: reach(3, { unproxied: ["foo/a", "foo/b"] }) }),
       "True Selected: selects 3 workloads; 2 without an xserver, where nothing enforces it: foo/a and foo/b",
+    ],
+    [
+      "some that are not in the mesh",
+      inputs(allow, { reach: reach(3, { outside: ["kube-system/dns"] }) }),
+      "True Selected: selects 3 workloads; 1 not in the mesh, where nothing enforces it: kube-system/dns",
     ],
     ["none in the namespace", inputs(allow, { reach: reach(0) }), "False NoWorkloads: there is no workload in `foo`"],
     [
@@ -303,6 +309,11 @@ describe("Ready", () => {
       "a workload without a proxy, although all proxies enforce it",
       inputs(allow, { reach: reach(4, { unproxied: ["foo/d"] }) }),
       "False NoProxy: no xserver in front of foo/d",
+    ],
+    [
+      "a workload that is not in the mesh, which does not count",
+      inputs(allow, { reach: reach(4, { outside: ["kube-system/dns"] }) }),
+      "True Ready: enforced by 3 of 3 proxies at generation 7",
     ],
     [
       "a proxy that can be bypassed",

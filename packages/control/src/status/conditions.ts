@@ -88,10 +88,13 @@ function matchesWorkloads({ document, reach, mesh }: ConditionInputs): Said {
     const bare = reach.unproxied.length
     const without =
       bare === 0 ? "" : `; ${bare} without an xserver, where nothing enforces it: ${someOf(reach.unproxied)}`
+    const { outside } = reach
+    const beyond =
+      outside.length === 0 ? "" : `; ${outside.length} not in the mesh, where nothing enforces it: ${someOf(outside)}`
     const lost = reach.missing.length === 0 ? "" : `; none behind ${someOf(reach.missing)}`
     const pending = reach.pending === 0 ? "" : `; ${reach.pending} of them not started`
     const faults = targetFaults(reach.targets, document.metadata.namespace).map(fault => `; ${fault}`)
-    const message = `selects ${counted(reach.workloads, "workload")}${pending}${without}${lost}${faults.join("")}`
+    const message = `selects ${counted(reach.workloads, "workload")}${pending}${without}${beyond}${lost}${faults.join("")}`
     return { status: "True", reason: "Selected", message }
   }
   if (document.kind === "MeshService") {

@@ -20,7 +20,16 @@ function said(names: readonly string[], workloads: number): { readonly [type: st
   registry.setService(serviceOf("foo/empty", { app: "nobody" }, []))
   registry.setService(serviceOf("bar/elsewhere", { app: "web" }, []))
   const targets = targetsOf(policy, registry, "cluster.local")
-  const reach = { workloads, unproxied: [], bypassable: [], pending: 0, nearest: undefined, missing: [], targets }
+  const reach = {
+    workloads,
+    unproxied: [],
+    outside: [],
+    bypassable: [],
+    pending: 0,
+    nearest: undefined,
+    missing: [],
+    targets,
+  }
   const { conditions = [] } = statusOf({
     document: policy,
     kind: policy.kind,

@@ -367,3 +367,16 @@ it("never writes a status over a version that it was not made from", async () =>
   expect(stage.said("AuthorizationPolicy", "foo/p")).toBe("nothing")
   expect(stage.warnings).toEqual([])
 })
+
+it("counts a workload without a proxy only as a member of the mesh", async () => {
+  const stage = await staged()
+  stage.outside.add("foo")
+  stage.setWorkloads(workload("foo/a"), workload("foo/b", {}, false))
+  stage.apply(allow())
+  stage.acknowledge("foo/a")
+  await stage.clock.advance(10_000)
+  expect(stage.said("AuthorizationPolicy", "foo/p", "Ready")).toMatch(/^True Ready/)
+  stage.optIn("foo")
+  await stage.clock.advance(10_000)
+  expect(stage.said("AuthorizationPolicy", "foo/p", "Ready")).toBe("False NoProxy: no xserver in front of foo/b")
+})

@@ -66,6 +66,7 @@ export class StatusController {
       keySets.onChange((id, { jwks }) => this.#keysChanged(id, jwks)),
       reach.onSelectionChange(policies => this.#recount(policies)),
       clients?.onChange(keys => this.#clientsChanged(keys)) ?? (() => undefined),
+      options.members.onChange(namespace => this.#membersChanged(namespace)),
     ]
     for (const after of policies.items.values()) this.#documentChanged({ before: undefined, after })
     for (const [key, workload] of directory.workloads) this.#standings.set(key, standingOf(workload))
@@ -184,6 +185,12 @@ export class StatusController {
       }
     }
     if (this.#cosmetic.size > 0) this.#cancelCosmetic ??= this.#clock.after(COSMETIC_DELAY, () => this.#flushCosmetic())
+  }
+
+  #membersChanged(namespace: string): void {
+    for (const place of new Set([namespace, this.#options.mesh.names.rootNamespace])) {
+      for (const entry of this.#entries.inNamespace(place)) this.#changed(entry)
+    }
   }
 
   #selects({ kind, namespace, name }: PolicyEntry, workload: string): boolean {

@@ -10,6 +10,7 @@ import type {
   Status,
 } from "@merlon/policy"
 import { keySetId } from "@merlon/policy"
+import type { MeshMembers } from "../admission/mesh-members.js"
 import type { ProxyLedger } from "../distribution/ledger.js"
 import type { KeySets } from "../keysets/key-sets.js"
 import { isSecurityPolicy } from "../policies/stored-policy.js"
@@ -36,11 +37,13 @@ export interface StatusSources {
   readonly keySets: KeySets
   readonly reach: PolicyReach
   readonly clients: MeshServiceClients | undefined
+  readonly members: MeshMembers
 }
 
 const NOBODY = {
   workloads: 0,
   unproxied: [],
+  outside: [],
   bypassable: [],
   pending: 0,
   nearest: undefined,
@@ -109,18 +112,20 @@ function reachOf(
   { document, namespace }: PolicyEntry,
   workloads: readonly MeshWorkload[],
   missing: readonly string[],
-  { directory, mesh, ledger, clusterDomain }: StatusSources,
+  { directory, mesh, ledger, clusterDomain, members }: StatusSources,
 ): Reach {
   if (document === undefined) return NOBODY
   if (document.kind === "MeshService") return { ...NOBODY, workloads: workloads.length, missing }
   const targets = targetsOf(document, directory, clusterDomain)
   if (workloads.length > 0) {
     const serving = workloads.filter(workload => mayServe(workload, ledger))
+    const bare = serving.filter(({ proxied }) => !proxied)
     return {
       ...NOBODY,
       targets,
       workloads: workloads.length,
-      unproxied: serving.filter(({ proxied }) => !proxied).map(({ key }) => key),
+      unproxied: bare.filter(workload => members.isMember(workload)).map(({ key }) => key),
+      outside: bare.filter(workload => !members.isMember(workload)).map(({ key }) => key),
       bypassable: serving.flatMap(({ key, proxied, bypass }) =>
         proxied && bypass !== undefined ? [{ workload: key, because: bypass }] : [],
       ),

@@ -14,13 +14,16 @@ import {
   type WorkloadCredentials,
 } from "@merlon/xds"
 import type { Logger } from "pino"
+import type { Configuration } from "../config/configuration.js"
 import type { Observed } from "../observe/observed.js"
+import { exposedPorts } from "../process/exposed-ports.js"
 import type { ConfigurationSource, Sink } from "../process/source.js"
 import { HeldResources, type Update } from "./held-resources.js"
 import { keptCredentials, keptState } from "./kept-state.js"
 import { Observations } from "./observations.js"
 import { StateKeeper } from "./state-keeper.js"
 
+const EXPOSURE_MS = 10_000
 /** What was kept is enforced already: reading a gRPC library must not hold up the first requests. */
 const BREATH_MS = 100
 
@@ -29,6 +32,8 @@ export interface MeshSourceOptions {
   readonly logger: Logger
   /** Of this program, for operators. */
   readonly version?: string
+  /** Whether to report ports at which the application answers past this proxy. In a Pod, connections are captured. */
+  readonly reportsExposure?: boolean
 }
 
 export class MeshSource implements ConfigurationSource {
@@ -46,6 +51,9 @@ export class MeshSource implements ConfigurationSource {
   #connecting: NodeJS.Timeout | undefined
   /** Until it has been asked, an application that is to be asked does not count as ready. */
   #applicationReady: boolean
+  #ports: Configuration["ports"] = []
+  #exposed = ""
+  #exposure: NodeJS.Timeout | undefined
 
   constructor(options: MeshSourceOptions) {
     const { bootstrap, logger } = options
@@ -110,6 +118,7 @@ export class MeshSource implements ConfigurationSource {
   close(): void {
     this.#sink = undefined
     clearTimeout(this.#connecting)
+    clearTimeout(this.#exposure)
     this.#keeper?.close()
     this.#observations.close()
     this.#enrolment.close()
@@ -160,8 +169,25 @@ export class MeshSource implements ConfigurationSource {
 
   async #enforce(held: HeldResources, credentials: WorkloadCredentials | undefined): Promise<void> {
     if (this.#sink === undefined) throw new Error("the proxy is stopping")
-    await this.#sink.enforce(held.configuration(credentials, this.#options.bootstrap))
+    const configuration = held.configuration(credentials, this.#options.bootstrap)
+    await this.#sink.enforce(configuration)
+    this.#ports = configuration.ports
     this.#enforced()
+    if (this.#options.reportsExposure === true) void this.#lookForExposure()
+  }
+
+  /** Now and then: an application may begin to listen at any time. */
+  async #lookForExposure(): Promise<void> {
+    clearTimeout(this.#exposure)
+    const exposed = (await exposedPorts(this.#ports)).join(",")
+    if (this.#sink === undefined) return
+    this.#exposure = setTimeout(() => void this.#lookForExposure(), EXPOSURE_MS).unref()
+    if (exposed === this.#exposed) return
+    this.#exposed = exposed
+    if (exposed !== "") {
+      this.#options.logger.warn({ ports: exposed }, "the application also answers past this proxy; bind it to loopback")
+    }
+    this.#client.sayAgain()
   }
 
   #clientOptions(): MeshClientOptions {
@@ -180,6 +206,7 @@ export class MeshSource implements ConfigurationSource {
           certificateNotAfter: this.#enrolment.notAfter,
           // Said only where it is no, so that nobody has to know of it.
           application: this.#applicationReady ? undefined : "not ready",
+          exposed: this.#exposed === "" ? undefined : this.#exposed,
         }),
       },
       subscriptions: [

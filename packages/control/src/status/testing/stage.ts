@@ -40,6 +40,8 @@ export class Stage {
   readonly events: string[] = []
   readonly warnings: string[] = []
   leader = true
+  /** Namespaces that have not opted in. */
+  readonly outside = new Set<string>()
   /** How often somebody wanted to know all that a policy selects. */
   selections = 0
   readonly #policies = new StoredPolicies({ names: mesh.names, onInvalid: () => undefined })
@@ -53,6 +55,7 @@ export class Stage {
   readonly #selectionListeners = new Listeners<[ReadonlySet<string>]>()
   readonly #clients = new Map<string, ClientCount>()
   readonly #clientListeners = new Listeners<[ReadonlySet<string>]>()
+  readonly #memberListeners = new Listeners<[string]>()
   readonly controller: StatusController
 
   constructor({ echo = true, settleMs = 10_000 } = {}) {
@@ -68,6 +71,10 @@ export class Stage {
       clients: {
         count: (namespace, name) => this.#clients.get(`${namespace}/${name}`) ?? NO_CLIENTS,
         onChange: this.#clientListeners.add,
+      },
+      members: {
+        isMember: ({ namespace, proxied }) => proxied || !this.outside.has(namespace),
+        onChange: this.#memberListeners.add,
       },
       ready: Promise.resolve(),
       isLeader: () => this.leader,
@@ -96,6 +103,11 @@ export class Stage {
     for (const workload of workloads) this.#workloads.set(workload.key, workload)
     this.#directoryListeners.tell({ workloads: new Set(workloads.map(({ key }) => key)), services: new Set() })
     this.#selectionListeners.tell(new Set(this.#policies.items.keys()))
+  }
+
+  optIn(namespace: string): void {
+    this.outside.delete(namespace)
+    this.#memberListeners.tell(namespace)
   }
 
   setService(service: MeshServiceEntry): void {
