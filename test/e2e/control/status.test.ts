@@ -93,6 +93,7 @@ async function startControlPlane(client: HttpKubernetesClient) {
     keySets,
     reach: views,
     clients: undefined,
+    members: { isMember: () => true, onChange: () => () => undefined },
     ready,
     isLeader: () => true,
     events,

@@ -33,7 +33,7 @@ it.each<[string, readonly string[], ApplicationPort, readonly number[]]>([
   expect(exposedIn(sockets.join("\n"), [application])).toEqual(expected)
 })
 
-it.runIf(process.platform === "linux")("reads what the kernel says", async () => {
+it.runIf(process.platform === "linux")("reads what the kernel says (needs Linux)", async () => {
   const answers = async (host: string): Promise<boolean> => {
     const server = createServer().listen(0, host)
     await once(server, "listening")
