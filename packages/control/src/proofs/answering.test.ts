@@ -47,6 +47,19 @@ describe("a change", () => {
     })
   })
 
+  it("that denies a path is warned of with the requests that pass in another spelling", () => {
+    const rules = [{ to: [{ operation: { paths: ["/admin"], ports: ["8080"] } }] }]
+    const deny = document("AuthorizationPolicy", "p", { action: "DENY", rules })
+    expect(knowing().answer(review(deny, false), never)).toEqual({
+      refusals: [],
+      warnings: [
+        expect.stringMatching(
+          /^spec.rules.*`GET \/admin\/` does not match the rule.*`\/admin;x=1`, `\/admin%2f`, `\/ADMIN`;/,
+        ),
+      ],
+    })
+  })
+
   it("is compared with what else is there, and only what concerns it is told", () => {
     const nobody = { selector: { matchLabels: { app: "nobody" } }, rules: [{}] }
     const other = document("AuthorizationPolicy", "other", nobody)
