@@ -3,7 +3,7 @@
 // the same Pod injected twice is the same as once.
 
 import { applicationPorts, hasXserver } from "../registry/application-ports.js"
-import { type Foreign, listOf, objectOf, textOf } from "../registry/foreign.js"
+import { type Foreign, listOf, objectOf, portOf, textOf } from "../registry/foreign.js"
 import { bypassingPrivilege } from "../registry/privileges.js"
 import { injectionFault, undeclaredFault } from "./injected-shape.js"
 import {
@@ -163,6 +163,10 @@ function oddities(
   if (ports === 0) {
     warnings.push("no container declares a TCP port, so xserver lets nothing in; declare `ports` of the application")
   }
+  const udp = udpPorts(spec)
+  if (udp.length > 0) {
+    warnings.push(`no policy judges UDP: ${udp.join(", ")} can be reached by everybody, also under STRICT`)
+  }
   if (undeclared === "pass") {
     const { undeclared: annotation } = injectionNames(names).annotations
     warnings.push(`\`${annotation}: pass\` lets connections reach ports unjudged, so no policy of this Pod is Ready`)
@@ -173,4 +177,10 @@ function oddities(
     )
   }
   return warnings
+}
+
+function udpPorts(spec: Foreign): readonly number[] {
+  const containers = [...listOf(spec.containers), ...listOf(spec.initContainers)].map(objectOf)
+  const ports = containers.flatMap(({ ports: declared }) => listOf(declared).map(objectOf))
+  return ports.flatMap(({ protocol, containerPort }) => (protocol === "UDP" ? (portOf(containerPort) ?? []) : []))
 }

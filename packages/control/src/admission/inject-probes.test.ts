@@ -63,13 +63,15 @@ describe("probes", () => {
     expect(probed("readinessProbe", probe).after.spec.containers[1]?.readinessProbe).toEqual(probe)
   })
 
-  it("and hooks of http are asked by xserver too", () => {
-    const preStop = { httpGet: { port: "http", path: "/bye" } }
-    const { after } = probed("lifecycle", { preStop, postStart: { exec: { command: ["true"] } } })
-    expect(after.spec.containers[1]?.lifecycle).toEqual({
-      preStop: { httpGet: { path: "/app-health/app/prestop", port: 15021, scheme: "HTTP" } },
+  it("do not include hooks, which everybody could call at xserver", () => {
+    const lifecycle = {
+      preStop: { httpGet: { port: "http", path: "/bye" } },
       postStart: { exec: { command: ["true"] } },
-    })
+    }
+    const { after, warnings } = probed("lifecycle", lifecycle)
+    expect(after.spec.containers[1]?.lifecycle).toEqual(lifecycle)
+    expect(after.metadata.annotations?.["merlon.dev/probes"]).toBe("{}")
+    expect(warnings).toEqual([expect.stringContaining("`lifecycle.preStop` calls in plaintext")])
   })
 
   it("of an init container that keeps running are asked by xserver, and its ports are the Pod's", () => {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kubelet has no identity in the mesh, so under STRICT it could not ask the application whether it lives. Its probes
-// and hooks are pointed at xserver, which asks in its place; the originals become the list of what xserver may be asked.
+// are pointed at xserver, which asks in its place; the originals become the list of what xserver may be asked. Every caller
+// can ask xserver the same, so hooks stay: a probe only asks, while a hook makes the application do something.
 
 import type { ProbeSpec } from "@merlon/xds"
 import { type Foreign, listOf, objectOf, portOf, textOf } from "../registry/foreign.js"
 import { HEALTH_PORT } from "./injection-options.js"
 
 const PROBES = { readinessProbe: "readyz", livenessProbe: "livez", startupProbe: "startupz" } as const
-const HOOKS = { postStart: "poststart", preStop: "prestop" } as const
+const HOOKS = ["postStart", "preStop"] as const
 
 export interface RewrittenProbes {
   readonly containers: readonly Foreign[]
@@ -45,10 +46,13 @@ class Rewriter {
       const changed = this.#rewrite(container, container[field], suffix, `\`${field}\``)
       if (changed !== undefined) container[field] = changed
     }
-    const lifecycle = { ...objectOf(container.lifecycle) }
-    for (const [field, suffix] of Object.entries(HOOKS)) {
-      const changed = this.#rewrite(container, lifecycle[field], suffix, `\`lifecycle.${field}\``)
-      if (changed !== undefined) container.lifecycle = { ...objectOf(container.lifecycle), [field]: changed }
+    for (const hook of HOOKS) {
+      const { httpGet, tcpSocket } = objectOf(objectOf(container.lifecycle)[hook])
+      if (httpGet === undefined && tcpSocket === undefined) continue
+      const name = textOf(container.name) ?? ""
+      this.warnings.push(
+        `container \`${name}\`: \`lifecycle.${hook}\` calls in plaintext like any caller, so STRICT rejects it; use \`exec\``,
+      )
     }
     return container
   }
