@@ -43,6 +43,7 @@ const PROGRAMS = {
   libfaketime: { isThere: () => faketimeLibrary() !== undefined, provider: debian("libfaketime") },
   linux: { isThere: () => process.platform === "linux", provider: "run on Linux" },
   "mount-namespaces": { isThere: canMount, provider: "run as root, with util-linux" },
+  "network-namespaces": { isThere: canCapture, provider: "run as root, with iproute2 and nftables" },
   nghttp2: onPath("h2load", debian("nghttp2-client")),
   openssl: onPath("openssl", debian("openssl")),
   python3: onPath("python3", debian("python3")),
@@ -103,6 +104,13 @@ function isExecutable(path: string): boolean {
   } catch {
     return false
   }
+}
+
+/** Whether a network of its own can be made and have rules, with addresses of both versions. */
+function canCapture(): boolean {
+  const script = "ip link set lo up && ip -6 addr show dev lo | grep -q ::1 && nft list ruleset"
+  const isRoot = process.getuid?.() === 0 && findProgram("ip") !== undefined && findProgram("nft") !== undefined
+  return isRoot && spawnSync("unshare", ["--net", "sh", "-c", script], { stdio: "ignore" }).status === 0
 }
 
 function canMount(): boolean {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `merlond xserver`: the inbound proxy of one workload.
 
-import { messageOf, readBootstrap } from "@merlon/xds"
+import { messageOf, PROXY_ENVIRONMENT, readBootstrap } from "@merlon/xds"
 import {
   type AccessLogFormat,
   awaitDrainRequest,
@@ -117,6 +117,11 @@ export function xserverCommand(): Command {
 async function run(flags: Flags, command: Command): Promise<void> {
   tuneEngine()
   const logger = pino({ level: flags.logLevel, base: null }, logDestination())
+  if (process.platform === "linux" && process.env.MALLOC_ARENA_MAX === undefined) {
+    // The C library reads these before a line of ours runs, so they cannot be set from here.
+    const missing = Object.entries(PROXY_ENVIRONMENT).map(([name, value]) => `${name}=${value}`)
+    logger.warn(`memory taken under load is kept; to give it back, start xserver with ${missing.join(" ")}`)
+  }
   const entry = { exec: process.argv[1] ?? "", args: [] }
   const { source, probe, admin, health, state } = sourceOf(flags, logger)
   // What is typed wins over what the bootstrap says, and that over what is usual.

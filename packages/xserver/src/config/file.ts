@@ -2,6 +2,7 @@
 // The configuration of an xserver that runs alone: one YAML file with the workload, its ports, its policies (in place or
 // in files beside it), its certificate and the key sets it is to trust. Relative paths start at the file.
 
+import { isIP } from "node:net"
 import { dirname, resolve } from "node:path"
 import {
   choice,
@@ -14,6 +15,7 @@ import {
   orElse,
   PATH_NORMALIZATIONS,
   type PolicyDocument,
+  type Read,
   readDocuments,
   record,
   settings,
@@ -21,6 +23,7 @@ import {
   text,
   validate,
   whole,
+  wrong,
 } from "@merlon/policy"
 import { ConfigurationError, messageOf, readSettings, readUtf8File } from "@merlon/xds"
 import { parse } from "yaml"
@@ -30,6 +33,10 @@ import type { Probe } from "./probe.js"
 const MAX_ITEMS = 65_536
 const MAX_TEXT = 65_536
 const port = whole(1, 65_535)
+const ipAddress: Read<string> = (value, at) => {
+  if (typeof value === "string" && isIP(value) !== 0) return value
+  throw wrong(at, "must be an address, as `::1`", value)
+}
 const texts = orElse(list(MAX_ITEMS, someText), [])
 const textMap = orElse(record(MAX_ITEMS, text(MAX_TEXT)), {})
 
@@ -55,7 +62,11 @@ const file = settings({
       settings({
         port,
         listen: settings({ host: orElse(someText, "::"), port: orElse(whole(0, 65_535), 15_080) }),
-        upstream: settings({ host: orElse(someText, "127.0.0.1"), port: optional(port) }),
+        upstream: settings({
+          host: orElse(someText, "127.0.0.1"),
+          port: optional(port),
+          fallback: orElse(list(MAX_ITEMS, ipAddress), []),
+        }),
         protocol: orElse(choice("http", "tcp", "auto"), "auto"),
         upstreamProtocol: orElse(choice("http/1.1", "h2c"), "http/1.1"),
         serviceNames: texts,
