@@ -7,8 +7,7 @@ import { defineConfig } from "vitepress"
 const page = (text: string, link: string) => ({ text, link })
 
 /** Files that a page may name and that are no pages. */
-const FILES =
-  /\.(ts|tsx|js|json|ya?ml|sh|svg|png|service)$|LICENSE$|\/(samples|deploy|test|packages|bench|scripts)\//
+const FILES = /\.(ts|tsx|js|json|ya?ml|sh|svg|png|service)$|LICENSE$|\/(samples|deploy|test|packages|bench|scripts)\//
 
 export default defineConfig({
   title: "Merlon",

@@ -61,11 +61,7 @@ export class ProtectedHeaders {
   readonly #headersRead: () => ReadonlySet<string>
   #read: ReadonlySet<string> | undefined
 
-  constructor(
-    { outputs, headers }: TokenHeaders,
-    { names }: MeshConfig,
-    headersRead: () => ReadonlySet<string>,
-  ) {
+  constructor({ outputs, headers }: TokenHeaders, { names }: MeshConfig, headersRead: () => ReadonlySet<string>) {
     this.#headersRead = headersRead
     this.#exact = new Set([...OWN_HEADERS, ...outputs, ...headers])
     this.#folded = new Set([...this.#exact].map(foldedName))
