@@ -42,3 +42,8 @@ it.each([
 ] as const)("a rule that only the %s set has makes a difference", (_, before, after, to) => {
   expect(compared(before, after).changes).toMatchObject([{ to, witness: { path: "/b" } }])
 })
+
+it("a rule that takes every path but those it took makes a difference", () => {
+  const but: Rule = { to: [{ operation: { notPaths: ["/a"] } }] }
+  expect(compared([anybody("/a")], [but]).result).toBe("different")
+})

@@ -58,6 +58,23 @@ test.each<[string, Region, readonly Region[], boolean]>([
     [region(is(path, "*"), is(method, "/{**}")), region(not(is(method, "*")))],
     false,
   ],
+  [
+    "a ban whose alternative cannot be followed",
+    region(is(path, "/a")),
+    [
+      {
+        key: "opaque",
+        groups: [
+          [{ conditions: [is(path, "/a")], opaque: false }],
+          [
+            { conditions: [], opaque: true },
+            { conditions: [is(method, "GET")], opaque: false },
+          ],
+        ],
+      },
+    ],
+    true,
+  ],
   ["a ban about something else", region(is(path, "/a")), [region(is(method, "GET"))], true],
 ])("%s", (_, need, others, solvable) => {
   // Enough others that nothing is found by being the only one.
