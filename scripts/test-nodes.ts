@@ -8,11 +8,18 @@ import { delimiter } from "node:path"
 import { NODE_PACKAGE, nodeFolder } from "./node-binaries.js"
 
 const VERSIONS = ["20", "22", "24", "26"]
-const SUITES = ["packages/xserver/src", "packages/xds/src", "packages/xclient/src", "test/mission/mission.test.ts"]
+const SUITES = [
+  "packages/wire/src",
+  "packages/xserver/src",
+  "packages/xds/src",
+  "packages/xclient/src",
+  "test/mission/mission.test.ts",
+]
 /** Where Node's own sockets, TLS and HTTP are met. */
 const WIRE = [
   ...["http", "http1", "http2", "accept", "tcp"].map(folder => `packages/xserver/src/${folder}/`),
   "packages/xserver/src/process/reads-by-events.test.ts",
+  "packages/wire/src/",
   "packages/xds/src/server/",
   "packages/xds/src/client/",
 ]

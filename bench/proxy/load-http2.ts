@@ -6,7 +6,7 @@ import { once } from "node:events"
 import { readFileSync } from "node:fs"
 import { connect, type Socket } from "node:net"
 import { connect as connectTls } from "node:tls"
-import { HTTP2_PREFACE, HTTP2_SETTING, type Http2Field, settingsText } from "@merlon/xds"
+import { HTTP2_PREFACE, HTTP2_SETTING, type Http2Field, settingsText } from "@merlon/wire"
 import { type Load, type LoadFigures, takeOrders } from "./orders.js"
 import { RawConnection, type RawUser } from "./raw-http2.js"
 

@@ -16,9 +16,9 @@ import {
   MAX_WINDOW,
   pingText,
   windowUpdateText,
-} from "@merlon/xds"
-import { FLAG } from "../../packages/xds/src/http2/frame.js"
-import { frameHeader, SETTINGS_ACK } from "../../packages/xds/src/http2/frame-writer.js"
+} from "@merlon/wire"
+import { FLAG } from "../../packages/wire/src/http2/frame.js"
+import { frameHeader, SETTINGS_ACK } from "../../packages/wire/src/http2/frame-writer.js"
 
 const PRIORITY_BYTES = 5
 const SETTING_BYTES = 6

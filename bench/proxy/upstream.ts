@@ -3,7 +3,7 @@
 // On another port it answers gRPC calls over HTTP/2 in clear. Prints both.
 
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net"
-import { HTTP2_PREFACE, HTTP2_SETTING, settingsText } from "@merlon/xds"
+import { HTTP2_PREFACE, HTTP2_SETTING, settingsText } from "@merlon/wire"
 import { RawConnection, type RawUser } from "./raw-http2.js"
 import type { Upstreams } from "./work.js"
 

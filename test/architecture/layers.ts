@@ -5,14 +5,15 @@
 /** Each package with the packages of ours it may import. */
 export const FLOORS: Readonly<Record<string, readonly string[]>> = {
   policy: [],
-  cluster: [],
-  identity: ["policy"],
-  xds: ["identity", "policy"],
-  control: ["xds", "identity", "policy"],
-  xserver: ["xds", "identity", "policy"],
-  xclient: ["xds", "identity", "policy"],
-  console: ["xds", "identity", "policy"],
-  cli: ["control", "cluster", "xserver", "xclient", "console", "xds", "identity", "policy"],
+  wire: [],
+  cluster: ["wire"],
+  identity: ["wire", "policy"],
+  xds: ["wire", "identity", "policy"],
+  control: ["wire", "xds", "identity", "policy"],
+  xserver: ["wire", "xds", "identity", "policy"],
+  xclient: ["wire", "xds", "identity", "policy"],
+  console: ["wire", "xds", "identity", "policy"],
+  cli: ["control", "cluster", "xserver", "xclient", "console", "wire", "xds", "identity", "policy"],
 }
 
 export interface SourceFile {

@@ -11,10 +11,10 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { type ConnectionOptions, connect, createServer, type Server, type TlsOptions } from "node:tls"
 import { Client } from "@grpc/grpc-js"
+import { TLS_FLOOR } from "@merlon/wire"
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest"
 import { callWebhook, closeAgents } from "./admission/client.js"
 import { etcdCredentials } from "./store/etcd/connection.js"
-import { TLS_FLOOR } from "./tls-floor.js"
 
 const STATIC_RSA = { maxVersion: "TLSv1.2", ciphers: "AES256-GCM-SHA384:AES128-GCM-SHA256" } as const
 let folder: string

@@ -22,7 +22,6 @@ export { IDENTITY_FAULTS, IdentityError, type IdentityErrorCode } from "./errors
 export { type MadeRequest, makeSigningRequest } from "./request/make.js"
 export { readSigningRequest, type SigningRequestResult } from "./request/read.js"
 export { TicketKeys } from "./ticket-keys.js"
-export { TLS_FLOOR, TLS_OWN } from "./tls-floor.js"
 export { type BundleCertificate, type BundleResult, readBundle, readCertificates } from "./trust/bundle.js"
 export { signerOf } from "./trust/chain.js"
 export { type CertificateFacts, certificateFacts } from "./trust/facts.js"

@@ -7,8 +7,8 @@ import type { AddressInfo } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { type ConnectionOptions, connect, createServer, type Server } from "node:tls"
+import { TLS_FLOOR } from "@merlon/wire"
 import { afterAll, beforeAll, expect, it } from "vitest"
-import { TLS_FLOOR } from "./tls-floor.js"
 
 let server: Server
 let folder: string

@@ -23,7 +23,7 @@ export type { Attributes, Claim, HeaderLines, HttpAttributes, VerifiedToken } fr
 export { readableText } from "./request/byte-text.js"
 export { type Cidr, type IpAddress, parseCidr, parseIp } from "./request/ip.js"
 export { normalizePath, type Target } from "./request/path.js"
-export { foldedName, nominatedHeaders, type ProtectedHeaders, type ProxyHeader } from "./request/protected-headers.js"
+export { foldedName, nominatedHeaders, PROXY_HEADERS, type ProtectedHeaders } from "./request/protected-headers.js"
 export { remoteAddress } from "./request/remote-address.js"
 export { parseSpiffeId, type SpiffeId, spiffeId } from "./request/spiffe-id.js"
 export * from "./resources/public.js"

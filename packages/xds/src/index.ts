@@ -22,7 +22,7 @@ export {
   type PortMode,
   type ServiceModes,
 } from "./host-routes.js"
-export * from "./http2/public.js"
+
 export { Lane } from "./lane.js"
 export { fileOutput, type LineOutput, standardOutput } from "./line-output.js"
 export { afterLiving } from "./lived-time.js"

@@ -4,9 +4,9 @@
 // WebhookFailure with the words kube-apiserver uses; what the webhook itself says is a verdict.
 
 import { rootCertificates } from "node:tls"
+import { TLS_FLOOR } from "@merlon/wire"
 import { Agent } from "undici"
 import { messageOf } from "../message-of.js"
-import { TLS_FLOOR } from "../tls-floor.js"
 import { asArray, asObject, asString, isObject, type Json, type JsonObject } from "../value.js"
 import { JsonSyntaxError, parseJson, stringify } from "../wire/json.js"
 

@@ -4,9 +4,9 @@
 // asked now and then, for discovery; whether they answer is found out by asking.
 
 import { request as httpsRequest } from "node:https"
+import { TLS_FLOOR } from "@merlon/wire"
 import { metaOf } from "../meta/object-meta.js"
 import type { Store, StoreEvent, Watch } from "../store/store.js"
-import { TLS_FLOOR } from "../tls-floor.js"
 import { asArray, asObject, asString, dig, isObject, type JsonObject } from "../value.js"
 import { parseJson } from "../wire/json.js"
 import type { ApiService } from "./api-service.js"

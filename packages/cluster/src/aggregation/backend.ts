@@ -4,8 +4,8 @@
 // the endpoints of its Service; it is known by its certificate, whatever the address.
 
 import { Agent } from "node:https"
+import { TLS_FLOOR } from "@merlon/wire"
 import type { Store } from "../store/store.js"
-import { TLS_FLOOR } from "../tls-floor.js"
 import { asArray, asObject, asString } from "../value.js"
 import type { ApiService } from "./api-service.js"
 import type { FrontProxyIdentity } from "./front-proxy.js"

@@ -5,9 +5,9 @@
 
 import type { IncomingMessage } from "node:http"
 import { request as httpsRequest } from "node:https"
+import { TLS_FLOOR } from "@merlon/wire"
 import type { Exchange } from "../http/exchange.js"
 import { ApiError } from "../meta/status.js"
-import { TLS_FLOOR } from "../tls-floor.js"
 import type { ApiService } from "./api-service.js"
 import { BackendError, type Backends } from "./backend.js"
 import type { FrontProxyIdentity } from "./front-proxy.js"

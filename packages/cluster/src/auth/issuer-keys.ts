@@ -4,10 +4,10 @@
 // token was signed by none of them, so often that a rotation is noticed at once and strangers cannot make us ask on and on.
 
 import { rootCertificates } from "node:tls"
+import { TLS_FLOOR } from "@merlon/wire"
 import { createLocalJWKSet } from "jose"
 import { Agent } from "undici"
 import { messageOf } from "../message-of.js"
-import { TLS_FLOOR } from "../tls-floor.js"
 import { asString, isObject, type Json, type JsonObject } from "../value.js"
 
 export type KeySet = ReturnType<typeof createLocalJWKSet>

@@ -6,7 +6,7 @@
 import type { MeshConfig } from "../mesh/config.js"
 
 /** About one hop, about framing, or written by the proxy, which does not forward them as a caller sent them. */
-const PROXY_HEADERS = [
+export const PROXY_HEADERS = [
   "host",
   "content-length",
   "transfer-encoding",
@@ -24,7 +24,7 @@ const PROXY_HEADERS = [
   "cookie",
 ] as const
 
-export type ProxyHeader = (typeof PROXY_HEADERS)[number]
+type ProxyHeader = (typeof PROXY_HEADERS)[number]
 
 const PROXY_NAMES: ReadonlySet<string> = new Set(PROXY_HEADERS)
 

@@ -9,7 +9,7 @@ import { validate } from "./validate.js"
 
 const kinds: readonly Kind[] = ["RequestAuthentication", "AuthorizationPolicy", "PeerAuthentication", "MeshService"]
 
-/** Pieces that mean something to a YAML parser, in an order that hardly does. */
+/** ByteQueue that mean something to a YAML parser, in an order that hardly does. */
 const pieces = fc.constantFrom(
   ...[
     "---\n",

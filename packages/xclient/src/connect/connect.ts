@@ -4,7 +4,8 @@
 
 import { connect as connectTcp, isIP, type Socket } from "node:net"
 import { connect as connectTls, type PeerCertificate, type TLSSocket } from "node:tls"
-import { parseCertificate, TLS_OWN } from "@merlon/identity"
+import { parseCertificate } from "@merlon/identity"
+import { TLS_OWN } from "@merlon/wire"
 import type { ServiceEndpoint } from "@merlon/xds"
 import { messageOf } from "@merlon/xds"
 import type { CallFailureCode } from "../errors.js"

@@ -6,13 +6,13 @@ import { createServer, connect as relayTo } from "node:net"
 import type { TlsOptions } from "node:tls"
 import { create } from "@bufbuild/protobuf"
 import { type handleBidiStreamingCall, Server, ServerCredentials } from "@grpc/grpc-js"
+import { goawayText } from "@merlon/wire"
 import { afterEach, describe, expect, it, test, vi } from "vitest"
 import {
   type DeltaDiscoveryRequest,
   type DeltaDiscoveryResponse,
   DeltaDiscoveryResponseSchema,
 } from "../generated/envoy/service/discovery/v3/discovery_pb.js"
-import { goawayText } from "../http2/frame-writer.js"
 import { serverRig } from "../testing/server-rig.js"
 import { TestAuthority, type TestCredentials } from "../testing/test-authority.js"
 import { deltaAggregatedResources } from "../wire/methods.js"

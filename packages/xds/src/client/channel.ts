@@ -12,7 +12,7 @@ import {
   type SecureContext,
   type TLSSocket,
 } from "node:tls"
-import { TLS_OWN } from "@merlon/identity"
+import { TLS_OWN } from "@merlon/wire"
 import { type Log, messageOf } from "../log.js"
 import type { Method } from "../wire/methods.js"
 import { MeshCallError } from "./call-error.js"

@@ -2,7 +2,7 @@
 // Messages in the content of a call, which comes in pieces of any size (gRPC over HTTP/2, "Length-Prefixed-Message"). What is
 // kept is what has come, never what was announced.
 
-import { Pieces } from "../http2/pieces.js"
+import { ByteQueue } from "@merlon/wire"
 
 export type MessageFault = "too-large" | "compressed"
 
@@ -10,7 +10,7 @@ const PREFIX = 5
 
 export class MessageReader {
   readonly #most: number
-  readonly #kept = new Pieces()
+  readonly #kept = new ByteQueue()
   /** Of the message in hand; undefined before its prefix is there. */
   #length: number | undefined
 

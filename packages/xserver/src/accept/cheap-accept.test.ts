@@ -2,7 +2,7 @@
 // What keeps the beginning of a connection cheap: no buffer of its own for the first bytes, and the cheapest cipher.
 
 import type { Socket } from "node:net"
-import { READ_BUFFER } from "@merlon/xds"
+import { READ_BUFFER } from "@merlon/wire"
 import { expect, it } from "vitest"
 import type { Accepted } from "./accepted.js"
 import { Authority } from "./testing/certificates.js"

@@ -4,7 +4,7 @@
 // time never decides what a connection is, only that it ends.
 
 import type { Socket } from "node:net"
-import { readIntoShared } from "@merlon/xds"
+import { readIntoShared } from "@merlon/wire"
 import type { UnjudgedBytes, UnjudgedHolder } from "./unjudged-bytes.js"
 
 export interface SniffOptions {

@@ -5,7 +5,7 @@
 import { constants } from "node:crypto"
 import type { Socket } from "node:net"
 import { createServer, type Server, type TLSSocket, type TlsOptions } from "node:tls"
-import { TLS_FLOOR, TLS_OWN } from "@merlon/identity"
+import { TLS_FLOOR, TLS_OWN } from "@merlon/wire"
 import { lookFirst } from "@merlon/xds"
 import type { TlsFailure } from "../observe/meters.js"
 import { tlsFailureOf } from "./tls-failure.js"

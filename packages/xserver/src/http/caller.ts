@@ -3,6 +3,7 @@
 // rules read under the names that are only ours, and the services of the process.
 
 import type { Connection } from "@merlon/policy"
+import type { Deadlines, FieldPairs } from "@merlon/wire"
 import type { Accepted } from "../accept/accepted.js"
 import type { Connections } from "../accept/connections.js"
 import { connectionHeaders } from "../accept/forwarded-headers.js"
@@ -12,8 +13,6 @@ import type { Gate } from "../enforcement/gate.js"
 import type { Limits } from "../limits.js"
 import type { Meters } from "../observe/meters.js"
 import type { Tracer } from "../trace/tracer.js"
-import type { Deadlines } from "./deadlines.js"
-import type { FieldPairs } from "./fields.js"
 import type { ForwardedConnection } from "./forwarded-request.js"
 import type { Upstream } from "./upstream.js"
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import { execFileSync } from "node:child_process"
+import { Deadlines, type Expiring, UNWATCHED } from "@merlon/wire"
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { DEFAULT_LIMITS } from "../limits.js"
 import { script } from "../testing/script.js"
-import { Deadlines, type Expiring, UNWATCHED } from "./deadlines.js"
 
 const LIMITS = { ...DEFAULT_LIMITS, headerTimeoutMs: 40 }
 
@@ -72,10 +72,10 @@ describe("deadlines", () => {
 })
 
 describe("what comes and goes with every request", () => {
-  const STREAM_TABLE = JSON.stringify("../../../xds/src/http2/stream-table.ts")
+  const STREAM_TABLE = JSON.stringify("../../../wire/src/http2/stream-table.ts")
   const HOLDERS = {
     "the deadlines": `
-      import { Deadlines, UNWATCHED } from "./deadlines.ts"
+      import { Deadlines, UNWATCHED } from "@merlon/wire"
       import { DEFAULT_LIMITS } from "../limits.ts"
       const deadlines = new Deadlines(DEFAULT_LIMITS)
       const make = () => ({ deadline: 0, place: UNWATCHED, expire() {}, held: new Array(40).fill(0.5) })

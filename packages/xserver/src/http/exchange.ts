@@ -3,19 +3,16 @@
 // Knows messages; how they are written to the caller is the responder's to know, of either version of HTTP.
 
 import type { HttpRequest, ProtectedHeaders } from "@merlon/policy"
-import { FIELD_KIND } from "@merlon/xds"
+import type { HttpFault, RequestHead, ResponseHead } from "@merlon/wire"
+import { FIELD_KIND, type FieldPairs, type Fields, isRefused, pairsOf, upgradeOf } from "@merlon/wire"
 import { REQUEST_ID_HEADER, requestId } from "../accept/forwarded-headers.js"
 import { newDecisionId } from "../enforcement/decision-id.js"
 import type { Admission, Judged } from "../enforcement/gate.js"
 import { NO_REQUEST, type RequestRecord, type UpstreamFailure } from "../observe/meters.js"
 import type { RequestTrace } from "../trace/tracer.js"
 import type { Caller } from "./caller.js"
-import type { HttpFault } from "./fault.js"
-import { type FieldPairs, type Fields, pairsOf } from "./fields.js"
 import { ForwardedRequest, type HeaderEdits, keepsRequestTrailer, removeNominated } from "./forwarded-request.js"
-import type { RequestHead, ResponseHead } from "./head.js"
 import { faultReply, type LocalReply, UPSTREAM_REPLIES } from "./local-reply.js"
-import { isRefused, upgradeOf } from "./upgrade.js"
 import type { UpstreamCall, UpstreamListener } from "./upstream.js"
 
 /** Writes the response of one request to its caller. It says when all is over: `Exchange.finish`. */

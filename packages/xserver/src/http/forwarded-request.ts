@@ -4,10 +4,8 @@
 // the version of HTTP that the application speaks.
 
 import { foldedName, nominatedHeaders, type ProtectedHeaders, type RequestEdits } from "@merlon/policy"
-import { FIELD_KIND, fieldName } from "@merlon/xds"
-import type { FieldPairs, Fields } from "./fields.js"
-import type { Framing } from "./framing.js"
-import type { RequestHead } from "./head.js"
+import type { FieldPairs, Fields, Framing, RequestHead } from "@merlon/wire"
+import { FIELD_KIND, fieldName } from "@merlon/wire"
 
 /** What is the same for all requests of a connection. */
 export interface ForwardedConnection {

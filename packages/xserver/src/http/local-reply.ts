@@ -2,9 +2,9 @@
 // Answers that come from the gate itself: refusals, and words for an application that does not answer. The text says
 // what happened and nothing about policies.
 
+import type { FieldPairs } from "@merlon/wire"
+import { HTTP_FAULTS, type HttpFault } from "@merlon/wire"
 import type { UpstreamFailure } from "../observe/meters.js"
-import { HTTP_FAULTS, type HttpFault } from "./fault.js"
-import type { FieldPairs } from "./fields.js"
 
 export interface LocalReply {
   readonly status: number

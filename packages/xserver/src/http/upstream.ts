@@ -2,10 +2,9 @@
 // The application behind a port, from the side of whoever forwards a request to it: send it, be told of the response,
 // pause, give up. Which version of HTTP it speaks is not to be seen from here.
 
+import type { FieldPairs, Fields, ResponseHead } from "@merlon/wire"
 import type { UpstreamFailure } from "../observe/meters.js"
-import type { FieldPairs, Fields } from "./fields.js"
 import type { ForwardedRequest } from "./forwarded-request.js"
-import type { ResponseHead } from "./head.js"
 
 /** Calls come in this order; none after `onEnd` or `onFailure`, and none at all before `send` has returned. */
 export interface UpstreamListener {

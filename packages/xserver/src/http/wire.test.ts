@@ -3,10 +3,9 @@
 import { once } from "node:events"
 import { type AddressInfo, connect, createServer, type Socket } from "node:net"
 import { connect as connectTls, createServer as createTlsServer, type TLSSocket } from "node:tls"
-import { Outbox } from "@merlon/xds"
+import { Outbox, openWire, type Wire } from "@merlon/wire"
 import { afterEach, describe, expect, it } from "vitest"
 import { Authority, GOOD_ID, OWN_ID } from "../accept/testing/certificates.js"
-import { openWire, type Wire } from "./wire.js"
 
 interface Told {
   readonly wire: Wire

@@ -3,17 +3,13 @@
 // comes too early kept. The phases below are all there is to know about where it stands. How long it may take, and how it
 // ends, is for the downstream to say.
 
-import { Outbox } from "@merlon/xds"
+import type { HttpFault } from "@merlon/wire"
+import { BodyReader, HeadScanner, Outbox, openWire, STEP, type Wire, type WireUser } from "@merlon/wire"
 import type { UnjudgedHolder } from "../accept/unjudged-bytes.js"
 import type { Caller } from "../http/caller.js"
 import { Exchange } from "../http/exchange.js"
-import type { HttpFault } from "../http/fault.js"
-import { openWire, type Wire, type WireUser } from "../http/wire.js"
-import { BodyReader } from "./body-reader.js"
-import { HeadScanner } from "./head-scanner.js"
 import { parseRequestHead } from "./request-head.js"
 import { type ClientConnection, ResponseWriter } from "./response-writer.js"
-import { STEP } from "./step.js"
 
 /**
  * `head`: waits for a request or reads its head. `body`: reads the content of the request in hand. `waiting`: has it

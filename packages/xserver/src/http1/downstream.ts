@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // One HTTP/1.1 connection of a client: how long each part of a request may take, who may end it, and how it ends.
 
+import { type Expiring, HTTP_FAULTS, type HttpFault, UNWATCHED } from "@merlon/wire"
 import type { Accepted } from "../accept/accepted.js"
 import type { DrainReason, LiveConnection } from "../accept/connections.js"
 import type { Caller } from "../http/caller.js"
-import { type Expiring, UNWATCHED } from "../http/deadlines.js"
 import { unreadable } from "../http/exchange.js"
-import { HTTP_FAULTS, type HttpFault } from "../http/fault.js"
 import { TOO_SLOW, UPSTREAM_REPLIES } from "../http/local-reply.js"
 import { Connection, DRAIN_IDLE_MS } from "./connection.js"
 

@@ -2,11 +2,10 @@
 // In the read buffer a scanner takes steps of several bytes, elsewhere one at a time: both must find what RFC 9112 says
 // is there, wherever in the buffer a head lies and however it is cut.
 
-import { READ_BUFFER } from "@merlon/xds"
+import type { RequestHead } from "@merlon/wire"
+import { HeadScanner, READ_BUFFER } from "@merlon/wire"
 import fc from "fast-check"
 import { expect, inject, it } from "vitest"
-import type { RequestHead } from "../http/head.js"
-import { HeadScanner } from "./head-scanner.js"
 import { parseRequestHead } from "./request-head.js"
 import { mutated, requestText } from "./testing/messages.js"
 

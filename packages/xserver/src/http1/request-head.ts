@@ -3,15 +3,19 @@
 // fault for which it is refused, never a throw; and written as the application gets them.
 
 import { randomBytes } from "node:crypto"
-import { FIELD_KIND } from "@merlon/xds"
-import { CR, LF } from "../http/characters.js"
-import type { HttpFault } from "../http/fault.js"
+import type { HttpFault, RequestHead } from "@merlon/wire"
+import {
+  CR,
+  FIELD_KIND,
+  type HeaderBlock,
+  isHost,
+  LF,
+  methodFault,
+  parseHeaderLines,
+  parseTarget,
+  requestFraming,
+} from "@merlon/wire"
 import { type ForwardedRequest, hasOption } from "../http/forwarded-request.js"
-import { requestFraming } from "../http/framing.js"
-import type { RequestHead } from "../http/head.js"
-import { methodFault } from "../http/method.js"
-import { isHost, parseTarget } from "../http/target.js"
-import { type HeaderBlock, parseHeaderLines } from "./header-block.js"
 
 /** `printable` as the scanner found it. */
 export function parseRequestHead(text: string, maxLines: number, printable = false): RequestHead | HttpFault {

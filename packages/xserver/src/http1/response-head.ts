@@ -3,16 +3,20 @@
 // it was tricked into must not end somewhere else for the client than for us. And as it is written to the client.
 
 import { STATUS_CODES } from "node:http"
-import { FIELD_KIND } from "@merlon/xds"
-import { CR, FIELD, SP } from "../http/characters.js"
-import type { HttpFault } from "../http/fault.js"
-import type { Fields } from "../http/fields.js"
+import type { Fields, HttpFault, HttpVersion, RequestHead, ResponseHead, WrittenHead } from "@merlon/wire"
+import {
+  CR,
+  FIELD,
+  FIELD_KIND,
+  type Framing,
+  type HeaderBlock,
+  parseHeaderLines,
+  responseFraming,
+  SP,
+} from "@merlon/wire"
 import { hasOption } from "../http/forwarded-request.js"
 import { keepsResponseField } from "../http/forwarded-response.js"
-import { type Framing, responseFraming } from "../http/framing.js"
-import type { HttpVersion, RequestHead, ResponseHead, WrittenHead } from "../http/head.js"
 import type { LocalReply } from "../http/local-reply.js"
-import { type HeaderBlock, parseHeaderLines } from "./header-block.js"
 
 /** As it came over an HTTP/1 connection. */
 export interface Http1ResponseHead extends ResponseHead {

@@ -3,19 +3,24 @@
 // in the buffer that all connections share, which is what makes reading cheap.
 
 import type { Socket } from "node:net"
-import { Outbox, READ_BUFFER } from "@merlon/xds"
+import type { Fields } from "@merlon/wire"
+import {
+  BodyReader,
+  type Deadlines,
+  type Expiring,
+  HeadScanner,
+  isSwitchedAsAsked,
+  Outbox,
+  READ_BUFFER,
+  STEP,
+  UNTIL_CLOSE,
+  UNWATCHED,
+} from "@merlon/wire"
 import type { UpstreamAddress } from "../config/application-port.js"
 import { connectApplication } from "../http/connect-application.js"
-import { type Deadlines, type Expiring, UNWATCHED } from "../http/deadlines.js"
-import type { Fields } from "../http/fields.js"
-import { UNTIL_CLOSE } from "../http/framing.js"
-import { isSwitchedAsAsked } from "../http/upgrade.js"
 import type { Limits } from "../limits.js"
 import type { Meters, UpstreamFailure } from "../observe/meters.js"
-import { BodyReader } from "./body-reader.js"
-import { HeadScanner } from "./head-scanner.js"
 import type { Http1ResponseHead, ResponseHeads } from "./response-head.js"
-import { STEP } from "./step.js"
 import type { ExchangeConnection, UpstreamExchange } from "./upstream-exchange.js"
 
 /** `head` waits for a response's head, `body` reads one, `tunnel` passes bytes on after 101. */

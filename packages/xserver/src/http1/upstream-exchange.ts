@@ -3,11 +3,10 @@
 // up. It may have to wait for a connection and may move to another one before anything has come back; the forwarder
 // sees neither.
 
-import { type Outbox, Pieces } from "@merlon/xds"
-import type { FieldPairs } from "../http/fields.js"
+import type { FieldPairs } from "@merlon/wire"
+import { ByteQueue, chunkStart, lastChunk, type Outbox, pairLines } from "@merlon/wire"
 import type { ForwardedRequest } from "../http/forwarded-request.js"
 import type { UpstreamCall, UpstreamListener } from "../http/upstream.js"
-import { chunkStart, lastChunk, pairLines } from "./chunk.js"
 import { requestHeadText } from "./request-head.js"
 
 /** What an exchange needs of the connection it is on. */
@@ -43,7 +42,7 @@ export class UpstreamExchange implements UpstreamCall {
   /** Whether bytes are no content of the request: it has none, and the application has not switched. */
   #bare: boolean
   /** Such bytes, as a client of HTTP/2 may send them behind its request for a tunnel. */
-  #early: Pieces | undefined
+  #early: ByteQueue | undefined
   #connection: ExchangeConnection | undefined
   /** What was written before there was a connection. */
   #waiting: Part[] = []
@@ -79,7 +78,7 @@ export class UpstreamExchange implements UpstreamCall {
     // INVARIANT: an application that does not switch gets none of these, which it would read as its next request.
     if (this.#bare) {
       if (this.#over) return
-      this.#early ??= new Pieces()
+      this.#early ??= new ByteQueue()
       this.#early.add(bytes, from, to)
       return
     }

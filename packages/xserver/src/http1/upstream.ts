@@ -2,10 +2,10 @@
 // The application behind one port: connections that are kept and reused, and a bounded queue before them, both shared
 // among callers. The most recently used connection goes first, so that those not needed grow old and are closed.
 
-import { CallerShares, FIELD_KIND } from "@merlon/xds"
+import type { Fields } from "@merlon/wire"
+import { type Deadlines, type Expiring, FIELD_KIND, UNWATCHED } from "@merlon/wire"
+import { CallerShares } from "@merlon/xds"
 import type { UpstreamAddress } from "../config/application-port.js"
-import { type Deadlines, type Expiring, UNWATCHED } from "../http/deadlines.js"
-import type { Fields } from "../http/fields.js"
 import type { ForwardedRequest } from "../http/forwarded-request.js"
 import type { Upstream, UpstreamListener } from "../http/upstream.js"
 import type { LimitName, Limits } from "../limits.js"

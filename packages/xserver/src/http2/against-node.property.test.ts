@@ -15,7 +15,7 @@ import {
   HTTP2_PREFACE as START,
   settingsText,
   HTTP2_FRAME as TYPE,
-} from "@merlon/xds"
+} from "@merlon/wire"
 import fc from "fast-check"
 import { afterAll, beforeAll, expect, inject, it } from "vitest"
 import { listening } from "../accept/testing/rig.js"

@@ -3,7 +3,7 @@
 // connecting again (CVE-2023-44487). A caller is an identity at an address, so that one of many that share an identity
 // does not spend for the others.
 
-import { ChoreBudget as Budget } from "@merlon/xds"
+import { AbuseBudget as Budget } from "@merlon/wire"
 import type { Accepted } from "../accept/accepted.js"
 
 /** Streams thrown away at once, and per second from then on. */

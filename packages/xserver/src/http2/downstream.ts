@@ -3,27 +3,30 @@
 // request, which a `ResponseWriter` carries.
 
 import {
-  type ChoreBudget as Budget,
+  type AbuseBudget as Budget,
   Http2Connection as Connection,
   DEFAULT_WINDOW,
   HTTP2_ERROR as ERROR,
   type Http2ErrorCode as ErrorCode,
+  type Expiring,
   type Http2Field as Field,
   type HeaderListFault as ListFault,
   MAX_STREAM,
+  openWire,
   HTTP2_PREFACE as PREFACE,
   pingText,
   resetText,
   HTTP2_SETTING as SETTING,
   type Http2Stream as Stream,
   settingsText,
+  UNWATCHED,
+  type Wire,
+  type WireUser,
   windowUpdateText,
-} from "@merlon/xds"
+} from "@merlon/wire"
 import type { DrainReason, LiveConnection } from "../accept/connections.js"
 import type { UnjudgedHolder } from "../accept/unjudged-bytes.js"
 import type { Caller } from "../http/caller.js"
-import { type Expiring, UNWATCHED } from "../http/deadlines.js"
-import { openWire, type Wire, type WireUser } from "../http/wire.js"
 import { type ClientConnection, ResponseWriter } from "./response-writer.js"
 
 /** What one stream, and what all together, may send us beyond what has been forwarded. */

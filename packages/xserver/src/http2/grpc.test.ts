@@ -12,10 +12,10 @@ import {
   type ServiceError,
   status,
 } from "@grpc/grpc-js"
+import { Deadlines } from "@merlon/wire"
 import { afterEach, describe, expect, it } from "vitest"
 import { Authority, GOOD_ID } from "../accept/testing/certificates.js"
 import { authorization, type Rig, type RigOptions, startRig } from "../accept/testing/rig.js"
-import { Deadlines } from "../http/deadlines.js"
 import { serveHttp2 } from "./serve.js"
 import { Http2Upstream } from "./upstream.js"
 

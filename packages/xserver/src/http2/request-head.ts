@@ -2,14 +2,21 @@
 // A request's fields, read strictly (RFC 9113 section 8): a value that is safe to forward and means one thing, or the
 // fault for which it is refused, never a throw; and written as the application gets them.
 
-import { FIELD_KIND, Http2Field as Field, type HpackEncoder } from "@merlon/xds"
-import type { HttpFault } from "../http/fault.js"
+import type { HttpFault, RequestHead } from "@merlon/wire"
+import {
+  CHUNKED,
+  FIELD_KIND,
+  Http2Field as Field,
+  FieldList,
+  type Framing,
+  type HpackEncoder,
+  isHost,
+  methodFault,
+  NO_BODY,
+  parseTarget,
+  requestFraming,
+} from "@merlon/wire"
 import type { ForwardedRequest } from "../http/forwarded-request.js"
-import { CHUNKED, type Framing, NO_BODY, requestFraming } from "../http/framing.js"
-import type { RequestHead } from "../http/head.js"
-import { methodFault } from "../http/method.js"
-import { isHost, parseTarget } from "../http/target.js"
-import { FieldList } from "./field-list.js"
 import { WEBSOCKET_KEY } from "./tunnel.js"
 
 /** RFC 3986 section 3.1. */

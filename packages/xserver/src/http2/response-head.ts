@@ -4,13 +4,18 @@
 // "Trailers-Only").
 
 import { grpcStatus } from "@merlon/policy"
-import { FIELD_KIND, type Http2Field as Field, type HpackEncoder } from "@merlon/xds"
-import type { HttpFault } from "../http/fault.js"
+import type { HttpFault, RequestHead, ResponseHead } from "@merlon/wire"
+import {
+  CHUNKED,
+  FIELD_KIND,
+  type Http2Field as Field,
+  FieldList,
+  type HpackEncoder,
+  NO_BODY,
+  responseFraming,
+} from "@merlon/wire"
 import { keepsResponseField } from "../http/forwarded-response.js"
-import { CHUNKED, NO_BODY, responseFraming } from "../http/framing.js"
-import type { RequestHead, ResponseHead } from "../http/head.js"
 import type { LocalReply } from "../http/local-reply.js"
-import { FieldList } from "./field-list.js"
 import { isOfConnection } from "./request-head.js"
 
 const STATUS = /^[1-9][0-9]{2}$/

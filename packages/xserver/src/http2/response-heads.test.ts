@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Heads that come again on a connection are given again, and others never in their place.
 
-import { HpackDecoder, HpackEncoder, Http2Field } from "@merlon/xds"
+import { HpackDecoder, HpackEncoder, Http2Field } from "@merlon/wire"
 import fc from "fast-check"
 import { expect, it } from "vitest"
 import { ResponseHeads, readResponseHead } from "./response-head.js"

@@ -2,21 +2,24 @@
 // One request of an HTTP/2 connection: its frames become an exchange, and the exchange's response becomes frames. It is
 // over with its stream, whatever happened.
 
+import type { RequestHead, ResponseHead } from "@merlon/wire"
 import {
   HTTP2_ERROR as ERROR,
+  type Expiring,
   type Http2Field as Field,
+  type Fields,
+  HTTP_FAULTS,
+  type HttpFault,
   type HeaderListFault as ListFault,
+  pairsOf,
   type Http2Stream as Stream,
   type Http2StreamUser as StreamUser,
-} from "@merlon/xds"
+  UNWATCHED,
+} from "@merlon/wire"
 import type { Admission, Judged } from "../enforcement/gate.js"
 import type { Caller } from "../http/caller.js"
-import { type Expiring, UNWATCHED } from "../http/deadlines.js"
 import { Exchange, type Responder, unreadable } from "../http/exchange.js"
-import { HTTP_FAULTS, type HttpFault } from "../http/fault.js"
-import { type Fields, pairsOf } from "../http/fields.js"
 import { keepsResponseTrailer } from "../http/forwarded-response.js"
-import type { RequestHead, ResponseHead } from "../http/head.js"
 import { type LocalReply, TOO_SLOW, UPSTREAM_REPLIES } from "../http/local-reply.js"
 import { readRequestHead, readTrailers } from "./request-head.js"
 import { isGrpc, keepsTrailerKind, writeLocalReply, writeResponseHead } from "./response-head.js"

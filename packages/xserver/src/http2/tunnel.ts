@@ -3,11 +3,9 @@
 // as HTTP/1.1 does, so the application's success becomes one.
 
 import { createHash } from "node:crypto"
-import { Http2Field as Field } from "@merlon/xds"
+import type { ResponseHead } from "@merlon/wire"
+import { Http2Field as Field, FieldList, NO_BODY } from "@merlon/wire"
 import type { ForwardedRequest } from "../http/forwarded-request.js"
-import { NO_BODY } from "../http/framing.js"
-import type { ResponseHead } from "../http/head.js"
-import { FieldList } from "./field-list.js"
 
 /** RFC 8441 section 5: the challenge of HTTP/1.1 and its answer have no place in HTTP/2. */
 export const WEBSOCKET_KEY = "sec-websocket-key"

@@ -2,9 +2,9 @@
 // Applications that speak HTTP/2 and leave a stream open behind an answer that has no content.
 
 import { connect, createServer, type Socket } from "node:net"
+import { Deadlines } from "@merlon/wire"
 import { afterEach, expect, test } from "vitest"
 import { listening, PATIENT_LIMITS, type Rig, startRig } from "../accept/testing/rig.js"
-import { Deadlines } from "../http/deadlines.js"
 import { serveHttp1 } from "../http1/serve.js"
 import { RawClient as Http1Client } from "../http1/testing/rig.js"
 import { serveHttp2 } from "./serve.js"

@@ -5,8 +5,10 @@
 import {
   Http2Connection as Connection,
   DEFAULT_WINDOW,
+  type Deadlines,
   HTTP2_ERROR as ERROR,
   type Http2ErrorCode as ErrorCode,
+  type Expiring,
   MAX_STREAM,
   MAX_WINDOW,
   HTTP2_PREFACE as PREFACE,
@@ -15,11 +17,11 @@ import {
   type Http2Stream as Stream,
   type Http2StreamUser as StreamUser,
   settingsText,
+  UNWATCHED,
   windowUpdateText,
-} from "@merlon/xds"
+} from "@merlon/wire"
 import type { UpstreamAddress } from "../config/application-port.js"
 import { connectApplication } from "../http/connect-application.js"
-import { type Deadlines, type Expiring, UNWATCHED } from "../http/deadlines.js"
 import type { Limits } from "../limits.js"
 import type { Meters } from "../observe/meters.js"
 import { ResponseHeads } from "./response-head.js"

@@ -2,17 +2,19 @@
 // One request to an application over HTTP/2. It is asked again, once, where the application says that it has not looked
 // at it (RFC 9113 section 8.7) and nothing of a body has gone.
 
+import type { FieldPairs, Fields } from "@merlon/wire"
 import {
-  type CallerShares,
+  ByteQueue,
+  type Deadlines,
   HTTP2_ERROR as ERROR,
+  type Expiring,
   type Http2Field as Field,
   type HeaderListFault as ListFault,
-  Pieces,
   type Http2Stream as Stream,
   type Http2StreamUser as StreamUser,
-} from "@merlon/xds"
-import { type Deadlines, type Expiring, UNWATCHED } from "../http/deadlines.js"
-import type { FieldPairs, Fields } from "../http/fields.js"
+  UNWATCHED,
+} from "@merlon/wire"
+import type { CallerShares } from "@merlon/xds"
 import type { ForwardedRequest } from "../http/forwarded-request.js"
 import type { UpstreamCall, UpstreamListener } from "../http/upstream.js"
 import type { Limits } from "../limits.js"
@@ -46,7 +48,7 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
   #tunnel: string | undefined
   #switched = false
   /** Came before the application had said whether it can. */
-  #early: Pieces | undefined
+  #early: ByteQueue | undefined
   #responded = false
   /** The listener has all it gets. */
   #told = false
@@ -229,7 +231,7 @@ export class UpstreamExchange implements UpstreamCall, StreamUser, Expiring {
     // RFC 8441 section 3: nobody asks for a tunnel before the other side has said that it can.
     if (!connection.awaited) this.#beginTunnel(connection)
     else {
-      this.#early ??= new Pieces()
+      this.#early ??= new ByteQueue()
       connection.whenSettled(() => this.#beginTunnel(connection))
     }
   }

@@ -3,11 +3,11 @@
 // deadlines.
 
 import { isDeepStrictEqual } from "node:util"
+import type { Deadlines } from "@merlon/wire"
 import type { Connections } from "../accept/connections.js"
 import type { Handlers } from "../accept/listener.js"
 import type { ApplicationPort } from "../config/application-port.js"
 import type { Gate } from "../enforcement/gate.js"
-import type { Deadlines } from "../http/deadlines.js"
 import type { Upstream } from "../http/upstream.js"
 import { serveHttp1 } from "../http1/serve.js"
 import { Http1Upstream } from "../http1/upstream.js"

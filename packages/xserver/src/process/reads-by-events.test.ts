@@ -30,7 +30,7 @@ async function start() {
   const [{ Xserver }, { LocalDataPath }, wire] = await Promise.all([
     import("./xserver.js"),
     import("./local-data-path.js"),
-    import("../http/wire.js"),
+    import("@merlon/wire"),
   ])
   const application = createServer((request, reply) => void request.pipe(reply)).listen(0, "127.0.0.1")
   await once(application, "listening")

@@ -12,8 +12,8 @@ import {
   credentials,
   Metadata,
 } from "@grpc/grpc-js"
+import { TLS_FLOOR } from "@merlon/wire"
 import { ClusterError } from "../../errors.js"
-import { TLS_FLOOR } from "../../tls-floor.js"
 import { isPassing, isServiceError, isStaleToken } from "./failure.js"
 import { decodeText, decodeWatch, encodeAuthenticate, type WatchResponse } from "./messages.js"
 

@@ -2,10 +2,13 @@
 // One gRPC call on its stream, as its caller sees it: messages out, messages in, a status at the end. The other side may be
 // broken or hostile: of a message no more is kept than may come, and what it does not read runs full.
 
-import type { Field } from "../../http2/field.js"
-import { ERROR } from "../../http2/frame.js"
-import type { ListFault } from "../../http2/hpack/decoder.js"
-import type { Stream, StreamUser } from "../../http2/stream.js"
+import type {
+  Http2Field as Field,
+  HeaderListFault as ListFault,
+  Http2Stream as Stream,
+  Http2StreamUser as StreamUser,
+} from "@merlon/wire"
+import { HTTP2_ERROR as ERROR } from "@merlon/wire"
 import { type MessageFault, MessageReader } from "../../wire/message-reader.js"
 import { type CallEnd, readEnd, readResponseHead } from "./response-head.js"
 

@@ -1,10 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a control plane that is broken, hostile, or behind something else may answer, and what becomes of the call.
 
+import {
+  FLAG,
+  HTTP2_FRAME as FRAME,
+  frameHeader,
+  goawayText,
+  HpackEncoder,
+  headersText,
+  pingText,
+  resetText,
+  settingsText,
+} from "@merlon/wire"
 import { afterEach, describe, expect, it, test } from "vitest"
-import { FLAG, FRAME } from "../../http2/frame.js"
-import { frameHeader, goawayText, headersText, pingText, resetText, settingsText } from "../../http2/frame-writer.js"
-import { HpackEncoder } from "../../http2/hpack/encoder.js"
 import { SILENT } from "../../log.js"
 import { SERVER_NAME } from "../../testing/test-authority.js"
 import { signCertificate } from "../../wire/methods.js"

@@ -3,9 +3,18 @@
 // lives is asked when it has been silent; where it does not, or goes away, all calls end with the reason.
 
 import type { TLSSocket } from "node:tls"
-import { Connection as Http2Connection } from "../../http2/connection.js"
-import { DEFAULT_WINDOW, ERROR, type ErrorCode, MAX_STREAM, PREFACE, SETTING } from "../../http2/frame.js"
-import { pingText, settingsText, windowUpdateText } from "../../http2/frame-writer.js"
+import {
+  DEFAULT_WINDOW,
+  HTTP2_ERROR as ERROR,
+  type Http2ErrorCode as ErrorCode,
+  Http2Connection,
+  MAX_STREAM,
+  HTTP2_PREFACE as PREFACE,
+  pingText,
+  HTTP2_SETTING as SETTING,
+  settingsText,
+  windowUpdateText,
+} from "@merlon/wire"
 import type { ClientLimits } from "../options.js"
 import { Call, type CallUser } from "./call.js"
 import type { CallEnd } from "./response-head.js"

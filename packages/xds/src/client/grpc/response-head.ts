@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the fields of an answer say (gRPC over HTTP/2, "Responses"): that it is one, and at its end how the call went.
 
-import type { Field } from "../../http2/field.js"
+import type { Http2Field as Field } from "@merlon/wire"
 import { readMessage, statusName } from "../../wire/status.js"
 
 /** How a call ended, in the words of gRPC. */

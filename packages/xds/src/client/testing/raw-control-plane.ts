@@ -4,9 +4,14 @@
 import { once } from "node:events"
 import type { AddressInfo } from "node:net"
 import { createServer, type TLSSocket, type TlsOptions } from "node:tls"
-import { FLAG, FRAME, PREFACE } from "../../http2/frame.js"
-import { frameHeader, settingsText } from "../../http2/frame-writer.js"
-import { HpackEncoder } from "../../http2/hpack/encoder.js"
+import {
+  FLAG,
+  HTTP2_FRAME as FRAME,
+  frameHeader,
+  HpackEncoder,
+  HTTP2_PREFACE as PREFACE,
+  settingsText,
+} from "@merlon/wire"
 import { TestAuthority } from "../../testing/test-authority.js"
 
 export interface RawConnection {

@@ -2,11 +2,13 @@
 // One gRPC call on its stream: messages in, messages out, a status at the end. What comes before somebody listens is held as
 // far as the stream's window goes, so a caller that has not proven itself makes us keep no more than that.
 
-import type { Field } from "../../http2/field.js"
-import { ERROR } from "../../http2/frame.js"
-import type { ListFault } from "../../http2/hpack/decoder.js"
-import { Pieces } from "../../http2/pieces.js"
-import type { Stream, StreamUser } from "../../http2/stream.js"
+import type {
+  Http2Field as Field,
+  HeaderListFault as ListFault,
+  Http2Stream as Stream,
+  Http2StreamUser as StreamUser,
+} from "@merlon/wire"
+import { ByteQueue, HTTP2_ERROR as ERROR } from "@merlon/wire"
 import { type MessageFault, MessageReader } from "../../wire/message-reader.js"
 import { messageText, STATUS, type Status } from "../../wire/status.js"
 import type { Call, CallUser } from "../call.js"
@@ -33,7 +35,7 @@ export class GrpcCall implements Call, StreamUser {
   readonly #stream: Stream
   readonly #reader: MessageReader
   /** Content that came before anybody listened. */
-  #held: Pieces | undefined = new Pieces()
+  #held: ByteQueue | undefined = new ByteQueue()
   #remoteEnded: boolean
   #begun = false
   /** Nothing is said after the status. */

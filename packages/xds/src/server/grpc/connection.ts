@@ -2,13 +2,21 @@
 // One client's HTTP/2 connection, each of whose streams is a call: how many there may be, whether the client still lives,
 // and how the connection ends.
 
-import { Budget } from "../../http2/budget.js"
-import { Connection as Http2Connection } from "../../http2/connection.js"
-import type { Field } from "../../http2/field.js"
-import { DEFAULT_WINDOW, ERROR, type ErrorCode, PREFACE, SETTING } from "../../http2/frame.js"
-import { pingText, resetText, settingsText, windowUpdateText } from "../../http2/frame-writer.js"
-import type { ListFault } from "../../http2/hpack/decoder.js"
-import { readIntoShared } from "../../http2/shared-reads.js"
+import type { Http2Field as Field, HeaderListFault as ListFault } from "@merlon/wire"
+import {
+  AbuseBudget as Budget,
+  DEFAULT_WINDOW,
+  HTTP2_ERROR as ERROR,
+  type Http2ErrorCode as ErrorCode,
+  Http2Connection,
+  HTTP2_PREFACE as PREFACE,
+  pingText,
+  readIntoShared,
+  resetText,
+  HTTP2_SETTING as SETTING,
+  settingsText,
+  windowUpdateText,
+} from "@merlon/wire"
 import type { ServerLimits } from "../limits.js"
 import type { Connection } from "../listener.js"
 import { GrpcCall } from "./call.js"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The head of a gRPC call (RFC 9113 section 8.3; gRPC over HTTP/2, "Requests"): what it is about and what it is proven with.
 
-import type { Field } from "../../http2/field.js"
+import type { Http2Field as Field } from "@merlon/wire"
 import type { CallHead } from "./call.js"
 
 /** `malformed` is a stream error; a number is the status of an answer without gRPC. */

@@ -5,10 +5,17 @@ import { once } from "node:events"
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type OutgoingHttpHeaders } from "node:http2"
 import { connect as connectTls, type TLSSocket } from "node:tls"
 import { queryObjects } from "node:v8"
+import {
+  HTTP2_FRAME as FRAME,
+  frameHeader,
+  HpackEncoder,
+  headersText,
+  HTTP2_PREFACE as PREFACE,
+  pingText,
+  resetText,
+  settingsText,
+} from "@merlon/wire"
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest"
-import { FRAME, PREFACE } from "../../http2/frame.js"
-import { frameHeader, headersText, pingText, resetText, settingsText } from "../../http2/frame-writer.js"
-import { HpackEncoder } from "../../http2/hpack/encoder.js"
 import { type ServerRig, serverRig } from "../../testing/server-rig.js"
 import { SERVER_NAME } from "../../testing/test-authority.js"
 import { deltaAggregatedResources, signCertificate } from "../../wire/methods.js"

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The codec as a connection uses it, over bytes in pieces: every complete message, and how it ended.
 
-import type { HttpFault } from "../../http/fault.js"
-import type { Framing } from "../../http/framing.js"
-import { BodyReader } from "../body-reader.js"
-import { HeadScanner } from "../head-scanner.js"
-import type { HeaderBlock } from "../header-block.js"
+import type { Framing, HeaderBlock, HttpFault } from "@merlon/wire"
+import { BodyReader, HeadScanner, STEP } from "@merlon/wire"
 import { parseRequestHead } from "../request-head.js"
 import { parseResponseHead } from "../response-head.js"
-import { STEP } from "../step.js"
 
 export interface ReadMessage<Head> {
   readonly head: Head

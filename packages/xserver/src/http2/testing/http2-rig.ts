@@ -16,8 +16,8 @@ import {
   type Settings,
 } from "node:http2"
 import type { Server } from "node:net"
+import { Deadlines } from "@merlon/wire"
 import { listening, PATIENT_LIMITS, type Rig, type RigOptions, startRig } from "../../accept/testing/rig.js"
-import { Deadlines } from "../../http/deadlines.js"
 import { serveHttp1 } from "../../http1/serve.js"
 import { Http1Upstream } from "../../http1/upstream.js"
 import { serveHttp2 } from "../serve.js"

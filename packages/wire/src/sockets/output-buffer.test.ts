@@ -5,7 +5,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import fc from "fast-check"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { lentChunks } from "./chunk-pool.js"
-import { Outbox } from "./outbox.js"
+import { Outbox } from "./output-buffer.js"
 
 let server: Server
 let accepted: (socket: Socket) => void = () => undefined

@@ -3,9 +3,9 @@
 // nothing is copied while a head comes in one piece. A line that ends in anything but CRLF is told as soon as it is
 // seen, so that nobody waits for an end which another reader has already found (RFC 9112 section 2.2).
 
-import { READ_BUFFER, READ_VIEW } from "@merlon/xds"
 import { CR, DEL, HT, LF, SP } from "../http/characters.js"
 import type { HttpFault } from "../http/fault.js"
+import { READ_BUFFER, READ_VIEW } from "../sockets/read-buffer.js"
 
 const FIRST_CAPACITY = 1_024
 const WORD = 4

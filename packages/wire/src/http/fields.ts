@@ -2,13 +2,14 @@
 // The header lines of one message, or those after its content, whichever version of HTTP brought them. Bytes are latin1
 // characters throughout, so what is written is what was read.
 
-import type { HeaderLines } from "@merlon/policy"
-import type { FieldKind } from "@merlon/xds"
+import type { FieldKind } from "../http2/field-kind.js"
 
 /** Names in lower case with their values, in order. */
 export type FieldPairs = readonly (readonly [name: string, value: string])[]
 
-export interface Fields extends HeaderLines {
+export interface Fields {
+  /** The values of a name, line by line. */
+  get(lowerCaseName: string): readonly string[] | undefined
   readonly size: number
   /** In lower case. */
   name(index: number): string

@@ -5,13 +5,13 @@
 // A stream is open, or one of its sides has ended (`remoteEnded`, `localEnded`), or it is over: both have, or somebody
 // has reset it. Once it is over the connection knows it no more, and its user is told nothing further.
 
+import { ByteQueue } from "../sockets/byte-queue.js"
+import type { Outbox } from "../sockets/output-buffer.js"
 import type { Field } from "./field.js"
 import { type ErrorCode, FLAG, FRAME, MAX_FRAME_SIZE } from "./frame.js"
 import { frameHeader } from "./frame-writer.js"
 import type { ListFault } from "./hpack/decoder.js"
 import type { HpackEncoder } from "./hpack/encoder.js"
-import type { Outbox } from "./outbox.js"
-import { Pieces } from "./pieces.js"
 
 /** Names in lower case with their values, in order. */
 type FieldPairs = readonly (readonly [name: string, value: string])[]
@@ -74,7 +74,7 @@ export class Stream {
   receiveWindow: number
   /** Used up by us, and not yet given back. */
   #credit = 0
-  #waiting: Pieces | undefined
+  #waiting: ByteQueue | undefined
   /** The end to be written once nothing waits; not as a header block yet, which must be made in the order of writing. */
   #ending: { readonly trailers: FieldPairs | undefined } | undefined
   /** Has come, and is not used up. */
@@ -133,7 +133,7 @@ export class Stream {
       if (last && !this.localEnded) this.sendEnd(undefined)
       return
     }
-    this.#waiting ??= new Pieces()
+    this.#waiting ??= new ByteQueue()
     this.#waiting.add(bytes, at, to)
     connection.block(this)
     if (last) this.sendEnd(undefined)

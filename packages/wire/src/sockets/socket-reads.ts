@@ -3,7 +3,7 @@
 // not possible, plain `data` events serve.
 
 import type { Socket } from "node:net"
-import { readIntoShared } from "@merlon/xds"
+import { readIntoShared } from "./shared-reads.js"
 
 export interface WireUser {
   /** Of shared bytes nothing may be kept. */

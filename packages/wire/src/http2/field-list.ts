@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fields of an HTTP/2 message without its pseudo-headers, as both versions of HTTP read them.
 
-import { FIELD_KIND, type Http2Field as Field, type FieldKind } from "@merlon/xds"
 import type { Fields } from "../http/fields.js"
+import type { Field } from "./field.js"
+import { FIELD_KIND, type FieldKind } from "./field-kind.js"
 
 export class FieldList implements Fields {
   #fields: readonly Field[]

@@ -3,10 +3,10 @@
 // it, and a value becomes a string only when somebody asks. Bytes are latin1 characters throughout, so what is written
 // is what was read.
 
-import { FIELD_KIND, type FieldKind, fieldName } from "@merlon/xds"
 import { COLON, CR, FIELD, HT, LF, SP, TOKEN } from "../http/characters.js"
 import type { HttpFault } from "../http/fault.js"
 import type { Fields } from "../http/fields.js"
+import { FIELD_KIND, type FieldKind, fieldName } from "../http2/field-kind.js"
 
 /** Of each line: where it begins, where its value begins and ends, where the next line begins. */
 const SPAN = 4

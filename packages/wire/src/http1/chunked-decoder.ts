@@ -4,9 +4,9 @@
 // like headers. Anything else is a fault, because chunk syntax is where readers have disagreed most. Whitespace around
 // `;` and `=` (RFC 9112 section 7.1.1) is taken from applications, and not from callers, who could mislead a reader by it.
 
-import { FIELD_KIND } from "@merlon/xds"
 import { CR, FIELD, HEX, LF, TOKEN } from "../http/characters.js"
 import type { HttpFault } from "../http/fault.js"
+import { FIELD_KIND } from "../http2/field-kind.js"
 import { HeadScanner } from "./head-scanner.js"
 import { type HeaderBlock, parseHeaderLines } from "./header-block.js"
 import { STEP, type Step } from "./step.js"

@@ -3,7 +3,6 @@
 // its own; all are looked at a few times per second, and none is found early.
 
 import { performance } from "node:perf_hooks"
-import type { Limits } from "../limits.js"
 
 export interface Expiring {
   /** In the clock of `Deadlines`; 0 for none. */
@@ -12,6 +11,17 @@ export interface Expiring {
   place: number
   /** Called once per deadline. */
   expire(): void
+}
+
+/** The limits that will be asked for, in milliseconds; 0 is none. */
+export interface TimeLimits {
+  readonly headerTimeoutMs: number
+  readonly bodyIdleTimeoutMs: number
+  readonly keepAliveTimeoutMs: number
+  readonly tunnelIdleTimeoutMs: number
+  readonly connectTimeoutMs: number
+  readonly responseTimeoutMs: number
+  readonly streamIdleTimeoutMs: number
 }
 
 export const UNWATCHED = -1
@@ -27,7 +37,7 @@ export class Deadlines {
   #timer: NodeJS.Timeout | undefined
   #now = performance.now()
 
-  constructor(limits: Limits) {
+  constructor(limits: TimeLimits) {
     const { headerTimeoutMs, bodyIdleTimeoutMs, keepAliveTimeoutMs, tunnelIdleTimeoutMs } = limits
     const { connectTimeoutMs, responseTimeoutMs, streamIdleTimeoutMs } = limits
     const all = [

@@ -3,7 +3,7 @@
 // could take differently is a fault: both lengths, repeated lengths, lengths that are not plain digits, codings other
 // than `chunked`.
 
-import { FIELD_KIND } from "@merlon/xds"
+import { FIELD_KIND } from "../http2/field-kind.js"
 import type { HttpFault } from "./fault.js"
 import type { Fields } from "./fields.js"
 

@@ -3,12 +3,12 @@
 // that frames are paid from which bring nothing. It writes; what is read is the connection's to understand.
 
 import type { Socket } from "node:net"
+import { Outbox } from "../sockets/output-buffer.js"
 import { Budget } from "./budget.js"
 import { ClosedStreams } from "./closed-streams.js"
 import { DEFAULT_WINDOW, ERROR, type ErrorCode, MAX_WINDOW } from "./frame.js"
 import { goawayText, headersText, resetText, windowUpdateText } from "./frame-writer.js"
 import { HpackEncoder } from "./hpack/encoder.js"
-import { Outbox } from "./outbox.js"
 import { defaultSettings, type PeerSettings } from "./settings.js"
 import { Stream, type StreamHost } from "./stream.js"
 import { StreamTable } from "./stream-table.js"

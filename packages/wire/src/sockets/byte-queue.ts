@@ -4,7 +4,7 @@
 
 const MIN_CHUNK = 4 * 1024
 
-export class Pieces {
+export class ByteQueue {
   #chunks: Buffer[] = []
   /** How much of the last chunk is used, and of the first taken. */
   #used = 0

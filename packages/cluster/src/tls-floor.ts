@@ -1,9 +1,0 @@
-// SPDX-License-Identifier: Apache-2.0
-//
-// The least that a TLS connection of the cluster is made of, whichever side it is on: TLS 1.3, or 1.2 with forward secrecy.
-// RFC 9325 section 4.1: with static RSA, whoever gets the key later reads what was recorded before.
-
-export const TLS_FLOOR = {
-  minVersion: "TLSv1.2",
-  ciphers: "TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256:ECDHE+AESGCM:ECDHE+CHACHA20",
-} as const

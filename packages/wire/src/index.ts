@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// The protocol engine: sockets, output buffering, deadlines, the TLS floor, and the codecs and connections of HTTP/1.1 and HTTP/2.
+// It knows bytes and messages, and nothing of policies, xDS or Kubernetes.
+
+export { CR, FIELD, LF, SP } from "./http/characters.js"
+export { Deadlines, type Expiring, UNWATCHED } from "./http/deadlines.js"
+export { HTTP_FAULTS, type HttpFault } from "./http/fault.js"
+export { type FieldPairs, type Fields, pairsOf } from "./http/fields.js"
+export { CHUNKED, type Framing, NO_BODY, requestFraming, responseFraming, UNTIL_CLOSE } from "./http/framing.js"
+export type { HttpVersion, RequestHead, ResponseHead, WrittenHead } from "./http/head.js"
+export { methodFault } from "./http/method.js"
+export { isHost, parseTarget } from "./http/target.js"
+export { isRefused, isSwitchedAsAsked, upgradeOf } from "./http/upgrade.js"
+export { BodyReader } from "./http1/body-reader.js"
+export { chunkStart, lastChunk, pairLines, trailerLines } from "./http1/chunk.js"
+export { HeadScanner } from "./http1/head-scanner.js"
+export { HeaderBlock, parseHeaderLines } from "./http1/header-block.js"
+export { STEP } from "./http1/step.js"
+export { Budget as AbuseBudget } from "./http2/budget.js"
+export { Connection as Http2Connection } from "./http2/connection.js"
+export { Field as Http2Field } from "./http2/field.js"
+export { FIELD_KIND, fieldName, RECOGNISED_FIELDS } from "./http2/field-kind.js"
+export { FieldList } from "./http2/field-list.js"
+export {
+  DEFAULT_WINDOW,
+  ERROR as HTTP2_ERROR,
+  type ErrorCode as Http2ErrorCode,
+  FLAG,
+  FRAME as HTTP2_FRAME,
+  MAX_STREAM,
+  MAX_WINDOW,
+  PREFACE as HTTP2_PREFACE,
+  SETTING as HTTP2_SETTING,
+} from "./http2/frame.js"
+export { FOUND, FrameReader } from "./http2/frame-reader.js"
+export {
+  frameHeader,
+  goawayText,
+  headersText,
+  pingText,
+  resetText,
+  settingsText,
+  windowUpdateText,
+} from "./http2/frame-writer.js"
+export { HpackDecoder, type ListFault as HeaderListFault } from "./http2/hpack/decoder.js"
+export { HpackEncoder } from "./http2/hpack/encoder.js"
+export { Stream as Http2Stream, type StreamUser as Http2StreamUser } from "./http2/stream.js"
+export { ByteQueue } from "./sockets/byte-queue.js"
+export { Outbox } from "./sockets/output-buffer.js"
+export { READ_BUFFER } from "./sockets/read-buffer.js"
+export { canShareReads, readIntoShared } from "./sockets/shared-reads.js"
+export { openWire, type Wire, type WireUser } from "./sockets/socket-reads.js"
+export { TLS_FLOOR, TLS_OWN } from "./tls/floor.js"

@@ -1,0 +1,8 @@
+// SPDX-License-Identifier: Apache-2.0
+import { PROXY_HEADERS } from "@merlon/policy"
+import { RECOGNISED_FIELDS } from "@merlon/wire"
+import { expect, it } from "vitest"
+
+it("looks at the headers by name that the evaluator protects", () => {
+  expect(Object.keys(RECOGNISED_FIELDS).sort()).toEqual([...PROXY_HEADERS].sort())
+})
